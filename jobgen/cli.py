@@ -1,0 +1,184 @@
+"""The command line: options, help, and nothing else. What a command does is imported when it runs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import click
+
+from jobgen import __version__
+from jobgen.errors import handled
+from jobgen.job import Job, options
+
+SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+def run() -> None:
+    """The program `jobgen`: its arguments as the UTF-8 text they are, whatever the locale says."""
+    words = [os.fsencode(word).decode("utf-8", "surrogateescape") for word in sys.argv[1:]]
+
+    def command() -> int:
+        try:
+            return main(words, "jobgen", standalone_mode=False) or 0
+        except click.ClickException as error:
+            error.show()
+            return error.exit_code
+
+    sys.exit(handled(command))
+
+
+class Usage(click.Group):
+    """A group that runs its `list` when no command is named."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, args or (["list"] if "list" in self.commands else []))
+
+
+@click.group(cls=Usage, context_settings=SETTINGS)
+@click.version_option(__version__, prog_name="jobgen")
+def main() -> None:
+    """Write the batch script for a multi-node PyTorch job.
+
+    \b
+      jobgen sbatch --profile mi210 -N 3 | sbatch
+      jobgen sbatch --profile mi210 -N 3 -- train.py --lr 0.1 | sbatch
+      jobgen local | bash
+    """
+
+
+def _generator(command: str, text: str) -> None:
+    """Add a command that writes a script: its options are the rows of Job."""
+
+    def write_script(output: str | None, program: tuple[str, ...], **said: Any) -> int:
+        from jobgen.commands import generate
+
+        return generate(Job(command=command, program=program, **said), output)
+
+    parameters: list[click.Parameter] = [
+        click.Option([*row.flags, field], metavar=row.metavar, help=row.help, multiple=row.many)
+        for field, row in options(command)
+    ]
+    output = click.Option(
+        ["-o", "--output"], metavar="FILE", help="Write to FILE, at once and executable."
+    )
+    words = click.Argument(
+        ["program"], nargs=-1, type=click.UNPROCESSED, metavar="[-- PROGRAM ARGS…]"
+    )
+    main.add_command(
+        click.Command(
+            command,
+            callback=write_script,
+            params=[*parameters, output, words],
+            help=text,
+            context_settings={"allow_interspersed_args": False},
+        )
+    )
+
+
+_generator(
+    "sbatch",
+    "The script for Slurm, on stdout.\n\n"
+    "PROGRAM is a Python script (*.py), -m MODULE or a command; without one the profile's trainer"
+    " runs. Example:\n\n  jobgen sbatch --profile mi210 -N 3 -- train.py --lr 0.1 | sbatch",
+)
+_generator(
+    "local",
+    "The script for this machine alone, as several nodes on loopback. Without --profile, the"
+    " profile `local`. Example:\n\n  jobgen local -N 2 -- train.py | bash",
+)
+
+
+@main.group(cls=Usage)
+def profiles() -> None:
+    """The clusters: list, show NAME, validate FILE…, schema."""
+
+
+@profiles.command("list")
+def _profiles_list() -> int:
+    """Every profile, with what it is."""
+    from jobgen.commands import list_profiles
+
+    return list_profiles()
+
+
+@profiles.command("show")
+@click.argument("name")
+@click.option("--set", "sets", metavar="PATH=VALUE", multiple=True, help="As for a job.")
+def _profiles_show(name: str, sets: tuple[str, ...]) -> int:
+    """A profile with all that it extends, and where each value comes from."""
+    from jobgen.commands import show_profile
+
+    return show_profile(name, sets)
+
+
+@profiles.command("validate")
+@click.argument("files", nargs=-1, required=True, metavar="FILE…")
+def _profiles_validate(files: tuple[str, ...]) -> int:
+    """Check profiles; every problem with its file, line and column. Exit 1 if there is any."""
+    from jobgen.commands import validate_profiles
+
+    return validate_profiles(files)
+
+
+@profiles.command("schema")
+def _profiles_schema() -> int:
+    """The JSON Schema of a profile, for editors."""
+    from jobgen.commands import print_schema
+
+    return print_schema()
+
+
+@main.group(cls=Usage)
+def trainers() -> None:
+    """The packaged trainers: list, show NAME, export NAME."""
+
+
+@trainers.command("list")
+def _trainers_list() -> int:
+    """Every packaged trainer, with what it does."""
+    from jobgen.commands import list_trainers
+
+    return list_trainers()
+
+
+@trainers.command("show")
+@click.argument("name")
+def _trainers_show(name: str) -> int:
+    """The text of a trainer, on stdout."""
+    from jobgen.commands import export_trainer
+
+    return export_trainer(name, "-")
+
+
+@trainers.command("export")
+@click.argument("name")
+@click.option("-o", "--output", metavar="FILE", help="The file; without it, NAME.py here.")
+def _trainers_export(name: str, output: str | None) -> int:
+    """Write a trainer to a file, to keep in a job's repository."""
+    from jobgen.commands import export_trainer
+
+    return export_trainer(name, output or f"{name}.py")
+
+
+@main.group(cls=Usage)
+def templates() -> None:
+    """The templates: list, show NAME."""
+
+
+@templates.command("list")
+def _templates_list() -> int:
+    """Every bundled template."""
+    from jobgen.commands import list_templates
+
+    return list_templates()
+
+
+@templates.command("show")
+@click.argument("name")
+def _templates_show(name: str) -> int:
+    """The text of a template, as jobgen would find it from here."""
+    from jobgen.commands import show_template
+
+    return show_template(name)

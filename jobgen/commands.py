@@ -1,0 +1,146 @@
+"""What each command does: a plain function that returns an exit code."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from jobgen.errors import JobgenError, problem, tell
+from jobgen.job import Job, layers
+from jobgen.write import write
+
+
+def generate(job: Job, output: str | None) -> int:
+    """Write the script for a job."""
+    from jobgen import render, store
+    from jobgen.plan import plan
+
+    if job.profile is None and job.command != "local":
+        raise problem("--profile", "no profile is named", "usage", "see `jobgen profiles list`")
+    resolved = store.load(job.profile or "local", layers(job))
+    write(render.render(plan(job, resolved), job.template), output)
+    return 0
+
+
+def list_profiles() -> int:
+    """Every profile that names a scheduler, in columns: name, scheduler, description."""
+    from jobgen import store
+
+    rows, broken = [], []
+    for name in sorted(store.names()):
+        try:
+            profile = store.load(name).profile
+        except JobgenError as error:
+            broken.append(str(error))
+            continue
+        if profile.scheduler:
+            rows.append((name, profile.scheduler, profile.description))
+    write(_columns(rows))
+    for text in broken:
+        tell(text)
+    return 1 if broken else 0
+
+
+def show_profile(name: str, sets: Sequence[str]) -> int:
+    """The resolved profile as YAML, each value with its origin in a comment."""
+    from jobgen import store
+
+    resolved = store.load(name, layers(Job(command="", sets=tuple(sets))))
+    lines = list(_shown(resolved.profile, "", resolved))
+    width = min(max(len(text) for text, _ in lines), 60)
+    rows = [f"{text:<{width}}  # {origin}" if origin else text for text, origin in lines]
+    write("\n".join(rows) + "\n")
+    return 0
+
+
+def validate_profiles(files: Sequence[str]) -> int:
+    """Say what is wrong with each file, and how many are right; 1 if any is not."""
+    from jobgen import store
+
+    bad = 0
+    for file in files:
+        try:
+            store.load(file if file.endswith((".yaml", ".yml")) else f"{file}")
+        except JobgenError as error:
+            write(str(error) + "\n")
+            bad += 1
+    tell(f"{len(files) - bad} of {len(files)} profiles are right")
+    return 1 if bad else 0
+
+
+def print_schema() -> int:
+    """The JSON Schema of a profile's file."""
+    from jobgen.profile import ROOT
+
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "jobgen profile"}
+    write(json.dumps({**head, **ROOT.schema()}, indent=2) + "\n")
+    return 0
+
+
+def list_trainers() -> int:
+    """Every packaged trainer."""
+    from jobgen import trainers
+
+    write(_columns([(name, trainers.summary(name)) for name in trainers.names()]))
+    return 0
+
+
+def export_trainer(name: str, output: str) -> int:
+    """A trainer's text to stdout ("-") or a file that must not be there yet."""
+    from jobgen import trainers
+
+    text = trainers.source(name)
+    if output != "-" and Path(output).exists():
+        raise problem(f"-o {output}", "there is such a file already", "output", "remove it first")
+    write(text, output)
+    return 0
+
+
+def list_templates() -> int:
+    """Every bundled template."""
+    from jobgen import render
+
+    write("".join(f"{name}\n" for name in render.names()))
+    return 0
+
+
+def show_template(name: str) -> int:
+    """A template's text."""
+    from jobgen import render
+
+    write(render.source(name))
+    return 0
+
+
+def _columns(rows: Sequence[Sequence[str]]) -> str:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ("  ".join(f"{text:<{w}}" for text, w in zip(row, widths, strict=True)) for row in rows)
+    return "".join(f"{line.rstrip()}\n" for line in lines)
+
+
+def _shown(value: Any, path: str, resolved: Any, depth: int = 0) -> Iterator[tuple[str, str]]:
+    """Lines of YAML for a record or a map, each with the origin of its value."""
+    pad = "  " * depth
+    for name, child in _items(value):
+        where = f"{path}.{name}" if path else name
+        if dataclasses.is_dataclass(child) or isinstance(child, dict):
+            if list(_items(child)):
+                yield f"{pad}{name}:", ""
+                yield from _shown(child, where, resolved, depth + 1)
+                continue
+            child = {}
+        yield f"{pad}{name}: {_yaml(child)}", resolved.origin(where)
+
+
+def _items(value: Any) -> Iterable[tuple[str, Any]]:
+    if isinstance(value, dict):
+        return value.items()
+    return [(item.name, getattr(value, item.name)) for item in dataclasses.fields(value)]
+
+
+def _yaml(value: Any) -> str:
+    # JSON is YAML, and quotes what YAML would read otherwise.
+    return json.dumps(list(value) if isinstance(value, tuple) else value, ensure_ascii=False)

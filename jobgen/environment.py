@@ -1,0 +1,100 @@
+"""The variables that the ranks get: jobgen's own, then the profile's, then the user's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from jobgen.errors import problem
+from jobgen.profile import VARIABLE, Profile
+from jobgen.program import LONGEST_WORDS, length
+
+# bash would not let a script set these.
+_READ_ONLY = {"BASHOPTS", "BASH_VERSINFO", "EUID", "PPID", "SHELLOPTS", "UID"}
+# The scheduler's choice of GPUs; on AMD only the lowest layer's list, see `setup` in base.sh.j2.
+_VISIBLE = {"nvidia": ("CUDA_VISIBLE_DEVICES",), "amd": ("ROCR_VISIBLE_DEVICES",), "none": ()}
+_RANK = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """An environment variable with its final value and the reason for it."""
+
+    name: str
+    value: str
+    why: str = ""
+
+
+def settings(
+    profile: Profile, nodes: int, threads: int | None, user: tuple[str, ...]
+) -> tuple[Setting, ...]:
+    """Every exported variable, once; `user` are the NAME=VALUE texts of -e.
+
+    Raises JobgenError for one of the user's that no script could set.
+    """
+    said: dict[str, Setting] = {}
+    for setting in (*_own(profile, nodes, threads), *_fabric(profile, nodes), *_user(user)):
+        said.pop(setting.name, None)  # a later one stands where it was said
+        said[setting.name] = setting
+    return tuple(said.values())
+
+
+def found_sockets(profile: Profile, nodes: int, said: tuple[Setting, ...]) -> tuple[Setting, ...]:
+    """What names the interface that a node finds, `value` before it; not what is said already."""
+    if nodes == 1 or profile.network.interface:
+        return ()
+    names = {setting.name for setting in said}
+    wanted = (Setting("GLOO_SOCKET_IFNAME", ""), Setting("NCCL_SOCKET_IFNAME", "="))
+    return tuple(setting for setting in wanted if setting.name not in names)
+
+
+def passed(profile: Profile, known: tuple[Setting, ...], more: tuple[str, ...]) -> tuple[str, ...]:
+    """Names of what a container is given; it sees nothing else of the host's environment."""
+    rank = _RANK if profile.launch.launcher == "srun" else ()
+    names = (*(setting.name for setting in known), *more, *rank, *_VISIBLE[profile.node.gpu])
+    return tuple(dict.fromkeys(names))
+
+
+def _own(profile: Profile, nodes: int, threads: int | None) -> Iterator[Setting]:
+    yield Setting("PYTHONUNBUFFERED", "1", "What a rank prints appears at once.")
+    if threads:
+        yield Setting("OMP_NUM_THREADS", str(threads), "Cores of one rank; torchrun would set 1.")
+    if nodes == 1:
+        why = "One node: gloo stays on loopback, whatever the hostname resolves to."
+        yield Setting("GLOO_SOCKET_IFNAME", "lo", why)
+    elif names := profile.network.interface:
+        why = "gloo would else use the interface that the hostname resolves to."
+        yield Setting("GLOO_SOCKET_IFNAME", names[0], why)
+        why = "NCCL's first contact; the = means exactly this name, not all that begin with it."
+        yield Setting("NCCL_SOCKET_IFNAME", "=" + ",".join(names), why)
+    if profile.node.gpu == "none" and profile.node.gpus:
+        why = "The profile says `node.gpu: none`: the ranks run on the CPU."
+        yield Setting("CUDA_VISIBLE_DEVICES", "", why)
+        yield Setting("ROCR_VISIBLE_DEVICES", "")
+    if profile.launch.max_restarts:
+        why = "Restarted ranks would else read the dead ones' addresses, and fail again."
+        yield Setting("TORCH_DISABLE_SHARE_RDZV_TCP_STORE", "1", why)
+
+
+def _fabric(profile: Profile, nodes: int) -> Iterator[Setting]:
+    for name, variable in profile.network.environment.items():
+        if nodes > 1 or variable.nodes == "any":
+            yield Setting(name, variable.value or "", variable.why)
+
+
+def _user(texts: tuple[str, ...]) -> Iterator[Setting]:
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals:
+            hint = "such as NCCL_DEBUG=INFO"
+            raise problem("-e", f"{text!r:.80} is not NAME=VALUE", "usage", hint)
+        if not re.fullmatch(VARIABLE.pattern, name):
+            raise problem("-e", f"{name!r:.80} is no variable's name", "value", VARIABLE.rule)
+        if name in _READ_ONLY or name.startswith("JOBGEN_"):
+            whose = "bash's" if name in _READ_ONLY else "jobgen's"
+            raise problem("-e", f"{name} is {whose} own", "value", "choose another name")
+        if "\0" in value or length(value) > LONGEST_WORDS:
+            hint = f"at most {LONGEST_WORDS} bytes, none of them NUL"
+            raise problem("-e", f"the value of {name} cannot be handed over", "limit", hint)
+        yield Setting(name, value)

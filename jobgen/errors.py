@@ -1,0 +1,81 @@
+"""What a person did wrong, where, and the one place that reports it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+USAGE = 2
+CLOSED_PIPE = 141  # what a shell shows for a command that SIGPIPE ended
+
+
+@dataclass(frozen=True, order=True)
+class Mark:
+    """A place in the input: a file with 1-based line and column, or an option (line 0)."""
+
+    file: str
+    line: int = 0
+    column: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
+
+
+@dataclass(frozen=True, order=True)
+class Problem:
+    """One thing that is wrong. `hint` says what would be right; `code` names its kind."""
+
+    mark: Mark
+    text: str
+    code: str
+    hint: str = ""
+
+    def __str__(self) -> str:
+        hint = f"; {self.hint}" if self.hint else ""
+        return f"{self.mark}: {self.text}{hint} [{self.code}]"
+
+
+class JobgenError(Exception):
+    """An error that the user can mend: a message, or problems with their places."""
+
+    def __init__(self, message: str | Iterable[Problem], exit_code: int = USAGE) -> None:
+        self.problems = [] if isinstance(message, str) else sorted(set(message))
+        self.exit_code = exit_code
+        text = message if isinstance(message, str) else "\n".join(map(str, self.problems))
+        super().__init__(text)
+
+
+def problem(mark: Mark | str, text: str, code: str, hint: str = "") -> JobgenError:
+    """The error for a single problem; `mark` may be the name of an option."""
+    where = Mark(mark) if isinstance(mark, str) else mark
+    return JobgenError([Problem(where, text, code, hint)])
+
+
+def handled(command: Callable[[], int]) -> int:
+    """Run `command` and turn what goes wrong into lines on stderr and an exit code."""
+    try:
+        return command()
+    except JobgenError as error:
+        tell(str(error))
+        return error.exit_code
+    except BrokenPipeError:
+        # The reader has gone. Python would complain once more when it flushes stdout at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return CLOSED_PIPE
+    except KeyboardInterrupt:
+        tell("interrupted")
+        return 130
+
+
+def tell(text: str) -> None:
+    """Say something to the person, on stderr: stdout is for the script alone."""
+    for line in text.splitlines():
+        print(f"jobgen: {printable(line)}", file=sys.stderr)
+
+
+def printable(text: str) -> str:
+    """`text` with what would move a terminal's cursor, or not encode, written as escapes."""
+    shown = "".join(c if c.isprintable() or c == " " else repr(c)[1:-1] for c in text)
+    return shown.encode("utf-8", "backslashreplace").decode("utf-8")

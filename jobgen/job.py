@@ -1,0 +1,150 @@
+"""What the user asks for, and the command line that asks for the same again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from jobgen.errors import problem
+
+BATCH = frozenset({"sbatch"})
+ALL = BATCH | {"local"}
+
+
+@dataclass(frozen=True)
+class Option:
+    """A command-line option: its spellings, its value's name and what --help says of it.
+
+    One with a `path` stands for that value of the profile; `commands` are the commands that have
+    it; one that `many` times makes a list.
+    """
+
+    flags: tuple[str, ...]
+    metavar: str
+    help: str
+    path: str = ""
+    commands: frozenset[str] = ALL
+    many: bool = False
+
+
+def option(*flags: str, **more: Any) -> Any:
+    """A field of Job that is an option."""
+    row = Option(flags, **more)
+    return field(default=() if row.many else None, metadata={"option": row})
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a command line says, as text; None where it is silent. `program` is what follows `--`."""
+
+    command: str
+    profile: str | None = option(
+        "--profile", metavar="NAME|FILE", help="The cluster: a profile's name, or a .yaml file."
+    )
+    nodes: str | None = option(
+        "-N", "--nodes", metavar="N", help="Number of nodes.", path="request.nodes"
+    )
+    gpus_per_node: str | None = option(
+        *("-G", "--gpus-per-node"),
+        metavar="N",
+        help="GPUs on each node.",
+        path="request.gpus_per_node",
+    )
+    time: str | None = option(
+        *("-t", "--time"),
+        metavar="TIME",
+        help="Walltime: 90, 1:30:00, 2-12:00:00.",
+        path="request.time",
+        commands=BATCH,
+    )
+    name: str | None = option(
+        "-J", "--name", metavar="NAME", help="Name of the job.", commands=BATCH
+    )
+    partition: str | None = option(
+        *("-p", "--partition"),
+        metavar="NAME",
+        help="Slurm's partition.",
+        path="partition",
+        commands=BATCH,
+    )
+    account: str | None = option(
+        *("-A", "--account"),
+        metavar="NAME",
+        help="The account that pays.",
+        path="account",
+        commands=BATCH,
+    )
+    trainer: str | None = option(
+        "--trainer", metavar="NAME", help="A packaged trainer (`jobgen trainers`).", path="trainer"
+    )
+    environment: tuple[str, ...] = option(
+        "-e", "--env", metavar="K=V", help="A variable for every rank; repeatable.", many=True
+    )
+    sets: tuple[str, ...] = option(
+        "--set", metavar="PATH=VALUE", help="A value of the profile; repeatable.", many=True
+    )
+    directives: tuple[str, ...] = option(
+        "--directive",
+        metavar="--OPT[=VALUE]",
+        help="An option of the scheduler that jobgen does not know; repeatable.",
+        many=True,
+        commands=BATCH,
+    )
+    launcher: str | None = option(
+        "--launcher",
+        metavar="torchrun|srun",
+        help="What starts the ranks.",
+        path="launch.launcher",
+        commands=BATCH,
+    )
+    rendezvous: str | None = option(
+        "--rendezvous",
+        metavar="c10d|static",
+        help="How torchrun's agents meet.",
+        path="launch.rendezvous",
+    )
+    max_restarts: str | None = option(
+        "--max-restarts",
+        metavar="N",
+        help="How often failed ranks are started again.",
+        path="launch.max_restarts",
+    )
+    template: str | None = option(
+        "--template", metavar="FILE", help="A template instead of jobgen's own."
+    )
+    program: tuple[str, ...] = ()
+
+
+def options(command: str) -> Iterator[tuple[str, Option]]:
+    """The options of a command, with the names of their fields, in their order."""
+    for item in fields(Job):
+        row = item.metadata.get("option")
+        if row and command in row.commands:
+            yield item.name, row
+
+
+def layers(job: Job) -> Iterator[tuple[str, str, str]]:
+    """What the options say of the profile: (option, path, value), the strongest last."""
+    for text in job.sets:
+        path, equals, value = text.partition("=")
+        if not equals or not path:
+            hint = "such as network.interface=hsn0"
+            raise problem("--set", f"{text!r:.80} is not PATH=VALUE", "usage", hint)
+        yield f"--set {path:.80}", path, value
+    for name, row in options(job.command):
+        value = getattr(job, name)
+        if row.path and value is not None:
+            yield row.flags[0], row.path, value
+
+
+def command_line(job: Job) -> list[str]:
+    """The words of the command that makes this job's script, in one fixed spelling and order."""
+    words = ["jobgen", job.command]
+    for name, row in options(job.command):
+        value = getattr(job, name)
+        for text in value if row.many else [] if value is None else [value]:
+            # A value that begins with - would be taken for an option.
+            dashed = text.startswith("-")
+            words += [f"{row.flags[-1]}={text}"] if dashed else [row.flags[0], text]
+    return [*words, "--", *job.program] if job.program else words

@@ -1,0 +1,274 @@
+"""Profile and Job to the frozen Plan: every default applied, every number computed and checked.
+
+Planning is pure: no clock, no host name, no environment, no randomness.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from jobgen.environment import Setting, found_sockets, passed, settings
+from jobgen.errors import problem
+from jobgen.job import Job, command_line
+from jobgen.profile import Container, Profile
+from jobgen.program import Program, program
+from jobgen.schedulers import COMMANDS, Scheduler, scheduler
+from jobgen.store import Resolved
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that a template sees. Sizes and counts are per node where they say so."""
+
+    command: tuple[str, ...]
+    profile: str
+    description: str
+    scheduler: str
+    name: str
+    partition: str | None
+    account: str | None
+    nodes: int
+    processes_per_node: int
+    tasks_per_node: int  # the scheduler's: one agent, or one a rank
+    cpus_per_task: int | None
+    gpus_per_node: int
+    gpu: str  # nvidia | amd | none
+    gpu_option: str
+    exclusive: bool
+    memory: str | None
+    time: str | None  # HH:MM:SS or D-HH:MM:SS
+    output: str | None
+    extra_directives: tuple[str, ...]
+    directives: tuple[str, ...]
+    arch: str | None
+    modules: tuple[str, ...]
+    venv: str | None
+    conda: str | None
+    container: Container | None
+    commands: tuple[str, ...]
+    environment: tuple[Setting, ...]
+    found_sockets: tuple[Setting, ...]  # set to the interface found there; `value` goes before it
+    passed: tuple[str, ...]  # names of the variables that a container is given
+    interface: tuple[str, ...]  # empty: found on the node
+    port: int | None  # None: made from the job's id
+    launcher: str
+    rendezvous: str  # standalone | c10d | static
+    join_timeout: int  # seconds
+    max_restarts: int
+    program: Program
+
+    @property
+    def ranks(self) -> int:
+        """All ranks of the job."""
+        return self.nodes * self.processes_per_node
+
+    @property
+    def has_setup(self) -> bool:
+        """Whether a node has anything to set up before python3 is there."""
+        named = self.modules or self.venv or self.conda or self.commands
+        return bool(named or self.gpu == "amd")
+
+    @property
+    def meets(self) -> bool:
+        """Whether the ranks meet at an address and a port that the script chooses."""
+        return self.nodes > 1 or self.launcher == "srun"
+
+    @property
+    def needs_torch(self) -> bool:
+        """Whether python3 has to import torch: always, but for a command that srun starts."""
+        return self.launcher == "torchrun" or self.program.kind != "command"
+
+    @property
+    def checked_gpus(self) -> int:
+        """GPUs that torch must see on a node; 0: not checked."""
+        return self.gpus_per_node if self.gpu != "none" else 0
+
+
+def plan(job: Job, resolved: Resolved) -> Plan:
+    """The plan for a job on a cluster.
+
+    Raises JobgenError for what the cluster cannot give or the scheduler could not read, with the
+    limit and where it was said.
+    """
+    profile, there = resolved.profile, _scheduler(job, resolved)
+    request, launch, software = profile.request, profile.launch, profile.software
+    nodes, gpus = _nodes(resolved), _gpus(resolved)
+    processes = launch.processes_per_node or max(gpus, 1)
+    _check_launch(resolved, there, nodes)
+    tasks = processes if launch.launcher == "srun" else 1
+    cpus = _cpus(profile, gpus)
+    what = program(job.program, profile.trainer, job.trainer is not None)
+    variables = settings(
+        profile, nodes, max(1, cpus // processes) if cpus else None, job.environment
+    )
+    sockets = found_sockets(profile, nodes, variables)
+    drafted = Plan(
+        command=tuple(command_line(job)),
+        profile=resolved.name,
+        description=profile.description,
+        scheduler=str(profile.scheduler),
+        name=_name(job, what, there),
+        partition=profile.partition,
+        account=profile.account,
+        nodes=nodes,
+        processes_per_node=processes,
+        tasks_per_node=tasks,
+        cpus_per_task=max(1, cpus // tasks) if cpus else None,
+        gpus_per_node=gpus,
+        gpu=profile.node.gpu,
+        gpu_option=request.gpu_option,
+        exclusive=request.exclusive,
+        memory=_memory(resolved),
+        time=_time(resolved, there),
+        output=request.output,
+        extra_directives=job.directives,
+        directives=(),
+        arch=profile.node.arch,
+        modules=software.modules,
+        venv=software.venv,
+        conda=software.conda,
+        container=_container(profile, gpus),
+        commands=software.commands,
+        environment=variables,
+        found_sockets=sockets,
+        passed=passed(profile, (*variables, *sockets), there.VARIABLES),
+        interface=profile.network.interface or (),
+        port=profile.network.port if request.exclusive else None,
+        launcher=launch.launcher,
+        rendezvous=launch.rendezvous if nodes > 1 else "standalone",
+        join_timeout=launch.join_timeout,
+        max_restarts=launch.max_restarts,
+        program=what,
+    )
+    return replace(drafted, directives=there.directives(drafted))
+
+
+def _scheduler(job: Job, resolved: Resolved) -> Scheduler:
+    name = resolved.profile.scheduler
+    if name is None:
+        text = f"profile {resolved.name} names no scheduler: it is a base for others"
+        hint = "choose one that `jobgen profiles list` shows"
+        raise problem("--profile", text, "no-scheduler", hint)
+    if COMMANDS[name] != job.command:
+        text = f"profile {resolved.name} is for {name} ({resolved.origin('scheduler')})"
+        raise problem("--profile", text, "scheduler", f"use `jobgen {COMMANDS[name]}`")
+    return scheduler(name)
+
+
+def _nodes(resolved: Resolved) -> int:
+    asked = resolved.profile.request.nodes
+    _within(
+        resolved, "request.nodes", asked, "nodes", resolved.profile.limits.nodes, "limits.nodes"
+    )
+    return asked
+
+
+def _gpus(resolved: Resolved) -> int:
+    node, request = resolved.profile.node, resolved.profile.request
+    limit, path = resolved.profile.limits.gpus_per_node, "limits.gpus_per_node"
+    if limit is None:
+        limit, path = node.gpus, "node.gpus"
+    asked = node.gpus if request.gpus_per_node is None else request.gpus_per_node
+    _within(resolved, "request.gpus_per_node", asked, "GPUs a node", limit, path)
+    return asked
+
+
+def _within(
+    resolved: Resolved, path: str, asked: int, what: str, limit: int | None, limit_path: str
+) -> None:
+    if limit is not None and asked > limit:
+        text = f"{asked} {what} asked for, profile {resolved.name} has at most {limit}"
+        hint = f"{limit_path} is said at {resolved.origin(limit_path)}"
+        raise problem(resolved.origin(path), text, "limit", hint)
+
+
+def _time(resolved: Resolved, there: Scheduler) -> str | None:
+    """The walltime in one spelling; the scheduler says what a text means to it."""
+    asked, limit = resolved.profile.request.time, resolved.profile.limits.time
+    if asked is None:
+        return None
+    length = _seconds(resolved, there, "request.time", asked)
+    if limit is not None and length > _seconds(resolved, there, "limits.time", limit):
+        text = f"a walltime of {asked} asked for, profile {resolved.name} has at most {limit}"
+        hint = f"limits.time is said at {resolved.origin('limits.time')}"
+        raise problem(resolved.origin("request.time"), text, "limit", hint)
+    days, rest = divmod(length, 86400)
+    clock = f"{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"
+    return f"{days}-{clock}" if days else clock
+
+
+def _seconds(resolved: Resolved, there: Scheduler, path: str, walltime: str) -> int:
+    length = there.seconds(walltime)
+    if not length:
+        text = f"{resolved.profile.scheduler} cannot read the walltime {walltime!r:.40}"
+        if length == 0:
+            text = "a walltime of 0, which would be no limit at all"
+        hint = "write minutes (90), H:MM:SS (1:30:00) or D-HH:MM:SS (2-12:00:00)"
+        raise problem(resolved.origin(path), text, "walltime", hint)
+    return length
+
+
+def _memory(resolved: Resolved) -> str | None:
+    asked, there = resolved.profile.request.memory, resolved.profile.node.memory
+    if asked and asked != "all" and there and _kib(asked) > _kib(there):
+        text = f"{asked} of memory asked for, a node has {there}"
+        hint = f"node.memory is said at {resolved.origin('node.memory')}; `all` asks for all of it"
+        raise problem(resolved.origin("request.memory"), text, "limit", hint)
+    return asked
+
+
+def _kib(size: str) -> int:
+    factor: int = 1024 ** "KMGT".index(size[-1])
+    return int(size[:-1]) * factor
+
+
+def _cpus(profile: Profile, gpus: int) -> int | None:
+    """Cores of the job on a node: all of an exclusive one, else what goes with its GPUs."""
+    node = profile.node
+    if node.cpus is None or profile.request.exclusive:
+        return node.cpus
+    return max(1, node.cpus * gpus // node.gpus) if gpus and node.gpus else None
+
+
+def _name(job: Job, what: Program, there: Scheduler) -> str:
+    if job.name is None:
+        last = what.name.rstrip("/").rpartition("/")[2].removesuffix(".py")
+        return last if re.fullmatch(there.NAME_RULE, last) else "job"
+    if not re.fullmatch(there.NAME_RULE, job.name):
+        text = f"{job.name!r:.80} is no name for a job"
+        raise problem("-J", text, "value", there.NAME_RULE_IN_WORDS)
+    return job.name
+
+
+def _check_launch(resolved: Resolved, there: Scheduler, nodes: int) -> None:
+    launch = resolved.profile.launch
+    if launch.launcher not in there.LAUNCHERS:
+        text = f"{resolved.profile.scheduler} has no launcher {launch.launcher}"
+        hint = f"use {' or '.join(there.LAUNCHERS)}"
+        raise problem(resolved.origin("launch.launcher"), text, "conflict", hint)
+    if launch.max_restarts and launch.launcher == "srun":
+        text, hint = "srun cannot restart ranks", "use the launcher torchrun"
+        raise problem(resolved.origin("launch.max_restarts"), text, "conflict", hint)
+    if launch.max_restarts and launch.rendezvous == "static" and nodes > 1:
+        text = "with the static rendezvous, ranks of several nodes do not come back"
+        hint = "use the rendezvous c10d"
+        raise problem(resolved.origin("launch.max_restarts"), text, "conflict", hint)
+
+
+def _container(profile: Profile, gpus: int) -> Container | None:
+    """The container, with the devices and groups that its GPUs need where none are named.
+
+    ROCm needs /dev/kfd, /dev/dri and the groups that own them; keep-groups keeps the user's own in
+    a rootless container (podman-run(1)). NVIDIA's CDI names all GPUs nvidia.com/gpu=all.
+    """
+    container, vendor = profile.software.container, profile.node.gpu if gpus else "none"
+    if container is None:
+        return None
+    devices = {"amd": ("/dev/kfd", "/dev/dri"), "nvidia": ("nvidia.com/gpu=all",), "none": ()}
+    groups = {"amd": ("keep-groups",), "nvidia": (), "none": ()}
+    return replace(
+        container,
+        devices=devices[vendor] if container.devices is None else container.devices,
+        groups=groups[vendor] if container.groups is None else container.groups,
+    )

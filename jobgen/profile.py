@@ -1,0 +1,199 @@
+"""What a cluster is: the frozen Profile, one row a field."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from jobgen.errors import Mark, Problem
+from jobgen.schema import Bool, Choice, Int, ListOf, MapOf, Record, Text, Walltime, row
+
+NAME = Text(r"[A-Za-z0-9_][A-Za-z0-9_.+@%-]*", "a name of letters, digits and _ . + @ % -")
+WORD = Text(r"[^\x00-\x20\x7f-][^\x00-\x20\x7f]*", "text without blanks, not beginning with -")
+LINE = Text()
+PATH = Text(rule="a path; $NAME in it is the node's variable")
+VARIABLE = Text("[A-Za-z_][A-Za-z0-9_]*", "a variable's name: letters, digits and _")
+INTERFACE = Text("[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}", "a network interface's name, such as hsn0")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The most that one job gets. Unset: not known, not checked."""
+
+    nodes: int | None = row(Int(1), "The most nodes of one job.")
+    gpus_per_node: int | None = row(Int(0), "The most GPUs on a node; unset: node.gpus.")
+    time: str | None = row(Walltime(), "The longest walltime.")
+
+
+@dataclass(frozen=True)
+class Node:
+    """One compute node."""
+
+    cpus: int | None = row(Int(1), "Cores of a node; they are shared out among its processes.")
+    gpus: int = row(Int(0, 64), "GPUs of a node.", 0)
+    gpu: str = row(
+        Choice("nvidia", "amd", "none"),
+        "Whose GPUs. `none`: what is asked for stays the same, but the ranks run on the CPU.",
+        "none",
+    )
+    memory: str | None = row(Text("[0-9]+[KMGT]", "a size, such as 512G"), "Memory of a node.")
+    arch: str | None = row(
+        Choice("x86_64", "aarch64", "ppc64le"), "What `uname -m` says there; checked if set."
+    )
+
+
+@dataclass(frozen=True)
+class Request:
+    """How this site wants a job to be asked for."""
+
+    nodes: int = row(Int(1), "Nodes, when the user does not say -N.", 1)
+    gpus_per_node: int | None = row(Int(0), "GPUs a node without -G; unset: node.gpus.")
+    gpu_option: str = row(
+        Choice("gres", "gpus-per-node", "none"), "The option that asks for GPUs.", "gres"
+    )
+    exclusive: bool = row(Bool(), "Whole nodes, shared with no other job.", False)
+    memory: str | None = row(
+        Text("all|[0-9]+[KMGT]", "`all`, or a size such as 440G"),
+        "Memory a node: `all` of it, or a size; unset: the site's default.",
+    )
+    time: str | None = row(Walltime(), "Walltime without -t; unset: the site's default.")
+    output: str | None = row(LINE, "Pattern of the output file, in the scheduler's own spelling.")
+
+
+@dataclass(frozen=True)
+class Variable:
+    """An environment variable that the ranks get."""
+
+    value: str | None = row(Text(any_scalar=True), "Its value.")
+    why: str = row(Text(r"[^\x00-\x09\x0b-\x1f\x7f]*", "text"), "The reason, a comment there.", "")
+    nodes: str = row(
+        Choice("any", "several"), "`several`: set only where a job has several nodes.", "any"
+    )
+
+
+@dataclass(frozen=True)
+class Network:
+    """The network that the ranks talk over."""
+
+    interface: tuple[str, ...] | None = row(
+        ListOf(INTERFACE, or_one=True),
+        "The interface of rank 0's address and of each node's; several: the first is for "
+        "addresses, NCCL's bootstrap uses all. Unset: the one that node 0's name resolves to, "
+        "and on the others the one that leads there.",
+    )
+    port: int | None = row(
+        Int(1024, 65535),
+        "Rendezvous port on exclusive nodes; elsewhere, or unset, it is made from the job's id.",
+    )
+    environment: Mapping[str, Variable] = row(
+        MapOf(Record(Variable, short="value"), VARIABLE), "What the fabric needs.", dict
+    )
+
+
+@dataclass(frozen=True)
+class Container:
+    """The container that the ranks run in."""
+
+    engine: str = row(Choice("podman"), "What runs the container.", "podman")
+    image: str | None = row(WORD, "The image, with its registry.")
+    mounts: tuple[str, ...] = row(
+        ListOf(
+            Text("[^\\x00-\\x1f\\x7f:]+:/[^\\x00-\\x1f\\x7f:]*(:[a-zA-Z,]+)?", "HOST:/INSIDE[:ro]")
+        ),
+        "Folders HOST:/INSIDE[:ro]. The job's own folder is always there, under its own path.",
+        (),
+    )
+    devices: tuple[str, ...] | None = row(
+        ListOf(PATH), "Devices; unset: what the node's GPUs need (AMD: /dev/kfd and /dev/dri)."
+    )
+    groups: tuple[str, ...] | None = row(
+        ListOf(WORD), "Extra groups; unset: the user's own (keep-groups) where GPUs need them."
+    )
+    privileged: bool = row(
+        Bool(),
+        "All devices and capabilities of the host, for sites that cannot do with less.",
+        False,
+    )
+    options: tuple[str, ...] = row(ListOf(LINE), "More options of the engine, one a word.", ())
+
+
+@dataclass(frozen=True)
+class Software:
+    """How python3 with torch comes about on a node."""
+
+    modules: tuple[str, ...] = row(ListOf(WORD), "Environment modules to load, in order.", ())
+    venv: str | None = row(PATH, "The folder of a virtual environment.")
+    conda: str | None = row(PATH, "The name or the folder of a conda environment.")
+    container: Container | None = row(Record(Container), "A container for the ranks.")
+    commands: tuple[str, ...] = row(
+        ListOf(LINE), "Shell lines to run on every node first: the one place for shell.", ()
+    )
+
+
+@dataclass(frozen=True)
+class Launch:
+    """How the ranks are started."""
+
+    launcher: str = row(
+        Choice("torchrun", "srun"), "One torchrun a node, or one srun task a rank.", "torchrun"
+    )
+    rendezvous: str = row(
+        Choice("c10d", "static"), "How torchrun's agents of several nodes meet.", "c10d"
+    )
+    processes_per_node: int | None = row(
+        Int(1, 1024), "Ranks a node; unset: one a GPU, or one where there are none."
+    )
+    max_restarts: int = row(Int(0, 1000), "How often torchrun starts failed ranks again.", 0)
+    join_timeout: int = row(
+        Int(5, 86400), "Seconds that the nodes wait for one another before the job fails.", 600
+    )
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A cluster, as jobgen knows it."""
+
+    description: str = row(LINE, "One line for `jobgen profiles list`.", "")
+    extends: tuple[str, ...] = row(
+        ListOf(WORD, or_one=True), "Base profiles, by name or path (*.yaml); later ones win.", ()
+    )
+    scheduler: str | None = row(
+        Choice("slurm", "local"), "What runs jobs there; a mere base says none."
+    )
+    partition: str | None = row(WORD, "Slurm's partition; unset: the site's default.")
+    account: str | None = row(WORD, "The account that pays.")
+    limits: Limits = row(Record(Limits), "The most that one job gets.", Limits)
+    node: Node = row(Record(Node), "One compute node.", Node)
+    request: Request = row(Record(Request), "How a job is asked for.", Request)
+    network: Network = row(Record(Network), "The network that the ranks talk over.", Network)
+    software: Software = row(Record(Software), "How python3 with torch comes about.", Software)
+    launch: Launch = row(Record(Launch), "How the ranks are started.", Launch)
+    trainer: str = row(NAME, "The packaged trainer for a job that names no program.", "elastic_ddp")
+
+
+ROOT = Record(Profile)
+
+
+def conflicts(profile: Profile, origins: Mapping[str, Mark]) -> list[Problem]:
+    """What no single row can see: values of a resolved profile that do not go together."""
+    found: list[Problem] = []
+
+    def note(path: str, text: str, hint: str) -> None:
+        found.append(Problem(origins.get(path, Mark("the profile")), text, "conflict", hint))
+
+    software = profile.software
+    if software.venv and software.conda:
+        note(
+            "software.venv", "`venv` and `conda` are both set", "keep one; null takes a base's away"
+        )
+    if software.container and not software.container.image:
+        note("software.container", "`software.container` has no `image`", "name one")
+    if software.container and (software.venv or software.conda):
+        name = "venv" if software.venv else "conda"
+        hint = "ranks run in the container, and do not see it: keep one of the two"
+        note(f"software.{name}", f"`{name}` and `container` are both set", hint)
+    for name, variable in profile.network.environment.items():
+        if variable.value is None:
+            path = f"network.environment.{name}"
+            note(path, f"`{name}` has no `value`", "give one; null as a whole takes it away")
+    return found

@@ -1,0 +1,58 @@
+"""What every rank runs: a packaged trainer, or the user's own program with its arguments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from jobgen import trainers
+from jobgen.errors import problem
+
+# Linux takes 128 KiB for one variable (MAX_ARG_STRLEN, execve(2)), and the nodes get the
+# program's words within one.
+LONGEST_WORDS = 96 * 1024
+
+
+@dataclass(frozen=True)
+class Program:
+    """`kind` is trainer, script (Python), module (Python) or command; `source` a trainer's text."""
+
+    kind: str
+    name: str
+    arguments: tuple[str, ...] = ()
+    source: str = ""
+
+
+def program(words: tuple[str, ...], trainer: str, named: bool) -> Program:
+    """The program for the words after `--`; without any, the trainer.
+
+    `named` says that the user named the trainer: then the words are its options. Raises
+    JobgenError for words that no rank could be given.
+    """
+    check(words)
+    if not words or (named and words[0].startswith("-")):
+        return Program("trainer", trainer, words, trainers.source(trainer))
+    if named:
+        hint = "with --trainer, only options for it follow `--`"
+        raise problem("--trainer", f"a trainer, and the program {words[0]!r:.80}", "conflict", hint)
+    if words[0] == "-m":
+        if len(words) == 1 or words[1].startswith("-"):
+            raise problem("--", "-m without a module", "usage", "-m PACKAGE.MODULE")
+        return Program("module", words[1], words[2:])
+    if not words[0] or words[0].startswith("-"):
+        hint = "a script, a command, or -m MODULE"
+        raise problem("--", f"{words[0]!r:.80} is no program", "usage", hint)
+    return Program("script" if words[0].endswith(".py") else "command", words[0], words[1:])
+
+
+def check(words: tuple[str, ...]) -> None:
+    """Raise JobgenError for words that cannot be handed over."""
+    if any("\0" in word for word in words):
+        raise problem("--", "a NUL character", "value", "no program can be given one")
+    if (size := sum(length(word) + 1 for word in words)) > LONGEST_WORDS:
+        hint = f"at most {LONGEST_WORDS}: put the rest into a file"
+        raise problem("--", f"the program and its arguments have {size} bytes", "limit", hint)
+
+
+def length(text: str) -> int:
+    """The bytes of a text as a program gets it."""
+    return len(text.encode("utf-8", "surrogateescape"))

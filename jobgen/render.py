@@ -1,0 +1,164 @@
+"""Plan to script, through a Jinja template in which every value is quoted.
+
+A value that a template prints becomes one shell word; what a template itself writes (its text, its
+blocks, `super()`, macros) stays as it is, and `| raw` marks the exception.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from jobgen import shell
+from jobgen.bundled import bundled
+from jobgen.errors import Mark, Problem, problem
+from jobgen.errors import JobgenError as JobgenError
+from jobgen.plan import Plan
+from jobgen.schedulers import scheduler
+from jobgen.store import user_folder
+
+BUNDLED = "bundled/"  # before a name: jobgen's own, whatever the project or the user has
+
+
+class Raw(str):
+    """Shell text that is not to be quoted again."""
+
+
+class _Environment(ImmutableSandboxedEnvironment):
+    # Jinja joins the pieces of a block, a macro or `super()` with this: what a template has made.
+    concat = staticmethod(lambda pieces: Raw("".join(pieces)))
+
+
+def render(plan: Plan, template: str | None = None) -> str:
+    """The script for a plan, from its scheduler's template or from a file.
+
+    Raises JobgenError with the template's file and line for whatever goes wrong in it.
+    """
+    environment = _environment()
+    name = template or scheduler(plan.scheduler).TEMPLATE
+    try:
+        if template:
+            found = environment.from_string(_read(Path(template)))
+        else:
+            found = environment.get_template(name)
+        script: str = found.render(plan=plan)
+    except jinja2.TemplateSyntaxError as error:
+        where = Mark(error.filename or name, error.lineno, 1)
+        raise problem(where, str(error.message), "template") from None
+    except jinja2.TemplateNotFound as error:
+        text = f"it needs the template `{error.name}`, and there is none"
+        raise problem(name, text, "template") from None
+    except Exception as error:  # a template is a program of its own, and can fail in any way
+        if isinstance(error, JobgenError):
+            raise
+        raise problem(_line(error, name), str(error), "template") from None
+    return script
+
+
+def names() -> list[str]:
+    """The bundled templates."""
+    return sorted(path.name for path in bundled("templates").glob("*.j2"))
+
+
+def source(name: str) -> str:
+    """The text of a template as jobgen finds it. Raises JobgenError if there is none."""
+    for path in _candidates(name):
+        if path.is_file():
+            return _read(path)
+    raise problem(
+        "jobgen templates",
+        f"no template `{name:.80}`",
+        "no-template",
+        f"one of: {', '.join(names())}",
+    )
+
+
+def _environment() -> _Environment:
+    environment = _Environment(
+        loader=jinja2.FunctionLoader(_load),
+        undefined=jinja2.StrictUndefined,
+        finalize=_word,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    filters: dict[str, Callable[..., str]] = {
+        "raw": Raw,
+        "words": _words,
+        "flags": lambda values, flag: _words(f"{flag}{value}" for value in values),
+        "path": lambda text: Raw(shell.path(text)),
+        "comment": _comment,
+    }
+    environment.filters.update(filters)
+    return environment
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, Raw | jinja2.Undefined):
+        return str(value)  # an Undefined raises here
+    if isinstance(value, str):
+        return shell.quote(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} is printed, not text or a number")
+
+
+def _words(values: Iterable[Any]) -> Raw:
+    return Raw(" ".join(_word(value) for value in values))
+
+
+def _comment(text: str, indent: int = 0) -> Raw:
+    """Comment lines of at most 100 columns."""
+    first = " " * indent + "# "
+    lines = [
+        textwrap.fill(
+            shell.visible(line),
+            100,
+            initial_indent=first,
+            subsequent_indent=first,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        for line in text.split("\n")
+    ]
+    return Raw("\n".join(lines))
+
+
+def _candidates(name: str) -> list[Path]:
+    ours = bundled("templates")
+    if name.startswith(BUNDLED):
+        return [ours / name[len(BUNDLED) :]]
+    return [folder / name for folder in (Path("templates"), user_folder() / "templates", ours)]
+
+
+def _load(name: str) -> tuple[str, str, None] | None:
+    for path in _candidates(name):
+        if path.is_file():
+            return _read(path), str(path), None
+    return None
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise problem(str(path), f"cannot be read: {error.strerror}", "template") from None
+    except UnicodeDecodeError:
+        raise problem(str(path), "not UTF-8 text", "template", "save it as UTF-8") from None
+
+
+def _line(error: Exception, name: str) -> Mark:
+    """Where in a template an error came up: the innermost frame that is one's."""
+    found = Mark(name)
+    trace = error.__traceback__
+    while trace:
+        file = trace.tb_frame.f_code.co_filename
+        if "__jinja_template__" in trace.tb_frame.f_globals or file.endswith(".j2"):
+            found = Mark(file if file.endswith(".j2") else name, trace.tb_lineno, 1)
+        trace = trace.tb_next
+    return found

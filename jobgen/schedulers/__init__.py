@@ -1,0 +1,39 @@
+"""The schedulers: what one has to provide, and which there are."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Protocol, cast
+
+if TYPE_CHECKING:
+    from jobgen.plan import Plan
+
+
+class Scheduler(Protocol):
+    """A scheduler is a module with these names."""
+
+    COMMAND: str  # jobgen's command for it
+    TEMPLATE: str  # its template
+    VARIABLES: tuple[str, ...]  # what it tells a rank in the environment
+    NAME_RULE: str  # a job's name, as a regular expression
+    NAME_RULE_IN_WORDS: str
+    LAUNCHERS: tuple[str, ...]
+
+    @staticmethod
+    def seconds(walltime: str) -> int | None:
+        """The length of a walltime, or None where the scheduler would not read it."""
+
+    @staticmethod
+    def directives(plan: Plan) -> tuple[str, ...]:
+        """The lines that ask for the job. Raises JobgenError for a value that it cannot carry."""
+
+
+_MODULES = {"slurm": "jobgen.schedulers.slurm", "local": "jobgen.schedulers.local"}
+
+
+def scheduler(name: str) -> Scheduler:
+    """The scheduler of that name; imported when it is needed."""
+    return cast(Scheduler, import_module(_MODULES[name]))
+
+
+COMMANDS = {"slurm": "sbatch", "local": "local"}

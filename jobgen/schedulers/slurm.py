@@ -1,0 +1,110 @@
+"""Slurm: its directives, its quoting, its limits."""
+
+from __future__ import annotations
+
+import re
+
+from jobgen.errors import problem
+from jobgen.plan import Plan
+
+COMMAND = "sbatch"
+TEMPLATE = "sbatch.sh.j2"
+VARIABLES = (
+    *("SLURM_JOB_ID", "SLURM_JOB_NAME", "SLURM_JOB_NODELIST", "SLURM_NNODES", "SLURM_NODEID"),
+    *("SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS"),
+)
+# Slurm takes any name, but a / would lead the output file, which carries it, to another folder.
+NAME_RULE = r"[^\x00-\x1f\x7f/]+"
+NAME_RULE_IN_WORDS = "one line without /"
+LAUNCHERS = ("torchrun", "srun")
+
+_TIME = re.compile(
+    r"(?:(?P<days>\d+)-(?P<dh>\d+)(?::(?P<dm>\d+)(?::(?P<ds>\d+))?)?"
+    r"|(?P<h>\d+):(?P<hm>\d+):(?P<hs>\d+)|(?P<m>\d+)(?::(?P<s>\d+))?)"
+)
+_PLAIN = re.compile(r"[A-Za-z0-9_.,:/@%+=^\[\]*&|-]+")
+# sbatch reads a line with one of these words anywhere as a separator (src/sbatch/opt.c).
+_SEPARATOR = re.compile("packjob|hetjob", re.IGNORECASE)
+
+
+def seconds(walltime: str) -> int | None:
+    """Seconds of M, M:S, H:M:S, D-H, D-H:M or D-H:M:S (sbatch(1), --time): `90` is 90 minutes."""
+    found = _TIME.fullmatch(walltime)
+    if not found or len(walltime) > 20:
+        return None
+    part = {name: int(text or 0) for name, text in found.groupdict().items()}
+    hours = part["days"] * 24 + part["dh"] + part["h"]
+    minutes = part["dm"] + part["hm"] + part["m"]
+    return hours * 3600 + minutes * 60 + part["ds"] + part["hs"] + part["s"]
+
+
+def directives(plan: Plan) -> tuple[str, ...]:
+    """The #SBATCH lines, in one fixed order; the user's own come last."""
+    whole = {"all": "0"}
+    wanted: dict[str, str | int | bool | None] = {
+        "job-name": plan.name,
+        "partition": plan.partition,
+        "account": plan.account,
+        "nodes": plan.nodes,
+        "ntasks-per-node": plan.tasks_per_node,
+        "cpus-per-task": plan.cpus_per_task,
+        **_gpus(plan),
+        "exclusive": plan.exclusive,
+        "mem": whole.get(plan.memory or "", plan.memory),
+        "time": plan.time,
+        "output": plan.output,
+    }
+    said = {name: value for name, value in wanted.items() if value not in (None, False)}
+    lines = [_line(name, None if value is True else str(value)) for name, value in said.items()]
+    return (*lines, *(_extra(text, said) for text in plan.extra_directives))
+
+
+def _gpus(plan: Plan) -> dict[str, str | int | bool | None]:
+    if not plan.gpus_per_node or plan.gpu_option == "none":
+        return {}
+    gres = plan.gpu_option == "gres"
+    return {plan.gpu_option: f"gpu:{plan.gpus_per_node}" if gres else plan.gpus_per_node}
+
+
+def _line(name: str, value: str | None) -> str:
+    if value is None:
+        return f"#SBATCH --{name}"
+    if found := _SEPARATOR.search(value):
+        text = f"{value!r:.80} has `{found[0]}` in it, which sbatch takes for a separator of jobs"
+        raise problem(f"--{name}", text, "value", "choose another")
+    return f"#SBATCH --{name}={quoted(value)}"
+
+
+def quoted(value: str) -> str:
+    r"""A value as sbatch reads it back: in double quotes, where \ escapes any character.
+
+    Nothing else is special inside them (src/sbatch/opt.c, `_get_argument`); no value may hold a
+    control character, which the rows and `_extra` refuse.
+    """
+    if _PLAIN.fullmatch(value):
+        return value
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+# Options that would make the script that jobgen plans a lie, with what to use instead.
+_OURS = {
+    "ntasks": "--set launch.processes_per_node=N",
+    "gpus": "-G",
+    "gpus-per-task": "-G",
+    "array": "one job each, for now",
+    "wrap": "-- PROGRAM",
+}
+
+
+def _extra(text: str, said: dict[str, str | int | bool]) -> str:
+    found = re.fullmatch(r"--([a-z][a-z0-9-]*)(?:=([^\x00-\x1f\x7f]*))?", text)
+    if not found:
+        hint = "such as --directive=--constraint=ib"
+        raise problem(
+            "--directive", f"{text!r:.80} is not --OPTION or --OPTION=VALUE", "value", hint
+        )
+    name, value = found.groups()
+    if name in said or name in _OURS:
+        hint = f"use {_OURS[name]}" if name in _OURS else "change it by its own option or --set"
+        raise problem("--directive", f"jobgen sets --{name} itself", "conflict", hint)
+    return _line(name, value)

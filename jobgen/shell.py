@@ -1,0 +1,62 @@
+"""Values as words of bash. What comes out is one word, is one line, and means the value exactly."""
+
+from __future__ import annotations
+
+import re
+
+_PLAIN = re.compile(r"[A-Za-z0-9_@%+:,./-][A-Za-z0-9_@%+=:,./-]*")
+# Characters that a reader would not see, or that would move what he sees: controls, soft hyphens,
+# zero widths, line and text-direction marks, and bytes that are not UTF-8 (as surrogates). A fixed
+# list, since Python's own idea of a printable character changes with its version.
+_UNSEEN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
+)
+_SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
+
+
+def quote(text: str) -> str:
+    """`text` as one word: plain, in quotes, or as $'…' where it has characters one cannot see."""
+    if _PLAIN.fullmatch(text):
+        return text
+    if _UNSEEN.search(text):
+        return _ansi_c(text)
+    if text.startswith("~"):
+        return f"\\~{quote(text[1:])}" if text[1:] else "\\~"
+    if not re.search(r"['$`\\]", text):
+        return f"'{text}'"
+    if text.isascii() and "!" not in text:  # a ! is special in "…" to a shell at a terminal
+        return '"' + re.sub(r'(["$`\\])', r"\\\1", text) + '"'
+    return _ansi_c(text)
+
+
+def _ansi_c(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return "$'" + _UNSEEN.sub(lambda found: _escape(found[0]), escaped) + "'"
+
+
+def _escape(character: str) -> str:
+    octets = character.encode("utf-8", "surrogateescape")
+    return _SHORT.get(character) or "".join(f"\\x{octet:02x}" for octet in octets)
+
+
+def path(text: str) -> str:
+    """A path as one word in which `$NAME`, `${NAME}` and a leading `~/` are the node's.
+
+    Nothing else is special; `$$` is a dollar sign.
+    """
+    if text == "~" or text.startswith("~/"):
+        text = "$HOME" + text[1:]
+    found = re.split(r"(\$\$|\$[A-Za-z_]\w*|\$\{[A-Za-z_]\w*\})", text, flags=re.ASCII)
+    # re.split puts what the pattern matched at the odd places.
+    return "".join(_part(part, bool(n % 2)) for n, part in enumerate(found) if part) or "''"
+
+
+def _part(text: str, variable: bool) -> str:
+    if text == "$$":
+        return quote("$")
+    return f'"{text}"' if variable else quote(text)
+
+
+def visible(text: str) -> str:
+    """`text` for a comment: in one line, with unseen characters as escapes."""
+    return _UNSEEN.sub(lambda found: _escape(found[0]), text)

@@ -1,0 +1,166 @@
+"""Finds profiles, merges what they extend, and keeps where each value came from."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from jobgen.bundled import bundled
+from jobgen.errors import JobgenError, Mark, Problem
+from jobgen.profile import ROOT, Profile, conflicts
+from jobgen.schema import Reading, kind_at, merged, nearest, placed, places
+from jobgen.yamltree import LARGEST_FILE, Map, Node, Scalar, Seq, parse
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """A profile with all that it extends; `origins` has the place of every value by its path."""
+
+    name: str
+    profile: Profile
+    tree: Map
+    origins: Mapping[str, Mark]
+
+    def origin(self, path: str) -> str:
+        """Where the value at `path` was said, for a message: a place, or "jobgen's default"."""
+        mark = self.origins.get(path)
+        return str(mark) if mark else "jobgen's default"
+
+
+def folders() -> list[Path]:
+    """Where profiles are looked for, in order."""
+    listed = [Path(p) for p in os.environ.get("JOBGEN_PROFILES", "").split(os.pathsep) if p]
+    return [Path("profiles"), *listed, user_folder() / "profiles", bundled("profiles")]
+
+
+def user_folder() -> Path:
+    """The user's own settings: $XDG_CONFIG_HOME/jobgen, else ~/.config/jobgen."""
+    home = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    return Path(home) / "jobgen"
+
+
+def names() -> dict[str, Path]:
+    """Every profile's name with the file that it stands for; fabrics and other folders too."""
+    found: dict[str, Path] = {}
+    for folder in folders():
+        for file in sorted(folder.rglob("*.yaml")):
+            found.setdefault(file.relative_to(folder).with_suffix("").as_posix(), file)
+    return found
+
+
+def load(name: str, layers: Iterable[tuple[str, str, str]] = ()) -> Resolved:
+    """The profile `name` (or the file, if it ends in .yaml), with what options say on top of it.
+
+    `layers` are (option, path, value); a later one wins.
+
+    Raises JobgenError with all problems of all files it is made of.
+    """
+    to = Reading()
+    file = _find(name, Mark("--profile"))
+    tree = _with_bases(file, name, (), to)
+    for option, path, value in layers:
+        if layer := _layer(option, path, value, to):
+            tree = merged(tree, layer)
+    if to.problems:
+        raise JobgenError(to.problems)
+    assert isinstance(tree, Map)
+    profile = ROOT.read(tree, to)
+    origins = dict(places(tree))
+    if problems := to.problems + conflicts(profile, origins):
+        raise JobgenError(problems)
+    return Resolved(_short(name), profile, tree, origins)
+
+
+def _short(name: str) -> str:
+    return Path(name).stem if _is_path(name) else name
+
+
+def _is_path(name: str) -> bool:
+    return name.endswith((".yaml", ".yml"))
+
+
+def _find(name: str, mark: Mark, within: Path | None = None, after: Path | None = None) -> Path:
+    """The file of a profile; `after` skips every place up to that file."""
+    if _is_path(name):
+        path = (within or Path()) / os.path.expanduser(name)
+        if path.is_file():
+            return path
+        raise JobgenError([Problem(mark, f"no file {path}", "no-profile")])
+    candidates = [folder / f"{name}.yaml" for folder in folders()]
+    if after is not None:
+        seen = [i for i, path in enumerate(candidates) if path.is_file() and path.samefile(after)]
+        candidates = candidates[seen[0] + 1 :] if seen else candidates
+    for path in candidates:
+        if path.is_file():
+            return path
+    hint = nearest(name, names())
+    raise JobgenError([Problem(mark, f"no profile `{name}`", "no-profile", hint)])
+
+
+def _with_bases(file: Path, name: str, chain: tuple[Path, ...], to: Reading) -> Node:
+    """The tree of a file on top of its bases' trees; notes problems of all of them."""
+    tree = read(file, to)
+    if not isinstance(tree, Map):
+        return Map(Mark(str(file)))
+    whole: Node = Map(tree.mark)
+    for base in _bases(tree):
+        try:
+            # A profile that extends its own name builds on the next one of that name.
+            after = file if base.text == name else None
+            path = _find(base.text, base.mark, file.parent, after)
+            if any(path.samefile(other) for other in (*chain, file)):
+                links = " → ".join([*(p.stem for p in (*chain, file)), path.stem])
+                to.note(base.mark, f"`extends` goes round: {links}", "cycle")
+                continue
+            whole = merged(whole, _with_bases(path, base.text, (*chain, file), to))
+        except JobgenError as error:
+            to.problems += error.problems
+    whole = merged(whole, tree)
+    if isinstance(whole, Map) and "extends" not in tree.items:
+        whole.items.pop("extends", None)
+    return whole
+
+
+def _bases(tree: Map) -> Iterator[Scalar]:
+    extends = tree.items.get("extends")
+    items = extends.items if isinstance(extends, Seq) else [extends]
+    for item in items:
+        if isinstance(item, Scalar) and isinstance(item.value, str):
+            yield item
+
+
+def read(file: Path, to: Reading) -> Node | None:
+    """The tree of one file, checked by itself; notes its problems."""
+    try:
+        with file.open("rb") as stream:
+            data = stream.read(LARGEST_FILE + 1)
+        tree = parse(data, str(file))
+    except OSError as error:
+        to.note(Mark(str(file)), f"cannot be read: {error.strerror}", "unreadable")
+        return None
+    except JobgenError as error:
+        to.problems += error.problems
+        return None
+    ROOT.read(tree, to)
+    return tree
+
+
+def _layer(option: str, path: str, value: str, to: Reading) -> Map | None:
+    """The tree in which an option says one value; notes what is wrong with it."""
+    mark = Mark(option)
+    keys = path.split(".")
+    kind = kind_at(ROOT, keys, mark, to)
+    if kind is None:
+        return None
+    if path == "extends":
+        to.note(mark, "`extends` is for files", "usage", "name the profile with --profile")
+        return None
+    try:
+        layer = placed(keys, kind.given(value, mark), mark)
+    except JobgenError as error:
+        to.problems += error.problems
+        return None
+    ROOT.read(layer, to)
+    return layer

@@ -1,0 +1,28 @@
+"""The packaged trainers: each a single file that needs torch alone."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+from jobgen.errors import problem
+from jobgen.schema import nearest
+
+FOLDER = Path(__file__).parent
+
+
+def names() -> list[str]:
+    """The packaged trainers, sorted."""
+    return sorted(path.stem for path in FOLDER.glob("*.py") if path.stem != "__init__")
+
+
+def source(name: str) -> str:
+    """The text of a trainer. Raises JobgenError for a name that is none."""
+    if name not in names():
+        raise problem("--trainer", f"no trainer `{name:.80}`", "no-trainer", nearest(name, names()))
+    return (FOLDER / f"{name}.py").read_text(encoding="utf-8")
+
+
+def summary(name: str) -> str:
+    """The first line of what a trainer says of itself."""
+    return (ast.get_docstring(ast.parse(source(name))) or "").partition("\n")[0]

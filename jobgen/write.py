@@ -1,0 +1,61 @@
+"""The one place with effects: the script to stdout, or to a file that appears whole."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from jobgen.errors import problem
+
+
+def write(text: str, output: str | None = None) -> None:
+    """Write `text` to stdout, or to the file `output`, atomically and executable.
+
+    Raises JobgenError if it cannot be written; then the file is as it was.
+    """
+    data = text.encode("utf-8")
+    if output in (None, "-"):
+        _to_stdout(data)
+    else:
+        _to_file(data, Path(os.path.realpath(str(output))), str(output))
+
+
+def _to_stdout(data: bytes) -> None:
+    try:
+        if sys.stdout is None:
+            raise OSError(0, "it is closed")
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise problem("standard output", f"cannot be written: {error.strerror}", "output") from None
+
+
+def _to_file(data: bytes, path: Path, shown: str) -> None:
+    try:
+        if path.exists() and not path.is_file():
+            path.write_bytes(data)  # a device or a pipe: there is nothing to replace
+            return
+        handle, name = tempfile.mkstemp(prefix=f".{path.name[:200]}.", dir=path.parent)
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(data)
+                stream.flush()
+                os.fsync(stream.fileno())
+            os.chmod(name, 0o777 & ~_umask())
+            os.replace(name, path)
+        except BaseException:
+            os.unlink(name)
+            raise
+    except OSError as error:
+        raise problem(f"-o {shown}", f"cannot be written: {error.strerror}", "output") from None
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
