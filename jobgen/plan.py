@@ -75,6 +75,11 @@ class Plan:
         return self.nodes > 1 or self.launcher == "srun"
 
     @property
+    def waits(self) -> bool:
+        """Whether torchrun on node 0 opens a port that the other nodes can wait for."""
+        return self.nodes > 1 and self.launcher == "torchrun"
+
+    @property
     def needs_torch(self) -> bool:
         """Whether python3 has to import torch: always, but for a command that srun starts."""
         return self.launcher == "torchrun" or self.program.kind != "command"

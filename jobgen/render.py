@@ -48,7 +48,7 @@ def render(plan: Plan, template: str | None = None) -> str:
             found = environment.get_template(name)
         script: str = found.render(plan=plan)
     except jinja2.TemplateSyntaxError as error:
-        where = Mark(error.filename or name, error.lineno, 1)
+        where = Mark(error.filename or error.name or name, error.lineno, 1)
         raise problem(where, str(error.message), "template") from None
     except jinja2.TemplateNotFound as error:
         text = f"it needs the template `{error.name}`, and there is none"

@@ -11,6 +11,9 @@ _PLAIN = re.compile(r"[A-Za-z0-9_@%+:,./-][A-Za-z0-9_@%+=:,./-]*")
 _UNSEEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
 )
+_TYPESET = re.compile(
+    "[\u2018-\u201f]"
+)  # quotes that a reader, or shellcheck, takes for the shell's
 _SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
@@ -18,7 +21,7 @@ def quote(text: str) -> str:
     """`text` as one word: plain, in quotes, or as $'…' where it has characters one cannot see."""
     if _PLAIN.fullmatch(text):
         return text
-    if _UNSEEN.search(text):
+    if _UNSEEN.search(text) or _TYPESET.search(text):
         return _ansi_c(text)
     if text.startswith("~"):
         return f"\\~{quote(text[1:])}" if text[1:] else "\\~"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from pathlib import Path
 
 from jobgen.errors import problem
@@ -36,6 +35,8 @@ def _to_stdout(data: bytes) -> None:
 
 
 def _to_file(data: bytes, path: Path, shown: str) -> None:
+    import tempfile  # only here: it takes a while to import
+
     try:
         if path.exists() and not path.is_file():
             path.write_bytes(data)  # a device or a pipe: there is nothing to replace

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from pathlib import Path
 
 from jobgen.errors import problem
@@ -25,4 +24,4 @@ def source(name: str) -> str:
 
 def summary(name: str) -> str:
     """The first line of what a trainer says of itself."""
-    return (ast.get_docstring(ast.parse(source(name))) or "").partition("\n")[0]
+    return source(name).split("\n", 1)[0].strip('"')

@@ -22,13 +22,15 @@ def say(text: str) -> None:
 
 def place() -> tuple[int, int, int]:
     """This process's rank, the number of ranks, and its rank on this node."""
-    for rank, world, local in (
+    for names in (
         ("RANK", "WORLD_SIZE", "LOCAL_RANK"),
         ("SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"),
     ):
         # A batch script has SLURM_PROCID=0 too: only with a MASTER_ADDR is this one of many.
-        if rank in os.environ and "MASTER_ADDR" in os.environ:
-            return tuple(int(os.environ[name]) for name in (rank, world, local))
+        if "MASTER_ADDR" in os.environ and names[0] in os.environ:
+            rank, world, local = (int(os.environ[name]) for name in names)
+            return rank, world, local
+    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="0")  # alone, on any free port
     return 0, 1, 0
 
 
@@ -62,8 +64,7 @@ def main() -> None:
     backend = "nccl" if cuda else "gloo"
     if cuda:
         torch.cuda.set_device(device)  # before NCCL is, which else guesses a GPU
-    alone = dist.HashStore() if world == 1 else None
-    dist.init_process_group(backend, rank=rank, world_size=world, store=alone)
+    dist.init_process_group(backend, rank=rank, world_size=world)
     say(
         f"Start running basic DDP example on rank {rank}."
         f" (node {socket.gethostname()}, device {device}, backend {backend})"

@@ -1,0 +1,65 @@
+# `make help` lists what there is. A torch that python3 can import already is used as it is;
+# TORCH= chooses one to install: make run TORCH='torch==2.6.0'.
+
+PYTHON ?= python3
+TORCH ?=
+VENV := .venv
+BIN := $(CURDIR)/$(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+ROOT := $(filter 0,$(shell id -u))
+APT := $(and $(ROOT),$(shell command -v apt-get))
+# What the tests on a real Slurm and in real containers need.
+PACKAGES := slurm-wlm munge iproute2 shellcheck podman runc debootstrap uidmap
+
+.PHONY: help run test lint golden cluster bench wheel-check clean
+
+help:  ## this list
+	@sed -n 's/^\([a-z-]*\):.*##/\1\t/p' $(MAKEFILE_LIST) | expand -t 14
+
+run: $(VENV)/run  ## generate the job `local` and run it here: four ranks report
+	PATH="$(BIN):$$PATH" jobgen local -o build/local.sh
+	PATH="$(BIN):$$PATH" build/local.sh
+
+test: $(VENV)/test $(VENV)/packages  ## all tests; what this machine lacks is skipped, with the reason
+	PATH="$(BIN):$$PATH" python -m pytest $(ARGS)
+
+lint: $(VENV)/test  ## ruff, mypy --strict
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+golden: $(VENV)/test  ## rewrite the expected scripts and messages; review their diff
+	PATH="$(BIN):$$PATH" python -m pytest -q --update tests/test_golden.py tests/test_errors.py tests/test_readme.py
+	git --no-pager diff --stat -- tests/golden tests/errors
+
+cluster: $(VENV)/test $(VENV)/packages  ## a shell on a real Slurm of several nodes, made on this machine
+	PATH="$(BIN):$$PATH" python -m tests.cluster
+
+bench: $(VENV)/test  ## how long jobgen takes, against a minimal program, in the same run
+	PATH="$(BIN):$$PATH" python bench/startup.py
+
+wheel-check: $(VENV)/test  ## build the wheel, install it elsewhere, generate from there
+	PATH="$(BIN):$$PATH" sh tests/wheel-check.sh
+
+clean:  ## remove what make has made
+	rm -rf $(VENV) build dist .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+$(VENV)/made: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "jobgen needs Python 3.10 or newer: make PYTHON=python3.12 …"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { $(if $(APT),apt-get update -q && apt-get install -qy python3-venv,echo "$(PYTHON) has no venv: install python3-venv"; exit 1); }
+	$(PYTHON) -m venv $(if $(TORCH),,$$($(PYTHON) -c 'import torch' 2>/dev/null && echo --system-site-packages)) $(VENV)
+	$(PIP) -e .
+	@mkdir -p build
+	@touch $@
+
+$(VENV)/run: $(VENV)/made
+	$(BIN)/python -c 'import torch' 2>/dev/null || $(PIP) $(or $(TORCH),torch) numpy
+	@touch $@
+
+$(VENV)/test: $(VENV)/run
+	$(PIP) -e '.[test]'
+	@touch $@
+
+$(VENV)/packages: $(VENV)/made
+	$(if $(APT),apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends $(PACKAGES) || echo "some packages are missing: their tests will be skipped",@echo "not root, or no apt-get: tests that need Slurm or podman are skipped where these are missing")
+	@touch $@
