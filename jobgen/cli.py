@@ -1,4 +1,4 @@
-"""The command line: options, help, and nothing else. What a command does is imported when it runs."""
+"""The command line: options and help. What a command does is imported when it runs."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def option(*flags: str, **more: Any) -> Any:
 
 @dataclass(frozen=True)
 class Job:
-    """What a command line says, as text; None where it is silent. `program` is what follows `--`."""
+    """What a command line says, as text; None where it is silent. `program` follows the `--`."""
 
     command: str
     profile: str | None = option(

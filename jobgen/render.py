@@ -16,8 +16,8 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from jobgen import shell
 from jobgen.bundled import bundled
-from jobgen.errors import Mark, Problem, problem
 from jobgen.errors import JobgenError as JobgenError
+from jobgen.errors import Mark, problem
 from jobgen.plan import Plan
 from jobgen.schedulers import scheduler
 from jobgen.store import user_folder

@@ -10,6 +10,10 @@ import sys
 
 import torch
 import torch.distributed as dist
+
+# DDP imports this anyway. Imported once a process group exists, its functions' default arguments
+# keep the group beyond its end, and ranks on gloo abort at exit now and then.
+import torch.distributed.nn
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 

@@ -1,0 +1,14 @@
+#!/bin/bash
+# init.sh FOLDER NODE: PID 1 of a node.
+set -euo pipefail
+. "$(dirname "$0")/settings.sh"
+hostname "$2"
+umount /etc # the login machine's
+own_etc "$2"
+# A sysfs of its own shows the node's own interfaces, but hides the cgroups, which podman wants.
+mount --rbind /sys/fs/cgroup "$RUN/own/$2.cgroup"
+mount -t sysfs sysfs /sys
+mount --rbind "$RUN/own/$2.cgroup" /sys/fs/cgroup
+umount -l "$RUN/own/$2.cgroup"
+slurmd -D -N "$2" &
+while :; do wait -n || sleep 0.2; done

@@ -1,0 +1,145 @@
+"""Jobs that cannot work: they end soon, and their last lines say which node, what, and the cure."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from tests.cluster.harness import Finished
+from tests.cluster.jobs import ON_CPU, Desk
+
+TWO = ("--profile", "mi210", *ON_CPU, "-N", "2", "-G", "1")
+SOON = 10  # seconds
+
+
+def last(done: Finished, lines: int) -> list[str]:
+    assert done.state == "FAILED", done.output
+    return done.output.splitlines()[-lines:]
+
+
+def test_no_such_interface(desk: Desk) -> None:
+    done = desk.run(*TWO, "--set", "network.interface=ib0")
+    there = "there is lo 127.0.0.1/8, eth0 10.71.0.{0}/24, hsn0 10.72.0.{0}/24"
+    text = "jobgen: smc-r07-0{1}: no interface ib0 that is up with an IPv4 address; " + there
+    lines = [(text + ": --set network.interface=NAME").format(10 + n, n) for n in (7, 8)]
+    assert last(done, 2) == lines
+    assert done.seconds <= SOON
+
+
+def test_loopback_interface(desk: Desk) -> None:
+    done = desk.run(*TWO, "--set", "network.interface=lo")
+    assert "scope" not in done.output
+    assert last(done, 2)[0].startswith("jobgen: smc-r07-07: no interface lo that is up")
+
+
+def test_no_such_program(desk: Desk) -> None:
+    done = desk.run(*TWO, "--", "nothere.py")
+    text = "jobgen: smc-r07-0{}: there is no program nothere.py in {}: "
+    text += "submit from its folder, or give its full path"
+    assert last(done, 2) == [text.format(n, desk.folder) for n in (7, 8)]
+    assert done.seconds <= SOON
+
+
+@pytest.mark.parametrize(
+    ("program", "text"),
+    [
+        (("./nothere",), "there is no program ./nothere that can be executed"),
+        (("-m", "nothere.train"), "finds no module nothere.train"),
+    ],
+)
+def test_no_such_command_or_module(desk: Desk, program: tuple[str, ...], text: str) -> None:
+    assert text in last(desk.run(*TWO, "--", *program), 1)[0]
+
+
+def test_wrong_number_of_gpus(desk: Desk) -> None:
+    done = desk.run("--profile", "mi210", "-N", "2", "--set", "software.container=null")
+    for number, line in enumerate(last(done, 2), start=7):
+        assert line.startswith(f"jobgen: smc-r07-0{number}: torch ")
+        assert line.endswith(
+            " sees 0 GPUs, the job asked for 8: is this torch built for them? Else change -G"
+        )
+    assert done.seconds <= SOON
+
+
+def test_wrong_architecture(desk: Desk) -> None:
+    done = desk.run(*TWO, "--set", "node.arch=ppc64le")
+    assert "the profile says ppc64le: --set node.arch=" in last(done, 1)[0]
+
+
+def test_python_that_is_not_for_this_machine(desk: Desk) -> None:
+    """A virtual environment of another architecture: its python3 cannot be executed."""
+    folder = desk.folder / "venv" / "bin"
+    folder.mkdir(parents=True)
+    (folder / "python3").write_bytes(b"\x7fELF\x02\x01\x01" + bytes(57))
+    (folder / "python3").chmod(0o755)
+    done = desk.run(*TWO, "--set", f"software.venv={desk.folder}/venv")
+    assert "python3 does not run: is it on PATH, and made for " in last(done, 1)[0]
+
+
+def test_failing_setup(desk: Desk) -> None:
+    done = desk.run(*TWO, "--set", 'software.commands=["ls /not/there"]')
+    text = "jobgen: smc-r07-0{}: the software set-up failed: its own words are above"
+    assert last(done, 2) == [text.format(7), text.format(8)]
+    assert "ls: cannot access '/not/there'" in done.output
+
+
+def test_port_in_use(desk: Desk) -> None:
+    """A store of somebody else on node 0 must not be joined."""
+    serve = "python3 -m http.server 29400 >/dev/null 2>&1 & echo $!"
+    pid = desk.cluster.on("smc-r07-07", "sh", "-c", serve).stdout.strip()
+    try:
+        time.sleep(1)
+        done = desk.run(*TWO)
+    finally:
+        desk.cluster.on("smc-r07-07", "kill", pid)
+    assert last(done, 1) == ["jobgen: smc-r07-07: port 29400 is in use: --set network.port=N"]
+
+
+def test_node_that_never_answers(desk: Desk) -> None:
+    hang = 'software.commands=["[[ $(hostname) != smc-r07-08 ]] || sleep 1000"]'
+    done = desk.run(*TWO, "-N", "3", "--set", hang, "--set", "launch.join_timeout=8")
+    text = (
+        "jobgen: smc-r07-08: no answer within 8 s: is it up, and its software set-up quick enough?"
+    )
+    assert last(done, 1) == [text]
+    assert 8 <= done.seconds <= 25
+
+
+def test_node_that_cannot_reach_the_first(desk: Desk) -> None:
+    """Its interface is up and has an address, but on another network."""
+    move = "ip addr flush dev hsn0; ip addr add 10.{}.0.18/24 dev hsn0"
+    desk.cluster.on("smc-r07-08", "sh", "-c", move.format(99))
+    try:
+        words = ("--set", "network.interface=hsn0", "--set", "launch.join_timeout=8")
+        done = desk.run(*TWO, *words)
+    finally:
+        desk.cluster.on("smc-r07-08", "sh", "-c", move.format(72))
+    text = "jobgen: smc-r07-08: no answer from node 0 at 10.72.0.17:29400 to 10.99.0.18 on hsn0: "
+    assert text in done.output
+    assert done.state == "FAILED"
+
+
+def test_failed_rank_ends_the_job(desk: Desk) -> None:
+    program = "import os, sys, time\nif os.environ['RANK'] == '1': sys.exit(7)\ntime.sleep(1000)\n"
+    done = desk.run(*TWO, "--", desk.program("fail.py", program), timeout=60)
+    assert done.state == "FAILED"
+    assert done.exit_code != 0
+
+
+@pytest.mark.parametrize("launcher", ["torchrun", "srun"])
+def test_cancelled_job_leaves_nothing(desk: Desk, launcher: str) -> None:
+    marker = f"jobgen-test-{launcher}"
+    program = f"import time\nprint('{marker}', flush=True)\ntime.sleep(1000)\n"
+    words = (*TWO, "--launcher", launcher, "--", desk.program(f"{marker}.py", program))
+    job = desk.submit(*words)
+    log = desk.folder / f"{marker}-{job}.out"
+    limit = time.monotonic() + 60
+    while not log.exists() or log.read_text().count(marker + "\n") < 2:
+        assert time.monotonic() < limit, log.read_text() if log.exists() else "no output"
+        time.sleep(0.2)
+    desk.cluster.run(["scancel", str(job)])
+    assert desk.cluster.wait(job, 60).state == "CANCELLED"
+    for node in ("smc-r07-07", "smc-r07-08"):
+        left = desk.cluster.on(node, "pgrep", "-f", marker)
+        assert left.stdout == "", (node, left.stdout)

@@ -1,0 +1,120 @@
+"""Generated scripts on the real Slurm: every rank on every node reports."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from jobgen import store
+from tests.cluster.harness import Cluster
+from tests.cluster.jobs import ON_CPU, Desk, generate
+
+MI210 = ("--profile", "mi210", *ON_CPU)
+
+
+def ranks(output: str) -> list[tuple[int, str]]:
+    """(rank, node) of every rank that reported, by rank."""
+    line = r"^Start running basic DDP example on rank (\d+)\. \(node ([\w-]+), device cpu, backend gloo\)$"
+    return sorted((int(rank), node) for rank, node in re.findall(line, output, re.MULTILINE))
+
+
+def expected(nodes: list[str], each: int) -> list[tuple[int, str]]:
+    return [(number, nodes[number // each]) for number in range(len(nodes) * each)]
+
+
+MI210_NODES = ["smc-r07-07", "smc-r07-08", "smc-r07-09"]
+
+
+def test_mi210_on_three_nodes(desk: Desk) -> None:
+    done = desk.run(*MI210, "-N", "3", timeout=180)
+    assert done.state == "COMPLETED", done.output
+    assert ranks(done.output) == expected(MI210_NODES, 8)
+    assert "All 24 ranks took one DDP step together" in done.output
+
+
+def test_dgx_a100_on_two_nodes(desk: Desk) -> None:
+    done = desk.run("--profile", "dgx-a100", "--set", "node.gpu=none")
+    assert done.state == "COMPLETED", done.output
+    assert ranks(done.output) == expected(["dgx01", "dgx02"], 2)
+
+
+def test_one_node(desk: Desk) -> None:
+    done = desk.run(*MI210, "-N", "1", "-G", "2")
+    assert done.state == "COMPLETED", done.output
+    assert ranks(done.output) == expected(["smc-r07-07"], 2)
+
+
+def test_fabric_that_the_hostname_does_not_resolve_to(desk: Desk) -> None:
+    """The case that hangs without is_host; and the ranks meet there too, not only the agents."""
+    show = desk.program("show.py", "import os\nprint('at', os.environ['MASTER_ADDR'])\n")
+    words = ("-N", "2", "-G", "1", "--set", "network.interface=hsn0")
+    done = desk.run(*MI210, *words)
+    assert done.state == "COMPLETED", done.output
+    assert ranks(done.output) == expected(MI210_NODES[:2], 1)
+    done = desk.run(*MI210, *words, "--", show)
+    assert done.output.count("at 10.72.0.17\n") == 2, done.output
+
+
+def test_hostname_that_resolves_to_loopback(desk: Desk) -> None:
+    """Debian's 127.0.1.1: no node may take it for its address."""
+    own = "sed -i '/ smc-r07-07$/s/^/#/; $a 127.0.1.1 smc-r07-07' /etc/hosts"
+    back = "sed -i '/^127.0.1.1/d; s/^#//' /etc/hosts"
+    route = ["ip", "route", "add", "default", "dev", "eth0"]
+    desk.cluster.on("smc-r07-07", "sh", "-c", own)
+    desk.cluster.on("smc-r07-07", *route)
+    try:
+        done = desk.run(*MI210, "-N", "2", "-G", "1")
+    finally:
+        desk.cluster.on("smc-r07-07", "sh", "-c", back)
+        desk.cluster.on("smc-r07-07", "ip", "route", "del", "default")
+    assert done.state == "COMPLETED", done.output
+    assert "smc-r07-07 is ready, 10.71.0.17 on eth0" in done.output
+
+
+@pytest.mark.parametrize("words", [("--rendezvous", "static"), ("--launcher", "srun")])
+def test_other_ways_to_start(desk: Desk, words: tuple[str, ...]) -> None:
+    done = desk.run(*MI210, "-N", "2", "-G", "2", *words)
+    assert done.state == "COMPLETED", done.output
+    assert ranks(done.output) == expected(MI210_NODES[:2], 2)
+
+
+def test_software_of_the_nodes(desk: Desk) -> None:
+    """Modules come with the login shell, a venv from its folder; nothing from where it was sent."""
+    import sys
+
+    site = 'module() { echo "module $*"; export LOADED=$2; }\n'
+    nodes = ("dgx01", "dgx02")
+    for node in nodes:
+        write = "cat > /etc/profile.d/site.sh <<'END'\n" + site + "END"
+        desk.cluster.on(node, "sh", "-c", write)
+    show = desk.program("show.py", "import os, sys\nprint(os.environ['LOADED'], sys.prefix)\n")
+    done = desk.run(
+        *("--profile", "dgx-a100", "-G", "1", "--set", "node.gpu=none"),
+        *("--set", "software.modules=[cuda/12.6]", "--set", f"software.venv={sys.prefix}"),
+        *("--", show),
+        options=["--export=NONE"],
+    )
+    assert done.state == "COMPLETED", done.output
+    assert done.output.count(f"cuda/12.6 {sys.prefix}\n") == 2, done.output
+
+
+def test_bundled_profiles_are_accepted(cluster: Cluster, tmp_path: Path) -> None:
+    slurm = [name for name in store.names() if store.load(name).profile.scheduler == "slurm"]
+    assert {"mi210", "dgx-a100"} <= set(slurm)
+    for name in slurm:
+        script = generate("sbatch", "--profile", name, cwd=tmp_path)
+        done = cluster.run(["sbatch", "--test-only"], input=script, cwd=tmp_path)
+        assert done.returncode == 0, (name, done.stderr)
+
+
+def test_directives_reach_slurm_as_they_are(cluster: Cluster, tmp_path: Path) -> None:
+    name = "a \"b\" \\ $(id) `id` #é 'c'"
+    words = ("--profile", "dgx-a100", "-t", "90:30", "-J", name, "--directive=--comment=" + name)
+    job = cluster.sbatch(generate("sbatch", *words, cwd=tmp_path), "--hold", cwd=tmp_path)
+    shown = cluster.run(["scontrol", "show", "job", str(job)]).stdout
+    cluster.run(["scancel", str(job)])
+    assert f"JobName={name}\n" in shown
+    assert f"Comment={name} \n" in shown or f"Comment={name}\n" in shown
+    assert "TimeLimit=01:31:00 " in shown

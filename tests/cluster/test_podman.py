@@ -1,0 +1,125 @@
+"""mi210 with its real podman, on an image made here under the profile's own name."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import subprocess
+import sys
+import tarfile
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.harness import Cluster
+from tests.cluster.jobs import Desk
+from tests.cluster.test_jobs import MI210_NODES, expected, ranks
+
+IMAGE = "docker.io/rocm/pytorch:latest"
+
+
+def skeleton() -> bytes:
+    """The tar of an image that holds nothing but the links into /usr, which is mounted from here."""
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w") as tar:
+        for name in ("usr", "etc", "tmp", "proc", "sys", "dev", "run", "root", "var"):
+            folder = tarfile.TarInfo(name)
+            folder.type, folder.mode = tarfile.DIRTYPE, 0o1777 if name == "tmp" else 0o755
+            tar.addfile(folder)
+        for name in ("bin", "sbin", "lib", "lib64"):
+            if Path("/", name).is_symlink():
+                link = tarfile.TarInfo(name)
+                link.type, link.linkname = tarfile.SYMTYPE, f"usr/{name}"
+                tar.addfile(link)
+    return stream.getvalue()
+
+
+@pytest.fixture(scope="module")
+def image(cluster: Cluster) -> None:
+    """The image in the cluster's own storage. What cannot run podman is skipped with its words."""
+    if not shutil.which("podman"):
+        pytest.skip("podman is not installed")
+    if not Path("/bin").is_symlink():
+        pytest.skip("the image made here needs a system whose /bin is /usr/bin")
+    made = subprocess.run(
+        cluster.command(["podman", "import", "-", IMAGE]),
+        input=skeleton(),
+        env=cluster.environment(),
+        capture_output=True,
+        check=False,
+    )
+    if made.returncode:
+        pytest.skip(f"podman does not work here: {made.stderr.decode()}")
+
+
+def mounts(*folders: str) -> tuple[str, str]:
+    """This system's /usr and Python in the container; the source's own folders are not here."""
+    python = {sys.prefix, sys.base_prefix}
+    listed = [f"{folder}:{folder}:ro" for folder in sorted({"/usr", *python} - {"/usr/local"})]
+    return ("--set", f"software.container.mounts=[{', '.join([*listed, *folders])}]")
+
+
+def in_container(desk: Desk) -> tuple[str, ...]:
+    path = f"{sys.prefix}/bin:/usr/local/bin:/usr/bin"
+    words = ("--profile", "mi210", "--set", "node.gpu=none", *mounts(), "-e", f"PATH={path}")
+    return (*words, "--set", "launch.join_timeout=60")
+
+
+@pytest.mark.usefixtures("image")
+def test_mi210_in_podman(desk: Desk) -> None:
+    done = desk.run(*in_container(desk), "-N", "2", "-G", "2", timeout=120)
+    assert done.state == "COMPLETED", done.output
+    assert ranks(done.output) == expected(MI210_NODES[:2], 2)
+
+
+@pytest.mark.usefixtures("image")
+def test_program_of_the_user_in_podman(desk: Desk) -> None:
+    """It is found in the job's folder, and gets its arguments and the job's variables."""
+    text = """import os, sys
+print("in", os.path.exists("/run/.containerenv"), os.environ["SLURM_JOB_ID"], os.environ["X"],
+      os.environ["GLOO_SOCKET_IFNAME"], os.environ.get("SLURM_CONF"), sys.argv[1:])
+"""
+    words = ("-N", "2", "-G", "1", "-e", "X=a b$(id)", "--set", "network.interface=hsn0")
+    program = desk.program("show.py", text)
+    job = desk.submit(*in_container(desk), *words, "--", program, "c d", "")
+    done = desk.cluster.wait(job, 120)
+    assert done.state == "COMPLETED", done.output
+    assert done.output.count(f"in True {job} a b$(id) hsn0 None ['c d', '']\n") == 2, done.output
+
+
+@pytest.mark.usefixtures("image")
+def test_image_that_does_not_start(desk: Desk) -> None:
+    words = ("-N", "1", "-G", "1", "--set", "software.container.options=[--pull=never]")
+    image = ("--set", "software.container.image=localhost/not:there")
+    done = desk.run(*in_container(desk), *words, *image, timeout=120)
+    text = "jobgen: smc-r07-07: podman does not run python3 in the image: its own words are above"
+    assert done.output.splitlines()[-1] == text
+    assert "localhost/not:there" in done.output
+
+
+@pytest.mark.usefixtures("image")
+def test_cancelled_container_is_gone(desk: Desk) -> None:
+    program = desk.program("sleep.py", "import time\nprint('on', flush=True)\ntime.sleep(1000)\n")
+    job = desk.submit(*in_container(desk), "-N", "1", "-G", "1", "--", program)
+    log = desk.folder / f"sleep-{job}.out"
+    wait_for(log, "\non\n")
+    desk.cluster.run(["scancel", str(job)])
+    assert desk.cluster.wait(job, 60).state == "CANCELLED"
+    wait_until_gone(desk)
+
+
+def wait_for(log: Path, text: str) -> None:
+    limit = time.monotonic() + 60
+    while not log.exists() or text not in log.read_text():
+        assert time.monotonic() < limit, log.read_text() if log.exists() else "no output"
+        time.sleep(0.2)
+
+
+def wait_until_gone(desk: Desk) -> None:
+    limit = time.monotonic() + 30
+    while desk.cluster.on("smc-r07-07", "pgrep", "-f", "sleep.py").stdout:
+        assert time.monotonic() < limit
+        time.sleep(0.2)
+    left = desk.cluster.on("smc-r07-07", "podman", "ps", "-aq").stdout
+    assert left == ""
