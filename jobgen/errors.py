@@ -47,6 +47,10 @@ class JobgenError(Exception):
         super().__init__(text)
 
 
+class ClosedPipe(Exception):
+    """Who read stdout has gone."""
+
+
 def problem(mark: Mark | str, text: str, code: str, hint: str = "") -> JobgenError:
     """The error for a single problem; `mark` may be the name of an option."""
     where = Mark(mark) if isinstance(mark, str) else mark
@@ -60,7 +64,7 @@ def handled(command: Callable[[], int]) -> int:
     except JobgenError as error:
         tell(str(error))
         return error.exit_code
-    except BrokenPipeError:
+    except ClosedPipe:
         # The reader has gone. Python would complain once more when it flushes stdout at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return CLOSED_PIPE

@@ -11,7 +11,7 @@ from jobgen.schema import Bool, Choice, Int, ListOf, MapOf, Record, Text, Wallti
 NAME = Text(r"[A-Za-z0-9_][A-Za-z0-9_.+@%-]*", "a name of letters, digits and _ . + @ % -")
 WORD = Text(r"[^\x00-\x20\x7f-][^\x00-\x20\x7f]*", "text without blanks, not beginning with -")
 LINE = Text()
-PATH = Text(rule="a path; $NAME in it is the node's variable")
+PATH = Text(r"[^\x00-\x1f\x7f]+", "a path; $NAME in it is the node's variable")
 VARIABLE = Text("[A-Za-z_][A-Za-z0-9_]*", "a variable's name: letters, digits and _")
 INTERFACE = Text("[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}", "a network interface's name, such as hsn0")
 

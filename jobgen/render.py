@@ -39,13 +39,9 @@ def render(plan: Plan, template: str | None = None) -> str:
 
     Raises JobgenError with the template's file and line for whatever goes wrong in it.
     """
-    environment = _environment()
     name = template or scheduler(plan.scheduler).TEMPLATE
     try:
-        if template:
-            found = environment.from_string(_read(Path(template)))
-        else:
-            found = environment.get_template(name)
+        found = _environment(template).get_template(name)
         script: str = found.render(plan=plan)
     except jinja2.TemplateSyntaxError as error:
         where = Mark(error.filename or error.name or name, error.lineno, 1)
@@ -53,9 +49,9 @@ def render(plan: Plan, template: str | None = None) -> str:
     except jinja2.TemplateNotFound as error:
         text = f"it needs the template `{error.name}`, and there is none"
         raise problem(name, text, "template") from None
+    except JobgenError:
+        raise
     except Exception as error:  # a template is a program of its own, and can fail in any way
-        if isinstance(error, JobgenError):
-            raise
         raise problem(_line(error, name), str(error), "template") from None
     return script
 
@@ -78,9 +74,13 @@ def source(name: str) -> str:
     )
 
 
-def _environment() -> _Environment:
+def _environment(template: str | None) -> _Environment:
+    def load(name: str) -> tuple[str, str, None] | None:
+        found = [Path(name)] if name == template else filter(Path.is_file, _candidates(name))
+        return next(((_read(path), str(path), None) for path in found), None)
+
     environment = _Environment(
-        loader=jinja2.FunctionLoader(_load),
+        loader=jinja2.FunctionLoader(load),
         undefined=jinja2.StrictUndefined,
         finalize=_word,
         trim_blocks=True,
@@ -136,13 +136,6 @@ def _candidates(name: str) -> list[Path]:
     return [folder / name for folder in (Path("templates"), user_folder() / "templates", ours)]
 
 
-def _load(name: str) -> tuple[str, str, None] | None:
-    for path in _candidates(name):
-        if path.is_file():
-            return _read(path), str(path), None
-    return None
-
-
 def _read(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
@@ -153,12 +146,11 @@ def _read(path: Path) -> str:
 
 
 def _line(error: Exception, name: str) -> Mark:
-    """Where in a template an error came up: the innermost frame that is one's."""
+    """Where in a template an error came up: the innermost frame that Jinja says is one's."""
     found = Mark(name)
     trace = error.__traceback__
     while trace:
-        file = trace.tb_frame.f_code.co_filename
-        if "__jinja_template__" in trace.tb_frame.f_globals or file.endswith(".j2"):
-            found = Mark(file if file.endswith(".j2") else name, trace.tb_lineno, 1)
+        if "__jinja_exception__" in trace.tb_frame.f_globals:
+            found = Mark(trace.tb_frame.f_code.co_filename, trace.tb_lineno, 1)
         trace = trace.tb_next
     return found

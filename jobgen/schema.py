@@ -18,7 +18,8 @@ from jobgen.yamltree import Map, Node, Scalar, Seq, parse
 
 Schema = dict[str, Any]
 
-ONE_LINE = r"[^\x00-\x1f\x7f]*"  # no character that could end a line or confuse a terminal
+# No character that could end a line or confuse a terminal; and no byte that is not UTF-8.
+ONE_LINE = r"[^\x00-\x1f\x7f\ud800-\udfff]*"
 
 
 class Reading:

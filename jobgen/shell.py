@@ -8,9 +8,10 @@ _PLAIN = re.compile(r"[A-Za-z0-9_@%+:,./-][A-Za-z0-9_@%+=:,./-]*")
 # Characters that a reader would not see, or that would move what he sees: controls, soft hyphens,
 # zero widths, line and text-direction marks, and bytes that are not UTF-8 (as surrogates). A fixed
 # list, since Python's own idea of a printable character changes with its version.
-_UNSEEN = re.compile(
-    "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
+UNSEEN = (
+    r"\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff"
 )
+_UNSEEN = re.compile(f"[{UNSEEN}]")
 _TYPESET = re.compile(
     "[\u2018-\u201f]"
 )  # quotes that a reader, or shellcheck, takes for the shell's

@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-from jobgen.errors import problem
+from jobgen.errors import ClosedPipe, problem
 
 
 def write(text: str, output: str | None = None) -> None:
@@ -29,7 +29,7 @@ def _to_stdout(data: bytes) -> None:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
     except BrokenPipeError:
-        raise
+        raise ClosedPipe from None  # click has an ending of its own for BrokenPipeError
     except OSError as error:
         raise problem("standard output", f"cannot be written: {error.strerror}", "output") from None
 

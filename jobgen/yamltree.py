@@ -131,7 +131,7 @@ class _Builder:
             return Scalar(mark, "", None)
         if event.anchor:
             self._note(event.start_mark, "an anchor", "yaml", "write the value, or use `extends:`")
-        if event.tag and event.tag != "!":
+        if event.tag:
             self._note(event.start_mark, f"the tag {event.tag}", "yaml", "a profile has no tags")
         if isinstance(event, yaml.ScalarEvent):
             plain = event.implicit[0]

@@ -6,6 +6,7 @@ import re
 
 from jobgen.errors import problem
 from jobgen.plan import Plan
+from jobgen.shell import UNSEEN
 
 COMMAND = "sbatch"
 TEMPLATE = "sbatch.sh.j2"
@@ -14,13 +15,14 @@ VARIABLES = (
     *("SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS"),
 )
 # Slurm takes any name, but a / would lead the output file, which carries it, to another folder.
-NAME_RULE = r"[^\x00-\x1f\x7f/]+"
-NAME_RULE_IN_WORDS = "one line without /"
+NAME_RULE = rf"[^/{UNSEEN}]+"
+NAME_RULE_IN_WORDS = "one line of visible characters, without /"
 LAUNCHERS = ("torchrun", "srun")
 
 _TIME = re.compile(
-    r"(?:(?P<days>\d+)-(?P<dh>\d+)(?::(?P<dm>\d+)(?::(?P<ds>\d+))?)?"
-    r"|(?P<h>\d+):(?P<hm>\d+):(?P<hs>\d+)|(?P<m>\d+)(?::(?P<s>\d+))?)"
+    r"(?P<days>\d+)-(?P<dh>\d+)(:(?P<dm>\d+)(:(?P<ds>\d+))?)?"
+    r"|(?P<h>\d+):(?P<hm>\d+):(?P<hs>\d+)|(?P<m>\d+)(:(?P<s>\d+))?",
+    re.ASCII,
 )
 _PLAIN = re.compile(r"[A-Za-z0-9_.,:/@%+=^\[\]*&|-]+")
 # sbatch reads a line with one of these words anywhere as a separator (src/sbatch/opt.c).
@@ -72,14 +74,16 @@ def _line(name: str, value: str | None) -> str:
     if found := _SEPARATOR.search(value):
         text = f"{value!r:.80} has `{found[0]}` in it, which sbatch takes for a separator of jobs"
         raise problem(f"--{name}", text, "value", "choose another")
+    if re.search(f"[{UNSEEN}]", value):
+        text = f"{value!a:.80} has a character that cannot be seen"
+        raise problem(f"--{name}", text, "value", "a directive is one line that can be read")
     return f"#SBATCH --{name}={quoted(value)}"
 
 
 def quoted(value: str) -> str:
     r"""A value as sbatch reads it back: in double quotes, where \ escapes any character.
 
-    Nothing else is special inside them (src/sbatch/opt.c, `_get_argument`); no value may hold a
-    control character, which the rows and `_extra` refuse.
+    Nothing else is special inside them (src/sbatch/opt.c, `_get_argument`).
     """
     if _PLAIN.fullmatch(value):
         return value
@@ -97,7 +101,7 @@ _OURS = {
 
 
 def _extra(text: str, said: dict[str, str | int | bool]) -> str:
-    found = re.fullmatch(r"--([a-z][a-z0-9-]*)(?:=([^\x00-\x1f\x7f]*))?", text)
+    found = re.fullmatch(r"--([a-z][a-z0-9-]*)(?:=(.*))?", text, re.DOTALL)
     if not found:
         hint = "such as --directive=--constraint=ib"
         raise problem(

@@ -30,10 +30,11 @@ def missing() -> str | None:
 
 @dataclass(frozen=True)
 class Finished:
-    """A job that has ended: Slurm's state, its exit status, how long it ran, what it printed."""
+    """A job that has ended: state, exit status, signal (0: none), run time, what it printed."""
 
     state: str
     exit_code: int
+    signal: int
     seconds: float
     output: str
 
@@ -47,6 +48,7 @@ class Cluster:
 
     def __enter__(self) -> Cluster:
         self.folder.mkdir(parents=True, exist_ok=True)
+        (self.folder / "pid/booted").unlink(missing_ok=True)  # of one that was killed here
         namespaces = ["--fork", "--kill-child", "--pid", "--mount", "--net", "--uts", "--ipc"]
         with self.log.open("wb") as log:
             # The kernel kills unshare when this process dies, and PID 1 when unshare does.
@@ -116,9 +118,18 @@ class Cluster:
             capture_output=True, text=True, timeout=timeout, check=False,
         )  # fmt: skip
 
-    def on(self, node: str, *argv: str) -> subprocess.CompletedProcess[str]:
+    def on(
+        self,
+        node: str,
+        *argv: str,
+        cwd: Path | None = None,
+        env: Mapping[str, str] | None = None,
+        input: str | None = None,
+        timeout: float = 60,
+    ) -> subprocess.CompletedProcess[str]:
         """Run a command on a node."""
-        return self.run([str(SCRIPTS / "node.sh"), str(self.folder), "run", node, *argv])
+        words = [str(SCRIPTS / "node.sh"), str(self.folder), "run", node, *argv]
+        return self.run(words, cwd=cwd, env=env, input=input, timeout=timeout)
 
     def sbatch(
         self, script: str, *options: str, cwd: Path, env: Mapping[str, str] | None = None
@@ -131,7 +142,7 @@ class Cluster:
         return int(done.stdout)
 
     def wait(self, job: int, timeout: float) -> Finished:
-        """The job when it has ended; after `timeout` seconds it is cancelled, and AssertionError."""
+        """The job when it has ended; after `timeout` seconds cancels it: AssertionError."""
         limit = time.monotonic() + timeout
         while (found := self._show(job))["JobState"] in RUNNING:
             if time.monotonic() > limit:
@@ -140,9 +151,11 @@ class Cluster:
                 raise AssertionError(f"job {job} still {found['JobState']}; so far:\n{output}")
             time.sleep(0.2)
         hours, minutes, seconds = map(int, found["RunTime"].rpartition("-")[2].split(":"))
+        code, _, signal = found["ExitCode"].partition(":")
         return Finished(
             state=found["JobState"],
-            exit_code=int(found["ExitCode"].partition(":")[0]),
+            exit_code=int(code),
+            signal=int(signal),
             seconds=hours * 3600 + minutes * 60 + seconds,
             output=self._output(found),
         )

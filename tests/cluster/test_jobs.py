@@ -16,7 +16,8 @@ MI210 = ("--profile", "mi210", *ON_CPU)
 
 def ranks(output: str) -> list[tuple[int, str]]:
     """(rank, node) of every rank that reported, by rank."""
-    line = r"^Start running basic DDP example on rank (\d+)\. \(node ([\w-]+), device cpu, backend gloo\)$"
+    line = r"^Start running basic DDP example on rank (\d+)\."
+    line += r" \(node ([\w-]+), device cpu, backend gloo\)$"
     return sorted((int(rank), node) for rank, node in re.findall(line, output, re.MULTILINE))
 
 

@@ -20,7 +20,7 @@ IMAGE = "docker.io/rocm/pytorch:latest"
 
 
 def skeleton() -> bytes:
-    """The tar of an image that holds nothing but the links into /usr, which is mounted from here."""
+    """The tar of an image that holds nothing but links into /usr, which is mounted from here."""
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w") as tar:
         for name in ("usr", "etc", "tmp", "proc", "sys", "dev", "run", "root", "var"):

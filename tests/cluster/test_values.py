@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 
 import pytest
 
 from tests.cluster.jobs import ON_CPU, Desk
 
-HOSTILE = [
-    "--", "--nnodes=4", "", " a  b ", "new\nline\n", "cr\rtab\t", "$(touch pwned)", "`touch pwned`",
-    "$HOME", "${x}", "'", '"', "\\", "\\n", "a'b\"c\\", "*", "~", "~/x", "!x", ";touch pwned", "&", "|",
-    "#SBATCH --nodes=9", "é“”–\u202e\u200b", "-h", "--help", "%j", "{{ plan }}", "PYTHON", "\udcff\udcfe",
-]  # fmt: skip
+HOSTILE = ["--", "--nnodes=4", "", " a  b ", "new\nline\n", "cr\rtab\t", "-h", "--help", "%j"]
+HOSTILE += ["$(touch pwned)", "`touch pwned`", ";touch pwned", "&", "|", "$HOME", "${x}", "*", "~"]
+HOSTILE += ["'", '"', "\\", "\\n", "a'b\"c\\", "~/x", "!x", "#SBATCH --nodes=9", "PYTHON"]
+HOSTILE += ["é“”–\u202e\u200b", "{{ plan }}", "\udcff\udcfe"]
 SHOW = """import json, os, sys
 sys.stdout.write(json.dumps(["shown", sys.argv[1:], os.environ["HOSTILE"]]) + "\\n")
 """
@@ -34,9 +32,9 @@ def test_hostile_arguments_arrive_unchanged(desk: Desk, launcher: str) -> None:
 
 def test_a_rank_meets_no_function_of_the_script(desk: Desk) -> None:
     """Exported functions would else shadow commands such as `node` in a program's own bash."""
-    text = "#!/bin/bash\ntype -t node preflight address setup || echo none of them; env | grep -c BASH_FUNC\n"
+    text = "#!/bin/bash\ntype -t node preflight address; env | grep -c BASH_FUNC\n"
     words = ("--profile", "mi210", *ON_CPU, "-N", "2", "-G", "1")
     done = desk.run(*words, "--", "./" + desk.program("types", text))
     assert done.state == "FAILED", done.output  # grep -c of nothing
     assert "function" not in done.output
-    assert os.linesep + "0" + os.linesep in done.output
+    assert "\n0\n" in done.output

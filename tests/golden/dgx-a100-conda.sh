@@ -72,7 +72,8 @@ PYTHON
 export JOBGEN_PROBE
 
 preflight() {
-  local rank=$1 interface own found
+  local interface own found
+  rank=$1  # not local: the trap needs it
   exec 3>&1 >&2  # answers go to 3; what else is printed goes to the log
   answer() { echo "jobgen $rank $*" >&3; exit 0; }
   trap '[[ $? == 0 ]] || echo "jobgen $rank the software set-up failed: its own words are above" >&3' EXIT

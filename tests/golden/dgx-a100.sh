@@ -58,7 +58,8 @@ PYTHON
 export JOBGEN_PROBE
 
 preflight() {
-  local rank=$1 interface own found
+  local interface own found
+  rank=$1  # not local: the trap needs it
   exec 3>&1 >&2  # answers go to 3; what else is printed goes to the log
   answer() { echo "jobgen $rank $*" >&3; exit 0; }
   trap '[[ $? == 0 ]] || echo "jobgen $rank the software set-up failed: its own words are above" >&3' EXIT
@@ -147,6 +148,10 @@ import sys
 
 import torch
 import torch.distributed as dist
+
+# DDP imports this anyway. Imported once a process group exists, its functions' default arguments
+# keep the group beyond its end, and ranks on gloo abort at exit now and then.
+import torch.distributed.nn
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 

@@ -96,7 +96,8 @@ PYTHON
 export JOBGEN_PROBE
 
 preflight() {
-  local rank=$1 interface own found
+  local interface own found
+  rank=$1  # not local: the trap needs it
   name=jobgen-$JOBGEN_JOB-$rank
   exec 3>&1 >&2  # answers go to 3; what else is printed goes to the log
   answer() { echo "jobgen $rank $*" >&3; exit 0; }

@@ -5,6 +5,10 @@ set -euo pipefail
 . "$(dirname "$0")/settings.sh"
 mount --make-rprivate /
 hostname login
+# podman keeps state and locks in these, whatever storage.conf says: not in the machine's.
+mount -t tmpfs -o mode=755 run /run
+mount -t tmpfs -o mode=1777 shm /dev/shm
+mkdir -m 1777 /run/lock
 mkdir -p "$RUN"/{etc,munge,state,spool,log,pid,gpu,node,own,machine-etc,net}
 chmod 755 "$RUN" "$RUN"/*
 mount --bind /etc "$RUN/machine-etc"

@@ -1,0 +1,194 @@
+"""The program as its user meets it: streams, exit codes, the same bytes everywhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from jobgen import __version__
+
+ROOT = Path(__file__).parent.parent
+HOSTILE = ["--", "a b", "new\nline", "$(id)", "it's", "é“", "-N", ""]
+
+
+def jobgen(*words: str | bytes, **more: object) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-m", "jobgen", *words]
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more}
+    return subprocess.run(command, check=False, **options)  # type: ignore[call-overload,no-any-return]
+
+
+def test_stdout_is_the_script_and_nothing_else() -> None:
+    done = jobgen("sbatch", "--profile", "mi210", "-N", "3")
+    assert (done.returncode, done.stderr) == (0, b"")
+    golden = (ROOT / "tests/golden/mi210-3-nodes.sh").read_bytes()
+    assert done.stdout == golden
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ["sbatch"],
+            "jobgen: --profile: no profile is named; see `jobgen profiles list` [usage]\n",
+        ),
+        (["sbatch", "--profile", "local"], "is for local"),
+        (["sbatch", "--profile", "mi210", "-N", "0"], "jobgen: -N: 0 is out of range"),
+        (["sbatch", "--nodez", "3"], "No such option"),
+        (["nope"], "No such command"),
+        (["profiles", "show", "nope"], "no profile `nope`"),
+        (["trainers", "show", "nope"], "no trainer `nope`"),
+        (["templates", "show", "nope"], "no template `nope`"),
+        (["profiles", "validate"], "Missing argument"),
+        (["local", "-o", "/no/such/folder/x"], "jobgen: -o /no/such/folder/x: cannot be written"),
+        (["local", "--set", "x=\x1b[31m"], "unknown key `x`"),
+    ],
+)
+def test_wrong_usage_is_2_and_one_line_on_stderr(words: list[str], said: str) -> None:
+    done = jobgen(*words)
+    text = done.stderr.decode()
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert said in text
+    assert "Traceback" not in text
+    assert "\x1b" not in text
+
+
+def test_help_and_version() -> None:
+    done = jobgen("--help")
+    assert done.returncode == 0
+    listed = done.stdout.decode().split("Commands:\n")[1].splitlines()
+    names = [line.split()[0] for line in listed]
+    assert names == ["local", "profiles", "sbatch", "templates", "trainers"]
+    assert jobgen("--version").stdout.decode() == f"jobgen, version {__version__}\n"
+
+
+def test_validate_is_1_when_it_finds_something() -> None:
+    errors = ROOT / "tests/errors"
+    done = jobgen("profiles", "validate", "good.yaml", "choice.yaml", cwd=errors)
+    assert done.returncode == 1
+    assert done.stdout == (errors / "choice.out").read_bytes()
+    assert done.stderr == b"jobgen: 1 of 2 profiles are right\n"
+    assert jobgen("profiles", "validate", "good.yaml", cwd=errors).returncode == 0
+
+
+def test_what_show_prints_is_yaml_with_every_value_and_its_origin(tmp_path: Path) -> None:
+    done = jobgen("profiles", "show", "mi210", "--set", "node.gpu=none", cwd=tmp_path)
+    shown = yaml.safe_load(done.stdout)
+    assert (shown["node"]["gpus"], shown["node"]["gpu"]) == (8, "none")
+    assert shown["network"]["environment"]["NCCL_NET"]["value"] == "IB"
+    lines = done.stdout.decode().splitlines()
+    origin = {
+        line.split(":")[0].strip(): line.split("  # ")[-1] for line in lines if "  # " in line
+    }
+    assert origin["gpu"] == "--set node.gpu"
+    assert origin["gpus"] == f"{ROOT}/profiles/mi210.yaml:13:9"
+    assert origin["max_restarts"] == "jobgen's default"
+    (tmp_path / "again.yaml").write_text(done.stdout.decode())
+    again = jobgen("profiles", "show", "./again.yaml", cwd=tmp_path)
+    assert yaml.safe_load(again.stdout) == shown
+
+
+def test_the_lists() -> None:
+    names = [line.split()[0] for line in jobgen("profiles").stdout.decode().splitlines()]
+    assert names == ["dgx-a100", "local", "mi210"]
+    assert jobgen("trainers", "list").stdout.decode() == (
+        "elastic_ddp  One DDP step of a toy model on every rank:"
+        " does the launch work, and do the ranks meet?\n"
+    )
+    assert jobgen("templates").stdout == b"base.sh.j2\nlocal.sh.j2\nsbatch.sh.j2\n"
+    assert json.loads(jobgen("profiles", "schema").stdout)["type"] == "object"
+
+
+def test_export_does_not_overwrite(tmp_path: Path) -> None:
+    assert jobgen("trainers", "export", "elastic_ddp", cwd=tmp_path).returncode == 0
+    text = (ROOT / "jobgen/trainers/elastic_ddp.py").read_text()
+    assert (tmp_path / "elastic_ddp.py").read_text() == text
+    assert jobgen("trainers", "show", "elastic_ddp").stdout.decode() == text
+    assert jobgen("trainers", "export", "elastic_ddp", cwd=tmp_path).returncode == 2
+
+
+def test_a_closed_pipe_is_no_traceback() -> None:
+    pipe = f"set -o pipefail; {sys.executable} -m jobgen sbatch --profile mi210 | true"
+    done = subprocess.run(["bash", "-c", pipe], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+@pytest.mark.parametrize(("where", "said"), [("/dev/full", "No space left on device")])
+def test_a_full_disk_is_one_line(where: str, said: str) -> None:
+    with Path(where).open("wb") as full:
+        done = jobgen("local", stdout=full)
+    text = f"jobgen: standard output: cannot be written: {said} [output]\n"
+    assert (done.returncode, done.stderr.decode()) == (2, text)
+
+
+def test_the_header_makes_the_same_script_again(tmp_path: Path) -> None:
+    words = ["sbatch", "--profile", "mi210", "--name=-x y", "-e", "A=\n$(id)\x01", "--set"]
+    words += ["node.gpu=none", "-t90", "-o", "job.sh", "--", "train.py", *HOSTILE]
+    assert jobgen(*words, b"\xff\xfe", cwd=tmp_path).returncode == 0
+    text = (tmp_path / "job.sh").read_bytes()
+    command = text.splitlines()[2].decode().removeprefix("#   jobgen ")
+    assert "job.sh" not in command
+    again = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m jobgen {command}"], capture_output=True, check=True
+    )
+    assert again.stdout == text
+
+
+def interpreters() -> list[str]:
+    """Other Pythons of this machine, 3.10 to 3.13."""
+    versions = [f"3.{minor}" for minor in (10, 11, 12, 13)]
+    found = [shutil.which(f"python{version}") for version in versions]
+    pyenv = sorted(Path("~/.pyenv/versions").expanduser().glob("3.1[0-3].*/bin/python3"))
+    works = []
+    for python in [*filter(None, found), *map(str, pyenv)]:
+        done = subprocess.run([python, "-c", "import sys; print(sys.version_info[:2])"],
+                              capture_output=True, check=False)  # fmt: skip
+        works += [python] if done.returncode == 0 else []
+    return works
+
+
+def test_the_same_bytes_everywhere(tmp_path: Path) -> None:
+    """Any folder, locale, hash seed, home and Python: the same input is the same script."""
+    words = [
+        "-m",
+        "jobgen",
+        "sbatch",
+        "--profile",
+        "mi210",
+        "-N",
+        "3",
+        "-J",
+        "é",
+        "--",
+        "ü.py",
+        "“x”",
+    ]
+    site = next(path for path in sys.path if path.endswith("site-packages"))
+    pythons = [sys.executable, *interpreters()]
+    if len(pythons) == 1:
+        pytest.skip("no other Python 3.10 to 3.13 on this machine")
+    variations = [
+        {"LC_ALL": "C", "PYTHONHASHSEED": "0"},
+        {"LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "1", "HOME": "/nowhere"},
+        {"LC_ALL": "en_US.ISO-8859-1", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+    ]
+    scripts = set()
+    for python in pythons:
+        for variation in variations:
+            path = {"PYTHONPATH": f"{ROOT}:{site}", "PATH": os.environ["PATH"]}
+            done = subprocess.run(
+                [python, *words],
+                env={**path, **variation},
+                cwd=tmp_path,
+                capture_output=True,
+                check=False,
+            )
+            assert done.returncode == 0, (python, done.stderr.decode())
+            scripts.add(done.stdout)
+    assert len(scripts) == 1

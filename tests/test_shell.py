@@ -1,0 +1,149 @@
+"""A quoted word is one line, and bash makes of it exactly the value; nothing of it is run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from jobgen import shell
+
+PIECES = [
+    "'",
+    '"',
+    "\\",
+    "$(id)",
+    "`id`",
+    "$x",
+    "${x}",
+    "!",
+    "~",
+    "*",
+    "{a,b}",
+    "#",
+    "\n",
+    "\r",
+    "\t",
+]
+PIECES += [
+    " ",
+    ";",
+    "&",
+    "|",
+    "<",
+    ">",
+    "-",
+    "=",
+    "\x7f",
+    "\x1b[1m",
+    "\u202e",
+    "\xa0",
+    "“",
+    "é",
+    "😀",
+    "\udcff",
+]
+TEXT = (
+    st.lists(
+        st.sampled_from(PIECES) | st.text(st.characters(exclude_categories=["Cs"]), max_size=3)
+    )
+    .map("".join)
+    .map(lambda text: text.replace("\0", ""))
+)
+
+
+def bytes_of(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def read_back(words: list[str], locale: str) -> list[bytes]:
+    """What bash hands over for these words."""
+    done = subprocess.run(
+        ["bash"],
+        input=b"x=run; printf '%s\\0' " + " ".join(words).encode() + b"\n",
+        env={"PATH": os.environ["PATH"], "LC_ALL": locale, "HOME": "/home/x"},
+        capture_output=True,
+        check=True,
+    )
+    assert done.stderr == b""
+    return done.stdout.split(b"\0")[:-1]
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(TEXT, min_size=1, max_size=20))
+@example(
+    ["", "~", "~/x", "a~", "-n", "=x", "a\\", "'\\''", "!!", "\n", "$", "\x80", "é”'!", "\\x41"]
+)
+def test_bash_reads_the_value_back(texts: list[str]) -> None:
+    words = [shell.quote(text) for text in texts]
+    assert not any("\n" in word or "\r" in word for word in words)
+    for locale in ("C", "C.UTF-8"):
+        assert read_back(words, locale) == [bytes_of(text) for text in texts]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(TEXT, min_size=1, max_size=20))
+def test_shellcheck_finds_nothing(texts: list[str]) -> None:
+    if not shutil.which("shellcheck"):
+        pytest.skip("shellcheck is not installed")
+    script = "#!/bin/bash\nprintf '%s' " + " ".join(map(shell.quote, texts)) + "\n"
+    done = subprocess.run(
+        ["shellcheck", "--norc", "-"], input=script.encode(), capture_output=True, check=False
+    )
+    assert done.stdout == b""
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("train.py", "train.py"),
+        ("--lr=0.1", "--lr=0.1"),
+        ("a b", "'a b'"),
+        ("it's", '"it\'s"'),
+        ("$x", '"\\$x"'),
+        ("", "''"),
+        ("a\nb", "$'a\\nb'"),
+        ("\udcff", "$'\\xff'"),
+        ("=hsn0", "'=hsn0'"),
+        ("~/x", "\\~/x"),
+    ],
+)
+def test_words_read_well(text: str, word: str) -> None:
+    assert shell.quote(text) == word
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("/a b/c", b"/a b/c"),
+        ("~/x", b"/home/x/x"),
+        ("~", b"/home/x"),
+        ("a~", b"a~"),
+        ("$HOME/$x", b"/home/x/run"),
+        ("${HOME}y:/w", b"/home/xy:/w"),
+        ("$$HOME", b"$HOME"),
+        ("$(id)`id`${x:-y}$1$", b"$(id)`id`${x:-y}$1$"),
+        ("$HOMEé", b"/home/x" + "é".encode()),
+        ("", b""),
+    ],
+)
+def test_a_path_takes_the_node_s_variables_and_nothing_else(text: str, value: bytes) -> None:
+    assert read_back([shell.path(text)], "C.UTF-8") == [value]
+
+
+@settings(max_examples=100, deadline=None)
+@given(TEXT)
+def test_a_path_is_one_word_and_runs_nothing(text: str) -> None:
+    text = text.replace("$x", "").replace("${x}", "")
+    if text.startswith("~") or "$$" in text:
+        text = "/" + text.replace("$$", "")
+    assert read_back([shell.path(text)], "C.UTF-8") == [bytes_of(text)]
+
+
+@given(TEXT)
+def test_a_comment_stays_in_its_line(text: str) -> None:
+    assert not set(shell.visible(text)) & set("\n\r\x1b\u202e\x0b\x0c\x85\u2028")

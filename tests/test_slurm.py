@@ -1,0 +1,157 @@
+"""Slurm's own reading of walltimes and directives."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jobgen import store
+from jobgen.errors import JobgenError
+from jobgen.job import Job, layers
+from jobgen.plan import Plan, plan
+from jobgen.schedulers import slurm
+
+MINUTE, HOUR, DAY = 60, 3600, 86400
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("90", 90 * MINUTE),
+        ("90:30", 90 * MINUTE + 30),
+        ("1:30:00", HOUR + 30 * MINUTE),
+        ("2-12", 2 * DAY + 12 * HOUR),
+        ("2-12:30", 2 * DAY + 12 * HOUR + 30 * MINUTE),
+        ("2-12:00:01", 2 * DAY + 12 * HOUR + 1),
+        ("0", 0),
+        ("", None),
+        ("-5", None),
+        ("abc", None),
+        ("1:2:3:4", None),
+        ("1-2:3:4:5", None),
+        ("1h", None),
+        ("1.5", None),
+        (" 90", None),
+        ("٣", None),
+        ("9" * 30, None),
+    ],
+)
+def test_walltimes(text: str, seconds: int | None) -> None:
+    assert slurm.seconds(text) == seconds
+
+
+def as_sbatch_reads(line: str) -> list[str]:
+    """The words of a directive, by the rules of sbatch's own reader (src/sbatch/opt.c)."""
+    assert line.startswith("#SBATCH")
+    words, word, quote, escaped = [], "", "", False
+    for character in line[len("#SBATCH") :] + " ":
+        if escaped:
+            word, escaped = word + character, False
+        elif character == "\\":
+            escaped = True
+        elif quote:
+            word, quote = (word, "") if character == quote else (word + character, quote)
+        elif character in "\"'":
+            quote = character
+        elif character == "#":
+            break
+        elif character in " \t\n\v\f\r":
+            words, word = [*words, word] if word else words, ""
+        else:
+            word += character
+    return words
+
+
+LINE = st.text(st.characters(exclude_categories=["Cs", "Cc"])) | st.text("'\"\\# $`%x-")
+
+
+@given(LINE)
+def test_sbatch_reads_the_value_back(value: str) -> None:
+    assert as_sbatch_reads(f"#SBATCH --comment={slurm.quoted(value)}") == [f"--comment={value}"]
+
+
+def planned(**said: object) -> Plan:
+    job = Job("sbatch", profile="mi210", **said)  # type: ignore[arg-type]
+    return plan(job, store.load("mi210", layers(job)))
+
+
+def test_directives_in_their_order() -> None:
+    said = {"nodes": "3", "time": "2-12", "account": "physics", "directives": ("--qos=high",)}
+    assert planned(**said).directives == (
+        "#SBATCH --job-name=elastic_ddp",
+        "#SBATCH --partition=1CN128C8G2H_2IB_MI210_SLES15",
+        "#SBATCH --account=physics",
+        "#SBATCH --nodes=3",
+        "#SBATCH --ntasks-per-node=1",
+        "#SBATCH --cpus-per-task=128",
+        "#SBATCH --gres=gpu:8",
+        "#SBATCH --exclusive",
+        "#SBATCH --mem=0",
+        "#SBATCH --time=2-12:00:00",
+        "#SBATCH --output=%x-%j.out",
+        "#SBATCH --qos=high",
+    )
+
+
+def test_other_spellings_of_the_request() -> None:
+    sets = ("request.gpu_option=gpus-per-node", "request.memory=440G", "request.exclusive=false")
+    lines = planned(gpus_per_node="4", launcher="srun", sets=sets).directives
+    assert lines[3:8] == (
+        "#SBATCH --ntasks-per-node=4",
+        "#SBATCH --cpus-per-task=16",
+        "#SBATCH --gpus-per-node=4",
+        "#SBATCH --mem=440G",
+        "#SBATCH --output=%x-%j.out",
+    )
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        (
+            {"name": "a\nb"},
+            "-J: 'a\\nb' is no name for a job; one line of visible characters, without / [value]",
+        ),
+        (
+            {"name": "../x"},
+            "-J: '../x' is no name for a job; one line of visible characters, without / [value]",
+        ),
+        (
+            {"name": ""},
+            "-J: '' is no name for a job; one line of visible characters, without / [value]",
+        ),
+        (
+            {"name": "my HetJob"},
+            "--job-name: 'my HetJob' has `HetJob` in it, which sbatch takes for a separator of"
+            " jobs; choose another [value]",
+        ),
+        (
+            {"directives": ("--nodes=9",)},
+            "--directive: jobgen sets --nodes itself;"
+            " change it by its own option or --set [conflict]",
+        ),
+        (
+            {"directives": ("--array=0-3",)},
+            "--directive: jobgen sets --array itself; use one job each, for now [conflict]",
+        ),
+        (
+            {"directives": ("-C ib",)},
+            "--directive: '-C ib' is not --OPTION or --OPTION=VALUE;"
+            " such as --directive=--constraint=ib [value]",
+        ),
+        (
+            {"directives": ("--comment=a\n#SBATCH --nodes=9",)},
+            "--comment: 'a\\n#SBATCH --nodes=9' has a character that cannot be seen;"
+            " a directive is one line that can be read [value]",
+        ),
+        (
+            {"partition": "a b"},
+            "-p: expected text without blanks, not beginning with -, got 'a b' [value]",
+        ),
+    ],
+)
+def test_what_no_directive_can_carry(said: dict[str, object], text: str) -> None:
+    with pytest.raises(JobgenError) as error:
+        planned(**said)
+    assert str(error.value) == text

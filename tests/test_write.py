@@ -1,0 +1,60 @@
+"""A file appears whole, or not at all."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from jobgen.errors import JobgenError
+from jobgen.write import write
+
+
+def test_a_file_is_executable_as_the_umask_lets_it(tmp_path: Path) -> None:
+    old = os.umask(0o027)
+    try:
+        write("text\n", str(tmp_path / "job.sh"))
+    finally:
+        os.umask(old)
+    assert (tmp_path / "job.sh").read_text() == "text\n"
+    assert stat.S_IMODE((tmp_path / "job.sh").stat().st_mode) == 0o750
+
+
+def test_a_link_stays_and_its_file_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "real").write_text("old")
+    (tmp_path / "link").symlink_to("real")
+    write("new", str(tmp_path / "link"))
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_text() == "new"
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("no/such/job.sh", "No such file or directory"), ("", "Is a directory")]
+)
+def test_what_cannot_be_written_is_said(tmp_path: Path, name: str, said: str) -> None:
+    path = tmp_path / name
+    with pytest.raises(JobgenError) as error:
+        write("text", str(path))
+    assert str(error.value) == f"-o {path}: cannot be written: {said} [output]"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failure_leaves_the_old_file_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "job.sh").write_text("old")
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(JobgenError):
+        write("new", str(tmp_path / "job.sh"))
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["old"]
+
+
+def test_a_device_is_written_to(tmp_path: Path) -> None:
+    write("text", "/dev/null")
+    assert Path("/dev/null").is_char_device()
