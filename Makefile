@@ -53,7 +53,7 @@ $(VENV)/made: pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/run: $(VENV)/made
-	$(BIN)/python -c 'import torch' 2>/dev/null || $(PIP) $(or $(TORCH),torch) numpy
+	$(BIN)/python -c 'import torch' 2>/dev/null || $(if $(TORCH),$(filter-out -c constraints.txt,$(PIP)) $(TORCH),$(PIP) torch) numpy
 	@touch $@
 
 $(VENV)/test: $(VENV)/run

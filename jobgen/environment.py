@@ -13,7 +13,11 @@ from jobgen.program import LONGEST_WORDS, length
 # bash would not let a script set these.
 _READ_ONLY = {"BASHOPTS", "BASH_VERSINFO", "EUID", "PPID", "SHELLOPTS", "UID"}
 # The scheduler's choice of GPUs; on AMD only the lowest layer's list, see `setup` in base.sh.j2.
-_VISIBLE = {"nvidia": ("CUDA_VISIBLE_DEVICES",), "amd": ("ROCR_VISIBLE_DEVICES",), "none": ()}
+VISIBLE = {
+    "nvidia": ("CUDA_VISIBLE_DEVICES",),
+    "amd": ("ROCR_VISIBLE_DEVICES",),
+    "none": ("CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"),
+}
 _RANK = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
 
 
@@ -52,7 +56,7 @@ def found_sockets(profile: Profile, nodes: int, said: tuple[Setting, ...]) -> tu
 def passed(profile: Profile, known: tuple[Setting, ...], more: tuple[str, ...]) -> tuple[str, ...]:
     """Names of what a container is given; it sees nothing else of the host's environment."""
     rank = _RANK if profile.launch.launcher == "srun" else ()
-    names = (*(setting.name for setting in known), *more, *rank, *_VISIBLE[profile.node.gpu])
+    names = (*(setting.name for setting in known), *more, *rank, *VISIBLE[profile.node.gpu])
     return tuple(dict.fromkeys(names))
 
 
@@ -68,10 +72,6 @@ def _own(profile: Profile, nodes: int, threads: int | None) -> Iterator[Setting]
         yield Setting("GLOO_SOCKET_IFNAME", names[0], why)
         why = "NCCL's first contact; the = means exactly this name, not all that begin with it."
         yield Setting("NCCL_SOCKET_IFNAME", "=" + ",".join(names), why)
-    if profile.node.gpu == "none" and profile.node.gpus:
-        why = "The profile says `node.gpu: none`: the ranks run on the CPU."
-        yield Setting("CUDA_VISIBLE_DEVICES", "", why)
-        yield Setting("ROCR_VISIBLE_DEVICES", "")
     if profile.launch.max_restarts:
         why = "Restarted ranks would else read the dead ones' addresses, and fail again."
         yield Setting("TORCH_DISABLE_SHARE_RDZV_TCP_STORE", "1", why)

@@ -67,7 +67,12 @@ class Plan:
     def has_setup(self) -> bool:
         """Whether a node has anything to set up before python3 is there."""
         named = self.modules or self.venv or self.conda or self.commands
-        return bool(named or self.gpu == "amd")
+        return bool(named or self.gpu == "amd" or self.hides_gpus)
+
+    @property
+    def hides_gpus(self) -> bool:
+        """Whether GPUs are asked for, and the ranks run on the CPU all the same."""
+        return self.gpu == "none" and self.gpus_per_node > 0
 
     @property
     def meets(self) -> bool:
@@ -103,7 +108,8 @@ def plan(job: Job, resolved: Resolved) -> Plan:
     _check_launch(resolved, there, nodes)
     tasks = processes if launch.launcher == "srun" else 1
     cpus = _cpus(profile, gpus)
-    what = program(job.program, profile.trainer, job.trainer is not None)
+    where = resolved.origin("trainer")
+    what = program(job.program, profile.trainer, job.trainer is not None, where)
     variables = settings(
         profile, nodes, max(1, cpus // processes) if cpus else None, job.environment
     )

@@ -22,15 +22,15 @@ class Program:
     source: str = ""
 
 
-def program(words: tuple[str, ...], trainer: str, named: bool) -> Program:
+def program(words: tuple[str, ...], trainer: str, named: bool, where: str) -> Program:
     """The program for the words after `--`; without any, the trainer.
 
-    `named` says that the user named the trainer: then the words are its options. Raises
-    JobgenError for words that no rank could be given.
+    `named` says that the user named the trainer: then the words are its options; `where` is the
+    place it was named at. Raises JobgenError for words that no rank could be given.
     """
     check(words)
     if not words or (named and words[0].startswith("-")):
-        return Program("trainer", trainer, words, trainers.source(trainer))
+        return Program("trainer", trainer, words, trainers.source(trainer, where))
     if named:
         hint = "with --trainer, only options for it follow `--`"
         raise problem("--trainer", f"a trainer, and the program {words[0]!r:.80}", "conflict", hint)

@@ -57,6 +57,12 @@ CASES = {
         program=("./run.sh",),
     ),
     "local": Job("local", profile="local"),
+    "local-gpus": Job(
+        "local",
+        profile="local",
+        nodes="1",
+        sets=("node.gpu=nvidia", "node.gpus=2", "launch.processes_per_node=null"),
+    ),
     "local-1-node": Job("local", profile="local", nodes="1", program=("train.py",)),
 }
 

@@ -61,10 +61,7 @@ def test_no_gpus_keeps_the_request_and_the_ranks() -> None:
     found = planned(nodes="3", sets=("software.container=null", "node.gpu=none"))
     assert (found.ranks, found.checked_gpus) == (24, 0)
     assert "#SBATCH --gres=gpu:8" in found.directives
-    assert (values(found)["CUDA_VISIBLE_DEVICES"], values(found)["ROCR_VISIBLE_DEVICES"]) == (
-        "",
-        "",
-    )
+    assert found.hides_gpus
 
 
 def test_the_user_s_variable_wins_and_stands_last() -> None:
@@ -165,6 +162,10 @@ def test_programs(
             {"max_restarts": "1", "launcher": "srun"},
             "--max-restarts: srun cannot restart ranks; use the launcher torchrun [conflict]",
         ),
+        (
+            {"sets": ("trainer=nope",)},
+            "--set trainer: no trainer `nope`; one of: elastic_ddp [no-trainer]",
+        ),
         ({"trainer": "nope"}, "--trainer: no trainer `nope`; one of: elastic_ddp [no-trainer]"),
         (
             {"trainer": "elastic_ddp", "program": ("x.py",)},
@@ -196,6 +197,10 @@ def test_a_profile_for_another_command() -> None:
     )
     assert refusal("local", "local", sets=("launch.launcher=srun",)) == (
         "--set launch.launcher: local has no launcher srun; use torchrun [conflict]"
+    )
+    assert refusal("local", "local", sets=("node.gpu=nvidia", "node.gpus=2")) == (
+        "-N: 2 nodes on one machine would all use the same GPUs;"
+        " -N 1, with as many ranks as there are GPUs [conflict]"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jobgen.errors import problem
 from jobgen.plan import Plan
 
 COMMAND = "local"
@@ -18,5 +19,8 @@ def seconds(walltime: str) -> int | None:
 
 
 def directives(plan: Plan) -> tuple[str, ...]:
-    """There is nobody to ask."""
+    """There is nobody to ask. Raises JobgenError for several nodes with GPUs, which are one's."""
+    if plan.nodes > 1 and plan.checked_gpus:
+        text = f"{plan.nodes} nodes on one machine would all use the same GPUs"
+        raise problem("-N", text, "conflict", "-N 1, with as many ranks as there are GPUs")
     return ()

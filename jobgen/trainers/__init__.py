@@ -15,10 +15,10 @@ def names() -> list[str]:
     return sorted(path.stem for path in FOLDER.glob("*.py") if path.stem != "__init__")
 
 
-def source(name: str) -> str:
-    """The text of a trainer. Raises JobgenError for a name that is none."""
+def source(name: str, where: str = "jobgen trainers") -> str:
+    """The text of a trainer; for a name that is none, JobgenError names `where` it was said."""
     if name not in names():
-        raise problem("--trainer", f"no trainer `{name:.80}`", "no-trainer", nearest(name, names()))
+        raise problem(where, f"no trainer `{name:.80}`", "no-trainer", nearest(name, names()))
     return (FOLDER / f"{name}.py").read_text(encoding="utf-8")
 
 

@@ -30,6 +30,14 @@ def test_hostile_arguments_arrive_unchanged(desk: Desk, launcher: str) -> None:
     assert not (desk.folder / "pwned").exists()
 
 
+def test_no_gpus_are_seen_where_the_profile_says_none(desk: Desk) -> None:
+    """Slurm sets these anew in every step; a GPU that is there must stay unused."""
+    text = "import os\nprint([os.environ[f'{x}_VISIBLE_DEVICES'] for x in ('CUDA', 'ROCR')])\n"
+    words = ("--profile", "mi210", *ON_CPU, "-N", "1", "-G", "1", "--launcher", "srun")
+    done = desk.run(*words, "--", desk.program("show.py", text))
+    assert "['', '']" in done.output.splitlines()
+
+
 def test_a_rank_meets_no_function_of_the_script(desk: Desk) -> None:
     """Exported functions would else shadow commands such as `node` in a program's own bash."""
     text = "#!/bin/bash\ntype -t node preflight address; env | grep -c BASH_FUNC\n"

@@ -102,7 +102,7 @@ roll_call() {
   while read -r mark rank answer; do
     if [[ $mark == jobgen ]]; then answers[$rank]=$answer; fi
   done
-  for rank in "${!hosts[@]}"; do
+  for ((rank = 0; rank < 2; rank++)); do
     answer=${answers[$rank]-$late}
     if [[ $answer == ready* ]]; then
       echo "jobgen: ${hosts[rank]} is $answer"

@@ -21,14 +21,17 @@ unset "${!PET_@}"           # torchrun would take a stray one for an option
 export PYTHONUNBUFFERED=1
 # Cores of one rank; torchrun would set 1.
 export OMP_NUM_THREADS=16
-# The profile says `node.gpu: none`: the ranks run on the CPU.
-export CUDA_VISIBLE_DEVICES=''
-export ROCR_VISIBLE_DEVICES=''
 # Fail when InfiniBand cannot be used, where NCCL would fall back to slow TCP without a word. To let
 # it: --set network.environment.NCCL_NET=null
 export NCCL_NET=IB
 # RCCL needs it for GPUs that reach each other over PCIe.
 export HSA_FORCE_FINE_GRAIN_PCIE=1
+
+# ---- software: how python3 and torch come about on a node ----
+setup() {
+  # GPUs are asked for, but the profile says `node.gpu: none`: the ranks run on the CPU.
+  export CUDA_VISIBLE_DEVICES="" ROCR_VISIBLE_DEVICES=""
+}
 
 # ---- network: `address RANK` prints a node's interface and its address there ----
 address() {
@@ -75,6 +78,7 @@ preflight() {
   trap '[[ $? == 0 ]] || echo "jobgen $rank the software set-up failed: its own words are above" >&3' EXIT
   [[ $(uname -m) == x86_64 ]] ||
     answer "it is $(uname -m), the profile says x86_64: --set node.arch=$(uname -m)"
+  setup
   read -r interface own < <(address "$rank") ||
     answer "no interface leads to node 0 at ${JOBGEN_HEAD:-an address not found};" \
       "there is $(ip -4 -o addr show up | awk '{ printf "%s%s %s", sep, $2, $4; sep = ", " }'):" \
@@ -97,7 +101,7 @@ roll_call() {
   while read -r mark rank answer; do
     if [[ $mark == jobgen ]]; then answers[$rank]=$answer; fi
   done
-  for rank in "${!hosts[@]}"; do
+  for ((rank = 0; rank < 3; rank++)); do
     answer=${answers[$rank]-$late}
     if [[ $answer == ready* ]]; then
       echo "jobgen: ${hosts[rank]} is $answer"
@@ -114,7 +118,8 @@ roll_call() {
 # ---- node RANK: all that happens on one node ----
 node() {
   local rank=$1 interface own
-  export -nf preflight node address wait_for_head  # or a bash that a rank starts would meet them
+  export -nf preflight node setup address wait_for_head  # or a bash that a rank starts would meet them
+  setup
   read -r interface own < <(address "$rank")
   # gloo and NCCL would else choose for themselves (= : exactly this one, not all that begin so).
   export GLOO_SOCKET_IFNAME="$interface" NCCL_SOCKET_IFNAME="=$interface"
@@ -233,7 +238,7 @@ export JOBGEN_TRAINER
 
 # ---- launch ----
 mapfile -t hosts < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
-export -f preflight node address wait_for_head
+export -f preflight node setup address wait_for_head
 
 # --export, since a job that was submitted with --export=NONE would else pass nothing on.
 on_each=(srun --nodes=3 --export=ALL --kill-on-bad-exit=1 --cpus-per-task=128)

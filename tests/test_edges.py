@@ -1,0 +1,166 @@
+"""Where two parts of jobgen meet, and each alone is right."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from unittest import mock
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from jobgen import store
+from jobgen.cli import main
+from jobgen.commands import _shown, show_profile
+from jobgen.errors import JobgenError
+from jobgen.job import Job, command_line, options
+from jobgen.profile import ROOT
+from jobgen.schedulers import slurm
+from jobgen.schema import Reading
+from jobgen.yamltree import parse
+from tests.helpers import jobgen, planned, script
+
+NUMBER = st.integers(0, 200).map(str)
+TIMES = st.one_of(
+    *(st.tuples(*[NUMBER] * count).map(":".join) for count in (1, 2, 3)),
+    *(
+        st.tuples(NUMBER, st.tuples(*[NUMBER] * count).map(":".join)).map("-".join)
+        for count in (1, 2, 3)
+    ),
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(TIMES)
+def test_the_walltime_of_a_plan_is_the_one_that_was_asked_for(text: str) -> None:
+    assume(slurm.seconds(text))
+    time = planned(Job("sbatch", "mi210", time=text)).time
+    assert time is not None
+    assert slurm.seconds(time) == slurm.seconds(text)
+
+
+@pytest.mark.parametrize("command", ["profiles/mi210.yaml", "./profiles/mi210.yaml", "mi210"])
+def test_a_profile_that_builds_on_its_own_name_is_right_by_name_and_by_path(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    if command != "mi210":
+        reason = "loaded by its path, `extends: mi210` finds the file itself: a cycle"
+        request.applymarker(pytest.mark.xfail(strict=True, reason=reason))
+    monkeypatch.chdir(tmp_path)
+    Path("profiles").mkdir()
+    Path("profiles/mi210.yaml").write_text("extends: mi210\naccount: mine\n")
+    assert store.load(command).profile.node.gpus == 8
+
+
+@pytest.mark.xfail(strict=True, reason="only -e is checked against the names that are bash's")
+@pytest.mark.parametrize("name", ["UID", "PPID", "SHELLOPTS", "JOBGEN_HEAD", "JOBGEN_X"])
+def test_a_variable_that_e_may_not_set_a_profile_may_not_either(name: str) -> None:
+    path = f"network.environment.{name}=1"
+    with pytest.raises(JobgenError):
+        planned(Job("sbatch", "mi210", sets=(path,)))
+
+
+@pytest.mark.xfail(strict=True, reason="the job is named after the program, and that is refused")
+def test_a_program_that_no_job_can_be_named_after_names_it_job() -> None:
+    assert planned(Job("sbatch", "mi210", program=("hetjob.py",))).name == "job"
+
+
+@pytest.mark.xfail(strict=True, reason="127.0.0.$((RANK + 1)) ends at 254, and nothing says so")
+def test_more_local_nodes_than_there_are_addresses_are_refused() -> None:
+    with pytest.raises(JobgenError):
+        planned(Job("local", "local", nodes="300"))
+
+
+@pytest.mark.xfail(strict=True, reason="IFS is exported at once, and splits the script's own reads")
+def test_a_variable_of_the_user_does_not_change_the_script_itself(tmp_path: Path) -> None:
+    """The script's first half runs, up to what it reads with `read`."""
+    head = script(Job("local", "local", environment=("IFS=.",))).split("# ---- preflight")[0]
+    asked = f'{head}\nprintf %s "$JOBGEN_HEAD"\n'
+    done = subprocess.run(["bash", "-c", asked], capture_output=True, check=True, cwd=tmp_path)
+    assert done.stdout == b"127.0.0.1"
+
+
+SHOWN = ["mi210", "local", "dgx-a100"]
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_a_shown_profile_is_the_same_profile_when_it_is_read(
+    name: str,
+    tmp_path: Path,
+    capfdbinary: pytest.CaptureFixture[bytes],
+    request: pytest.FixtureRequest,
+) -> None:
+    if name == "dgx-a100":
+        reason = "what null has taken away comes back, for `extends` is shown too"
+        request.applymarker(pytest.mark.xfail(strict=True, reason=reason))
+    show_profile(name, ())
+    (tmp_path / f"{name}.yaml").write_bytes(capfdbinary.readouterr().out)
+    again = store.load(str(tmp_path / f"{name}.yaml"))
+    assert again.profile == store.load(name).profile
+
+
+def shown_again(path: str, text: str) -> tuple[object, object]:
+    """The profile `local` with a value, and what is read from how it is shown."""
+    before = store.load("local", [("--set", path, text)])
+    lines = [line for line, _ in _shown(before.profile, "", before)]
+    to, tree = Reading(), parse("\n".join(lines).encode(), "shown")
+    again = ROOT.read(tree, to)
+    return before.profile, to.problems or again
+
+
+TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=8)
+
+
+@settings(max_examples=100, deadline=None)
+@given(TEXT, st.sampled_from(["description", "request.output", "network.environment.X"]))
+def test_a_shown_value_is_the_same_value_when_it_is_read(text: str, path: str) -> None:
+    before, again = shown_again(path, text)
+    assert before == again
+
+
+@pytest.mark.xfail(strict=True, reason="a row takes C1 controls, and YAML takes them escaped only")
+@pytest.mark.parametrize("text", ["\x80", "\x85", "\x9f"])
+def test_a_shown_control_character_is_the_same_when_it_is_read(text: str) -> None:
+    before, again = shown_again("description", text)
+    assert before == again
+
+
+WORD = st.one_of(
+    st.sampled_from(["", "-", "--", "-x", "--name", "a b", "=", "é", "$(id)", "\n", "'", "\udcff"]),
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=5),
+)
+JOBS = st.builds(
+    Job,
+    st.just("sbatch"),
+    profile=WORD,
+    nodes=st.none() | WORD,
+    name=st.none() | WORD,
+    time=st.none() | WORD,
+    environment=st.lists(WORD, max_size=2).map(tuple),
+    sets=st.lists(WORD, max_size=2).map(tuple),
+    directives=st.lists(WORD, max_size=2).map(tuple),
+    template=st.none() | WORD,
+    program=st.lists(WORD, max_size=3).map(tuple),
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(JOBS)
+def test_the_command_line_of_a_job_asks_for_the_same_job(job: Job) -> None:
+    with mock.patch("jobgen.commands.generate", return_value=0) as generate:
+        assert main(command_line(job)[1:], "jobgen", standalone_mode=False) == 0
+    generate.assert_called_once_with(job, None)
+
+
+def test_every_option_of_the_command_line_is_tried_above() -> None:
+    """An option that is added has to be added to JOBS: those of one kind stand for the rest."""
+    kinds = {(row.many, len(row.flags)) for _, row in options("sbatch")}
+    tried = {"profile", "nodes", "environment", "sets"}
+    assert {(row.many, len(row.flags)) for name, row in options("sbatch") if name in tried} == kinds
+
+
+def test_python_s_own_unbuffered_mode_changes_no_byte(tmp_path: Path) -> None:
+    words = ("sbatch", "--profile", "mi210")
+    both = [jobgen(*words, cwd=tmp_path, env={"PYTHONUNBUFFERED": on}).stdout for on in ("", "1")]
+    assert both[0] == both[1] != b""
