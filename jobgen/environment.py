@@ -31,14 +31,20 @@ class Setting:
 
 
 def settings(
-    profile: Profile, nodes: int, threads: int | None, user: tuple[str, ...]
+    profile: Profile, nodes: int, processes: int, threads: int | None, user: tuple[str, ...]
 ) -> tuple[Setting, ...]:
     """Every exported variable, once; `user` are the NAME=VALUE texts of -e.
+
+    `processes` are a node's ranks, `threads` the cores of one, where they are known.
 
     Raises JobgenError for one of the user's that no script could set.
     """
     said: dict[str, Setting] = {}
-    for setting in (*_own(profile, nodes, threads), *_fabric(profile, nodes), *_user(user)):
+    for setting in (
+        *_own(profile, nodes, processes, threads),
+        *_fabric(profile, nodes),
+        *_user(user),
+    ):
         said.pop(setting.name, None)  # a later one stands where it was said
         said[setting.name] = setting
     return tuple(said.values())
@@ -60,10 +66,13 @@ def passed(profile: Profile, known: tuple[Setting, ...], more: tuple[str, ...]) 
     return tuple(dict.fromkeys(names))
 
 
-def _own(profile: Profile, nodes: int, threads: int | None) -> Iterator[Setting]:
+def _own(profile: Profile, nodes: int, processes: int, threads: int | None) -> Iterator[Setting]:
     yield Setting("PYTHONUNBUFFERED", "1", "What a rank prints appears at once.")
     if threads:
         yield Setting("OMP_NUM_THREADS", str(threads), "Cores of one rank; torchrun would set 1.")
+    elif processes > 1:
+        why = "The profile says no node.cpus to share out; each rank would else use all cores."
+        yield Setting("OMP_NUM_THREADS", "1", why)
     if nodes == 1:
         why = "One node: gloo stays on loopback, whatever the hostname resolves to."
         yield Setting("GLOO_SOCKET_IFNAME", "lo", why)

@@ -110,9 +110,8 @@ def plan(job: Job, resolved: Resolved) -> Plan:
     cpus = _cpus(profile, gpus)
     where = resolved.origin("trainer")
     what = program(job.program, profile.trainer, job.trainer is not None, where)
-    variables = settings(
-        profile, nodes, max(1, cpus // processes) if cpus else None, job.environment
-    )
+    threads = max(1, cpus // processes) if cpus else None
+    variables = settings(profile, nodes, processes, threads, job.environment)
     sockets = found_sockets(profile, nodes, variables)
     drafted = Plan(
         command=tuple(command_line(job)),

@@ -9,6 +9,8 @@ PATH=$PATH:/usr/sbin:/sbin  # where some systems keep `ip` and `ss`
 unset "${!PET_@}"           # torchrun would take a stray one for an option
 # What a rank prints appears at once.
 export PYTHONUNBUFFERED=1
+# The profile says no node.cpus to share out; each rank would else use all cores.
+export OMP_NUM_THREADS=1
 # One node: gloo stays on loopback, whatever the hostname resolves to.
 export GLOO_SOCKET_IFNAME=lo
 

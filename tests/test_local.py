@@ -1,0 +1,149 @@
+"""Generated local jobs, run here with real torch processes; and the trainer by itself."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from jobgen.trainers import FOLDER
+
+torch = pytest.importorskip("torch", reason="ranks need torch: pip install '.[trainers]'")
+
+TRAINER = str(FOLDER / "elastic_ddp.py")
+PATH = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+
+
+def environment(**more: str) -> dict[str, str]:
+    return {**os.environ, "PATH": PATH, **more}
+
+
+def job(*words: str, cwd: Path) -> str:
+    """The path of the script that `jobgen local` writes for these words."""
+    command = [sys.executable, "-m", "jobgen", "local", "-o", "job.sh", *words]
+    subprocess.run(command, cwd=cwd, check=True)
+    return str(cwd / "job.sh")
+
+
+def run(*words: str, cwd: Path, **more: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [job(*words, cwd=cwd)],
+        cwd=cwd,
+        env=environment(**more),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def reported(output: str) -> list[int]:
+    line = r"^Start running basic DDP example on rank (\d+)\. \(node .+, device \w+, backend \w+\)$"
+    return sorted(map(int, re.findall(line, output, re.MULTILINE)))
+
+
+@pytest.mark.parametrize(
+    ("words", "ranks"),
+    [
+        ((), 4),
+        (("-N", "1"), 2),
+        (("-N", "3", "--rendezvous", "static", "--set", "launch.processes_per_node=1"), 3),
+    ],
+)
+def test_every_rank_reports_and_nothing_is_left(
+    tmp_path: Path, words: tuple[str, ...], ranks: int
+) -> None:
+    (tmp_path / "tmp").mkdir()
+    done = run(*words, cwd=tmp_path, TMPDIR=str(tmp_path / "tmp"))
+    assert (done.returncode, reported(done.stdout)) == (0, list(range(ranks))), done.stderr
+    assert f"All {ranks} ranks took one DDP step together: mean loss " in done.stdout
+    assert not list((tmp_path / "tmp").glob("jobgen.*"))
+
+
+def test_stray_options_of_torchrun_do_nothing(tmp_path: Path) -> None:
+    done = run("-N", "1", cwd=tmp_path, PET_NPROC_PER_NODE="7", PET_NNODES="9")
+    assert (done.returncode, reported(done.stdout)) == (0, [0, 1])
+
+
+def test_a_missing_program_is_said_for_every_node(tmp_path: Path) -> None:
+    done = run("--", "nothere.py", cwd=tmp_path)
+    text = f"there is no program nothere.py in {tmp_path}: "
+    text += "submit from its folder, or give its full path"
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == [f"jobgen: node {n}: {text}" for n in (0, 1)]
+
+
+def sleepers(mark: str) -> list[int]:
+    """Processes whose command line has `mark`."""
+    done = subprocess.run(["pgrep", "-f", mark], capture_output=True, text=True, check=False)
+    return [int(pid) for pid in done.stdout.split()]
+
+
+def test_one_failed_rank_stops_all(tmp_path: Path) -> None:
+    program = tmp_path / f"fail-{os.getpid()}.py"
+    program.write_text(
+        "import os, sys, time\nif os.environ['RANK'] == '3': sys.exit(7)\ntime.sleep(1000)\n"
+    )
+    done = run("--", program.name, cwd=tmp_path)
+    assert done.returncode == 1
+    assert sleepers(program.name) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_stopped_job_leaves_no_process(tmp_path: Path, number: signal.Signals) -> None:
+    program = tmp_path / f"sleep-{number.name}-{os.getpid()}.py"
+    text = "import os, time\nopen('on' + os.environ['RANK'], 'w').close()\ntime.sleep(1000)\n"
+    program.write_text(text)
+    script = job("--", program.name, cwd=tmp_path)
+    running = subprocess.Popen([script], cwd=tmp_path, env=environment())
+    limit = time.monotonic() + 90
+    while len(list(tmp_path.glob("on?"))) < 4:
+        assert running.poll() is None
+        assert time.monotonic() < limit
+        time.sleep(0.1)
+    running.send_signal(number)
+    assert running.wait(60) == 128 + number
+    while left := sleepers(program.name):
+        assert time.monotonic() < limit + 60, left
+        time.sleep(0.1)
+
+
+def test_the_trainer_by_itself() -> None:
+    done = subprocess.run([sys.executable, TRAINER], capture_output=True, text=True, check=True)
+    assert reported(done.stdout) == [0]
+
+
+def test_the_trainer_as_srun_starts_it(tmp_path: Path) -> None:
+    """Ranks from SLURM_PROCID, where a MASTER_ADDR says that there are several."""
+    ranks = [
+        subprocess.Popen(
+            [sys.executable, TRAINER],
+            env=environment(
+                SLURM_PROCID=str(rank),
+                SLURM_NTASKS="2",
+                SLURM_LOCALID=str(rank),
+                MASTER_ADDR="127.0.0.1",
+                MASTER_PORT="28123",
+            ),
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for rank in range(2)
+    ]
+    output = "".join(rank.communicate(timeout=60)[0] for rank in ranks)
+    assert [rank.returncode for rank in ranks] == [0, 0]
+    assert reported(output) == [0, 1]
+
+
+def test_no_trainer_has_the_words_that_end_it_in_a_script() -> None:
+    """The heredoc's end; and a line that sbatch would take for a directive."""
+    for file in FOLDER.glob("*.py"):
+        for line in file.read_text().splitlines():
+            assert line != "PYTHON"
+            assert not line.startswith(("#SBATCH", "#PBS", "#BSUB"))
