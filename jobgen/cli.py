@@ -22,6 +22,8 @@ def run() -> None:
     def command() -> int:
         try:
             return main(words, "jobgen", standalone_mode=False) or 0
+        except click.Abort:  # what click makes of Ctrl-C
+            raise KeyboardInterrupt from None
         except click.ClickException as error:
             error.show()
             return error.exit_code
@@ -64,7 +66,7 @@ def _generator(command: str, text: str) -> None:
         ["-o", "--output"], metavar="FILE", help="Write to FILE, at once and executable."
     )
     words = click.Argument(
-        ["program"], nargs=-1, type=click.UNPROCESSED, metavar="[-- PROGRAM ARGS…]"
+        ["program"], nargs=-1, type=click.UNPROCESSED, metavar="[-- PROGRAM ARGS...]"
     )
     main.add_command(
         click.Command(
@@ -92,7 +94,7 @@ _generator(
 
 @main.group(cls=Usage)
 def profiles() -> None:
-    """The clusters: list, show NAME, validate FILE…, schema."""
+    """The clusters: list, show NAME, validate FILE..., schema."""
 
 
 @profiles.command("list")
@@ -114,7 +116,7 @@ def _profiles_show(name: str, sets: tuple[str, ...]) -> int:
 
 
 @profiles.command("validate")
-@click.argument("files", nargs=-1, required=True, metavar="FILE…")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
 def _profiles_validate(files: tuple[str, ...]) -> int:
     """Check profiles; every problem with its file, line and column. Exit 1 if there is any."""
     from jobgen.commands import validate_profiles

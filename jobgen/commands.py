@@ -49,6 +49,8 @@ def show_profile(name: str, sets: Sequence[str]) -> int:
     from jobgen import store
 
     resolved = store.load(name, layers(Job(command="", sets=tuple(sets))))
+    bases = ", ".join(resolved.profile.extends)
+    write(f"# {resolved.name}, on top of {bases}\n" if bases else f"# {resolved.name}\n")
     lines = list(_shown(resolved.profile, "", resolved))
     width = min(max(len(text) for text, _ in lines), 60)
     rows = [f"{text:<{width}}  # {origin}" if origin else text for text, origin in lines]
@@ -63,9 +65,9 @@ def validate_profiles(files: Sequence[str]) -> int:
     bad = 0
     for file in files:
         try:
-            store.load(file if file.endswith((".yaml", ".yml")) else f"{file}")
+            store.load(file)
         except JobgenError as error:
-            write(str(error) + "\n")
+            write(f"{error}\n")
             bad += 1
     tell(f"{len(files) - bad} of {len(files)} profiles are right")
     return 1 if bad else 0
@@ -132,6 +134,8 @@ def _shown(value: Any, path: str, resolved: Any, depth: int = 0) -> Iterator[tup
                 yield from _shown(child, where, resolved, depth + 1)
                 continue
             child = {}
+        if where == "extends":  # what it brings is here already
+            continue
         yield f"{pad}{name}: {_yaml(child)}", resolved.origin(where)
 
 

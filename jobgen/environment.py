@@ -7,11 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from jobgen.errors import problem
-from jobgen.profile import VARIABLE, Profile
+from jobgen.profile import VARIABLE, Profile, reserved
 from jobgen.program import LONGEST_WORDS, length
 
-# bash would not let a script set these.
-_READ_ONLY = {"BASHOPTS", "BASH_VERSINFO", "EUID", "PPID", "SHELLOPTS", "UID"}
 # The scheduler's choice of GPUs; on AMD only the lowest layer's list, see `setup` in base.sh.j2.
 VISIBLE = {
     "nvidia": ("CUDA_VISIBLE_DEVICES",),
@@ -100,9 +98,9 @@ def _user(texts: tuple[str, ...]) -> Iterator[Setting]:
             raise problem("-e", f"{text!r:.80} is not NAME=VALUE", "usage", hint)
         if not re.fullmatch(VARIABLE.pattern, name):
             raise problem("-e", f"{name!r:.80} is no variable's name", "value", VARIABLE.rule)
-        if name in _READ_ONLY or name.startswith("JOBGEN_"):
-            whose = "bash's" if name in _READ_ONLY else "jobgen's"
-            raise problem("-e", f"{name} is {whose} own", "value", "choose another name")
+        if reserved(name):
+            text = f"{name} is the script's or bash's own"
+            raise problem("-e", text, "value", "choose another name")
         if "\0" in value or length(value) > LONGEST_WORDS:
             hint = f"at most {LONGEST_WORDS} bytes, none of them NUL"
             raise problem("-e", f"the value of {name} cannot be handed over", "limit", hint)

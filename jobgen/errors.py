@@ -34,7 +34,7 @@ class Problem:
 
     def __str__(self) -> str:
         hint = f"; {self.hint}" if self.hint else ""
-        return f"{self.mark}: {self.text}{hint} [{self.code}]"
+        return printable(f"{self.mark}: {self.text}{hint} [{self.code}]")
 
 
 class JobgenError(Exception):
@@ -75,7 +75,9 @@ def handled(command: Callable[[], int]) -> int:
 
 def tell(text: str) -> None:
     """Say something to the person, on stderr: stdout is for the script alone."""
-    for line in text.splitlines():
+    if sys.stderr is None:  # closed; print would take stdout instead
+        return
+    for line in text.split("\n"):
         print(f"jobgen: {printable(line)}", file=sys.stderr)
 
 

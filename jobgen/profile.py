@@ -6,12 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from jobgen.errors import Mark, Problem
-from jobgen.schema import Bool, Choice, Int, ListOf, MapOf, Record, Text, Walltime, row
+from jobgen.schema import CONTROLS, Bool, Choice, Int, ListOf, MapOf, Record, Text, Walltime, row
 
 NAME = Text(r"[A-Za-z0-9_][A-Za-z0-9_.+@%-]*", "a name of letters, digits and _ . + @ % -")
-WORD = Text(r"[^\x00-\x20\x7f-][^\x00-\x20\x7f]*", "text without blanks, not beginning with -")
+WORD = Text(f"[^ {CONTROLS}-][^ {CONTROLS}]*", "text without blanks, not beginning with -")
 LINE = Text()
-PATH = Text(r"[^\x00-\x1f\x7f]+", "a path; $NAME in it is the node's variable")
+PATH = Text(f"[^{CONTROLS}]+", "a path; $NAME in it is the node's variable")
+# What bash would not let a script set, what would change how the scripts themselves are read, and
+# the scripts' own names (`tests/test_golden.py` compares them).
+RESERVED = {
+    *("BASHOPTS", "BASH_VERSINFO", "EUID", "PPID", "SHELLOPTS", "UID", "_"),
+    *("BASH_ENV", "CDPATH", "GLOBIGNORE", "IFS", "POSIXLY_CORRECT"),
+    *("answer", "answers", "found", "hosts", "interface", "late", "lost", "mark", "name"),
+    *("on_each", "on_each_node", "own", "pid", "pids", "rank", "verbs", "wrong"),
+}
 VARIABLE = Text("[A-Za-z_][A-Za-z0-9_]*", "a variable's name: letters, digits and _")
 INTERFACE = Text("[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}", "a network interface's name, such as hsn0")
 
@@ -36,7 +44,7 @@ class Node:
         "Whose GPUs. `none`: what is asked for stays the same, but the ranks run on the CPU.",
         "none",
     )
-    memory: str | None = row(Text("[0-9]+[KMGT]", "a size, such as 512G"), "Memory of a node.")
+    memory: str | None = row(Text("[1-9][0-9]*[KMGT]", "a size, such as 512G"), "Memory of a node.")
     arch: str | None = row(
         Choice("x86_64", "aarch64", "ppc64le"), "What `uname -m` says there; checked if set."
     )
@@ -53,7 +61,7 @@ class Request:
     )
     exclusive: bool = row(Bool(), "Whole nodes, shared with no other job.", False)
     memory: str | None = row(
-        Text("all|[0-9]+[KMGT]", "`all`, or a size such as 440G"),
+        Text("all|[1-9][0-9]*[KMGT]", "`all`, or a size such as 440G"),
         "Memory a node: `all` of it, or a size; unset: the site's default.",
     )
     time: str | None = row(Walltime(), "Walltime without -t; unset: the site's default.")
@@ -174,6 +182,11 @@ class Profile:
 ROOT = Record(Profile)
 
 
+def reserved(name: str) -> bool:
+    """Whether no job may set the environment variable `name`."""
+    return name in RESERVED or name.startswith("JOBGEN_")
+
+
 def conflicts(profile: Profile, origins: Mapping[str, Mark]) -> list[Problem]:
     """What no single row can see: values of a resolved profile that do not go together."""
     found: list[Problem] = []
@@ -193,7 +206,9 @@ def conflicts(profile: Profile, origins: Mapping[str, Mark]) -> list[Problem]:
         hint = "ranks run in the container, and do not see it: keep one of the two"
         note(f"software.{name}", f"`{name}` and `container` are both set", hint)
     for name, variable in profile.network.environment.items():
+        path = f"network.environment.{name}"
+        if reserved(name):
+            note(path, f"`{name}` is the script's or bash's own", "choose another name")
         if variable.value is None:
-            path = f"network.environment.{name}"
             note(path, f"`{name}` has no `value`", "give one; null as a whole takes it away")
     return found

@@ -18,6 +18,7 @@ from jobgen import shell
 from jobgen.bundled import bundled
 from jobgen.errors import JobgenError as JobgenError
 from jobgen.errors import Mark, problem
+from jobgen.paths import is_file, native
 from jobgen.plan import Plan
 from jobgen.schedulers import scheduler
 from jobgen.store import user_folder
@@ -64,7 +65,7 @@ def names() -> list[str]:
 def source(name: str) -> str:
     """The text of a template as jobgen finds it. Raises JobgenError if there is none."""
     for path in _candidates(name):
-        if path.is_file():
+        if is_file(path):
             return _read(path)
     raise problem(
         "jobgen templates",
@@ -76,7 +77,7 @@ def source(name: str) -> str:
 
 def _environment(template: str | None) -> _Environment:
     def load(name: str) -> tuple[str, str, None] | None:
-        found = [Path(name)] if name == template else filter(Path.is_file, _candidates(name))
+        found = [native(name)] if name == template else filter(is_file, _candidates(name))
         return next(((_read(path), str(path), None) for path in found), None)
 
     environment = _Environment(

@@ -18,8 +18,9 @@ from jobgen.yamltree import Map, Node, Scalar, Seq, parse
 
 Schema = dict[str, Any]
 
-# No character that could end a line or confuse a terminal; and no byte that is not UTF-8.
-ONE_LINE = r"[^\x00-\x1f\x7f\ud800-\udfff]*"
+# Characters that could end a line or confuse a terminal, and bytes that are not UTF-8.
+CONTROLS = r"\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff"
+ONE_LINE = f"[^{CONTROLS}]*"
 
 
 class Reading:
@@ -72,7 +73,7 @@ class Kind:
 
     def given(self, text: str, mark: Mark) -> Node:
         """The node for `text`, as `--set` gives it. Raises JobgenError if it is not YAML."""
-        if self.literal or text == "null":
+        if self.literal or text in ("null", ""):
             return Scalar(mark, text, None if text == "null" else text)
         return relabelled(parse(text.encode("utf-8", "surrogateescape"), str(mark)), mark)
 

@@ -9,9 +9,12 @@ from pathlib import Path
 
 from jobgen.bundled import bundled
 from jobgen.errors import JobgenError, Mark, Problem
+from jobgen.paths import is_file, native
 from jobgen.profile import ROOT, Profile, conflicts
 from jobgen.schema import Reading, kind_at, merged, nearest, placed, places
 from jobgen.yamltree import LARGEST_FILE, Map, Node, Scalar, Seq, parse
+
+MOST_BASES = 32
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ def load(name: str, layers: Iterable[tuple[str, str, str]] = ()) -> Resolved:
     """
     to = Reading()
     file = _find(name, Mark("--profile"))
-    tree = _with_bases(file, name, (), to)
+    tree = _Bases(to).tree(file)
     for option, path, value in layers:
         if layer := _layer(option, path, value, to):
             tree = merged(tree, layer)
@@ -82,45 +85,64 @@ def _is_path(name: str) -> bool:
 
 
 def _find(name: str, mark: Mark, within: Path | None = None, after: Path | None = None) -> Path:
-    """The file of a profile; `after` skips every place up to that file."""
+    """The file of a profile; where `after` is one of that name, the next one of it."""
     if _is_path(name):
-        path = (within or Path()) / os.path.expanduser(name)
-        if path.is_file():
+        path = (within or Path()) / os.path.expanduser(native(name))
+        if is_file(path):
             return path
         raise JobgenError([Problem(mark, f"no file {path}", "no-profile")])
-    candidates = [folder / f"{name}.yaml" for folder in folders()]
-    if after is not None:
-        seen = [i for i, path in enumerate(candidates) if path.is_file() and path.samefile(after)]
-        candidates = candidates[seen[0] + 1 :] if seen else candidates
-    for path in candidates:
-        if path.is_file():
-            return path
+    candidates = [folder / native(f"{name}.yaml") for folder in folders()]
+    there = [path for path in candidates if is_file(path)]
+    seen = [number for number, path in enumerate(there) if after and path.samefile(after)]
+    if rest := there[seen[0] + 1 :] if seen else there:
+        return rest[0]
     hint = nearest(name, names())
-    raise JobgenError([Problem(mark, f"no profile `{name}`", "no-profile", hint)])
+    raise JobgenError([Problem(mark, f"no profile `{name:.80}`", "no-profile", hint)])
 
 
-def _with_bases(file: Path, name: str, chain: tuple[Path, ...], to: Reading) -> Node:
-    """The tree of a file on top of its bases' trees; notes problems of all of them."""
-    tree = read(file, to)
-    if not isinstance(tree, Map):
-        return Map(Mark(str(file)))
-    whole: Node = Map(tree.mark)
-    for base in _bases(tree):
+class _Bases:
+    """Merges a file with its bases; each file is read once, however many build on it."""
+
+    def __init__(self, to: Reading) -> None:
+        self.to = to
+        self.done: dict[Path, Node] = {}
+
+    def tree(self, file: Path, chain: tuple[Path, ...] = ()) -> Node:
+        """The tree of a file on top of its bases' trees; notes problems of all of them."""
+        key = file.resolve()
+        if key not in self.done:
+            self.done[key] = self._merged(file, (*chain, file))
+        return self.done[key]
+
+    def _merged(self, file: Path, chain: tuple[Path, ...]) -> Node:
+        tree = read(file, self.to)
+        if not isinstance(tree, Map):
+            return Map(Mark(str(file)))
+        whole: Node = Map(tree.mark)
+        for base in _bases(tree):
+            if found := self._base(base, chain):
+                whole = merged(whole, self.tree(found, chain))
+        whole = merged(whole, tree)
+        if isinstance(whole, Map) and "extends" not in tree.items:
+            whole.items.pop("extends", None)
+        return whole
+
+    def _base(self, base: Scalar, chain: tuple[Path, ...]) -> Path | None:
         try:
-            # A profile that extends its own name builds on the next one of that name.
-            after = file if base.text == name else None
-            path = _find(base.text, base.mark, file.parent, after)
-            if any(path.samefile(other) for other in (*chain, file)):
-                links = " → ".join([*(p.stem for p in (*chain, file)), path.stem])
-                to.note(base.mark, f"`extends` goes round: {links}", "cycle")
-                continue
-            whole = merged(whole, _with_bases(path, base.text, (*chain, file), to))
+            path = _find(base.text, base.mark, chain[-1].parent, chain[-1])
         except JobgenError as error:
-            to.problems += error.problems
-    whole = merged(whole, tree)
-    if isinstance(whole, Map) and "extends" not in tree.items:
-        whole.items.pop("extends", None)
-    return whole
+            self.to.problems += error.problems
+            return None
+        if any(path.samefile(other) for other in chain):
+            links = " → ".join(p.stem for p in (*chain, path))
+            self.to.note(base.mark, f"`extends` goes round: {links}", "cycle")
+            return None
+        if len(chain) > MOST_BASES:
+            self.to.note(
+                base.mark, f"more than {MOST_BASES} profiles on top of each other", "cycle"
+            )
+            return None
+        return path
 
 
 def _bases(tree: Map) -> Iterator[Scalar]:
@@ -158,7 +180,10 @@ def _layer(option: str, path: str, value: str, to: Reading) -> Map | None:
         to.note(mark, "`extends` is for files", "usage", "name the profile with --profile")
         return None
     try:
-        layer = placed(keys, kind.given(value, mark), mark)
+        # Only --set can take a value away; -A null is an account of that name.
+        literal = value == "null" and not option.startswith("--set")
+        node = Scalar(mark, value, value) if literal else kind.given(value, mark)
+        layer = placed(keys, node, mark)
     except JobgenError as error:
         to.problems += error.problems
         return None

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from jobgen.errors import ClosedPipe, problem
+from jobgen.paths import native
 
 
 def write(text: str, output: str | None = None) -> None:
@@ -18,7 +19,7 @@ def write(text: str, output: str | None = None) -> None:
     if output in (None, "-"):
         _to_stdout(data)
     else:
-        _to_file(data, Path(os.path.realpath(str(output))), str(output))
+        _to_file(data, Path(os.path.realpath(native(str(output)))), str(output))
 
 
 def _to_stdout(data: bytes) -> None:
@@ -26,7 +27,8 @@ def _to_stdout(data: bytes) -> None:
         if sys.stdout is None:
             raise OSError(0, "it is closed")
         sys.stdout.flush()
-        sys.stdout.buffer.write(data)
+        while data:  # one write may take a part only, where stdout is not buffered
+            data = data[sys.stdout.buffer.write(data) or 0 :]
         sys.stdout.buffer.flush()
     except BrokenPipeError:
         raise ClosedPipe from None  # click has an ending of its own for BrokenPipeError
@@ -41,7 +43,7 @@ def _to_file(data: bytes, path: Path, shown: str) -> None:
         if path.exists() and not path.is_file():
             path.write_bytes(data)  # a device or a pipe: there is nothing to replace
             return
-        handle, name = tempfile.mkstemp(prefix=f".{path.name[:200]}.", dir=path.parent)
+        handle, name = tempfile.mkstemp(prefix=".jobgen.", dir=path.parent)
         try:
             with os.fdopen(handle, "wb") as stream:
                 stream.write(data)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from jobgen import render, store
 from jobgen.job import Job, layers
 from jobgen.plan import plan
+from jobgen.profile import reserved
 
 GOLDEN = Path(__file__).parent / "golden"
 HOSTILE = ("--", "a b", "$(id)", "new\nline", "it's", "~/x", "é“”", "\udcff", "")
@@ -89,6 +91,20 @@ def test_script_is_clean(case: str) -> None:
         ["shellcheck", "--norc", "-"], input=text, text=True, capture_output=True, check=False
     )
     assert found.stdout == ""
+
+
+def test_no_variable_of_a_script_can_be_the_user_s() -> None:
+    """A script that assigned to an exported variable would change it for the ranks."""
+    assigned = set()
+    for text in map(script, CASES.values()):
+        shell = re.sub(r"<<'PYTHON'.*?^PYTHON$", "", text, flags=re.DOTALL | re.MULTILINE)
+        shell = re.sub(r'"[^"\n]*"', '""', shell)
+        assigned |= set(re.findall(r"^ *([a-z]\w*)\+?=", shell, re.MULTILINE))
+        for names in re.findall(r"^ *(?:local|read)(?: -\w+)* (.*)", shell, re.MULTILINE):
+            assigned |= set(re.findall(r"(?:^| )([a-z]\w*)(?==|$| )", names.partition("<")[0]))
+        assigned |= set(re.findall(r"\bfor (\w+) in", shell))
+    assert {"rank", "name", "hosts", "own"} <= assigned
+    assert {name for name in assigned if not reserved(name)} == set()
 
 
 def test_every_golden_file_has_its_case() -> None:

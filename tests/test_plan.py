@@ -144,10 +144,13 @@ def test_programs(
             "--set: 'nodes' is not PATH=VALUE; such as network.interface=hsn0 [usage]",
         ),
         ({"environment": ("A",)}, "-e: 'A' is not NAME=VALUE; such as NCCL_DEBUG=INFO [usage]"),
-        ({"environment": ("UID=1",)}, "-e: UID is bash's own; choose another name [value]"),
+        (
+            {"environment": ("UID=1",)},
+            "-e: UID is the script's or bash's own; choose another name [value]",
+        ),
         (
             {"environment": ("JOBGEN_X=1",)},
-            "-e: JOBGEN_X is jobgen's own; choose another name [value]",
+            "-e: JOBGEN_X is the script's or bash's own; choose another name [value]",
         ),
         (
             {"environment": ("a b=1",)},

@@ -9,15 +9,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from jobgen import render, store
 from jobgen.errors import JobgenError
 from jobgen.job import Job, layers
 from jobgen.plan import Plan, plan
-from tests.test_shell import TEXT
-from tests.test_slurm import as_sbatch_reads
 
 
 def planned(job: Job) -> Plan:
@@ -163,36 +159,3 @@ def test_every_kind_of_script_is_clean(tmp_path: Path) -> None:
         ["shellcheck", "--norc", *files], capture_output=True, text=True, check=False
     )
     assert done.stdout == ""
-
-
-@settings(max_examples=150, deadline=None)
-@given(TEXT, st.sampled_from(["name", "directive", "account", "environment", "program", "venv"]))
-def test_a_value_changes_nothing_but_its_own_place(value: str, where: str) -> None:
-    """Whatever the value, the script is the benign one with another word in its place."""
-
-    def said(text: str) -> dict[str, object]:
-        return {
-            "name": {"name": text},
-            "account": {"account": text},
-            "directive": {"directives": (f"--comment={text}",)},
-            "environment": {"environment": (f"X={text}",)},
-            "program": {"program": ("train.py", text)},
-            "venv": {"sets": ("software.container=null", f"software.venv={text}")},
-        }[where]
-
-    try:
-        hostile = script(**said(value)).splitlines()
-    except JobgenError:
-        return  # refused, with its reason: test_slurm and test_plan have those
-    benign = script(**said("benign")).splitlines()
-    assert len(hostile) == len(benign)
-    changed = [pair for pair in zip(hostile, benign, strict=True) if pair[0] != pair[1]]
-    assert len(changed) <= 2  # the header's command, and the value's own line
-    for ours, plain in changed:
-        if plain.startswith("#SBATCH"):
-            assert as_sbatch_reads(ours) == [as_sbatch_reads(plain)[0].replace("benign", value)]
-        elif plain.startswith("#"):
-            assert ours.startswith("#   jobgen sbatch ")
-        else:
-            prefix = plain[: plain.index("benign")]
-            assert ours.startswith(prefix)

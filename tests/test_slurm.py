@@ -12,6 +12,7 @@ from jobgen.job import Job, layers
 from jobgen.plan import Plan, plan
 from jobgen.schedulers import slurm
 
+NAMES = "one line of visible characters, without /, hetjob and packjob [value]"
 MINUTE, HOUR, DAY = 60, 3600, 86400
 
 
@@ -111,20 +112,19 @@ def test_other_spellings_of_the_request() -> None:
     [
         (
             {"name": "a\nb"},
-            "-J: 'a\\nb' is no name for a job; one line of visible characters, without / [value]",
+            "-J: 'a\\nb' is no name for a job; " + NAMES,
         ),
         (
             {"name": "../x"},
-            "-J: '../x' is no name for a job; one line of visible characters, without / [value]",
+            "-J: '../x' is no name for a job; " + NAMES,
         ),
         (
             {"name": ""},
-            "-J: '' is no name for a job; one line of visible characters, without / [value]",
+            "-J: '' is no name for a job; " + NAMES,
         ),
         (
             {"name": "my HetJob"},
-            "--job-name: 'my HetJob' has `HetJob` in it, which sbatch takes for a separator of"
-            " jobs; choose another [value]",
+            "-J: 'my HetJob' is no name for a job; " + NAMES,
         ),
         (
             {"directives": ("--nodes=9",)},

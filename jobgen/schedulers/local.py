@@ -11,6 +11,7 @@ VARIABLES: tuple[str, ...] = ()
 NAME_RULE = r".+"
 NAME_RULE_IN_WORDS = "any text"
 LAUNCHERS = ("torchrun",)
+MOST_NODES = 254  # 127.0.0.1 to 127.0.0.254
 
 
 def seconds(walltime: str) -> int | None:
@@ -19,8 +20,10 @@ def seconds(walltime: str) -> int | None:
 
 
 def directives(plan: Plan) -> tuple[str, ...]:
-    """There is nobody to ask. Raises JobgenError for several nodes with GPUs, which are one's."""
+    """There is nobody to ask. Raises JobgenError for what one machine does not have."""
     if plan.nodes > 1 and plan.checked_gpus:
         text = f"{plan.nodes} nodes on one machine would all use the same GPUs"
         raise problem("-N", text, "conflict", "-N 1, with as many ranks as there are GPUs")
+    if plan.nodes > MOST_NODES:
+        raise problem("-N", f"{plan.nodes} nodes", "limit", f"at most {MOST_NODES} here")
     return ()

@@ -15,8 +15,8 @@ VARIABLES = (
     *("SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS"),
 )
 # Slurm takes any name, but a / would lead the output file, which carries it, to another folder.
-NAME_RULE = rf"[^/{UNSEEN}]+"
-NAME_RULE_IN_WORDS = "one line of visible characters, without /"
+NAME_RULE = rf"(?i:(?!.*(?:packjob|hetjob)))[^/{UNSEEN}]+"
+NAME_RULE_IN_WORDS = "one line of visible characters, without /, hetjob and packjob"
 LAUNCHERS = ("torchrun", "srun")
 
 _TIME = re.compile(

@@ -1,0 +1,22 @@
+"""Names of files, as people type them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def native(text: str) -> Path:
+    """The path that a word of the command line means, whatever the locale's encoding is.
+
+    The words are UTF-8 within jobgen (see `cli.run`); the system's calls go by the locale.
+    """
+    return Path(os.fsdecode(text.encode("utf-8", "surrogateescape")))
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is such a file; a name that none could have is no error."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False

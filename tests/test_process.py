@@ -1,0 +1,212 @@
+"""The program as a process: closed streams, signals, locales, files that are in the way."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from jobgen import cli, render
+from tests.helpers import jobgen
+
+ROOT = Path(__file__).parent.parent
+MI210 = ("sbatch", "--profile", "mi210")
+UNICODE = (*MI210, "-J", "é", "-e", "X=“ü”\u202e", "--", "ü.py", "😀", b"\xff")
+
+
+def bash(command: str, cwd: Path) -> subprocess.CompletedProcess[bytes]:
+    """A command line in which `jobgen` is the program."""
+    start = f'jobgen() {{ "{sys.executable}" -m jobgen "$@"; }}; {command}'
+    return subprocess.run(["bash", "-c", start], cwd=cwd, capture_output=True, check=False)
+
+
+def test_an_error_does_not_go_to_stdout_when_stderr_is_closed(tmp_path: Path) -> None:
+    done = bash("jobgen sbatch --profile nope 2>&-", tmp_path)
+    assert (done.returncode, done.stdout) == (2, b"")
+
+
+def test_a_closed_stdout_is_one_line(tmp_path: Path) -> None:
+    done = bash("jobgen sbatch --profile mi210 >&-", tmp_path)
+    assert (done.returncode, done.stdout) == (2, b"")
+    said = b"jobgen: standard output: cannot be written: it is closed [output]\n"
+    assert done.stderr == said
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("sbatch --profile mi210", "profiles list", "profiles show mi210", "profiles schema"),
+        *("trainers show elastic_ddp", "templates list", "profiles validate tab.yaml"),
+    ],
+)
+def test_a_full_disk_is_one_line_whatever_is_printed(command: str, tmp_path: Path) -> None:
+    (tmp_path / "tab.yaml").write_text("a:\n\tb: 1\n")
+    done = bash(f"jobgen {command} > /dev/full", tmp_path)
+    said = b"jobgen: standard output: cannot be written: No space left on device [output]\n"
+    assert (done.returncode, done.stderr) == (2, said)
+
+
+BUFFERING = ["", "1"]
+
+
+@pytest.mark.parametrize("unbuffered", BUFFERING)
+def test_a_reader_that_leaves_early_is_no_error_message(unbuffered: str, tmp_path: Path) -> None:
+    """More than a pipe holds, so that the program is still writing when its reader leaves."""
+    long = "-e X=$(head -c 90000 /dev/zero | tr '\\0' x)"
+    command = f"jobgen sbatch --profile mi210 {long} | head -c 1; exit $PIPESTATUS"
+    done = bash(f"export PYTHONUNBUFFERED={unbuffered}; {command}", tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (141, b"#", b"")
+
+
+@pytest.mark.parametrize("unbuffered", BUFFERING)
+def test_a_disk_that_fills_up_half_way_is_an_error(unbuffered: str, tmp_path: Path) -> None:
+    """`ulimit -f` lets a file have 4 KiB: the first write takes a part, the next one fails."""
+    limit = f"export PYTHONUNBUFFERED={unbuffered}; ulimit -f 4"
+    done = bash(f"{limit}; jobgen sbatch --profile mi210 > job.sh", tmp_path)
+    said = b"jobgen: standard output: cannot be written: File too large [output]\n"
+    assert (done.returncode, done.stderr) == (2, said)
+
+
+def test_an_interrupt_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted() -> list[str]:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(render, "names", interrupted)
+    monkeypatch.setattr(sys, "argv", ["jobgen", "templates", "list"])
+    with pytest.raises(SystemExit) as stopped:
+        cli.run()
+    assert stopped.value.code == 130
+    said = capsys.readouterr()
+    assert (said.out, said.err.strip()) == ("", "jobgen: interrupted")
+
+
+def test_a_pipe_gets_the_script(tmp_path: Path) -> None:
+    done = bash(
+        "mkfifo p; cat p > got & jobgen sbatch --profile mi210 -o p; wait; cat got", tmp_path
+    )
+    assert done.stdout == jobgen(*MI210, cwd=tmp_path).stdout
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["got", "p"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (":", ["job.sh"]),
+        ("echo old > job.sh; chmod 600 job.sh", ["job.sh"]),
+        ("mkdir d; echo old > d/real; ln -s d/real job.sh", ["d", "job.sh"]),
+        ("mkdir d; ln -s d/real job.sh", ["d", "job.sh"]),
+        ("echo old > other; ln other job.sh", ["job.sh", "other"]),
+    ],
+)
+def test_the_file_is_the_script_executable_and_alone(
+    before: str, after: list[str], tmp_path: Path
+) -> None:
+    done = bash(f"{before}; umask 022; jobgen sbatch --profile mi210 -o job.sh", tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert (tmp_path / "job.sh").read_bytes() == jobgen(*MI210, cwd=tmp_path).stdout
+    assert (tmp_path / "job.sh").stat().st_mode & 0o7777 == 0o755
+    assert (tmp_path / "job.sh").is_symlink() == ("ln -s" in before)
+    assert sorted(path.name for path in tmp_path.iterdir()) == after
+    if "other" in after:
+        assert (tmp_path / "other").read_text() == "old\n"
+
+
+@pytest.mark.parametrize(("refused", "file"), [("-N 0", "job.sh"), ("", "."), ("", "no/job.sh")])
+def test_a_failure_leaves_everything_as_it_was(refused: str, file: str, tmp_path: Path) -> None:
+    (tmp_path / "job.sh").write_text("old")
+    done = bash(f"jobgen sbatch --profile mi210 {refused} -o {file}", tmp_path)
+    assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (2, b"", 1)
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("job.sh", "old")]
+
+
+def test_a_long_name_of_wide_letters_is_written(tmp_path: Path) -> None:
+    name = "é" * 125  # 250 bytes, of 255
+    (tmp_path / name).write_text("a file of that name is possible")
+    assert jobgen(*MI210, "-o", name, cwd=tmp_path).stderr == b""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("sbatch", "--profile", "a" * 300),
+        ("sbatch", "--profile", "a" * 300 + ".yaml"),
+        ("templates", "show", "a" * 300),
+        ("profiles", "validate", "long.yaml"),
+    ],
+)
+def test_a_name_too_long_for_a_file_is_no_traceback(words: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "long.yaml").write_text("extends: " + "a" * 300 + "\n")
+    assert b"Traceback" not in jobgen(*words, cwd=tmp_path).stderr
+
+
+def test_a_file_s_name_that_is_not_utf_8_is_no_traceback(tmp_path: Path) -> None:
+    done = jobgen("profiles", "validate", b"\xff.yaml", cwd=tmp_path)
+    assert (done.returncode, b"Traceback" in done.stderr) == (1, False)
+
+
+def test_validate_prints_one_printable_line_a_problem(tmp_path: Path) -> None:
+    (tmp_path / "x.yaml").write_text('"\\e[31mred\\nline": 1\n')
+    done = jobgen("profiles", "validate", "x.yaml", cwd=tmp_path)
+    assert done.stdout.decode().isprintable() is False  # its own line end
+    assert done.stdout.count(b"\n") == 1
+    assert done.stdout.decode().rstrip("\n").isprintable()
+
+
+@pytest.fixture(scope="session")
+def latin_1(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The settings of a locale whose letters are not UTF-8, made here if it can be."""
+    if not shutil.which("localedef"):
+        pytest.skip("no localedef to make a Latin-1 locale")
+    folder = tmp_path_factory.mktemp("locales")
+    made = ["localedef", "-i", "en_US", "-f", "ISO-8859-1", f"{folder}/en_US.ISO-8859-1"]
+    done = subprocess.run(made, capture_output=True, check=False)
+    if not any(folder.iterdir()):
+        pytest.skip(f"localedef makes no Latin-1 locale: {done.stderr.decode().strip()}")
+    return {"LOCPATH": str(folder), "LC_ALL": "en_US.ISO-8859-1"}
+
+
+def test_a_latin_1_locale_changes_no_byte(latin_1: dict[str, str], tmp_path: Path) -> None:
+    asked = [sys.executable, "-c", "import sys; print(sys.getfilesystemencoding())"]
+    env = {**os.environ, **latin_1}
+    assert subprocess.run(asked, env=env, capture_output=True, check=True).stdout == b"iso8859-1\n"
+    here, there = jobgen(*UNICODE, cwd=tmp_path), jobgen(*UNICODE, cwd=tmp_path, env=latin_1)
+    assert (there.returncode, there.stderr) == (0, b"")
+    assert there.stdout == here.stdout
+
+
+@pytest.mark.parametrize("name", ["é.sh", "€.sh"])
+def test_a_file_s_name_is_its_bytes_in_any_locale(
+    name: str, latin_1: dict[str, str], tmp_path: Path
+) -> None:
+    done = jobgen(*MI210, "-o", name.encode(), cwd=tmp_path, env=latin_1)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert os.listdir(bytes(tmp_path)) == [name.encode()]
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_a_terminal_without_the_letters_still_gets_the_message(encoding: str) -> None:
+    env = {"PYTHONIOENCODING": encoding}
+    done = jobgen("sbatch", "--profile", "nop€\udcff".encode("utf-8", "surrogateescape"), env=env)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.startswith(b"jobgen: --profile: no profile `nop\\u20ac\\udcff`; one of: ")
+
+
+@pytest.mark.parametrize("command", ["profiles", "sbatch"])
+def test_help_is_shown_in_any_locale(command: str, latin_1: dict[str, str]) -> None:
+    assert jobgen(command, "--help", env=latin_1).returncode == 0
+
+
+@pytest.mark.parametrize("seed", ["0", "1", "random"])
+def test_no_hash_seed_changes_what_is_said(seed: str, tmp_path: Path) -> None:
+    """Scripts, and the order of problems."""
+    plain = {"PYTHONHASHSEED": "2"}
+    wrong = ("profiles", "validate", *sorted(map(str, (ROOT / "tests/errors").glob("*.yaml"))))
+    for words in (UNICODE, wrong, ("profiles", "show", "mi210"), ("profiles", "schema")):
+        other = jobgen(*words, cwd=tmp_path, env={"PYTHONHASHSEED": seed})
+        assert other.stdout == jobgen(*words, cwd=tmp_path, env=plain).stdout
