@@ -21,7 +21,10 @@ def generate(job: Job, output: str | None) -> int:
     if job.profile is None and job.command != "local":
         raise problem("--profile", "no profile is named", "usage", "see `jobgen profiles list`")
     resolved = store.load(job.profile or "local", layers(job))
-    write(render.render(plan(job, resolved), job.template), output)
+    planned = plan(job, resolved)
+    write(render.render(planned, job.template), output)
+    if folder := (planned.output or "").rpartition("/")[0]:
+        tell(f"the job's output goes to {folder}: make that folder first, or the output is lost")
     return 0
 
 

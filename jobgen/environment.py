@@ -45,6 +45,9 @@ def settings(
     ):
         said.pop(setting.name, None)  # a later one stands where it was said
         said[setting.name] = setting
+    if (size := sum(length(setting.value) for setting in said.values())) > LONGEST_WORDS:
+        hint = f"at most {LONGEST_WORDS}: put the rest into a file"
+        raise problem("-e", f"all variables together have {size} bytes", "limit", hint)
     return tuple(said.values())
 
 
@@ -101,7 +104,8 @@ def _user(texts: tuple[str, ...]) -> Iterator[Setting]:
         if reserved(name):
             text = f"{name} is the script's or bash's own"
             raise problem("-e", text, "value", "choose another name")
-        if "\0" in value or length(value) > LONGEST_WORDS:
-            hint = f"at most {LONGEST_WORDS} bytes, none of them NUL"
-            raise problem("-e", f"the value of {name} cannot be handed over", "limit", hint)
+        if "\0" in value:
+            raise problem(
+                "-e", f"a NUL character in {name}", "value", "no program can be given one"
+            )
         yield Setting(name, value)

@@ -68,6 +68,9 @@ def handled(command: Callable[[], int]) -> int:
         # The reader has gone. Python would complain once more when it flushes stdout at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return CLOSED_PIPE
+    except OSError as error:  # of the help on a full disk, say: what jobgen writes is checked there
+        tell(str(error))
+        return USAGE
     except KeyboardInterrupt:
         tell("interrupted")
         return 130

@@ -64,15 +64,9 @@ class Plan:
         return self.nodes * self.processes_per_node
 
     @property
-    def has_setup(self) -> bool:
-        """Whether a node has anything to set up before python3 is there."""
-        named = self.modules or self.venv or self.conda or self.commands
-        return bool(named or self.gpu == "amd" or self.hides_gpus)
-
-    @property
     def hides_gpus(self) -> bool:
-        """Whether GPUs are asked for, and the ranks run on the CPU all the same."""
-        return self.gpu == "none" and self.gpus_per_node > 0
+        """Whether the ranks run on the CPU where GPUs may be: asked for, or this machine's own."""
+        return self.gpu == "none" and (self.gpus_per_node > 0 or self.scheduler == "local")
 
     @property
     def meets(self) -> bool:
@@ -107,10 +101,13 @@ def plan(job: Job, resolved: Resolved) -> Plan:
     processes = launch.processes_per_node or max(gpus, 1)
     _check_launch(resolved, there, nodes)
     tasks = processes if launch.launcher == "srun" else 1
-    cpus = _cpus(profile, gpus)
+    cpus = _cpus(profile, gpus, processes)
     where = resolved.origin("trainer")
     what = program(job.program, profile.trainer, job.trainer is not None, where)
     threads = max(1, cpus // processes) if cpus else None
+    if what.kind == "command" and launch.launcher == "srun" and "=" in what.name:
+        hint = "give it another name, or use the launcher torchrun"
+        raise problem("--", f"the program {what.name!r:.80} has a = in its name", "value", hint)
     variables = settings(profile, nodes, processes, threads, job.environment)
     sockets = found_sockets(profile, nodes, variables)
     drafted = Plan(
@@ -233,12 +230,13 @@ def _kib(size: str) -> int:
     return int(size[:-1]) * factor
 
 
-def _cpus(profile: Profile, gpus: int) -> int | None:
-    """Cores of the job on a node: all of an exclusive one, else what goes with its GPUs."""
+def _cpus(profile: Profile, gpus: int, processes: int) -> int | None:
+    """Cores of the job on a node: all of an exclusive one, else its GPUs' share, or one a rank."""
     node = profile.node
     if node.cpus is None or profile.request.exclusive:
         return node.cpus
-    return max(1, node.cpus * gpus // node.gpus) if gpus and node.gpus else None
+    share = node.cpus * gpus // node.gpus if node.gpus else 0
+    return share or min(processes, node.cpus)
 
 
 def _name(job: Job, what: Program, there: Scheduler) -> str:

@@ -17,8 +17,8 @@ PATH = Text(f"[^{CONTROLS}]+", "a path; $NAME in it is the node's variable")
 RESERVED = {
     *("BASHOPTS", "BASH_VERSINFO", "EUID", "PPID", "SHELLOPTS", "UID", "_"),
     *("BASH_ENV", "CDPATH", "GLOBIGNORE", "IFS", "POSIXLY_CORRECT"),
-    *("answer", "answers", "found", "hosts", "interface", "late", "lost", "mark", "name"),
-    *("on_each", "on_each_node", "own", "pid", "pids", "rank", "verbs", "wrong"),
+    *("answer", "answers", "found", "hosts", "interface", "late", "mark", "name"),
+    *("on_each", "on_each_node", "own", "pid", "pids", "rank", "start", "verbs", "waited", "wrong"),
 }
 VARIABLE = Text("[A-Za-z_][A-Za-z0-9_]*", "a variable's name: letters, digits and _")
 INTERFACE = Text("[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}", "a network interface's name, such as hsn0")
@@ -37,7 +37,10 @@ class Limits:
 class Node:
     """One compute node."""
 
-    cpus: int | None = row(Int(1), "Cores of a node; they are shared out among its processes.")
+    cpus: int | None = row(
+        Int(1),
+        "Cores of a node; a job gets all of an exclusive one, else its GPUs' share, or one a rank.",
+    )
     gpus: int = row(Int(0, 64), "GPUs of a node.", 0)
     gpu: str = row(
         Choice("nvidia", "amd", "none"),

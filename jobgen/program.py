@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jobgen import trainers
+from jobgen import shell, trainers
 from jobgen.errors import problem
 
 # Linux takes 128 KiB for one variable (MAX_ARG_STRLEN, execve(2)), and the nodes get the
@@ -54,5 +54,5 @@ def check(words: tuple[str, ...]) -> None:
 
 
 def length(text: str) -> int:
-    """The bytes of a text as a program gets it."""
-    return len(text.encode("utf-8", "surrogateescape"))
+    """The bytes of a text as it stands in a script."""
+    return len(shell.quote(text).encode())

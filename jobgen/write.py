@@ -19,7 +19,7 @@ def write(text: str, output: str | None = None) -> None:
     if output in (None, "-"):
         _to_stdout(data)
     else:
-        _to_file(data, Path(os.path.realpath(native(str(output)))), str(output))
+        _to_file(data, str(output))
 
 
 def _to_stdout(data: bytes) -> None:
@@ -36,10 +36,11 @@ def _to_stdout(data: bytes) -> None:
         raise problem("standard output", f"cannot be written: {error.strerror}", "output") from None
 
 
-def _to_file(data: bytes, path: Path, shown: str) -> None:
+def _to_file(data: bytes, shown: str) -> None:
     import tempfile  # only here: it takes a while to import
 
     try:
+        path = Path(os.path.realpath(native(shown)))
         if path.exists() and not path.is_file():
             path.write_bytes(data)  # a device or a pipe: there is nothing to replace
             return

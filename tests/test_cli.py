@@ -59,6 +59,13 @@ def test_wrong_usage_is_2_and_one_line_on_stderr(words: list[str], said: str) ->
     assert "\x1b" not in text
 
 
+def test_an_output_folder_is_mentioned_where_people_read() -> None:
+    done = jobgen("sbatch", "--profile", "mi210", "--set", "request.output=logs/%j.out")
+    said = b"jobgen: the job's output goes to logs: make that folder first, or the output is lost\n"
+    assert (done.returncode, done.stderr) == (0, said)
+    assert b"#SBATCH --output=logs/%j.out\n" in done.stdout
+
+
 def test_help_and_version() -> None:
     done = jobgen("--help")
     assert done.returncode == 0

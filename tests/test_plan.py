@@ -50,6 +50,11 @@ def test_a_share_of_a_node() -> None:
     assert (whole.cpus_per_task, whole.port) == (128, 29400)
 
 
+def test_ranks_without_gpus_get_a_core_each_on_a_shared_node() -> None:
+    found = planned(profile="dgx-a100", gpus_per_node="0", sets=("launch.processes_per_node=4",))
+    assert (found.cpus_per_task, values(found)["OMP_NUM_THREADS"]) == (4, "1")
+
+
 def test_one_node_needs_no_rendezvous() -> None:
     found = planned(nodes="1", rendezvous="static")
     assert (found.rendezvous, found.waits) == ("standalone", False)
@@ -213,3 +218,17 @@ def test_planning_is_pure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     for name in list(os.environ):
         monkeypatch.delenv(name)
     assert planned(program=("train.py", "é")) == before
+
+
+def test_a_program_that_env_would_take_for_a_variable_is_refused() -> None:
+    assert refusal(launcher="srun", program=("A=b", "x")) == (
+        "--: the program 'A=b' has a = in its name;"
+        " give it another name, or use the launcher torchrun [value]"
+    )
+    assert planned(program=("A=b",)).program.name == "A=b"
+
+
+def test_all_variables_together_are_handed_over_in_one() -> None:
+    """Linux takes 128 KiB for one, and the function that sets them is one."""
+    half = "x" * (LONGEST_WORDS // 2)
+    assert refusal(environment=(f"A={half}", f"B={half}")).startswith("-e: all variables together")

@@ -41,7 +41,7 @@ def test_a_template_replaces_a_block_and_keeps_the_rest(template: Path) -> None:
     added = [line for line in ours if line not in plain]
     assert added[0].endswith(f" --template {template}")
     assert added[1:] == ["echo \"\\$(id)\" 'a b'"]
-    assert "export PYTHONUNBUFFERED=1" in ours
+    assert "  export PYTHONUNBUFFERED=1" in ours
 
 
 def test_a_project_s_template_may_take_the_name_of_a_bundled_one(

@@ -136,6 +136,20 @@ def test_other_spellings_of_the_request() -> None:
             "--directive: jobgen sets --array itself; use one job each, for now [conflict]",
         ),
         (
+            {"directives": ("--part=x",)},
+            "--directive: jobgen sets --part itself;"
+            " change it by its own option or --set [conflict]",
+        ),
+        (
+            {"directives": ("--mem-per-cpu=1G",)},
+            "--directive: jobgen sets --mem-per-cpu itself;"
+            " use --set request.memory=SIZE [conflict]",
+        ),
+        (
+            {"directives": ("--gres=gpu:2",), "sets": ("request.gpu_option=gpus-per-node",)},
+            "--directive: jobgen asks for GPUs itself; use -G [conflict]",
+        ),
+        (
             {"directives": ("-C ib",)},
             "--directive: '-C ib' is not --OPTION or --OPTION=VALUE;"
             " such as --directive=--constraint=ib [value]",

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 class Scheduler(Protocol):
     """A scheduler is a module with these names."""
 
-    COMMAND: str  # jobgen's command for it
     TEMPLATE: str  # its template
     VARIABLES: tuple[str, ...]  # what it tells a rank in the environment
     NAME_RULE: str  # a job's name, as a regular expression

@@ -5,7 +5,6 @@ from __future__ import annotations
 from jobgen.errors import problem
 from jobgen.plan import Plan
 
-COMMAND = "local"
 TEMPLATE = "local.sh.j2"
 VARIABLES: tuple[str, ...] = ()
 NAME_RULE = r".+"

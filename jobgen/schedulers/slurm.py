@@ -8,7 +8,6 @@ from jobgen.errors import problem
 from jobgen.plan import Plan
 from jobgen.shell import UNSEEN
 
-COMMAND = "sbatch"
 TEMPLATE = "sbatch.sh.j2"
 VARIABLES = (
     *("SLURM_JOB_ID", "SLURM_JOB_NAME", "SLURM_JOB_NODELIST", "SLURM_NNODES", "SLURM_NODEID"),
@@ -92,9 +91,10 @@ def quoted(value: str) -> str:
 
 # Options that would make the script that jobgen plans a lie, with what to use instead.
 _OURS = {
-    "ntasks": "--set launch.processes_per_node=N",
-    "gpus": "-G",
-    "gpus-per-task": "-G",
+    **dict.fromkeys(("ntasks", "tasks-per-node"), "--set launch.processes_per_node=N"),
+    **dict.fromkeys(("gpus", "gpus-per-node", "gpus-per-task", "ntasks-per-gpu"), "-G"),
+    **dict.fromkeys(("cpus-per-gpu", "mincpus"), "--set node.cpus=N"),
+    **dict.fromkeys(("mem-per-cpu", "mem-per-gpu"), "--set request.memory=SIZE"),
     "array": "one job each, for now",
     "wrap": "-- PROGRAM",
 }
@@ -108,7 +108,10 @@ def _extra(text: str, said: dict[str, str | int | bool]) -> str:
             "--directive", f"{text!r:.80} is not --OPTION or --OPTION=VALUE", "value", hint
         )
     name, value = found.groups()
-    if name in said or name in _OURS:
+    if name == "gres" and "gpu" in (value or ""):
+        raise problem("--directive", "jobgen asks for GPUs itself", "conflict", "use -G")
+    # sbatch takes the beginning of an option's name for the whole.
+    if name in _OURS or any(set_.startswith(name) for set_ in said):
         hint = f"use {_OURS[name]}" if name in _OURS else "change it by its own option or --set"
         raise problem("--directive", f"jobgen sets --{name} itself", "conflict", hint)
     return _line(name, value)

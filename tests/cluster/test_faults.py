@@ -115,9 +115,49 @@ def test_node_that_cannot_reach_the_first(desk: Desk) -> None:
         done = desk.run(*TWO, *words)
     finally:
         desk.cluster.on("smc-r07-08", "sh", "-c", move.format(72))
-    text = "jobgen: smc-r07-08: no answer from node 0 at 10.72.0.17:29400 to 10.99.0.18 on hsn0: "
+    text = "jobgen: smc-r07-08: waited for node 0 at 10.72.0.17:29400, from 10.99.0.18 on hsn0: "
     assert text in done.output
     assert done.state == "FAILED"
+
+
+def test_node_that_dies_in_its_setup(desk: Desk) -> None:
+    """It did not take too long, so nobody says so."""
+    done = desk.run(*TWO, "--set", "software.commands=['kill -9 $$']")
+    text = "jobgen: smc-r07-0{}: no answer: it ended before it could give one, see above"
+    assert last(done, 2) == [text.format(7), text.format(8)]
+
+
+def test_number_of_nodes_that_was_changed_by_sbatch(desk: Desk) -> None:
+    done = desk.run(*TWO, options=["-N3"])
+    text = "jobgen: this script is for 2 nodes, the job has 3: say -N to jobgen, not to sbatch"
+    assert last(done, 1) == [text]
+
+
+def test_banner_does_not_hide_what_is_wrong(desk: Desk) -> None:
+    (desk.folder / "sitecustomize.py").write_text("print('BANNER')\nprint('of two lines')\n")
+    words = ("-e", f"PYTHONPATH={desk.folder}", "--", "nothere.py")
+    assert "there is no program nothere.py" in last(desk.run(*TWO, *words), 1)[0]
+
+
+def test_warning_of_the_scheduler_is_the_program_s(desk: Desk) -> None:
+    text = """import os, signal, sys, time
+def stop(*_):
+    sys.stdout.write("saved\\n")
+    sys.exit(0)
+signal.signal(signal.SIGUSR1, stop)
+open("ready" + os.environ["RANK"], "w").close()
+while True:
+    time.sleep(0.1)
+"""
+    program = desk.program("warned.py", text)
+    job = desk.submit(*TWO, "--launcher", "srun", "--", program)
+    limit = time.monotonic() + 60
+    while len(list(desk.folder.glob("ready?"))) < 2:
+        assert time.monotonic() < limit
+        time.sleep(0.2)
+    desk.cluster.run(["scancel", "--signal=USR1", str(job)])
+    done = desk.cluster.wait(job, 60)
+    assert (done.state, done.output.count("saved\n")) == ("COMPLETED", 2), done.output
 
 
 def test_failed_rank_ends_the_job(desk: Desk) -> None:

@@ -85,20 +85,21 @@ def test_software_of_the_nodes(desk: Desk) -> None:
     """Modules come with the login shell, a venv from its folder; nothing from where it was sent."""
     import sys
 
-    site = 'module() { echo "module $*"; export LOADED=$2; }\n'
+    site = 'module() { echo "module $*"; export LOADED=$2 NCCL_DEBUG=module; }\n'
     nodes = ("dgx01", "dgx02")
     for node in nodes:
         write = "cat > /etc/profile.d/site.sh <<'END'\n" + site + "END"
         desk.cluster.on(node, "sh", "-c", write)
-    show = desk.program("show.py", "import os, sys\nprint(os.environ['LOADED'], sys.prefix)\n")
+    text = "import os, sys\nprint(os.environ['LOADED'], os.environ['NCCL_DEBUG'], sys.prefix)\n"
+    show = desk.program("show.py", text)
     done = desk.run(
         *("--profile", "dgx-a100", "-G", "1", "--set", "node.gpu=none"),
         *("--set", "software.modules=[cuda/12.6]", "--set", f"software.venv={sys.prefix}"),
-        *("--", show),
+        *("-e", "NCCL_DEBUG=mine", "--", show),
         options=["--export=NONE"],
     )
     assert done.state == "COMPLETED", done.output
-    assert done.output.count(f"cuda/12.6 {sys.prefix}\n") == 2, done.output
+    assert done.output.count(f"cuda/12.6 mine {sys.prefix}\n") == 2, done.output
 
 
 def test_bundled_profiles_are_accepted(cluster: Cluster, tmp_path: Path) -> None:

@@ -11,23 +11,23 @@
 
 set -euo pipefail
 
-# ---- environment: what every rank gets ----
 PATH=$PATH:/usr/sbin:/sbin  # where some systems keep `ip` and `ss`
 unset "${!PET_@}"           # torchrun would take a stray one for an option
-# What a rank prints appears at once.
-export PYTHONUNBUFFERED=1
-# Cores of one rank; torchrun would set 1.
-export OMP_NUM_THREADS=16
-# Restarted ranks would else read the dead ones' addresses, and fail again.
-export TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1
 
-# ---- software: how python3 and torch come about on a node ----
+# ---- setup: what every node does first; variables come last, so that no module changes them ----
 setup() {
   set +u  # scripts of modules, conda and sites read variables that may be unset
   ulimit -l unlimited
   eval "$(conda shell.bash hook)"
   conda activate pytorch
   set -u
+  PATH=$PATH:/usr/sbin:/sbin  # once more: the login shell may have set it anew
+  # What a rank prints appears at once.
+  export PYTHONUNBUFFERED=1
+  # Cores of one rank; torchrun would set 1.
+  export OMP_NUM_THREADS=16
+  # Restarted ranks would else read the dead ones' addresses, and fail again.
+  export TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1
 }
 
 # ---- network: `address RANK` prints a node's interface and its address there ----
@@ -53,7 +53,7 @@ JOBGEN_PORT=$((10000 + JOBGEN_JOB % 20000))
 IFS= read -rd '' JOBGEN_PROBE <<'PYTHON' || true
 import os, sys
 def stop(text):
-    print(text)
+    print(" ".join(text.split()))
     sys.exit(1)
 name, gpus = sys.argv[1], int(sys.argv[2])
 import shutil
@@ -89,19 +89,24 @@ preflight() {
   if ((rank == 0)) && [[ $(ss -Hltn "sport = :$JOBGEN_PORT") ]]; then
     answer "port $JOBGEN_PORT is in use: submit again, for another job id"
   fi
-  found=$(python3 -c "$JOBGEN_PROBE" ./run.sh 2) ||
-    answer "${found:-python3 does not run: is it on PATH, and made for $(uname -m)?}"
-  answer "ready, $own on $interface, $found"
+  if found=$(python3 -c "$JOBGEN_PROBE" ./run.sh 2); then
+    answer "ready, $own on $interface, ${found##*$'\n'}"
+  fi
+  found=${found##*$'\n'}  # the last line; what comes before is somebody's banner
+  answer "${found:-python3 does not run: is it on PATH, and made for $(uname -m)?}"
 }
 
 # roll_call: reads the answers; fails, with the nodes that are not ready last, if any is not.
 roll_call() {
-  local mark rank answer late="no answer within 600 s: is it up, and its software set-up quick enough?"
-  local wrong=()
+  local mark rank answer late start=$SECONDS wrong=()
   local -A answers=()
   while read -r mark rank answer; do
     if [[ $mark == jobgen ]]; then answers[$rank]=$answer; fi
   done
+  late="no answer: it ended before it could give one, see above"
+  if ((SECONDS - start >= 600)); then
+    late="no answer within 600 s: is it up, and its software set-up quick enough?"
+  fi
   for ((rank = 0; rank < 2; rank++)); do
     answer=${answers[$rank]-$late}
     if [[ $answer == ready* ]]; then
@@ -120,6 +125,7 @@ roll_call() {
 node() {
   local rank=$1 interface own
   export -nf preflight node setup address wait_for_head  # or a bash that a rank starts would meet them
+  trap : USR1 USR2  # a scheduler's warning is for the ranks; this shell has to outlive it
   setup
   read -r interface own < <(address "$rank")
   # gloo and NCCL would else choose for themselves (= : exactly this one, not all that begin so).
@@ -134,12 +140,13 @@ node() {
     --no-python ./run.sh
 }
 
-# wait_for_head: until node 0 answers; the node that it does not answer says so, and is the culprit.
+# wait_for_head: until node 0's torchrun answers, so that a node it does not answer is named.
 wait_for_head() {
-  local lost="no answer from node 0 at $JOBGEN_HEAD:$JOBGEN_PORT to $own on $interface"
-  lost="jobgen: $(hostname): $lost: look for a firewall between them, or --set network.interface=NAME"
+  local waited
+  waited="$(hostname): waited for node 0 at $JOBGEN_HEAD:$JOBGEN_PORT, from $own on $interface:"
+  waited+=" see node 0's own error above; if it has none, look for a firewall between the two"
   ((rank > 0)) || return 0
-  trap 'echo "$lost" >&2; exit 1' TERM
+  trap 'echo "jobgen: $waited" >&2; exit 1' TERM  # the others have ended, and the job with them
   until (: > "/dev/tcp/$JOBGEN_HEAD/$JOBGEN_PORT") 2> /dev/null; do
     ((SECONDS < 600)) || kill "$BASHPID"
     sleep 0.2
@@ -150,6 +157,10 @@ wait_for_head() {
 # ---- launch ----
 mapfile -t hosts < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
 export -f preflight node setup address wait_for_head
+if ((SLURM_JOB_NUM_NODES != 2)); then
+  echo "jobgen: this script is for 2 nodes, the job has $SLURM_JOB_NUM_NODES: say -N to jobgen, not to sbatch" >&2
+  exit 1
+fi
 
 # --export, since a job that was submitted with --export=NONE would else pass nothing on.
 on_each=(srun --nodes=2 --export=ALL --kill-on-bad-exit=1 --cpus-per-task=32)

@@ -12,25 +12,25 @@
 
 set -euo pipefail
 
-# ---- environment: what every rank gets ----
 PATH=$PATH:/usr/sbin:/sbin  # where some systems keep `ip` and `ss`
 unset "${!PET_@}"           # torchrun would take a stray one for an option
-# What a rank prints appears at once.
-export PYTHONUNBUFFERED=1
-# Cores of one rank; torchrun would set 1.
-export OMP_NUM_THREADS=16
-# gloo would else use the interface that the hostname resolves to.
-export GLOO_SOCKET_IFNAME=ib0
-# NCCL's first contact; the = means exactly this name, not all that begin with it.
-export NCCL_SOCKET_IFNAME='=ib0,ib1'
 
-# ---- software: how python3 and torch come about on a node ----
+# ---- setup: what every node does first; variables come last, so that no module changes them ----
 setup() {
   set +u  # scripts of modules, conda and sites read variables that may be unset
   module load cuda/12.6
   set -u
+  PATH=$PATH:/usr/sbin:/sbin  # once more: the login shell may have set it anew
   export VIRTUAL_ENV="$HOME"/envs/"$NAME"
   PATH=$VIRTUAL_ENV/bin:$PATH
+  # What a rank prints appears at once.
+  export PYTHONUNBUFFERED=1
+  # Cores of one rank; torchrun would set 1.
+  export OMP_NUM_THREADS=16
+  # gloo would else use the interface that the hostname resolves to.
+  export GLOO_SOCKET_IFNAME=ib0
+  # NCCL's first contact; the = means exactly this name, not all that begin with it.
+  export NCCL_SOCKET_IFNAME='=ib0,ib1'
 }
 
 # ---- network: `address RANK` prints a node's interface and its address there ----
@@ -50,7 +50,7 @@ JOBGEN_PORT=29400
 IFS= read -rd '' JOBGEN_PROBE <<'PYTHON' || true
 import os, sys
 def stop(text):
-    print(text)
+    print(" ".join(text.split()))
     sys.exit(1)
 name, gpus = sys.argv[1], int(sys.argv[2])
 try:
@@ -83,19 +83,24 @@ preflight() {
   if ((rank == 0)) && [[ $(ss -Hltn "sport = :$JOBGEN_PORT") ]]; then
     answer "port $JOBGEN_PORT is in use: --set network.port=N"
   fi
-  found=$(python3 -c "$JOBGEN_PROBE" elastic_ddp 8) ||
-    answer "${found:-python3 does not run: is it on PATH, and made for $(uname -m)?}"
-  answer "ready, $own on $interface, $found"
+  if found=$(python3 -c "$JOBGEN_PROBE" elastic_ddp 8); then
+    answer "ready, $own on $interface, ${found##*$'\n'}"
+  fi
+  found=${found##*$'\n'}  # the last line; what comes before is somebody's banner
+  answer "${found:-python3 does not run: is it on PATH, and made for $(uname -m)?}"
 }
 
 # roll_call: reads the answers; fails, with the nodes that are not ready last, if any is not.
 roll_call() {
-  local mark rank answer late="no answer within 600 s: is it up, and its software set-up quick enough?"
-  local wrong=()
+  local mark rank answer late start=$SECONDS wrong=()
   local -A answers=()
   while read -r mark rank answer; do
     if [[ $mark == jobgen ]]; then answers[$rank]=$answer; fi
   done
+  late="no answer: it ended before it could give one, see above"
+  if ((SECONDS - start >= 600)); then
+    late="no answer within 600 s: is it up, and its software set-up quick enough?"
+  fi
   for ((rank = 0; rank < 4; rank++)); do
     answer=${answers[$rank]-$late}
     if [[ $answer == ready* ]]; then
@@ -114,6 +119,7 @@ roll_call() {
 node() {
   local rank=$1 interface own
   export -nf preflight node setup address wait_for_head  # or a bash that a rank starts would meet them
+  trap : USR1 USR2  # a scheduler's warning is for the ranks; this shell has to outlive it
   setup
   read -r interface own < <(address "$rank")
   JOBGEN_DIR=$(mktemp -d "${TMPDIR:-/tmp}/jobgen.XXXXXX")
@@ -127,12 +133,13 @@ node() {
     "$JOBGEN_DIR/elastic_ddp.py"
 }
 
-# wait_for_head: until node 0 answers; the node that it does not answer says so, and is the culprit.
+# wait_for_head: until node 0's torchrun answers, so that a node it does not answer is named.
 wait_for_head() {
-  local lost="no answer from node 0 at $JOBGEN_HEAD:$JOBGEN_PORT to $own on $interface"
-  lost="jobgen: $(hostname): $lost: look for a firewall between them, or --set network.interface=NAME"
+  local waited
+  waited="$(hostname): waited for node 0 at $JOBGEN_HEAD:$JOBGEN_PORT, from $own on $interface:"
+  waited+=" see node 0's own error above; if it has none, look for a firewall between the two"
   ((rank > 0)) || return 0
-  trap 'echo "$lost" >&2; exit 1' TERM
+  trap 'echo "jobgen: $waited" >&2; exit 1' TERM  # the others have ended, and the job with them
   until (: > "/dev/tcp/$JOBGEN_HEAD/$JOBGEN_PORT") 2> /dev/null; do
     ((SECONDS < 600)) || kill "$BASHPID"
     sleep 0.2
@@ -230,6 +237,10 @@ export JOBGEN_TRAINER
 # ---- launch ----
 mapfile -t hosts < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
 export -f preflight node setup address wait_for_head
+if ((SLURM_JOB_NUM_NODES != 4)); then
+  echo "jobgen: this script is for 4 nodes, the job has $SLURM_JOB_NUM_NODES: say -N to jobgen, not to sbatch" >&2
+  exit 1
+fi
 
 # --export, since a job that was submitted with --export=NONE would else pass nothing on.
 on_each=(srun --nodes=4 --export=ALL --kill-on-bad-exit=1 --cpus-per-task=128)

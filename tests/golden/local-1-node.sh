@@ -4,15 +4,20 @@
 
 set -euo pipefail
 
-# ---- environment: what every rank gets ----
 PATH=$PATH:/usr/sbin:/sbin  # where some systems keep `ip` and `ss`
 unset "${!PET_@}"           # torchrun would take a stray one for an option
-# What a rank prints appears at once.
-export PYTHONUNBUFFERED=1
-# The profile says no node.cpus to share out; each rank would else use all cores.
-export OMP_NUM_THREADS=1
-# One node: gloo stays on loopback, whatever the hostname resolves to.
-export GLOO_SOCKET_IFNAME=lo
+
+# ---- setup: what every node does first; variables come last, so that no module changes them ----
+setup() {
+  # The profile says `node.gpu: none`: the ranks run on the CPU, whatever GPUs there are.
+  export CUDA_VISIBLE_DEVICES="" ROCR_VISIBLE_DEVICES=""
+  # What a rank prints appears at once.
+  export PYTHONUNBUFFERED=1
+  # The profile says no node.cpus to share out; each rank would else use all cores.
+  export OMP_NUM_THREADS=1
+  # One node: gloo stays on loopback, whatever the hostname resolves to.
+  export GLOO_SOCKET_IFNAME=lo
+}
 
 # ---- rendezvous: the nodes meet on node 0, which runs this script ----
 export JOBGEN_JOB=$$
@@ -21,7 +26,7 @@ export JOBGEN_JOB=$$
 IFS= read -rd '' JOBGEN_PROBE <<'PYTHON' || true
 import os, sys
 def stop(text):
-    print(text)
+    print(" ".join(text.split()))
     sys.exit(1)
 name, gpus = sys.argv[1], int(sys.argv[2])
 if not os.access(name, os.R_OK):
@@ -44,19 +49,25 @@ preflight() {
   exec 3>&1 >&2  # answers go to 3; what else is printed goes to the log
   answer() { echo "jobgen $rank $*" >&3; exit 0; }
   trap '[[ $? == 0 ]] || echo "jobgen $rank the software set-up failed: its own words are above" >&3' EXIT
-  found=$(python3 -c "$JOBGEN_PROBE" train.py 0) ||
-    answer "${found:-python3 does not run: is it on PATH, and made for $(uname -m)?}"
-  answer "ready, $found"
+  setup
+  if found=$(python3 -c "$JOBGEN_PROBE" train.py 0); then
+    answer "ready, ${found##*$'\n'}"
+  fi
+  found=${found##*$'\n'}  # the last line; what comes before is somebody's banner
+  answer "${found:-python3 does not run: is it on PATH, and made for $(uname -m)?}"
 }
 
 # roll_call: reads the answers; fails, with the nodes that are not ready last, if any is not.
 roll_call() {
-  local mark rank answer late="no answer within 60 s: is it up, and its software set-up quick enough?"
-  local wrong=()
+  local mark rank answer late start=$SECONDS wrong=()
   local -A answers=()
   while read -r mark rank answer; do
     if [[ $mark == jobgen ]]; then answers[$rank]=$answer; fi
   done
+  late="no answer: it ended before it could give one, see above"
+  if ((SECONDS - start >= 60)); then
+    late="no answer within 60 s: is it up, and its software set-up quick enough?"
+  fi
   for ((rank = 0; rank < 1; rank++)); do
     answer=${answers[$rank]-$late}
     if [[ $answer == ready* ]]; then
@@ -74,6 +85,8 @@ roll_call() {
 # ---- node RANK: all that happens on one node ----
 node() {
   local rank=$1
+  trap : USR1 USR2  # a scheduler's warning is for the ranks; this shell has to outlive it
+  setup
   python3 -m torch.distributed.run \
     --nnodes=1 --nproc-per-node=2 \
     --standalone --local-addr=127.0.0.1 \
@@ -95,7 +108,7 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 set -m
 for rank in "${!hosts[@]}"; do
-  node "$rank" &
+  node "$rank" < /dev/null &
   pids+=("$!")
 done
 for _ in "${pids[@]}"; do wait -n; done  # a node that fails ends the script, and so all of them

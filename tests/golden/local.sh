@@ -4,13 +4,18 @@
 
 set -euo pipefail
 
-# ---- environment: what every rank gets ----
 PATH=$PATH:/usr/sbin:/sbin  # where some systems keep `ip` and `ss`
 unset "${!PET_@}"           # torchrun would take a stray one for an option
-# What a rank prints appears at once.
-export PYTHONUNBUFFERED=1
-# The profile says no node.cpus to share out; each rank would else use all cores.
-export OMP_NUM_THREADS=1
+
+# ---- setup: what every node does first; variables come last, so that no module changes them ----
+setup() {
+  # The profile says `node.gpu: none`: the ranks run on the CPU, whatever GPUs there are.
+  export CUDA_VISIBLE_DEVICES="" ROCR_VISIBLE_DEVICES=""
+  # What a rank prints appears at once.
+  export PYTHONUNBUFFERED=1
+  # The profile says no node.cpus to share out; each rank would else use all cores.
+  export OMP_NUM_THREADS=1
+}
 
 # ---- network: every "node" has a loopback address of its own ----
 address() { echo "lo 127.0.0.$(($1 + 1))"; }
@@ -26,7 +31,7 @@ JOBGEN_PORT=$((10000 + JOBGEN_JOB % 20000))
 IFS= read -rd '' JOBGEN_PROBE <<'PYTHON' || true
 import os, sys
 def stop(text):
-    print(text)
+    print(" ".join(text.split()))
     sys.exit(1)
 name, gpus = sys.argv[1], int(sys.argv[2])
 try:
@@ -47,6 +52,7 @@ preflight() {
   exec 3>&1 >&2  # answers go to 3; what else is printed goes to the log
   answer() { echo "jobgen $rank $*" >&3; exit 0; }
   trap '[[ $? == 0 ]] || echo "jobgen $rank the software set-up failed: its own words are above" >&3' EXIT
+  setup
   read -r interface own < <(address "$rank") ||
     answer "no interface leads to node 0 at ${JOBGEN_HEAD:-an address not found};" \
       "there is $(ip -4 -o addr show up | awk '{ printf "%s%s %s", sep, $2, $4; sep = ", " }'):" \
@@ -54,19 +60,24 @@ preflight() {
   if ((rank == 0)) && [[ $(ss -Hltn "sport = :$JOBGEN_PORT") ]]; then
     answer "port $JOBGEN_PORT is in use: submit again, for another job id"
   fi
-  found=$(python3 -c "$JOBGEN_PROBE" elastic_ddp 0) ||
-    answer "${found:-python3 does not run: is it on PATH, and made for $(uname -m)?}"
-  answer "ready, $own on $interface, $found"
+  if found=$(python3 -c "$JOBGEN_PROBE" elastic_ddp 0); then
+    answer "ready, $own on $interface, ${found##*$'\n'}"
+  fi
+  found=${found##*$'\n'}  # the last line; what comes before is somebody's banner
+  answer "${found:-python3 does not run: is it on PATH, and made for $(uname -m)?}"
 }
 
 # roll_call: reads the answers; fails, with the nodes that are not ready last, if any is not.
 roll_call() {
-  local mark rank answer late="no answer within 60 s: is it up, and its software set-up quick enough?"
-  local wrong=()
+  local mark rank answer late start=$SECONDS wrong=()
   local -A answers=()
   while read -r mark rank answer; do
     if [[ $mark == jobgen ]]; then answers[$rank]=$answer; fi
   done
+  late="no answer: it ended before it could give one, see above"
+  if ((SECONDS - start >= 60)); then
+    late="no answer within 60 s: is it up, and its software set-up quick enough?"
+  fi
   for ((rank = 0; rank < 2; rank++)); do
     answer=${answers[$rank]-$late}
     if [[ $answer == ready* ]]; then
@@ -84,6 +95,8 @@ roll_call() {
 # ---- node RANK: all that happens on one node ----
 node() {
   local rank=$1 interface own
+  trap : USR1 USR2  # a scheduler's warning is for the ranks; this shell has to outlive it
+  setup
   read -r interface own < <(address "$rank")
   # gloo and NCCL would else choose for themselves (= : exactly this one, not all that begin so).
   export GLOO_SOCKET_IFNAME="$interface" NCCL_SOCKET_IFNAME="=$interface"
@@ -100,12 +113,13 @@ node() {
     "$JOBGEN_DIR/elastic_ddp.py"
 }
 
-# wait_for_head: until node 0 answers; the node that it does not answer says so, and is the culprit.
+# wait_for_head: until node 0's torchrun answers, so that a node it does not answer is named.
 wait_for_head() {
-  local lost="no answer from node 0 at $JOBGEN_HEAD:$JOBGEN_PORT to $own on $interface"
-  lost="jobgen: $(hostname): $lost: look for a firewall between them, or --set network.interface=NAME"
+  local waited
+  waited="$(hostname): waited for node 0 at $JOBGEN_HEAD:$JOBGEN_PORT, from $own on $interface:"
+  waited+=" see node 0's own error above; if it has none, look for a firewall between the two"
   ((rank > 0)) || return 0
-  trap 'echo "$lost" >&2; exit 1' TERM
+  trap 'echo "jobgen: $waited" >&2; exit 1' TERM  # the others have ended, and the job with them
   until (: > "/dev/tcp/$JOBGEN_HEAD/$JOBGEN_PORT") 2> /dev/null; do
     ((SECONDS < 60)) || kill "$BASHPID"
     sleep 0.2
@@ -215,7 +229,7 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 set -m
 for rank in "${!hosts[@]}"; do
-  node "$rank" &
+  node "$rank" < /dev/null &
   pids+=("$!")
 done
 for _ in "${pids[@]}"; do wait -n; done  # a node that fails ends the script, and so all of them

@@ -14,24 +14,23 @@
 
 set -euo pipefail
 
-# ---- environment: what every rank gets ----
 PATH=$PATH:/usr/sbin:/sbin  # where some systems keep `ip` and `ss`
 unset "${!PET_@}"           # torchrun would take a stray one for an option
-# What a rank prints appears at once.
-export PYTHONUNBUFFERED=1
-# Cores of one rank; torchrun would set 1.
-export OMP_NUM_THREADS=16
-# One node: gloo stays on loopback, whatever the hostname resolves to.
-export GLOO_SOCKET_IFNAME=lo
-# RCCL needs it for GPUs that reach each other over PCIe.
-export HSA_FORCE_FINE_GRAIN_PCIE=1
 
-# ---- software: how python3 and torch come about on a node ----
+# ---- setup: what every node does first; variables come last, so that no module changes them ----
 setup() {
   # Slurm may name the GPUs on three layers at once, and each layer filters what the one below left.
   if [[ ${ROCR_VISIBLE_DEVICES-} ]]; then
     unset CUDA_VISIBLE_DEVICES HIP_VISIBLE_DEVICES GPU_DEVICE_ORDINAL
   fi
+  # What a rank prints appears at once.
+  export PYTHONUNBUFFERED=1
+  # Cores of one rank; torchrun would set 1.
+  export OMP_NUM_THREADS=16
+  # One node: gloo stays on loopback, whatever the hostname resolves to.
+  export GLOO_SOCKET_IFNAME=lo
+  # RCCL needs it for GPUs that reach each other over PCIe.
+  export HSA_FORCE_FINE_GRAIN_PCIE=1
 }
 
 # ---- container: it sees the job's folder, the mounts, and the variables that are named here ----
@@ -63,7 +62,7 @@ export JOBGEN_JOB=$SLURM_JOB_ID
 IFS= read -rd '' JOBGEN_PROBE <<'PYTHON' || true
 import os, sys
 def stop(text):
-    print(text)
+    print(" ".join(text.split()))
     sys.exit(1)
 name, gpus = sys.argv[1], int(sys.argv[2])
 try:
@@ -88,19 +87,24 @@ preflight() {
   [[ $(uname -m) == x86_64 ]] ||
     answer "it is $(uname -m), the profile says x86_64: --set node.arch=$(uname -m)"
   setup
-  found=$(container python3 -c "$JOBGEN_PROBE" elastic_ddp 8) ||
-    answer "${found:-podman does not run python3 in the image: its own words are above}"
-  answer "ready, $found"
+  if found=$(container python3 -c "$JOBGEN_PROBE" elastic_ddp 8); then
+    answer "ready, ${found##*$'\n'}"
+  fi
+  found=${found##*$'\n'}  # the last line; what comes before is somebody's banner
+  answer "${found:-podman does not run python3 in the image: its own words are above}"
 }
 
 # roll_call: reads the answers; fails, with the nodes that are not ready last, if any is not.
 roll_call() {
-  local mark rank answer late="no answer within 1800 s: is it up, and its software set-up quick enough?"
-  local wrong=()
+  local mark rank answer late start=$SECONDS wrong=()
   local -A answers=()
   while read -r mark rank answer; do
     if [[ $mark == jobgen ]]; then answers[$rank]=$answer; fi
   done
+  late="no answer: it ended before it could give one, see above"
+  if ((SECONDS - start >= 1800)); then
+    late="no answer within 1800 s: is it up, and its software set-up quick enough?"
+  fi
   for ((rank = 0; rank < 1; rank++)); do
     answer=${answers[$rank]-$late}
     if [[ $answer == ready* ]]; then
@@ -119,6 +123,7 @@ roll_call() {
 node() {
   local rank=$1
   export -nf preflight node setup container  # or a bash that a rank starts would meet them
+  trap : USR1 USR2  # a scheduler's warning is for the ranks; this shell has to outlive it
   setup
   name=jobgen-$JOBGEN_JOB-$rank
   JOBGEN_DIR=$(mktemp -d "${TMPDIR:-/tmp}/jobgen.XXXXXX")
@@ -220,6 +225,10 @@ export JOBGEN_TRAINER
 # ---- launch ----
 mapfile -t hosts < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
 export -f preflight node setup container
+if ((SLURM_JOB_NUM_NODES != 1)); then
+  echo "jobgen: this script is for 1 nodes, the job has $SLURM_JOB_NUM_NODES: say -N to jobgen, not to sbatch" >&2
+  exit 1
+fi
 
 # --export, since a job that was submitted with --export=NONE would else pass nothing on.
 on_each=(srun --nodes=1 --export=ALL --kill-on-bad-exit=1 --cpus-per-task=128)
