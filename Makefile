@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 ROOT := $(filter 0,$(shell id -u))
 APT := $(and $(ROOT),$(shell command -v apt-get))
 # What the tests on a real Slurm and in real containers need.
-PACKAGES := slurm-wlm munge iproute2 shellcheck podman runc debootstrap uidmap
+PACKAGES := slurm-wlm munge iproute2 shellcheck podman runc
 
 .PHONY: help run test lint golden cluster bench wheel-check clean
 
