@@ -87,7 +87,7 @@ _generator(
 )
 _generator(
     "local",
-    "The script for this machine alone, as several nodes on loopback. Without --profile, the"
+    "The script for this machine alone.\n\nIts nodes are loopback addresses. Without --profile, the"
     " profile `local`. Example:\n\n  jobgen local -N 2 -- train.py | bash",
 )
 
@@ -109,7 +109,7 @@ def _profiles_list() -> int:
 @click.argument("name")
 @click.option("--set", "sets", metavar="PATH=VALUE", multiple=True, help="As for a job.")
 def _profiles_show(name: str, sets: tuple[str, ...]) -> int:
-    """A profile with all that it extends, and where each value comes from."""
+    """A profile, and where each of its values comes from."""
     from jobgen.commands import show_profile
 
     return show_profile(name, sets)
@@ -118,7 +118,10 @@ def _profiles_show(name: str, sets: tuple[str, ...]) -> int:
 @profiles.command("validate")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 def _profiles_validate(files: tuple[str, ...]) -> int:
-    """Check profiles; every problem with its file, line and column. Exit 1 if there is any."""
+    """Say all that is wrong with profiles.
+
+    Every problem with its file, line and column; exit 1 if there is any.
+    """
     from jobgen.commands import validate_profiles
 
     return validate_profiles(files)

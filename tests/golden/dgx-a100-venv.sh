@@ -36,7 +36,7 @@ setup() {
 # ---- network: `address RANK` prints a node's interface and its address there ----
 address() {
   # What the hostname resolves to would often be on another network, or 127.0.1.1.
-  ip -4 -o addr show up dev ib0 scope global 2>/dev/null |
+  ip -4 -o addr show up dev ib0 2> /dev/null |
     awk '!n++ { sub("/.*", "", $4); print $2, $4 }'
 }
 
