@@ -65,15 +65,19 @@ def handled(command: Callable[[], int]) -> int:
         tell(str(error))
         return error.exit_code
     except ClosedPipe:
-        # The reader has gone. Python would complain once more when it flushes stdout at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return CLOSED_PIPE
     except OSError as error:  # of the help on a full disk, say: what jobgen writes is checked there
         tell(str(error))
+        drop_stdout()
         return USAGE
     except KeyboardInterrupt:
         tell("interrupted")
         return 130
+
+
+def drop_stdout() -> None:
+    """Forget what could not be written: Python flushes stdout at exit, and would fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def tell(text: str) -> None:

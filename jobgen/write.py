@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-from jobgen.errors import ClosedPipe, problem
+from jobgen.errors import ClosedPipe, drop_stdout, problem
 from jobgen.paths import native
 
 
@@ -31,8 +31,10 @@ def _to_stdout(data: bytes) -> None:
             data = data[sys.stdout.buffer.write(data) or 0 :]
         sys.stdout.buffer.flush()
     except BrokenPipeError:
+        drop_stdout()
         raise ClosedPipe from None  # click has an ending of its own for BrokenPipeError
     except OSError as error:
+        drop_stdout()
         raise problem("standard output", f"cannot be written: {error.strerror}", "output") from None
 
 
