@@ -11,7 +11,9 @@ APT := $(and $(ROOT),$(shell command -v apt-get))
 # What the tests on a real Slurm and in real containers need.
 PACKAGES := slurm-wlm munge iproute2 shellcheck podman runc
 
-.PHONY: help run test lint golden cluster bench wheel-check clean
+.DEFAULT_GOAL := help
+FORCE:
+.PHONY: FORCE help run test lint golden cluster bench wheel-check clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*##/\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -52,8 +54,9 @@ $(VENV)/made: pyproject.toml constraints.txt
 	@mkdir -p build
 	@touch $@
 
-$(VENV)/run: $(VENV)/made
-	$(BIN)/python -c 'import torch' 2>/dev/null || $(if $(TORCH),$(filter-out -c constraints.txt,$(PIP)) $(TORCH),$(PIP) torch) numpy
+# A torch that is asked for is installed, whatever there is; FORCE, since the stamp may be there.
+$(VENV)/run: $(VENV)/made $(if $(TORCH),FORCE)
+	$(if $(TORCH),$(filter-out -c constraints.txt,$(PIP)) $(TORCH) numpy,$(BIN)/python -c 'import torch' 2>/dev/null || $(PIP) torch numpy)
 	@touch $@
 
 $(VENV)/test: $(VENV)/run
