@@ -86,6 +86,16 @@ def test_failing_setup(desk: Desk) -> None:
     assert "ls: cannot access '/not/there'" in done.output
 
 
+def test_failing_setup_on_one_node(desk: Desk) -> None:
+    """The others are heard all the same: srun must not kill them for the one that failed."""
+    setup = "[[ $(hostname) == smc-r07-08 ]] || sleep 2; [[ $(hostname) != smc-r07-08 ]]"
+    done = desk.run(*TWO, "--set", f'software.commands=["{setup}"]')
+    assert last(done, 1) == [
+        "jobgen: smc-r07-08: the software set-up failed: its own words are above"
+    ]
+    assert "jobgen: smc-r07-07 is ready" in done.output
+
+
 def test_port_in_use(desk: Desk) -> None:
     """A store of somebody else on node 0 must not be joined."""
     serve = "python3 -m http.server 29400 >/dev/null 2>&1 & echo $!"

@@ -48,7 +48,7 @@ preflight() {
   rank=$1  # not local: the trap needs it
   exec 3>&1 >&2  # answers go to 3; what else is printed goes to the log
   answer() { echo "jobgen $rank $*" >&3; exit 0; }
-  trap '[[ $? == 0 ]] || echo "jobgen $rank the software set-up failed: its own words are above" >&3' EXIT
+  trap '[[ $? == 0 ]] || answer "the software set-up failed: its own words are above"' EXIT
   setup
   if found=$(python3 -c "$JOBGEN_PROBE" train.py 0); then
     answer "ready, ${found##*$'\n'}"

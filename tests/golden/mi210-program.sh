@@ -105,7 +105,7 @@ preflight() {
   name=jobgen-$JOBGEN_JOB-$rank
   exec 3>&1 >&2  # answers go to 3; what else is printed goes to the log
   answer() { echo "jobgen $rank $*" >&3; exit 0; }
-  trap '[[ $? == 0 ]] || echo "jobgen $rank the software set-up failed: its own words are above" >&3' EXIT
+  trap '[[ $? == 0 ]] || answer "the software set-up failed: its own words are above"' EXIT
   [[ $(uname -m) == x86_64 ]] ||
     answer "it is $(uname -m), the profile says x86_64: --set node.arch=$(uname -m)"
   setup
