@@ -10,7 +10,7 @@ import click
 
 from jobgen import __version__
 from jobgen.errors import handled
-from jobgen.job import Job, options
+from jobgen.job import RANKS, Job, options
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -46,49 +46,79 @@ def main() -> None:
     \b
       jobgen sbatch --profile mi210 -N 3 | sbatch
       jobgen sbatch --profile mi210 -N 3 -- train.py --lr 0.1 | sbatch
+      jobgen qsub --profile eap -N 2 | qsub
       jobgen local | bash
     """
 
 
-def _generator(command: str, text: str) -> None:
-    """Add a command that writes a script: its options are the rows of Job."""
+def _command(name: str, does: str, text: str) -> None:
+    """Add a command whose options are the rows of Job; `does` is its function in `commands`."""
 
-    def write_script(output: str | None, program: tuple[str, ...], **said: Any) -> int:
-        from jobgen.commands import generate
+    def callback(program: tuple[str, ...] = (), **said: Any) -> int:
+        from jobgen import commands
 
-        return generate(Job(command=command, program=program, **said), output)
+        output = [said.pop("output")] if "output" in said else []
+        job = Job(command=name, program=program, **said)
+        return int(getattr(commands, does)(job, *output))
 
     parameters: list[click.Parameter] = [
         click.Option([*row.flags, field], metavar=row.metavar, help=row.help, multiple=row.many)
-        for field, row in options(command)
+        for field, row in options(name)
     ]
-    output = click.Option(
-        ["-o", "--output"], metavar="FILE", help="Write to FILE, at once and executable."
-    )
-    words = click.Argument(
-        ["program"], nargs=-1, type=click.UNPROCESSED, metavar="[-- PROGRAM ARGS...]"
-    )
+    if name in RANKS:
+        parameters += [
+            click.Option(
+                ["-o", "--output"], metavar="FILE", help="Write to FILE, at once and executable."
+            ),
+            click.Argument(
+                ["program"], nargs=-1, type=click.UNPROCESSED, metavar="[-- PROGRAM ARGS...]"
+            ),
+        ]
     main.add_command(
         click.Command(
-            command,
-            callback=write_script,
-            params=[*parameters, output, words],
+            name,
+            callback=callback,
+            params=parameters,
             help=text,
             context_settings={"allow_interspersed_args": False},
         )
     )
 
 
-_generator(
+_command(
     "sbatch",
+    "generate",
     "The script for Slurm, on stdout.\n\n"
     "PROGRAM is a Python script (*.py), -m MODULE or a command; without one the profile's trainer"
     " runs. Example:\n\n  jobgen sbatch --profile mi210 -N 3 -- train.py --lr 0.1 | sbatch",
 )
-_generator(
+_command(
+    "qsub",
+    "generate",
+    "The script for PBS, on stdout.\n\n"
+    "PROGRAM is a Python script (*.py), -m MODULE or a command; without one the profile's trainer"
+    " runs. Example:\n\n  jobgen qsub --profile eap -N 2 -- train.py --lr 0.1 | qsub",
+)
+_command(
     "local",
-    "The script for this machine alone.\n\nIts nodes are loopback addresses. Without --profile, the"
-    " profile `local`. Example:\n\n  jobgen local -N 2 -- train.py | bash",
+    "generate",
+    "The script for this machine alone.\n\n"
+    "Its nodes are loopback addresses. Without --profile, the profile `local`. Example:\n\n"
+    "  jobgen local -N 2 -- train.py | bash",
+)
+_command(
+    "interactive",
+    "ask",
+    "The line that asks for nodes and a shell.\n\nsalloc for Slurm, qsub -I for PBS. Example:\n\n"
+    '  eval "$(jobgen interactive --profile mi210 -N 2)"',
+)
+_command(
+    "byhand",
+    "by_hand",
+    "The torchrun lines to paste, one a host.\n\n"
+    "The hosts as Slurm prints them, as PBS's exec_host, or a file of them (a PBS_NODEFILE)."
+    " Example:\n\n"
+    "  jobgen byhand --profile mi210 --hosts smc-r07-[07-08] -- train.py --lr 0.1",
 )
 
 

@@ -18,14 +18,42 @@ def generate(job: Job, output: str | None) -> int:
     from jobgen import render, store
     from jobgen.plan import plan
 
+    planned = plan(job, store.load(_profile(job), layers(job)))
+    write(render.render(planned, job.template), output)
+    folder = (planned.output or "").rpartition("/")[0]
+    if folder and planned.scheduler == "slurm":
+        tell(f"the job's output goes to {folder}: make that folder first, or the output is lost")
+    elif folder and planned.live_output:
+        tell(f"live output goes to {folder}: make that folder first, or PBS holds the job")
+    return 0
+
+
+def by_hand(job: Job, output: str | None) -> int:
+    """Write the lines that start a job host by host."""
+    from jobgen import byhand, render, store
+    from jobgen.plan import plan
+
+    if job.hosts is None:
+        raise problem("--hosts", "no hosts are named", "usage", "such as smc-r07-[07-08]")
+    hosts = byhand.hosts(job.hosts)
+    resolved = store.load(_profile(job), layers(job, len(hosts)))
+    write(render.render(plan(job, resolved, hosts), job.template), output)
+    return 0
+
+
+def ask(job: Job) -> int:
+    """The command that asks for a job's nodes and a shell on the first."""
+    from jobgen import interactive, store
+    from jobgen.plan import plan
+
+    write(interactive.line(plan(job, store.load(_profile(job), layers(job)))))
+    return 0
+
+
+def _profile(job: Job) -> str:
     if job.profile is None and job.command != "local":
         raise problem("--profile", "no profile is named", "usage", "see `jobgen profiles list`")
-    resolved = store.load(job.profile or "local", layers(job))
-    planned = plan(job, resolved)
-    write(render.render(planned, job.template), output)
-    if folder := (planned.output or "").rpartition("/")[0]:
-        tell(f"the job's output goes to {folder}: make that folder first, or the output is lost")
-    return 0
+    return job.profile or "local"
 
 
 def list_profiles() -> int:

@@ -70,7 +70,11 @@ def passed(profile: Profile, known: tuple[Setting, ...], more: tuple[str, ...]) 
 def _own(profile: Profile, nodes: int, processes: int, threads: int | None) -> Iterator[Setting]:
     yield Setting("PYTHONUNBUFFERED", "1", "What a rank prints appears at once.")
     if threads:
-        yield Setting("OMP_NUM_THREADS", str(threads), "Cores of one rank; torchrun would set 1.")
+        yield Setting(
+            "OMP_NUM_THREADS",
+            str(threads),
+            "Cores of one rank; else 1, or all of the node's under PBS.",
+        )
     elif processes > 1:
         why = "The profile says no node.cpus to share out; each rank would else use all cores."
         yield Setting("OMP_NUM_THREADS", "1", why)

@@ -8,8 +8,12 @@ from typing import Any
 
 from jobgen.errors import problem
 
-BATCH = frozenset({"sbatch"})
-ALL = BATCH | {"local"}
+BATCH = frozenset({"sbatch", "qsub"})
+REQUEST = BATCH | {"interactive"}
+SCRIPT = BATCH | {"local"}
+BYHAND = frozenset({"byhand"})
+RANKS = SCRIPT | BYHAND
+ALL = RANKS | REQUEST
 
 
 @dataclass(frozen=True)
@@ -42,8 +46,18 @@ class Job:
     profile: str | None = option(
         "--profile", metavar="NAME|FILE", help="The cluster: a profile's name, or a .yaml file."
     )
+    hosts: str | None = option(
+        "--hosts",
+        metavar="LIST|FILE",
+        help="The hosts, as smc-r07-[07-08] or as a file of them.",
+        commands=BYHAND,
+    )
     nodes: str | None = option(
-        "-N", "--nodes", metavar="N", help="Number of nodes.", path="request.nodes"
+        *("-N", "--nodes"),
+        metavar="N",
+        help="Number of nodes.",
+        path="request.nodes",
+        commands=SCRIPT | REQUEST,
     )
     gpus_per_node: str | None = option(
         *("-G", "--gpus-per-node"),
@@ -54,64 +68,81 @@ class Job:
     time: str | None = option(
         *("-t", "--time"),
         metavar="TIME",
-        help="Walltime: 90, 1:30:00, 2-12:00:00.",
+        help="Walltime: 1:30:00, 2-12:00:00; 90 is minutes to Slurm, seconds to PBS.",
         path="request.time",
-        commands=BATCH,
+        commands=REQUEST,
     )
     name: str | None = option(
-        "-J", "--name", metavar="NAME", help="Name of the job.", commands=BATCH
+        "-J", "--name", metavar="NAME", help="Name of the job.", commands=REQUEST
     )
     partition: str | None = option(
         *("-p", "--partition"),
         metavar="NAME",
         help="Slurm's partition.",
         path="partition",
-        commands=BATCH,
+        commands=REQUEST - {"qsub"},
+    )
+    queue: str | None = option(
+        *("-q", "--queue"),
+        metavar="NAME",
+        help="PBS's queue.",
+        path="queue",
+        commands=REQUEST - {"sbatch"},
     )
     account: str | None = option(
         *("-A", "--account"),
         metavar="NAME",
         help="The account that pays.",
         path="account",
-        commands=BATCH,
+        commands=REQUEST,
     )
     trainer: str | None = option(
-        "--trainer", metavar="NAME", help="A packaged trainer (`jobgen trainers`).", path="trainer"
+        "--trainer",
+        metavar="NAME",
+        help="A packaged trainer (`jobgen trainers`).",
+        path="trainer",
+        commands=RANKS,
     )
     environment: tuple[str, ...] = option(
-        "-e", "--env", metavar="K=V", help="A variable for every rank; repeatable.", many=True
+        *("-e", "--env"),
+        metavar="K=V",
+        help="A variable for every rank; repeatable.",
+        many=True,
+        commands=RANKS,
     )
     sets: tuple[str, ...] = option(
         "--set", metavar="PATH=VALUE", help="A value of the profile; repeatable.", many=True
     )
     directives: tuple[str, ...] = option(
         "--directive",
-        metavar="--OPT[=VALUE]",
-        help="An option of the scheduler that jobgen does not know; repeatable.",
+        metavar="OPTION",
+        help="An option of the scheduler's own that jobgen does not know; repeatable.",
         many=True,
-        commands=BATCH,
+        commands=REQUEST,
     )
     launcher: str | None = option(
         "--launcher",
         metavar="torchrun|srun",
         help="What starts the ranks.",
         path="launch.launcher",
-        commands=BATCH,
+        commands=frozenset({"sbatch"}),
     )
     rendezvous: str | None = option(
         "--rendezvous",
         metavar="c10d|static",
         help="How torchrun's agents meet.",
         path="launch.rendezvous",
+        commands=RANKS,
     )
     max_restarts: str | None = option(
         "--max-restarts",
         metavar="N",
         help="How often failed ranks are started again.",
         path="launch.max_restarts",
+        commands=RANKS,
     )
     template: str | None = option(
-        "--template", metavar="FILE", help="A template instead of jobgen's own."
+        "--template", metavar="FILE", help="A template instead of jobgen's own.", commands=RANKS
     )
     program: tuple[str, ...] = ()
 
@@ -124,8 +155,11 @@ def options(command: str) -> Iterator[tuple[str, Option]]:
             yield item.name, row
 
 
-def layers(job: Job) -> Iterator[tuple[str, str, str]]:
-    """What the options say of the profile: (option, path, value), the strongest last."""
+def layers(job: Job, hosts: int = 0) -> Iterator[tuple[str, str, str]]:
+    """What the options say of the profile: (option, path, value), the strongest last.
+
+    `hosts` is how many --hosts names, where that is asked for.
+    """
     for text in job.sets:
         path, equals, value = text.partition("=")
         if not equals or not path:
@@ -136,6 +170,8 @@ def layers(job: Job) -> Iterator[tuple[str, str, str]]:
         value = getattr(job, name)
         if row.path and value is not None:
             yield row.flags[0], row.path, value
+    if hosts:
+        yield "--hosts", "request.nodes", str(hosts)
 
 
 def command_line(job: Job) -> list[str]:

@@ -9,12 +9,14 @@ import re
 from dataclasses import dataclass, replace
 
 from jobgen.environment import Setting, found_sockets, passed, settings
-from jobgen.errors import problem
+from jobgen.errors import JobgenError, problem
 from jobgen.job import Job, command_line
 from jobgen.profile import Container, Profile
 from jobgen.program import Program, program
 from jobgen.schedulers import COMMANDS, Scheduler, scheduler
 from jobgen.store import Resolved
+
+BY_HAND = "byhand.sh.j2"
 
 
 @dataclass(frozen=True)
@@ -25,8 +27,12 @@ class Plan:
     profile: str
     description: str
     scheduler: str
+    template: str  # the one without --template
     name: str
+    named: bool  # by the user
+    hosts: tuple[str, ...]  # only where they are known already
     partition: str | None
+    queue: str | None
     account: str | None
     nodes: int
     processes_per_node: int
@@ -34,11 +40,15 @@ class Plan:
     cpus_per_task: int | None
     gpus_per_node: int
     gpu: str  # nvidia | amd | none
-    gpu_option: str
+    gpu_option: str | None
+    chunk: tuple[tuple[str, str], ...]  # more of PBS's resources, with their values
+    place: str | None
     exclusive: bool
-    memory: str | None
-    time: str | None  # HH:MM:SS or D-HH:MM:SS
+    memory: str | None  # `all` or a size
+    node_memory: str | None
+    time: int | None  # seconds
     output: str | None
+    live_output: bool
     extra_directives: tuple[str, ...]
     directives: tuple[str, ...]
     arch: str | None
@@ -46,6 +56,7 @@ class Plan:
     venv: str | None
     conda: str | None
     container: Container | None
+    roots: tuple[tuple[str, str], ...]  # libraries of one's own: the variable, the folder
     commands: tuple[str, ...]
     environment: tuple[Setting, ...]
     found_sockets: tuple[Setting, ...]  # set to the interface found there; `value` goes before it
@@ -53,6 +64,8 @@ class Plan:
     interface: tuple[str, ...]  # empty: found on the node
     port: int | None  # None: made from the job's id
     launcher: str
+    starter: str
+    stop_grace: int  # seconds
     rendezvous: str  # standalone | c10d | static
     join_timeout: int  # seconds
     max_restarts: int
@@ -89,23 +102,25 @@ class Plan:
         return self.gpus_per_node if self.gpu != "none" else 0
 
 
-def plan(job: Job, resolved: Resolved) -> Plan:
-    """The plan for a job on a cluster.
+def plan(job: Job, resolved: Resolved, hosts: tuple[str, ...] = ()) -> Plan:
+    """The plan for a job on a cluster; `hosts` are its nodes, where they are known already.
 
     Raises JobgenError for what the cluster cannot give or the scheduler could not read, with the
     limit and where it was said.
     """
     profile, there = resolved.profile, _scheduler(job, resolved)
     request, launch, software = profile.request, profile.launch, profile.software
+    by_hand = job.command == "byhand"
+    launcher = "torchrun" if by_hand else launch.launcher
     nodes, gpus = _nodes(resolved), _gpus(resolved)
     processes = launch.processes_per_node or max(gpus, 1)
     _check_launch(resolved, there, nodes)
-    tasks = processes if launch.launcher == "srun" else 1
+    tasks = processes if launcher == "srun" else 1
     cpus = _cpus(profile, gpus, processes)
     where = resolved.origin("trainer")
     what = program(job.program, profile.trainer, job.trainer is not None, where)
     threads = max(1, cpus // processes) if cpus else None
-    if what.kind == "command" and launch.launcher == "srun" and "=" in what.name:
+    if what.kind == "command" and launcher == "srun" and "=" in what.name:
         hint = "give it another name, or use the launcher torchrun"
         raise problem("--", f"the program {what.name!r:.80} has a = in its name", "value", hint)
     variables = settings(profile, nodes, processes, threads, job.environment)
@@ -115,8 +130,12 @@ def plan(job: Job, resolved: Resolved) -> Plan:
         profile=resolved.name,
         description=profile.description,
         scheduler=str(profile.scheduler),
+        template=BY_HAND if by_hand else there.TEMPLATE,
         name=_name(job, what, there),
+        named=job.name is not None,
+        hosts=hosts,
         partition=profile.partition,
+        queue=profile.queue,
         account=profile.account,
         nodes=nodes,
         processes_per_node=processes,
@@ -125,10 +144,14 @@ def plan(job: Job, resolved: Resolved) -> Plan:
         gpus_per_node=gpus,
         gpu=profile.node.gpu,
         gpu_option=request.gpu_option,
+        chunk=tuple(request.chunk.items()),
+        place=request.place,
         exclusive=request.exclusive,
         memory=_memory(resolved),
+        node_memory=profile.node.memory,
         time=_time(resolved, there),
         output=request.output,
+        live_output=request.live_output,
         extra_directives=job.directives,
         directives=(),
         arch=profile.node.arch,
@@ -136,19 +159,35 @@ def plan(job: Job, resolved: Resolved) -> Plan:
         venv=software.venv,
         conda=software.conda,
         container=_container(profile, gpus),
+        roots=_roots(profile),
         commands=software.commands,
         environment=variables,
         found_sockets=sockets,
         passed=passed(profile, (*variables, *sockets), there.VARIABLES),
         interface=profile.network.interface or (),
-        port=profile.network.port if request.exclusive else None,
-        launcher=launch.launcher,
+        port=_port(job, profile),
+        launcher=launcher,
+        starter=launch.starter,
+        stop_grace=launch.stop_grace,
         rendezvous=launch.rendezvous if nodes > 1 else "standalone",
         join_timeout=launch.join_timeout,
         max_restarts=launch.max_restarts,
         program=what,
     )
-    return replace(drafted, directives=there.directives(drafted))
+    if job.command not in COMMANDS.values():
+        return drafted
+    try:
+        return replace(drafted, directives=there.directives(drafted))
+    except JobgenError as error:
+        raise _placed(error, resolved) from None
+
+
+def _placed(error: JobgenError, resolved: Resolved) -> JobgenError:
+    """The error with each value of the profile it names at the place where that was said."""
+    found = resolved.origins
+    return JobgenError(
+        replace(each, mark=found.get(each.mark.file, each.mark)) for each in error.problems
+    )
 
 
 def _scheduler(job: Job, resolved: Resolved) -> Scheduler:
@@ -157,7 +196,7 @@ def _scheduler(job: Job, resolved: Resolved) -> Scheduler:
         text = f"profile {resolved.name} names no scheduler: it is a base for others"
         hint = "choose one that `jobgen profiles list` shows"
         raise problem("--profile", text, "no-scheduler", hint)
-    if COMMANDS[name] != job.command:
+    if COMMANDS[name] != job.command and job.command in COMMANDS.values():
         text = f"profile {resolved.name} is for {name} ({resolved.origin('scheduler')})"
         raise problem("--profile", text, "scheduler", f"use `jobgen {COMMANDS[name]}`")
     return scheduler(name)
@@ -190,8 +229,8 @@ def _within(
         raise problem(resolved.origin(path), text, "limit", hint)
 
 
-def _time(resolved: Resolved, there: Scheduler) -> str | None:
-    """The walltime in one spelling; the scheduler says what a text means to it."""
+def _time(resolved: Resolved, there: Scheduler) -> int | None:
+    """The walltime in seconds; the scheduler says what a text means to it."""
     asked, limit = resolved.profile.request.time, resolved.profile.limits.time
     if asked is None:
         return None
@@ -200,9 +239,7 @@ def _time(resolved: Resolved, there: Scheduler) -> str | None:
         text = f"a walltime of {asked} asked for, profile {resolved.name} has at most {limit}"
         hint = f"limits.time is said at {resolved.origin('limits.time')}"
         raise problem(resolved.origin("request.time"), text, "limit", hint)
-    days, rest = divmod(length, 86400)
-    clock = f"{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"
-    return f"{days}-{clock}" if days else clock
+    return length
 
 
 def _seconds(resolved: Resolved, there: Scheduler, path: str, walltime: str) -> int:
@@ -211,8 +248,7 @@ def _seconds(resolved: Resolved, there: Scheduler, path: str, walltime: str) -> 
         text = f"{resolved.profile.scheduler} cannot read the walltime {walltime!r:.40}"
         if length == 0:
             text = "a walltime of 0, which would be no limit at all"
-        hint = "write minutes (90), H:MM:SS (1:30:00) or D-HH:MM:SS (2-12:00:00)"
-        raise problem(resolved.origin(path), text, "walltime", hint)
+        raise problem(resolved.origin(path), text, "walltime", there.TIME_RULE_IN_WORDS)
     return length
 
 
@@ -237,6 +273,22 @@ def _cpus(profile: Profile, gpus: int, processes: int) -> int | None:
         return node.cpus
     share = node.cpus * gpus // node.gpus if node.gpus else 0
     return share or min(processes, node.cpus)
+
+
+def _port(job: Job, profile: Profile) -> int | None:
+    """By hand there is no job's id to make one from: torchrun's own default then."""
+    if job.command == "byhand":
+        return profile.network.port or 29400
+    return profile.network.port if profile.request.exclusive else None
+
+
+def _roots(profile: Profile) -> tuple[tuple[str, str], ...]:
+    software = profile.software
+    found = {
+        "AWS_OFI_NCCL_ROOT": software.aws_ofi_nccl_root,
+        "NCCL_ROOT": software.nccl_root,
+    }
+    return tuple((name, path) for name, path in found.items() if path)
 
 
 def _name(job: Job, what: Program, there: Scheduler) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from jobgen.errors import Mark, Problem
 from jobgen.schema import CONTROLS, Bool, Choice, Int, ListOf, MapOf, Record, Text, Walltime, row
 
+RESOURCE = Text("[A-Za-z][A-Za-z0-9_]*", "a resource's name: letters, digits and _")
 NAME = Text(r"[A-Za-z0-9_][A-Za-z0-9_.+@%-]*", "a name of letters, digits and _ . + @ % -")
 WORD = Text(f"[^ {CONTROLS}-][^ {CONTROLS}]*", "text without blanks, not beginning with -")
 LINE = Text()
@@ -17,8 +18,10 @@ PATH = Text(f"[^{CONTROLS}]+", "a path; $NAME in it is the node's variable")
 RESERVED = {
     *("BASHOPTS", "BASH_VERSINFO", "EUID", "PPID", "SHELLOPTS", "UID", "_"),
     *("BASH_ENV", "CDPATH", "GLOBIGNORE", "IFS", "POSIXLY_CORRECT"),
-    *("answer", "answers", "found", "hosts", "interface", "late", "mark", "name"),
-    *("on_each", "on_each_node", "own", "pid", "pids", "rank", "start", "verbs", "waited", "wrong"),
+    *("agent", "answer", "answers", "code", "ended", "failed", "found", "guard", "hosts"),
+    *("interface", "late", "lines", "mark", "missed", "name", "names", "on_each", "on_each_node"),
+    *("own", "patience", "pid", "pids", "rank", "starters", "status", "sweeper", "task", "tick"),
+    *("verbs", "waited", "wrong"),
 }
 VARIABLE = Text("[A-Za-z_][A-Za-z0-9_]*", "a variable's name: letters, digits and _")
 INTERFACE = Text("[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}", "a network interface's name, such as hsn0")
@@ -59,8 +62,22 @@ class Request:
 
     nodes: int = row(Int(1), "Nodes, when the user does not say -N.", 1)
     gpus_per_node: int | None = row(Int(0), "GPUs a node without -G; unset: node.gpus.")
-    gpu_option: str = row(
-        Choice("gres", "gpus-per-node", "none"), "The option that asks for GPUs.", "gres"
+    gpu_option: str | None = row(
+        Choice("gres", "gpus-per-node", "ngpus", "none"),
+        "What asks for GPUs. Slurm: `gres` (the default) or `gpus-per-node`. PBS: `ngpus`, where "
+        "the site has made that resource; without it, no GPUs are asked for.",
+    )
+    chunk: Mapping[str, str] = row(
+        MapOf(Text("[A-Za-z0-9_.-]+", "letters, digits and _ . -", any_scalar=True), RESOURCE),
+        "PBS: more resources of a chunk, such as `sales_op: blanca`; mpiprocs and ompthreads too.",
+        dict,
+    )
+    place: str | None = row(
+        Text(
+            "(scatter|vscatter|pack|free)(:(excl|exclhost|shared))?(:group=[A-Za-z0-9_.-]+)?",
+            "an arrangement such as scatter:excl",
+        ),
+        "PBS: how chunks are placed; unset: `scatter` for several nodes, `excl` for whole ones.",
     )
     exclusive: bool = row(Bool(), "Whole nodes, shared with no other job.", False)
     memory: str | None = row(
@@ -69,6 +86,9 @@ class Request:
     )
     time: str | None = row(Walltime(), "Walltime without -t; unset: the site's default.")
     output: str | None = row(LINE, "Pattern of the output file, in the scheduler's own spelling.")
+    live_output: bool = row(
+        Bool(), "PBS: output appears while the job runs (-k doe), not at its end.", False
+    )
 
 
 @dataclass(frozen=True)
@@ -136,6 +156,12 @@ class Software:
     venv: str | None = row(PATH, "The folder of a virtual environment.")
     conda: str | None = row(PATH, "The name or the folder of a conda environment.")
     container: Container | None = row(Record(Container), "A container for the ranks.")
+    nccl_root: str | None = row(
+        PATH, "An NCCL of one's own: its `lib` goes on LD_LIBRARY_PATH, and NCCL_ROOT names it."
+    )
+    aws_ofi_nccl_root: str | None = row(
+        PATH, "An aws-ofi-nccl of one's own: the same, with AWS_OFI_NCCL_ROOT."
+    )
     commands: tuple[str, ...] = row(
         ListOf(LINE), "Shell lines to run on every node first: the one place for shell.", ()
     )
@@ -150,6 +176,20 @@ class Launch:
     )
     rendezvous: str = row(
         Choice("c10d", "static"), "How torchrun's agents of several nodes meet.", "c10d"
+    )
+    starter: str = row(
+        Choice("pbs_tmrsh", "pbsdsh", "ssh", "mpiexec-openmpi", "mpiexec-mpich", "mpiexec-pals"),
+        "PBS: what starts torchrun on each node. `pbs_tmrsh` needs nothing but PBS. `pbsdsh` is "
+        "the same with all statuses lost, which the script makes up for. `ssh` needs keys, and PBS "
+        "does not know what it started: no accounting, no VNI on Slingshot. `mpiexec-*` needs that "
+        "MPI on PATH, and hostnames as in the node file.",
+        "pbs_tmrsh",
+    )
+    stop_grace: int = row(
+        Int(0, 3600),
+        "PBS: seconds that ranks get between TERM and KILL when the job is stopped. PBS itself "
+        "kills 10 s after the walltime and 24 s after qdel.",
+        5,
     )
     processes_per_node: int | None = row(
         Int(1, 1024), "Ranks a node; unset: one a GPU, or one where there are none."
@@ -169,9 +209,10 @@ class Profile:
         ListOf(WORD, or_one=True), "Base profiles, by name or path (*.yaml); later ones win.", ()
     )
     scheduler: str | None = row(
-        Choice("slurm", "local"), "What runs jobs there; a mere base says none."
+        Choice("slurm", "pbs", "local"), "What runs jobs there; a mere base says none."
     )
     partition: str | None = row(WORD, "Slurm's partition; unset: the site's default.")
+    queue: str | None = row(WORD, "PBS's queue; unset: the site's default.")
     account: str | None = row(WORD, "The account that pays.")
     limits: Limits = row(Record(Limits), "The most that one job gets.", Limits)
     node: Node = row(Record(Node), "One compute node.", Node)
@@ -183,6 +224,20 @@ class Profile:
 
 
 ROOT = Record(Profile)
+
+
+def _of_the_other_scheduler(profile: Profile, note: Callable[[str, str, str], None]) -> None:
+    for name, other, hint in (
+        ("partition", "pbs", "PBS has a `queue`"),
+        ("queue", "slurm", "Slurm has a `partition`"),
+    ):
+        if getattr(profile, name) and profile.scheduler == other:
+            note(name, f"{other} knows no {name}", hint)
+    known = {"slurm": ("gres", "gpus-per-node", "none"), "pbs": ("ngpus", "none")}
+    words, said = known.get(profile.scheduler or "", ()), profile.request.gpu_option
+    if said and words and said not in words:
+        text = f"{profile.scheduler} knows no `{said}`"
+        note("request.gpu_option", text, f"one of: {', '.join(words)}")
 
 
 def reserved(name: str) -> bool:
@@ -197,6 +252,7 @@ def conflicts(profile: Profile, origins: Mapping[str, Mark]) -> list[Problem]:
     def note(path: str, text: str, hint: str) -> None:
         found.append(Problem(origins.get(path, Mark("the profile")), text, "conflict", hint))
 
+    _of_the_other_scheduler(profile, note)
     software = profile.software
     if software.venv and software.conda:
         note(
@@ -204,10 +260,11 @@ def conflicts(profile: Profile, origins: Mapping[str, Mark]) -> list[Problem]:
         )
     if software.container and not software.container.image:
         note("software.container", "`software.container` has no `image`", "name one")
-    if software.container and (software.venv or software.conda):
-        name = "venv" if software.venv else "conda"
-        hint = "ranks run in the container, and do not see it: keep one of the two"
-        note(f"software.{name}", f"`{name}` and `container` are both set", hint)
+    outside = ("venv", "conda", "nccl_root", "aws_ofi_nccl_root") if software.container else ()
+    for name in outside:
+        if getattr(software, name):
+            hint = "ranks run in the container, and do not see it: keep one of the two"
+            note(f"software.{name}", f"`{name}` and `container` are both set", hint)
     for name, variable in profile.network.environment.items():
         path = f"network.environment.{name}"
         if reserved(name):

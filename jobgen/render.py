@@ -20,7 +20,6 @@ from jobgen.errors import JobgenError as JobgenError
 from jobgen.errors import Mark, problem
 from jobgen.paths import is_file, native
 from jobgen.plan import Plan
-from jobgen.schedulers import scheduler
 from jobgen.store import user_folder
 
 BUNDLED = "bundled/"  # before a name: jobgen's own, whatever the project or the user has
@@ -36,11 +35,11 @@ class _Environment(ImmutableSandboxedEnvironment):
 
 
 def render(plan: Plan, template: str | None = None) -> str:
-    """The script for a plan, from its scheduler's template or from a file.
+    """The script for a plan, from the plan's template or from a file.
 
     Raises JobgenError with the template's file and line for whatever goes wrong in it.
     """
-    name = template or scheduler(plan.scheduler).TEMPLATE
+    name = template or plan.template
     try:
         found = _environment(template).get_template(name)
         script: str = found.render(plan=plan)
@@ -94,6 +93,7 @@ def _environment(template: str | None) -> _Environment:
         "flags": lambda values, flag: _words(f"{flag}{value}" for value in values),
         "path": lambda text: Raw(shell.path(text)),
         "comment": _comment,
+        "dedent": lambda text: Raw(textwrap.dedent(text)),
     }
     environment.filters.update(filters)
     return environment

@@ -8,14 +8,15 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from jobgen import render, store
+from jobgen import byhand, render, store
 from jobgen.job import Job, layers
 from jobgen.plan import Plan, plan
 
 
 def planned(job: Job) -> Plan:
     """The plan for a job, with the profile that it names."""
-    return plan(job, store.load(str(job.profile), layers(job)))
+    hosts = byhand.hosts(job.hosts) if job.hosts else ()
+    return plan(job, store.load(str(job.profile), layers(job, len(hosts))), hosts)
 
 
 def script(job: Job) -> str:

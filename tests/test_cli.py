@@ -71,7 +71,8 @@ def test_help_and_version() -> None:
     assert done.returncode == 0
     listed = done.stdout.decode().split("Commands:\n")[1].splitlines()
     names = [line.split()[0] for line in listed]
-    assert names == ["local", "profiles", "sbatch", "templates", "trainers"]
+    commands = ["byhand", "interactive", "local", "profiles", "qsub", "sbatch", "templates"]
+    assert names == [*commands, "trainers"]
     assert jobgen("--version").stdout.decode() == f"jobgen, version {__version__}\n"
 
 
@@ -103,12 +104,13 @@ def test_what_show_prints_is_yaml_with_every_value_and_its_origin(tmp_path: Path
 
 def test_the_lists() -> None:
     names = [line.split()[0] for line in jobgen("profiles").stdout.decode().splitlines()]
-    assert names == ["dgx-a100", "local", "mi210"]
+    assert names == ["dgx-a100", "eap", "local", "mi210"]
     assert jobgen("trainers", "list").stdout.decode() == (
         "elastic_ddp  One DDP step of a toy model on every rank:"
         " does the launch work, and do the ranks meet?\n"
     )
-    assert jobgen("templates").stdout == b"base.sh.j2\nlocal.sh.j2\nsbatch.sh.j2\n"
+    listed = ["base.sh.j2", "byhand.sh.j2", "local.sh.j2", "qsub.sh.j2", "sbatch.sh.j2"]
+    assert jobgen("templates").stdout.decode().split() == listed
     assert json.loads(jobgen("profiles", "schema").stdout)["type"] == "object"
 
 

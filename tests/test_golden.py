@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from jobgen import render, store
-from jobgen.job import Job, layers
-from jobgen.plan import plan
+from jobgen.job import Job
 from jobgen.profile import reserved
+from tests.helpers import script
 
 GOLDEN = Path(__file__).parent / "golden"
 HOSTILE = ("--", "a b", "$(id)", "new\nline", "it's", "~/x", "é“”", "\udcff", "")
@@ -58,6 +57,45 @@ CASES = {
         sets=("software.conda=pytorch", 'software.commands=["ulimit -l unlimited"]'),
         program=("./run.sh",),
     ),
+    "eap": Job("qsub", profile="eap"),
+    "eap-1-gpu": Job(
+        "qsub", profile="eap", nodes="1", gpus_per_node="1", program=("train.py", "10")
+    ),
+    "eap-ssh": Job(
+        "qsub",
+        profile="eap",
+        nodes="3",
+        queue="big",
+        account="physics",
+        time="90:00",
+        rendezvous="static",
+        directives=("-W depend=afterok:12", "-J 0-9%2", "-m ae"),
+        sets=(
+            "launch.starter=ssh",
+            "request.exclusive=true",
+            "request.output=out/a b.txt",
+            "request.live_output=false",
+            "software.aws_ofi_nccl_root=$HOME/ofi",
+            "software.nccl_root=/opt/nccl",
+        ),
+    ),
+    "eap-pbsdsh": Job("qsub", profile="eap", sets=("launch.starter=pbsdsh", "software.modules=[]")),
+    "eap-openmpi": Job(
+        "qsub", profile="eap", sets=("launch.starter=mpiexec-openmpi", "software.modules=[]")
+    ),
+    "eap-pals": Job("qsub", profile="eap", sets=("launch.starter=mpiexec-pals",)),
+    "byhand-mi210": Job("byhand", profile="mi210", hosts="smc-r07-[07-08]"),
+    "byhand-eap": Job(
+        "byhand", profile="eap", hosts="blancapeak[003-004]", program=("multinode.py", "50", "10")
+    ),
+    "byhand-static": Job(
+        "byhand",
+        profile="dgx-a100",
+        hosts="dgx01,dgx02",
+        rendezvous="static",
+        program=("cifar10-vgg.py",),
+    ),
+    "byhand-1-host": Job("byhand", profile="mi210", hosts="smc-r07-07", gpus_per_node="2"),
     "local": Job("local", profile="local"),
     "local-gpus": Job(
         "local",
@@ -67,10 +105,6 @@ CASES = {
     ),
     "local-1-node": Job("local", profile="local", nodes="1", program=("train.py",)),
 }
-
-
-def script(job: Job) -> str:
-    return render.render(plan(job, store.load(str(job.profile), layers(job))), job.template)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -88,7 +122,11 @@ def test_script_is_clean(case: str) -> None:
     if not shutil.which("shellcheck"):
         pytest.skip("shellcheck is not installed")
     found = subprocess.run(
-        ["shellcheck", "--norc", "-"], input=text, text=True, capture_output=True, check=False
+        ["shellcheck", "--norc", "--shell=bash", "-"],
+        input=text,
+        text=True,
+        capture_output=True,
+        check=False,
     )
     assert found.stdout == ""
 
@@ -99,6 +137,7 @@ def test_no_variable_of_a_script_can_be_the_user_s() -> None:
     for text in map(script, CASES.values()):
         shell = re.sub(r"<<'PYTHON'.*?^PYTHON$", "", text, flags=re.DOTALL | re.MULTILINE)
         shell = re.sub(r'"[^"\n]*"', '""', shell)
+        shell = re.sub(r"(^|  )#.*", "", shell, flags=re.MULTILINE)
         assigned |= set(re.findall(r"^ *([a-z]\w*)\+?=", shell, re.MULTILINE))
         for names in re.findall(r"^ *(?:local|read)(?: -\w+)* (.*)", shell, re.MULTILINE):
             assigned |= set(re.findall(r"(?:^| )([a-z]\w*)(?==|$| )", names.partition("<")[0]))

@@ -51,6 +51,7 @@ def test_every_option_is_in_the_readme() -> None:
         for row in re.findall(r"^\| (`-.*?) \|", text, re.M)
         for flag in re.findall(r"`(-[-\w]*)", row)
     }
-    known = {flag for _, row in options("sbatch") for flag in row.flags}
+    commands = ("sbatch", "qsub", "local", "interactive")
+    known = {flag for name in commands for _, row in options(name) for flag in row.flags}
     assert known - table - {"--profile"} == set()
     assert table - known == {"-o", "--output"}

@@ -10,19 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from jobgen import render, store
 from jobgen.errors import JobgenError
-from jobgen.job import Job, layers
-from jobgen.plan import Plan, plan
-
-
-def planned(job: Job) -> Plan:
-    return plan(job, store.load(str(job.profile), layers(job)))
+from jobgen.job import Job
+from tests import helpers
 
 
 def script(**said: object) -> str:
-    job = Job("sbatch", **{"profile": "mi210", **said})  # type: ignore[arg-type]
-    return render.render(planned(job), job.template)
+    job = Job(**{"command": "sbatch", "profile": "mi210", **said})  # type: ignore[arg-type]
+    return helpers.script(job)
 
 
 @pytest.fixture
@@ -134,9 +129,40 @@ PROGRAMS: list[tuple[str, ...]] = [
     ("-m", "a.b", "--", "x"),
     ("./run", "--"),
 ]
+PBS = {"command": "qsub", "profile": "eap"}
+STARTERS = [
+    *(("pbs_tmrsh", nodes) for nodes in ("1", "3")),
+    *(
+        (name, "2")
+        for name in ("pbsdsh", "ssh", "mpiexec-openmpi", "mpiexec-mpich", "mpiexec-pals")
+    ),
+]
+PBS_SETS = {
+    "bare": ("software.modules=[]", "node.gpu=none", "node.arch=null", "request.output=a b/c d"),
+    "roots": (
+        "software.nccl_root=$HOME/n",
+        "software.aws_ofi_nccl_root=/o",
+        "network.interface=null",
+    ),
+    "container": (
+        *("software.modules=[]", "software.venv=null", "software.container.image=i"),
+        *("request.live_output=false", "request.output=a b/c d"),
+    ),
+}
 SCRIPTS = [
-    pytest.param({**said, "sets": sets, "program": program}, id=f"{name}-{key}-{len(program)}")
-    for (name, said), (key, sets), program in itertools.product(MATRIX, SETS.items(), PROGRAMS)
+    *(
+        pytest.param({**said, "sets": sets, "program": program}, id=f"{name}-{key}-{len(program)}")
+        for (name, said), (key, sets), program in itertools.product(MATRIX, SETS.items(), PROGRAMS)
+    ),
+    *(
+        pytest.param(
+            {**PBS, "nodes": nodes, "sets": (f"launch.starter={name}", *sets), "program": program},
+            id=f"{name}-{nodes}-{key}-{len(program)}",
+        )
+        for (name, nodes), (key, sets), program in itertools.product(
+            STARTERS, PBS_SETS.items(), PROGRAMS[:2]
+        )
+    ),
 ]
 
 

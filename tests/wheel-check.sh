@@ -8,8 +8,8 @@ python -m venv --without-pip "$folder/venv"
 site=$("$folder/venv/bin/python" -c 'import site; print(site.getsitepackages()[0])')
 python -m pip install --quiet --disable-pip-version-check --no-deps --target "$site" "$folder"/dist/*.whl
 # Its dependencies come from the environment that runs this; jobgen itself must not.
-for name in click jinja2 markupsafe yaml _yaml; do
-  from=$(python -c "import $name, pathlib; print(pathlib.Path($name.__file__).parent)")
+for name in click hostlist jinja2 markupsafe yaml _yaml; do
+  from=$(python -c "import $name, pathlib; p = pathlib.Path($name.__file__); print(p if p.stem == '$name' else p.parent)")
   cp -r "$from" "$site/"
 done
 jobgen sbatch --profile mi210 -N 3 > "$folder/checkout.sh"

@@ -16,6 +16,7 @@ class Scheduler(Protocol):
     VARIABLES: tuple[str, ...]  # what it tells a rank in the environment
     NAME_RULE: str  # a job's name, as a regular expression
     NAME_RULE_IN_WORDS: str
+    TIME_RULE_IN_WORDS: str  # how a walltime is written
     LAUNCHERS: tuple[str, ...]
 
     @staticmethod
@@ -26,8 +27,12 @@ class Scheduler(Protocol):
     def directives(plan: Plan) -> tuple[str, ...]:
         """The lines that ask for the job. Raises JobgenError for a value that it cannot carry."""
 
+    @staticmethod
+    def interactive(plan: Plan) -> tuple[str, ...]:
+        """The words of the command that asks for the same nodes and a shell on the first."""
 
-_MODULES = {"slurm": "jobgen.schedulers.slurm", "local": "jobgen.schedulers.local"}
+
+_MODULES = {name: f"jobgen.schedulers.{name}" for name in ("slurm", "pbs", "local")}
 
 
 def scheduler(name: str) -> Scheduler:
@@ -35,4 +40,4 @@ def scheduler(name: str) -> Scheduler:
     return cast(Scheduler, import_module(_MODULES[name]))
 
 
-COMMANDS = {"slurm": "sbatch", "local": "local"}
+COMMANDS = {"slurm": "sbatch", "pbs": "qsub", "local": "local"}

@@ -9,6 +9,7 @@ TEMPLATE = "local.sh.j2"
 VARIABLES: tuple[str, ...] = ()
 NAME_RULE = r".+"
 NAME_RULE_IN_WORDS = "any text"
+TIME_RULE_IN_WORDS = "nothing ends a job here: leave it out"
 LAUNCHERS = ("torchrun",)
 MOST_NODES = 254  # 127.0.0.1 to 127.0.0.254
 
@@ -26,3 +27,9 @@ def directives(plan: Plan) -> tuple[str, ...]:
     if plan.nodes > MOST_NODES:
         raise problem("-N", f"{plan.nodes} nodes", "limit", f"at most {MOST_NODES} here")
     return ()
+
+
+def interactive(plan: Plan) -> tuple[str, ...]:
+    """There is nobody to ask: JobgenError."""
+    text, hint = "this machine has no scheduler to ask", "choose a profile for Slurm or PBS"
+    raise problem("--profile", text, "scheduler", hint)

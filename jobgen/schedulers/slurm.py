@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from jobgen.errors import problem
 from jobgen.plan import Plan
@@ -16,6 +17,7 @@ VARIABLES = (
 # Slurm takes any name, but a / would lead the output file, which carries it, to another folder.
 NAME_RULE = rf"(?i:(?!.*(?:packjob|hetjob)))[^/{UNSEEN}]+"
 NAME_RULE_IN_WORDS = "one line of visible characters, without /, hetjob and packjob"
+TIME_RULE_IN_WORDS = "write minutes (90), H:MM:SS (1:30:00) or D-HH:MM:SS (2-12:00:00)"
 LAUNCHERS = ("torchrun", "srun")
 
 _TIME = re.compile(
@@ -41,6 +43,22 @@ def seconds(walltime: str) -> int | None:
 
 def directives(plan: Plan) -> tuple[str, ...]:
     """The #SBATCH lines, in one fixed order; the user's own come last."""
+    return tuple(f"#SBATCH {word}" for word in _words(_wanted(plan), plan, quoted))
+
+
+def interactive(plan: Plan) -> tuple[str, ...]:
+    """`salloc` with what the directives ask for; a whole node needs no count of its cores."""
+    wanted = _wanted(plan)
+    dropped = {"output", *(("ntasks-per-node", "cpus-per-task") if plan.exclusive else ())}
+    dropped |= set() if plan.named else {"job-name"}
+    kept = {name: value for name, value in wanted.items() if name not in dropped}
+    return ("salloc", *_words(kept, plan, str))
+
+
+Wanted = dict[str, str | int | bool]
+
+
+def _wanted(plan: Plan) -> Wanted:
     whole = {"all": "0"}
     wanted: dict[str, str | int | bool | None] = {
         "job-name": plan.name,
@@ -52,31 +70,43 @@ def directives(plan: Plan) -> tuple[str, ...]:
         **_gpus(plan),
         "exclusive": plan.exclusive,
         "mem": whole.get(plan.memory or "", plan.memory),
-        "time": plan.time,
+        "time": _clock(plan.time),
         "output": plan.output,
     }
-    said = {name: value for name, value in wanted.items() if value not in (None, False)}
-    lines = [_line(name, None if value is True else str(value)) for name, value in said.items()]
-    return (*lines, *(_extra(text, said) for text in plan.extra_directives))
+    return {name: value for name, value in wanted.items() if value not in (None, False)}
 
 
-def _gpus(plan: Plan) -> dict[str, str | int | bool | None]:
+def _words(said: Wanted, plan: Plan, quote: Callable[[str], str]) -> tuple[str, ...]:
+    words = [_word(name, None if on is True else str(on), quote) for name, on in said.items()]
+    return (*words, *(_extra(text, said, quote) for text in plan.extra_directives))
+
+
+def _clock(seconds: int | None) -> str | None:
+    if seconds is None:
+        return None
+    days, rest = divmod(seconds, 86400)
+    clock = f"{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"
+    return f"{days}-{clock}" if days else clock
+
+
+def _gpus(plan: Plan) -> dict[str, str | int]:
     if not plan.gpus_per_node or plan.gpu_option == "none":
         return {}
-    gres = plan.gpu_option == "gres"
-    return {plan.gpu_option: f"gpu:{plan.gpus_per_node}" if gres else plan.gpus_per_node}
+    if plan.gpu_option == "gpus-per-node":
+        return {"gpus-per-node": plan.gpus_per_node}
+    return {"gres": f"gpu:{plan.gpus_per_node}"}
 
 
-def _line(name: str, value: str | None) -> str:
+def _word(name: str, value: str | None, quote: Callable[[str], str]) -> str:
     if value is None:
-        return f"#SBATCH --{name}"
+        return f"--{name}"
     if found := _SEPARATOR.search(value):
         text = f"{value!r:.80} has `{found[0]}` in it, which sbatch takes for a separator of jobs"
         raise problem(f"--{name}", text, "value", "choose another")
     if re.search(f"[{UNSEEN}]", value):
         text = f"{value!a:.80} has a character that cannot be seen"
         raise problem(f"--{name}", text, "value", "a directive is one line that can be read")
-    return f"#SBATCH --{name}={quoted(value)}"
+    return f"--{name}={quote(value)}"
 
 
 def quoted(value: str) -> str:
@@ -100,7 +130,7 @@ _OURS = {
 }
 
 
-def _extra(text: str, said: dict[str, str | int | bool]) -> str:
+def _extra(text: str, said: Wanted, quote: Callable[[str], str]) -> str:
     found = re.fullmatch(r"--([a-z][a-z0-9-]*)(?:=(.*))?", text, re.DOTALL)
     if not found:
         hint = "such as --directive=--constraint=ib"
@@ -114,4 +144,4 @@ def _extra(text: str, said: dict[str, str | int | bool]) -> str:
     if name in _OURS or any(set_.startswith(name) for set_ in said):
         hint = f"use {_OURS[name]}" if name in _OURS else "change it by its own option or --set"
         raise problem("--directive", f"jobgen sets --{name} itself", "conflict", hint)
-    return _line(name, value)
+    return _word(name, value, quote)

@@ -24,7 +24,7 @@ setup() {
   PATH=$PATH:/usr/sbin:/sbin  # once more: the login shell may have set it anew
   # What a rank prints appears at once.
   export PYTHONUNBUFFERED=1
-  # Cores of one rank; torchrun would set 1.
+  # Cores of one rank; else 1, or all of the node's under PBS.
   export OMP_NUM_THREADS=16
   # Restarted ranks would else read the dead ones' addresses, and fail again.
   export TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1
@@ -98,13 +98,13 @@ preflight() {
 
 # roll_call: reads the answers; fails, with the nodes that are not ready last, if any is not.
 roll_call() {
-  local mark rank answer late start=$SECONDS wrong=()
+  local mark rank answer late wrong=()
   local -A answers=()
   while read -r mark rank answer; do
     if [[ $mark == jobgen ]]; then answers[$rank]=$answer; fi
   done
   late="no answer: it ended before it could give one, see above"
-  if ((SECONDS - start >= 600)); then
+  if ((SECONDS >= 600)); then
     late="no answer within 600 s: is it up, and its software set-up quick enough?"
   fi
   for ((rank = 0; rank < 2; rank++)); do
@@ -141,8 +141,7 @@ node() {
 }
 
 # wait_for_head: until node 0's torchrun answers, so that a node it does not answer is named.
-wait_for_head() {
-  local waited
+wait_for_head() (
   waited="$(hostname): waited for node 0 at $JOBGEN_HEAD:$JOBGEN_PORT, from $own on $interface:"
   waited+=" see node 0's own error above; if it has none, look for a firewall between the two"
   ((rank > 0)) || return 0
@@ -151,8 +150,7 @@ wait_for_head() {
     ((SECONDS < 600)) || kill "$BASHPID"
     sleep 0.2
   done
-  trap - TERM
-}
+)
 
 # ---- launch ----
 mapfile -t hosts < <(scontrol show hostnames "$SLURM_JOB_NODELIST")

@@ -22,10 +22,10 @@ setup() {
   set -u
   PATH=$PATH:/usr/sbin:/sbin  # once more: the login shell may have set it anew
   export VIRTUAL_ENV="$HOME"/envs/"$NAME"
-  PATH=$VIRTUAL_ENV/bin:$PATH
+  export PATH=$VIRTUAL_ENV/bin:$PATH
   # What a rank prints appears at once.
   export PYTHONUNBUFFERED=1
-  # Cores of one rank; torchrun would set 1.
+  # Cores of one rank; else 1, or all of the node's under PBS.
   export OMP_NUM_THREADS=16
   # gloo would else use the interface that the hostname resolves to.
   export GLOO_SOCKET_IFNAME=ib0
@@ -92,13 +92,13 @@ preflight() {
 
 # roll_call: reads the answers; fails, with the nodes that are not ready last, if any is not.
 roll_call() {
-  local mark rank answer late start=$SECONDS wrong=()
+  local mark rank answer late wrong=()
   local -A answers=()
   while read -r mark rank answer; do
     if [[ $mark == jobgen ]]; then answers[$rank]=$answer; fi
   done
   late="no answer: it ended before it could give one, see above"
-  if ((SECONDS - start >= 600)); then
+  if ((SECONDS >= 600)); then
     late="no answer within 600 s: is it up, and its software set-up quick enough?"
   fi
   for ((rank = 0; rank < 4; rank++)); do
@@ -134,8 +134,7 @@ node() {
 }
 
 # wait_for_head: until node 0's torchrun answers, so that a node it does not answer is named.
-wait_for_head() {
-  local waited
+wait_for_head() (
   waited="$(hostname): waited for node 0 at $JOBGEN_HEAD:$JOBGEN_PORT, from $own on $interface:"
   waited+=" see node 0's own error above; if it has none, look for a firewall between the two"
   ((rank > 0)) || return 0
@@ -144,8 +143,7 @@ wait_for_head() {
     ((SECONDS < 600)) || kill "$BASHPID"
     sleep 0.2
   done
-  trap - TERM
-}
+)
 
 # ---- trainer: elastic_ddp, as packaged with jobgen; every node writes it to a file ----
 IFS= read -rd '' JOBGEN_TRAINER <<'PYTHON' || true  # it reads to the end, and calls that a failure

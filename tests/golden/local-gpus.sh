@@ -57,13 +57,13 @@ preflight() {
 
 # roll_call: reads the answers; fails, with the nodes that are not ready last, if any is not.
 roll_call() {
-  local mark rank answer late start=$SECONDS wrong=()
+  local mark rank answer late wrong=()
   local -A answers=()
   while read -r mark rank answer; do
     if [[ $mark == jobgen ]]; then answers[$rank]=$answer; fi
   done
   late="no answer: it ended before it could give one, see above"
-  if ((SECONDS - start >= 60)); then
+  if ((SECONDS >= 60)); then
     late="no answer within 60 s: is it up, and its software set-up quick enough?"
   fi
   for ((rank = 0; rank < 1; rank++)); do

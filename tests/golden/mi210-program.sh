@@ -28,7 +28,7 @@ setup() {
   fi
   # What a rank prints appears at once.
   export PYTHONUNBUFFERED=1
-  # Cores of one rank; torchrun would set 1.
+  # Cores of one rank; else 1, or all of the node's under PBS.
   export OMP_NUM_THREADS=16
   # Fail when InfiniBand cannot be used, where NCCL would fall back to slow TCP without a word. To
   # let it: --set network.environment.NCCL_NET=null
@@ -127,13 +127,13 @@ preflight() {
 
 # roll_call: reads the answers; fails, with the nodes that are not ready last, if any is not.
 roll_call() {
-  local mark rank answer late start=$SECONDS wrong=()
+  local mark rank answer late wrong=()
   local -A answers=()
   while read -r mark rank answer; do
     if [[ $mark == jobgen ]]; then answers[$rank]=$answer; fi
   done
   late="no answer: it ended before it could give one, see above"
-  if ((SECONDS - start >= 1800)); then
+  if ((SECONDS >= 1800)); then
     late="no answer within 1800 s: is it up, and its software set-up quick enough?"
   fi
   for ((rank = 0; rank < 2; rank++)); do
@@ -172,8 +172,7 @@ node() {
 }
 
 # wait_for_head: until node 0's torchrun answers, so that a node it does not answer is named.
-wait_for_head() {
-  local waited
+wait_for_head() (
   waited="$(hostname): waited for node 0 at $JOBGEN_HEAD:$JOBGEN_PORT, from $own on $interface:"
   waited+=" see node 0's own error above; if it has none, look for a firewall between the two"
   ((rank > 0)) || return 0
@@ -182,8 +181,7 @@ wait_for_head() {
     ((SECONDS < 1800)) || kill "$BASHPID"
     sleep 0.2
   done
-  trap - TERM
-}
+)
 
 # ---- launch ----
 mapfile -t hosts < <(scontrol show hostnames "$SLURM_JOB_NODELIST")

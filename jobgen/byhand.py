@@ -1,0 +1,47 @@
+"""The hosts of a job that is started by hand."""
+
+from __future__ import annotations
+
+import re
+
+from jobgen.errors import problem
+from jobgen.paths import is_file, native
+
+_HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*", re.ASCII)
+
+
+def hosts(text: str) -> tuple[str, ...]:
+    """The hosts of `text`, in their order, each once.
+
+    A file of them, blanks or lines apart (such as a PBS_NODEFILE); a list as Slurm prints it
+    (smc-r07-[07-08]); or PBS's exec_host (a/0*4+b/0*4). Raises JobgenError if it is none of these.
+    """
+    path = native(text)
+    if is_file(path):
+        try:
+            words = path.read_text(encoding="utf-8").split()
+        except (OSError, UnicodeDecodeError) as error:
+            raise problem("--hosts", f"{text:.80} cannot be read: {error}", "value") from None
+    elif re.search(r"[/+(]", text):
+        words = [re.split("[/:]", part.strip("() "))[0] for part in text.split("+")]
+    else:
+        words = [text]
+    found = tuple(dict.fromkeys(host for word in words for host in _expanded(word)))
+    for host in found:
+        if not _HOST.fullmatch(host):
+            raise problem("--hosts", f"{host!r:.80} is no host's name", "value", _RULE)
+    if not found:
+        raise problem("--hosts", f"no host in {text!r:.80}", "value", _RULE)
+    return found
+
+
+_RULE = "such as smc-r07-[07-08], a,b,c or a file of hosts that is there"
+
+
+def _expanded(word: str) -> list[str]:
+    from hostlist import BadHostlist, expand_hostlist
+
+    try:
+        return list(expand_hostlist(word))
+    except BadHostlist as error:
+        raise problem("--hosts", f"{word!r:.80}: {error}", "value", _RULE) from None

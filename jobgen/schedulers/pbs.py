@@ -1,0 +1,206 @@
+"""PBS (OpenPBS, PBS Professional): its directives, its quoting, its limits.
+
+What it takes was read in its source (src/cmds/qsub.c, src/lib/Libcmds) and tried on OpenPBS 23.
+"""
+
+from __future__ import annotations
+
+import re
+
+from jobgen.errors import problem
+from jobgen.plan import Plan
+from jobgen.shell import UNSEEN
+
+TEMPLATE = "qsub.sh.j2"
+VARIABLES = (
+    *("PBS_JOBID", "PBS_JOBNAME", "PBS_QUEUE", "PBS_O_WORKDIR", "PBS_NODENUM", "PBS_ARRAY_INDEX"),
+    "JOBGEN_MARK",  # by which the processes of a job are found
+)
+# ck_job_name.c; PBS_MAXJOBNAME is 230.
+NAME_RULE = r"[A-Za-z0-9_+.-]{1,230}"
+NAME_RULE_IN_WORDS = "PBS takes up to 230 letters, digits and _ + . -"
+TIME_RULE_IN_WORDS = "write seconds (5400), H:MM:SS (1:30:00) or D-HH:MM:SS (2-12:00:00)"
+LAUNCHERS = ("torchrun",)
+
+_TIME = re.compile(
+    r"(?:(?P<d>\d+)-)?(?P<h>\d+):(?P<m>\d+):(?P<s>\d+)|(?:(?P<ms>\d+):)?(?P<ss>\d+)", re.ASCII
+)
+_PLAIN = re.compile(r"[A-Za-z0-9_.,:/@%+=^\[\]*&|~#-]+")
+_SIZE = {"K": "kb", "M": "mb", "G": "gb", "T": "tb"}
+
+
+def seconds(walltime: str) -> int | None:
+    """Seconds of S, M:S or H:M:S, as PBS reads them: `90` is 90 seconds; and of D-H:M:S."""
+    found = _TIME.fullmatch(walltime)
+    if not found or len(walltime) > 20:
+        return None
+    part = {name: int(text or 0) for name, text in found.groupdict().items()}
+    minutes = (part["d"] * 24 + part["h"]) * 60 + part["m"] + part["ms"]
+    return minutes * 60 + part["s"] + part["ss"]
+
+
+def directives(plan: Plan) -> tuple[str, ...]:
+    """The #PBS lines, in one fixed order; the user's own come last."""
+    output = [("-j", "oe")]  # one file with both, in their order
+    if plan.live_output:
+        output.append(("-k", "doe"))
+    if plan.output:
+        output.append(("-o", _output(plan)))
+    said = [("-N", plan.name), *_request(plan), *output, *map(_extra, plan.extra_directives)]
+    return tuple(f"#PBS {flag} {quoted(value)}".rstrip() for flag, value in said)
+
+
+def interactive(plan: Plan) -> tuple[str, ...]:
+    """`qsub -I` with what the directives ask for."""
+    name = [("-N", plan.name)] if plan.named else []
+    said = [*name, *_request(plan), *map(_extra, plan.extra_directives)]
+    return ("qsub", "-I", *(word for pair in said for word in pair if word))
+
+
+def _request(plan: Plan) -> list[tuple[str, str]]:
+    walltime = plan.time and f"{plan.time // 3600:02}:{plan.time // 60 % 60:02}:{plan.time % 60:02}"
+    place = plan.place or ":".join(
+        word for word in ("scatter" * (plan.nodes > 1), "excl" * plan.exclusive) if word
+    )
+    if plan.nodes > 1 and not place.startswith("scatter"):
+        text = f"`{place}` may put two chunks on one node, and each node runs one torchrun"
+        raise problem("request.place", text, "conflict", "scatter, or scatter:excl")
+    wanted = {
+        "-q": plan.queue,
+        "-A": plan.account,
+        "-l select": _select(plan),
+        "-l place": place,
+        "-l walltime": walltime,
+    }
+    found = []
+    for name, value in wanted.items():
+        if value:
+            flag, _, resource = name.partition(" ")
+            found.append((flag, _visible(f"{resource}={value}" if resource else value, name)))
+    return found
+
+
+def _select(plan: Plan) -> str:
+    """`nodes` chunks of one node each."""
+    gpus = plan.gpus_per_node if plan.gpu_option == "ngpus" else 0
+    chunk: dict[str, str | int | None] = {
+        "ncpus": plan.cpus_per_task,
+        "mpiprocs": plan.tasks_per_node,
+        "ngpus": gpus or None,
+        "mem": _memory(plan),
+    }
+    for name, value in plan.chunk:
+        if name in _CHUNK and name != "mpiprocs":
+            text = f"jobgen sets {name} itself"
+            raise problem(f"request.chunk.{name}", text, "conflict", f"use {_CHUNK[name]}")
+        chunk[name] = value
+    return ":".join(
+        (str(plan.nodes), *(f"{name}={value}" for name, value in chunk.items() if value))
+    )
+
+
+_CHUNK = {
+    "ncpus": "--set node.cpus=N",
+    "mpiprocs": "--set request.chunk.mpiprocs=N",
+    "ngpus": "-G",
+    "mem": "--set request.memory=SIZE",
+}
+
+
+def _memory(plan: Plan) -> str | None:
+    size = plan.memory
+    if size == "all":
+        size = plan.node_memory
+        if size is None:
+            text = "PBS has no word for all of a node's memory, and `node.memory` is not said"
+            raise problem("request.memory", text, "conflict", "--set node.memory=SIZE, or null")
+    return size and size[:-1] + _SIZE[size[-1]]
+
+
+def _output(plan: Plan) -> str:
+    path = plan.output or ""
+    if ":" in path:
+        text = f"{path!r:.80} has a `:` in it, before which PBS takes a host's name"
+        raise problem("request.output", text, "value", "choose another")
+    if found := re.search(r"\$\{?\w+|%[a-zA-Z]", path):
+        hint = "only ^array_index^ is replaced; a path that ends in / gets a file JOBID.OU"
+        raise problem("request.output", f"PBS leaves `{found[0]}` as it is", "value", hint)
+    return _visible(path, "request.output")
+
+
+def _visible(value: str, where: str) -> str:
+    if re.search(f"[{UNSEEN}]", value):
+        text = f"{value!a:.80} has a character that cannot be seen"
+        raise problem(where, text, "value", "a directive is one line that can be read")
+    return value
+
+
+def quoted(value: str) -> str:
+    r"""A value as qsub reads it back (qsub.c, `make_argv`).
+
+    Inside quotes of either kind nothing is special but their end; outside, \ escapes.
+    """
+    if not value or _PLAIN.fullmatch(value):
+        return value
+    pieces = re.findall(r"[^\"]+|\"+", value)
+    return "".join(f"'{text}'" if text[0] == '"' else f'"{text}"' for text in pieces)
+
+
+# Options that would make the script that jobgen plans a lie, with what to use instead.
+_OURS = {
+    "N": "-J",
+    "A": "-A",
+    "q": "-q",
+    "o": "--set request.output=FILE",
+    "e": "--set request.output=FILE: both streams go there",
+    "j": "--set request.output=FILE: both streams go there",
+    "k": "--set request.live_output=true",
+    "v": "-e NAME=VALUE",
+    "S": "nothing: the script names its shell",
+    "C": "nothing: the script's directives are PBS's",
+    "I": "jobgen interactive",
+    "X": "jobgen interactive",
+    "z": "it on qsub's own command line",
+}
+_VALUED = "acJlmMpPrRuW"
+_ALONE = "fhV"
+
+
+def _extra(text: str) -> tuple[str, str]:
+    found = re.fullmatch(r"-([A-Za-z])(?:[ =]?(.+))?", text, re.DOTALL)
+    if not found:
+        raise problem(
+            "--directive",
+            f"{text!r:.80} is no option of qsub",
+            "value",
+            "such as --directive='-W depend=afterok:123'",
+        )
+    letter, value = found[1], (found[2] or "").strip()
+    if letter in _OURS:
+        text = f"jobgen sets -{letter} itself"
+        raise problem("--directive", text, "conflict", f"use {_OURS[letter]}")
+    if letter not in _VALUED + _ALONE or bool(value) != (letter in _VALUED):
+        known = " ".join(f"-{known}" for known in _VALUED + _ALONE)
+        text = f"-{letter} is no option of qsub, or lacks its value, or takes none"
+        raise problem("--directive", text, "value", f"its options here: {known}")
+    if letter == "l":
+        _check_resources(value)
+    if letter == "J":
+        _check_array(value)
+    return f"-{letter}", _visible(value, "--directive")
+
+
+def _check_resources(text: str) -> None:
+    ours = {"select": "-N and request.chunk", "place": "--set request.place=…", "walltime": "-t"}
+    for name in re.findall(r"(?:^|,)\s*(\w+)\s*=", text):
+        if name in ours or name in ("nodes", *_CHUNK):
+            use = ours.get(name) or _CHUNK.get(name) or "-N"
+            hint = f"PBS refuses it beside `select`: use {use}"
+            raise problem("--directive", f"jobgen sets {name} itself", "conflict", hint)
+
+
+def _check_array(text: str) -> None:
+    found = re.fullmatch(r"(\d+)-(\d+)(?::[1-9]\d*)?(?:%[1-9]\d*)?", text, re.ASCII)
+    if not found or int(found[1]) >= int(found[2]):
+        hint = "FIRST-LAST[:STEP][%AT_ONCE], the last greater than the first, such as 0-9%2"
+        raise problem("--directive", f"PBS takes no array {text!r:.40}", "value", hint)

@@ -1,0 +1,329 @@
+"""PBS's own reading of walltimes and directives, and what it is asked for."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jobgen import interactive
+from jobgen.errors import JobgenError
+from jobgen.job import Job
+from jobgen.schedulers import pbs
+from tests.helpers import planned, script
+from tests.test_hostile import HOSTILE
+
+MINUTE, HOUR, DAY = 60, 3600, 86400
+BENIGN = "benign4711"
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("90", 90),
+        ("90:30", 90 * MINUTE + 30),
+        ("1:30:00", HOUR + 30 * MINUTE),
+        ("60:00:00", 60 * HOUR),
+        ("00:00:90", 90),
+        ("2-12:00:01", 2 * DAY + 12 * HOUR + 1),
+        ("0", 0),
+        ("2-12", None),
+        ("1:2:3:4", None),
+        ("1.5", None),
+        ("", None),
+        ("abc", None),
+        (" 90", None),
+        ("٣", None),
+        ("9" * 30, None),
+    ],
+)
+def test_walltimes(text: str, seconds: int | None) -> None:
+    assert pbs.seconds(text) == seconds
+
+
+def as_qsub_reads(line: str) -> list[str]:
+    """The words of a directive, by the rules of qsub's own reader (qsub.c, `make_argv`)."""
+    assert line.startswith("#PBS")
+    words: list[str] = []
+    word, said = "", False
+    rest = iter(line[len("#PBS") :] + "\n")
+    for character in rest:
+        if character in "\"'":
+            said = True
+            for inner in rest:
+                if inner == character:
+                    break
+                word += inner
+            else:
+                raise AssertionError(f"unmatched {character}")
+        elif character == "\\":
+            word, said = word + next(rest), True
+        elif character in " \t\n\v\f\r":
+            if said:
+                words.append(word)
+            word, said = "", False
+        else:
+            word, said = word + character, True
+    return words
+
+
+@given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1) | st.text("'\"\\# $x-"))
+def test_qsub_reads_the_value_back(value: str) -> None:
+    expected = ["-A", value] if value else ["-A"]
+    assert as_qsub_reads(f"#PBS -A {pbs.quoted(value)}") == expected
+
+
+def directives(**said: object) -> list[str]:
+    return list(planned(Job("qsub", profile="eap", **said)).directives)  # type: ignore[arg-type]
+
+
+def test_directives_in_their_order() -> None:
+    assert directives() == [
+        "#PBS -N elastic_ddp",
+        "#PBS -q blanca",
+        "#PBS -l select=2:ncpus=288:mpiprocs=1:ngpus=4:sales_op=blanca",
+        "#PBS -l place=scatter",
+        "#PBS -l walltime=03:00:00",
+        "#PBS -j oe",
+        "#PBS -k doe",
+    ]
+
+
+def test_the_tutorial_s_other_jobs() -> None:
+    """One GPU, and two of one node: their share of its cores, and no place to keep them apart."""
+    for gpus, cores in (("1", 72), ("2", 144)):
+        lines = directives(nodes="1", gpus_per_node=gpus)
+        chunk = f"ncpus={cores}:mpiprocs=1:ngpus={gpus}:sales_op=blanca"
+        assert f"#PBS -l select=1:{chunk}" in lines
+        assert not [line for line in lines if "place" in line]
+        said = script(Job("qsub", profile="eap", nodes="1", gpus_per_node=gpus))
+        assert f"--nnodes=1 --nproc-per-node={gpus} \\\n    --standalone" in said
+        assert "export OMP_NUM_THREADS=72\n" in said
+        assert "NCCL_NET" not in said
+
+
+@pytest.mark.parametrize(
+    ("sets", "line"),
+    [
+        ("request.gpu_option=none", "-l select=2:ncpus=288:mpiprocs=1:sales_op=blanca"),
+        ("request.gpu_option=null", "-l select=2:ncpus=288:mpiprocs=1:sales_op=blanca"),
+        ("node.cpus=null", "-l select=2:mpiprocs=1:ngpus=4:sales_op=blanca"),
+        (
+            "request.chunk.mpiprocs=4",
+            "-l select=2:ncpus=288:mpiprocs=4:ngpus=4:sales_op=blanca",
+        ),
+        (
+            "request.memory=440G",
+            "-l select=2:ncpus=288:mpiprocs=1:ngpus=4:mem=440gb:sales_op=blanca",
+        ),
+        (
+            "request.chunk={ompthreads: 4}",
+            "-l select=2:ncpus=288:mpiprocs=1:ngpus=4:sales_op=blanca:ompthreads=4",
+        ),
+        ("request.exclusive=true", "-l place=scatter:excl"),
+        ("request.place=scatter:exclhost", "-l place=scatter:exclhost"),
+        ("request.output=out/a b", '-o "out/a b"'),
+        ("request.time=90", "-l walltime=00:01:30"),
+        ("request.time=2-12:00:00", "-l walltime=60:00:00"),
+    ],
+)  # fmt: skip
+def test_what_a_profile_can_ask_for(sets: str, line: str) -> None:
+    assert f"#PBS {line}" in directives(sets=(sets,))
+
+
+def test_all_of_a_node_s_memory() -> None:
+    lines = directives(sets=("request.memory=all", "node.memory=850G"))
+    assert "mem=850gb" in "".join(lines)
+
+
+def refusal(**said: object) -> str:
+    with pytest.raises(JobgenError) as caught:
+        directives(**said)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        (
+            {"name": "a b"},
+            "-J: 'a b' is no name for a job; "
+            "PBS takes up to 230 letters, digits and _ + . - [value]",
+        ),
+        (
+            {"name": "x" * 231},
+            f"-J: {'x' * 231!r:.80} is no name for a job; "
+            "PBS takes up to 230 letters, digits and _ + . - [value]",
+        ),
+        (
+            {"time": "2-12"},
+            "-t: pbs cannot read the walltime '2-12'; "
+            "write seconds (5400), H:MM:SS (1:30:00) or D-HH:MM:SS (2-12:00:00) [walltime]",
+        ),
+        (
+            {"sets": ("partition=x",)},
+            "--set partition: pbs knows no partition; PBS has a `queue` [conflict]",
+        ),
+        (
+            {"sets": ("request.memory=all",)},
+            "--set request.memory: PBS has no word for all of a node's memory, and `node.memory` "
+            "is not said; --set node.memory=SIZE, or null [conflict]",
+        ),
+        (
+            {"sets": ("request.place=pack",)},
+            "--set request.place: `pack` may put two chunks on one node, and each node runs one "
+            "torchrun; scatter, or scatter:excl [conflict]",
+        ),
+        (
+            {"sets": ("request.chunk.ncpus=3",)},
+            "--set request.chunk.ncpus: jobgen sets ncpus itself; "
+            "use --set node.cpus=N [conflict]",
+        ),
+        (
+            {"sets": ("request.output=a:b",)},
+            "--set request.output: 'a:b' has a `:` in it, before which PBS takes a host's name; "
+            "choose another [value]",
+        ),
+        (
+            {"sets": ("request.output=out/$PBS_JOBID.log",)},
+            "--set request.output: PBS leaves `$PBS_JOBID` as it is; only ^array_index^ is "
+            "replaced; a path that ends in / gets a file JOBID.OU [value]",
+        ),
+        (
+            {"sets": ("request.output=%x-%j.out",)},
+            "--set request.output: PBS leaves `%x` as it is; only ^array_index^ is "
+            "replaced; a path that ends in / gets a file JOBID.OU [value]",
+        ),
+        (
+            {"sets": ("request.gpu_option=gres",)},
+            "--set request.gpu_option: pbs knows no `gres`; one of: ngpus, none [conflict]",
+        ),
+        (
+            {"sets": ("launch.launcher=srun",)},
+            "--set launch.launcher: pbs has no launcher srun; use torchrun [conflict]",
+        ),
+        (
+            {"directives": ("-N x",)},
+            "--directive: jobgen sets -N itself; use -J [conflict]",
+        ),
+        (
+            {"directives": ("-l ncpus=3",)},
+            "--directive: jobgen sets ncpus itself; "
+            "PBS refuses it beside `select`: use --set node.cpus=N [conflict]",
+        ),
+        (
+            {"directives": ("-l x=1,walltime=3",)},
+            "--directive: jobgen sets walltime itself; "
+            "PBS refuses it beside `select`: use -t [conflict]",
+        ),
+        (
+            {"directives": ("-J 5",)},
+            "--directive: PBS takes no array '5'; FIRST-LAST[:STEP][%AT_ONCE], "
+            "the last greater than the first, such as 0-9%2 [value]",
+        ),
+        (
+            {"directives": ("-Z",)},
+            "--directive: -Z is no option of qsub, or lacks its value, or takes none; its options "
+            "here: -a -c -J -l -m -M -p -P -r -R -u -W -f -h -V [value]",
+        ),
+        (
+            {"directives": ("depend",)},
+            "--directive: 'depend' is no option of qsub; "
+            "such as --directive='-W depend=afterok:123' [value]",
+        ),
+    ],
+)  # fmt: skip
+def test_refusals_say_pbs_s_rule(said: dict[str, object], text: str) -> None:
+    assert refusal(**said) == text
+
+
+@pytest.mark.parametrize("array", ["0-9", "0-9%2", "1-10:3", "3-4%1"])
+def test_arrays_as_pbs_takes_them(array: str) -> None:
+    assert f"#PBS -J {array}" in directives(directives=(f"-J {array}",))
+
+
+@pytest.mark.parametrize(
+    "array", ["0-0", "5", "3-1", "0-9%0", "0-9:0", "a-b", "0-9%", "-1-3", "٣-٤"]
+)
+def test_arrays_that_pbs_refuses(array: str) -> None:
+    assert "PBS takes no array" in refusal(directives=(f"-J {array}",))
+
+
+MAKES = {
+    "name": lambda value: Job("qsub", profile="eap", name=value),
+    "account": lambda value: Job("qsub", profile="eap", account=value),
+    "queue": lambda value: Job("qsub", profile="eap", queue=value),
+    "output": lambda value: Job("qsub", profile="eap", sets=(f"request.output={value}",)),
+    "chunk": lambda value: Job("qsub", profile="eap", sets=(f"request.chunk.x={value}",)),
+    "directive": lambda value: Job("qsub", profile="eap", directives=(f"-M {value}",)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("field", MAKES)
+@settings(max_examples=30, deadline=None)
+@given(HOSTILE)
+def test_a_directive_carries_its_value_and_nothing_else(field: str, value: str) -> None:
+    harmless = script(MAKES[field](BENIGN)).split("\n")
+    try:
+        lines = script(MAKES[field](value)).split("\n")
+    except JobgenError:
+        return
+    value = value.strip() if field == "directive" else value
+    assert len(lines) == len(harmless)
+    for line, plain in zip(lines, harmless, strict=True):
+        if plain.startswith("#PBS"):
+            words = [word.replace(BENIGN, value) for word in as_qsub_reads(plain)]
+            assert as_qsub_reads(line) == words
+        elif not line.startswith("#   jobgen"):
+            assert line == plain
+
+
+def asked(command: str) -> list[str]:
+    """The words of a line, each option with its value."""
+    return re.split(r" (?=-)", " ".join(shlex.split(command)))
+
+
+def test_the_sources_interactive_lines() -> None:
+    line = interactive.line(planned(Job("interactive", profile="mi210")))
+    assert set(asked(line)) == {
+        *("salloc", "--exclusive", "--mem=0", "--gres=gpu:8", "--nodes=2"),
+        "--partition=1CN128C8G2H_2IB_MI210_SLES15",
+    }
+    one = Job("interactive", profile="eap", nodes="1", gpus_per_node="1", time="30:00")
+    assert asked(interactive.line(planned(one))) == [
+        *("qsub", "-I", "-q blanca"),
+        "-l select=1:ncpus=72:mpiprocs=1:ngpus=1:sales_op=blanca",
+        "-l walltime=00:30:00",
+    ]
+
+
+def test_an_interactive_job_on_a_shared_node_asks_for_its_cores() -> None:
+    said = Job("interactive", profile="dgx-a100", name="mine", directives=("--x11",))
+    assert asked(interactive.line(planned(said))) == [
+        *("salloc", "--job-name=mine", "--nodes=2", "--ntasks-per-node=1", "--cpus-per-task=32"),
+        *("--gres=gpu:2", "--x11"),
+    ]
+
+
+@settings(max_examples=40, deadline=None)
+@given(HOSTILE)
+def test_an_interactive_line_has_its_value_as_one_word(value: str) -> None:
+    try:
+        line = interactive.line(planned(Job("interactive", profile="eap", account=value)))
+    except JobgenError:
+        return
+    assert line.count("\n") == 1
+    shown = subprocess.run(
+        ["bash", "-c", f"printf '%s\\0' {line}"], capture_output=True, check=True
+    )
+    words = shown.stdout.decode().split("\0")
+    assert words[words.index("-A") + 1] == value
+
+
+def test_nobody_to_ask() -> None:
+    with pytest.raises(JobgenError, match="this machine has no scheduler to ask"):
+        interactive.line(planned(Job("interactive", profile="local")))
