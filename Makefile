@@ -8,8 +8,8 @@ BIN := $(CURDIR)/$(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 ROOT := $(filter 0,$(shell id -u))
 APT := $(and $(ROOT),$(shell command -v apt-get))
-# What the tests on a real Slurm and in real containers need.
-PACKAGES := slurm-wlm munge iproute2 shellcheck podman runc
+# What the tests on a real Slurm, on PBS and in real containers need.
+PACKAGES := slurm-wlm munge iproute2 procps shellcheck podman runc
 
 .DEFAULT_GOAL := help
 FORCE:

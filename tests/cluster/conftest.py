@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from tests.cluster.harness import Cluster, missing
-from tests.cluster.jobs import Desk
+from tests.cluster.jobs import Desk, PbsDesk
+from tests.cluster.site import OpenPbs, Site, prefix
+from tests.cluster.standin import StandIn
 
 
 @pytest.fixture(scope="session")
@@ -25,3 +28,33 @@ def desk(cluster: Cluster, tmp_path: Path) -> Desk:
     """A folder to submit jobs from; the jobs need torch."""
     pytest.importorskip("torch", reason="the jobs' ranks need torch: pip install '.[trainers]'")
     return Desk(cluster, tmp_path)
+
+
+@pytest.fixture(scope="session", params=["stand-in", "OpenPBS"])
+def site(
+    request: pytest.FixtureRequest, cluster: Cluster, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Site]:
+    """PBS on the cluster: every test runs on the stand-in, and on a real one where there is one."""
+    if request.param == "stand-in":
+        yield StandIn(cluster, tmp_path_factory.mktemp("pbs"))
+        return
+    if not (folder := prefix()):
+        pytest.skip("no OpenPBS here: PBS_LAB_PREFIX names none, and no qsub is on PATH")
+    with TemporaryDirectory(prefix="home") as home:
+        running = OpenPbs(cluster, folder, Path(home))
+        if reason := running.missing():
+            pytest.skip(reason)
+        yield running
+
+
+@pytest.fixture
+def pbs(site: Site) -> Iterator[PbsDesk]:
+    """A folder to submit PBS jobs from, which other users see; no process of a job may be left."""
+    pytest.importorskip("torch", reason="the jobs' ranks need torch: pip install '.[trainers]'")
+    with TemporaryDirectory(prefix="job") as folder:
+        Path(folder).chmod(0o755)
+        desk = PbsDesk(site, Path(folder))
+        yield desk
+        desk.clear()
+        assert site.leftovers() == {}
+        assert not list(desk.folder.glob(".jobgen*"))

@@ -5,10 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.cluster.harness import Cluster, Finished
+from tests.cluster.site import Ended, Site, lab
 
 # What the nodes here lack: the image, and GPUs. The request and the number of ranks stay.
 ON_CPU = ("--set", "software.container=null", "--set", "node.gpu=none")
@@ -42,4 +43,42 @@ class Desk:
         file = self.folder / name
         file.write_text(text)
         file.chmod(0o755)
+        return name
+
+
+@dataclass(frozen=True)
+class PbsDesk:
+    """The same with PBS; jobs have one rank a node, which is quicker."""
+
+    site: Site
+    folder: Path
+    jobs: list[str] = field(default_factory=list)
+
+    def submit(self, *words: str, file: bool = False) -> str:
+        """`jobgen qsub --profile eap WORDS | qsub`: the job's id."""
+        return self.send(self.script(*words), file)
+
+    def script(self, *words: str) -> str:
+        """`jobgen qsub --profile eap WORDS`."""
+        return generate("qsub", "--profile", "eap", *lab(ranks=1), *words, cwd=self.folder)
+
+    def send(self, script: str, file: bool = False) -> str:
+        """`qsub` with any script: the job's id."""
+        self.jobs.append(self.site.submit(script, self.folder, file))
+        return self.jobs[-1]
+
+    def clear(self) -> None:
+        """End what a failed test has left running."""
+        for job in self.jobs:
+            if self.site.ended(job) is None:
+                self.site.delete(job)
+                self.site.wait(job, self.folder)
+
+    def run(self, *words: str, file: bool = False) -> Ended:
+        """The same, and the job when it has ended."""
+        return self.site.wait(self.submit(*words, file=file), self.folder)
+
+    def program(self, name: str, text: str) -> str:
+        """Write a program that jobs can run; its name, for the command line."""
+        (self.folder / name).write_text(text)
         return name

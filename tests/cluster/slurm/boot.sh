@@ -18,7 +18,9 @@ mount -t tmpfs -o mode=755 net "$RUN/net" # names of the nodes' networks
   echo "127.0.0.1 localhost"
   echo "$LOGIN login"
   for node in "${NODES[@]}"; do
-    echo "10.71.0.${node#*:} ${node%:*}"
+    name=${node%:*}
+    [[ $name != blancapeak* ]] || name="$name.$PBS_DOMAIN $name" # PBS goes by whole names
+    echo "10.71.0.${node#*:} $name"
     echo "10.72.0.${node#*:} ${node%:*}-hsn0"
   done
 } > "$RUN/etc/hosts"

@@ -1,0 +1,70 @@
+"""Lines by hand, pasted into a shell on each host."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from jobgen import trainers
+from tests.cluster.harness import Cluster
+from tests.cluster.jobs import generate
+from tests.cluster.site import lab
+
+HOSTS = ("blancapeak003", "blancapeak004")
+
+
+def paste(cluster: Cluster, folder: Path, text: str, host: str) -> subprocess.CompletedProcess[str]:
+    """What is for every host, and then what is for this one, typed into its bash."""
+    common, *own = re.split(r"^# ---- on (?!every host)", text, flags=re.MULTILINE)
+    (mine,) = [part for part in own if part.startswith(f"{host} ----")]
+    typed = f"cd '{folder}'\n{common}# {mine}\n"
+    return cluster.on(host, "bash", "-s", input=typed, cwd=folder, timeout=60)
+
+
+def ranks(cluster: Cluster, folder: Path, words: Sequence[str], hosts: Sequence[str]) -> str:
+    (folder / "elastic_ddp.py").write_text(trainers.source("elastic_ddp"))
+    text = generate("byhand", *lab(), *words, "--hosts", ",".join(hosts), cwd=folder)
+    with ThreadPoolExecutor() as pool:
+        done = list(pool.map(lambda host: paste(cluster, folder, text, host), hosts))
+    assert [one.returncode for one in done] == [0] * len(hosts), done
+    return "".join(one.stdout for one in done)
+
+
+@pytest.mark.parametrize("rendezvous", ["c10d", "static"])
+def test_two_hosts(cluster: Cluster, tmp_path: Path, rendezvous: str) -> None:
+    words = ("--profile", "eap", "--rendezvous", rendezvous, "--set", "launch.join_timeout=30")
+    shown = ranks(cluster, tmp_path, words, HOSTS)
+    assert "All 4 ranks took one DDP step together" in shown
+    for host in HOSTS:
+        assert shown.count(f"(node {host}, device cpu") == 2
+
+
+def test_two_hosts_without_a_known_interface(cluster: Cluster, tmp_path: Path) -> None:
+    words = ("--profile", "dgx-a100", "--set", "launch.join_timeout=30")
+    assert "All 4 ranks" in ranks(cluster, tmp_path, words, HOSTS)
+
+
+def test_one_host(cluster: Cluster, tmp_path: Path) -> None:
+    assert "All 2 ranks" in ranks(cluster, tmp_path, ("--profile", "eap"), HOSTS[:1])
+
+
+def test_hostile_words_arrive(cluster: Cluster, tmp_path: Path) -> None:
+    hostile = "a b\n$(touch gone) 'x' \"y\" \\ !! é"
+    program = tmp_path / "show.py"
+    program.write_text(
+        "import os, sys\nopen('shown', 'w').write(ascii([sys.argv[1:], os.environ['MINE']]))\n"
+    )
+    words = ("--profile", "eap", "--set", "launch.processes_per_node=1", "-e", f"MINE={hostile}")
+    text = generate(
+        "byhand", *lab(ranks=1), *words, "--hosts", HOSTS[0], "--", "show.py", hostile, "",
+        cwd=tmp_path,
+    )  # fmt: skip
+    done = paste(cluster, tmp_path, text, HOSTS[0])
+    assert done.returncode == 0, done
+    assert (tmp_path / "shown").read_text() == ascii([[hostile, ""], hostile])
+    assert not (tmp_path / "gone").exists()

@@ -1,0 +1,427 @@
+"""Jobs under PBS: each test on the stand-in, and on a real OpenPBS where there is one.
+
+That nothing is left, neither processes nor folders, is checked after every test (`pbs`).
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+import pytest
+
+from tests.cluster.jobs import PbsDesk
+from tests.cluster.site import DOMAIN, NODES, USER, Ended, OpenPbs
+
+FIRST, SECOND, THIRD = (f"blancapeak00{n}.{DOMAIN}" for n in (3, 4, 5))
+ALL_TOGETHER = re.compile(r"All (\d+) ranks took one DDP step together")
+
+# What a rank does, by its first argument.
+RANKS = """
+import os, signal, sys, time
+import torch.distributed as dist
+if sys.argv[1] == "hang":
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+dist.init_process_group("gloo")
+dist.barrier()
+sys.stdout.write(f"up {os.environ['RANK']}\\n")
+if sys.argv[1] == "crash" and os.environ["RANK"] == sys.argv[2]:
+    sys.exit(3)
+time.sleep(1000)
+"""
+
+
+def started(pbs: PbsDesk, *words: str, ranks: int = 2) -> str:
+    """A job whose ranks are all up; its id."""
+    job = pbs.submit(*words)
+    for rank in range(ranks):
+        pbs.site.wait_for(f"up {rank}\n", job, pbs.folder)
+    return job
+
+
+def test_two_nodes_from_standard_input(pbs: PbsDesk) -> None:
+    done = pbs.run()
+    assert done.status == 0, done.output
+    assert ALL_TOGETHER.search(done.output)[1] == "2"  # type: ignore[index]
+    for host, address in ((FIRST, "10.72.0.3"), (SECOND, "10.72.0.4")):
+        assert f"jobgen: {host} is ready, {address} on hsn0, torch 2." in done.output
+    for node in ("blancapeak003", "blancapeak004"):
+        assert done.output.count(f"(node {node}, device cpu, backend gloo)") == 1
+
+
+def test_a_folder_with_a_blank(pbs: PbsDesk) -> None:
+    folder = pbs.folder / "a [1]* b"
+    folder.mkdir()
+    inner = PbsDesk(pbs.site, folder)
+    done = inner.run("--", inner.program("x.py", "print('here')"))
+    assert done.status == 0, done.output
+    assert done.output.count("here") == 2
+    assert not list(folder.glob(".jobgen*"))
+
+
+def test_three_nodes_from_a_file(pbs: PbsDesk) -> None:
+    done = pbs.run("-N", "3", "--set", "request.chunk.mpiprocs=4", file=True)
+    assert done.status == 0, done.output
+    assert ALL_TOGETHER.search(done.output)[1] == "3"  # type: ignore[index]
+
+
+def test_two_gpus_of_one_node(pbs: PbsDesk) -> None:
+    done = pbs.run("-N", "1", "-G", "2", "--set", "launch.processes_per_node=2")
+    assert done.status == 0, done.output
+    assert done.output.count("Start running basic DDP example") == 2
+
+
+def test_one_gpu_and_a_program_without_ddp(pbs: PbsDesk) -> None:
+    program = pbs.program("single_gpu.py", "import sys, torch; print(torch.ones(1), sys.argv[1:])")
+    done = pbs.run("-N", "1", "-G", "1", "--", program, "10", "2")
+    assert done.status == 0, done.output
+    assert "tensor([1.]) ['10', '2']\n" in done.output
+
+
+def test_every_rank_gets_the_environment_and_the_arguments(pbs: PbsDesk) -> None:
+    """On each node the same: what PBS starts there has nothing of what the script exports."""
+    hostile = "a b\n$(touch gone)'\"\\é"
+    program = pbs.program(
+        "show.py",
+        "import os, sys\n"
+        "names = ('OMP_NUM_THREADS', 'NCCL_PROTO', 'NCCL_NET', 'GLOO_SOCKET_IFNAME', 'MINE')\n"
+        "names += ('MASTER_ADDR', 'WORLD_SIZE', 'PBS_JOBID', 'PBS_NODENUM')\n"
+        "line = ascii([sys.argv[1:], os.getcwd(), *(os.environ[name] for name in names)])\n"
+        "open('rank' + os.environ['RANK'], 'w').write(line)\n",
+    )
+    done = pbs.run("-e", f"MINE={hostile}", "--", program, hostile, "")
+    assert done.status == 0, done.output
+    shown = [ast.literal_eval((pbs.folder / f"rank{n}").read_text()) for n in range(2)]
+    assert {tuple(line[0]) for line in shown} == {(hostile, "")}
+    assert {line[1] for line in shown} == {str(pbs.folder)}
+    assert {tuple(line[2:7]) for line in shown} == {
+        ("1", "^LL128", "AWS Libfabric", "hsn0", hostile)
+    }
+    assert {line[7] for line in shown} <= {"10.72.0.3", "10.72.0.4"}
+    assert {line[8] for line in shown} == {"2"}
+    assert len({line[9] for line in shown}) == 1
+    assert sorted(line[10] for line in shown) == ["0", "1"]
+    assert not (pbs.folder / "gone").exists()
+
+
+@pytest.mark.parametrize("rank", ["0", "1"])
+def test_a_worker_crashes(pbs: PbsDesk, rank: str) -> None:
+    done = pbs.run("--", pbs.program("ranks.py", RANKS), "crash", rank)
+    assert done.status == 1, done.output
+    assert re.fullmatch(
+        rf"jobgen: ({FIRST}|{SECOND}): ended with exit status 1: see its own words above",
+        done.last,
+    )
+    assert "exitcode  : 3" in done.output
+
+
+def test_a_remote_torchrun_is_killed(pbs: PbsDesk) -> None:
+    """Its workers, in sessions of their own, would else stay."""
+    job = started(pbs, "--", pbs.program("ranks.py", RANKS), "hang")
+    (torchrun,) = pbs.site.pids("blancapeak004", "torch.distributed.run")
+    pbs.site.cluster.on("blancapeak004", "kill", "-KILL", torchrun)
+    done = pbs.site.wait(job, pbs.folder)
+    assert done.status == 137
+    text = f"jobgen: {SECOND}: ended with exit status 137: see its own words above"
+    assert done.last == text
+
+
+def test_a_remote_guard_is_killed(pbs: PbsDesk) -> None:
+    job = started(pbs, "--", pbs.program("ranks.py", RANKS), "hang")
+    guard = pbs.site.pids("blancapeak004", "bash /.*node.sh node 1$")
+    pbs.site.cluster.on("blancapeak004", "kill", "-KILL", *guard)
+    done = pbs.site.wait(job, pbs.folder)
+    # 9 is what pbs_tmrsh makes of the signal, 137 what the sweep says if it comes first.
+    assert done.status in (9, 137), done.output
+    assert done.last.startswith(f"jobgen: {SECOND}: ended with exit status {done.status}")
+
+
+@pytest.mark.parametrize("how", ["healthy", "hang"])
+def test_qdel(pbs: PbsDesk, how: str) -> None:
+    job = started(pbs, "--", pbs.program("ranks.py", RANKS), how)
+    pbs.site.delete(job)
+    done = pbs.site.wait(job, pbs.folder)
+    assert done.status == 256 + 15
+    assert pbs.site.leftovers(0) == {}
+
+
+def test_qdel_on_one_node(pbs: PbsDesk) -> None:
+    job = started(pbs, "-N", "1", "--", pbs.program("ranks.py", RANKS), "hang", ranks=1)
+    pbs.site.delete(job)
+    assert pbs.site.wait(job, pbs.folder).status == 256 + 15
+    assert pbs.site.leftovers(0) == {}
+
+
+def test_qdel_before_the_ranks(pbs: PbsDesk) -> None:
+    setup = "echo setting up; sleep 1000"
+    job = pbs.submit("--set", f'software.commands=["{setup}"]')
+    pbs.site.wait_for("setting up", job, pbs.folder)
+    pbs.site.delete(job)
+    assert pbs.site.wait(job, pbs.folder).status == 256 + 15
+
+
+def test_walltime(pbs: PbsDesk) -> None:
+    job = started(pbs, "-t", "15", "--", pbs.program("ranks.py", RANKS), "hang")
+    done = pbs.site.wait(job, pbs.folder)
+    assert done.status in (256 + 15, -29), done.output
+
+
+def test_a_node_without_the_interface(pbs: PbsDesk) -> None:
+    """Nothing starts, and the last line says where and why."""
+    pbs.site.cluster.on("blancapeak004", "ip", "link", "set", "hsn0", "down")
+    try:
+        done = pbs.run()
+    finally:
+        pbs.site.cluster.on("blancapeak004", "ip", "link", "set", "hsn0", "up")
+    assert done.status == 1
+    assert done.last.startswith(
+        f"jobgen: {SECOND}: no interface hsn0 that is up with an IPv4 address; there is lo "
+    )
+    assert "Start running" not in done.output
+
+
+def test_a_node_that_never_answers(pbs: PbsDesk) -> None:
+    hang = 'software.commands=["[[ $(hostname) != blancapeak004 ]] || sleep 1000"]'
+    start = time.monotonic()
+    done = pbs.run("--set", hang, "--set", "launch.join_timeout=15")
+    assert done.status == 1
+    assert done.last == (
+        f"jobgen: {SECOND}: no answer within 15 s: is it up, and its software set-up quick enough?"
+    )
+    assert 15 <= time.monotonic() - start <= 45
+
+
+def test_the_first_node_need_not_be_the_first_by_name(pbs: PbsDesk) -> None:
+    script = pbs.script()
+    chunks = "+".join(f"1:ncpus=288:mpiprocs=2:host=blancapeak00{n}" for n in (5, 3))
+    job = pbs.send(re.sub("select=.*", f"select={chunks}", script))
+    done = pbs.site.wait(job, pbs.folder)
+    assert done.status == 0, done.output
+    ready = re.findall("jobgen: (blancapeak...).* is ready", done.output)
+    assert ready == ["blancapeak005", "blancapeak003"]
+
+
+def test_more_nodes_than_the_script_is_for(pbs: PbsDesk) -> None:
+    job = pbs.send(pbs.script().replace("select=2:", "select=3:"))
+    done = pbs.site.wait(job, pbs.folder)
+    text = "this script is for 2 nodes, the job has 3: say -N to jobgen, not select to qsub"
+    assert (done.status, done.output) == (1, f"jobgen: {text}\n")
+
+
+def test_the_output_folder_is_made(pbs: PbsDesk) -> None:
+    if not isinstance(pbs.site, OpenPbs):
+        pytest.skip("the stand-in knows no -o")
+    words = ("--set", "request.output=new/folder/a b.out", "--set", "request.live_output=false")
+    job = pbs.submit("-N", "1", *words)
+    pbs.site.wait(job, pbs.folder)
+    assert "Start running" in (pbs.folder / "new/folder/a b.out").read_text()
+
+
+def test_qsub_reads_the_directives_back(pbs: PbsDesk) -> None:
+    if not isinstance(pbs.site, OpenPbs):
+        pytest.skip("the stand-in reads only what it needs")
+    account = "a'b'\"c\"\\#d$(id)`e`é"
+    words = ("-J", "x_1+2.3-4", "-A", account, "-t", "1-00:00:01", "--directive=-p 7")
+    script_job = pbs.submit(*words, "--directive=-h")
+    found = pbs.site.attributes(script_job)
+    pbs.site.delete(script_job)
+    assert found["Job_Name"] == "x_1+2.3-4"
+    assert found["Account_Name"] == account
+    assert found["Resource_List.walltime"] == "24:00:01"
+    assert found["Resource_List.select"] == "2:ncpus=288:mpiprocs=1:ngpus=4:sales_op=blanca"
+    assert found["Resource_List.place"] == "scatter"
+    assert (found["queue"], found["Priority"], found["Join_Path"]) == ("blanca", "7", "oe")
+    assert found["Keep_Files"] == "doe"
+
+
+# ---- what the tutorial did: each of these fails, so that each cure is known to be one ----
+
+WRONG = """#!/bin/bash
+#PBS -N wrong
+#PBS -q blanca
+#PBS -l select={chunks}
+#PBS -l place=scatter
+#PBS -j oe
+#PBS -k doe
+PATH=$PATH:/usr/sbin:/sbin
+own() {{ ip -4 -o addr show dev "$1" | awk '{{ sub("/.*", "", $4); print $4 }}'; }}
+sorted=$(sort "$PBS_NODEFILE" | uniq | head -1)
+agent=({python} -m torch.distributed.run --nnodes=2 --nproc-per-node=1 --rdzv-id=1
+  --rdzv-backend=c10d --rdzv-conf={conf} --rdzv-endpoint={head}:29500 "$PBS_O_WORKDIR/train.py")
+{run}
+"""
+EVERYWHERE = """
+for node in $(uniq "$PBS_NODEFILE"); do
+  pbs_tmrsh "$node" "${agent[@]/CONF/is_host=$([[ $node == $(hostname)* ]] && echo 1 || echo 0)}" &
+  pids+=($!)
+done
+for pid in "${pids[@]}"; do wait "$pid" || status=$?; done
+exit "${status-0}"
+"""
+SOON = "join_timeout=8,read_timeout=8"
+CHUNK = "1:ncpus=288:mpiprocs=2:host=blancapeak00"
+
+
+def wrong(pbs: PbsDesk, **how: str) -> Ended:
+    """Two agents as the tutorial would start them; their ranks only meet."""
+    pbs.program("train.py", "import torch.distributed as d; d.init_process_group('gloo')")
+    said = {"chunks": f"{CHUNK}3+{CHUNK}4", "conf": SOON, "run": EVERYWHERE, **how}
+    script = WRONG.format(python=sys.executable, **said)
+    return pbs.site.wait(pbs.send(script), pbs.folder)
+
+
+def test_the_tutorial_s_agent_on_the_first_node_only(pbs: PbsDesk) -> None:
+    done = wrong(pbs, head="$(own eth0)", run='"${agent[@]}"')
+    assert done.status == 1
+    assert "RendezvousTimeoutError" in done.output
+
+
+def test_the_tutorial_s_head_of_the_sorted_node_file(pbs: PbsDesk) -> None:
+    """The host is the node that runs the script, and nobody listens at the other's address."""
+    head = """$(getent ahostsv4 "$sorted" | awk '{ print $1; exit }')"""
+    done = wrong(pbs, chunks=f"{CHUNK}5+{CHUNK}3", head=head, conf=f"CONF,{SOON}")
+    assert done.status == 1
+    assert "RendezvousConnectionError" in done.output
+
+
+def test_the_fabric_s_address_without_is_host(pbs: PbsDesk) -> None:
+    """No agent takes itself for the host, since the hostname is the management network's."""
+    done = wrong(pbs, head="$(own hsn0)")
+    assert done.status == 1
+    assert "RendezvousConnectionError" in done.output
+
+
+def test_the_same_jobs_with_the_cures(pbs: PbsDesk) -> None:
+    """The failures above are not the tests' own."""
+    done = wrong(pbs, chunks=f"{CHUNK}5+{CHUNK}3", head="$(own hsn0)", conf=f"CONF,{SOON}")
+    assert done.status == 0, done.output
+
+
+# ---- on a real PBS alone ----
+
+
+@pytest.fixture
+def real(pbs: PbsDesk) -> PbsDesk:
+    """A folder to submit from, where the site is a real one."""
+    if not isinstance(pbs.site, OpenPbs):
+        pytest.skip("what the stand-in does not know")
+    return pbs
+
+
+STARTERS = {
+    "pbsdsh": "pbsdsh",
+    "mpiexec-openmpi": "mpiexec.openmpi",
+    "mpiexec-mpich": "mpiexec.mpich",
+}
+
+
+@pytest.fixture(params=STARTERS)
+def starter(request: pytest.FixtureRequest, real: PbsDesk) -> tuple[str, ...]:
+    """Options that choose a starter; an mpiexec of that MPI goes into the folder's `bin`."""
+    tool = STARTERS[request.param]
+    (real.folder / "bin").mkdir()
+    if tool != "pbsdsh":
+        if not (found := shutil.which(tool)):
+            pytest.skip(f"{tool} is not installed")
+        (real.folder / "bin/mpiexec").write_text(f'#!/bin/sh\nexec {found} "$@"\n')
+        (real.folder / "bin/mpiexec").chmod(0o755)
+    return ("--set", f"launch.starter={request.param}")
+
+
+def with_bin(desk: PbsDesk, *words: str) -> str:
+    """Submit a job with the folder's `bin` first on the script's PATH; its id."""
+    first = f"PATH='{desk.folder}/bin':$PATH\nunset"
+    return desk.send(desk.script(*words).replace("unset", first, 1))
+
+
+def test_other_starters(real: PbsDesk, starter: tuple[str, ...]) -> None:
+    job = with_bin(real, *starter, "-N", "3", "--set", "request.chunk.mpiprocs=2")
+    done = real.site.wait(job, real.folder)
+    assert done.status == 0, done.output
+    assert ALL_TOGETHER.search(done.output)[1] == "3"  # type: ignore[index]
+
+
+def test_other_starters_tell_of_a_crash(real: PbsDesk, starter: tuple[str, ...]) -> None:
+    job = with_bin(real, *starter, "--", real.program("ranks.py", RANKS), "crash", "1")
+    done = real.site.wait(job, real.folder)
+    assert done.status == 1, done.output
+    assert "ended with exit status 1: see its own words above" in done.last
+
+
+def test_other_starters_leave_nothing_after_qdel(real: PbsDesk, starter: tuple[str, ...]) -> None:
+    job = with_bin(real, *starter, "--", real.program("ranks.py", RANKS), "hang")
+    for rank in range(2):
+        real.site.wait_for(f"up {rank}\n", job, real.folder)
+    real.site.delete(job)
+    assert real.site.wait(job, real.folder).status == 256 + 15
+    assert real.site.leftovers(0) == {}
+
+
+def test_ssh(real: PbsDesk) -> None:
+    """Success, a crash, and qdel of a job that hangs."""
+    site = real.site
+    assert isinstance(site, OpenPbs)
+    if not (shutil.which("ssh") and shutil.which("sshd", path="/usr/sbin")):
+        pytest.skip("ssh and sshd are not installed")
+    end = sshd(site)
+    words = ("--set", "launch.starter=ssh")
+    program = real.program("ranks.py", RANKS)
+    try:
+        done = real.run(*words)
+        assert done.status == 0, done.output
+        done = real.run(*words, "--", program, "crash", "1")
+        assert done.status == 1, done.output
+        job = started(real, *words, "--", program, "hang")
+        site.delete(job)
+        assert site.wait(job, real.folder).status == 256 + 15
+    finally:
+        end()
+
+
+def sshd(site: OpenPbs) -> Callable[[], None]:
+    """Start one on every node, which lets the user in; what ends them again."""
+    keys = site.home / ".ssh"
+    keys.mkdir(exist_ok=True)
+    for name in ("id_ed25519", "host"):
+        key = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(keys / name)]
+        subprocess.run(key, check=True)
+    (keys / "authorized_keys").write_text((keys / "id_ed25519.pub").read_text())
+    (keys / "config").write_text("StrictHostKeyChecking no\nUserKnownHostsFile /dev/null\n")
+    for path in (keys, *keys.iterdir()):
+        shutil.chown(path, USER, USER)
+    shutil.chown(keys / "host", 0, 0)
+    options = f"-f /dev/null -h {keys}/host -o UsePAM=no -o StrictModes=no"
+    for node in NODES:  # which share /run
+        line = f"mkdir -p /run/sshd && exec /usr/sbin/sshd {options} -o PidFile=/run/{node}.sshd"
+        done = site.cluster.on(node, "sh", "-c", line)
+        assert done.returncode == 0, done.stderr
+
+    def end() -> None:
+        for node in NODES:
+            site.cluster.on(node, "sh", "-c", f"kill $(cat /run/{node}.sshd)")
+
+    return end
+
+
+def test_a_lost_mom(real: PbsDesk) -> None:
+    """The nodes do not depend on it to stop: they share a folder."""
+    site = real.site
+    assert isinstance(site, OpenPbs)
+    job = started(real, "--", real.program("ranks.py", RANKS), "hang")
+    (mom,) = site.pids("blancapeak004", "pbs_mom")
+    site.cluster.on("blancapeak004", "kill", "-KILL", mom)
+    try:
+        site.delete(job)
+        limit = time.monotonic() + 20
+        while site.pids("blancapeak004", "ranks.py") and time.monotonic() < limit:
+            time.sleep(0.5)
+        assert not site.pids("blancapeak003", "ranks.py")
+        assert not site.pids("blancapeak004", "ranks.py")
+    finally:
+        site.cluster.on("blancapeak004", str(site.folder / "sbin/pbs_mom"))
+        site.wait(job, real.folder)
