@@ -6,19 +6,21 @@ import dataclasses
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jobgen.errors import JobgenError, problem, tell
 from jobgen.job import Job, layers
 from jobgen.write import write
 
+if TYPE_CHECKING:
+    from jobgen.plan import Plan
+
 
 def generate(job: Job, output: str | None) -> int:
     """Write the script for a job."""
-    from jobgen import render, store
-    from jobgen.plan import plan
+    from jobgen import render
 
-    planned = plan(job, store.load(_profile(job), layers(job)))
+    planned = _planned(job)
     write(render.render(planned, job.template), output)
     folder = (planned.output or "").rpartition("/")[0]
     if folder and planned.scheduler == "slurm":
@@ -30,30 +32,30 @@ def generate(job: Job, output: str | None) -> int:
 
 def by_hand(job: Job, output: str | None) -> int:
     """Write the lines that start a job host by host."""
-    from jobgen import byhand, render, store
-    from jobgen.plan import plan
+    from jobgen import byhand, render
 
     if job.hosts is None:
         raise problem("--hosts", "no hosts are named", "usage", "such as smc-r07-[07-08]")
-    hosts = byhand.hosts(job.hosts)
-    resolved = store.load(_profile(job), layers(job, len(hosts)))
-    write(render.render(plan(job, resolved, hosts), job.template), output)
+    write(render.render(_planned(job, byhand.hosts(job.hosts)), job.template), output)
     return 0
 
 
 def ask(job: Job) -> int:
     """The command that asks for a job's nodes and a shell on the first."""
-    from jobgen import interactive, store
-    from jobgen.plan import plan
+    from jobgen import interactive
 
-    write(interactive.line(plan(job, store.load(_profile(job), layers(job)))))
+    write(interactive.line(_planned(job)))
     return 0
 
 
-def _profile(job: Job) -> str:
+def _planned(job: Job, hosts: tuple[str, ...] = ()) -> Plan:
+    from jobgen import store
+    from jobgen.plan import plan
+
     if job.profile is None and job.command != "local":
         raise problem("--profile", "no profile is named", "usage", "see `jobgen profiles list`")
-    return job.profile or "local"
+    resolved = store.load(job.profile or "local", layers(job, len(hosts)))
+    return plan(job, resolved, hosts)
 
 
 def list_profiles() -> int:

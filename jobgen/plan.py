@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from jobgen.environment import Setting, found_sockets, passed, settings
+from jobgen.environment import VISIBLE, Setting, found_sockets, passed, settings
 from jobgen.errors import JobgenError, problem
 from jobgen.job import Job, command_line
 from jobgen.profile import Container, Profile
@@ -80,6 +80,11 @@ class Plan:
     def hides_gpus(self) -> bool:
         """Whether the ranks run on the CPU where GPUs may be: asked for, or this machine's own."""
         return self.gpu == "none" and (self.gpus_per_node > 0 or self.scheduler == "local")
+
+    @property
+    def gpu_variable(self) -> str:
+        """The variable that says which GPUs a rank sees."""
+        return VISIBLE[self.gpu][0]
 
     @property
     def meets(self) -> bool:

@@ -16,8 +16,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from jobgen import shell
 from jobgen.bundled import bundled
-from jobgen.errors import JobgenError as JobgenError
-from jobgen.errors import Mark, problem
+from jobgen.errors import JobgenError, Mark, problem
 from jobgen.paths import is_file, native
 from jobgen.plan import Plan
 from jobgen.store import user_folder

@@ -7,17 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from jobgen import store
 from jobgen.bundled import bundled
 from jobgen.errors import JobgenError
-from jobgen.job import Job, layers
-from jobgen.plan import Plan, plan
+from jobgen.job import Job
+from jobgen.plan import Plan
 from jobgen.program import LONGEST_WORDS
+from tests import helpers
 
 
 def planned(command: str = "sbatch", profile: str = "mi210", **said: object) -> Plan:
-    job = Job(command, profile=profile, **said)  # type: ignore[arg-type]
-    return plan(job, store.load(profile, layers(job)))
+    return helpers.planned(Job(command, profile=profile, **said))  # type: ignore[arg-type]
 
 
 def refusal(command: str = "sbatch", profile: str = "mi210", **said: object) -> str:

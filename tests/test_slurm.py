@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobgen import store
 from jobgen.errors import JobgenError
-from jobgen.job import Job, layers
-from jobgen.plan import Plan, plan
+from jobgen.job import Job
+from jobgen.plan import Plan
 from jobgen.schedulers import slurm
+from tests import helpers
 
 NAMES = "one line of visible characters, without /, hetjob and packjob [value]"
 MINUTE, HOUR, DAY = 60, 3600, 86400
@@ -73,8 +73,7 @@ def test_sbatch_reads_the_value_back(value: str) -> None:
 
 
 def planned(**said: object) -> Plan:
-    job = Job("sbatch", profile="mi210", **said)  # type: ignore[arg-type]
-    return plan(job, store.load("mi210", layers(job)))
+    return helpers.planned(Job("sbatch", profile="mi210", **said))  # type: ignore[arg-type]
 
 
 def test_directives_in_their_order() -> None:

@@ -9,7 +9,7 @@ import re
 
 from jobgen.errors import problem
 from jobgen.plan import Plan
-from jobgen.shell import UNSEEN
+from jobgen.schedulers import seen
 
 TEMPLATE = "qsub.sh.j2"
 VARIABLES = (
@@ -65,19 +65,14 @@ def _request(plan: Plan) -> list[tuple[str, str]]:
     if plan.nodes > 1 and not place.startswith("scatter"):
         text = f"`{place}` may put two chunks on one node, and each node runs one torchrun"
         raise problem("request.place", text, "conflict", "scatter, or scatter:excl")
-    wanted = {
-        "-q": plan.queue,
-        "-A": plan.account,
-        "-l select": _select(plan),
-        "-l place": place,
-        "-l walltime": walltime,
-    }
-    found = []
-    for name, value in wanted.items():
-        if value:
-            flag, _, resource = name.partition(" ")
-            found.append((flag, _visible(f"{resource}={value}" if resource else value, name)))
-    return found
+    wanted = (
+        ("-q", plan.queue),
+        ("-A", plan.account),
+        ("-l", f"select={_select(plan)}"),
+        ("-l", place and f"place={place}"),
+        ("-l", walltime and f"walltime={walltime}"),
+    )
+    return [(flag, seen(value, flag)) for flag, value in wanted if value]
 
 
 def _select(plan: Plan) -> str:
@@ -125,14 +120,7 @@ def _output(plan: Plan) -> str:
     if found := re.search(r"\$\{?\w+|%[a-zA-Z]", path):
         hint = "only ^array_index^ is replaced; a path that ends in / gets a file JOBID.OU"
         raise problem("request.output", f"PBS leaves `{found[0]}` as it is", "value", hint)
-    return _visible(path, "request.output")
-
-
-def _visible(value: str, where: str) -> str:
-    if re.search(f"[{UNSEEN}]", value):
-        text = f"{value!a:.80} has a character that cannot be seen"
-        raise problem(where, text, "value", "a directive is one line that can be read")
-    return value
+    return seen(path, "request.output")
 
 
 def quoted(value: str) -> str:
@@ -187,7 +175,7 @@ def _extra(text: str) -> tuple[str, str]:
         _check_resources(value)
     if letter == "J":
         _check_array(value)
-    return f"-{letter}", _visible(value, "--directive")
+    return f"-{letter}", seen(value, "--directive")
 
 
 def _check_resources(text: str) -> None:

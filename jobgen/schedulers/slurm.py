@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from jobgen.errors import problem
 from jobgen.plan import Plan
+from jobgen.schedulers import seen
 from jobgen.shell import UNSEEN
 
 TEMPLATE = "sbatch.sh.j2"
@@ -103,10 +104,7 @@ def _word(name: str, value: str | None, quote: Callable[[str], str]) -> str:
     if found := _SEPARATOR.search(value):
         text = f"{value!r:.80} has `{found[0]}` in it, which sbatch takes for a separator of jobs"
         raise problem(f"--{name}", text, "value", "choose another")
-    if re.search(f"[{UNSEEN}]", value):
-        text = f"{value!a:.80} has a character that cannot be seen"
-        raise problem(f"--{name}", text, "value", "a directive is one line that can be read")
-    return f"--{name}={quote(value)}"
+    return f"--{name}={quote(seen(value, f'--{name}'))}"
 
 
 def quoted(value: str) -> str:

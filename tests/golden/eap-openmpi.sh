@@ -385,12 +385,13 @@ on_each_node() {
 
 # all_ended: reads how the task has ended, node by node; false while it goes on somewhere.
 all_ended() {
-  local rank
+  local rank late=""
+  ! stopping || late=yes  # asked once for all nodes: it reads the shared folder
   for rank in "${!hosts[@]}"; do
     if [[ ${ended[rank]-} ]]; then continue; fi
     # A starter lives as long as its task. It no longer tells once PBS ends the job, but then
     # a task that has not begun by now never will.
-    if stopping; then
+    if [[ $late ]]; then
       [[ -e $JOBGEN_RUN/$task-$rank ]]
     else
       kill -0 "${starters[rank]}" 2> /dev/null
@@ -399,7 +400,7 @@ all_ended() {
       read -r "ended[$rank]" < "$JOBGEN_RUN/$task.$rank"
     elif ((${missed[rank]-0} > 5)); then  # a file takes a moment to be seen here, but not that long
       ended[rank]=1
-      stopping || wait "${starters[rank]}" || ended[rank]=$?
+      [[ $late ]] || wait "${starters[rank]}" || ended[rank]=$?
     fi
   done
   ((${#ended[@]} == 2))
