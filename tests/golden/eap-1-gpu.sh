@@ -190,7 +190,7 @@ on_each_node() {
   done
   until all_ended; do
     if [[ $task == node && ${ended[*]} == *[1-9]* ]]; then break; fi
-    if [[ $task == ready ]] && ((SECONDS >= 600)); then break; fi
+    if [[ $task == ready ]] && ((SECONDS > 600)); then break; fi
     sleep 0.5
   done
 }
