@@ -10,7 +10,7 @@ import click
 
 from jobgen import __version__
 from jobgen.errors import handled
-from jobgen.job import RANKS, Job, options
+from jobgen.job import RANKS, Job, Option, options
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -51,6 +51,12 @@ def main() -> None:
     """
 
 
+def _value(row: Option) -> dict[str, Any]:
+    if not row.metavar:
+        return {"is_flag": True, "flag_value": "true", "default": None}
+    return {"metavar": row.metavar, "multiple": row.many}
+
+
 def _command(name: str, does: str, text: str) -> None:
     """Add a command whose options are the rows of Job; `does` is its function in `commands`."""
 
@@ -62,7 +68,7 @@ def _command(name: str, does: str, text: str) -> None:
         return int(getattr(commands, does)(job, *output))
 
     parameters: list[click.Parameter] = [
-        click.Option([*row.flags, field], metavar=row.metavar, help=row.help, multiple=row.many)
+        click.Option([*row.flags, field], help=row.help, **_value(row))
         for field, row in options(name)
     ]
     if name in RANKS:

@@ -21,12 +21,12 @@ class Option:
     """A command-line option: its spellings, its value's name and what --help says of it.
 
     One with a `path` stands for that value of the profile; `commands` are the commands that have
-    it; one that `many` times makes a list.
+    it; one that `many` times makes a list; one without a metavar takes no value, and says true.
     """
 
     flags: tuple[str, ...]
-    metavar: str
     help: str
+    metavar: str = ""
     path: str = ""
     commands: frozenset[str] = ALL
     many: bool = False
@@ -54,8 +54,8 @@ class Job:
     )
     nodes: str | None = option(
         *("-N", "--nodes"),
-        metavar="N",
-        help="Number of nodes.",
+        metavar="N|MIN:MAX",
+        help="Number of nodes; MIN:MAX goes on with MIN if others are lost.",
         path="request.nodes",
         commands=SCRIPT | REQUEST,
     )
@@ -141,6 +141,19 @@ class Job:
         path="launch.max_restarts",
         commands=RANKS,
     )
+    requeue: str | None = option(
+        "--requeue",
+        help="Go on in the queue: after a lost node and, with Slurm, at the walltime.",
+        path="launch.requeue",
+        commands=BATCH,
+    )
+    signal: str | None = option(
+        "--signal",
+        metavar="SECONDS",
+        help="Send the ranks SIGUSR1 so long before the walltime.",
+        path="launch.signal",
+        commands=BATCH,
+    )
     template: str | None = option(
         "--template", metavar="FILE", help="A template instead of jobgen's own.", commands=RANKS
     )
@@ -168,6 +181,9 @@ def layers(job: Job, hosts: int = 0) -> Iterator[tuple[str, str, str]]:
         yield f"--set {path:.80}", path, value
     for name, row in options(job.command):
         value = getattr(job, name)
+        if row.path == "request.nodes" and value is not None and ":" in value:
+            least, _, value = value.partition(":")
+            yield row.flags[0], "request.min_nodes", least
         if row.path and value is not None:
             yield row.flags[0], row.path, value
     if hosts:
@@ -179,6 +195,9 @@ def command_line(job: Job) -> list[str]:
     words = ["jobgen", job.command]
     for name, row in options(job.command):
         value = getattr(job, name)
+        if not row.metavar:
+            words += [row.flags[0]] if value else []
+            continue
         for text in value if row.many else [] if value is None else [value]:
             # A value that begins with - would be taken for an option.
             dashed = text.startswith("-")

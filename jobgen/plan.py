@@ -34,7 +34,8 @@ class Plan:
     partition: str | None
     queue: str | None
     account: str | None
-    nodes: int
+    nodes: int  # the most, where `min_nodes` is less
+    min_nodes: int
     processes_per_node: int
     tasks_per_node: int  # the scheduler's: one agent, or one a rank
     cpus_per_task: int | None
@@ -69,7 +70,14 @@ class Plan:
     rendezvous: str  # standalone | c10d | static
     join_timeout: int  # seconds
     max_restarts: int
+    requeue: bool
+    signal: int | None  # seconds before the walltime
     program: Program
+
+    @property
+    def elastic(self) -> bool:
+        """Whether the job may start with fewer nodes than `nodes`, and go on when some are lost."""
+        return self.min_nodes < self.nodes
 
     @property
     def ranks(self) -> int:
@@ -95,6 +103,11 @@ class Plan:
     def waits(self) -> bool:
         """Whether torchrun on node 0 opens a port that the other nodes can wait for."""
         return self.nodes > 1 and self.launcher == "torchrun"
+
+    @property
+    def awaits(self) -> bool:
+        """Whether a shell waits for something while it may be warned: srun, or a container."""
+        return self.signal is not None and (self.scheduler == "slurm" or self.container is not None)
 
     @property
     def needs_torch(self) -> bool:
@@ -143,6 +156,7 @@ def plan(job: Job, resolved: Resolved, hosts: tuple[str, ...] = ()) -> Plan:
         queue=profile.queue,
         account=profile.account,
         nodes=nodes,
+        min_nodes=request.min_nodes or nodes,
         processes_per_node=processes,
         tasks_per_node=tasks,
         cpus_per_task=max(1, cpus // tasks) if cpus else None,
@@ -177,6 +191,8 @@ def plan(job: Job, resolved: Resolved, hosts: tuple[str, ...] = ()) -> Plan:
         rendezvous=launch.rendezvous if nodes > 1 else "standalone",
         join_timeout=launch.join_timeout,
         max_restarts=launch.max_restarts,
+        requeue=launch.requeue,
+        signal=_signal(resolved, there),
         program=what,
     )
     if job.command not in COMMANDS.values():
@@ -257,6 +273,21 @@ def _seconds(resolved: Resolved, there: Scheduler, path: str, walltime: str) -> 
     return length
 
 
+def _signal(resolved: Resolved, there: Scheduler) -> int | None:
+    """Seconds before the walltime at which the ranks are warned."""
+    launch, time = resolved.profile.launch, _time(resolved, there)
+    if launch.signal is None:
+        wanted = launch.requeue and there.REQUEUES_AT_WALLTIME
+        return min(120, time // 2 if time else 120) if wanted else None
+    if time is None and not there.SIGNALS:
+        text = f"{resolved.profile.scheduler} warns nobody, and the script knows no walltime"
+        raise problem(resolved.origin("launch.signal"), text, "conflict", "say one: -t TIME")
+    if time is not None and launch.signal >= time:
+        text = f"a signal {launch.signal} s before the end of a walltime of {time} s"
+        raise problem(resolved.origin("launch.signal"), text, "conflict", "a smaller number")
+    return launch.signal
+
+
 def _memory(resolved: Resolved) -> str | None:
     asked, there = resolved.profile.request.memory, resolved.profile.node.memory
     if asked and asked != "all" and there and _kib(asked) > _kib(there):
@@ -315,6 +346,13 @@ def _check_launch(resolved: Resolved, there: Scheduler, nodes: int) -> None:
     if launch.max_restarts and launch.launcher == "srun":
         text, hint = "srun cannot restart ranks", "use the launcher torchrun"
         raise problem(resolved.origin("launch.max_restarts"), text, "conflict", hint)
+    least = resolved.profile.request.min_nodes or nodes
+    if least < nodes and (
+        launch.launcher == "srun" or launch.rendezvous == "static" or not there.ELASTIC
+    ):
+        text = f"{least} to {nodes} nodes, which only torchrun with c10d can do, and not on PBS"
+        hint = "say one number of nodes"
+        raise problem(resolved.origin("request.min_nodes"), text, "conflict", hint)
     if launch.max_restarts and launch.rendezvous == "static" and nodes > 1:
         text = "with the static rendezvous, ranks of several nodes do not come back"
         hint = "use the rendezvous c10d"

@@ -18,10 +18,22 @@ PATH = Text(f"[^{CONTROLS}]+", "a path; $NAME in it is the node's variable")
 RESERVED = {
     *("BASHOPTS", "BASH_VERSINFO", "EUID", "PPID", "SHELLOPTS", "UID", "_"),
     *("BASH_ENV", "CDPATH", "GLOBIGNORE", "IFS", "POSIXLY_CORRECT"),
-    *("agent", "answer", "answers", "code", "ended", "failed", "found", "guard", "hosts"),
+    *(
+        "agent",
+        "answer",
+        "answers",
+        "code",
+        "ended",
+        "failed",
+        "found",
+        "guard",
+        "hosts",
+        "killed",
+        "lives",
+    ),
     *("interface", "late", "lines", "mark", "missed", "name", "names", "on_each", "on_each_node"),
-    *("own", "patience", "pid", "pids", "rank", "starters", "status", "sweeper", "task", "tick"),
-    *("verbs", "waited", "wrong"),
+    *("own", "patience", "pid", "pids", "rank", "starters", "status", "step", "sweeper", "task"),
+    *("tick", "verbs", "waited", "warned", "wrong"),
 }
 VARIABLE = Text("[A-Za-z_][A-Za-z0-9_]*", "a variable's name: letters, digits and _")
 INTERFACE = Text("[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}", "a network interface's name, such as hsn0")
@@ -61,6 +73,10 @@ class Request:
     """How this site wants a job to be asked for."""
 
     nodes: int = row(Int(1), "Nodes, when the user does not say -N.", 1)
+    min_nodes: int | None = row(
+        Int(1),
+        "As few nodes as a job may start with, or go on with when others are lost; unset: all.",
+    )
     gpus_per_node: int | None = row(Int(0), "GPUs a node without -G; unset: node.gpus.")
     gpu_option: str | None = row(
         Choice("gres", "gpus-per-node", "ngpus", "none"),
@@ -195,6 +211,17 @@ class Launch:
         Int(1, 1024), "Ranks a node; unset: one a GPU, or one where there are none."
     )
     max_restarts: int = row(Int(0, 1000), "How often torchrun starts failed ranks again.", 0)
+    requeue: bool = row(
+        Bool(),
+        "Queue the job again when a node is lost and, with Slurm, when the walltime ends it and "
+        "its ranks have saved.",
+        False,
+    )
+    signal: int | None = row(
+        Int(1, 65535),
+        "Seconds before the walltime at which the ranks get SIGUSR1, to save and end; unset: none, "
+        "or 120 with `requeue` and a walltime.",
+    )
     join_timeout: int = row(
         Int(5, 86400), "Seconds that the nodes wait for one another before the job fails.", 600
     )
@@ -265,6 +292,10 @@ def conflicts(profile: Profile, origins: Mapping[str, Mark]) -> list[Problem]:
         if getattr(software, name):
             hint = "ranks run in the container, and do not see it: keep one of the two"
             note(f"software.{name}", f"`{name}` and `container` are both set", hint)
+    request = profile.request
+    if request.min_nodes and request.min_nodes > request.nodes:
+        text = f"as few as {request.min_nodes} of {request.nodes} nodes"
+        note("request.min_nodes", text, "-N MIN:MAX, the smaller first")
     for name, variable in profile.network.environment.items():
         path = f"network.environment.{name}"
         if reserved(name):

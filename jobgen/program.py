@@ -25,15 +25,15 @@ class Program:
 def program(words: tuple[str, ...], trainer: str, named: bool, where: str) -> Program:
     """The program for the words after `--`; without any, the trainer.
 
-    `named` says that the user named the trainer: then the words are its options; `where` is the
+    `named` says that the user named the trainer: then the words are its arguments; `where` is the
     place it was named at. Raises JobgenError for words that no rank could be given.
     """
     check(words)
-    if not words or (named and words[0].startswith("-")):
-        return Program("trainer", trainer, words, trainers.source(trainer, where))
-    if named:
-        hint = "with --trainer, only options for it follow `--`"
+    if named and words and words[0].endswith(".py"):
+        hint = "with --trainer, only arguments for it follow `--`"
         raise problem("--trainer", f"a trainer, and the program {words[0]!r:.80}", "conflict", hint)
+    if named or not words:
+        return Program("trainer", trainer, words, trainers.source(trainer, where))
     if words[0] == "-m":
         if len(words) == 1 or words[1].startswith("-"):
             raise problem("--", "-m without a module", "usage", "-m PACKAGE.MODULE")

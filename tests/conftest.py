@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update", action="store_true", help="rewrite the golden files; review their diff"
     )
+    parser.addoption(
+        "--faults", type=int, default=1, metavar="N", help="how often to try each fault"
+    )
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """The table of the faults that trainings had to survive."""
+    held: dict[str, list[bool]] = {}
+    for outcome in ("passed", "failed"):
+        for report in terminalreporter.stats.get(outcome, []):
+            if found := re.search(r"::test_fault\[(.*), \d+\]", getattr(report, "nodeid", "")):
+                held.setdefault(found[1], []).append(outcome == "passed")
+    if held:
+        terminalreporter.section("weights as without the fault, to the bit")
+    for fault, runs in held.items():
+        terminalreporter.line(f"{fault:<40} {sum(runs)} of {len(runs)}")
 
 
 @pytest.fixture

@@ -108,6 +108,8 @@ def test_the_lists() -> None:
     assert jobgen("trainers", "list").stdout.decode() == (
         "elastic_ddp  One DDP step of a toy model on every rank:"
         " does the launch work, and do the ranks meet?\n"
+        "regression   A linear regression with DDP, on one device or on many nodes,"
+        " that resumes exactly.\n"
     )
     listed = ["base.sh.j2", "byhand.sh.j2", "local.sh.j2", "qsub.sh.j2", "sbatch.sh.j2"]
     assert jobgen("templates").stdout.decode().split() == listed

@@ -110,7 +110,11 @@ TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), max_s
 @settings(max_examples=100, deadline=None)
 @given(TEXT, st.sampled_from(["description", "request.output", "network.environment.X"]))
 def test_a_shown_value_is_the_same_value_when_it_is_read(text: str, path: str) -> None:
-    before, again = shown_again(path, text)
+    try:
+        before, again = shown_again(path, text)
+    except JobgenError:  # not all text is YAML, which a variable's value may be
+        assume(path != "network.environment.X")
+        raise
     assert before == again
 
 

@@ -36,6 +36,21 @@ CASES = {
     "mi210-hostile": Job(
         "sbatch", profile="mi210", name='a "b" $(id) #', program=("train.py", *HOSTILE)
     ),
+    "mi210-elastic": Job(
+        "sbatch",
+        profile="mi210",
+        nodes="2:4",
+        time="12:00:00",
+        max_restarts="3",
+        requeue="true",
+        program=("train.py",),
+    ),
+    "mi210-requeue": Job(
+        "sbatch", profile="mi210", requeue="true", launcher="srun", program=("train.py",)
+    ),
+    "dgx-a100-restarts": Job(
+        "sbatch", profile="dgx-a100", max_restarts="2", signal="300", program=("train.py",)
+    ),
     "dgx-a100": Job("sbatch", profile="dgx-a100"),
     "dgx-a100-venv": Job(
         "sbatch",
@@ -58,6 +73,15 @@ CASES = {
         program=("./run.sh",),
     ),
     "eap": Job("qsub", profile="eap"),
+    "eap-restarts": Job(
+        "qsub",
+        profile="eap",
+        max_restarts="3",
+        signal="600",
+        requeue="true",
+        program=("train.py",),
+    ),
+    "local-elastic": Job("local", profile="local", nodes="2:3", program=("train.py",)),
     "eap-1-gpu": Job(
         "qsub", profile="eap", nodes="1", gpus_per_node="1", program=("train.py", "10")
     ),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from jobgen import trainers
 from jobgen.bundled import bundled
 from jobgen.errors import JobgenError
 from jobgen.job import Job
@@ -170,14 +171,32 @@ def test_programs(
             "--max-restarts: srun cannot restart ranks; use the launcher torchrun [conflict]",
         ),
         (
-            {"sets": ("trainer=nope",)},
-            "--set trainer: no trainer `nope`; one of: elastic_ddp [no-trainer]",
+            {"signal": "3600", "time": "1:00:00"},
+            "--signal: a signal 3600 s before the end of a walltime of 3600 s;"
+            " a smaller number [conflict]",
         ),
-        ({"trainer": "nope"}, "--trainer: no trainer `nope`; one of: elastic_ddp [no-trainer]"),
+        (
+            {"nodes": "4:2"},
+            "-N: as few as 4 of 2 nodes; -N MIN:MAX, the smaller first [conflict]",
+        ),
+        (
+            {"nodes": "2:4", "launcher": "srun"},
+            "-N: 2 to 4 nodes, which only torchrun with c10d can do, and not on PBS;"
+            " say one number of nodes [conflict]",
+        ),
+        (
+            {"nodes": "2:x"},
+            "-N: expected a whole number, got the text `x` [type]",
+        ),
+        (
+            {"sets": ("trainer=nope",)},
+            "--set trainer: no trainer `nope`; one of: {TRAINERS} [no-trainer]",
+        ),
+        ({"trainer": "nope"}, "--trainer: no trainer `nope`; one of: {TRAINERS} [no-trainer]"),
         (
             {"trainer": "elastic_ddp", "program": ("x.py",)},
             "--trainer: a trainer, and the program 'x.py';"
-            " with --trainer, only options for it follow `--` [conflict]",
+            " with --trainer, only arguments for it follow `--` [conflict]",
         ),
         ({"program": ("-x",)}, "--: '-x' is no program; a script, a command, or -m MODULE [usage]"),
         ({"program": ("-m",)}, "--: -m without a module; -m PACKAGE.MODULE [usage]"),
@@ -193,7 +212,9 @@ def test_refusals_name_the_option_and_the_limit(
     said: dict[str, object], text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert refusal(**said) == text.replace("{profiles}", str(bundled("profiles")))
+    assert refusal(**said) == text.replace("{profiles}", str(bundled("profiles"))).replace(
+        "{TRAINERS}", ", ".join(trainers.names())
+    )
 
 
 def test_a_profile_for_another_command() -> None:
@@ -231,3 +252,23 @@ def test_all_variables_together_are_handed_over_in_one() -> None:
     """Linux takes 128 KiB for one, and the function that sets them is one."""
     half = "x" * (LONGEST_WORDS // 2)
     assert refusal(environment=(f"A={half}", f"B={half}")).startswith("-e: all variables together")
+
+
+def test_refusals_of_what_pbs_lacks() -> None:
+    hint = "say one number of nodes [conflict]"
+    text = "-N: 2 to 4 nodes, which only torchrun with c10d can do, and not on PBS; "
+    assert refusal("qsub", "eap", nodes="2:4") == text + hint
+    said = refusal("qsub", "eap", signal="60", sets=("request.time=null",))
+    text = (
+        "--signal: pbs warns nobody, and the script knows no walltime; say one: -t TIME [conflict]"
+    )
+    assert said == text
+
+
+@pytest.mark.parametrize(
+    ("time", "signal", "wanted"),
+    [(None, None, 120), ("1:00:00", None, 120), ("2", None, 60), ("2", "30", 30)],
+)
+def test_a_job_that_requeues_is_warned(time: str | None, signal: str | None, wanted: int) -> None:
+    assert planned(requeue="true", time=time, signal=signal).signal == wanted
+    assert planned(time=time).signal is None

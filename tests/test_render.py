@@ -97,7 +97,13 @@ def test_no_value_is_printed_inside_quotes() -> None:
                 printed = line.split("{{")[number + 1].split("}}")[0]
                 opened = "{{".join(before[: number + 1])
                 inside = sum(c == '"' for c in opened.replace('\\"', "")) % 2
-                numbers = ("plan.join_timeout", "rank", "plan.nodes")
+                numbers = (
+                    "plan.join_timeout",
+                    "rank",
+                    "plan.nodes",
+                    "plan.min_nodes",
+                    "plan.signal",
+                )
                 assert not inside or "| raw" in printed or printed.strip() in numbers, line
 
 

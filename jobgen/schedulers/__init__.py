@@ -22,6 +22,9 @@ class Scheduler(Protocol):
     NAME_RULE_IN_WORDS: str
     TIME_RULE_IN_WORDS: str  # how a walltime is written
     LAUNCHERS: tuple[str, ...]
+    ELASTIC: bool  # whether a job can have from MIN to MAX nodes
+    SIGNALS: bool  # whether it warns a job before its walltime
+    REQUEUES_AT_WALLTIME: bool  # whether a job can put itself back into the queue
 
     @staticmethod
     def seconds(walltime: str) -> int | None:

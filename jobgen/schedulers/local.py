@@ -11,6 +11,8 @@ NAME_RULE = r".+"
 NAME_RULE_IN_WORDS = "any text"
 TIME_RULE_IN_WORDS = "nothing ends a job here: leave it out"
 LAUNCHERS = ("torchrun",)
+ELASTIC = True
+SIGNALS = REQUEUES_AT_WALLTIME = False
 MOST_NODES = 254  # 127.0.0.1 to 127.0.0.254
 
 

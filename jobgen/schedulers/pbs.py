@@ -21,6 +21,7 @@ NAME_RULE = r"[A-Za-z0-9_+.-]{1,230}"
 NAME_RULE_IN_WORDS = "PBS takes up to 230 letters, digits and _ + . -"
 TIME_RULE_IN_WORDS = "write seconds (5400), H:MM:SS (1:30:00) or D-HH:MM:SS (2-12:00:00)"
 LAUNCHERS = ("torchrun",)
+ELASTIC = SIGNALS = REQUEUES_AT_WALLTIME = False
 
 _TIME = re.compile(
     r"(?:(?P<d>\d+)-)?(?P<h>\d+):(?P<m>\d+):(?P<s>\d+)|(?:(?P<ms>\d+):)?(?P<ss>\d+)", re.ASCII
@@ -46,6 +47,8 @@ def directives(plan: Plan) -> tuple[str, ...]:
         output.append(("-k", "doe"))
     if plan.output:
         output.append(("-o", _output(plan)))
+    if plan.requeue:
+        output.append(("-r", "y"))
     said = [("-N", plan.name), *_request(plan), *output, *map(_extra, plan.extra_directives)]
     return tuple(f"#PBS {flag} {quoted(value)}".rstrip() for flag, value in said)
 

@@ -20,6 +20,7 @@ NAME_RULE = rf"(?i:(?!.*(?:packjob|hetjob)))[^/{UNSEEN}]+"
 NAME_RULE_IN_WORDS = "one line of visible characters, without /, hetjob and packjob"
 TIME_RULE_IN_WORDS = "write minutes (90), H:MM:SS (1:30:00) or D-HH:MM:SS (2-12:00:00)"
 LAUNCHERS = ("torchrun", "srun")
+ELASTIC = SIGNALS = REQUEUES_AT_WALLTIME = True
 
 _TIME = re.compile(
     r"(?P<days>\d+)-(?P<dh>\d+)(:(?P<dm>\d+)(:(?P<ds>\d+))?)?"
@@ -50,7 +51,8 @@ def directives(plan: Plan) -> tuple[str, ...]:
 def interactive(plan: Plan) -> tuple[str, ...]:
     """`salloc` with what the directives ask for; a whole node needs no count of its cores."""
     wanted = _wanted(plan)
-    dropped = {"output", *(("ntasks-per-node", "cpus-per-task") if plan.exclusive else ())}
+    dropped = {"output", "signal", "requeue", "open-mode"}
+    dropped |= {*(("ntasks-per-node", "cpus-per-task") if plan.exclusive else ())}
     dropped |= set() if plan.named else {"job-name"}
     kept = {name: value for name, value in wanted.items() if name not in dropped}
     return ("salloc", *_words(kept, plan, str))
@@ -65,13 +67,17 @@ def _wanted(plan: Plan) -> Wanted:
         "job-name": plan.name,
         "partition": plan.partition,
         "account": plan.account,
-        "nodes": plan.nodes,
+        "nodes": f"{plan.min_nodes}-{plan.nodes}" if plan.elastic else plan.nodes,
+        "no-kill": plan.elastic,
         "ntasks-per-node": plan.tasks_per_node,
         "cpus-per-task": plan.cpus_per_task,
         **_gpus(plan),
         "exclusive": plan.exclusive,
         "mem": whole.get(plan.memory or "", plan.memory),
         "time": _clock(plan.time),
+        "signal": plan.signal and f"B:USR1@{plan.signal}",
+        "requeue": plan.requeue,
+        "open-mode": "append" if plan.requeue else None,
         "output": plan.output,
     }
     return {name: value for name, value in wanted.items() if value not in (None, False)}

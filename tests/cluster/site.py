@@ -91,6 +91,12 @@ class Site(ABC):
         found = self.cluster.on(node, "ps", "-eo", "pid,args").stdout.splitlines()
         return [line.split()[0] for line in found if re.search(pattern, line)]
 
+    def kill(self, node: str, pattern: str) -> None:
+        """SIGKILL for such processes of a node; there has to be one."""
+        pids = self.pids(node, pattern)
+        assert pids, pattern
+        self.cluster.on(node, "kill", "-KILL", *pids)
+
     def leftovers(self, seconds: float = 3) -> dict[str, list[str]]:
         """Processes of jobs on each node that has any, `seconds` after now at the latest."""
         limit = time.monotonic() + seconds

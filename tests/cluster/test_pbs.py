@@ -171,6 +171,38 @@ def test_walltime(pbs: PbsDesk) -> None:
     assert done.status in (256 + 15, -29), done.output
 
 
+def test_a_training_survives(pbs: PbsDesk) -> None:
+    """A rank is killed, a torchrun is killed, the walltime comes: its weights are the same."""
+    trained = ("--trainer", "regression", "--", "14", "1", "--size", "8192")
+    warned = ("--max-restarts", "1", "-t", "60", "--signal", "30")
+    job = pbs.submit(*warned, *trained)
+    site = pbs.site
+    site.wait_for("[RANK 0] Epoch 2 ", job, pbs.folder)
+    site.kill("blancapeak004", r"python3 -u .*/regression\.py")
+    site.wait_for("[RANK 0] Epoch 5 ", job, pbs.folder)
+    site.kill("blancapeak003", r"torch\.distributed\.run")
+    site.wait_for("[RANK 0] Epoch 8 ", job, pbs.folder)
+    (pid,) = site.pids("blancapeak004", r"python3 -u .*/regression\.py")
+    pbs.site.cluster.on("blancapeak004", "kill", "-STOP", pid)  # until the time is nearly up
+    site.wait_for("30 s to the walltime: the ranks are told", job, pbs.folder)
+    pbs.site.cluster.on("blancapeak004", "kill", "-CONT", pid)
+    done = site.wait(job, pbs.folder)
+    assert done.status == 0, done.output
+    assert "Told to end" in done.output
+    assert done.last.endswith("the ranks have ended: submit again to go on")
+    again = pbs.run(*trained)
+    assert again.status == 0, again.output
+    assert "Going on from regression.pt" in again.output
+    (pbs.folder / "regression.pt").rename(pbs.folder / "kept.pt")
+    assert pbs.run(*trained).status == 0
+    show = "import sys, torch\nprint(torch.load(sys.argv[1], weights_only=True)['model'])"
+    shown = [
+        subprocess.check_output([sys.executable, "-c", show, pbs.folder / f"{name}.pt"])
+        for name in ("kept", "regression")
+    ]
+    assert shown[0] == shown[1]
+
+
 def test_a_node_without_the_interface(pbs: PbsDesk) -> None:
     """Nothing starts, and the last line says where and why."""
     pbs.site.cluster.on("blancapeak004", "ip", "link", "set", "hsn0", "down")

@@ -107,7 +107,7 @@ roll_call() {
   if ((SECONDS >= 600)); then
     late="no answer within 600 s: is it up, and its software set-up quick enough?"
   fi
-  for ((rank = 0; rank < 2; rank++)); do
+  for rank in "${!hosts[@]}"; do
     answer=${answers[$rank]-$late}
     if [[ $answer == ready* ]]; then
       echo "jobgen: ${hosts[rank]} is $answer"
@@ -125,7 +125,8 @@ roll_call() {
 node() {
   local rank=$1 interface own
   export -nf preflight node setup address wait_for_head  # or a bash that a rank starts would meet them
-  trap : USR1 USR2  # a scheduler's warning is for the ranks; this shell has to outlive it
+  trap "" USR1 USR2  # a scheduler's warning is for ranks that listen; torchrun would end of it
+  trap : TERM  # torchrun and the ranks get it too, and this shell waits for their end
   setup
   read -r interface own < <(address "$rank")
   # gloo and NCCL would else choose for themselves (= : exactly this one, not all that begin so).
@@ -137,7 +138,9 @@ node() {
     --nnodes=2 --nproc-per-node=2 --max-restarts=3 \
     --rdzv-backend=c10d --rdzv-id="$JOBGEN_JOB" --rdzv-endpoint="$JOBGEN_HEAD:$JOBGEN_PORT" \
     --rdzv-conf="is_host=$((rank == 0)),join_timeout=600" --local-addr="$own" \
-    --no-python ./run.sh
+    --no-python ./run.sh || status=$?
+  ((${status-0} <= 128)) || return 250  # torchrun was killed, not its ranks: only the script can help
+  return "${status-0}"
 }
 
 # wait_for_head: until node 0's torchrun answers, so that a node it does not answer is named.
@@ -165,4 +168,11 @@ on_each=(srun --nodes=2 --export=ALL --kill-on-bad-exit=1 --cpus-per-task=32)
 on_each_node=("${on_each[@]}" --ntasks=2 --ntasks-per-node=1 bash -l -c)
 timeout --kill-after=10 600 \
   "${on_each_node[@]}" "set -euo pipefail; preflight \"\$SLURM_NODEID\"" | roll_call
-"${on_each_node[@]}" "set -euo pipefail; node \"\$SLURM_NODEID\""
+# torchrun starts failed ranks again itself; where torchrun was killed, all nodes start again.
+for ((lives = 3; ; lives--)); do
+  status=0
+  "${on_each_node[@]}" "set -euo pipefail; node \"\$SLURM_NODEID\"" || status=$?
+  if ((status != 250 || lives == 0)); then break; fi
+  echo "jobgen: torchrun was killed on a node: all nodes start again, $lives times at most" >&2
+done
+((status == 0)) || exit "$status"

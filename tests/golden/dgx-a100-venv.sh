@@ -101,7 +101,7 @@ roll_call() {
   if ((SECONDS >= 600)); then
     late="no answer within 600 s: is it up, and its software set-up quick enough?"
   fi
-  for ((rank = 0; rank < 4; rank++)); do
+  for rank in "${!hosts[@]}"; do
     answer=${answers[$rank]-$late}
     if [[ $answer == ready* ]]; then
       echo "jobgen: ${hosts[rank]} is $answer"
@@ -119,7 +119,8 @@ roll_call() {
 node() {
   local rank=$1 interface own
   export -nf preflight node setup address wait_for_head  # or a bash that a rank starts would meet them
-  trap : USR1 USR2  # a scheduler's warning is for the ranks; this shell has to outlive it
+  trap "" USR1 USR2  # a scheduler's warning is for ranks that listen; torchrun would end of it
+  trap : TERM  # torchrun and the ranks get it too, and this shell waits for their end
   setup
   read -r interface own < <(address "$rank")
   JOBGEN_DIR=$(mktemp -d "${TMPDIR:-/tmp}/jobgen.XXXXXX")

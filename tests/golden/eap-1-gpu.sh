@@ -83,7 +83,7 @@ roll_call() {
   if ((SECONDS >= 600)); then
     late="no answer within 600 s: is it up, and its software set-up quick enough?"
   fi
-  for ((rank = 0; rank < 1; rank++)); do
+  for rank in "${!hosts[@]}"; do
     answer=${answers[$rank]-$late}
     if [[ $answer == ready* ]]; then
       echo "jobgen: ${hosts[rank]} is $answer"
@@ -100,8 +100,8 @@ roll_call() {
 # ---- node RANK: all that happens on one node ----
 node() {
   local rank=$1
-  trap : TERM  # torchrun gets it too, and this shell waits for its end
-  trap : USR1 USR2  # a scheduler's warning is for the ranks; this shell has to outlive it
+  trap "" USR1 USR2  # a scheduler's warning is for ranks that listen; torchrun would end of it
+  trap : TERM  # torchrun and the ranks get it too, and this shell waits for their end
   setup
   python3 -m torch.distributed.run \
     --nnodes=1 --nproc-per-node=1 \
@@ -114,18 +114,18 @@ node() {
 guard() {
   local task=$1 rank=$2 guard=$BASHPID agent sweeper status=0
   trap "" TERM PIPE  # this shell says how the ranks ended, also when PBS listens no more (qdel)
-  ! stopping || exit 0
+  ! said stop || exit 0
   : > "$JOBGEN_RUN/$task-$rank"  # it has begun
   set -m                         # a process group for the task
   (
     trap - TERM PIPE
     export JOBGEN_MARK=$JOBGEN_JOB/$rank  # what the sweep knows them by
-    "$task" "$rank"
+    "${task%%[0-9]*}" "$rank"
   ) < /dev/null &
   agent=$!
   set +m
   (
-    export -f sweep stopping told  # setsid, or PBS would end it together with what it watches
+    export -f sweep said told marked  # setsid, or PBS would end it together with what it watches
     exec setsid bash -c 'sweep "$@"' sweep "$agent" "$guard" "$task" "$rank"
   ) &
   sweeper=$!
@@ -140,10 +140,15 @@ told() {
   mv "$JOBGEN_RUN/$task-$rank" "$JOBGEN_RUN/$task.$rank"  # there as a whole, or not at all
 }
 
+# marked: the processes of the task on this node, whatever session they are in.
+marked() { grep -lszFx "JOBGEN_MARK=$JOBGEN_JOB/$rank" /proc/[0-9]*/environ | tr -dc '0-9\n'; }
+
 # sweep AGENT GUARD TASK RANK: when the task has ended, or has to, ends all that is left of it here.
 sweep() {
   local agent=$1 guard=$2 task=$3 rank=$4 tick pids
-  while kill -0 "$agent" 2> /dev/null && ! stopping; do sleep 0.5; done
+  while kill -0 "$agent" 2> /dev/null && ! said stop; do
+    sleep 0.5
+  done
   kill -- "-$agent" 2> /dev/null
   for ((tick = 0; tick < 10; tick++)); do
     kill -0 "$agent" 2> /dev/null || break
@@ -151,9 +156,7 @@ sweep() {
   done
   kill -KILL -- "-$agent" 2> /dev/null
   for ((tick = 0; tick < 20; tick++)); do
-    mapfile -t pids < <(
-      grep -lszFx "JOBGEN_MARK=$JOBGEN_JOB/$rank" /proc/[0-9]*/environ | tr -dc '0-9\n'
-    )
+    mapfile -t pids < <(marked)
     [[ ${pids[0]-} ]] || break
     kill -KILL "${pids[@]}" 2> /dev/null
     sleep 0.1
@@ -162,8 +165,9 @@ sweep() {
   kill -0 "$guard" 2> /dev/null || told 137  # else it says so itself
 }
 
-stopping() {
-  local found=("$JOBGEN_RUN"/stop*)  # to glob is to open the folder: NFS then asks its server
+# said WORD: whether the script has told the task to stop, or warned it.
+said() {
+  local found=("$JOBGEN_RUN/$task.$1"*)  # to glob is to open the folder: NFS then asks its server
   [[ -e ${found[0]} ]]
 }
 
@@ -178,7 +182,7 @@ if ((${#hosts[@]} != 1)); then
 fi
 
 export JOBGEN_RUN
-JOBGEN_RUN=$(mktemp -d)  # how the node's tasks ended, and `stop` when they have to
+JOBGEN_RUN=$(mktemp -d)  # how the node's tasks ended, and whether they have to
 
 # on_each_node TASK: on all at once, until it has ended on all, or `node` has failed on one.
 on_each_node() {
@@ -189,7 +193,7 @@ on_each_node() {
     starters[rank]=$!
   done
   until all_ended; do
-    if [[ $task == node && ${ended[*]} == *[1-9]* ]]; then break; fi
+    if [[ $task == node* && ${ended[*]} == *[1-9]* ]]; then break; fi
     if [[ $task == ready ]] && ((SECONDS > 600)); then break; fi
     sleep 0.5
   done
@@ -198,7 +202,7 @@ on_each_node() {
 # all_ended: reads how the task has ended, node by node; false while it goes on somewhere.
 all_ended() {
   local rank late=""
-  ! stopping || late=yes  # asked once for all nodes: it reads the shared folder
+  ! said stop || late=yes  # asked once for all nodes: it reads the shared folder
   for rank in "${!hosts[@]}"; do
     if [[ ${ended[rank]-} ]]; then continue; fi
     # A starter lives as long as its task. It no longer tells once PBS ends the job, but then
@@ -218,12 +222,21 @@ all_ended() {
   ((${#ended[@]} == 1))
 }
 
+# stopped: ends the task on all nodes; fails if a node does not say that it has ended there.
+stopped() {
+  local patience=30
+  : > "$JOBGEN_RUN/$task.stop"
+  until all_ended; do
+    ((patience-- > 0)) || return 1
+    sleep 0.5
+  done
+}
+
 # finish: however this script ends, nothing is left on any node, and the last line says why.
 finish() {
-  local rank code=$? patience=30
+  local rank code=$?
   trap "" TERM
-  : > "$JOBGEN_RUN/stop"
-  until all_ended || ((patience-- == 0)); do sleep 0.5; done
+  stopped || true
   for rank in "${!hosts[@]}"; do
     if [[ ! ${ended[rank]-} ]]; then
       echo "jobgen: ${hosts[rank]}: it does not say that it has stopped: look for processes there" >&2

@@ -134,7 +134,7 @@ roll_call() {
   if ((SECONDS >= 600)); then
     late="no answer within 600 s: is it up, and its software set-up quick enough?"
   fi
-  for ((rank = 0; rank < 2; rank++)); do
+  for rank in "${!hosts[@]}"; do
     answer=${answers[$rank]-$late}
     if [[ $answer == ready* ]]; then
       echo "jobgen: ${hosts[rank]} is $answer"
@@ -151,8 +151,8 @@ roll_call() {
 # ---- node RANK: all that happens on one node ----
 node() {
   local rank=$1 interface own
-  trap : TERM  # torchrun gets it too, and this shell waits for its end
-  trap : USR1 USR2  # a scheduler's warning is for the ranks; this shell has to outlive it
+  trap "" USR1 USR2  # a scheduler's warning is for ranks that listen; torchrun would end of it
+  trap : TERM  # torchrun and the ranks get it too, and this shell waits for their end
   setup
   read -r interface own < <(address "$rank")
   JOBGEN_DIR=$(mktemp -d "${TMPDIR:-/tmp}/jobgen.XXXXXX")
@@ -272,18 +272,18 @@ export JOBGEN_TRAINER
 guard() {
   local task=$1 rank=$2 guard=$BASHPID agent sweeper status=0
   trap "" TERM PIPE  # this shell says how the ranks ended, also when PBS listens no more (qdel)
-  ! stopping || exit 0
+  ! said stop || exit 0
   : > "$JOBGEN_RUN/$task-$rank"  # it has begun
   set -m                         # a process group for the task
   (
     trap - TERM PIPE
     export JOBGEN_MARK=$JOBGEN_JOB/$rank  # what the sweep knows them by
-    "$task" "$rank"
+    "${task%%[0-9]*}" "$rank"
   ) < /dev/null &
   agent=$!
   set +m
   (
-    export -f sweep stopping told  # setsid, or PBS would end it together with what it watches
+    export -f sweep said told marked  # setsid, or PBS would end it together with what it watches
     exec setsid bash -c 'sweep "$@"' sweep "$agent" "$guard" "$task" "$rank"
   ) &
   sweeper=$!
@@ -298,10 +298,15 @@ told() {
   mv "$JOBGEN_RUN/$task-$rank" "$JOBGEN_RUN/$task.$rank"  # there as a whole, or not at all
 }
 
+# marked: the processes of the task on this node, whatever session they are in.
+marked() { grep -lszFx "JOBGEN_MARK=$JOBGEN_JOB/$rank" /proc/[0-9]*/environ | tr -dc '0-9\n'; }
+
 # sweep AGENT GUARD TASK RANK: when the task has ended, or has to, ends all that is left of it here.
 sweep() {
   local agent=$1 guard=$2 task=$3 rank=$4 tick pids
-  while kill -0 "$agent" 2> /dev/null && ! stopping; do sleep 0.5; done
+  while kill -0 "$agent" 2> /dev/null && ! said stop; do
+    sleep 0.5
+  done
   kill -- "-$agent" 2> /dev/null
   for ((tick = 0; tick < 10; tick++)); do
     kill -0 "$agent" 2> /dev/null || break
@@ -309,9 +314,7 @@ sweep() {
   done
   kill -KILL -- "-$agent" 2> /dev/null
   for ((tick = 0; tick < 20; tick++)); do
-    mapfile -t pids < <(
-      grep -lszFx "JOBGEN_MARK=$JOBGEN_JOB/$rank" /proc/[0-9]*/environ | tr -dc '0-9\n'
-    )
+    mapfile -t pids < <(marked)
     [[ ${pids[0]-} ]] || break
     kill -KILL "${pids[@]}" 2> /dev/null
     sleep 0.1
@@ -320,8 +323,9 @@ sweep() {
   kill -0 "$guard" 2> /dev/null || told 137  # else it says so itself
 }
 
-stopping() {
-  local found=("$JOBGEN_RUN"/stop*)  # to glob is to open the folder: NFS then asks its server
+# said WORD: whether the script has told the task to stop, or warned it.
+said() {
+  local found=("$JOBGEN_RUN/$task.$1"*)  # to glob is to open the folder: NFS then asks its server
   [[ -e ${found[0]} ]]
 }
 
@@ -335,7 +339,7 @@ if ((${#hosts[@]} != 2)); then
   exit 1
 fi
 
-# All nodes see this folder: what they run, how they ended, and `stop` when they have to.
+# All nodes see this folder: what they run, how they ended, and whether they have to.
 export JOBGEN_RUN=$PWD/.jobgen.$JOBGEN_JOB
 rm -rf "$JOBGEN_RUN"
 mkdir -m 700 "$JOBGEN_RUN"
@@ -345,7 +349,7 @@ mkdir -m 700 "$JOBGEN_RUN"
   own='PBS_(NODEFILE|NODENUM|TASKNUM|MOMPORT|JOBCOOKIE)|HOSTNAME|SHLVL|TMOUT|TMPDIR|_'
   mapfile -t names < <(compgen -e | grep -vxE "$own")
   declare -p "${names[@]}" hosts
-  declare -f ready preflight node setup address wait_for_head guard sweep stopping told
+  declare -f ready preflight node setup address wait_for_head guard sweep said told marked
   cat <<'BASH'
 set -euo pipefail
 cd "$PBS_O_WORKDIR"
@@ -369,7 +373,7 @@ on_each_node() {
     bash -l "$JOBGEN_RUN/node.sh" "$task" < /dev/null &
   for rank in "${!hosts[@]}"; do starters[rank]=$!; done
   until all_ended; do
-    if [[ $task == node && ${ended[*]} == *[1-9]* ]]; then break; fi
+    if [[ $task == node* && ${ended[*]} == *[1-9]* ]]; then break; fi
     if [[ $task == ready ]] && ((SECONDS > 600)); then break; fi
     sleep 0.5
   done
@@ -378,7 +382,7 @@ on_each_node() {
 # all_ended: reads how the task has ended, node by node; false while it goes on somewhere.
 all_ended() {
   local rank late=""
-  ! stopping || late=yes  # asked once for all nodes: it reads the shared folder
+  ! said stop || late=yes  # asked once for all nodes: it reads the shared folder
   for rank in "${!hosts[@]}"; do
     if [[ ${ended[rank]-} ]]; then continue; fi
     # A starter lives as long as its task. It no longer tells once PBS ends the job, but then
@@ -398,12 +402,21 @@ all_ended() {
   ((${#ended[@]} == 2))
 }
 
+# stopped: ends the task on all nodes; fails if a node does not say that it has ended there.
+stopped() {
+  local patience=30
+  : > "$JOBGEN_RUN/$task.stop"
+  until all_ended; do
+    ((patience-- > 0)) || return 1
+    sleep 0.5
+  done
+}
+
 # finish: however this script ends, nothing is left on any node, and the last line says why.
 finish() {
-  local rank code=$? patience=30
+  local rank code=$?
   trap "" TERM
-  : > "$JOBGEN_RUN/stop"
-  until all_ended || ((patience-- == 0)); do sleep 0.5; done
+  stopped || true
   for rank in "${!hosts[@]}"; do
     if [[ ! ${ended[rank]-} ]]; then
       echo "jobgen: ${hosts[rank]}: it does not say that it has stopped: look for processes there" >&2

@@ -68,7 +68,7 @@ roll_call() {
   if ((SECONDS >= 60)); then
     late="no answer within 60 s: is it up, and its software set-up quick enough?"
   fi
-  for ((rank = 0; rank < 1; rank++)); do
+  for rank in "${!hosts[@]}"; do
     answer=${answers[$rank]-$late}
     if [[ $answer == ready* ]]; then
       echo "jobgen: ${hosts[rank]} is $answer"
@@ -85,7 +85,8 @@ roll_call() {
 # ---- node RANK: all that happens on one node ----
 node() {
   local rank=$1
-  trap : USR1 USR2  # a scheduler's warning is for the ranks; this shell has to outlive it
+  trap "" USR1 USR2  # a scheduler's warning is for ranks that listen; torchrun would end of it
+  trap : TERM  # torchrun and the ranks get it too, and this shell waits for their end
   setup
   python3 -m torch.distributed.run \
     --nnodes=1 --nproc-per-node=2 \

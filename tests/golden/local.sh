@@ -78,7 +78,7 @@ roll_call() {
   if ((SECONDS >= 60)); then
     late="no answer within 60 s: is it up, and its software set-up quick enough?"
   fi
-  for ((rank = 0; rank < 2; rank++)); do
+  for rank in "${!hosts[@]}"; do
     answer=${answers[$rank]-$late}
     if [[ $answer == ready* ]]; then
       echo "jobgen: ${hosts[rank]} is $answer"
@@ -95,7 +95,8 @@ roll_call() {
 # ---- node RANK: all that happens on one node ----
 node() {
   local rank=$1 interface own
-  trap : USR1 USR2  # a scheduler's warning is for the ranks; this shell has to outlive it
+  trap "" USR1 USR2  # a scheduler's warning is for ranks that listen; torchrun would end of it
+  trap : TERM  # torchrun and the ranks get it too, and this shell waits for their end
   setup
   read -r interface own < <(address "$rank")
   # gloo and NCCL would else choose for themselves (= : exactly this one, not all that begin so).

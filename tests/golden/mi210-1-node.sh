@@ -105,7 +105,7 @@ roll_call() {
   if ((SECONDS >= 1800)); then
     late="no answer within 1800 s: is it up, and its software set-up quick enough?"
   fi
-  for ((rank = 0; rank < 1; rank++)); do
+  for rank in "${!hosts[@]}"; do
     answer=${answers[$rank]-$late}
     if [[ $answer == ready* ]]; then
       echo "jobgen: ${hosts[rank]} is $answer"
@@ -123,7 +123,8 @@ roll_call() {
 node() {
   local rank=$1
   export -nf preflight node setup container  # or a bash that a rank starts would meet them
-  trap : USR1 USR2  # a scheduler's warning is for the ranks; this shell has to outlive it
+  trap "" USR1 USR2  # a scheduler's warning is for ranks that listen; torchrun would end of it
+  trap : TERM  # torchrun and the ranks get it too, and this shell waits for their end
   setup
   name=jobgen-$JOBGEN_JOB-$rank
   JOBGEN_DIR=$(mktemp -d "${TMPDIR:-/tmp}/jobgen.XXXXXX")

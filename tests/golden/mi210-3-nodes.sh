@@ -130,7 +130,7 @@ roll_call() {
   if ((SECONDS >= 1800)); then
     late="no answer within 1800 s: is it up, and its software set-up quick enough?"
   fi
-  for ((rank = 0; rank < 3; rank++)); do
+  for rank in "${!hosts[@]}"; do
     answer=${answers[$rank]-$late}
     if [[ $answer == ready* ]]; then
       echo "jobgen: ${hosts[rank]} is $answer"
@@ -148,7 +148,8 @@ roll_call() {
 node() {
   local rank=$1 interface own
   export -nf preflight node setup address wait_for_head container  # or a bash that a rank starts would meet them
-  trap : USR1 USR2  # a scheduler's warning is for the ranks; this shell has to outlive it
+  trap "" USR1 USR2  # a scheduler's warning is for ranks that listen; torchrun would end of it
+  trap : TERM  # torchrun and the ranks get it too, and this shell waits for their end
   setup
   read -r interface own < <(address "$rank")
   # gloo and NCCL would else choose for themselves (= : exactly this one, not all that begin so).

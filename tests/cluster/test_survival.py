@@ -1,0 +1,263 @@
+"""Faults that a training survives: its weights are those of a run without them, to the bit.
+
+Every fault is tried once; `pytest --faults N` tries each N times, with other seeds and moments.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jobgen import trainers
+from tests.cluster.harness import SCRIPTS, Finished
+from tests.cluster.jobs import ON_CPU, Desk
+
+EPOCHS = 14
+NODES = ("smc-r07-07", "smc-r07-08")
+MI210 = ("--profile", "mi210", *ON_CPU, "-N", "2", "-G", "1", "-e", "OMP_NUM_THREADS=1")
+RANK = r"python3 -u .*/regression\.py"
+AGENT = r"torch\.distributed\.run"
+
+
+def arguments(seed: int, every: int = 1, snapshot: Path = Path("model.pt")) -> tuple[str, ...]:
+    words = (str(EPOCHS), str(every), "--size", "8192", "--seed", str(seed))
+    return (*words, "--metrics", "metrics.jsonl", "--snapshot", str(snapshot))
+
+
+@dataclass
+class Training:
+    """A training on two nodes, and what it leaves in its folder."""
+
+    desk: Desk
+    seed: int
+    moments: random.Random
+    snapshot: Path
+    job: int = 0
+
+    def submit(self, *words: str, every: int = 1) -> None:
+        """Begin to train, or go on."""
+        program = ("--trainer", "regression", "--", *arguments(self.seed, every, self.snapshot))
+        self.job = self.desk.submit(*MI210, *words, *program)
+
+    def until(self, what: Callable[[], object], timeout: float = 90) -> None:
+        limit = time.monotonic() + timeout
+        while not what():
+            assert time.monotonic() < limit, self.output()
+            time.sleep(0.05)
+
+    def reach(self, *between: int) -> None:
+        """Wait for an epoch to end, and for a moment in the next."""
+        epoch = self.moments.randint(*(between or (1, EPOCHS - 4)))
+        self.until(lambda: epoch in self.epochs())
+        time.sleep(self.moments.uniform(0, 0.3))
+
+    def epochs(self) -> list[int]:
+        """The epochs that the metrics tell of."""
+        file = self.desk.folder / "metrics.jsonl"
+        lines = file.read_text().splitlines() if file.exists() else []
+        return [json.loads(line)["epoch"] for line in lines if line.endswith("}")]
+
+    def output(self) -> str:
+        """What its jobs have printed."""
+        files = sorted(self.desk.folder.glob("*.out"))
+        return "".join(file.read_text(errors="replace") for file in files)
+
+    def on(self, node: int, *argv: str) -> str:
+        """Run a command on a node; what it prints."""
+        done = self.desk.cluster.on(NODES[node], *argv)
+        assert done.returncode == 0, (argv, done.stderr, self.output())
+        return done.stdout
+
+    def kill(self, node: int, pattern: str) -> None:
+        self.on(node, "pkill", "-KILL", "-f", pattern)
+
+    def wait(self) -> Finished:
+        return self.desk.cluster.wait(self.job, 150)
+
+
+def rank_killed(node: int) -> Callable[[Training], None]:
+    def fault(training: Training) -> None:
+        training.submit("--max-restarts", "1", every=training.moments.choice([1, 3]))
+        training.reach()
+        training.kill(node, RANK)
+
+    return fault
+
+
+def agent_killed(node: int) -> Callable[[Training], None]:
+    def fault(training: Training) -> None:
+        training.submit("--max-restarts", "1", every=training.moments.choice([1, 3]))
+        training.reach()
+        training.kill(node, AGENT)
+
+    return fault
+
+
+def node_lost(training: Training) -> None:
+    """Its first process is killed, and all others with it; the job goes on with another."""
+    training.submit("--requeue")
+    training.reach()
+    lost = training.moments.choice(NODES)
+    command = (str(SCRIPTS / "node.sh"), str(training.desk.cluster.folder))
+    training.desk.cluster.run([*command, "crash", lost])
+    try:
+        training.until(lambda: "Going on from" in training.output())
+        training.wait()
+    finally:
+        training.desk.cluster.run([*command, "start", lost])
+
+
+def requeued(training: Training) -> None:
+    training.submit("--requeue", every=5)
+    training.reach()
+    training.desk.cluster.run(["scontrol", "requeue", str(training.job)])
+    training.until(lambda: "Going on from" in training.output())
+    assert "Told to end" in training.output()
+
+
+def walltime(training: Training) -> None:
+    """Slurm warns, the ranks save, and the job goes back into the queue by itself."""
+    training.submit("--requeue", "-t", "1", "--signal", "55", every=EPOCHS)
+    training.reach()
+    # A rank stands still until it has been warned: Slurm looks at the time only now and then.
+    pid = training.on(1, "pgrep", "-f", RANK).strip()
+    training.on(1, "kill", "-STOP", pid)
+    pending = ("sed", "-n", "s/^ShdPnd:\\t//p", f"/proc/{pid}/status")
+    training.until(lambda: int(training.on(1, *pending), 16) >> (signal.SIGUSR1 - 1) & 1)
+    training.on(1, "kill", "-CONT", pid)
+    training.until(lambda: "Going on from" in training.output())
+    assert "Told to end" in training.output()
+
+
+def waiting(stream: int, size: int) -> bytes:
+    """What can be read from a pipe now."""
+    with suppress(BlockingIOError):
+        return os.read(stream, size)
+    return b""
+
+
+def killed_while_saving(training: Training) -> None:
+    """The snapshot goes into a pipe, so that the moment is known: some of it is written."""
+    training.submit("--max-restarts", "1")
+    training.reach()
+    pipe = Path(f"{training.snapshot}.tmp")
+    while not pipe.is_fifo():
+        with suppress(FileExistsError):
+            os.mkfifo(pipe)
+    stream = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    fcntl.fcntl(stream, fcntl.F_SETPIPE_SZ, 4096)  # less than a snapshot: the rank has to wait
+    taken = bytearray()
+    part = training.moments.randint(1, 8000)
+    training.until(lambda: len(taken) >= part or taken.extend(waiting(stream, part)))
+    training.kill(0, RANK)
+    os.close(stream)
+    pipe.unlink()
+
+
+def full_disk(training: Training) -> None:
+    """No snapshot fits for a while; in that time a rank is killed, too."""
+    disk = training.desk.folder / "disk"
+    disk.mkdir()
+    kept, training.snapshot = training.snapshot, disk / "model.pt"
+    training.on(0, "mount", "-t", "tmpfs", "-o", "size=64k", "disk", str(disk))
+    training.submit("--max-restarts", "1")
+    training.reach(1, 4)
+    fill = f"for n in 1 2 3 4 5 6 7 8; do cat /dev/zero >> {disk}/filler || true; sleep 0.1; done"
+    training.on(0, "sh", "-c", fill)
+    training.until(lambda: "cannot be saved, and stays as it was" in training.output())
+    training.kill(1, RANK)
+    training.until(lambda: "Going on from" in training.output())
+    training.on(0, "rm", f"{disk}/filler")
+    training.wait()
+    training.on(0, "cp", str(training.snapshot), str(kept))
+    training.snapshot = kept
+
+
+def truncated(training: Training) -> None:
+    """A job is cancelled, and what it saved then gets damaged."""
+    training.submit()
+    training.reach()
+    training.desk.cluster.run(["scancel", str(training.job)])
+    training.wait()
+    assert "Told to end" in training.output()
+    size = training.snapshot.stat().st_size
+    os.truncate(training.snapshot, training.moments.randint(0, size - 1))
+    training.submit()
+    training.until(lambda: f"{training.snapshot} is damaged: going on from" in training.output())
+
+
+FAULTS = {
+    "SIGKILL of the first node's rank": rank_killed(0),
+    "SIGKILL of the other node's rank": rank_killed(1),
+    "SIGKILL of the first node's torchrun": agent_killed(0),
+    "SIGKILL of the other node's torchrun": agent_killed(1),
+    "a node lost": node_lost,
+    "scontrol requeue": requeued,
+    "the walltime's warning": walltime,
+    "SIGKILL while a snapshot is written": killed_while_saving,
+    "a full disk, and SIGKILL meanwhile": full_disk,
+    "scancel, and a truncated snapshot": truncated,
+}
+
+
+def state(snapshot: Path) -> dict[str, Any]:
+    import torch
+
+    found: dict[str, Any] = torch.load(snapshot, weights_only=True)
+    return found
+
+
+@pytest.fixture(scope="session")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], dict[str, Any]]:
+    """What a run without faults ends with, for a seed."""
+    known: dict[int, dict[str, Any]] = {}
+
+    def run(seed: int) -> dict[str, Any]:
+        if seed not in known:
+            folder = tmp_path_factory.mktemp("undisturbed")
+            trainer = str(trainers.FOLDER / "regression.py")
+            torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+            words = [*torchrun, "--nproc-per-node=2", trainer, *arguments(seed)]
+            environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+            subprocess.run(words, cwd=folder, env=environment, check=True, capture_output=True)
+            known[seed] = state(folder / "model.pt")
+        return known[seed]
+
+    return run
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    runs = metafunc.config.getoption("--faults")
+    tried = [(name, number) for number in range(runs) for name in FAULTS]
+    metafunc.parametrize(("fault", "number"), tried, ids=[f"{n}, {i}" for n, i in tried])
+
+
+def test_fault(
+    desk: Desk, undisturbed: Callable[[int], dict[str, Any]], fault: str, number: int
+) -> None:
+    moments = random.Random(f"{fault} {number}")
+    training = Training(desk, number, moments, desk.folder / "model.pt")
+    FAULTS[fault](training)
+    done = training.wait()
+    assert done.state == "COMPLETED", done.output
+    assert training.epochs() == list(range(EPOCHS)), done.output
+    assert "Going on from" in training.output()
+    ended, wanted = state(training.snapshot), undisturbed(number)
+    for name, weights in wanted["model"].items():
+        assert weights.equal(ended["model"][name]), name
+    assert str(ended["optimizer"]) == str(wanted["optimizer"])
+    assert ended["scheduler"] == wanted["scheduler"]
+    assert str(ended["random"]) == str(wanted["random"])
