@@ -106,6 +106,10 @@ def test_the_lists() -> None:
     names = [line.split()[0] for line in jobgen("profiles").stdout.decode().splitlines()]
     assert names == ["dgx-a100", "eap", "local", "mi210"]
     assert jobgen("trainers", "list").stdout.decode() == (
+        "allreduce    The fabric's check: how fast all ranks sum messages of growing size,"
+        " whether right, over what.\n"
+        "cifar10_vgg  VGG11 on CIFAR-10 with DDP, on one device or on many nodes,"
+        " that resumes exactly.\n"
         "elastic_ddp  One DDP step of a toy model on every rank:"
         " does the launch work, and do the ranks meet?\n"
         "regression   A linear regression with DDP, on one device or on many nodes,"

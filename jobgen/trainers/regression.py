@@ -65,19 +65,22 @@ def start() -> tuple[int, int, torch.device]:
     torchrun, slurm = ("RANK", "WORLD_SIZE"), ("SLURM_PROCID", "SLURM_NTASKS")
     names = torchrun if "RANK" in os.environ else slurm
     rank, world = 0, 1
-    if "MASTER_ADDR" in os.environ and names[0] in os.environ:  # a batch script has SLURM_* too
+    if "MASTER_ADDR" in os.environ and names[0] in os.environ:
         rank, world = (int(os.environ[name]) for name in names)
     elif int(os.environ.get("SLURM_STEP_NUM_TASKS", 1)) > 1:
         sys.exit("several tasks and no MASTER_ADDR, MASTER_PORT: each would train by itself")
     else:
         os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="0")  # alone, on any free port
     if cuda := torch.cuda.is_available():
-        local = int(os.environ.get("LOCAL_RANK", os.environ.get("SLURM_LOCALID", 0)))
         # One GPU a task is what some schedulers show: it is number 0 to each of them.
-        torch.cuda.set_device(local % torch.cuda.device_count())
+        torch.cuda.set_device(local_rank() % torch.cuda.device_count())
     # gloo beside NCCL: what the ranks agree on stays on the CPU, and waits for no GPU.
     dist.init_process_group("cpu:gloo,cuda:nccl" if cuda else "gloo", rank=rank, world_size=world)
     return rank, world, torch.device("cuda" if cuda else "cpu")
+
+
+def local_rank() -> int:
+    return int(os.environ.get("LOCAL_RANK", os.environ.get("SLURM_LOCALID", 0)))
 
 
 def everyone(value: float) -> float:
@@ -102,7 +105,12 @@ def save(path: str, rank: int, world: int, state: dict[str, Any]) -> bool:
             file.flush()
             os.fsync(file.fileno())
         if os.path.exists(path):
-            os.replace(path, f"{path}.previous")
+            with suppress(FileNotFoundError):
+                os.remove(f"{path}.previous")
+            try:
+                os.link(path, f"{path}.previous")
+            except OSError:  # a file system without hard links
+                os.replace(path, f"{path}.previous")
         os.replace(f"{path}.tmp", path)
     except OSError as error:
         with suppress(OSError):
@@ -117,31 +125,31 @@ def read(path: str, run: str) -> dict[str, Any] | None:
     damaged = ""
     for name in filter(os.path.exists, (path, f"{path}.previous")):
         with open(name, "rb") as file:
-            data = io.BytesIO(file.read())
+            data = file.read()
         try:
-            if zipfile.ZipFile(data).testzip():  # torch itself looks at no checksum
+            if zipfile.ZipFile(io.BytesIO(data)).testzip():  # torch itself looks at no checksum
                 raise zipfile.BadZipFile
-            data.seek(0)
-            state: dict[str, Any] = torch.load(data, map_location="cpu", weights_only=True)
+            state: dict[str, Any] = torch.load(io.BytesIO(data), "cpu", weights_only=True)
             of = state.get("of")
         except Exception as error:
-            if isinstance(error, zipfile.BadZipFile) and data.getvalue()[:2] in (b"PK", b""):
+            if isinstance(error, zipfile.BadZipFile) and data[:2] in (b"PK", b""):
                 damaged = damaged or name
                 continue
             raise ValueError(f"{name} is no snapshot: choose another --snapshot") from None
         if of != run:
             raise ValueError(f"{name} is of {of}; this is {run}: choose another --snapshot")
-        if name != path:
-            say(f"{path} is {'damaged' if damaged else 'missing'}: going on from {name}")
         if damaged:  # out of the way, or the next save would keep it as the previous one
+            say(f"{damaged} is damaged: going on from {name}")
             os.replace(damaged, f"{damaged}.damaged")
+        elif name != path:
+            raise ValueError(f"{name} is there without {path}: remove or rename it")
         return state
     if damaged:
         raise ValueError(f"{damaged} is damaged, and there is no other: remove it to begin anew")
     return None
 
 
-def resume(path: str, rank: int, run: str) -> dict[str, Any] | None:
+def resume(path: str, rank: int, run: str) -> Any:
     """What was saved last, on all ranks; None if nothing was. All exit if it does not fit."""
     found: list[Any] = [None, None]
     elsewhere = everyone(rank > 0 and os.path.exists(path))
@@ -161,23 +169,22 @@ def resume(path: str, rank: int, run: str) -> dict[str, Any] | None:
         torch.set_rng_state(cpu)
         if cuda:
             torch.cuda.set_rng_state(cuda[0])
-    state: dict[str, Any] | None = found[0]
-    return state
+    return found[0]
 
 
-def note(path: str, **values: float) -> None:
-    """Add a JSON line to the metrics."""
+def note(path: str, values: dict[str, float]) -> None:
+    """Add a JSON line to the metrics; without room for it the training goes on all the same."""
     try:
         with open(path, "a", encoding="utf-8") as file:
             file.write(json.dumps(values) + "\n")
     except OSError as error:
-        say(f"{path}: no line of epoch {values['epoch']}: {error.strerror}")
+        say(f"{path}: {error.strerror}")
 
 
-def show(rank: int, text: str, part: float) -> None:
+def show(rank: int, epoch: int, part: float) -> None:
     """A progress bar, on rank 0's terminal."""
     if rank == 0 and sys.stderr.isatty():
-        bar = f"{text} [{'#' * int(40 * part):<40}]" if part < 1 else ""
+        bar = f"Epoch {epoch} [{'#' * int(40 * part):<40}]" if part < 1 else ""
         print(f"\r\033[K{bar}", end="", file=sys.stderr, flush=True)
 
 
@@ -200,11 +207,11 @@ def main() -> None:
             part.load_state_dict(saved[name])
         at = saved["at"]
     epoch, step = at["epoch"], at["samples"] // (args.batch_size * world)
-    if saved and rank == 0:
-        say(f"Going on from {args.snapshot}, epoch {epoch}, step {step}")
     metrics = args.metrics if rank == 0 else None
     if metrics and os.path.exists(metrics):  # what came after the snapshot comes again
         os.truncate(metrics, min(at["metrics"], os.path.getsize(metrics)))
+    if saved and rank == 0:
+        say(f"Going on from {args.snapshot}, epoch {epoch}, step {step}")
 
     ddp = DistributedDataParallel(model)
     sampler: Any = DistributedSampler(data, world, rank, seed=args.seed)
@@ -226,7 +233,7 @@ def main() -> None:
             optimizer.step()
             total += loss.detach() * len(targets)
             step += 1
-            show(rank, f"Epoch {epoch}", step / steps)
+            show(rank, epoch, step / steps)
             asked.wait()
             if ended := bool(signals):
                 break
@@ -237,8 +244,9 @@ def main() -> None:
             if rank == 0:
                 mean, seconds = summed / world / len(sampler), time.perf_counter() - began
                 lines.append(f"Epoch {epoch} | Loss: {mean:.6f}")
+                values = {"epoch": epoch, "loss": mean, "seconds": seconds, "ranks": world}
                 if metrics:
-                    note(metrics, epoch=epoch, loss=mean, seconds=seconds, ranks=world)
+                    note(metrics, values)
             epoch, step, summed = epoch + 1, 0, 0.0
             total.zero_()
         if ended or epoch % args.save_every == 0 or epoch == args.total_epochs:

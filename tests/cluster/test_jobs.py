@@ -81,6 +81,32 @@ def test_other_ways_to_start(desk: Desk, words: tuple[str, ...]) -> None:
     assert ranks(done.output) == expected(MI210_NODES[:2], 2)
 
 
+def test_vgg_by_plain_srun(desk: Desk) -> None:
+    words = ("--launcher", "srun", "--trainer", "cifar10_vgg", "--", "1", "1")
+    done = desk.run(*MI210, "-N", "2", "-G", "1", *words, "--synthetic", "64")
+    assert done.state == "COMPLETED", done.output
+    told = sorted(re.findall(r"^\[RANK (\d)\] Epoch 0 ", done.output, re.MULTILINE))
+    assert told == ["0", "1"]
+    assert re.search(r"^Test accuracy: .* of 16 images$", done.output, re.MULTILINE)
+
+
+def test_regression_as_on_aws_cpus(desk: Desk) -> None:
+    """Four processes on each of two nodes, 50 epochs of 2,048 samples, in batches of 32."""
+    words = ("--set", "launch.processes_per_node=4", "--trainer", "regression", "--", "50", "10")
+    done = desk.run("--profile", "dgx-a100", "--set", "node.gpu=none", "-G", "0", *words)
+    assert done.state == "COMPLETED", done.output
+    line = r"^\[RANK (\d)\] Epoch 49 \| Batchsize: 32 \| Steps: 8$"
+    told = sorted(re.findall(line, done.output, re.MULTILINE))
+    assert told == [str(rank) for rank in range(8)]
+
+
+def test_allreduce_over_the_fabric(desk: Desk) -> None:
+    words = ("--set", "network.interface=hsn0", "--trainer", "allreduce", "--", "--to", "64K")
+    done = desk.run(*MI210, "-N", "2", "-G", "1", *words)
+    assert done.state == "COMPLETED", done.output
+    assert "2 ranks on 2 nodes: gloo over TCP, interface hsn0\n" in done.output
+
+
 def test_software_of_the_nodes(desk: Desk) -> None:
     """Modules come with the login shell, a venv from its folder; nothing from where it was sent."""
     import sys
