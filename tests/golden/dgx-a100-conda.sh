@@ -61,13 +61,14 @@ if not shutil.which(name):
     stop(f"there is no program {name} that can be executed: give its full path, or chmod +x it")
 try:
     import torch
+    version = torch.__version__
 except Exception as error:
     stop(f"{sys.executable} cannot import torch ({error}): see `software` in the profile")
 seen = torch.cuda.device_count()
-if gpus and seen != gpus:
-    stop(f"torch {torch.__version__} sees {seen} GPUs, the job asked for {gpus}: is this torch built "
-         "for them? Else change -G")
-print(f"torch {torch.__version__}")
+if seen != gpus:
+    stop(f"torch {version} sees {seen} GPUs, the job asked for {gpus}: is this torch built for them? "
+         "Else change -G")
+print(f"torch {version}")
 PYTHON
 export JOBGEN_PROBE
 

@@ -88,13 +88,14 @@ def stop(text):
 name, gpus = sys.argv[1], int(sys.argv[2])
 try:
     import torch
+    version = torch.__version__
 except Exception as error:
     stop(f"{sys.executable} cannot import torch ({error}): see `software` in the profile")
 seen = torch.cuda.device_count()
-if gpus and seen != gpus:
-    stop(f"torch {torch.__version__} sees {seen} GPUs, the job asked for {gpus}: is this torch built "
-         "for them? Else change -G")
-print(f"torch {torch.__version__}")
+if seen != gpus:
+    stop(f"torch {version} sees {seen} GPUs, the job asked for {gpus}: is this torch built for them? "
+         "Else change -G")
+print(f"torch {version}")
 PYTHON
 export JOBGEN_PROBE
 
