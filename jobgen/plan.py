@@ -105,11 +105,6 @@ class Plan:
         return self.nodes > 1 and self.launcher == "torchrun"
 
     @property
-    def awaits(self) -> bool:
-        """Whether a shell waits for something while it may be warned: srun, or a container."""
-        return self.signal is not None and (self.scheduler == "slurm" or self.container is not None)
-
-    @property
     def needs_torch(self) -> bool:
         """Whether python3 has to import torch: always, but for a command that srun starts."""
         return self.launcher == "torchrun" or self.program.kind != "command"

@@ -33,7 +33,7 @@ RESERVED = {
     ),
     *("interface", "late", "lines", "mark", "missed", "name", "names", "on_each", "on_each_node"),
     *("own", "patience", "pid", "pids", "rank", "starters", "status", "step", "sweeper", "task"),
-    *("tick", "verbs", "waited", "warned", "wrong"),
+    *("limit", "tick", "verbs", "waited", "warned", "wrong"),
 }
 VARIABLE = Text("[A-Za-z_][A-Za-z0-9_]*", "a variable's name: letters, digits and _")
 INTERFACE = Text("[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}", "a network interface's name, such as hsn0")
@@ -203,8 +203,8 @@ class Launch:
     )
     stop_grace: int = row(
         Int(0, 3600),
-        "PBS: seconds that ranks get between TERM and KILL when the job is stopped. PBS itself "
-        "kills 10 s after the walltime and 24 s after qdel.",
+        "PBS, and containers: seconds that ranks get between TERM and KILL when the job is "
+        "stopped. PBS itself kills 10 s after the walltime and 24 s after qdel.",
         5,
     )
     processes_per_node: int | None = row(

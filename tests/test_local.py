@@ -101,7 +101,13 @@ def test_a_stopped_job_leaves_no_process(tmp_path: Path, number: signal.Signals)
     text = "import os, time\nopen('on' + os.environ['RANK'], 'w').close()\ntime.sleep(1000)\n"
     program.write_text(text)
     script = job("--", program.name, cwd=tmp_path)
-    running = subprocess.Popen([script], cwd=tmp_path, env=environment())
+    # bash cannot trap what is ignored from the start, as SIGINT is below a shell's `&`.
+    running = subprocess.Popen(
+        [script],
+        cwd=tmp_path,
+        env=environment(),
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
+    )
     limit = time.monotonic() + 90
     while len(list(tmp_path.glob("on?"))) < 4:
         assert running.poll() is None

@@ -133,7 +133,7 @@ def test_a_signal_to_one_rank_saves_on_all_and_goes_on(
     )
     assert process.stdout
     for line in process.stdout:
-        if line.startswith("[RANK 1] Epoch 3 "):
+        if line.startswith(f"[RANK 1] Epoch {3 if number == signal.SIGTERM else 0} "):
             break
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     os.kill(int(children[-1]), number)
@@ -177,9 +177,7 @@ def test_what_is_no_snapshot_of_this_run_is_refused(tmp_path: Path) -> None:
     (tmp_path / "regression.pt.previous").unlink()
     text = "regression.pt is damaged, and there is no other: remove it to begin anew"
     assert said(kept[:5000]) == text
-    flipped = bytearray(kept)
-    flipped[kept.index(b"weight") + 900] ^= 1
-    assert said(b"") == text
+    assert said(b"") == said(b"P") == text
 
 
 def snapshot_of(content: bytes) -> dict[str, Any]:
@@ -351,6 +349,10 @@ def test_allreduce_reads_nccl_s_log() -> None:
         ("AWS Libfabric", "cxi", ("TCP sockets", ""), "aws-ofi-nccl"),
         ("AWS Libfabric", "cxi", ("aws-ofi-nccl", "tcp"), "provider"),
         ("AWS Libfabric", "cxi", ("aws-ofi-nccl", "cxi"), None),
+        ("AWS Libfabric", "cxi,tcp", ("aws-ofi-nccl", "cxi"), None),
+        ("AWS Libfabric", "^shm", ("aws-ofi-nccl", "cxi"), None),
+        ("AWS Libfabric", "cxi", ("aws-ofi-nccl", "unknown"), None),
+        ("ib", "", ("TCP sockets", ""), "InfiniBand"),
         ("IB", "", ("TCP sockets", ""), "InfiniBand"),
         ("IB", "", ("RoCE", ""), None),
         ("", "", ("TCP sockets", ""), None),

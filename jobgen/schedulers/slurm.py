@@ -69,7 +69,8 @@ def _wanted(plan: Plan) -> Wanted:
         "account": plan.account,
         "nodes": f"{plan.min_nodes}-{plan.nodes}" if plan.elastic else plan.nodes,
         "no-kill": plan.elastic,
-        "ntasks-per-node": plan.tasks_per_node,
+        # With it, Slurm would count the tasks of the fewest nodes, and give no more.
+        "ntasks-per-node": None if plan.elastic else plan.tasks_per_node,
         "cpus-per-task": plan.cpus_per_task,
         **_gpus(plan),
         "exclusive": plan.exclusive,

@@ -45,8 +45,9 @@ def arguments() -> argparse.Namespace:
     add("--to", type=size, metavar="SIZE", help="largest (256M; 16M on CPUs)")
     add("--repeat", type=int, default=20, metavar="N", help="times for each size (20)")
     args = parser.parse_args()
-    if args.repeat < 1:
-        parser.error("--repeat has to be 1 or more")
+    args.to = args.to or size("256M" if torch.cuda.is_available() else "16M")
+    if args.repeat < 1 or args.least > args.to:
+        parser.error("--repeat has to be 1 or more, and --from no more than --to")
     return args
 
 
@@ -85,9 +86,11 @@ def broken(promised: str, provider: str, took: tuple[str, str]) -> str:
     """The cure, where NCCL_NET or FI_PROVIDER promise another network than was taken."""
     if "libfabric" in promised.lower() and took[0] != LIBFABRIC:
         return CURES[LIBFABRIC]
-    if promised == "IB" and took[0] not in ("InfiniBand", "RoCE"):
+    if promised.upper() == "IB" and took[0] not in ("InfiniBand", "RoCE"):
         return CURES["InfiniBand"]
-    if provider and took[0] == LIBFABRIC and not took[1].startswith(provider):
+    known = took[0] == LIBFABRIC and took[1] != "unknown" and not provider.startswith("^")
+    # FI_PROVIDER is a list; what was taken may have others on top of it, as in efa;ofi_rxr.
+    if known and not took[1].startswith(tuple(provider.split(","))):
         return CURES["provider"]
     return ""
 
@@ -118,7 +121,7 @@ def sweep(args: argparse.Namespace, rank: int, world: int, device: torch.device)
     if rank == 0:
         say(f"{'bytes':>12} {'time':>12} {'algorithm':>14} {'bus':>14} {'wrong':>6}")
     right, bytes_ = True, max(args.least, 4)
-    while bytes_ <= (args.to or size("256M" if device.type == "cuda" else "16M")):
+    while bytes_ <= args.to:
         seconds, wrong = measured(bytes_ // 4, args.repeat, rank, world, device)
         rate = bytes_ / seconds / 1e9
         bus = rate * 2 * (world - 1) / world  # what each link carries, as nccl-tests counts it

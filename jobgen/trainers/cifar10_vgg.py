@@ -142,7 +142,7 @@ def read(path: str, run: str) -> dict[str, Any] | None:
             state: dict[str, Any] = torch.load(io.BytesIO(data), "cpu", weights_only=True)
             of = state.get("of")
         except Exception as error:
-            if isinstance(error, zipfile.BadZipFile) and data[:2] in (b"PK", b""):
+            if isinstance(error, zipfile.BadZipFile) and b"PK".startswith(data[:2]):
                 damaged = damaged or name
                 continue
             raise ValueError(f"{name} is no snapshot: choose another --snapshot") from None
@@ -151,7 +151,7 @@ def read(path: str, run: str) -> dict[str, Any] | None:
         if damaged:  # out of the way, or the next save would keep it as the previous one
             say(f"{damaged} is damaged: going on from {name}")
             os.replace(damaged, f"{damaged}.damaged")
-        elif name != path:
+        elif name != path and not os.path.exists(f"{path}.tmp"):  # else killed between two names
             raise ValueError(f"{name} is there without {path}: remove or rename it")
         return state
     if damaged:
@@ -200,6 +200,8 @@ def show(rank: int, epoch: int, part: float) -> None:
 
 def download(folder: str) -> None:
     """Fetch the archive unless it is there. Whoever comes second waits for the first one's lock."""
+    if os.path.isdir(f"{folder}/{FOLDER}"):
+        return
     os.makedirs(folder, exist_ok=True)
     with open(f"{folder}/.lock", "w") as lock, TemporaryDirectory(dir=folder) as made:
         with suppress(OSError):  # without locks several may fetch it, and one of them is kept
@@ -294,7 +296,9 @@ def correct(model: nn.Module, test: Any, rank: int, world: int, device: torch.de
     """How many of this rank's share of the test's images are recognized."""
     model.eval()
     right = 0
-    for index in torch.arange(rank, len(test[1]), world).split(1000):
+    for buffer in model.buffers():  # each rank's own after the last step; rank 0's are saved
+        dist.broadcast(buffer, 0)
+    for index in torch.arange(len(test[1]))[rank::world].split(1000):
         guess = model(scaled(test[0][index].to(device))).argmax(1)
         right += int((guess == test[1][index].to(device)).sum())
     return right
@@ -371,7 +375,7 @@ def main() -> None:
         if ended or epoch % args.save_every == 0 or epoch == args.total_epochs:
             state = {name: part.state_dict() for name, part in parts.items()}
             at = {"epoch": epoch, "samples": step * args.batch_size * world, "loss": summed}
-            at["metrics"] = os.path.getsize(metrics) if metrics else 0
+            at["metrics"] = os.path.getsize(metrics) if metrics and os.path.exists(metrics) else 0
             good = save(args.snapshot, rank, world, {**state, "at": at, "of": run})
         for line in lines:  # printed last: once a scheduler ends the job, stdout may be closed
             say(line)

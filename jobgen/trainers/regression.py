@@ -132,7 +132,7 @@ def read(path: str, run: str) -> dict[str, Any] | None:
             state: dict[str, Any] = torch.load(io.BytesIO(data), "cpu", weights_only=True)
             of = state.get("of")
         except Exception as error:
-            if isinstance(error, zipfile.BadZipFile) and data[:2] in (b"PK", b""):
+            if isinstance(error, zipfile.BadZipFile) and b"PK".startswith(data[:2]):
                 damaged = damaged or name
                 continue
             raise ValueError(f"{name} is no snapshot: choose another --snapshot") from None
@@ -141,7 +141,7 @@ def read(path: str, run: str) -> dict[str, Any] | None:
         if damaged:  # out of the way, or the next save would keep it as the previous one
             say(f"{damaged} is damaged: going on from {name}")
             os.replace(damaged, f"{damaged}.damaged")
-        elif name != path:
+        elif name != path and not os.path.exists(f"{path}.tmp"):  # else killed between two names
             raise ValueError(f"{name} is there without {path}: remove or rename it")
         return state
     if damaged:
@@ -252,7 +252,7 @@ def main() -> None:
         if ended or epoch % args.save_every == 0 or epoch == args.total_epochs:
             state = {name: part.state_dict() for name, part in parts.items()}
             at = {"epoch": epoch, "samples": step * args.batch_size * world, "loss": summed}
-            at["metrics"] = os.path.getsize(metrics) if metrics else 0
+            at["metrics"] = os.path.getsize(metrics) if metrics and os.path.exists(metrics) else 0
             good = save(args.snapshot, rank, world, {**state, "at": at, "of": run})
         for line in lines:  # printed last: once a scheduler ends the job, stdout may be closed
             say(line)

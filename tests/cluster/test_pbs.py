@@ -194,6 +194,7 @@ def test_a_training_survives(pbs: PbsDesk) -> None:
     assert again.status == 0, again.output
     assert "Going on from regression.pt" in again.output
     (pbs.folder / "regression.pt").rename(pbs.folder / "kept.pt")
+    (pbs.folder / "regression.pt.previous").unlink()
     assert pbs.run(*trained).status == 0
     show = "import sys, torch\nprint(torch.load(sys.argv[1], weights_only=True)['model'])"
     shown = [

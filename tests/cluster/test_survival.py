@@ -52,6 +52,12 @@ class Training:
         program = ("--trainer", "regression", "--", *arguments(self.seed, every, self.snapshot))
         self.job = self.desk.submit(*MI210, *words, *program)
 
+    def submit_with_restarts(self) -> None:
+        """Begin to train; there is a snapshot by now."""
+        every = self.moments.choice([1, 3])
+        self.submit("--max-restarts", "1", every=every)
+        self.reach(every, EPOCHS - 4)
+
     def until(self, what: Callable[[], object], timeout: float = 90) -> None:
         limit = time.monotonic() + timeout
         while not what():
@@ -90,8 +96,7 @@ class Training:
 
 def rank_killed(node: int) -> Callable[[Training], None]:
     def fault(training: Training) -> None:
-        training.submit("--max-restarts", "1", every=training.moments.choice([1, 3]))
-        training.reach()
+        training.submit_with_restarts()
         training.kill(node, RANK)
 
     return fault
@@ -99,8 +104,7 @@ def rank_killed(node: int) -> Callable[[Training], None]:
 
 def agent_killed(node: int) -> Callable[[Training], None]:
     def fault(training: Training) -> None:
-        training.submit("--max-restarts", "1", every=training.moments.choice([1, 3]))
-        training.reach()
+        training.submit_with_restarts()
         training.kill(node, AGENT)
 
     return fault
@@ -130,7 +134,7 @@ def requeued(training: Training) -> None:
 
 def walltime(training: Training) -> None:
     """Slurm warns, the ranks save, and the job goes back into the queue by itself."""
-    training.submit("--requeue", "-t", "1", "--signal", "55", every=EPOCHS)
+    training.submit("--requeue", "-t", "2", "--signal", "95", every=EPOCHS)
     training.reach()
     # A rank stands still until it has been warned: Slurm looks at the time only now and then.
     pid = training.on(1, "pgrep", "-f", RANK).strip()
@@ -240,6 +244,8 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], dic
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "fault" not in metafunc.fixturenames:
+        return
     runs = metafunc.config.getoption("--faults")
     tried = [(name, number) for number in range(runs) for name in FAULTS]
     metafunc.parametrize(("fault", "number"), tried, ids=[f"{n}, {i}" for n, i in tried])
@@ -261,3 +267,36 @@ def test_fault(
     assert str(ended["optimizer"]) == str(wanted["optimizer"])
     assert ended["scheduler"] == wanted["scheduler"]
     assert str(ended["random"]) == str(wanted["random"])
+
+
+def test_elastic(desk: Desk) -> None:
+    """Three nodes, of which one is lost: the others go on, and the job ends well."""
+    training = Training(desk, 0, random.Random(0), desk.folder / "model.pt")
+    training.submit("-N", "2:3", "--max-restarts", "2")
+    training.reach(1, 3)
+    node = (str(SCRIPTS / "node.sh"), str(desk.cluster.folder))
+    desk.cluster.run([*node, "crash", "smc-r07-09"])
+    try:
+        done = training.wait()
+    finally:
+        desk.cluster.run([*node, "start", "smc-r07-09"])
+    assert training.epochs() == list(range(EPOCHS)), done.output
+    assert "Going on from" in done.output
+    assert (done.state, done.exit_code) == ("COMPLETED", 0), done.output
+
+
+def test_signals_that_reach_the_task_alone(desk: Desk) -> None:
+    """With proctrack/cgroup Slurm signals no grandchildren: the node's shell tells the ranks."""
+    training = Training(desk, 0, random.Random(0), desk.folder / "model.pt")
+    for signal_name in ("TERM", "USR1"):
+        training.submit(every=EPOCHS)
+        seen = len(training.epochs())
+        training.until(lambda seen=seen: len(training.epochs()) > seen + 1)
+        for node in range(2):
+            (shell,) = training.on(node, "pgrep", "-f", "^/usr/bin/bash -c set -euo").split()
+            training.on(node, "kill", f"-{signal_name}", shell)
+        done = training.wait()
+        assert "Told to end" in done.output
+    training.submit()
+    assert training.wait().state == "COMPLETED"
+    assert training.epochs() == list(range(EPOCHS))

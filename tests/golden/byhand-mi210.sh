@@ -22,7 +22,7 @@ container() {
   local verbs=""
   if [[ -e /dev/infiniband ]]; then verbs=--device=/dev/infiniband; fi
   podman run --rm --replace --name="$name" \
-    --network=host --ipc=host --ulimit=host \
+    --sig-proxy=false --network=host --ipc=host --ulimit=host \
     --device=/dev/kfd \
     --device=/dev/dri \
     --group-add=keep-groups \

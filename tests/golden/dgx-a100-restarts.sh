@@ -118,10 +118,11 @@ roll_call() {
 
 # ---- node RANK: all that happens on one node ----
 node() {
-  local rank=$1 interface own
-  export -nf preflight node setup address wait_for_head await  # or a bash that a rank starts would meet them
-  trap "" USR1 USR2  # a scheduler's warning is for ranks that listen; torchrun would end of it
-  trap : TERM  # torchrun and the ranks get it too, and this shell waits for their end
+  local rank=$1 interface own agent=""
+  export -nf preflight node setup address wait_for_head await tell  # or a bash that a rank starts would meet them
+  trap 'tell TERM' TERM
+  trap 'tell USR1' USR1
+  trap "" USR2
   setup
   read -r interface own < <(address "$rank")
   # gloo and NCCL would else choose for themselves (= : exactly this one, not all that begin so).
@@ -129,13 +130,29 @@ node() {
   wait_for_head
   # is_host: node 0 opens the store, or fails at once if it cannot; torchrun would go by hostnames,
   # and hang where they belong to another network. --local-addr becomes the ranks' MASTER_ADDR.
-  python3 -m torch.distributed.run \
-    --nnodes=2 --nproc-per-node=2 --max-restarts=2 \
-    --rdzv-backend=c10d --rdzv-id="$JOBGEN_JOB" --rdzv-endpoint="$JOBGEN_HEAD:$JOBGEN_PORT" \
-    --rdzv-conf="is_host=$((rank == 0)),join_timeout=600" --local-addr="$own" \
-    train.py || status=$?
-  ((${status-0} <= 128)) || return 250  # torchrun was killed, not its ranks: only the script can help
+  (
+    trap "" USR1 USR2  # a scheduler's warning is for ranks that listen; torchrun would end of it
+    exec python3 -m torch.distributed.run \
+      --nnodes=2 --nproc-per-node=2 --max-restarts=2 \
+      --rdzv-backend=c10d --rdzv-id="$JOBGEN_JOB" --rdzv-endpoint="$JOBGEN_HEAD:$JOBGEN_PORT" \
+      --rdzv-conf="is_host=$((rank == 0)),join_timeout=600" --local-addr="$own" \
+      train.py
+  ) &
+  agent=$!
+  await "$agent" || status=$?
+  ((${status-0} <= 128)) || status=250  # torchrun was killed, not its ranks: the script can help
   return "${status-0}"
+}
+
+# tell SIGNAL: to the ranks of this node, since a scheduler may tell this shell alone.
+tell() {
+  if [[ ! $agent ]]; then  # no rank, and nothing to save
+    [[ $1 != TERM ]] || exit 143
+  elif [[ $1 == TERM ]]; then
+    pkill -TERM -P "$agent" || true
+  else
+    pkill -USR1 -P "$agent" || true
+  fi
 }
 
 # await PID: its exit status, though a trap that runs ends a `wait` before.
@@ -158,15 +175,15 @@ wait_for_head() (
 
 # ---- launch ----
 mapfile -t hosts < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
-export -f preflight node setup address wait_for_head await
+export -f preflight node setup address wait_for_head await tell
 if ((SLURM_JOB_NUM_NODES != 2)); then
   echo "jobgen: this script is for 2 nodes, the job has $SLURM_JOB_NUM_NODES: say -N to jobgen, not to sbatch" >&2
   exit 1
 fi
 
-# Slurm warns this shell alone, 300 s before the walltime, and srun hands it on to the ranks.
+# Slurm warns this shell alone, 300 s before the walltime, and srun hands it on.
 warned="" step=""
-trap '[[ ! $step ]] || ! kill -USR1 "$step" || warned=yes' USR1
+trap 'warned=yes; [[ ! $step ]] || kill -USR1 "$step" || true' USR1
 
 # --export, since a job that was submitted with --export=NONE would else pass nothing on.
 on_each=(srun --nodes=2 --export=ALL --kill-on-bad-exit=1 --cpus-per-task=32)
@@ -176,6 +193,7 @@ timeout --kill-after=10 600 \
 # torchrun starts failed ranks again itself; where torchrun was killed, all nodes start again.
 for ((lives = 2; ; lives--)); do
   status=0
+  if [[ $warned ]]; then break; fi  # it is too late to begin
   "${on_each_node[@]}" "set -euo pipefail; node \"\$SLURM_NODEID\"" &
   step=$!
   await "$step" || status=$?

@@ -118,21 +118,44 @@ roll_call() {
 
 # ---- node RANK: all that happens on one node ----
 node() {
-  local rank=$1 interface own
-  export -nf preflight node setup address wait_for_head  # or a bash that a rank starts would meet them
-  trap "" USR1 USR2  # a scheduler's warning is for ranks that listen; torchrun would end of it
-  trap : TERM  # torchrun and the ranks get it too, and this shell waits for their end
+  local rank=$1 interface own agent=""
+  export -nf preflight node setup address wait_for_head await tell  # or a bash that a rank starts would meet them
+  trap 'tell TERM' TERM
+  trap 'tell USR1' USR1
+  trap "" USR2
   setup
   read -r interface own < <(address "$rank")
   JOBGEN_DIR=$(mktemp -d "${TMPDIR:-/tmp}/jobgen.XXXXXX")
   trap 'rm -rf "$JOBGEN_DIR"' EXIT
   printf '%s' "$JOBGEN_TRAINER" > "$JOBGEN_DIR/elastic_ddp.py"
   wait_for_head
-  python3 -m torch.distributed.run \
-    --nnodes=4 --nproc-per-node=8 \
-    --rdzv-backend=static --rdzv-id="$JOBGEN_JOB" --rdzv-conf=timeout=600 \
-    --master-addr="$JOBGEN_HEAD" --master-port="$JOBGEN_PORT" --node-rank="$rank" \
-    "$JOBGEN_DIR/elastic_ddp.py"
+  (
+    trap "" USR1 USR2  # a scheduler's warning is for ranks that listen; torchrun would end of it
+    exec python3 -m torch.distributed.run \
+      --nnodes=4 --nproc-per-node=8 \
+      --rdzv-backend=static --rdzv-id="$JOBGEN_JOB" --rdzv-conf=timeout=600 \
+      --master-addr="$JOBGEN_HEAD" --master-port="$JOBGEN_PORT" --node-rank="$rank" \
+      "$JOBGEN_DIR/elastic_ddp.py"
+  ) &
+  agent=$!
+  await "$agent"
+}
+
+# tell SIGNAL: to the ranks of this node, since a scheduler may tell this shell alone.
+tell() {
+  if [[ ! $agent ]]; then  # no rank, and nothing to save
+    [[ $1 != TERM ]] || exit 143
+  elif [[ $1 == TERM ]]; then
+    pkill -TERM -P "$agent" || true
+  else
+    pkill -USR1 -P "$agent" || true
+  fi
+}
+
+# await PID: its exit status, though a trap that runs ends a `wait` before.
+await() {
+  while kill -0 "$1" 2> /dev/null; do wait "$1" || true; done
+  wait "$1"
 }
 
 # wait_for_head: until node 0's torchrun answers, so that a node it does not answer is named.
@@ -236,7 +259,7 @@ export JOBGEN_TRAINER
 
 # ---- launch ----
 mapfile -t hosts < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
-export -f preflight node setup address wait_for_head
+export -f preflight node setup address wait_for_head await tell
 if ((SLURM_JOB_NUM_NODES != 4)); then
   echo "jobgen: this script is for 4 nodes, the job has $SLURM_JOB_NUM_NODES: say -N to jobgen, not to sbatch" >&2
   exit 1

@@ -100,14 +100,37 @@ roll_call() {
 
 # ---- node RANK: all that happens on one node ----
 node() {
-  local rank=$1
-  trap "" USR1 USR2  # a scheduler's warning is for ranks that listen; torchrun would end of it
-  trap : TERM  # torchrun and the ranks get it too, and this shell waits for their end
+  local rank=$1 agent=""
+  trap 'tell TERM' TERM
+  trap 'tell USR1' USR1
+  trap "" USR2
   setup
-  python3 -m torch.distributed.run \
-    --nnodes=1 --nproc-per-node=1 \
-    --standalone --local-addr=127.0.0.1 \
-    train.py 10
+  (
+    trap "" USR1 USR2  # a scheduler's warning is for ranks that listen; torchrun would end of it
+    exec python3 -m torch.distributed.run \
+      --nnodes=1 --nproc-per-node=1 \
+      --standalone --local-addr=127.0.0.1 \
+      train.py 10
+  ) &
+  agent=$!
+  await "$agent"
+}
+
+# tell SIGNAL: to the ranks of this node, since a scheduler may tell this shell alone.
+tell() {
+  if [[ ! $agent ]]; then  # no rank, and nothing to save
+    [[ $1 != TERM ]] || exit 143
+  elif [[ $1 == TERM ]]; then
+    pkill -TERM -P "$agent" || true
+  else
+    pkill -USR1 -P "$agent" || true
+  fi
+}
+
+# await PID: its exit status, though a trap that runs ends a `wait` before.
+await() {
+  while kill -0 "$1" 2> /dev/null; do wait "$1" || true; done
+  wait "$1"
 }
 
 # ---- guard: runs a task on a node, and leaves nothing of it there ----

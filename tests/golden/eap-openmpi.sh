@@ -147,9 +147,10 @@ roll_call() {
 
 # ---- node RANK: all that happens on one node ----
 node() {
-  local rank=$1 interface own
-  trap "" USR1 USR2  # a scheduler's warning is for ranks that listen; torchrun would end of it
-  trap : TERM  # torchrun and the ranks get it too, and this shell waits for their end
+  local rank=$1 interface own agent=""
+  trap 'tell TERM' TERM
+  trap 'tell USR1' USR1
+  trap "" USR2
   setup
   read -r interface own < <(address "$rank")
   JOBGEN_DIR=$(mktemp -d "${TMPDIR:-/tmp}/jobgen.XXXXXX")
@@ -158,11 +159,33 @@ node() {
   wait_for_head
   # is_host: node 0 opens the store, or fails at once if it cannot; torchrun would go by hostnames,
   # and hang where they belong to another network. --local-addr becomes the ranks' MASTER_ADDR.
-  python3 -m torch.distributed.run \
-    --nnodes=2 --nproc-per-node=4 \
-    --rdzv-backend=c10d --rdzv-id="$JOBGEN_JOB" --rdzv-endpoint="$JOBGEN_HEAD:$JOBGEN_PORT" \
-    --rdzv-conf="is_host=$((rank == 0)),join_timeout=600" --local-addr="$own" \
-    "$JOBGEN_DIR/elastic_ddp.py"
+  (
+    trap "" USR1 USR2  # a scheduler's warning is for ranks that listen; torchrun would end of it
+    exec python3 -m torch.distributed.run \
+      --nnodes=2 --nproc-per-node=4 \
+      --rdzv-backend=c10d --rdzv-id="$JOBGEN_JOB" --rdzv-endpoint="$JOBGEN_HEAD:$JOBGEN_PORT" \
+      --rdzv-conf="is_host=$((rank == 0)),join_timeout=600" --local-addr="$own" \
+      "$JOBGEN_DIR/elastic_ddp.py"
+  ) &
+  agent=$!
+  await "$agent"
+}
+
+# tell SIGNAL: to the ranks of this node, since a scheduler may tell this shell alone.
+tell() {
+  if [[ ! $agent ]]; then  # no rank, and nothing to save
+    [[ $1 != TERM ]] || exit 143
+  elif [[ $1 == TERM ]]; then
+    pkill -TERM -P "$agent" || true
+  else
+    pkill -USR1 -P "$agent" || true
+  fi
+}
+
+# await PID: its exit status, though a trap that runs ends a `wait` before.
+await() {
+  while kill -0 "$1" 2> /dev/null; do wait "$1" || true; done
+  wait "$1"
 }
 
 # wait_for_head: until node 0's torchrun answers, so that a node it does not answer is named.
@@ -350,7 +373,7 @@ mkdir -m 700 "$JOBGEN_RUN"
   own='PBS_(NODEFILE|NODENUM|TASKNUM|MOMPORT|JOBCOOKIE)|HOSTNAME|SHLVL|TMOUT|TMPDIR|_'
   mapfile -t names < <(compgen -e | grep -vxE "$own")
   declare -p "${names[@]}" hosts
-  declare -f ready preflight node setup address wait_for_head guard sweep said told marked
+  declare -f ready preflight node setup address wait_for_head await tell guard sweep said told marked
   cat <<'BASH'
 set -euo pipefail
 cd "$PBS_O_WORKDIR"

@@ -15,6 +15,8 @@ setup() {
   export PYTHONUNBUFFERED=1
   # The profile says no node.cpus to share out; each rank would else use all cores.
   export OMP_NUM_THREADS=1
+  # Restarted ranks would else read the dead ones' addresses, and fail again.
+  export TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1
 }
 
 # ---- network: every "node" has a loopback address of its own ----
@@ -97,9 +99,10 @@ roll_call() {
 
 # ---- node RANK: all that happens on one node ----
 node() {
-  local rank=$1 interface own
-  trap "" USR1 USR2  # a scheduler's warning is for ranks that listen; torchrun would end of it
-  trap : TERM  # torchrun and the ranks get it too, and this shell waits for their end
+  local rank=$1 interface own agent=""
+  trap 'tell TERM' TERM
+  trap 'tell USR1' USR1
+  trap "" USR2
   setup
   read -r interface own < <(address "$rank")
   # gloo and NCCL would else choose for themselves (= : exactly this one, not all that begin so).
@@ -107,11 +110,33 @@ node() {
   wait_for_head
   # is_host: node 0 opens the store, or fails at once if it cannot; torchrun would go by hostnames,
   # and hang where they belong to another network. --local-addr becomes the ranks' MASTER_ADDR.
-  python3 -m torch.distributed.run \
-    --nnodes=2:3 --nproc-per-node=2 \
-    --rdzv-backend=c10d --rdzv-id="$JOBGEN_JOB" --rdzv-endpoint="$JOBGEN_HEAD:$JOBGEN_PORT" \
-    --rdzv-conf="is_host=$((rank == 0)),join_timeout=60" --local-addr="$own" \
-    train.py
+  (
+    trap "" USR1 USR2  # a scheduler's warning is for ranks that listen; torchrun would end of it
+    exec python3 -m torch.distributed.run \
+      --nnodes=2:3 --nproc-per-node=2 \
+      --rdzv-backend=c10d --rdzv-id="$JOBGEN_JOB" --rdzv-endpoint="$JOBGEN_HEAD:$JOBGEN_PORT" \
+      --rdzv-conf="is_host=$((rank == 0)),join_timeout=60" --local-addr="$own" \
+      train.py
+  ) &
+  agent=$!
+  await "$agent"
+}
+
+# tell SIGNAL: to the ranks of this node, since a scheduler may tell this shell alone.
+tell() {
+  if [[ ! $agent ]]; then  # no rank, and nothing to save
+    [[ $1 != TERM ]] || exit 143
+  elif [[ $1 == TERM ]]; then
+    pkill -TERM -P "$agent" || true
+  else
+    pkill -USR1 -P "$agent" || true
+  fi
+}
+
+# await PID: its exit status, though a trap that runs ends a `wait` before.
+await() {
+  while kill -0 "$1" 2> /dev/null; do wait "$1" || true; done
+  wait "$1"
 }
 
 # wait_for_head: until node 0's torchrun answers, so that a node it does not answer is named.
@@ -134,7 +159,13 @@ pids=()
 stop() {
   trap "" INT TERM
   for pid in "${pids[@]}"; do kill -- "-$pid" 2> /dev/null || true; done
-  for pid in "${pids[@]}"; do while kill -0 -- "-$pid" 2> /dev/null; do sleep 0.1; done; done
+  limit=$((SECONDS + 35))  # torchrun gives its ranks 30
+  for pid in "${pids[@]}"; do
+    while kill -0 -- "-$pid" 2> /dev/null; do
+      ((SECONDS < limit)) || kill -KILL -- "-$pid" 2> /dev/null || true
+      sleep 0.1
+    done
+  done
 }
 trap stop EXIT
 trap 'exit 130' INT

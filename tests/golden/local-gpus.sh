@@ -83,17 +83,40 @@ roll_call() {
 
 # ---- node RANK: all that happens on one node ----
 node() {
-  local rank=$1
-  trap "" USR1 USR2  # a scheduler's warning is for ranks that listen; torchrun would end of it
-  trap : TERM  # torchrun and the ranks get it too, and this shell waits for their end
+  local rank=$1 agent=""
+  trap 'tell TERM' TERM
+  trap 'tell USR1' USR1
+  trap "" USR2
   setup
   JOBGEN_DIR=$(mktemp -d "${TMPDIR:-/tmp}/jobgen.XXXXXX")
   trap 'rm -rf "$JOBGEN_DIR"' EXIT
   printf '%s' "$JOBGEN_TRAINER" > "$JOBGEN_DIR/elastic_ddp.py"
-  python3 -m torch.distributed.run \
-    --nnodes=1 --nproc-per-node=2 \
-    --standalone --local-addr=127.0.0.1 \
-    "$JOBGEN_DIR/elastic_ddp.py"
+  (
+    trap "" USR1 USR2  # a scheduler's warning is for ranks that listen; torchrun would end of it
+    exec python3 -m torch.distributed.run \
+      --nnodes=1 --nproc-per-node=2 \
+      --standalone --local-addr=127.0.0.1 \
+      "$JOBGEN_DIR/elastic_ddp.py"
+  ) &
+  agent=$!
+  await "$agent"
+}
+
+# tell SIGNAL: to the ranks of this node, since a scheduler may tell this shell alone.
+tell() {
+  if [[ ! $agent ]]; then  # no rank, and nothing to save
+    [[ $1 != TERM ]] || exit 143
+  elif [[ $1 == TERM ]]; then
+    pkill -TERM -P "$agent" || true
+  else
+    pkill -USR1 -P "$agent" || true
+  fi
+}
+
+# await PID: its exit status, though a trap that runs ends a `wait` before.
+await() {
+  while kill -0 "$1" 2> /dev/null; do wait "$1" || true; done
+  wait "$1"
 }
 
 # ---- trainer: elastic_ddp, as packaged with jobgen; every node writes it to a file ----
@@ -191,7 +214,13 @@ pids=()
 stop() {
   trap "" INT TERM
   for pid in "${pids[@]}"; do kill -- "-$pid" 2> /dev/null || true; done
-  for pid in "${pids[@]}"; do while kill -0 -- "-$pid" 2> /dev/null; do sleep 0.1; done; done
+  limit=$((SECONDS + 35))  # torchrun gives its ranks 30
+  for pid in "${pids[@]}"; do
+    while kill -0 -- "-$pid" 2> /dev/null; do
+      ((SECONDS < limit)) || kill -KILL -- "-$pid" 2> /dev/null || true
+      sleep 0.1
+    done
+  done
 }
 trap stop EXIT
 trap 'exit 130' INT

@@ -38,7 +38,7 @@ container() {
   local verbs=""
   if [[ -e /dev/infiniband ]]; then verbs=--device=/dev/infiniband; fi
   podman run --rm --replace --name="$name" \
-    --network=host --ipc=host --ulimit=host \
+    --sig-proxy=false --network=host --ipc=host --ulimit=host \
     --device=/dev/kfd \
     --device=/dev/dri \
     --group-add=keep-groups \
@@ -122,19 +122,42 @@ roll_call() {
 
 # ---- node RANK: all that happens on one node ----
 node() {
-  local rank=$1
-  export -nf preflight node setup container  # or a bash that a rank starts would meet them
-  trap "" USR1 USR2  # a scheduler's warning is for ranks that listen; torchrun would end of it
-  trap : TERM  # torchrun and the ranks get it too, and this shell waits for their end
+  local rank=$1 agent=""
+  export -nf preflight node setup container await tell  # or a bash that a rank starts would meet them
+  trap 'tell TERM' TERM
+  trap 'tell USR1' USR1
+  trap "" USR2
   setup
   name=jobgen-$JOBGEN_JOB-$rank
   JOBGEN_DIR=$(mktemp -d "${TMPDIR:-/tmp}/jobgen.XXXXXX")
   trap 'podman rm --force --ignore "$name" > /dev/null; rm -rf "$JOBGEN_DIR"' EXIT
   printf '%s' "$JOBGEN_TRAINER" > "$JOBGEN_DIR/elastic_ddp.py"
-  container python3 -m torch.distributed.run \
-    --nnodes=1 --nproc-per-node=8 \
-    --standalone --local-addr=127.0.0.1 \
-    "$JOBGEN_DIR/elastic_ddp.py"
+  (
+    trap "" USR1 USR2  # a scheduler's warning is for ranks that listen; torchrun would end of it
+    container sh -c 'trap "" USR1 USR2; exec "$@"' sh python3 -m torch.distributed.run \
+      --nnodes=1 --nproc-per-node=8 \
+      --standalone --local-addr=127.0.0.1 \
+      "$JOBGEN_DIR/elastic_ddp.py"
+  ) &
+  agent=$!
+  await "$agent"
+}
+
+# tell SIGNAL: to the ranks of this node, since a scheduler may tell this shell alone.
+tell() {
+  if [[ ! $agent ]]; then  # no rank, and nothing to save
+    [[ $1 != TERM ]] || exit 143
+  elif [[ $1 == TERM ]]; then
+    podman stop --time=5 "$name" > /dev/null || true
+  else
+    podman exec "$name" sh -c "kill -USR1 -1" || true  # all but the first process, torchrun
+  fi
+}
+
+# await PID: its exit status, though a trap that runs ends a `wait` before.
+await() {
+  while kill -0 "$1" 2> /dev/null; do wait "$1" || true; done
+  wait "$1"
 }
 
 # ---- trainer: elastic_ddp, as packaged with jobgen; every node writes it to a file ----
@@ -226,7 +249,7 @@ export JOBGEN_TRAINER
 
 # ---- launch ----
 mapfile -t hosts < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
-export -f preflight node setup container
+export -f preflight node setup container await tell
 if ((SLURM_JOB_NUM_NODES != 1)); then
   echo "jobgen: this script is for 1 nodes, the job has $SLURM_JOB_NUM_NODES: say -N to jobgen, not to sbatch" >&2
   exit 1

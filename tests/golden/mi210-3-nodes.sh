@@ -39,7 +39,7 @@ container() {
   local verbs=""
   if [[ -e /dev/infiniband ]]; then verbs=--device=/dev/infiniband; fi
   podman run --rm --replace --name="$name" \
-    --network=host --ipc=host --ulimit=host \
+    --sig-proxy=false --network=host --ipc=host --ulimit=host \
     --device=/dev/kfd \
     --device=/dev/dri \
     --group-add=keep-groups \
@@ -147,10 +147,11 @@ roll_call() {
 
 # ---- node RANK: all that happens on one node ----
 node() {
-  local rank=$1 interface own
-  export -nf preflight node setup address wait_for_head container  # or a bash that a rank starts would meet them
-  trap "" USR1 USR2  # a scheduler's warning is for ranks that listen; torchrun would end of it
-  trap : TERM  # torchrun and the ranks get it too, and this shell waits for their end
+  local rank=$1 interface own agent=""
+  export -nf preflight node setup address wait_for_head container await tell  # or a bash that a rank starts would meet them
+  trap 'tell TERM' TERM
+  trap 'tell USR1' USR1
+  trap "" USR2
   setup
   read -r interface own < <(address "$rank")
   # gloo and NCCL would else choose for themselves (= : exactly this one, not all that begin so).
@@ -162,11 +163,33 @@ node() {
   wait_for_head
   # is_host: node 0 opens the store, or fails at once if it cannot; torchrun would go by hostnames,
   # and hang where they belong to another network. --local-addr becomes the ranks' MASTER_ADDR.
-  container python3 -m torch.distributed.run \
-    --nnodes=3 --nproc-per-node=8 \
-    --rdzv-backend=c10d --rdzv-id="$JOBGEN_JOB" --rdzv-endpoint="$JOBGEN_HEAD:$JOBGEN_PORT" \
-    --rdzv-conf="is_host=$((rank == 0)),join_timeout=1800" --local-addr="$own" \
-    "$JOBGEN_DIR/elastic_ddp.py"
+  (
+    trap "" USR1 USR2  # a scheduler's warning is for ranks that listen; torchrun would end of it
+    container sh -c 'trap "" USR1 USR2; exec "$@"' sh python3 -m torch.distributed.run \
+      --nnodes=3 --nproc-per-node=8 \
+      --rdzv-backend=c10d --rdzv-id="$JOBGEN_JOB" --rdzv-endpoint="$JOBGEN_HEAD:$JOBGEN_PORT" \
+      --rdzv-conf="is_host=$((rank == 0)),join_timeout=1800" --local-addr="$own" \
+      "$JOBGEN_DIR/elastic_ddp.py"
+  ) &
+  agent=$!
+  await "$agent"
+}
+
+# tell SIGNAL: to the ranks of this node, since a scheduler may tell this shell alone.
+tell() {
+  if [[ ! $agent ]]; then  # no rank, and nothing to save
+    [[ $1 != TERM ]] || exit 143
+  elif [[ $1 == TERM ]]; then
+    podman stop --time=5 "$name" > /dev/null || true
+  else
+    podman exec "$name" sh -c "kill -USR1 -1" || true  # all but the first process, torchrun
+  fi
+}
+
+# await PID: its exit status, though a trap that runs ends a `wait` before.
+await() {
+  while kill -0 "$1" 2> /dev/null; do wait "$1" || true; done
+  wait "$1"
 }
 
 # wait_for_head: until node 0's torchrun answers, so that a node it does not answer is named.
@@ -270,7 +293,7 @@ export JOBGEN_TRAINER
 
 # ---- launch ----
 mapfile -t hosts < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
-export -f preflight node setup address wait_for_head container
+export -f preflight node setup address wait_for_head container await tell
 if ((SLURM_JOB_NUM_NODES != 3)); then
   echo "jobgen: this script is for 3 nodes, the job has $SLURM_JOB_NUM_NODES: say -N to jobgen, not to sbatch" >&2
   exit 1

@@ -6,7 +6,6 @@
 #SBATCH --partition=1CN128C8G2H_2IB_MI210_SLES15
 #SBATCH --nodes=2-4
 #SBATCH --no-kill
-#SBATCH --ntasks-per-node=1
 #SBATCH --cpus-per-task=128
 #SBATCH --gres=gpu:8
 #SBATCH --exclusive
@@ -46,7 +45,7 @@ container() {
   local verbs=""
   if [[ -e /dev/infiniband ]]; then verbs=--device=/dev/infiniband; fi
   podman run --rm --replace --name="$name" \
-    --network=host --ipc=host --ulimit=host \
+    --sig-proxy=false --network=host --ipc=host --ulimit=host \
     --device=/dev/kfd \
     --device=/dev/dri \
     --group-add=keep-groups \
@@ -156,12 +155,11 @@ roll_call() {
 
 # ---- node RANK: all that happens on one node ----
 node() {
-  local rank=$1 interface own
-  export -nf preflight node setup address wait_for_head container await  # or a bash that a rank starts would meet them
-  # A warning goes to all in the container but its first process, torchrun, which it would end.
-  trap 'podman exec "$name" sh -c "kill -USR1 -1"' USR1
+  local rank=$1 interface own agent=""
+  export -nf preflight node setup address wait_for_head container await tell  # or a bash that a rank starts would meet them
+  trap 'tell TERM' TERM
+  trap 'tell USR1' USR1
   trap "" USR2
-  trap : TERM  # torchrun and the ranks get it too, and this shell waits for their end
   setup
   read -r interface own < <(address "$rank")
   # gloo and NCCL would else choose for themselves (= : exactly this one, not all that begin so).
@@ -171,15 +169,30 @@ node() {
   wait_for_head
   # is_host: node 0 opens the store, or fails at once if it cannot; torchrun would go by hostnames,
   # and hang where they belong to another network. --local-addr becomes the ranks' MASTER_ADDR.
-  container python3 -m torch.distributed.run \
-    --nnodes=2:"$SLURM_JOB_NUM_NODES" --nproc-per-node=8 --max-restarts=3 \
-    --rdzv-backend=c10d --rdzv-id="$JOBGEN_JOB" --rdzv-endpoint="$JOBGEN_HEAD:$JOBGEN_PORT" \
-    --rdzv-conf="is_host=$((rank == 0)),join_timeout=1800" --local-addr="$own" \
-    train.py &
-  await "$!" || status=$?
+  (
+    trap "" USR1 USR2  # a scheduler's warning is for ranks that listen; torchrun would end of it
+    container sh -c 'trap "" USR1 USR2; exec "$@"' sh python3 -m torch.distributed.run \
+      --nnodes=2:"$SLURM_JOB_NUM_NODES" --nproc-per-node=8 --max-restarts=3 \
+      --rdzv-backend=c10d --rdzv-id="$JOBGEN_JOB" --rdzv-endpoint="$JOBGEN_HEAD:$JOBGEN_PORT" \
+      --rdzv-conf="is_host=$((rank == 0)),join_timeout=1800" --local-addr="$own" \
+      train.py
+  ) &
+  agent=$!
+  await "$agent" || status=$?
+  ((${status-0} <= 128)) || status=250  # torchrun was killed, not its ranks: the script can help
   ((rank > 0)) || echo "${status-0}" > "$JOBGEN_ENDED"  # the job ends as its first node does
-  ((${status-0} <= 128)) || return 250  # torchrun was killed, not its ranks: only the script can help
   return "${status-0}"
+}
+
+# tell SIGNAL: to the ranks of this node, since a scheduler may tell this shell alone.
+tell() {
+  if [[ ! $agent ]]; then  # no rank, and nothing to save
+    [[ $1 != TERM ]] || exit 143
+  elif [[ $1 == TERM ]]; then
+    podman stop --time=5 "$name" > /dev/null || true
+  else
+    podman exec "$name" sh -c "kill -USR1 -1" || true  # all but the first process, torchrun
+  fi
 }
 
 # await PID: its exit status, though a trap that runs ends a `wait` before.
@@ -202,30 +215,33 @@ wait_for_head() (
 
 # ---- launch ----
 mapfile -t hosts < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
-export -f preflight node setup address wait_for_head container await
+export -f preflight node setup address wait_for_head container await tell
 if ((SLURM_JOB_NUM_NODES < 2 || SLURM_JOB_NUM_NODES > 4)); then
   echo "jobgen: this script is for 2 to 4 nodes, the job has $SLURM_JOB_NUM_NODES: say -N to jobgen, not to sbatch" >&2
   exit 1
 fi
 
-# Slurm warns this shell alone, 120 s before the walltime, and srun hands it on to the ranks.
+# Slurm warns this shell alone, 120 s before the walltime, and srun hands it on.
 warned="" step=""
-trap '[[ ! $step ]] || ! kill -USR1 "$step" || warned=yes' USR1
+trap 'warned=yes; [[ ! $step ]] || kill -USR1 "$step" || true' USR1
 
 # --export, since a job that was submitted with --export=NONE would else pass nothing on.
-on_each=(srun --nodes="$SLURM_JOB_NUM_NODES" --export=ALL --cpus-per-task=128)
+on_each=(srun --nodes="$SLURM_JOB_NUM_NODES" --export=ALL --no-kill --kill-on-bad-exit=0 --cpus-per-task=128)
 on_each_node=("${on_each[@]}" --ntasks="$SLURM_JOB_NUM_NODES" --ntasks-per-node=1 bash -c)
 timeout --kill-after=10 1800 \
   "${on_each_node[@]}" "set -euo pipefail; preflight \"\$SLURM_NODEID\"" | roll_call
 JOBGEN_ENDED=$(mktemp)
 export JOBGEN_ENDED
+trap 'rm -f "$JOBGEN_ENDED"' EXIT
 # torchrun starts failed ranks again itself; where torchrun was killed, all nodes start again.
 for ((lives = 3; ; lives--)); do
   status=0
+  if [[ $warned ]]; then break; fi  # it is too late to begin
   "${on_each_node[@]}" "set -euo pipefail; node \"\$SLURM_NODEID\"" &
   step=$!
   await "$step" || status=$?
-  read -r status < "$JOBGEN_ENDED" || true  # srun counts the nodes that were lost
+  if read -r found < "$JOBGEN_ENDED"; then status=$found; fi  # srun counts lost nodes, too
+  : > "$JOBGEN_ENDED"
   if ((status != 250 || lives == 0)); then break; fi
   echo "jobgen: torchrun was killed on a node: all nodes start again, $lives times at most" >&2
 done

@@ -42,7 +42,7 @@ container() {
   local verbs=""
   if [[ -e /dev/infiniband ]]; then verbs=--device=/dev/infiniband; fi
   podman run --rm --replace --name="$name" \
-    --network=host --ipc=host --ulimit=host \
+    --sig-proxy=false --network=host --ipc=host --ulimit=host \
     --device=/dev/kfd \
     --device=/dev/dri \
     --group-add=keep-groups \
@@ -153,10 +153,11 @@ roll_call() {
 
 # ---- node RANK: all that happens on one node ----
 node() {
-  local rank=$1 interface own
-  export -nf preflight node setup address container await  # or a bash that a rank starts would meet them
-  trap "" USR1 USR2  # a scheduler's warning is for ranks that listen; torchrun would end of it
-  trap : TERM  # torchrun and the ranks get it too, and this shell waits for their end
+  local rank=$1 interface own agent=""
+  export -nf preflight node setup address container await tell  # or a bash that a rank starts would meet them
+  trap 'tell TERM' TERM
+  trap 'tell USR1' USR1
+  trap "" USR2
   setup
   read -r interface own < <(address "$rank")
   # gloo and NCCL would else choose for themselves (= : exactly this one, not all that begin so).
@@ -165,7 +166,23 @@ node() {
   trap 'podman rm --force --ignore "$name" > /dev/null' EXIT
   export RANK=$SLURM_PROCID WORLD_SIZE=$SLURM_NTASKS LOCAL_RANK=$SLURM_LOCALID
   export MASTER_ADDR=$JOBGEN_HEAD MASTER_PORT=$JOBGEN_PORT
-  container python3 train.py
+  (
+    trap "" USR1 USR2  # a scheduler's warning is for ranks that listen
+    container python3 train.py
+  ) &
+  agent=$!
+  await "$agent"
+}
+
+# tell SIGNAL: to the ranks of this node, since a scheduler may tell this shell alone.
+tell() {
+  if [[ ! $agent ]]; then  # no rank, and nothing to save
+    [[ $1 != TERM ]] || exit 143
+  elif [[ $1 == TERM ]]; then
+    podman stop --time=5 "$name" > /dev/null || true
+  else
+    podman kill --signal=USR1 "$name" > /dev/null || true
+  fi
 }
 
 # await PID: its exit status, though a trap that runs ends a `wait` before.
@@ -176,15 +193,15 @@ await() {
 
 # ---- launch ----
 mapfile -t hosts < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
-export -f preflight node setup address container await
+export -f preflight node setup address container await tell
 if ((SLURM_JOB_NUM_NODES != 2)); then
   echo "jobgen: this script is for 2 nodes, the job has $SLURM_JOB_NUM_NODES: say -N to jobgen, not to sbatch" >&2
   exit 1
 fi
 
-# Slurm warns this shell alone, 120 s before the walltime, and srun hands it on to the ranks.
+# Slurm warns this shell alone, 120 s before the walltime, and srun hands it on.
 warned="" step=""
-trap '[[ ! $step ]] || ! kill -USR1 "$step" || warned=yes' USR1
+trap 'warned=yes; [[ ! $step ]] || kill -USR1 "$step" || true' USR1
 
 # --export, since a job that was submitted with --export=NONE would else pass nothing on.
 on_each=(srun --nodes=2 --export=ALL --kill-on-bad-exit=1 --cpus-per-task=16)
@@ -192,10 +209,12 @@ on_each_node=("${on_each[@]}" --ntasks=2 --ntasks-per-node=1 bash -c)
 timeout --kill-after=10 1800 \
   "${on_each_node[@]}" "set -euo pipefail; preflight \"\$SLURM_NODEID\"" | roll_call
 status=0
-"${on_each[@]}" --ntasks=16 --ntasks-per-node=8 \
-  bash -c "set -euo pipefail; node \"\$SLURM_PROCID\"" &
-step=$!
-await "$step" || status=$?
+if [[ ! $warned ]]; then  # else it is too late to begin
+  "${on_each[@]}" --ntasks=16 --ntasks-per-node=8 \
+    bash -c "set -euo pipefail; node \"\$SLURM_PROCID\"" &
+  step=$!
+  await "$step" || status=$?
+fi
 if [[ $warned ]] && ((status == 0)); then
   echo "jobgen: the walltime is near, and the ranks have ended: the job goes on from the queue" >&2
   scontrol requeue "$SLURM_JOB_ID"

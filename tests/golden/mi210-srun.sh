@@ -39,7 +39,7 @@ container() {
   local verbs=""
   if [[ -e /dev/infiniband ]]; then verbs=--device=/dev/infiniband; fi
   podman run --rm --replace --name="$name" \
-    --network=host --ipc=host --ulimit=host \
+    --sig-proxy=false --network=host --ipc=host --ulimit=host \
     --device=/dev/kfd \
     --device=/dev/dri \
     --group-add=keep-groups \
@@ -151,10 +151,11 @@ roll_call() {
 
 # ---- node RANK: all that happens on one node ----
 node() {
-  local rank=$1 interface own
-  export -nf preflight node setup address container  # or a bash that a rank starts would meet them
-  trap "" USR1 USR2  # a scheduler's warning is for ranks that listen; torchrun would end of it
-  trap : TERM  # torchrun and the ranks get it too, and this shell waits for their end
+  local rank=$1 interface own agent=""
+  export -nf preflight node setup address container await tell  # or a bash that a rank starts would meet them
+  trap 'tell TERM' TERM
+  trap 'tell USR1' USR1
+  trap "" USR2
   setup
   read -r interface own < <(address "$rank")
   # gloo and NCCL would else choose for themselves (= : exactly this one, not all that begin so).
@@ -163,12 +164,34 @@ node() {
   trap 'podman rm --force --ignore "$name" > /dev/null' EXIT
   export RANK=$SLURM_PROCID WORLD_SIZE=$SLURM_NTASKS LOCAL_RANK=$SLURM_LOCALID
   export MASTER_ADDR=$JOBGEN_HEAD MASTER_PORT=$JOBGEN_PORT
-  container python3 -m pkg.train
+  (
+    trap "" USR1 USR2  # a scheduler's warning is for ranks that listen
+    container python3 -m pkg.train
+  ) &
+  agent=$!
+  await "$agent"
+}
+
+# tell SIGNAL: to the ranks of this node, since a scheduler may tell this shell alone.
+tell() {
+  if [[ ! $agent ]]; then  # no rank, and nothing to save
+    [[ $1 != TERM ]] || exit 143
+  elif [[ $1 == TERM ]]; then
+    podman stop --time=5 "$name" > /dev/null || true
+  else
+    podman kill --signal=USR1 "$name" > /dev/null || true
+  fi
+}
+
+# await PID: its exit status, though a trap that runs ends a `wait` before.
+await() {
+  while kill -0 "$1" 2> /dev/null; do wait "$1" || true; done
+  wait "$1"
 }
 
 # ---- launch ----
 mapfile -t hosts < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
-export -f preflight node setup address container
+export -f preflight node setup address container await tell
 if ((SLURM_JOB_NUM_NODES != 2)); then
   echo "jobgen: this script is for 2 nodes, the job has $SLURM_JOB_NUM_NODES: say -N to jobgen, not to sbatch" >&2
   exit 1
