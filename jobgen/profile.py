@@ -32,7 +32,19 @@ RESERVED = {
         "lives",
     ),
     *("interface", "late", "lines", "mark", "missed", "name", "names", "on_each", "on_each_node"),
-    *("own", "patience", "pid", "pids", "rank", "starters", "status", "step", "sweeper", "task"),
+    *(
+        "own",
+        "patience",
+        "pid",
+        "pids",
+        "rank",
+        "starters",
+        "status",
+        "step",
+        "sweeper",
+        "task",
+        "told",
+    ),
     *("limit", "tick", "verbs", "waited", "warned", "wrong"),
 }
 VARIABLE = Text("[A-Za-z_][A-Za-z0-9_]*", "a variable's name: letters, digits and _")

@@ -101,7 +101,7 @@ def test_the_tutorial_s_other_jobs() -> None:
         assert f"#PBS -l select=1:{chunk}" in lines
         assert not [line for line in lines if "place" in line]
         said = script(Job("qsub", profile="eap", nodes="1", gpus_per_node=gpus))
-        assert f"--nnodes=1 --nproc-per-node={gpus} \\\n    --standalone" in said
+        assert f"--nnodes=1 --nproc-per-node={gpus} \\\n      --standalone" in said
         assert "export OMP_NUM_THREADS=72\n" in said
         assert "NCCL_NET" not in said
 

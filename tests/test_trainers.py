@@ -8,6 +8,7 @@ import importlib.util
 import io
 import json
 import os
+import pty
 import re
 import signal
 import subprocess
@@ -109,6 +110,17 @@ def test_the_loss_falls_and_every_rank_tells(tmp_path: Path) -> None:
     assert len(state["random"]) == 2
     assert snapshot(tmp_path / "regression.pt.previous")["at"]["epoch"] == 4
     assert "Epoch" not in run(tmp_path, "regression", "5", "2", ranks=2).stdout  # nothing is left
+
+
+def test_a_progress_bar_on_a_terminal(tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    words = command("regression", "1", "1", "--size", "320")
+    subprocess.run(words, cwd=tmp_path, stderr=theirs, stdout=subprocess.DEVNULL, check=True)
+    os.close(theirs)
+    shown = os.read(ours, 1 << 16).decode()
+    os.close(ours)
+    bars = [f"\r\x1b[KEpoch 0 [{'#' * (4 * n):<40}]" for n in range(1, 10)]
+    assert shown.endswith("".join(bars) + "\r\x1b[K")
 
 
 @pytest.fixture(scope="module")

@@ -173,7 +173,7 @@ def test_walltime(pbs: PbsDesk) -> None:
 
 def test_a_training_survives(pbs: PbsDesk) -> None:
     """A rank is killed, a torchrun is killed, the walltime comes: its weights are the same."""
-    trained = ("--trainer", "regression", "--", "14", "1", "--size", "8192")
+    trained = ("--trainer", "regression", "--", "40", "1", "--size", "8192")
     warned = ("--max-restarts", "1", "-t", "60", "--signal", "30")
     job = pbs.submit(*warned, *trained)
     site = pbs.site
@@ -393,6 +393,20 @@ def test_other_starters_leave_nothing_after_qdel(real: PbsDesk, starter: tuple[s
     real.site.delete(job)
     assert real.site.wait(job, real.folder).status == 256 + 15
     assert real.site.leftovers(0) == {}
+
+
+def test_a_rerun_goes_on(real: PbsDesk) -> None:
+    """What PBS does itself when a node is lost: the job is queued again, and begins anew."""
+    site = real.site
+    assert isinstance(site, OpenPbs)
+    job = real.submit("--requeue", "--trainer", "regression", "--", "20", "1", "--size", "16384")
+    site.wait_for("[RANK 0] Epoch 3 ", job, real.folder)
+    done = site.cluster.run([str(site.folder / "bin/qrerun"), job])
+    assert done.returncode == 0, done.stderr
+    site.wait_for("Going on from regression.pt, epoch ", job, real.folder)
+    ended = site.wait(job, real.folder)
+    assert ended.status == 0, ended.output
+    assert "Done, epoch 20, step 0" in ended.output
 
 
 def test_ssh(real: PbsDesk) -> None:

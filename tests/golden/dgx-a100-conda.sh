@@ -124,7 +124,7 @@ roll_call() {
 
 # ---- node RANK: all that happens on one node ----
 node() {
-  local rank=$1 interface own agent=""
+  local rank=$1 interface own agent="" told=""
   export -nf preflight node setup address wait_for_head await tell  # or a bash that a rank starts would meet them
   trap 'tell TERM' TERM
   trap 'tell USR1' USR1
@@ -146,7 +146,8 @@ node() {
   ) &
   agent=$!
   await "$agent" || status=$?
-  ((${status-0} <= 128)) || status=250  # torchrun was killed, not its ranks: the script can help
+  # Killed by nobody of ours, so that no rank is to blame: the script starts all nodes again.
+  [[ $told ]] || ((${status-0} <= 128)) || status=250
   return "${status-0}"
 }
 
@@ -155,7 +156,13 @@ tell() {
   if [[ ! $agent ]]; then  # no rank, and nothing to save
     [[ $1 != TERM ]] || exit 143
   elif [[ $1 == TERM ]]; then
+    told=yes
     pkill -TERM -P "$agent" || true
+    for _ in {1..50}; do  # Slurm kills after 30 s, by default
+      pgrep -P "$agent" > /dev/null || break
+      sleep 0.5
+    done
+    kill -KILL "$agent" 2> /dev/null || true  # it would wait for torchruns that may be gone
   else
     pkill -USR1 -P "$agent" || true
   fi
