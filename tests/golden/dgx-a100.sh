@@ -113,7 +113,7 @@ roll_call() {
 
 # ---- node RANK: all that happens on one node ----
 node() {
-  local rank=$1 interface own agent="" told=""
+  local rank=$1 interface own agent=""
   export -nf preflight node setup address wait_for_head await tell  # or a bash that a rank starts would meet them
   trap 'tell TERM' TERM
   trap 'tell USR1' USR1
@@ -145,7 +145,6 @@ tell() {
   if [[ ! $agent ]]; then  # no rank, and nothing to save
     [[ $1 != TERM ]] || exit 143
   elif [[ $1 == TERM ]]; then
-    told=yes
     pkill -TERM -P "$agent" || true
     for _ in {1..50}; do  # Slurm kills after 30 s, by default
       pgrep -P "$agent" > /dev/null || break

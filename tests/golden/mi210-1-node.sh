@@ -122,7 +122,7 @@ roll_call() {
 
 # ---- node RANK: all that happens on one node ----
 node() {
-  local rank=$1 agent="" told=""
+  local rank=$1 agent=""
   export -nf preflight node setup container await tell  # or a bash that a rank starts would meet them
   trap 'tell TERM' TERM
   trap 'tell USR1' USR1
@@ -148,7 +148,6 @@ tell() {
   if [[ ! $agent ]]; then  # no rank, and nothing to save
     [[ $1 != TERM ]] || exit 143
   elif [[ $1 == TERM ]]; then
-    told=yes
     podman stop --time=5 "$name" > /dev/null || true
   else
     podman exec "$name" sh -c "kill -USR1 -1" || true  # all but the first process, torchrun

@@ -153,7 +153,7 @@ roll_call() {
 
 # ---- node RANK: all that happens on one node ----
 node() {
-  local rank=$1 interface own agent="" told=""
+  local rank=$1 interface own agent=""
   export -nf preflight node setup address container await tell  # or a bash that a rank starts would meet them
   trap 'tell TERM' TERM
   trap 'tell USR1' USR1
@@ -179,7 +179,6 @@ tell() {
   if [[ ! $agent ]]; then  # no rank, and nothing to save
     [[ $1 != TERM ]] || exit 143
   elif [[ $1 == TERM ]]; then
-    told=yes
     podman stop --time=5 "$name" > /dev/null || true
   else
     podman kill --signal=USR1 "$name" > /dev/null || true
