@@ -384,6 +384,8 @@ def main() -> None:
         if not ended:
             say(f"Test accuracy: {right / len(test[1]):.2%} of {len(test[1])} images")
         say(f"{'Told to end' if ended else 'Done'}, epoch {epoch}, step {step}: {args.snapshot}")
+    for number in (signal.SIGTERM, signal.SIGUSR1):  # a late one would kill Python while it ends
+        signal.signal(number, signal.SIG_IGN)
     everyone(0)  # none leaves before the others are through
     del ddp, forward  # were they the last to hold the group, gloo could hang (pytorch#190489)
     dist.destroy_process_group()

@@ -258,6 +258,8 @@ def main() -> None:
             say(line)
     if rank == 0:
         say(f"{'Told to end' if ended else 'Done'}, epoch {epoch}, step {step}: {args.snapshot}")
+    for number in (signal.SIGTERM, signal.SIGUSR1):  # a late one would kill Python while it ends
+        signal.signal(number, signal.SIG_IGN)
     everyone(0)  # none leaves before the others are through
     del ddp  # were it the last to hold the group, gloo could hang in the end (pytorch#190489)
     dist.destroy_process_group()
