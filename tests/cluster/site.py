@@ -20,7 +20,7 @@ DOMAIN = "hostmgmt2000.cm.us.cray.com"
 USER = 20001
 START = Path(__file__).parent / "pbs/start.sh"
 # What runs on a node without any job.
-_OURS = re.compile(r"ps -eo|/init\.sh |sleep 0\.2$|pbs_mom|^nsenter|^sh -c cd ")
+_OURS = re.compile(r"ps -wweo|/init\.sh |sleep 0\.2$|pbs_mom|^nsenter|^sh -c cd ")
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Site(ABC):
 
     def pids(self, node: str, pattern: str) -> list[str]:
         """Processes of a node whose command line has `pattern`, as the node numbers them."""
-        found = self.cluster.on(node, "ps", "-eo", "pid,args").stdout.splitlines()
+        found = self.cluster.on(node, "ps", "-wweo", "pid,args").stdout.splitlines()
         return [line.split()[0] for line in found if re.search(pattern, line)]
 
     def kill(self, node: str, pattern: str) -> None:
@@ -108,7 +108,9 @@ class Site(ABC):
             time.sleep(0.2)
 
     def _of_jobs(self, node: str) -> list[str]:
-        lines = self.cluster.on(node, "ps", "-eo", "stat,args", "--no-headers").stdout.splitlines()
+        lines = self.cluster.on(
+            node, "ps", "-wweo", "stat,args", "--no-headers"
+        ).stdout.splitlines()
         running = [line.split(None, 1)[1] for line in lines if not line.startswith("Z")]
         return [line for line in running if not _OURS.search(line)]
 

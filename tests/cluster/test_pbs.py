@@ -174,7 +174,7 @@ def test_walltime(pbs: PbsDesk) -> None:
 def test_a_training_survives(pbs: PbsDesk) -> None:
     """A rank is killed, a torchrun is killed, the walltime comes: its weights are the same."""
     trained = ("--trainer", "regression", "--", "40", "1", "--size", "8192")
-    warned = ("--max-restarts", "1", "-t", "60", "--signal", "30")
+    warned = ("--max-restarts", "1", "-t", "100", "--signal", "50")
     job = pbs.submit(*warned, *trained)
     site = pbs.site
     site.wait_for("[RANK 0] Epoch 2 ", job, pbs.folder)
@@ -184,7 +184,7 @@ def test_a_training_survives(pbs: PbsDesk) -> None:
     site.wait_for("[RANK 0] Epoch 8 ", job, pbs.folder)
     (pid,) = site.pids("blancapeak004", r"python3 -u .*/regression\.py")
     pbs.site.cluster.on("blancapeak004", "kill", "-STOP", pid)  # until the time is nearly up
-    site.wait_for("30 s to the walltime: the ranks are told", job, pbs.folder)
+    site.wait_for("50 s to the walltime: the ranks are told", job, pbs.folder)
     pbs.site.cluster.on("blancapeak004", "kill", "-CONT", pid)
     done = site.wait(job, pbs.folder)
     assert done.status == 0, done.output

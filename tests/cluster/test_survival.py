@@ -133,14 +133,22 @@ def requeued(training: Training) -> None:
 
 
 def walltime(training: Training) -> None:
-    """Slurm warns, the ranks save, and the job goes back into the queue by itself."""
-    training.submit("--requeue", "-t", "2", "--signal", "95", every=EPOCHS)
+    """Slurm warns, the ranks save, and the job goes back into the queue by itself.
+
+    The first time scancel sends what Slurm would, to the batch shell alone; then Slurm does.
+    """
+    slurm = training.seed > 0
+    words = ("-t", "3", "--signal", "95") if slurm else ("-t", "60")
+    training.submit("--requeue", *words, every=EPOCHS)
     training.reach()
     # A rank stands still until it has been warned: Slurm looks at the time only now and then.
     pid = training.on(1, "pgrep", "-f", RANK).strip()
     training.on(1, "kill", "-STOP", pid)
+    if not slurm:
+        words = ("scancel", "--batch", "--signal=USR1", str(training.job))
+        training.desk.cluster.run(words)
     pending = ("sed", "-n", "s/^ShdPnd:\\t//p", f"/proc/{pid}/status")
-    training.until(lambda: int(training.on(1, *pending), 16) >> (signal.SIGUSR1 - 1) & 1)
+    training.until(lambda: int(training.on(1, *pending), 16) >> (signal.SIGUSR1 - 1) & 1, 150)
     training.on(1, "kill", "-CONT", pid)
     training.until(lambda: "Going on from" in training.output())
     assert "Told to end" in training.output()
