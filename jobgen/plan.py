@@ -138,6 +138,7 @@ def plan(job: Job, resolved: Resolved, hosts: tuple[str, ...] = ()) -> Plan:
         raise problem("--", f"the program {what.name!r:.80} has a = in its name", "value", hint)
     variables = settings(profile, nodes, processes, threads, job.environment)
     sockets = found_sockets(profile, nodes, variables)
+    time = _time(resolved, there)
     drafted = Plan(
         command=tuple(command_line(job)),
         profile=resolved.name,
@@ -163,7 +164,7 @@ def plan(job: Job, resolved: Resolved, hosts: tuple[str, ...] = ()) -> Plan:
         exclusive=request.exclusive,
         memory=_memory(resolved),
         node_memory=profile.node.memory,
-        time=_time(resolved, there),
+        time=time,
         output=request.output,
         live_output=request.live_output,
         extra_directives=job.directives,
@@ -187,7 +188,7 @@ def plan(job: Job, resolved: Resolved, hosts: tuple[str, ...] = ()) -> Plan:
         join_timeout=launch.join_timeout,
         max_restarts=launch.max_restarts,
         requeue=launch.requeue,
-        signal=_signal(resolved, there),
+        signal=_signal(resolved, there, time),
         program=what,
     )
     if job.command not in COMMANDS.values():
@@ -268,9 +269,9 @@ def _seconds(resolved: Resolved, there: Scheduler, path: str, walltime: str) -> 
     return length
 
 
-def _signal(resolved: Resolved, there: Scheduler) -> int | None:
-    """Seconds before the walltime at which the ranks are warned."""
-    launch, time = resolved.profile.launch, _time(resolved, there)
+def _signal(resolved: Resolved, there: Scheduler, time: int | None) -> int | None:
+    """Seconds before the end of a walltime of `time` seconds at which the ranks are warned."""
+    launch = resolved.profile.launch
     if launch.signal is None:
         wanted = launch.requeue and there.REQUEUES_AT_WALLTIME
         return min(120, time // 2 if time else 120) if wanted else None

@@ -52,7 +52,7 @@ def interactive(plan: Plan) -> tuple[str, ...]:
     """`salloc` with what the directives ask for; a whole node needs no count of its cores."""
     wanted = _wanted(plan)
     dropped = {"output", "signal", "requeue", "open-mode"}
-    dropped |= {*(("ntasks-per-node", "cpus-per-task") if plan.exclusive else ())}
+    dropped |= {"ntasks-per-node", "cpus-per-task"} if plan.exclusive else set()
     dropped |= set() if plan.named else {"job-name"}
     kept = {name: value for name, value in wanted.items() if name not in dropped}
     return ("salloc", *_words(kept, plan, str))
