@@ -63,48 +63,75 @@ def vgg() -> None:
         print(f"  {one * 3 * 2 * 153e6 / peak:.0%} of this card's bf16 matrix speed")
 
 
-def saving() -> None:
-    """What one snapshot and one line of metrics take, as a part of an epoch of 1 s."""
+def saving(name: str) -> None:
+    """What a snapshot and a line of metrics an epoch add to epochs of about 1 s, in turns."""
+    import torch
+
+    spec = importlib.util.spec_from_file_location(name, TRAINERS / f"{name}.py")
+    assert spec
+    assert spec.loader
+    trainer = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(trainer)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    vgg = name == "cifar10_vgg"
+    model = (trainer.vgg11() if vgg else torch.nn.Linear(20, 1)).to(device)
+    inputs = torch.rand((64, 3, 32, 32) if vgg else (64, 20), device=device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-4, momentum=0.9)
+
+    def steps(number: int) -> float:
+        began = time.perf_counter()
+        for _ in range(number):
+            optimizer.zero_grad()
+            model(inputs).square().mean().backward()
+            optimizer.step()
+        if device == "cuda":
+            torch.cuda.synchronize()
+        return time.perf_counter() - began
+
+    def epochs(number: int, folder: str | None) -> float:
+        """Seconds for ten of them; with a folder, all is saved there after each."""
+        began, written = time.perf_counter(), None
+        for _ in range(10):
+            steps(number)
+            if folder:
+                state = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
+                trainer.note(f"{folder}/metrics", {"epoch": 1, "loss": 0.5, "seconds": 1.0})
+                if written:
+                    written.result()
+                written = trainer.save(f"{folder}/snapshot", 0, 1, state)
+        if written:
+            written.result()
+        return time.perf_counter() - began
+
+    steps(5)
+    number = max(1, round(10 / steps(10)))
+    with tempfile.TemporaryDirectory(dir=HERE) as folder:
+        pairs = [(epochs(number, folder), epochs(number, None)) for _ in range(TURNS)]
+        size = os.path.getsize(f"{folder}/snapshot") / 1e6
+    ratio = statistics.median(one / other for one, other in pairs)
+    print(f"{name}: a snapshot of {size:.2f} MB and a line of metrics after each epoch of", end=" ")
+    print(f"{pairs[0][1] / 10:.1f} s: {ratio - 1:.1%} more time")
+
+
+def main() -> None:
     import torch
     import torch.distributed as dist
 
+    vgg()
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="0")
     dist.init_process_group("gloo", rank=0, world_size=1)
-    for name in ("regression", "cifar10_vgg"):
-        spec = importlib.util.spec_from_file_location(name, TRAINERS / f"{name}.py")
-        assert spec
-        assert spec.loader
-        trainer = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(trainer)
-        model = trainer.vgg11() if name == "cifar10_vgg" else torch.nn.Linear(20, 1)
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
-        for parameter in model.parameters():
-            parameter.grad = torch.zeros_like(parameter)
-        optimizer.step()
-        times = []
-        with tempfile.TemporaryDirectory(dir=HERE) as folder:
-            for _ in range(10):
-                began = time.perf_counter()
-                state = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
-                trainer.note(f"{folder}/metrics", {"epoch": 1, "loss": 0.5, "seconds": 1.0})
-                trainer.save(f"{folder}/snapshot", 0, 1, state)
-                times.append(time.perf_counter() - began)
-            size = os.path.getsize(f"{folder}/snapshot") / 1e6
-            data = os.urandom(int(size * 1e6))
-            raw = []
-            for _ in range(10):
-                began = time.perf_counter()
-                with open(f"{folder}/raw", "wb") as file:
-                    file.write(data)
-                    file.flush()
-                    os.fsync(file.fileno())
-                raw.append(time.perf_counter() - began)
-        took, bare = statistics.median(times), statistics.median(raw)
-        print(f"{name}: a snapshot of {size:.2f} MB and a line of metrics take {took:.1%} of 1 s")
-        print(f"  {took / bare:.2f} times a bare write and fsync of as many bytes")
+    cores = torch.get_num_threads()
+    for name, threads in (
+        ("regression", cores),
+        ("cifar10_vgg", cores),
+        ("cifar10_vgg", cores - 1),
+    ):
+        if threads:
+            torch.set_num_threads(threads)
+            print(f"{threads} of {cores} cores compute; ", end="")
+            saving(name)
     dist.destroy_process_group()
 
 
 if __name__ == "__main__":
-    vgg()
-    saving()
+    main()

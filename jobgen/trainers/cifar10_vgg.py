@@ -9,6 +9,7 @@ MASTER_PORT set) and by itself; with NCCL (or RCCL) on GPUs, with gloo on CPUs. 
 """
 
 import argparse
+import copy
 import fcntl
 import hashlib
 import io
@@ -21,6 +22,7 @@ import tarfile
 import time
 import urllib.request
 import zipfile
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -40,6 +42,7 @@ URL = "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz"
 SHA256 = "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd"
 FOLDER = "cifar-10-batches-bin"  # in the archive
 told: list[int] = []  # signals that this rank got
+beside = ThreadPoolExecutor(1)  # writes what is saved
 
 
 def arguments() -> argparse.Namespace:
@@ -63,9 +66,7 @@ def arguments() -> argparse.Namespace:
 
 
 def say(text: str) -> None:
-    # One write a line, so that the lines of many ranks do not run into each other.
-    sys.stdout.write(text + "\n")
-    sys.stdout.flush()
+    print(f"{text}\n", end="", flush=True)  # in one write, or the ranks' lines would mix
 
 
 def start() -> tuple[int, int, torch.device]:
@@ -100,27 +101,25 @@ def everyone(value: float) -> float:
     return tensor.item()
 
 
-def save(path: str, rank: int, world: int, state: dict[str, Any]) -> bool:
-    """Rank 0 writes a snapshot. Whenever it is killed, a whole one is left: this or the last."""
+def save(path: str, rank: int, world: int, state: dict[str, Any]) -> "Future[bool]":
+    """Have rank 0 write a snapshot of all ranks while they go on; whether it could be written."""
     cuda = [torch.cuda.get_rng_state()] if torch.cuda.is_available() else []
     random = [None] * world if rank == 0 else None
     dist.gather_object([torch.get_rng_state(), *cuda], random)
     if rank:
-        return True
-    whole = io.BytesIO()
-    torch.save({**state, "random": random}, whole)
+        return beside.submit(bool, True)
+    return beside.submit(write, path, copy.deepcopy({**state, "random": random}))
+
+
+def write(path: str, state: dict[str, Any]) -> bool:
+    """Whenever this is killed, a whole snapshot is left: this one or the last."""
     try:
         with open(f"{path}.tmp", "wb") as file:
-            file.write(whole.getbuffer())
+            torch.save(state, file)
             file.flush()
             os.fsync(file.fileno())
         if os.path.exists(path):
-            with suppress(FileNotFoundError):
-                os.remove(f"{path}.previous")
-            try:
-                os.link(path, f"{path}.previous")
-            except OSError:  # a file system without hard links
-                os.replace(path, f"{path}.previous")
+            os.replace(path, f"{path}.previous")
         os.replace(f"{path}.tmp", path)
     except OSError as error:
         with suppress(OSError):
@@ -338,7 +337,7 @@ def main() -> None:
     sampler: Any = DistributedSampler(numbers, world, rank, seed=args.seed)
     steps = math.ceil(len(sampler) / args.batch_size)
     total = torch.tensor(at["loss"] / world, dtype=torch.float64, device=device)
-    ended, good = False, True
+    saving, ended = beside.submit(bool, True), False
     while epoch < args.total_epochs and not ended:
         began, first, lines = time.perf_counter(), step, []
         sampler.set_epoch(epoch)
@@ -376,10 +375,14 @@ def main() -> None:
             state = {name: part.state_dict() for name, part in parts.items()}
             at = {"epoch": epoch, "samples": step * args.batch_size * world, "loss": summed}
             at["metrics"] = os.path.getsize(metrics) if metrics and os.path.exists(metrics) else 0
-            good = save(args.snapshot, rank, world, {**state, "at": at, "of": run})
-        for line in lines:  # printed last: once a scheduler ends the job, stdout may be closed
+            saving.result()  # one at a time
+            saving = save(args.snapshot, rank, world, {**state, "at": at, "of": run})
+        if ended:  # before a word is printed: a scheduler may have closed stdout
+            saving.result()
+        for line in lines:
             say(line)
     right = 0.0 if ended else everyone(correct(model, test, rank, world, device))
+    good = saving.result()
     if rank == 0:
         if not ended:
             say(f"Test accuracy: {right / len(test[1]):.2%} of {len(test[1])} images")

@@ -124,11 +124,11 @@ roll_call() {
 
 # ---- node RANK: all that happens on one node ----
 node() {
-  local rank=$1 interface own agent="" told=""
-  export -nf preflight node setup address wait_for_head await tell  # or a bash that a rank starts would meet them
-  trap 'tell TERM' TERM
-  trap 'tell USR1' USR1
-  trap "" USR2
+  local rank=$1 interface own agent=""
+  local told=""
+  export -nf preflight node setup address wait_for_head await end_ranks  # or a bash that a rank starts would meet them
+  trap end_ranks TERM
+  trap "" USR1 USR2
   setup
   read -r interface own < <(address "$rank")
   # gloo and NCCL would else choose for themselves (= : exactly this one, not all that begin so).
@@ -151,21 +151,16 @@ node() {
   return "${status-0}"
 }
 
-# tell SIGNAL: to the ranks of this node, since a scheduler may tell this shell alone.
-tell() {
-  if [[ ! $agent ]]; then  # no rank, and nothing to save
-    [[ $1 != TERM ]] || exit 143
-  elif [[ $1 == TERM ]]; then
-    told=yes
-    pkill -TERM -P "$agent" || true
-    for _ in {1..50}; do  # Slurm kills after 30 s, by default
-      pgrep -P "$agent" > /dev/null || break
-      sleep 0.5
-    done
-    kill -KILL "$agent" 2> /dev/null || true  # it would wait for torchruns that may be gone
-  else
-    pkill -USR1 -P "$agent" || true
-  fi
+# end_ranks: TERM for all of this node's, since a scheduler may tell this shell alone.
+end_ranks() {
+  [[ $agent ]] || exit 143  # no rank, and nothing to save
+  told=yes
+  pkill -TERM -P "$agent" || true
+  for _ in {1..50}; do  # Slurm kills after 30 s, by default
+    pgrep -P "$agent" > /dev/null || break
+    sleep 0.5
+  done
+  kill -KILL "$agent" 2> /dev/null || true  # it would wait for torchruns that may be gone
 }
 
 # await PID: its exit status, though a trap that runs ends a `wait` before.
@@ -188,7 +183,7 @@ wait_for_head() (
 
 # ---- launch ----
 mapfile -t hosts < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
-export -f preflight node setup address wait_for_head await tell
+export -f preflight node setup address wait_for_head await end_ranks
 if ((SLURM_JOB_NUM_NODES != 2)); then
   echo "jobgen: this script is for 2 nodes, the job has $SLURM_JOB_NUM_NODES: say -N to jobgen, not to sbatch" >&2
   exit 1
@@ -199,11 +194,14 @@ on_each=(srun --nodes=2 --export=ALL --kill-on-bad-exit=1 --cpus-per-task=32)
 on_each_node=("${on_each[@]}" --ntasks=2 --ntasks-per-node=1 bash -l -c)
 timeout --kill-after=10 600 \
   "${on_each_node[@]}" "set -euo pipefail; preflight \"\$SLURM_NODEID\"" | roll_call
+ranks=("${on_each_node[@]}" "set -euo pipefail; node \"\$SLURM_NODEID\"")
+
+status=0
+"${ranks[@]}" || status=$?
 # torchrun starts failed ranks again itself; where torchrun was killed, all nodes start again.
-for ((lives = 3; ; lives--)); do
-  status=0
-  "${on_each_node[@]}" "set -euo pipefail; node \"\$SLURM_NODEID\"" || status=$?
-  if ((status != 250 || lives == 0)); then break; fi
+for ((lives = 3; status == 250 && lives > 0; lives--)); do
   echo "jobgen: torchrun was killed on a node: all nodes start again, $lives times at most" >&2
+  status=0
+  "${ranks[@]}" || status=$?
 done
 ((status == 0)) || exit "$status"

@@ -118,11 +118,12 @@ roll_call() {
 
 # ---- node RANK: all that happens on one node ----
 node() {
-  local rank=$1 interface own agent="" told=""
-  export -nf preflight node setup address wait_for_head await tell  # or a bash that a rank starts would meet them
-  trap 'tell TERM' TERM
-  trap 'tell USR1' USR1
-  trap "" USR2
+  local rank=$1 interface own agent="" warned=""
+  local told=""
+  export -nf preflight node setup address wait_for_head await end_ranks warn_ranks  # or a bash that a rank starts would meet them
+  trap end_ranks TERM
+  trap "" USR1
+  trap 'warned=yes; [[ ! $agent ]] || warn_ranks &' USR2  # what the script says for USR1
   setup
   read -r interface own < <(address "$rank")
   # gloo and NCCL would else choose for themselves (= : exactly this one, not all that begin so).
@@ -139,27 +140,38 @@ node() {
       train.py
   ) &
   agent=$!
+  if [[ $warned ]]; then warn_ranks & fi
   await "$agent" || status=$?
   # Killed by nobody of ours, so that no rank is to blame: the script starts all nodes again.
   [[ $told ]] || ((${status-0} <= 128)) || status=250
   return "${status-0}"
 }
 
-# tell SIGNAL: to the ranks of this node, since a scheduler may tell this shell alone.
-tell() {
-  if [[ ! $agent ]]; then  # no rank, and nothing to save
-    [[ $1 != TERM ]] || exit 143
-  elif [[ $1 == TERM ]]; then
-    told=yes
-    pkill -TERM -P "$agent" || true
-    for _ in {1..50}; do  # Slurm kills after 30 s, by default
-      pgrep -P "$agent" > /dev/null || break
-      sleep 0.5
-    done
-    kill -KILL "$agent" 2> /dev/null || true  # it would wait for torchruns that may be gone
-  else
-    pkill -USR1 -P "$agent" || true
-  fi
+# end_ranks: TERM for all of this node's, since a scheduler may tell this shell alone.
+end_ranks() {
+  [[ $agent ]] || exit 143  # no rank, and nothing to save
+  told=yes
+  pkill -TERM -P "$agent" || true
+  for _ in {1..50}; do  # Slurm kills after 30 s, by default
+    pgrep -P "$agent" > /dev/null || break
+    sleep 0.5
+  done
+  kill -KILL "$agent" 2> /dev/null || true  # it would wait for torchruns that may be gone
+}
+
+# warn_ranks: USR1 for each of this node's once it listens; while it imports torch, it does not.
+warn_ranks() {
+  local pid told=" " listens='^SigCgt:.*[2367abef]..$'
+
+  while kill -0 "$agent" 2> /dev/null; do
+    while read -r pid; do
+      if [[ $told != *" $pid "* ]] && grep -qs "$listens" "/proc/$pid/status"; then
+        kill -USR1 "$pid" 2> /dev/null || true
+        told+="$pid "
+      fi
+    done < <(pgrep -P "$agent")
+    sleep 1
+  done
 }
 
 # await PID: its exit status, though a trap that runs ends a `wait` before.
@@ -182,30 +194,41 @@ wait_for_head() (
 
 # ---- launch ----
 mapfile -t hosts < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
-export -f preflight node setup address wait_for_head await tell
+export -f preflight node setup address wait_for_head await end_ranks warn_ranks
 if ((SLURM_JOB_NUM_NODES != 2)); then
   echo "jobgen: this script is for 2 nodes, the job has $SLURM_JOB_NUM_NODES: say -N to jobgen, not to sbatch" >&2
   exit 1
 fi
 
-# Slurm warns this shell alone, 300 s before the walltime, and srun hands it on.
+# Slurm warns this shell alone, 300 s before the walltime. The nodes' shells hear of it
+# by USR2, since srun signals them alone or all processes, and ranks are to get one USR1 each.
 warned="" step=""
-trap 'warned=yes; [[ ! $step ]] || kill -USR1 "$step" || true' USR1
+trap 'warned=yes; [[ ! $step ]] || kill -USR2 "$step" || true' USR1
 
 # --export, since a job that was submitted with --export=NONE would else pass nothing on.
 on_each=(srun --nodes=2 --export=ALL --kill-on-bad-exit=1 --cpus-per-task=32)
 on_each_node=("${on_each[@]}" --ntasks=2 --ntasks-per-node=1 bash -c)
 timeout --kill-after=10 600 \
   "${on_each_node[@]}" "set -euo pipefail; preflight \"\$SLURM_NODEID\"" | roll_call
-# torchrun starts failed ranks again itself; where torchrun was killed, all nodes start again.
-for ((lives = 2; ; lives--)); do
-  status=0
-  if [[ $warned ]]; then break; fi  # it is too late to begin
-  "${on_each_node[@]}" "set -euo pipefail; node \"\$SLURM_NODEID\"" &
+ranks=("${on_each_node[@]}" "set -euo pipefail; node \"\$SLURM_NODEID\"")
+
+# run: the ranks on all nodes, until they have ended; their exit status.
+run() {
+  local status=0
+  [[ ! $warned ]] || return 0  # it is too late to begin
+  "${ranks[@]}" &
   step=$!
   await "$step" || status=$?
-  if ((status != 250 || lives == 0)); then break; fi
+  return "$status"
+}
+
+status=0
+run || status=$?
+# torchrun starts failed ranks again itself; where torchrun was killed, all nodes start again.
+for ((lives = 2; status == 250 && lives > 0; lives--)); do
   echo "jobgen: torchrun was killed on a node: all nodes start again, $lives times at most" >&2
+  status=0
+  run || status=$?
 done
 if [[ $warned ]] && ((status == 0)); then
   echo "jobgen: the walltime is near, and the ranks have ended: submit again to go on" >&2

@@ -101,9 +101,8 @@ roll_call() {
 # ---- node RANK: all that happens on one node ----
 node() {
   local rank=$1 agent=""
-  trap 'tell TERM' TERM
-  trap 'tell USR1' USR1
-  trap "" USR2
+  trap end_ranks TERM
+  trap "" USR1 USR2
   setup
   (
     trap "" USR1 USR2  # a scheduler's warning is for ranks that listen; torchrun would end of it
@@ -116,20 +115,15 @@ node() {
   await "$agent"
 }
 
-# tell SIGNAL: to the ranks of this node, since a scheduler may tell this shell alone.
-tell() {
-  if [[ ! $agent ]]; then  # no rank, and nothing to save
-    [[ $1 != TERM ]] || exit 143
-  elif [[ $1 == TERM ]]; then
-    pkill -TERM -P "$agent" || true
-    for _ in {1..50}; do  # Slurm kills after 30 s, by default
-      pgrep -P "$agent" > /dev/null || break
-      sleep 0.5
-    done
-    kill -KILL "$agent" 2> /dev/null || true  # it would wait for torchruns that may be gone
-  else
-    pkill -USR1 -P "$agent" || true
-  fi
+# end_ranks: TERM for all of this node's, since a scheduler may tell this shell alone.
+end_ranks() {
+  [[ $agent ]] || exit 143  # no rank, and nothing to save
+  pkill -TERM -P "$agent" || true
+  for _ in {1..50}; do  # Slurm kills after 30 s, by default
+    pgrep -P "$agent" > /dev/null || break
+    sleep 0.5
+  done
+  kill -KILL "$agent" 2> /dev/null || true  # it would wait for torchruns that may be gone
 }
 
 # await PID: its exit status, though a trap that runs ends a `wait` before.

@@ -156,10 +156,10 @@ roll_call() {
 
 # ---- node RANK: all that happens on one node ----
 node() {
-  local rank=$1 interface own agent=""
-  trap 'tell TERM' TERM
-  trap 'tell USR1' USR1
-  trap "" USR2
+  local rank=$1 interface own agent="" warned=""
+  trap end_ranks TERM
+  trap "" USR1
+  trap 'warned=yes; [[ ! $agent ]] || warn_ranks &' USR2  # what the script says for USR1
   setup
   read -r interface own < <(address "$rank")
   wait_for_head
@@ -174,23 +174,34 @@ node() {
       train.py
   ) &
   agent=$!
+  if [[ $warned ]]; then warn_ranks & fi
   await "$agent"
 }
 
-# tell SIGNAL: to the ranks of this node, since a scheduler may tell this shell alone.
-tell() {
-  if [[ ! $agent ]]; then  # no rank, and nothing to save
-    [[ $1 != TERM ]] || exit 143
-  elif [[ $1 == TERM ]]; then
-    pkill -TERM -P "$agent" || true
-    for _ in {1..50}; do  # Slurm kills after 30 s, by default
-      pgrep -P "$agent" > /dev/null || break
-      sleep 0.5
-    done
-    kill -KILL "$agent" 2> /dev/null || true  # it would wait for torchruns that may be gone
-  else
-    pkill -USR1 -P "$agent" || true
-  fi
+# end_ranks: TERM for all of this node's, since a scheduler may tell this shell alone.
+end_ranks() {
+  [[ $agent ]] || exit 143  # no rank, and nothing to save
+  pkill -TERM -P "$agent" || true
+  for _ in {1..50}; do  # Slurm kills after 30 s, by default
+    pgrep -P "$agent" > /dev/null || break
+    sleep 0.5
+  done
+  kill -KILL "$agent" 2> /dev/null || true  # it would wait for torchruns that may be gone
+}
+
+# warn_ranks: USR1 for each of this node's once it listens; while it imports torch, it does not.
+warn_ranks() {
+  local pid told=" " listens='^SigCgt:.*[2367abef]..$'
+
+  while kill -0 "$agent" 2> /dev/null; do
+    while read -r pid; do
+      if [[ $told != *" $pid "* ]] && grep -qs "$listens" "/proc/$pid/status"; then
+        kill -USR1 "$pid" 2> /dev/null || true
+        told+="$pid "
+      fi
+    done < <(pgrep -P "$agent")
+    sleep 1
+  done
 }
 
 # await PID: its exit status, though a trap that runs ends a `wait` before.
@@ -251,7 +262,7 @@ sweep() {
   while kill -0 "$agent" 2> /dev/null && ! said stop; do
     if [[ ! $warned ]] && said warn; then
       warned=yes
-      kill -USR1 "$agent" 2> /dev/null  # its shell tells the ranks
+      kill -USR2 "$agent" 2> /dev/null  # its shell tells the ranks
     fi
     sleep 0.5
   done
@@ -297,7 +308,7 @@ mkdir -m 700 "$JOBGEN_RUN"
   own='PBS_(NODEFILE|NODENUM|TASKNUM|MOMPORT|JOBCOOKIE)|HOSTNAME|SHLVL|TMOUT|TMPDIR|_'
   mapfile -t names < <(compgen -e | grep -vxE "$own")
   declare -p "${names[@]}"
-  declare -f ready preflight node setup address wait_for_head await tell guard sweep said told marked
+  declare -f ready preflight node setup address wait_for_head await end_ranks warn_ranks guard sweep said told marked
   cat <<'BASH'
 set -euo pipefail
 cd "$PBS_O_WORKDIR"
@@ -383,8 +394,10 @@ roll_call < <(cat "$JOBGEN_RUN"/answer.* 2> /dev/null)
 # torchrun starts failed ranks again itself; where torchrun was killed, all nodes start again.
 for ((lives = 3; ; lives--)); do
   on_each_node "node$lives"
-  sleep 2  # other nodes may tell first, of what this has done to them
-  all_ended || true
+  if [[ ${ended[*]} == *[1-9]* ]]; then
+    sleep 2  # other nodes may tell first, of what this has done to them
+    all_ended || true
+  fi
   killed=""
   for status in "${ended[@]}"; do ((status <= 128)) || killed=yes; done
   if [[ ! $killed ]] || ((lives == 0)) || ! stopped; then break; fi

@@ -152,9 +152,8 @@ roll_call() {
 # ---- node RANK: all that happens on one node ----
 node() {
   local rank=$1 interface own agent=""
-  trap 'tell TERM' TERM
-  trap 'tell USR1' USR1
-  trap "" USR2
+  trap end_ranks TERM
+  trap "" USR1 USR2
   setup
   read -r interface own < <(address "$rank")
   JOBGEN_DIR=$(mktemp -d "${TMPDIR:-/tmp}/jobgen.XXXXXX")
@@ -175,20 +174,15 @@ node() {
   await "$agent"
 }
 
-# tell SIGNAL: to the ranks of this node, since a scheduler may tell this shell alone.
-tell() {
-  if [[ ! $agent ]]; then  # no rank, and nothing to save
-    [[ $1 != TERM ]] || exit 143
-  elif [[ $1 == TERM ]]; then
-    pkill -TERM -P "$agent" || true
-    for _ in {1..50}; do  # Slurm kills after 30 s, by default
-      pgrep -P "$agent" > /dev/null || break
-      sleep 0.5
-    done
-    kill -KILL "$agent" 2> /dev/null || true  # it would wait for torchruns that may be gone
-  else
-    pkill -USR1 -P "$agent" || true
-  fi
+# end_ranks: TERM for all of this node's, since a scheduler may tell this shell alone.
+end_ranks() {
+  [[ $agent ]] || exit 143  # no rank, and nothing to save
+  pkill -TERM -P "$agent" || true
+  for _ in {1..50}; do  # Slurm kills after 30 s, by default
+    pgrep -P "$agent" > /dev/null || break
+    sleep 0.5
+  done
+  kill -KILL "$agent" 2> /dev/null || true  # it would wait for torchruns that may be gone
 }
 
 # await PID: its exit status, though a trap that runs ends a `wait` before.
@@ -378,7 +372,7 @@ mkdir -m 700 "$JOBGEN_RUN"
   own='PBS_(NODEFILE|NODENUM|TASKNUM|MOMPORT|JOBCOOKIE)|HOSTNAME|SHLVL|TMOUT|TMPDIR|_'
   mapfile -t names < <(compgen -e | grep -vxE "$own")
   declare -p "${names[@]}"
-  declare -f ready preflight node setup address wait_for_head await tell guard sweep said told marked
+  declare -f ready preflight node setup address wait_for_head await end_ranks guard sweep said told marked
   cat <<'BASH'
 set -euo pipefail
 cd "$PBS_O_WORKDIR"

@@ -123,10 +123,9 @@ roll_call() {
 # ---- node RANK: all that happens on one node ----
 node() {
   local rank=$1 agent=""
-  export -nf preflight node setup container await tell  # or a bash that a rank starts would meet them
-  trap 'tell TERM' TERM
-  trap 'tell USR1' USR1
-  trap "" USR2
+  export -nf preflight node setup container await end_ranks  # or a bash that a rank starts would meet them
+  trap end_ranks TERM
+  trap "" USR1 USR2
   setup
   name=jobgen-$JOBGEN_JOB-$rank
   JOBGEN_DIR=$(mktemp -d "${TMPDIR:-/tmp}/jobgen.XXXXXX")
@@ -143,15 +142,10 @@ node() {
   await "$agent"
 }
 
-# tell SIGNAL: to the ranks of this node, since a scheduler may tell this shell alone.
-tell() {
-  if [[ ! $agent ]]; then  # no rank, and nothing to save
-    [[ $1 != TERM ]] || exit 143
-  elif [[ $1 == TERM ]]; then
-    podman stop --time=5 "$name" > /dev/null || true
-  else
-    podman exec "$name" sh -c "kill -USR1 -1" || true  # all but the first process, torchrun
-  fi
+# end_ranks: TERM for all of this node's, since a scheduler may tell this shell alone.
+end_ranks() {
+  [[ $agent ]] || exit 143  # no rank, and nothing to save
+  podman stop --time=5 "$name" > /dev/null || true
 }
 
 # await PID: its exit status, though a trap that runs ends a `wait` before.
@@ -249,7 +243,7 @@ export JOBGEN_TRAINER
 
 # ---- launch ----
 mapfile -t hosts < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
-export -f preflight node setup container await tell
+export -f preflight node setup container await end_ranks
 if ((SLURM_JOB_NUM_NODES != 1)); then
   echo "jobgen: this script is for 1 nodes, the job has $SLURM_JOB_NUM_NODES: say -N to jobgen, not to sbatch" >&2
   exit 1

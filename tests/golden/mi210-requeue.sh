@@ -153,11 +153,11 @@ roll_call() {
 
 # ---- node RANK: all that happens on one node ----
 node() {
-  local rank=$1 interface own agent=""
-  export -nf preflight node setup address container await tell  # or a bash that a rank starts would meet them
-  trap 'tell TERM' TERM
-  trap 'tell USR1' USR1
-  trap "" USR2
+  local rank=$1 interface own agent="" warned=""
+  export -nf preflight node setup address container await end_ranks warn_ranks  # or a bash that a rank starts would meet them
+  trap end_ranks TERM
+  trap "" USR1
+  trap 'warned=yes; [[ ! $agent ]] || warn_ranks &' USR2  # what the script says for USR1
   setup
   read -r interface own < <(address "$rank")
   # gloo and NCCL would else choose for themselves (= : exactly this one, not all that begin so).
@@ -171,18 +171,29 @@ node() {
     container python3 train.py
   ) &
   agent=$!
+  if [[ $warned ]]; then warn_ranks & fi
   await "$agent"
 }
 
-# tell SIGNAL: to the ranks of this node, since a scheduler may tell this shell alone.
-tell() {
-  if [[ ! $agent ]]; then  # no rank, and nothing to save
-    [[ $1 != TERM ]] || exit 143
-  elif [[ $1 == TERM ]]; then
-    podman stop --time=5 "$name" > /dev/null || true
-  else
-    podman kill --signal=USR1 "$name" > /dev/null || true
-  fi
+# end_ranks: TERM for all of this node's, since a scheduler may tell this shell alone.
+end_ranks() {
+  [[ $agent ]] || exit 143  # no rank, and nothing to save
+  podman stop --time=5 "$name" > /dev/null || true
+}
+
+# warn_ranks: USR1 for each of this node's once it listens; while it imports torch, it does not.
+warn_ranks() {
+  local pid inside told=" " listens='^SigCgt:.*[2367abef]..$'
+
+  while kill -0 "$agent" 2> /dev/null; do
+    while read -r pid inside; do
+      if [[ $told != *" $pid "* ]] && grep -qs "$listens" "/proc/$pid/status"; then
+        podman exec "$name" sh -c "kill -USR1 $inside" || true
+        told+="$pid "
+      fi
+    done < <(podman top "$name" hpid pid 2> /dev/null)
+    sleep 1
+  done
 }
 
 # await PID: its exit status, though a trap that runs ends a `wait` before.
@@ -193,28 +204,37 @@ await() {
 
 # ---- launch ----
 mapfile -t hosts < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
-export -f preflight node setup address container await tell
+export -f preflight node setup address container await end_ranks warn_ranks
 if ((SLURM_JOB_NUM_NODES != 2)); then
   echo "jobgen: this script is for 2 nodes, the job has $SLURM_JOB_NUM_NODES: say -N to jobgen, not to sbatch" >&2
   exit 1
 fi
 
-# Slurm warns this shell alone, 120 s before the walltime, and srun hands it on.
+# Slurm warns this shell alone, 120 s before the walltime. The nodes' shells hear of it
+# by USR2, since srun signals them alone or all processes, and ranks are to get one USR1 each.
 warned="" step=""
-trap 'warned=yes; [[ ! $step ]] || kill -USR1 "$step" || true' USR1
+trap 'warned=yes; [[ ! $step ]] || kill -USR2 "$step" || true' USR1
 
 # --export, since a job that was submitted with --export=NONE would else pass nothing on.
 on_each=(srun --nodes=2 --export=ALL --kill-on-bad-exit=1 --cpus-per-task=16)
 on_each_node=("${on_each[@]}" --ntasks=2 --ntasks-per-node=1 bash -c)
 timeout --kill-after=10 1800 \
   "${on_each_node[@]}" "set -euo pipefail; preflight \"\$SLURM_NODEID\"" | roll_call
-status=0
-if [[ ! $warned ]]; then  # else it is too late to begin
-  "${on_each[@]}" --ntasks=16 --ntasks-per-node=8 \
-    bash -c "set -euo pipefail; node \"\$SLURM_PROCID\"" &
+ranks=("${on_each[@]}" --ntasks=16 --ntasks-per-node=8 \
+  bash -c "set -euo pipefail; node \"\$SLURM_PROCID\"")
+
+# run: the ranks on all nodes, until they have ended; their exit status.
+run() {
+  local status=0
+  [[ ! $warned ]] || return 0  # it is too late to begin
+  "${ranks[@]}" &
   step=$!
   await "$step" || status=$?
-fi
+  return "$status"
+}
+
+status=0
+run || status=$?
 if [[ $warned ]] && ((status == 0)); then
   echo "jobgen: the walltime is near, and the ranks have ended: the job goes on from the queue" >&2
   scontrol requeue "$SLURM_JOB_ID"

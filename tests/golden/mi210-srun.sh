@@ -152,10 +152,9 @@ roll_call() {
 # ---- node RANK: all that happens on one node ----
 node() {
   local rank=$1 interface own agent=""
-  export -nf preflight node setup address container await tell  # or a bash that a rank starts would meet them
-  trap 'tell TERM' TERM
-  trap 'tell USR1' USR1
-  trap "" USR2
+  export -nf preflight node setup address container await end_ranks  # or a bash that a rank starts would meet them
+  trap end_ranks TERM
+  trap "" USR1 USR2
   setup
   read -r interface own < <(address "$rank")
   # gloo and NCCL would else choose for themselves (= : exactly this one, not all that begin so).
@@ -172,15 +171,10 @@ node() {
   await "$agent"
 }
 
-# tell SIGNAL: to the ranks of this node, since a scheduler may tell this shell alone.
-tell() {
-  if [[ ! $agent ]]; then  # no rank, and nothing to save
-    [[ $1 != TERM ]] || exit 143
-  elif [[ $1 == TERM ]]; then
-    podman stop --time=5 "$name" > /dev/null || true
-  else
-    podman kill --signal=USR1 "$name" > /dev/null || true
-  fi
+# end_ranks: TERM for all of this node's, since a scheduler may tell this shell alone.
+end_ranks() {
+  [[ $agent ]] || exit 143  # no rank, and nothing to save
+  podman stop --time=5 "$name" > /dev/null || true
 }
 
 # await PID: its exit status, though a trap that runs ends a `wait` before.
@@ -191,7 +185,7 @@ await() {
 
 # ---- launch ----
 mapfile -t hosts < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
-export -f preflight node setup address container await tell
+export -f preflight node setup address container await end_ranks
 if ((SLURM_JOB_NUM_NODES != 2)); then
   echo "jobgen: this script is for 2 nodes, the job has $SLURM_JOB_NUM_NODES: say -N to jobgen, not to sbatch" >&2
   exit 1
