@@ -86,7 +86,7 @@ def _own(profile: Profile, nodes: int, processes: int, threads: int | None) -> I
         yield Setting("GLOO_SOCKET_IFNAME", names[0], why)
         why = "NCCL's first contact; the = means exactly this name, not all that begin with it."
         yield Setting("NCCL_SOCKET_IFNAME", "=" + ",".join(names), why)
-    if profile.launch.max_restarts or (profile.request.min_nodes or nodes) < nodes:
+    if profile.launch.max_restarts or profile.request.fewest(nodes) < nodes:
         why = "Restarted ranks would else read the dead ones' addresses, and fail again."
         yield Setting("TORCH_DISABLE_SHARE_RDZV_TCP_STORE", "1", why)
 

@@ -152,7 +152,7 @@ def plan(job: Job, resolved: Resolved, hosts: tuple[str, ...] = ()) -> Plan:
         queue=profile.queue,
         account=profile.account,
         nodes=nodes,
-        min_nodes=request.min_nodes or nodes,
+        min_nodes=request.fewest(nodes),
         processes_per_node=processes,
         tasks_per_node=tasks,
         cpus_per_task=max(1, cpus // tasks) if cpus else None,
@@ -342,7 +342,7 @@ def _check_launch(resolved: Resolved, there: Scheduler, nodes: int) -> None:
     if launch.max_restarts and launch.launcher == "srun":
         text, hint = "srun cannot restart ranks", "use the launcher torchrun"
         raise problem(resolved.origin("launch.max_restarts"), text, "conflict", hint)
-    least = resolved.profile.request.min_nodes or nodes
+    least = resolved.profile.request.fewest(nodes)
     if least < nodes and (
         launch.launcher == "srun" or launch.rendezvous == "static" or not there.ELASTIC
     ):

@@ -15,38 +15,14 @@ LINE = Text()
 PATH = Text(f"[^{CONTROLS}]+", "a path; $NAME in it is the node's variable")
 # What bash would not let a script set, what would change how the scripts themselves are read, and
 # the scripts' own names (`tests/test_golden.py` compares them).
-RESERVED = {
-    *("BASHOPTS", "BASH_VERSINFO", "EUID", "PPID", "SHELLOPTS", "UID", "_"),
-    *("BASH_ENV", "CDPATH", "GLOBIGNORE", "IFS", "POSIXLY_CORRECT"),
-    *(
-        "agent",
-        "answer",
-        "answers",
-        "code",
-        "ended",
-        "failed",
-        "found",
-        "guard",
-        "hosts",
-        "killed",
-        "lives",
-    ),
-    *("interface", "late", "lines", "mark", "missed", "name", "names", "on_each", "on_each_node"),
-    *(
-        "own",
-        "patience",
-        "pid",
-        "pids",
-        "rank",
-        "starters",
-        "status",
-        "step",
-        "sweeper",
-        "task",
-        "told",
-    ),
-    *("limit", "tick", "verbs", "waited", "warned", "wrong"),
-}
+RESERVED = frozenset(
+    """
+    BASHOPTS BASH_ENV BASH_VERSINFO CDPATH EUID GLOBIGNORE IFS POSIXLY_CORRECT PPID SHELLOPTS UID _
+    agent answer answers code ended failed found guard hosts inside interface killed late limit
+    lines listens lives mark missed name names on_each on_each_node own patience pid pids rank ranks
+    starters status step sweeper task tick told verbs waited warned wrong
+    """.split()
+)
 VARIABLE = Text("[A-Za-z_][A-Za-z0-9_]*", "a variable's name: letters, digits and _")
 INTERFACE = Text("[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}", "a network interface's name, such as hsn0")
 
@@ -117,6 +93,10 @@ class Request:
     live_output: bool = row(
         Bool(), "PBS: output appears while the job runs (-k doe), not at its end.", False
     )
+
+    def fewest(self, nodes: int) -> int:
+        """The nodes that a job of so many can do with."""
+        return self.min_nodes or nodes
 
 
 @dataclass(frozen=True)

@@ -296,15 +296,19 @@ def test_elastic(desk: Desk) -> None:
 def test_signals_that_reach_the_task_alone(desk: Desk) -> None:
     """With proctrack/cgroup Slurm signals no grandchildren: the node's shell tells the ranks."""
     training = Training(desk, 0, random.Random(0), desk.folder / "model.pt")
-    for signal_name in ("TERM", "USR1"):
-        training.submit(every=EPOCHS)
+    for name, early in (("TERM", False), ("USR2", False), ("USR2", True)):
+        training.submit("--signal", "60", every=EPOCHS)
         seen = len(training.epochs())
-        training.until(lambda seen=seen: len(training.epochs()) > seen + 1)
+        if not early:
+            training.until(lambda seen=seen: len(training.epochs()) > seen + 1)
         for node in range(2):
-            (shell,) = training.on(node, "pgrep", "-f", "^/usr/bin/bash -c set -euo").split()
-            training.on(node, "kill", f"-{signal_name}", shell)
+            running = ("pgrep", "-f", AGENT)  # early: its ranks do not listen yet
+            training.until(lambda n=node, r=running: desk.cluster.on(NODES[n], *r).stdout)
+            shell, *_ = training.on(node, "pgrep", "-f", "^/usr/bin/bash -c set -euo").split()
+            training.on(node, "kill", f"-{name}", shell)
         done = training.wait()
         assert "Told to end" in done.output
+        assert len(training.epochs()) < seen + 2 or not early
     training.submit()
     assert training.wait().state == "COMPLETED"
     assert training.epochs() == list(range(EPOCHS))
