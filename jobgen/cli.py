@@ -10,7 +10,7 @@ import click
 
 from jobgen import __version__
 from jobgen.errors import handled
-from jobgen.job import RANKS, Job, Option, options
+from jobgen.job import BATCH, RANKS, Job, Option, options
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -53,7 +53,7 @@ def main() -> None:
 
 def _value(row: Option) -> dict[str, Any]:
     if not row.metavar:
-        return {"is_flag": True, "flag_value": "true", "default": None}
+        return {"is_flag": True, "flag_value": row.value, "default": None}
     return {"metavar": row.metavar, "multiple": row.many}
 
 
@@ -63,7 +63,7 @@ def _command(name: str, does: str, text: str) -> None:
     def callback(program: tuple[str, ...] = (), **said: Any) -> int:
         from jobgen import commands
 
-        output = [said.pop("output")] if "output" in said else []
+        output = [said.pop(name) for name in ("output", "mkdir") if name in said]
         job = Job(command=name, program=program, **said)
         return int(getattr(commands, does)(job, *output))
 
@@ -80,6 +80,13 @@ def _command(name: str, does: str, text: str) -> None:
                 ["program"], nargs=-1, type=click.UNPROCESSED, metavar="[-- PROGRAM ARGS...]"
             ),
         ]
+    if name in BATCH:
+        parameters.insert(
+            -1,
+            click.Option(
+                ["--mkdir"], is_flag=True, help="Make the folder of the job's output, here and now."
+            ),
+        )
     main.add_command(
         click.Command(
             name,

@@ -10,23 +10,29 @@ from typing import TYPE_CHECKING, Any
 
 from jobgen.errors import JobgenError, problem, tell
 from jobgen.job import Job, layers
-from jobgen.write import write
+from jobgen.schedulers import scheduler
+from jobgen.write import make_folder, write
 
 if TYPE_CHECKING:
     from jobgen.plan import Plan
 
 
-def generate(job: Job, output: str | None) -> int:
-    """Write the script for a job."""
+def generate(job: Job, output: str | None, mkdir: bool = False) -> int:
+    """Write the script for a job; with `mkdir`, make the folder of the job's output first."""
     from jobgen import render
 
     planned = _planned(job)
-    write(render.render(planned, job.template), output)
-    folder = (planned.output or "").rpartition("/")[0]
-    if folder and planned.scheduler == "slurm":
-        tell(f"the job's output goes to {folder}: make that folder first, or the output is lost")
-    elif folder and planned.live_output:
-        tell(f"live output goes to {folder}: make that folder first, or PBS holds the job")
+    script = render.render(planned, job.template)
+    if folder := scheduler(planned.scheduler).output_folder(planned):
+        if mkdir:
+            make_folder(folder)
+        elif said := scheduler(planned.scheduler).lost_without(planned):
+            tell(f"{said}: make that folder first, or say --mkdir")
+    elif mkdir:
+        tell("--mkdir: the job's output goes to no folder of its own")
+    write(script, output)
+    if planned.array and planned.program.source and "%a" not in "".join(planned.program.arguments):
+        tell("all jobs of the array do the same: %a in the arguments is a job's number")
     return 0
 
 

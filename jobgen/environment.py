@@ -61,9 +61,17 @@ def found_sockets(profile: Profile, nodes: int, said: tuple[Setting, ...]) -> tu
 
 
 def passed(profile: Profile, known: tuple[Setting, ...], more: tuple[str, ...]) -> tuple[str, ...]:
-    """Names of what a container is given; it sees nothing else of the host's environment."""
+    """Names of what a container is given; it sees nothing else of the host's environment.
+
+    But for pyxis: it passes all on, and needs to know what goes before the image's own.
+    """
+    ours = (setting.name for setting in known)
+    engine = profile.software.container and profile.software.container.engine
+    if engine == "pyxis":
+        return tuple(ours)
     rank = _RANK if profile.launch.launcher == "srun" else ()
-    names = (*(setting.name for setting in known), *more, *rank, *VISIBLE[profile.node.gpu])
+    mark = ("JOBGEN_MARK",) if engine == "apptainer" else ()
+    names = (*ours, *more, *rank, *VISIBLE[profile.node.gpu], *mark)
     return tuple(dict.fromkeys(names))
 
 
@@ -86,6 +94,9 @@ def _own(profile: Profile, nodes: int, processes: int, threads: int | None) -> I
         yield Setting("GLOO_SOCKET_IFNAME", names[0], why)
         why = "NCCL's first contact; the = means exactly this name, not all that begin with it."
         yield Setting("NCCL_SOCKET_IFNAME", "=" + ",".join(names), why)
+    container = profile.software.container
+    if container and container.engine == "pyxis" and profile.node.gpu == "none":
+        yield Setting("NVIDIA_VISIBLE_DEVICES", "void", "Else enroot's hook looks for a driver.")
     if profile.launch.max_restarts or profile.request.fewest(nodes) < nodes:
         why = "Restarted ranks would else read the dead ones' addresses, and fail again."
         yield Setting("TORCH_DISABLE_SHARE_RDZV_TCP_STORE", "1", why)

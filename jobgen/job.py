@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -21,7 +22,7 @@ class Option:
     """A command-line option: its spellings, its value's name and what --help says of it.
 
     One with a `path` stands for that value of the profile; `commands` are the commands that have
-    it; one that `many` times makes a list; one without a metavar takes no value, and says true.
+    it; one that `many` times makes a list; one without a metavar takes no value, and says `value`.
     """
 
     flags: tuple[str, ...]
@@ -30,6 +31,7 @@ class Option:
     path: str = ""
     commands: frozenset[str] = ALL
     many: bool = False
+    value: str = "true"
 
 
 def option(*flags: str, **more: Any) -> Any:
@@ -95,6 +97,67 @@ class Job:
         help="The account that pays.",
         path="account",
         commands=REQUEST,
+    )
+    qos: str | None = option(
+        "--qos",
+        metavar="NAME",
+        help="Slurm's quality of service.",
+        path="request.qos",
+        commands=REQUEST - {"qsub"},
+    )
+    reservation: str | None = option(
+        "--reservation",
+        metavar="NAME",
+        help="Nodes that are reserved: with PBS, the reservation's queue.",
+        path="request.reservation",
+        commands=REQUEST,
+    )
+    constraint: str | None = option(
+        *("-C", "--constraint"),
+        metavar="EXPRESSION",
+        help="What nodes must have: features to Slurm (ib&a100), NAME=VALUE to PBS.",
+        path="request.constraint",
+        commands=REQUEST,
+    )
+    exclusive: str | None = option(
+        "--exclusive",
+        help="Whole nodes, shared with no other job.",
+        path="request.exclusive",
+        commands=REQUEST,
+    )
+    shared: str | None = option(
+        "--shared",
+        help="Other jobs may run on the same nodes.",
+        path="request.exclusive",
+        commands=REQUEST,
+        value="false",
+    )
+    array: str | None = option(
+        "--array",
+        metavar="FIRST-LAST[%N]",
+        help="One job for each number, N at a time; %a in PROGRAM's arguments is the number.",
+        commands=BATCH,
+    )
+    after: tuple[str, ...] = option(
+        "--after",
+        metavar="ID[:ok|any|notok]",
+        help="Begin when another job has ended: well (ok), anyhow, or not well; repeatable.",
+        many=True,
+        commands=BATCH,
+    )
+    mail: str | None = option(
+        "--mail",
+        metavar="ADDRESS",
+        help="Who gets mail about the job.",
+        path="request.mail",
+        commands=BATCH,
+    )
+    mail_on: str | None = option(
+        "--mail-on",
+        metavar="begin,end,fail",
+        help="When mail is sent; without it, when the job ends or fails.",
+        path="request.mail_on",
+        commands=BATCH,
     )
     trainer: str | None = option(
         "--trainer",
@@ -179,8 +242,13 @@ def layers(job: Job, hosts: int = 0) -> Iterator[tuple[str, str, str]]:
             hint = "such as network.interface=hsn0"
             raise problem("--set", f"{text!r:.80} is not PATH=VALUE", "usage", hint)
         yield f"--set {path:.80}", path, value
+    if job.exclusive and job.shared:
+        raise problem("--shared", "the nodes cannot be --exclusive, too", "conflict", "say one")
     for name, row in options(job.command):
         value = getattr(job, name)
+        if name == "gpus_per_node" and value and re.search("[,:]", value):
+            text = f"{value!r:.40}: every node of a job has the same number of GPUs"
+            raise problem(row.flags[0], text, "value", "one number, or a job for each kind of node")
         if row.path == "request.nodes" and value is not None and ":" in value:
             least, _, value = value.partition(":")
             yield row.flags[0], "request.min_nodes", least

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from jobgen.environment import VISIBLE, Setting, found_sockets, passed, settings
 from jobgen.errors import JobgenError, problem
 from jobgen.job import Job, command_line
-from jobgen.profile import Container, Profile
+from jobgen.profile import Container, Profile, Workspace
 from jobgen.program import Program, program
 from jobgen.schedulers import COMMANDS, Scheduler, scheduler
 from jobgen.store import Resolved
@@ -50,6 +50,14 @@ class Plan:
     time: int | None  # seconds
     output: str | None
     live_output: bool
+    array: str | None
+    array_index: str  # the variable with the number of one of its jobs
+    after: tuple[str, ...]  # ID or ID:KIND
+    qos: str | None
+    reservation: str | None
+    constraint: str | None
+    mail: str | None
+    mail_on: tuple[str, ...]  # begin, end, fail
     extra_directives: tuple[str, ...]
     directives: tuple[str, ...]
     arch: str | None
@@ -59,6 +67,7 @@ class Plan:
     container: Container | None
     roots: tuple[tuple[str, str], ...]  # libraries of one's own: the variable, the folder
     commands: tuple[str, ...]
+    workspace: Workspace | None
     environment: tuple[Setting, ...]
     found_sockets: tuple[Setting, ...]  # set to the interface found there; `value` goes before it
     passed: tuple[str, ...]  # names of the variables that a container is given
@@ -70,6 +79,8 @@ class Plan:
     rendezvous: str  # standalone | c10d | static
     join_timeout: int  # seconds
     max_restarts: int
+    cpu_bind: str | None
+    numa_binding: str | None
     requeue: bool
     signal: int | None  # seconds before the walltime
     program: Program
@@ -137,6 +148,9 @@ def plan(job: Job, resolved: Resolved, hosts: tuple[str, ...] = ()) -> Plan:
         hint = "give it another name, or use the launcher torchrun"
         raise problem("--", f"the program {what.name!r:.80} has a = in its name", "value", hint)
     variables = settings(profile, nodes, processes, threads, job.environment)
+    # A packaged trainer comes with the script.
+    workspace = None if by_hand or what.kind == "trainer" else profile.workspace
+    found = ("JOBGEN_WORKSPACE", "PYTHONPATH") if workspace else ()
     sockets = found_sockets(profile, nodes, variables)
     time = _time(resolved, there)
     drafted = Plan(
@@ -162,23 +176,32 @@ def plan(job: Job, resolved: Resolved, hosts: tuple[str, ...] = ()) -> Plan:
         chunk=tuple(request.chunk.items()),
         place=request.place,
         exclusive=request.exclusive,
-        memory=_memory(resolved),
+        memory=_memory(resolved, job.shared is not None),
         node_memory=profile.node.memory,
         time=time,
         output=request.output,
         live_output=request.live_output,
+        array=job.array,
+        array_index=there.ARRAY_INDEX,
+        after=job.after,
+        qos=request.qos,
+        reservation=request.reservation,
+        constraint=request.constraint,
+        mail=request.mail,
+        mail_on=tuple(request.mail_on.split(",")) if request.mail else (),
         extra_directives=job.directives,
         directives=(),
         arch=profile.node.arch,
         modules=software.modules,
         venv=software.venv,
         conda=software.conda,
-        container=_container(profile, gpus),
+        container=_container(profile, gpus, workspace),
         roots=_roots(profile),
         commands=software.commands,
+        workspace=workspace,
         environment=variables,
         found_sockets=sockets,
-        passed=passed(profile, (*variables, *sockets), there.VARIABLES),
+        passed=passed(profile, (*variables, *sockets), (*there.VARIABLES, *found)),
         interface=profile.network.interface or (),
         port=_port(job, profile),
         launcher=launcher,
@@ -187,6 +210,8 @@ def plan(job: Job, resolved: Resolved, hosts: tuple[str, ...] = ()) -> Plan:
         rendezvous=launch.rendezvous if nodes > 1 else "standalone",
         join_timeout=launch.join_timeout,
         max_restarts=launch.max_restarts,
+        cpu_bind=launch.cpu_bind,
+        numa_binding=launch.numa_binding,
         requeue=launch.requeue,
         signal=_signal(resolved, there, time),
         program=what,
@@ -284,8 +309,10 @@ def _signal(resolved: Resolved, there: Scheduler, time: int | None) -> int | Non
     return launch.signal
 
 
-def _memory(resolved: Resolved) -> str | None:
+def _memory(resolved: Resolved, shared: bool) -> str | None:
     asked, there = resolved.profile.request.memory, resolved.profile.node.memory
+    if asked == "all" and shared:
+        return None  # it would keep all other jobs away: the site's default
     if asked and asked != "all" and there and _kib(asked) > _kib(there):
         text = f"{asked} of memory asked for, a node has {there}"
         hint = f"node.memory is said at {resolved.origin('node.memory')}; `all` asks for all of it"
@@ -355,19 +382,50 @@ def _check_launch(resolved: Resolved, there: Scheduler, nodes: int) -> None:
         raise problem(resolved.origin("launch.max_restarts"), text, "conflict", hint)
 
 
-def _container(profile: Profile, gpus: int) -> Container | None:
-    """The container, with the devices and groups that its GPUs need where none are named.
+def _container(profile: Profile, gpus: int, workspace: Workspace | None) -> Container | None:
+    """The container, with what its GPUs need where the profile does not say.
 
-    ROCm needs /dev/kfd, /dev/dri and the groups that own them; keep-groups keeps the user's own in
-    a rootless container (podman-run(1)). NVIDIA's CDI names all GPUs nvidia.com/gpu=all.
+    ROCm needs /dev/kfd, /dev/dri and the group that owns them: keep-groups keeps the user's own in
+    a rootless container of podman (podman-run(1)), Docker is told the group. NVIDIA's CDI names
+    all GPUs nvidia.com/gpu=all. For pyxis a hook of enroot's brings NVIDIA's.
     """
-    container, vendor = profile.software.container, profile.node.gpu if gpus else "none"
-    if container is None:
+    said, vendor = profile.software.container, profile.node.gpu if gpus else "none"
+    if said is None:
         return None
-    devices = {"amd": ("/dev/kfd", "/dev/dri"), "nvidia": ("nvidia.com/gpu=all",), "none": ()}
-    groups = {"amd": ("keep-groups",), "nvidia": (), "none": ()}
+    devices: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    mounts, options = said.mounts, said.options
+    if workspace:
+        mounts = (*mounts, "$JOBGEN_WORKSPACE:$JOBGEN_WORKSPACE")
+    match said.engine, vendor:
+        case "podman" | "docker", "amd":
+            devices = ("/dev/kfd", "/dev/dri")
+            groups = ("keep-groups",) if said.engine == "podman" else ("/dev/kfd",)
+        case "podman", "nvidia":
+            devices = ("nvidia.com/gpu=all",)
+        case "docker", "nvidia":
+            options = ("--gpus=all", *options)
+        case "apptainer", "amd" | "nvidia":
+            options = ("--rocm" if vendor == "amd" else "--nv", *options)
+        case "pyxis", "amd":
+            mounts = (*mounts, "/dev/kfd:/dev/kfd", "/dev/dri:/dev/dri")
     return replace(
-        container,
-        devices=devices[vendor] if container.devices is None else container.devices,
-        groups=groups[vendor] if container.groups is None else container.groups,
+        said,
+        image=_image(said.engine, said.image or ""),
+        mounts=mounts,
+        devices=devices if said.devices is None else said.devices,
+        groups=groups if said.groups is None else said.groups,
+        options=options,
     )
+
+
+def _image(engine: str, name: str) -> str:
+    """An image's name in the engine's own spelling; a file's path stays."""
+    if re.match(r"[./$~]", name) or "://" in name or "#" in name or engine in ("podman", "docker"):
+        return name
+    if engine == "apptainer":
+        return name if name.endswith(".sif") else f"docker://{name}"
+    registry, slash, rest = name.partition("/")
+    if name.endswith(".sqsh") or not slash or not re.search("[.:]", registry):
+        return name
+    return rest if registry == "docker.io" else f"{registry}#{rest}"  # enroot goes there by itself

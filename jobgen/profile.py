@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 
 from jobgen.errors import Mark, Problem
 from jobgen.schema import CONTROLS, Bool, Choice, Int, ListOf, MapOf, Record, Text, Walltime, row
@@ -18,9 +19,9 @@ PATH = Text(f"[^{CONTROLS}]+", "a path; $NAME in it is the node's variable")
 RESERVED = frozenset(
     """
     BASHOPTS BASH_ENV BASH_VERSINFO CDPATH EUID GLOBIGNORE IFS POSIXLY_CORRECT PPID SHELLOPTS UID _
-    agent answer answers code ended failed found guard hosts inside interface killed late limit
-    lines listens lives mark missed name names on_each on_each_node own patience pid pids rank ranks
-    starters status step sweeper task tick told verbs waited warned wrong
+    agent answer answers code ended failed fetched found guard hosts interface killed late limit
+    lines listens lives mark missed mounts name names on_each on_each_node own patience pid pids
+    rank ranks starters status step sweeper task tick told verbs waited warned wrong
     """.split()
 )
 VARIABLE = Text("[A-Za-z_][A-Za-z0-9_]*", "a variable's name: letters, digits and _")
@@ -94,6 +95,22 @@ class Request:
         Bool(), "PBS: output appears while the job runs (-k doe), not at its end.", False
     )
 
+    qos: str | None = row(WORD, "Slurm's quality of service; unset: the site's default.")
+    reservation: str | None = row(WORD, "Reserved nodes to run on: with PBS, their queue.")
+    constraint: str | None = row(
+        WORD,
+        "What nodes must have. Slurm: features, as sbatch's --constraint has them. PBS: resources "
+        "of a chunk, as NAME=VALUE, several joined by `:`.",
+    )
+    mail: str | None = row(
+        Text(f"[^ ,{CONTROLS}-][^ ,{CONTROLS}]*", "an address"), "Who gets mail about a job."
+    )
+    mail_on: str = row(
+        Text("(begin|end|fail)(,(begin|end|fail))*", "some of begin, end and fail, joined by `,`"),
+        "When mail is sent.",
+        "end,fail",
+    )
+
     def fewest(self, nodes: int) -> int:
         """The nodes that a job of so many can do with."""
         return self.min_nodes or nodes
@@ -133,8 +150,15 @@ class Network:
 class Container:
     """The container that the ranks run in."""
 
-    engine: str = row(Choice("podman"), "What runs the container.", "podman")
-    image: str | None = row(WORD, "The image, with its registry.")
+    engine: str = row(
+        Choice("podman", "docker", "apptainer", "pyxis"),
+        "What runs the container; `pyxis` is srun's --container-image, which unpacks with enroot.",
+        "podman",
+    )
+    image: str | None = row(
+        WORD,
+        "The image, with its registry; for apptainer also a .sif file, for pyxis a .sqsh, by path.",
+    )
     mounts: tuple[str, ...] = row(
         ListOf(
             Text("[^\\x00-\\x1f\\x7f:]+:/[^\\x00-\\x1f\\x7f:]*(:[a-zA-Z,]+)?", "HOST:/INSIDE[:ro]")
@@ -143,14 +167,16 @@ class Container:
         (),
     )
     devices: tuple[str, ...] | None = row(
-        ListOf(PATH), "Devices; unset: what the node's GPUs need (AMD: /dev/kfd and /dev/dri)."
+        ListOf(PATH),
+        "podman, docker: devices; unset: what the node's GPUs need (AMD: /dev/kfd and /dev/dri).",
     )
     groups: tuple[str, ...] | None = row(
-        ListOf(WORD), "Extra groups; unset: the user's own (keep-groups) where GPUs need them."
+        ListOf(WORD),
+        "podman, docker: extra groups, /PATH for a file's; unset: what the node's GPUs need.",
     )
     privileged: bool = row(
         Bool(),
-        "All devices and capabilities of the host, for sites that cannot do with less.",
+        "podman, docker: all devices and capabilities of the host, where less cannot do.",
         False,
     )
     options: tuple[str, ...] = row(ListOf(LINE), "More options of the engine, one a word.", ())
@@ -172,6 +198,28 @@ class Software:
     )
     commands: tuple[str, ...] = row(
         ListOf(LINE), "Shell lines to run on every node first: the one place for shell.", ()
+    )
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """A repository that programs are taken from: a job fetches it before its ranks start."""
+
+    url: str | None = row(
+        Text(
+            f"(https?|ssh|git|file)://[^ {CONTROLS}]+|[\\w.-]+@[\\w.-]+:[^ {CONTROLS}]+",
+            "a git URL: https://…, ssh://…, file:///… or user@host:path",
+        ),
+        "Where git fetches it; every node that a job may begin on has to reach it.",
+    )
+    commit: str | None = row(
+        Text(
+            "[0-9a-f]{40}([0-9a-f]{24})?", "a commit's whole number, which `git rev-parse` prints"
+        ),
+        "The commit: a branch would be another program tomorrow.",
+    )
+    folder: str | None = row(
+        PATH, "Where it is kept, a subfolder a commit; all nodes have to see it."
     )
 
 
@@ -214,6 +262,15 @@ class Launch:
         "Seconds before the walltime at which the ranks get SIGUSR1, to save and end; unset: none, "
         "or 120 with `requeue` and a walltime.",
     )
+    cpu_bind: str | None = row(
+        Text("[a-z_]+(:[0-9a-fx,]+)?", "a kind of srun's --cpu-bind, such as none or cores"),
+        "Slurm: what srun binds its tasks to (a torchrun with its ranks, or a rank); unset: the "
+        "site's way.",
+    )
+    numa_binding: str | None = row(
+        Choice("node", "socket", "exclusive", "core-complex"),
+        "torchrun binds each rank to the cores near its GPU; needs torch 2.9 and numactl.",
+    )
     join_timeout: int = row(
         Int(5, 86400), "Seconds that the nodes wait for one another before the job fails.", 600
     )
@@ -238,6 +295,9 @@ class Profile:
     request: Request = row(Record(Request), "How a job is asked for.", Request)
     network: Network = row(Record(Network), "The network that the ranks talk over.", Network)
     software: Software = row(Record(Software), "How python3 with torch comes about.", Software)
+    workspace: Workspace | None = row(
+        Record(Workspace), "The repository that a PROGRAM without a leading / is in (not by hand)."
+    )
     launch: Launch = row(Record(Launch), "How the ranks are started.", Launch)
     trainer: str = row(NAME, "The packaged trainer for a job that names no program.", "elastic_ddp")
 
@@ -249,9 +309,11 @@ def _of_the_other_scheduler(profile: Profile, note: Callable[[str, str, str], No
     for name, other, hint in (
         ("partition", "pbs", "PBS has a `queue`"),
         ("queue", "slurm", "Slurm has a `partition`"),
+        ("request.qos", "pbs", "PBS has queues for that"),
+        ("launch.cpu_bind", "pbs", "only srun binds tasks"),
     ):
-        if getattr(profile, name) and profile.scheduler == other:
-            note(name, f"{other} knows no {name}", hint)
+        if attrgetter(name)(profile) and profile.scheduler == other:
+            note(name, f"{other} knows no {name.rpartition('.')[2]}", hint)
     known = {"slurm": ("gres", "gpus-per-node", "none"), "pbs": ("ngpus", "none")}
     words, said = known.get(profile.scheduler or "", ()), profile.request.gpu_option
     if said and words and said not in words:
@@ -279,6 +341,27 @@ def conflicts(profile: Profile, origins: Mapping[str, Mark]) -> list[Problem]:
         )
     if software.container and not software.container.image:
         note("software.container", "`software.container` has no `image`", "name one")
+    if software.container and software.container.engine in ("apptainer", "pyxis"):
+        for name in ("devices", "groups", "privileged"):
+            if getattr(software.container, name):
+                text = f"{software.container.engine} has the host's devices, and no `{name}`"
+                note(f"software.container.{name}", text, "null takes a base's away")
+    if software.container and software.container.engine == "pyxis":
+        if profile.scheduler not in ("slurm", None):
+            note("software.container.engine", "pyxis is Slurm's", "podman, docker or apptainer")
+        if profile.launch.launcher == "srun":
+            text = (
+                "the launcher srun, whose ranks Slurm would number anew in each container of pyxis"
+            )
+            note("launch.launcher", text, "the launcher torchrun, or another engine")
+        for mount in software.container.mounts:
+            if "," in mount:
+                text = f"{mount!r:.80} has a `,`, which parts the mounts of pyxis"
+                note("software.container.mounts", text, "another path")
+    if profile.workspace:
+        for name in ("url", "commit", "folder"):
+            if getattr(profile.workspace, name) is None:
+                note("workspace", f"`workspace` has no `{name}`", "it needs url, commit and folder")
     outside = ("venv", "conda", "nccl_root", "aws_ofi_nccl_root") if software.container else ()
     for name in outside:
         if getattr(software, name):

@@ -21,6 +21,11 @@ class Program:
     arguments: tuple[str, ...] = ()
     source: str = ""
 
+    @property
+    def dashes(self) -> bool:
+        """Whether an argument looks like an option, also to what starts the program."""
+        return any(word.startswith("-") for word in self.arguments)
+
 
 def program(words: tuple[str, ...], trainer: str, named: bool, where: str) -> Program:
     """The program for the words after `--`; without any, the trainer.

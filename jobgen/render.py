@@ -90,6 +90,9 @@ def _environment(template: str | None) -> _Environment:
         "raw": Raw,
         "words": _words,
         "flags": lambda values, flag: _words(f"{flag}{value}" for value in values),
+        "indexed": lambda values, variable: Raw(
+            " ".join(shell.indexed(value, variable) for value in values)
+        ),
         "path": lambda text: Raw(shell.path(text)),
         "comment": _comment,
         "dedent": lambda text: Raw(textwrap.dedent(text)),

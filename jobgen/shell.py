@@ -55,6 +55,11 @@ def path(text: str) -> str:
     return "".join(_part(part, bool(n % 2)) for n, part in enumerate(found) if part) or "''"
 
 
+def indexed(text: str, variable: str) -> str:
+    """`text` as one word in which %a is a variable's value."""
+    return f'"${variable}"'.join(part and quote(part) for part in text.split("%a")) or "''"
+
+
 def _part(text: str, variable: bool) -> str:
     if text == "$$":
         return quote("$")

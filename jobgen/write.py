@@ -22,6 +22,14 @@ def write(text: str, output: str | None = None) -> None:
         _to_file(data, str(output))
 
 
+def make_folder(path: str) -> None:
+    """Make a folder and those above it, unless it is there. JobgenError if that cannot be."""
+    try:
+        Path(native(path)).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise problem("--mkdir", f"{path}: {error.strerror}", "output") from None
+
+
 def _to_stdout(data: bytes) -> None:
     try:
         if sys.stdout is None:

@@ -61,7 +61,8 @@ def test_wrong_usage_is_2_and_one_line_on_stderr(words: list[str], said: str) ->
 
 def test_an_output_folder_is_mentioned_where_people_read() -> None:
     done = jobgen("sbatch", "--profile", "mi210", "--set", "request.output=logs/%j.out")
-    said = b"jobgen: the job's output goes to logs: make that folder first, or the output is lost\n"
+    said = b"jobgen: the job's output goes to logs, or is lost: make that folder first, or say "
+    said += b"--mkdir\n"
     assert (done.returncode, done.stderr) == (0, said)
     assert b"#SBATCH --output=logs/%j.out\n" in done.stdout
 
@@ -104,7 +105,8 @@ def test_what_show_prints_is_yaml_with_every_value_and_its_origin(tmp_path: Path
 
 def test_the_lists() -> None:
     names = [line.split()[0] for line in jobgen("profiles").stdout.decode().splitlines()]
-    assert names == ["dgx-a100", "eap", "local", "mi210"]
+    aws = ["aws-cpu", "aws-cpu-container", "aws-nvidia"]
+    assert names == [*aws, "dgx-a100", "eap", "local", "mi210"]
     assert jobgen("trainers", "list").stdout.decode() == (
         "allreduce    The fabric's check: how fast all ranks sum messages of growing size,"
         " whether right, over what.\n"
@@ -115,8 +117,8 @@ def test_the_lists() -> None:
         "regression   A linear regression with DDP, on one device or on many nodes,"
         " that resumes exactly.\n"
     )
-    listed = ["base.sh.j2", "byhand.sh.j2", "local.sh.j2", "qsub.sh.j2", "sbatch.sh.j2"]
-    assert jobgen("templates").stdout.decode().split() == listed
+    listed = ["base", "byhand", "container", "local", "qsub", "sbatch"]
+    assert jobgen("templates").stdout.decode().split() == [f"{name}.sh.j2" for name in listed]
     assert json.loads(jobgen("profiles", "schema").stdout)["type"] == "object"
 
 
@@ -207,3 +209,25 @@ def test_the_same_bytes_everywhere(tmp_path: Path) -> None:
             assert done.returncode == 0, (python, done.stderr.decode())
             scripts.add(done.stdout)
     assert len(scripts) == 1
+
+
+def test_mkdir_makes_the_output_s_folder(tmp_path: Path) -> None:
+    words = ("sbatch", "--profile", "dgx-a100", "--mkdir", "-J", "x y", "--set")
+    done = jobgen(*words, "request.output=a/%x/%j.out", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert (tmp_path / "a/x y").is_dir()
+    assert b"mkdir" not in done.stdout  # it is about this machine, not about the script
+    (tmp_path / "file").write_text("")
+    done = jobgen(*words, "request.output=file/x/%j.out", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr == b"jobgen: --mkdir: file/x: Not a directory [output]\n"
+    done = jobgen(*words, "request.output=%j/x", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.startswith(b"jobgen: --set request.output: the output's folder has %j in it")
+
+
+def test_an_array_of_the_same_is_noticed(tmp_path: Path) -> None:
+    words = ("sbatch", "--profile", "dgx-a100", "--array", "0-1", "--trainer", "regression", "--")
+    said = b"jobgen: all jobs of the array do the same: %a in the arguments is a job's number\n"
+    assert jobgen(*words, "5", cwd=tmp_path).stderr == said
+    assert jobgen(*words, "5", "1", "--seed", "%a", cwd=tmp_path).stderr == b""

@@ -71,6 +71,19 @@ def test_stray_options_of_torchrun_do_nothing(tmp_path: Path) -> None:
     assert (done.returncode, reported(done.stdout)) == (0, [0, 1])
 
 
+def test_options_of_the_program_are_none_of_torchrun_s(tmp_path: Path) -> None:
+    """--n is the beginning of several of torchrun's."""
+    (tmp_path / "show.py").write_text("import sys\nprint(sys.argv[1:])\n")
+    words = ("--n=1", "--nnodes", "7", "--", "-m", "--help")
+    one = ("-N", "1", "--set", "launch.processes_per_node=1", "--")
+    done = run(*one, "show.py", *words, cwd=tmp_path)
+    assert (done.returncode, f"{list(words)}\n" in done.stdout) == (0, True), done.stderr
+    done = run(*one, "-m", "show", *words, cwd=tmp_path, PYTHONPATH=str(tmp_path))
+    assert (done.returncode, f"{list(words)}\n" in done.stdout) == (0, True), done.stderr
+    done = run(*one, "echo", *words, cwd=tmp_path)
+    assert (done.returncode, f"{' '.join(words)}\n" in done.stdout) == (0, True), done.stderr
+
+
 def test_a_missing_program_is_said_for_every_node(tmp_path: Path) -> None:
     done = run("--", "nothere.py", cwd=tmp_path)
     text = f"there is no program nothere.py in {tmp_path}: "

@@ -221,14 +221,14 @@ def refusal(**said: object) -> str:
             "PBS refuses it beside `select`: use -t [conflict]",
         ),
         (
-            {"directives": ("-J 5",)},
-            "--directive: PBS takes no array '5'; FIRST-LAST[:STEP][%AT_ONCE], "
+            {"array": "5"},
+            "--array: PBS takes no array '5'; FIRST-LAST[:STEP][%AT_ONCE], "
             "the last greater than the first, such as 0-9%2 [value]",
         ),
         (
             {"directives": ("-Z",)},
             "--directive: -Z is no option of qsub, or lacks its value, or takes none; its options "
-            "here: -a -c -J -l -m -M -p -P -r -R -u -W -f -h -V [value]",
+            "here: -a -c -l -m -M -p -P -r -R -u -W -f -h -V [value]",
         ),
         (
             {"directives": ("depend",)},
@@ -243,14 +243,14 @@ def test_refusals_say_pbs_s_rule(said: dict[str, object], text: str) -> None:
 
 @pytest.mark.parametrize("array", ["0-9", "0-9%2", "1-10:3", "3-4%1"])
 def test_arrays_as_pbs_takes_them(array: str) -> None:
-    assert f"#PBS -J {array}" in directives(directives=(f"-J {array}",))
+    assert f"#PBS -J {array}" in directives(array=array)
 
 
 @pytest.mark.parametrize(
     "array", ["0-0", "5", "3-1", "0-9%0", "0-9:0", "a-b", "0-9%", "-1-3", "٣-٤"]
 )
 def test_arrays_that_pbs_refuses(array: str) -> None:
-    assert "PBS takes no array" in refusal(directives=(f"-J {array}",))
+    assert "PBS takes no array" in refusal(array=array)
 
 
 MAKES = {
@@ -327,3 +327,35 @@ def test_an_interactive_line_has_its_value_as_one_word(value: str) -> None:
 def test_nobody_to_ask() -> None:
     with pytest.raises(JobgenError, match="this machine has no scheduler to ask"):
         interactive.line(planned(Job("interactive", profile="local")))
+
+
+def test_what_a_job_waits_for_and_who_hears_of_it() -> None:
+    said = {"after": ("1", "2[].srv:any", "3"), "mail": "a@b.c", "mail_on": "begin,end,fail"}
+    lines = directives(**said, reservation="R5", constraint="hbm=yes:x=1", shared="true")
+    assert "#PBS -W depend=afterok:1:3,afterany:2[].srv" in lines
+    assert {"#PBS -M a@b.c", "#PBS -m bea", "#PBS -q R5"} <= set(lines)
+    assert lines[2].endswith(":sales_op=blanca:hbm=yes:x=1")
+    assert "#PBS -m ea" in directives(mail="a@b.c")
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ({"after": ("x",)}, "--after: 'x' is no job of PBS's; ID[:ok|any|notok], such as"),
+        ({"after": ("12:well",)}, "--after: '12:well' is no job of PBS's"),
+        ({"constraint": "ib"}, "-C: PBS takes no 'ib'; NAME=VALUE, several joined by `:`"),
+        ({"constraint": "ncpus=3"}, "jobgen sets ncpus itself"),
+        ({"mail": "a b"}, "--mail: expected an address, got 'a b'"),
+        ({"mail_on": "never"}, "--mail-on: expected some of begin, end and fail"),
+        ({"sets": ("request.qos=x",)}, "--set request.qos: pbs knows no qos; PBS has queues"),
+        (
+            {"after": ("1",), "directives": ("-W depend=afterok:2",)},
+            "--directive: jobgen sets -W depend=afterok:2; say all of it with --after",
+        ),
+        ({"mail": "a@b", "directives": ("-m n",)}, "--directive: jobgen sets -m n; use --mail"),
+        ({"gpus_per_node": "4,2"}, "-G: '4,2': every node of a job has the same number of GPUs"),
+        ({"exclusive": "true", "shared": "false"}, "--shared: the nodes cannot be --exclusive"),
+    ],
+)
+def test_what_pbs_refuses_of_them(said: dict[str, object], text: str) -> None:
+    assert text in refusal(**said)

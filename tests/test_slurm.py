@@ -132,7 +132,7 @@ def test_other_spellings_of_the_request() -> None:
         ),
         (
             {"directives": ("--array=0-3",)},
-            "--directive: jobgen sets --array itself; use one job each, for now [conflict]",
+            "--directive: jobgen sets --array itself; use --array [conflict]",
         ),
         (
             {"directives": ("--part=x",)},
@@ -168,3 +168,42 @@ def test_what_no_directive_can_carry(said: dict[str, object], text: str) -> None
     with pytest.raises(JobgenError) as error:
         planned(**said)
     assert str(error.value) == text
+
+
+@pytest.mark.parametrize("array", ["0-9", "0-9%2", "1-10:3", "3", "1,4,7-9%1"])
+def test_arrays(array: str) -> None:
+    assert f"#SBATCH --array={array}" in planned(array=array).directives
+
+
+def test_what_a_job_waits_for_and_who_hears_of_it() -> None:
+    said = {"after": ("1", "2_3:any", "4:notok"), "mail": "a@b.c", "mail_on": "begin"}
+    lines = planned(**said).directives
+    assert "#SBATCH --dependency=afterok:1,afterany:2_3,afternotok:4" in lines
+    assert {"#SBATCH --mail-user=a@b.c", "#SBATCH --mail-type=BEGIN"} <= set(lines)
+    assert "#SBATCH --kill-on-invalid-dep=yes" in lines
+    assert "#SBATCH --mail-type=END,FAIL" in planned(mail="a@b.c").directives
+
+
+def test_shared_nodes() -> None:
+    """Not all of the memory of a node that others use, too."""
+    lines = planned(shared="false").directives
+    assert not {"#SBATCH --exclusive", "#SBATCH --mem=0"} & set(lines)
+    assert {"#SBATCH --exclusive", "#SBATCH --mem=0"} < set(planned().directives)
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ({"array": "a"}, "--array: 'a' is no array; such as 0-9, 0-9%2 or 1,4,7-9"),
+        ({"array": "1-2%0"}, "--array: '1-2%0' is no array"),
+        ({"after": ("1.srv",)}, "--after: '1.srv' is no job of Slurm's; ID[:ok|any|notok]"),
+        ({"directives": ("--array=1-2",)}, "jobgen sets --array itself; use --array"),
+        ({"qos": "x", "directives": ("--qos=y",)}, "jobgen sets --qos itself"),
+        ({"after": ("1",), "directives": ("--depend=afterok:2",)}, "jobgen sets --depend itself"),
+        ({"sets": ("launch.cpu_bind=$(id)",)}, "expected a kind of srun's --cpu-bind"),
+    ],
+)
+def test_what_is_refused_of_them(said: dict[str, object], text: str) -> None:
+    with pytest.raises(JobgenError) as caught:
+        planned(**said)
+    assert text in str(caught.value)

@@ -21,6 +21,7 @@ class Scheduler(Protocol):
     NAME_RULE: str  # a job's name, as a regular expression
     NAME_RULE_IN_WORDS: str
     TIME_RULE_IN_WORDS: str  # how a walltime is written
+    ARRAY_INDEX: str  # the variable with a job's number in its array
     LAUNCHERS: tuple[str, ...]
     ELASTIC: bool  # whether a job can have from MIN to MAX nodes
     SIGNALS: bool  # whether it warns a job before its walltime
@@ -33,6 +34,17 @@ class Scheduler(Protocol):
     @staticmethod
     def directives(plan: Plan) -> tuple[str, ...]:
         """The lines that ask for the job. Raises JobgenError for a value that it cannot carry."""
+
+    @staticmethod
+    def output_folder(plan: Plan) -> str:
+        """The folder of the job's output, as it is known before the job is; "" for none.
+
+        Raises JobgenError where only the scheduler will know it.
+        """
+
+    @staticmethod
+    def lost_without(plan: Plan) -> str:
+        """What happens to the output without its folder; "" where the script makes it."""
 
     @staticmethod
     def interactive(plan: Plan) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ VARIABLES: tuple[str, ...] = ()
 NAME_RULE = r".+"
 NAME_RULE_IN_WORDS = "any text"
 TIME_RULE_IN_WORDS = "nothing ends a job here: leave it out"
+ARRAY_INDEX = ""
 LAUNCHERS = ("torchrun",)
 ELASTIC = True
 SIGNALS = REQUEUES_AT_WALLTIME = False
@@ -29,6 +30,16 @@ def directives(plan: Plan) -> tuple[str, ...]:
     if plan.nodes > MOST_NODES:
         raise problem("-N", f"{plan.nodes} nodes", "limit", f"at most {MOST_NODES} here")
     return ()
+
+
+def output_folder(plan: Plan) -> str:
+    """Output goes where the script's does."""
+    return ""
+
+
+def lost_without(plan: Plan) -> str:
+    """Nothing is lost."""
+    return ""
 
 
 def interactive(plan: Plan) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ VARIABLES = (
 NAME_RULE = r"[A-Za-z0-9_+.-]{1,230}"
 NAME_RULE_IN_WORDS = "PBS takes up to 230 letters, digits and _ + . -"
 TIME_RULE_IN_WORDS = "write seconds (5400), H:MM:SS (1:30:00) or D-HH:MM:SS (2-12:00:00)"
+ARRAY_INDEX = "PBS_ARRAY_INDEX"
 LAUNCHERS = ("torchrun",)
 ELASTIC = SIGNALS = REQUEUES_AT_WALLTIME = False
 
@@ -42,6 +43,7 @@ def seconds(walltime: str) -> int | None:
 
 def directives(plan: Plan) -> tuple[str, ...]:
     """The #PBS lines, in one fixed order; the user's own come last."""
+    output_folder(plan)  # raises for one that nobody can make
     output = [("-j", "oe")]  # one file with both, in their order
     if plan.live_output:
         output.append(("-k", "doe"))
@@ -49,14 +51,36 @@ def directives(plan: Plan) -> tuple[str, ...]:
         output.append(("-o", _output(plan)))
     if plan.requeue:
         output.append(("-r", "y"))
-    said = [("-N", plan.name), *_request(plan), *output, *map(_extra, plan.extra_directives)]
+    wanted = {
+        "-J": _array(plan.array),
+        "-W": _depend(plan.after),
+        "-M": plan.mail,
+        "-m": "".join(_MAIL[word] for word in plan.mail_on),
+    }
+    more = [(flag, seen(value, flag)) for flag, value in wanted.items() if value]
+    extra = [_extra(text, plan) for text in plan.extra_directives]
+    said = [("-N", plan.name), *_request(plan), *output, *more, *extra]
     return tuple(f"#PBS {flag} {quoted(value)}".rstrip() for flag, value in said)
+
+
+def output_folder(plan: Plan) -> str:
+    """PBS replaces nothing in it but ^array_index^, which no folder may have."""
+    folder = (plan.output or "").rpartition("/")[0]
+    if "^array_index^" in folder:
+        text = "the output's folder has ^array_index^ in it, and PBS makes no folder"
+        raise problem("request.output", text, "value", "use it in the file's name alone")
+    return folder
+
+
+def lost_without(plan: Plan) -> str:
+    """The script makes it, but PBS opens live output before that, and holds the job."""
+    return f"live output goes to {output_folder(plan)}, or PBS holds the job" * plan.live_output
 
 
 def interactive(plan: Plan) -> tuple[str, ...]:
     """`qsub -I` with what the directives ask for."""
     name = [("-N", plan.name)] if plan.named else []
-    said = [*name, *_request(plan), *map(_extra, plan.extra_directives)]
+    said = [*name, *_request(plan), *(_extra(text, plan) for text in plan.extra_directives)]
     return ("qsub", "-I", *(word for pair in said for word in pair if word))
 
 
@@ -69,7 +93,7 @@ def _request(plan: Plan) -> list[tuple[str, str]]:
         text = f"`{place}` may put two chunks on one node, and each node runs one torchrun"
         raise problem("request.place", text, "conflict", "scatter, or scatter:excl")
     wanted = (
-        ("-q", plan.queue),
+        ("-q", plan.reservation or plan.queue),  # a reservation is a queue of its own
         ("-A", plan.account),
         ("-l", f"select={_select(plan)}"),
         ("-l", place and f"place={place}"),
@@ -87,7 +111,7 @@ def _select(plan: Plan) -> str:
         "ngpus": gpus or None,
         "mem": _memory(plan),
     }
-    for name, value in plan.chunk:
+    for name, value in (*plan.chunk, *_constraint(plan.constraint)):
         if name in _CHUNK and name != "mpiprocs":
             text = f"jobgen sets {name} itself"
             raise problem(f"request.chunk.{name}", text, "conflict", f"use {_CHUNK[name]}")
@@ -95,6 +119,15 @@ def _select(plan: Plan) -> str:
     return ":".join(
         (str(plan.nodes), *(f"{name}={value}" for name, value in chunk.items() if value))
     )
+
+
+def _constraint(text: str | None) -> list[tuple[str, str]]:
+    found = [part.partition("=") for part in text.split(":")] if text else []
+    for name, _, value in found:
+        if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII) or not re.fullmatch(r"[\w.-]+", value):
+            hint = "NAME=VALUE, several joined by `:`, such as mem_type=hbm"
+            raise problem("request.constraint", f"PBS takes no {text!r:.40}", "value", hint)
+    return [(name, value) for name, _, value in found]
 
 
 _CHUNK = {
@@ -140,6 +173,7 @@ def quoted(value: str) -> str:
 # Options that would make the script that jobgen plans a lie, with what to use instead.
 _OURS = {
     "N": "-J",
+    "J": "--array",
     "A": "-A",
     "q": "-q",
     "o": "--set request.output=FILE",
@@ -153,11 +187,12 @@ _OURS = {
     "X": "jobgen interactive",
     "z": "it on qsub's own command line",
 }
-_VALUED = "acJlmMpPrRuW"
+_VALUED = "aclmMpPrRuW"
+_MAIL = {"begin": "b", "end": "e", "fail": "a"}
 _ALONE = "fhV"
 
 
-def _extra(text: str) -> tuple[str, str]:
+def _extra(text: str, plan: Plan) -> tuple[str, str]:
     found = re.fullmatch(r"-([A-Za-z])(?:[ =]?(.+))?", text, re.DOTALL)
     if not found:
         raise problem(
@@ -176,8 +211,9 @@ def _extra(text: str) -> tuple[str, str]:
         raise problem("--directive", text, "value", f"its options here: {known}")
     if letter == "l":
         _check_resources(value)
-    if letter == "J":
-        _check_array(value)
+    if (letter == "W" and plan.after and "depend" in value) or (letter in "mM" and plan.mail):
+        hint = "say all of it with --after" if letter == "W" else "use --mail and --mail-on"
+        raise problem("--directive", f"jobgen sets -{letter} {value}".strip(), "conflict", hint)
     return f"-{letter}", seen(value, "--directive")
 
 
@@ -190,8 +226,26 @@ def _check_resources(text: str) -> None:
             raise problem("--directive", f"jobgen sets {name} itself", "conflict", hint)
 
 
-def _check_array(text: str) -> None:
+def _array(text: str | None) -> str | None:
+    if text is None:
+        return None
     found = re.fullmatch(r"(\d+)-(\d+)(?::[1-9]\d*)?(?:%[1-9]\d*)?", text, re.ASCII)
     if not found or int(found[1]) >= int(found[2]):
         hint = "FIRST-LAST[:STEP][%AT_ONCE], the last greater than the first, such as 0-9%2"
-        raise problem("--directive", f"PBS takes no array {text!r:.40}", "value", hint)
+        raise problem("--array", f"PBS takes no array {text!r:.40}", "value", hint)
+    return text
+
+
+def _depend(jobs: tuple[str, ...]) -> str:
+    """What -W says of jobs that come first (qsub(1B), depend)."""
+    kinds: dict[str, list[str]] = {}
+    for text in jobs:
+        found = re.fullmatch(
+            r"(\d+(?:\[\d*\])?(?:\.[A-Za-z0-9.-]+)?)(?::(ok|any|notok))?", text, re.ASCII
+        )
+        if not found:
+            hint = "ID[:ok|any|notok], such as 123, 123.server or 123[]:any"
+            raise problem("--after", f"{text!r:.40} is no job of PBS's", "value", hint)
+        kinds.setdefault(found[2] or "ok", []).append(found[1])
+    listed = ",".join(f"after{kind}:{':'.join(ids)}" for kind, ids in kinds.items())
+    return f"depend={listed}" if listed else ""

@@ -13,12 +13,13 @@ from jobgen.shell import UNSEEN
 TEMPLATE = "sbatch.sh.j2"
 VARIABLES = (
     *("SLURM_JOB_ID", "SLURM_JOB_NAME", "SLURM_JOB_NODELIST", "SLURM_NNODES", "SLURM_NODEID"),
-    *("SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS"),
+    *("SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS", "SLURM_ARRAY_TASK_ID"),
 )
 # Slurm takes any name, but a / would lead the output file, which carries it, to another folder.
 NAME_RULE = rf"(?i:(?!.*(?:packjob|hetjob)))[^/{UNSEEN}]+"
 NAME_RULE_IN_WORDS = "one line of visible characters, without /, hetjob and packjob"
 TIME_RULE_IN_WORDS = "write minutes (90), H:MM:SS (1:30:00) or D-HH:MM:SS (2-12:00:00)"
+ARRAY_INDEX = "SLURM_ARRAY_TASK_ID"
 LAUNCHERS = ("torchrun", "srun")
 ELASTIC = SIGNALS = REQUEUES_AT_WALLTIME = True
 
@@ -45,13 +46,30 @@ def seconds(walltime: str) -> int | None:
 
 def directives(plan: Plan) -> tuple[str, ...]:
     """The #SBATCH lines, in one fixed order; the user's own come last."""
+    output_folder(plan)  # raises for one that nobody can make
     return tuple(f"#SBATCH {word}" for word in _words(_wanted(plan), plan, quoted))
+
+
+def output_folder(plan: Plan) -> str:
+    """As sbatch replaces %x (sbatch(1), filename pattern); the job's number is not known yet."""
+    folder = (plan.output or "").rpartition("/")[0].replace("%x", plan.name)
+    if found := re.search("%[0-9]*[a-zA-Z]", folder):
+        text = (
+            f"the output's folder has {found[0]} in it, which only Slurm knows, and makes no folder"
+        )
+        raise problem("request.output", text, "value", "use it in the file's name alone")
+    return folder
+
+
+def lost_without(plan: Plan) -> str:
+    """Slurm opens the file before the script runs, and the job fails without a word."""
+    return f"the job's output goes to {output_folder(plan)}, or is lost"
 
 
 def interactive(plan: Plan) -> tuple[str, ...]:
     """`salloc` with what the directives ask for; a whole node needs no count of its cores."""
     wanted = _wanted(plan)
-    dropped = {"output", "signal", "requeue", "open-mode"}
+    dropped = {"output", "signal", "requeue", "open-mode", "mail-user", "mail-type"}
     dropped |= {"ntasks-per-node", "cpus-per-task"} if plan.exclusive else set()
     dropped |= set() if plan.named else {"job-name"}
     kept = {name: value for name, value in wanted.items() if name not in dropped}
@@ -67,6 +85,9 @@ def _wanted(plan: Plan) -> Wanted:
         "job-name": plan.name,
         "partition": plan.partition,
         "account": plan.account,
+        "qos": plan.qos,
+        "reservation": plan.reservation,
+        "constraint": plan.constraint,
         "nodes": f"{plan.min_nodes}-{plan.nodes}" if plan.elastic else plan.nodes,
         "no-kill": plan.elastic,
         # With it, Slurm would count the tasks of the fewest nodes, and give no more.
@@ -80,6 +101,12 @@ def _wanted(plan: Plan) -> Wanted:
         "requeue": plan.requeue,
         "open-mode": "append" if plan.requeue else None,
         "output": plan.output,
+        "array": _array(plan.array),
+        "dependency": ",".join(map(_after, plan.after)) or None,
+        # Else a job would wait for ever for one that has ended in the other way.
+        "kill-on-invalid-dep": "yes" if plan.after else None,
+        "mail-user": plan.mail,
+        "mail-type": ",".join(plan.mail_on).upper() or None,
     }
     return {name: value for name, value in wanted.items() if value not in (None, False)}
 
@@ -87,6 +114,22 @@ def _wanted(plan: Plan) -> Wanted:
 def _words(said: Wanted, plan: Plan, quote: Callable[[str], str]) -> tuple[str, ...]:
     words = [_word(name, None if on is True else str(on), quote) for name, on in said.items()]
     return (*words, *(_extra(text, said, quote) for text in plan.extra_directives))
+
+
+def _array(text: str | None) -> str | None:
+    item = r"\d+(-\d+(:[1-9]\d*)?)?"
+    if text is None or re.fullmatch(rf"{item}(,{item})*(%[1-9]\d*)?", text, re.ASCII):
+        return text
+    raise problem("--array", f"{text!r:.40} is no array", "value", "such as 0-9, 0-9%2 or 1,4,7-9")
+
+
+def _after(text: str) -> str:
+    """A job, or one job of an array (123_4), and how it has to have ended."""
+    found = re.fullmatch(r"(\d+(?:_\d+)?)(?::(ok|any|notok))?", text, re.ASCII)
+    if not found:
+        hint = "ID[:ok|any|notok], such as 123 or 123_4:any"
+        raise problem("--after", f"{text!r:.40} is no job of Slurm's", "value", hint)
+    return f"after{found[2] or 'ok'}:{found[1]}"
 
 
 def _clock(seconds: int | None) -> str | None:
@@ -130,7 +173,7 @@ _OURS = {
     **dict.fromkeys(("gpus", "gpus-per-node", "gpus-per-task", "ntasks-per-gpu"), "-G"),
     **dict.fromkeys(("cpus-per-gpu", "mincpus"), "--set node.cpus=N"),
     **dict.fromkeys(("mem-per-cpu", "mem-per-gpu"), "--set request.memory=SIZE"),
-    "array": "one job each, for now",
+    "array": "--array",
     "wrap": "-- PROGRAM",
 }
 

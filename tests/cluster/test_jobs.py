@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -81,20 +82,36 @@ def test_other_ways_to_start(desk: Desk, words: tuple[str, ...]) -> None:
     assert ranks(done.output) == expected(MI210_NODES[:2], 2)
 
 
-def test_vgg_by_plain_srun(desk: Desk) -> None:
-    words = ("--launcher", "srun", "--trainer", "cifar10_vgg", "--", "1", "1")
-    done = desk.run(*MI210, "-N", "2", "-G", "1", *words, "--synthetic", "64")
+# What the nodes here lack: conda, which the profiles' own line calls, and GPUs.
+CONDA = f"""conda() {{
+  [[ $1 != activate ]] || export CONDA_DEFAULT_ENV=$2 PATH={Path(sys.executable).parent}:$PATH
+}}
+"""
+
+
+def with_conda(desk: Desk, *nodes: str) -> None:
+    for node in nodes:
+        desk.cluster.on(node, "tee", "/etc/profile.d/conda.sh", input=CONDA)
+
+
+def test_aws_nvidia(desk: Desk) -> None:
+    """VGG by plain srun, one task a GPU."""
+    with_conda(desk, "slc-wn1", "slc-wn2")
+    words = ("--trainer", "cifar10_vgg", "--", "1", "1", "--synthetic", "64")
+    done = desk.run("--profile", "aws-nvidia", "--set", "node.gpu=none", *words)
     assert done.state == "COMPLETED", done.output
     told = sorted(re.findall(r"^\[RANK (\d)\] Epoch 0 ", done.output, re.MULTILINE))
     assert told == ["0", "1"]
     assert re.search(r"^Test accuracy: .* of 16 images$", done.output, re.MULTILINE)
 
 
-def test_regression_as_on_aws_cpus(desk: Desk) -> None:
+def test_aws_cpu(desk: Desk) -> None:
     """Four processes on each of two nodes, 50 epochs of 2,048 samples, in batches of 32."""
-    words = ("--set", "launch.processes_per_node=4", "--trainer", "regression", "--", "50", "10")
-    done = desk.run("--profile", "dgx-a100", "--set", "node.gpu=none", "-G", "0", *words)
+    with_conda(desk, "dgx01", "dgx02")
+    job = desk.submit("--profile", "aws-cpu", "--mkdir")
+    done = desk.cluster.wait(job, 120)
     assert done.state == "COMPLETED", done.output
+    assert done.output == (desk.folder / f"logs/regression_{job}.out").read_text()
     line = r"^\[RANK (\d)\] Epoch 49 \| Batchsize: 32 \| Steps: 8$"
     told = sorted(re.findall(line, done.output, re.MULTILINE))
     assert told == [str(rank) for rank in range(8)]
@@ -109,8 +126,6 @@ def test_allreduce_over_the_fabric(desk: Desk) -> None:
 
 def test_software_of_the_nodes(desk: Desk) -> None:
     """Modules come with the login shell, a venv from its folder; nothing from where it was sent."""
-    import sys
-
     site = 'module() { echo "module $*"; export LOADED=$2 NCCL_DEBUG=module; }\n'
     nodes = ("dgx01", "dgx02")
     for node in nodes:
@@ -130,7 +145,7 @@ def test_software_of_the_nodes(desk: Desk) -> None:
 
 def test_bundled_profiles_are_accepted(cluster: Cluster, tmp_path: Path) -> None:
     slurm = [name for name in store.names() if store.load(name).profile.scheduler == "slurm"]
-    assert {"mi210", "dgx-a100"} <= set(slurm)
+    assert {"mi210", "dgx-a100", "aws-nvidia", "aws-cpu", "aws-cpu-container"} <= set(slurm)
     for name in slurm:
         script = generate("sbatch", "--profile", name, cwd=tmp_path)
         done = cluster.run(["sbatch", "--test-only"], input=script, cwd=tmp_path)

@@ -272,6 +272,23 @@ def test_qsub_reads_the_directives_back(pbs: PbsDesk) -> None:
     assert found["Keep_Files"] == "doe"
 
 
+def test_an_array_and_a_job_that_waits_for_it(real: PbsDesk) -> None:
+    """Each of the array's jobs knows its number; the one after it begins when all have ended."""
+    text = "import os, sys\nprint('I am', os.environ['PBS_ARRAY_INDEX'], sys.argv[1:])\n"
+    small = ("-N", "1", "-G", "1")
+    first = real.submit(*small, "--array", "1-3:2%1", "--", real.program("i.py", text), "--n=%a")
+    assert re.fullmatch(r"\d+\[\]\..*", first)
+    check = "import glob\nprint(sorted(glob.glob('i.o*')))\n"
+    words = ("--after", first, "--mail", "labuser", "--", real.program("check.py", check))
+    done = real.run(*small, *words)
+    assert done.status == 0, done.output
+    number = first.partition("[")[0]
+    assert f"['i.o{number}.1', 'i.o{number}.3']\n" in done.output
+    for index in (1, 3):
+        said = (real.folder / f"i.o{number}.{index}").read_text()
+        assert f"I am {index} ['--n={index}']\n" in said
+
+
 # ---- what the tutorial did: each of these fails, so that each cure is known to be one ----
 
 WRONG = """#!/bin/bash

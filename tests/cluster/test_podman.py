@@ -109,6 +109,17 @@ def test_cancelled_container_is_gone(desk: Desk) -> None:
     wait_until_gone(desk)
 
 
+@pytest.mark.usefixtures("image")
+def test_warning_reaches_ranks_in_podman(desk: Desk) -> None:
+    trained = ("--trainer", "regression", "--", "1000", "1000")
+    job = desk.submit(*in_container(desk), "-N", "1", "-G", "1", "--signal", "60", *trained)
+    wait_for(desk.folder / f"regression-{job}.out", "Epoch 0")
+    desk.cluster.run(["scancel", "--batch", "--signal=USR1", str(job)])
+    done = desk.cluster.wait(job, 60)
+    assert done.state == "COMPLETED", done.output
+    assert "Told to end, epoch " in done.output
+
+
 def wait_for(log: Path, text: str) -> None:
     limit = time.monotonic() + 60
     while not log.exists() or text not in log.read_text():

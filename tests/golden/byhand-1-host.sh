@@ -20,7 +20,7 @@ name=jobgen-elastic_ddp
 container() {
   local verbs=""
   if [[ -e /dev/infiniband ]]; then verbs=--device=/dev/infiniband; fi
-  podman run --rm --replace --name="$name" \
+  exec podman run --rm --replace --name="$name" \
     --sig-proxy=false --network=host --ipc=host --ulimit=host \
     --device=/dev/kfd \
     --device=/dev/dri \
@@ -34,7 +34,7 @@ container() {
     --env=HSA_FORCE_FINE_GRAIN_PCIE --env=SLURM_JOB_ID --env=SLURM_JOB_NAME \
     --env=SLURM_JOB_NODELIST --env=SLURM_NNODES --env=SLURM_NODEID \
     --env=SLURM_PROCID --env=SLURM_LOCALID --env=SLURM_NTASKS \
-    --env=ROCR_VISIBLE_DEVICES \
+    --env=SLURM_ARRAY_TASK_ID --env=ROCR_VISIBLE_DEVICES \
     ${verbs:+"$verbs"} docker.io/rocm/pytorch:latest "$@"
 }
 

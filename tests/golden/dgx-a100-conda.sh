@@ -189,6 +189,7 @@ if ((SLURM_JOB_NUM_NODES != 2)); then
   exit 1
 fi
 
+export SRUN_CPUS_PER_TASK=32  # for an srun of your own: in Slurm 22.05 and 23.02 it reads this alone
 # --export, since a job that was submitted with --export=NONE would else pass nothing on.
 on_each=(srun --nodes=2 --export=ALL --kill-on-bad-exit=1 --cpus-per-task=32)
 on_each_node=("${on_each[@]}" --ntasks=2 --ntasks-per-node=1 bash -l -c)

@@ -148,7 +148,7 @@ guard() {
   agent=$!
   set +m
   (
-    export -f sweep said told marked  # setsid, or PBS would end it together with what it watches
+    export -f sweep said told left  # setsid, or PBS would end it together with what it watches
     exec setsid bash -c 'sweep "$@"' sweep "$agent" "$guard" "$task" "$rank"
   ) &
   sweeper=$!
@@ -163,8 +163,8 @@ told() {
   mv "$JOBGEN_RUN/$task-$rank" "$JOBGEN_RUN/$task.$rank"  # there as a whole, or not at all
 }
 
-# marked: the processes of the task on this node, whatever session they are in.
-marked() { grep -lszFx "JOBGEN_MARK=$JOBGEN_JOB/$rank" /proc/[0-9]*/environ | tr -dc '0-9\n'; }
+# left: the processes of the task on this node, whatever session they are in.
+left() { grep -lszFx "JOBGEN_MARK=$JOBGEN_JOB/$rank" /proc/[0-9]*/environ | tr -dc '0-9\n'; }
 
 # sweep AGENT GUARD TASK RANK: when the task has ended, or has to, ends all that is left of it here.
 sweep() {
@@ -179,7 +179,7 @@ sweep() {
   done
   kill -KILL -- "-$agent" 2> /dev/null
   for ((tick = 0; tick < 20; tick++)); do
-    mapfile -t pids < <(marked)
+    mapfile -t pids < <(left)
     [[ ${pids[0]-} ]] || break
     kill -KILL "${pids[@]}" 2> /dev/null
     sleep 0.1

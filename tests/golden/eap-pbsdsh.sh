@@ -302,7 +302,7 @@ guard() {
   agent=$!
   set +m
   (
-    export -f sweep said told marked  # setsid, or PBS would end it together with what it watches
+    export -f sweep said told left  # setsid, or PBS would end it together with what it watches
     exec setsid bash -c 'sweep "$@"' sweep "$agent" "$guard" "$task" "$rank"
   ) &
   sweeper=$!
@@ -317,8 +317,8 @@ told() {
   mv "$JOBGEN_RUN/$task-$rank" "$JOBGEN_RUN/$task.$rank"  # there as a whole, or not at all
 }
 
-# marked: the processes of the task on this node, whatever session they are in.
-marked() { grep -lszFx "JOBGEN_MARK=$JOBGEN_JOB/$rank" /proc/[0-9]*/environ | tr -dc '0-9\n'; }
+# left: the processes of the task on this node, whatever session they are in.
+left() { grep -lszFx "JOBGEN_MARK=$JOBGEN_JOB/$rank" /proc/[0-9]*/environ | tr -dc '0-9\n'; }
 
 # sweep AGENT GUARD TASK RANK: when the task has ended, or has to, ends all that is left of it here.
 sweep() {
@@ -333,7 +333,7 @@ sweep() {
   done
   kill -KILL -- "-$agent" 2> /dev/null
   for ((tick = 0; tick < 20; tick++)); do
-    mapfile -t pids < <(marked)
+    mapfile -t pids < <(left)
     [[ ${pids[0]-} ]] || break
     kill -KILL "${pids[@]}" 2> /dev/null
     sleep 0.1
@@ -369,7 +369,7 @@ mkdir -m 700 "$JOBGEN_RUN"
   own='PBS_(NODEFILE|NODENUM|TASKNUM|MOMPORT|JOBCOOKIE)|HOSTNAME|SHLVL|TMOUT|TMPDIR|_'
   mapfile -t names < <(compgen -e | grep -vxE "$own")
   declare -p "${names[@]}"
-  declare -f ready preflight node setup address wait_for_head await end_ranks guard sweep said told marked
+  declare -f ready preflight node setup address wait_for_head await end_ranks guard sweep said told left
   cat <<'BASH'
 set -euo pipefail
 cd "$PBS_O_WORKDIR"

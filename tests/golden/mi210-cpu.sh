@@ -272,8 +272,9 @@ if ((SLURM_JOB_NUM_NODES != 3)); then
   exit 1
 fi
 
+export SRUN_CPUS_PER_TASK=128  # for an srun of your own: in Slurm 22.05 and 23.02 it reads this alone
 # --export, since a job that was submitted with --export=NONE would else pass nothing on.
-on_each=(srun --nodes=3 --export=ALL --kill-on-bad-exit=1 --cpus-per-task=128)
+on_each=(srun --nodes=3 --export=ALL --kill-on-bad-exit=1 --cpus-per-task=128 --cpu-bind=none)
 on_each_node=("${on_each[@]}" --ntasks=3 --ntasks-per-node=1 bash -c)
 timeout --kill-after=10 1800 \
   "${on_each_node[@]}" "set -euo pipefail; preflight \"\$SLURM_NODEID\"" | roll_call

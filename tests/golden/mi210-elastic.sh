@@ -44,7 +44,7 @@ setup() {
 container() {
   local verbs=""
   if [[ -e /dev/infiniband ]]; then verbs=--device=/dev/infiniband; fi
-  podman run --rm --replace --name="$name" \
+  exec podman run --rm --replace --name="$name" \
     --sig-proxy=false --network=host --ipc=host --ulimit=host \
     --device=/dev/kfd \
     --device=/dev/dri \
@@ -58,7 +58,7 @@ container() {
     --env=NCCL_SOCKET_IFNAME --env=SLURM_JOB_ID --env=SLURM_JOB_NAME \
     --env=SLURM_JOB_NODELIST --env=SLURM_NNODES --env=SLURM_NODEID \
     --env=SLURM_PROCID --env=SLURM_LOCALID --env=SLURM_NTASKS \
-    --env=ROCR_VISIBLE_DEVICES \
+    --env=SLURM_ARRAY_TASK_ID --env=ROCR_VISIBLE_DEVICES \
     ${verbs:+"$verbs"} docker.io/rocm/pytorch:latest "$@"
 }
 
@@ -196,15 +196,17 @@ end_ranks() {
 
 # warn_ranks: USR1 for each of this node's once it listens; while it imports torch, it does not.
 warn_ranks() {
-  local pid inside told=" " listens='^SigCgt:.*[2367abef]..$'
+  local pid told=" " listens='^SigCgt:.*[2367abef]..$'
 
   while kill -0 "$agent" 2> /dev/null; do
-    while read -r pid inside; do
+    while read -r pid; do
       if [[ $told != *" $pid "* ]] && grep -qs "$listens" "/proc/$pid/status"; then
-        podman exec "$name" sh -c "kill -USR1 $inside" || true
+        # By its number in there, since here it may be another user's.
+        podman exec "$name" \
+          sh -c "kill -USR1 $(awk '/^NSpid:/ { print $NF }' "/proc/$pid/status")" || true
         told+="$pid "
       fi
-    done < <(podman top "$name" hpid pid 2> /dev/null)
+    done < <(podman top "$name" hpid 2> /dev/null)
     sleep 1
   done
 }
@@ -240,8 +242,9 @@ fi
 warned="" step=""
 trap 'warned=yes; [[ ! $step ]] || kill -USR2 "$step" || true' USR1
 
+export SRUN_CPUS_PER_TASK=128  # for an srun of your own: in Slurm 22.05 and 23.02 it reads this alone
 # --export, since a job that was submitted with --export=NONE would else pass nothing on.
-on_each=(srun --nodes="$SLURM_JOB_NUM_NODES" --export=ALL --no-kill --kill-on-bad-exit=0 --cpus-per-task=128)
+on_each=(srun --nodes="$SLURM_JOB_NUM_NODES" --export=ALL --no-kill --kill-on-bad-exit=0 --cpus-per-task=128 --cpu-bind=none)
 on_each_node=("${on_each[@]}" --ntasks="$SLURM_JOB_NUM_NODES" --ntasks-per-node=1 bash -c)
 timeout --kill-after=10 1800 \
   "${on_each_node[@]}" "set -euo pipefail; preflight \"\$SLURM_NODEID\"" | roll_call

@@ -42,7 +42,7 @@ setup() {
 container() {
   local verbs=""
   if [[ -e /dev/infiniband ]]; then verbs=--device=/dev/infiniband; fi
-  podman run --rm --replace --name="$name" \
+  exec podman run --rm --replace --name="$name" \
     --sig-proxy=false --network=host --ipc=host --ulimit=host \
     --device=/dev/kfd \
     --device=/dev/dri \
@@ -56,7 +56,7 @@ container() {
     --env=NCCL_SOCKET_IFNAME --env=SLURM_JOB_ID --env=SLURM_JOB_NAME \
     --env=SLURM_JOB_NODELIST --env=SLURM_NNODES --env=SLURM_NODEID \
     --env=SLURM_PROCID --env=SLURM_LOCALID --env=SLURM_NTASKS \
-    --env=ROCR_VISIBLE_DEVICES \
+    --env=SLURM_ARRAY_TASK_ID --env=ROCR_VISIBLE_DEVICES \
     ${verbs:+"$verbs"} docker.io/rocm/pytorch:latest "$@"
 }
 
@@ -172,7 +172,7 @@ node() {
       --nnodes=2 --nproc-per-node=8 \
       --rdzv-backend=c10d --rdzv-id="$JOBGEN_JOB" --rdzv-endpoint="$JOBGEN_HEAD:$JOBGEN_PORT" \
       --rdzv-conf="is_host=$((rank == 0)),join_timeout=1800" --local-addr="$own" \
-      train.py --lr 0.1
+      -- train.py --lr 0.1
   ) &
   agent=$!
   await "$agent"
@@ -210,8 +210,9 @@ if ((SLURM_JOB_NUM_NODES != 2)); then
   exit 1
 fi
 
+export SRUN_CPUS_PER_TASK=128  # for an srun of your own: in Slurm 22.05 and 23.02 it reads this alone
 # --export, since a job that was submitted with --export=NONE would else pass nothing on.
-on_each=(srun --nodes=2 --export=ALL --kill-on-bad-exit=1 --cpus-per-task=128)
+on_each=(srun --nodes=2 --export=ALL --kill-on-bad-exit=1 --cpus-per-task=128 --cpu-bind=none)
 on_each_node=("${on_each[@]}" --ntasks=2 --ntasks-per-node=1 bash -c)
 timeout --kill-after=10 1800 \
   "${on_each_node[@]}" "set -euo pipefail; preflight \"\$SLURM_NODEID\"" | roll_call
