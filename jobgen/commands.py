@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jobgen import names
 from jobgen.errors import JobgenError, problem, tell
 from jobgen.job import Job, layers
 from jobgen.write import write
@@ -63,7 +64,7 @@ def list_profiles() -> int:
     from jobgen import store
 
     rows, broken = [], []
-    for name in sorted(store.names()):
+    for name in sorted(names.profiles()):
         try:
             profile = store.load(name).profile
         except JobgenError as error:
@@ -119,7 +120,7 @@ def list_trainers() -> int:
     """Every packaged trainer."""
     from jobgen import trainers
 
-    write(_columns([(name, trainers.summary(name)) for name in trainers.names()]))
+    write(_columns([(name, trainers.summary(name)) for name in names.trainers()]))
     return 0
 
 
@@ -136,9 +137,7 @@ def export_trainer(name: str, output: str) -> int:
 
 def list_templates() -> int:
     """Every bundled template."""
-    from jobgen import render
-
-    write("".join(f"{name}\n" for name in render.names()))
+    write("".join(f"{name}\n" for name in names.templates()))
     return 0
 
 
