@@ -14,6 +14,8 @@ from jobgen.job import Job, layers
 from jobgen.write import write
 
 if TYPE_CHECKING:
+    import click
+
     from jobgen.plan import Plan
 
 
@@ -146,6 +148,14 @@ def show_template(name: str) -> int:
     from jobgen import render
 
     write(render.source(name))
+    return 0
+
+
+def print_completion(shell: str, program: click.Command) -> int:
+    """The script that makes a shell complete jobgen's command lines."""
+    from jobgen import completion
+
+    write(completion.script(shell, program))
     return 0
 
 
