@@ -26,8 +26,8 @@ class Option:
     One without a metavar takes no value, and says true. A metavar names what completion offers
     (PROFILE, TRAINER, FILE …), or lists it in small letters. One with a `path` stands for that
     value of the profile; `commands` are the commands that have it; one that `many` times makes a
-    list. The manual shows what `example` changes in a job's directives, and then the `effect` that
-    these do not show; both may differ by command.
+    list. The manual shows what `example` changes in a job's directives, with the words `beside` in
+    the job anyway, and then the `effect` that these do not show; they may differ by command.
     """
 
     flags: tuple[str, ...]
@@ -38,6 +38,7 @@ class Option:
     commands: frozenset[str] = ALL
     many: bool = False
     example: str | Mapping[str, str] = ""
+    beside: tuple[str, ...] = ()
     effect: str | Mapping[str, str] = ""
 
 
@@ -135,7 +136,7 @@ class Job:
         path="trainer",
         commands=RANKS,
         group="Program",
-        example="regression",
+        effect="in the script",
     )
     environment: tuple[str, ...] = option(
         *("-e", "--env"),
@@ -180,7 +181,7 @@ class Job:
         path="launch.rendezvous",
         commands=RANKS,
         group="Launch",
-        example="static",
+        effect="in the script",
     )
     max_restarts: str | None = option(
         "--max-restarts",
@@ -189,7 +190,7 @@ class Job:
         path="launch.max_restarts",
         commands=RANKS,
         group="Launch",
-        example="3",
+        effect="in the script",
     )
     requeue: str | None = option(
         "--requeue",

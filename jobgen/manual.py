@@ -12,9 +12,8 @@ from jobgen.job import GROUPS, Job, Option, layers
 from jobgen.plan import plan
 from jobgen.store import load
 
-# The profile of the sample job; its nodes are shared, and then, for options that need it, whole.
+# The profile of the sample job.
 SAMPLES = {"sbatch": "dgx-a100", "qsub": "eap"}
-WHOLE = ("--set", "request.exclusive=true")
 
 
 def rows() -> list[Option]:
@@ -27,26 +26,19 @@ def becomes(row: Option, command: str) -> tuple[list[str], str]:
     """The directives that an option adds or changes, and what else it does; none if it has none."""
     if command not in row.commands:
         return [], ""
-    example, effect = _of(row.example, command), _of(row.effect, command)
-    doing = row in DOING.values()
-    lines = [] if doing or (row.metavar and not example) else _changes(row, example, command)
-    return lines, effect or ("" if doing or lines else "in the script")
+    effect, added, gone = _of(row.effect, command), [], []
+    if row not in DOING.values() and (row.example or not row.metavar):
+        example = f"={_of(row.example, command)}" if row.metavar else ""
+        before = _directives(command, *row.beside)
+        after = _directives(command, *row.beside, row.flags[-1] + example)
+        added = [_brief(line, before) for line in after if line not in before]
+        names = {_name(line) for line in after}
+        gone = [f"no `{_name(line)}`" for line in before if _name(line) not in names]
+    return added, ", ".join([*gone, *filter(None, [effect])])
 
 
 def _of(text: str | Mapping[str, str], command: str) -> str:
     return text if isinstance(text, str) else text.get(command, "")
-
-
-def _changes(row: Option, example: str, command: str) -> list[str]:
-    words = [f"{row.flags[-1]}={example}" if row.metavar else row.flags[-1]]
-    for more in ((), WHOLE):
-        before, after = _directives(command, *more), _directives(command, *more, *words)
-        kept = {_name(line) for line in after}
-        if found := [_brief(line, before) for line in after if line not in before] or [
-            f"no {_name(line)}" for line in before if _name(line) not in kept
-        ]:
-            return found
-    return []
 
 
 def _directives(command: str, *words: str) -> list[str]:
