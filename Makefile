@@ -8,8 +8,9 @@ BIN := $(CURDIR)/$(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 ROOT := $(filter 0,$(shell id -u))
 APT := $(and $(ROOT),$(shell command -v apt-get))
-# What the tests on a real Slurm, on PBS and in real containers need.
-PACKAGES := slurm-wlm munge iproute2 procps shellcheck podman runc
+# What the tests on a real Slurm, on PBS and in real containers need, and those of the manual and
+# of completion.
+PACKAGES := slurm-wlm munge iproute2 procps shellcheck podman runc groff-base mandoc zsh fish
 
 .DEFAULT_GOAL := help
 FORCE:
@@ -30,9 +31,9 @@ lint: $(VENV)/test  ## ruff, mypy --strict
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-golden: $(VENV)/test  ## rewrite the expected scripts and messages; review their diff
-	PATH="$(BIN):$$PATH" python -m pytest -q --update tests/test_golden.py tests/test_errors.py tests/test_readme.py
-	git --no-pager diff --stat -- tests/golden tests/errors
+golden: $(VENV)/test  ## rewrite the expected scripts, messages and the manual; review their diff
+	PATH="$(BIN):$$PATH" python -m pytest -q --update tests/test_golden.py tests/test_errors.py tests/test_readme.py tests/test_manual.py
+	git --no-pager diff --stat -- tests/golden tests/errors README.md man
 
 cluster: $(VENV)/test $(VENV)/packages  ## a shell on a real Slurm of several nodes, made on this machine
 	PATH="$(BIN):$$PATH" python -m tests.cluster

@@ -4,19 +4,48 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from jobgen import __version__
 from jobgen.errors import handled
-from jobgen.job import BATCH, RANKS, Job, Option, options
+from jobgen.job import BATCH, GROUPS, RANKS, Job, Option, options
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+# The commands of `jobgen --help`, under its headings.
+COMMANDS = {
+    "Write a script": ("sbatch", "qsub", "local"),
+    "Work by hand": ("interactive", "byhand"),
+    "Look up": ("profiles", "trainers", "templates", "completion"),
+}
+
+# Options for what jobgen does with a script: these are no fields of Job, and change no script.
+DOING = {
+    "output": Option(
+        ("-o", "--output"),
+        metavar="FILE",
+        help="Write to FILE, at once and executable.",
+        commands=RANKS,
+        group="Output",
+    ),
+    "mkdir": Option(
+        ("--mkdir",),
+        help="Make the folder of the job's output, here and now.",
+        commands=BATCH,
+        group="Output",
+    ),
+}
 
 
 def run() -> None:
     """The program `jobgen`: its arguments as the UTF-8 text they are, whatever the locale says."""
+    if os.environ.get("_JOBGEN_COMPLETE"):  # a shell asks, by the script of `jobgen completion`
+        from jobgen.completion import answer
+
+        sys.exit(answer(main))
     words = [os.fsencode(word).decode("utf-8", "surrogateescape") for word in sys.argv[1:]]
 
     def command() -> int:
@@ -35,10 +64,64 @@ class Usage(click.Group):
     """A group that runs its `list` when no command is named."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, args or (["list"] if "list" in self.commands else []))
+        named = args or "list" not in self.commands or ctx.resilient_parsing  # as completion does
+        return super().parse_args(ctx, args if named else ["list"])
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        self.format_commands(ctx, formatter)
+        click.Command.format_options(self, ctx, formatter)
 
 
-@click.group(cls=Usage, context_settings=SETTINGS)
+class Main(Usage):
+    """Its commands are listed under the headings of COMMANDS."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for heading, names in COMMANDS.items():
+            rows = [(name, self.commands[name].get_short_help_str(80)) for name in names]
+            _section(formatter, heading, rows, 12)
+
+
+class Script(click.Command):
+    """Its options are listed under the headings of their rows; click's own come last."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        listed: dict[str, list[tuple[str, str]]] = {group: [] for group in GROUPS}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record and isinstance(parameter, click.Option):
+                listed[getattr(parameter, "group", GROUPS[-1])].append(record)
+        for heading, rows in listed.items():
+            _section(formatter, heading, rows, 28)
+
+
+def _section(
+    formatter: click.HelpFormatter, heading: str, rows: Sequence[tuple[str, str]], width: int
+) -> None:
+    """Write rows in columns that are the same under all headings."""
+    if rows:
+        with formatter.section(heading):
+            formatter.write_dl([(f"{name:<{width}}", text) for name, text in rows], width)
+
+
+class Row(click.Option):
+    """The option that a row tells of."""
+
+    def __init__(self, field: str, row: Option) -> None:
+        value: dict[str, Any] = {"is_flag": True, "flag_value": row.value, "default": None}
+        if row.metavar:
+            value = {"metavar": row.metavar, "multiple": row.many, "shell_complete": offered}
+        super().__init__([*row.flags, field], help=row.help, **value)
+        self.group = row.group
+
+
+def offered(_: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
+    """What completes a parameter's value, by its metavar."""
+    from jobgen.completion import values
+
+    return values(parameter.metavar or "", incomplete)
+
+
+@click.group(cls=Main, context_settings=SETTINGS)
 @click.version_option(__version__, prog_name="jobgen")
 def main() -> None:
     """Write the batch script for a multi-node PyTorch job.
@@ -51,44 +134,32 @@ def main() -> None:
     """
 
 
-def _value(row: Option) -> dict[str, Any]:
-    if not row.metavar:
-        return {"is_flag": True, "flag_value": row.value, "default": None}
-    return {"metavar": row.metavar, "multiple": row.many}
-
-
 def _command(name: str, does: str, text: str) -> None:
     """Add a command whose options are the rows of Job; `does` is its function in `commands`."""
+    doing = {field: row for field, row in DOING.items() if name in row.commands}
 
     def callback(program: tuple[str, ...] = (), **said: Any) -> int:
         from jobgen import commands
 
-        output = [said.pop(name) for name in ("output", "mkdir") if name in said]
+        done = {field: said.pop(field) for field in doing}
         job = Job(command=name, program=program, **said)
-        return int(getattr(commands, does)(job, *output))
+        return int(getattr(commands, does)(job, **done))
 
     parameters: list[click.Parameter] = [
-        click.Option([*row.flags, field], help=row.help, **_value(row))
-        for field, row in options(name)
+        Row(field, row) for field, row in (*options(name), *doing.items())
     ]
     if name in RANKS:
-        parameters += [
-            click.Option(
-                ["-o", "--output"], metavar="FILE", help="Write to FILE, at once and executable."
-            ),
+        parameters.append(
             click.Argument(
-                ["program"], nargs=-1, type=click.UNPROCESSED, metavar="[-- PROGRAM ARGS...]"
-            ),
-        ]
-    if name in BATCH:
-        parameters.insert(
-            -1,
-            click.Option(
-                ["--mkdir"], is_flag=True, help="Make the folder of the job's output, here and now."
-            ),
+                ["program"],
+                nargs=-1,
+                type=click.UNPROCESSED,
+                metavar="[-- PROGRAM ARGS...]",
+                shell_complete=offered,
+            )
         )
     main.add_command(
-        click.Command(
+        Script(
             name,
             callback=callback,
             params=parameters,
@@ -149,7 +220,7 @@ def _profiles_list() -> int:
 
 
 @profiles.command("show")
-@click.argument("name")
+@click.argument("name", metavar="PROFILE|FILE", shell_complete=offered)
 @click.option("--set", "sets", metavar="PATH=VALUE", multiple=True, help="As for a job.")
 def _profiles_show(name: str, sets: tuple[str, ...]) -> int:
     """A profile, and where each of its values comes from."""
@@ -159,7 +230,7 @@ def _profiles_show(name: str, sets: tuple[str, ...]) -> int:
 
 
 @profiles.command("validate")
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=offered)
 def _profiles_validate(files: tuple[str, ...]) -> int:
     """Say all that is wrong with profiles.
 
@@ -192,7 +263,7 @@ def _trainers_list() -> int:
 
 
 @trainers.command("show")
-@click.argument("name")
+@click.argument("name", metavar="TRAINER", shell_complete=offered)
 def _trainers_show(name: str) -> int:
     """The text of a trainer, on stdout."""
     from jobgen.commands import export_trainer
@@ -201,8 +272,13 @@ def _trainers_show(name: str) -> int:
 
 
 @trainers.command("export")
-@click.argument("name")
-@click.option("-o", "--output", metavar="FILE", help="The file; without it, NAME.py here.")
+@click.argument("name", metavar="TRAINER", shell_complete=offered)
+@click.option(
+    *("-o", "--output"),
+    metavar="FILE",
+    help="The file; without it, TRAINER.py here.",
+    shell_complete=offered,
+)
 def _trainers_export(name: str, output: str | None) -> int:
     """Write a trainer to a file, to keep in a job's repository."""
     from jobgen.commands import export_trainer
@@ -224,9 +300,30 @@ def _templates_list() -> int:
 
 
 @templates.command("show")
-@click.argument("name")
+@click.argument("name", metavar="TEMPLATE", shell_complete=offered)
 def _templates_show(name: str) -> int:
     """The text of a template, as jobgen would find it from here."""
     from jobgen.commands import show_template
 
     return show_template(name)
+
+
+@main.command()
+@click.argument(
+    "shell",
+    metavar="bash|zsh|fish",
+    type=click.Choice(["bash", "zsh", "fish"]),
+    shell_complete=offered,
+)
+def completion(shell: str) -> int:
+    """The script that completes jobgen's words in a shell.
+
+    \b
+    To have it in every shell, add the line to the file:
+      ~/.bashrc                   eval "$(jobgen completion bash)"
+      ~/.zshrc, after compinit    eval "$(jobgen completion zsh)"
+      ~/.config/fish/config.fish  jobgen completion fish | source
+    """
+    from jobgen.commands import print_completion
+
+    return print_completion(shell, main)

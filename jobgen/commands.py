@@ -8,16 +8,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jobgen import names
 from jobgen.errors import JobgenError, problem, tell
 from jobgen.job import Job, layers
 from jobgen.schedulers import scheduler
 from jobgen.write import make_folder, write
 
 if TYPE_CHECKING:
+    import click
+
     from jobgen.plan import Plan
 
 
-def generate(job: Job, output: str | None, mkdir: bool = False) -> int:
+def generate(job: Job, output: str | None, mkdir: str | None = None) -> int:
     """Write the script for a job; with `mkdir`, make the folder of the job's output first."""
     from jobgen import render
 
@@ -69,7 +72,7 @@ def list_profiles() -> int:
     from jobgen import store
 
     rows, broken = [], []
-    for name in sorted(store.names()):
+    for name in sorted(names.profiles()):
         try:
             profile = store.load(name).profile
         except JobgenError as error:
@@ -125,7 +128,7 @@ def list_trainers() -> int:
     """Every packaged trainer."""
     from jobgen import trainers
 
-    write(_columns([(name, trainers.summary(name)) for name in trainers.names()]))
+    write(_columns([(name, trainers.summary(name)) for name in names.trainers()]))
     return 0
 
 
@@ -142,9 +145,7 @@ def export_trainer(name: str, output: str) -> int:
 
 def list_templates() -> int:
     """Every bundled template."""
-    from jobgen import render
-
-    write("".join(f"{name}\n" for name in render.names()))
+    write("".join(f"{name}\n" for name in names.templates()))
     return 0
 
 
@@ -153,6 +154,14 @@ def show_template(name: str) -> int:
     from jobgen import render
 
     write(render.source(name))
+    return 0
+
+
+def print_completion(shell: str, program: click.Command) -> int:
+    """The script that makes a shell complete jobgen's command lines."""
+    from jobgen import completion
+
+    write(completion.script(shell, program))
     return 0
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -16,22 +16,32 @@ BYHAND = frozenset({"byhand"})
 RANKS = SCRIPT | BYHAND
 ALL = RANKS | REQUEST
 
+# The headings of --help and of the manual, in their order.
+GROUPS = ("Cluster", "Size and time", "Job", "Program", "Launch", "Output", "Anything else")
+
 
 @dataclass(frozen=True)
 class Option:
-    """A command-line option: its spellings, its value's name and what --help says of it.
+    """A command-line option: its spellings, what --help says of it, and under which heading.
 
-    One with a `path` stands for that value of the profile; `commands` are the commands that have
-    it; one that `many` times makes a list; one without a metavar takes no value, and says `value`.
+    One without a metavar takes no value, and says `value`. A metavar names what completion offers
+    (PROFILE, TRAINER, FILE …), or lists it in small letters. One with a `path` stands for that
+    value of the profile; `commands` are the commands that have it; one that `many` times makes a
+    list. The manual shows what `example` changes in a job's directives, with the words `beside` in
+    the job anyway, and then the `effect` that these do not show; they may differ by command.
     """
 
     flags: tuple[str, ...]
     help: str
+    group: str
     metavar: str = ""
     path: str = ""
     commands: frozenset[str] = ALL
     many: bool = False
     value: str = "true"
+    example: str | Mapping[str, str] = ""
+    beside: tuple[str, ...] = ()
+    effect: str | Mapping[str, str] = ""
 
 
 def option(*flags: str, **more: Any) -> Any:
@@ -46,13 +56,18 @@ class Job:
 
     command: str
     profile: str | None = option(
-        "--profile", metavar="NAME|FILE", help="The cluster: a profile's name, or a .yaml file."
+        "--profile",
+        metavar="PROFILE|FILE",
+        help="The cluster: a profile's name, or a .yaml file.",
+        group="Cluster",
+        effect="the whole script",
     )
     hosts: str | None = option(
         "--hosts",
         metavar="LIST|FILE",
         help="The hosts, as smc-r07-[07-08] or as a file of them.",
         commands=BYHAND,
+        group="Cluster",
     )
     nodes: str | None = option(
         *("-N", "--nodes"),
@@ -60,12 +75,17 @@ class Job:
         help="Number of nodes; MIN:MAX goes on with MIN if others are lost.",
         path="request.nodes",
         commands=SCRIPT | REQUEST,
+        group="Size and time",
+        example="3",
+        effect={"qsub": "one number only"},
     )
     gpus_per_node: str | None = option(
         *("-G", "--gpus-per-node"),
         metavar="N",
         help="GPUs on each node.",
         path="request.gpus_per_node",
+        group="Size and time",
+        example="1",
     )
     time: str | None = option(
         *("-t", "--time"),
@@ -73,9 +93,16 @@ class Job:
         help="Walltime: 1:30:00, 2-12:00:00; 90 is minutes to Slurm, seconds to PBS.",
         path="request.time",
         commands=REQUEST,
+        group="Size and time",
+        example="1:30:00",
     )
     name: str | None = option(
-        "-J", "--name", metavar="NAME", help="Name of the job.", commands=REQUEST
+        *("-J", "--name"),
+        metavar="NAME",
+        help="Name of the job.",
+        commands=REQUEST,
+        group="Job",
+        example="bert",
     )
     partition: str | None = option(
         *("-p", "--partition"),
@@ -83,6 +110,8 @@ class Job:
         help="Slurm's partition.",
         path="partition",
         commands=REQUEST - {"qsub"},
+        group="Cluster",
+        example="gpu",
     )
     queue: str | None = option(
         *("-q", "--queue"),
@@ -90,6 +119,8 @@ class Job:
         help="PBS's queue.",
         path="queue",
         commands=REQUEST - {"sbatch"},
+        group="Cluster",
+        example="gpu",
     )
     account: str | None = option(
         *("-A", "--account"),
@@ -97,6 +128,8 @@ class Job:
         help="The account that pays.",
         path="account",
         commands=REQUEST,
+        group="Cluster",
+        example="physics",
     )
     qos: str | None = option(
         "--qos",
@@ -104,6 +137,8 @@ class Job:
         help="Slurm's quality of service.",
         path="request.qos",
         commands=REQUEST - {"qsub"},
+        group="Cluster",
+        example="long",
     )
     reservation: str | None = option(
         "--reservation",
@@ -111,6 +146,8 @@ class Job:
         help="Nodes that are reserved: with PBS, the reservation's queue.",
         path="request.reservation",
         commands=REQUEST,
+        group="Cluster",
+        example="maint",
     )
     constraint: str | None = option(
         *("-C", "--constraint"),
@@ -118,12 +155,15 @@ class Job:
         help="What nodes must have: features to Slurm (ib&a100), NAME=VALUE to PBS.",
         path="request.constraint",
         commands=REQUEST,
+        group="Cluster",
+        example={"sbatch": "ib&a100", "qsub": "gpu_model=a100"},
     )
     exclusive: str | None = option(
         "--exclusive",
         help="Whole nodes, shared with no other job.",
         path="request.exclusive",
         commands=REQUEST,
+        group="Cluster",
     )
     shared: str | None = option(
         "--shared",
@@ -131,12 +171,16 @@ class Job:
         path="request.exclusive",
         commands=REQUEST,
         value="false",
+        group="Cluster",
+        beside=("--set=request.exclusive=true",),
     )
     array: str | None = option(
         "--array",
         metavar="FIRST-LAST[%N]",
         help="One job for each number, N at a time; %a in PROGRAM's arguments is the number.",
         commands=BATCH,
+        group="Job",
+        example="0-9%2",
     )
     after: tuple[str, ...] = option(
         "--after",
@@ -144,6 +188,8 @@ class Job:
         help="Begin when another job has ended: well (ok), anyhow, or not well; repeatable.",
         many=True,
         commands=BATCH,
+        group="Job",
+        example="4711",
     )
     mail: str | None = option(
         "--mail",
@@ -151,6 +197,8 @@ class Job:
         help="Who gets mail about the job.",
         path="request.mail",
         commands=BATCH,
+        group="Job",
+        example="me@example.org",
     )
     mail_on: str | None = option(
         "--mail-on",
@@ -158,13 +206,18 @@ class Job:
         help="When mail is sent; without it, when the job ends or fails.",
         path="request.mail_on",
         commands=BATCH,
+        group="Job",
+        example="begin,fail",
+        beside=("--mail=me@example.org",),
     )
     trainer: str | None = option(
         "--trainer",
-        metavar="NAME",
+        metavar="TRAINER",
         help="A packaged trainer (`jobgen trainers`).",
         path="trainer",
         commands=RANKS,
+        group="Program",
+        effect="in the script",
     )
     environment: tuple[str, ...] = option(
         *("-e", "--env"),
@@ -172,9 +225,17 @@ class Job:
         help="A variable for every rank; repeatable.",
         many=True,
         commands=RANKS,
+        group="Program",
+        example="NCCL_DEBUG=INFO",
+        effect="exported",
     )
     sets: tuple[str, ...] = option(
-        "--set", metavar="PATH=VALUE", help="A value of the profile; repeatable.", many=True
+        "--set",
+        metavar="PATH=VALUE",
+        help="A value of the profile; repeatable.",
+        many=True,
+        group="Anything else",
+        example="request.memory=64G",
     )
     directives: tuple[str, ...] = option(
         "--directive",
@@ -182,6 +243,8 @@ class Job:
         help="An option of the scheduler's own that jobgen does not know; repeatable.",
         many=True,
         commands=REQUEST,
+        group="Anything else",
+        example={"sbatch": "--nice=100", "qsub": "-p 100"},
     )
     launcher: str | None = option(
         "--launcher",
@@ -189,6 +252,8 @@ class Job:
         help="What starts the ranks.",
         path="launch.launcher",
         commands=frozenset({"sbatch"}),
+        group="Launch",
+        example="srun",
     )
     rendezvous: str | None = option(
         "--rendezvous",
@@ -196,6 +261,8 @@ class Job:
         help="How torchrun's agents meet.",
         path="launch.rendezvous",
         commands=RANKS,
+        group="Launch",
+        effect="in the script",
     )
     max_restarts: str | None = option(
         "--max-restarts",
@@ -203,12 +270,16 @@ class Job:
         help="How often failed ranks are started again.",
         path="launch.max_restarts",
         commands=RANKS,
+        group="Launch",
+        effect="in the script",
     )
     requeue: str | None = option(
         "--requeue",
         help="Go on in the queue: after a lost node and, with Slurm, at the walltime.",
         path="launch.requeue",
         commands=BATCH,
+        group="Launch",
+        effect={"sbatch": "`scontrol requeue` at the walltime"},
     )
     signal: str | None = option(
         "--signal",
@@ -216,9 +287,17 @@ class Job:
         help="Send the ranks SIGUSR1 so long before the walltime.",
         path="launch.signal",
         commands=BATCH,
+        group="Launch",
+        example="300",
+        effect={"qsub": "the script keeps time"},
     )
     template: str | None = option(
-        "--template", metavar="FILE", help="A template instead of jobgen's own.", commands=RANKS
+        "--template",
+        metavar="FILE",
+        help="A template instead of jobgen's own.",
+        commands=RANKS,
+        group="Anything else",
+        effect="the whole script",
     )
     program: tuple[str, ...] = ()
 

@@ -14,12 +14,11 @@ from typing import Any
 import jinja2
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from jobgen import shell
+from jobgen import names, shell
 from jobgen.bundled import bundled
 from jobgen.errors import JobgenError, Mark, problem
 from jobgen.paths import is_file, native
 from jobgen.plan import Plan
-from jobgen.store import user_folder
 
 BUNDLED = "bundled/"  # before a name: jobgen's own, whatever the project or the user has
 
@@ -55,11 +54,6 @@ def render(plan: Plan, template: str | None = None) -> str:
     return script
 
 
-def names() -> list[str]:
-    """The bundled templates."""
-    return sorted(path.name for path in bundled("templates").glob("*.j2"))
-
-
 def source(name: str) -> str:
     """The text of a template as jobgen finds it. Raises JobgenError if there is none."""
     for path in _candidates(name):
@@ -69,7 +63,7 @@ def source(name: str) -> str:
         "jobgen templates",
         f"no template `{name:.80}`",
         "no-template",
-        f"one of: {', '.join(names())}",
+        f"one of: {', '.join(names.templates())}",
     )
 
 
@@ -136,7 +130,9 @@ def _candidates(name: str) -> list[Path]:
     ours = bundled("templates")
     if name.startswith(BUNDLED):
         return [ours / name[len(BUNDLED) :]]
-    return [folder / name for folder in (Path("templates"), user_folder() / "templates", ours)]
+    return [
+        folder / name for folder in (Path("templates"), names.user_folder() / "templates", ours)
+    ]
 
 
 def _read(path: Path) -> str:

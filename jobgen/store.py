@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from jobgen.bundled import bundled
+from jobgen import names
 from jobgen.errors import JobgenError, Mark, Problem
 from jobgen.paths import is_file, native
 from jobgen.profile import ROOT, Profile, conflicts
@@ -30,27 +30,6 @@ class Resolved:
         """Where the value at `path` was said, for a message: a place, or "jobgen's default"."""
         mark = self.origins.get(path)
         return str(mark) if mark else "jobgen's default"
-
-
-def folders() -> list[Path]:
-    """Where profiles are looked for, in order."""
-    listed = [Path(p) for p in os.environ.get("JOBGEN_PROFILES", "").split(os.pathsep) if p]
-    return [Path("profiles"), *listed, user_folder() / "profiles", bundled("profiles")]
-
-
-def user_folder() -> Path:
-    """The user's own settings: $XDG_CONFIG_HOME/jobgen, else ~/.config/jobgen."""
-    home = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
-    return Path(home) / "jobgen"
-
-
-def names() -> dict[str, Path]:
-    """Every profile's name with the file that it stands for; fabrics and other folders too."""
-    found: dict[str, Path] = {}
-    for folder in folders():
-        for file in sorted(folder.rglob("*.yaml")):
-            found.setdefault(file.relative_to(folder).with_suffix("").as_posix(), file)
-    return found
 
 
 def load(name: str, layers: Iterable[tuple[str, str, str]] = ()) -> Resolved:
@@ -91,12 +70,12 @@ def _find(name: str, mark: Mark, within: Path | None = None, after: Path | None 
         if is_file(path):
             return path
         raise JobgenError([Problem(mark, f"no file {path}", "no-profile")])
-    candidates = [folder / native(f"{name}.yaml") for folder in folders()]
+    candidates = [folder / native(f"{name}.yaml") for folder in names.folders()]
     there = [path for path in candidates if is_file(path)]
     seen = [number for number, path in enumerate(there) if after and path.samefile(after)]
     if rest := there[seen[0] + 1 :] if seen else there:
         return rest[0]
-    hint = nearest(name, names())
+    hint = nearest(name, names.profiles())
     raise JobgenError([Problem(mark, f"no profile `{name:.80}`", "no-profile", hint)])
 
 

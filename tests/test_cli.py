@@ -70,10 +70,10 @@ def test_an_output_folder_is_mentioned_where_people_read() -> None:
 def test_help_and_version() -> None:
     done = jobgen("--help")
     assert done.returncode == 0
-    listed = done.stdout.decode().split("Commands:\n")[1].splitlines()
-    names = [line.split()[0] for line in listed]
-    commands = ["byhand", "interactive", "local", "profiles", "qsub", "sbatch", "templates"]
-    assert names == [*commands, "trainers"]
+    listed = done.stdout.decode().split("Write a script:\n")[1].split("Options:")[0].splitlines()
+    names = [line.split()[0] for line in listed if line.startswith("  ")]
+    assert names == [*("sbatch", "qsub", "local", "interactive", "byhand"),
+                     *("profiles", "trainers", "templates", "completion")]  # fmt: skip
     assert jobgen("--version").stdout.decode() == f"jobgen, version {__version__}\n"
 
 

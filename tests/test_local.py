@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from jobgen.trainers import FOLDER
+from jobgen.names import TRAINERS
 
 torch = pytest.importorskip("torch", reason="ranks need torch: pip install '.[trainers]'")
 
-TRAINER = str(FOLDER / "elastic_ddp.py")
+TRAINER = str(TRAINERS / "elastic_ddp.py")
 PATH = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
 
 
@@ -162,7 +162,7 @@ def test_the_trainer_as_srun_starts_it(tmp_path: Path) -> None:
 
 def test_no_trainer_has_the_words_that_end_it_in_a_script() -> None:
     """The heredoc's end; and a line that sbatch would take for a directive."""
-    for file in FOLDER.glob("*.py"):
+    for file in TRAINERS.glob("*.py"):
         for line in file.read_text().splitlines():
             assert line != "PYTHON"
             assert not line.startswith(("#SBATCH", "#PBS", "#BSUB"))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jobgen import trainers
+from jobgen import names
 from jobgen.bundled import bundled
 from jobgen.errors import JobgenError
 from jobgen.job import Job
@@ -213,7 +213,7 @@ def test_refusals_name_the_option_and_the_limit(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert refusal(**said) == text.replace("{profiles}", str(bundled("profiles"))).replace(
-        "{TRAINERS}", ", ".join(trainers.names())
+        "{TRAINERS}", ", ".join(names.trainers())
     )
 
 

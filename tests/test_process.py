@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from jobgen import cli, render
+from jobgen import cli, names
 from tests.helpers import jobgen
 
 ROOT = Path(__file__).parent.parent
@@ -77,7 +77,7 @@ def test_an_interrupt_is_one_line(
     def interrupted() -> list[str]:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(render, "names", interrupted)
+    monkeypatch.setattr(names, "templates", interrupted)
     monkeypatch.setattr(sys, "argv", ["jobgen", "templates", "list"])
     with pytest.raises(SystemExit) as stopped:
         cli.run()

@@ -40,18 +40,3 @@ def test_readme_shows_what_happens(tmp_path: Path, update: bool) -> None:
         README.write_text(new, encoding="utf-8")
     assert new == README.read_text(encoding="utf-8")
     assert len(SHOWN.findall(text)) > 5
-
-
-def test_every_option_is_in_the_readme() -> None:
-    from jobgen.job import options
-
-    text = README.read_text(encoding="utf-8")
-    table = {
-        flag
-        for row in re.findall(r"^\| (`-.*?) \|", text, re.M)
-        for flag in re.findall(r"`(-[-\w]*)", row)
-    }
-    commands = ("sbatch", "qsub", "local", "interactive")
-    known = {flag for name in commands for _, row in options(name) for flag in row.flags}
-    assert known - table - {"--profile"} == set()
-    assert table - known == {"-o", "--output"}

@@ -20,14 +20,14 @@ from typing import Any
 
 import pytest
 
-from jobgen import trainers
+from jobgen import names, trainers
 
 pytest.importorskip("torch", reason="the trainers need torch: pip install '.[trainers]'")
 LINE = re.compile(r"^\[RANK (\d+)\] Epoch (\d+) \| Batchsize: (\d+) \| Steps: (\d+)$", re.MULTILINE)
 
 
 def command(trainer: str, *words: str, ranks: int = 1) -> list[str]:
-    file = str(trainers.FOLDER / f"{trainer}.py")
+    file = str(names.TRAINERS / f"{trainer}.py")
     if ranks == 1:
         return [sys.executable, file, *words]
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
@@ -60,7 +60,7 @@ def metrics(folder: Path) -> list[dict[str, float]]:
 
 
 def module(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, trainers.FOLDER / f"{name}.py")
+    spec = importlib.util.spec_from_file_location(name, names.TRAINERS / f"{name}.py")
     assert spec
     assert spec.loader
     loaded = importlib.util.module_from_spec(spec)
@@ -83,7 +83,7 @@ def test_what_trainers_share_is_the_same() -> None:
     assert {name for name in shared if one[name] != other[name]} == set()
 
 
-@pytest.mark.parametrize("name", trainers.names())
+@pytest.mark.parametrize("name", names.trainers())
 def test_trainers_fit_into_a_variable(name: str) -> None:
     """A script hands them to the nodes in one, and Linux takes 128 KiB."""
     assert len(trainers.source(name).encode()) < 64 * 1024

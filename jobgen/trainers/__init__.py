@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
+from jobgen import names
 from jobgen.errors import problem
 from jobgen.schema import nearest
-
-FOLDER = Path(__file__).parent
-
-
-def names() -> list[str]:
-    """The packaged trainers, sorted."""
-    return sorted(path.stem for path in FOLDER.glob("*.py") if path.stem != "__init__")
 
 
 def source(name: str, where: str = "jobgen trainers") -> str:
     """The text of a trainer; for a name that is none, JobgenError names `where` it was said."""
-    if name not in names():
-        raise problem(where, f"no trainer `{name:.80}`", "no-trainer", nearest(name, names()))
-    return (FOLDER / f"{name}.py").read_text(encoding="utf-8")
+    if name not in names.trainers():
+        hint = nearest(name, names.trainers())
+        raise problem(where, f"no trainer `{name:.80}`", "no-trainer", hint)
+    return (names.TRAINERS / f"{name}.py").read_text(encoding="utf-8")
 
 
 def summary(name: str) -> str:

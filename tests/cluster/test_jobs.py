@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from jobgen import store
+from jobgen import names, store
 from tests.cluster.harness import Cluster
 from tests.cluster.jobs import ON_CPU, Desk, generate
 
@@ -144,7 +144,7 @@ def test_software_of_the_nodes(desk: Desk) -> None:
 
 
 def test_bundled_profiles_are_accepted(cluster: Cluster, tmp_path: Path) -> None:
-    slurm = [name for name in store.names() if store.load(name).profile.scheduler == "slurm"]
+    slurm = [name for name in names.profiles() if store.load(name).profile.scheduler == "slurm"]
     assert {"mi210", "dgx-a100", "aws-nvidia", "aws-cpu", "aws-cpu-container"} <= set(slurm)
     for name in slurm:
         script = generate("sbatch", "--profile", name, cwd=tmp_path)

@@ -1,0 +1,172 @@
+"""The man page jobgen(1), from the commands and the rows of the options."""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from collections.abc import Iterator, Sequence
+
+import click
+
+from jobgen import __version__
+from jobgen.cli import COMMANDS, Row, main
+from jobgen.job import GROUPS, Option
+from jobgen.manual import SAMPLES, becomes, rows, said
+
+DESCRIPTION = """
+jobgen puts together a profile, which says what a cluster is, a template, and what its options say,
+to a script that starts a PyTorch program on every node: it finds the address of rank 0 on the right
+network, sets what NCCL or RCCL need there, checks every node first, and runs torchrun on each. The
+same command always gives the same script.
+
+PROGRAM is a Python script (*.py), -m MODULE, or any other command; its arguments arrive exactly as
+they are written. Without one, the profile's trainer runs.
+"""
+OPTIONS = """
+Where an option has a part in what the scheduler is asked for, the directives are shown that it adds
+or changes, with a sample value.
+"""
+STATUS = {
+    "0": "The script is written, or what was asked for is shown.",
+    "1": "A check found something that is wrong with a profile.",
+    "2": "Wrong usage or input: stderr says what, with the file, line and column or the option.",
+    "130": "Interrupted.",
+    "141": "Whoever read stdout has gone.",
+}
+ENVIRONMENT = {
+    "JOBGEN_PROFILES": "More folders of profiles, with a `:` between two.",
+    "XDG_CONFIG_HOME": "The folder that is meant by `~/.config` below, if it is another.",
+}
+FILES = {
+    "./profiles/NAME.yaml": "A profile of the project. The first one of a name counts: here, in the"
+    " folders of `JOBGEN_PROFILES`, in the next folder, among the bundled ones. A name that ends in"
+    " `.yaml` is a path.",
+    "~/.config/jobgen/profiles/NAME.yaml": "A profile of the user.",
+    "./templates/NAME.sh.j2": "A template of the project, before the next folder's and the bundled"
+    " one of that name.",
+    "~/.config/jobgen/templates/NAME.sh.j2": "A template of the user.",
+}
+EXAMPLES = {
+    "Do all nodes work, with the profile's trainer?": "jobgen sbatch --profile mi210 -N 3 | sbatch",
+    "A program that goes on from the queue when the walltime ends it:": "jobgen sbatch"
+    " --profile mi210 -N 4 -t 12:00:00 --requeue -- train.py --lr 0.1 | sbatch",
+    "A script to keep:": "jobgen qsub --profile eap -N 2 -o job.sh -- train.py",
+    "From a computer outside the cluster:": "jobgen sbatch --profile mycluster.yaml -- train.py"
+    " | ssh cluster sbatch",
+}
+
+
+def page() -> str:
+    """The page, as roff with the macros of man(7)."""
+    name = _roff((main.help or "").split(".")[0].lstrip())
+    return "\n".join(
+        [
+            f'.TH JOBGEN 1 "" "jobgen {__version__}" "User Commands"',
+            *(".SH NAME", rf"jobgen \- {name[0].lower()}{name[1:]}"),
+            *(
+                ".SH SYNOPSIS",
+                r"\fBjobgen\fR \fICOMMAND\fR [\fIOPTIONS\fR] [\-\- \fIPROGRAM ARGS\fR...]",
+            ),
+            *(".SH DESCRIPTION", *_text(DESCRIPTION, ".PP")),
+            *(".SH COMMANDS", *_commands()),
+            *(".SH OPTIONS", *_text(OPTIONS, ".PP"), *_options()),
+            *(".SH EXIT STATUS", *_entries(STATUS)),
+            *(".SH ENVIRONMENT", *_entries(ENVIRONMENT)),
+            *(".SH FILES", *_entries(FILES)),
+            *(".SH EXAMPLES", *_examples()),
+            *(".SH SEE ALSO", ".BR sbatch (1),", ".BR salloc (1),", ".BR qsub (1B)", ""),
+        ]
+    )
+
+
+def _commands() -> Iterator[str]:
+    for heading, names in COMMANDS.items():
+        yield f".SS {heading}"
+        for name in names:
+            yield from _command(main.commands[name], f"jobgen {name}")
+
+
+def _command(command: click.Command, name: str) -> Iterator[str]:
+    """A command; of a group, its commands."""
+    for word, each in sorted(getattr(command, "commands", {}).items()):
+        yield from _command(each, f"{name} {word}")
+    if isinstance(command, click.Group):
+        return
+    own = [each for each in command.params if isinstance(each, click.Option)]
+    pieces = command.collect_usage_pieces(click.Context(command))[0 if own else 1 :]
+    yield from (".TP", rf"\fB{_roff(name)}\fR {_roff(' '.join(pieces))}".rstrip())
+    yield from _text(command.help or "", ".IP")
+    for option in own:
+        if not isinstance(option, Row):  # those of rows have a section of their own
+            yield from (".RS", *_entry(option.opts, option.metavar, option.help or ""), ".RE")
+
+
+def _options() -> Iterator[str]:
+    for group in GROUPS:
+        yield f".SS {group}"
+        for row in rows():
+            if row.group == group:
+                yield from _entry(row.flags, row.metavar, row.help)
+                yield from (".br", *_filled(_told(row)))
+
+
+def _told(row: Option) -> str:
+    """What an option becomes, and with which commands."""
+    slurm, pbs = (said(*becomes(row, command)) for command in SAMPLES)
+    found = [("Slurm", slurm), ("PBS", pbs)] if slurm != pbs else [("Slurm and PBS", slurm)]
+    commands = [name for names in COMMANDS.values() for name in names if name in row.commands]
+    words = [f"On {where}: {text}." for where, text in found if text]
+    return " ".join([*words, f"For {', '.join(commands)}."])
+
+
+def _entries(entries: dict[str, str]) -> Iterator[str]:
+    for name, text in entries.items():
+        yield from _entry([name], "", text)
+
+
+def _entry(names: Sequence[str], value: str | None, text: str) -> Iterator[str]:
+    words = ", ".join(rf"\fB{_roff(name)}\fR" for name in names)
+    yield from (".TP", rf"{words} \fI{_roff(value)}\fR" if value else words)
+    yield from _filled(text)
+
+
+def _examples() -> Iterator[str]:
+    for number, (text, command) in enumerate(EXAMPLES.items()):
+        yield from [".PP"] * (number > 0)
+        yield from (*_filled(text), ".PP", ".nf", *_lines(f"    {command}"), ".fi")
+
+
+def _text(text: str, paragraph: str) -> Iterator[str]:
+    r"""Paragraphs; as click has it, one with \b before it, or that is indented, stays as it is."""
+    for number, block in enumerate(inspect.cleandoc(text).split("\n\n")):
+        yield from [paragraph] * (number > 0)
+        if block.startswith(("\b", " ")):
+            yield from (".nf", *_lines(block.removeprefix("\b\n")), ".fi")
+        else:
+            yield from _filled(block)
+
+
+def _filled(text: str) -> list[str]:
+    """Text in lines of 80 columns; what is in backticks is bold."""
+    parts = _roff(text).split(_SPECIAL["`"])
+    parts[1::2] = [rf"\fB{part}\fR".replace(" ", r"\~") for part in parts[1::2]]  # in one line
+    wrap = textwrap.wrap("".join(parts), 80, break_long_words=False, break_on_hyphens=False)
+    return [_guarded(line) for line in wrap]
+
+
+def _lines(text: str) -> list[str]:
+    return [_guarded(_roff(line)) for line in text.split("\n")]
+
+
+def _guarded(line: str) -> str:
+    return rf"\&{line}" if line.startswith(".") else line  # else it would be a macro
+
+
+# A plain - would become a hyphen, a ' a quotation mark: neither could be pasted into a shell.
+_SPECIAL = {"\\": r"\e", "-": r"\-", "'": r"\(aq", "`": r"\(ga", "^": r"\(ha", "~": r"\(ti"}
+
+
+def _roff(text: str) -> str:
+    """`text` as it is, in roff."""
+    plain = (_SPECIAL.get(letter, letter) for letter in text)
+    return "".join(part if part.isascii() else rf"\[u{ord(part):04X}]" for part in plain)

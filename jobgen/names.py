@@ -1,0 +1,41 @@
+"""What there is to name: by file names alone, so that no broken file is in the way."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from jobgen.bundled import bundled
+
+TRAINERS = Path(__file__).parent / "trainers"
+
+
+def folders() -> list[Path]:
+    """Where profiles are looked for, in order."""
+    listed = [Path(p) for p in os.environ.get("JOBGEN_PROFILES", "").split(os.pathsep) if p]
+    return [Path("profiles"), *listed, user_folder() / "profiles", bundled("profiles")]
+
+
+def user_folder() -> Path:
+    """The user's own settings: $XDG_CONFIG_HOME/jobgen, else ~/.config/jobgen."""
+    home = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    return Path(home) / "jobgen"
+
+
+def profiles() -> dict[str, Path]:
+    """Every profile's name with the file that it stands for; fabrics and other folders too."""
+    found: dict[str, Path] = {}
+    for folder in folders():
+        for file in sorted(folder.rglob("*.yaml")):
+            found.setdefault(file.relative_to(folder).with_suffix("").as_posix(), file)
+    return found
+
+
+def trainers() -> list[str]:
+    """The packaged trainers, sorted."""
+    return sorted(path.stem for path in TRAINERS.glob("*.py") if path.stem != "__init__")
+
+
+def templates() -> list[str]:
+    """The bundled templates, sorted."""
+    return sorted(path.name for path in bundled("templates").glob("*.j2"))

@@ -1,0 +1,163 @@
+"""What a real shell offers, by the script of `jobgen completion`."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+# Each gives what its shell would offer for the line $1, one a line; `file` stands for file names.
+SHELLS = {
+    "bash": """
+        source "$2"
+        compopt() { [[ $* == "-o default" ]] && echo file; }
+        COMP_LINE=$1 COMP_POINT=${#1}
+        _jobgen_completion jobgen
+        printf '%s\\n' "${COMPREPLY[@]}"
+    """,
+    "zsh": """
+        compdef() { :; }
+        compadd() { local name=$argv[-1]; print -l -- ${(P)name}; }
+        _describe() { local name=$argv[-2]; print -l -- ${${(P)name}%%:*}; }
+        _path_files() { print file; }
+        line=$1; file=$2; shift 2
+        source $file
+        words=("${(@z)line}")
+        [[ $line == *' ' ]] && words+=("")
+        CURRENT=$#words
+        _jobgen_completion
+    """,
+    "fish": """
+        source $argv[2]
+        function __fish_complete_path; echo $argv[1]/a-file; end
+        complete --do-complete $argv[1] | string replace --regex '\\t.*|.*/a-(?=file)' ''
+    """,
+}
+ARGUMENTS = {"bash": ["--norc", "-c"], "zsh": ["-f", "-c"], "fish": ["--no-config", "-c"]}
+
+
+JOBGEN = [sys.executable, "-m", "jobgen"]
+
+
+@pytest.fixture(scope="session")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a `jobgen` in it, to have on PATH, and with the scripts of the shells."""
+    folder = tmp_path_factory.mktemp("bin")
+    file = folder / "jobgen"
+    file.write_text(f'#!/bin/sh\nexec {shlex.join(JOBGEN)} "$@"\n')
+    file.chmod(0o755)
+    for shell in SHELLS:
+        done = subprocess.run([*JOBGEN, "completion", shell], capture_output=True, check=True)
+        (folder / f"{shell}.script").write_bytes(done.stdout)
+    return folder
+
+
+@pytest.fixture
+def there(tmp_path: Path, program: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder to complete in, with profiles that are broken, or have names that need quoting."""
+    monkeypatch.setenv("PATH", str(program), prepend=os.pathsep)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("JOBGEN_PROFILES", f"{tmp_path}/no/such/folder:/etc/passwd")
+    profiles = tmp_path / "profiles"
+    profiles.mkdir()
+    (profiles / "mine.yaml").write_text("scheduler: [slurm\n\t}")
+    (profiles / "a b$(touch ran).yaml").write_text("")
+    (profiles / os.fsdecode(b"mi\xff\n.yaml")).write_text("")
+    (profiles / "mirage.yaml").symlink_to("nowhere.yaml")
+    return tmp_path
+
+
+def offered(shell: str, line: str, there: Path) -> list[str]:
+    if not shutil.which(shell):
+        pytest.skip(f"no {shell} on this machine")
+    script = Path(os.environ["PATH"].split(os.pathsep)[0]) / f"{shell}.script"
+    named = ["_"] if shell != "fish" else []  # $0
+    command = [shell, *ARGUMENTS[shell], SHELLS[shell], *named, line, str(script)]
+    done = subprocess.run(command, cwd=there, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    return sorted(done.stdout.split())
+
+
+COMMANDS = "byhand completion interactive local profiles qsub sbatch templates trainers"
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("jobgen ", COMMANDS),
+        ("jobgen s", "sbatch"),
+        ("jobgen profiles ", "list schema show validate"),
+        ("jobgen sbatch --la", "--launcher"),
+        ("jobgen sbatch --profile eap -N", "-N"),
+        ("jobgen sbatch --profile mi", "file mi210 mine mirage"),
+        ("jobgen profiles show fabrics/s", "fabrics/slingshot file"),
+        ("jobgen sbatch -t 1:30:00 -N 2:4 -e A=b:c --trainer re", "regression"),
+        ("jobgen sbatch --launcher ", "srun torchrun"),
+        ("jobgen qsub -J 'my run' --rendezvous s", "static"),
+        ("jobgen trainers export c", "cifar10_vgg"),
+        ("jobgen templates show q", "qsub.sh.j2"),
+        ("jobgen completion ", "bash fish zsh"),
+        ("jobgen sbatch -o ", "file"),
+        ("jobgen sbatch --template ", "file"),
+        ("jobgen profiles validate ", "file"),
+        ("jobgen sbatch --profile mi210 -- ", "file"),
+        ("jobgen sbatch -J ", ""),
+        ("jobgen sbatch --nonsense --profile x y ", "file"),
+    ],
+)
+def test_a_shell_offers_what_fits(shell: str, line: str, words: str, there: Path) -> None:
+    found = offered(shell, line, there)
+    assert found == words.split()
+    assert not (there / "ran").exists()
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_value_after_the_equals_sign(shell: str, there: Path) -> None:
+    """bash replaces what follows the =, the others the whole word."""
+    before = "" if shell == "bash" else "--launcher="
+    assert offered(shell, "jobgen sbatch --launcher=s", there) == [f"{before}srun"]
+
+
+def ask(there: Path, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-X", "importtime", "-m", "jobgen"]
+    said = {**os.environ, **environment}
+    return subprocess.run(command, cwd=there, env=said, capture_output=True, check=False)
+
+
+def test_completing_imports_little(there: Path) -> None:
+    done = ask(there, _JOBGEN_COMPLETE="bash_complete", COMP_WORDS="jobgen sbatch --profile mi2")
+    assert done.stdout == b"plain,mi210\nfile,mi2\n"
+    imported = {line.split(b"|")[-1].strip() for line in done.stderr.splitlines()}
+    assert b"jobgen.completion" in imported
+    assert imported & {b"yaml", b"jinja2", b"torch", b"jobgen.plan", b"jobgen.schema"} == set()
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {"_JOBGEN_COMPLETE": "bash_complete"},
+        {"_JOBGEN_COMPLETE": "tcsh_complete", "COMP_WORDS": "jobgen "},
+        {"_JOBGEN_COMPLETE": "zsh_complete", "COMP_WORDS": "jobgen ", "COMP_CWORD": "x"},
+        {"_JOBGEN_COMPLETE": "1"},
+    ],
+)
+def test_a_question_that_makes_no_sense_has_no_answer(
+    environment: dict[str, str], there: Path
+) -> None:
+    done = ask(there, **environment)
+    said = [line for line in done.stderr.splitlines() if not line.startswith(b"import time:")]
+    assert (done.returncode, done.stdout.strip(), said) == (1, b"", [])
+
+
+def test_a_shell_that_is_not_known() -> None:
+    done = subprocess.run(
+        [*JOBGEN, "completion", "tcsh"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "'tcsh' is not one of 'bash', 'zsh', 'fish'" in done.stderr
