@@ -386,8 +386,8 @@ def _container(profile: Profile, gpus: int, workspace: Workspace | None) -> Cont
     """The container, with what its GPUs need where the profile does not say.
 
     ROCm needs /dev/kfd, /dev/dri and the group that owns them: keep-groups keeps the user's own in
-    a rootless container of podman (podman-run(1)), Docker is told the group. NVIDIA's CDI names
-    all GPUs nvidia.com/gpu=all. For pyxis a hook of enroot's brings NVIDIA's.
+    a rootless container of podman (podman-run(1)), Docker is told the group there. NVIDIA's CDI
+    names all GPUs nvidia.com/gpu=all. For pyxis a hook of enroot's brings NVIDIA's.
     """
     said, vendor = profile.software.container, profile.node.gpu if gpus else "none"
     if said is None:
@@ -400,7 +400,7 @@ def _container(profile: Profile, gpus: int, workspace: Workspace | None) -> Cont
     match said.engine, vendor:
         case "podman" | "docker", "amd":
             devices = ("/dev/kfd", "/dev/dri")
-            groups = ("keep-groups",) if said.engine == "podman" else ("/dev/kfd",)
+            groups = ("keep-groups",) if said.engine == "podman" else ()
         case "podman", "nvidia":
             devices = ("nvidia.com/gpu=all",)
         case "docker", "nvidia":

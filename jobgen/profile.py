@@ -172,7 +172,7 @@ class Container:
     )
     groups: tuple[str, ...] | None = row(
         ListOf(WORD),
-        "podman, docker: extra groups, /PATH for a file's; unset: what the node's GPUs need.",
+        "podman, docker: extra groups; unset: what the node's GPUs need.",
     )
     privileged: bool = row(
         Bool(),

@@ -194,10 +194,12 @@ def test_arguments_and_variables_reach_the_program_as_they_are(
         return b"".join(word.encode("utf-8", "surrogateescape") + b"\0" for word in words)
 
     assert (tmp_path / "environment").read_bytes() == octets([value])
-    given_words = (tmp_path / "arguments").read_bytes()
-    assert given_words.endswith(b"\0" + octets(list(said.program)))
-    before = given_words.split(b"\0")[: -len(said.program) - 1]
+    words = (tmp_path / "arguments").read_bytes().split(b"\0")[:-1]
     options = [b"-m", b"torch.distributed.run", b"--nnodes=1", b"--nproc-per-node=2"]
-    assert before[:6] == [*options, b"--standalone", b"--local-addr=127.0.0.1"]
-    assert len(before) - 6 == {"--first": 1, "./$(touch pwned)": 1}.get(program[0], 0)
+    assert words[:6] == [*options, b"--standalone", b"--local-addr=127.0.0.1"]
+    words.remove(b"--")  # torchrun takes the first for itself
+    own = octets(list(said.program)).split(b"\0")[:-1]
+    assert words[-len(own) :] == own
+    # The trainer's file, or --no-python.
+    assert len(words) - 6 - len(own) == (program[0] in ("--first", "./$(touch pwned)"))
     assert not (tmp_path / "pwned").exists()
