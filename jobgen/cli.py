@@ -10,7 +10,7 @@ import click
 
 from jobgen import __version__
 from jobgen.errors import handled
-from jobgen.job import RANKS, Job, Option, options
+from jobgen.job import BATCH, RANKS, Job, Option, options
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -63,14 +63,26 @@ def _command(name: str, does: str, text: str) -> None:
     def callback(program: tuple[str, ...] = (), **said: Any) -> int:
         from jobgen import commands
 
-        output = [said.pop("output")] if "output" in said else []
+        # What is done with the script is not the job's: its header does not repeat it.
+        how = {
+            option: said.pop(option) for option in ("output", "submit", "wait") if option in said
+        }
         job = Job(command=name, program=program, **said)
-        return int(getattr(commands, does)(job, *output))
+        return int(getattr(commands, does)(job, **how))
 
     parameters: list[click.Parameter] = [
         click.Option([*row.flags, field], help=row.help, **_value(row))
         for field, row in options(name)
     ]
+    if name in BATCH:
+        parameters += [
+            click.Option(
+                ["--submit"], is_flag=True, help=f"Give it to {name}; print the job's id."
+            ),
+            click.Option(
+                ["--wait"], is_flag=True, help="The same, and follow the job; exit as it does."
+            ),
+        ]
     if name in RANKS:
         parameters += [
             click.Option(

@@ -10,24 +10,44 @@ from typing import TYPE_CHECKING, Any
 
 from jobgen.errors import JobgenError, problem, tell
 from jobgen.job import Job, layers
+from jobgen.paths import native
 from jobgen.write import write
 
 if TYPE_CHECKING:
     from jobgen.plan import Plan
 
 
-def generate(job: Job, output: str | None) -> int:
-    """Write the script for a job."""
+def generate(job: Job, output: str | None, submit: bool = False, wait: bool = False) -> int:
+    """Write the script for a job; or submit it, and write it too if there is an `output`."""
     from jobgen import render
 
     planned = _planned(job)
-    write(render.render(planned, job.template), output)
+    script = render.render(planned, job.template)
+    if submit or wait:
+        return _submit(script, planned, output, wait)
+    write(script, output)
+    _mention_folder(planned)
+    return 0
+
+
+def _submit(script: str, planned: Plan, output: str | None, wait: bool) -> int:
+    from jobgen import submit
+
+    submit.check(planned.scheduler, output)
+    if output:
+        write(script, output)
+    _mention_folder(planned, submitted=True)
+    return submit.submit(script, planned.scheduler, wait)
+
+
+def _mention_folder(planned: Plan, submitted: bool = False) -> None:
     folder = (planned.output or "").rpartition("/")[0]
+    if submitted and native(folder).is_dir():  # a script alone may be meant for elsewhere
+        return
     if folder and planned.scheduler == "slurm":
         tell(f"the job's output goes to {folder}: make that folder first, or the output is lost")
     elif folder and planned.live_output:
         tell(f"live output goes to {folder}: make that folder first, or PBS holds the job")
-    return 0
 
 
 def by_hand(job: Job, output: str | None) -> int:

@@ -54,4 +54,4 @@ def test_every_option_is_in_the_readme() -> None:
     commands = ("sbatch", "qsub", "local", "interactive")
     known = {flag for name in commands for _, row in options(name) for flag in row.flags}
     assert known - table - {"--profile"} == set()
-    assert table - known == {"-o", "--output"}
+    assert table - known == {"-o", "--output", "--submit", "--wait"}
