@@ -31,6 +31,20 @@ DOING = {
         commands=RANKS,
         group="Output",
     ),
+    "submit": Option(
+        ("--submit",),
+        help="Submit the script, and print the job's id instead of it.",
+        commands=BATCH,
+        group="Output",
+        effect={"sbatch": "`sbatch`", "qsub": "`qsub`"},
+    ),
+    "wait": Option(
+        ("--wait",),
+        help="Submit, follow the job on stderr, and exit as it does.",
+        commands=BATCH,
+        group="Output",
+        effect={"sbatch": "`scontrol show job`", "qsub": "`qstat -f`, `qsub -W block=true`"},
+    ),
     "mkdir": Option(
         ("--mkdir",),
         help="Make the folder of the job's output, here and now.",

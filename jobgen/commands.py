@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from jobgen import names
 from jobgen.errors import JobgenError, problem, tell
 from jobgen.job import Job, layers
+from jobgen.paths import native
 from jobgen.schedulers import scheduler
 from jobgen.write import make_folder, write
 
@@ -20,23 +21,49 @@ if TYPE_CHECKING:
     from jobgen.plan import Plan
 
 
-def generate(job: Job, output: str | None, mkdir: str | None = None) -> int:
-    """Write the script for a job; with `mkdir`, make the folder of the job's output first."""
+def generate(
+    job: Job,
+    output: str | None,
+    mkdir: str | None = None,
+    submit: str | None = None,
+    wait: str | None = None,
+) -> int:
+    """Write the script for a job; or submit it, and write it too if there is an `output`.
+
+    With `mkdir`, the folder of the job's output is made before; with `wait`, the exit code is the
+    job's.
+    """
     from jobgen import render
 
     planned = _planned(job)
     script = render.render(planned, job.template)
-    if folder := scheduler(planned.scheduler).output_folder(planned):
-        if mkdir:
-            make_folder(folder)
-        elif said := scheduler(planned.scheduler).lost_without(planned):
-            tell(f"{said}: make that folder first, or say --mkdir")
-    elif mkdir:
-        tell("--mkdir: the job's output goes to no folder of its own")
-    write(script, output)
+    if submit or wait:
+        from jobgen.submit import check
+
+        check(planned.scheduler, output)
+    _output_folder(planned, bool(mkdir), bool(submit or wait))
     if planned.array and planned.program.source and "%a" not in "".join(planned.program.arguments):
         tell("all jobs of the array do the same: %a in the arguments is a job's number")
-    return 0
+    if not (submit or wait) or output:
+        write(script, output)
+    if not (submit or wait):
+        return 0
+    from jobgen.submit import submit as send
+
+    return send(script, planned.scheduler, bool(wait))
+
+
+def _output_folder(planned: Plan, make: bool, submitted: bool) -> None:
+    there = scheduler(planned.scheduler)
+    folder = there.output_folder(planned)
+    if make and folder:
+        make_folder(folder)
+    elif make:
+        tell("--mkdir: the job's output goes to no folder of its own")
+    elif (lost := folder and there.lost_without(planned)) and not (
+        submitted and native(folder).is_dir()  # a script alone may be meant for elsewhere
+    ):
+        tell(f"{lost}: make that folder first, or say --mkdir")
 
 
 def by_hand(job: Job, output: str | None) -> int:

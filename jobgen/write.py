@@ -1,4 +1,4 @@
-"""The one place with effects: the script to stdout, or to a file that appears whole."""
+"""The script to stdout, or to a file that appears whole: with `submit`, the place with effects."""
 
 from __future__ import annotations
 

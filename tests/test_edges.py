@@ -148,7 +148,8 @@ JOBS = st.builds(
 def test_the_command_line_of_a_job_asks_for_the_same_job(job: Job) -> None:
     with mock.patch("jobgen.commands.generate", return_value=0) as generate:
         assert main(command_line(job)[1:], "jobgen", standalone_mode=False) == 0
-    generate.assert_called_once_with(job, output=None, mkdir=None)
+    doing = {"output": None, "submit": None, "wait": None, "mkdir": None}
+    generate.assert_called_once_with(job, **doing)
 
 
 def test_every_option_of_the_command_line_is_tried_above() -> None:

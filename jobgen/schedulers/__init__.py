@@ -51,12 +51,12 @@ class Scheduler(Protocol):
         """The words of the command that asks for the same nodes and a shell on the first."""
 
 
-_MODULES = {name: f"jobgen.schedulers.{name}" for name in ("slurm", "pbs", "local")}
+MODULES = {name: f"jobgen.schedulers.{name}" for name in ("slurm", "pbs", "local")}
 
 
 def scheduler(name: str) -> Scheduler:
     """The scheduler of that name; imported when it is needed."""
-    return cast(Scheduler, import_module(_MODULES[name]))
+    return cast(Scheduler, import_module(MODULES[name]))
 
 
 COMMANDS = {"slurm": "sbatch", "pbs": "qsub", "local": "local"}

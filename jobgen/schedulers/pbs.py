@@ -6,10 +6,14 @@ What it takes was read in its source (src/cmds/qsub.c, src/lib/Libcmds) and trie
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from jobgen.errors import problem
 from jobgen.plan import Plan
 from jobgen.schedulers import seen
+
+if TYPE_CHECKING:
+    from jobgen.schedulers.queue import Standing
 
 TEMPLATE = "qsub.sh.j2"
 VARIABLES = (
@@ -249,3 +253,73 @@ def _depend(jobs: tuple[str, ...]) -> str:
         kinds.setdefault(found[2] or "ok", []).append(found[1])
     listed = ",".join(f"after{kind}:{':'.join(ids)}" for kind, ids in kinds.items())
     return f"depend={listed}" if listed else ""
+
+
+# ---- jobs that are in the queue ----
+
+SUBMIT = ("qsub",)
+# qstat tells how a job ended only where the server keeps a history, which is not the default.
+BLOCK = ("-W", "block=true")
+GONE = "Unknown Job Id"
+
+
+def submitted(line: str) -> tuple[str, str] | None:
+    """The job's id, such as 12.server or 12[].server; PBS names no cluster."""
+    return (line, "") if re.fullmatch(r"\d+(\[\])?(\.[\w.-]+)?", line, re.ASCII) else None
+
+
+def questions(job: str, cluster: str) -> tuple[tuple[str, ...], ...]:
+    """`-x` is for jobs that have ended, and an error where the server keeps no history."""
+    return (("qstat", "-f", job), ("qstat", "-x", "-f", job))
+
+
+def cancel(job: str, cluster: str) -> tuple[str, ...]:
+    """qdel."""
+    return ("qdel", job)
+
+
+_WORDS = "QUEUED HELD WAITING TRANSIT BEGUN RUNNING SUSPENDED EXITING FINISHED MOVED"
+_STATES = {word[0]: word for word in _WORDS.split()} | {"U": "SUSPENDED"}  # U: its user is there
+
+
+def standing(answer: str) -> Standing | None:
+    """What `qstat -f` says: its text, which older versions have, too; `-F json` came later."""
+    from jobgen.schedulers.queue import Standing  # only here: a script alone needs none of this
+
+    text = answer.replace("\n\t", "")  # long lines are folded
+    known: dict[str, str] = {}
+    for name, value in re.findall(r"^ +([\w.]+) = (.*)$", text, re.MULTILINE):
+        known.setdefault(name, value)
+    letter = known.get("job_state", "")
+    if not letter:
+        return None
+    found = re.match(r"Job Id: (\S+)", text)
+    output = known.get("Output_Path", "").partition(":")[2]
+    if output.endswith("/") and found:
+        output += f"{found[1]}.OU"
+    return Standing(
+        state=_STATES.get(letter, letter),
+        note=_end(known) if letter == "F" else known.get("comment", "") if letter in "QHW" else "",
+        restarts=max(int(known.get("run_count", "0")) - 1, 0),
+        elapsed=known.get("resources_used.walltime", ""),
+        output=output,
+        status=_status(known.get("Exit_status")) if letter in "FM" else None,
+    )
+
+
+def _status(said: str | None) -> int:
+    """256+N is signal N; what is below 0 is PBS's own, such as -29 after the walltime."""
+    number = int(said or -1)
+    return 1 if number < 0 else number if number < 256 else 128 + number - 256
+
+
+def _end(known: dict[str, str]) -> str:
+    if "Exit_status" not in known:
+        return "it never ran"
+    number = int(known["Exit_status"])
+    if number == _WALLTIME:
+        return "its walltime was over"
+    return f"signal {number - 256}" if number >= 256 else f"exit status {number}"
+
+
+_WALLTIME = -29  # JOB_EXEC_KILL_WALLTIME

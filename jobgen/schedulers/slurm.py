@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from jobgen.errors import problem
 from jobgen.plan import Plan
 from jobgen.schedulers import seen
 from jobgen.shell import UNSEEN
+
+if TYPE_CHECKING:
+    from jobgen.schedulers.queue import Standing
 
 TEMPLATE = "sbatch.sh.j2"
 VARIABLES = (
@@ -193,3 +197,75 @@ def _extra(text: str, said: Wanted, quote: Callable[[str], str]) -> str:
         hint = f"use {_OURS[name]}" if name in _OURS else "change it by its own option or --set"
         raise problem("--directive", f"jobgen sets --{name} itself", "conflict", hint)
     return _word(name, value, quote)
+
+
+# ---- jobs that are in the queue ----
+
+SUBMIT = ("sbatch", "--parsable")
+BLOCK: tuple[str, ...] = ()  # sbatch --wait ends with 0 for a lost node
+GONE = "Invalid job id specified"
+
+
+def submitted(line: str) -> tuple[str, str] | None:
+    """The job's id and its cluster: `sbatch --parsable` prints ID or ID;CLUSTER."""
+    found = re.fullmatch(r"(\d+)(?:;(\S+))?", line, re.ASCII)
+    return (found[1], found[2] or "") if found else None
+
+
+def questions(job: str, cluster: str) -> tuple[tuple[str, ...], ...]:
+    """scontrol knows a job until MinJobAge after its end; sacct is not everywhere."""
+    return (("scontrol", *_on(cluster), "show", "job", job),)
+
+
+def cancel(job: str, cluster: str) -> tuple[str, ...]:
+    """scancel."""
+    return ("scancel", *_on(cluster), job)
+
+
+def _on(cluster: str) -> tuple[str, ...]:
+    return ("-M", cluster) if cluster else ()
+
+
+def standing(answer: str) -> Standing | None:
+    """What `scontrol show job` says; of an array's many records all states, the worst status."""
+    jobs = [_one(text) for text in re.split(r"\n\s*\n", answer) if "JobState=" in text]
+    if len(jobs) < 2:
+        return jobs[0] if jobs else None
+    states = [job.state for job in jobs]
+    over = [job.status for job in jobs if job.status is not None]
+    return jobs[0]._replace(
+        state=", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states)),
+        note="",
+        restarts=sum(job.restarts for job in jobs),
+        status=max(over) if len(over) == len(jobs) else None,
+    )
+
+
+# While a job is brought to its end, scontrol says COMPLETING; so what it says here is final.
+_OVER = frozenset(
+    "BOOT_FAIL CANCELLED COMPLETED DEADLINE FAILED LAUNCH_FAILED NODE_FAIL OUT_OF_MEMORY PREEMPTED"
+    " RECONFIG_FAIL REVOKED TIMEOUT".split()
+)
+
+
+def _one(record: str) -> Standing:
+    from jobgen.schedulers.queue import Standing  # only here: a script alone needs none of this
+
+    def said(pattern: str) -> str:
+        # Not on the first line, where the job's name is.
+        found = re.search(rf"^ +{pattern}", record, re.MULTILINE)
+        return found[1] if found else ""
+
+    state, reason = said(r"JobState=(\w+)"), said(r"JobState=.*? Reason=(.*?)(?: Dependency=|$)")
+    code = int(said(r"Requeue=.*? ExitCode=(\d+):") or 0)
+    signal = int(said(r"Requeue=.*? ExitCode=\d+:(\d+)") or 0) if state == "FAILED" else 0
+    how = f"exit code {code}" if code else f"signal {signal}" if signal else ""
+    status = 0 if state == "COMPLETED" else code or (128 + signal if signal else 1)
+    return Standing(
+        state=state,
+        note=how if state in _OVER else reason if state == "PENDING" and reason != "None" else "",
+        restarts=int(said(r"Requeue=.*? Restarts=(\d+)") or 0),
+        elapsed=said(r"RunTime=(\S+)") if state != "PENDING" else "",
+        output=said(r"StdOut=(.*)$"),
+        status=status if state in _OVER else None,
+    )

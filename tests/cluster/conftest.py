@@ -58,3 +58,11 @@ def pbs(site: Site) -> Iterator[PbsDesk]:
         desk.clear()
         assert site.leftovers() == {}
         assert not list(desk.folder.glob(".jobgen*"))
+
+
+@pytest.fixture
+def real(pbs: PbsDesk) -> PbsDesk:
+    """A folder to submit from, where the site is a real one."""
+    if not isinstance(pbs.site, OpenPbs):
+        pytest.skip("what the stand-in does not know")
+    return pbs

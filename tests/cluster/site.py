@@ -133,10 +133,13 @@ class OpenPbs(Site):
         self, name: str, *words: str, cwd: Path | None = None, input: str | None = None
     ) -> subprocess.CompletedProcess[str]:
         """One of PBS's commands, on the login machine."""
+        return self.cluster.run(self.command(name, *words), cwd=cwd, input=input)
+
+    def command(self, *words: str) -> list[str]:
+        """The command that runs another there as the user."""
         become = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", "env", "-i"]
         become += [f"HOME={self.home}", "USER=labuser", "LOGNAME=labuser", "SHELL=/bin/bash"]
-        become += [f"PATH={self.folder}/bin:/usr/bin:/bin", "LANG=C.UTF-8", name]
-        return self.cluster.run([*become, *words], cwd=cwd, input=input)
+        return [*become, f"PATH={self.folder}/bin:/usr/bin:/bin", "LANG=C.UTF-8", *words]
 
     def missing(self) -> str | None:
         """Why the user there could not run these tests' jobs, or None."""

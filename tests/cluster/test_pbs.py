@@ -355,14 +355,6 @@ def test_the_same_jobs_with_the_cures(pbs: PbsDesk) -> None:
 # ---- on a real PBS alone ----
 
 
-@pytest.fixture
-def real(pbs: PbsDesk) -> PbsDesk:
-    """A folder to submit from, where the site is a real one."""
-    if not isinstance(pbs.site, OpenPbs):
-        pytest.skip("what the stand-in does not know")
-    return pbs
-
-
 STARTERS = {
     "pbsdsh": "pbsdsh",
     "mpiexec-openmpi": "mpiexec.openmpi",
