@@ -15,17 +15,22 @@ HERE = Path(__file__).parent
 RUNS = int(sys.argv[1]) if len(sys.argv) > 1 else 25
 PYTHON = [sys.executable]
 
+ASKED = ["_JOBGEN_COMPLETE=zsh_complete", "COMP_CWORD=3"]
+ASKED += ["COMP_WORDS=jobgen sbatch --profile mi"]
 COMMANDS = {
     "minimal program": [*PYTHON, str(HERE / "minimal.py")],
     "import click": [*PYTHON, "-c", "import click"],
     "jobgen sbatch -N 3": [*PYTHON, "-m", "jobgen", "sbatch", "--profile", "mi210", "-N", "3"],
     "jobgen --version": [*PYTHON, "-m", "jobgen", "--version"],
     "jobgen --help": [*PYTHON, "-m", "jobgen", "--help"],
+    # What a shell runs for `jobgen sbatch --profile mi<TAB>`.
+    "a completion": ["env", *ASKED, *PYTHON, "-m", "jobgen"],
 }
 PAIRS = [
     ("jobgen sbatch -N 3", "minimal program"),
     ("jobgen --version", "import click"),
     ("jobgen --help", "import click"),
+    ("a completion", "import click"),
 ]
 
 

@@ -231,3 +231,67 @@ def test_an_array_of_the_same_is_noticed(tmp_path: Path) -> None:
     said = b"jobgen: all jobs of the array do the same: %a in the arguments is a job's number\n"
     assert jobgen(*words, "5", cwd=tmp_path).stderr == said
     assert jobgen(*words, "5", "1", "--seed", "%a", cwd=tmp_path).stderr == b""
+
+
+# One that is wrong for every option that takes a value, and for some together.
+WRONG = {
+    "--profile": "nope",
+    "--hosts": "a[1-",
+    "-N": "x",
+    "-G": "4,2",
+    "-t": "soon",
+    "-J": "a/\n",
+    "-p": "a b",
+    "-q": "a b",
+    "-A": "a\x1bb",
+    "--qos": "a b",
+    "--reservation": "-x",
+    "-C": "a b",
+    "--array": "1-x",
+    "--after": "12:well",
+    "--mail": "a b",
+    "--mail-on": "always",
+    "--trainer": "nope",
+    "-e": "NOTHING",
+    "--set": "node.gpuz=1",
+    "--directive": "nice",
+    "--launcher": "mpirun",
+    "--rendezvous": "etcd",
+    "--max-restarts": "-1",
+    "--signal": "soon",
+    "--template": "nope.j2",
+    "-o": "/no/such/folder/x",
+}
+
+
+@pytest.mark.parametrize("command", ["sbatch", "qsub", "local", "interactive", "byhand"])
+def test_a_wrong_value_is_one_line_and_nothing_is_written(
+    command: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    from jobgen.cli import DOING, run
+    from jobgen.job import options
+
+    monkeypatch.chdir(tmp_path)
+    profile = {"qsub": "eap", "local": "local"}.get(command, "mi210")
+    doing = [row for row in DOING.values() if command in row.commands]
+    rows = [row for _, row in options(command)] + doing
+    base = [command, "--profile", profile, *(["--hosts", "a"] if command == "byhand" else [])]
+    for row in rows:
+        if not row.metavar:
+            continue
+        words = [*base, f"{row.flags[0]}={WRONG[row.flags[0]]}"]
+        if row.flags[0].startswith("-") and not row.flags[0].startswith("--"):
+            words = [*base, row.flags[0], WRONG[row.flags[0]]]
+        if row.flags[0] != "-o" and command != "interactive":
+            words += ["-o", "out"]
+        monkeypatch.setattr("sys.argv", ["jobgen", *words])
+        with pytest.raises(SystemExit) as ended:
+            run()
+        output, said = capfd.readouterr()
+        assert (ended.value.code, output) == (2, ""), (words, said)
+        assert said.startswith(("jobgen: ", "nope.j2")), (words, said)
+        assert len(said.splitlines()) == 1, (words, said)
+        assert not list(tmp_path.iterdir()), words

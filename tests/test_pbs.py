@@ -353,6 +353,10 @@ def test_what_a_job_waits_for_and_who_hears_of_it() -> None:
             "--directive: jobgen sets -W depend=afterok:2; say all of it with --after",
         ),
         ({"mail": "a@b", "directives": ("-m n",)}, "--directive: jobgen sets -m n; use --mail"),
+        (
+            {"requeue": "true", "directives": ("-r n",)},
+            "--directive: -r n takes back the -r y that is asked for; say one of the two",
+        ),
         ({"gpus_per_node": "4,2"}, "-G: '4,2': every node of a job has the same number of GPUs"),
         ({"exclusive": "true", "shared": "false"}, "--shared: the nodes cannot be --exclusive"),
     ],

@@ -136,7 +136,7 @@ def test_other_spellings_of_the_request() -> None:
         ),
         (
             {"directives": ("--part=x",)},
-            "--directive: jobgen sets --part itself;"
+            "--directive: jobgen sets --partition itself;"
             " change it by its own option or --set [conflict]",
         ),
         (
@@ -199,7 +199,16 @@ def test_shared_nodes() -> None:
         ({"after": ("1.srv",)}, "--after: '1.srv' is no job of Slurm's; ID[:ok|any|notok]"),
         ({"directives": ("--array=1-2",)}, "jobgen sets --array itself; use --array"),
         ({"qos": "x", "directives": ("--qos=y",)}, "jobgen sets --qos itself"),
-        ({"after": ("1",), "directives": ("--depend=afterok:2",)}, "jobgen sets --depend itself"),
+        (
+            {"after": ("1",), "directives": ("--depend=afterok:2",)},
+            "jobgen sets --dependency itself",
+        ),
+        ({"directives": ("--arr=1-2",)}, "jobgen sets --array itself; use --array"),
+        (
+            {"requeue": "true", "directives": ("--no-requeue",)},
+            "--directive: --no-requeue takes back the --requeue that is asked for",
+        ),
+        ({"directives": ("--oversubscribe",)}, "--oversubscribe takes back the --exclusive"),
         ({"sets": ("launch.cpu_bind=$(id)",)}, "expected a kind of srun's --cpu-bind"),
     ],
 )

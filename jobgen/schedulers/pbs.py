@@ -218,6 +218,9 @@ def _extra(text: str, plan: Plan) -> tuple[str, str]:
     if (letter == "W" and plan.after and "depend" in value) or (letter in "mM" and plan.mail):
         hint = "say all of it with --after" if letter == "W" else "use --mail and --mail-on"
         raise problem("--directive", f"jobgen sets -{letter} {value}".strip(), "conflict", hint)
+    if letter == "r" and plan.requeue and value != "y":
+        text = f"-r {value} takes back the -r y that is asked for"
+        raise problem("--directive", text, "conflict", "say one of the two")
     return f"-{letter}", seen(value, "--directive")
 
 

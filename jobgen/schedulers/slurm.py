@@ -180,6 +180,8 @@ _OURS = {
     "array": "--array",
     "wrap": "-- PROGRAM",
 }
+# What takes back another option that is set.
+_OPPOSITE = {"no-requeue": "requeue", "oversubscribe": "exclusive", "share": "exclusive"}
 
 
 def _extra(text: str, said: Wanted, quote: Callable[[str], str]) -> str:
@@ -193,9 +195,12 @@ def _extra(text: str, said: Wanted, quote: Callable[[str], str]) -> str:
     if name == "gres" and "gpu" in (value or ""):
         raise problem("--directive", "jobgen asks for GPUs itself", "conflict", "use -G")
     # sbatch takes the beginning of an option's name for the whole.
-    if name in _OURS or any(set_.startswith(name) for set_ in said):
-        hint = f"use {_OURS[name]}" if name in _OURS else "change it by its own option or --set"
-        raise problem("--directive", f"jobgen sets --{name} itself", "conflict", hint)
+    if set_ := next((word for word in (*_OURS, *said) if word.startswith(name)), None):
+        hint = f"use {_OURS[set_]}" if set_ in _OURS else "change it by its own option or --set"
+        raise problem("--directive", f"jobgen sets --{set_} itself", "conflict", hint)
+    if (taken := _OPPOSITE.get(name)) in said:
+        text = f"--{name} takes back the --{taken} that is asked for"
+        raise problem("--directive", text, "conflict", "say one of the two")
     return _word(name, value, quote)
 
 

@@ -133,6 +133,20 @@ def test_pyxis(desk: Desk, stand_ins: Path) -> None:
     ]
 
 
+def test_aws_cpu_container(desk: Desk, stand_ins: Path) -> None:
+    """The profile as it is but for its image's size, and two ranks a node instead of four."""
+    job = desk.submit(
+        *("--profile", "aws-cpu-container", "--mkdir"),
+        *("--set", "software.container.image=x.io/pytorch:1"),
+        f'--set=software.commands=["PATH={desk.folder}/bin:$PATH"]',
+        *("--set", "launch.processes_per_node=2", "--trainer", "regression", "--", "2", "1"),
+    )
+    done = desk.cluster.wait(job, 120)
+    assert done.state == "COMPLETED", done.output
+    assert len(re.findall(r"^\[RANK [0-3]\] Epoch 1 ", done.output, re.MULTILINE)) == 4
+    assert "--container-mounts=" in stand_ins.read_text()
+
+
 def test_warning_reaches_ranks_in_apptainer(desk: Desk, stand_ins: Path) -> None:
     """No name finds them there; the mark in their environment does."""
     sets = ("engine=apptainer", "image=x.io/pytorch:1", "mounts=[]")

@@ -91,6 +91,17 @@ def test_srun_of_the_program_gets_all_cores(desk: Desk) -> None:
     assert "CPUs=16\n" in done.output
 
 
+def test_directives_are_options_of_sbatch(desk: Desk) -> None:
+    """What the manual's table names is what this Slurm's `sbatch --help` lists."""
+    from jobgen.manual import table
+
+    known = set(re.findall(r"--([a-z-]+)", desk.cluster.run(["sbatch", "--help"]).stdout))
+    column = [line.split(" | ")[2] for line in table().splitlines()[2:]]
+    named = set(re.findall(r"`--([a-z-]+)", "".join(column)))
+    assert {"array", "dependency", "mail-type", "qos", "requeue", "signal"} <= named
+    assert named - known == set()
+
+
 def repository(folder: Path) -> str:
     """A repository with one commit; its number."""
     git = ("git", "-C", str(folder), "-c", "user.name=a", "-c", "user.email=a@example.org")
