@@ -44,6 +44,8 @@ def generate(
     _output_folder(planned, bool(mkdir), bool(submit or wait))
     if planned.array and planned.program.source and "%a" not in "".join(planned.program.arguments):
         tell("all jobs of the array do the same: %a in the arguments is a job's number")
+    if planned.array and any("%a" in text for text in job.environment):
+        tell(f"-e: %a stays as it is; every rank has {planned.array_index}")
     if not (submit or wait) or output:
         write(script, output)
     if not (submit or wait):

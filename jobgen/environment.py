@@ -60,18 +60,21 @@ def found_sockets(profile: Profile, nodes: int, said: tuple[Setting, ...]) -> tu
     return tuple(setting for setting in wanted if setting.name not in names)
 
 
-def passed(profile: Profile, known: tuple[Setting, ...], more: tuple[str, ...]) -> tuple[str, ...]:
+def passed(
+    profile: Profile, known: tuple[str, ...], schedulers: tuple[str, ...]
+) -> tuple[str, ...]:
     """Names of what a container is given; it sees nothing else of the host's environment.
+
+    `known` are the script's own, `schedulers` what the scheduler sets.
 
     But for pyxis: it passes all on, and needs to know what goes before the image's own.
     """
-    ours = (setting.name for setting in known)
     engine = profile.software.container and profile.software.container.engine
     if engine == "pyxis":
-        return tuple(ours)
+        return tuple(dict.fromkeys(known))
     rank = _RANK if profile.launch.launcher == "srun" else ()
     mark = ("JOBGEN_MARK",) if engine == "apptainer" else ()
-    names = (*ours, *more, *rank, *VISIBLE[profile.node.gpu], *mark)
+    names = (*known, *schedulers, *rank, *VISIBLE[profile.node.gpu], *mark)
     return tuple(dict.fromkeys(names))
 
 

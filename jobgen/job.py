@@ -321,6 +321,9 @@ def layers(job: Job, hosts: int = 0) -> Iterator[tuple[str, str, str]]:
             hint = "such as network.interface=hsn0"
             raise problem("--set", f"{text!r:.80} is not PATH=VALUE", "usage", hint)
         yield f"--set {path:.80}", path, value
+    if job.queue and job.reservation:
+        hint = "a reservation of PBS's is a queue: say one"
+        raise problem("--reservation", "the job goes to the queue -q names", "conflict", hint)
     if job.exclusive and job.shared:
         raise problem("--shared", "the nodes cannot be --exclusive, too", "conflict", "say one")
     for name, row in options(job.command):

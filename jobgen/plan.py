@@ -139,6 +139,7 @@ def plan(job: Job, resolved: Resolved, hosts: tuple[str, ...] = ()) -> Plan:
     nodes, gpus = _nodes(resolved), _gpus(resolved)
     processes = launch.processes_per_node or max(gpus, 1)
     _check_launch(resolved, there, nodes)
+    _check_gpus(resolved, gpus)
     tasks = processes if launcher == "srun" else 1
     cpus = _cpus(profile, gpus, processes)
     where = resolved.origin("trainer")
@@ -151,6 +152,7 @@ def plan(job: Job, resolved: Resolved, hosts: tuple[str, ...] = ()) -> Plan:
     # A packaged trainer comes with the script.
     workspace = None if by_hand or what.kind == "trainer" else profile.workspace
     found = ("JOBGEN_WORKSPACE", "PYTHONPATH") if workspace else ()
+    mail_on = request.mail_on or ("end,fail" if request.mail else "")
     sockets = found_sockets(profile, nodes, variables)
     time = _time(resolved, there)
     drafted = Plan(
@@ -188,7 +190,7 @@ def plan(job: Job, resolved: Resolved, hosts: tuple[str, ...] = ()) -> Plan:
         reservation=request.reservation,
         constraint=request.constraint,
         mail=request.mail,
-        mail_on=tuple(request.mail_on.split(",")) if request.mail else (),
+        mail_on=tuple(mail_on.split(",")) if mail_on else (),
         extra_directives=job.directives,
         directives=(),
         arch=profile.node.arch,
@@ -201,7 +203,11 @@ def plan(job: Job, resolved: Resolved, hosts: tuple[str, ...] = ()) -> Plan:
         workspace=workspace,
         environment=variables,
         found_sockets=sockets,
-        passed=passed(profile, (*variables, *sockets), (*there.VARIABLES, *found)),
+        passed=passed(
+            profile,
+            (*(setting.name for setting in (*variables, *sockets)), *found),
+            there.VARIABLES,
+        ),
         interface=profile.network.interface or (),
         port=_port(job, profile),
         launcher=launcher,
@@ -260,6 +266,21 @@ def _gpus(resolved: Resolved) -> int:
     asked = node.gpus if request.gpus_per_node is None else request.gpus_per_node
     _within(resolved, "request.gpus_per_node", asked, "GPUs a node", limit, path)
     return asked
+
+
+def _check_gpus(resolved: Resolved, gpus: int) -> None:
+    """Docker's and podman's containers are not in the job's cgroup, and see the GPUs of all jobs.
+
+    Slurm numbers a job's GPUs from 0 there (gres_use_local_device_index), so two jobs would take
+    the same ones.
+    """
+    profile = resolved.profile
+    container, node = profile.software.container, profile.node
+    shared = not profile.request.exclusive and node.gpu != "none" and 0 < gpus < node.gpus
+    if shared and container and container.engine in ("podman", "docker"):
+        text = f"with {container.engine}, jobs on a shared node would take each other's GPUs"
+        hint = "--exclusive, or the engine apptainer or pyxis"
+        raise problem(resolved.origin("software.container.engine"), text, "conflict", hint)
 
 
 def _within(
@@ -328,8 +349,10 @@ def _kib(size: str) -> int:
 def _cpus(profile: Profile, gpus: int, processes: int) -> int | None:
     """Cores of the job on a node: all of an exclusive one, else its GPUs' share, or one a rank."""
     node = profile.node
-    if node.cpus is None or profile.request.exclusive:
+    if profile.request.exclusive or profile.scheduler == "local":
         return node.cpus
+    if node.cpus is None:
+        return None if gpus else processes
     share = node.cpus * gpus // node.gpus if node.gpus else 0
     return share or min(processes, node.cpus)
 
@@ -369,6 +392,9 @@ def _check_launch(resolved: Resolved, there: Scheduler, nodes: int) -> None:
     if launch.max_restarts and launch.launcher == "srun":
         text, hint = "srun cannot restart ranks", "use the launcher torchrun"
         raise problem(resolved.origin("launch.max_restarts"), text, "conflict", hint)
+    if launch.numa_binding and launch.launcher == "srun":
+        text, hint = "only torchrun binds ranks to the cores near a GPU", "--set launch.cpu_bind=…"
+        raise problem(resolved.origin("launch.numa_binding"), text, "conflict", hint)
     least = resolved.profile.request.fewest(nodes)
     if least < nodes and (
         launch.launcher == "srun" or launch.rendezvous == "static" or not there.ELASTIC

@@ -20,8 +20,8 @@ RESERVED = frozenset(
     """
     BASHOPTS BASH_ENV BASH_VERSINFO CDPATH EUID GLOBIGNORE IFS POSIXLY_CORRECT PPID SHELLOPTS UID _
     agent answer answers code ended failed fetched found guard hosts interface killed late limit
-    lines listens lives mark missed mounts name names on_each on_each_node own patience pid pids
-    rank ranks starters status step sweeper task tick told verbs waited warned wrong
+    lines listens lives mark missed mounts moved name names on_each on_each_node own patience pid
+    pids rank ranks starters status step sweeper task tick told verbs waited warned wrong
     """.split()
 )
 VARIABLE = Text("[A-Za-z_][A-Za-z0-9_]*", "a variable's name: letters, digits and _")
@@ -43,7 +43,8 @@ class Node:
 
     cpus: int | None = row(
         Int(1),
-        "Cores of a node; a job gets all of an exclusive one, else its GPUs' share, or one a rank.",
+        "Cores of a node, as the scheduler counts them (`sinfo -o %c`, `pbsnodes`); a job gets all "
+        "of an exclusive one, else its GPUs' share, or one a rank.",
     )
     gpus: int = row(Int(0, 64), "GPUs of a node.", 0)
     gpu: str = row(
@@ -105,10 +106,9 @@ class Request:
     mail: str | None = row(
         Text(f"[^ ,{CONTROLS}-][^ ,{CONTROLS}]*", "an address"), "Who gets mail about a job."
     )
-    mail_on: str = row(
+    mail_on: str | None = row(
         Text("(begin|end|fail)(,(begin|end|fail))*", "some of begin, end and fail, joined by `,`"),
-        "When mail is sent.",
-        "end,fail",
+        "When mail is sent; unset: at the end and at a failure, where `mail` names somebody.",
     )
 
     def fewest(self, nodes: int) -> int:
@@ -219,7 +219,8 @@ class Workspace:
         "The commit: a branch would be another program tomorrow.",
     )
     folder: str | None = row(
-        PATH, "Where it is kept, a subfolder a commit; all nodes have to see it."
+        Text(f"[/$~][^{CONTROLS}]*", "a path from / or $NAME"),
+        "Where it is kept, a subfolder a commit; all nodes have to see it.",
     )
 
 

@@ -49,7 +49,11 @@ def submit(script: str, scheduler: str, wait: bool) -> int:
     process = _start((*ours.SUBMIT, *(ours.BLOCK if stays else ())), stays, scheduler)
     try:
         _send(script, process)
-        named = _named(process, ours)
+        try:
+            named = _named(process, ours)
+        except KeyboardInterrupt:
+            tell(f"whether {ours.SUBMIT[0]} has taken the script is not known: look at the queue")
+            raise
         if named is None:
             return _ended(process) or _no_id(ours)
         job = Submitted(*named, ours, process if stays else None)
@@ -105,7 +109,10 @@ def _ended(process: subprocess.Popen[bytes]) -> int:
     """The exit status of a command, as a shell would say it."""
     assert process.stdout
     process.stdout.read()
-    status = process.wait()
+    return _as_a_shell_says(process.wait())
+
+
+def _as_a_shell_says(status: int) -> int:
     return status if status >= 0 else 128 - status
 
 
@@ -139,12 +146,15 @@ class Submitted:
 
     def _follow(self, shown: Progress) -> int:
         pause, misses, last = FIRST_PAUSE, 0, Standing("UNKNOWN")
+        parts: dict[str, int | None] = {}  # Slurm forgets an array's jobs one by one (MinJobAge)
         while True:
             now, said = self._ask()
             if now:
                 misses, last = 0, now
+                parts.update(now.parts)
                 if now.status is not None:
-                    return shown.over(now)
+                    worst = max(now.status, *(status or 0 for status in parts.values()), 0)
+                    return shown.over(now._replace(status=worst))
                 shown.show(now)
             elif re.search(self.queue.GONE, said) or misses == MISSES:
                 return shown.over(self._lost(last, said))
@@ -175,7 +185,7 @@ class Submitted:
         """How a job ended of which the scheduler says nothing any more."""
         if self.process:  # a qsub that stays ends as its job did: with 3 if that was deleted
             with suppress(subprocess.TimeoutExpired):
-                status = self.process.wait(PATIENCE)
+                status = _as_a_shell_says(self.process.wait(PATIENCE))
                 return Standing("ENDED", f"exit status {status}", output=last.output, status=status)
         why = said.strip().partition("\n")[0]
         state, note = f"{last.state} when last seen", f"its exit status is not known: {why}"

@@ -125,7 +125,7 @@ def test_the_tutorial_s_other_jobs() -> None:
             "-l select=2:ncpus=288:mpiprocs=1:ngpus=4:sales_op=blanca:ompthreads=4",
         ),
         ("request.exclusive=true", "-l place=scatter:excl"),
-        ("request.place=scatter:exclhost", "-l place=scatter:exclhost"),
+        ("request.place=scatter:shared", "-l place=scatter:shared"),
         ("request.output=out/a b", '-o "out/a b"'),
         ("request.time=90", "-l walltime=00:01:30"),
         ("request.time=2-12:00:00", "-l walltime=60:00:00"),
@@ -336,6 +336,9 @@ def test_what_a_job_waits_for_and_who_hears_of_it() -> None:
     assert {"#PBS -M a@b.c", "#PBS -m bea", "#PBS -q R5"} <= set(lines)
     assert lines[2].endswith(":sales_op=blanca:hbm=yes:x=1")
     assert "#PBS -m ea" in directives(mail="a@b.c")
+    assert "#PBS -m b" in directives(mail_on="begin")  # PBS then writes to who submits
+    sets = ("request.place=scatter",)
+    assert "#PBS -l place=scatter:excl" in directives(exclusive="true", sets=sets)
 
 
 @pytest.mark.parametrize(
@@ -356,6 +359,15 @@ def test_what_a_job_waits_for_and_who_hears_of_it() -> None:
         (
             {"requeue": "true", "directives": ("-r n",)},
             "--directive: -r n takes back the -r y that is asked for; say one of the two",
+        ),
+        (
+            {"exclusive": "true", "sets": ("request.place=scatter:shared",)},
+            "--set request.place: `scatter:shared`, and request.exclusive says true",
+        ),
+        ({"queue": "a", "reservation": "b"}, "--reservation: the job goes to the queue -q names"),
+        (
+            {"array": "0-9", "sets": ("request.output=out.log",)},
+            "--set request.output: all jobs of the array would write 'out.log'",
         ),
         ({"gpus_per_node": "4,2"}, "-G: '4,2': every node of a job has the same number of GPUs"),
         ({"exclusive": "true", "shared": "false"}, "--shared: the nodes cannot be --exclusive"),

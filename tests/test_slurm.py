@@ -96,6 +96,7 @@ def test_directives_in_their_order() -> None:
 
 def test_other_spellings_of_the_request() -> None:
     sets = ("request.gpu_option=gpus-per-node", "request.memory=440G", "request.exclusive=false")
+    sets += ("software.container=null",)  # podman would show all jobs' GPUs
     lines = planned(gpus_per_node="4", launcher="srun", sets=sets).directives
     assert lines[3:8] == (
         "#SBATCH --ntasks-per-node=4",
@@ -202,6 +203,23 @@ def test_shared_nodes() -> None:
         (
             {"after": ("1",), "directives": ("--depend=afterok:2",)},
             "jobgen sets --dependency itself",
+        ),
+        ({"array": "9-0"}, "--array: '9-0' is no array"),
+        (
+            {"array": "0-9", "sets": ("request.output=out.log",)},
+            "--set request.output: all jobs of the array would write 'out.log'",
+        ),
+        ({"directives": ("--signal=B:USR1@60",)}, "jobgen sets --signal itself; use --signal SEC"),
+        ({"directives": ("--chdir=/x",)}, "jobgen sets --chdir itself; use nothing: submit from"),
+        ({"directives": ("--hetjob",)}, "has `hetjob` in it, which sbatch takes for a separator"),
+        ({"directives": ("--gres=nvme:1",)}, "gpu_option=gpus-per-node frees it"),
+        (
+            {"launcher": "srun", "sets": ("launch.numa_binding=node",)},
+            "--set launch.numa_binding: only torchrun binds ranks",
+        ),
+        (
+            {"shared": "false", "gpus_per_node": "2"},
+            "with podman, jobs on a shared node would take each other's GPUs; --exclusive, or",
         ),
         ({"directives": ("--arr=1-2",)}, "jobgen sets --array itself; use --array"),
         (

@@ -93,6 +93,13 @@ def _request(plan: Plan) -> list[tuple[str, str]]:
     place = plan.place or ":".join(
         word for word in ("scatter" * (plan.nodes > 1), "excl" * plan.exclusive) if word
     )
+    sharing = {"excl": True, "exclhost": True, "shared": False}
+    said = next((word for word in place.split(":") if word in sharing), None)
+    if said and sharing[said] != plan.exclusive:
+        text = f"`{place}`, and request.exclusive says {str(plan.exclusive).lower()}"
+        raise problem("request.place", text, "conflict", "--exclusive or --shared, as it is meant")
+    if plan.exclusive and not said:
+        place += ":excl"
     if plan.nodes > 1 and not place.startswith("scatter"):
         text = f"`{place}` may put two chunks on one node, and each node runs one torchrun"
         raise problem("request.place", text, "conflict", "scatter, or scatter:excl")
@@ -154,6 +161,9 @@ def _memory(plan: Plan) -> str | None:
 
 def _output(plan: Plan) -> str:
     path = plan.output or ""
+    if plan.array and "^array_index^" not in path and not path.endswith("/"):
+        text = f"all jobs of the array would write {path!r:.60}"
+        raise problem("request.output", text, "conflict", "have ^array_index^ in it")
     if ":" in path:
         text = f"{path!r:.80} has a `:` in it, before which PBS takes a host's name"
         raise problem("request.output", text, "value", "choose another")

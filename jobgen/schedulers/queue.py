@@ -17,6 +17,7 @@ class Standing(NamedTuple):
     elapsed: str = ""
     output: str = ""  # the file
     status: int | None = None  # the exit status that tells how it ended; None until it is over
+    parts: tuple[tuple[str, int | None], ...] = ()  # the same of an array's jobs, by their ids
 
 
 class Queue(Protocol):

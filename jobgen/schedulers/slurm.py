@@ -51,6 +51,9 @@ def seconds(walltime: str) -> int | None:
 def directives(plan: Plan) -> tuple[str, ...]:
     """The #SBATCH lines, in one fixed order; the user's own come last."""
     output_folder(plan)  # raises for one that nobody can make
+    if plan.array and plan.output and not re.search("%[0-9]*[aAjJ]", plan.output):
+        text = f"all jobs of the array would write {plan.output!r:.60}"
+        raise problem("request.output", text, "conflict", "have %a or %j in it")
     return tuple(f"#SBATCH {word}" for word in _words(_wanted(plan), plan, quoted))
 
 
@@ -122,7 +125,12 @@ def _words(said: Wanted, plan: Plan, quote: Callable[[str], str]) -> tuple[str, 
 
 def _array(text: str | None) -> str | None:
     item = r"\d+(-\d+(:[1-9]\d*)?)?"
-    if text is None or re.fullmatch(rf"{item}(,{item})*(%[1-9]\d*)?", text, re.ASCII):
+    if text is None:
+        return None
+    ranges = [part.split("-") for part in re.split("[,:%]", text) if "-" in part]
+    if re.fullmatch(rf"{item}(,{item})*(%[1-9]\d*)?", text, re.ASCII) and all(
+        int(first) <= int(last) for first, last in ranges
+    ):
         return text
     raise problem("--array", f"{text!r:.40} is no array", "value", "such as 0-9, 0-9%2 or 1,4,7-9")
 
@@ -178,6 +186,8 @@ _OURS = {
     **dict.fromkeys(("cpus-per-gpu", "mincpus"), "--set node.cpus=N"),
     **dict.fromkeys(("mem-per-cpu", "mem-per-gpu"), "--set request.memory=SIZE"),
     "array": "--array",
+    "signal": "--signal SECONDS",
+    "chdir": "nothing: submit from that folder",
     "wrap": "-- PROGRAM",
 }
 # What takes back another option that is set.
@@ -192,6 +202,12 @@ def _extra(text: str, said: Wanted, quote: Callable[[str], str]) -> str:
             "--directive", f"{text!r:.80} is not --OPTION or --OPTION=VALUE", "value", hint
         )
     name, value = found.groups()
+    if word := _SEPARATOR.search(text):
+        text = f"{text!r:.80} has `{word[0]}` in it, which sbatch takes for a separator of jobs"
+        raise problem("--directive", text, "value", "one job at a time")
+    if name == "gres" and "gres" in said:
+        text, hint = "jobgen sets --gres itself", "--set request.gpu_option=gpus-per-node frees it"
+        raise problem("--directive", text, "conflict", hint)
     if name == "gres" and "gpu" in (value or ""):
         raise problem("--directive", "jobgen asks for GPUs itself", "conflict", "use -G")
     # sbatch takes the beginning of an option's name for the whole.
@@ -243,6 +259,7 @@ def standing(answer: str) -> Standing | None:
         note="",
         restarts=sum(job.restarts for job in jobs),
         status=max(over) if len(over) == len(jobs) else None,
+        parts=tuple(part for job in jobs for part in job.parts),
     )
 
 
@@ -266,11 +283,14 @@ def _one(record: str) -> Standing:
     signal = int(said(r"Requeue=.*? ExitCode=\d+:(\d+)") or 0) if state == "FAILED" else 0
     how = f"exit code {code}" if code else f"signal {signal}" if signal else ""
     status = 0 if state == "COMPLETED" else code or (128 + signal if signal else 1)
+    number = re.search(r"JobId=(\d+)", record)
+    status_now = status if state in _OVER else None
     return Standing(
         state=state,
         note=how if state in _OVER else reason if state == "PENDING" and reason != "None" else "",
         restarts=int(said(r"Requeue=.*? Restarts=(\d+)") or 0),
         elapsed=said(r"RunTime=(\S+)") if state != "PENDING" else "",
         output=said(r"StdOut=(.*)$"),
-        status=status if state in _OVER else None,
+        status=status_now,
+        parts=((number[1] if number else "", status_now),),
     )

@@ -17,7 +17,7 @@ from tests.cluster.jobs import Desk
 STAND_IN = """#!{python}
 import json, os, sys
 name, words = os.path.basename(sys.argv[0]), sys.argv[1:]
-if name == "srun" and "--container-name=jobgen" not in words:
+if name == "srun" and "--container-workdir=" not in " ".join(words):
     os.execv("/usr/bin/srun", sys.argv)
 if name == "docker" and words[0] != "run":
     sys.exit(0)
@@ -74,7 +74,7 @@ def run(desk: Desk, calls: Path, engine: str, *words: str) -> tuple[str, list[li
     done = desk.cluster.wait(job, 120)
     assert done.state == "COMPLETED", done.output
     lines = [json.loads(line) for line in calls.read_text().splitlines()]
-    own = re.compile(rf"jobgen-{job}-[01]")  # which may come in either order
+    own = re.compile(rf"jobgen-{job}(-[01])?")  # which may come in either order
     return done.output, [
         [own.sub("NAME", word) for word in line if not re.fullmatch(r"--env=\w+", word)]
         for line in lines
@@ -117,7 +117,7 @@ def test_pyxis(desk: Desk, stand_ins: Path) -> None:
     output, calls = run(desk, stand_ins, "pyxis", "--set", "node.gpu=none")
     folder = desk.folder
     line = ["srun", "--overlap", "--nodes=1", "--ntasks=1", "--ntasks-per-node=1"]
-    step = ["--export=ALL", "--cpus-per-task=128", "--cpu-bind=none", "--container-name=jobgen"]
+    step = ["--export=ALL", "--cpus-per-task=128", "--cpu-bind=none", "--container-name=NAME"]
     step += ["--container-image=x.io#pytorch:1", "--no-container-mount-home"]
     step += [f"--container-workdir={folder}"]
     step += [f"--container-mounts={folder}:{folder},{HOME}:/h,/a b:/a b:ro"]

@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from jobgen import trainers
+from jobgen import names
 from tests.cluster.harness import SCRIPTS, Finished
 from tests.cluster.jobs import ON_CPU, Desk
 
@@ -240,7 +240,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], dic
     def run(seed: int) -> dict[str, Any]:
         if seed not in known:
             folder = tmp_path_factory.mktemp("undisturbed")
-            trainer = str(trainers.FOLDER / "regression.py")
+            trainer = str(names.TRAINERS / "regression.py")
             torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
             words = [*torchrun, "--nproc-per-node=2", trainer, *arguments(seed)]
             environment = {**os.environ, "OMP_NUM_THREADS": "1"}

@@ -28,10 +28,10 @@ container() {
   local mounts=$PWD:$PWD
   mounts+=,/fsx:/fsx
   mounts+=${JOBGEN_DIR:+,$JOBGEN_DIR:$JOBGEN_DIR}
-  # A step of its own beside this one, on this node. The name is the job's: the image is unpacked for
-  # the preflight, and used again.
+  # A step of its own beside this one, on this node. The image is unpacked for the preflight, under
+  # the job's name, and used again by the ranks; else pyxis would take what another job has unpacked.
   exec srun --overlap --nodes=1 --ntasks=1 --ntasks-per-node=1 --nodelist="$SLURMD_NODENAME" \
-    --export=ALL --cpu-bind=none --container-name=jobgen \
+    --export=ALL --cpu-bind=none --container-name="jobgen-$JOBGEN_JOB" \
     --container-image=pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime \
     --no-container-mount-home --container-workdir="$PWD" \
     --container-mounts="$mounts" \
@@ -137,7 +137,7 @@ node() {
   export GLOO_SOCKET_IFNAME="$interface" NCCL_SOCKET_IFNAME="=$interface"
   export JOBGEN_MARK=$JOBGEN_JOB/$rank  # what the ranks are known by, wherever they belong
   JOBGEN_DIR=$(mktemp -d "${TMPDIR:-/tmp}/jobgen.XXXXXX")
-  trap 'rm -rf "$JOBGEN_DIR"' EXIT
+  trap 'enroot remove --force "pyxis_jobgen-$JOBGEN_JOB" > /dev/null 2>&1 || true; rm -rf "$JOBGEN_DIR"' EXIT
   printf '%s' "$JOBGEN_TRAINER" > "$JOBGEN_DIR/regression.py"
   wait_for_head
   # is_host: node 0 opens the store, or fails at once if it cannot; torchrun would go by hostnames,

@@ -65,7 +65,11 @@ if [[ ! -d $JOBGEN_WORKSPACE ]]; then
     exit 1
   fi
   # It appears as a whole; where another job was quicker, that one's is the same.
-  mv --no-target-directory "$fetched" "$JOBGEN_WORKSPACE" 2> /dev/null || rm -rf "$fetched"
+  moved=$(mv --no-target-directory "$fetched" "$JOBGEN_WORKSPACE" 2>&1) || rm -rf "$fetched"
+  if [[ ! -d $JOBGEN_WORKSPACE ]]; then
+    echo "jobgen: $(hostname): the workspace cannot be kept: $moved" >&2
+    exit 1
+  fi
 fi
 
 # ---- preflight: each node says that it is ready or what is wrong, before any rank starts ----

@@ -161,7 +161,7 @@ node() {
   # gloo and NCCL would else choose for themselves (= : exactly this one, not all that begin so).
   export GLOO_SOCKET_IFNAME="$interface" NCCL_SOCKET_IFNAME="=$interface"
   name=jobgen-$JOBGEN_JOB-$rank
-  JOBGEN_DIR=$(mktemp -d "${TMPDIR:-/tmp}/jobgen.XXXXXX")
+  JOBGEN_DIR=$(mktemp -d "$PWD/.jobgen.XXXXXX")  # Docker's daemon may not see this job's /tmp
   trap 'docker rm --force "$name" > /dev/null 2>&1 || true; rm -rf "$JOBGEN_DIR"' EXIT
   printf '%s' "$JOBGEN_TRAINER" > "$JOBGEN_DIR/elastic_ddp.py"
   wait_for_head
