@@ -258,7 +258,7 @@ def test_tasks_that_would_each_train_alone_are_refused(
 
 def test_vgg_learns_what_is_made_up_and_goes_on(tmp_path: Path) -> None:
     words = ("--synthetic", "512", "--batch-size", "32")
-    done = run(tmp_path, "cifar10_vgg", "2", "1", *words, "--metrics", "m.jsonl", ranks=2)
+    done = run(tmp_path, "cifar10_vgg", "2", "1", *words, "--metrics", "m.jsonl")
     assert done.returncode == 0, done.stderr
     assert re.search(
         r"^Epoch 1 \| Loss: [\d.]+ \| Images/s: \d+ \(\d+ a rank\)$", done.stdout, re.M
@@ -271,7 +271,7 @@ def test_vgg_learns_what_is_made_up_and_goes_on(tmp_path: Path) -> None:
     ] * 2
     whole = snapshot(tmp_path / "cifar10_vgg.pt")
     os.replace(tmp_path / "cifar10_vgg.pt.previous", tmp_path / "cifar10_vgg.pt")
-    again = run(tmp_path, "cifar10_vgg", "2", "1", *words, ranks=2)
+    again = run(tmp_path, "cifar10_vgg", "2", "1", *words)
     assert "Going on from cifar10_vgg.pt, epoch 1, step 0\n" in again.stdout
     resumed = snapshot(tmp_path / "cifar10_vgg.pt")
     assert all(value.equal(resumed["model"][key]) for key, value in whole["model"].items())

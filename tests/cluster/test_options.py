@@ -31,7 +31,7 @@ def test_array(desk: Desk) -> None:
     states = wait_for_all(desk, job)
     assert states == dict.fromkeys("1357", "COMPLETED")
     said = "".join(file.read_text() for file in desk.folder.glob("*.out"))
-    lines = sorted(line for line in said.splitlines() if not line.startswith("jobgen: "))
+    lines = sorted(re.findall(r"^\d: .*", said, re.MULTILINE))
     assert lines == [f"{number}: --seed={number} a '{number}" for number in (1, 3, 5, 7)]
 
 
