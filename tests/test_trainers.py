@@ -257,15 +257,15 @@ def test_tasks_that_would_each_train_alone_are_refused(
 
 
 def test_vgg_learns_what_is_made_up_and_goes_on(tmp_path: Path) -> None:
-    words = ("--synthetic", "512", "--batch-size", "32")
+    words = ("--synthetic", "256", "--batch-size", "16", "--lr", "0.003")
     done = run(tmp_path, "cifar10_vgg", "2", "1", *words, "--metrics", "m.jsonl")
     assert done.returncode == 0, done.stderr
     assert re.search(
         r"^Epoch 1 \| Loss: [\d.]+ \| Images/s: \d+ \(\d+ a rank\)$", done.stdout, re.M
     )
-    found = re.search(r"^Test accuracy: ([\d.]+)% of 128 images$", done.stdout, re.M)
+    found = re.search(r"^Test accuracy: ([\d.]+)% of 64 images$", done.stdout, re.M)
     assert found
-    assert float(found[1]) > 25  # by chance it would be 10
+    assert float(found[1]) > 90  # by chance it would be 10
     assert [sorted(line) for line in metrics(tmp_path)] == [
         ["epoch", "images_per_s", "loss", "ranks", "seconds"]
     ] * 2
