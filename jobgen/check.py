@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import stat
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -94,8 +95,14 @@ def verdict(path: Path, data: bytes, makers: Makers) -> Verdict | None:
         wanted = _again(path, top, makers)
     except JobgenError as error:
         return Verdict((*edited, IMPOSSIBLE), str(error).replace("\n", "\n  "))
+    return compared(top, data, wanted)
+
+
+def compared(top: Head, data: bytes, wanted: bytes) -> Verdict:
+    """What is to be said of a file's bytes, where now they would be `wanted`."""
     if wanted == data:
         return Verdict((CURRENT,))
+    edited = (EDITED,) if top.edited else ()
     now = head(wanted)
     if not top.said:  # nothing but the checksum may be missing
         state = STALE if now and now.said == top.true else UNKNOWN
@@ -107,11 +114,13 @@ def verdict(path: Path, data: bytes, makers: Makers) -> Verdict | None:
 def read(path: Path) -> bytes:
     """The bytes of a script; none of a file that cannot be one. Raises JobgenError."""
     try:
-        if path.exists() and not path.is_file():
-            raise problem(str(path), "neither a file nor a folder", "unreadable")
-        with path.open("rb") as file:
+        # It would wait for who writes to a pipe.
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb", 0) as file:
+            state = os.fstat(file.fileno())
+            if not stat.S_ISREG(state.st_mode):
+                raise problem(str(path), "no file", "unreadable")
             start = file.read(NEAR)
-            if b"jobgen" not in start or os.fstat(file.fileno()).st_size > LARGEST:
+            if b"jobgen" not in start or state.st_size > LARGEST:
                 return b""
             return start + file.read(LARGEST)
     except OSError as error:

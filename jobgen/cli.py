@@ -19,7 +19,7 @@ SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 # The commands of `jobgen --help`, under its headings.
 COMMANDS = {
     "Write a script": ("sbatch", "qsub", "local"),
-    "Keep scripts": ("check",),
+    "Keep scripts": ("build", "check"),
     "Work by hand": ("interactive", "byhand"),
     "Look up": ("profiles", "trainers", "templates", "completion"),
 }
@@ -273,6 +273,24 @@ def check(paths: tuple[str, ...], fix: bool, force: bool) -> int:
     from jobgen.check import check_all
 
     return check_all(paths, fix, force)
+
+
+@main.command()
+@click.argument("manifest", default="jobgen.yaml", metavar="[FILE]", shell_complete=offered)
+@click.option("--prune", is_flag=True, help="Remove scripts that the manifest no longer has.")
+@click.option("--force", is_flag=True, help="Write or remove edited ones, too: the edit is lost.")
+@click.option("-n", "--dry-run", is_flag=True, help="Only say what would change; exit 1 if any.")
+def build(manifest: str, prune: bool, force: bool, dry_run: bool) -> int:
+    """Write the scripts of a manifest.
+
+    It is a YAML of jobs, with defaults and a matrix of values: one script for each combination.
+    Without FILE, it is jobgen.yaml. Only files that change are written, and none unless all can be
+    made. --prune looks only into the folders that the manifest writes to, and only for scripts that
+    jobgen has made.
+    """
+    from jobgen.build import build_all
+
+    return build_all(manifest, prune, force, dry_run)
 
 
 @main.group(cls=Usage)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
+from functools import cache
 from typing import Any
 
 from jobgen.errors import problem
@@ -302,12 +303,11 @@ class Job:
     program: tuple[str, ...] = ()
 
 
-def options(command: str) -> Iterator[tuple[str, Option]]:
+@cache
+def options(command: str) -> tuple[tuple[str, Option], ...]:
     """The options of a command, with the names of their fields, in their order."""
-    for item in fields(Job):
-        row = item.metadata.get("option")
-        if row and command in row.commands:
-            yield item.name, row
+    rows = ((item.name, item.metadata.get("option")) for item in fields(Job))
+    return tuple((name, row) for name, row in rows if row and command in row.commands)
 
 
 def layers(job: Job, hosts: int = 0) -> Iterator[tuple[str, str, str]]:

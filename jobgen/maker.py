@@ -34,6 +34,7 @@ class Maker:
         self.within = within
         self.confined = confined
         self.profiles = Profiles(within)
+        self._inside: dict[str, bool] = {}
         self._templates: Templates | None = None
 
     def plan(self, job: Job) -> Plan:
@@ -68,15 +69,18 @@ class Maker:
     def _confine(self, job: Job) -> None:
         said = (("--profile", job.profile), ("--template", job.template), ("--hosts", job.hosts))
         for option, name in said:
-            if self.confined and name and not self._is_inside(os.path.expanduser(name)):
+            if self.confined and name and not self._is_inside(name):
                 text = f"{name:.80} is outside of {self.within}"
                 hint = "keep it in the script's repository, or name a profile of the user's"
                 raise problem(option, text, "outside", hint)
 
     def _is_inside(self, name: str) -> bool:
-        root = os.path.realpath(self.within)  # a name or a list of hosts is in it as a path, too
-        path = os.path.realpath(os.path.join(root, native(name)))
-        return os.path.commonpath([root, path]) == root
+        if name not in self._inside:
+            # A name, or a list of hosts, is inside as a path, too.
+            root = os.path.realpath(self.within)
+            path = os.path.realpath(os.path.join(root, os.path.expanduser(native(name))))
+            self._inside[name] = os.path.commonpath([root, path]) == root
+        return self._inside[name]
 
 
 class Makers:

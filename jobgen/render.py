@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,13 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from jobgen import names, shell
 from jobgen.bundled import bundled
+from jobgen.environment import Setting
 from jobgen.errors import JobgenError, Mark, problem
 from jobgen.header import sealed
 from jobgen.paths import HERE, is_file, native
 from jobgen.plan import Plan
+from jobgen.profile import Container, Workspace
+from jobgen.program import Program
 
 BUNDLED = "bundled/"  # before a name: jobgen's own, whatever the project or the user has
 
@@ -31,6 +35,21 @@ class Raw(str):
 class _Environment(ImmutableSandboxedEnvironment):
     # Jinja joins the pieces of a block, a macro or `super()` with this: what a template has made.
     concat = staticmethod(lambda pieces: Raw("".join(pieces)))
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        """A part of the plan, which has nothing to keep from a template, or what the sandbox says.
+
+        Asking the sandbox takes most of the time of a script.
+        """
+        if type(obj) in _PLANNED and attribute[0] != "_":
+            try:
+                return getattr(obj, attribute)
+            except AttributeError:  # the sandbox says what there is not
+                pass
+        return super().getattr(obj, attribute)
+
+
+_PLANNED = frozenset({Plan, Program, Setting, Container, Workspace})  # no method that does anything
 
 
 def render(plan: Plan, template: str | None = None) -> str:
@@ -128,6 +147,7 @@ def _words(values: Iterable[Any]) -> Raw:
     return Raw(" ".join(_word(value) for value in values))
 
 
+@lru_cache  # many scripts have the same ones
 def _comment(text: str, indent: int = 0) -> Raw:
     """Comment lines of at most 100 columns."""
     first = " " * indent + "# "

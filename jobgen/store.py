@@ -15,6 +15,7 @@ from jobgen.schema import Reading, kind_at, merged, nearest, placed, places
 from jobgen.yamltree import LARGEST_FILE, Map, Node, Scalar, Seq, parse
 
 MOST_BASES = 32
+MOST_KEPT = 256  # profiles with what options say on top: memory stays flat
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class Profiles:
     def __init__(self, within: Path = HERE) -> None:
         self.within = within
         self._read: dict[str, tuple[Node, list[Problem]]] = {}
+        self._resolved: dict[tuple[str, tuple[tuple[str, str, str], ...]], Resolved] = {}
 
     def load(self, name: str, layers: Iterable[tuple[str, str, str]] = ()) -> Resolved:
         """The profile `name` (or the file, if it ends in .yaml), with what options say on top.
@@ -51,11 +53,19 @@ class Profiles:
 
         Raises JobgenError with all problems of all files it is made of.
         """
+        key = name, tuple(layers)
+        if key not in self._resolved:
+            if len(self._resolved) >= MOST_KEPT:
+                self._resolved.clear()
+            self._resolved[key] = _resolved(name, *self._tree(name), key[1])
+        return self._resolved[key]
+
+    def _tree(self, name: str) -> tuple[Node, list[Problem]]:
         if name not in self._read:
             to = Reading()
             file = _find(name, Mark("--profile"), self.within, self.within)
             self._read[name] = _Bases(to, self.within).tree(file), to.problems
-        return _resolved(name, *self._read[name], layers)
+        return self._read[name]
 
 
 def _resolved(

@@ -281,7 +281,7 @@ def test_what_cannot_be_read_is_wrong_input(
     out, err = capsys.readouterr()
     assert out == f"{repository}/jobs/plain.sh: current\n"
     assert f"{repository}/none.sh: cannot be read: No such file or directory" in err
-    assert f"{repository}/pipe: neither a file nor a folder" in err
+    assert f"{repository}/pipe: no file" in err
 
 
 def test_wrong_usage_is_one_line() -> None:
