@@ -14,6 +14,7 @@ from pathlib import Path
 from jobgen import shell
 from jobgen.errors import USAGE, JobgenError, printable, problem, tell
 from jobgen.header import NEAR, Head, head
+from jobgen.job import asked
 from jobgen.maker import Makers
 from jobgen.paths import native
 from jobgen.write import rewrite, write
@@ -129,8 +130,6 @@ def read(path: Path) -> bytes:
 
 def _again(path: Path, top: Head, makers: Makers) -> bytes:
     """The script that the command in a head asks for: it is parsed here, and given to no shell."""
-    from jobgen.cli import asked  # at a call: cli imports what it needs in the same way
-
     try:
         words = shell.words(top.command)
     except ValueError as error:

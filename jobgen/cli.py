@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 import click
 
 from jobgen import __version__
-from jobgen.errors import handled, problem
+from jobgen.errors import handled
 from jobgen.job import BATCH, GROUPS, RANKS, Job, Option, options
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -220,41 +219,6 @@ _command(
     " Example:\n\n"
     "  jobgen byhand --profile mi210 --hosts smc-r07-[07-08] -- train.py --lr 0.1",
 )
-
-
-@cache
-def _reader(name: str) -> Any:
-    """click's parser for what asks for a script: none of the options that do something with it."""
-    rows: list[click.Parameter] = [Row(field, row) for field, row in options(name)]
-    command = click.Command(
-        name,
-        params=[*rows, click.Argument(["program"], nargs=-1, type=click.UNPROCESSED)],
-        context_settings={"allow_interspersed_args": False},
-        add_help_option=False,
-    )
-    return command.make_parser(click.Context(command))
-
-
-def asked(words: Sequence[str]) -> Job:
-    """The job that a command asks for, by the words that follow `jobgen`; nothing is done.
-
-    Raises JobgenError for whatever is no command that makes a script.
-    """
-    name, *more = words or ("",)
-    if name not in RANKS:
-        hint = f"one of: {', '.join(sorted(RANKS))}"
-        raise problem(f"jobgen {name:.80}", "no command that makes a script", "usage", hint)
-    try:
-        said, _, _ = _reader(name).parse_args(more)
-    except click.UsageError as error:
-        raise problem(f"jobgen {name}", error.format_message(), "usage") from None
-    # What is not said is None or a mark of click's own, by its version.
-    given: dict[str, Any] = {
-        field: value if isinstance(value, str) else tuple(value)
-        for field, value in said.items()
-        if isinstance(value, str | list | tuple)
-    }
-    return Job(command=name, **given)
 
 
 @main.command()

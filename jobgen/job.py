@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any
@@ -350,3 +350,42 @@ def command_line(job: Job) -> list[str]:
             dashed = text.startswith("-")
             words += [f"{row.flags[-1]}={text}"] if dashed else [row.flags[0], text]
     return [*words, "--", *job.program] if job.program else words
+
+
+def asked(words: Sequence[str]) -> Job:
+    """The job that a command asks for, by the words that follow `jobgen`: nothing is done.
+
+    It is read as the command line is, without the options that do something with a script; click's
+    own parser would take as long as the script itself. Raises JobgenError for anything else.
+    """
+    command, *more = words or ("",)
+    if command not in RANKS:
+        hint = f"one of: {', '.join(sorted(RANKS))}"
+        raise problem(f"jobgen {command:.80}", "no command that makes a script", "usage", hint)
+    said: dict[str, Any] = {}
+    rest = iter(more)
+    for word in rest:
+        if word == "--" or not word.startswith("-") or word == "-":
+            said["program"] = (*([] if word == "--" else [word]), *rest)
+            break
+        name, row, value = _option(command, word)
+        if value is None and row.metavar:
+            value = next(rest, None)
+        if (value is None) == bool(row.metavar):
+            what = "lacks its value" if row.metavar else "takes no value"
+            raise problem(f"jobgen {command}", f"{word:.80} {what}", "usage")
+        value = row.value if value is None else value
+        said[name] = (*said.get(name, ()), value) if row.many else value
+    return Job(command, **said)
+
+
+def _option(command: str, word: str) -> tuple[str, Option, str | None]:
+    """The option that a word says, with its field, and its value if that is in the same word."""
+    if word.startswith("--"):
+        flag, equals, value = word.partition("=")
+    else:
+        flag, equals, value = word[:2], word[2:], word[2:]
+    for name, row in options(command):
+        if flag in row.flags:
+            return name, row, value if equals else None
+    raise problem(f"jobgen {command}", f"no option {flag:.80} of a script's", "usage")

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from jobgen import shell, trainers
 from jobgen.check import check_all
-from jobgen.cli import asked
+from jobgen.cli import main
 from jobgen.errors import JobgenError, handled
 from jobgen.header import head, sealed
-from jobgen.job import Job, command_line
+from jobgen.job import Job, asked, command_line
 from jobgen.maker import Maker, project
 from tests.helpers import jobgen, script
 from tests.test_edges import JOBS
@@ -204,19 +204,20 @@ FORGED = {
     "jobgen sbatch --profile $'dgx\\q'": "at character 25",
     "jobgen sbatch --profile dgx-a100 -- *": "'*' at character",
     "jobgen sbatch --profile dgx-a100 \\": "at character",
-    "jobgen sbatch -o /etc/x --profile dgx-a100": "No such option",
-    "jobgen sbatch --output=pwned --profile dgx-a100": "No such option",
-    "jobgen sbatch --profile dgx-a100 --submit": "No such option",
-    "jobgen sbatch --profile dgx-a100 --wait": "No such option",
-    "jobgen sbatch --profile dgx-a100 --mkdir": "No such option",
-    "jobgen sbatch --help": "No such option",
+    "jobgen sbatch -o /etc/x --profile dgx-a100": "no option -",
+    "jobgen sbatch --output=pwned --profile dgx-a100": "no option -",
+    "jobgen sbatch --profile dgx-a100 --submit": "no option -",
+    "jobgen sbatch --profile dgx-a100 --wait": "no option -",
+    "jobgen sbatch --profile dgx-a100 --mkdir": "no option -",
+    "jobgen sbatch --help": "no option -",
     "jobgen --version": "jobgen --version: no command that makes a script; one of: byhand, local",
     "jobgen check --fix .": "jobgen check: no command that makes a script",
     "jobgen trainers export elastic_ddp -o pwned": "jobgen trainers: no command",
     "jobgen interactive --profile dgx-a100": "jobgen interactive: no command",
     "jobgen ": "jobgen : no command",
+    "jobgen sbatch --profile dgx-a100 --requeue=yes": "--requeue=yes takes no value",
     "jobgen sbatch": "--profile: no profile is named",
-    "jobgen sbatch --profile": "Option '--profile' requires an argument",
+    "jobgen sbatch --profile": "--profile lacks its value",
     "jobgen sbatch --profile dgx-a100 --template /etc/group": "--template: /etc/group is outside",
     "jobgen sbatch --profile dgx-a100 --template ../../secret": "../../secret is outside",
     "jobgen sbatch --profile dgx-a100 --template link": "--template: link is outside",
@@ -340,3 +341,19 @@ def test_every_golden_command_is_read_again() -> None:
         assert top is not None
         read = asked(shell.words(top.command)[1:])
         assert replace(read, profile=job.profile) == job
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "sbatch --profile mi210 -N 2 -- train.py -- -x",
+        "sbatch --profile=mi210 -N2 --nodes 3 -e A=1 -eB=2 --requeue train.py -N 4",
+        "qsub --profile eap -J=x --set a=b=c --name -- -- -m x",
+        "local",
+        "local -",
+    ],
+)
+def test_a_command_is_read_as_the_command_line_is(line: str) -> None:
+    with mock.patch("jobgen.commands.generate", return_value=0) as generate:
+        main(line.split(), "jobgen", standalone_mode=False)
+    assert generate.call_args.args == (asked(line.split()),)
