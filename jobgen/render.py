@@ -134,10 +134,12 @@ def _environment(template: str | None, within: Path) -> _Environment:
 
 
 def _word(value: Any) -> str:
-    if isinstance(value, Raw | jinja2.Undefined):
-        return str(value)  # an Undefined raises here
+    if isinstance(value, Raw):
+        return value
     if isinstance(value, str):
         return shell.quote(value)
+    if isinstance(value, jinja2.Undefined):
+        return str(value)  # which raises
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     raise TypeError(f"{type(value).__name__} is printed, not text or a number")

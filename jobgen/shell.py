@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _PLAIN = re.compile(r"[A-Za-z0-9_@%+:,./-][A-Za-z0-9_@%+=:,./-]*")
 # Characters that a reader would not see, or that would move what he sees: controls, soft hyphens,
@@ -18,6 +19,7 @@ _TYPESET = re.compile(
 _SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
+@lru_cache(4096)  # scripts have most of their words in common
 def quote(text: str) -> str:
     """`text` as one word: plain, in quotes, or as $'…' where it has characters one cannot see."""
     if _PLAIN.fullmatch(text):
