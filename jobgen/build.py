@@ -62,7 +62,11 @@ def build_all(file: str, prune: bool, force: bool, dry_run: bool) -> int:
             remove(path)
         write(f"{path}: {'would be ' * dry_run}removed\n")
     count = len(made.changed)
-    tell(f"{total} scripts: {count} written, {total - count} as they were; {len(gone)} removed")
+    would = "to be " * dry_run
+    kept = total - count
+    tell(
+        f"{total} scripts: {count} {would}written, {kept} as they were; {len(gone)} {would}removed"
+    )
     return int(dry_run and bool(made.changed or gone))
 
 
