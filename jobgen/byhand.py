@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from jobgen.errors import problem
-from jobgen.paths import is_file, native
+from jobgen.paths import HERE, is_file, native
 
 _HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*", re.ASCII)
 
 
-def hosts(text: str) -> tuple[str, ...]:
+def hosts(text: str, within: Path = HERE) -> tuple[str, ...]:
     """The hosts of `text`, in their order, each once.
 
     A file of them, blanks or lines apart (such as a PBS_NODEFILE); a list as Slurm prints it
-    (smc-r07-[07-08]); or PBS's exec_host (a/0*4+b/0*4). Raises JobgenError if it is none of these.
+    (smc-r07-[07-08]); or PBS's exec_host (a/0*4+b/0*4). A file's path counts from the folder
+    `within`. Raises JobgenError if it is none of these.
     """
-    path = native(text)
+    path = within / native(text)
     if is_file(path):
         try:
             words = path.read_text(encoding="utf-8").split()

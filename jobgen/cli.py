@@ -18,6 +18,7 @@ SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 # The commands of `jobgen --help`, under its headings.
 COMMANDS = {
     "Write a script": ("sbatch", "qsub", "local"),
+    "Keep scripts": ("build", "check"),
     "Work by hand": ("interactive", "byhand"),
     "Look up": ("profiles", "trainers", "templates", "completion"),
 }
@@ -218,6 +219,42 @@ _command(
     " Example:\n\n"
     "  jobgen byhand --profile mi210 --hosts smc-r07-[07-08] -- train.py --lr 0.1",
 )
+
+
+@main.command()
+@click.argument("paths", nargs=-1, required=True, metavar="FILE|FOLDER...", shell_complete=offered)
+@click.option("--fix", is_flag=True, help="Make what is stale again; the file keeps its mode.")
+@click.option("--force", is_flag=True, help="With --fix, also what was edited: the edit is lost.")
+def check(paths: tuple[str, ...], fix: bool, force: bool) -> int:
+    """Are generated scripts still what jobgen makes?
+
+    Every script is made again from the command in its head, which no shell ever sees, and compared:
+    it is current, edited by hand, stale (the profile, a template, the trainer or jobgen has
+    changed), or no longer possible. Profiles and templates are looked for in the script's own
+    repository: the nearest folder above it with .git, jobgen.yaml, profiles/*.yaml or
+    templates/*.j2. Other files are passed over. Exit 0 if all are current, 1 if any is not.
+    """
+    from jobgen.check import check_all
+
+    return check_all(paths, fix, force)
+
+
+@main.command()
+@click.argument("manifest", default="jobgen.yaml", metavar="[FILE]", shell_complete=offered)
+@click.option("--prune", is_flag=True, help="Remove scripts that the manifest no longer has.")
+@click.option("--force", is_flag=True, help="Write or remove edited ones, too: the edit is lost.")
+@click.option("-n", "--dry-run", is_flag=True, help="Only say what would change; exit 1 if any.")
+def build(manifest: str, prune: bool, force: bool, dry_run: bool) -> int:
+    """Write the scripts of a manifest.
+
+    It is a YAML of jobs, with defaults and a matrix of values: one script for each combination.
+    Without FILE, it is jobgen.yaml. Only files that change are written, and none unless all can be
+    made. --prune looks only into the folders that the manifest writes to, and only for scripts that
+    jobgen has made.
+    """
+    from jobgen.build import build_all
+
+    return build_all(manifest, prune, force, dry_run)
 
 
 @main.group(cls=Usage)

@@ -33,10 +33,11 @@ def generate(
     With `mkdir`, the folder of the job's output is made before; with `wait`, the exit code is the
     job's.
     """
-    from jobgen import render
+    from jobgen.maker import Maker
 
-    planned = _planned(job)
-    script = render.render(planned, job.template)
+    maker = Maker()
+    planned = maker.plan(job)
+    script = maker.render(planned, job.template)
     if submit or wait:
         from jobgen.submit import check
 
@@ -70,30 +71,19 @@ def _output_folder(planned: Plan, make: bool, submitted: bool) -> None:
 
 def by_hand(job: Job, output: str | None) -> int:
     """Write the lines that start a job host by host."""
-    from jobgen import byhand, render
+    from jobgen.maker import Maker
 
-    if job.hosts is None:
-        raise problem("--hosts", "no hosts are named", "usage", "such as smc-r07-[07-08]")
-    write(render.render(_planned(job, byhand.hosts(job.hosts)), job.template), output)
+    write(Maker().script(job), output)
     return 0
 
 
 def ask(job: Job) -> int:
     """The command that asks for a job's nodes and a shell on the first."""
     from jobgen import interactive
+    from jobgen.maker import Maker
 
-    write(interactive.line(_planned(job)))
+    write(interactive.line(Maker().plan(job)))
     return 0
-
-
-def _planned(job: Job, hosts: tuple[str, ...] = ()) -> Plan:
-    from jobgen import store
-    from jobgen.plan import plan
-
-    if job.profile is None and job.command != "local":
-        raise problem("--profile", "no profile is named", "usage", "see `jobgen profiles list`")
-    resolved = store.load(job.profile or "local", layers(job, len(hosts)))
-    return plan(job, resolved, hosts)
 
 
 def list_profiles() -> int:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import cache
 from typing import Any
 
 from jobgen.errors import problem
@@ -302,12 +303,11 @@ class Job:
     program: tuple[str, ...] = ()
 
 
-def options(command: str) -> Iterator[tuple[str, Option]]:
+@cache
+def options(command: str) -> tuple[tuple[str, Option], ...]:
     """The options of a command, with the names of their fields, in their order."""
-    for item in fields(Job):
-        row = item.metadata.get("option")
-        if row and command in row.commands:
-            yield item.name, row
+    rows = ((item.name, item.metadata.get("option")) for item in fields(Job))
+    return tuple((name, row) for name, row in rows if row and command in row.commands)
 
 
 def layers(job: Job, hosts: int = 0) -> Iterator[tuple[str, str, str]]:
@@ -353,3 +353,42 @@ def command_line(job: Job) -> list[str]:
             dashed = text.startswith("-")
             words += [f"{row.flags[-1]}={text}"] if dashed else [row.flags[0], text]
     return [*words, "--", *job.program] if job.program else words
+
+
+def asked(words: Sequence[str]) -> Job:
+    """The job that a command asks for, by the words that follow `jobgen`: nothing is done.
+
+    It is read as the command line is, without the options that do something with a script; click's
+    own parser would take as long as the script itself. Raises JobgenError for anything else.
+    """
+    command, *more = words or ("",)
+    if command not in RANKS:
+        hint = f"one of: {', '.join(sorted(RANKS))}"
+        raise problem(f"jobgen {command:.80}", "no command that makes a script", "usage", hint)
+    said: dict[str, Any] = {}
+    rest = iter(more)
+    for word in rest:
+        if word == "--" or not word.startswith("-") or word == "-":
+            said["program"] = (*([] if word == "--" else [word]), *rest)
+            break
+        name, row, value = _option(command, word)
+        if value is None and row.metavar:
+            value = next(rest, None)
+        if (value is None) == bool(row.metavar):
+            what = "lacks its value" if row.metavar else "takes no value"
+            raise problem(f"jobgen {command}", f"{word:.80} {what}", "usage")
+        value = row.value if value is None else value
+        said[name] = (*said.get(name, ()), value) if row.many else value
+    return Job(command, **said)
+
+
+def _option(command: str, word: str) -> tuple[str, Option, str | None]:
+    """The option that a word says, with its field, and its value if that is in the same word."""
+    if word.startswith("--"):
+        flag, equals, value = word.partition("=")
+    else:
+        flag, equals, value = word[:2], word[2:], word[2:]
+    for name, row in options(command):
+        if flag in row.flags:
+            return name, row, value if equals else None
+    raise problem(f"jobgen {command}", f"no option {flag:.80} of a script's", "usage")

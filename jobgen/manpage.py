@@ -28,7 +28,7 @@ or changes, with a sample value.
 """
 STATUS = {
     "0": "The script is written, or what was asked for is shown.",
-    "1": "A check found something that is wrong with a profile.",
+    "1": "A check found something that is wrong with a profile, or a script that is not current.",
     "2": "Wrong usage or input: stderr says what, with the file, line and column or the option.",
     "130": "Interrupted.",
     "141": "Whoever read stdout has gone.",

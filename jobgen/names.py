@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 from pathlib import Path
 
 from jobgen.bundled import bundled
+from jobgen.paths import HERE
 
 TRAINERS = Path(__file__).parent / "trainers"
 
 
-def folders() -> list[Path]:
-    """Where profiles are looked for, in order."""
+def folders(within: Path = HERE) -> list[Path]:
+    """Where profiles are looked for, in order, by a jobgen that runs in the folder `within`."""
     listed = [Path(p) for p in os.environ.get("JOBGEN_PROFILES", "").split(os.pathsep) if p]
-    return [Path("profiles"), *listed, user_folder() / "profiles", bundled("profiles")]
+    return [within / "profiles", *listed, user_folder() / "profiles", bundled("profiles")]
 
 
 def user_folder() -> Path:
@@ -22,15 +24,16 @@ def user_folder() -> Path:
     return Path(home) / "jobgen"
 
 
-def profiles() -> dict[str, Path]:
+def profiles(within: Path = HERE) -> dict[str, Path]:
     """Every profile's name with the file that it stands for; fabrics and other folders too."""
     found: dict[str, Path] = {}
-    for folder in folders():
+    for folder in folders(within):
         for file in sorted(folder.rglob("*.yaml")):
             found.setdefault(file.relative_to(folder).with_suffix("").as_posix(), file)
     return found
 
 
+@cache  # they come with jobgen, and stay as they are while it runs
 def trainers() -> list[str]:
     """The packaged trainers, sorted."""
     return sorted(path.stem for path in TRAINERS.glob("*.py") if path.stem != "__init__")

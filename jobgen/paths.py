@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+HERE = Path()  # the working folder
+
 
 def native(text: str) -> Path:
     """The path that a word of the command line means, whatever the locale's encoding is.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,13 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from jobgen import names, shell
 from jobgen.bundled import bundled
+from jobgen.environment import Setting
 from jobgen.errors import JobgenError, Mark, problem
-from jobgen.paths import is_file, native
+from jobgen.header import sealed
+from jobgen.paths import HERE, is_file, native
 from jobgen.plan import Plan
+from jobgen.profile import Container, Workspace
+from jobgen.program import Program
 
 BUNDLED = "bundled/"  # before a name: jobgen's own, whatever the project or the user has
 
@@ -31,16 +36,47 @@ class _Environment(ImmutableSandboxedEnvironment):
     # Jinja joins the pieces of a block, a macro or `super()` with this: what a template has made.
     concat = staticmethod(lambda pieces: Raw("".join(pieces)))
 
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        """A part of the plan, which has nothing to keep from a template, or what the sandbox says.
+
+        Asking the sandbox takes most of the time of a script.
+        """
+        if type(obj) in _PLANNED and attribute[0] != "_":
+            try:
+                return getattr(obj, attribute)
+            except AttributeError:  # the sandbox says what there is not
+                pass
+        return super().getattr(obj, attribute)
+
+
+_PLANNED = frozenset({Plan, Program, Setting, Container, Workspace})  # no method that does anything
+
 
 def render(plan: Plan, template: str | None = None) -> str:
-    """The script for a plan, from the plan's template or from a file.
+    """The script for a plan, as a jobgen that runs here makes it; see `Templates.render`."""
+    return Templates().render(plan, template)
 
-    Raises JobgenError with the template's file and line for whatever goes wrong in it.
-    """
-    name = template or plan.template
+
+class Templates:
+    """The templates that a jobgen finds that runs in the folder `within`; each is read once."""
+
+    def __init__(self, within: Path = HERE) -> None:
+        self.within = within
+        self._environments: dict[str | None, _Environment] = {}
+
+    def render(self, plan: Plan, template: str | None = None) -> str:
+        """The script for a plan, from the plan's template or from a file, with its checksum.
+
+        Raises JobgenError with the template's file and line for whatever goes wrong in it.
+        """
+        if template not in self._environments:
+            self._environments[template] = _environment(template, self.within)
+        return sealed(_rendered(self._environments[template], plan, template or plan.template))
+
+
+def _rendered(environment: _Environment, plan: Plan, name: str) -> str:
     try:
-        found = _environment(template).get_template(name)
-        script: str = found.render(plan=plan)
+        script: str = environment.get_template(name).render(plan=plan)
     except jinja2.TemplateSyntaxError as error:
         where = Mark(error.filename or error.name or name, error.lineno, 1)
         raise problem(where, str(error.message), "template") from None
@@ -56,7 +92,7 @@ def render(plan: Plan, template: str | None = None) -> str:
 
 def source(name: str) -> str:
     """The text of a template as jobgen finds it. Raises JobgenError if there is none."""
-    for path in _candidates(name):
+    for path in _candidates(name, HERE):
         if is_file(path):
             return _read(path)
     raise problem(
@@ -67,9 +103,11 @@ def source(name: str) -> str:
     )
 
 
-def _environment(template: str | None) -> _Environment:
+def _environment(template: str | None, within: Path) -> _Environment:
     def load(name: str) -> tuple[str, str, None] | None:
-        found = [native(name)] if name == template else filter(is_file, _candidates(name))
+        found: Iterable[Path] = filter(is_file, _candidates(name, within))
+        if name == template:
+            found = [within / native(name)]
         return next(((_read(path), str(path), None) for path in found), None)
 
     environment = _Environment(
@@ -96,10 +134,12 @@ def _environment(template: str | None) -> _Environment:
 
 
 def _word(value: Any) -> str:
-    if isinstance(value, Raw | jinja2.Undefined):
-        return str(value)  # an Undefined raises here
+    if isinstance(value, Raw):
+        return value
     if isinstance(value, str):
         return shell.quote(value)
+    if isinstance(value, jinja2.Undefined):
+        return str(value)  # which raises
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     raise TypeError(f"{type(value).__name__} is printed, not text or a number")
@@ -109,6 +149,7 @@ def _words(values: Iterable[Any]) -> Raw:
     return Raw(" ".join(_word(value) for value in values))
 
 
+@lru_cache  # many scripts have the same ones
 def _comment(text: str, indent: int = 0) -> Raw:
     """Comment lines of at most 100 columns."""
     first = " " * indent + "# "
@@ -126,12 +167,12 @@ def _comment(text: str, indent: int = 0) -> Raw:
     return Raw("\n".join(lines))
 
 
-def _candidates(name: str) -> list[Path]:
+def _candidates(name: str, within: Path) -> list[Path]:
     ours = bundled("templates")
     if name.startswith(BUNDLED):
         return [ours / name[len(BUNDLED) :]]
     return [
-        folder / name for folder in (Path("templates"), names.user_folder() / "templates", ours)
+        folder / name for folder in (within / "templates", names.user_folder() / "templates", ours)
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _PLAIN = re.compile(r"[A-Za-z0-9_@%+:,./-][A-Za-z0-9_@%+=:,./-]*")
 # Characters that a reader would not see, or that would move what he sees: controls, soft hyphens,
@@ -18,6 +19,7 @@ _TYPESET = re.compile(
 _SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
+@lru_cache(4096)  # scripts have most of their words in common
 def quote(text: str) -> str:
     """`text` as one word: plain, in quotes, or as $'…' where it has characters one cannot see."""
     if _PLAIN.fullmatch(text):
@@ -69,3 +71,57 @@ def _part(text: str, variable: bool) -> str:
 def visible(text: str) -> str:
     """`text` for a comment: in one line, with unseen characters as escapes."""
     return _UNSEEN.sub(lambda found: _escape(found[0]), text)
+
+
+_WORD = re.compile(
+    r"""(?P<plain>[^\s|&;<>()$`\\"'*?\[\]{}!\#^~]+)
+    | '(?P<single>[^']*)'
+    | "(?P<double>(?:[^"\\$`!]|\\["$`\\])*)"
+    | \$'(?P<ansi>(?:[^'\\]|\\(?:[\\'ntr]|x[0-9a-f]{2}))*)'
+    | \\(?P<one>~)
+    | (?P<space>[ \t]+)""",
+    re.VERBOSE,
+)
+_ESCAPED = re.compile(r"\\(?:x(..)|(.))")
+_LONG = {short[1]: long for long, short in _SHORT.items()}
+
+
+def words(line: str) -> list[str]:
+    """The words of a command line that `quote` wrote; nothing is expanded, and nothing is run.
+
+    Raises ValueError, with the place, for whatever more than words a shell would see in it.
+    """
+    found: list[str] = []
+    start = True
+    at = 0
+    while at < len(line):
+        part = _WORD.match(line, at)
+        if not part:
+            raise ValueError(f"{line[at]!r} at character {at + 1} is for a shell, or never closed")
+        if part.lastgroup == "space":
+            start = True
+        else:
+            text = _meant(part.lastgroup or "", part[part.lastgroup or 0])
+            if start:
+                found.append("")
+            found[-1] += text
+            start = False
+        at = part.end()
+    # Bytes of one character may come from two escapes.
+    return [
+        word.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape") for word in found
+    ]
+
+
+def _meant(kind: str, text: str) -> str:
+    if kind == "double":
+        return re.sub(r"\\(.)", r"\1", text)
+    if kind == "ansi":
+        return _ESCAPED.sub(_unescaped, text)
+    return text
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    if found[1]:
+        return bytes([int(found[1], 16)]).decode("utf-8", "surrogateescape")
+    return _LONG.get(found[2], found[2])

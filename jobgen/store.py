@@ -9,12 +9,13 @@ from pathlib import Path
 
 from jobgen import names
 from jobgen.errors import JobgenError, Mark, Problem
-from jobgen.paths import is_file, native
+from jobgen.paths import HERE, is_file, native
 from jobgen.profile import ROOT, Profile, conflicts
 from jobgen.schema import Reading, kind_at, merged, nearest, placed, places
 from jobgen.yamltree import LARGEST_FILE, Map, Node, Scalar, Seq, parse
 
 MOST_BASES = 32
+MOST_KEPT = 256  # profiles with what options say on top: memory stays flat
 
 
 @dataclass(frozen=True)
@@ -33,15 +34,45 @@ class Resolved:
 
 
 def load(name: str, layers: Iterable[tuple[str, str, str]] = ()) -> Resolved:
-    """The profile `name` (or the file, if it ends in .yaml), with what options say on top of it.
+    """The profile `name`, as a jobgen that runs here finds it; see `Profiles.load`."""
+    return Profiles().load(name, layers)
 
-    `layers` are (option, path, value); a later one wins.
 
-    Raises JobgenError with all problems of all files it is made of.
-    """
+class Profiles:
+    """The profiles that a jobgen finds that runs in the folder `within`; each is read once."""
+
+    def __init__(self, within: Path = HERE) -> None:
+        self.within = within
+        self._read: dict[str, tuple[Node, list[Problem]]] = {}
+        self._resolved: dict[tuple[str, tuple[tuple[str, str, str], ...]], Resolved] = {}
+
+    def load(self, name: str, layers: Iterable[tuple[str, str, str]] = ()) -> Resolved:
+        """The profile `name` (or the file, if it ends in .yaml), with what options say on top.
+
+        `layers` are (option, path, value); a later one wins.
+
+        Raises JobgenError with all problems of all files it is made of.
+        """
+        key = name, tuple(layers)
+        if key not in self._resolved:
+            if len(self._resolved) >= MOST_KEPT:
+                self._resolved.clear()
+            self._resolved[key] = _resolved(name, *self._tree(name), key[1])
+        return self._resolved[key]
+
+    def _tree(self, name: str) -> tuple[Node, list[Problem]]:
+        if name not in self._read:
+            to = Reading()
+            file = _find(name, Mark("--profile"), self.within, self.within)
+            self._read[name] = _Bases(to, self.within).tree(file), to.problems
+        return self._read[name]
+
+
+def _resolved(
+    name: str, tree: Node, problems: list[Problem], layers: Iterable[tuple[str, str, str]]
+) -> Resolved:
     to = Reading()
-    file = _find(name, Mark("--profile"))
-    tree = _Bases(to).tree(file)
+    to.problems += problems
     for option, path, value in layers:
         if layer := _layer(option, path, value, to):
             tree = merged(tree, layer)
@@ -63,27 +94,31 @@ def _is_path(name: str) -> bool:
     return name.endswith((".yaml", ".yml"))
 
 
-def _find(name: str, mark: Mark, within: Path | None = None, after: Path | None = None) -> Path:
-    """The file of a profile; where `after` is one of that name, the next one of it."""
+def _find(name: str, mark: Mark, within: Path, beside: Path, after: Path | None = None) -> Path:
+    """The file of a profile, by its name or by its path from the folder `beside`.
+
+    Where `after` is one of that name, the next one of it.
+    """
     if _is_path(name):
-        path = (within or Path()) / os.path.expanduser(native(name))
+        path = beside / os.path.expanduser(native(name))
         if is_file(path):
             return path
         raise JobgenError([Problem(mark, f"no file {path}", "no-profile")])
-    candidates = [folder / native(f"{name}.yaml") for folder in names.folders()]
+    candidates = [folder / native(f"{name}.yaml") for folder in names.folders(within)]
     there = [path for path in candidates if is_file(path)]
     seen = [number for number, path in enumerate(there) if after and path.samefile(after)]
     if rest := there[seen[0] + 1 :] if seen else there:
         return rest[0]
-    hint = nearest(name, names.profiles())
+    hint = nearest(name, names.profiles(within))
     raise JobgenError([Problem(mark, f"no profile `{name:.80}`", "no-profile", hint)])
 
 
 class _Bases:
     """Merges a file with its bases; each file is read once, however many build on it."""
 
-    def __init__(self, to: Reading) -> None:
+    def __init__(self, to: Reading, within: Path) -> None:
         self.to = to
+        self.within = within
         self.done: dict[Path, Node] = {}
 
     def tree(self, file: Path, chain: tuple[Path, ...] = ()) -> Node:
@@ -108,7 +143,7 @@ class _Bases:
 
     def _base(self, base: Scalar, chain: tuple[Path, ...]) -> Path | None:
         try:
-            path = _find(base.text, base.mark, chain[-1].parent, chain[-1])
+            path = _find(base.text, base.mark, self.within, chain[-1].parent, chain[-1])
         except JobgenError as error:
             self.to.problems += error.problems
             return None

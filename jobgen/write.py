@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from pathlib import Path
 
@@ -18,8 +19,40 @@ def write(text: str, output: str | None = None) -> None:
     data = text.encode("utf-8")
     if output in (None, "-"):
         _to_stdout(data)
-    else:
-        _to_file(data, str(output))
+        return
+    try:
+        path = Path(os.path.realpath(native(str(output))))
+        if path.exists() and not path.is_file():
+            path.write_bytes(data)  # a device or a pipe: there is nothing to replace
+        else:
+            _replace(path, data, 0o777 & ~_umask(), safe=True)
+    except OSError as error:
+        raise problem(f"-o {output}", f"cannot be written: {error.strerror}", "output") from None
+
+
+def rewrite(path: Path, data: bytes) -> None:
+    """Write one of many scripts, atomically: a file keeps its mode, a new one is executable.
+
+    Raises JobgenError if it cannot be written; then the file is as it was.
+    """
+    try:
+        real = Path(os.path.realpath(path))
+        try:
+            mode = stat.S_IMODE(real.stat().st_mode)
+        except FileNotFoundError:
+            mode = 0o777 & ~_umask()
+            real.parent.mkdir(parents=True, exist_ok=True)
+        _replace(real, data, mode, safe=False)  # it can be made again
+    except OSError as error:
+        raise problem(str(path), f"cannot be written: {error.strerror}", "output") from None
+
+
+def remove(path: Path) -> None:
+    """Remove a file. Raises JobgenError if that cannot be."""
+    try:
+        path.unlink()
+    except OSError as error:
+        raise problem(str(path), f"cannot be removed: {error.strerror}", "output") from None
 
 
 def make_folder(path: str) -> None:
@@ -46,27 +79,22 @@ def _to_stdout(data: bytes) -> None:
         raise problem("standard output", f"cannot be written: {error.strerror}", "output") from None
 
 
-def _to_file(data: bytes, shown: str) -> None:
+def _replace(path: Path, data: bytes, mode: int, safe: bool) -> None:
+    """Put a file of its own in the place of `path`; `safe` also if the machine fails just then."""
     import tempfile  # only here: it takes a while to import
 
+    handle, name = tempfile.mkstemp(prefix=".jobgen.", dir=path.parent)
     try:
-        path = Path(os.path.realpath(native(shown)))
-        if path.exists() and not path.is_file():
-            path.write_bytes(data)  # a device or a pipe: there is nothing to replace
-            return
-        handle, name = tempfile.mkstemp(prefix=".jobgen.", dir=path.parent)
-        try:
-            with os.fdopen(handle, "wb") as stream:
-                stream.write(data)
-                stream.flush()
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            if safe:
                 os.fsync(stream.fileno())
-            os.chmod(name, 0o777 & ~_umask())
-            os.replace(name, path)
-        except BaseException:
-            os.unlink(name)
-            raise
-    except OSError as error:
-        raise problem(f"-o {shown}", f"cannot be written: {error.strerror}", "output") from None
+        os.chmod(name, mode)
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise
 
 
 def _umask() -> int:

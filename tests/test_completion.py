@@ -83,7 +83,7 @@ def offered(shell: str, line: str, there: Path) -> list[str]:
     return sorted(done.stdout.split())
 
 
-COMMANDS = "byhand completion interactive local profiles qsub sbatch templates trainers"
+COMMANDS = "build byhand check completion interactive local profiles qsub sbatch templates trainers"
 
 
 @pytest.mark.parametrize("shell", SHELLS)

@@ -66,8 +66,8 @@ BENIGN = "benign4711"
 
 
 def lines(text: str) -> tuple[str, list[str], list[str]]:
-    """A script's header, directives and other lines."""
-    every = text.split("\n")
+    """A script's header, directives and other lines but its checksum."""
+    every = [line for line in text.split("\n") if not line.startswith("# sha256 of the other")]
     header = every.pop(next(n for n, line in enumerate(every) if line.startswith("#   jobgen ")))
     asked = [line for line in every if line.startswith("#SBATCH")]
     return header, asked, [line for line in every if not line.startswith("#SBATCH")]

@@ -35,7 +35,8 @@ def test_a_template_replaces_a_block_and_keeps_the_rest(template: Path) -> None:
     )
     added = [line for line in ours if line not in plain]
     assert added[0].endswith(f" --template {template}")
-    assert added[1:] == ["echo \"\\$(id)\" 'a b'"]
+    assert added[1].startswith("# sha256 of the other lines: ")
+    assert added[2:] == ["echo \"\\$(id)\" 'a b'"]
     assert "  export PYTHONUNBUFFERED=1" in ours
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cache
+from pathlib import Path
+
 from jobgen import names
 from jobgen.errors import problem
 from jobgen.schema import nearest
@@ -12,7 +15,12 @@ def source(name: str, where: str = "jobgen trainers") -> str:
     if name not in names.trainers():
         hint = nearest(name, names.trainers())
         raise problem(where, f"no trainer `{name:.80}`", "no-trainer", hint)
-    return (names.TRAINERS / f"{name}.py").read_text(encoding="utf-8")
+    return _text(names.TRAINERS / f"{name}.py")
+
+
+@cache
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
 
 
 def summary(name: str) -> str:

@@ -1,5 +1,6 @@
 # Lines to paste, host by host, made by jobgen:
 #   jobgen byhand --profile eap --hosts 'blancapeak[003-004]' -- multinode.py 50 10
+# sha256 of the other lines: e5eb58d7378e0431
 
 # ---- on every host ----
 module load cray-python/3.11.7 cuda/12.6

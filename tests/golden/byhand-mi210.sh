@@ -1,5 +1,6 @@
 # Lines to paste, host by host, made by jobgen:
 #   jobgen byhand --profile mi210 --hosts 'smc-r07-[07-08]'
+# sha256 of the other lines: d6b1387367dabb66
 # Have the trainer in the folder first: jobgen trainers export elastic_ddp
 
 # ---- on every host ----

@@ -1,5 +1,6 @@
 # Lines to paste, host by host, made by jobgen:
 #   jobgen byhand --profile dgx-a100 --hosts dgx01,dgx02 --rendezvous static -- cifar10-vgg.py
+# sha256 of the other lines: 5764600320e1bbb1
 
 # ---- on every host ----
 # What a rank prints appears at once.

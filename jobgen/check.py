@@ -1,0 +1,197 @@
+"""Are generated scripts still what jobgen makes? `jobgen check` tells, and `--fix` mends."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import stat
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from jobgen import shell
+from jobgen.errors import USAGE, JobgenError, printable, problem, tell
+from jobgen.header import NEAR, Head, head
+from jobgen.job import asked
+from jobgen.maker import Makers
+from jobgen.paths import native
+from jobgen.write import rewrite, write
+
+LARGEST = 1 << 20  # bytes; a script has some thousands
+
+CURRENT = "current"
+EDITED = "edited by hand"
+STALE = "stale"
+UNKNOWN = "stale, or edited by hand"
+IMPOSSIBLE = "no longer possible"
+_WHY = {
+    STALE: "the profile, a template, the trainer or jobgen has changed",
+    UNKNOWN: "there is no checksum, as in scripts of older versions",
+}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What was found out about a script; `wanted` is what it would be now."""
+
+    states: tuple[str, ...]
+    why: str = ""
+    wanted: bytes = b""
+
+    @property
+    def current(self) -> bool:
+        return self.states == (CURRENT,)
+
+    @property
+    def loses(self) -> bool:
+        """Whether an edit would be lost if the script was made again."""
+        return EDITED in self.states or UNKNOWN in self.states
+
+    def __str__(self) -> str:
+        states = ", and ".join(self.states)
+        why = self.why or "; ".join(_WHY[state] for state in self.states if state in _WHY)
+        return f"{states}: {why}" if why else states
+
+
+def check_all(paths: Sequence[str], fix: bool, force: bool) -> int:
+    """Say of every script what it is; 0 if all are current (in the end, with `fix`), else 1.
+
+    Raises JobgenError for wrong usage; a path that cannot be read is told, and gives exit code 2.
+    """
+    if force and not fix:
+        raise problem("--force", "it is for --fix alone", "usage")
+    makers, counts, code = Makers(), Counter[str](), 0
+    for path in _files(paths):
+        try:
+            data = read(path)
+            found = verdict(path, data, makers) if data else None
+            if not data or not found:
+                counts["other files"] += 1
+                continue
+            fixed = fix and bool(found.wanted) and not found.current and (force or not found.loses)
+            if fixed:
+                rewrite(path, found.wanted)
+        except JobgenError as error:
+            tell(str(error))
+            counts["unreadable"] += 1
+            code = USAGE
+            continue
+        write(_said(path, data, found, fixed, fix))
+        for state in ("fixed",) if fixed else found.states:
+            counts[state] += 1
+        code = max(code, int(not (found.current or fixed)))
+    tell(_summary(counts))
+    return code
+
+
+def verdict(path: Path, data: bytes, makers: Makers) -> Verdict | None:
+    """What is to be said of a file's bytes; None if jobgen has not made them."""
+    top = head(data)
+    if top is None:
+        return None
+    edited = (EDITED,) if top.edited else ()
+    try:
+        wanted = _again(path, top, makers)
+    except JobgenError as error:
+        return Verdict((*edited, IMPOSSIBLE), str(error).replace("\n", "\n  "))
+    return compared(top, data, wanted)
+
+
+def compared(top: Head, data: bytes, wanted: bytes) -> Verdict:
+    """What is to be said of a file's bytes, where now they would be `wanted`."""
+    if wanted == data:
+        return Verdict((CURRENT,))
+    edited = (EDITED,) if top.edited else ()
+    now = head(wanted)
+    if not top.said:  # nothing but the checksum may be missing
+        state = STALE if now and now.said == top.true else UNKNOWN
+        return Verdict((state,), _WHY[UNKNOWN], wanted)
+    stale = (STALE,) if not now or now.said != top.said else ()
+    return Verdict((*edited, *stale), "", wanted)
+
+
+def read(path: Path) -> bytes:
+    """The bytes of a script; none of a file that cannot be one. Raises JobgenError."""
+    try:
+        # It would wait for who writes to a pipe.
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb", 0) as file:
+            state = os.fstat(file.fileno())
+            if not stat.S_ISREG(state.st_mode):
+                raise problem(str(path), "no file", "unreadable")
+            start = file.read(NEAR)
+            if b"jobgen" not in start or state.st_size > LARGEST:
+                return b""
+            return start + file.read(LARGEST)
+    except OSError as error:
+        raise problem(str(path), f"cannot be read: {error.strerror}", "unreadable") from None
+
+
+def _again(path: Path, top: Head, makers: Makers) -> bytes:
+    """The script that the command in a head asks for: it is parsed here, and given to no shell."""
+    try:
+        words = shell.words(top.command)
+    except ValueError as error:
+        raise problem("the command in its head", str(error), "usage") from None
+    job = asked(words[1:])
+    return makers.of(path).script(job).encode("utf-8")
+
+
+def _files(paths: Iterable[str]) -> Iterator[Path]:
+    """The files that are named, and those in folders but hidden ones and links; each once."""
+    seen: set[str] = set()
+    for text in paths:
+        top = native(text)
+        for path in _walk(top) if top.is_dir() else (top,):
+            real = os.path.realpath(path)
+            if real not in seen:
+                seen.add(real)
+                yield path
+
+
+def _walk(top: Path) -> Iterator[Path]:
+    def unreadable(error: OSError) -> None:
+        tell(f"{error.filename}: cannot be read: {error.strerror} [unreadable]")
+
+    for folder, folders, names in os.walk(top, onerror=unreadable):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            path = Path(folder, name)
+            if not name.startswith(".") and path.is_file() and not path.is_symlink():
+                yield path
+
+
+def _said(path: Path, data: bytes, found: Verdict, fixed: bool, fix: bool) -> str:
+    line = f"{path}: {'fixed: it was ' if fixed else ''}{found}"
+    lost = fix and not fixed and found.wanted and not found.current
+    if lost:
+        line += "; --fix --force would lose the edit"
+    text = "\n".join(map(printable, line.split("\n"))) + "\n"
+    if found.wanted and not fixed:
+        text += "".join(_diff(str(path), data, found.wanted))
+    return text
+
+
+def _diff(name: str, old: bytes, new: bytes) -> Iterator[str]:
+    """A unified diff, coloured on a terminal; what would move its cursor is shown as escapes."""
+    from click import style
+
+    before, after = (_lines(data.decode("utf-8", "replace")) for data in (old, new))
+    colours = {"-": "red", "+": "green", "@": "cyan"}
+    coloured = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    for line in difflib.unified_diff(before, after, name, f"{name}, made now", lineterm=""):
+        shown = line[:1] + "\t".join(map(printable, line[1:].split("\t")))
+        colour = colours.get(line[:1]) if coloured else None
+        yield (style(shown, fg=colour) if colour else shown) + "\n"
+
+
+def _lines(text: str) -> list[str]:
+    *lines, last = text.split("\n")
+    return [*lines, f"{last}  (no newline at the end)"] if last else lines
+
+
+def _summary(counts: Counter[str]) -> str:
+    states = (CURRENT, "fixed", EDITED, STALE, UNKNOWN, IMPOSSIBLE, "unreadable")
+    said = [f"{counts[state]} {state}" for state in states if counts[state]]
+    return f"{', '.join(said) or 'no script'}; {counts['other files']} other files passed over"

@@ -1,0 +1,110 @@
+"""Makes scripts: from a job, by its profile, a plan and a template.
+
+A maker works as if jobgen ran in its folder. It reads a profile or a template once, so that many
+scripts cost little more than their rendering.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jobgen.errors import problem
+from jobgen.job import Job, layers
+from jobgen.paths import HERE, native
+from jobgen.plan import Plan, plan
+from jobgen.store import Profiles
+
+if TYPE_CHECKING:
+    from jobgen.render import Templates
+
+# What shows that scripts are made in a folder; the nearest one above a script counts.
+PROJECT = (".git", "jobgen.yaml", "profiles/*.yaml", "templates/*.j2")
+
+
+class Maker:
+    """Makes scripts as a jobgen that runs in the folder `within` does.
+
+    With `confined`, a command names no file outside that folder: it may be a stranger's, and what
+    is in the file would be shown.
+    """
+
+    def __init__(self, within: Path = HERE, confined: bool = False) -> None:
+        self.within = within
+        self.confined = confined
+        self.profiles = Profiles(within)
+        self._inside: dict[str, bool] = {}
+        self._templates: Templates | None = None
+
+    def plan(self, job: Job) -> Plan:
+        """The plan for a job. Raises JobgenError for what cannot be planned."""
+        if job.profile is None and job.command != "local":
+            raise problem("--profile", "no profile is named", "usage", "see `jobgen profiles list`")
+        self._confine(job)
+        hosts: tuple[str, ...] = ()
+        if job.command == "byhand":
+            hosts = self._hosts(job)
+        return plan(job, self.profiles.load(job.profile or "local", layers(job, len(hosts))), hosts)
+
+    def render(self, planned: Plan, template: str | None) -> str:
+        """The script for a plan. Raises JobgenError for what is wrong with the template."""
+        if self._templates is None:
+            from jobgen.render import Templates  # Jinja takes a while to import
+
+            self._templates = Templates(self.within)
+        return self._templates.render(planned, template)
+
+    def script(self, job: Job) -> str:
+        """The script for a job. Raises JobgenError as `plan` and `render` do."""
+        return self.render(self.plan(job), job.template)
+
+    def _hosts(self, job: Job) -> tuple[str, ...]:
+        from jobgen import byhand
+
+        if job.hosts is None:
+            raise problem("--hosts", "no hosts are named", "usage", "such as smc-r07-[07-08]")
+        return byhand.hosts(job.hosts, self.within)
+
+    def _confine(self, job: Job) -> None:
+        said = (("--profile", job.profile), ("--template", job.template), ("--hosts", job.hosts))
+        for option, name in said:
+            if self.confined and name and not self._is_inside(name):
+                text = f"{name:.80} is outside of {self.within}"
+                hint = "keep it in the script's repository, or name a profile of the user's"
+                raise problem(option, text, "outside", hint)
+
+    def _is_inside(self, name: str) -> bool:
+        if name not in self._inside:
+            # A name, or a list of hosts, is inside as a path, too.
+            root = os.path.realpath(self.within)
+            path = os.path.realpath(os.path.join(root, os.path.expanduser(native(name))))
+            self._inside[name] = os.path.commonpath([root, path]) == root
+        return self._inside[name]
+
+
+class Makers:
+    """The maker for each script, by the repository that it is in."""
+
+    def __init__(self) -> None:
+        self._of_folders: dict[Path, Maker] = {}
+
+    def of(self, script: Path) -> Maker:
+        """The maker in the nearest folder above the script that PROJECT tells; else in its own."""
+        folder = Path(os.path.abspath(script)).parent
+        if folder not in self._of_folders:
+            within = project(folder)
+            known = self._of_folders.get(within) or Maker(_shown(within), confined=True)
+            self._of_folders[within] = self._of_folders[folder] = known
+        return self._of_folders[folder]
+
+
+def project(folder: Path) -> Path:
+    """The nearest folder, from an absolute one upwards, that PROJECT tells; else that one."""
+    above = (folder, *folder.parents)
+    return next((each for each in above if any(any(each.glob(p)) for p in PROJECT)), folder)
+
+
+def _shown(folder: Path) -> Path:
+    """The folder from here, if that is shorter: it is in messages."""
+    return min(folder, Path(os.path.relpath(folder)), key=lambda path: len(str(path)))

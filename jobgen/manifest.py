@@ -1,0 +1,288 @@
+"""Reads a manifest: jobs with defaults and a matrix, a script for each combination of its values.
+
+    defaults: {profile: mi210, file: "jobs/{name}-{nodes}n-lr{lr}.sh"}
+    jobs:
+      bert:
+        matrix: {nodes: [1, 2, 4], lr: [0.1, 0.01]}
+        program: [train.py, --lr, "{lr}"]
+
+Its keys are the options of the command line, with _ for -.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, make_dataclass
+from pathlib import Path
+from typing import Any
+
+from jobgen.errors import JobgenError, Mark, Problem, problem
+from jobgen.job import RANKS, Job, Option, options
+from jobgen.paths import native
+from jobgen.schema import (
+    CONTROLS,
+    Bool,
+    Choice,
+    Kind,
+    ListOf,
+    MapOf,
+    Reading,
+    Record,
+    Text,
+    nearest,
+    row,
+)
+from jobgen.schema import merged as merged_trees
+from jobgen.yamltree import LARGEST_FILE, Map, Node, parse
+
+MOST = 100_000  # scripts: a matrix grows fast
+
+_VALUE = Text(r"[^\0]*", "a text or a number", any_scalar=True)
+_NAME = Text(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*", "a name of letters, digits and _ . + -")
+_PLACE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
+
+# The options that a job can say, by their keys.
+OPTIONS: dict[str, tuple[str, Option]] = {
+    item.metadata["option"].flags[-1].lstrip("-").replace("-", "_"): (
+        item.name,
+        item.metadata["option"],
+    )
+    for item in fields(Job)
+    if "option" in item.metadata and item.metadata["option"].commands & RANKS
+}
+
+
+def _kind(option: Option) -> Kind:
+    if not option.metavar:
+        return Bool()
+    if option.many:
+        pairs = "=" in option.metavar  # a map, so that defaults and a job's add up
+        return MapOf(_VALUE, Text()) if pairs else ListOf(_VALUE, or_one=True)
+    return _VALUE
+
+
+Entry: type = make_dataclass(
+    "Entry",
+    [
+        ("command", Any, row(Choice(*sorted(RANKS)), "By default, the one of the profile.")),
+        ("file", Any, row(Text(), "The script's path from the manifest, a pattern.")),
+        ("matrix", Any, row(MapOf(ListOf(_VALUE), Text(r"[a-z]\w*")), "Values by name.", dict)),
+        ("program", Any, row(ListOf(_VALUE), "The program and its arguments.", tuple)),
+        *((key, Any, row(_kind(option), option.help)) for key, (_, option) in OPTIONS.items()),
+    ],
+    frozen=True,
+)
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a manifest's file says."""
+
+    defaults: Any = row(Record(Entry), "What every job says, unless it says otherwise.", Entry)
+    jobs: Any = row(MapOf(Record(Entry), _NAME), "The jobs by their names.", dict)
+
+
+@dataclass(frozen=True)
+class Script:
+    """A script to make: the words of its job's options, its path, and where they were said."""
+
+    command: str | None
+    given: Mapping[str, Any]  # fields of Job
+    path: Path
+    label: str
+    tree: Map
+
+    def job(self, command: str) -> Job:
+        """The job. Raises JobgenError for an option that the command does not have."""
+        fit = {"program", *(field for field, _ in options(command))}
+        given = dict(self.given)
+        if "name" not in fit:
+            del given["name"]  # every job has one, for its file's
+        for key, (field, _) in OPTIONS.items():
+            if field in given and field not in fit:
+                text = f"`{key}` is nothing that `jobgen {command}` is told"
+                raise problem(self.place(key), text, "unknown-key")
+        return Job(command=command, **given)
+
+    def place(self, key: str) -> Mark:
+        """Where the value of a key was said; else the job."""
+        if key in self.tree.items:
+            return self.tree.items[key].mark
+        matrix = self.tree.items.get("matrix")
+        if isinstance(matrix, Map) and key in matrix.items:
+            return matrix.items[key].mark
+        return self.tree.mark
+
+    def placed(self, error: JobgenError) -> list[Problem]:
+        """The problems of an error, those of options at their places in the manifest."""
+        keys = {flag: key for key, (_, option) in OPTIONS.items() for flag in option.flags}
+        found = []
+        for each in error.problems:
+            mark = each.mark
+            if not mark.line and mark.file.startswith("-"):
+                key = keys.get(mark.file.split(" ")[0], "program" if mark.file == "--" else "")
+                mark = self.place(key)
+            found.append(Problem(mark, each.text, each.code, each.hint))
+        return found
+
+
+def read(file: Path) -> tuple[int, Iterator[Script]]:
+    """How many scripts a manifest has, and the scripts one by one.
+
+    Raises JobgenError with all that is wrong with the file; so does the iterator for what is wrong
+    with one script's values, and goes on after that if it is asked to.
+    """
+    try:
+        with file.open("rb") as stream:
+            tree = parse(stream.read(LARGEST_FILE + 1), str(file))
+    except OSError as error:
+        raise problem(str(file), f"cannot be read: {error.strerror}", "unreadable") from None
+    to = Reading()
+    Record(Manifest).read(tree, to)
+    if to.problems:
+        raise JobgenError(to.problems)
+    jobs = _jobs(tree, to)
+    total = sum(_count(job) for job in jobs.values())
+    if total > MOST:
+        to.note(tree.mark, f"{total} scripts, more than {MOST}", "limit", "a smaller matrix")
+    if to.problems:
+        raise JobgenError(to.problems)
+    return total, _Scripts(file.parent, jobs)
+
+
+def _jobs(tree: Node, to: Reading) -> dict[str, Map]:
+    """The trees of the jobs, each on top of the defaults; notes what no job may lack."""
+    found: dict[str, Map] = {}
+    assert isinstance(tree, Map)
+    defaults, jobs = tree.items.get("defaults"), tree.items.get("jobs")
+    if not isinstance(jobs, Map) or not jobs.items:
+        to.note(tree.mark, "no jobs", "usage", "such as `jobs: {bert: {program: [train.py]}}`")
+        return found
+    for name, node in jobs.items.items():
+        own = node if isinstance(node, Map) else Map(jobs.keys[name])
+        job = merged_trees(defaults if isinstance(defaults, Map) else None, own)
+        assert isinstance(job, Map)
+        found[name] = Map(jobs.keys[name], job.items, job.keys)
+        _check(name, own, found[name], to)
+    return found
+
+
+def _check(name: str, own: Map, job: Map, to: Reading) -> None:
+    matrix = job.items.get("matrix")
+    if "file" not in job.items:
+        text = f"job `{name}` says no `file`"
+        to.note(job.mark, text, "usage", "such as `file: jobs/{name}.sh`, in it or in `defaults`")
+    for key, values in matrix.items.items() if isinstance(matrix, Map) else ():
+        if not getattr(values, "items", True):
+            to.note(values.mark, f"no values for `{key}`", "value", "at least one")
+        if key in own.items:
+            hint = "say it once"
+            to.note(own.keys[key], f"`{key}` is in the matrix, too", "conflict", hint)
+        if key in OPTIONS and OPTIONS[key][1].many:
+            hint = "another name, and {NAME} where the value goes"
+            to.note(values.mark, f"`{key}` takes several values anyway", "conflict", hint)
+        if key in ("file", "matrix", "program", "command"):
+            to.note(values.mark, f"`{key}` cannot be in a matrix", "conflict", "another name")
+
+
+def _count(job: Map) -> int:
+    matrix = Record(Entry).read(job, Reading()).matrix
+    return math.prod(len(values) for values in matrix.values())
+
+
+class _Scripts:
+    """The scripts of all jobs; goes on after an error."""
+
+    def __init__(self, folder: Path, jobs: Mapping[str, Map]) -> None:
+        self.folder = folder
+        self.root = os.path.realpath(folder)
+        self.places: dict[str, str] = {}  # the label of the script at each path
+        self.inside: dict[Path, bool] = {}  # whether a folder is below the manifest's
+        self.left = (
+            (name, tree, entry, dict(zip(entry.matrix, values, strict=True)))
+            for name, tree in jobs.items()
+            for entry in [Record(Entry).read(tree, Reading())]
+            for values in itertools.product(*entry.matrix.values())
+        )
+
+    def __iter__(self) -> Iterator[Script]:
+        return self
+
+    def __next__(self) -> Script:
+        name, tree, entry, chosen = next(self.left)
+        to = Reading()
+        given = _given(name, tree, entry, chosen, to)
+        plain = {key: given[f] for key, (f, _) in OPTIONS.items() if isinstance(given.get(f), str)}
+        text = _filled(entry.file, {**plain, "name": name, **chosen}, tree.items["file"].mark, to)
+        if to.problems:
+            raise JobgenError(to.problems)
+        values = ", ".join(f"{key} {value}" for key, value in chosen.items())
+        label = f"`{name}` with {values}" if values else f"`{name}`"
+        return Script(entry.command, given, self._path(text, label, tree), label, tree)
+
+    def _path(self, text: str, label: str, tree: Map) -> Path:
+        mark = tree.items["file"].mark
+        path = self.folder / native(text)
+        if not text or re.search(f"[{CONTROLS}]", text) or not self._is_inside(path.parent):
+            hint = "a path below the manifest's folder"
+            raise problem(mark, f"{text!r:.80} is no file for {label}", "value", hint)
+        key = os.path.normpath(path)
+        if key in self.places:
+            text = f"{text!r:.80} would be the script of {label}, and of {self.places[key]}"
+            hint = "name in the pattern what differs, as in {name}"
+            raise problem(mark, text, "collision", hint)
+        self.places[key] = label
+        return path
+
+    def _is_inside(self, folder: Path) -> bool:
+        if folder not in self.inside:
+            self.inside[folder] = f"{os.path.realpath(folder)}/".startswith(f"{self.root}/")
+        return self.inside[folder]
+
+
+def _given(
+    name: str, tree: Map, entry: Any, chosen: Mapping[str, str], to: Reading
+) -> dict[str, Any]:
+    """The fields of a Job, the values of the matrix filled in."""
+    known = {"name": name, **chosen}
+    given: dict[str, Any] = {"name": name}
+    for key, (field, option) in OPTIONS.items():
+        said = chosen.get(key, getattr(entry, key))
+        if key in chosen and not option.metavar:
+            said = said == "true"
+        if said is None or said is False or said == () or said == {}:
+            continue
+        mark = tree.items[key].mark if key in tree.items else tree.mark
+        if said is True:
+            given[field] = option.value
+        elif isinstance(said, dict):
+            pairs = (f"{name}={value}" for name, value in said.items())
+            given[field] = tuple(_filled(text, known, mark, to) for text in pairs)
+        elif isinstance(said, tuple):
+            given[field] = tuple(_filled(text, known, mark, to) for text in said)
+        else:
+            given[field] = said if key in chosen else _filled(said, known, mark, to)
+    if entry.program:
+        mark = tree.items["program"].mark
+        given["program"] = tuple(_filled(text, known, mark, to) for text in entry.program)
+    return given
+
+
+def _filled(text: str, known: Mapping[str, str], mark: Mark, to: Reading) -> str:
+    """The text with {NAME} replaced by what is known; {{ and }} are braces."""
+
+    def value(found: re.Match[str]) -> str:
+        if found[0] in ("{{", "}}"):
+            return found[0][0]
+        if found[1] not in known:
+            what = f"`{found[0]}` in {text!r:.80} is no value of the job's"
+            hint = f"{nearest(found[1] or '', known)}; a brace is written {{{{ or }}}}"
+            to.note(mark, what, "unknown-value", hint)
+            return ""
+        return known[found[1]]
+
+    return _PLACE.sub(value, text) if "{" in text or "}" in text else text

@@ -1,0 +1,249 @@
+"""A manifest's scripts: all of them or none, and only what changed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from jobgen.build import build_all
+from jobgen.check import check_all
+from jobgen.errors import handled
+from jobgen.header import head
+from tests.helpers import jobgen
+
+MANIFEST = """\
+defaults:
+  profile: dgx-a100
+  file: jobs/{name}-{nodes}n-lr{lr}.sh
+  env: {A: "1"}
+jobs:
+  bert:
+    matrix: {nodes: [1, 2, 4], lr: [0.1, 1e-3]}
+    program: [train.py, --lr, "{lr}", "{{x}}"]
+    env: {B: "rate {lr}"}
+  "eval":
+    profile: eap
+    time: 1:30:00
+    requeue: true
+    file: jobs/{name}.sh
+    set: {request.nodes: 3}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "jobgen.yaml").write_text(MANIFEST)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def build(
+    file: str = "jobgen.yaml", prune: bool = False, force: bool = False, dry_run: bool = False
+) -> int:
+    return handled(lambda: build_all(file, prune, force, dry_run))
+
+
+def command(path: Path) -> str:
+    top = head(path.read_bytes())
+    assert top is not None
+    return top.command
+
+
+NAMES = ["bert-1n-lr0.1.sh", "bert-1n-lr1e-3.sh", "bert-2n-lr0.1.sh", "bert-2n-lr1e-3.sh"]
+NAMES += ["bert-4n-lr0.1.sh", "bert-4n-lr1e-3.sh", "eval.sh"]
+
+
+def test_every_combination_is_a_script(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert build() == 0
+    out, err = capsys.readouterr()
+    assert sorted(path.name for path in (folder / "jobs").iterdir()) == NAMES
+    assert out == "".join(f"jobs/{name}: written\n" for name in NAMES)
+    assert err == "jobgen: 7 scripts: 7 written, 0 as they were; 0 removed\n"
+    assert command(folder / "jobs/bert-2n-lr1e-3.sh") == (
+        "jobgen sbatch --profile dgx-a100 -N 2 -J bert -e A=1 -e 'B=rate 1e-3'"
+        " -- train.py --lr 1e-3 '{x}'"
+    )
+    assert command(folder / "jobs/eval.sh") == (
+        "jobgen qsub --profile eap -t 1:30:00 -J eval -e A=1 --set request.nodes=3 --requeue"
+    )
+    assert os.access(folder / "jobs/eval.sh", os.X_OK)
+    (folder / "jobgen.yaml").unlink()
+    assert handled(lambda: check_all(["jobs"], False, False)) == 0
+
+
+def test_what_stays_the_same_is_not_touched(folder: Path) -> None:
+    build()
+    for path in (folder / "jobs").iterdir():
+        os.utime(path, (1, 1))
+    (folder / "jobgen.yaml").write_text(MANIFEST.replace("1:30:00", "2:00:00"))
+    assert build(dry_run=True) == 1
+    assert build() == 0
+    changed = [path.name for path in (folder / "jobs").iterdir() if path.stat().st_mtime > 1]
+    assert changed == ["eval.sh"]
+    assert build(dry_run=True) == 0
+
+
+def test_prune_removes_what_is_jobgen_s_and_no_longer_there(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    build()
+    jobs, elsewhere = folder / "jobs", folder / "kept.sh"
+    elsewhere.write_bytes((jobs / "eval.sh").read_bytes())
+    (jobs / "by-hand.sh").write_text("#!/bin/bash\n")
+    edited = jobs / "bert-4n-lr0.1.sh"
+    edited.write_text(edited.read_text() + "# edited\n")
+    (folder / "jobgen.yaml").write_text(MANIFEST.replace("[1, 2, 4]", "[1, 2]"))
+    capsys.readouterr()
+    assert build(prune=True, dry_run=True) == 1
+    assert build() == 0
+    assert (jobs / "bert-4n-lr1e-3.sh").exists()
+    capsys.readouterr()
+    assert build(prune=True) == 0
+    out, err = capsys.readouterr()
+    assert out == "jobs/bert-4n-lr1e-3.sh: removed\n"
+    assert "bert-4n-lr0.1.sh: not removed, since it may be edited; --force would" in err
+    left = {path.name for path in jobs.iterdir()}
+    assert left == {*NAMES, "by-hand.sh"} - {"bert-4n-lr1e-3.sh"}
+    assert elsewhere.exists()
+    assert build(prune=True, force=True) == 0
+    assert not edited.exists()
+
+
+def test_an_edit_is_not_lost(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    build()
+    file = folder / "jobs/eval.sh"
+    file.write_text(file.read_text() + "# edited\n")
+    (folder / "jobs/bert-1n-lr0.1.sh").unlink()
+    capsys.readouterr()
+    assert build() == 2
+    said = "jobgen: jobs/eval.sh: edited by hand; --force would lose the edit [edited]\n"
+    assert capsys.readouterr().err == said
+    assert not (folder / "jobs/bert-1n-lr0.1.sh").exists()
+    assert build(force=True) == 0
+    assert "# edited" not in file.read_text()
+
+
+def test_a_file_that_is_not_jobgen_s_is_kept(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "jobs").mkdir()
+    (folder / "jobs/eval.sh").write_text("mine")
+    assert build(force=True) == 2
+    assert "there is a file of this name that jobgen has not made" in capsys.readouterr().err
+    assert [path.name for path in (folder / "jobs").iterdir()] == ["eval.sh"]
+
+
+WRONG = {
+    "jobs:\n  a: {file: x.sh, profil: mi210}\n": (
+        "2:19: unknown key `profil`; did you mean `profile`? [unknown-key]"
+    ),
+    "default: {}\njobs: {a: {file: x.sh, profile: mi210}}\n": (
+        "1:1: unknown key `default`; did you mean `defaults`? [unknown-key]"
+    ),
+    "jobs: {}\n": "1:1: no jobs; such as",
+    "jobs: [a]\n": "1:7: expected a map, got a list",
+    "jobs: {a: {profile: mi210}}\n": "1:8: job `a` says no `file`",
+    "jobs:\n  a: {profile: mi210, file: x.sh, matrix: {nodes: [1, 2]}}\n": (
+        "2:29: 'x.sh' would be the script of `a` with nodes 2, and of `a` with nodes 1;"
+    ),
+    "jobs: {a: {profile: mi210, file: x.sh}, b: {profile: mi210, file: ./x.sh}}\n": (
+        "'./x.sh' would be the script of `b`, and of `a`"
+    ),
+    "jobs: {a: {profile: mi210, file: '{lrr}.sh', matrix: {lr: [1]}}}\n": (
+        "1:34: `{lrr}` in '{lrr}.sh' is no value of the job's; did you mean `lr`?"
+    ),
+    "jobs: {a: {profile: mi210, file: x.sh, program: [t.py, '{']}}\n": "a brace is written {{ or",
+    "jobs: {a: {profile: mi210, file: /etc/x.sh}}\n": "1:34: '/etc/x.sh' is no file for `a`",
+    "jobs: {a: {profile: mi210, file: ../x.sh}}\n": "1:34: '../x.sh' is no file for `a`",
+    "jobs: {a: {profile: mi210, file: ''}}\n": "1:34: '' is no file for `a`",
+    "jobs: {a: {profile: mi210, file: x.sh, queue: q}}\n": (
+        "1:47: `queue` is nothing that `jobgen sbatch` is told"
+    ),
+    "jobs: {a: {profile: eap, file: x.sh, nodes: many}}\n": "1:45: expected a whole number",
+    "jobs: {a: {profile: ep, file: x.sh}}\n": "1:21: no profile `ep`; did you mean `eap`?",
+    "jobs: {a: {profile: eap, file: x.sh, command: rm}}\n": "unknown value `rm`",
+    "jobs: {a: {profile: eap, file: x.sh, nodes: 1, matrix: {nodes: [1]}}}\n": "`nodes` is in the",
+    "jobs: {a: {profile: eap, file: x.sh, matrix: {env: [1]}}}\n": "`env` takes several values",
+    "jobs: {a: {profile: eap, file: x.sh, matrix: {lr: []}}}\n": "no values for `lr`",
+    "jobs: {a: {profile: eap, file: x.sh, program: [--x]}}\n": "1:47: '--x' is no program",
+    "jobs: {a: {profile: eap, file: x.sh, template: ../t}}\n": "../t is outside of",
+    "a: &x\n": "an anchor",
+    "jobs: {a: {profile: eap, file: x.sh, name: 'a b'}}\n": "'a b' is no name for a job",
+}
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_what_is_wrong_is_said_with_its_place_and_nothing_is_written(
+    text: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "jobgen.yaml").write_text(text)
+    assert build() == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert WRONG[text] in err
+    assert err.startswith("jobgen: jobgen.yaml:")
+    assert [path.name for path in folder.iterdir()] == ["jobgen.yaml"]
+
+
+def test_all_problems_are_said_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wrong = MANIFEST.replace("[1, 2, 4]", "[1, x, 9999]").replace("3}", "none}")
+    (folder / "jobgen.yaml").write_text(wrong)
+    assert build() == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split(": ")[1].split(":")[:2] for line in lines] == [
+        *([["jobgen.yaml", "7"]] * (len(lines) - 1)),
+        ["jobgen.yaml", "15"],
+    ]
+    assert len(set(lines)) == len(lines) >= 2
+    assert not (folder / "jobs").exists()
+
+
+def test_a_matrix_that_is_too_large_is_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    many = ", ".join(map(str, range(400)))
+    matrix = f"{{a: [{many}], b: [{many}]}}"
+    text = f"jobs: {{x: {{profile: eap, file: '{{a}}-{{b}}.sh', matrix: {matrix}}}}}\n"
+    (folder / "jobgen.yaml").write_text(text)
+    assert build() == 2
+    assert "160000 scripts, more than 100000" in capsys.readouterr().err
+
+
+def test_a_profile_of_the_repository_is_found_from_anywhere(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "profiles").mkdir()
+    (folder / "profiles/mine.yaml").write_text("extends: dgx-a100\naccount: mine\n")
+    (folder / "jobgen.yaml").write_text("jobs: {a: {profile: mine, file: jobs/a.sh}}\n")
+    monkeypatch.chdir("/")
+    assert build(str(folder / "jobgen.yaml")) == 0
+    assert "#SBATCH --account=mine\n" in (folder / "jobs/a.sh").read_text()
+
+
+def test_one_that_is_killed_leaves_whole_files(folder: Path) -> None:
+    rates = ", ".join(f"{number}e-6" for number in range(500))
+    (folder / "jobgen.yaml").write_text(MANIFEST.replace("0.1, 1e-3", rates))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "jobgen", "build"], stdout=subprocess.PIPE, cwd=folder
+    )
+    assert process.stdout is not None
+    process.stdout.readline()  # the first is written
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    written = list((folder / "jobs").glob("*.sh"))
+    assert written
+    assert handled(lambda: check_all(["jobs"], False, False)) == 0
+    assert build() == 0
+    assert len(list((folder / "jobs").glob("*.sh"))) == 1501
+
+
+def test_wrong_usage_is_one_line(tmp_path: Path) -> None:
+    done = jobgen("build", cwd=tmp_path)
+    assert done.returncode == 2
+    said = "jobgen: jobgen.yaml: cannot be read: No such file or directory [unreadable]\n"
+    assert done.stderr.decode() == said

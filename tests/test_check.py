@@ -1,0 +1,359 @@
+"""Kept scripts: what has become of them, whatever their heads say, and nothing of it is run."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from dataclasses import replace
+from pathlib import Path
+from unittest import mock
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jobgen import shell, trainers
+from jobgen.check import check_all
+from jobgen.cli import main
+from jobgen.errors import JobgenError, handled
+from jobgen.header import head, sealed
+from jobgen.job import Job, asked, command_line
+from jobgen.maker import Maker, project
+from tests.helpers import jobgen, script
+from tests.test_edges import JOBS
+from tests.test_golden import CASES, GOLDEN
+
+MINE = "extends: dgx-a100\naccount: mine\n"
+OURS = '{% extends "sbatch.sh.j2" %}{% block begin %}\n# ours\n{% endblock %}'
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository with a profile, a template and a script; the working folder is another."""
+    root = tmp_path / "repository"
+    for folder in (".git", "profiles", "templates", "jobs"):
+        (root / folder).mkdir(parents=True)
+    (root / "profiles/mine.yaml").write_text(MINE)
+    (root / "templates/ours.sh.j2").write_text(OURS)
+    monkeypatch.chdir(tmp_path)
+    generated(root / "jobs/plain.sh", Job("sbatch", profile="mine", nodes="3"))
+    return root
+
+
+def generated(file: Path, job: Job) -> str:
+    """Write the script for a job that jobgen is asked for in the file's repository."""
+    text = Maker(project(file.parent)).script(job)
+    file.write_text(text)
+    file.chmod(0o755)
+    return text
+
+
+def forged(file: Path, command: str) -> None:
+    """A script of jobgen's whose head says another command, with a checksum that fits."""
+    lines = script(Job("sbatch", profile="dgx-a100")).split("\n")
+    lines[2] = f"#   {command}"
+    file.write_text(sealed("\n".join([*lines[:3], *lines[4:]])))
+
+
+def said(
+    capsys: pytest.CaptureFixture[str],
+    *paths: Path,
+    code: int,
+    fix: bool = False,
+    force: bool = False,
+) -> str:
+    """What `jobgen check` says of paths on stdout: without the diffs' lines."""
+    assert handled(lambda: check_all([str(path) for path in paths], fix, force)) == code
+    return capsys.readouterr().out
+
+
+def first(text: str) -> str:
+    return text.split("\n")[0].partition(".sh: ")[2]
+
+
+WHY = "the profile, a template, the trainer or jobgen has changed"
+
+
+def test_a_script_is_current(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = repository / "jobs/plain.sh"
+    assert said(capsys, file, code=0) == f"{file}: current\n"
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_golden_script_is_current(case: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert first(said(capsys, GOLDEN / f"{case}.sh", code=0)) == "current"
+
+
+def test_an_edit_is_told_and_kept(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = repository / "jobs/plain.sh"
+    edited = file.read_text().replace("--nodes=3", "--nodes=4")
+    file.write_text(edited)
+    text = said(capsys, file, code=1)
+    assert first(text) == "edited by hand"
+    assert "\n-#SBATCH --nodes=4\n+#SBATCH --nodes=3\n" in text
+    kept = "edited by hand; --fix --force would lose the edit"
+    assert first(said(capsys, file, code=1, fix=True)) == kept
+    assert file.read_text() == edited
+    assert first(said(capsys, file, code=0, fix=True, force=True)) == "fixed: it was edited by hand"
+    assert first(said(capsys, file, code=0)) == "current"
+
+
+def test_a_change_of_the_profile_is_told(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = repository / "jobs/plain.sh"
+    (repository / "profiles/mine.yaml").write_text(MINE.replace("mine", "yours"))
+    text = said(capsys, file, code=1)
+    assert first(text) == f"stale: {WHY}"
+    assert "\n-#SBATCH --account=mine\n+#SBATCH --account=yours\n" in text
+    file.chmod(0o640)
+    assert first(said(capsys, file, code=0, fix=True)) == f"fixed: it was stale: {WHY}"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o640
+    assert first(said(capsys, file, code=0)) == "current"
+
+
+def test_a_change_of_a_template_is_told(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = repository / "jobs/ours.sh"
+    generated(file, Job("sbatch", profile="mine", template="templates/ours.sh.j2"))
+    assert first(said(capsys, file, code=0)) == "current"
+    (repository / "templates/ours.sh.j2").write_text(OURS.replace("# ours", "# theirs"))
+    text = said(capsys, file, code=1)
+    assert first(text) == f"stale: {WHY}"
+    assert "\n-# ours\n+# theirs\n" in text
+
+
+def test_a_change_of_the_trainer_is_told(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, real = repository / "jobs/plain.sh", trainers.source("elastic_ddp")
+    with mock.patch("jobgen.trainers.source", return_value=f"{real}# more\n"):
+        text = said(capsys, file, code=1)
+    assert first(text) == f"stale: {WHY}"
+    assert "\n+# more\n" in text
+
+
+def test_a_script_can_be_both_edited_and_stale(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = repository / "jobs/plain.sh"
+    file.write_text(file.read_text() + "# more\n")
+    (repository / "profiles/mine.yaml").write_text(MINE.replace("mine", "yours"))
+    assert first(said(capsys, file, code=1)) == f"edited by hand, and stale: {WHY}"
+
+
+def test_a_command_that_was_edited_asks_for_another_script(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = repository / "jobs/plain.sh"
+    file.write_text(file.read_text().replace("-N 3", "-N4 --time=1:00:00"))
+    text = said(capsys, file, code=1)
+    assert first(text) == f"edited by hand, and stale: {WHY}"
+    assert "\n+#SBATCH --nodes=4\n" in text
+
+
+def test_what_can_no_longer_be_made_says_why(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, profile = repository / "jobs/plain.sh", repository / "profiles/mine.yaml"
+    profile.write_text(f"{MINE}limits: {{nodes: 2}}\nnode: {{cpuz: 1}}\n")
+    text = said(capsys, file, code=1, fix=True)
+    assert first(text).startswith("no longer possible: ")
+    assert "mine.yaml:4:8: unknown key `cpuz`; did you mean `cpus`? [unknown-key]" in text
+    profile.unlink()
+    assert "no profile `mine`" in said(capsys, file, code=1)
+
+
+def test_a_script_without_a_checksum(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = repository / "jobs/plain.sh"
+    lines = file.read_text().split("\n")
+    assert lines.pop(3).startswith("# sha256 of the other lines: ")
+    file.write_text("\n".join(lines))
+    old = "there is no checksum, as in scripts of older versions"
+    assert first(said(capsys, file, code=1)) == f"stale: {old}"
+    file.write_text("\n".join([*lines, "# more"]))
+    assert first(said(capsys, file, code=1)) == f"stale, or edited by hand: {old}"
+    said(capsys, file, code=1, fix=True)
+    assert file.read_text().endswith("# more")
+
+
+@pytest.mark.parametrize("job", [Job("sbatch", profile="dgx-a100"), CASES["byhand-eap"]])
+def test_the_checksum_is_what_it_says(job: Job) -> None:
+    data = script(job).encode()
+    top = head(data)
+    assert top is not None
+    assert (top.said, top.edited) == (top.true, False)
+    for changed in (data.replace(b"jobgen", b"Jobgen", 9)[::1], data + b"\n", data[:-1]):
+        again = head(changed)
+        assert again is None or again.edited
+
+
+FORGED = {
+    "jobgen sbatch --profile dgx-a100; touch pwned": "';' at character 33 is for a shell",
+    "jobgen sbatch --profile dgx-a100 && touch pwned": "'&' at character",
+    "jobgen sbatch --profile dgx-a100 | tee pwned": "'|' at character",
+    "jobgen sbatch --profile dgx-a100 > pwned": "'>' at character",
+    "jobgen sbatch --profile $(touch pwned)": "'$' at character",
+    'jobgen sbatch --profile "$(touch pwned)"': "at character 25",
+    "jobgen sbatch --profile `touch pwned`": "'`' at character",
+    'jobgen sbatch --profile "`touch pwned`"': "at character 25",
+    "jobgen sbatch --profile 'dgx-a100": "never closed",
+    'jobgen sbatch --profile "dgx-a100': "never closed",
+    "jobgen sbatch --profile $'dgx\\q'": "at character 25",
+    "jobgen sbatch --profile dgx-a100 -- *": "'*' at character",
+    "jobgen sbatch --profile dgx-a100 \\": "at character",
+    "jobgen sbatch -o /etc/x --profile dgx-a100": "no option -",
+    "jobgen sbatch --output=pwned --profile dgx-a100": "no option -",
+    "jobgen sbatch --profile dgx-a100 --submit": "no option -",
+    "jobgen sbatch --profile dgx-a100 --wait": "no option -",
+    "jobgen sbatch --profile dgx-a100 --mkdir": "no option -",
+    "jobgen sbatch --help": "no option -",
+    "jobgen --version": "jobgen --version: no command that makes a script; one of: byhand, local",
+    "jobgen check --fix .": "jobgen check: no command that makes a script",
+    "jobgen trainers export elastic_ddp -o pwned": "jobgen trainers: no command",
+    "jobgen interactive --profile dgx-a100": "jobgen interactive: no command",
+    "jobgen ": "jobgen : no command",
+    "jobgen sbatch --profile dgx-a100 --requeue=yes": "--requeue=yes takes no value",
+    "jobgen sbatch": "--profile: no profile is named",
+    "jobgen sbatch --profile": "--profile lacks its value",
+    "jobgen sbatch --profile dgx-a100 --template /etc/group": "--template: /etc/group is outside",
+    "jobgen sbatch --profile dgx-a100 --template ../../secret": "../../secret is outside",
+    "jobgen sbatch --profile dgx-a100 --template link": "--template: link is outside",
+    "jobgen sbatch --profile ../../secret.yaml": "--profile: ../../secret.yaml is outside",
+    "jobgen byhand --profile dgx-a100 --hosts /etc/passwd": "--hosts: /etc/passwd is outside",
+    "jobgen sbatch --profile dgx-a100 --trainer ../../x": "--trainer: expected a name",
+    "jobgen sbatch --profile dgx-a100 \x1b[2J": "at character",
+}
+
+
+@pytest.mark.parametrize("command", FORGED)
+def test_a_forged_head_runs_nothing_and_is_told(
+    command: str, repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (repository.parent / "secret").write_text("a secret")
+    (repository / "link").symlink_to(repository.parent / "secret")
+    forged(repository / "jobs/forged.sh", command)
+    before = sorted(repository.parent.rglob("*"))
+    text = said(capsys, repository / "jobs/forged.sh", code=1, fix=True)
+    assert first(text).startswith("no longer possible: ")
+    assert FORGED[command] in text
+    assert "\x1b" not in text
+    assert "a secret" not in text
+    assert sorted(repository.parent.rglob("*")) == before
+
+
+def test_a_second_line_of_a_command_is_an_edit(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    forged(repository / "jobs/forged.sh", "jobgen sbatch --profile dgx-a100\ntouch pwned")
+    assert "\n-touch pwned\n" in said(capsys, repository / "jobs/forged.sh", code=1)
+    assert not list(repository.parent.rglob("pwned"))
+
+
+def test_other_files_are_passed_over_and_counted(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    jobs = repository / "jobs"
+    ours = (jobs / "plain.sh").read_bytes()
+    (jobs / "by-hand.sh").write_text("#!/bin/bash\n# Generated by jobgen, once.\nsrun hostname\n")
+    (jobs / "later.sh").write_bytes(b"echo\n" + ours)  # a head that is none: after a command
+    (jobs / "binary").write_bytes(b"\0" * 9000 + ours)
+    (jobs / "large.sh").write_bytes(ours + b"#" * (1 << 20))
+    (jobs / "empty").write_bytes(b"")
+    (jobs / "loop").symlink_to("..")
+    (jobs / "link.sh").symlink_to("plain.sh")
+    (jobs / ".hidden").write_bytes(b"# edited" + ours)
+    (repository / ".git/plain.sh").write_bytes(b"# edited" + ours)
+    os.mkfifo(jobs / "pipe")
+    assert handled(lambda: check_all([str(jobs), str(jobs / "plain.sh")], False, False)) == 0
+    out, err = capsys.readouterr()
+    assert out == f"{jobs / 'plain.sh'}: current\n"
+    assert err == "jobgen: 1 current; 5 other files passed over\n"
+
+
+def test_what_cannot_be_read_is_wrong_input(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    os.mkfifo(repository / "pipe")
+    paths = [str(repository / name) for name in ("none.sh", "pipe", "jobs")]
+    assert handled(lambda: check_all(paths, False, False)) == 2
+    out, err = capsys.readouterr()
+    assert out == f"{repository}/jobs/plain.sh: current\n"
+    assert f"{repository}/none.sh: cannot be read: No such file or directory" in err
+    assert f"{repository}/pipe: no file" in err
+
+
+def test_wrong_usage_is_one_line() -> None:
+    for words in (["check"], ["check", "--force", "."]):
+        done = jobgen(*words)
+        assert done.returncode == 2
+        assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("mark", ["profiles/x.yaml", "templates/x.j2", ".git/HEAD", "jobgen.yaml"])
+def test_a_script_s_repository_is_the_nearest_one(mark: str, tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "a/b/c").mkdir(parents=True)
+    (tmp_path / "a/b/templates").mkdir()  # of something else
+    assert project(tmp_path / "a/b/c") == tmp_path
+    (tmp_path / "a" / mark).parent.mkdir(exist_ok=True)
+    (tmp_path / "a" / mark).write_text("")
+    assert project(tmp_path / "a/b/c") == tmp_path / "a"
+
+
+def test_paths_in_a_command_count_from_the_repository(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (repository / "hosts").write_text("a\nb\n")
+    for name, job in {
+        "path": Job("sbatch", profile="./profiles/mine.yaml", program=("./train.py",)),
+        "hosts": Job("byhand", profile="mine", hosts="hosts"),
+    }.items():
+        generated(repository / f"jobs/{name}.sh", job)
+    assert said(capsys, repository, code=0).count(": current\n") == 3
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"])) | st.just("\udcff")))
+def test_words_are_read_as_they_were_quoted(words: list[str]) -> None:
+    assert shell.words(" ".join(map(shell.quote, words))) == words
+
+
+@settings(max_examples=300, deadline=None)
+@given(JOBS)
+def test_the_command_in_a_head_asks_for_the_same_job(job: Job) -> None:
+    line = " ".join(map(shell.quote, command_line(job)))
+    assert asked(shell.words(line)[1:]) == job
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text())
+def test_whatever_a_head_says_is_read_or_refused(line: str) -> None:
+    with contextlib.suppress(ValueError, JobgenError):
+        asked(shell.words(line))
+
+
+def test_every_golden_command_is_read_again() -> None:
+    for case, job in CASES.items():
+        top = head((GOLDEN / f"{case}.sh").read_bytes())
+        assert top is not None
+        read = asked(shell.words(top.command)[1:])
+        assert replace(read, profile=job.profile) == job
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "sbatch --profile mi210 -N 2 -- train.py -- -x",
+        "sbatch --profile=mi210 -N2 --nodes 3 -e A=1 -eB=2 --requeue train.py -N 4",
+        "qsub --profile eap -J=x --set a=b=c --name -- -- -m x",
+        "local",
+        "local -",
+    ],
+)
+def test_a_command_is_read_as_the_command_line_is(line: str) -> None:
+    with mock.patch("jobgen.commands.generate", return_value=0) as generate:
+        main(line.split(), "jobgen", standalone_mode=False)
+    assert generate.call_args.args == (asked(line.split()),)
