@@ -19,6 +19,7 @@ SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 COMMANDS = {
     "Write a script": ("sbatch", "qsub", "local"),
     "Work by hand": ("interactive", "byhand"),
+    "Check scripts": ("lint", "rules"),
     "Look up": ("profiles", "trainers", "templates", "completion"),
 }
 
@@ -218,6 +219,61 @@ _command(
     " Example:\n\n"
     "  jobgen byhand --profile mi210 --hosts smc-r07-[07-08] -- train.py --lr 0.1",
 )
+
+
+@main.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=offered)
+@click.option(
+    "--format",
+    metavar="text|json|sarif|github",
+    type=click.Choice(["text", "json", "sarif", "github"]),
+    default="text",
+    help="How findings are written.",
+    shell_complete=offered,
+)
+@click.option(
+    *("--select", "select"),
+    metavar="CODE",
+    multiple=True,
+    help="These rules alone; JG2 is all that begin so. Repeatable.",
+    shell_complete=offered,
+)
+@click.option(
+    *("--ignore", "ignore"),
+    metavar="CODE",
+    multiple=True,
+    help="Not these rules. Repeatable.",
+    shell_complete=offered,
+)
+@click.option(
+    "--profile",
+    metavar="PROFILE|FILE",
+    help="The cluster the scripts are for: what it has and allows is checked, too.",
+    shell_complete=offered,
+)
+def lint(files: tuple[str, ...], **said: Any) -> int:
+    """Say what will go wrong with job scripts.
+
+    Any sbatch or PBS script, generated or not; of a folder, the files in it that have #SBATCH or
+    #PBS lines. Exit 1 if there is any finding. What a script says with `# jobgen: ignore=CODE
+    reason`, on a line or above it, is left out; [tool.jobgen.lint] in pyproject.toml may have
+    `select`, `ignore` and `profile`.
+    """
+    from jobgen.commands import lint_files
+
+    return lint_files(files, **said)
+
+
+@main.command()
+@click.argument("code", required=False, metavar="[CODE]", shell_complete=offered)
+def rules(code: str | None) -> int:
+    """What lint looks for: all rules, or the page of one.
+
+    A page says what a rule finds, why that fails, the evidence, and the cure.
+    """
+    from jobgen.commands import show_rules
+
+    return show_rules(code)
 
 
 @main.group(cls=Usage)

@@ -8,6 +8,7 @@ from pathlib import Path
 from jobgen.bundled import bundled
 
 TRAINERS = Path(__file__).parent / "trainers"
+RULES = Path(__file__).parent / "lint/rules"
 
 
 def folders() -> list[Path]:
@@ -39,3 +40,8 @@ def trainers() -> list[str]:
 def templates() -> list[str]:
     """The bundled templates, sorted."""
     return sorted(path.name for path in bundled("templates").glob("*.j2"))
+
+
+def rules() -> list[str]:
+    """The codes of lint's rules, sorted."""
+    return sorted(path.stem.partition("_")[0].upper() for path in RULES.glob("jg*.py"))

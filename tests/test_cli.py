@@ -72,7 +72,7 @@ def test_help_and_version() -> None:
     assert done.returncode == 0
     listed = done.stdout.decode().split("Write a script:\n")[1].split("Options:")[0].splitlines()
     names = [line.split()[0] for line in listed if line.startswith("  ")]
-    assert names == [*("sbatch", "qsub", "local", "interactive", "byhand"),
+    assert names == [*("sbatch", "qsub", "local", "interactive", "byhand", "lint", "rules"),
                      *("profiles", "trainers", "templates", "completion")]  # fmt: skip
     assert jobgen("--version").stdout.decode() == f"jobgen, version {__version__}\n"
 

@@ -83,7 +83,7 @@ def offered(shell: str, line: str, there: Path) -> list[str]:
     return sorted(done.stdout.split())
 
 
-COMMANDS = "byhand completion interactive local profiles qsub sbatch templates trainers"
+COMMANDS = "byhand completion interactive lint local profiles qsub rules sbatch templates trainers"
 
 
 @pytest.mark.parametrize("shell", SHELLS)
