@@ -12,10 +12,9 @@ _SHORT = {
     **dict.fromkeys("AaBbCcDdeFGiJLMmNnoPpqStwxn", True),
 }
 _NAMED = """
-    A:account a:array b:begin C:constraint c:cpus-per-task D:chdir
-    d:dependency e:error G:gpus
-    H:hold i:input J:job-name k:no-kill L:licenses M:clusters m:distribution N:nodes n:ntasks O:overcommit
-    o:output p:partition q:qos s:oversubscribe t:time w:nodelist x:exclude
+    A:account a:array b:begin C:constraint c:cpus-per-task D:chdir d:dependency e:error G:gpus
+    H:hold i:input J:job-name k:no-kill L:licenses M:clusters m:distribution N:nodes n:ntasks
+    O:overcommit o:output p:partition q:qos s:oversubscribe t:time w:nodelist x:exclude
 """.split()
 LETTERS = {letter: name for letter, _, name in (each.partition(":") for each in _NAMED)}
 # Options of sbatch that take no value, or one only after `=`.
@@ -166,10 +165,10 @@ def chunk(select: str) -> list[tuple[int, Mapping[str, str]]]:
         if "=" in count:
             count, rest = "1", [count, *rest]
         pairs = dict(each.partition("=")[::2] for each in rest)
-        found.append((number(count) or 1, pairs))
+        found.append((whole(count) or 1, pairs))
     return found
 
 
-def number(text: str) -> int | None:
+def whole(text: str) -> int | None:
     """The number that a text is; None if it is something else."""
     return int(text) if re.fullmatch("[0-9]{1,9}", text) else None

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from jobgen.lint.directives import number
+from jobgen.lint.directives import whole
 from jobgen.lint.script import Command, Script, Word, starter
 
 # torchrun's options that take no value (torch/distributed/run.py).
@@ -30,7 +30,7 @@ class Torchrun:
 
     def number(self, *names: str) -> int | None:
         """The value of an option if it is a plain number."""
-        return number(self.value(*names))
+        return whole(self.value(*names))
 
     @property
     def several(self) -> bool:
@@ -115,7 +115,7 @@ def gpus_per_node(script: Script) -> tuple[int, int, int] | None:
     if script.selects:
         told, chunks = script.selects[-1]
         counts = {pairs.get("ngpus", "") for _, pairs in chunks}
-        gpus = number(counts.pop()) if len(counts) == 1 else None
+        gpus = whole(counts.pop()) if len(counts) == 1 else None
         return None if gpus is None else (gpus, told.line, told.column)
     if told_ := script.option("gpus-per-node"):
         found = re.fullmatch(r"(?:[\w.-]+:)?(\d+)", told_.value)
@@ -163,3 +163,15 @@ def again(script: Script) -> bool:
         for each in script.commands
         for word in each.words
     )
+
+
+def containers(script: Script) -> list[tuple[Command, list[Word]]]:
+    """The commands that run a container by podman or docker, each with its words."""
+    found = []
+    for command in script.commands:
+        words = script.words(command)
+        names = [word.text for word in words]
+        for engine in ("podman", "docker"):
+            if engine in names and "run" in names[names.index(engine) : names.index(engine) + 3]:
+                found.append((command, words[names.index(engine) :]))
+    return found

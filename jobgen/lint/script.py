@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from jobgen.errors import problem
-from jobgen.lint.directives import Directive, Stray, chunk, number, read
+from jobgen.lint.directives import Directive, Stray, chunk, read, whole
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -147,7 +147,7 @@ class Script:
     def nodes(self) -> int | None:
         """How many nodes are asked for; None if the directives do not say."""
         if told := self.option("nodes"):
-            return number(told.value)
+            return whole(told.value)
         if self.selects:
             _, chunks = self.selects[-1]
             return sum(count for count, _ in chunks)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobgen.lint.directives import number
+from jobgen.lint.directives import whole
 from jobgen.lint.launch import srun_option, torchruns
 from jobgen.lint.rules import Finding, at
 from jobgen.lint.script import Script
@@ -36,7 +36,7 @@ srun torchrun --nnodes=2 --nproc-per-node=4 --rdzv-backend=c10d --rdzv-endpoint=
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
     tasks = script.option("ntasks-per-node")
-    if not tasks or (number(tasks.value) or 1) < 2:
+    if not tasks or (whole(tasks.value) or 1) < 2:
         return
     own = ("--ntasks-per-node", "--tasks-per-node", "-n", "--ntasks", "-N", "--nodes")
     for run in torchruns(script):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobgen.lint.directives import number
+from jobgen.lint.directives import whole
 from jobgen.lint.launch import srun_option, torchruns
 from jobgen.lint.rules import Finding, at
 from jobgen.lint.script import Script
@@ -45,7 +45,7 @@ def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
         for each in starts
     ):
         return
-    said, each_node = number(size.value.text), number(tasks.value)
+    said, each_node = whole(size.value.text), whole(tasks.value)
     if said and each_node and said != each_node * script.nodes:
         text = f"WORLD_SIZE is {said}, and {each_node * script.nodes} ranks are started"
         yield at(size, text, "WORLD_SIZE=$SLURM_NTASKS")
