@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 
 # The options of sbatch(1) by their letters; True: it takes a value.
 _SHORT = {
@@ -27,17 +28,17 @@ _FLAGS = frozenset(
 )
 SBATCH = _FLAGS | frozenset(
     """
-    account acctg-freq array batch bb bbf begin chdir cluster cluster-constraint clusters comment
-    constraint consolidate-segments container container-id core-spec cores-per-socket cpu-freq
-    cpus-per-gpu cpus-per-task deadline delay-boot dependency distribution error exclude export
-    export-file external-launcher extra extra-node-info gid gpu-bind gpu-freq gpus gpus-per-node
-    gpus-per-socket gpus-per-task gres gres-flags hint input job-name kill-on-invalid-dep licenses
-    mail-type mail-user mcs-label mem mem-bind mem-per-cpu mem-per-gpu mincpus network nodefile
-    nodelist nodes ntasks ntasks-per-core ntasks-per-gpu ntasks-per-node ntasks-per-socket
-    open-mode oom-kill-step output partition power prefer priority profile qos reservation
-    resv-ports segment signal sockets-per-node spank stepmgr switches tasks tasks-per-node
-    thread-spec threads-per-core time time-min tmp tres-bind tres-per-task uid umask
-    wait-all-nodes wckey workdir wrap x11
+    account acctg-freq array batch bb bbf begin chdir cluster cluster-constraint clusters
+    comment constraint consolidate-segments container container-id core-spec cores-per-socket
+    cpu-freq cpus-per-gpu cpus-per-task deadline delay-boot dependency distribution error
+    exclude export export-file external-launcher extra extra-node-info gid gpu-bind gpu-freq
+    gpus gpus-per-node gpus-per-socket gpus-per-task gres gres-flags hint input job-name
+    kill-on-invalid-dep licenses cpu_bind mem_bind mail-type mail-user mcs-label mem mem-bind
+    mem-per-cpu mem-per-gpu mincpus network nodefile nodelist nodes ntasks ntasks-per-core
+    ntasks-per-gpu ntasks-per-node ntasks-per-socket open-mode oom-kill-step output partition
+    power prefer priority profile qos reservation resv-ports segment signal sockets-per-node
+    spank stepmgr switches tasks tasks-per-node thread-spec threads-per-core time time-min tmp
+    tres-bind tres-per-task uid umask wait-all-nodes wckey workdir wrap x11
     """.split()
 )
 _SAME = {"tasks": "ntasks", "tasks-per-node": "ntasks-per-node", "share": "oversubscribe",
@@ -119,13 +120,18 @@ def read(lines: list[str], first_command: int) -> tuple[list[Directive], list[St
 
 
 def _slurm(text: str, line: int, start: int, late: bool) -> Iterator[Directive | Stray]:
-    listed = iter(words(text, start))
-    for word, column in listed:
+    listed: Iterator[tuple[str, int]] = words(text, start)
+    while following := next(listed, None):
+        word, column = following
         if word.startswith("--") and len(word) > 2:
             name, equals, value = word[2:].partition("=")
             name = _whole(name)
             if not equals and name in SBATCH and name not in _FLAGS:
                 value = next(listed, ("", 0))[0]
+            elif not equals and name not in SBATCH:  # an option of the site's: with a value?
+                following = next(listed, None)
+                if following and following[0].startswith("-"):
+                    listed = chain([following], listed)
             yield Directive("slurm", name, value, line, column, word, late)
         elif re.match("-[A-Za-z]", word):
             letter, value = word[1], word[2:]
@@ -133,7 +139,8 @@ def _slurm(text: str, line: int, start: int, late: bool) -> Iterator[Directive |
                 value = next(listed, ("", 0))[0]
             yield Directive("slurm", LETTERS.get(letter, letter), value, line, column, word, late)
         else:
-            yield Stray("slurm", word, line, column)
+            if not re.search(r"[{}<>\[\]]", text):  # else a part of a placeholder
+                yield Stray("slurm", word, line, column)
             return
 
 

@@ -23,6 +23,8 @@ LARGEST = 1 << 20
 # In a folder, files that may be job scripts; what decides is a directive in them.
 _SUFFIXES = frozenset(("", ".sh", ".bash", ".sbatch", ".slurm", ".pbs", ".qsub", ".job", ".sub"))
 _DIRECTIVE = re.compile(rb"^[ \t]*#(SBATCH|PBS)[ \t]", re.MULTILINE)
+# A template of Jinja's that makes a script is none yet.
+_TEMPLATE = re.compile(r"^(#(SBATCH|PBS).*\{\{|\s*\{%)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,8 @@ def lint(paths: Sequence[str], said: Settings) -> Outcome:
 def script(text: str, file: str, settings: Settings) -> list[Problem]:
     """What the chosen rules find in one script, sorted by place."""
     parsed = parse(text, file)
+    if _TEMPLATE.search(text):
+        return []
     profile = _profile(settings.profile) if settings.profile else None
     kept = {(each.of, code) for each in waivers(parsed) if each.reason for code in each.codes}
     found = {
@@ -120,13 +124,22 @@ def _files(paths: Sequence[str]) -> Iterator[tuple[str, bool]]:
     for path in paths:
         if path != "-" and Path(path).is_dir():
             for folder, folders, names in os.walk(path):
-                folders[:] = sorted(name for name in folders if not name.startswith("."))
+                folders[:] = sorted(name for name in folders if not _other(name))
                 for name in sorted(names):
                     file = os.path.join(folder, name)
-                    if Path(name).suffix.lower() in _SUFFIXES and Path(file).is_file():
+                    if (
+                        not _other(name)
+                        and Path(name).suffix.lower() in _SUFFIXES
+                        and Path(file).is_file()
+                    ):
                         yield file, False
         else:
             yield path, True
+
+
+def _other(name: str) -> bool:
+    """Whether what is so called holds no scripts to submit: hidden, or templates of some tool."""
+    return name.startswith(".") or "template" in name.lower()
 
 
 def _data(path: str) -> bytes:

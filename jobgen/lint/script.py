@@ -365,9 +365,14 @@ class _Reader:
 
     def _command(self, node: Node, within: frozenset[str], before: str, piped: bool) -> None:
         words, assignments = [], []
+        name = node.child_by_field_name("name")
         for child in node.children:
             if child.type == "variable_assignment":
-                assignments.append(self._assignment(child, within, False, True))
+                # The grammar takes assignments on lines before a command for a part of it.
+                gap = self.data[child.end_byte : name.start_byte] if name else b""
+                own = b"\n" not in gap.replace(b"\\\n", b"")
+                made = self._assignment(child, within, False, own)
+                assignments += [made] if own else []
             elif child.type == "command_name":
                 words.append(self._word(child.children[0]))
             elif child.is_named and not child.type.endswith(("redirect", "comment")):

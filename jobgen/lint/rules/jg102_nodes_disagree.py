@@ -40,7 +40,13 @@ def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
     for run in found:
         nodes = run.number("nnodes")
         starting = srun_option(run.starting, "-N", "--nodes", "-w", "--nodelist", "-n", "--ntasks")
-        if nodes is None or nodes == asked or starting or (nodes < asked and len(found) > 1):
+        if (
+            nodes is None
+            or nodes == asked
+            or starting
+            or run.number("node-rank") is not None
+            or (nodes < asked and len(found) > 1)
+        ):
             continue
         if nodes > 1 or run.starter == "srun":
             text = f"torchrun is of {nodes} nodes, the job of {asked}"

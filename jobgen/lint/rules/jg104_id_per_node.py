@@ -35,11 +35,16 @@ _MADE_UP = re.compile(r"\$\{?RANDOM|uuidgen|\$\(date|\$\$")
 
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+    if (script.nodes or (1 if script.live else 2)) < 2:
+        return
     for run in torchruns(script):
         word = run.options.get("rdzv-id")
-        own_shell = not run.starter and script.scheduler and not script.functions
-        own_shell = own_shell or run.command.depth > 0
-        if word and run.several and own_shell and _MADE_UP.search(word.text):
-            text = f"{word.text} is another id on each node: its agents never meet"
+        if not word or not run.several:
+            continue
+        here = script.scheduler and not script.functions and not run.starter
+        # In a string for another shell, what the script's own shell has made up is one id.
+        text = word.raw if run.command.depth else word.text if here else ""
+        if _MADE_UP.search(text):
             job = "$PBS_JOBID" if script.scheduler == "pbs" else "$SLURM_JOB_ID"
-            yield at(word, text, f"--rdzv-id={job}")
+            said = f"{word.text} is another id on each node: its agents never meet"
+            yield at(word, said, f"--rdzv-id={job}")

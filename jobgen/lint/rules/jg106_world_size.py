@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jobgen.lint.directives import whole
-from jobgen.lint.launch import srun_option, torchruns
+from jobgen.lint.launch import gpus_per_node, srun_option, torchruns
 from jobgen.lint.rules import Finding, at
 from jobgen.lint.script import Script
 from jobgen.profile import Profile
@@ -22,6 +22,7 @@ BAD = """\
 #!/bin/bash
 #SBATCH --nodes=2
 #SBATCH --ntasks-per-node=4
+#SBATCH --gres=gpu:4
 export WORLD_SIZE=4
 srun python train.py
 """
@@ -29,6 +30,7 @@ GOOD = """\
 #!/bin/bash
 #SBATCH --nodes=2
 #SBATCH --ntasks-per-node=4
+#SBATCH --gres=gpu:4
 export WORLD_SIZE=$SLURM_NTASKS
 srun python train.py
 """
@@ -46,6 +48,8 @@ def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
     ):
         return
     said, each_node = whole(size.value.text), whole(tasks.value)
-    if said and each_node and said != each_node * script.nodes:
+    gpus = gpus_per_node(script)
+    spawned = gpus and said == gpus[0] * script.nodes  # the tasks may start others
+    if said and each_node and gpus and said != each_node * script.nodes and not spawned:
         text = f"WORLD_SIZE is {said}, and {each_node * script.nodes} ranks are started"
         yield at(size, text, "WORLD_SIZE=$SLURM_NTASKS")

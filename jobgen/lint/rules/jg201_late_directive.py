@@ -35,6 +35,6 @@ srun python train.py
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
     for each in script.directives:
-        if each.late:
+        if each.late and not script.broken:
             text = f"`{each.raw}` is ignored: it comes after the first command"
             yield at(each, text, "move it up, before all commands")

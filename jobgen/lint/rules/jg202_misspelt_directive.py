@@ -36,8 +36,8 @@ def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
     if not script.directives:
         return
     for comment in script.comments:
-        found = re.match(r"#([A-Za-z]{5,8})\s+-", comment.text)
-        if found and found[1] != "SBATCH" and sorted(found[1].upper()) == sorted("SBATCH"):
+        found = re.match(r"#([A-Z]{5,8})\s+-", comment.text)
+        if found and found[1] != "SBATCH" and sorted(found[1]) == sorted("SBATCH"):
             text = f"#{found[1]} is no directive"
             yield at(comment, text, "write #SBATCH")
         elif re.match(r"#SBATCH\s+-", comment.text) and _indented(script.lines, comment):

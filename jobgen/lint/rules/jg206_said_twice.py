@@ -35,7 +35,9 @@ def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
     for each in script.live:
         if each.option == "mail-type":  # these add up
             continue
-        if each.scheduler == "pbs" and each.option not in "NAqoejvmM":
+        if each.scheduler == "pbs" and each.option not in (
+            "NAqoejvmM" if script.selects else "NAqoejmM"
+        ):
             continue
         before = seen.get((each.scheduler, each.option))
         if before and before.value != each.value and "hetjob" not in script.text:

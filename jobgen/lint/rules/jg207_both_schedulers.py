@@ -31,7 +31,7 @@ srun hostname
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
     told = {each.scheduler for each in script.live}
-    if len(told) == 2 and not script.option("ignore-pbs"):
-        first = next(each for each in script.live if each.scheduler == "pbs")
+    others = [each for each in script.live if each.scheduler == "pbs" and each.option != "S"]
+    if len(told) == 2 and others and not script.option("ignore-pbs"):
         text = "sbatch reads #PBS lines too, and they override the #SBATCH lines"
-        yield at(first, text, "keep the lines of one scheduler, or say --ignore-pbs")
+        yield at(others[0], text, "keep the lines of one scheduler, or say --ignore-pbs")

@@ -34,9 +34,11 @@ def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
             line.lstrip().startswith("#") and not re.match("#(SBATCH|PBS) ", line)
         ):
             continue
-        for found in re.finditer(r"(?<![<$(])<([A-Za-z][\w /-]*)>(?![>(])", line):
+        told = line if line.startswith("#") else re.split(r"\s#", line)[0]
+        for found in re.finditer(r"(?<![<$(])<([A-Za-z][\w /-]*)>(?![>(])", told):
             if re.search(
-                r"(?i)your|user|name|path|account|project|dir|insert|put|replace|id\b", found[1]
+                r"(?i)your|user|name|path|account|project|dir|insert|put|replace|email|address|id\b",
+                found[1],
             ):
                 text = f"the placeholder {found[0]} is still there"
                 yield Finding(number, found.start() + 1, text, "put in what is meant")

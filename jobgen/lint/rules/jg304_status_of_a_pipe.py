@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from jobgen.lint.launch import runs, strict
 from jobgen.lint.rules import Finding, at
-from jobgen.lint.script import Script
+from jobgen.lint.script import Command, Script
 from jobgen.profile import Profile
 
 BAD = """\
@@ -34,6 +34,13 @@ def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
     if strict(script)[1] or "PIPESTATUS" in script.text:
         return
     for command in runs(script):
-        if command.before == "tee" and not command.starter and command.depth == 0:
+        inside = command.starter or command.depth or command.within - {"pipeline"}
+        if command.before == "tee" and not inside and _ends(script, command):
             text = f"the job ends well even if {command.name} fails: tee's status counts"
             yield at(command, text, "set -o pipefail")
+
+
+def _ends(script: Script, command: Command) -> bool:
+    """Whether nothing of weight comes after it."""
+    after = [each for each in script.commands if each.depth == 0 and each.offset > command.offset]
+    return all(each.name in ("tee", "echo", "date", "deactivate", "wait") for each in after)

@@ -36,6 +36,6 @@ def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
     last = max((each.offset for each in script.commands if each.depth == 0), default=0)
     for each in script.assignments:
         meant = re.match(r"(NCCL|FI_|GLOO|TORCH_|MASTER_|LD_LIBRARY_PATH$)", each.name)
-        late = ends and each.offset > max(ends) and last <= max(ends)
+        late = ends and each.depth == 0 and each.offset > max(ends) and last <= max(ends)
         if meant and late and each.exported and each.certain and not each.of_command:
             yield at(each, f"{each.name} is set when all has run", "set it before")

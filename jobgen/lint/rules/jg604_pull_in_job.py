@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jobgen.lint.launch import runs
 from jobgen.lint.rules import Finding, at
 from jobgen.lint.script import Script
 from jobgen.profile import Profile
@@ -33,7 +34,7 @@ srun python train.py
 
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
-    for command in script.commands:
+    for command in script.commands if runs(script) else ():
         if (
             command.name == "git"
             and "pull" in [word.text for word in command.words[1:4]]
