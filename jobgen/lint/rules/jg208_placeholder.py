@@ -29,13 +29,14 @@ source "/home/$USER/env/bin/activate"
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
     inside = {line for start, end in script.quoted for line in range(start, end + 1)}
+    # What a message or a pattern has between < and > is meant so.
     for number, line in enumerate(script.lines, 1):
-        if number in inside or (
-            line.lstrip().startswith("#") and not re.match("#(SBATCH|PBS) ", line)
-        ):
+        directive = re.match("#(SBATCH|PBS) ", line)
+        said = re.search(r"(?i)\b(echo|printf|sed|awk|grep|perl|usage|error)\b", line)
+        if number in inside or said or (line.lstrip().startswith("#") and not directive):
             continue
-        told = line if line.startswith("#") else re.split(r"\s#", line)[0]
-        for found in re.finditer(r"(?<![<$(])<([A-Za-z][\w /-]*)>(?![>(])", told):
+        told = line[:1] + re.split(r"\s#", line[1:])[0]  # without a comment
+        for found in re.finditer(r"(?<![<$(@])<([A-Za-z][\w /-]*)>(?![>(])", told):
             if re.search(
                 r"(?i)your|user|name|path|account|project|dir|insert|put|replace|email|address|id\b",
                 found[1],
