@@ -8,9 +8,10 @@ pytest.importorskip("tree_sitter_bash")
 
 from jobgen.lint.directives import chunk
 from jobgen.lint.launch import torchruns
+from jobgen.lint.reader import parse
 from jobgen.lint.run import Settings
 from jobgen.lint.run import script as lint
-from jobgen.lint.script import Script, parse
+from jobgen.lint.script import Script
 
 
 def read(*lines: str) -> Script:

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from jobgen.errors import JobgenError, Mark, Problem, problem
+from jobgen.lint.reader import parse
 from jobgen.lint.rules import Rule, rules
-from jobgen.lint.script import parse
 from jobgen.lint.waivers import waivers
 from jobgen.profile import Profile
 
