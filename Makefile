@@ -38,11 +38,12 @@ golden: $(VENV)/test  ## rewrite the expected scripts, messages and the manual; 
 cluster: $(VENV)/test $(VENV)/packages  ## a shell on a real Slurm of several nodes, made on this machine
 	PATH="$(BIN):$$PATH" python -m tests.cluster
 
-bench: $(VENV)/test  ## ratios against references in the same run: start-up, many scripts, trainers, the way to the first step
+bench: $(VENV)/test  ## ratios against references in the same run: start-up, many scripts, trainers, the way to the first step; lint
 	PATH="$(BIN):$$PATH" python bench/startup.py
 	PATH="$(BIN):$$PATH" python bench/scripts.py
 	PATH="$(BIN):$$PATH" python bench/trainers.py
 	PATH="$(BIN):$$PATH" python bench/first_step.py
+	PATH="$(BIN):$$PATH" python bench/lint.py
 
 wheel-check: $(VENV)/test  ## build the wheel, install it elsewhere, generate from there
 	PATH="$(BIN):$$PATH" sh tests/wheel-check.sh

@@ -18,7 +18,7 @@ SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 # The commands of `jobgen --help`, under its headings.
 COMMANDS = {
     "Write a script": ("sbatch", "qsub", "local"),
-    "Keep scripts": ("build", "check"),
+    "Keep scripts": ("build", "check", "lint", "rules"),
     "Work by hand": ("interactive", "byhand"),
     "Look up": ("profiles", "trainers", "templates", "completion"),
 }
@@ -255,6 +255,61 @@ def build(manifest: str, prune: bool, force: bool, dry_run: bool) -> int:
     from jobgen.build import build_all
 
     return build_all(manifest, prune, force, dry_run)
+
+
+@main.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=offered)
+@click.option(
+    "--format",
+    metavar="text|json|sarif|github",
+    type=click.Choice(["text", "json", "sarif", "github"]),
+    default="text",
+    help="How findings are written.",
+    shell_complete=offered,
+)
+@click.option(
+    *("--select", "select"),
+    metavar="CODE",
+    multiple=True,
+    help="These rules alone; JG2 is all that begin so. Repeatable.",
+    shell_complete=offered,
+)
+@click.option(
+    *("--ignore", "ignore"),
+    metavar="CODE",
+    multiple=True,
+    help="Not these rules. Repeatable.",
+    shell_complete=offered,
+)
+@click.option(
+    "--profile",
+    metavar="PROFILE|FILE",
+    help="The cluster the scripts are for: what it has and allows is checked, too.",
+    shell_complete=offered,
+)
+def lint(files: tuple[str, ...], **said: Any) -> int:
+    """Say what will go wrong with job scripts.
+
+    Any sbatch or PBS script, generated or not; of a folder, the files in it that have #SBATCH or
+    #PBS lines. Exit 1 if there is any finding. What a script says with `# jobgen: ignore=CODE
+    reason`, on a line or above it, is left out; [tool.jobgen.lint] in pyproject.toml may have
+    `select`, `ignore` and `profile`.
+    """
+    from jobgen.commands import lint_files
+
+    return lint_files(files, **said)
+
+
+@main.command()
+@click.argument("code", required=False, metavar="[CODE]", shell_complete=offered)
+def rules(code: str | None) -> int:
+    """What lint looks for: all rules, or the page of one.
+
+    A page says what a rule finds, why that fails, the evidence, and the cure.
+    """
+    from jobgen.commands import show_rules
+
+    return show_rules(code)
 
 
 @main.group(cls=Usage)

@@ -176,6 +176,46 @@ def show_template(name: str) -> int:
     return 0
 
 
+def lint_files(
+    files: Sequence[str],
+    format: str,
+    select: Sequence[str],
+    ignore: Sequence[str],
+    profile: str | None,
+) -> int:
+    """Write what is found in job scripts, and say how much; 1 if there is anything."""
+    from jobgen.lint.output import FORMATS
+    from jobgen.lint.run import Settings, lint
+
+    outcome = lint(files, Settings(tuple(select), tuple(ignore), profile))
+    write(FORMATS[format](outcome.problems))
+    with_any = len({problem.mark.file for problem in outcome.problems})
+    more = f"; {outcome.passed_over} files are no job scripts" if outcome.passed_over else ""
+    count = len(outcome.problems)
+    tell(f"{count} finding{'s' * (count != 1)} in {with_any} of {outcome.files} scripts{more}")
+    return 1 if outcome.problems else 0
+
+
+def show_rules(code: str | None) -> int:
+    """All rules in columns, or the page of one with its examples."""
+    from jobgen.lint.rules import rules
+
+    listed = rules()
+    if code is None:
+        write(_columns([(each, rule.title) for each, rule in listed.items()]))
+        return 0
+    if not (rule := listed.get(code.upper())):
+        from jobgen.schema import nearest
+
+        raise problem("rules", f"no rule `{code:.40}`", "usage", nearest(code.upper(), listed))
+    page = f"{rule.code}: {rule.title}\n\n{rule.page}\n"
+    for heading, text in (("Found in", rule.module.BAD), ("Not in", rule.module.GOOD)):
+        lines = "".join(f"    {line}\n" for line in text.rstrip("\n").split("\n"))
+        page += f"\n{heading}:\n\n{lines}"
+    write(page)
+    return 0
+
+
 def print_completion(shell: str, program: click.Command) -> int:
     """The script that makes a shell complete jobgen's command lines."""
     from jobgen import completion

@@ -71,6 +71,7 @@ _NAMES: dict[str, Callable[[], Iterable[str]]] = {
     "PROFILE": names.profiles,
     "TRAINER": names.trainers,
     "TEMPLATE": names.templates,
+    "CODE": names.rules,
 }
 
 

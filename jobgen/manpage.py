@@ -28,7 +28,7 @@ or changes, with a sample value.
 """
 STATUS = {
     "0": "The script is written, or what was asked for is shown.",
-    "1": "A check found something that is wrong with a profile, or a script that is not current.",
+    "1": "A check found something: in a profile, in a script that is not current, or by lint.",
     "2": "Wrong usage or input: stderr says what, with the file, line and column or the option.",
     "130": "Interrupted.",
     "141": "Whoever read stdout has gone.",
@@ -42,6 +42,8 @@ FILES = {
     " folders of `JOBGEN_PROFILES`, in the next folder, among the bundled ones. A name that ends in"
     " `.yaml` is a path.",
     "~/.config/jobgen/profiles/NAME.yaml": "A profile of the user.",
+    "pyproject.toml": "Its table `[tool.jobgen.lint]` may have `select`, `ignore` and `profile`;"
+    " the nearest one at or above a script counts.",
     "./templates/NAME.sh.j2": "A template of the project, before the next folder's and the bundled"
     " one of that name.",
     "~/.config/jobgen/templates/NAME.sh.j2": "A template of the user.",

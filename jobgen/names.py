@@ -10,6 +10,7 @@ from jobgen.bundled import bundled
 from jobgen.paths import HERE
 
 TRAINERS = Path(__file__).parent / "trainers"
+RULES = Path(__file__).parent / "lint/rules"
 
 
 def folders(within: Path = HERE) -> list[Path]:
@@ -42,3 +43,8 @@ def trainers() -> list[str]:
 def templates() -> list[str]:
     """The bundled templates, sorted."""
     return sorted(path.name for path in bundled("templates").glob("*.j2"))
+
+
+def rules() -> list[str]:
+    """The codes of lint's rules, sorted."""
+    return sorted(path.stem.partition("_")[0].upper() for path in RULES.glob("jg*.py"))

@@ -72,7 +72,8 @@ def test_help_and_version() -> None:
     assert done.returncode == 0
     listed = done.stdout.decode().split("Write a script:\n")[1].split("Options:")[0].splitlines()
     names = [line.split()[0] for line in listed if line.startswith("  ")]
-    assert names == [*("sbatch", "qsub", "local", "build", "check", "interactive", "byhand"),
+    assert names == [*("sbatch", "qsub", "local", "build", "check", "lint", "rules"),
+                     *("interactive", "byhand"),
                      *("profiles", "trainers", "templates", "completion")]  # fmt: skip
     assert jobgen("--version").stdout.decode() == f"jobgen, version {__version__}\n"
 

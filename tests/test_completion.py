@@ -83,7 +83,10 @@ def offered(shell: str, line: str, there: Path) -> list[str]:
     return sorted(done.stdout.split())
 
 
-COMMANDS = "build byhand check completion interactive local profiles qsub sbatch templates trainers"
+COMMANDS = (
+    "build byhand check completion interactive lint local profiles qsub rules sbatch templates"
+)
+COMMANDS += " trainers"
 
 
 @pytest.mark.parametrize("shell", SHELLS)

@@ -1,0 +1,368 @@
+"""Reads a script with tree-sitter's grammar of bash: from its tree to commands in their places."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from jobgen.errors import problem
+from jobgen.lint.directives import read
+from jobgen.lint.script import OUTER, STARTERS, Assignment, Command, Script, Word
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
+
+SHELLS = frozenset(("bash", "sh", "zsh", "dash"))
+# Where the shell may not get to, or gets to more than once.
+_MAYBE = frozenset(
+    """
+    if_statement while_statement for_statement c_style_for_statement case_statement list subshell
+    function_definition command_substitution process_substitution elif_clause else_clause
+    """.split()
+)
+
+_PARSER: list[Parser] = []
+
+
+def parser() -> Parser:
+    """The parser of bash. JobgenError if the extra that brings it is not installed."""
+    if not _PARSER:
+        try:
+            import tree_sitter
+            import tree_sitter_bash
+        except ImportError:
+            raise problem(
+                "lint", "it needs tree-sitter and tree-sitter-bash", "missing",
+                "pip install 'jobgen[lint]'",
+            ) from None  # fmt: skip
+        language = tree_sitter.Language(tree_sitter_bash.language())
+        _PARSER.append(tree_sitter.Parser(language))
+    return _PARSER[0]
+
+
+def parse(text: str, file: str) -> Script:
+    """The script in `text`, however broken it is."""
+    script = Script(file, text)
+    try:
+        _Reader(script, text, [0], 0, "").read()
+    except RecursionError:
+        script.broken = (1, 1)
+    if script.commands:
+        script.commands.sort(key=lambda command: (command.line, command.column))
+        tops = [each for each in script.commands if each.depth == 0]
+        if tops:
+            end = max(tops, key=lambda each: each.offset)
+            at = script.commands.index(end)
+            script.commands[at] = replace(end, last=True)
+    firsts = [each.line for each in script.commands] + [each.line for each in script.assignments]
+    first = min(_first_line(script.lines), min(firsts, default=len(script.lines) + 1))
+    inside = {line for start, end in script.quoted for line in range(start, end + 1)}
+    directives, script.stray = read(script.lines, first)
+    script.directives = [each for each in directives if each.line not in inside]
+    return script
+
+
+def _first_line(lines: Iterable[str]) -> int:
+    """The line of the first command, as sbatch and qsub find it: no comment, not blank."""
+    number = 0
+    for number, line in enumerate(lines, 1):
+        if line.strip() and not line.lstrip().startswith("#"):
+            return number
+    return number + 1
+
+
+class _Reader:
+    """Walks the tree of a script, or of a string that is one; `places` is its bytes' offsets."""
+
+    def __init__(
+        self, script: Script, text: str, places: list[int], depth: int, starter: str
+    ) -> None:
+        self.script, self.depth, self.starter = script, depth, starter
+        self.data = text.encode("utf-8", "surrogatepass")
+        self.places = places
+        source = script.text.encode("utf-8", "surrogatepass")
+        self.source = source
+        self.starts = [0, *(found.end() for found in re.finditer(b"\n", source))]
+
+    def read(self) -> None:
+        """Note all that is in it."""
+        root = parser().parse(self.data).root_node
+        if root.has_error and self.depth == 0:
+            self.script.broken = self._place(_error(root))
+        self._walk(root, frozenset(), "", False)
+
+    def _offset(self, at: int) -> int:
+        return at if self.depth == 0 else self.places[min(at, len(self.places) - 1)]
+
+    def _place(self, node: Node) -> tuple[int, int]:
+        at = self._offset(node.start_byte)
+        line = bisect_right(self.starts, at)
+        head = self.source[self.starts[line - 1] : at]
+        return line, len(head.decode("utf-8", "replace")) + 1
+
+    def _raw(self, node: Node) -> str:
+        return self.data[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
+    def _walk(self, node: Node, within: frozenset[str], before: str, piped: bool) -> None:
+        kind = node.type
+        if kind == "command":
+            self._command(node, within, before, piped)
+        elif kind == "declaration_command":
+            self._declaration(node, within)
+        elif kind == "variable_assignment":
+            self._assignment(node, within, False, False)
+        elif kind == "comment":
+            line, column = self._place(node)
+            if self.depth == 0:
+                self.script.comments.append(Word(self._raw(node), line, column))
+        elif kind in ("heredoc_body", "ERROR"):
+            if kind == "heredoc_body":
+                self._quoted(node)
+            self._expansions(node)
+            return
+        elif kind in ("string", "raw_string"):
+            self._quoted(node)
+        elif kind == "pipeline":
+            self._pipeline(node, within, before)
+            return
+        elif kind == "for_statement":
+            if name := node.child_by_field_name("variable"):
+                self.script.dynamic.add(self._raw(name))
+        elif kind == "function_definition":
+            if name := node.child_by_field_name("name"):
+                self.script.functions.add(self._raw(name))
+        elif kind in ("simple_expansion", "expansion"):
+            self._expansion(node)
+        inner = within | {kind} if kind in _MAYBE else within
+        after = node.children[1:]
+        for child, following in zip(node.children, [*after, None], strict=False):
+            if kind in ("command", "declaration_command") and child.type == "variable_assignment":
+                for value in child.children:  # the assignment itself is noted by now
+                    self._walk(value, inner, before, piped)
+                continue
+            background = following is not None and following.type == "&"
+            self._walk(child, inner | {"background"} if background else inner, before, piped)
+
+    def _quoted(self, node: Node) -> None:
+        first, last = node.start_point.row, node.end_point.row
+        if last > first and self.depth == 0:
+            start = first + 1 if node.type == "heredoc_body" else first + 2
+            self.script.quoted.append((start, last + 1))
+
+    def _pipeline(self, node: Node, within: frozenset[str], before: str) -> None:
+        parts = [child for child in node.children if child.is_named]
+        for number, part in enumerate(parts):
+            following = parts[number + 1] if number + 1 < len(parts) else None
+            name = before
+            if following is not None:
+                found = re.match(r"\s*([\w./-]+)", self._raw(following))
+                name = found[1].rpartition("/")[2] if found else "?"
+            self._walk(part, within | {"pipeline"}, name, number > 0)
+
+    def _expansions(self, node: Node) -> None:
+        if node.type in ("simple_expansion", "expansion"):
+            self._expansion(node)
+        for child in node.children:
+            self._expansions(child)
+
+    def _expansion(self, node: Node) -> None:
+        for child in node.children:
+            if child.type == "subscript":
+                child = child.children[0]
+            if child.type == "variable_name":
+                self.script.uses.append((self._raw(child), self._place(node)[0]))
+                if "=" in [each.type.strip(":") for each in node.children]:
+                    self.script.dynamic.add(self._raw(child))  # ${NAME:=value}
+                break
+
+    def _command(self, node: Node, within: frozenset[str], before: str, piped: bool) -> None:
+        words, assignments = [], []
+        name = node.child_by_field_name("name")
+        for child in node.children:
+            if child.type == "variable_assignment":
+                # The grammar takes assignments on lines before a command for a part of it.
+                gap = self.data[child.end_byte : name.start_byte] if name else b""
+                own = b"\n" not in gap.replace(b"\\\n", b"")
+                made = self._assignment(child, within, False, own)
+                assignments += [made] if own else []
+            elif child.type == "command_name":
+                words.append(self._word(child.children[0]))
+            elif child.is_named and not child.type.endswith(("redirect", "comment")):
+                words.append(self._word(child))
+        line, column = self._place(node)
+        command = Command(
+            tuple(words), line, column, self._offset(node.start_byte), tuple(assignments),
+            within, before, piped, self.starter, self.depth,
+        )  # fmt: skip
+        self.script.commands.append(command)
+        self._sets(command)
+        self._strings(node, command)
+
+    def _sets(self, command: Command) -> None:
+        """Variables that a command sets by itself."""
+        if command.name in ("read", "mapfile", "readarray", "getopts", "printf", "let", "unset"):
+            for word in command.words[1:]:
+                self.script.dynamic.add(word.text)
+
+    def _declaration(self, node: Node, within: frozenset[str]) -> None:
+        exports = node.children[0].type == "export" or any(
+            re.fullmatch("-[a-zA-Z]*x[a-zA-Z]*", self._raw(child)) for child in node.children
+        )
+        for child in node.children[1:]:
+            if child.type == "variable_assignment":
+                self._assignment(child, within, exports, False)
+            elif child.type == "variable_name" and exports:
+                self.script.exports.add(self._raw(child))
+
+    def _assignment(
+        self, node: Node, within: frozenset[str], exported: bool, of_command: bool
+    ) -> Assignment:
+        name = node.child_by_field_name("name")
+        value = node.child_by_field_name("value")
+        line, column = self._place(node)
+        word = self._word(value) if value else Word("", line, column)
+        added = any(child.type == "+=" for child in node.children)
+        named = self._raw(name).partition("[")[0] if name else ""
+        array = value is not None and value.type == "array"
+        if array or (name is not None and name.type == "subscript"):
+            self.script.dynamic.add(named)
+        made = Assignment(
+            named, word, line, column, exported, of_command, not within & _MAYBE, added,
+            self._offset(node.start_byte), self.depth,
+        )  # fmt: skip
+        if exported:
+            self.script.exports.add(named)
+        self.script.assignments.append(made)
+        return made
+
+    def _word(self, node: Node) -> Word:
+        line, column = self._place(node)
+        names: list[str] = []
+        text, substitutes = self._text(node, names)
+        return Word(text, line, column, tuple(names), substitutes, self._raw(node))
+
+    def _text(self, node: Node, names: list[str]) -> tuple[str, bool]:
+        kind, raw = node.type, self._raw(node)
+        if kind == "raw_string":
+            return raw[1:-1], False
+        if kind == "ansi_c_string":
+            return raw[2:-1], False
+        if kind in ("simple_expansion", "expansion"):
+            inside = (
+                each.children[0] if each.type == "subscript" else each for each in node.children
+            )
+            names += [self._raw(each) for each in inside if each.type == "variable_name"]
+            return raw.lstrip(), kind == "expansion" and "$(" in raw
+        if kind in ("command_substitution", "process_substitution", "arithmetic_expansion"):
+            return raw.lstrip(), kind != "arithmetic_expansion" or "$(" in raw
+        if kind == "array":
+            return raw, True
+        if kind == "string":
+            return self._string(node, names)
+        if kind == "concatenation":
+            parts = [self._text(child, names) for child in node.children]
+            return "".join(text for text, _ in parts), any(more for _, more in parts)
+        return re.sub(r"\\(\n|.)", lambda found: found[1].strip("\n"), raw), False
+
+    def _string(self, node: Node, names: list[str]) -> tuple[str, bool]:
+        """Of what is between double quotes, the expansions by their nodes, the rest as it is."""
+        text, at, more = "", node.start_byte + 1, False
+        for child in node.children:
+            if child.type in ("simple_expansion", "expansion", "command_substitution",
+                              "arithmetic_expansion"):  # fmt: skip
+                part, has = self._text(child, names)
+                lead = self._raw(child)
+                gap = self.data[at : child.start_byte].decode("utf-8", "replace")
+                text += _unescaped(gap) + lead[: len(lead) - len(lead.lstrip())] + part
+                more, at = more or has, child.end_byte
+        gap = self.data[at : max(at, node.end_byte - 1)].decode("utf-8", "replace")
+        return text + _unescaped(gap), more
+
+    def _strings(self, node: Node, command: Command) -> None:
+        """The script in `bash -c STRING`, `ssh HOST STRING`: read as one, in its place."""
+        found = _starter(command)
+        starter = self.starter or (found if found != "ssh-like" else "")
+        named = [child for child in node.children if child.is_named]
+        texts = [child for child in named if child.type != "variable_assignment"]
+        for number, child in enumerate(texts[: len(command.words)]):
+            shell = number > 1 and bool(re.fullmatch("-[a-z]*c", command.words[number - 1].text))
+            shell = shell and any(
+                each.text.rpartition("/")[2] in SHELLS for each in command.words[: number - 1]
+            )
+            last = command.name in ("ssh", "eval") and number == len(command.words) - 1 > 0
+            if (shell or last) and child.type in ("raw_string", "string", "concatenation"):
+                inside, places = self._inside(child)
+                if self.depth < 4:
+                    kind = starter if shell else (starter or found)
+                    _Reader(self.script, inside, places, self.depth + 1, kind).read()
+
+    def _inside(self, node: Node) -> tuple[str, list[int]]:
+        """The text of a quoted string as the inner shell gets it, each byte with its offset."""
+        data, places = bytearray(), []
+
+        def put(text: bytes, at: int, step: int = 1) -> None:
+            for number in range(len(text)):
+                places.append(self._offset(at + number * step))
+            data.extend(text)
+
+        def piece(node: Node) -> None:
+            start, end = node.start_byte, node.end_byte
+            if node.type == "concatenation":
+                for child in node.children:
+                    piece(child)
+            elif node.type == "raw_string":
+                put(self.data[start + 1 : end - 1], start + 1)
+            elif node.type == "string":
+                outer = [child for child in node.children if child.type in (
+                    "simple_expansion", "expansion", "command_substitution", "arithmetic_expansion"
+                )]  # fmt: skip
+                at = start + 1
+                for child in outer:
+                    plain(at, child.start_byte)
+                    name = re.sub(rb"\W", b"", self.data[child.start_byte : child.end_byte])[:60]
+                    resolved = self.script.resolved(
+                        self._raw(child).strip(), self._offset(child.start_byte)
+                    )
+                    literal = re.fullmatch(r"[\w./:,=@% +-]*", resolved)
+                    value = resolved.encode() if literal else OUTER.encode() + name
+                    put(value, child.start_byte, 0)
+                    at = child.end_byte
+                plain(at, end - 1)
+            else:
+                put(self.data[start:end], start)
+
+        def plain(at: int, end: int) -> None:
+            while at < end:
+                if self.data[at : at + 1] == b"\\" and self.data[at + 1 : at + 2] in b'$`"\\\n':
+                    if self.data[at + 1 : at + 2] != b"\n":
+                        put(self.data[at + 1 : at + 2], at + 1)
+                    at += 2
+                else:
+                    put(self.data[at : at + 1], at)
+                    at += 1
+
+        piece(node)
+        places.append(self._offset(node.end_byte))
+        return data.decode("utf-8", "replace"), places
+
+
+def _unescaped(text: str) -> str:
+    return re.sub(r'\\([$`"\\\n])', lambda found: found[1].strip("\n"), text)
+
+
+def _starter(command: Command) -> str:
+    for word in command.words:
+        if word.text.rpartition("/")[2] in STARTERS:
+            return word.text.rpartition("/")[2]
+    return ""
+
+
+def _error(node: Node) -> Node:
+    """The first node that is an error."""
+    for child in node.children:
+        if child.has_error or child.is_missing:
+            return _error(child) if child.type != "ERROR" else child
+    return node

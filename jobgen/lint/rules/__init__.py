@@ -1,0 +1,83 @@
+"""The rules: one file each, `jg101_….py` is JG101.
+
+A rule's file has a docstring (its first line is the title, the rest its page), BAD and GOOD (each a
+script, that the tests lint), PROFILE (the profile that these are linted with; optional), OPTIONAL
+(True: only where it is selected), and check(script, profile), which yields findings.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from types import ModuleType
+from typing import NamedTuple, Protocol
+
+from jobgen.lint.script import Script
+from jobgen.profile import Profile
+
+
+class Placed(Protocol):
+    """What has a place in a script: a word, a command, an assignment, a directive."""
+
+    @property
+    def line(self) -> int: ...
+    @property
+    def column(self) -> int: ...
+
+
+class Finding(NamedTuple):
+    """What a rule has found, where, and what to do about it."""
+
+    line: int
+    column: int
+    text: str
+    cure: str
+
+
+def at(place: Placed, text: str, cure: str) -> Finding:
+    """A finding at a word, a command, an assignment or a directive."""
+    return Finding(place.line, place.column, text, cure)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule by its code, such as JG101."""
+
+    code: str
+    module: ModuleType
+
+    @property
+    def title(self) -> str:
+        """What the rule finds, in one line."""
+        return (self.module.__doc__ or "").splitlines()[0].rstrip(".")
+
+    @property
+    def page(self) -> str:
+        """Why it fails, the evidence, and the cure."""
+        return (self.module.__doc__ or "").partition("\n")[2].strip()
+
+    @property
+    def optional(self) -> bool:
+        """Whether it is tried only where it is selected by its code."""
+        return bool(getattr(self.module, "OPTIONAL", False))
+
+    @property
+    def profile(self) -> str | None:
+        """The profile that its examples are for, if it needs one."""
+        return getattr(self.module, "PROFILE", None)
+
+    def check(self, script: Script, profile: Profile | None) -> Iterator[Finding]:
+        """What it finds in a script."""
+        found: Iterator[Finding] = self.module.check(script, profile)
+        return found
+
+
+@cache
+def rules() -> dict[str, Rule]:
+    """All rules by their codes, sorted."""
+    names = sorted(name for _, name, _ in pkgutil.iter_modules(__path__))
+    found = {name.partition("_")[0].upper(): name for name in names if name.startswith("jg")}
+    return {code: Rule(code, import_module(f"{__name__}.{name}")) for code, name in found.items()}

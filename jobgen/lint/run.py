@@ -1,0 +1,207 @@
+"""Lints files: which rules, on which scripts, less what their authors keep from lines."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from jobgen.errors import JobgenError, Mark, Problem, problem
+from jobgen.lint.reader import parse
+from jobgen.lint.rules import Rule, rules
+from jobgen.lint.waivers import waivers
+from jobgen.profile import Profile
+
+LARGEST = 1 << 20
+# In a folder, files that may be job scripts; what decides is a directive in them.
+_SUFFIXES = frozenset(("", ".sh", ".bash", ".sbatch", ".slurm", ".pbs", ".qsub", ".job", ".sub"))
+_DIRECTIVE = re.compile(rb"^[ \t]*#(SBATCH|PBS)[ \t]", re.MULTILINE)
+# A template of Jinja's that makes a script is none yet.
+_TEMPLATE = re.compile(r"^(#(SBATCH|PBS).*\{\{|\s*\{%)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the command line says, and the configuration where it says nothing."""
+
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    profile: str | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What was found, and in how many files; `passed_over` are no job scripts."""
+
+    problems: list[Problem]
+    files: int
+    passed_over: int
+
+
+def lint(paths: Sequence[str], said: Settings) -> Outcome:
+    """Lint files, and the job scripts in folders.
+
+    Raises JobgenError for what is wrong with the settings, or a file that cannot be read.
+    """
+    found: list[Problem] = []
+    errors: list[Problem] = []
+    files = passed_over = 0
+    _chosen("--select", said.select)
+    _chosen("--ignore", said.ignore)
+    for path, named in _files(paths):
+        try:
+            data = _data(path)
+            if not named and not _DIRECTIVE.search(data):
+                passed_over += 1
+                continue
+            files += 1
+            found += script(data.decode("utf-8", "surrogateescape"), path, _settings(path, said))
+        except JobgenError as error:
+            if not error.problems or error.problems[0].code == "missing":
+                raise
+            errors += error.problems
+    if errors:
+        raise JobgenError(errors)
+    return Outcome(found, files, passed_over)
+
+
+def script(text: str, file: str, settings: Settings) -> list[Problem]:
+    """What the chosen rules find in one script, sorted by place."""
+    parsed = parse(text, file)
+    if _TEMPLATE.search(text):
+        return []
+    profile = _profile(settings.profile) if settings.profile else None
+    kept = {(each.of, code) for each in waivers(parsed) if each.reason for code in each.codes}
+    found = {
+        Problem(Mark(file, each.line, each.column), each.text, rule.code, each.cure)
+        for rule in _chosen_rules(settings)
+        for each in rule.check(parsed, profile)
+        if (each.line, rule.code) not in kept
+    }
+    return sorted(found)
+
+
+@cache
+def _chosen_rules(settings: Settings) -> list[Rule]:
+    select = _chosen("select", settings.select)
+    ignore = _chosen("ignore", settings.ignore)
+    return [
+        rule
+        for code, rule in rules().items()
+        if code not in ignore and (code in select or (not settings.select and not rule.optional))
+    ]
+
+
+def _chosen(where: str, said: Iterable[str]) -> set[str]:
+    """The codes that begin with one of those that are said."""
+    found: set[str] = set()
+    for text in (part.strip().upper() for each in said for part in each.split(",")):
+        fit = {code for code in rules() if text and code.startswith(text)}
+        if not fit:
+            near = get_close_matches(text, rules(), 1, 0.5)
+            hint = f"did you mean {near[0]}?" if near else "see `jobgen rules`"
+            raise problem(where, f"there is no rule {text!r:.30}", "usage", hint)
+        found |= fit
+    return found
+
+
+@cache
+def _profile(name: str) -> Profile:
+    from jobgen import store
+
+    return store.load(name).profile
+
+
+def _files(paths: Sequence[str]) -> Iterator[tuple[str, bool]]:
+    """Each file, and whether it was named itself."""
+    for path in paths:
+        if path != "-" and Path(path).is_dir():
+            for folder, folders, names in os.walk(path):
+                folders[:] = sorted(name for name in folders if not _other(name))
+                for name in sorted(names):
+                    file = os.path.join(folder, name)
+                    if (
+                        not _other(name)
+                        and Path(name).suffix.lower() in _SUFFIXES
+                        and Path(file).is_file()
+                    ):
+                        yield file, False
+        else:
+            yield path, True
+
+
+def _other(name: str) -> bool:
+    """Whether what is so called holds no scripts to submit: hidden, or templates of some tool."""
+    return name.startswith(".") or "template" in name.lower()
+
+
+def _data(path: str) -> bytes:
+    try:
+        if path == "-":
+            return sys.stdin.buffer.read()
+        with Path(path).open("rb") as stream:
+            data = stream.read(LARGEST + 1)
+    except OSError as error:
+        raise problem(path, f"cannot be read: {error.strerror}", "unreadable") from None
+    except ValueError:
+        raise problem(path, "is no name of a file", "unreadable") from None
+    if len(data) > LARGEST:
+        raise problem(path, f"has more than {LARGEST} bytes", "unreadable", "is it a script?")
+    return data
+
+
+def _settings(path: str, said: Settings) -> Settings:
+    """The settings for a file: what is not said comes from the pyproject.toml nearest to it."""
+    folder = os.getcwd() if path == "-" else os.path.dirname(os.path.abspath(path))
+    told = configured(folder)
+    return Settings(
+        said.select or told.select, said.ignore or told.ignore, said.profile or told.profile
+    )
+
+
+@cache
+def configured(folder: str) -> Settings:
+    """[tool.jobgen.lint] of the pyproject.toml in a folder, or in the nearest one above it."""
+    file = os.path.join(folder, "pyproject.toml")
+    above = os.path.dirname(folder)
+    if not os.path.isfile(file):
+        return Settings() if above == folder else configured(above)
+    table = _table(file)
+    if table is None:
+        return Settings() if above == folder else configured(above)
+    for key, value in table.items():
+        if key not in ("select", "ignore", "profile"):
+            raise problem(file, f"unknown key tool.jobgen.lint.{key}", "usage",
+                          "there are select, ignore and profile")  # fmt: skip
+        right = isinstance(value, str) if key == "profile" else isinstance(value, list)
+        if not right or (isinstance(value, list) and not all(isinstance(v, str) for v in value)):
+            kind = "a text" if key == "profile" else "a list of codes"
+            raise problem(file, f"tool.jobgen.lint.{key} is not {kind}", "usage")
+    made = Settings(
+        tuple(table.get("select", ())), tuple(table.get("ignore", ())), table.get("profile")
+    )
+    for key in ("select", "ignore"):
+        _chosen(f"{file}: {key}", getattr(made, key))
+    return made
+
+
+def _table(file: str) -> dict[str, Any] | None:
+    """The table of a file; None if it has none."""
+    try:
+        data = Path(file).read_bytes()
+        if b"jobgen" not in data:
+            return None
+        toml = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+        told = toml.loads(data.decode("utf-8")).get("tool", {}).get("jobgen", {}).get("lint")
+    except OSError as error:
+        raise problem(file, f"cannot be read: {error.strerror}", "unreadable") from None
+    except ValueError as error:  # of toml, or of UTF-8
+        raise problem(file, f"is no TOML: {error}", "unreadable") from None
+    return told if isinstance(told, dict) else None

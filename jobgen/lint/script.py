@@ -1,0 +1,209 @@
+"""A job script as the rules see it: its directives, and its commands with their positions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from jobgen.lint.directives import Directive, Stray, chunk, whole
+
+if TYPE_CHECKING:
+    pass
+
+# What runs its argument on other nodes, or once a task.
+STARTERS = frozenset(
+    """
+    srun pbsdsh pbs_tmrsh mpiexec mpirun mpiexec.hydra ssh pdsh clush parallel-ssh pssh prun orterun
+    aprun jsrun flux deepspeed ibrun prterun torchrun_jsc horovodrun
+    """.split()
+)
+# What stands in for an expansion that the outer shell does, where a string is read as a script.
+OUTER = "\ue000"
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word: `text` without its quotes, expansions as they are written; `variables` it expands."""
+
+    text: str
+    line: int
+    column: int
+    variables: tuple[str, ...] = ()
+    substitutes: bool = False  # it has a $(command) in it
+    raw: str = ""
+
+    @property
+    def literal(self) -> bool:
+        """Whether it is what it says, in every shell."""
+        return not self.variables and not self.substitutes and OUTER not in self.text
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """NAME=VALUE: by itself, exported, or for one command alone (`of_command`)."""
+
+    name: str
+    value: Word
+    line: int
+    column: int
+    exported: bool = False
+    of_command: bool = False
+    certain: bool = True  # every run gets here, once
+    added: bool = False  # +=
+    offset: int = 0
+    depth: int = 0
+
+
+@dataclass(frozen=True)
+class Command:
+    """A simple command. `within` has what it is a part of: function_definition, pipeline, …"""
+
+    words: tuple[Word, ...]
+    line: int
+    column: int
+    offset: int
+    assignments: tuple[Assignment, ...] = ()
+    within: frozenset[str] = frozenset()
+    before: str = ""  # the name of the next command of its pipeline
+    piped: bool = False  # another command of its pipeline comes before it
+    starter: str = ""  # what runs it on the nodes, if it is in a string that is a script itself
+    depth: int = 0  # how many such strings it is in
+    last: bool = False  # nothing runs after it
+
+    @property
+    def name(self) -> str:
+        """The command's name without its folder."""
+        return self.words[0].text.rpartition("/")[2] if self.words else ""
+
+
+@dataclass
+class Script:
+    """All that is in a script; `broken` is the place where it cannot be read."""
+
+    file: str
+    text: str
+    directives: list[Directive] = field(default_factory=list)
+    stray: list[Stray] = field(default_factory=list)
+    commands: list[Command] = field(default_factory=list)
+    assignments: list[Assignment] = field(default_factory=list)
+    exports: set[str] = field(default_factory=set)
+    dynamic: set[str] = field(default_factory=set)  # variables that loops, read and such set
+    functions: set[str] = field(default_factory=set)
+    comments: list[Word] = field(default_factory=list)
+    uses: list[tuple[str, int]] = field(default_factory=list)  # variables, with their lines
+    quoted: list[tuple[int, int]] = field(default_factory=list)  # lines inside heredocs, strings
+    broken: tuple[int, int] | None = None
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """Its lines, without their ends."""
+        return self.text.split("\n")
+
+    @cached_property
+    def scheduler(self) -> str:
+        """`slurm` or `pbs`, by its directives or else by the variables it uses; "" if unknown."""
+        told = {each.scheduler for each in self.directives}
+        if told:
+            return self.directives[0].scheduler if len(told) == 1 else ""
+        names = {name for name, _ in self.uses}
+        slurm = any(name.startswith("SLURM_") for name in names)
+        pbs = any(name.startswith("PBS_") for name in names)
+        return "slurm" if slurm and not pbs else "pbs" if pbs and not slurm else ""
+
+    @cached_property
+    def live(self) -> list[Directive]:
+        """The directives that are read."""
+        return [each for each in self.directives if not each.late]
+
+    def option(self, *names: str) -> Directive | None:
+        """The directive of an option that counts, the last one."""
+        found = [each for each in self.live if each.option in names]
+        return found[-1] if found else None
+
+    @cached_property
+    def selects(self) -> list[tuple[Directive, list[tuple[int, Mapping[str, str]]]]]:
+        """The chunks that PBS is asked for, with their directives."""
+        found = []
+        for each in self.live:
+            told = re.search(r"select=([^,]*)", each.value)
+            if told and each.scheduler == "pbs" and each.option == "l":
+                found.append((each, chunk(told[1])))
+        return found
+
+    @cached_property
+    def nodes(self) -> int | None:
+        """How many nodes are asked for; None if the directives do not say."""
+        if told := self.option("nodes"):
+            return whole(told.value)
+        if self.selects:
+            _, chunks = self.selects[-1]
+            return sum(count for count, _ in chunks)
+        return None
+
+    @cached_property
+    def known(self) -> Mapping[str, Assignment]:
+        """The variables that are set once, on every way through the script."""
+        once: dict[str, list[Assignment]] = {}
+        for each in self.assignments:
+            if not each.of_command:
+                once.setdefault(each.name, []).append(each)
+        return {
+            name: found[0]
+            for name, found in once.items()
+            if len(found) == 1
+            and found[0].certain
+            and not found[0].added
+            and found[0].depth == 0
+            and name not in self.dynamic
+        }
+
+    def resolved(self, text: str, before: int | None = None, depth: int = 8) -> str:
+        """`text` with the values of variables that are known."""
+
+        def value(found: re.Match[str]) -> str:
+            name = found[1] or found[2]
+            told = self.known.get(name)
+            if not told or depth == 0 or told.value.substitutes:
+                return found[0]
+            if before is not None and told.offset > before:
+                return found[0]
+            if told.value.raw.startswith(("'", "$'")):
+                return told.value.text
+            return self.resolved(told.value.text, told.offset, depth - 1)
+
+        if "$" not in text:
+            return text
+        return re.sub(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))", value, text)
+
+    def words(self, command: Command) -> list[Word]:
+        """A command's words, with those of variables that are known, which the shell splits."""
+        found = []
+        for word in command.words:
+            if not word.variables:
+                found.append(word)
+                continue
+            text = self.resolved(word.text, command.offset)
+            if text == word.text:
+                found.append(word)
+            elif word.raw.startswith('"'):
+                found.append(replace(word, text=text))
+            else:
+                found += [replace(word, text=part) for part in text.split()]
+        return found
+
+    def set_to(self, name: str) -> list[Assignment]:
+        """Every assignment of a variable."""
+        return [each for each in self.assignments if each.name == name]
+
+
+def starter(command: Command, words: Iterable[Word] | None = None) -> str:
+    """What starts a command on the nodes: srun, pbsdsh, …; "" if it runs where the script does."""
+    if command.starter:
+        return command.starter
+    for word in words or command.words:
+        if (name := word.text.rpartition("/")[2]) in STARTERS:
+            return name
+    return ""

@@ -1,0 +1,186 @@
+"""`jobgen lint` as its user meets it: files, folders, formats, settings, comments, exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.helpers import jobgen
+
+pytest.importorskip("tree_sitter_bash")
+
+BAD = """\
+#!/bin/bash
+#SBATCH --nodes=2
+module load cuda
+#SBATCH --gpus-per-node=4
+srun python train.py
+"""
+FOUND = "`--gpus-per-node=4` is ignored: it comes after the first command"
+CURE = "move it up, before all commands"
+
+
+@pytest.fixture
+def there(tmp_path: Path) -> Path:
+    (tmp_path / "job.sh").write_text(BAD)
+    return tmp_path
+
+
+def test_a_finding_is_a_line_and_exit_1(there: Path) -> None:
+    done = jobgen("lint", "job.sh", cwd=there)
+    assert done.stdout.decode() == f"job.sh:4:9: {FOUND}; {CURE} [JG201]\n"
+    assert done.stderr == b"jobgen: 1 finding in 1 of 1 scripts\n"
+    assert done.returncode == 1
+
+
+def test_nothing_found_is_0_and_no_output(there: Path) -> None:
+    (there / "job.sh").write_text("#!/bin/bash\n#SBATCH --nodes=2\nsrun hostname\n")
+    done = jobgen("lint", "job.sh", cwd=there)
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert done.stderr == b"jobgen: 0 findings in 0 of 1 scripts\n"
+
+
+def test_a_folder_is_its_job_scripts(there: Path) -> None:
+    (there / "a/.hidden").mkdir(parents=True)
+    (there / "a/.hidden/job.sh").write_text(BAD)
+    (there / "a/train.slurm").write_text(BAD)
+    (there / "a/setup.sh").write_text("echo\n")
+    (there / "a/data.txt").write_text(BAD)
+    done = jobgen("lint", ".", cwd=there)
+    files = [line.split(":")[0] for line in done.stdout.decode().splitlines()]
+    assert files == ["./job.sh", "./a/train.slurm"]
+    assert b"in 2 of 2 scripts; 1 files are no job scripts\n" in done.stderr
+
+
+def test_formats(there: Path) -> None:
+    told = json.loads(jobgen("lint", "job.sh", "--format=json", cwd=there).stdout)
+    row = {"file": "job.sh", "line": 4, "column": 9, "code": "JG201", "message": FOUND}
+    assert told == [{**row, "cure": CURE}]
+    run = json.loads(jobgen("lint", "job.sh", "--format=sarif", cwd=there).stdout)["runs"][0]
+    (result,) = run["results"]
+    assert (result["ruleId"], run["tool"]["driver"]["rules"][0]["id"]) == ("JG201", "JG201")
+    place = result["locations"][0]["physicalLocation"]
+    assert place["region"] == {"startLine": 4, "startColumn": 9}
+    (there / "a,b%.sh").write_text(BAD)
+    told = jobgen("lint", "a,b%.sh", "--format=github", cwd=there).stdout.decode()
+    assert told == f"::warning file=a%2Cb%25.sh,line=4,col=9,title=JG201::{FOUND}; {CURE}\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "left"),
+    [
+        (["--ignore", "JG201"], 0),
+        (["--ignore", "jg2"], 0),
+        (["--select", "JG201"], 1),
+        (["--select", "JG1"], 0),
+        (["--select", "JG1,JG2", "--ignore", "JG202"], 1),
+    ],
+)
+def test_rules_are_chosen(there: Path, words: list[str], left: int) -> None:
+    done = jobgen("lint", "job.sh", *words, cwd=there)
+    assert len(done.stdout.splitlines()) == left
+
+
+def test_the_nearest_pyproject_counts_and_the_command_line_before_it(there: Path) -> None:
+    (there / "pyproject.toml").write_text('[tool.jobgen.lint]\nignore = ["JG2"]\n')
+    assert jobgen("lint", "job.sh", cwd=there).returncode == 0
+    assert jobgen("lint", str(there / "job.sh")).returncode == 0
+    assert jobgen("lint", "job.sh", "--ignore", "JG1", cwd=there).returncode == 1
+    (there / "sub").mkdir()
+    (there / "sub/pyproject.toml").write_text("[tool.other]\n")
+    (there / "sub/job.sh").write_text(BAD)
+    assert jobgen("lint", "sub/job.sh", cwd=there).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("comment", "codes"),
+    [
+        ("# jobgen: ignore=JG201 it is asked for by hand", []),
+        ("# jobgen: ignore=JG101,JG201 it is asked for by hand", []),
+        ("# jobgen: ignore=JG201", ["JG002", "JG201"]),
+        ("# jobgen: ignore=JG999 why", ["JG002", "JG201"]),
+        ("# jobgen: ignore= why", ["JG002", "JG201"]),
+        ("# jobgen: ignore=JG101 why", ["JG201"]),
+    ],
+)
+def test_a_comment_with_a_reason_keeps_a_rule_away(
+    there: Path, comment: str, codes: list[str]
+) -> None:
+    late = "#SBATCH --gpus-per-node=4"
+    for text in (f"{comment}\n{late}", f"{late}  {comment}"):
+        (there / "job.sh").write_text(BAD.replace(late, text))
+        told = json.loads(jobgen("lint", "job.sh", "--format=json", cwd=there).stdout)
+        assert sorted(row["code"] for row in told) == codes
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nope.sh"], "jobgen: nope.sh: cannot be read: No such file or directory [unreadable]"),
+        (["job.sh", "--select", "JG201x"], "there is no rule 'JG201X'; did you mean JG201?"),
+        (["job.sh", "--ignore", ""], "there is no rule ''"),
+        (["job.sh", "--profile", "nope"], "no profile `nope`"),
+        (["job.sh", "--format", "xml"], "Invalid value for '--format'"),
+        ([], "Missing argument"),
+    ],
+)
+def test_wrong_usage_is_2_and_says_why(there: Path, words: list[str], said: str) -> None:
+    done = jobgen("lint", *words, cwd=there)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert said in done.stderr.decode()
+    assert "Traceback" not in done.stderr.decode()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[tool.jobgen.lint]\nignored = []\n", "unknown key tool.jobgen.lint.ignored"),
+        ('[tool.jobgen.lint]\nignore = "JG2"\n', "tool.jobgen.lint.ignore is not a list of codes"),
+        ("[tool.jobgen.lint]\nprofile = 3\n", "tool.jobgen.lint.profile is not a text"),
+        ('[tool.jobgen.lint]\nselect = ["JG9x"]\n', "there is no rule 'JG9X'"),
+        ("[tool.jobgen.lint\n", "is no TOML"),
+    ],
+)
+def test_a_wrong_configuration_is_2(there: Path, text: str, said: str) -> None:
+    (there / "pyproject.toml").write_text(text)
+    done = jobgen("lint", "job.sh", cwd=there)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert said in done.stderr.decode()
+    assert "Traceback" not in done.stderr.decode()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"", b"\x00\xff\xfe", b"#!/bin/bash\n#SBATCH\n", b"#SBATCH --nodes\n", b"((((" * 3000,
+     b"#PBS -l\n#PBS -N\n", b"$(" * 2000, b"#SBATCH -N \xff\nsrun '", b"#PBS -l select=:=\n",
+     b"bash -c \"bash -c 'bash -c \\\"x", b"#SBATCH --nodes=" + "²".encode() + b"\ntorchrun\n",
+     b"#SBATCH --ntasks-per-node=" + "²".encode() + b"\nsrun torchrun --nnodes=2 --rdzv-id\n"],
+)  # fmt: skip
+def test_no_script_is_too_broken(there: Path, text: bytes) -> None:
+    (there / "job.sh").write_bytes(text)
+    done = jobgen("lint", "job.sh", cwd=there)
+    assert done.returncode in (0, 1)
+    assert b"Traceback" not in done.stderr
+
+
+def test_the_parser_is_an_extra(there: Path) -> None:
+    (there / "tree_sitter.py").write_text("raise ImportError\n")
+    done = jobgen("lint", "job.sh", cwd=there)
+    said = b"jobgen: lint: it needs tree-sitter and tree-sitter-bash; "
+    said += b"pip install 'jobgen[lint]' [missing]\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, b"", said)
+    assert jobgen("local", cwd=there).returncode == 0
+
+
+def test_rules_are_listed_and_shown(there: Path) -> None:
+    listed = jobgen("rules", cwd=there).stdout.decode().splitlines()
+    assert len(listed) > 20
+    page = jobgen("rules", "jg101", cwd=there).stdout.decode()
+    assert page.startswith("JG101: torchrun of a job of several nodes")
+    assert "\nEvidence: " in page
+    assert "\nFound in:\n\n    #!/bin/bash\n" in page
+    done = jobgen("rules", "JG1", cwd=there)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"no rule `JG1`" in done.stderr
