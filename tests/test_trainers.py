@@ -131,9 +131,8 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return snapshot(folder / "regression.pt")
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1])
 def test_a_signal_to_one_rank_saves_on_all_and_goes_on(
-    number: int, undisturbed: dict[str, Any], tmp_path: Path
+    undisturbed: dict[str, Any], tmp_path: Path
 ) -> None:
     words = ("30", "30", "--metrics", "m.jsonl")
     process = subprocess.Popen(
@@ -145,10 +144,10 @@ def test_a_signal_to_one_rank_saves_on_all_and_goes_on(
     )
     assert process.stdout
     for line in process.stdout:
-        if line.startswith(f"[RANK 1] Epoch {3 if number == signal.SIGTERM else 0} "):
+        if line.startswith("[RANK 1] Epoch 0 "):
             break
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-    os.kill(int(children[-1]), number)
+    os.kill(int(children[-1]), signal.SIGUSR1)
     rest = process.communicate(timeout=60)[0]
     assert process.returncode == 0
     assert re.search(r"^Told to end, epoch \d+, step \d+: regression\.pt$", rest, re.MULTILINE)

@@ -52,9 +52,6 @@ def test_fabric_that_the_hostname_does_not_resolve_to(desk: Desk) -> None:
     """The case that hangs without is_host; and the ranks meet there too, not only the agents."""
     show = desk.program("show.py", "import os\nprint('at', os.environ['MASTER_ADDR'])\n")
     words = ("-N", "2", "-G", "1", "--set", "network.interface=hsn0")
-    done = desk.run(*MI210, *words)
-    assert done.state == "COMPLETED", done.output
-    assert ranks(done.output) == expected(MI210_NODES[:2], 1)
     done = desk.run(*MI210, *words, "--", show)
     assert done.output.count("at 10.72.0.17\n") == 2, done.output
 
