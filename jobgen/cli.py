@@ -97,7 +97,12 @@ class Main(Usage):
 
 
 class Script(click.Command):
-    """Its options are listed under the headings of their rows; click's own come last."""
+    """Its options are the rows of Job, made when they are asked for; click's own come last."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        if not self.params:
+            self.params = _parameters(str(self.name))
+        return super().get_params(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         listed: dict[str, list[tuple[str, str]]] = {group: [] for group in GROUPS}
@@ -151,18 +156,25 @@ def main() -> None:
 
 def _command(name: str, does: str, text: str) -> None:
     """Add a command whose options are the rows of Job; `does` is its function in `commands`."""
-    doing = {field: row for field, row in DOING.items() if name in row.commands}
 
     def callback(program: tuple[str, ...] = (), **said: Any) -> int:
         from jobgen import commands
 
-        done = {field: said.pop(field) for field in doing}
+        done = {field: said.pop(field) for field in _doing(name)}
         job = Job(command=name, program=program, **said)
         return int(getattr(commands, does)(job, **done))
 
-    parameters: list[click.Parameter] = [
-        Row(field, row) for field, row in (*options(name), *doing.items())
-    ]
+    settings = {"allow_interspersed_args": False}
+    main.add_command(Script(name, callback=callback, help=text, context_settings=settings))
+
+
+def _doing(name: str) -> dict[str, Option]:
+    return {field: row for field, row in DOING.items() if name in row.commands}
+
+
+def _parameters(name: str) -> list[click.Parameter]:
+    rows = (*options(name), *_doing(name).items())
+    parameters: list[click.Parameter] = [Row(field, row) for field, row in rows]
     if name in RANKS:
         parameters.append(
             click.Argument(
@@ -173,15 +185,7 @@ def _command(name: str, does: str, text: str) -> None:
                 shell_complete=offered,
             )
         )
-    main.add_command(
-        Script(
-            name,
-            callback=callback,
-            params=parameters,
-            help=text,
-            context_settings={"allow_interspersed_args": False},
-        )
-    )
+    return parameters
 
 
 _command(

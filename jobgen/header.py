@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 NEAR = 4096  # bytes at the beginning of a file, in which the head has to begin
 
@@ -21,13 +21,17 @@ _HEAD = re.compile(_HEADING + rb"#   (jobgen [^\n]*)\n(" + _SUM + rb"[^\n]*\n)?"
 _COMMENTS = re.compile(rb"(?:(?:#[^\n]*|[ \t\r]*)\n)*")
 
 
-@dataclass(frozen=True)
-class Head:
+class Head(NamedTuple):
     """What the head of a script says; `said` is empty in those of versions without checksums."""
 
     command: str  # the line, as a shell would be given it
     said: str  # the checksum
-    true: str  # what it would have to be
+    rest: bytes  # what it is made of
+
+    @property
+    def true(self) -> str:
+        """What the checksum would have to be."""
+        return _checksum(self.rest)
 
     @property
     def edited(self) -> bool:
@@ -52,7 +56,7 @@ def head(data: bytes) -> Head | None:
         return None
     said = (found[2] or b"")[len(_SUM) :].strip().decode("ascii", "replace")
     command = found[1].strip().decode("utf-8", "surrogateescape")
-    return Head(command, said, _checksum(_rest(data, found)))
+    return Head(command, said, _rest(data, found))
 
 
 def _found(data: bytes) -> re.Match[bytes] | None:

@@ -6,6 +6,7 @@ blocks, `super()`, macros) stays as it is, and `| raw` marks the exception.
 
 from __future__ import annotations
 
+import os
 import textwrap
 from collections.abc import Callable, Iterable
 from functools import lru_cache
@@ -17,13 +18,11 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from jobgen import names, shell
 from jobgen.bundled import bundled
-from jobgen.environment import Setting
+from jobgen.bytecode import Compiled
 from jobgen.errors import JobgenError, Mark, problem
 from jobgen.header import sealed
 from jobgen.paths import HERE, is_file, native
 from jobgen.plan import Plan
-from jobgen.profile import Container, Workspace
-from jobgen.program import Program
 
 BUNDLED = "bundled/"  # before a name: jobgen's own, whatever the project or the user has
 
@@ -32,24 +31,18 @@ class Raw(str):
     """Shell text that is not to be quoted again."""
 
 
-class _Environment(ImmutableSandboxedEnvironment):
+class _Own(jinja2.Environment):
+    """For jobgen's own templates alone: asking a sandbox takes most of the time of a script."""
+
     # Jinja joins the pieces of a block, a macro or `super()` with this: what a template has made.
     concat = staticmethod(lambda pieces: Raw("".join(pieces)))
-
-    def getattr(self, obj: Any, attribute: str) -> Any:
-        """A part of the plan, which has nothing to keep from a template, or what the sandbox says.
-
-        Asking the sandbox takes most of the time of a script.
-        """
-        if type(obj) in _PLANNED and attribute[0] != "_":
-            try:
-                return getattr(obj, attribute)
-            except AttributeError:  # the sandbox says what there is not
-                pass
-        return super().getattr(obj, attribute)
+    getattr = staticmethod(getattr)  # type: ignore[assignment]
 
 
-_PLANNED = frozenset({Plan, Program, Setting, Container, Workspace})  # no method that does anything
+class _Sandbox(ImmutableSandboxedEnvironment):
+    """For templates of a project, of a user, or of --template."""
+
+    concat = staticmethod(lambda pieces: Raw("".join(pieces)))
 
 
 def render(plan: Plan, template: str | None = None) -> str:
@@ -62,7 +55,7 @@ class Templates:
 
     def __init__(self, within: Path = HERE) -> None:
         self.within = within
-        self._environments: dict[str | None, _Environment] = {}
+        self._environments: dict[str | None, jinja2.Environment] = {}
 
     def render(self, plan: Plan, template: str | None = None) -> str:
         """The script for a plan, from the plan's template or from a file, with its checksum.
@@ -74,7 +67,7 @@ class Templates:
         return sealed(_rendered(self._environments[template], plan, template or plan.template))
 
 
-def _rendered(environment: _Environment, plan: Plan, name: str) -> str:
+def _rendered(environment: jinja2.Environment, plan: Plan, name: str) -> str:
     try:
         script: str = environment.get_template(name).render(plan=plan)
     except jinja2.TemplateSyntaxError as error:
@@ -103,20 +96,24 @@ def source(name: str) -> str:
     )
 
 
-def _environment(template: str | None, within: Path) -> _Environment:
+def _environment(template: str | None, within: Path) -> jinja2.Environment:
+    *others, _ = _folders(within)
+    own = template is None and not any(map(os.path.isdir, others))
+
     def load(name: str) -> tuple[str, str, None] | None:
         found: Iterable[Path] = filter(is_file, _candidates(name, within))
         if name == template:
             found = [within / native(name)]
         return next(((_read(path), str(path), None) for path in found), None)
 
-    environment = _Environment(
+    environment = (_Own if own else _Sandbox)(
         loader=jinja2.FunctionLoader(load),
         undefined=jinja2.StrictUndefined,
         finalize=_word,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        bytecode_cache=Compiled("own" if own else "sandboxed"),
     )
     filters: dict[str, Callable[..., str]] = {
         "raw": Raw,
@@ -168,12 +165,14 @@ def _comment(text: str, indent: int = 0) -> Raw:
 
 
 def _candidates(name: str, within: Path) -> list[Path]:
-    ours = bundled("templates")
     if name.startswith(BUNDLED):
-        return [ours / name[len(BUNDLED) :]]
-    return [
-        folder / name for folder in (within / "templates", names.user_folder() / "templates", ours)
-    ]
+        return [bundled("templates") / name[len(BUNDLED) :]]
+    return [folder / name for folder in _folders(within)]
+
+
+def _folders(within: Path) -> list[Path]:
+    """Where templates are looked for, in order; jobgen's own are the last."""
+    return [within / "templates", names.user_folder() / "templates", bundled("templates")]
 
 
 def _read(path: Path) -> str:
