@@ -15,6 +15,7 @@ import statistics
 import subprocess
 import tempfile
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import installed
@@ -28,7 +29,7 @@ VALUES = (1, 10, 1000)
 LAP = 'lap() { echo "$1 $EPOCHREALTIME" >> "$STAGE/laps"; }\n'
 STAND_INS = {
     "ip": "echo '2: hsn0 inet 10.0.0.1/16 scope global hsn0'\n",
-    "hostname": 'tail -n 1 "$STAGE/names"\n',
+    "hostname": 'name=$(tail -n 1 "$STAGE/names"); echo "${name%%.*}"\n',
     "scontrol": 'cat "$STAGE/names"\n',
     # The first call is the preflight, whose answers all come at once; the second would be torchrun.
     "srun": LAP
@@ -49,12 +50,12 @@ if [[ $task == ready ]]; then
 fi
 echo 0 > "$JOBGEN_RUN/$task.$rank"
 """,
-    # The last node's own share: until it knows which rank it is, where `stop` ends it.
+    # The last node's own share: until it knows which rank it is, and would run its task.
     "mpiexec": LAP
     + """\
-: > "$JOBGEN_RUN/ready.stop"
+sed 's/^ *guard "$1".*/exit/' "$JOBGEN_RUN/node.sh" > "$STAGE/node.sh"
 lap node
-bash "$JOBGEN_RUN/node.sh" ready
+bash "$STAGE/node.sh" ready
 lap known
 kill -KILL "$PPID"
 """,
@@ -89,9 +90,7 @@ def laps(script: bytes, nodes: int) -> dict[str, float]:
         found = [line.split() for line in (stage / "laps").read_text().splitlines()]
         if done.returncode > 0:  # below 0: the stand-in of mpiexec has ended it
             raise SystemExit(done.stderr[-2000:].decode())
-    return {word: (float(at) - start) * 1000 for word, at in found} | {
-        "end": (end - start) * 1000
-    }
+    return {word: (float(at) - start) * 1000 for word, at in found} | {"end": (end - start) * 1000}
 
 
 def median_laps(script: bytes, nodes: int, runs: int) -> dict[str, float]:
@@ -135,19 +134,21 @@ def main() -> None:
         at = median_laps(script, nodes, options.runs)
         print(f"{nodes:>8,}{at['preflight']:>7.0f} ms{at['torchrun'] - at['preflight']:>7.0f} ms")
 
-    print("\nthe PBS script: on the names; to start a task on each node with pbs_tmrsh; from the last")
+    print(
+        "\nthe PBS script: on the names; to start a task on each node with pbs_tmrsh; from the last"
+    )
     print("start to torchrun's first; to torchrun's last; in all, where all ends at once")
     print(f"{'nodes':>8}{'names':>10}{'start':>10}{'answers':>10}{'start':>10}{'all':>10}")
     for nodes in map(int, options.started.split(",")):
         script = made("qsub", "--profile", "eap", "-N", str(nodes), "--", "train.py")
         at = median_laps(script, nodes, min(options.runs, 3))
         steps = ["ready", "ready-last", "node", "node-last"]
-        times = [at["ready"], *(at[b] - at[a] for a, b in zip(steps, steps[1:], strict=False))]
+        times = [at["ready"], *(at[b] - at[a] for a, b in pairwise(steps))]
         print(f"{nodes:>8,}" + "".join(f"{t:>7.0f} ms" for t in [*times, at["end"]]))
 
     print("\na node's own share where an mpiexec starts it: until it knows its rank")
     for nodes in (2, 1000, MANY):
-        mpi = ("--set", "launch.starter=mpiexec", "-N", str(nodes), "--", "train.py")
+        mpi = ("--set", "launch.starter=mpiexec-pals", "-N", str(nodes), "--", "train.py")
         at = median_laps(made("qsub", "--profile", "eap", *mpi), nodes, options.runs)
         print(f"{nodes:>8,}{at['node']:>7.0f} ms on the head{at['known'] - at['node']:>7.0f} ms")
 
