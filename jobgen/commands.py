@@ -16,8 +16,6 @@ from jobgen.schedulers import scheduler
 from jobgen.write import make_folder, write
 
 if TYPE_CHECKING:
-    import click
-
     from jobgen.plan import Plan
 
 
@@ -216,11 +214,11 @@ def show_rules(code: str | None) -> int:
     return 0
 
 
-def print_completion(shell: str, program: click.Command) -> int:
+def print_completion(shell: str) -> int:
     """The script that makes a shell complete jobgen's command lines."""
     from jobgen import completion
 
-    write(completion.script(shell, program))
+    write(completion.script(shell))
     return 0
 
 

@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Callable, Iterable
 
-import click
 from click.shell_completion import (
     BashComplete,
     CompletionItem,
@@ -17,6 +16,7 @@ from click.shell_completion import (
 )
 
 from jobgen import names
+from jobgen.cli import main
 from jobgen.write import write
 
 VARIABLE = "_JOBGEN_COMPLETE"
@@ -92,19 +92,19 @@ def values(metavar: str, incomplete: str) -> list[CompletionItem[str]]:
     return found
 
 
-def script(shell: str, program: click.Command) -> str:
+def script(shell: str) -> str:
     """What `shell` (bash, zsh or fish) has to source."""
-    return _SHELLS[shell](program, {}, "jobgen", VARIABLE).source()
+    return _SHELLS[shell](main, {}, "jobgen", VARIABLE).source()
 
 
-def answer(program: click.Command) -> int:
+def answer() -> int:
     """Print what can go on from the command line that a shell tells in the environment.
 
     Whatever goes wrong, nothing is said: it would garble the line that is being typed.
     """
     try:
         shell, _, _ = os.environ[VARIABLE].partition("_")
-        found = _SHELLS[shell](program, {}, "jobgen", VARIABLE).complete()
+        found = _SHELLS[shell](main, {}, "jobgen", VARIABLE).complete()
         write(f"{found}\n")
     except (Exception, KeyboardInterrupt):
         return 1

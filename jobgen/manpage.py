@@ -8,10 +8,15 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from jobgen import __version__
-from jobgen.cli import COMMANDS, Row, main
+from jobgen import (
+    __version__,
+    tools,  # noqa: F401 - its commands
+)
+from jobgen.cli import main
 from jobgen.job import GROUPS, Option
+from jobgen.jobs import Row
 from jobgen.manual import SAMPLES, becomes, rows, said
+from jobgen.overview import COMMANDS
 
 DESCRIPTION = """
 jobgen puts together a profile, which says what a cluster is, a template, and what its options say,

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterable, Mapping
 
 from jobgen.bundled import bundled
-from jobgen.cli import DOING, main
+from jobgen.cli import main
 from jobgen.job import GROUPS, OPTIONS, Job, Option, layers
+from jobgen.jobs import DOING
 from jobgen.plan import plan
 from jobgen.store import load
 
