@@ -189,6 +189,8 @@ def lint_files(
 
     outcome = lint(files, Settings(tuple(select), tuple(ignore), profile))
     write(FORMATS[format](outcome.problems))
+    for place in outcome.in_part:
+        tell(f"{place}: the parser is at a loss here: what follows is read in part")
     with_any = len({problem.mark.file for problem in outcome.problems})
     more = f"; {outcome.passed_over} files are no job scripts" if outcome.passed_over else ""
     count = len(outcome.problems)

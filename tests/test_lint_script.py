@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("tree_sitter_bash")
 
 from jobgen.lint.directives import chunk
-from jobgen.lint.launch import torchruns
+from jobgen.lint.launch import launchers, torchruns
 from jobgen.lint.reader import parse
 from jobgen.lint.run import Settings
 from jobgen.lint.run import script as lint
@@ -61,6 +61,42 @@ def test_a_variable_is_known_if_it_is_set_once_for_certain() -> None:
         "A=1", "B=$A", "if x; then C=1; fi", "D=1", "D=2", "for E in 1; do :; done", "F+=1"
     )
     assert script.resolved("$A ${B} $C $D $E $F") == "1 1 $C $D $E $F"
+
+
+def test_an_array_is_known_if_it_is_set_once_for_certain() -> None:
+    script = read(
+        "HOSTS=(a b)", "OPTS=(--nnodes=2 --nproc-per-node $G)", "G=3", "READ=(x)", "read -a READ",
+        'torchrun "${OPTS[@]}" --rdzv-endpoint=${HOSTS[0]}:1 x.py',
+    )  # fmt: skip
+    assert script.resolved("${HOSTS[1]} ${#HOSTS[@]} $HOSTS ${HOSTS[7]}") == "b 2 a ${HOSTS[7]}"
+    assert script.resolved("${READ[0]}") == "${READ[0]}"
+    (run,) = torchruns(script)
+    assert (run.number("nnodes"), run.number("nproc-per-node")) == (2, 3)
+    assert run.value("rdzv-endpoint") == "a:1"
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "nodes", "ranks"),
+    [
+        ("accelerate launch --num_machines 2 --num_processes=8 --multi_gpu x.py", None, 2, 4),
+        ("srun python -m accelerate.commands.launch --num-machines=2 x.py", None, 2, None),
+        ("deepspeed --num_nodes 2 --num_gpus 4 -H hosts x.py --num_gpus 1", "deepspeed", 2, 4),
+        ("torchrun --nnodes 2 --nproc_per_node=gpu $HOME/x.py", "torchrun", 2, None),
+    ],
+)
+def test_launchers_are_told_by_torchruns_names(
+    line: str, name: str | None, nodes: int, ranks: int | None
+) -> None:
+    (run,) = launchers(read(line))
+    assert run.name == (name or "accelerate launch")
+    assert run.number("nnodes") == nodes
+    assert (run.ranks and run.ranks[0]) == ranks
+    assert run.starter == ("srun" if line.startswith("srun") else "")
+
+
+@pytest.mark.parametrize("line", ["docker build -t deepspeed -f x", "pip install deepspeed x.py"])
+def test_what_is_called_as_a_launcher_is_none(line: str) -> None:
+    assert launchers(read(line)) == []
 
 
 GOOD = {

@@ -16,6 +16,7 @@ from typing import Any
 from jobgen.errors import JobgenError, Mark, Problem, problem
 from jobgen.lint.reader import parse
 from jobgen.lint.rules import Rule, rules
+from jobgen.lint.script import Script
 from jobgen.lint.waivers import waivers
 from jobgen.profile import Profile
 
@@ -38,11 +39,15 @@ class Settings:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What was found, and in how many files; `passed_over` are no job scripts."""
+    """What was found, and in how many files; `passed_over` are no job scripts.
+
+    `in_part` are places behind which a script was read in part, though bash reads it.
+    """
 
     problems: list[Problem]
     files: int
     passed_over: int
+    in_part: list[Mark]
 
 
 def lint(paths: Sequence[str], said: Settings) -> Outcome:
@@ -52,6 +57,7 @@ def lint(paths: Sequence[str], said: Settings) -> Outcome:
     """
     found: list[Problem] = []
     errors: list[Problem] = []
+    in_part: list[Mark] = []
     files = passed_over = 0
     _chosen("--select", said.select)
     _chosen("--ignore", said.ignore)
@@ -62,25 +68,32 @@ def lint(paths: Sequence[str], said: Settings) -> Outcome:
                 passed_over += 1
                 continue
             files += 1
-            found += script(data.decode("utf-8", "surrogateescape"), path, _settings(path, said))
+            parsed = parse(data.decode("utf-8", "surrogateescape"), path)
+            here = _check(parsed, _settings(path, said))
+            found += here
+            if parsed.broken and all(each.code != "JG001" for each in here):
+                in_part.append(Mark(path, *parsed.broken))
         except JobgenError as error:
             if not error.problems or error.problems[0].code == "missing":
                 raise
             errors += error.problems
     if errors:
         raise JobgenError(errors)
-    return Outcome(found, files, passed_over)
+    return Outcome(found, files, passed_over, in_part)
 
 
 def script(text: str, file: str, settings: Settings) -> list[Problem]:
     """What the chosen rules find in one script, sorted by place."""
-    parsed = parse(text, file)
-    if _TEMPLATE.search(text):
+    return _check(parse(text, file), settings)
+
+
+def _check(parsed: Script, settings: Settings) -> list[Problem]:
+    if _TEMPLATE.search(parsed.text):
         return []
     profile = _profile(settings.profile) if settings.profile else None
     kept = {(each.of, code) for each in waivers(parsed) if each.reason for code in each.codes}
     found = {
-        Problem(Mark(file, each.line, each.column), each.text, rule.code, each.cure)
+        Problem(Mark(parsed.file, each.line, each.column), each.text, rule.code, each.cure)
         for rule in _chosen_rules(settings)
         for each in rule.check(parsed, profile)
         if (each.line, rule.code) not in kept
