@@ -181,13 +181,16 @@ def lint_files(
     format: str,
     select: Sequence[str],
     ignore: Sequence[str],
+    also: Sequence[str],
+    jobs_only: bool,
     profile: str | None,
 ) -> int:
     """Write what is found in job scripts, and say how much; 1 if there is anything."""
     from jobgen.lint.output import FORMATS
     from jobgen.lint.run import Settings, lint
 
-    outcome = lint(files, Settings(tuple(select), tuple(ignore), profile))
+    settings = Settings(tuple(select), tuple(ignore), profile, tuple(also))
+    outcome = lint(files, settings, jobs_only)
     write(FORMATS[format](outcome.problems))
     for place in outcome.in_part:
         tell(f"{place}: the parser is at a loss here: what follows is read in part")

@@ -21,7 +21,7 @@ from jobgen.lint.waivers import waivers
 from jobgen.profile import Profile
 
 LARGEST = 1 << 20
-# In a folder, files that may be job scripts; what decides is a directive in them.
+# In a folder, files that may be job scripts, if not too large; what decides is a directive in them.
 _SUFFIXES = frozenset(("", ".sh", ".bash", ".sbatch", ".slurm", ".pbs", ".qsub", ".job", ".sub"))
 _DIRECTIVE = re.compile(rb"^[ \t]*#(SBATCH|PBS)[ \t]", re.MULTILINE)
 # A template of Jinja's that makes a script is none yet.
@@ -35,6 +35,7 @@ class Settings:
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     profile: str | None = None
+    also: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -50,8 +51,8 @@ class Outcome:
     in_part: list[Mark]
 
 
-def lint(paths: Sequence[str], said: Settings) -> Outcome:
-    """Lint files, and the job scripts in folders.
+def lint(paths: Sequence[str], said: Settings, jobs_only: bool = False) -> Outcome:
+    """Lint files (of which `jobs_only` leaves those that are no job scripts), and folders' job scripts.
 
     Raises JobgenError for what is wrong with the settings, or a file that cannot be read.
     """
@@ -61,10 +62,11 @@ def lint(paths: Sequence[str], said: Settings) -> Outcome:
     files = passed_over = 0
     _chosen("--select", said.select)
     _chosen("--ignore", said.ignore)
+    _chosen("--also", said.also)
     for path, named in _files(paths):
         try:
             data = _data(path)
-            if not named and not _DIRECTIVE.search(data):
+            if (jobs_only or not named) and not _DIRECTIVE.search(data):
                 passed_over += 1
                 continue
             files += 1
@@ -104,11 +106,12 @@ def _check(parsed: Script, settings: Settings) -> list[Problem]:
 @cache
 def _chosen_rules(settings: Settings) -> list[Rule]:
     select = _chosen("select", settings.select)
-    ignore = _chosen("ignore", settings.ignore)
+    ignore, also = _chosen("ignore", settings.ignore), _chosen("also", settings.also)
     return [
         rule
         for code, rule in rules().items()
-        if code not in ignore and (code in select or (not settings.select and not rule.optional))
+        if code not in ignore
+        and (code in select | also or (not settings.select and not rule.optional))
     ]
 
 
@@ -144,6 +147,7 @@ def _files(paths: Sequence[str]) -> Iterator[tuple[str, bool]]:
                         not _other(name)
                         and Path(name).suffix.lower() in _SUFFIXES
                         and Path(file).is_file()
+                        and Path(file).stat().st_size <= LARGEST
                     ):
                         yield file, False
         else:
@@ -175,8 +179,9 @@ def _settings(path: str, said: Settings) -> Settings:
     folder = os.getcwd() if path == "-" else os.path.dirname(os.path.abspath(path))
     told = configured(folder)
     return Settings(
-        said.select or told.select, said.ignore or told.ignore, said.profile or told.profile
-    )
+        said.select or told.select, said.ignore or told.ignore, said.profile or told.profile,
+        said.also or told.also,
+    )  # fmt: skip
 
 
 @cache
@@ -190,17 +195,18 @@ def configured(folder: str) -> Settings:
     if table is None:
         return Settings() if above == folder else configured(above)
     for key, value in table.items():
-        if key not in ("select", "ignore", "profile"):
+        if key not in ("select", "ignore", "also", "profile"):
             raise problem(file, f"unknown key tool.jobgen.lint.{key}", "usage",
-                          "there are select, ignore and profile")  # fmt: skip
+                          "there are select, ignore, also and profile")  # fmt: skip
         right = isinstance(value, str) if key == "profile" else isinstance(value, list)
         if not right or (isinstance(value, list) and not all(isinstance(v, str) for v in value)):
             kind = "a text" if key == "profile" else "a list of codes"
             raise problem(file, f"tool.jobgen.lint.{key} is not {kind}", "usage")
     made = Settings(
-        tuple(table.get("select", ())), tuple(table.get("ignore", ())), table.get("profile")
-    )
-    for key in ("select", "ignore"):
+        tuple(table.get("select", ())), tuple(table.get("ignore", ())), table.get("profile"),
+        tuple(table.get("also", ())),
+    )  # fmt: skip
+    for key in ("select", "ignore", "also"):
         _chosen(f"{file}: {key}", getattr(made, key))
     return made
 
