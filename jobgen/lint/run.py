@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from jobgen.errors import JobgenError, Mark, Problem, problem
+from jobgen.lint.prose import is_prose, scripts
 from jobgen.lint.reader import parse
 from jobgen.lint.rules import Rule, rules
 from jobgen.lint.script import Script
@@ -52,7 +53,7 @@ class Outcome:
 
 
 def lint(paths: Sequence[str], said: Settings, jobs_only: bool = False) -> Outcome:
-    """Lint files (of which `jobs_only` leaves those that are no job scripts), and folders' job scripts.
+    """Lint files, and the job scripts in folders; with `jobs_only`, only job scripts of either.
 
     Raises JobgenError for what is wrong with the settings, or a file that cannot be read.
     """
@@ -69,12 +70,16 @@ def lint(paths: Sequence[str], said: Settings, jobs_only: bool = False) -> Outco
             if (jobs_only or not named) and not _DIRECTIVE.search(data):
                 passed_over += 1
                 continue
-            files += 1
-            parsed = parse(data.decode("utf-8", "surrogateescape"), path)
-            here = _check(parsed, _settings(path, said))
-            found += here
-            if parsed.broken and all(each.code != "JG001" for each in here):
-                in_part.append(Mark(path, *parsed.broken))
+            text = data.decode("utf-8", "surrogateescape")
+            each_one = list(scripts(text)) if is_prose(path) else [(text, 0)]
+            files += bool(each_one)
+            passed_over += not each_one
+            for one, indent in each_one:
+                parsed = parse(one, path)
+                here = _check(parsed, _settings(path, said), indent)
+                found += here
+                if parsed.broken and all(each.code != "JG001" for each in here):
+                    in_part.append(Mark(path, *parsed.broken))
         except JobgenError as error:
             if not error.problems or error.problems[0].code == "missing":
                 raise
@@ -89,13 +94,13 @@ def script(text: str, file: str, settings: Settings) -> list[Problem]:
     return _check(parse(text, file), settings)
 
 
-def _check(parsed: Script, settings: Settings) -> list[Problem]:
+def _check(parsed: Script, settings: Settings, indent: int = 0) -> list[Problem]:
     if _TEMPLATE.search(parsed.text):
         return []
     profile = _profile(settings.profile) if settings.profile else None
     kept = {(each.of, code) for each in waivers(parsed) if each.reason for code in each.codes}
     found = {
-        Problem(Mark(parsed.file, each.line, each.column), each.text, rule.code, each.cure)
+        Problem(Mark(parsed.file, each.line, each.column + indent), each.text, rule.code, each.cure)
         for rule in _chosen_rules(settings)
         for each in rule.check(parsed, profile)
         if (each.line, rule.code) not in kept

@@ -71,9 +71,10 @@ def _code(script: Script) -> str:
 
 
 def _use(script: Script) -> Placed | None:
-    """What uses GPUs for certain."""
+    """What uses GPUs for certain: NCCL does, since it knows nothing else."""
     for run in launchers(script):
-        if run.value("nproc-per-node") in ("gpu", "cuda") or run.name == "deepspeed":
+        nccl = any(each.name.startswith("NCCL_") for each in script.assignments if each.exported)
+        if nccl or run.value("nproc-per-node") in ("gpu", "cuda") or run.name == "deepspeed":
             return run.at
     for command in script.commands:
         words = [word.text for word in command.words]
