@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 SUFFIXES = frozenset((".md", ".markdown", ".rst"))
-_SCRIPT = re.compile(r"^(#!.*sh\b|#(SBATCH|PBS)[ \t])", re.MULTILINE)
+# With a command before its first directive it is a session at a terminal, or a part of a script.
+_SCRIPT = re.compile(r"(?:[ \t]*(?:#.*)?\n)*?(#!.*sh\b|#(SBATCH|PBS)[ \t])")
 
 
 def is_prose(path: str) -> bool:
@@ -22,7 +23,7 @@ def scripts(text: str) -> Iterator[tuple[str, int]]:
         block = lines[first:last]
         indent = min((len(line) - len(line.lstrip()) for line in block if line.strip()), default=0)
         script = "\n".join(line[indent:] for line in block)
-        if _SCRIPT.search(script):
+        if _SCRIPT.match(script):
             yield "\n" * first + script + "\n", indent
 
 

@@ -41,11 +41,15 @@ def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
     if script.nodes == 1 or again(script) or "NODE_RANK" in script.exports:
         return
     for run in launchers(script):
-        static = run.value("rdzv-backend") in ("", "static") and run.name != "deepspeed"
-        once = srun_option(
-            run.starting, "-w", "--nodelist", "-N", "--nodes", "-n", "--ntasks", "-r"
+        static = run.value("rdzv-backend") in ("", "static") and "c10d" not in script.text
+        counts = [
+            srun_option(run.starting, *names) for names in (("-N", "--nodes"), ("-n", "--ntasks"))
+        ]
+        once = srun_option(run.starting, "-w", "--nodelist", "-r", "--relative") or any(
+            count and count.text == "1" for count in counts
         )
-        if not static or not run.several or once or run.starter != "srun":
+        known = run.name != "deepspeed" and run.several and run.starter == "srun"
+        if not static or not known or once:
             continue
         if text := _same(script, run):
             rank = run.spelled("node-rank")

@@ -14,6 +14,7 @@ or ask for fewer GPUs.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from jobgen.lint.launch import gpus_per_node, launchers, runs
@@ -39,8 +40,9 @@ srun torchrun --nnodes=2 --nproc-per-node=4 --rdzv-id=$SLURM_JOB_ID --rdzv-backe
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
     told, found = gpus_per_node(script), launchers(script)
+    beside = Counter(each.depth for each in runs(script))  # a run of depth 1 has its srun at 0
     # With others beside it, or in a loop, the rest of the GPUs may be theirs.
-    if not told or len(found) != 1 or len(runs(script)) != 1 or "CUDA_VISIBLE" in script.text:
+    if not told or len(found) != 1 or max(beside.values()) > 1 or "CUDA_VISIBLE" in script.text:
         return
     run = found[0]
     own = run.command.within - {"pipeline"} or run.command.depth > 1
