@@ -301,9 +301,9 @@ def lint(files: tuple[str, ...], **said: Any) -> int:
     """Say what will go wrong with job scripts.
 
     Any sbatch or PBS script, generated or not; of a folder, the files in it that have #SBATCH or
-    #PBS lines. Exit 1 if there is any finding. What a script says with `# jobgen: ignore=CODE
-    reason`, on a line or above it, is left out; [tool.jobgen.lint] in pyproject.toml may have
-    `select`, `ignore`, `also` and `profile`.
+    #PBS lines; of a .md or .rst file, the scripts that it shows. Exit 1 if there is any finding.
+    What a script says with `# jobgen: ignore=CODE reason`, on a line or above it, is left out;
+    [tool.jobgen.lint] in pyproject.toml may have `select`, `ignore`, `also` and `profile`.
     """
     from jobgen.commands import lint_files
 

@@ -207,13 +207,17 @@ def show_rules(code: str | None) -> int:
 
     listed = rules()
     if code is None:
-        write(_columns([(each, rule.title) for each, rule in listed.items()]))
+        only = "; only where it is named"
+        rows = [(each, rule.title + only * rule.optional) for each, rule in listed.items()]
+        write(_columns(rows))
         return 0
     if not (rule := listed.get(code.upper())):
         from jobgen.schema import nearest
 
         raise problem("rules", f"no rule `{code:.40}`", "usage", nearest(code.upper(), listed))
     page = f"{rule.code}: {rule.title}\n\n{rule.page}\n"
+    if rule.optional:
+        page += f"\nLooked for only where it is named: --also {rule.code}\n"
     for heading, text in (("Found in", rule.module.BAD), ("Not in", rule.module.GOOD)):
         lines = "".join(f"    {line}\n" for line in text.rstrip("\n").split("\n"))
         page += f"\n{heading}:\n\n{lines}"

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -100,6 +103,26 @@ def test_the_hook_takes_what_a_folder_would() -> None:
     for suffix in _SUFFIXES:
         assert re.search(hook["files"], f"jobs/train{suffix}")
     assert not re.search(hook["files"], "jobs/train.py")
+
+
+def test_the_workflow_of_the_readme(there: Path) -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"```yaml\n(on: .*?)```\n", text, re.DOTALL)
+    steps = yaml.safe_load(shown)["jobs"]["lint"]["steps"]
+    _, sarif, github = (step["run"] for step in steps if "run" in step)
+    (there / "jobs").mkdir()
+    (there / "job.sh").rename(there / "jobs/job.sh")
+    (there / "jobgen").write_text(f'#!/bin/sh\nexec {sys.executable} -m jobgen "$@"\n')
+    (there / "jobgen").chmod(0o755)
+    path = {"PATH": f"{there}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+
+    def run(line: str) -> int:
+        told = subprocess.run(["bash", "-e", "-c", line], cwd=there, env=path, check=False)
+        return told.returncode
+
+    assert (run(sarif), run(github)) == (0, 1)
+    (there / "jobs/job.sh").write_bytes(bytes((1 << 20) + 1))
+    assert run(sarif.replace("jobs >", "jobs/job.sh >")) == 1
 
 
 def test_formats(there: Path) -> None:

@@ -103,7 +103,7 @@ FOUND = {
     "accelerate's processes are those of all nodes": ("JG114", """
 #SBATCH --nodes=2
 #SBATCH --gres=gpu:4
-srun bash -c 'accelerate launch --num_machines 2 --num_processes 4 --machine_rank $SLURM_NODEID x.py'
+srun bash -c 'accelerate launch --num_machines 2 --num_processes 4 --machine_rank $RANK x.py'
 """),
     "accelerate on the first node alone": ("JG101", """
 #SBATCH --nodes=2
