@@ -250,6 +250,22 @@ srun -N 1 -w $H torchrun --nnodes=2 --nproc-per-node=4 --node-rank=0 --master-ad
 #SBATCH --array=0-9%1
 torchrun --nproc-per-node=2 --master-port=29501 x.py
 """,
+    "jobs of an array that fill their nodes": """
+#SBATCH --nodes=2
+#SBATCH --array=0-9
+#SBATCH --gres=gpu:8
+srun --ntasks-per-node=1 torchrun --nnodes=2 --rdzv-backend=c10d --rdzv-endpoint=$H:29500 x.py
+""",
+    "one port, one after the other, and as two nodes": """
+#SBATCH --nodes=1
+torchrun --nproc-per-node=2 --master-port=29501 a.py &
+wait
+torchrun --nproc-per-node=2 --master-port=29501 b.py &
+wait
+torchrun --nnodes=2 --node-rank=0 --nproc-per-node=2 --master-addr=$H --master-port=29501 c.py &
+torchrun --nnodes=2 --node-rank=1 --nproc-per-node=2 --master-addr=$H --master-port=29501 c.py &
+wait
+""",
     "some of the GPUs are another program's": """
 #SBATCH --nodes=1
 #SBATCH --gres=gpu:4
