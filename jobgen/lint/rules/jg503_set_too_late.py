@@ -65,5 +65,5 @@ def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
 
 
 def _aside(run: Command) -> bool:
-    """Whether it may still be starting when the next command runs, or runs in a loop."""
+    """Whether it runs in a loop, where what comes after it may be before its next turn."""
     return bool(run.within & {"for_statement", "while_statement", "c_style_for_statement"})
