@@ -70,6 +70,16 @@ def build(manifest: str, prune: bool, force: bool, dry_run: bool) -> int:
     shell_complete=offered,
 )
 @click.option(
+    "--also",
+    metavar="CODE",
+    multiple=True,
+    help="These rules too, which are not looked for unless named. Repeatable.",
+    shell_complete=offered,
+)
+@click.option(
+    "--jobs-only", is_flag=True, help="Pass over named files without #SBATCH or #PBS lines, too."
+)
+@click.option(
     "--profile",
     metavar="PROFILE|FILE",
     help="The cluster the scripts are for: what it has and allows is checked, too.",
@@ -79,9 +89,9 @@ def lint(files: tuple[str, ...], **said: Any) -> int:
     """Say what will go wrong with job scripts.
 
     Any sbatch or PBS script, generated or not; of a folder, the files in it that have #SBATCH or
-    #PBS lines. Exit 1 if there is any finding. What a script says with `# jobgen: ignore=CODE
-    reason`, on a line or above it, is left out; [tool.jobgen.lint] in pyproject.toml may have
-    `select`, `ignore` and `profile`.
+    #PBS lines; of a .md or .rst file, the scripts that it shows. Exit 1 if there is any finding.
+    What a script says with `# jobgen: ignore=CODE reason`, on a line or above it, is left out;
+    [tool.jobgen.lint] in pyproject.toml may have `select`, `ignore`, `also` and `profile`.
     """
     from jobgen.commands import lint_files
 
