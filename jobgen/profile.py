@@ -19,9 +19,9 @@ PATH = Text(f"[^{CONTROLS}]+", "a path; $NAME in it is the node's variable")
 RESERVED = frozenset(
     """
     BASHOPTS BASH_ENV BASH_VERSINFO CDPATH EUID GLOBIGNORE IFS POSIXLY_CORRECT PPID SHELLOPTS UID _
-    agent answer answers code ended failed fetched found guard hosts interface killed late limit
-    lines listens lives mark missed mounts moved name names on_each on_each_node own patience pid
-    pids rank ranks starters status step sweeper task tick told verbs waited warned wrong
+    agent answer code ended failed fetched found guard hosts interface killed late limit
+    lines listens lives missed mounts moved name names on_each on_each_node own patience pid
+    pids rank ranks starters status step sweeper task tick told verbs waited warned
     """.split()
 )
 VARIABLE = Text("[A-Za-z_][A-Za-z0-9_]*", "a variable's name: letters, digits and _")
