@@ -52,9 +52,12 @@ def section(
 
 def offered(_: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
     """What completes a parameter's value, by its metavar."""
+    from click.shell_completion import CompletionItem
+
     from jobgen.completion import values
 
-    return values(parameter.metavar or "", incomplete)
+    found = values(parameter.metavar or "", incomplete)
+    return [CompletionItem(item.value, item.kind) for item in found]
 
 
 @click.group(cls=Main, context_settings=SETTINGS)

@@ -225,9 +225,9 @@ def show_rules(code: str | None) -> int:
 
 def print_completion(shell: str) -> int:
     """The script that makes a shell complete jobgen's command lines."""
-    from jobgen import completion
+    from jobgen.shells import script
 
-    write(completion.script(shell))
+    write(script(shell))
     return 0
 
 

@@ -304,10 +304,47 @@ OPTIONS = {name: row for name, row in Job._field_defaults.items() if isinstance(
 Job.__new__.__defaults__ = (*(() if row.many else None for row in OPTIONS.values()), ())
 
 
+# Options for what jobgen does with a script: these are no fields of Job, and change no script.
+DOING = {
+    "output": Option(
+        ("-o", "--output"),
+        metavar="FILE",
+        help="Write to FILE, at once and executable.",
+        commands=RANKS,
+        group="Output",
+    ),
+    "submit": Option(
+        ("--submit",),
+        help="Submit the script, and print the job's id instead of it.",
+        commands=BATCH,
+        group="Output",
+        effect={"sbatch": "`sbatch`", "qsub": "`qsub`"},
+    ),
+    "wait": Option(
+        ("--wait",),
+        help="Submit, follow the job on stderr, and exit as it does.",
+        commands=BATCH,
+        group="Output",
+        effect={"sbatch": "`scontrol show job`", "qsub": "`qstat -f`, `qsub -W block=true`"},
+    ),
+    "mkdir": Option(
+        ("--mkdir",),
+        help="Make the folder of the job's output, here and now.",
+        commands=BATCH,
+        group="Output",
+    ),
+}
+
+
 @cache
 def options(command: str) -> tuple[tuple[str, Option], ...]:
     """The options of a command, with the names of their fields, in their order."""
     return tuple((name, row) for name, row in OPTIONS.items() if command in row.commands)
+
+
+def doing(command: str) -> dict[str, Option]:
+    """The options for what a command does with its script."""
+    return {name: row for name, row in DOING.items() if command in row.commands}
 
 
 def layers(job: Job, hosts: int = 0) -> Iterator[tuple[str, str, str]]:

@@ -7,38 +7,7 @@ from typing import Any
 import click
 
 from jobgen.cli import main, offered, section
-from jobgen.job import BATCH, GROUPS, RANKS, Job, Option, options
-
-# Options for what jobgen does with a script: these are no fields of Job, and change no script.
-DOING = {
-    "output": Option(
-        ("-o", "--output"),
-        metavar="FILE",
-        help="Write to FILE, at once and executable.",
-        commands=RANKS,
-        group="Output",
-    ),
-    "submit": Option(
-        ("--submit",),
-        help="Submit the script, and print the job's id instead of it.",
-        commands=BATCH,
-        group="Output",
-        effect={"sbatch": "`sbatch`", "qsub": "`qsub`"},
-    ),
-    "wait": Option(
-        ("--wait",),
-        help="Submit, follow the job on stderr, and exit as it does.",
-        commands=BATCH,
-        group="Output",
-        effect={"sbatch": "`scontrol show job`", "qsub": "`qstat -f`, `qsub -W block=true`"},
-    ),
-    "mkdir": Option(
-        ("--mkdir",),
-        help="Make the folder of the job's output, here and now.",
-        commands=BATCH,
-        group="Output",
-    ),
-}
+from jobgen.job import GROUPS, RANKS, Job, Option, doing, options
 
 
 class Script(click.Command):
@@ -76,7 +45,7 @@ def _command(name: str, does: str, text: str) -> None:
     def callback(program: tuple[str, ...] = (), **said: Any) -> int:
         from jobgen import commands
 
-        done = {field: said.pop(field) for field in _doing(name)}
+        done = {field: said.pop(field) for field in doing(name)}
         job = Job(command=name, program=program, **said)
         return int(getattr(commands, does)(job, **done))
 
@@ -84,12 +53,8 @@ def _command(name: str, does: str, text: str) -> None:
     main.add_command(Script(name, callback=callback, help=text, context_settings=settings))
 
 
-def _doing(name: str) -> dict[str, Option]:
-    return {field: row for field, row in DOING.items() if name in row.commands}
-
-
 def _parameters(name: str) -> list[click.Parameter]:
-    rows = (*options(name), *_doing(name).items())
+    rows = (*options(name), *doing(name).items())
     parameters: list[click.Parameter] = [Row(field, row) for field, row in rows]
     if name in RANKS:
         parameters.append(

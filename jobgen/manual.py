@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
+from jobgen import jobs  # noqa: F401 - its commands
 from jobgen.bundled import bundled
 from jobgen.cli import main
-from jobgen.job import GROUPS, OPTIONS, Job, Option, layers
-from jobgen.jobs import DOING
+from jobgen.job import DOING, GROUPS, OPTIONS, Job, Option, layers
 from jobgen.plan import plan
 from jobgen.store import load
 

@@ -12,8 +12,8 @@ import pytest
 
 from jobgen import manpage, manual
 from jobgen.cli import main
-from jobgen.job import GROUPS
-from jobgen.jobs import DOING, Row
+from jobgen.job import DOING, GROUPS
+from jobgen.jobs import Row
 from jobgen.overview import COMMANDS
 
 ROOT = Path(__file__).parent.parent
