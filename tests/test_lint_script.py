@@ -182,6 +182,10 @@ torchrun --standalone --nproc-per-node=2 x.py
 #SBATCH --nodes=1
 apptainer exec docker://rocm/pytorch python x.py
 """),
+    "a word behind the last directive's value": ("JG204", """
+#SBATCH --nice 0
+hostname
+"""),
     "a typographic dash": ("JG204", """
 #SBATCH –-nodes=2
 hostname
@@ -433,7 +437,7 @@ srun torchrun --nnodes=3 --rdzv-backend=c10d --rdzv-endpoint=$HOSTNAME:29500 x.p
 : "${RUN:?set RUN to <your name>}"
 """,
     "few hosts, and a status that nobody looks at": """
-#SBATCH --nodes=2
+#SBATCH --nodes=300
 set -eo pipefail
 A=$(scontrol show hostnames | head -n 1)
 """,

@@ -141,6 +141,7 @@ def _slurm(text: str, line: int, start: int, late: bool) -> Iterator[Directive |
             yield Directive("slurm", LETTERS.get(letter, letter), value, line, column, word, late)
         elif word.lower() in ("hetjob", "packjob"):  # the next part of a heterogeneous job begins
             yield Directive("slurm", "hetjob", "", line, column, word, late)
+            return
         else:
             if not re.search(r"[{}<>\[\]]", text):  # else a part of a placeholder
                 yield Stray("slurm", word, line, column, late)

@@ -1,12 +1,13 @@
 """Each node is told to meet at itself.
 
-What the shell on a node expands, such as $HOSTNAME or $(hostname), is that node's own name there:
-every agent waits at its own address for the others, until the join timeout. In `srun torchrun
---rdzv-endpoint=$HOSTNAME:29500` the batch script's shell expands it, on the first node, which works;
+What the shell on a node expands, such as $(hostname) or $SLURMD_NODENAME, is that node's own name
+there: every agent waits at its own address for the others, until the join timeout. In `srun torchrun
+--rdzv-endpoint=$(hostname):29500` the batch script's shell expands it, on the first node, which works;
 in `srun bash -c '…'` it does not.
 
-Evidence: `srun -N 2 bash -c 'echo $HOSTNAME'` prints two names; the rendezvous of torchrun is where the
-endpoint says (torch/distributed/elastic/rendezvous/c10d_rendezvous_backend.py).
+Evidence: tried with Slurm 22.05: `srun bash -c 'echo $(hostname) $SLURMD_NODENAME'` prints another name
+on each node, while $HOSTNAME is the first node's on all: Slurm exports it, and bash keeps it. The
+rendezvous is where the endpoint says (torch, elastic/rendezvous/c10d_rendezvous_backend.py).
 
 Cure: the first node's name, by the batch script's shell: `export HEAD=$(hostname)` before srun, and
 `--rdzv-endpoint=$HEAD:29500`.
@@ -25,18 +26,18 @@ from jobgen.profile import Profile
 BAD = """\
 #!/bin/bash
 #SBATCH --nodes=2
-srun --ntasks-per-node=1 bash -c 'torchrun --nnodes=2 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$HOSTNAME:29500 train.py'
+srun --ntasks-per-node=1 bash -c 'torchrun --nnodes=2 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$(hostname):29500 train.py'
 """
 GOOD = """\
 #!/bin/bash
 #SBATCH --nodes=2
 export HEAD=$(hostname)
 srun --ntasks-per-node=1 bash -c 'torchrun --nnodes=2 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py'
-srun torchrun --nnodes=2 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$HOSTNAME:29501 train.py
-srun --ntasks-per-node=1 bash -c "torchrun --nnodes=2 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$HOSTNAME:29502 train.py"
+srun torchrun --nnodes=2 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$(hostname):29501 train.py
+srun --ntasks-per-node=1 bash -c 'torchrun --nnodes=2 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$HOSTNAME:29502 train.py'
 """
 
-_OWN = re.compile(r"\$\{?(HOSTNAME|SLURMD_NODENAME)\b|(\$\(|`)\s*(hostname|uname -n)")
+_OWN = re.compile(r"\$\{?SLURMD_NODENAME\b\}?|(\$\(|`)\s*(hostname|uname -n)[^)`]*[)`]")
 _ON_ALL = ("srun", "mpiexec", "mpirun", "pbsdsh", "pdsh", "clush")
 
 

@@ -1,7 +1,8 @@
 """A directive comes after the first command.
 
 sbatch and qsub stop reading directives at the first line that is neither blank nor a comment.
-What comes later is a comment: the job gets the site's defaults, and nobody says so.
+What comes later is a comment: the job gets the site's defaults, and nobody says so. Told once of all
+that no command comes between; not of what stands behind an `exit`.
 
 Evidence: sbatch(1), qsub(1B). Tried: `sbatch --test-only` answers 0 for it; OpenPBS ignores it,
 too.

@@ -1,7 +1,8 @@
 """A placeholder was left in.
 
 `<your-username>` is to be replaced. To bash < and > are redirections: what comes of it is an
-error about a file that is not there, or a file of an odd name.
+error about a file that is not there, or a file of an odd name. In a directive anything between them is
+taken for one, in a command what is called your…, user, name, path, … (at the end of a line it is JG001's).
 
 Cure: put in what is meant.
 """

@@ -3,7 +3,8 @@
 Only long options take `=`. Of `-c=2` the value is `=2`: sbatch refuses a number like that, and
 `-o=job.out` writes to a file that is called `=job.out`.
 
-Evidence: getopt_long(3); sbatch(1) and qsub(1B) use it, or getopt(3).
+Evidence: getopt_long(3). Tried with Slurm 22.05: `-c=2` is "Invalid numeric value", `-N=2` no valid node
+count.
 
 Cure: `-c 2`, or the long name: `--cpus-per-task=2`.
 """

@@ -3,7 +3,7 @@
 sbatch refuses a script that does not begin with `#!`, be it for a comment or a blank line above it:
 "This does not look like a batch script".
 
-Evidence: sbatch(1); src/sbatch/sbatch.c looks at the first two bytes.
+Evidence: tried with Slurm 22.05, which says so; it looks at the first two bytes.
 
 Cure: `#!/bin/bash` as the first line.
 """

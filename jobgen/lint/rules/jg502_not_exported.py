@@ -1,7 +1,7 @@
 """A variable for the program is set, and not exported.
 
 A variable that is not exported stays in the shell: neither torchrun nor NCCL sees it. Nothing
-is said; the default is used.
+is said; the default is used. A script's own NCCL_HOME, NCCL_TESTS_PATH and the like are left alone.
 
 Evidence: bash(1), ENVIRONMENT.
 

@@ -4,7 +4,8 @@ Slurm sets some variables only where their option is given: $SLURM_CPUS_PER_TASK
 --cpus-per-task, $SLURM_GPUS without --gpus, though the job has cores and, by --gres, GPUs. Looked for
 where the directives ask for nodes, tasks, GPUs or memory, and the option is nowhere in the script.
 
-Evidence: sbatch(1), OUTPUT ENVIRONMENT VARIABLES: "Only set if the … option is specified".
+Evidence: sbatch(1), OUTPUT ENVIRONMENT VARIABLES: "Only set if the … option is specified". Tried with
+Slurm 22.05: in a job with --gres=gpu:2 all but $SLURM_GPUS_ON_NODE and $SLURM_CPUS_ON_NODE are empty.
 
 Cure: the option; $SLURM_GPUS_ON_NODE and $SLURM_CPUS_ON_NODE, which are always set; or a default,
 `${SLURM_CPUS_PER_TASK:-1}`.
