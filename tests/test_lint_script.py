@@ -207,6 +207,10 @@ hostname
 #SBATCH --nodes=1
 srun ./a.out <options>
 """),
+    "placeholders all over a line": ("JG001", """
+#SBATCH --nodes=1
+srun -B <folder>:/mnt <path to a.sif> <folder>/run x
+"""),
     "a folder for output and errors": ("JG210", """
 #SBATCH --output=logs/%j.out --error=logs/%j.err
 if [ -n "$A" ]; then mkdir -p logs; else sbatch b.sh; fi
@@ -434,6 +438,9 @@ srun torchrun --nnodes=3 --rdzv-backend=c10d --rdzv-endpoint=$HOSTNAME:29500 x.p
 """,
     "an e-mail address, and a message": """
 #SBATCH --mail-user=<a.b@example.org>
+cat <<X >job.sh
+#SBATCH --time=<time>
+X
 : "${RUN:?set RUN to <your name>}"
 """,
     "few hosts, and a status that nobody looks at": """

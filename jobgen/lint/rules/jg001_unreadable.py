@@ -1,7 +1,7 @@
 """The script cannot be read to its end.
 
 A quote, a bracket or a heredoc that is not closed, a prompt that was copied along, a placeholder
-such as `<options>` at the end of a line, which is a redirection to nowhere: bash stops there, and
+such as `<options>` at the end of a line, whose > is a redirection to nothing: bash stops there, and
 what the other rules say about the lines behind it may be incomplete.
 
 Evidence: what `bash -n`, which reads a script and runs nothing, says of it; it is asked where the
@@ -42,10 +42,8 @@ def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
     line, text = said
     if re.search(r"^exit\b", "\n".join(script.lines[: line - 1]), re.MULTILINE):
         return  # bash does not get there, perhaps what follows is Julia
-    if found := re.search(r"<[^<>]+>\s*$", script.lines[line - 1]):
-        text = (
-            f"bash cannot read the placeholder {found[0].strip()}: it is a redirection to nowhere"
-        )
+    if found := re.search(r"<[^<>]*[^<>\s]>", script.lines[line - 1]):
+        text = f"bash cannot read the placeholder {found[0]}: < and > are redirections"
         yield Finding(line, found.start() + 1, text, "put in what is meant")
     else:
         yield Finding(line, 1, f"bash cannot read this: {text}", "close what is open before it")

@@ -37,7 +37,7 @@ def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
     for number, line in enumerate(script.lines, 1):
         directive = re.match("#(SBATCH|PBS) ", line)
         said = re.search(r"(?i)\b(echo|printf|sed|awk|grep|perl|usage|error)\b", line)
-        if directive:
+        if directive and number not in inside:
             for each in re.finditer("<+[^<>@]+>+", re.split(r"\s#", line)[0]):
                 yield _finding(number, each)
             continue
