@@ -5,9 +5,10 @@ Slurm sets some variables only where their option is given: $SLURM_CPUS_PER_TASK
 where the directives ask for nodes, tasks, GPUs or memory, and the option is nowhere in the script.
 
 Evidence: sbatch(1), OUTPUT ENVIRONMENT VARIABLES: "Only set if the … option is specified". Tried with
-Slurm 22.05: in a job with --gres=gpu:2 all but $SLURM_GPUS_ON_NODE and $SLURM_CPUS_ON_NODE are empty.
+Slurm 22.05: in a job with --gres=gpu:2 and --nodes=1 $SLURM_CPUS_PER_TASK, $SLURM_GPUS,
+$SLURM_GPUS_PER_NODE and $SLURM_NTASKS_PER_NODE are empty, and $SLURM_GPUS_ON_NODE is 2.
 
-Cure: the option; $SLURM_GPUS_ON_NODE and $SLURM_CPUS_ON_NODE, which are always set; or a default,
+Cure: the option; what the job got, $SLURM_GPUS_ON_NODE or $SLURM_CPUS_ON_NODE; or a default,
 `${SLURM_CPUS_PER_TASK:-1}`.
 """
 
