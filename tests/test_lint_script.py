@@ -50,6 +50,19 @@ def test_a_string_for_another_shell_is_read_in_its_place() -> None:
     assert (second.options["rdzv-id"].line, second.options["rdzv-id"].column) == (5, 3)
 
 
+def test_a_command_in_a_substitution_is_no_arithmetic() -> None:
+    script = read(
+        "A=$(hostname)",
+        'srun bash -c "torchrun --rdzv-conf=is_host=\\$(((SLURM_NODEID)) && echo 0 || echo 1) \\',
+        "  --rdzv-endpoint=$A:29500 \\",
+        '  $(which x.py) --nnodes=\\$(((2)*1))"',
+    )
+    (run,) = torchruns(script)
+    assert run.value("rdzv-conf") == "is_host=$(((SLURM_NODEID)) && echo 0 || echo 1)"
+    endpoint = run.options["rdzv-endpoint"]
+    assert (endpoint.text[1:], endpoint.line, endpoint.column) == ("A:29500", 4, 3)
+
+
 def test_what_is_in_a_heredoc_is_no_command_and_no_directive() -> None:
     script = read("cat > job.sh <<EOF", "#SBATCH --nodes=2", "torchrun --nnodes=2 x.py", "EOF")
     assert [each.name for each in script.commands] == ["cat"]
@@ -169,6 +182,80 @@ torchrun --standalone --nproc-per-node=2 x.py
 #SBATCH --nodes=1
 apptainer exec docker://rocm/pytorch python x.py
 """),
+    "a word behind the last directive's value": ("JG204", """
+#SBATCH --nice 0
+hostname
+"""),
+    "a typographic dash": ("JG204", """
+#SBATCH –-nodes=2
+hostname
+"""),
+    "a part of a heterogeneous job is late": ("JG201", """
+#SBATCH --nodes=1
+hostname
+#SBATCH hetjob
+#SBATCH --nodes=2
+
+# -n 4
+#SBATCH -n 4
+"""),
+    "any placeholder in a directive": ("JG208", """
+#SBATCH --time=<HH:MM:SS>  # of <4 hours>
+hostname
+"""),
+    "a placeholder at the end of a line": ("JG001", """
+#SBATCH --nodes=1
+srun ./a.out <options>
+"""),
+    "placeholders all over a line": ("JG001", """
+#SBATCH --nodes=1
+srun -B <folder>:/mnt <path to a.sif> <folder>/run x
+"""),
+    "a folder for output and errors": ("JG210", """
+#SBATCH --output=logs/%j.out --error=logs/%j.err
+if [ -n "$A" ]; then mkdir -p logs; else sbatch b.sh; fi
+"""),
+    "nothing but exit 0 behind the run": ("JG305", """
+#SBATCH --nodes=1
+srun python train.py
+echo done
+exit 0
+"""),
+    "set -e behind the run": ("JG305", """
+#SBATCH --nodes=1
+srun python train.py
+set -e
+sacct -j $SLURM_JOB_ID
+"""),
+    "pipefail behind the pipe": ("JG304", """
+#SBATCH --nodes=1
+srun python train.py | tee log
+set -o pipefail
+"""),
+    "many hosts, a pipe by itself": ("JG111", """
+#SBATCH --nodes=500
+set -eo pipefail
+export A=1; scontrol show hostnames | head -n 1
+"""),
+    "a variable that a program reads": ("JG502", """
+#SBATCH --nodes=1
+FI_PROVIDER_PATH=/opt/fi
+srun hostname
+"""),
+    "the static rendezvous, at each node's own address": ("JG118", """
+#SBATCH --nodes=2
+srun bash -c "torchrun --nnodes 2 --node-rank \\$SLURM_NODEID --master-addr \\$(hostname -s) x.py"
+"""),
+    "PBS's short option with =": ("JG215", """
+#PBS -q=gpu
+hostname
+"""),
+    "directives of a Python script": ("JG206", """
+#!/usr/bin/env python3
+#SBATCH --nodes=2
+#SBATCH --nodes=4
+print("it's")
+"""),
     "a prompt with the host's name": ("JG214", """
 #SBATCH --nodes=1
 me@login1:~$ srun hostname
@@ -179,7 +266,8 @@ me@login1:~$ srun hostname
 @pytest.mark.parametrize("name", FOUND)
 def test_what_is_found(name: str) -> None:
     code, text = FOUND[name]
-    found = lint(f"#!/bin/bash{text}", "job.sh", Settings(select=(code,)))
+    head = "" if text.startswith("\n#!") else "#!/bin/bash"
+    found = lint((head + text).lstrip(), "job.sh", Settings(select=(code,)))
     assert len(found) == (2 if code == "JG116" else 1)
 
 
@@ -305,6 +393,86 @@ cat <<X
 $ srun hostname
 X
 """,
+    "programs of other kinds": """
+#!/usr/bin/tcsh -f
+#SBATCH --nodes=1
+if ($?A) then
+  cat <in >out <user name>
+endif
+""",
+    "a line of dots is of a sketch": """
+#SBATCH --nodes=2
+...
+#SBATCH --time=1:00:00
+hostname
+""",
+    "a shell of many options": """
+#!/usr/bin/env -S bash -l
+#SBATCH --nodes=1
+shopt -s extglob
+rm -r !(*.err|*.out)
+""",
+    "behind exit, and Julia": """
+#SBATCH --nodes=1
+julia "$0"
+exit
+#SBATCH --nodes=2
+println("Node: ", gethostname())
+""",
+    "a comment in a function of a tool": """
+submit() {
+  #PBS -t x-y: the array's bounds
+  qsub job.sh
+}
+""",
+    "templates of other kinds": """
+#SBATCH --nodes=<%= nodes %>
+#SBATCH --time=%(time)s
+%(lines)s (
+""",
+    "the parts of a heterogeneous job": """
+#SBATCH --nodes=1 --gres=gpu:4
+#SBATCH packjob
+#SBATCH --nodes=2
+srun torchrun --nnodes=3 --rdzv-backend=c10d --rdzv-endpoint=$HOSTNAME:29500 x.py
+""",
+    "an e-mail address, and a message": """
+#SBATCH --mail-user=<a.b@example.org>
+cat <<X >job.sh
+#SBATCH --time=<time>
+X
+: "${RUN:?set RUN to <your name>}"
+""",
+    "few hosts, and a status that nobody looks at": """
+#SBATCH --nodes=300
+set -eo pipefail
+A=$(scontrol show hostnames | head -n 1)
+""",
+    "the status of a pipe is thrown away in export": """
+#SBATCH --nodes=500
+export A=$(scontrol show hostnames | head -n 1)
+set -eo pipefail
+export B=$(scontrol show hostnames | head -n 1)
+""",
+    "a run that only looks like bash -c": """
+#SBATCH --nodes=1
+mpirun gmx grompp -c conf.gro
+echo done
+""",
+    "Slurm's variables of options that are given, or asked for": """
+#SBATCH --nodes=1 --mem=4G -G 4
+if [ -n "$SLURM_CPUS_PER_TASK" ]; then export OMP_NUM_THREADS=$SLURM_CPUS_PER_TASK; fi
+srun python x.py $SLURM_GPUS ${SLURM_NTASKS_PER_NODE:-1}
+""",
+    "each node's own name, on one node": """
+#SBATCH --nodes=2
+srun -N 1 bash -c 'torchrun --nnodes=2 --rdzv-backend=c10d --rdzv-endpoint=$(hostname):29500 x.py'
+""",
+    "privileges and images that are needed": """
+#SBATCH --nodes=1
+docker run --privileged alpine:3.20 sh -c "echo 3 > /proc/sys/vm/drop_caches"
+apptainer build x.sif docker://rocm/pytorch
+""",
     "tasks that start others": """
 #SBATCH --nodes=2
 #SBATCH --ntasks-per-node=1
@@ -317,4 +485,6 @@ srun python main.py
 
 @pytest.mark.parametrize("name", GOOD)
 def test_no_false_alarm(name: str) -> None:
-    assert [str(each) for each in lint(f"#!/bin/bash{GOOD[name]}", "job.sh", Settings())] == []
+    text = GOOD[name]
+    head = "" if text.startswith("\n#!") else "#!/bin/bash"
+    assert [str(each) for each in lint((head + text).lstrip(), "job.sh", Settings())] == []

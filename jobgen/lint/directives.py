@@ -69,6 +69,7 @@ class Stray:
     text: str
     line: int
     column: int
+    late: bool = False
 
 
 def words(text: str, start: int) -> Iterator[tuple[str, int]]:
@@ -138,9 +139,12 @@ def _slurm(text: str, line: int, start: int, late: bool) -> Iterator[Directive |
             if _SHORT.get(letter) and not value:
                 value = next(listed, ("", 0))[0]
             yield Directive("slurm", LETTERS.get(letter, letter), value, line, column, word, late)
+        elif word.lower() in ("hetjob", "packjob"):  # the next part of a heterogeneous job begins
+            yield Directive("slurm", "hetjob", "", line, column, word, late)
+            return
         else:
             if not re.search(r"[{}<>\[\]]", text):  # else a part of a placeholder
-                yield Stray("slurm", word, line, column)
+                yield Stray("slurm", word, line, column, late)
             return
 
 
@@ -156,7 +160,7 @@ def _pbs(text: str, line: int, start: int, late: bool) -> Iterator[Directive | S
     listed = iter(words(text.replace("#", "\\#"), start))
     for word, column in listed:
         if not re.match("-[A-Za-z]", word):
-            yield Stray("pbs", word, line, column)
+            yield Stray("pbs", word, line, column, late)
             return
         letter, value = word[1], word[2:]
         if letter not in _QSUB_FLAGS and not value:

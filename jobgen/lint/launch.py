@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from jobgen.lint.directives import whole
+from jobgen.lint.reader import SHELLS
 from jobgen.lint.script import Command, Script, Word, starter
 
 # Options that take no value: torch/distributed/run.py, accelerate/commands/launch.py,
@@ -205,20 +206,22 @@ def runs(script: Script) -> list[Command]:
     for command in script.commands:
         words = [word.text for word in command.words]
         is_python = re.fullmatch(r"python[\d.]*", command.name) and any(
-            word.endswith(".py") for word in words
+            word.endswith(".py") and not word.endswith("setup.py") for word in words
         )
+        shell = any(word.rpartition("/")[2] in SHELLS for word in words)
         is_started = command.name in ("srun", "mpiexec", "mpirun") and any(
-            word.endswith((".py", ".sh")) or "python" in word or word == "-c" for word in words
+            word.endswith((".py", ".sh")) or "python" in word or (shell and word == "-c")
+            for word in words
         )
         if (command.line, command.column) in mains or is_python or is_started:
             found.append(command)
     return found
 
 
-def strict(script: Script) -> tuple[bool, bool]:
-    """Whether the script sets -e, and pipefail."""
+def strict(script: Script, before: Command) -> tuple[bool, bool]:
+    """Whether the script sets -e, and pipefail, before a command."""
     texts = [" ".join(word.text for word in each.words) for each in script.commands
-             if each.name == "set" and each.depth == 0]  # fmt: skip
+             if each.name == "set" and each.depth == 0 and each.offset < before.offset]  # fmt: skip
     first = script.lines[0] if script.lines else ""
     if first.startswith("#!"):
         texts.append("set " + " ".join(first.split()[1:]))

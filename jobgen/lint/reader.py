@@ -24,6 +24,8 @@ _MAYBE = frozenset(
     """.split()
 )
 
+_DOTS = ("...", "…")  # of a sketch: something was left out
+
 _PARSER: list[Parser] = []
 
 
@@ -47,7 +49,8 @@ def parse(text: str, file: str) -> Script:
     """The script in `text`, however broken it is."""
     script = Script(file, text)
     try:
-        _Reader(script, text, [0], 0, "").read()
+        if not script.foreign:
+            _Reader(script, text, [0], 0, "").read()
     except RecursionError:
         script.broken = (1, 1)
     if script.commands:
@@ -57,7 +60,9 @@ def parse(text: str, file: str) -> Script:
             end = max(tops, key=lambda each: each.offset)
             at = script.commands.index(end)
             script.commands[at] = replace(end, last=True)
-    firsts = [each.line for each in script.commands] + [each.line for each in script.assignments]
+    firsts = [each.line for each in script.commands if each.name not in _DOTS] + [
+        each.line for each in script.assignments
+    ]
     first = min(_first_line(script.lines), min(firsts, default=len(script.lines) + 1))
     inside = {line for start, end in script.quoted for line in range(start, end + 1)}
     directives, script.stray = read(script.lines, first)
@@ -69,7 +74,7 @@ def _first_line(lines: Iterable[str]) -> int:
     """The line of the first command, as sbatch and qsub find it: no comment, not blank."""
     number = 0
     for number, line in enumerate(lines, 1):
-        if line.strip() and not line.lstrip().startswith("#"):
+        if line.strip() not in ("", *_DOTS) and not line.lstrip().startswith("#"):
             return number
     return number + 1
 
@@ -89,7 +94,7 @@ class _Reader:
 
     def read(self) -> None:
         """Note all that is in it."""
-        root = parser().parse(self.data).root_node
+        root = parser().parse(_plain(self.data)).root_node
         if root.has_error and self.depth == 0:
             self.script.broken = self._place(_error(root))
         self._walk(root, frozenset(), "", False)
@@ -330,6 +335,8 @@ class _Reader:
                     )
                     literal = re.fullmatch(r"[\w./:,=@% +-]*", resolved)
                     value = resolved.encode() if literal else OUTER.encode() + name
+                    raw = self.data[child.start_byte : child.end_byte]
+                    put(raw[: len(raw) - len(raw.lstrip())], child.start_byte)
                     put(value, child.start_byte, 0)
                     at = child.end_byte
                 plain(at, end - 1)
@@ -349,6 +356,16 @@ class _Reader:
         piece(node)
         places.append(self._offset(node.end_byte))
         return data.decode("utf-8", "replace"), places
+
+
+def _plain(data: bytes) -> bytes:
+    """`data` with `$(((A)) && B)`, which the grammar takes for arithmetic, as `$(: A   && B)`.
+
+    It is as long as it was, so that every place stays.
+    """
+    if b"$(((" not in data:
+        return data
+    return re.sub(rb"\$\(\(\(([^()]*)\)\)(?=\s*(?:&&|\|\|))", rb"$(: \1  ", data)
 
 
 def _unescaped(text: str) -> str:

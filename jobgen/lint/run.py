@@ -25,8 +25,8 @@ LARGEST = 1 << 20
 # In a folder, files that may be job scripts, if not too large; what decides is a directive in them.
 _SUFFIXES = frozenset(("", ".sh", ".bash", ".sbatch", ".slurm", ".pbs", ".qsub", ".job", ".sub"))
 _DIRECTIVE = re.compile(rb"^[ \t]*#(SBATCH|PBS)[ \t]", re.MULTILINE)
-# A template of Jinja's that makes a script is none yet.
-_TEMPLATE = re.compile(r"^(#(SBATCH|PBS).*\{\{|\s*\{%)", re.MULTILINE)
+# A template that makes a script is none yet: Jinja's, R's brew's, Python's.
+_TEMPLATE = re.compile(r"^(#(SBATCH|PBS).*(\{\{|<%|%\(\w+\)s)|\s*\{%)", re.MULTILINE)
 
 
 @dataclass(frozen=True)

@@ -99,6 +99,14 @@ class Script:
     broken: tuple[int, int] | None = None
 
     @cached_property
+    def foreign(self) -> bool:
+        """Whether its first line names a program that is no shell of Bourne's kind."""
+        words = self.lines[0][2:].split() if self.text.startswith("#!") else []
+        names = [each.rpartition("/")[2] for each in words if not re.match(r"-|\w+=", each)]
+        names = names[1:] if names[:1] == ["env"] else names
+        return bool(names) and not re.match(r"(ba|da|z|k|mk|a)?sh\b", names[0])
+
+    @cached_property
     def lines(self) -> list[str]:
         """Its lines, without their ends."""
         return self.text.split("\n")
@@ -120,7 +128,9 @@ class Script:
         return [each for each in self.directives if not each.late]
 
     def option(self, *names: str) -> Directive | None:
-        """The directive of an option that counts, the last one."""
+        """The directive of an option that counts, the last one; None if each part has its own."""
+        if any(each.option == "hetjob" for each in self.live):
+            return None
         found = [each for each in self.live if each.option in names]
         return found[-1] if found else None
 

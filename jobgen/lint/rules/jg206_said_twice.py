@@ -35,11 +35,13 @@ srun hostname
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
     seen: dict[tuple[str, str], tuple[Directive, str]] = {}
     for each in script.live:
+        if each.option == "hetjob":
+            seen.clear()
         if each.option == "mail-type":  # these add up
             continue
         for name, value in _said(each, bool(script.selects)):
             before, earlier = seen.get((each.scheduler, name), (each, value))
-            if earlier != value and "hetjob" not in script.text:
+            if earlier != value:
                 said = each.raw if name == each.option or each.scheduler == "slurm" else name
                 yield at(
                     each, f"`{said}` takes back what line {before.line} says", "keep one of the two"

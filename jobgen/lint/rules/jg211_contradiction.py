@@ -40,7 +40,7 @@ srun torchrun --nnodes=2 --nproc-per-node=4 --rdzv-backend=c10d --rdzv-endpoint=
 
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
-    if script.scheduler != "slurm" or re.search("hetjob|packjob", script.text):
+    if script.scheduler != "slurm" or re.search("(?i)hetjob|packjob", script.text):
         return
     for first, second, what in _pairs(script):
         later, earlier = sorted((first, second), key=lambda each: (-each.line, -each.column))

@@ -30,6 +30,8 @@ podman run --rm --device=/dev/kfd --device=/dev/dri --network=host rocm/pytorch:
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
     for run, words in containers(script):
+        if any("/proc/sys" in word.text for word in words):  # to write there needs it
+            continue
         for word in words:
             if word.text in ("--privileged", "--privileged=true"):
                 text = f"--privileged gives the container all of the node ({run.name})"
