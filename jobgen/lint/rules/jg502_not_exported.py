@@ -50,7 +50,7 @@ def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
             r"(NCCL|FI_|GLOO|TORCH_|TORCHELASTIC_|UCX_|MIOPEN_|OMP_NUM_THREADS$)", each.name
         )
         known = each.name in script.exports or each.name in used
-        passed_on = re.search(rf"--(env|export)\b.*\b{each.name}\b", script.text)
+        passed_on = re.search(rf"--(env|export)\b.*\b{re.escape(each.name)}\b", script.text)
         here = script.scheduler and each.depth == 0 and not each.of_command
         if _HELPER.match(each.name) and each.name not in _READ:
             continue
