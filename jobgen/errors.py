@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 USAGE = 2
+LONGEST = 1000  # characters of a message, which may show what is in a file
 CLOSED_PIPE = 141  # what a shell shows for a command that SIGPIPE ended
 
 
@@ -34,7 +35,8 @@ class Problem:
 
     def __str__(self) -> str:
         hint = f"; {self.hint}" if self.hint else ""
-        return printable(f"{self.mark}: {self.text}{hint} [{self.code}]")
+        text = self.text if len(self.text) <= LONGEST else f"{self.text[:LONGEST]} …"
+        return printable(f"{self.mark}: {text}{hint} [{self.code}]")
 
 
 class JobgenError(Exception):

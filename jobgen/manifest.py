@@ -23,6 +23,7 @@ from typing import Any
 from jobgen.errors import JobgenError, Mark, Problem, problem
 from jobgen.job import RANKS, Job, Option, options
 from jobgen.paths import native
+from jobgen.program import LONGEST_WORDS
 from jobgen.schema import (
     CONTROLS,
     Bool,
@@ -41,7 +42,7 @@ from jobgen.yamltree import LARGEST_FILE, Map, Node, parse
 
 MOST = 100_000  # scripts: a matrix grows fast
 
-_VALUE = Text(r"[^\0]*", "a text or a number", any_scalar=True)
+_VALUE = Text(r"[^\0]*", "a text or a number", any_scalar=True, most=LONGEST_WORDS)
 _NAME = Text(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*", "a name of letters, digits and _ . + -")
 _PLACE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 

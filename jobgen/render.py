@@ -20,11 +20,15 @@ from jobgen.bundled import bundled
 from jobgen.environment import Setting
 from jobgen.errors import JobgenError, Mark, problem
 from jobgen.header import sealed
-from jobgen.paths import HERE, is_file, native
+from jobgen.limits import bounded
+from jobgen.paths import HERE, is_file, leads_out, native
 from jobgen.plan import Plan
 from jobgen.profile import Container, Workspace
 from jobgen.program import Program
 
+SECONDS = 10.0  # of CPU, for a script; it takes some milliseconds
+MEMORY = 1 << 30  # bytes, for a script
+LARGEST = 1 << 20  # bytes of a script: what `jobgen check` reads
 BUNDLED = "bundled/"  # before a name: jobgen's own, whatever the project or the user has
 
 
@@ -35,6 +39,13 @@ class Raw(str):
 class _Environment(ImmutableSandboxedEnvironment):
     # Jinja joins the pieces of a block, a macro or `super()` with this: what a template has made.
     concat = staticmethod(lambda pieces: Raw("".join(pieces)))
+    intercepted_binops = frozenset({"**"})
+
+    def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+        """A power; not one of thousands of digits, which no limit of time could break off."""
+        if isinstance(left, int) and isinstance(right, int) and left.bit_length() * right > 4096:
+            raise OverflowError("a power of more than 4096 bits")
+        return super().call_binop(context, operator, left, right)
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         """A part of the plan, which has nothing to keep from a template, or what the sandbox says.
@@ -60,8 +71,9 @@ def render(plan: Plan, template: str | None = None) -> str:
 class Templates:
     """The templates that a jobgen finds that runs in the folder `within`; each is read once."""
 
-    def __init__(self, within: Path = HERE) -> None:
+    def __init__(self, within: Path = HERE, confined: bool = False) -> None:
         self.within = within
+        self.confined = confined  # as a Maker is
         self._environments: dict[str | None, _Environment] = {}
 
     def render(self, plan: Plan, template: str | None = None) -> str:
@@ -70,13 +82,14 @@ class Templates:
         Raises JobgenError with the template's file and line for whatever goes wrong in it.
         """
         if template not in self._environments:
-            self._environments[template] = _environment(template, self.within)
+            self._environments[template] = _environment(template, self.within, self.confined)
         return sealed(_rendered(self._environments[template], plan, template or plan.template))
 
 
 def _rendered(environment: _Environment, plan: Plan, name: str) -> str:
     try:
-        script: str = environment.get_template(name).render(plan=plan)
+        with bounded(SECONDS, MEMORY):
+            script: str = environment.get_template(name).render(plan=plan)
     except jinja2.TemplateSyntaxError as error:
         where = Mark(error.filename or error.name or name, error.lineno, 1)
         raise problem(where, str(error.message), "template") from None
@@ -86,15 +99,17 @@ def _rendered(environment: _Environment, plan: Plan, name: str) -> str:
     except JobgenError:
         raise
     except Exception as error:  # a template is a program of its own, and can fail in any way
-        raise problem(_line(error, name), str(error), "template") from None
+        text = "it needs too much memory" if isinstance(error, MemoryError) else str(error)
+        raise problem(_line(error, name), text, "template") from None
+    if (size := len(script)) > LARGEST:
+        raise problem(name, f"a script of {size} characters", "template", f"at most {LARGEST}")
     return script
 
 
 def source(name: str) -> str:
     """The text of a template as jobgen finds it. Raises JobgenError if there is none."""
-    for path in _candidates(name, HERE):
-        if is_file(path):
-            return _read(path)
+    for path in _found(name, HERE):
+        return _read(path)
     raise problem(
         "jobgen templates",
         f"no template `{name:.80}`",
@@ -103,12 +118,20 @@ def source(name: str) -> str:
     )
 
 
-def _environment(template: str | None, within: Path) -> _Environment:
+def _environment(template: str | None, within: Path, confined: bool) -> _Environment:
+    ours = bundled("templates")
+
     def load(name: str) -> tuple[str, str, None] | None:
-        found: Iterable[Path] = filter(is_file, _candidates(name, within))
-        if name == template:
-            found = [within / native(name)]
-        return next(((_read(path), str(path), None) for path in found), None)
+        found = [within / native(name)] if name == template else _found(name, within)
+        if not found:
+            return None
+        path, *hidden = found
+        own = path.is_relative_to(within)
+        if own and confined and leads_out(path, within):
+            raise problem(str(path), f"it is a link out of {within}", "outside", "keep a copy")
+        if own and hidden and hidden[-1] == ours / name and not path.samefile(hidden[-1]):
+            names.say_hidden(path)
+        return _read(path), str(path), None
 
     environment = _Environment(
         loader=jinja2.FunctionLoader(load),
@@ -165,6 +188,13 @@ def _comment(text: str, indent: int = 0) -> Raw:
         for line in text.split("\n")
     ]
     return Raw("\n".join(lines))
+
+
+def _found(name: str, within: Path) -> list[Path]:
+    """The templates of a name; of a name only, since a template is not to show any other file."""
+    if ".." in Path(name).parts or name.startswith("/"):
+        return []
+    return list(filter(is_file, _candidates(name, within)))
 
 
 def _candidates(name: str, within: Path) -> list[Path]:
