@@ -35,8 +35,11 @@ class Problem:
 
     def __str__(self) -> str:
         hint = f"; {self.hint}" if self.hint else ""
-        text = self.text if len(self.text) <= LONGEST else f"{self.text[:LONGEST]} …"
-        return printable(f"{self.mark}: {text}{hint} [{self.code}]")
+        where, text = (
+            said if len(said) <= LONGEST else f"{said[:LONGEST]} …"
+            for said in (str(self.mark), self.text)
+        )
+        return printable(f"{where}: {text}{hint} [{self.code}]")
 
 
 class JobgenError(Exception):

@@ -34,6 +34,7 @@ from jobgen.schema import (
     Reading,
     Record,
     Text,
+    is_null,
     nearest,
     row,
 )
@@ -138,6 +139,8 @@ def read(file: Path) -> tuple[int, Iterator[Script]]:
     with one script's values, and goes on after that if it is asked to.
     """
     try:
+        if file.exists() and not file.is_file():  # a pipe would wait for who writes to it
+            raise problem(str(file), "no file", "unreadable")
         with file.open("rb") as stream:
             tree = parse(stream.read(LARGEST_FILE + 1), str(file))
     except OSError as error:
@@ -174,7 +177,7 @@ def _jobs(tree: Node, to: Reading) -> dict[str, Map]:
 
 def _check(name: str, own: Map, job: Map, to: Reading) -> None:
     matrix = job.items.get("matrix")
-    if "file" not in job.items:
+    if "file" not in job.items or is_null(job.items["file"]):
         text = f"job `{name}` says no `file`"
         to.note(job.mark, text, "usage", "such as `file: jobs/{name}.sh`, in it or in `defaults`")
     for key, values in matrix.items.items() if isinstance(matrix, Map) else ():

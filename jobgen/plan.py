@@ -154,6 +154,8 @@ def plan(job: Job, resolved: Resolved, hosts: tuple[str, ...] = ()) -> Plan:
     # A packaged trainer comes with the script.
     workspace = None if by_hand or what.kind == "trainer" else profile.workspace
     found = ("JOBGEN_WORKSPACE", "PYTHONPATH") if workspace else ()
+    if software.container:
+        _check_text((*job.program, *(setting.value for setting in variables)))
     mail_on = request.mail_on or ("end,fail" if request.mail else "")
     sockets = found_sockets(profile, nodes, variables)
     time = _time(resolved, there)
@@ -357,6 +359,13 @@ def _cpus(profile: Profile, gpus: int, processes: int) -> int | None:
         return None if gpus else processes
     share = node.cpus * gpus // node.gpus if node.gpus else 0
     return share or min(processes, node.cpus)
+
+
+def _check_text(values: tuple[str, ...]) -> None:
+    """A container's words are JSON on their way (OCI's runtime-spec), which has no other bytes."""
+    if wrong := next((value for value in values if re.search("[\ud800-\udfff]", value)), None):
+        hint = "containers get UTF-8 alone: put it into a file"
+        raise problem("software.container", f"{wrong!a:.80} is not UTF-8 text", "value", hint)
 
 
 def _check_software(resolved: Resolved) -> None:

@@ -6,6 +6,7 @@ blocks, `super()`, macros) stays as it is, and `| raw` marks the exception.
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Callable, Iterable
 from functools import lru_cache
@@ -83,7 +84,8 @@ class Templates:
         """
         if template not in self._environments:
             self._environments[template] = _environment(template, self.within, self.confined)
-        return sealed(_rendered(self._environments[template], plan, template or plan.template))
+        name = plan.template if template is None else template
+        return sealed(_rendered(self._environments[template], plan, name))
 
 
 def _rendered(environment: _Environment, plan: Plan, name: str) -> str:
@@ -143,6 +145,7 @@ def _environment(template: str | None, within: Path, confined: bool) -> _Environ
     )
     filters: dict[str, Callable[..., str]] = {
         "raw": Raw,
+        "verbatim": _verbatim,
         "words": _words,
         "flags": lambda values, flag: _words(f"{flag}{value}" for value in values),
         "indexed": lambda values, variable: Raw(
@@ -170,6 +173,14 @@ def _word(value: Any) -> str:
 
 def _words(values: Iterable[Any]) -> Raw:
     return Raw(" ".join(_word(value) for value in values))
+
+
+def _verbatim(word: str) -> str:
+    """A word as torchrun hands it on: it puts the rank for $local_rank, and one $ for two.
+
+    torch/distributed/elastic/utils/api.py, `macros.substitute`: a string.Template.
+    """
+    return word.replace("$", "$$") if re.search(r"\$(\$|local_rank|\{local_rank\})", word) else word
 
 
 @lru_cache  # many scripts have the same ones

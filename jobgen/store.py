@@ -11,7 +11,7 @@ from jobgen import names
 from jobgen.errors import JobgenError, Mark, Problem
 from jobgen.paths import HERE, is_file, leads_out, native
 from jobgen.profile import ROOT, Profile, conflicts
-from jobgen.schema import Reading, kind_at, merged, nearest, placed, places
+from jobgen.schema import Reading, is_null, kind_at, merged, nearest, placed, places
 from jobgen.yamltree import LARGEST_FILE, Map, Node, Scalar, Seq, parse
 
 MOST_BASES = 32
@@ -219,8 +219,9 @@ def _layer(option: str, path: str, value: str, to: Reading) -> Map | None:
         return None
     try:
         # Only --set can take a value away; -A null is an account of that name.
-        literal = value == "null" and not option.startswith("--set")
-        node = Scalar(mark, value, value) if literal else kind.given(value, mark)
+        node = kind.given(value, mark)
+        if is_null(node) and not option.startswith("--set"):
+            node = Scalar(mark, value, value)
         layer = placed(keys, node, mark)
     except JobgenError as error:
         to.problems += error.problems

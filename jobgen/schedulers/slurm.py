@@ -172,7 +172,9 @@ def _gpus(plan: Plan) -> dict[str, str | int]:
 def _word(name: str, value: str | None, quote: Callable[[str], str]) -> str:
     if value is None:
         return f"--{name}"
-    if (size := len(value.encode())) > (most := _LONGEST.get(name, 1 << 16)):
+    if (size := len(value.encode("utf-8", "surrogateescape"))) > (
+        most := _LONGEST.get(name, 1 << 16)
+    ):
         raise problem(f"--{name}", f"{size} bytes", "limit", f"Slurm takes {most}")
     if found := _SEPARATOR.search(value):
         text = f"{value!r:.80} has `{found[0]}` in it, which sbatch takes for a separator of jobs"
