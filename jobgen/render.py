@@ -145,7 +145,7 @@ def _environment(template: str | None, within: Path, confined: bool) -> _Environ
     )
     filters: dict[str, Callable[..., str]] = {
         "raw": Raw,
-        "verbatim": _verbatim,
+        "verbatim": verbatim,
         "words": _words,
         "flags": lambda values, flag: _words(f"{flag}{value}" for value in values),
         "indexed": lambda values, variable: Raw(
@@ -175,7 +175,7 @@ def _words(values: Iterable[Any]) -> Raw:
     return Raw(" ".join(_word(value) for value in values))
 
 
-def _verbatim(word: str) -> str:
+def verbatim(word: str) -> str:
     """A word as torchrun hands it on: it puts the rank for $local_rank, and one $ for two.
 
     torch/distributed/elastic/utils/api.py, `macros.substitute`: a string.Template.

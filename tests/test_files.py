@@ -174,7 +174,7 @@ def test_a_folder_that_cannot_be_read_is_said(
 
 
 ENDLESS = {
-    "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}": "more than 0.2 s",
+    "{% for a in range(9**5) %}{% for b in range(9**5) %}{% endfor %}{% endfor %}": "than 0.2 s",
     "{% for a in range(10 ** 9) %}{% endfor %}": "Range too big",
     "{{ ('x' * 10 ** 10) | raw }}": "too much memory",
     "{{ ('x' * 2000000) | raw }}": "a script of 2000001 characters; at most 1048576",

@@ -22,6 +22,7 @@ from jobgen.maker import Maker
 from jobgen.paths import native
 from jobgen.plan import Plan
 from jobgen.profile import reserved
+from jobgen.render import verbatim
 from jobgen.schedulers import pbs, slurm
 from tests.helpers import jobgen, script
 from tests.hostile import ARGUMENTS, BENIGN, COMMANDS, CORPUS, HOSTILE, UTF_8, Input, inputs, site
@@ -97,6 +98,7 @@ def pieces(run: str) -> Iterator[tuple[str, str, str]]:
 
 SPELT: tuple[Callable[[str], str], ...] = (
     shell.quote, shell.path, lambda text: shell.indexed(text, "I"), slurm.quoted, pbs.quoted,
+    lambda text: shell.quote(verbatim(text)),
 )  # fmt: skip
 
 
@@ -254,7 +256,7 @@ def test_arguments_and_variables_reach_the_program_as_they_are(
     options = [b"-m", b"torch.distributed.run", b"--nnodes=1", b"--nproc-per-node=2"]
     assert words[:6] == [*options, b"--standalone", b"--local-addr=127.0.0.1"]
     words.remove(b"--")  # torchrun takes the first for itself
-    own = octets(list(said.program)).split(b"\0")[:-1]
+    own = octets([verbatim(word) for word in said.program]).split(b"\0")[:-1]
     assert words[-len(own) :] == own
     # The trainer's file, or --no-python.
     assert len(words) - 6 - len(own) == (program[0] in ("--first", "./$(touch pwned)"))
@@ -348,7 +350,7 @@ def test_an_engine_gets_every_word_as_it_is(engine: str, tmp_path: Path) -> None
         check=False,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, b""), done
-    assert (tmp_path / "shown").read_text() == ascii([UTF_8, values])
+    assert (tmp_path / "shown").read_text() == ascii([[verbatim(value) for value in UTF_8], values])
     words = (tmp_path / "engine").read_text().split("\0")
     flag = "--bind" if engine == "apptainer" else "--volume"
     assert f"{flag}={mounted}:/in{mounted}" in words

@@ -32,11 +32,11 @@ def test_hostile_values_arrive_unchanged(desk: Desk, launcher: str) -> None:
     shown = desk.cluster.run(["scontrol", "show", "job", str(job)]).stdout
     done = desk.cluster.wait(job, 90)
     assert done.state == "COMPLETED", done.output
-    lines = [line for line in done.output.splitlines() if line.startswith('["shown"')]
-    assert [json.loads(line) for line in lines] == [["shown", ARGUMENTS, value]] * 2
     assert f" JobName={NAME}\n" in shown
     assert f"   Comment={COMMENT} \n" in shown
     assert f"   StdOut={desk.folder}/o $(x)'%j-{job}\n" in shown
+    lines = [line for line in done.output.splitlines() if line.startswith('["shown"')]
+    assert [json.loads(line) for line in lines] == [["shown", ARGUMENTS, value]] * 2
     assert " NumNodes=2 " in shown.replace("NumNodes=2-2", "NumNodes=2")
     assert not list(desk.folder.rglob("pwned"))
 
