@@ -142,8 +142,8 @@ def check(maker: Maker, place: Input, value: str) -> bool:
             assert all(line.isprintable() and 0 < len(line) < 2000 for line in told), told
             return False
     benign = harmless(maker, place)
-    if benign is None:  # a number, say
-        assert re.fullmatch(r"[\w.:-]*", value, re.ASCII), f"{place.name} needs a line in FRAMES"
+    if benign is None:  # a number, say, or YAML's word for nothing
+        assert re.fullmatch(r"[\w.:-]*|~", value, re.ASCII), f"{place.name} needs a line in FRAMES"
         return True
     if place.option == "hosts":  # a list that is read
         assert all(re.fullmatch(r"[\w.-]+", host) for host in maker.plan(place.job(value)).hosts)
@@ -207,7 +207,7 @@ def test_a_directive_that_is_not_utf_8_is_refused(words: tuple[bytes, ...]) -> N
 
 
 def test_a_program_s_name_that_is_not_utf_8_does_not_name_the_job() -> None:
-    done = jobgen("sbatch", "--profile", "mi210", "--", b"a\xff.py")
+    done = jobgen("sbatch", "--profile", "dgx-a100", "--", b"a\xff.py")
     assert (done.returncode, done.stderr) == (0, b"")
     assert b"#SBATCH --job-name=job\n" in done.stdout
 

@@ -26,7 +26,7 @@ def test_hostile_values_arrive_unchanged(desk: Desk, launcher: str) -> None:
     value = "".join(ARGUMENTS)
     job = desk.submit(
         *("--profile", "mi210", *ON_CPU, "-N", "2", "-G", "1", "--launcher", launcher),
-        *("-J", NAME, f"--directive=--comment={COMMENT}", "--set", "request.output=o $(x)'%%j-%j"),
+        *("-J", NAME, f"--directive=--comment={COMMENT}", "--set", "request.output=o $(x)'-%j"),
         *("-e", f"HOSTILE={value}", "--", desk.program("show me.py", SHOW), *ARGUMENTS),
     )
     shown = desk.cluster.run(["scontrol", "show", "job", str(job)]).stdout
@@ -34,7 +34,7 @@ def test_hostile_values_arrive_unchanged(desk: Desk, launcher: str) -> None:
     assert done.state == "COMPLETED", done.output
     assert f" JobName={NAME}\n" in shown
     assert f"   Comment={COMMENT} \n" in shown
-    assert f"   StdOut={desk.folder}/o $(x)'%j-{job}\n" in shown
+    assert f"   StdOut={desk.folder}/o $(x)'-{job}\n" in shown
     lines = [line for line in done.output.splitlines() if line.startswith('["shown"')]
     assert [json.loads(line) for line in lines] == [["shown", ARGUMENTS, value]] * 2
     assert " NumNodes=2 " in shown.replace("NumNodes=2-2", "NumNodes=2")
