@@ -6,7 +6,6 @@ import resource
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
@@ -40,19 +39,17 @@ def bounded(seconds: float, memory: int) -> Iterator[None]:
 @contextmanager
 def _memory(more: int) -> Iterator[None]:
     before = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, _limits(more, *before))
+    resource.setrlimit(resource.RLIMIT_AS, (_most(more, *before), before[1]))
     try:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_AS, before)
 
 
-@cache  # reading /proc takes as long as much of a script
-def _limits(more: int, soft: int, hard: int) -> tuple[int, int]:
+def _most(more: int, soft: int, hard: int) -> int:
     try:
         pages = int(Path("/proc/self/statm").read_bytes().split()[0])
     except OSError:
-        return soft, hard
+        return soft
     wanted = pages * resource.getpagesize() + more
-    known = [limit for limit in (soft, hard) if limit != resource.RLIM_INFINITY]
-    return min([wanted, *known]), hard
+    return min([wanted, *(limit for limit in (soft, hard) if limit != resource.RLIM_INFINITY)])

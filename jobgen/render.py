@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -76,6 +77,8 @@ class Templates:
         self.within = within
         self.confined = confined  # as a Maker is
         self._environments: dict[str | None, _Environment] = {}
+        folders = (within / "templates", names.user_folder() / "templates")
+        self._others = any(folder.is_dir() for folder in folders)  # not only jobgen's own
 
     def render(self, plan: Plan, template: str | None = None) -> str:
         """The script for a plan, from the plan's template or from a file, with its checksum.
@@ -85,12 +88,15 @@ class Templates:
         if template not in self._environments:
             self._environments[template] = _environment(template, self.within, self.confined)
         name = plan.template if template is None else template
-        return sealed(_rendered(self._environments[template], plan, name))
+        bounds = bounded(SECONDS, MEMORY) if self._others or template is not None else nullcontext()
+        return sealed(_rendered(self._environments[template], plan, name, bounds))
 
 
-def _rendered(environment: _Environment, plan: Plan, name: str) -> str:
+def _rendered(
+    environment: _Environment, plan: Plan, name: str, bounds: AbstractContextManager[None]
+) -> str:
     try:
-        with bounded(SECONDS, MEMORY):
+        with bounds:
             script: str = environment.get_template(name).render(plan=plan)
     except jinja2.TemplateSyntaxError as error:
         where = Mark(error.filename or error.name or name, error.lineno, 1)
