@@ -15,7 +15,7 @@ PACKAGES := slurm-wlm munge iproute2 procps shellcheck podman runc groff-base ma
 
 .DEFAULT_GOAL := help
 FORCE:
-.PHONY: FORCE help run test lint golden cluster fuzz bench wheel-check clean
+.PHONY: FORCE help run test lint golden cluster fuzz bench bench-peers wheel-check clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*##/\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -45,12 +45,16 @@ fuzz: $(VENV)/test  ## a coverage-guided fuzzer at the readers of files, FUZZ_SE
 	  mkdir -p build/fuzz; PATH="$(BIN):$$PATH" nice python -m tests.fuzz.$$target \
 	    -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=build/fuzz/$$target-; done
 
-bench: $(VENV)/test  ## ratios against references in the same run: start-up, many scripts, trainers, the way to the first step; lint
+bench: $(VENV)/test  ## ratios against references in the same run: start-up, sizes, many scripts, trainers, the way to the first step; lint
 	PATH="$(BIN):$$PATH" python bench/startup.py
+	PATH="$(BIN):$$PATH" python bench/sizes.py
 	PATH="$(BIN):$$PATH" python bench/scripts.py
 	PATH="$(BIN):$$PATH" python bench/trainers.py
 	PATH="$(BIN):$$PATH" python bench/first_step.py
 	PATH="$(BIN):$$PATH" python bench/lint.py
+
+bench-peers: $(VENV)/test  ## jobgen beside torchx, signac-flow, ReFrame, Maestro, slurmkit, which it installs in .cache
+	PATH="$(BIN):$$PATH" python bench/peers.py
 
 wheel-check: $(VENV)/test  ## build the wheel, install it elsewhere, generate from there
 	PATH="$(BIN):$$PATH" sh tests/wheel-check.sh

@@ -1,57 +1,63 @@
-"""Whole processes, in turns, as ratios against a reference measured in the same run.
+"""Whole processes, in turns, as ratios against references measured in the same run.
 
-Prints a table: the median of each command's times, and its ratio to the reference's median.
+Prints a table: the medians of each command's time by the clock and of its CPU (user and system,
+steadier where others use the machine), both as ratios to the reference that the issue of its speed
+names and to the bare interpreter, and the peak of its memory (RSS).
+
+All run in an environment of their own, with jobgen's wheel: see installed.py.
+
+    python bench/startup.py [RUNS]
 """
 
 from __future__ import annotations
 
-import statistics
-import subprocess
+import os
 import sys
-import time
-from pathlib import Path
 
-HERE = Path(__file__).parent
+import installed
+from turns import ROOT, Command, medians
+
 RUNS = int(sys.argv[1]) if len(sys.argv) > 1 else 25
-PYTHON = [sys.executable]
-
-ASKED = ["_JOBGEN_COMPLETE=zsh_complete", "COMP_CWORD=3"]
-ASKED += ["COMP_WORDS=jobgen sbatch --profile mi"]
+BIN = installed.jobgen()
+PYTHON, JOBGEN = str(BIN / "python"), str(BIN / "jobgen")
+BARE, CLICK, MINIMAL = "bare interpreter", "import click", "minimal program"
+# What bash's function asks at `jobgen sbatch --profile mi<TAB>`: see `jobgen completion bash`.
+ASKED = {"_JOBGEN_COMPLETE": "bash_complete", "COMP_WORDS": "jobgen sbatch --profile mi"}
 COMMANDS = {
-    "minimal program": [*PYTHON, str(HERE / "minimal.py")],
-    "import click": [*PYTHON, "-c", "import click"],
-    "jobgen sbatch -N 3": [*PYTHON, "-m", "jobgen", "sbatch", "--profile", "mi210", "-N", "3"],
-    "jobgen --version": [*PYTHON, "-m", "jobgen", "--version"],
-    "jobgen --help": [*PYTHON, "-m", "jobgen", "--help"],
-    # What a shell runs for `jobgen sbatch --profile mi<TAB>`.
-    "a completion": ["env", *ASKED, *PYTHON, "-m", "jobgen"],
+    BARE: Command([PYTHON, "-c", ""]),
+    CLICK: Command([PYTHON, "-c", "import click"]),
+    MINIMAL: Command([PYTHON, str(ROOT / "bench/minimal.py")]),
+    "jobgen --version": Command([JOBGEN, "--version"]),
+    "jobgen --help": Command([JOBGEN, "--help"]),
+    "a completion (bash)": Command([JOBGEN], {**os.environ, **ASKED}),
+    "jobgen sbatch -N 3": Command([JOBGEN, "sbatch", "--profile", "mi210", "-N", "3"]),
 }
-PAIRS = [
-    ("jobgen sbatch -N 3", "minimal program"),
-    ("jobgen --version", "import click"),
-    ("jobgen --help", "import click"),
-    ("a completion", "import click"),
-]
-
-
-def seconds(command: list[str]) -> float:
-    start = time.perf_counter()
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=HERE.parent)
-    return time.perf_counter() - start
+# What each is held against, and the most that it may take: of time, and of memory.
+TARGETS = {
+    "jobgen --version": (CLICK, 1.1, None),
+    "jobgen --help": (CLICK, 1.1, None),
+    "a completion (bash)": (CLICK, 1.1, None),
+    "jobgen sbatch -N 3": (MINIMAL, 1.15, 1.3),
+}
 
 
 def main() -> None:
-    times: dict[str, list[float]] = {name: [] for name in COMMANDS}
-    for command in COMMANDS.values():
-        seconds(command)  # fills the caches
-    for _ in range(RUNS):
-        for name, command in COMMANDS.items():
-            times[name].append(seconds(command))
-    median = {name: statistics.median(found) for name, found in times.items()}
-    print(f"{'command':<22}{'median':>9}   ratio to")
-    for name, reference in PAIRS:
-        ratio = median[name] / median[reference]
-        print(f"{name:<22}{median[name] * 1000:>6.0f} ms   {ratio:.2f} {reference}")
+    spent = medians(COMMANDS, RUNS)
+    bare = spent[BARE]
+    print(f"{RUNS} runs of each, in turns, after one to fill the caches; medians")
+    print(f"{'':<21}{'wall':>8}{'CPU':>8}{'MiB':>6}{'to bare':>9}   wall, CPU against (at most)")
+    for name, mine in spent.items():
+        line = f"{name:<21}{mine.wall * 1000:>5.0f} ms{mine.cpu * 1000:>5.0f} ms{mine.peak:>6.1f}"
+        line += f"{mine.wall / bare.wall:>9.2f}"
+        if name in TARGETS:
+            against, most, memory = TARGETS[name]
+            other = spent[against]
+            line += (
+                f"   {mine.wall / other.wall:.2f}, {mine.cpu / other.cpu:.2f} {against} ({most})"
+            )
+            if memory:
+                line += f"; memory {mine.peak / other.peak:.2f} ({memory})"
+        print(line)
 
 
 main()

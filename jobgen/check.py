@@ -95,10 +95,10 @@ def verdict(path: Path, data: bytes, makers: Makers) -> Verdict | None:
     top = head(data)
     if top is None:
         return None
-    edited = (EDITED,) if top.edited else ()
     try:
         wanted = _again(path, top, makers)
     except JobgenError as error:
+        edited = (EDITED,) if top.edited else ()
         return Verdict((*edited, IMPOSSIBLE), str(error).replace("\n", "\n  "))
     return compared(top, data, wanted)
 
@@ -120,14 +120,19 @@ def read(path: Path) -> bytes:
     """The bytes of a script; none of a file that cannot be one. Raises JobgenError."""
     try:
         # It would wait for who writes to a pipe.
-        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb", 0) as file:
-            state = os.fstat(file.fileno())
+        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        try:
+            state = os.fstat(file)
             if not stat.S_ISREG(state.st_mode):
                 raise problem(str(path), "no file", "unreadable")
-            start = file.read(NEAR)
-            if b"jobgen" not in start or state.st_size > LARGEST:
+            data = os.read(file, NEAR)
+            if b"jobgen" not in data or state.st_size > LARGEST:
                 return b""
-            return start + file.read(LARGEST)
+            while more := os.read(file, LARGEST):
+                data += more
+            return data
+        finally:
+            os.close(file)
     except OSError as error:
         raise problem(str(path), f"cannot be read: {error.strerror}", "unreadable") from None
 
@@ -150,25 +155,28 @@ def _files(paths: Iterable[str], unreadable: Callable[[OSError], None]) -> Itera
     seen: set[str] = set()
     for text in paths:
         top = native(text)
-        for path in _walk(top, unreadable) if top.is_dir() else (top,):
-            real = os.path.realpath(path)
+        found = _walk(top, unreadable) if top.is_dir() else [(top, os.path.realpath(top))]
+        for path, real in found:
             if real not in seen:
                 seen.add(real)
                 yield path
 
 
-def _walk(top: Path, unreadable: Callable[[OSError], None]) -> Iterator[Path]:
+def _walk(top: Path, unreadable: Callable[[OSError], None]) -> Iterator[tuple[Path, str]]:
+    """The files, and their paths without links."""
     for folder, folders, names in os.walk(top, onerror=unreadable):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
+        real = os.path.realpath(folder)
         for name in sorted(names):
             path = Path(folder, name)
             if not name.startswith(".") and _may_be_script(path):
-                yield path
+                yield path, f"{real}/{name}"
 
 
 def _may_be_script(path: Path) -> bool:
+    """Whether it is a file, and no link to one; Path asks the system twice."""
     try:
-        return path.is_file() and not path.is_symlink()
+        return stat.S_ISREG(os.lstat(path).st_mode)
     except OSError:  # of a folder that lists its files and lets nobody at them: `read` says so
         return True
 

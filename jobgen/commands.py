@@ -16,8 +16,6 @@ from jobgen.schedulers import scheduler
 from jobgen.write import make_folder, write
 
 if TYPE_CHECKING:
-    import click
-
     from jobgen.plan import Plan
 
 
@@ -181,14 +179,19 @@ def lint_files(
     format: str,
     select: Sequence[str],
     ignore: Sequence[str],
+    also: Sequence[str],
+    jobs_only: bool,
     profile: str | None,
 ) -> int:
     """Write what is found in job scripts, and say how much; 1 if there is anything."""
     from jobgen.lint.output import FORMATS
     from jobgen.lint.run import Settings, lint
 
-    outcome = lint(files, Settings(tuple(select), tuple(ignore), profile))
+    settings = Settings(tuple(select), tuple(ignore), profile, tuple(also))
+    outcome = lint(files, settings, jobs_only)
     write(FORMATS[format](outcome.problems))
+    for place in outcome.in_part:
+        tell(f"{place}: the parser is at a loss here: what follows is read in part")
     with_any = len({problem.mark.file for problem in outcome.problems})
     more = f"; {outcome.passed_over} files are no job scripts" if outcome.passed_over else ""
     count = len(outcome.problems)
@@ -202,13 +205,17 @@ def show_rules(code: str | None) -> int:
 
     listed = rules()
     if code is None:
-        write(_columns([(each, rule.title) for each, rule in listed.items()]))
+        only = "; only where it is named"
+        rows = [(each, rule.title + only * rule.optional) for each, rule in listed.items()]
+        write(_columns(rows))
         return 0
     if not (rule := listed.get(code.upper())):
         from jobgen.schema import nearest
 
         raise problem("rules", f"no rule `{code:.40}`", "usage", nearest(code.upper(), listed))
     page = f"{rule.code}: {rule.title}\n\n{rule.page}\n"
+    if rule.optional:
+        page += f"\nLooked for only where it is named: --also {rule.code}\n"
     for heading, text in (("Found in", rule.module.BAD), ("Not in", rule.module.GOOD)):
         lines = "".join(f"    {line}\n" for line in text.rstrip("\n").split("\n"))
         page += f"\n{heading}:\n\n{lines}"
@@ -216,11 +223,11 @@ def show_rules(code: str | None) -> int:
     return 0
 
 
-def print_completion(shell: str, program: click.Command) -> int:
+def print_completion(shell: str) -> int:
     """The script that makes a shell complete jobgen's command lines."""
-    from jobgen import completion
+    from jobgen.shells import script
 
-    write(completion.script(shell, program))
+    write(script(shell))
     return 0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from jobgen.errors import problem
 from jobgen.profile import VARIABLE, Profile, reserved
@@ -19,8 +19,7 @@ VISIBLE = {
 _RANK = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
 
 
-@dataclass(frozen=True)
-class Setting:
+class Setting(NamedTuple):
     """An environment variable with its final value and the reason for it."""
 
     name: str

@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 USAGE = 2
 LONGEST = 1000  # characters of a message, which may show what is in a file
 CLOSED_PIPE = 141  # what a shell shows for a command that SIGPIPE ended
 
 
-@dataclass(frozen=True, order=True)
-class Mark:
+class Mark(NamedTuple):
     """A place in the input: a file with 1-based line and column, or an option (line 0)."""
 
     file: str
@@ -24,8 +23,7 @@ class Mark:
         return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
 
 
-@dataclass(frozen=True, order=True)
-class Problem:
+class Problem(NamedTuple):
     """One thing that is wrong. `hint` says what would be right; `code` names its kind."""
 
     mark: Mark
@@ -95,5 +93,7 @@ def tell(text: str) -> None:
 
 def printable(text: str) -> str:
     """`text` with what would move a terminal's cursor, or not encode, written as escapes."""
+    if text.isprintable():
+        return text
     shown = "".join(c if c.isprintable() or c == " " else repr(c)[1:-1] for c in text)
     return shown.encode("utf-8", "backslashreplace").decode("utf-8")

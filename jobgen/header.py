@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from jobgen.shell import visible
 
@@ -27,14 +27,18 @@ _HEAD = re.compile(_HEADING + rb"#   (jobgen [^\n]*)\n(" + _SUM + rb"[^\n]*\n)?"
 _COMMENTS = re.compile(rb"(?:(?:#[^\n]*|[ \t\r]*)\n)*")
 
 
-@dataclass(frozen=True)
-class Head:
+class Head(NamedTuple):
     """What the head of a script says; `said` is empty in those of versions without checksums."""
 
     command: str  # the line, as a shell would be given it
     said: str  # the checksum
     manifest: str  # its path from the script's folder; "" for a script of its own
-    true: str  # what it would have to be
+    rest: bytes  # what it is made of
+
+    @property
+    def true(self) -> str:
+        """What the checksum would have to be."""
+        return _checksum(self.rest)
 
     @property
     def edited(self) -> bool:
@@ -61,7 +65,7 @@ def head(data: bytes) -> Head | None:
     said = (found[2] or b"")[len(_SUM) :].strip().decode("utf-8", "replace")
     checksum, _, manifest = said.partition("; of ")
     command = found[1].strip().decode("utf-8", "surrogateescape")
-    return Head(command, checksum, manifest, _checksum(_rest(data, found)))
+    return Head(command, checksum, manifest, _rest(data, found))
 
 
 def _found(data: bytes) -> re.Match[bytes] | None:

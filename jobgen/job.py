@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from jobgen.errors import problem
 
@@ -21,8 +20,7 @@ ALL = RANKS | REQUEST
 GROUPS = ("Cluster", "Size and time", "Job", "Program", "Launch", "Output", "Anything else")
 
 
-@dataclass(frozen=True)
-class Option:
+class Option(NamedTuple):
     """A command-line option: its spellings, what --help says of it, and under which heading.
 
     One without a metavar takes no value, and says `value`. A metavar names what completion offers
@@ -47,12 +45,10 @@ class Option:
 
 def option(*flags: str, **more: Any) -> Any:
     """A field of Job that is an option."""
-    row = Option(flags, **more)
-    return field(default=() if row.many else None, metadata={"option": row})
+    return Option(flags, **more)
 
 
-@dataclass(frozen=True)
-class Job:
+class Job(NamedTuple):
     """What a command line says, as text; None where it is silent. `program` follows the `--`."""
 
     command: str
@@ -303,11 +299,52 @@ class Job:
     program: tuple[str, ...] = ()
 
 
+# The rows stood where defaults do; a dataclass takes longer to make than all other imports here.
+OPTIONS = {name: row for name, row in Job._field_defaults.items() if isinstance(row, Option)}
+Job.__new__.__defaults__ = (*(() if row.many else None for row in OPTIONS.values()), ())
+
+
+# Options for what jobgen does with a script: these are no fields of Job, and change no script.
+DOING = {
+    "output": Option(
+        ("-o", "--output"),
+        metavar="FILE",
+        help="Write to FILE, at once and executable.",
+        commands=RANKS,
+        group="Output",
+    ),
+    "submit": Option(
+        ("--submit",),
+        help="Submit the script, and print the job's id instead of it.",
+        commands=BATCH,
+        group="Output",
+        effect={"sbatch": "`sbatch`", "qsub": "`qsub`"},
+    ),
+    "wait": Option(
+        ("--wait",),
+        help="Submit, follow the job on stderr, and exit as it does.",
+        commands=BATCH,
+        group="Output",
+        effect={"sbatch": "`scontrol show job`", "qsub": "`qstat -f`, `qsub -W block=true`"},
+    ),
+    "mkdir": Option(
+        ("--mkdir",),
+        help="Make the folder of the job's output, here and now.",
+        commands=BATCH,
+        group="Output",
+    ),
+}
+
+
 @cache
 def options(command: str) -> tuple[tuple[str, Option], ...]:
     """The options of a command, with the names of their fields, in their order."""
-    rows = ((item.name, item.metadata.get("option")) for item in fields(Job))
-    return tuple((name, row) for name, row in rows if row and command in row.commands)
+    return tuple((name, row) for name, row in OPTIONS.items() if command in row.commands)
+
+
+def doing(command: str) -> dict[str, Option]:
+    """The options for what a command does with its script."""
+    return {name: row for name, row in DOING.items() if command in row.commands}
 
 
 def layers(job: Job, hosts: int = 0) -> Iterator[tuple[str, str, str]]:
@@ -345,10 +382,12 @@ def command_line(job: Job) -> list[str]:
     words = ["jobgen", job.command]
     for name, row in options(job.command):
         value = getattr(job, name)
+        if value is None or value == ():
+            continue
         if not row.metavar:
             words += [row.flags[0]] if value else []
             continue
-        for text in value if row.many else [] if value is None else [value]:
+        for text in value if row.many else [value]:
             # A value that begins with - would be taken for an option.
             dashed = text.startswith("-")
             words += [f"{row.flags[-1]}={text}"] if dashed else [row.flags[0], text]

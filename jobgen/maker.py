@@ -88,13 +88,13 @@ class Makers:
     """The maker for each script, by the repository that it is in."""
 
     def __init__(self) -> None:
-        self._of_folders: dict[Path, Maker] = {}
+        self._of_folders: dict[Path, Maker] = {}  # by the folders as they are named, too
 
     def of(self, script: Path) -> Maker:
         """The maker in the nearest folder above the script that PROJECT tells; else in its own."""
-        folder = Path(os.path.abspath(script)).parent
+        folder = script.parent
         if folder not in self._of_folders:
-            within = project(folder)
+            within = project(Path(os.path.abspath(folder)))
             known = self._of_folders.get(within) or Maker(_shown(within), confined=True)
             self._of_folders[within] = self._of_folders[folder] = known
         return self._of_folders[folder]

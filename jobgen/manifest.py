@@ -16,12 +16,13 @@ import math
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, make_dataclass
+from dataclasses import dataclass, make_dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from jobgen.errors import JobgenError, Mark, Problem, problem
-from jobgen.job import RANKS, Job, Option, options
+from jobgen.job import OPTIONS, RANKS, Job, Option, options
 from jobgen.paths import native
 from jobgen.program import LONGEST_WORDS
 from jobgen.schema import (
@@ -48,13 +49,10 @@ _NAME = Text(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*", "a name of letters, digits and _ .
 _PLACE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
 # The options that a job can say, by their keys.
-OPTIONS: dict[str, tuple[str, Option]] = {
-    item.metadata["option"].flags[-1].lstrip("-").replace("-", "_"): (
-        item.name,
-        item.metadata["option"],
-    )
-    for item in fields(Job)
-    if "option" in item.metadata and item.metadata["option"].commands & RANKS
+KEYS: dict[str, tuple[str, Option]] = {
+    option.flags[-1].lstrip("-").replace("-", "_"): (field, option)
+    for field, option in OPTIONS.items()
+    if option.commands & RANKS
 }
 
 
@@ -74,7 +72,7 @@ Entry: type = make_dataclass(
         ("file", Any, row(Text(), "The script's path from the manifest, a pattern.")),
         ("matrix", Any, row(MapOf(ListOf(_VALUE), Text(r"[a-z]\w*")), "Values by name.", dict)),
         ("program", Any, row(ListOf(_VALUE), "The program and its arguments.", tuple)),
-        *((key, Any, row(_kind(option), option.help)) for key, (_, option) in OPTIONS.items()),
+        *((key, Any, row(_kind(option), option.help)) for key, (_, option) in KEYS.items()),
     ],
     frozen=True,
 )
@@ -100,15 +98,15 @@ class Script:
 
     def job(self, command: str) -> Job:
         """The job. Raises JobgenError for an option that the command does not have."""
-        fit = {"program", *(field for field, _ in options(command))}
         given = dict(self.given)
-        if "name" not in fit:
-            del given["name"]  # every job has one, for its file's
-        for key, (field, _) in OPTIONS.items():
-            if field in given and field not in fit:
-                text = f"`{key}` is nothing that `jobgen {command}` is told"
-                raise problem(self.place(key), text, "unknown-key")
-        return Job(command=command, **given)
+        for field in self.given.keys() - _fields(command):
+            if field == "name":  # every job has one, for its file's
+                del given["name"]
+                continue
+            key = next(key for key, (name, _) in KEYS.items() if name == field)
+            text = f"`{key}` is nothing that `jobgen {command}` is told"
+            raise problem(self.place(key), text, "unknown-key")
+        return Job(command, **given)
 
     def place(self, key: str) -> Mark:
         """Where the value of a key was said; else the job."""
@@ -121,7 +119,7 @@ class Script:
 
     def placed(self, error: JobgenError) -> list[Problem]:
         """The problems of an error, those of options at their places in the manifest."""
-        keys = {flag: key for key, (_, option) in OPTIONS.items() for flag in option.flags}
+        keys = {flag: key for key, (_, option) in KEYS.items() for flag in option.flags}
         found = []
         for each in error.problems:
             mark = each.mark
@@ -130,6 +128,11 @@ class Script:
                 mark = self.place(key)
             found.append(Problem(mark, each.text, each.code, each.hint))
         return found
+
+
+@cache
+def _fields(command: str) -> frozenset[str]:
+    return frozenset(("program", *(field for field, _ in options(command))))
 
 
 def read(file: Path) -> tuple[int, Iterator[Script]]:
@@ -167,7 +170,7 @@ def _jobs(tree: Node, to: Reading) -> dict[str, Map]:
         to.note(tree.mark, "no jobs", "usage", "such as `jobs: {bert: {program: [train.py]}}`")
         return found
     for name, node in jobs.items.items():
-        own = node if isinstance(node, Map) else Map(jobs.keys[name])
+        own = node if isinstance(node, Map) else Map(jobs.keys[name], {}, {})
         job = merged_trees(defaults if isinstance(defaults, Map) else None, own)
         assert isinstance(job, Map)
         found[name] = Map(jobs.keys[name], job.items, job.keys)
@@ -186,7 +189,7 @@ def _check(name: str, own: Map, job: Map, to: Reading) -> None:
         if key in own.items:
             hint = "say it once"
             to.note(own.keys[key], f"`{key}` is in the matrix, too", "conflict", hint)
-        if key in OPTIONS and OPTIONS[key][1].many:
+        if key in KEYS and KEYS[key][1].many:
             hint = "another name, and {NAME} where the value goes"
             to.note(values.mark, f"`{key}` takes several values anyway", "conflict", hint)
         if key in ("file", "matrix", "program", "command"):
@@ -207,9 +210,10 @@ class _Scripts:
         self.places: dict[str, str] = {}  # the label of the script at each path
         self.inside: dict[Path, bool] = {}  # whether a folder is below the manifest's
         self.left = (
-            (name, tree, entry, dict(zip(entry.matrix, values, strict=True)))
+            (name, tree, entry, keys, dict(zip(entry.matrix, values, strict=True)))
             for name, tree in jobs.items()
             for entry in [Record(Entry).read(tree, Reading())]
+            for keys in [_keys(entry)]
             for values in itertools.product(*entry.matrix.values())
         )
 
@@ -217,10 +221,10 @@ class _Scripts:
         return self
 
     def __next__(self) -> Script:
-        name, tree, entry, chosen = next(self.left)
+        name, tree, entry, keys, chosen = next(self.left)
         to = Reading()
-        given = _given(name, tree, entry, chosen, to)
-        plain = {key: given[f] for key, (f, _) in OPTIONS.items() if isinstance(given.get(f), str)}
+        given = _given(name, tree, entry, keys, chosen, to)
+        plain = {key: given[f] for key, f, _ in keys if isinstance(given.get(f), str)}
         text = _filled(entry.file, {**plain, "name": name, **chosen}, tree.items["file"].mark, to)
         if to.problems:
             raise JobgenError(to.problems)
@@ -248,17 +252,26 @@ class _Scripts:
         return self.inside[folder]
 
 
+_Keys = list[tuple[str, str, Option]]
+
+
+def _keys(entry: Any) -> _Keys:
+    """What a job says, itself or by its matrix: the key, the field and the option of each."""
+    said = {key: getattr(entry, key) for key in KEYS} | entry.matrix
+    return [(key, *KEYS[key]) for key in KEYS if said[key] not in (None, False, (), {})]
+
+
 def _given(
-    name: str, tree: Map, entry: Any, chosen: Mapping[str, str], to: Reading
+    name: str, tree: Map, entry: Any, keys: _Keys, chosen: Mapping[str, str], to: Reading
 ) -> dict[str, Any]:
     """The fields of a Job, the values of the matrix filled in."""
     known = {"name": name, **chosen}
     given: dict[str, Any] = {"name": name}
-    for key, (field, option) in OPTIONS.items():
+    for key, field, option in keys:
         said = chosen.get(key, getattr(entry, key))
         if key in chosen and not option.metavar:
             said = said == "true"
-        if said is None or said is False or said == () or said == {}:
+        if said is False:
             continue
         mark = tree.items[key].mark if key in tree.items else tree.mark
         if said is True:

@@ -8,10 +8,15 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from jobgen import __version__
-from jobgen.cli import COMMANDS, Row, main
+from jobgen import (
+    __version__,
+    tools,  # noqa: F401 - its commands
+)
+from jobgen.cli import main
 from jobgen.job import GROUPS, Option
+from jobgen.jobs import Row
 from jobgen.manual import SAMPLES, becomes, rows, said
+from jobgen.overview import COMMANDS
 
 DESCRIPTION = """
 jobgen puts together a profile, which says what a cluster is, a template, and what its options say,
@@ -94,8 +99,11 @@ def _command(command: click.Command, name: str) -> Iterator[str]:
         yield from _command(each, f"{name} {word}")
     if isinstance(command, click.Group):
         return
-    own = [each for each in command.params if isinstance(each, click.Option)]
-    pieces = command.collect_usage_pieces(click.Context(command))[0 if own else 1 :]
+    context = click.Context(command)
+    asks = command.get_help_option(context)
+    given = (each for each in command.get_params(context) if each is not asks)
+    own = [each for each in given if isinstance(each, click.Option)]
+    pieces = command.collect_usage_pieces(context)[0 if own else 1 :]
     yield from (".TP", rf"\fB{_roff(name)}\fR {_roff(' '.join(pieces))}".rstrip())
     yield from _text(command.help or "", ".IP")
     for option in own:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
 
+from jobgen import jobs  # noqa: F401 - its commands
 from jobgen.bundled import bundled
-from jobgen.cli import DOING, main
-from jobgen.job import GROUPS, Job, Option, layers
+from jobgen.cli import main
+from jobgen.job import DOING, GROUPS, OPTIONS, Job, Option, layers
 from jobgen.plan import plan
 from jobgen.store import load
 
@@ -18,8 +18,7 @@ SAMPLES = {"sbatch": "dgx-a100", "qsub": "eap"}
 
 def rows() -> list[Option]:
     """All options of the commands that write scripts, in the order of the headings."""
-    told = [item.metadata["option"] for item in fields(Job) if "option" in item.metadata]
-    return sorted([*told, *DOING.values()], key=lambda row: GROUPS.index(row.group))
+    return sorted([*OPTIONS.values(), *DOING.values()], key=lambda row: GROUPS.index(row.group))
 
 
 def becomes(row: Option, command: str) -> tuple[list[str], str]:

@@ -11,7 +11,7 @@ HERE = Path()  # the working folder
 def native(text: str) -> Path:
     """The path that a word of the command line means, whatever the locale's encoding is.
 
-    The words are UTF-8 within jobgen (see `cli.run`); the system's calls go by the locale.
+    The words are UTF-8 within jobgen (see `__main__`); the system's calls go by the locale.
     """
     return Path(os.fsdecode(text.encode("utf-8", "surrogateescape")))
 

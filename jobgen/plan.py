@@ -6,7 +6,8 @@ Planning is pure: no clock, no host name, no environment, no randomness.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from jobgen.environment import VISIBLE, Setting, found_sockets, passed, settings
 from jobgen.errors import JobgenError, problem
@@ -20,8 +21,7 @@ BY_HAND = "byhand.sh.j2"
 LONGEST_SOFTWARE = 16 * 1024  # bytes
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(NamedTuple):
     """All that a template sees. Sizes and counts are per node where they say so."""
 
     command: tuple[str, ...]
@@ -229,7 +229,7 @@ def plan(job: Job, resolved: Resolved, hosts: tuple[str, ...] = ()) -> Plan:
     if job.command not in COMMANDS.values():
         return drafted
     try:
-        return replace(drafted, directives=there.directives(drafted))
+        return drafted._replace(directives=there.directives(drafted))
     except JobgenError as error:
         raise _placed(error, resolved) from None
 
@@ -238,7 +238,7 @@ def _placed(error: JobgenError, resolved: Resolved) -> JobgenError:
     """The error with each value of the profile it names at the place where that was said."""
     found = resolved.origins
     return JobgenError(
-        replace(each, mark=found.get(each.mark.file, each.mark)) for each in error.problems
+        each._replace(mark=found.get(each.mark.file, each.mark)) for each in error.problems
     )
 
 

@@ -24,9 +24,9 @@ RESERVED = frozenset(
     CDPATH DIRSTACK EPOCHREALTIME EPOCHSECONDS EUID FUNCNAME FUNCNEST GLOBIGNORE GROUPS HISTCMD IFS
     LINENO MAILPATH OPTIND PIPESTATUS POSIXLY_CORRECT PPID RANDOM SECONDS SHELLOPTS SRANDOM TMOUT
     UID _ PROMPT_COMMAND PS0 PS1 PS2 PS4 LOCAL_RANK MASTER_ADDR MASTER_PORT RANK WORLD_SIZE
-    agent answer answers code ended failed fetched found guard hosts interface killed late limit
-    lines listens lives mark missed mounts moved name names on_each on_each_node own patience pid
-    pids rank ranks starters status step sweeper task tick told verbs waited warned wrong
+    agent answer code ended failed fetched found guard hosts interface killed late limit
+    lines listens lives missed mounts moved name names on_each on_each_node own patience pid
+    pids rank ranks starters status step sweeper task tick told verbs waited warned
     """.split()
 )
 VARIABLE = Text("[A-Za-z_][A-Za-z0-9_]*", "a variable's name: letters, digits and _")

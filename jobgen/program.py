@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from jobgen import shell, trainers
 from jobgen.errors import problem
@@ -12,8 +12,7 @@ from jobgen.errors import problem
 LONGEST_WORDS = 96 * 1024
 
 
-@dataclass(frozen=True)
-class Program:
+class Program(NamedTuple):
     """`kind` is trainer, script (Python), module (Python) or command; `source` a trainer's text."""
 
     kind: str

@@ -6,10 +6,11 @@ blocks, `super()`, macros) stays as it is, and `| raw` marks the exception.
 
 from __future__ import annotations
 
+import os
 import re
 import textwrap
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -19,14 +20,12 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from jobgen import names, shell
 from jobgen.bundled import bundled
-from jobgen.environment import Setting
+from jobgen.bytecode import Compiled
 from jobgen.errors import JobgenError, Mark, problem
 from jobgen.header import sealed
 from jobgen.limits import bounded
 from jobgen.paths import HERE, is_file, leads_out, native
 from jobgen.plan import Plan
-from jobgen.profile import Container, Workspace
-from jobgen.program import Program
 
 SECONDS = 10.0  # of CPU, for a script; it takes some milliseconds
 MEMORY = 1 << 30  # bytes, for a script
@@ -38,8 +37,17 @@ class Raw(str):
     """Shell text that is not to be quoted again."""
 
 
-class _Environment(ImmutableSandboxedEnvironment):
+class _Own(jinja2.Environment):
+    """For jobgen's own templates alone: asking a sandbox takes most of the time of a script."""
+
     # Jinja joins the pieces of a block, a macro or `super()` with this: what a template has made.
+    concat = staticmethod(lambda pieces: Raw("".join(pieces)))
+    getattr = staticmethod(getattr)  # type: ignore[assignment]
+
+
+class _Sandbox(ImmutableSandboxedEnvironment):
+    """For templates of a project, of a user, or of --template."""
+
     concat = staticmethod(lambda pieces: Raw("".join(pieces)))
     intercepted_binops = frozenset({"**"})
 
@@ -48,21 +56,6 @@ class _Environment(ImmutableSandboxedEnvironment):
         if isinstance(left, int) and isinstance(right, int) and left.bit_length() * right > 4096:
             raise OverflowError("a power of more than 4096 bits")
         return super().call_binop(context, operator, left, right)
-
-    def getattr(self, obj: Any, attribute: str) -> Any:
-        """A part of the plan, which has nothing to keep from a template, or what the sandbox says.
-
-        Asking the sandbox takes most of the time of a script.
-        """
-        if type(obj) in _PLANNED and attribute[0] != "_":
-            try:
-                return getattr(obj, attribute)
-            except AttributeError:  # the sandbox says what there is not
-                pass
-        return super().getattr(obj, attribute)
-
-
-_PLANNED = frozenset({Plan, Program, Setting, Container, Workspace})  # no method that does anything
 
 
 def render(plan: Plan, template: str | None = None) -> str:
@@ -76,9 +69,7 @@ class Templates:
     def __init__(self, within: Path = HERE, confined: bool = False) -> None:
         self.within = within
         self.confined = confined  # as a Maker is
-        self._environments: dict[str | None, _Environment] = {}
-        folders = (within / "templates", names.user_folder() / "templates")
-        self._others = any(folder.is_dir() for folder in folders)  # not only jobgen's own
+        self._environments: dict[str | None, jinja2.Environment] = {}
 
     def render(self, plan: Plan, template: str | None = None) -> str:
         """The script for a plan, from the plan's template or from a file, with its checksum.
@@ -88,15 +79,13 @@ class Templates:
         if template not in self._environments:
             self._environments[template] = _environment(template, self.within, self.confined)
         name = plan.template if template is None else template
-        bounds = bounded(SECONDS, MEMORY) if self._others or template is not None else nullcontext()
-        return sealed(_rendered(self._environments[template], plan, name, bounds))
+        return sealed(_rendered(self._environments[template], plan, name))
 
 
-def _rendered(
-    environment: _Environment, plan: Plan, name: str, bounds: AbstractContextManager[None]
-) -> str:
+def _rendered(environment: jinja2.Environment, plan: Plan, name: str) -> str:
+    own = isinstance(environment, _Own)
     try:
-        with bounds:
+        with nullcontext() if own else bounded(SECONDS, MEMORY):
             script: str = environment.get_template(name).render(plan=plan)
     except jinja2.TemplateSyntaxError as error:
         where = Mark(error.filename or error.name or name, error.lineno, 1)
@@ -126,8 +115,9 @@ def source(name: str) -> str:
     )
 
 
-def _environment(template: str | None, within: Path, confined: bool) -> _Environment:
-    ours = bundled("templates")
+def _environment(template: str | None, within: Path, confined: bool) -> jinja2.Environment:
+    *others, ours = _folders(within)
+    only_ours = template is None and not any(map(os.path.isdir, others))
 
     def load(name: str) -> tuple[str, str, None] | None:
         found = [within / native(name)] if name == template else _found(name, within)
@@ -141,13 +131,14 @@ def _environment(template: str | None, within: Path, confined: bool) -> _Environ
             names.say_hidden(path)
         return _read(path), str(path), None
 
-    environment = _Environment(
+    environment = (_Own if only_ours else _Sandbox)(
         loader=jinja2.FunctionLoader(load),
         undefined=jinja2.StrictUndefined,
         finalize=_word,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        bytecode_cache=Compiled("own" if only_ours else "bounded"),
     )
     filters: dict[str, Callable[..., str]] = {
         "raw": Raw,
@@ -215,12 +206,14 @@ def _found(name: str, within: Path) -> list[Path]:
 
 
 def _candidates(name: str, within: Path) -> list[Path]:
-    ours = bundled("templates")
     if name.startswith(BUNDLED):
-        return [ours / name[len(BUNDLED) :]]
-    return [
-        folder / name for folder in (within / "templates", names.user_folder() / "templates", ours)
-    ]
+        return [bundled("templates") / name[len(BUNDLED) :]]
+    return [folder / name for folder in _folders(within)]
+
+
+def _folders(within: Path) -> list[Path]:
+    """Where templates are looked for, in order; jobgen's own are the last."""
+    return [within / "templates", names.user_folder() / "templates", bundled("templates")]
 
 
 def _read(path: Path) -> str:

@@ -11,7 +11,7 @@ import dataclasses
 import difflib
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from jobgen.errors import Mark, Problem
 from jobgen.yamltree import Map, Node, Scalar, Seq, parse
@@ -78,7 +78,6 @@ class Kind:
         return relabelled(parse(text.encode("utf-8", "surrogateescape"), str(mark)), mark)
 
 
-@dataclasses.dataclass(frozen=True)
 class Text(Kind):
     """Text in one line that matches `pattern` as a whole; `rule` says the pattern in words.
 
@@ -86,11 +85,19 @@ class Text(Kind):
     a truth value will do too, taken as it is written.
     """
 
-    pattern: str = ONE_LINE
-    rule: str = "text in one line"
-    any_scalar: bool = False
-    most: int = 4096
     literal = True
+
+    def __init__(
+        self,
+        pattern: str = ONE_LINE,
+        rule: str = "text in one line",
+        any_scalar: bool = False,
+        most: int = 4096,
+    ) -> None:
+        self.pattern = pattern
+        self.rule = rule
+        self.any_scalar = any_scalar
+        self.most = most
 
     def read(self, node: Node, to: Reading) -> str | None:
         if not isinstance(node, Scalar):
@@ -112,7 +119,6 @@ class Text(Kind):
         return {"type": types, "pattern": pattern, "maxLength": self.most}
 
 
-@dataclasses.dataclass(frozen=True)
 class Walltime(Kind):
     """A walltime as the scheduler writes it; it stays text (the plan reads it)."""
 
@@ -131,12 +137,12 @@ class Walltime(Kind):
         return {"anyOf": [text, {"type": "integer", "minimum": 0}]}
 
 
-@dataclasses.dataclass(frozen=True)
 class Int(Kind):
     """A whole number from `low` to `high`."""
 
-    low: int = 0
-    high: int | None = None
+    def __init__(self, low: int = 0, high: int | None = None) -> None:
+        self.low = low
+        self.high = high
 
     def read(self, node: Node, to: Reading) -> int | None:
         value = node.value if isinstance(node, Scalar) else None
@@ -154,7 +160,6 @@ class Int(Kind):
         return {"type": "integer", "minimum": self.low, **most}
 
 
-@dataclasses.dataclass(frozen=True)
 class Bool(Kind):
     """`true` or `false`."""
 
@@ -191,12 +196,12 @@ class Choice(Kind):
         return {"enum": list(self.words)}
 
 
-@dataclasses.dataclass(frozen=True)
 class ListOf(Kind):
     """A list; with `or_one`, a single item without brackets will do."""
 
-    item: Kind
-    or_one: bool = False
+    def __init__(self, item: Kind, or_one: bool = False) -> None:
+        self.item = item
+        self.or_one = or_one
 
     def read(self, node: Node, to: Reading) -> tuple[Any, ...]:
         if isinstance(node, Seq):
@@ -215,12 +220,12 @@ class ListOf(Kind):
         return self.item.given(text, mark) if one else super().given(text, mark)
 
 
-@dataclasses.dataclass(frozen=True)
 class MapOf(Kind):
     """A map from names to values; null takes away what a base had set."""
 
-    value: Kind
-    key: Text
+    def __init__(self, value: Kind, key: Text) -> None:
+        self.value = value
+        self.key = key
 
     def read(self, node: Node, to: Reading) -> dict[str, Any]:
         if not isinstance(node, Map):
@@ -238,12 +243,12 @@ class MapOf(Kind):
         return {"type": "object", "patternProperties": values, "additionalProperties": False}
 
 
-@dataclasses.dataclass(frozen=True)
 class Record(Kind):
     """A dataclass of rows; with `short`, a single value stands for a map of that one key."""
 
-    cls: type
-    short: str = ""
+    def __init__(self, cls: type, short: str = "") -> None:
+        self.cls = cls
+        self.short = short
 
     def read(self, node: Node, to: Reading) -> Any:
         rows = dict(rows_of(self.cls))
@@ -278,8 +283,7 @@ class Record(Kind):
         return super().given(text, mark)
 
 
-@dataclasses.dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """What is known of a field: its kind and its documentation."""
 
     kind: Kind

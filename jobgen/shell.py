@@ -68,6 +68,11 @@ def _part(text: str, variable: bool) -> str:
     return f'"{text}"' if variable else quote(text)
 
 
+def has_unseen(text: str) -> bool:
+    """Whether a character of `text` would not be seen, or would move what is."""
+    return bool(_UNSEEN.search(text))
+
+
 def visible(text: str) -> str:
     """`text` for a comment: in one line, with unseen characters as escapes."""
     return _UNSEEN.sub(lambda found: _escape(found[0]), text)
@@ -82,6 +87,7 @@ _WORD = re.compile(
     | (?P<space>[ \t]+)""",
     re.VERBOSE,
 )
+_ALL_PLAIN = re.compile(r"[A-Za-z0-9_@%+=:,./-]+(?: [A-Za-z0-9_@%+=:,./-]+)*")
 _ESCAPED = re.compile(r"\\(?:x(..)|(.))")
 _LONG = {short[1]: long for long, short in _SHORT.items()}
 
@@ -91,6 +97,8 @@ def words(line: str) -> list[str]:
 
     Raises ValueError, with the place, for whatever more than words a shell would see in it.
     """
+    if _ALL_PLAIN.fullmatch(line):
+        return line.split(" ")
     found: list[str] = []
     start = True
     at = 0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from jobgen import names
 from jobgen.errors import JobgenError, Mark, Problem
@@ -18,8 +18,7 @@ MOST_BASES = 32
 MOST_KEPT = 256  # profiles with what options say on top: memory stays flat
 
 
-@dataclass(frozen=True)
-class Resolved:
+class Resolved(NamedTuple):
     """A profile with all that it extends; `origins` has the place of every value by its path."""
 
     name: str
@@ -137,7 +136,7 @@ class _Bases:
         """The tree of a file on top of its bases' trees; notes problems of all of them."""
         key = file.resolve()
         if key not in self.done and not chain and self._leaves(file, file, Mark(str(file))):
-            return Map(Mark(str(file)))
+            return Map(Mark(str(file)), {}, {})
         if key not in self.done:
             self.done[key] = self._merged(file, (*chain, file))
         return self.done[key]
@@ -153,8 +152,8 @@ class _Bases:
     def _merged(self, file: Path, chain: tuple[Path, ...]) -> Node:
         tree = read(file, self.to)
         if not isinstance(tree, Map):
-            return Map(Mark(str(file)))
-        whole: Node = Map(tree.mark)
+            return Map(Mark(str(file)), {}, {})
+        whole: Node = Map(tree.mark, {}, {})
         for base in _bases(tree):
             if found := self._base(base, chain):
                 whole = merged(whole, self.tree(found, chain))

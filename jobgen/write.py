@@ -25,7 +25,7 @@ def write(text: str, output: str | None = None) -> None:
         if path.exists() and not path.is_file():
             path.write_bytes(data)  # a device or a pipe: there is nothing to replace
         else:
-            _replace(path, data, 0o777 & ~_umask(), safe=True)
+            replace(path, data, 0o777 & ~_umask(), safe=True)
     except OSError as error:
         raise problem(f"-o {output}", f"cannot be written: {error.strerror}", "output") from None
 
@@ -42,7 +42,7 @@ def rewrite(path: Path, data: bytes) -> None:
         except FileNotFoundError:
             mode = 0o777 & ~_umask()
             real.parent.mkdir(parents=True, exist_ok=True)
-        _replace(real, data, mode, safe=False)  # it can be made again
+        replace(real, data, mode, safe=False)  # it can be made again
     except OSError as error:
         raise problem(str(path), f"cannot be written: {error.strerror}", "output") from None
 
@@ -79,7 +79,7 @@ def _to_stdout(data: bytes) -> None:
         raise problem("standard output", f"cannot be written: {error.strerror}", "output") from None
 
 
-def _replace(path: Path, data: bytes, mode: int, safe: bool) -> None:
+def replace(path: Path, data: bytes, mode: int, safe: bool) -> None:
     """Put a file of its own in the place of `path`; `safe` also if the machine fails just then."""
     import tempfile  # only here: it takes a while to import
 

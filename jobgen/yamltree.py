@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -34,8 +33,7 @@ _WORDS: dict[str, Value] = {
 }
 
 
-@dataclass(frozen=True)
-class Scalar:
+class Scalar(NamedTuple):
     """A leaf: `text` as written (quotes and escapes resolved), `value` as its kind of scalar."""
 
     mark: Mark
@@ -43,21 +41,19 @@ class Scalar:
     value: Value
 
 
-@dataclass(frozen=True)
-class Seq:
+class Seq(NamedTuple):
     """A list of nodes."""
 
     mark: Mark
-    items: list[Node] = field(default_factory=list)
+    items: list[Node]
 
 
-@dataclass(frozen=True)
-class Map:
+class Map(NamedTuple):
     """A map; `keys` holds the place of each key."""
 
     mark: Mark
-    items: dict[str, Node] = field(default_factory=dict)
-    keys: dict[str, Mark] = field(default_factory=dict)
+    items: dict[str, Node]
+    keys: dict[str, Mark]
 
 
 Node = Scalar | Seq | Map
@@ -127,7 +123,7 @@ class _Builder:
                     break
                 tree = self._node(next(events), events, 0)
         if tree is None or (isinstance(tree, Scalar) and tree.text == ""):
-            return Map(Mark(self.file, 1, 1))
+            return Map(Mark(self.file, 1, 1), {}, {})
         return tree
 
     def _node(self, event: Any, events: Iterator[Any], depth: int) -> Node:
@@ -149,13 +145,13 @@ class _Builder:
         return self._map(mark, events, depth)
 
     def _seq(self, mark: Mark, events: Iterator[Any], depth: int) -> Seq:
-        seq = Seq(mark)
+        seq = Seq(mark, [])
         while not isinstance(event := next(events), yaml.SequenceEndEvent):
             seq.items.append(self._node(event, events, depth + 1))
         return seq
 
     def _map(self, mark: Mark, events: Iterator[Any], depth: int) -> Map:
-        found = Map(mark)
+        found = Map(mark, {}, {})
         while not isinstance(event := next(events), yaml.MappingEndEvent):
             key = self._node(event, events, depth + 1)
             value = self._node(next(events), events, depth + 1)

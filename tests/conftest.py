@@ -40,9 +40,12 @@ def update(request: pytest.FixtureRequest) -> bool:
 
 
 @pytest.fixture(autouse=True)
-def _no_settings_of_the_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def _no_settings_of_the_user(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     """No test sees the profiles, templates or PET_ variables of the person who runs it."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
     monkeypatch.delenv("JOBGEN_PROFILES", raising=False)
     for name in [name for name in os.environ if name.startswith("PET_")]:
         monkeypatch.delenv(name)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from dataclasses import replace
 from pathlib import Path
 from unittest import mock
 
@@ -340,7 +339,7 @@ def test_every_golden_command_is_read_again() -> None:
         top = head((GOLDEN / f"{case}.sh").read_bytes())
         assert top is not None
         read = asked(shell.words(top.command)[1:])
-        assert replace(read, profile=job.profile) == job
+        assert read._replace(profile=job.profile) == job
 
 
 @pytest.mark.parametrize(

@@ -272,8 +272,8 @@ def test_a_wrong_value_is_one_line_and_nothing_is_written(
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    from jobgen.cli import DOING, run
-    from jobgen.job import options
+    from jobgen.__main__ import run
+    from jobgen.job import DOING, options
 
     monkeypatch.chdir(tmp_path)
     profile = {"qsub": "eap", "local": "local"}.get(command, "mi210")

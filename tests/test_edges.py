@@ -129,8 +129,7 @@ WORD = st.one_of(
     st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=5),
 )
 JOBS = st.builds(
-    Job,
-    st.just("sbatch"),
+    lambda **said: Job("sbatch", **said),  # of a class, it would make up the other fields, too
     profile=WORD,
     nodes=st.none() | WORD,
     name=st.none() | WORD,

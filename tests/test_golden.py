@@ -193,6 +193,16 @@ def test_script_is_the_golden_one(case: str, update: bool) -> None:
     assert text == golden.read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("there", ["templates", "none"])
+def test_the_sandbox_changes_no_byte(
+    there: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / there).mkdir()  # with a folder `templates`, there may be one of the project's
+    monkeypatch.chdir(tmp_path)
+    for case, job in CASES.items():
+        assert script(job) == (GOLDEN / f"{case}.sh").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_script_is_clean(case: str) -> None:
     text = script(CASES[case])

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.helpers import jobgen
 
 pytest.importorskip("tree_sitter_bash")
+
+from jobgen.lint.run import _SUFFIXES
 
 BAD = """\
 #!/bin/bash
@@ -18,6 +25,7 @@ module load cuda
 #SBATCH --gpus-per-node=4
 srun python train.py
 """
+ROOT = Path(__file__).parent.parent
 FOUND = "`--gpus-per-node=4` is ignored: it comes after the first command"
 CURE = "move it up, before all commands"
 
@@ -54,6 +62,69 @@ def test_a_folder_is_its_job_scripts(there: Path) -> None:
     assert b"in 2 of 2 scripts; 1 files are no job scripts\n" in done.stderr
 
 
+def test_of_named_files_only_job_scripts_if_so_said(there: Path) -> None:
+    (there / "setup.sh").write_text("cd my\\dir\n")
+    assert b"[JG601]" in jobgen("lint", "setup.sh", cwd=there).stdout
+    done = jobgen("lint", "--jobs-only", "setup.sh", "job.sh", cwd=there)
+    assert done.stdout.decode() == f"job.sh:4:9: {FOUND}; {CURE} [JG201]\n"
+    assert b"1 finding in 1 of 1 scripts; 1 files are no job scripts" in done.stderr
+
+
+def test_a_large_file_in_a_folder_is_no_script(there: Path) -> None:
+    (there / "data").write_bytes(b"#SBATCH -N 1\n" + bytes(1 << 20))
+    assert jobgen("lint", ".", cwd=there).returncode == 1
+    assert b"has more than" in jobgen("lint", "data", cwd=there).stderr
+
+
+def test_scripts_in_a_text_are_found_on_its_lines(there: Path) -> None:
+    text = BAD.replace("\n", "\n   ")
+    (there / "a.md").write_text(
+        f"<you>\n```\n$ cat job.sh\n{BAD}```\n1. So:\n   ```\n   {text}```\n"
+    )
+    (there / "a.rst").write_text(f"Run::\n\n   {text}\nIt's done.\n")
+    (there / "b.md").write_text("no `script`\n")
+    done = jobgen("lint", "a.md", "a.rst", "b.md", cwd=there)
+    places = [line.partition(": ")[0] for line in done.stdout.decode().splitlines()]
+    assert places == ["a.md:15:12", "a.rst:6:12"]
+    assert b"2 findings in 2 of 2 scripts; 1 files are no job scripts" in done.stderr
+
+
+def test_a_script_that_is_read_in_part_is_said(there: Path) -> None:
+    (there / "job.sh").write_text("#!/bin/bash\n#SBATCH -N 1\nexec {log}<>log\nsrun hostname\n")
+    done = jobgen("lint", "job.sh", cwd=there)
+    assert done.returncode == 0
+    assert b"the parser is at a loss here" in done.stderr
+
+
+def test_the_hook_takes_what_a_folder_would() -> None:
+    hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
+    (hook,) = (each for each in hooks if each["id"] == "jobgen-lint")
+    assert hook["entry"].split() == ["jobgen", "lint", "--jobs-only"]
+    for suffix in _SUFFIXES:
+        assert re.search(hook["files"], f"jobs/train{suffix}")
+    assert not re.search(hook["files"], "jobs/train.py")
+
+
+def test_the_workflow_of_the_readme(there: Path) -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"```yaml\n(on: .*?)```\n", text, re.DOTALL)
+    steps = yaml.safe_load(shown)["jobs"]["lint"]["steps"]
+    _, sarif, github = (step["run"] for step in steps if "run" in step)
+    (there / "jobs").mkdir()
+    (there / "job.sh").rename(there / "jobs/job.sh")
+    (there / "jobgen").write_text(f'#!/bin/sh\nexec {sys.executable} -m jobgen "$@"\n')
+    (there / "jobgen").chmod(0o755)
+    path = {"PATH": f"{there}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+
+    def run(line: str) -> int:
+        told = subprocess.run(["bash", "-e", "-c", line], cwd=there, env=path, check=False)
+        return told.returncode
+
+    assert (run(sarif), run(github)) == (0, 1)
+    (there / "jobs/job.sh").write_bytes(bytes((1 << 20) + 1))
+    assert run(sarif.replace("jobs >", "jobs/job.sh >")) == 1
+
+
 def test_formats(there: Path) -> None:
     told = json.loads(jobgen("lint", "job.sh", "--format=json", cwd=there).stdout)
     row = {"file": "job.sh", "line": 4, "column": 9, "code": "JG201", "message": FOUND}
@@ -75,6 +146,7 @@ def test_formats(there: Path) -> None:
         (["--ignore", "jg2"], 0),
         (["--select", "JG201"], 1),
         (["--select", "JG1"], 0),
+        (["--select", "JG1", "--also", "JG201"], 1),
         (["--select", "JG1,JG2", "--ignore", "JG202"], 1),
     ],
 )

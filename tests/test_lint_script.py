@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("tree_sitter_bash")
 
 from jobgen.lint.directives import chunk
-from jobgen.lint.launch import torchruns
+from jobgen.lint.launch import launchers, torchruns
 from jobgen.lint.reader import parse
 from jobgen.lint.run import Settings
 from jobgen.lint.run import script as lint
@@ -63,6 +63,126 @@ def test_a_variable_is_known_if_it_is_set_once_for_certain() -> None:
     assert script.resolved("$A ${B} $C $D $E $F") == "1 1 $C $D $E $F"
 
 
+def test_an_array_is_known_if_it_is_set_once_for_certain() -> None:
+    script = read(
+        "HOSTS=(a b)", "OPTS=(--nnodes=2 --nproc-per-node $G)", "G=3", "READ=(x)", "read -a READ",
+        'torchrun "${OPTS[@]}" --rdzv-endpoint=${HOSTS[0]}:1 x.py',
+    )  # fmt: skip
+    assert script.resolved("${HOSTS[1]} ${#HOSTS[@]} $HOSTS ${HOSTS[7]}") == "b 2 a ${HOSTS[7]}"
+    assert script.resolved("${READ[0]}") == "${READ[0]}"
+    (run,) = torchruns(script)
+    assert (run.number("nnodes"), run.number("nproc-per-node")) == (2, 3)
+    assert run.value("rdzv-endpoint") == "a:1"
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "nodes", "ranks"),
+    [
+        ("accelerate launch --num_machines 2 --num_processes=8 --multi_gpu x.py", None, 2, 4),
+        ("srun python -m accelerate.commands.launch --num-machines=2 x.py", None, 2, None),
+        ("deepspeed --num_nodes 2 --num_gpus 4 -H hosts x.py --num_gpus 1", "deepspeed", 2, 4),
+        ("torchrun --nnodes 2 --nproc_per_node=gpu $HOME/x.py", "torchrun", 2, None),
+    ],
+)
+def test_launchers_are_told_by_torchruns_names(
+    line: str, name: str | None, nodes: int, ranks: int | None
+) -> None:
+    (run,) = launchers(read(line))
+    assert run.name == (name or "accelerate launch")
+    assert run.number("nnodes") == nodes
+    assert (run.ranks and run.ranks[0]) == ranks
+    assert run.starter == ("srun" if line.startswith("srun") else "")
+
+
+@pytest.mark.parametrize("line", ["docker build -t deepspeed -f x", "pip install deepspeed x.py"])
+def test_what_is_called_as_a_launcher_is_none(line: str) -> None:
+    assert launchers(read(line)) == []
+
+
+FOUND = {
+    "accelerate's processes are those of all nodes": ("JG114", """
+#SBATCH --nodes=2
+#SBATCH --gres=gpu:4
+srun bash -c 'accelerate launch --num_machines 2 --num_processes 4 --machine_rank $RANK x.py'
+"""),
+    "accelerate on the first node alone": ("JG101", """
+#SBATCH --nodes=2
+accelerate launch --num_machines=2 --num_processes=8 --rdzv_backend=c10d x.py
+"""),
+    "deepspeed of other nodes than the job's": ("JG102", """
+#SBATCH --nodes=2
+scontrol show hostnames > hosts
+deepspeed --hostfile hosts --num_nodes 4 x.py
+"""),
+    "no node is told its rank": ("JG113", """
+#SBATCH --nodes=2
+srun --ntasks-per-node=1 torchrun --nnodes=2 --nproc-per-node=4 --master-addr=$HEAD x.py
+"""),
+    "a number for every node": ("JG113", """
+#SBATCH --nodes=2
+srun --nodes=2 accelerate launch --num_machines 2 --machine_rank 0 --main_process_ip $HEAD x.py
+"""),
+    "two in the background with one port": ("JG116", """
+#SBATCH --nodes=1
+PORT=29501
+torchrun --nproc-per-node=2 --master-port=$PORT a.py &
+torchrun --nproc-per-node=2 --master-port=29501 b.py &
+wait
+"""),
+    "memory said in two ways": ("JG211", """
+#SBATCH --mem=4G --mem-per-cpu=1G
+hostname
+"""),
+    "more hosts than nodes": ("JG211", """
+#SBATCH --nodes=2 --nodelist=n[1-3]
+hostname
+"""),
+    "a host that is asked for and excluded": ("JG211", """
+#SBATCH -w n[1-3] -x n3
+hostname
+"""),
+    "more tasks than fit": ("JG211", """
+#SBATCH --nodes=2 --ntasks=5 --ntasks-per-node=2
+hostname
+"""),
+    "GPUs of the job and of a node": ("JG211", """
+#SBATCH --nodes=2 --gpus=4 --gres=gpu:a100:4
+hostname
+"""),
+    "whole nodes and shared ones": ("JG211", """
+#SBATCH --exclusive
+#SBATCH --oversubscribe
+hostname
+"""),
+    "walltime said twice": ("JG206", """
+#PBS -l select=1:ncpus=4,walltime=1:00:00
+#PBS -l walltime=2:00:00
+hostname
+"""),
+    "PBS without GPUs for NCCL": ("JG213", """
+#PBS -l select=1:ncpus=4:mem=8gb
+#PBS -q workq
+export NCCL_DEBUG=INFO OMP_NUM_THREADS=2
+torchrun --standalone --nproc-per-node=2 x.py
+"""),
+    "an image without a tag": ("JG603", """
+#SBATCH --nodes=1
+apptainer exec docker://rocm/pytorch python x.py
+"""),
+    "a prompt with the host's name": ("JG214", """
+#SBATCH --nodes=1
+me@login1:~$ srun hostname
+"""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_what_is_found(name: str) -> None:
+    code, text = FOUND[name]
+    found = lint(f"#!/bin/bash{text}", "job.sh", Settings(select=(code,)))
+    assert len(found) == (2 if code == "JG116" else 1)
+
+
 GOOD = {
     "the id is made once, for all": """
 #SBATCH --nodes=2
@@ -116,6 +236,74 @@ for host in $(scontrol show hostnames); do
   ssh $host "torchrun --nnodes=2 --node-rank=$rank --master-addr=$head x.py" &
 done
 wait
+""",
+    "each node has its own rank, or needs none": """
+#SBATCH --nodes=2
+#SBATCH --gres=gpu:4
+srun bash -c 'torchrun --nnodes=2 --nproc-per-node=4 --node-rank=$SLURM_NODEID --master-addr=$H x'
+srun bash -c "torchrun --nnodes=2 --nproc-per-node=4 --node-rank=\\$SLURM_NODEID x.py"
+srun torchrun --nnodes=2 --nproc-per-node=4 --rdzv-backend=c10d --rdzv-endpoint=$H:1234 x.py
+srun -N 1 -w $H torchrun --nnodes=2 --nproc-per-node=4 --node-rank=0 --master-addr=$H x.py
+""",
+    "one job of the array at a time": """
+#SBATCH --nodes=1
+#SBATCH --array=0-9%1
+torchrun --nproc-per-node=2 --master-port=29501 x.py
+""",
+    "jobs of an array that fill their nodes": """
+#SBATCH --nodes=2
+#SBATCH --array=0-9
+#SBATCH --gres=gpu:8
+srun --ntasks-per-node=1 torchrun --nnodes=2 --rdzv-backend=c10d --rdzv-endpoint=$H:29500 x.py
+""",
+    "one port, one after the other, and as two nodes": """
+#SBATCH --nodes=1
+torchrun --nproc-per-node=2 --master-port=29501 a.py &
+wait
+torchrun --nproc-per-node=2 --master-port=29501 b.py &
+wait
+torchrun --nnodes=2 --node-rank=0 --nproc-per-node=2 --master-addr=$H --master-port=29501 c.py &
+torchrun --nnodes=2 --node-rank=1 --nproc-per-node=2 --master-addr=$H --master-port=29501 c.py &
+wait
+""",
+    "some of the GPUs are another program's": """
+#SBATCH --nodes=1
+#SBATCH --gres=gpu:4
+python serve.py &
+torchrun --standalone --nproc-per-node=2 x.py
+""",
+    "GPUs by the partition": """
+#SBATCH --nodes=1
+#SBATCH --cpus-per-task=8
+#SBATCH --partition=a100-long
+export NCCL_DEBUG=INFO
+torchrun --standalone --nproc-per-node=gpu x.py
+""",
+    "directives that go together": """
+#SBATCH --nodes=2 --ntasks=4 --ntasks-per-node=2 --gpus=8 --gres=gpu:4 --nodelist=n[1-2] -x n3
+#SBATCH --mem=0 --cpus-per-task=4 --exclusive
+hostname
+""",
+    "variables for what comes next": """
+#SBATCH --nodes=1
+set -e
+srun python a.py
+export LD_LIBRARY_PATH=$HOME/lib:$LD_LIBRARY_PATH
+./report
+""",
+    "an image built here": """
+#SBATCH --nodes=1
+podman run localhost/ours:latest python x.py
+enroot import dockerd://ours:latest
+""",
+    "a dollar that is no prompt": """
+#SBATCH --nodes=1
+awk '
+  $ a == 1
+' file
+cat <<X
+$ srun hostname
+X
 """,
     "tasks that start others": """
 #SBATCH --nodes=2

@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import click
 import pytest
 
 from jobgen import manpage, manual
-from jobgen.cli import COMMANDS, DOING, Row, main
-from jobgen.job import GROUPS
+from jobgen.cli import main
+from jobgen.job import DOING, GROUPS
+from jobgen.jobs import Row
+from jobgen.overview import COMMANDS
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
@@ -22,16 +23,18 @@ TABLE = re.compile(r"(?<=<!-- table: options -->\n)(?:\|.*\n)+")
 
 
 def test_every_command_and_option_has_a_heading() -> None:
-    assert sorted(name for names in COMMANDS.values() for name in names) == sorted(main.commands)
+    shown = {name: text for names in COMMANDS.values() for name, text in names.items()}
+    assert shown == {name: each.get_short_help_str(80) for name, each in main.commands.items()}
     rows = {id(row) for row in manual.rows()}  # raises for a heading that is none
     assert len(rows) == len(manual.rows())
     for name in ("sbatch", "qsub", "local", "interactive", "byhand"):
         command = main.commands[name]
-        options = [each for each in command.params if isinstance(each, click.Option)]
-        assert all(isinstance(option, Row) and option.group in GROUPS for option in options)
-        shown = command.get_help(click.Context(command, info_name=name))
+        context = click.Context(command, info_name=name)
+        options = [each for each in command.get_params(context) if isinstance(each, Row)]
+        assert all(option.group in GROUPS for option in options)
+        shown = command.get_help(context)
         headings = re.findall(r"^(\w.*):$", shown, re.M)
-        used = {"Anything else"} | {option.group for option in options if isinstance(option, Row)}
+        used = {"Anything else"} | {option.group for option in options}
         assert headings == [group for group in GROUPS if group in used]
         assert all(flag in shown for option in options for flag in option.opts)
 
@@ -56,7 +59,7 @@ def test_what_options_become_is_planned() -> None:
     assert manual.becomes(found["--partition"], "qsub") == ([], "")
     assert manual.becomes(found["--rendezvous"], "sbatch") == ([], "in the script")
     shared = ("--set=request.exclusive=true",)
-    row = replace(found["--set"], example="request.exclusive=false", beside=shared)
+    row = found["--set"]._replace(example="request.exclusive=false", beside=shared)
     assert manual.becomes(row, "sbatch") == (["--cpus-per-task=32"], "no `--exclusive`")
     assert manual.becomes(row, "qsub") == (["-l place=scatter"], "")
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from jobgen import cli, names
+from jobgen import __main__ as program
+from jobgen import names
 from tests.helpers import jobgen
 
 ROOT = Path(__file__).parent.parent
@@ -92,7 +93,7 @@ def test_an_interrupt_is_one_line(
     monkeypatch.setattr(names, "templates", interrupted)
     monkeypatch.setattr(sys, "argv", ["jobgen", "templates", "list"])
     with pytest.raises(SystemExit) as stopped:
-        cli.run()
+        program.run()
     assert stopped.value.code == 130
     said = capsys.readouterr()
     assert (said.out, said.err.strip()) == ("", "jobgen: interrupted")

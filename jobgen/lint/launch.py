@@ -1,4 +1,4 @@
-"""The torchruns of a script, with their options, and what it asks the scheduler for."""
+"""The launchers of a script, with their options, and what it asks the scheduler for."""
 
 from __future__ import annotations
 
@@ -10,19 +10,50 @@ from functools import cached_property
 from jobgen.lint.directives import whole
 from jobgen.lint.script import Command, Script, Word, starter
 
-# torchrun's options that take no value (torch/distributed/run.py).
-_FLAGS = frozenset(("standalone", "module", "no-python", "run-path", "use-env", "help"))
-_CONTAINERS = frozenset(("apptainer", "singularity", "podman", "docker", "shifter"))
+# Options that take no value: torch/distributed/run.py, accelerate/commands/launch.py,
+# deepspeed/launcher/runner.py.
+_FLAGS = frozenset(
+    """
+    standalone module no-python run-path use-env help
+    quiet q cpu multi-gpu tpu ipex enable-cpu-affinity dynamo-use-fullgraph dynamo-use-dynamic
+    use-deepspeed use-fsdp use-megatron-lm use-xpu same-network tpu-cluster no-tpu-cluster
+    tpu-use-sudo downcast-bf16 debug
+    no-local-rank no-ssh no-ssh-check force-multi save-pid elastic-training bind-cores-to-rank
+    """.split()
+)
+# Other launchers' names for what torchrun calls so.
+_SPELLED = {
+    "torchrun": {},
+    "accelerate launch": {
+        "nnodes": "num_machines", "node-rank": "machine_rank", "ranks": "num_processes",
+        "master-addr": "main_process_ip", "master-port": "main_process_port",
+    },
+    "deepspeed": {"nnodes": "num_nodes", "nproc-per-node": "num_gpus"},
+}  # fmt: skip
+_MODULES = {
+    "torch.distributed.run": "torchrun",
+    "torch.distributed.launch": "torchrun",
+    "accelerate.commands.launch": "accelerate launch",
+    "deepspeed.launcher.runner": "deepspeed",
+}
+_NO_LAUNCH = frozenset(
+    "echo printf which command export pip conda module type pgrep pkill killall test [ grep".split()
+)
 
 
 @dataclass(frozen=True)
-class Torchrun:
-    """One command that starts torchrun; `starter` is what starts it on the nodes, if anything."""
+class Launcher:
+    """One command that starts ranks: torchrun, accelerate launch, deepspeed.
 
+    `options` are by torchrun's names; `starter` is what starts it on the nodes, if anything.
+    """
+
+    name: str
     command: Command
     at: Word
     options: Mapping[str, Word]
     starter: str
+    all_known: bool  # no option is in a variable that is not known
 
     def value(self, *names: str) -> str:
         """The value of an option by any of its names; "" if it is not there."""
@@ -32,6 +63,10 @@ class Torchrun:
         """The value of an option if it is a plain number."""
         return whole(self.value(*names))
 
+    def spelled(self, name: str) -> str:
+        """What this launcher calls torchrun's option."""
+        return "--" + _SPELLED[self.name].get(name, name)
+
     @property
     def several(self) -> bool:
         """Whether it is one agent of several, by its own options."""
@@ -39,9 +74,21 @@ class Torchrun:
             return False
         return self.value("nnodes") not in ("", "1", "1:1")
 
+    @property
+    def ranks(self) -> tuple[int, Word] | None:
+        """The ranks it starts on a node, and the word that says so; None if that is not plain.
+
+        accelerate is told of all ranks, and gives each node its part.
+        """
+        for name in ("nproc-per-node", "nproc", "ranks"):
+            if (count := self.number(name)) is not None:
+                nodes = self.number("nnodes") if name == "ranks" else 1
+                return (count // nodes, self.options[name]) if nodes else None
+        return None
+
     @cached_property
     def starting(self) -> list[Word]:
-        """The words before torchrun: srun with its options, a container, …"""
+        """The words before it: srun with its options, a container, …"""
         found = []
         for word in self.command.words:
             if (word.line, word.column) >= (self.at.line, self.at.column):
@@ -50,49 +97,74 @@ class Torchrun:
         return found
 
 
-def torchruns(script: Script) -> list[Torchrun]:
+def torchruns(script: Script) -> list[Launcher]:
     """Every torchrun, `python -m torch.distributed.run` and `… .launch` of a script."""
-    cached: list[Torchrun] | None = script.__dict__.get("torchruns")
+    return [each for each in launchers(script) if each.name == "torchrun"]
+
+
+def launchers(script: Script) -> list[Launcher]:
+    """Every command of a script that starts ranks on a node."""
+    cached: list[Launcher] | None = script.__dict__.get("launchers")
     if cached is None:
-        cached = script.__dict__["torchruns"] = list(_torchruns(script))
+        cached = script.__dict__["launchers"] = list(_launchers(script))
     return cached
 
 
-def _torchruns(script: Script) -> Iterator[Torchrun]:
+def _launchers(script: Script) -> Iterator[Launcher]:
     for command in script.commands:
-        if command.name in ("echo", "printf", "which", "command", "export", "pip", "type", "pgrep",
-                            "pkill", "killall", "test", "[", "grep"):  # fmt: skip
+        if command.name in _NO_LAUNCH:
             continue
         words = script.words(command)
-        for number, word in enumerate(words):
-            name = word.text.rpartition("/")[2]
-            is_module = name in ("torch.distributed.run", "torch.distributed.launch")
-            is_module = is_module and number > 0 and words[number - 1].text.endswith("-m")
-            if name == "torchrun" or is_module:
-                started = starter(command, words[:number])
-                yield Torchrun(command, word, _options(words[number + 1 :]), started)
-                break
+        for number in range(len(words)):
+            if not (name := _launcher(words, number)):
+                continue
+            own = words[number + 1 + (words[number].text == "accelerate") :]
+            options, all_known = _options(own)
+            theirs = {said.replace("_", "-"): ours for ours, said in _SPELLED[name].items()}
+            options = {theirs.get(said, said): word for said, word in options.items()}
+            started = starter(command, words[:number])
+            yield Launcher(name, command, words[number], options, started, all_known)
+            break
 
 
-def _options(words: list[Word]) -> dict[str, Word]:
-    """The options by their names with hyphens; those behind the program are its own."""
+def _launcher(words: list[Word], number: int) -> str:
+    """Which launcher a word is; "" for any other word."""
+    name = words[number].text.rpartition("/")[2]
+    if name in _MODULES:
+        return _MODULES[name] if number and words[number - 1].text.endswith("-m") else ""
+    following = words[number + 1].text if number + 1 < len(words) else ""
+    if name == "accelerate-launch" or (name == "accelerate" and following == "launch"):
+        return "accelerate launch"
+    if name == "deepspeed" and re.match(r"--?[A-Za-z]|.*\.py$", following):
+        before = words[number - 1].text if number else ""
+        return "" if re.fullmatch("-[A-Za-z]", before) else name  # else the value of an option
+    return name if name == "torchrun" else ""
+
+
+def _options(words: list[Word]) -> tuple[dict[str, Word], bool]:
+    """The options by their names with hyphens, and whether there are no others for certain.
+
+    Those behind the program are its own.
+    """
     found: dict[str, Word] = {}
+    all_known = True
     listed = iter(words)
     for word in listed:
-        if word.text in ("-m", "--module"):
+        if word.text in ("-m", "--module") or word.text.endswith(".py"):
             break
         if not word.text.startswith("-"):
             if word.variables or word.substitutes:
-                continue  # may be options that are not known here
+                all_known = False
+                continue
             break
         name, equals, value = word.text.lstrip("-").partition("=")
-        name = name.replace("_", "-")
+        name = "hostfile" if name == "H" else name.replace("_", "-")
         if equals or name in _FLAGS:
             found[name] = Word(value, word.line, word.column, word.variables, word.substitutes,
                                word.raw)  # fmt: skip
         elif (following := next(listed, None)) is not None:
             found[name] = following
-    return found
+    return found, all_known
 
 
 def srun_option(words: list[Word], *names: str) -> Word | None:
@@ -128,7 +200,7 @@ def gpus_per_node(script: Script) -> tuple[int, int, int] | None:
 
 def runs(script: Script) -> list[Command]:
     """The commands that do the job's work: torchrun, srun, mpiexec, python with a file."""
-    mains = {(each.command.line, each.command.column) for each in torchruns(script)}
+    mains = {(each.command.line, each.command.column) for each in launchers(script)}
     found = []
     for command in script.commands:
         words = [word.text for word in command.words]
@@ -175,3 +247,22 @@ def containers(script: Script) -> list[tuple[Command, list[Word]]]:
             if engine in names and "run" in names[names.index(engine) : names.index(engine) + 3]:
                 found.append((command, words[names.index(engine) :]))
     return found
+
+
+def whole_nodes(script: Script) -> bool:
+    """Whether the directives ask for nodes that no other job is on."""
+    told = script.option("exclusive")
+    places = [each.value for each in script.live if each.option == "l" and "place=" in each.value]
+    return bool(told and told.value in ("", "exclusive")) or any("excl" in each for each in places)
+
+
+def fixed_port(script: Script, run: Launcher) -> Word | None:
+    """The word that names a port that is the same in every job; None if there is none."""
+    if "standalone" in run.options or "is_host" in run.value("rdzv-conf"):
+        return None
+    for name in ("rdzv-endpoint", "master-port"):
+        word = run.options.get(name)
+        text = script.resolved(word.text) if word else ""
+        if word and re.search(r"^\d{4,5}$|:\d{4,5}$", text):
+            return word
+    return None

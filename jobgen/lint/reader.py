@@ -226,12 +226,14 @@ class _Reader:
         word = self._word(value) if value else Word("", line, column)
         added = any(child.type == "+=" for child in node.children)
         named = self._raw(name).partition("[")[0] if name else ""
-        array = value is not None and value.type == "array"
-        if array or (name is not None and name.type == "subscript"):
+        items = None
+        if value is not None and value.type == "array":
+            items = tuple(self._word(child) for child in value.children if child.is_named)
+        if name is not None and name.type == "subscript":
             self.script.dynamic.add(named)
         made = Assignment(
             named, word, line, column, exported, of_command, not within & _MAYBE, added,
-            self._offset(node.start_byte), self.depth,
+            self._offset(node.start_byte), self.depth, items,
         )  # fmt: skip
         if exported:
             self.script.exports.add(named)

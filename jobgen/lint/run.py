@@ -14,13 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from jobgen.errors import JobgenError, Mark, Problem, problem
+from jobgen.lint.prose import is_prose, scripts
 from jobgen.lint.reader import parse
 from jobgen.lint.rules import Rule, rules
+from jobgen.lint.script import Script
 from jobgen.lint.waivers import waivers
 from jobgen.profile import Profile
 
 LARGEST = 1 << 20
-# In a folder, files that may be job scripts; what decides is a directive in them.
+# In a folder, files that may be job scripts, if not too large; what decides is a directive in them.
 _SUFFIXES = frozenset(("", ".sh", ".bash", ".sbatch", ".slurm", ".pbs", ".qsub", ".job", ".sub"))
 _DIRECTIVE = re.compile(rb"^[ \t]*#(SBATCH|PBS)[ \t]", re.MULTILINE)
 # A template of Jinja's that makes a script is none yet.
@@ -34,53 +36,71 @@ class Settings:
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     profile: str | None = None
+    also: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What was found, and in how many files; `passed_over` are no job scripts."""
+    """What was found, and in how many files; `passed_over` are no job scripts.
+
+    `in_part` are places behind which a script was read in part, though bash reads it.
+    """
 
     problems: list[Problem]
     files: int
     passed_over: int
+    in_part: list[Mark]
 
 
-def lint(paths: Sequence[str], said: Settings) -> Outcome:
-    """Lint files, and the job scripts in folders.
+def lint(paths: Sequence[str], said: Settings, jobs_only: bool = False) -> Outcome:
+    """Lint files, and the job scripts in folders; with `jobs_only`, only job scripts of either.
 
     Raises JobgenError for what is wrong with the settings, or a file that cannot be read.
     """
     found: list[Problem] = []
     errors: list[Problem] = []
+    in_part: list[Mark] = []
     files = passed_over = 0
     _chosen("--select", said.select)
     _chosen("--ignore", said.ignore)
+    _chosen("--also", said.also)
     for path, named in _files(paths):
         try:
             data = _data(path)
-            if not named and not _DIRECTIVE.search(data):
+            if (jobs_only or not named) and not _DIRECTIVE.search(data):
                 passed_over += 1
                 continue
-            files += 1
-            found += script(data.decode("utf-8", "surrogateescape"), path, _settings(path, said))
+            text = data.decode("utf-8", "surrogateescape")
+            each_one = list(scripts(text)) if is_prose(path) else [(text, 0)]
+            files += bool(each_one)
+            passed_over += not each_one
+            for one, indent in each_one:
+                parsed = parse(one, path)
+                here = _check(parsed, _settings(path, said), indent)
+                found += here
+                if parsed.broken and all(each.code != "JG001" for each in here):
+                    in_part.append(Mark(path, *parsed.broken))
         except JobgenError as error:
             if not error.problems or error.problems[0].code == "missing":
                 raise
             errors += error.problems
     if errors:
         raise JobgenError(errors)
-    return Outcome(found, files, passed_over)
+    return Outcome(found, files, passed_over, in_part)
 
 
 def script(text: str, file: str, settings: Settings) -> list[Problem]:
     """What the chosen rules find in one script, sorted by place."""
-    parsed = parse(text, file)
-    if _TEMPLATE.search(text):
+    return _check(parse(text, file), settings)
+
+
+def _check(parsed: Script, settings: Settings, indent: int = 0) -> list[Problem]:
+    if _TEMPLATE.search(parsed.text):
         return []
     profile = _profile(settings.profile) if settings.profile else None
     kept = {(each.of, code) for each in waivers(parsed) if each.reason for code in each.codes}
     found = {
-        Problem(Mark(file, each.line, each.column), each.text, rule.code, each.cure)
+        Problem(Mark(parsed.file, each.line, each.column + indent), each.text, rule.code, each.cure)
         for rule in _chosen_rules(settings)
         for each in rule.check(parsed, profile)
         if (each.line, rule.code) not in kept
@@ -91,11 +111,12 @@ def script(text: str, file: str, settings: Settings) -> list[Problem]:
 @cache
 def _chosen_rules(settings: Settings) -> list[Rule]:
     select = _chosen("select", settings.select)
-    ignore = _chosen("ignore", settings.ignore)
+    ignore, also = _chosen("ignore", settings.ignore), _chosen("also", settings.also)
     return [
         rule
         for code, rule in rules().items()
-        if code not in ignore and (code in select or (not settings.select and not rule.optional))
+        if code not in ignore
+        and (code in select | also or (not settings.select and not rule.optional))
     ]
 
 
@@ -131,6 +152,7 @@ def _files(paths: Sequence[str]) -> Iterator[tuple[str, bool]]:
                         not _other(name)
                         and Path(name).suffix.lower() in _SUFFIXES
                         and Path(file).is_file()
+                        and Path(file).stat().st_size <= LARGEST
                     ):
                         yield file, False
         else:
@@ -162,8 +184,9 @@ def _settings(path: str, said: Settings) -> Settings:
     folder = os.getcwd() if path == "-" else os.path.dirname(os.path.abspath(path))
     told = configured(folder)
     return Settings(
-        said.select or told.select, said.ignore or told.ignore, said.profile or told.profile
-    )
+        said.select or told.select, said.ignore or told.ignore, said.profile or told.profile,
+        said.also or told.also,
+    )  # fmt: skip
 
 
 @cache
@@ -177,17 +200,18 @@ def configured(folder: str) -> Settings:
     if table is None:
         return Settings() if above == folder else configured(above)
     for key, value in table.items():
-        if key not in ("select", "ignore", "profile"):
+        if key not in ("select", "ignore", "also", "profile"):
             raise problem(file, f"unknown key tool.jobgen.lint.{key}", "usage",
-                          "there are select, ignore and profile")  # fmt: skip
+                          "there are select, ignore, also and profile")  # fmt: skip
         right = isinstance(value, str) if key == "profile" else isinstance(value, list)
         if not right or (isinstance(value, list) and not all(isinstance(v, str) for v in value)):
             kind = "a text" if key == "profile" else "a list of codes"
             raise problem(file, f"tool.jobgen.lint.{key} is not {kind}", "usage")
     made = Settings(
-        tuple(table.get("select", ())), tuple(table.get("ignore", ())), table.get("profile")
-    )
-    for key in ("select", "ignore"):
+        tuple(table.get("select", ())), tuple(table.get("ignore", ())), table.get("profile"),
+        tuple(table.get("also", ())),
+    )  # fmt: skip
+    for key in ("select", "ignore", "also"):
         _chosen(f"{file}: {key}", getattr(made, key))
     return made
 

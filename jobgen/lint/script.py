@@ -55,6 +55,7 @@ class Assignment:
     added: bool = False  # +=
     offset: int = 0
     depth: int = 0
+    items: tuple[Word, ...] | None = None  # of an array, NAME=(VALUE …)
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,7 @@ class Script:
 
     @cached_property
     def known(self) -> Mapping[str, Assignment]:
-        """The variables that are set once, on every way through the script."""
+        """The variables, and arrays, that are set once, on every way through the script."""
         once: dict[str, list[Assignment]] = {}
         for each in self.assignments:
             if not each.of_command:
@@ -166,17 +167,28 @@ class Script:
         def value(found: re.Match[str]) -> str:
             name = found[1] or found[2]
             told = self.known.get(name)
-            if not told or depth == 0 or told.value.substitutes:
+            if not told or depth == 0 or (told.value.substitutes and told.items is None):
                 return found[0]
             if before is not None and told.offset > before:
                 return found[0]
+            if told.items is not None:
+                return self._of_array(found[0], told.items)
             if told.value.raw.startswith(("'", "$'")):
                 return told.value.text
             return self.resolved(told.value.text, told.offset, depth - 1)
 
         if "$" not in text:
             return text
-        return re.sub(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))", value, text)
+        return re.sub(r"\$(?:\{#?([A-Za-z_]\w*)(?:\[[\d@*]+\])?\}|([A-Za-z_]\w*))", value, text)
+
+    def _of_array(self, said: str, items: tuple[Word, ...]) -> str:
+        """What ${NAME[0]} or ${#NAME[@]} is; anything else, and what is no plain text, stays."""
+        index = re.search(r"\[(\d+)\]", said)
+        if said.startswith("${#") and not index and all(each.literal for each in items):
+            return str(len(items))
+        number = int(index[1]) if index else 0
+        plain = not re.search(r"#|\[[@*]", said) and number < len(items) and items[number].literal
+        return items[number].text if plain else said
 
     def words(self, command: Command) -> list[Word]:
         """A command's words, with those of variables that are known, which the shell splits."""
@@ -184,6 +196,11 @@ class Script:
         for word in command.words:
             if not word.variables:
                 found.append(word)
+                continue
+            if items := self._items(word, command.offset):
+                found += [
+                    replace(each, text=self.resolved(each.text, command.offset)) for each in items
+                ]
                 continue
             text = self.resolved(word.text, command.offset)
             if text == word.text:
@@ -194,6 +211,12 @@ class Script:
                 found += [replace(word, text=part) for part in text.split()]
         return found
 
+    def _items(self, word: Word, before: int) -> tuple[Word, ...]:
+        """What "${NAME[@]}" stands for, if the array is known."""
+        whole = re.fullmatch(r"\$\{(\w+)\[@\]\}", word.text)
+        told = self.known.get(whole[1]) if whole else None
+        return (told.items or ()) if told and told.offset < before else ()
+
     def set_to(self, name: str) -> list[Assignment]:
         """Every assignment of a variable."""
         return [each for each in self.assignments if each.name == name]
@@ -203,7 +226,7 @@ def starter(command: Command, words: Iterable[Word] | None = None) -> str:
     """What starts a command on the nodes: srun, pbsdsh, …; "" if it runs where the script does."""
     if command.starter:
         return command.starter
-    for word in words or command.words:
+    for word in command.words if words is None else words:
         if (name := word.text.rpartition("/")[2]) in STARTERS:
             return name
     return ""

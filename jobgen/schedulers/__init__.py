@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, cast
 
+from jobgen import shell
 from jobgen.errors import problem
-from jobgen.shell import UNSEEN
 
 if TYPE_CHECKING:
     from jobgen.plan import Plan
@@ -64,7 +63,7 @@ COMMANDS = {"slurm": "sbatch", "pbs": "qsub", "local": "local"}
 
 def seen(value: str, where: str) -> str:
     """A directive's value; `where` names it. Raises JobgenError if not all of it can be seen."""
-    if re.search(f"[{UNSEEN}]", value):
+    if shell.has_unseen(value):
         text = f"{value!a:.80} has a character that cannot be seen"
         raise problem(where, text, "value", "a directive is one line that can be read")
     return value

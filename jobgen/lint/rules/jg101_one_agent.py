@@ -2,7 +2,7 @@
 
 Both sbatch and PBS run the script on the first node of the job and nowhere else. A torchrun in
 it that is told of several nodes waits there for agents that nobody starts, and ends with
-RendezvousTimeoutError after ten minutes.
+RendezvousTimeoutError after ten minutes. `accelerate launch` calls torchrun, and is no different.
 
 Evidence: sbatch(1) ("the batch script … runs on the first node"), pbsdsh(1B). Tried on OpenPBS
 with torch 2.13: two nodes, torchrun in the script alone, RendezvousTimeoutError after the join
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobgen.lint.launch import again, torchruns
+from jobgen.lint.launch import again, launchers
 from jobgen.lint.rules import Finding, at
 from jobgen.lint.script import Script
 from jobgen.profile import Profile
@@ -37,13 +37,15 @@ srun torchrun --nnodes=2 --nproc-per-node=4 --rdzv-id=$SLURM_JOB_ID --rdzv-backe
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
     if (script.nodes or 1) < 2 or script.functions or again(script):
         return
-    for run in torchruns(script):
+    for run in launchers(script):
+        if run.name == "deepspeed":
+            continue  # it starts the others itself
         if run.several and not run.starter and not run.command.before.startswith("?"):
             cure = {
-                "slurm": "`srun --ntasks-per-node=1 torchrun …` starts it on each",
+                "slurm": f"`srun --ntasks-per-node=1 {run.name} …` starts it on each",
                 "pbs": "start it on each host of $PBS_NODEFILE, with pbs_tmrsh or mpiexec --ppn 1",
             }
             text = (
-                f"torchrun of {script.nodes} nodes runs on the first alone: the others never join"
+                f"{run.name} of {script.nodes} nodes runs on the first alone: the others never join"
             )
             yield at(run.at, text, cure.get(script.scheduler, "start it on every node"))

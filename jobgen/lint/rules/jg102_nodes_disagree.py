@@ -1,7 +1,7 @@
-"""The nodes that torchrun waits for are not those that are asked for.
+"""The nodes that a launcher waits for are not those that are asked for.
 
-With `--nnodes` above the nodes of the job, the rendezvous waits for agents that can never come;
-with fewer, nodes are paid for that do nothing.
+With `--nnodes` (accelerate: `--num_machines`, deepspeed: `--num_nodes`) above the nodes of the job,
+the rendezvous waits for agents that can never come; with fewer, nodes are paid for that do nothing.
 
 Evidence: torch/distributed/run.py (`--nnodes`); a rendezvous short of one agent ended with
 RendezvousTimeoutError (torch 2.13, tried).
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobgen.lint.launch import again, srun_option, torchruns
+from jobgen.lint.launch import again, launchers, srun_option
 from jobgen.lint.rules import Finding, at
 from jobgen.lint.script import Script
 from jobgen.profile import Profile
@@ -36,7 +36,7 @@ def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
     asked = script.nodes
     if asked is None or again(script):
         return
-    found = torchruns(script)
+    found = launchers(script)
     for run in found:
         nodes = run.number("nnodes")
         starting = srun_option(run.starting, "-N", "--nodes", "-w", "--nodelist", "-n", "--ntasks")
@@ -49,5 +49,6 @@ def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
         ):
             continue
         if nodes > 1 or run.starter == "srun":
-            text = f"torchrun is of {nodes} nodes, the job of {asked}"
-            yield at(run.options["nnodes"], text, "say the same number, or --nnodes=$SLURM_NNODES")
+            text = f"{run.name} is of {nodes} nodes, the job of {asked}"
+            cure = f"say the same number, or {run.spelled('nnodes')}=$SLURM_NNODES"
+            yield at(run.options["nnodes"], text, cure)

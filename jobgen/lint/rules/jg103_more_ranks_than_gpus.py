@@ -1,4 +1,4 @@
-"""torchrun starts more ranks than the node has GPUs for the job.
+"""A launcher starts more ranks than the node has GPUs for the job.
 
 Each rank of a node takes the GPU of its local rank. Where there are fewer GPUs than ranks, the
 last ones fail with "invalid device ordinal", or share a GPU, and NCCL refuses with "Duplicate
@@ -6,14 +6,15 @@ GPU detected".
 
 Evidence: NVIDIA/Megatron-LM#661, NVIDIA/nccl#1948.
 
-Cure: `--nproc-per-node` not above the GPUs a node that the directives ask for.
+Cure: `--nproc-per-node` not above the GPUs a node that the directives ask for; for accelerate,
+`--num_processes` not above these times `--num_machines`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobgen.lint.launch import gpus_per_node, torchruns
+from jobgen.lint.launch import gpus_per_node, launchers
 from jobgen.lint.rules import Finding, at
 from jobgen.lint.script import Script
 from jobgen.profile import Profile
@@ -33,9 +34,8 @@ torchrun --standalone --nproc-per-node=2 train.py
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
     told = gpus_per_node(script)
-    for run in torchruns(script):
-        ranks = run.number("nproc-per-node", "nproc")
-        if told and ranks and ranks > told[0] > 0 and script.option("exclusive") is None:
-            word = run.options.get("nproc-per-node") or run.options["nproc"]
-            text = f"{ranks} ranks a node, and {told[0]} GPUs asked for (line {told[1]})"
-            yield at(word, text, "ask for as many, or start fewer ranks")
+    for run in launchers(script):
+        ranks = run.ranks
+        if told and ranks and ranks[0] > told[0] > 0 and script.option("exclusive") is None:
+            text = f"{ranks[0]} ranks a node, and {told[0]} GPUs asked for (line {told[1]})"
+            yield at(ranks[1], text, "ask for as many, or start fewer ranks")

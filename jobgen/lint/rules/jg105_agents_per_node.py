@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jobgen.lint.directives import whole
-from jobgen.lint.launch import srun_option, torchruns
+from jobgen.lint.launch import launchers, srun_option
 from jobgen.lint.rules import Finding, at
 from jobgen.lint.script import Script
 from jobgen.profile import Profile
@@ -39,9 +39,9 @@ def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
     if not tasks or (whole(tasks.value) or 1) < 2:
         return
     own = ("--ntasks-per-node", "--tasks-per-node", "-n", "--ntasks", "-N", "--nodes")
-    for run in torchruns(script):
-        ranks = run.number("nproc-per-node", "nproc") or 2
-        direct = run.starter == "srun" and run.command.name == "srun"
-        if direct and ranks > 1 and not srun_option(run.starting, *own):
-            text = f"srun starts {tasks.value} torchruns on each node (line {tasks.line})"
-            yield at(run.at, text, "--ntasks-per-node=1: torchrun starts the ranks itself")
+    for run in launchers(script):
+        ranks = run.ranks
+        direct = run.starter == "srun" and run.command.name == "srun" and run.name != "deepspeed"
+        if direct and (not ranks or ranks[0] > 1) and not srun_option(run.starting, *own):
+            text = f"srun starts {tasks.value} {run.name}s on each node (line {tasks.line})"
+            yield at(run.at, text, f"--ntasks-per-node=1: {run.name} starts the ranks itself")

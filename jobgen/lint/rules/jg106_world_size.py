@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jobgen.lint.directives import whole
-from jobgen.lint.launch import gpus_per_node, srun_option, torchruns
+from jobgen.lint.launch import gpus_per_node, launchers, srun_option
 from jobgen.lint.rules import Finding, at
 from jobgen.lint.script import Script
 from jobgen.profile import Profile
@@ -40,7 +40,7 @@ def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
     tasks = script.option("ntasks-per-node")
     size = script.known.get("WORLD_SIZE")
     starts = [each for each in script.commands if each.name == "srun"]
-    if not (tasks and size and script.nodes and starts) or torchruns(script):
+    if not (tasks and size and script.nodes and starts) or launchers(script):
         return
     if any(
         srun_option(list(each.words), "-n", "--ntasks", "-N", "--nodes", "--ntasks-per-node")

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from jobgen.lint.launch import torchruns
+from jobgen.lint.launch import launchers
 from jobgen.lint.rules import Finding, at
 from jobgen.lint.script import Script
 from jobgen.profile import Profile
@@ -36,7 +36,7 @@ torchrun --nnodes=1 --rdzv-endpoint=$head:29500 train.py
 
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
-    here = any(not run.starter for run in torchruns(script))
+    here = any(not run.starter for run in launchers(script))
     for each in script.assignments:
         text = each.value.text
         if (

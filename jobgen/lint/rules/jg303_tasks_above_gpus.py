@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jobgen.lint.directives import whole
-from jobgen.lint.launch import gpus_per_node, runs, srun_option, torchruns
+from jobgen.lint.launch import gpus_per_node, launchers, runs, srun_option
 from jobgen.lint.rules import Finding, at
 from jobgen.lint.script import Script
 from jobgen.profile import Profile
@@ -40,7 +40,7 @@ srun python train.py
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
     tasks, told = script.option("ntasks-per-node"), gpus_per_node(script)
     ranks = whole(tasks.value) if tasks else None
-    one_a_gpu = "MASTER_ADDR" in script.exports and not torchruns(script)
+    one_a_gpu = "MASTER_ADDR" in script.exports and not launchers(script)
     if not (tasks and told and ranks and one_a_gpu) or ranks <= told[0] or told[0] == 0:
         return
     for command in runs(script):

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobgen.lint.launch import torchruns
+from jobgen.lint.launch import launchers
 from jobgen.lint.rules import Finding, at
 from jobgen.lint.script import Script
 from jobgen.profile import Profile
@@ -40,7 +40,7 @@ def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
     names = ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME")
     if not interface or (script.nodes or 1) < 2 or any(script.set_to(name) for name in names):
         return
-    for run in torchruns(script)[:1]:
+    for run in launchers(script)[:1]:
         hidden = [each for each in script.comments if names[0] in each.text]
         more = f", and line {hidden[0].line} is a comment" if hidden else ""
         text = f"nothing says that ranks are to meet over {interface}{more}"

@@ -13,10 +13,9 @@ on one node.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
-from jobgen.lint.launch import gpus_per_node, torchruns
+from jobgen.lint.launch import fixed_port, gpus_per_node, launchers, whole_nodes
 from jobgen.lint.rules import Finding, at
 from jobgen.lint.script import Script
 from jobgen.profile import Profile
@@ -40,16 +39,10 @@ srun --ntasks-per-node=1 torchrun --nnodes=2 --rdzv-backend=c10d --rdzv-endpoint
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
     gpus = gpus_per_node(script)
     shared = profile and gpus and 0 < gpus[0] < profile.node.gpus
-    if (
-        not shared
-        or script.option("exclusive")
-        or "excl" in script.text.partition("place=")[2][:20]
-    ):
+    if not shared or whole_nodes(script):
         return
-    for run in torchruns(script):
-        for name in ("rdzv-endpoint", "master-port"):
-            word = run.options.get(name)
-            found = re.search(r"(?:^|:)(\d{4,5})$", script.resolved(word.text)) if word else None
-            if word and found and "is_host" not in run.value("rdzv-conf"):
-                text = f"port {found[1]} may be another job's: this one has a part of the node"
-                yield at(word, text, "make it from the job's id")
+    for run in launchers(script):
+        if word := fixed_port(script, run):
+            port = script.resolved(word.text).rpartition(":")[2]
+            text = f"port {port} may be another job's: this one has a part of the node"
+            yield at(word, text, "make it from the job's id")
