@@ -356,3 +356,29 @@ def test_an_engine_gets_every_word_as_it_is(engine: str, tmp_path: Path) -> None
     assert f"{flag}={mounted}:/in{mounted}" in words
     assert {"--label=a b$(touch pwned)", "a'b"} < set(words)
     assert not list(tmp_path.rglob("pwned"))
+
+
+SWALLOWED = {
+    "a line of PBS's that old qsubs read in pieces": Job(
+        "qsub", "eap", program=("x.py", "#PBS -q other " * 400)
+    ),
+    "an option of conda's": Job(
+        "sbatch", "mi210", sets=("software.container=null", "software.conda=--stack")
+    ),
+    "two mounts": Job(
+        "sbatch",
+        "mi210",
+        sets=("software.container.engine=apptainer", "software.container.mounts=['/a,/b:/c']"),
+    ),
+    "bytes that no container gets": Job("sbatch", "mi210", program=("x.py", "\udcff")),
+    "a function that no exec takes": Job(
+        "sbatch", "dgx-a100", sets=(f"software.modules={json.dumps(['m' * 4000] * 9)}",)
+    ),
+    "nothing for a number": Job("sbatch", "mi210", nodes="~"),
+}
+
+
+@pytest.mark.parametrize("what", SWALLOWED)
+def test_what_would_be_read_otherwise_is_refused(what: str) -> None:
+    with pytest.raises(JobgenError):
+        script(SWALLOWED[what])
