@@ -3,6 +3,7 @@
 
 PYTHON ?= python3
 TORCH ?=
+FUZZ_SECONDS ?= 300
 VENV := .venv
 BIN := $(CURDIR)/$(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
@@ -14,7 +15,7 @@ PACKAGES := slurm-wlm munge iproute2 procps shellcheck podman runc groff-base ma
 
 .DEFAULT_GOAL := help
 FORCE:
-.PHONY: FORCE help run test lint golden cluster bench bench-peers wheel-check clean
+.PHONY: FORCE help run test lint golden cluster fuzz bench bench-peers wheel-check clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*##/\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -37,6 +38,12 @@ golden: $(VENV)/test  ## rewrite the expected scripts, messages and the manual; 
 
 cluster: $(VENV)/test $(VENV)/packages  ## a shell on a real Slurm of several nodes, made on this machine
 	PATH="$(BIN):$$PATH" python -m tests.cluster
+
+fuzz: $(VENV)/test  ## a coverage-guided fuzzer at the readers of files, FUZZ_SECONDS each; inputs stay in build/fuzz
+	$(PIP) atheris
+	set -e; for target in profile head script manifest; do \
+	  mkdir -p build/fuzz; PATH="$(BIN):$$PATH" nice python -m tests.fuzz.$$target \
+	    -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=build/fuzz/$$target-; done
 
 bench: $(VENV)/test  ## ratios against references in the same run: start-up, sizes, many scripts, trainers, the way to the first step; lint
 	PATH="$(BIN):$$PATH" python bench/startup.py

@@ -14,11 +14,12 @@ from typing import IO, Any
 from jobgen import manifest
 from jobgen.check import compared, read
 from jobgen.errors import JobgenError, Mark, Problem, problem, tell
-from jobgen.header import head
+from jobgen.header import head, sealed
 from jobgen.maker import Makers
 from jobgen.manifest import Script
 from jobgen.paths import native
 from jobgen.schedulers import COMMANDS
+from jobgen.shell import visible
 from jobgen.write import remove, rewrite, write
 
 MOST_PROBLEMS = 50  # of a matrix, all scripts may have the same
@@ -38,7 +39,7 @@ def build_all(file: str, prune: bool, force: bool, dry_run: bool) -> int:
     """Write the scripts of a manifest that differ from what there is; 0, or 1 after a dry run that
     found any.
 
-    With `prune`, scripts of jobgen's that are beside those of the manifest, and not in it, are
+    With `prune`, scripts beside them that are the manifest's by their heads, and not in it, are
     removed. With `force`, what was edited by hand is written and removed, too.
 
     Raises JobgenError with all that is wrong, before anything is written.
@@ -47,10 +48,10 @@ def build_all(file: str, prune: bool, force: bool, dry_run: bool) -> int:
     with tempfile.TemporaryFile() as spool:
         made = Made(spool)
         with _progress(total) as step:
-            _make(scripts, made, force, step)
+            _make(scripts, made, native(file), force, step)
         if made.problems:
             raise JobgenError(_most(made.problems))
-        gone = list(_gone(made, force)) if prune else []
+        gone = list(_gone(made, native(file), force)) if prune else []
         spool.seek(0)
         for path, size in made.changed:
             data = spool.read(size)
@@ -70,7 +71,12 @@ def build_all(file: str, prune: bool, force: bool, dry_run: bool) -> int:
     return int(dry_run and bool(made.changed or gone))
 
 
-def _make(scripts: Iterator[Script], made: Made, force: bool, step: Any) -> None:
+def _from(script: Path, manifest: Path) -> str:
+    """The manifest's path from a script's folder, as in the script's head."""
+    return visible(os.path.relpath(manifest, script.parent))
+
+
+def _make(scripts: Iterator[Script], made: Made, file: Path, force: bool, step: Any) -> None:
     makers = Makers()
     while True:
         try:
@@ -82,7 +88,8 @@ def _make(scripts: Iterator[Script], made: Made, force: bool, step: Any) -> None
             continue
         try:
             made.paths.add(os.path.normpath(script.path))
-            wanted = _script(script, makers).encode("utf-8")
+            of = _from(script.path, file)
+            wanted = sealed(_script(script, makers), of).encode("utf-8")
             if not made.problems and _differs(script.path, wanted, force):
                 made.spool.write(wanted)
                 made.changed.append((script.path, len(wanted)))
@@ -117,17 +124,19 @@ def _differs(path: Path, wanted: bytes, force: bool) -> bool:
     return True
 
 
-def _gone(made: Made, force: bool) -> Iterator[Path]:
-    """The scripts of jobgen's that are in the manifest's folders and not in the manifest."""
+def _gone(made: Made, file: Path, force: bool) -> Iterator[Path]:
+    """The scripts that a manifest has made in its folders and that are in it no longer."""
     for folder in sorted({os.path.dirname(path) for path in made.paths}):
         names = sorted(os.listdir(folder or ".")) if os.path.isdir(folder or ".") else []
         for path in (Path(folder, name) for name in names):
             if str(path) in made.paths or not path.is_file() or path.is_symlink():
                 continue
             top = head(read(path))
-            if top and (top.edited or not top.said) and not force:
+            if not top or top.manifest != _from(path, file):
+                continue
+            if (top.edited or not top.said) and not force:
                 tell(f"{path}: not removed, since it may be edited; --force would")
-            elif top:
+            else:
                 yield path
 
 

@@ -7,13 +7,13 @@ import os
 import stat
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from jobgen import shell
 from jobgen.errors import USAGE, JobgenError, printable, problem, tell
-from jobgen.header import NEAR, Head, head
+from jobgen.header import NEAR, Head, head, sealed
 from jobgen.job import asked
 from jobgen.maker import Makers
 from jobgen.paths import native
@@ -63,7 +63,12 @@ def check_all(paths: Sequence[str], fix: bool, force: bool) -> int:
     if force and not fix:
         raise problem("--force", "it is for --fix alone", "usage")
     makers, counts, code = Makers(), Counter[str](), 0
-    for path in _files(paths):
+
+    def unreadable(error: OSError) -> None:
+        tell(f"{error.filename}: cannot be read: {error.strerror} [unreadable]")
+        counts["unreadable"] += 1
+
+    for path in _files(paths, unreadable):
         try:
             data = read(path)
             found = verdict(path, data, makers) if data else None
@@ -76,14 +81,13 @@ def check_all(paths: Sequence[str], fix: bool, force: bool) -> int:
         except JobgenError as error:
             tell(str(error))
             counts["unreadable"] += 1
-            code = USAGE
             continue
         write(_said(path, data, found, fixed, fix))
         for state in ("fixed",) if fixed else found.states:
             counts[state] += 1
         code = max(code, int(not (found.current or fixed)))
     tell(_summary(counts))
-    return code
+    return USAGE if counts["unreadable"] else code
 
 
 def verdict(path: Path, data: bytes, makers: Makers) -> Verdict | None:
@@ -140,42 +144,41 @@ def _again(path: Path, top: Head, makers: Makers) -> bytes:
     except ValueError as error:
         raise problem("the command in its head", str(error), "usage") from None
     job = asked(words[1:])
-    return makers.of(path).script(job).encode("utf-8")
+    return sealed(makers.of(path).script(job), top.manifest).encode("utf-8")
 
 
-def _files(paths: Iterable[str]) -> Iterator[Path]:
-    """The files that are named, and those in folders but hidden ones and links; each once."""
+def _files(paths: Iterable[str], unreadable: Callable[[OSError], None]) -> Iterator[Path]:
+    """The files that are named, and those in folders but hidden ones and links; each once.
+
+    `unreadable` is told of folders that cannot be read.
+    """
     seen: set[str] = set()
     for text in paths:
         top = native(text)
-        found = _walk(top) if top.is_dir() else [(top, os.path.realpath(top))]
+        found = _walk(top, unreadable) if top.is_dir() else [(top, os.path.realpath(top))]
         for path, real in found:
             if real not in seen:
                 seen.add(real)
                 yield path
 
 
-def _walk(top: Path) -> Iterator[tuple[Path, str]]:
+def _walk(top: Path, unreadable: Callable[[OSError], None]) -> Iterator[tuple[Path, str]]:
     """The files, and their paths without links."""
-
-    def unreadable(error: OSError) -> None:
-        tell(f"{error.filename}: cannot be read: {error.strerror} [unreadable]")
-
     for folder, folders, names in os.walk(top, onerror=unreadable):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         real = os.path.realpath(folder)
         for name in sorted(names):
             path = Path(folder, name)
-            if not name.startswith(".") and _is_regular(path):
+            if not name.startswith(".") and _may_be_script(path):
                 yield path, f"{real}/{name}"
 
 
-def _is_regular(path: Path) -> bool:
+def _may_be_script(path: Path) -> bool:
     """Whether it is a file, and no link to one; Path asks the system twice."""
     try:
         return stat.S_ISREG(os.lstat(path).st_mode)
-    except OSError:
-        return False
+    except OSError:  # of a folder that lists its files and lets nobody at them: `read` says so
+        return True
 
 
 def _said(path: Path, data: bytes, found: Verdict, fixed: bool, fix: bool) -> str:

@@ -44,10 +44,15 @@ def settings(
     ):
         said.pop(setting.name, None)  # a later one stands where it was said
         said[setting.name] = setting
-    if (size := sum(length(setting.value) for setting in said.values())) > LONGEST_WORDS:
+    if (size := sum(map(_size, said.values()))) > LONGEST_WORDS:
         hint = f"at most {LONGEST_WORDS}: put the rest into a file"
         raise problem("-e", f"all variables together have {size} bytes", "limit", hint)
     return tuple(said.values())
+
+
+def _size(setting: Setting) -> int:
+    """The bytes of its line in a script."""
+    return len(f"  export {setting.name}=\n") + length(setting.value)
 
 
 def found_sockets(profile: Profile, nodes: int, said: tuple[Setting, ...]) -> tuple[Setting, ...]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 USAGE = 2
+LONGEST = 1000  # characters of a message, which may show what is in a file
 CLOSED_PIPE = 141  # what a shell shows for a command that SIGPIPE ended
 
 
@@ -32,7 +33,11 @@ class Problem(NamedTuple):
 
     def __str__(self) -> str:
         hint = f"; {self.hint}" if self.hint else ""
-        return printable(f"{self.mark}: {self.text}{hint} [{self.code}]")
+        where, text = (
+            said if len(said) <= LONGEST else f"{said[:LONGEST]} …"
+            for said in (str(self.mark), self.text)
+        )
+        return printable(f"{where}: {text}{hint} [{self.code}]")
 
 
 class JobgenError(Exception):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from jobgen.errors import problem
 from jobgen.job import Job, layers
-from jobgen.paths import HERE, native
+from jobgen.paths import HERE, leads_out, native
 from jobgen.plan import Plan, plan
 from jobgen.store import Profiles
 
@@ -33,7 +33,7 @@ class Maker:
     def __init__(self, within: Path = HERE, confined: bool = False) -> None:
         self.within = within
         self.confined = confined
-        self.profiles = Profiles(within)
+        self.profiles = Profiles(within, confined)
         self._inside: dict[str, bool] = {}
         self._templates: Templates | None = None
 
@@ -52,7 +52,7 @@ class Maker:
         if self._templates is None:
             from jobgen.render import Templates  # Jinja takes a while to import
 
-            self._templates = Templates(self.within)
+            self._templates = Templates(self.within, self.confined)
         return self._templates.render(planned, template)
 
     def script(self, job: Job) -> str:
@@ -75,11 +75,12 @@ class Maker:
                 raise problem(option, text, "outside", hint)
 
     def _is_inside(self, name: str) -> bool:
+        if "\0" in name:
+            return False  # no file is called so
         if name not in self._inside:
             # A name, or a list of hosts, is inside as a path, too.
-            root = os.path.realpath(self.within)
-            path = os.path.realpath(os.path.join(root, os.path.expanduser(native(name))))
-            self._inside[name] = os.path.commonpath([root, path]) == root
+            path = os.path.join(self.within, os.path.expanduser(native(name)))
+            self._inside[name] = not leads_out(Path(path), self.within)
         return self._inside[name]
 
 

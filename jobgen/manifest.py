@@ -24,6 +24,7 @@ from typing import Any
 from jobgen.errors import JobgenError, Mark, Problem, problem
 from jobgen.job import OPTIONS, RANKS, Job, Option, options
 from jobgen.paths import native
+from jobgen.program import LONGEST_WORDS
 from jobgen.schema import (
     CONTROLS,
     Bool,
@@ -34,6 +35,7 @@ from jobgen.schema import (
     Reading,
     Record,
     Text,
+    is_null,
     nearest,
     row,
 )
@@ -42,7 +44,7 @@ from jobgen.yamltree import LARGEST_FILE, Map, Node, parse
 
 MOST = 100_000  # scripts: a matrix grows fast
 
-_VALUE = Text(r"[^\0]*", "a text or a number", any_scalar=True)
+_VALUE = Text(r"[^\0]*", "a text or a number", any_scalar=True, most=LONGEST_WORDS)
 _NAME = Text(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*", "a name of letters, digits and _ . + -")
 _PLACE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
@@ -140,6 +142,8 @@ def read(file: Path) -> tuple[int, Iterator[Script]]:
     with one script's values, and goes on after that if it is asked to.
     """
     try:
+        if file.exists() and not file.is_file():  # a pipe would wait for who writes to it
+            raise problem(str(file), "no file", "unreadable")
         with file.open("rb") as stream:
             tree = parse(stream.read(LARGEST_FILE + 1), str(file))
     except OSError as error:
@@ -176,7 +180,7 @@ def _jobs(tree: Node, to: Reading) -> dict[str, Map]:
 
 def _check(name: str, own: Map, job: Map, to: Reading) -> None:
     matrix = job.items.get("matrix")
-    if "file" not in job.items:
+    if "file" not in job.items or is_null(job.items["file"]):
         text = f"job `{name}` says no `file`"
         to.note(job.mark, text, "usage", "such as `file: jobs/{name}.sh`, in it or in `defaults`")
     for key, values in matrix.items.items() if isinstance(matrix, Map) else ():

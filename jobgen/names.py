@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from jobgen.bundled import bundled
+from jobgen.errors import tell
 from jobgen.paths import HERE
 
 TRAINERS = Path(__file__).parent / "trainers"
@@ -23,6 +24,12 @@ def user_folder() -> Path:
     """The user's own settings: $XDG_CONFIG_HOME/jobgen, else ~/.config/jobgen."""
     home = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
     return Path(home) / "jobgen"
+
+
+@cache  # once a run
+def say_hidden(path: Path) -> None:
+    """Say that a project's file is used where jobgen has one: who cloned it may not know."""
+    tell(f"{path} is used instead of jobgen's own {path.stem.partition('.')[0]}")
 
 
 def profiles(within: Path = HERE) -> dict[str, Path]:

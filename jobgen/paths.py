@@ -16,6 +16,12 @@ def native(text: str) -> Path:
     return Path(os.fsdecode(text.encode("utf-8", "surrogateescape")))
 
 
+def leads_out(path: Path, folder: Path) -> bool:
+    """Whether a path, with its links followed, is outside of a folder."""
+    root = os.path.realpath(folder)
+    return os.path.commonpath([root, os.path.realpath(path)]) != root
+
+
 def is_file(path: Path) -> bool:
     """Whether there is such a file; a name that none could have is no error."""
     try:

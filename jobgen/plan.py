@@ -13,11 +13,12 @@ from jobgen.environment import VISIBLE, Setting, found_sockets, passed, settings
 from jobgen.errors import JobgenError, problem
 from jobgen.job import Job, command_line
 from jobgen.profile import Container, Profile, Workspace
-from jobgen.program import Program, program
+from jobgen.program import Program, length, program
 from jobgen.schedulers import COMMANDS, Scheduler, scheduler
 from jobgen.store import Resolved
 
 BY_HAND = "byhand.sh.j2"
+LONGEST_SOFTWARE = 16 * 1024  # bytes
 
 
 class Plan(NamedTuple):
@@ -148,10 +149,13 @@ def plan(job: Job, resolved: Resolved, hosts: tuple[str, ...] = ()) -> Plan:
     if what.kind == "command" and launcher == "srun" and "=" in what.name:
         hint = "give it another name, or use the launcher torchrun"
         raise problem("--", f"the program {what.name!r:.80} has a = in its name", "value", hint)
+    _check_software(resolved)
     variables = settings(profile, nodes, processes, threads, job.environment)
     # A packaged trainer comes with the script.
     workspace = None if by_hand or what.kind == "trainer" else profile.workspace
     found = ("JOBGEN_WORKSPACE", "PYTHONPATH") if workspace else ()
+    if software.container:
+        _check_text((*job.program, *(setting.value for setting in variables)))
     mail_on = request.mail_on or ("end,fail" if request.mail else "")
     sockets = found_sockets(profile, nodes, variables)
     time = _time(resolved, there)
@@ -355,6 +359,26 @@ def _cpus(profile: Profile, gpus: int, processes: int) -> int | None:
         return None if gpus else processes
     share = node.cpus * gpus // node.gpus if node.gpus else 0
     return share or min(processes, node.cpus)
+
+
+def _check_text(values: tuple[str, ...]) -> None:
+    """A container's words are JSON on their way (OCI's runtime-spec), which has no other bytes."""
+    if wrong := next((value for value in values if re.search("[\ud800-\udfff]", value)), None):
+        hint = "containers get UTF-8 alone: put it into a file"
+        raise problem("software.container", f"{wrong!a:.80} is not UTF-8 text", "value", hint)
+
+
+def _check_software(resolved: Resolved) -> None:
+    """Linux takes 128 KiB for an exported function (MAX_ARG_STRLEN), and variables are in one."""
+    software = resolved.profile.software
+    container = software.container or Container()
+    said = (*software.modules, *software.commands, *container.mounts, *container.options)
+    if (size := sum(map(length, said))) > LONGEST_SOFTWARE:
+        text, hint = (
+            f"modules, commands, mounts and options have {size} bytes",
+            "put them in a file",
+        )
+        raise problem("software", text, "limit", f"at most {LONGEST_SOFTWARE}: {hint}")
 
 
 def _port(job: Job, profile: Profile) -> int | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 
 from jobgen.errors import Mark, Problem
+from jobgen.program import LONGEST_WORDS
 from jobgen.schema import CONTROLS, Bool, Choice, Int, ListOf, MapOf, Record, Text, Walltime, row
 
 RESOURCE = Text("[A-Za-z][A-Za-z0-9_]*", "a resource's name: letters, digits and _")
@@ -14,11 +15,15 @@ NAME = Text(r"[A-Za-z0-9_][A-Za-z0-9_.+@%-]*", "a name of letters, digits and _ 
 WORD = Text(f"[^ {CONTROLS}-][^ {CONTROLS}]*", "text without blanks, not beginning with -")
 LINE = Text()
 PATH = Text(f"[^{CONTROLS}]+", "a path; $NAME in it is the node's variable")
-# What bash would not let a script set, what would change how the scripts themselves are read, and
-# the scripts' own names (`tests/test_golden.py` compares them).
+# What bash would not let a script set or keeps for itself (some of it is arithmetic to bash, which
+# runs commands: `export RANDOM='x[$(id)]'`), what would change how the scripts themselves are read,
+# what a shell that lines are pasted into runs at its prompt, what the launchers set, and the
+# scripts' own names (`tests/test_golden.py` compares them). Names with BASH in front are bash's.
 RESERVED = frozenset(
     """
-    BASHOPTS BASH_ENV BASH_VERSINFO CDPATH EUID GLOBIGNORE IFS POSIXLY_CORRECT PPID SHELLOPTS UID _
+    CDPATH DIRSTACK EPOCHREALTIME EPOCHSECONDS EUID FUNCNAME FUNCNEST GLOBIGNORE GROUPS HISTCMD IFS
+    LINENO MAILPATH OPTIND PIPESTATUS POSIXLY_CORRECT PPID RANDOM SECONDS SHELLOPTS SRANDOM TMOUT
+    UID _ PROMPT_COMMAND PS0 PS1 PS2 PS4 LOCAL_RANK MASTER_ADDR MASTER_PORT RANK WORLD_SIZE
     agent answer code ended failed fetched found guard hosts interface killed late limit
     lines listens lives missed mounts moved name names on_each on_each_node own patience pid
     pids rank ranks starters status step sweeper task tick told verbs waited warned
@@ -120,7 +125,7 @@ class Request:
 class Variable:
     """An environment variable that the ranks get."""
 
-    value: str | None = row(Text(any_scalar=True), "Its value.")
+    value: str | None = row(Text(any_scalar=True, most=LONGEST_WORDS), "Its value.")
     why: str = row(Text(r"[^\x00-\x09\x0b-\x1f\x7f]*", "text"), "The reason, a comment there.", "")
     nodes: str = row(
         Choice("any", "several"), "`several`: set only where a job has several nodes.", "any"
@@ -188,7 +193,10 @@ class Software:
 
     modules: tuple[str, ...] = row(ListOf(WORD), "Environment modules to load, in order.", ())
     venv: str | None = row(PATH, "The folder of a virtual environment.")
-    conda: str | None = row(PATH, "The name or the folder of a conda environment.")
+    conda: str | None = row(
+        Text(f"[^{CONTROLS}-][^{CONTROLS}]*", "a name or a path, not beginning with -"),
+        "The name or the folder of a conda environment.",
+    )
     container: Container | None = row(Record(Container), "A container for the ranks.")
     nccl_root: str | None = row(
         PATH, "An NCCL of one's own: its `lib` goes on LD_LIBRARY_PATH, and NCCL_ROOT names it."
@@ -324,7 +332,7 @@ def _of_the_other_scheduler(profile: Profile, note: Callable[[str, str, str], No
 
 def reserved(name: str) -> bool:
     """Whether no job may set the environment variable `name`."""
-    return name in RESERVED or name.startswith("JOBGEN_")
+    return name in RESERVED or name.startswith(("JOBGEN_", "BASH"))
 
 
 def conflicts(profile: Profile, origins: Mapping[str, Mark]) -> list[Problem]:
@@ -347,6 +355,12 @@ def conflicts(profile: Profile, origins: Mapping[str, Mark]) -> list[Problem]:
             if getattr(software.container, name):
                 text = f"{software.container.engine} has the host's devices, and no `{name}`"
                 note(f"software.container.{name}", text, "null takes a base's away")
+    if software.container and software.container.engine in ("apptainer", "pyxis"):
+        engine = software.container.engine
+        for mount in software.container.mounts:
+            if "," in mount:
+                text = f"{mount!r:.80} has a `,`, which parts the mounts of {engine}"
+                note("software.container.mounts", text, "another path")
     if software.container and software.container.engine == "pyxis":
         if profile.scheduler not in ("slurm", None):
             note("software.container.engine", "pyxis is Slurm's", "podman, docker or apptainer")
@@ -355,10 +369,6 @@ def conflicts(profile: Profile, origins: Mapping[str, Mark]) -> list[Problem]:
                 "the launcher srun, whose ranks Slurm would number anew in each container of pyxis"
             )
             note("launch.launcher", text, "the launcher torchrun, or another engine")
-        for mount in software.container.mounts:
-            if "," in mount:
-                text = f"{mount!r:.80} has a `,`, which parts the mounts of pyxis"
-                note("software.container.mounts", text, "another path")
     if profile.workspace:
         for name in ("url", "commit", "folder"):
             if getattr(profile.workspace, name) is None:

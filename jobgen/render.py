@@ -7,8 +7,10 @@ blocks, `super()`, macros) stays as it is, and `| raw` marks the exception.
 from __future__ import annotations
 
 import os
+import re
 import textwrap
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -21,9 +23,13 @@ from jobgen.bundled import bundled
 from jobgen.bytecode import Compiled
 from jobgen.errors import JobgenError, Mark, problem
 from jobgen.header import sealed
-from jobgen.paths import HERE, is_file, native
+from jobgen.limits import bounded
+from jobgen.paths import HERE, is_file, leads_out, native
 from jobgen.plan import Plan
 
+SECONDS = 10.0  # of CPU, for a script; it takes some milliseconds
+MEMORY = 1 << 30  # bytes, for a script
+LARGEST = 1 << 20  # bytes of a script: what `jobgen check` reads
 BUNDLED = "bundled/"  # before a name: jobgen's own, whatever the project or the user has
 
 
@@ -43,6 +49,13 @@ class _Sandbox(ImmutableSandboxedEnvironment):
     """For templates of a project, of a user, or of --template."""
 
     concat = staticmethod(lambda pieces: Raw("".join(pieces)))
+    intercepted_binops = frozenset({"**"})
+
+    def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+        """A power; not one of thousands of digits, which no limit of time could break off."""
+        if isinstance(left, int) and isinstance(right, int) and left.bit_length() * right > 4096:
+            raise OverflowError("a power of more than 4096 bits")
+        return super().call_binop(context, operator, left, right)
 
 
 def render(plan: Plan, template: str | None = None) -> str:
@@ -53,8 +66,9 @@ def render(plan: Plan, template: str | None = None) -> str:
 class Templates:
     """The templates that a jobgen finds that runs in the folder `within`; each is read once."""
 
-    def __init__(self, within: Path = HERE) -> None:
+    def __init__(self, within: Path = HERE, confined: bool = False) -> None:
         self.within = within
+        self.confined = confined  # as a Maker is
         self._environments: dict[str | None, jinja2.Environment] = {}
 
     def render(self, plan: Plan, template: str | None = None) -> str:
@@ -63,13 +77,16 @@ class Templates:
         Raises JobgenError with the template's file and line for whatever goes wrong in it.
         """
         if template not in self._environments:
-            self._environments[template] = _environment(template, self.within)
-        return sealed(_rendered(self._environments[template], plan, template or plan.template))
+            self._environments[template] = _environment(template, self.within, self.confined)
+        name = plan.template if template is None else template
+        return sealed(_rendered(self._environments[template], plan, name))
 
 
 def _rendered(environment: jinja2.Environment, plan: Plan, name: str) -> str:
+    own = isinstance(environment, _Own)
     try:
-        script: str = environment.get_template(name).render(plan=plan)
+        with nullcontext() if own else bounded(SECONDS, MEMORY):
+            script: str = environment.get_template(name).render(plan=plan)
     except jinja2.TemplateSyntaxError as error:
         where = Mark(error.filename or error.name or name, error.lineno, 1)
         raise problem(where, str(error.message), "template") from None
@@ -79,15 +96,17 @@ def _rendered(environment: jinja2.Environment, plan: Plan, name: str) -> str:
     except JobgenError:
         raise
     except Exception as error:  # a template is a program of its own, and can fail in any way
-        raise problem(_line(error, name), str(error), "template") from None
+        text = "it needs too much memory" if isinstance(error, MemoryError) else str(error)
+        raise problem(_line(error, name), text, "template") from None
+    if (size := len(script)) > LARGEST:
+        raise problem(name, f"a script of {size} characters", "template", f"at most {LARGEST}")
     return script
 
 
 def source(name: str) -> str:
     """The text of a template as jobgen finds it. Raises JobgenError if there is none."""
-    for path in _candidates(name, HERE):
-        if is_file(path):
-            return _read(path)
+    for path in _found(name, HERE):
+        return _read(path)
     raise problem(
         "jobgen templates",
         f"no template `{name:.80}`",
@@ -96,27 +115,34 @@ def source(name: str) -> str:
     )
 
 
-def _environment(template: str | None, within: Path) -> jinja2.Environment:
-    *others, _ = _folders(within)
-    own = template is None and not any(map(os.path.isdir, others))
+def _environment(template: str | None, within: Path, confined: bool) -> jinja2.Environment:
+    *others, ours = _folders(within)
+    only_ours = template is None and not any(map(os.path.isdir, others))
 
     def load(name: str) -> tuple[str, str, None] | None:
-        found: Iterable[Path] = filter(is_file, _candidates(name, within))
-        if name == template:
-            found = [within / native(name)]
-        return next(((_read(path), str(path), None) for path in found), None)
+        found = [within / native(name)] if name == template else _found(name, within)
+        if not found:
+            return None
+        path, *hidden = found
+        own = path.is_relative_to(within)
+        if own and confined and leads_out(path, within):
+            raise problem(str(path), f"it is a link out of {within}", "outside", "keep a copy")
+        if own and hidden and hidden[-1] == ours / name and not path.samefile(hidden[-1]):
+            names.say_hidden(path)
+        return _read(path), str(path), None
 
-    environment = (_Own if own else _Sandbox)(
+    environment = (_Own if only_ours else _Sandbox)(
         loader=jinja2.FunctionLoader(load),
         undefined=jinja2.StrictUndefined,
         finalize=_word,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        bytecode_cache=Compiled("own" if own else "sandboxed"),
+        bytecode_cache=Compiled("own" if only_ours else "bounded"),
     )
     filters: dict[str, Callable[..., str]] = {
         "raw": Raw,
+        "verbatim": verbatim,
         "words": _words,
         "flags": lambda values, flag: _words(f"{flag}{value}" for value in values),
         "indexed": lambda values, variable: Raw(
@@ -146,6 +172,14 @@ def _words(values: Iterable[Any]) -> Raw:
     return Raw(" ".join(_word(value) for value in values))
 
 
+def verbatim(word: str) -> str:
+    """A word as torchrun hands it on: it puts the rank for $local_rank, and one $ for two.
+
+    torch/distributed/elastic/utils/api.py, `macros.substitute`: a string.Template.
+    """
+    return word.replace("$", "$$") if re.search(r"\$(\$|local_rank|\{local_rank\})", word) else word
+
+
 @lru_cache  # many scripts have the same ones
 def _comment(text: str, indent: int = 0) -> Raw:
     """Comment lines of at most 100 columns."""
@@ -162,6 +196,13 @@ def _comment(text: str, indent: int = 0) -> Raw:
         for line in text.split("\n")
     ]
     return Raw("\n".join(lines))
+
+
+def _found(name: str, within: Path) -> list[Path]:
+    """The templates of a name; of a name only, since a template is not to show any other file."""
+    if ".." in Path(name).parts or name.startswith("/"):
+        return []
+    return list(filter(is_file, _candidates(name, within)))
 
 
 def _candidates(name: str, within: Path) -> list[Path]:

@@ -81,23 +81,32 @@ class Kind:
 class Text(Kind):
     """Text in one line that matches `pattern` as a whole; `rule` says the pattern in words.
 
-    With `any_scalar` a number or a truth value will do too, taken as it is written.
+    It has at most `most` characters: as many as Linux's longest path. With `any_scalar` a number or
+    a truth value will do too, taken as it is written.
     """
 
     literal = True
 
     def __init__(
-        self, pattern: str = ONE_LINE, rule: str = "text in one line", any_scalar: bool = False
+        self,
+        pattern: str = ONE_LINE,
+        rule: str = "text in one line",
+        any_scalar: bool = False,
+        most: int = 4096,
     ) -> None:
         self.pattern = pattern
         self.rule = rule
         self.any_scalar = any_scalar
+        self.most = most
 
     def read(self, node: Node, to: Reading) -> str | None:
         if not isinstance(node, Scalar):
             to.wrong_type(node, self.rule)
         elif not self.any_scalar and not isinstance(node.value, str):
             to.wrong_type(node, self.rule, f'write "{node.text}", in quotes')
+        elif len(node.text) > self.most:
+            text = f"{len(node.text)} characters, starting with {node.text[:40]!r}"
+            to.note(node.mark, text, "limit", f"at most {self.most}")
         elif not re.fullmatch(self.pattern, node.text):
             to.note(node.mark, f"expected {self.rule}, got {node.text!r:.80}", "value")
         else:
@@ -106,7 +115,8 @@ class Text(Kind):
 
     def schema(self) -> Schema:
         types = ["string", "number", "boolean"] if self.any_scalar else "string"
-        return {"type": types, "pattern": pattern_schema(self.pattern)}
+        pattern = pattern_schema(self.pattern)
+        return {"type": types, "pattern": pattern, "maxLength": self.most}
 
 
 class Walltime(Kind):

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from jobgen import names
 from jobgen.errors import JobgenError, Mark, Problem
-from jobgen.paths import HERE, is_file, native
+from jobgen.paths import HERE, is_file, leads_out, native
 from jobgen.profile import ROOT, Profile, conflicts
-from jobgen.schema import Reading, kind_at, merged, nearest, placed, places
+from jobgen.schema import Reading, is_null, kind_at, merged, nearest, placed, places
 from jobgen.yamltree import LARGEST_FILE, Map, Node, Scalar, Seq, parse
 
 MOST_BASES = 32
@@ -38,10 +38,15 @@ def load(name: str, layers: Iterable[tuple[str, str, str]] = ()) -> Resolved:
 
 
 class Profiles:
-    """The profiles that a jobgen finds that runs in the folder `within`; each is read once."""
+    """The profiles that a jobgen finds that runs in the folder `within`; each is read once.
 
-    def __init__(self, within: Path = HERE) -> None:
+    With `confined`, those of that folder are no links out of it, and build on nothing there, unless
+    it is found by name: what is wrong with a file, and so what is in it, would be shown.
+    """
+
+    def __init__(self, within: Path = HERE, confined: bool = False) -> None:
         self.within = within
+        self.confined = confined
         self._read: dict[str, tuple[Node, list[Problem]]] = {}
         self._resolved: dict[tuple[str, tuple[tuple[str, str, str], ...]], Resolved] = {}
 
@@ -63,7 +68,7 @@ class Profiles:
         if name not in self._read:
             to = Reading()
             file = _find(name, Mark("--profile"), self.within, self.within)
-            self._read[name] = _Bases(to, self.within).tree(file), to.problems
+            self._read[name] = _Bases(to, self.within, self.confined).tree(file), to.problems
         return self._read[name]
 
 
@@ -107,6 +112,12 @@ def _find(name: str, mark: Mark, within: Path, beside: Path, after: Path | None 
     there = [path for path in candidates if is_file(path)]
     seen = [number for number, path in enumerate(there) if after and path.samefile(after)]
     if rest := there[seen[0] + 1 :] if seen else there:
+        if (
+            rest[0] == candidates[0]
+            and not rest[0].samefile(rest[-1])
+            and rest[-1] == candidates[-1]
+        ):
+            names.say_hidden(rest[0])
         return rest[0]
     hint = nearest(name, names.profiles(within))
     raise JobgenError([Problem(mark, f"no profile `{name:.80}`", "no-profile", hint)])
@@ -115,17 +126,28 @@ def _find(name: str, mark: Mark, within: Path, beside: Path, after: Path | None 
 class _Bases:
     """Merges a file with its bases; each file is read once, however many build on it."""
 
-    def __init__(self, to: Reading, within: Path) -> None:
+    def __init__(self, to: Reading, within: Path, confined: bool) -> None:
         self.to = to
         self.within = within
+        self.confined = confined
         self.done: dict[Path, Node] = {}
 
     def tree(self, file: Path, chain: tuple[Path, ...] = ()) -> Node:
         """The tree of a file on top of its bases' trees; notes problems of all of them."""
         key = file.resolve()
+        if key not in self.done and not chain and self._leaves(file, file, Mark(str(file))):
+            return Map(Mark(str(file)), {}, {})
         if key not in self.done:
             self.done[key] = self._merged(file, (*chain, file))
         return self.done[key]
+
+    def _leaves(self, file: Path, whose: Path, mark: Mark) -> bool:
+        """Whether a file is outside of the folder that it is confined to; notes it."""
+        below = os.path.abspath(whose).startswith(os.path.join(os.path.abspath(self.within), ""))
+        if self.confined and below and leads_out(file, self.within):
+            self.to.note(mark, f"{file} is outside of {self.within}", "outside", "keep a copy")
+            return True
+        return False
 
     def _merged(self, file: Path, chain: tuple[Path, ...]) -> Node:
         tree = read(file, self.to)
@@ -145,6 +167,8 @@ class _Bases:
             path = _find(base.text, base.mark, self.within, chain[-1].parent, chain[-1])
         except JobgenError as error:
             self.to.problems += error.problems
+            return None
+        if self._leaves(path, chain[-1] if _is_path(base.text) else path, base.mark):
             return None
         if any(path.samefile(other) for other in chain):
             links = " → ".join(p.stem for p in (*chain, path))
@@ -194,8 +218,9 @@ def _layer(option: str, path: str, value: str, to: Reading) -> Map | None:
         return None
     try:
         # Only --set can take a value away; -A null is an account of that name.
-        literal = value == "null" and not option.startswith("--set")
-        node = Scalar(mark, value, value) if literal else kind.given(value, mark)
+        node = kind.given(value, mark)
+        if is_null(node) and not option.startswith("--set"):
+            node = Scalar(mark, value, value)
         layer = placed(keys, node, mark)
     except JobgenError as error:
         to.problems += error.problems

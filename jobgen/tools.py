@@ -38,7 +38,7 @@ def build(manifest: str, prune: bool, force: bool, dry_run: bool) -> int:
     It is a YAML of jobs, with defaults and a matrix of values: one script for each combination.
     Without FILE, it is jobgen.yaml. Only files that change are written, and none unless all can be
     made. --prune looks only into the folders that the manifest writes to, and only for scripts that
-    jobgen has made.
+    say in their heads that they are of this manifest.
     """
     from jobgen.build import build_all
 

@@ -19,8 +19,11 @@ Value = str | int | float | bool | None
 LARGEST_FILE = 1 << 20  # bytes; a profile has a few hundred lines
 DEEPEST = 32
 
-# YAML 1.2, 5.1; checked here since libyaml counts bytes in what it says of it.
-_NOT_YAML = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+# YAML 1.2, 5.1; checked here since libyaml counts bytes in what it says of it. The line ends of
+# YAML 1.1 (U+0085, U+2028, U+2029) are none here: PyYAML makes blanks of them within a value.
+_NOT_YAML = re.compile(
+    "[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
+)
 _INT = re.compile(r"[-+]?[0-9]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+\.[0-9]*)([eE][-+]?[0-9]+)?")
 _WORDS: dict[str, Value] = {

@@ -146,7 +146,7 @@ def test_a_full_disk_is_one_line(where: str, said: str) -> None:
 
 
 def test_the_header_makes_the_same_script_again(tmp_path: Path) -> None:
-    words = ["sbatch", "--profile", "mi210", "--name=-x y", "-e", "A=\n$(id)\x01", "--set"]
+    words = ["sbatch", "--profile", "dgx-a100", "--name=-x y", "-e", "A=\n$(id)\x01", "--set"]
     words += ["node.gpu=none", "-t90", "-o", "job.sh", "--", "train.py", *HOSTILE]
     assert jobgen(*words, b"\xff\xfe", cwd=tmp_path).returncode == 0
     text = (tmp_path / "job.sh").read_bytes()

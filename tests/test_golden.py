@@ -34,7 +34,11 @@ CASES = {
     ),
     "mi210-srun": Job("sbatch", profile="mi210", launcher="srun", program=("-m", "pkg.train")),
     "mi210-hostile": Job(
-        "sbatch", profile="mi210", name='a "b" $(id) #', program=("train.py", *HOSTILE)
+        "sbatch",
+        profile="mi210",
+        name='a "b" $(id) #',
+        sets=("software.container=null",),
+        program=("train.py", *HOSTILE, "$$"),
     ),
     "mi210-elastic": Job(
         "sbatch",

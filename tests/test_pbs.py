@@ -15,7 +15,7 @@ from jobgen.errors import JobgenError
 from jobgen.job import Job
 from jobgen.schedulers import pbs
 from tests.helpers import planned, script
-from tests.test_hostile import HOSTILE
+from tests.hostile import HOSTILE
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
 BENIGN = "benign4711"

@@ -16,7 +16,19 @@ from tests.helpers import jobgen
 
 ROOT = Path(__file__).parent.parent
 MI210 = ("sbatch", "--profile", "mi210")
-UNICODE = (*MI210, "-J", "é", "-e", "X=“ü”\u202e", "--", "ü.py", "😀", b"\xff")
+UNICODE = (
+    *MI210,
+    "--set",
+    "software.container=null",
+    "-J",
+    "é",
+    "-e",
+    "X=“ü”\u202e",
+    "--",
+    "ü.py",
+    "😀",
+    b"\xff",
+)
 
 
 def bash(command: str, cwd: Path) -> subprocess.CompletedProcess[bytes]:

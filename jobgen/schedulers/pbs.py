@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from jobgen import shell
 from jobgen.errors import problem
 from jobgen.plan import Plan
 from jobgen.schedulers import seen
@@ -26,6 +27,7 @@ NAME_RULE_IN_WORDS = "PBS takes up to 230 letters, digits and _ + . -"
 TIME_RULE_IN_WORDS = "write seconds (5400), H:MM:SS (1:30:00) or D-HH:MM:SS (2-12:00:00)"
 ARRAY_INDEX = "PBS_ARRAY_INDEX"
 LAUNCHERS = ("torchrun",)
+LONGEST_LINE = 4094  # bytes, with its end
 ELASTIC = SIGNALS = REQUEUES_AT_WALLTIME = False
 
 _TIME = re.compile(
@@ -64,7 +66,23 @@ def directives(plan: Plan) -> tuple[str, ...]:
     more = [(flag, seen(value, flag)) for flag, value in wanted.items() if value]
     extra = [_extra(text, plan) for text in plan.extra_directives]
     said = [("-N", plan.name), *_request(plan), *output, *more, *extra]
-    return tuple(f"#PBS {flag} {quoted(value)}".rstrip() for flag, value in said)
+    lines = tuple(f"#PBS {flag} {quoted(value)}".rstrip() for flag, value in said)
+    _check_length("the command", f"#   {' '.join(map(shell.quote, plan.command))}")
+    for line in lines:
+        _check_length(line.split(" ")[1], line)
+    return lines
+
+
+def _check_length(what: str, line: str) -> None:
+    """Raise JobgenError for a line that qsub would not read as one (qsub.c, `get_script`).
+
+    Up to version 19 it reads pieces of 4094 bytes. Of a longer comment, such as the command in the
+    head, it would take a piece that begins with #PBS for a directive, and any other for the first
+    command, after which it reads no directives.
+    """
+    if (size := len(line.encode("utf-8", "surrogateescape")) + 1) > LONGEST_LINE:
+        text = f"{what} makes a line of {size} bytes"
+        raise problem(what, text, "limit", f"PBS reads {LONGEST_LINE}: put the rest into a file")
 
 
 def output_folder(plan: Plan) -> str:

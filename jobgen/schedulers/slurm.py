@@ -33,6 +33,15 @@ _TIME = re.compile(
     re.ASCII,
 )
 _PLAIN = re.compile(r"[A-Za-z0-9_.,:/@%+=^\[\]*&|-]+")
+# Bytes that slurmctld takes (src/slurmctld/job_mgr.c, `_validate_job_desc`).
+_LONGEST = {
+    **dict.fromkeys(
+        "account comment constraint job-name licenses mail-user partition prefer qos reservation"
+        " wckey".split(),
+        1024,
+    ),
+    **dict.fromkeys(("array", "error", "input", "output"), 4096),
+}
 # sbatch reads a line with one of these words anywhere as a separator (src/sbatch/opt.c).
 _SEPARATOR = re.compile("packjob|hetjob", re.IGNORECASE)
 
@@ -163,6 +172,10 @@ def _gpus(plan: Plan) -> dict[str, str | int]:
 def _word(name: str, value: str | None, quote: Callable[[str], str]) -> str:
     if value is None:
         return f"--{name}"
+    if (size := len(value.encode("utf-8", "surrogateescape"))) > (
+        most := _LONGEST.get(name, 1 << 16)
+    ):
+        raise problem(f"--{name}", f"{size} bytes", "limit", f"Slurm takes {most}")
     if found := _SEPARATOR.search(value):
         text = f"{value!r:.80} has `{found[0]}` in it, which sbatch takes for a separator of jobs"
         raise problem(f"--{name}", text, "value", "choose another")

@@ -14,6 +14,7 @@ from jobgen import trainers
 from tests.cluster.harness import Cluster
 from tests.cluster.jobs import generate
 from tests.cluster.site import lab
+from tests.hostile import ARGUMENTS
 
 HOSTS = ("blancapeak003", "blancapeak004")
 
@@ -54,17 +55,17 @@ def test_one_host(cluster: Cluster, tmp_path: Path) -> None:
 
 
 def test_hostile_words_arrive(cluster: Cluster, tmp_path: Path) -> None:
-    hostile = "a b\n$(touch gone) 'x' \"y\" \\ !! é"
+    hostile = "".join(ARGUMENTS)
     program = tmp_path / "show.py"
     program.write_text(
         "import os, sys\nopen('shown', 'w').write(ascii([sys.argv[1:], os.environ['MINE']]))\n"
     )
     words = ("--profile", "eap", "--set", "launch.processes_per_node=1", "-e", f"MINE={hostile}")
     text = generate(
-        "byhand", *lab(ranks=1), *words, "--hosts", HOSTS[0], "--", "show.py", hostile, "",
+        "byhand", *lab(ranks=1), *words, "--hosts", HOSTS[0], "--", "show.py", *ARGUMENTS,
         cwd=tmp_path,
     )  # fmt: skip
     done = paste(cluster, tmp_path, text, HOSTS[0])
     assert done.returncode == 0, done
-    assert (tmp_path / "shown").read_text() == ascii([[hostile, ""], hostile])
-    assert not (tmp_path / "gone").exists()
+    assert (tmp_path / "shown").read_text() == ascii([ARGUMENTS, hostile])
+    assert not list(tmp_path.rglob("pwned"))

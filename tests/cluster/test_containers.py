@@ -103,7 +103,7 @@ def test_docker(desk: Desk, stand_ins: Path) -> None:
 def test_apptainer(desk: Desk, stand_ins: Path) -> None:
     output, calls = run(desk, stand_ins, "apptainer", "--launcher", "srun")
     folder = desk.folder
-    line = ["apptainer", "exec", "--cleanenv", "--no-home", f"--bind={HOME}:/h"]
+    line = ["apptainer", "exec", "--cleanenv", "--no-eval", "--no-home", f"--bind={HOME}:/h"]
     line += ["--bind=/a b:/a b:ro", f"--bind={folder}", f"--pwd={folder}", "--rocm"]
     line += ["docker://x.io/pytorch:1", "./show.sh", "c d"]
     assert calls == [line, line]

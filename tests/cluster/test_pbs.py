@@ -19,6 +19,7 @@ import pytest
 from jobgen import names
 from tests.cluster.jobs import PbsDesk
 from tests.cluster.site import DOMAIN, NODES, USER, Ended, OpenPbs
+from tests.hostile import ARGUMENTS
 
 FIRST, SECOND, THIRD = (f"blancapeak00{n}.{DOMAIN}" for n in (3, 4, 5))
 ALL_TOGETHER = re.compile(r"All (\d+) ranks took one DDP step together")
@@ -87,7 +88,8 @@ def test_one_gpu_and_a_program_without_ddp(pbs: PbsDesk) -> None:
 
 def test_every_rank_gets_the_environment_and_the_arguments(pbs: PbsDesk) -> None:
     """On each node the same: what PBS starts there has nothing of what the script exports."""
-    hostile = "a b\n$(touch gone)'\"\\é"
+    hostile = "".join(ARGUMENTS)[:1000]  # a line of PBS's is not longer than 4094 bytes
+    arguments = ARGUMENTS[:40]
     program = pbs.program(
         "show.py",
         "import os, sys\n"
@@ -96,10 +98,10 @@ def test_every_rank_gets_the_environment_and_the_arguments(pbs: PbsDesk) -> None
         "line = ascii([sys.argv[1:], os.getcwd(), *(os.environ[name] for name in names)])\n"
         "open('rank' + os.environ['RANK'], 'w').write(line)\n",
     )
-    done = pbs.run("-e", f"MINE={hostile}", "--", program, hostile, "")
+    done = pbs.run("-e", f"MINE={hostile}", "--", program, *arguments)
     assert done.status == 0, done.output
     shown = [ast.literal_eval((pbs.folder / f"rank{n}").read_text()) for n in range(2)]
-    assert {tuple(line[0]) for line in shown} == {(hostile, "")}
+    assert {tuple(line[0]) for line in shown} == {tuple(arguments)}
     assert {line[1] for line in shown} == {str(pbs.folder)}
     assert {tuple(line[2:7]) for line in shown} == {
         ("1", "^LL128", "AWS Libfabric", "hsn0", hostile)
@@ -108,7 +110,7 @@ def test_every_rank_gets_the_environment_and_the_arguments(pbs: PbsDesk) -> None
     assert {line[8] for line in shown} == {"2"}
     assert len({line[9] for line in shown}) == 1
     assert sorted(line[10] for line in shown) == ["0", "1"]
-    assert not (pbs.folder / "gone").exists()
+    assert not list(pbs.folder.rglob("pwned"))
 
 
 @pytest.mark.parametrize("rank", ["0", "1"])

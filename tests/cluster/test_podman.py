@@ -15,6 +15,7 @@ import pytest
 from tests.cluster.harness import Cluster
 from tests.cluster.jobs import Desk
 from tests.cluster.test_jobs import MI210_NODES, expected, ranks
+from tests.hostile import UTF_8
 
 IMAGE = "docker.io/rocm/pytorch:latest"
 
@@ -77,15 +78,26 @@ def test_mi210_in_podman(desk: Desk) -> None:
 def test_program_of_the_user_in_podman(desk: Desk) -> None:
     """It is found in the job's folder, and gets its arguments and the job's variables."""
     text = """import os, sys
-print("in", os.path.exists("/run/.containerenv"), os.environ["SLURM_JOB_ID"], os.environ["X"],
-      os.environ["GLOO_SOCKET_IFNAME"], os.environ.get("SLURM_CONF"), sys.argv[1:])
+print(ascii(["in", os.path.exists("/run/.containerenv"), os.environ["SLURM_JOB_ID"],
+      os.environ["X"], os.environ["GLOO_SOCKET_IFNAME"], os.environ.get("SLURM_CONF"),
+      sys.argv[1:]]))
 """
-    words = ("-N", "2", "-G", "1", "-e", "X=a b$(id)", "--set", "network.interface=hsn0")
+    words = (
+        "-N",
+        "2",
+        "-G",
+        "1",
+        "-e",
+        f"X={''.join(UTF_8)}",
+        "--set",
+        "network.interface=hsn0",
+    )
     program = desk.program("show.py", text)
-    job = desk.submit(*in_container(desk), *words, "--", program, "c d", "")
+    job = desk.submit(*in_container(desk), *words, "--", program, *UTF_8)
     done = desk.cluster.wait(job, 120)
     assert done.state == "COMPLETED", done.output
-    assert done.output.count(f"in True {job} a b$(id) hsn0 None ['c d', '']\n") == 2, done.output
+    shown = ascii(["in", True, str(job), "".join(UTF_8), "hsn0", None, UTF_8])
+    assert done.output.splitlines().count(shown) == 2, done.output
 
 
 @pytest.mark.usefixtures("image")

@@ -3,31 +3,49 @@
 from __future__ import annotations
 
 import json
+from subprocess import CalledProcessError
 
 import pytest
 
 from tests.cluster.jobs import ON_CPU, Desk
+from tests.hostile import ARGUMENTS
 
-HOSTILE = ["--", "--nnodes=4", "", " a  b ", "new\nline\n", "cr\rtab\t", "-h", "--help", "%j"]
-HOSTILE += ["$(touch pwned)", "`touch pwned`", ";touch pwned", "&", "|", "$HOME", "${x}", "*", "~"]
-HOSTILE += ["'", '"', "\\", "\\n", "a'b\"c\\", "~/x", "!x", "#SBATCH --nodes=9", "PYTHON"]
-HOSTILE += ["é“”–\u202e\u200b", "{{ plan }}", "\udcff\udcfe"]
 SHOW = """import json, os, sys
 sys.stdout.write(json.dumps(["shown", sys.argv[1:], os.environ["HOSTILE"]]) + "\\n")
 """
 
 
+# As a name, what it means to bash and to sbatch, and to Slurm's pattern of a file.
+NAME = "a'b\"c\\d $(touch pwned)`touch pwned` #SBATCH --nodes=9 %j%%x é“”!*~;&|<>"
+COMMENT = "x' \" \\ # $(touch pwned) %j ^array_index^ é {{ plan }} --nodes=9"
+
+
 @pytest.mark.parametrize("launcher", ["torchrun", "srun"])
-def test_hostile_arguments_arrive_unchanged(desk: Desk, launcher: str) -> None:
-    value = "".join(HOSTILE)
-    done = desk.run(
+def test_hostile_values_arrive_unchanged(desk: Desk, launcher: str) -> None:
+    """At the program and at Slurm; the file's pattern is Slurm's, the name's is not."""
+    value = "".join(ARGUMENTS)
+    job = desk.submit(
         *("--profile", "mi210", *ON_CPU, "-N", "2", "-G", "1", "--launcher", launcher),
-        *("-e", f"HOSTILE={value}", "--", desk.program("show me.py", SHOW), *HOSTILE),
+        *("-J", NAME, f"--directive=--comment={COMMENT}", "--set", "request.output=o $(x)'-%j"),
+        *("-e", f"HOSTILE={value}", "--", desk.program("show me.py", SHOW), *ARGUMENTS),
     )
+    shown = desk.cluster.run(["scontrol", "show", "job", str(job)]).stdout
+    done = desk.cluster.wait(job, 90)
     assert done.state == "COMPLETED", done.output
+    assert f" JobName={NAME}\n" in shown
+    assert f"   Comment={COMMENT} \n" in shown
+    assert f"   StdOut={desk.folder}/o $(x)'-{job}\n" in shown
     lines = [line for line in done.output.splitlines() if line.startswith('["shown"')]
-    assert [json.loads(line) for line in lines] == [["shown", HOSTILE, value]] * 2
-    assert not (desk.folder / "pwned").exists()
+    assert [json.loads(line) for line in lines] == [["shown", ARGUMENTS, value]] * 2
+    assert " NumNodes=2 " in shown.replace("NumNodes=2-2", "NumNodes=2")
+    assert not list(desk.folder.rglob("pwned"))
+
+
+@pytest.mark.parametrize(("option", "most"), [("-J", 1024), ("-A", 1024)])
+def test_slurm_takes_the_longest_value_that_jobgen_does(desk: Desk, option: str, most: int) -> None:
+    desk.submit(*("--profile", "mi210", *ON_CPU, option, "x" * most), options=["--hold"])
+    with pytest.raises(CalledProcessError):
+        desk.submit(*("--profile", "mi210", option, "x" * (most + 1)))
 
 
 def test_no_gpus_are_seen_where_the_profile_says_none(desk: Desk) -> None:

@@ -1,0 +1,55 @@
+"""Bounds for a template, which is a program: it may never end, or never stop growing."""
+
+from __future__ import annotations
+
+import resource
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+
+@contextmanager
+def bounded(seconds: float, memory: int) -> Iterator[None]:
+    """What is done within gets so many seconds of CPU and bytes of memory more than there are now.
+
+    Raises TimeoutError or MemoryError; one long step of Python's own, such as a power of huge
+    numbers, is not broken off. Time is bounded in the main thread alone, memory on Linux alone.
+    """
+
+    def late(_: int, __: FrameType | None) -> NoReturn:
+        raise TimeoutError(f"it takes more than {seconds:g} s")
+
+    try:
+        before = signal.signal(signal.SIGVTALRM, late)
+    except ValueError:  # not the main thread
+        yield
+        return
+    try:
+        signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+        with _memory(memory):
+            yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+@contextmanager
+def _memory(more: int) -> Iterator[None]:
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (_most(more, *before), before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+def _most(more: int, soft: int, hard: int) -> int:
+    try:
+        pages = int(Path("/proc/self/statm").read_bytes().split()[0])
+    except OSError:
+        return soft
+    wanted = pages * resource.getpagesize() + more
+    return min([wanted, *(limit for limit in (soft, hard) if limit != resource.RLIM_INFINITY)])

@@ -1,0 +1,23 @@
+"""Any job script, as `jobgen lint` reads it: findings, however broken it is."""
+
+from __future__ import annotations
+
+import atheris
+
+with atheris.instrument_imports(include=["jobgen"]):
+    from jobgen.lint.run import Settings, script
+
+from tests.fuzz.common import ROOT, fuzz
+
+EVERY = Settings(select=("JG",))
+
+
+def target(data: bytes) -> None:
+    script(data.decode("utf-8", "surrogateescape"), "job.sh", EVERY)
+
+
+if __name__ == "__main__":
+    seeds = [path for path in (ROOT / "tests/lint").rglob("*") if path.is_file()]
+    words = ["#SBATCH --", "#PBS -l ", "srun ", "torchrun ", "--nnodes=", "${", "$(", "<<EOF"]
+    words += ["# jobgen: ignore=JG", "select=2:ncpus=1", "export ", "mpiexec ", "bash -c '"]
+    fuzz(target, [*seeds, *sorted((ROOT / "tests/golden").glob("*.sh"))[::6]], words)
