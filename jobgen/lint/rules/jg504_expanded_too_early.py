@@ -34,7 +34,7 @@ def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
         for each in command.assignments:
             others = [told for told in script.set_to(each.name) if told is not each]
             used = any(each.name in word.variables for word in command.words)
-            plain = not re.search(rf"\$\{{?{each.name}\b", each.value.text)
+            plain = not re.search(rf"\$\{{?{re.escape(each.name)}\b", each.value.text)
             if used and plain and not others and each.name not in script.dynamic:
                 text = f"${each.name} is expanded before it is set for this command"
                 yield at(each, text, f"export {each.name}={each.value.text} on a line before")
