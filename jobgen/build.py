@@ -8,13 +8,14 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any
 
 from jobgen import manifest
 from jobgen.check import compared, read
 from jobgen.errors import JobgenError, Mark, Problem, problem, tell
-from jobgen.header import head, sealed
+from jobgen.header import head
 from jobgen.maker import Makers
 from jobgen.manifest import Script
 from jobgen.paths import native
@@ -71,9 +72,10 @@ def build_all(file: str, prune: bool, force: bool, dry_run: bool) -> int:
     return int(dry_run and bool(made.changed or gone))
 
 
-def _from(script: Path, manifest: Path) -> str:
-    """The manifest's path from a script's folder, as in the script's head."""
-    return visible(os.path.relpath(manifest, script.parent))
+@lru_cache  # the scripts of a folder have the same
+def _from(folder: Path, manifest: Path) -> str:
+    """The manifest's path from a folder, as in the heads of the scripts there."""
+    return visible(os.path.relpath(manifest, folder))
 
 
 def _make(scripts: Iterator[Script], made: Made, file: Path, force: bool, step: Any) -> None:
@@ -88,8 +90,8 @@ def _make(scripts: Iterator[Script], made: Made, file: Path, force: bool, step: 
             continue
         try:
             made.paths.add(os.path.normpath(script.path))
-            of = _from(script.path, file)
-            wanted = sealed(_script(script, makers), of).encode("utf-8")
+            of = _from(script.path.parent, file)
+            wanted = _script(script, makers, of).encode("utf-8")
             if not made.problems and _differs(script.path, wanted, force):
                 made.spool.write(wanted)
                 made.changed.append((script.path, len(wanted)))
@@ -98,13 +100,13 @@ def _make(scripts: Iterator[Script], made: Made, file: Path, force: bool, step: 
         step(1)
 
 
-def _script(script: Script, makers: Makers) -> str:
+def _script(script: Script, makers: Makers, of: str) -> str:
     maker = makers.of(script.path)
     command = script.command
     if command is None:
         name = script.given.get("profile", "local")
         command = COMMANDS[maker.profiles.load(name).profile.scheduler or "local"]
-    return maker.script(script.job(command))
+    return maker.script(script.job(command), of)
 
 
 def _differs(path: Path, wanted: bytes, force: bool) -> bool:
@@ -132,7 +134,7 @@ def _gone(made: Made, file: Path, force: bool) -> Iterator[Path]:
             if str(path) in made.paths or not path.is_file() or path.is_symlink():
                 continue
             top = head(read(path))
-            if not top or top.manifest != _from(path, file):
+            if not top or top.manifest != _from(path.parent, file):
                 continue
             if (top.edited or not top.said) and not force:
                 tell(f"{path}: not removed, since it may be edited; --force would")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from jobgen import shell
 from jobgen.errors import USAGE, JobgenError, printable, problem, tell
-from jobgen.header import NEAR, Head, head, sealed
+from jobgen.header import NEAR, Head, head
 from jobgen.job import asked
 from jobgen.maker import Makers
 from jobgen.paths import native
@@ -144,7 +144,7 @@ def _again(path: Path, top: Head, makers: Makers) -> bytes:
     except ValueError as error:
         raise problem("the command in its head", str(error), "usage") from None
     job = asked(words[1:])
-    return sealed(makers.of(path).script(job), top.manifest).encode("utf-8")
+    return makers.of(path).script(job, top.manifest).encode("utf-8")
 
 
 def _files(paths: Iterable[str], unreadable: Callable[[OSError], None]) -> Iterator[Path]:

@@ -47,17 +47,17 @@ class Maker:
             hosts = self._hosts(job)
         return plan(job, self.profiles.load(job.profile or "local", layers(job, len(hosts))), hosts)
 
-    def render(self, planned: Plan, template: str | None) -> str:
+    def render(self, planned: Plan, template: str | None, manifest: str = "") -> str:
         """The script for a plan. Raises JobgenError for what is wrong with the template."""
         if self._templates is None:
             from jobgen.render import Templates  # Jinja takes a while to import
 
             self._templates = Templates(self.within, self.confined)
-        return self._templates.render(planned, template)
+        return self._templates.render(planned, template, manifest)
 
-    def script(self, job: Job) -> str:
+    def script(self, job: Job, manifest: str = "") -> str:
         """The script for a job. Raises JobgenError as `plan` and `render` do."""
-        return self.render(self.plan(job), job.template)
+        return self.render(self.plan(job), job.template, manifest)
 
     def _hosts(self, job: Job) -> tuple[str, ...]:
         from jobgen import byhand

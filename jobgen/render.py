@@ -71,15 +71,17 @@ class Templates:
         self.confined = confined  # as a Maker is
         self._environments: dict[str | None, jinja2.Environment] = {}
 
-    def render(self, plan: Plan, template: str | None = None) -> str:
+    def render(self, plan: Plan, template: str | None = None, manifest: str = "") -> str:
         """The script for a plan, from the plan's template or from a file, with its checksum.
+
+        `manifest` is the path of the one it is in, from the script's folder.
 
         Raises JobgenError with the template's file and line for whatever goes wrong in it.
         """
         if template not in self._environments:
             self._environments[template] = _environment(template, self.within, self.confined)
         name = plan.template if template is None else template
-        return sealed(_rendered(self._environments[template], plan, name))
+        return sealed(_rendered(self._environments[template], plan, name), manifest)
 
 
 def _rendered(environment: jinja2.Environment, plan: Plan, name: str) -> str:
