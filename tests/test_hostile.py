@@ -67,6 +67,7 @@ class named:
     """While a file is there that is called as the value says, where the value is a file's name."""
 
     def __init__(self, maker: Maker, place: Input, value: str) -> None:
+        self.maker = maker
         is_file = place.option in ("profile", "template") and "\0" not in value and len(value) < 99
         name = place.frame.replace("{}", value)
         self.path = maker.within / native(name) if is_file else None
@@ -82,6 +83,8 @@ class named:
         if self.path:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self.path.write_text(self.text)
+            # Another command's file of that name has been read before.
+            self.maker.__init__(self.maker.within)  # type: ignore[misc]
 
     def __exit__(self, *_: object) -> None:
         if self.path:

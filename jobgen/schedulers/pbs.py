@@ -233,7 +233,7 @@ def _extra(text: str, plan: Plan) -> tuple[str, str]:
             "value",
             "such as --directive='-W depend=afterok:123'",
         )
-    letter, value = found[1], (found[2] or "").strip()
+    letter, value = found[1], found[2] or ""
     if letter in _OURS:
         text = f"jobgen sets -{letter} itself"
         raise problem("--directive", text, "conflict", f"use {_OURS[letter]}")
