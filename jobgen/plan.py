@@ -476,6 +476,7 @@ def _image(engine: str, name: str) -> str:
     if engine == "apptainer":
         return name if name.endswith(".sif") else f"docker://{name}"
     registry, slash, rest = name.partition("/")
-    if name.endswith(".sqsh") or not slash or not re.search("[.:]", registry):
+    host = r"localhost|[\w-]+(\.[\w-]+)+|[\w-]+(?=:)"
+    if name.endswith(".sqsh") or not slash or not re.fullmatch(rf"({host})(:\d+)?", registry):
         return name
     return rest if registry == "docker.io" else f"{registry}#{rest}"  # enroot goes there by itself

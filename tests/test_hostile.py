@@ -146,8 +146,12 @@ def check(maker: Maker, place: Input, value: str) -> bool:
             return False
     benign = harmless(maker, place)
     if benign is None:  # a number, say, or YAML's word for nothing
-        assert re.fullmatch(r"[\w.:-]*|~", value, re.ASCII), f"{place.name} needs a line in FRAMES"
+        assert re.fullmatch(r"[\w.:-]*|~", value.strip(), re.ASCII), (
+            f"{place.name} needs a line in FRAMES"
+        )
         return True
+    if (place.frame == "{}=x" or place.path.endswith("{}")) and "=" in value:  # the name ends there
+        return check(maker, place, value.partition("=")[0])
     if place.option == "hosts":  # a list that is read
         assert all(re.fullmatch(r"[\w.-]+", host) for host in maker.plan(place.job(value)).hosts)
         return True
