@@ -222,12 +222,12 @@ def test_what_a_site_prints_beside_the_id_goes_to_stderr(tools: Tools) -> None:
     ],
 )
 def test_a_refusal_is_the_scheduler_s_own(tools: Tools, answer: str, status: int) -> None:
-    tools.add("qsub", f"echo 'qsub: its words' >&2; {answer}")
+    tools.add("sbatch", f"echo 'sbatch: its words' >&2; {answer}")
     env = f"X={'x' * 90000}"  # more than a pipe holds, for a command that does not read
-    done = jobgen(*QSUB, "-e", env, "--submit", env=tools.path)
+    done = jobgen(*SBATCH, "-e", env, "--submit", env=tools.path)
     assert (done.returncode, done.stdout) == (status, b"")
     said = done.stderr.decode().splitlines()
-    assert said[0] == "qsub: its words"
+    assert said[0] == "sbatch: its words"
     assert len(said) == (2 if status == 1 else 1)
 
 

@@ -225,7 +225,7 @@ _ALONE = "fhV"
 
 
 def _extra(text: str, plan: Plan) -> tuple[str, str]:
-    found = re.fullmatch(r"-([A-Za-z])(?:[ =]?(.+))?", text, re.DOTALL)
+    found = re.fullmatch(r"-([A-Za-z])(?:[ =]?(.*))?", text, re.DOTALL)
     if not found:
         raise problem(
             "--directive",
