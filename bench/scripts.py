@@ -18,7 +18,7 @@ import tempfile
 import time
 from pathlib import Path
 
-ROWS = ("bare Jinja2 loop", "build, all new", "build, unchanged", "check")
+ROWS = ("bare Jinja2 loop", "different plans", "build, all new", "build, unchanged", "check")
 ROUNDS = 3
 MANIFEST = """\
 defaults: {{profile: dgx-a100, file: "jobs/{{name}}-{{nodes}}n-lr{{lr}}.sh"}}
@@ -37,7 +37,7 @@ def reference(count: int) -> None:
     from jobgen.plan import plan
     from jobgen.store import load
 
-    ours = render._environment(None, Path())
+    ours = render._environment(None, Path(), confined=False)
     bare = jinja2.Environment(
         loader=ours.loader, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
@@ -50,6 +50,19 @@ def reference(count: int) -> None:
     start = time.process_time()
     for _ in range(count):
         template.render(plan=ready)
+    report(count, start)
+
+
+def plans(count: int) -> None:
+    """As many different jobs, planned and rendered; no file but the profile and the templates."""
+    from jobgen.job import Job
+    from jobgen.maker import Maker
+
+    maker = Maker()
+    start = time.process_time()
+    for number in range(count):
+        program = ("train.py", "--lr", f"{number}e-6")
+        maker.script(Job("sbatch", profile="dgx-a100", nodes="4", program=program))
     report(count, start)
 
 
@@ -109,6 +122,8 @@ if len(sys.argv) > 1:
         command(number, "check", "jobs")
     elif sys.argv[1].startswith("build"):
         command(number, "build")
+    elif sys.argv[1] == "different plans":
+        plans(number)
     else:
         reference(number)
 else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 from jobgen import shell, trainers
@@ -57,6 +58,7 @@ def check(words: tuple[str, ...]) -> None:
         raise problem("--", f"the program and its arguments have {size} bytes", "limit", hint)
 
 
+@lru_cache(4096)  # as for `quote`
 def length(text: str) -> int:
     """The bytes of a text as it stands in a script."""
     return len(shell.quote(text).encode())

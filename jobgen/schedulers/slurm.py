@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from jobgen.errors import problem
@@ -169,6 +170,7 @@ def _gpus(plan: Plan) -> dict[str, str | int]:
     return {"gres": f"gpu:{plan.gpus_per_node}"}
 
 
+@lru_cache(1024)  # many scripts have most of their options in common
 def _word(name: str, value: str | None, quote: Callable[[str], str]) -> str:
     if value is None:
         return f"--{name}"
