@@ -33,10 +33,7 @@ class Compiled(BytecodeCache):
 
     def __init__(self, kind: str) -> None:
         self.kind = kind  # of environment, which is part of the code
-        home = os.environ.get("XDG_CACHE_HOME", "")
-        self.folder = Path(
-            home if os.path.isabs(home) else os.path.expanduser("~/.cache"), "jobgen"
-        )
+        self.folder = user_cache()
         here = Path(__file__).parent
         self.makers = __version__.encode() + b"".join((here / n).read_bytes() for n in _MAKERS)
 

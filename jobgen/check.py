@@ -77,6 +77,8 @@ def check_all(paths: Sequence[str], fix: bool, force: bool) -> int:
                 continue
             fixed = fix and bool(found.wanted) and not found.current and (force or not found.loses)
             if fixed:
+                if read(path) != data:
+                    raise problem(str(path), "it has changed meanwhile", "edited", "check again")
                 rewrite(path, found.wanted)
         except JobgenError as error:
             tell(str(error))
@@ -112,8 +114,11 @@ def compared(top: Head, data: bytes, wanted: bytes) -> Verdict:
     if not top.said:  # nothing but the checksum may be missing
         state = STALE if now and now.said == top.true else UNKNOWN
         return Verdict((state,), _WHY[UNKNOWN], wanted)
-    stale = (STALE,) if not now or now.said != top.said else ()
-    return Verdict((*edited, *stale), "", wanted)
+    if now and (now.said == top.said or now.rest == top.rest):
+        return Verdict((EDITED,), "", wanted)
+    return Verdict(
+        (*edited, STALE), f"its command was edited, or {_WHY[STALE]}" if edited else "", wanted
+    )
 
 
 def read(path: Path) -> bytes:
@@ -126,7 +131,12 @@ def read(path: Path) -> bytes:
             if not stat.S_ISREG(state.st_mode):
                 raise problem(str(path), "no file", "unreadable")
             data = os.read(file, NEAR)
-            if b"jobgen" not in data or state.st_size > LARGEST:
+            if b"jobgen" not in data:
+                return b""
+            if state.st_size > LARGEST:
+                if head(data):
+                    text = f"a script of {state.st_size} bytes"
+                    raise problem(str(path), text, "unreadable", f"jobgen makes at most {LARGEST}")
                 return b""
             while more := os.read(file, LARGEST):
                 data += more
@@ -154,8 +164,10 @@ def _files(paths: Iterable[str], unreadable: Callable[[OSError], None]) -> Itera
     """
     seen: set[str] = set()
     for text in paths:
+        if not text:
+            raise problem("jobgen check", "an empty path", "usage", "`.` is the folder you are in")
         top = native(text)
-        found = _walk(top, unreadable) if top.is_dir() else [(top, os.path.realpath(top))]
+        found = _walk(top, unreadable) if os.path.isdir(top) else [(top, os.path.realpath(top))]
         for path, real in found:
             if real not in seen:
                 seen.add(real)

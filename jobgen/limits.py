@@ -11,6 +11,10 @@ from types import FrameType
 from typing import NoReturn
 
 
+class _Late(BaseException):
+    """Not an Exception: Jinja tries what is constant in a template, and catches all of those."""
+
+
 @contextmanager
 def bounded(seconds: float, memory: int) -> Iterator[None]:
     """What is done within gets so many seconds of CPU and bytes of memory more than there are now.
@@ -20,7 +24,7 @@ def bounded(seconds: float, memory: int) -> Iterator[None]:
     """
 
     def late(_: int, __: FrameType | None) -> NoReturn:
-        raise TimeoutError(f"it takes more than {seconds:g} s")
+        raise _Late
 
     try:
         before = signal.signal(signal.SIGVTALRM, late)
@@ -28,9 +32,12 @@ def bounded(seconds: float, memory: int) -> Iterator[None]:
         yield
         return
     try:
-        signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+        signal.setitimer(signal.ITIMER_VIRTUAL, seconds, seconds / 4)  # again, if that was caught
         with _memory(memory):
             yield
+    except _Late as error:
+        text = f"it takes more than {seconds:g} s"
+        raise TimeoutError(text).with_traceback(error.__traceback__) from None
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, before)

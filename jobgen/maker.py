@@ -45,7 +45,8 @@ class Maker:
         hosts: tuple[str, ...] = ()
         if job.command == "byhand":
             hosts = self._hosts(job)
-        return plan(job, self.profiles.load(job.profile or "local", layers(job, len(hosts))), hosts)
+        name = "local" if job.profile is None else job.profile
+        return plan(job, self.profiles.load(name, layers(job, len(hosts))), hosts)
 
     def render(self, planned: Plan, template: str | None, manifest: str = "") -> str:
         """The script for a plan. Raises JobgenError for what is wrong with the template."""

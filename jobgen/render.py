@@ -100,8 +100,8 @@ def _rendered(environment: jinja2.Environment, plan: Plan, name: str) -> str:
     except Exception as error:  # a template is a program of its own, and can fail in any way
         text = "it needs too much memory" if isinstance(error, MemoryError) else str(error)
         raise problem(_line(error, name), text, "template") from None
-    if (size := len(script)) > LARGEST:
-        raise problem(name, f"a script of {size} characters", "template", f"at most {LARGEST}")
+    if len(script) > LARGEST / 4 and (size := len(script.encode("utf-8"))) > LARGEST:
+        raise problem(name, f"a script of {size} bytes", "template", f"at most {LARGEST}")
     return script
 
 
@@ -126,6 +126,8 @@ def _environment(template: str | None, within: Path, confined: bool) -> jinja2.E
         if not found:
             return None
         path, *hidden = found
+        if confined and not path.is_file():  # of a pipe, it would wait for who writes
+            raise problem(str(path), "no file", "template")
         own = path.is_relative_to(within)
         if own and confined and leads_out(path, within):
             raise problem(str(path), f"it is a link out of {within}", "outside", "keep a copy")
@@ -220,7 +222,11 @@ def _folders(within: Path) -> list[Path]:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        with path.open("rb") as file:
+            data = file.read(LARGEST + 1)
+        if len(data) > LARGEST:
+            raise problem(str(path), f"more than {LARGEST} bytes", "template", "is it a template?")
+        return data.decode("utf-8")
     except OSError as error:
         raise problem(str(path), f"cannot be read: {error.strerror}", "template") from None
     except UnicodeDecodeError:

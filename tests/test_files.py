@@ -177,7 +177,11 @@ ENDLESS = {
     "{% for a in range(9**5) %}{% for b in range(9**5) %}{% endfor %}{% endfor %}": "than 0.2 s",
     "{% for a in range(10 ** 9) %}{% endfor %}": "Range too big",
     "{{ ('x' * 10 ** 10) | raw }}": "too much memory",
-    "{{ ('x' * 2000000) | raw }}": "a script of 2000001 characters; at most 1048576",
+    "{{ ('x' * 2000000) | raw }}": "a script of 2000001 bytes; at most 1048576",
+    "{{ ('é' * 600000) | raw }}": "a script of 1200001 bytes; at most 1048576",
+    # Jinja tries what is constant while it compiles, and takes an error for no constant.
+    "{% if ('a' * 9000000) | unique | list %}{% endif %}{% for a in range(99999) %}"
+    "{% for b in range(99999) %}{% endfor %}{% endfor %}": "it takes more than 0.2 s",
     "{{ '%9999999999d' | format(1) | raw }}": "too much memory",
     "{{ 10 ** (10 ** 8) }}": "a power of more than 4096 bits",
     "{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}": "recursion",
@@ -201,6 +205,20 @@ def test_a_template_ends(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert ENDLESS[text] in str(error.value)
     before = resource.getrlimit(resource.RLIMIT_AS)
     assert before == (resource.RLIM_INFINITY, resource.RLIM_INFINITY) or before[0] > 1 << 30
+
+
+def test_a_template_that_is_no_file_keeps_nobody_waiting(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / ".git").mkdir()
+    text = script(Job("local", "local")).replace("jobgen local", "jobgen local --template pipe", 1)
+    (tmp_path / "job.sh").write_text(text)
+    done = jobgen("check", "job.sh", cwd=tmp_path)
+    assert b"no longer possible: pipe: no file [template]" in done.stdout
+    done = jobgen("local", "--template", "/dev/zero", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (
+        2,
+        b"jobgen: /dev/zero: more than 1048576 bytes; is it a template? [template]\n",
+    )
 
 
 def test_a_project_s_file_in_the_place_of_jobgen_s_is_said(tmp_path: Path) -> None:
