@@ -8,6 +8,7 @@ from pathlib import Path
 from jobgen.errors import problem
 from jobgen.paths import HERE, is_file, native
 
+MOST = 1 << 15  # the largest clusters have some 16,000 nodes
 _HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*", re.ASCII)
 
 
@@ -21,14 +22,20 @@ def hosts(text: str, within: Path = HERE) -> tuple[str, ...]:
     path = within / native(text)
     if is_file(path):
         try:
-            words = path.read_text(encoding="utf-8").split()
+            with path.open(encoding="utf-8") as file:
+                words = file.read(MOST * 256).split()
         except (OSError, UnicodeDecodeError) as error:
             raise problem("--hosts", f"{text:.80} cannot be read: {error}", "value") from None
     elif re.search(r"[/+(]", text):
         words = [re.split("[/:]", part.strip("() "))[0] for part in text.split("+")]
     else:
         words = [text]
-    found = tuple(dict.fromkeys(host for word in words for host in _expanded(word)))
+    listed: dict[str, None] = {}
+    for word in words:
+        listed.update(dict.fromkeys(_expanded(word)))
+        if len(listed) > MOST:
+            raise problem("--hosts", f"more than {MOST} hosts", "limit")
+    found = tuple(listed)
     for host in found:
         if not _HOST.fullmatch(host):
             raise problem("--hosts", f"{host!r:.80} is no host's name", "value", _RULE)
@@ -45,5 +52,5 @@ def _expanded(word: str) -> list[str]:
 
     try:
         return list(expand_hostlist(word))
-    except BadHostlist as error:
+    except (BadHostlist, ValueError) as error:  # of a number with thousands of digits, the latter
         raise problem("--hosts", f"{word!r:.80}: {error}", "value", _RULE) from None

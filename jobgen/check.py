@@ -19,7 +19,8 @@ from jobgen.maker import Makers
 from jobgen.paths import native
 from jobgen.write import rewrite, write
 
-LARGEST = 1 << 20  # bytes; a script has some thousands
+LARGEST = 1 << 23  # bytes; a script has some thousands, the lines for 16,384 hosts four million
+DEEPEST = 64  # folders
 
 CURRENT = "current"
 EDITED = "edited by hand"
@@ -178,6 +179,9 @@ def _walk(top: Path, unreadable: Callable[[OSError], None]) -> Iterator[tuple[Pa
     """The files, and their paths without links."""
     for folder, folders, names in os.walk(top, onerror=unreadable):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
+        if folders and folder.count(os.sep) - str(top).count(os.sep) >= DEEPEST:
+            unreadable(OSError(0, f"more than {DEEPEST} folders deep", folder))
+            folders.clear()
         real = os.path.realpath(folder)
         for name in sorted(names):
             path = Path(folder, name)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jobgen import names
-from jobgen.errors import JobgenError, problem, tell
+from jobgen.errors import JobgenError, printable, problem, tell
 from jobgen.job import Job, layers
 from jobgen.paths import native
 from jobgen.schedulers import scheduler
@@ -232,6 +232,7 @@ def print_completion(shell: str) -> int:
 
 
 def _columns(rows: Sequence[Sequence[str]]) -> str:
+    rows = [[printable(text) for text in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ("  ".join(f"{text:<{w}}" for text, w in zip(row, widths, strict=True)) for row in rows)
     return "".join(f"{line.rstrip()}\n" for line in lines)

@@ -417,8 +417,12 @@ def asked(words: Sequence[str]) -> Job:
             what = "lacks its value" if row.metavar else "takes no value"
             raise problem(f"jobgen {command}", f"{word:.80} {what}", "usage")
         value = row.value if value is None else value
-        said[name] = (*said.get(name, ()), value) if row.many else value
-    return Job(command, **said)
+        if row.many:
+            said.setdefault(name, []).append(value)
+        else:
+            said[name] = value
+    lists = {name: tuple(value) for name, value in said.items() if isinstance(value, list)}
+    return Job(command, **{**said, **lists})
 
 
 def _option(command: str, word: str) -> tuple[str, Option, str | None]:

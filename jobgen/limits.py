@@ -19,8 +19,9 @@ class _Late(BaseException):
 def bounded(seconds: float, memory: int) -> Iterator[None]:
     """What is done within gets so many seconds of CPU and bytes of memory more than there are now.
 
-    Raises TimeoutError or MemoryError; one long step of Python's own, such as a power of huge
-    numbers, is not broken off. Time is bounded in the main thread alone, memory on Linux alone.
+    Raises TimeoutError or MemoryError. One long step of Python's own, such as comparing huge lists,
+    cannot be broken off: the kernel then ends the process, at twice the time (SIGPROF). Time is
+    bounded in the main thread alone, memory on Linux alone.
     """
 
     def late(_: int, __: FrameType | None) -> NoReturn:
@@ -33,12 +34,14 @@ def bounded(seconds: float, memory: int) -> Iterator[None]:
         return
     try:
         signal.setitimer(signal.ITIMER_VIRTUAL, seconds, seconds / 4)  # again, if that was caught
+        signal.setitimer(signal.ITIMER_PROF, 2 * seconds)
         with _memory(memory):
             yield
     except _Late as error:
         text = f"it takes more than {seconds:g} s"
         raise TimeoutError(text).with_traceback(error.__traceback__) from None
     finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, before)
 

@@ -17,16 +17,18 @@ LINE = Text()
 PATH = Text(f"[^{CONTROLS}]+", "a path; $NAME in it is the node's variable")
 # What bash would not let a script set or keeps for itself (some of it is arithmetic to bash, which
 # runs commands: `export RANDOM='x[$(id)]'`), what would change how the scripts themselves are read,
-# what a shell that lines are pasted into runs at its prompt, what the launchers set, and the
-# scripts' own names (`tests/test_golden.py` compares them). Names with BASH in front are bash's.
+# what a shell that lines are pasted into runs at its prompt, what the scheduler and the launchers
+# set, and the scripts' own names (`tests/test_golden.py` compares them); see `reserved`, too.
 RESERVED = frozenset(
     """
     CDPATH DIRSTACK EPOCHREALTIME EPOCHSECONDS EUID FUNCNAME FUNCNEST GLOBIGNORE GROUPS HISTCMD IFS
     LINENO MAILPATH OPTIND PIPESTATUS POSIXLY_CORRECT PPID RANDOM SECONDS SHELLOPTS SRANDOM TMOUT
-    UID _ PROMPT_COMMAND PS0 PS1 PS2 PS4 LOCAL_RANK MASTER_ADDR MASTER_PORT RANK WORLD_SIZE
-    agent answer code ended failed fetched found guard hosts interface killed late limit
-    lines listens lives missed mounts moved name names on_each on_each_node own patience pid
-    pids rank ranks starters status step sweeper task tick told verbs waited warned
+    UID _ PROMPT_COMMAND PS0 PS1 PS2 PS4 PWD OLDPWD histchars LOCAL_RANK MASTER_ADDR MASTER_PORT
+    RANK WORLD_SIZE SLURM_JOB_ID SLURM_JOB_NODELIST SLURM_JOB_NUM_NODES SLURM_LOCALID SLURM_NODEID
+    SLURM_NTASKS SLURM_PROCID SLURMD_NODENAME agent answer code ended failed fetched found guard
+    hosts interface killed late limit lines listens lives missed mounts moved name names on_each
+    on_each_node own patience pid pids rank ranks starters status step sweeper task tick told verbs
+    waited warned
     """.split()
 )
 VARIABLE = Text("[A-Za-z_][A-Za-z0-9_]*", "a variable's name: letters, digits and _")
@@ -332,7 +334,7 @@ def _of_the_other_scheduler(profile: Profile, note: Callable[[str, str, str], No
 
 def reserved(name: str) -> bool:
     """Whether no job may set the environment variable `name`."""
-    return name in RESERVED or name.startswith(("JOBGEN_", "BASH"))
+    return name in RESERVED or name.startswith(("JOBGEN_", "BASH", "PBS_"))
 
 
 def conflicts(profile: Profile, origins: Mapping[str, Mark]) -> list[Problem]:

@@ -29,7 +29,8 @@ from jobgen.plan import Plan
 
 SECONDS = 10.0  # of CPU, for a script; it takes some milliseconds
 MEMORY = 1 << 30  # bytes, for a script
-LARGEST = 1 << 20  # bytes of a script: what `jobgen check` reads
+LARGEST_FILE = 1 << 20  # bytes of a template; the largest of jobgen's own has 30,000
+LARGEST = 1 << 23  # bytes of a script: what `jobgen check` reads
 BUNDLED = "bundled/"  # before a name: jobgen's own, whatever the project or the user has
 
 
@@ -223,9 +224,11 @@ def _folders(within: Path) -> list[Path]:
 def _read(path: Path) -> str:
     try:
         with path.open("rb") as file:
-            data = file.read(LARGEST + 1)
-        if len(data) > LARGEST:
-            raise problem(str(path), f"more than {LARGEST} bytes", "template", "is it a template?")
+            data = file.read(LARGEST_FILE + 1)
+        if len(data) > LARGEST_FILE:
+            raise problem(
+                str(path), f"more than {LARGEST_FILE} bytes", "template", "is it a template?"
+            )
         return data.decode("utf-8")
     except OSError as error:
         raise problem(str(path), f"cannot be read: {error.strerror}", "template") from None

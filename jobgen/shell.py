@@ -11,6 +11,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9_@%+:,./-][A-Za-z0-9_@%+=:,./-]*")
 # list, since Python's own idea of a printable character changes with its version.
 UNSEEN = (
     r"\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff"
+    "\u034f\u115f\u1160\u3164\uffa0\U000e0000-\U000e007f"
 )
 _UNSEEN = re.compile(f"[{UNSEEN}]")
 _TYPESET = re.compile(
@@ -27,7 +28,8 @@ def quote(text: str) -> str:
     if _UNSEEN.search(text) or _TYPESET.search(text):
         return _ansi_c(text)
     if text.startswith("~"):
-        return f"\\~{quote(text[1:])}" if text[1:] else "\\~"
+        rest = text.lstrip("~")
+        return "\\~" * (len(text) - len(rest)) + (quote(rest) if rest else "")
     if not re.search(r"['$`\\]", text):
         return f"'{text}'"
     if text.isascii() and "!" not in text:  # a ! is special in "…" to a shell at a terminal
@@ -83,7 +85,7 @@ _WORD = re.compile(
     | '(?P<single>[^']*)'
     | "(?P<double>(?:[^"\\$`!]|\\["$`\\])*)"
     | \$'(?P<ansi>(?:[^'\\]|\\(?:[\\'ntr]|x[0-9a-f]{2}))*)'
-    | \\(?P<one>~)
+    | (?P<tildes>(?:\\~)+)
     | (?P<space>[ \t]+)""",
     re.VERBOSE,
 )
@@ -99,7 +101,7 @@ def words(line: str) -> list[str]:
     """
     if _ALL_PLAIN.fullmatch(line):
         return line.split(" ")
-    found: list[str] = []
+    found: list[list[str]] = []
     start = True
     at = 0
     while at < len(line):
@@ -111,18 +113,19 @@ def words(line: str) -> list[str]:
         else:
             text = _meant(part.lastgroup or "", part[part.lastgroup or 0])
             if start:
-                found.append("")
-            found[-1] += text
+                found.append([])
+            found[-1].append(text)
             start = False
         at = part.end()
     # Bytes of one character may come from two escapes.
     return [
-        word.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape") for word in found
+        "".join(pieces).encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
+        for pieces in found
     ]
 
 
 def _meant(kind: str, text: str) -> str:
-    if kind == "double":
+    if kind in ("double", "tildes"):
         return re.sub(r"\\(.)", r"\1", text)
     if kind == "ansi":
         return _ESCAPED.sub(_unescaped, text)

@@ -15,6 +15,7 @@ from jobgen.schema import Reading, is_null, kind_at, merged, nearest, placed, pl
 from jobgen.yamltree import LARGEST_FILE, Map, Node, Scalar, Seq, parse
 
 MOST_BASES = 32
+MOST_LAYERS = 4096
 MOST_KEPT = 256  # profiles with what options say on top: memory stays flat
 
 
@@ -58,6 +59,9 @@ class Profiles:
         Raises JobgenError with all problems of all files it is made of.
         """
         key = name, tuple(layers)
+        if len(key[1]) > MOST_LAYERS:
+            text = f"{len(key[1])} values, more than {MOST_LAYERS}"
+            raise JobgenError([Problem(Mark("--set"), text, "limit", "say them in a profile")])
         if key not in self._resolved:
             if len(self._resolved) >= MOST_KEPT:
                 self._resolved.clear()
@@ -108,6 +112,9 @@ def _find(name: str, mark: Mark, within: Path, beside: Path, after: Path | None 
         if is_file(path):
             return path
         raise JobgenError([Problem(mark, f"no file {path}", "no-profile")])
+    if ".." in Path(name).parts or name.startswith("/"):
+        text = f"`{name:.80}` is a path, and no name"
+        raise JobgenError([Problem(mark, text, "no-profile", "of a file, with .yaml at its end")])
     candidates = [folder / native(f"{name}.yaml") for folder in names.folders(within)]
     there = [path for path in candidates if is_file(path)]
     seen = [number for number, path in enumerate(there) if after and path.samefile(after)]
@@ -154,7 +161,11 @@ class _Bases:
         if not isinstance(tree, Map):
             return Map(Mark(str(file)), {}, {})
         whole: Node = Map(tree.mark, {}, {})
-        for base in _bases(tree):
+        bases = list(_bases(tree))
+        if len(bases) > MOST_BASES:
+            text = f"{len(bases)} profiles, more than {MOST_BASES}"
+            self.to.note(bases[MOST_BASES].mark, text, "limit", "a base of your own that has them")
+        for base in bases[:MOST_BASES]:
             if found := self._base(base, chain):
                 whole = merged(whole, self.tree(found, chain))
         whole = merged(whole, tree)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -198,6 +199,7 @@ ENDLESS = {
 def test_a_template_ends(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(render, "SECONDS", 0.2)
     monkeypatch.setattr(render, "MEMORY", 1 << 28)
+    monkeypatch.setattr(render, "LARGEST", 1 << 20)
     template = tmp_path / "t.j2"
     template.write_text(text + "\n")
     with pytest.raises(JobgenError) as error:
@@ -286,3 +288,35 @@ def test_prune_leaves_the_scripts_of_another_manifest(
 def test_a_head_of_a_stranger_s_takes_no_time() -> None:
     """A pattern that tries every place would take most of a minute for such a line."""
     assert head(b"# Lines to paste," + b" made by jobgen" * 60_000 + b"\n") is None
+
+
+def test_a_step_that_nothing_breaks_off_is_ended_by_the_kernel(tmp_path: Path) -> None:
+    steps = "{% set a = [1] * 1000 %}{% set b = [1] * 1000 %}"
+    steps += "{% set a = [a] * 1000 %}{% set b = [b] * 1000 %}" * 3
+    (tmp_path / "t.j2").write_text(steps + "{{ 'x' if a == b else 'y' }}\n")
+    code = "from jobgen import render; render.SECONDS = 0.2\n"
+    code += "from jobgen.cli import main; main(['local', '--template', 't.j2'])"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=False)
+    assert done.returncode == -signal.SIGPROF
+
+
+def test_a_profile_s_name_is_no_path(tmp_path: Path) -> None:
+    (tmp_path / "secret.yaml").write_text("token: 4711\n")
+    project = tmp_path / "project"
+    (project / "profiles").mkdir(parents=True)
+    (project / "profiles/p.yaml").write_text("scheduler: local\nextends: ../../secret\n")
+    (project / "job.sh").write_text(
+        script(Job("local", "local")).replace("--profile local", "--profile p")
+    )
+    done = jobgen("check", str(project / "job.sh"))
+    assert b"token" not in done.stdout
+    assert b"`../../secret` is a path, and no name" in done.stdout
+
+
+def test_folders_without_end_are_said(tmp_path: Path) -> None:
+    deep = tmp_path
+    for _ in range(70):
+        deep /= "d"
+    deep.mkdir(parents=True)
+    done = jobgen("check", str(tmp_path))
+    assert (done.returncode, b"more than 64 folders deep" in done.stderr) == (2, True)

@@ -148,3 +148,8 @@ def test_a_path_is_one_word_and_runs_nothing(text: str) -> None:
 @given(TEXT)
 def test_a_comment_stays_in_its_line(text: str) -> None:
     assert not set(shell.visible(text)) & set("\n\r\x1b\u202e\x0b\x0c\x85\u2028")
+
+
+def test_a_thousand_tildes_are_a_word() -> None:
+    text = "~" * 5000 + "a b"
+    assert shell.words(shell.quote(text)) == [text]

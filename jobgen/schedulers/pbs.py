@@ -264,7 +264,7 @@ def _check_resources(text: str) -> None:
 def _array(text: str | None) -> str | None:
     if text is None:
         return None
-    found = re.fullmatch(r"(\d+)-(\d+)(?::[1-9]\d*)?(?:%[1-9]\d*)?", text, re.ASCII)
+    found = re.fullmatch(r"(\d{1,9})-(\d{1,9})(?::[1-9]\d*)?(?:%[1-9]\d*)?", text, re.ASCII)
     if not found or int(found[1]) >= int(found[2]):
         hint = "FIRST-LAST[:STEP][%AT_ONCE], the last greater than the first, such as 0-9%2"
         raise problem("--array", f"PBS takes no array {text!r:.40}", "value", hint)

@@ -134,14 +134,13 @@ def _words(said: Wanted, plan: Plan, quote: Callable[[str], str]) -> tuple[str, 
 
 
 def _array(text: str | None) -> str | None:
-    item = r"\d+(-\d+(:[1-9]\d*)?)?"
+    item = r"\d{1,9}(-\d{1,9}(:[1-9]\d{,8})?)?"
     if text is None:
         return None
-    ranges = [part.split("-") for part in re.split("[,:%]", text) if "-" in part]
-    if re.fullmatch(rf"{item}(,{item})*(%[1-9]\d*)?", text, re.ASCII) and all(
-        int(first) <= int(last) for first, last in ranges
-    ):
-        return text
+    if re.fullmatch(rf"{item}(,{item})*(%[1-9]\d{{,8}})?", text, re.ASCII):
+        ranges = [part.split("-") for part in re.split("[,:%]", text) if "-" in part]
+        if all(int(first) <= int(last) for first, last in ranges):
+            return text
     raise problem("--array", f"{text!r:.40} is no array", "value", "such as 0-9, 0-9%2 or 1,4,7-9")
 
 
