@@ -136,6 +136,18 @@ def test_a_path_takes_the_node_s_variables_and_nothing_else(text: str, value: by
     assert read_back([shell.path(text)], "C.UTF-8") == [value]
 
 
+def test_a_variable_s_name_ends_where_every_locale_s_bash_ends_it() -> None:
+    assert shell.path("$HOMEé") == "\"$HOME\"'é'"
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [("", "''"), ("%a", '"$N"'), ("a b%a%a$x", """'a b'"$N""$N""\\$x\""""), ("%A", "%A")],
+)
+def test_a_word_with_a_variable_in_it(text: str, word: str) -> None:
+    assert shell.indexed(text, "N") == word
+
+
 @settings(max_examples=100, deadline=None)
 @given(TEXT)
 def test_a_path_is_one_word_and_runs_nothing(text: str) -> None:
@@ -147,4 +159,10 @@ def test_a_path_is_one_word_and_runs_nothing(text: str) -> None:
 
 @given(TEXT)
 def test_a_comment_stays_in_its_line(text: str) -> None:
-    assert not set(shell.visible(text)) & set("\n\r\x1b\u202e\x0b\x0c\x85\u2028")
+    shown = shell.visible(text)
+    assert not set(shown) & set("\n\r\x1b\u202e\x0b\x0c\x85\u2028")
+    assert not shell.has_unseen(shown)
+
+
+def test_a_comment_shows_what_cannot_be_seen() -> None:
+    assert shell.visible("é\t\r\n\x1b\xa0\u202e\udcff") == "é\\t\\r\\n\\x1b\xa0\\xe2\\x80\\xae\\xff"

@@ -132,6 +132,36 @@ def test_what_is_no_answer(scheduler: Queue) -> None:
     assert scheduler.submitted("Welcome to the cluster 2026") is None
 
 
+@pytest.mark.parametrize(
+    ("scheduler", "cluster", "commands"),
+    [
+        (slurm, "", ["scontrol show job 12", "scancel 12"]),
+        (slurm, "east", ["scontrol -M east show job 12", "scancel -M east 12"]),
+        (pbs, "", ["qstat -f 12", "qstat -x -f 12", "qdel 12"]),
+    ],
+)
+def test_commands_about_a_job(scheduler: Queue, cluster: str, commands: list[str]) -> None:
+    asked = [*scheduler.questions("12", cluster), scheduler.cancel("12", cluster)]
+    assert [" ".join(words) for words in asked] == commands
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "line", "job"),
+    [
+        (slurm, "12", ("12", "")),
+        (slurm, "12;east", ("12", "east")),
+        (slurm, "12;", None),
+        (slurm, "٣", None),
+        (pbs, "12.login-1", ("12.login-1", "")),
+        (pbs, "12[].login", ("12[].login", "")),
+        (pbs, "12[3].login", None),
+        (pbs, "٣.login", None),
+    ],
+)
+def test_the_id_of_a_job(scheduler: Queue, line: str, job: tuple[str, str] | None) -> None:
+    assert scheduler.submitted(line) == job
+
+
 class Tools:
     """Commands on PATH, written in bash; `answers` are what one does when it runs once more."""
 
