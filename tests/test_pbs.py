@@ -149,6 +149,9 @@ def refusal(**said: object) -> str:
 @pytest.mark.parametrize("array", ["0-9", "0-9%2", "1-10:3", "3-4%1"])
 def test_arrays_as_pbs_takes_them(array: str) -> None:
     assert f"#PBS -J {array}" in directives(array=array)
+    for output in ("out/", "out/^array_index^.log"):
+        sets = (f"request.output={output}",)
+        assert f"#PBS -o {output}" in directives(array=array, sets=sets)
 
 
 @pytest.mark.parametrize(
@@ -212,6 +215,17 @@ def test_an_interactive_job_on_a_shared_node_asks_for_its_cores() -> None:
         *("salloc", "--job-name=mine", "--nodes=2", "--ntasks-per-node=1", "--cpus-per-task=32"),
         *("--gres=gpu:2", "--x11"),
     ]
+    said = Job("interactive", profile="eap", name="mine", directives=("-W umask=22",))
+    words = asked(interactive.line(planned(said)))
+    assert (words[2], words[-1]) == ("-N mine", "-W umask=22")
+
+
+def test_an_interactive_job_asks_for_nothing_that_only_a_script_has() -> None:
+    sets = ("request.mail=a@b", "request.mail_on=end", "launch.requeue=true", "launch.signal=60")
+    for profile in ("mi210", "eap"):
+        plain = Job("interactive", profile=profile)
+        more = interactive.line(planned(plain._replace(sets=sets)))
+        assert more == interactive.line(planned(plain))
 
 
 @settings(max_examples=40, deadline=None)

@@ -166,3 +166,31 @@ def test_a_comment_stays_in_its_line(text: str) -> None:
 
 def test_a_comment_shows_what_cannot_be_seen() -> None:
     assert shell.visible("é\t\r\n\x1b\xa0\u202e\udcff") == "é\\t\\r\\n\\x1b\xa0\\xe2\\x80\\xae\\xff"
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(TEXT | st.text(st.characters(exclude_categories=["Cs"]))))
+def test_words_are_read_as_they_were_quoted(texts: list[str]) -> None:
+    assert shell.words(" ".join(map(shell.quote, texts))) == texts
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("a 'b c'd \t e", ["a", "b cd", "e"]),
+        (r"""\~"\$\"" $'\xc3\xa9\xff\n\t\r\'\\'""", ['~$"', "é\udcff\n\t\r'\\"]),
+        ("", []),
+    ],
+)
+def test_words_that_stand_together_are_one(line: str, words: list[str]) -> None:
+    assert shell.words(line) == words
+
+
+@pytest.mark.parametrize(
+    ("line", "at"),
+    [("a|b", 2), ("a 'b", 3), ("$x", 1), ('"$x"', 1), ("a *", 3), ("a\nb", 2), ("$'\\x4'", 1)],
+)
+def test_what_a_shell_would_do_more_with_is_no_word(line: str, at: int) -> None:
+    said = f"{line[at - 1]!r} at character {at} is for a shell, or never closed"
+    with pytest.raises(ValueError, match=f"^{re.escape(said)}$"):
+        shell.words(line)

@@ -76,7 +76,7 @@ def planned(**said: object) -> Plan:
 
 
 def test_directives_in_their_order() -> None:
-    said = {"nodes": "3", "time": "2-12", "account": "physics", "directives": ("--qos=high",)}
+    said = {"nodes": "3", "time": "2-12", "account": "physics", "directives": ("--comment=gpu",)}
     assert planned(**said).directives == (
         "#SBATCH --job-name=elastic_ddp",
         "#SBATCH --partition=1CN128C8G2H_2IB_MI210_SLES15",
@@ -89,7 +89,7 @@ def test_directives_in_their_order() -> None:
         "#SBATCH --mem=0",
         "#SBATCH --time=2-12:00:00",
         "#SBATCH --output=%x-%j.out",
-        "#SBATCH --qos=high",
+        "#SBATCH --comment=gpu",
     )
 
 
