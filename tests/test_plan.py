@@ -133,3 +133,71 @@ def test_what_no_program_can_be_handed() -> None:
 def test_a_job_that_requeues_is_warned(time: str | None, signal: str | None, wanted: int) -> None:
     assert planned(requeue="true", time=time, signal=signal).signal == wanted
     assert planned(time=time).signal is None
+
+
+@pytest.mark.parametrize(
+    ("engine", "gpu", "given"),
+    [
+        ("podman", "amd", {"devices": ("/dev/kfd", "/dev/dri"), "groups": ("keep-groups",)}),
+        ("podman", "nvidia", {"devices": ("nvidia.com/gpu=all",)}),
+        ("docker", "amd", {"devices": ("/dev/kfd", "/dev/dri")}),
+        ("docker", "nvidia", {"options": ("--gpus=all", "-x")}),
+        ("apptainer", "amd", {"options": ("--rocm", "-x")}),
+        ("apptainer", "nvidia", {"options": ("--nv", "-x")}),
+        ("pyxis", "amd", {"mounts": ("/a:/b", "/dev/kfd:/dev/kfd", "/dev/dri:/dev/dri")}),
+        ("pyxis", "nvidia", {}),
+        ("podman", "none", {}),
+    ],
+)
+def test_what_an_engine_is_given_for_its_gpus(
+    engine: str, gpu: str, given: dict[str, tuple[str, ...]]
+) -> None:
+    said = f"{{engine: {engine}, image: i, mounts: ['/a:/b'], options: [-x]}}"
+    base = ("software.container=null", f"node.gpu={gpu}", f"software.container={said}")
+    found = planned(sets=base).container
+    assert found is not None
+    expected = {"devices": (), "groups": (), "mounts": ("/a:/b",), "options": ("-x",), **given}
+    assert {name: getattr(found, name) for name in expected} == expected
+    none = planned(sets=(*base, "request.gpus_per_node=0")).container
+    assert none is not None
+    assert (none.devices, none.groups, none.options) == ((), (), ("-x",))
+    more = ("software.container.devices=[/dev/x]", "software.container.groups=[video]")
+    if engine in ("podman", "docker"):
+        own = planned(sets=(*base, *more)).container
+        assert own is not None
+        assert (own.devices, own.groups) == (("/dev/x",), ("video",))
+
+
+@pytest.mark.parametrize(
+    ("engine", "image", "name"),
+    [
+        ("podman", "a/b:1", "a/b:1"),
+        ("docker", "docker.io/a/b", "docker.io/a/b"),
+        ("apptainer", "a/b:1", "docker://a/b:1"),
+        ("apptainer", "a.sif", "a.sif"),
+        ("apptainer", "/x/a", "/x/a"),
+        ("apptainer", "library://a/b", "library://a/b"),
+        ("pyxis", "docker.io/a/b:1", "a/b:1"),
+        ("pyxis", "nvcr.io/a/b:1", "nvcr.io#a/b:1"),
+        ("pyxis", "here:5000/a", "here:5000#a"),
+        ("pyxis", "nvcr.io#a/b", "nvcr.io#a/b"),
+        ("pyxis", "a/b:1", "a/b:1"),
+        ("pyxis", "a:1", "a:1"),
+        ("pyxis", "x.y/a.sqsh", "x.y/a.sqsh"),
+        *(("pyxis", f"{start}/x.y/a", f"{start}/x.y/a") for start in (".", "/s", "~", "$HOME")),
+    ],
+)
+def test_an_image_in_the_engine_s_spelling(engine: str, image: str, name: str) -> None:
+    found = planned(sets=(f"software.container={{engine: {engine}, image: '{image}'}}",)).container
+    assert found is not None
+    assert found.image == name
+
+
+def test_a_container_has_the_workspace_and_the_script_s_variables() -> None:
+    commit = "0123456789" * 4
+    workspace = f"workspace={{url: https://e.org/a, commit: '{commit}', folder: /f}}"
+    found = planned(sets=(workspace,), program=("train.py",))
+    assert found.container is not None
+    assert found.container.mounts[-1] == "$JOBGEN_WORKSPACE:$JOBGEN_WORKSPACE"
+    assert {"JOBGEN_WORKSPACE", "PYTHONPATH"} <= set(found.passed)
+    assert planned(sets=(workspace,)).workspace is None  # the trainer comes with the script
