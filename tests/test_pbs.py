@@ -38,7 +38,8 @@ BENIGN = "benign4711"
         ("abc", None),
         (" 90", None),
         ("٣", None),
-        ("9" * 30, None),
+        ("1".zfill(20), 1),
+        ("1".zfill(21), None),
     ],
 )
 def test_walltimes(text: str, seconds: int | None) -> None:
@@ -246,6 +247,11 @@ def test_an_interactive_line_has_its_value_as_one_word(value: str) -> None:
 def test_nobody_to_ask() -> None:
     with pytest.raises(JobgenError, match="this machine has no scheduler to ask"):
         interactive.line(planned(Job("interactive", profile="local")))
+
+
+def test_a_second_word_on_requeueing_that_says_the_same() -> None:
+    assert "#PBS -r n" in directives(directives=("-r n",))
+    assert directives(directives=("-r y",), requeue="true").count("#PBS -r y") == 2
 
 
 def test_what_a_job_waits_for_and_who_hears_of_it() -> None:
