@@ -111,6 +111,11 @@ def test_shellcheck_finds_nothing(texts: list[str]) -> None:
         ("\udcff", "$'\\xff'"),
         ("=hsn0", "'=hsn0'"),
         ("~/x", "\\~/x"),
+        ("-AZaz059_@%+=:,./", "-AZaz059_@%+=:,./"),
+        ("it's!", "$'it\\'s!'"),
+        ("a\u2018", "$'a\u2018'"),
+        ("a\u201f", "$'a\u201f'"),
+        ("é", "'é'"),
     ],
 )
 def test_words_read_well(text: str, word: str) -> None:
