@@ -15,7 +15,7 @@ PACKAGES := slurm-wlm munge iproute2 procps shellcheck podman runc groff-base ma
 
 .DEFAULT_GOAL := help
 FORCE:
-.PHONY: FORCE help run test lint golden cluster fuzz bench bench-peers wheel-check clean
+.PHONY: FORCE help run test lint golden mutants cluster fuzz bench bench-peers wheel-check clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*##/\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -35,6 +35,11 @@ lint: $(VENV)/test  ## ruff, mypy --strict
 golden: $(VENV)/test  ## rewrite the expected scripts, messages and the manual; review their diff
 	PATH="$(BIN):$$PATH" python -m pytest -q --update tests/test_golden.py tests/test_errors.py tests/test_readme.py tests/test_manual.py
 	git --no-pager diff --stat -- tests/golden tests/errors README.md man
+
+mutants: $(VENV)/test  ## faults put into quoting, planning and schedulers that no unit test notices; hours
+	$(PIP) mutmut==3.8.1
+	PATH="$(BIN):$$PATH" mutmut run $(ARGS)
+	PATH="$(BIN):$$PATH" mutmut results
 
 cluster: $(VENV)/test $(VENV)/packages  ## a shell on a real Slurm of several nodes, made on this machine
 	PATH="$(BIN):$$PATH" python -m tests.cluster
@@ -60,7 +65,7 @@ wheel-check: $(VENV)/test  ## build the wheel, install it elsewhere, generate fr
 	PATH="$(BIN):$$PATH" sh tests/wheel-check.sh
 
 clean:  ## remove what make has made
-	rm -rf $(VENV) build dist .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist mutants .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 $(VENV)/made: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "jobgen needs Python 3.10 or newer: make PYTHON=python3.12 …"; exit 1; }

@@ -88,7 +88,7 @@ def tell(text: str) -> None:
     if sys.stderr is None:  # closed; print would take stdout instead
         return
     for line in text.split("\n"):
-        print(f"jobgen: {printable(line)}", file=sys.stderr)
+        sys.stderr.write(f"jobgen: {printable(line)}\n")  # at once: sbatch may write there, too
 
 
 def printable(text: str) -> str:

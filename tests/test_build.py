@@ -169,6 +169,7 @@ WRONG = {
     "jobs: {a: {profile: eap, file: x.sh, command: rm}}\n": "unknown value `rm`",
     "jobs: {a: {profile: eap, file: x.sh, nodes: 1, matrix: {nodes: [1]}}}\n": "`nodes` is in the",
     "jobs: {a: {profile: eap, file: x.sh, matrix: {env: [1]}}}\n": "`env` takes several values",
+    "jobs: {a: {profile: eap, file: x.sh, matrix: {file: [x]}}}\n": "`file` cannot be in a matrix",
     "jobs: {a: {profile: eap, file: x.sh, matrix: {lr: []}}}\n": "no values for `lr`",
     "jobs: {a: {profile: eap, file: x.sh, program: [--x]}}\n": "1:47: '--x' is no program",
     "jobs: {a: {profile: eap, file: x.sh, template: ../t}}\n": "../t is outside of",

@@ -331,12 +331,6 @@ def test_paths_in_a_command_count_from_the_repository(
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.lists(st.text(st.characters(exclude_categories=["Cs"])) | st.just("\udcff")))
-def test_words_are_read_as_they_were_quoted(words: list[str]) -> None:
-    assert shell.words(" ".join(map(shell.quote, words))) == words
-
-
-@settings(max_examples=300, deadline=None)
 @given(JOBS)
 def test_the_command_in_a_head_asks_for_the_same_job(job: Job) -> None:
     line = " ".join(map(shell.quote, command_line(job)))

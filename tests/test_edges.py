@@ -72,8 +72,9 @@ def test_an_empty_word_or_an_option_is_no_program(word: str) -> None:
 
 
 def test_more_local_nodes_than_there_are_addresses_are_refused() -> None:
+    assert planned(Job("local", "local", nodes="254")).nodes == 254
     with pytest.raises(JobgenError):
-        planned(Job("local", "local", nodes="300"))
+        planned(Job("local", "local", nodes="255"))
 
 
 @pytest.mark.parametrize("name", ["IFS", "BASH_ENV", "rank", "name"])

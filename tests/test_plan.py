@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from jobgen import names
-from jobgen.bundled import bundled
 from jobgen.errors import JobgenError
 from jobgen.job import Job
 from jobgen.plan import Plan
@@ -93,6 +91,7 @@ def test_everything_said_reaches_the_container() -> None:
         (("dir/run.sh",), "command", "dir/run.sh", (), "run.sh"),
         (("-m", "a.b", "-m"), "module", "a.b", ("-m",), "a.b"),
         (("python3", "x.py"), "command", "python3", ("x.py",), "python3"),
+        (("A=b", "x"), "command", "A=b", ("x",), "A=b"),
         (("\n",), "command", "\n", (), "job"),
     ],
 )
@@ -104,134 +103,6 @@ def test_programs(
     assert (what.kind, what.name, what.arguments, found.name) == (kind, name, arguments, job)
 
 
-@pytest.mark.parametrize(
-    ("said", "text"),
-    [
-        ({"nodes": "0"}, "-N: 0 is out of range; a whole number at least 1 [range]"),
-        ({"nodes": "x"}, "-N: expected a whole number, got the text `x` [type]"),
-        (
-            {"nodes": "5", "sets": ("limits.nodes=4",)},
-            "-N: 5 nodes asked for, profile mi210 has at most 4;"
-            " limits.nodes is said at --set limits.nodes [limit]",
-        ),
-        (
-            {"gpus_per_node": "9"},
-            "-G: 9 GPUs a node asked for, profile mi210 has at most 8;"
-            " node.gpus is said at {profiles}/mi210.yaml:13:9 [limit]",
-        ),
-        (
-            {"time": "2-0", "sets": ("limits.time=24:00:00",)},
-            "-t: a walltime of 2-0 asked for, profile mi210 has at most 24:00:00;"
-            " limits.time is said at --set limits.time [limit]",
-        ),
-        (
-            {"time": "0:00"},
-            "-t: a walltime of 0, which would be no limit at all;"
-            " write minutes (90), H:MM:SS (1:30:00) or D-HH:MM:SS (2-12:00:00) [walltime]",
-        ),
-        (
-            {"time": "1:2:3:4"},
-            "-t: slurm cannot read the walltime '1:2:3:4';"
-            " write minutes (90), H:MM:SS (1:30:00) or D-HH:MM:SS (2-12:00:00) [walltime]",
-        ),
-        (
-            {"time": "soon"},
-            "-t: expected a walltime, got the text `soon`;"
-            " write it as 90, 1:30:00 or 2-12:00:00 [type]",
-        ),
-        (
-            {"sets": ("request.memory=2T", "node.memory=512G")},
-            "--set request.memory: 2T of memory asked for, a node has 512G;"
-            " node.memory is said at --set node.memory; `all` asks for all of it [limit]",
-        ),
-        (
-            {"sets": ("nodes",)},
-            "--set: 'nodes' is not PATH=VALUE; such as network.interface=hsn0 [usage]",
-        ),
-        ({"environment": ("A",)}, "-e: 'A' is not NAME=VALUE; such as NCCL_DEBUG=INFO [usage]"),
-        (
-            {"environment": ("UID=1",)},
-            "-e: UID is the script's or bash's own; choose another name [value]",
-        ),
-        (
-            {"environment": ("JOBGEN_X=1",)},
-            "-e: JOBGEN_X is the script's or bash's own; choose another name [value]",
-        ),
-        (
-            {"environment": ("a b=1",)},
-            "-e: 'a b' is no variable's name; a variable's name: letters, digits and _ [value]",
-        ),
-        (
-            {"max_restarts": "1", "rendezvous": "static"},
-            "--max-restarts: with the static rendezvous, ranks of several nodes do not come back;"
-            " use the rendezvous c10d [conflict]",
-        ),
-        (
-            {"max_restarts": "1", "launcher": "srun"},
-            "--max-restarts: srun cannot restart ranks; use the launcher torchrun [conflict]",
-        ),
-        (
-            {"signal": "3600", "time": "1:00:00"},
-            "--signal: a signal 3600 s before the end of a walltime of 3600 s;"
-            " a smaller number [conflict]",
-        ),
-        (
-            {"nodes": "4:2"},
-            "-N: as few as 4 of 2 nodes; -N MIN:MAX, the smaller first [conflict]",
-        ),
-        (
-            {"nodes": "2:4", "launcher": "srun"},
-            "-N: 2 to 4 nodes, which only torchrun with c10d can do, and not on PBS;"
-            " say one number of nodes [conflict]",
-        ),
-        (
-            {"nodes": "2:x"},
-            "-N: expected a whole number, got the text `x` [type]",
-        ),
-        (
-            {"sets": ("trainer=nope",)},
-            "--set trainer: no trainer `nope`; one of: {TRAINERS} [no-trainer]",
-        ),
-        ({"trainer": "nope"}, "--trainer: no trainer `nope`; one of: {TRAINERS} [no-trainer]"),
-        (
-            {"trainer": "elastic_ddp", "program": ("x.py",)},
-            "--trainer: a trainer, and the program 'x.py';"
-            " with --trainer, only arguments for it follow `--` [conflict]",
-        ),
-        ({"program": ("-x",)}, "--: '-x' is no program; a script, a command, or -m MODULE [usage]"),
-        ({"program": ("-m",)}, "--: -m without a module; -m PACKAGE.MODULE [usage]"),
-        ({"program": ("a\0b",)}, "--: a NUL character; no program can be given one [value]"),
-        (
-            {"program": ("a", "x" * LONGEST_WORDS)},
-            f"--: the program and its arguments have {LONGEST_WORDS + 3} bytes;"
-            f" at most {LONGEST_WORDS}: put the rest into a file [limit]",
-        ),
-    ],
-)
-def test_refusals_name_the_option_and_the_limit(
-    said: dict[str, object], text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert refusal(**said) == text.replace("{profiles}", str(bundled("profiles"))).replace(
-        "{TRAINERS}", ", ".join(names.trainers())
-    )
-
-
-def test_a_profile_for_another_command() -> None:
-    assert refusal("local", "mi210").endswith("; use `jobgen sbatch` [scheduler]")
-    assert refusal("sbatch", "fabrics/infiniband") == (
-        "--profile: profile fabrics/infiniband names no scheduler: it is a base for others;"
-        " choose one that `jobgen profiles list` shows [no-scheduler]"
-    )
-    assert refusal("local", "local", sets=("launch.launcher=srun",)) == (
-        "--set launch.launcher: local has no launcher srun; use torchrun [conflict]"
-    )
-    assert refusal("local", "local", sets=("node.gpu=nvidia", "node.gpus=2")) == (
-        "-N: 2 nodes on one machine would all use the same GPUs;"
-        " -N 1, with as many ranks as there are GPUs [conflict]"
-    )
-
-
 def test_planning_is_pure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = planned(program=("train.py", "é"))
     monkeypatch.chdir(tmp_path)
@@ -240,29 +111,19 @@ def test_planning_is_pure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert planned(program=("train.py", "é")) == before
 
 
-def test_a_program_that_env_would_take_for_a_variable_is_refused() -> None:
-    assert refusal(launcher="srun", program=("A=b", "x")) == (
-        "--: the program 'A=b' has a = in its name;"
-        " give it another name, or use the launcher torchrun [value]"
-    )
-    assert planned(program=("A=b",)).program.name == "A=b"
-
-
-def test_all_variables_together_are_handed_over_in_one() -> None:
-    """Linux takes 128 KiB for one, and the function that sets them is one."""
+def test_what_no_program_can_be_handed() -> None:
+    """Linux takes 128 KiB for one variable: in one go all words, and the function that sets -e."""
+    last = "x" * (LONGEST_WORDS - 2 * len("a "))
+    assert planned(program=("a", last + "x")).program.arguments == (last + "x",)
+    text = f"at most {LONGEST_WORDS}: put the rest into a file [limit]"
+    what = "--: the program and its arguments have"
+    assert refusal(program=("a", last + "xx")) == f"{what} {LONGEST_WORDS + 1} bytes; {text}"
     half = "x" * (LONGEST_WORDS // 2)
-    assert refusal(environment=(f"A={half}", f"B={half}")).startswith("-e: all variables together")
-
-
-def test_refusals_of_what_pbs_lacks() -> None:
-    hint = "say one number of nodes [conflict]"
-    text = "-N: 2 to 4 nodes, which only torchrun with c10d can do, and not on PBS; "
-    assert refusal("qsub", "eap", nodes="2:4") == text + hint
-    said = refusal("qsub", "eap", signal="60", sets=("request.time=null",))
-    text = (
-        "--signal: pbs warns nobody, and the script knows no walltime; say one: -t TIME [conflict]"
-    )
-    assert said == text
+    what = "-e: all variables together have"
+    assert refusal(environment=(f"A={half}", f"B={half}")).startswith(what)
+    nothing = "no program can be given one [value]"
+    assert refusal(program=("a\0b",)) == f"--: a NUL character; {nothing}"
+    assert refusal(environment=("A=\0",)) == f"-e: a NUL character in A; {nothing}"
 
 
 @pytest.mark.parametrize(
@@ -272,3 +133,71 @@ def test_refusals_of_what_pbs_lacks() -> None:
 def test_a_job_that_requeues_is_warned(time: str | None, signal: str | None, wanted: int) -> None:
     assert planned(requeue="true", time=time, signal=signal).signal == wanted
     assert planned(time=time).signal is None
+
+
+@pytest.mark.parametrize(
+    ("engine", "gpu", "given"),
+    [
+        ("podman", "amd", {"devices": ("/dev/kfd", "/dev/dri"), "groups": ("keep-groups",)}),
+        ("podman", "nvidia", {"devices": ("nvidia.com/gpu=all",)}),
+        ("docker", "amd", {"devices": ("/dev/kfd", "/dev/dri")}),
+        ("docker", "nvidia", {"options": ("--gpus=all", "-x")}),
+        ("apptainer", "amd", {"options": ("--rocm", "-x")}),
+        ("apptainer", "nvidia", {"options": ("--nv", "-x")}),
+        ("pyxis", "amd", {"mounts": ("/a:/b", "/dev/kfd:/dev/kfd", "/dev/dri:/dev/dri")}),
+        ("pyxis", "nvidia", {}),
+        ("podman", "none", {}),
+    ],
+)
+def test_what_an_engine_is_given_for_its_gpus(
+    engine: str, gpu: str, given: dict[str, tuple[str, ...]]
+) -> None:
+    said = f"{{engine: {engine}, image: i, mounts: ['/a:/b'], options: [-x]}}"
+    base = ("software.container=null", f"node.gpu={gpu}", f"software.container={said}")
+    found = planned(sets=base).container
+    assert found is not None
+    expected = {"devices": (), "groups": (), "mounts": ("/a:/b",), "options": ("-x",), **given}
+    assert {name: getattr(found, name) for name in expected} == expected
+    none = planned(sets=(*base, "request.gpus_per_node=0")).container
+    assert none is not None
+    assert (none.devices, none.groups, none.options) == ((), (), ("-x",))
+    more = ("software.container.devices=[/dev/x]", "software.container.groups=[video]")
+    if engine in ("podman", "docker"):
+        own = planned(sets=(*base, *more)).container
+        assert own is not None
+        assert (own.devices, own.groups) == (("/dev/x",), ("video",))
+
+
+@pytest.mark.parametrize(
+    ("engine", "image", "name"),
+    [
+        ("podman", "a/b:1", "a/b:1"),
+        ("docker", "docker.io/a/b", "docker.io/a/b"),
+        ("apptainer", "a/b:1", "docker://a/b:1"),
+        ("apptainer", "a.sif", "a.sif"),
+        ("apptainer", "/x/a", "/x/a"),
+        ("apptainer", "library://a/b", "library://a/b"),
+        ("pyxis", "docker.io/a/b:1", "a/b:1"),
+        ("pyxis", "nvcr.io/a/b:1", "nvcr.io#a/b:1"),
+        ("pyxis", "here:5000/a", "here:5000#a"),
+        ("pyxis", "nvcr.io#a/b", "nvcr.io#a/b"),
+        ("pyxis", "a/b:1", "a/b:1"),
+        ("pyxis", "a:1", "a:1"),
+        ("pyxis", "x.y/a.sqsh", "x.y/a.sqsh"),
+        *(("pyxis", f"{start}/x.y/a", f"{start}/x.y/a") for start in (".", "/s", "~", "$HOME")),
+    ],
+)
+def test_an_image_in_the_engine_s_spelling(engine: str, image: str, name: str) -> None:
+    found = planned(sets=(f"software.container={{engine: {engine}, image: '{image}'}}",)).container
+    assert found is not None
+    assert found.image == name
+
+
+def test_a_container_has_the_workspace_and_the_script_s_variables() -> None:
+    commit = "0123456789" * 4
+    workspace = f"workspace={{url: https://e.org/a, commit: '{commit}', folder: /f}}"
+    found = planned(sets=(workspace,), program=("train.py",))
+    assert found.container is not None
+    assert found.container.mounts[-1] == "$JOBGEN_WORKSPACE:$JOBGEN_WORKSPACE"
+    assert {"JOBGEN_WORKSPACE", "PYTHONPATH"} <= set(found.passed)
+    assert planned(sets=(workspace,)).workspace is None  # the trainer comes with the script

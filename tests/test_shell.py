@@ -111,6 +111,11 @@ def test_shellcheck_finds_nothing(texts: list[str]) -> None:
         ("\udcff", "$'\\xff'"),
         ("=hsn0", "'=hsn0'"),
         ("~/x", "\\~/x"),
+        ("-AZaz059_@%+=:,./", "-AZaz059_@%+=:,./"),
+        ("it's!", "$'it\\'s!'"),
+        ("a\u2018", "$'a\u2018'"),
+        ("a\u201f", "$'a\u201f'"),
+        ("é", "'é'"),
     ],
 )
 def test_words_read_well(text: str, word: str) -> None:
@@ -136,6 +141,18 @@ def test_a_path_takes_the_node_s_variables_and_nothing_else(text: str, value: by
     assert read_back([shell.path(text)], "C.UTF-8") == [value]
 
 
+def test_a_variable_s_name_ends_where_every_locale_s_bash_ends_it() -> None:
+    assert shell.path("$HOMEé") == "\"$HOME\"'é'"
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [("", "''"), ("%a", '"$N"'), ("a b%a%a$x", """'a b'"$N""$N""\\$x\""""), ("%A", "%A")],
+)
+def test_a_word_with_a_variable_in_it(text: str, word: str) -> None:
+    assert shell.indexed(text, "N") == word
+
+
 @settings(max_examples=100, deadline=None)
 @given(TEXT)
 def test_a_path_is_one_word_and_runs_nothing(text: str) -> None:
@@ -147,7 +164,41 @@ def test_a_path_is_one_word_and_runs_nothing(text: str) -> None:
 
 @given(TEXT)
 def test_a_comment_stays_in_its_line(text: str) -> None:
-    assert not set(shell.visible(text)) & set("\n\r\x1b\u202e\x0b\x0c\x85\u2028")
+    shown = shell.visible(text)
+    assert not set(shown) & set("\n\r\x1b\u202e\x0b\x0c\x85\u2028")
+    assert not shell.has_unseen(shown)
+
+
+def test_a_comment_shows_what_cannot_be_seen() -> None:
+    assert shell.visible("é\t\r\n\x1b\xa0\u202e\udcff") == "é\\t\\r\\n\\x1b\xa0\\xe2\\x80\\xae\\xff"
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(TEXT | st.text(st.characters(exclude_categories=["Cs"]))))
+def test_words_are_read_as_they_were_quoted(texts: list[str]) -> None:
+    assert shell.words(" ".join(map(shell.quote, texts))) == texts
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("a 'b c'd \t e", ["a", "b cd", "e"]),
+        (r"""\~"\$\"" $'\xc3\xa9\xff\n\t\r\'\\'""", ['~$"', "é\udcff\n\t\r'\\"]),
+        ("", []),
+    ],
+)
+def test_words_that_stand_together_are_one(line: str, words: list[str]) -> None:
+    assert shell.words(line) == words
+
+
+@pytest.mark.parametrize(
+    ("line", "at"),
+    [("a|b", 2), ("a 'b", 3), ("$x", 1), ('"$x"', 1), ("a *", 3), ("a\nb", 2), ("$'\\x4'", 1)],
+)
+def test_what_a_shell_would_do_more_with_is_no_word(line: str, at: int) -> None:
+    said = f"{line[at - 1]!r} at character {at} is for a shell, or never closed"
+    with pytest.raises(ValueError, match=f"^{re.escape(said)}$"):
+        shell.words(line)
 
 
 def test_a_thousand_tildes_are_a_word() -> None:

@@ -16,10 +16,11 @@ from pathlib import Path
 import pytest
 
 from jobgen import cli, submit
+from jobgen.job import Job
 from jobgen.progress import cut, last_line, visible
-from jobgen.schedulers import pbs, slurm
+from jobgen.schedulers import local, pbs, slurm
 from jobgen.schedulers.queue import Queue, Standing
-from tests.helpers import jobgen
+from tests.helpers import jobgen, planned
 
 SBATCH = ("sbatch", "--profile", "dgx-a100")
 QSUB = ("qsub", "--profile", "eap")
@@ -69,6 +70,7 @@ def qstat(state: str, **more: str) -> str:
     ("state", "code", "reason", "note", "status"),
     [
         ("PENDING", "0:0", "Resources", "Resources", None),
+        ("PENDING", "0:0", "None", "", None),
         ("RUNNING", "0:0", "None", "", None),
         ("COMPLETING", "7:0", "NonZeroExitCode", "", None),
         ("COMPLETED", "0:0", "None", "", 0),
@@ -91,13 +93,28 @@ def test_what_scontrol_says(
 
 
 def test_an_array_is_as_its_worst_task() -> None:
-    tasks = [scontrol("FAILED", "2:0"), scontrol("COMPLETED"), scontrol("FAILED", "1:0")]
-    found = slurm.standing("\n".join(tasks))
+    first = scontrol("FAILED", "2:0", restarts="1", output="/a")
+    found = slurm.standing(f"{first}\n{scontrol('COMPLETED', restarts='2')}")
+    parts = (("12", 2), ("12", 0))
+    assert found == Standing("1 FAILED, 1 COMPLETED", "", 3, "00:01:03", "/a", 2, parts)
+    found = slurm.standing("\n".join([first, first, scontrol("RUNNING")]))
     assert found
-    assert (found.state, found.status) == ("2 FAILED, 1 COMPLETED", 2)
-    found = slurm.standing("\n".join([*tasks, scontrol("RUNNING")]))
-    assert found
-    assert found.status is None
+    assert (found.state, found.status) == ("2 FAILED, 1 RUNNING", None)
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "answer", "standing"),
+    [
+        (slurm, "   JobState=RUNNING Reason=None", Standing("RUNNING", parts=(("", None),))),
+        (slurm, "   JobState=FAILED", Standing("FAILED", status=1, parts=(("", 1),))),
+        (slurm, "   JobState=COMPLETED", Standing("COMPLETED", status=0, parts=(("", 0),))),
+        (pbs, "    job_state = Q\n", Standing("QUEUED")),
+        (pbs, "    job_state = R\n    Output_Path = a:/b:c\n", Standing("RUNNING", output="/b:c")),
+        (pbs, "    job_state = Z\n", Standing("Z")),
+    ],
+)
+def test_an_answer_with_less_in_it(scheduler: Queue, answer: str, standing: Standing) -> None:
+    assert scheduler.standing(answer) == standing
 
 
 @pytest.mark.parametrize(
@@ -106,6 +123,7 @@ def test_an_array_is_as_its_worst_task() -> None:
         ("Q", {}, "QUEUED", "Not Running: Insufficient amount of resource: ngpus", None),
         ("R", {"run_count": "1"}, "RUNNING", "", None),
         ("E", {"Exit_status": "0"}, "EXITING", "", None),
+        ("X", {"Exit_status": "0"}, "X", "", None),
         ("F", {"Exit_status": "0"}, "FINISHED", "exit status 0", 0),
         ("F", {"Exit_status": "7"}, "FINISHED", "exit status 7", 7),
         ("F", {"Exit_status": "271"}, "FINISHED", "signal 15", 143),
@@ -130,6 +148,47 @@ def test_a_folder_for_output_and_a_restart() -> None:
 def test_what_is_no_answer(scheduler: Queue) -> None:
     assert scheduler.standing("") is None
     assert scheduler.submitted("Welcome to the cluster 2026") is None
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "cluster", "commands"),
+    [
+        (slurm, "", ["scontrol show job 12", "scancel 12"]),
+        (slurm, "east", ["scontrol -M east show job 12", "scancel -M east 12"]),
+        (pbs, "", ["qstat -f 12", "qstat -x -f 12", "qdel 12"]),
+    ],
+)
+def test_commands_about_a_job(scheduler: Queue, cluster: str, commands: list[str]) -> None:
+    asked = [*scheduler.questions("12", cluster), scheduler.cancel("12", cluster)]
+    assert [" ".join(words) for words in asked] == commands
+
+
+def test_what_becomes_of_output_without_its_folder() -> None:
+    sets = ("request.output=logs/%x/%j.out",)
+    slurm_s = planned(Job("sbatch", profile="dgx-a100", name="n", sets=sets))
+    assert slurm.lost_without(slurm_s) == "the job's output goes to logs/n, or is lost"
+    pbs_s = planned(Job("qsub", profile="eap", sets=("request.output=a/b/",)))
+    assert pbs.lost_without(pbs_s) == "live output goes to a/b, or PBS holds the job"
+    assert pbs.lost_without(pbs_s._replace(live_output=False)) == ""
+    here = planned(Job("local", profile="local", sets=("request.output=a/b",)))
+    assert (local.output_folder(here), local.lost_without(here)) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "line", "job"),
+    [
+        (slurm, "12", ("12", "")),
+        (slurm, "12;east", ("12", "east")),
+        (slurm, "12;", None),
+        (slurm, "٣", None),
+        (pbs, "12.login-1", ("12.login-1", "")),
+        (pbs, "12[].login", ("12[].login", "")),
+        (pbs, "12[3].login", None),
+        (pbs, "٣.login", None),
+    ],
+)
+def test_the_id_of_a_job(scheduler: Queue, line: str, job: tuple[str, str] | None) -> None:
+    assert scheduler.submitted(line) == job
 
 
 class Tools:

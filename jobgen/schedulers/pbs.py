@@ -140,10 +140,12 @@ def _select(plan: Plan) -> str:
         "ngpus": gpus or None,
         "mem": _memory(plan),
     }
-    for name, value in (*plan.chunk, *_constraint(plan.constraint)):
+    more = [(f"request.chunk.{name}", name, value) for name, value in plan.chunk]
+    more += [("request.constraint", name, value) for name, value in _constraint(plan.constraint)]
+    for where, name, value in more:
         if name in _CHUNK and name != "mpiprocs":
             text = f"jobgen sets {name} itself"
-            raise problem(f"request.chunk.{name}", text, "conflict", f"use {_CHUNK[name]}")
+            raise problem(where, text, "conflict", f"use {_CHUNK[name]}")
         chunk[name] = value
     return ":".join(
         (str(plan.nodes), *(f"{name}={value}" for name, value in chunk.items() if value))

@@ -219,18 +219,19 @@ def _extra(text: str, said: Wanted, quote: Callable[[str], str]) -> str:
     if word := _SEPARATOR.search(text):
         text = f"{text!r:.80} has `{word[0]}` in it, which sbatch takes for a separator of jobs"
         raise problem("--directive", text, "value", "one job at a time")
-    if name == "gres" and "gres" in said:
+    # sbatch takes the beginning of an option's name for the whole.
+    if "gres".startswith(name) and "gres" in said:
         text, hint = "jobgen sets --gres itself", "--set request.gpu_option=gpus-per-node frees it"
         raise problem("--directive", text, "conflict", hint)
-    if name == "gres" and "gpu" in (value or ""):
+    if "gres".startswith(name) and "gpu" in (value or ""):
         raise problem("--directive", "jobgen asks for GPUs itself", "conflict", "use -G")
-    # sbatch takes the beginning of an option's name for the whole.
     if set_ := next((word for word in (*_OURS, *said) if word.startswith(name)), None):
         hint = f"use {_OURS[set_]}" if set_ in _OURS else "change it by its own option or --set"
         raise problem("--directive", f"jobgen sets --{set_} itself", "conflict", hint)
-    if (taken := _OPPOSITE.get(name)) in said:
-        text = f"--{name} takes back the --{taken} that is asked for"
-        raise problem("--directive", text, "conflict", "say one of the two")
+    for opposite, taken in _OPPOSITE.items():
+        if opposite.startswith(name) and taken in said:
+            text = f"--{name} takes back the --{taken} that is asked for"
+            raise problem("--directive", text, "conflict", "say one of the two")
     return _word(name, value, quote)
 
 
