@@ -15,7 +15,7 @@ PACKAGES := slurm-wlm munge iproute2 procps shellcheck podman runc groff-base ma
 
 .DEFAULT_GOAL := help
 FORCE:
-.PHONY: FORCE help run test lint golden mutants cluster fuzz bench bench-peers wheel-check clean
+.PHONY: FORCE help run test lint golden mutants coverage cluster fuzz bench bench-peers wheel-check clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*##/\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -43,6 +43,12 @@ mutants: $(VENV)/test  ## faults put into quoting, planning and schedulers that 
 
 cluster: $(VENV)/test $(VENV)/packages  ## a shell on a real Slurm of several nodes, made on this machine
 	PATH="$(BIN):$$PATH" python -m tests.cluster
+
+coverage: $(VENV)/test  ## the branches of jobgen/ that the tests without a cluster take; fails below 95 %
+	$(PIP) 'coverage>=7.10'
+	PATH="$(BIN):$$PATH" coverage run -m pytest -q --ignore=tests/cluster --ignore=tests/test_trainers.py
+	PATH="$(BIN):$$PATH" coverage combine -q
+	PATH="$(BIN):$$PATH" coverage report
 
 fuzz: $(VENV)/test  ## a coverage-guided fuzzer at the readers of files, FUZZ_SECONDS each; inputs stay in build/fuzz
 	$(PIP) atheris
