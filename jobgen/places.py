@@ -10,6 +10,9 @@ from jobgen.errors import Mark, problem
 from jobgen.paths import native
 from jobgen.schema import CONTROLS
 
+DEEPEST = 32  # names in a path
+LONGEST_NAME = 255  # bytes, of Linux's file systems
+
 
 class Places:
     """The places of a manifest's scripts, by their real paths: without links."""
@@ -29,6 +32,9 @@ class Places:
         """
         said = native(text)
         path = self.folder / said
+        if len(text) > DEEPEST and _is_too_long(said):
+            hint = f"at most {LONGEST_NAME} bytes a name, {DEEPEST} names"
+            raise problem(mark, f"{text!r:.80} is too long for {label}", "limit", hint)
         # Beside a folder that is not there yet, .. is not where it will be.
         if re.search(f"[{CONTROLS}]", text) or not said.name or "/../" in f"/{said}/":
             real = ""
@@ -78,3 +84,8 @@ class Places:
             folder = os.path.dirname(folder)
         self._folders.update(dict.fromkeys(above, label))
         return ""
+
+
+def _is_too_long(said: Path) -> bool:
+    long = any(len(os.fsencode(name)) > LONGEST_NAME for name in said.parts)
+    return long or len(said.parts) > DEEPEST

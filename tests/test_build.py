@@ -172,6 +172,8 @@ WRONG = {
     "jobs: {a: {profile: mi210, file: .git/hooks/pre-commit}}\n": (
         "1:34: '.git/hooks/pre-commit' is a hidden file for `a`; git or others may run it"
     ),
+    f"jobs: {{a: {{profile: mi210, file: {'d/' * 2000}x.sh}}}}\n": "is too long for `a`; at most",
+    f"jobs: {{a: {{profile: mi210, file: d/{'é' * 128}}}}}\n": "is too long for `a`; at most 255",
     "jobs: {a: {profile: mi210, file: jobs/.x.sh}}\n": "'jobs/.x.sh' is a hidden file for `a`",
     "jobs: {a: {profile: mi210, file: u/a.sh/c/b.sh}, b: {profile: mi210, file: u/a.sh}}\n": (
         "1:76: 'u/a.sh' would be the script of `b`, and a folder for `a`; name in the pattern"
