@@ -23,20 +23,19 @@ class Places:
         self.root = top.rstrip("/")
         self._scripts: dict[str, str] = {}  # the label of the script at each
         self._folders = {top: ""}  # the label of the first script below each
-        self._real: dict[Path, str] = {}  # of folders; asking for each script takes long
+        self._real: dict[str, str] = {}  # of folders; asking for each script takes long
 
     def take(self, text: str, label: str, mark: Mark) -> tuple[Path, str]:
         """The path that a script's `file` says, and the real one.
 
         Raises JobgenError where no script may be, or another one is in the way.
         """
-        said = native(text)
-        path = self.folder / said
-        if len(text) > DEEPEST and _is_too_long(said):
+        path = self.folder / native(text)
+        if len(text) > DEEPEST and _is_too_long(native(text)):
             hint = f"at most {LONGEST_NAME} bytes a name, {DEEPEST} names"
             raise problem(mark, f"{text!r:.80} is too long for {label}", "limit", hint)
         # Beside a folder that is not there yet, .. is not where it will be.
-        if re.search(f"[{CONTROLS}]", text) or not said.name or "/../" in f"/{said}/":
+        if re.search(f"[{CONTROLS}]", text) or not text.strip("./") or "/../" in f"/{text}/":
             real = ""
         else:
             real = self._real_path(path)
@@ -64,10 +63,10 @@ class Places:
         return "/." in real[len(self.root) :]  # the folder itself may be
 
     def _real_path(self, path: Path) -> str:
-        folder = path.parent
+        folder, name = os.path.split(path)
         if folder not in self._real:
             self._real[folder] = os.path.realpath(folder)
-        real = os.path.join(self._real[folder], path.name)
+        real = os.path.join(self._real[folder], name)
         return os.path.realpath(real) if os.path.islink(real) else real
 
     def _in_the_way(self, real: str, label: str) -> str:

@@ -30,7 +30,7 @@ def check(paths: tuple[str, ...], fix: bool, force: bool) -> int:
 @main.command()
 @click.argument("manifest", default="jobgen.yaml", metavar="[FILE]", shell_complete=offered)
 @click.option("--prune", is_flag=True, help="Remove scripts that the manifest no longer has.")
-@click.option("--force", is_flag=True, help="Also edited ones, and other scripts of jobgen's.")
+@click.option("--force", is_flag=True, help="Also edited ones, and jobgen's others: both are lost.")
 @click.option("-n", "--dry-run", is_flag=True, help="Only say what would change; exit 1 if any.")
 def build(manifest: str, prune: bool, force: bool, dry_run: bool) -> int:
     """Write the scripts of a manifest.
