@@ -10,12 +10,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from jobgen import manifest
 from jobgen.check import compared, read
-from jobgen.errors import JobgenError, Mark, Problem, problem, tell
-from jobgen.header import head
+from jobgen.errors import USAGE, JobgenError, Mark, Problem, problem, tell
+from jobgen.header import Head, head
 from jobgen.maker import Makers
 from jobgen.manifest import Script
 from jobgen.paths import native
@@ -26,59 +26,94 @@ from jobgen.write import remove, rewrite, write
 MOST_PROBLEMS = 50  # of a matrix, all scripts may have the same
 
 
+class Change(NamedTuple):
+    """A script to be written: its path, the manifest's as in its head, and its bytes."""
+
+    path: Path
+    of: str
+    size: int
+
+
 @dataclass
 class Made:
     """What there is to do, the scripts themselves in a file, so that memory does not grow."""
 
     spool: IO[bytes]
-    changed: list[tuple[Path, int]] = field(default_factory=list)  # a path, and its bytes
-    paths: set[str] = field(default_factory=set)
+    changes: list[Change] = field(default_factory=list)
+    real: set[str] = field(default_factory=set)  # the paths of all, without links
     problems: set[Problem] = field(default_factory=set)
 
 
 def build_all(file: str, prune: bool, force: bool, dry_run: bool) -> int:
     """Write the scripts of a manifest that differ from what there is; 0, or 1 after a dry run that
-    found any.
+    found any, or 2 if some were left since they were edited meanwhile.
 
-    With `prune`, scripts beside them that are the manifest's by their heads, and not in it, are
-    removed. With `force`, what was edited by hand is written and removed, too.
+    With `prune`, scripts that are the manifest's by their heads, and not in it, are removed: those
+    below the folders where its patterns begin. With `force`, what was edited by hand or is of
+    another manifest is written, and what was edited is removed, too.
 
     Raises JobgenError with all that is wrong, before anything is written.
     """
-    total, scripts = manifest.read(native(file))
+    path = native(file)
+    total, scripts, folders = manifest.read(path)
+    real = os.path.join(os.path.realpath(path.parent), path.name)
     with tempfile.TemporaryFile() as spool:
         made = Made(spool)
         with _progress(total) as step:
-            _make(scripts, made, native(file), force, step)
+            _make(scripts, made, real, force, step)
         if made.problems:
             raise JobgenError(_most(made.problems))
-        gone = list(_gone(made, native(file), force)) if prune else []
-        spool.seek(0)
-        for path, size in made.changed:
-            data = spool.read(size)
-            if not dry_run:
-                rewrite(path, data)
-            write(f"{path}: {'would be ' * dry_run}written\n")
-    for path in gone:
+        gone = list(_gone(folders, made, real, force)) if prune else []
+        written = _write(made, force, dry_run)
+    removed = _remove(gone, force, dry_run)
+    would = "to be " * dry_run
+    kept = total - written
+    tell(
+        f"{total} scripts: {written} {would}written, {kept} as they were; {removed} {would}removed"
+    )
+    if written < len(made.changes) or removed < len(gone):
+        return USAGE
+    return int(dry_run and bool(written or removed))
+
+
+def _write(made: Made, force: bool, dry_run: bool) -> int:
+    """Write what has changed, but what somebody has edited since it was read; how many."""
+    written = 0
+    made.spool.seek(0)
+    for path, of, size in made.changes:
+        data = made.spool.read(size)
+        try:
+            _differs(path, data, of, force)
+        except JobgenError as error:
+            tell(str(error))
+            continue
+        if not dry_run:
+            rewrite(path, data)
+        write(f"{path}: {'would be ' * dry_run}written\n")
+        written += 1
+    return written
+
+
+def _remove(gone: Iterable[tuple[Path, str]], force: bool, dry_run: bool) -> int:
+    """Remove scripts, but what somebody has edited since it was read; how many."""
+    removed = 0
+    for path, of in gone:
+        if not _may_go(path, of, force):
+            continue
         if not dry_run:
             remove(path)
         write(f"{path}: {'would be ' * dry_run}removed\n")
-    count = len(made.changed)
-    would = "to be " * dry_run
-    kept = total - count
-    tell(
-        f"{total} scripts: {count} {would}written, {kept} as they were; {len(gone)} {would}removed"
-    )
-    return int(dry_run and bool(made.changed or gone))
+        removed += 1
+    return removed
 
 
 @lru_cache  # the scripts of a folder have the same
-def _from(folder: Path, manifest: Path) -> str:
+def _from(folder: str, manifest: str) -> str:
     """The manifest's path from a folder, as in the heads of the scripts there."""
     return visible(os.path.relpath(manifest, folder))
 
 
-def _make(scripts: Iterator[Script], made: Made, file: Path, force: bool, step: Any) -> None:
+def _make(scripts: Iterator[Script], made: Made, manifest: str, force: bool, step: Any) -> None:
     makers = Makers()
     while True:
         try:
@@ -89,12 +124,13 @@ def _make(scripts: Iterator[Script], made: Made, file: Path, force: bool, step: 
             made.problems.update(error.problems)
             continue
         try:
-            made.paths.add(os.path.normpath(script.path))
-            of = _from(script.path.parent, file)
+            made.real.add(script.real)
+            of = _from(os.path.dirname(script.real), manifest)
             wanted = _script(script, makers, of).encode("utf-8")
-            if not made.problems and _differs(script.path, wanted, force):
-                made.spool.write(wanted)
-                made.changed.append((script.path, len(wanted)))
+            if _differs(script.path, wanted, of, force):
+                made.changes.append(Change(script.path, of, len(wanted)))
+                if not made.problems:
+                    made.spool.write(wanted)
         except JobgenError as error:
             made.problems.update(script.placed(error))
         step(1)
@@ -109,10 +145,14 @@ def _script(script: Script, makers: Makers, of: str) -> str:
     return maker.script(script.job(command), of)
 
 
-def _differs(path: Path, wanted: bytes, force: bool) -> bool:
+def _differs(path: Path, wanted: bytes, of: str, force: bool) -> bool:
     """Whether a file has to be written. Raises JobgenError if something would be lost."""
-    if not os.path.lexists(path):
+    try:
+        os.lstat(path)
+    except FileNotFoundError:
         return True
+    except OSError as error:  # such as a file where a folder is needed
+        raise problem(str(path), f"cannot be written: {error.strerror}", "output") from None
     data = read(path)
     if data == wanted:
         return False
@@ -120,26 +160,56 @@ def _differs(path: Path, wanted: bytes, force: bool) -> bool:
     if top is None:
         text = "there is a file of this name that jobgen has not made"
         raise problem(str(path), text, "output", "move it away")
-    found = compared(top, data, wanted)
-    if found.loses and not force:
-        raise problem(str(path), str(found.states[0]), "edited", "--force would lose the edit")
+    if not force:
+        _keep(path, top, data, wanted, of)
     return True
 
 
-def _gone(made: Made, file: Path, force: bool) -> Iterator[Path]:
-    """The scripts that a manifest has made in its folders and that are in it no longer."""
-    for folder in sorted({os.path.dirname(path) for path in made.paths}):
-        names = sorted(os.listdir(folder or ".")) if os.path.isdir(folder or ".") else []
-        for path in (Path(folder, name) for name in names):
-            if str(path) in made.paths or not path.is_file() or path.is_symlink():
-                continue
-            top = head(read(path))
-            if not top or top.manifest != _from(path.parent, file):
-                continue
-            if (top.edited or not top.said) and not force:
-                tell(f"{path}: not removed, since it may be edited; --force would")
-            else:
-                yield path
+def _keep(path: Path, top: Head, data: bytes, wanted: bytes, of: str) -> None:
+    """Raises JobgenError for a script that is edited, or not this manifest's."""
+    now = head(wanted)
+    if top.manifest != of and not (now and now.command == top.command):
+        whose = f"of {top.manifest}" if top.manifest else "of no manifest"
+        text = f"there is a script of this name that is {whose}: {top.command:.80}"
+        raise problem(str(path), text, "output", "move it away, or --force would lose it")
+    found = compared(top, data, wanted)
+    if found.loses:
+        raise problem(str(path), str(found.states[0]), "edited", "--force would lose the edit")
+
+
+def _gone(
+    folders: Iterable[Path], made: Made, manifest: str, force: bool
+) -> Iterator[tuple[Path, str]]:
+    """The scripts that a manifest has made and that are in it no longer, with how they name it."""
+    for path, real in sorted({found for folder in folders for found in _files(folder)}):
+        of = _from(os.path.dirname(real), manifest)
+        if real not in made.real and _may_go(path, of, force):
+            yield path, of
+
+
+def _files(top: Path) -> Iterator[tuple[Path, str]]:
+    """The files below a folder, but hidden ones and links, and their paths without links."""
+    for folder, folders, names in os.walk(top):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        real = os.path.realpath(folder)
+        for path in (Path(folder, name) for name in names if not name.startswith(".")):
+            if path.is_file() and not path.is_symlink():
+                yield path, os.path.join(real, path.name)
+
+
+def _may_go(path: Path, of: str, force: bool) -> bool:
+    """Whether a file is a script of the manifest, and nothing is lost with it."""
+    try:
+        top = head(read(path))
+    except JobgenError as error:  # of any file: the folders may have others' too
+        tell(str(error))
+        return False
+    if not top or top.manifest != of:
+        return False
+    if (top.edited or not top.said) and not force:
+        tell(f"{path}: not removed, since it may be edited; --force would")
+        return False
+    return True
 
 
 def _most(problems: Iterable[Problem]) -> list[Problem]:

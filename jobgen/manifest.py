@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, make_dataclass
@@ -23,10 +22,9 @@ from typing import Any
 
 from jobgen.errors import JobgenError, Mark, Problem, problem
 from jobgen.job import OPTIONS, RANKS, Job, Option, options
-from jobgen.paths import native
+from jobgen.places import Places
 from jobgen.program import LONGEST_WORDS
 from jobgen.schema import (
-    CONTROLS,
     Bool,
     Choice,
     Kind,
@@ -40,7 +38,7 @@ from jobgen.schema import (
     row,
 )
 from jobgen.schema import merged as merged_trees
-from jobgen.yamltree import LARGEST_FILE, Map, Node, parse
+from jobgen.yamltree import LARGEST_FILE, Map, Node, Scalar, parse
 
 MOST = 100_000  # scripts: a matrix grows fast
 
@@ -93,6 +91,7 @@ class Script:
     command: str | None
     given: Mapping[str, Any]  # fields of Job
     path: Path
+    real: str  # the same without links
     label: str
     tree: Map
 
@@ -135,8 +134,9 @@ def _fields(command: str) -> frozenset[str]:
     return frozenset(("program", *(field for field, _ in options(command))))
 
 
-def read(file: Path) -> tuple[int, Iterator[Script]]:
-    """How many scripts a manifest has, and the scripts one by one.
+def read(file: Path) -> tuple[int, Iterator[Script], list[Path]]:
+    """How many scripts a manifest has, the scripts one by one, and the folders in which the `file`
+    patterns of its jobs and of its defaults begin.
 
     Raises JobgenError with all that is wrong with the file; so does the iterator for what is wrong
     with one script's values, and goes on after that if it is asked to.
@@ -158,7 +158,17 @@ def read(file: Path) -> tuple[int, Iterator[Script]]:
         to.note(tree.mark, f"{total} scripts, more than {MOST}", "limit", "a smaller matrix")
     if to.problems:
         raise JobgenError(to.problems)
-    return total, _Scripts(file.parent, jobs)
+    places = Places(file.parent)
+    return total, _Scripts(places, jobs), _begin(tree, jobs, places)
+
+
+def _begin(tree: Node, jobs: Mapping[str, Map], places: Places) -> list[Path]:
+    defaults = tree.items.get("defaults") if isinstance(tree, Map) else None
+    said = [each.items.get("file") for each in (defaults, *jobs.values()) if isinstance(each, Map)]
+    patterns = {
+        node.text for node in said if isinstance(node, Scalar) and isinstance(node.value, str)
+    }
+    return sorted({folder for each in patterns if (folder := places.begin(each))})
 
 
 def _jobs(tree: Node, to: Reading) -> dict[str, Map]:
@@ -166,7 +176,7 @@ def _jobs(tree: Node, to: Reading) -> dict[str, Map]:
     found: dict[str, Map] = {}
     assert isinstance(tree, Map)
     defaults, jobs = tree.items.get("defaults"), tree.items.get("jobs")
-    if not isinstance(jobs, Map) or not jobs.items:
+    if not isinstance(jobs, Map):  # an empty one is right: after the last job, there is --prune
         to.note(tree.mark, "no jobs", "usage", "such as `jobs: {bert: {program: [train.py]}}`")
         return found
     for name, node in jobs.items.items():
@@ -189,6 +199,9 @@ def _check(name: str, own: Map, job: Map, to: Reading) -> None:
         if key in own.items:
             hint = "say it once"
             to.note(own.keys[key], f"`{key}` is in the matrix, too", "conflict", hint)
+        if key in KEYS and not KEYS[key][1].metavar:
+            for value in getattr(values, "items", ()):
+                Bool().read(value, to)
         if key in KEYS and KEYS[key][1].many:
             hint = "another name, and {NAME} where the value goes"
             to.note(values.mark, f"`{key}` takes several values anyway", "conflict", hint)
@@ -204,11 +217,8 @@ def _count(job: Map) -> int:
 class _Scripts:
     """The scripts of all jobs; goes on after an error."""
 
-    def __init__(self, folder: Path, jobs: Mapping[str, Map]) -> None:
-        self.folder = folder
-        self.root = os.path.realpath(folder)
-        self.places: dict[str, str] = {}  # the label of the script at each path
-        self.inside: dict[Path, bool] = {}  # whether a folder is below the manifest's
+    def __init__(self, places: Places, jobs: Mapping[str, Map]) -> None:
+        self.places = places
         self.left = (
             (name, tree, entry, keys, dict(zip(entry.matrix, values, strict=True)))
             for name, tree in jobs.items()
@@ -225,31 +235,14 @@ class _Scripts:
         to = Reading()
         given = _given(name, tree, entry, keys, chosen, to)
         plain = {key: given[f] for key, f, _ in keys if isinstance(given.get(f), str)}
-        text = _filled(entry.file, {**plain, "name": name, **chosen}, tree.items["file"].mark, to)
+        mark = tree.items["file"].mark
+        text = _filled(entry.file, {**plain, "name": name, **chosen}, mark, to)
         if to.problems:
             raise JobgenError(to.problems)
         values = ", ".join(f"{key} {value}" for key, value in chosen.items())
         label = f"`{name}` with {values}" if values else f"`{name}`"
-        return Script(entry.command, given, self._path(text, label, tree), label, tree)
-
-    def _path(self, text: str, label: str, tree: Map) -> Path:
-        mark = tree.items["file"].mark
-        path = self.folder / native(text)
-        if not text or re.search(f"[{CONTROLS}]", text) or not self._is_inside(path.parent):
-            hint = "a path below the manifest's folder"
-            raise problem(mark, f"{text!r:.80} is no file for {label}", "value", hint)
-        key = os.path.normpath(path)
-        if key in self.places:
-            text = f"{text!r:.80} would be the script of {label}, and of {self.places[key]}"
-            hint = "name in the pattern what differs, as in {name}"
-            raise problem(mark, text, "collision", hint)
-        self.places[key] = label
-        return path
-
-    def _is_inside(self, folder: Path) -> bool:
-        if folder not in self.inside:
-            self.inside[folder] = f"{os.path.realpath(folder)}/".startswith(f"{self.root}/")
-        return self.inside[folder]
+        path, real = self.places.take(text, label, mark)
+        return Script(entry.command, given, path, real, label, tree)
 
 
 _Keys = list[tuple[str, str, Option]]
@@ -270,7 +263,7 @@ def _given(
     for key, field, option in keys:
         said = chosen.get(key, getattr(entry, key))
         if key in chosen and not option.metavar:
-            said = said == "true"
+            said = said.lower() == "true"
         if said is False:
             continue
         mark = tree.items[key].mark if key in tree.items else tree.mark

@@ -30,15 +30,15 @@ def check(paths: tuple[str, ...], fix: bool, force: bool) -> int:
 @main.command()
 @click.argument("manifest", default="jobgen.yaml", metavar="[FILE]", shell_complete=offered)
 @click.option("--prune", is_flag=True, help="Remove scripts that the manifest no longer has.")
-@click.option("--force", is_flag=True, help="Write or remove edited ones, too: the edit is lost.")
+@click.option("--force", is_flag=True, help="Also edited ones, and jobgen's others: both are lost.")
 @click.option("-n", "--dry-run", is_flag=True, help="Only say what would change; exit 1 if any.")
 def build(manifest: str, prune: bool, force: bool, dry_run: bool) -> int:
     """Write the scripts of a manifest.
 
     It is a YAML of jobs, with defaults and a matrix of values: one script for each combination.
     Without FILE, it is jobgen.yaml. Only files that change are written, and none unless all can be
-    made. --prune looks only into the folders that the manifest writes to, and only for scripts that
-    say in their heads that they are of this manifest.
+    made. --prune looks only into the folders where the patterns of the files begin and those below,
+    and only for scripts that say in their heads that they are of this manifest.
     """
     from jobgen.build import build_all
 

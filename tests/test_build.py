@@ -7,13 +7,15 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from jobgen import build as build_module
 from jobgen.build import build_all
 from jobgen.check import check_all
 from jobgen.errors import handled
-from jobgen.header import head
+from jobgen.header import Head, head
 from tests.helpers import jobgen
 
 MANIFEST = """\
@@ -48,10 +50,14 @@ def build(
     return handled(lambda: build_all(file, prune, force, dry_run))
 
 
+def top(path: Path) -> Head:
+    found = head(path.read_bytes())
+    assert found is not None
+    return found
+
+
 def command(path: Path) -> str:
-    top = head(path.read_bytes())
-    assert top is not None
-    return top.command
+    return top(path).command
 
 
 NAMES = ["bert-1n-lr0.1.sh", "bert-1n-lr1e-3.sh", "bert-2n-lr0.1.sh", "bert-2n-lr1e-3.sh"]
@@ -145,7 +151,7 @@ WRONG = {
     "default: {}\njobs: {a: {file: x.sh, profile: mi210}}\n": (
         "1:1: unknown key `default`; did you mean `defaults`? [unknown-key]"
     ),
-    "jobs: {}\n": "1:1: no jobs; such as",
+    "defaults: {}\n": "1:1: no jobs; such as",
     "jobs: [a]\n": "1:7: expected a map, got a list",
     "jobs: {a: {profile: mi210}}\n": "1:8: job `a` says no `file`",
     "jobs:\n  a: {profile: mi210, file: x.sh, matrix: {nodes: [1, 2]}}\n": (
@@ -161,6 +167,25 @@ WRONG = {
     "jobs: {a: {profile: mi210, file: /etc/x.sh}}\n": "1:34: '/etc/x.sh' is no file for `a`",
     "jobs: {a: {profile: mi210, file: ../x.sh}}\n": "1:34: '../x.sh' is no file for `a`",
     "jobs: {a: {profile: mi210, file: ''}}\n": "1:34: '' is no file for `a`",
+    "jobs: {a: {profile: mi210, file: ./.}}\n": "1:34: './.' is no file for `a`",
+    "jobs: {a: {profile: mi210, file: no/../x.sh}}\n": "1:34: 'no/../x.sh' is no file for `a`",
+    "jobs: {a: {profile: mi210, file: .git/hooks/pre-commit}}\n": (
+        "1:34: '.git/hooks/pre-commit' is a hidden file for `a`; git or others may run it"
+    ),
+    f"jobs: {{a: {{profile: mi210, file: {'d/' * 2000}x.sh}}}}\n": "is too long for `a`; at most",
+    f"jobs: {{a: {{profile: mi210, file: d/{'é' * 128}}}}}\n": "is too long for `a`; at most 255",
+    "jobs: {a: {profile: mi210, file: jobs/.x.sh}}\n": "'jobs/.x.sh' is a hidden file for `a`",
+    "jobs: {a: {profile: mi210, file: u/a.sh/c/b.sh}, b: {profile: mi210, file: u/a.sh}}\n": (
+        "1:76: 'u/a.sh' would be the script of `b`, and a folder for `a`; name in the pattern"
+    ),
+    "jobs: {b: {profile: mi210, file: u/a.sh}, a: {profile: mi210, file: u/a.sh/c/b.sh}}\n": (
+        "1:69: 'u/a.sh/c/b.sh' would be the script of `a`, and below that of `b`;"
+    ),
+    "jobs:\n  a: {profile: eap, file: x.sh, matrix: {exclusive: ['True', yes, on, True]}}\n": (
+        "2:54: expected true or false, got the text `True` [type]\n"
+        "jobgen: jobgen.yaml:2:62: expected true or false, got the text `yes` [type]\n"
+        "jobgen: jobgen.yaml:2:67: expected true or false, got the text `on` [type]\n"
+    ),
     "jobs: {a: {profile: mi210, file: x.sh, queue: q}}\n": (
         "1:47: `queue` is nothing that `jobgen sbatch` is told"
     ),
@@ -202,6 +227,156 @@ def test_all_problems_are_said_once(folder: Path, capsys: pytest.CaptureFixture[
     ]
     assert len(set(lines)) == len(lines) >= 2
     assert not (folder / "jobs").exists()
+
+
+def test_no_script_is_written_through_a_link_to_where_none_may_be(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Out of the manifest's folder, into a hidden one, or twice to the same place."""
+    within = folder / "top"
+    for name in ("out", "top/.git", "top/k"):
+        (folder / name).mkdir(parents=True)
+    (folder / "out/v.sh").write_text("mine")
+    (within / "k/v.sh").symlink_to("../../out/v.sh")
+    (within / "k/dead.sh").symlink_to("../../out/none.sh")
+    (within / "k/same.sh").symlink_to("x.sh")
+    (within / "o").symlink_to("../out")
+    (within / "g").symlink_to(".git")
+    (within / "k2").symlink_to("k")
+    names = ["k/x.sh", "k/v.sh", "k/dead.sh", "o/x.sh", "g/x.sh", "k2/x.sh", "k/same.sh"]
+    jobs = ", ".join(f"j{number}: {{file: {name}}}" for number, name in enumerate(names))
+    (within / "jobgen.yaml").write_text(f"defaults: {{profile: eap}}\njobs: {{{jobs}}}\n")
+    assert build("top/jobgen.yaml", force=True) == 2
+    said = [line.split(": ", 2)[2].split(";")[0] for line in capsys.readouterr().err.splitlines()]
+    assert said == [
+        "'k/v.sh' is no file for `j1`",
+        "'k/dead.sh' is no file for `j2`",
+        "'o/x.sh' is no file for `j3`",
+        "'g/x.sh' is a hidden file for `j4`",
+        "'k2/x.sh' would be the script of `j5`, and of `j0`",
+        "'k/same.sh' would be the script of `j6`, and of `j0`",
+    ]
+    assert os.listdir(folder / "out") == ["v.sh"]
+    assert not os.path.lexists(within / "k/x.sh")
+
+
+def test_a_link_within_the_folder_and_a_hidden_folder_above_it_are_right(folder: Path) -> None:
+    within = folder / ".hidden"
+    (within / "a/b").mkdir(parents=True)
+    (within / "l").symlink_to("a/b")
+    text = "jobs: {x: {profile: eap, file: l/x.sh}}\n"
+    (within / "jobgen.yaml").write_text(text)
+    assert build(".hidden/jobgen.yaml") == 0
+    assert top(within / "a/b/x.sh").manifest == "../../jobgen.yaml"
+    (within / "jobgen.yaml").write_text(text.replace("x: {", "y: {").replace("l/x", "a/y"))
+    assert build(".hidden/jobgen.yaml", prune=True) == 0
+    assert not (within / "a/b/x.sh").exists()
+
+
+def test_another_s_script_is_kept(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One of the command line, or of another manifest; but one of the same command may be had."""
+    main = ["local", "-o", "jobs/a.sh", "--", "other.py"]
+    (folder / "jobs").mkdir()
+    assert jobgen(*main, cwd=folder).returncode == 0
+    assert jobgen("local", "-o", "jobs/c.sh", cwd=folder).returncode == 0
+    text = "jobs: {a: {profile: local, file: jobs/a.sh}, b: {profile: local, file: jobs/b.sh}}\n"
+    (folder / "other.yaml").write_text(text.replace("a.sh", "o.sh"))
+    assert build("other.yaml") == 0
+    (folder / "jobgen.yaml").write_text(text.replace("local,", "local, nodes: 2,"))
+    kept = [(folder / name).read_bytes() for name in ("jobs/a.sh", "jobs/b.sh")]
+    capsys.readouterr()
+    assert build() == 2
+    assert capsys.readouterr().err == (
+        "jobgen: jobs/a.sh: there is a script of this name that is of no manifest: jobgen local"
+        " -- other.py; move it away, or --force would lose it [output]\n"
+        "jobgen: jobs/b.sh: there is a script of this name that is of ../other.yaml: jobgen local"
+        " --profile local; move it away, or --force would lose it [output]\n"
+    )
+    assert [(folder / name).read_bytes() for name in ("jobs/a.sh", "jobs/b.sh")] == kept
+    assert build(force=True) == 0
+    assert command(folder / "jobs/b.sh") == "jobgen local --profile local -N 2"
+    (folder / "jobgen.yaml").write_text("jobs: {c: {command: local, file: jobs/c.sh}}\n")
+    assert build() == 0
+    assert top(folder / "jobs/c.sh").manifest == "../jobgen.yaml"
+
+
+def test_nothing_is_written_where_a_file_is_in_the_way_of_a_folder(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All that is in the way is told at once."""
+    (folder / "u").write_text("mine")
+    (folder / "d.sh").mkdir()
+    jobs = "a: {file: x/a.sh}, b: {file: u/v/b.sh}, c: {file: d.sh}, d: {nodes: x, file: d/d.sh}"
+    (folder / "jobgen.yaml").write_text(f"defaults: {{profile: eap}}\njobs: {{{jobs}}}\n")
+    assert build() == 2
+    said = capsys.readouterr().err.splitlines()
+    assert said[0] == "jobgen: d.sh: no file [unreadable]"
+    assert said[1].startswith("jobgen: jobgen.yaml:2:")
+    assert said[2] == "jobgen: u/v/b.sh: cannot be written: Not a directory [output]"
+    assert not (folder / "x").exists()
+
+
+def test_a_flag_in_a_matrix_is_true_or_false(folder: Path) -> None:
+    text = "jobs: {a: {profile: mi210, file: '{requeue}.sh', matrix: {requeue: [True, false]}}}\n"
+    (folder / "jobgen.yaml").write_text(text)
+    assert build() == 0
+    assert command(folder / "True.sh").endswith(" --requeue")
+    assert not command(folder / "false.sh").endswith(" --requeue")
+
+
+def test_prune_looks_below_where_the_patterns_begin(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also after the last job; but not at hidden files and through links."""
+    text = "defaults: {profile: eap, file: 'pp/{name}/{r}.sh', matrix: {r: [0, 1]}}\njobs: "
+    (folder / "jobgen.yaml").write_text(text + "{p: {}, q: {}, r: {file: 'rr-{name}/{r}.sh'}}\n")
+    assert build() == 0
+    script = (folder / "pp/q/0.sh").read_bytes()
+    (folder / "pp/q/.hidden.sh").write_bytes(script)
+    (folder / "elsewhere").mkdir()
+    (folder / "elsewhere/x.sh").write_bytes(script.replace(b"../../", b"../"))
+    (folder / "pp/link").symlink_to("../elsewhere")
+    (folder / "elsewhere/y.sh").write_bytes(script)
+    (folder / "pp/q/link.sh").symlink_to("../../elsewhere/y.sh")
+    (folder / "pp/.q").mkdir()
+    (folder / "pp/.q/x.sh").write_bytes(script)
+    (folder / "jobgen.yaml").write_text(text + "{p: {}}\n")
+    capsys.readouterr()
+    assert build(prune=True) == 0
+    assert capsys.readouterr().out == "pp/q/0.sh: removed\npp/q/1.sh: removed\n"
+    (folder / "jobgen.yaml").write_text(text + "{}\n")
+    assert build() == 0
+    assert build(prune=True, dry_run=True) == 1
+    assert build(prune=True) == 0
+    left = {str(path.relative_to(folder)) for path in folder.rglob("*.sh")}
+    passed_over = {"pp/.q/x.sh", "pp/q/.hidden.sh", "pp/q/link.sh"}
+    assert left == {"elsewhere/x.sh", "elsewhere/y.sh", "rr-r/0.sh", "rr-r/1.sh"} | passed_over
+
+
+def test_an_edit_that_is_saved_while_it_builds_is_not_lost(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Neither of a script that would be written, nor of one that would be removed."""
+    build()
+    kept = [folder / "jobs" / name for name in ("bert-2n-lr0.1.sh", "eval.sh")]
+    real = build_module._write
+
+    def write(*words: Any) -> int:
+        for path in kept:
+            path.write_text(path.read_text() + "# edited\n")
+        return real(*words)
+
+    monkeypatch.setattr(build_module, "_write", write)
+    changed = MANIFEST.split('  "eval"')[0].replace('A: "1"', 'A: "2"')
+    (folder / "jobgen.yaml").write_text(changed)
+    capsys.readouterr()
+    assert build(prune=True) == 2
+    assert capsys.readouterr().err == (
+        "jobgen: jobs/bert-2n-lr0.1.sh: edited by hand; --force would lose the edit [edited]\n"
+        "jobgen: jobs/eval.sh: not removed, since it may be edited; --force would\n"
+        "jobgen: 6 scripts: 5 written, 1 as they were; 0 removed\n"
+    )
+    assert all(path.read_text().endswith("# edited\n") for path in kept)
 
 
 def test_a_matrix_that_is_too_large_is_refused(

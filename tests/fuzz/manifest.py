@@ -22,7 +22,7 @@ MAKER = Maker(FILE.parent, confined=True)
 def target(data: bytes) -> None:
     FILE.write_bytes(data)
     with suppress(JobgenError):
-        _, scripts = read(FILE)
+        _, scripts, _ = read(FILE)
         for _ in range(20):
             with suppress(JobgenError):
                 if (script := next(scripts, None)) is None:
