@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from jobgen import manifest
-from jobgen.check import compared, read
+from jobgen.check import compared, read, unreadable, walk
 from jobgen.errors import USAGE, JobgenError, Mark, Problem, problem, tell
 from jobgen.header import Head, head
 from jobgen.maker import Makers
@@ -181,20 +181,10 @@ def _gone(
     folders: Iterable[Path], made: Made, manifest: str, force: bool
 ) -> Iterator[tuple[Path, str]]:
     """The scripts that a manifest has made and that are in it no longer, with how they name it."""
-    for path, real in sorted({found for folder in folders for found in _files(folder)}):
+    for path, real in sorted({found for folder in folders for found in walk(folder, unreadable)}):
         of = _from(os.path.dirname(real), manifest)
         if real not in made.real and _may_go(path, of, force):
             yield path, of
-
-
-def _files(top: Path) -> Iterator[tuple[Path, str]]:
-    """The files below a folder, but hidden ones and links, and their paths without links."""
-    for folder, folders, names in os.walk(top):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        real = os.path.realpath(folder)
-        for path in (Path(folder, name) for name in names if not name.startswith(".")):
-            if path.is_file() and not path.is_symlink():
-                yield path, os.path.join(real, path.name)
 
 
 def _may_go(path: Path, of: str, force: bool) -> bool:

@@ -65,11 +65,11 @@ def check_all(paths: Sequence[str], fix: bool, force: bool) -> int:
         raise problem("--force", "it is for --fix alone", "usage")
     makers, counts, code = Makers(), Counter[str](), 0
 
-    def unreadable(error: OSError) -> None:
-        tell(f"{error.filename}: cannot be read: {error.strerror} [unreadable]")
+    def skipped(error: OSError) -> None:
+        unreadable(error)
         counts["unreadable"] += 1
 
-    for path in _files(paths, unreadable):
+    for path in _files(paths, skipped):
         try:
             data = read(path)
             found = verdict(path, data, makers) if data else None
@@ -115,7 +115,7 @@ def compared(top: Head, data: bytes, wanted: bytes) -> Verdict:
     if not top.said:  # nothing but the checksum may be missing
         state = STALE if now and now.said == top.true else UNKNOWN
         return Verdict((state,), _WHY[UNKNOWN], wanted)
-    if now and (now.said == top.said or now.rest == top.rest):
+    if edited and now and (now.said == top.said or now.rest == top.rest):
         return Verdict((EDITED,), "", wanted)
     return Verdict(
         (*edited, STALE), f"its command was edited, or {_WHY[STALE]}" if edited else "", wanted
@@ -158,29 +158,37 @@ def _again(path: Path, top: Head, makers: Makers) -> bytes:
     return makers.of(path).script(job, top.manifest).encode("utf-8")
 
 
-def _files(paths: Iterable[str], unreadable: Callable[[OSError], None]) -> Iterator[Path]:
+def _files(paths: Iterable[str], skipped: Callable[[OSError], None]) -> Iterator[Path]:
     """The files that are named, and those in folders but hidden ones and links; each once.
 
-    `unreadable` is told of folders that cannot be read.
+    `skipped` is told of folders that cannot be read.
     """
     seen: set[str] = set()
     for text in paths:
         if not text:
             raise problem("jobgen check", "an empty path", "usage", "`.` is the folder you are in")
         top = native(text)
-        found = _walk(top, unreadable) if os.path.isdir(top) else [(top, os.path.realpath(top))]
+        found = walk(top, skipped) if os.path.isdir(top) else [(top, os.path.realpath(top))]
         for path, real in found:
             if real not in seen:
                 seen.add(real)
                 yield path
 
 
-def _walk(top: Path, unreadable: Callable[[OSError], None]) -> Iterator[tuple[Path, str]]:
-    """The files, and their paths without links."""
-    for folder, folders, names in os.walk(top, onerror=unreadable):
+def unreadable(error: OSError) -> None:
+    """Say which folder cannot be read."""
+    tell(f"{error.filename}: cannot be read: {error.strerror} [unreadable]")
+
+
+def walk(top: Path, skipped: Callable[[OSError], None]) -> Iterator[tuple[Path, str]]:
+    """The files below a folder, but hidden ones and links, and their paths without links.
+
+    `skipped` is told of folders that cannot be read.
+    """
+    for folder, folders, names in os.walk(top, onerror=skipped):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         if folders and folder.count(os.sep) - str(top).count(os.sep) >= DEEPEST:
-            unreadable(OSError(0, f"more than {DEEPEST} folders deep", folder))
+            skipped(OSError(0, f"more than {DEEPEST} folders deep", folder))
             folders.clear()
         real = os.path.realpath(folder)
         for name in sorted(names):
