@@ -170,11 +170,17 @@ def test_the_nearest_pyproject_counts_and_the_command_line_before_it(there: Path
     ("comment", "codes"),
     [
         ("# jobgen: ignore=JG201 it is asked for by hand", []),
-        ("# jobgen: ignore=JG101,JG201 it is asked for by hand", []),
+        ("# jobgen: ignore=JG702,JG201 JG702 is tried with a profile alone", []),
+        ("# jobgen: ignore=JG212,JG201 JG212 is tried where it is named", []),
+        ("# jobgen: ignore=JG101,JG201 there is no torchrun", ["JG002"]),
+        ("# jobgen: ignore=JG101, JG201 why", ["JG002", "JG201"]),
+        ("# jobgen: ignore=JG201 , JG101 why", ["JG002", "JG201"]),
+        ("# jobgen: ignore=jg201 why", ["JG002", "JG201"]),
+        ("# jobgen: ignore why", ["JG002", "JG201"]),
         ("# jobgen: ignore=JG201", ["JG002", "JG201"]),
         ("# jobgen: ignore=JG999 why", ["JG002", "JG201"]),
         ("# jobgen: ignore= why", ["JG002", "JG201"]),
-        ("# jobgen: ignore=JG101 why", ["JG201"]),
+        ("# jobgen: ignore=JG101 why", ["JG002", "JG201"]),
     ],
 )
 def test_a_comment_with_a_reason_keeps_a_rule_away(
@@ -185,6 +191,26 @@ def test_a_comment_with_a_reason_keeps_a_rule_away(
         (there / "job.sh").write_text(BAD.replace(late, text))
         told = json.loads(jobgen("lint", "job.sh", "--format=json", cwd=there).stdout)
         assert sorted(row["code"] for row in told) == codes
+
+
+def test_only_a_comment_keeps_a_rule_away(there: Path) -> None:
+    said, run = "# jobgen: ignore=JG101 it is one node", "torchrun --nnodes=2 t.py"
+    lines = [
+        "#!/bin/bash",
+        "#SBATCH --nodes=2",
+        f'echo "{said}"; {run}',
+        f"{run}  {said}",
+        f"bash -c '{run} {said}'",
+        run,
+        "cat <<EOF",
+        f"{run} {said}",
+        "EOF",
+    ]
+    (there / "job.sh").write_text("\n".join(lines) + "\n")
+    told = json.loads(jobgen("lint", "job.sh", "--format=json", cwd=there).stdout)
+    assert [(row["line"], row["code"]) for row in told] == [(n, "JG101") for n in (3, 6)]
+    selected = jobgen("lint", "job.sh", "--select=JG002,JG2", cwd=there)
+    assert selected.returncode == 0  # of rules that are not tried nothing is said
 
 
 @pytest.mark.parametrize(

@@ -121,8 +121,8 @@ class _Reader:
             self._assignment(node, within, False, False)
         elif kind == "comment":
             line, column = self._place(node)
-            if self.depth == 0:
-                self.script.comments.append(Word(self._raw(node), line, column))
+            listed = self.script.inner_comments if self.depth else self.script.comments
+            listed.append(Word(self._raw(node), line, column))
         elif kind in ("heredoc_body", "ERROR"):
             if kind == "heredoc_body":
                 self._quoted(node)

@@ -16,7 +16,7 @@ from typing import Any
 from jobgen.errors import JobgenError, Mark, Problem, problem
 from jobgen.lint.prose import is_prose, scripts
 from jobgen.lint.reader import parse
-from jobgen.lint.rules import Rule, rules
+from jobgen.lint.rules import Rule, jg002_ignore, rules
 from jobgen.lint.script import Script
 from jobgen.lint.waivers import waivers
 from jobgen.profile import Profile
@@ -98,12 +98,18 @@ def _check(parsed: Script, settings: Settings, indent: int = 0) -> list[Problem]
     if _TEMPLATE.search(parsed.text):
         return []
     profile = _profile(settings.profile) if settings.profile else None
+    chosen = _chosen_rules(settings)
+    told = [(each, rule.code) for rule in chosen for each in rule.check(parsed, profile)]
+    if any(rule.code == jg002_ignore.CODE for rule in chosen) and not parsed.broken:
+        tried = {rule.code for rule in chosen if profile or not rule.profile}
+        lines = {(each.line, code) for each, code in told}
+        unused = jg002_ignore.unused(parsed, tried - {jg002_ignore.CODE}, lines)
+        told += [(each, jg002_ignore.CODE) for each in unused]
     kept = {(each.of, code) for each in waivers(parsed) if each.reason for code in each.codes}
     found = {
-        Problem(Mark(parsed.file, each.line, each.column + indent), each.text, rule.code, each.cure)
-        for rule in _chosen_rules(settings)
-        for each in rule.check(parsed, profile)
-        if (each.line, rule.code) not in kept
+        Problem(Mark(parsed.file, each.line, each.column + indent), each.text, code, each.cure)
+        for each, code in told
+        if (each.line, code) not in kept
     }
     return sorted(found)
 

@@ -94,6 +94,7 @@ class Script:
     dynamic: set[str] = field(default_factory=set)  # variables that loops, read and such set
     functions: set[str] = field(default_factory=set)
     comments: list[Word] = field(default_factory=list)
+    inner_comments: list[Word] = field(default_factory=list)  # in strings that are scripts
     uses: list[tuple[str, int]] = field(default_factory=list)  # variables, with their lines
     quoted: list[tuple[int, int]] = field(default_factory=list)  # lines inside heredocs, strings
     broken: tuple[int, int] | None = None
