@@ -47,7 +47,9 @@ def parser() -> Parser:
 
 def parse(text: str, file: str) -> Script:
     """The script in `text`, however broken it is."""
-    script = Script(file, text)
+    marked = text.startswith("\ufeff")
+    text = text.removeprefix("\ufeff")
+    script = Script(file, text, marked=marked)
     try:
         if not script.foreign:
             _Reader(script, text, [0], 0, "").read()

@@ -98,6 +98,7 @@ class Script:
     uses: list[tuple[str, int]] = field(default_factory=list)  # variables, with their lines
     quoted: list[tuple[int, int]] = field(default_factory=list)  # lines inside heredocs, strings
     broken: tuple[int, int] | None = None
+    marked: bool = False  # a byte order mark comes before `text`
 
     @cached_property
     def foreign(self) -> bool:
