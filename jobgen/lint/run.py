@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from jobgen.errors import JobgenError, Mark, Problem, problem
-from jobgen.lint.prose import is_prose, scripts
+from jobgen.lint.prose import is_job, is_prose, scripts
 from jobgen.lint.reader import parse
 from jobgen.lint.rules import Rule, jg002_ignore, rules
 from jobgen.lint.script import Script
@@ -123,6 +123,12 @@ def _check(parsed: Script, settings: Settings, indent: int = 0) -> list[Problem]
         for each, code in told
         if (each.line, code) not in kept
     }
+    for inner in parsed.submitted:
+        if is_job(inner.text):
+            job = parse(inner.text, parsed.file, inner.begins, inner.given)
+            for each in _check(job, settings):
+                column = inner.column(each.mark.line, each.mark.column) + indent
+                found.add(each._replace(mark=each.mark._replace(column=column)))
     return sorted(found)
 
 

@@ -38,8 +38,9 @@ def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
         yield Finding(1, 1, text, "save the file as UTF-8 without BOM")
         return
     # A text shows parts of scripts; a file of directives alone is put before others.
-    if script.text.startswith("#!") or is_prose(script.file) or not script.commands:
+    named = script.lines[script.begins - 1].startswith("#!")
+    if named or is_prose(script.file) or not script.commands:
         return
     if any(each.scheduler == "slurm" for each in script.live):
         text = "sbatch refuses a script whose first line does not begin with #!"
-        yield Finding(1, 1, text, "#!/bin/bash as the first line")
+        yield Finding(script.begins, 1, text, "#!/bin/bash as the first line")
