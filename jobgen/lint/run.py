@@ -126,6 +126,9 @@ def _check(parsed: Script, settings: Settings, indent: int = 0) -> list[Problem]
     for inner in parsed.submitted:
         if is_job(inner.text):
             job = parse(inner.text, parsed.file, inner.begins, inner.given)
+            if job.broken and not parsed.broken:
+                line, column = job.broken
+                parsed.broken = line, inner.column(line, column)
             for each in _check(job, settings):
                 column = inner.column(each.mark.line, each.mark.column) + indent
                 found.add(each._replace(mark=each.mark._replace(column=column)))
