@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 import yaml
@@ -16,7 +17,8 @@ from tests.helpers import jobgen
 
 pytest.importorskip("tree_sitter_bash")
 
-from jobgen.lint.run import _SUFFIXES
+from jobgen.errors import JobgenError
+from jobgen.lint.run import _SUFFIXES, Settings, lint
 
 BAD = """\
 #!/bin/bash
@@ -76,6 +78,32 @@ def test_a_large_file_in_a_folder_is_no_script(there: Path) -> None:
     assert b"has more than" in jobgen("lint", "data", cwd=there).stderr
 
 
+def test_what_is_no_text_is_said(there: Path) -> None:
+    (there / "job.sh").write_bytes(BAD.encode("utf-16"))
+    for words in (["job.sh"], ["."]):
+        done = jobgen("lint", *words, cwd=there)
+        assert (done.returncode, done.stdout) == (2, b"")
+        assert b"job.sh: no text: it has zero bytes in it" in done.stderr
+    (there / "job.sh").write_bytes(bytes(9))
+    assert jobgen("lint", ".", cwd=there).returncode == 0
+
+
+def test_a_byte_order_mark_has_to_go(there: Path) -> None:
+    (there / "job.sh").write_bytes(b"\xef\xbb\xbf#!/bin/bash\n#SBATCH --nodes=2\nsrun hostname\n")
+    done = jobgen("lint", "job.sh", cwd=there)
+    assert re.findall(r"^job.sh:1:1: .*without BOM.*\[(.*)\]$", done.stdout.decode()) == ["JG216"]
+
+
+def test_a_folder_that_cannot_be_read_is_2(there: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def scandir(path: str) -> NoReturn:
+        raise PermissionError(13, "Permission denied", path)
+
+    (there / "a").mkdir()
+    monkeypatch.setattr(os, "scandir", scandir)
+    with pytest.raises(JobgenError, match="a: cannot be read: Permission denied"):
+        lint([str(there / "a")], Settings())
+
+
 def test_scripts_in_a_text_are_found_on_its_lines(there: Path) -> None:
     text = BAD.replace("\n", "\n   ")
     (there / "a.md").write_text(
@@ -91,9 +119,12 @@ def test_scripts_in_a_text_are_found_on_its_lines(there: Path) -> None:
 
 def test_a_script_that_is_read_in_part_is_said(there: Path) -> None:
     (there / "job.sh").write_text("#!/bin/bash\n#SBATCH -N 1\nexec {log}<>log\nsrun hostname\n")
-    done = jobgen("lint", "job.sh", cwd=there)
+    inner = "sbatch <<END\n#!/bin/bash\n#SBATCH -N 1\nexec {log}<>log\nEND\n"
+    (there / "inner.sh").write_text(f"#!/bin/bash\n{inner}")
+    done = jobgen("lint", "job.sh", "inner.sh", cwd=there)
     assert done.returncode == 0
-    assert b"the parser is at a loss here" in done.stderr
+    places = re.findall(r"(\w+.sh:\d+):\d+: the parser is at a loss here", done.stderr.decode())
+    assert places == ["job.sh:3", "inner.sh:5"]
 
 
 def test_the_hook_takes_what_a_folder_would() -> None:
@@ -170,11 +201,17 @@ def test_the_nearest_pyproject_counts_and_the_command_line_before_it(there: Path
     ("comment", "codes"),
     [
         ("# jobgen: ignore=JG201 it is asked for by hand", []),
-        ("# jobgen: ignore=JG101,JG201 it is asked for by hand", []),
+        ("# jobgen: ignore=JG702,JG201 JG702 is tried with a profile alone", []),
+        ("# jobgen: ignore=JG212,JG201 JG212 is tried where it is named", []),
+        ("# jobgen: ignore=JG101,JG201 there is no torchrun", ["JG002"]),
+        ("# jobgen: ignore=JG101, JG201 why", ["JG002", "JG201"]),
+        ("# jobgen: ignore=JG201 , JG101 why", ["JG002", "JG201"]),
+        ("# jobgen: ignore=jg201 why", ["JG002", "JG201"]),
+        ("# jobgen: ignore why", ["JG002", "JG201"]),
         ("# jobgen: ignore=JG201", ["JG002", "JG201"]),
         ("# jobgen: ignore=JG999 why", ["JG002", "JG201"]),
         ("# jobgen: ignore= why", ["JG002", "JG201"]),
-        ("# jobgen: ignore=JG101 why", ["JG201"]),
+        ("# jobgen: ignore=JG101 why", ["JG002", "JG201"]),
     ],
 )
 def test_a_comment_with_a_reason_keeps_a_rule_away(
@@ -185,6 +222,26 @@ def test_a_comment_with_a_reason_keeps_a_rule_away(
         (there / "job.sh").write_text(BAD.replace(late, text))
         told = json.loads(jobgen("lint", "job.sh", "--format=json", cwd=there).stdout)
         assert sorted(row["code"] for row in told) == codes
+
+
+def test_only_a_comment_keeps_a_rule_away(there: Path) -> None:
+    said, run = "# jobgen: ignore=JG101 it is one node", "torchrun --nnodes=2 t.py"
+    lines = [
+        "#!/bin/bash",
+        "#SBATCH --nodes=2",
+        f'echo "{said}"; {run}',
+        f"{run}  {said}",
+        f"bash -c '{run} {said}'",
+        run,
+        "cat <<EOF",
+        f"{run} {said}",
+        "EOF",
+    ]
+    (there / "job.sh").write_text("\n".join(lines) + "\n")
+    told = json.loads(jobgen("lint", "job.sh", "--format=json", cwd=there).stdout)
+    assert [(row["line"], row["code"]) for row in told] == [(n, "JG101") for n in (3, 6)]
+    selected = jobgen("lint", "job.sh", "--select=JG002,JG2", cwd=there)
+    assert selected.returncode == 0  # of rules that are not tried nothing is said
 
 
 @pytest.mark.parametrize(
@@ -212,20 +269,32 @@ def test_wrong_usage_is_2_and_says_why(there: Path, words: list[str], said: str)
         ('[tool.jobgen.lint]\nignore = "JG2"\n', "tool.jobgen.lint.ignore is not a list of codes"),
         ("[tool.jobgen.lint]\nprofile = 3\n", "tool.jobgen.lint.profile is not a text"),
         ('[tool.jobgen.lint]\nselect = ["JG9x"]\n', "there is no rule 'JG9X'"),
+        ("[tool.jobgen.lint]\nselect = []\n", "tool.jobgen.lint.select names no rule"),
+        ('[tool.jobgen.lint]\nprofile = "nope"\n', "pyproject.toml: profile: no profile `nope`"),
+        ("[tool.jobgen]\nlint = 3\n", "tool.jobgen.lint is no table"),
+        ("tool = 3 # jobgen\n", "pyproject.toml: tool is no table"),
         ("[tool.jobgen.lint\n", "is no TOML"),
+        ("\udcff", "pyproject.toml: no UTF-8 text"),
     ],
 )
 def test_a_wrong_configuration_is_2(there: Path, text: str, said: str) -> None:
-    (there / "pyproject.toml").write_text(text)
+    (there / "pyproject.toml").write_bytes(text.encode("utf-8", "surrogateescape"))
     done = jobgen("lint", "job.sh", cwd=there)
     assert (done.returncode, done.stdout) == (2, b"")
     assert said in done.stderr.decode()
     assert "Traceback" not in done.stderr.decode()
 
 
+def test_a_configuration_that_is_a_pipe_is_2(there: Path) -> None:
+    os.mkfifo(there / "pyproject.toml")
+    done = jobgen("lint", "job.sh", cwd=there)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"pyproject.toml: no file" in done.stderr
+
+
 @pytest.mark.parametrize(
     "text",
-    [b"", b"\x00\xff\xfe", b"#!/bin/bash\n#SBATCH\n", b"#SBATCH --nodes\n", b"((((" * 3000,
+    [b"", b"\xff\xfe", b"#!/bin/bash\n#SBATCH\n", b"#SBATCH --nodes\n", b"((((" * 3000,
      b"#PBS -l\n#PBS -N\n", b"$(" * 2000, b"#SBATCH -N \xff\nsrun '", b"#PBS -l select=:=\n",
      b"bash -c \"bash -c 'bash -c \\\"x", b"#SBATCH --nodes=" + "²".encode() + b"\ntorchrun\n",
      b"#SBATCH --ntasks-per-node=" + "²".encode() + b"\nsrun torchrun --nnodes=2 --rdzv-id\n"],

@@ -488,3 +488,57 @@ def test_no_false_alarm(name: str) -> None:
     text = GOOD[name]
     head = "" if text.startswith("\n#!") else "#!/bin/bash"
     assert [str(each) for each in lint((head + text).lstrip(), "job.sh", Settings())] == []
+
+
+def test_a_script_for_sbatch_in_a_heredoc_is_read_on_its_lines() -> None:
+    text = """\
+#!/bin/bash
+N=2
+jid=$(sbatch --parsable --export=$E <<EOF
+#!/bin/bash
+$MORE
+#SBATCH --nodes=$N --error=\\$HOME/err
+#SBATCH --output=$HOME/out --export=$E
+echo $(date
+) "é\\"" ; torchrun --nnodes=$N --rdzv-id=\\$RANDOM t.py
+srun torchrun --nnodes=$N --rdzv-backend=c10d --rdzv-id=$RANDOM t.py
+EOF
+)
+cat <<-'END' | sbatch
+\t#!/bin/bash
+\t#SBATCH --nodes=2
+\ttorchrun --nnodes=2 t.py  # jobgen: ignore=JG101 why
+\t torchrun --nnodes=2 t.py
+\tEND
+qsub -N a <<END
+#PBS -l select=2:ngpus=4
+torchrun --nnodes=2 t.py
+END
+cat > job.sh <<END
+#!/bin/bash
+#SBATCH --nodes=2
+torchrun --nnodes=2 t.py
+END
+"""
+    found = [each for each in lint(text, "job.sh", Settings()) if each.code != "JG113"]
+    assert [(each.code, each.mark.line, each.mark.column) for each in found] == [
+        ("JG205", 6, 20),
+        ("JG101", 9, 11),
+        ("JG104", 9, 32),
+        ("JG101", 17, 3),
+        ("JG101", 21, 1),
+    ]
+
+
+def test_options_on_the_line_of_sbatch_count_for_the_script_behind_it() -> None:
+    text = """\
+#!/bin/bash
+sbatch%s <<"END"
+#!/bin/bash
+#SBATCH --nodes=1 --gpus-per-node=4
+srun torchrun --nnodes=2 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-id=1 t.py
+END
+"""
+    told = {each.code for each in lint(text % "", "job.sh", Settings())}
+    assert {"JG102", "JG103"} <= told
+    assert lint(text % " -N 2 --gpus-per-node $G", "job.sh", Settings()) == []

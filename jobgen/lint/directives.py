@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
+# What stands in for an expansion that the outer shell does, where a string is read as a script.
+OUTER = "\ue000"
 # The options of sbatch(1) by their letters; True: it takes a value.
 _SHORT = {
     **dict.fromkeys("HIOQhksvVWu", False),
@@ -118,6 +120,18 @@ def read(lines: list[str], first_command: int) -> tuple[list[Directive], list[St
             else:
                 found.append(each)
     return found, stray
+
+
+def options(command: list[str], line: int, column: int) -> list[Directive]:
+    """Those of a command line of sbatch or qsub, at the place of the command.
+
+    What is in a variable there is not known.
+    """
+    name, *rest = command
+    read_line = _slurm if name.endswith("sbatch") else _pbs
+    text = re.sub(r"\$(\{.*?\}|\(.*?\)|\w+)", OUTER, " ".join(rest))
+    found = read_line(text, line, column, False)
+    return [replace(each, column=column) for each in found if isinstance(each, Directive)]
 
 
 def _slurm(text: str, line: int, start: int, late: bool) -> Iterator[Directive | Stray]:

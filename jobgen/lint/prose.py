@@ -16,6 +16,11 @@ def is_prose(path: str) -> bool:
     return Path(path).suffix.lower() in SUFFIXES
 
 
+def is_job(script: str) -> bool:
+    """Whether a text is a whole script, by its beginning."""
+    return bool(_SCRIPT.match(script))
+
+
 def scripts(text: str) -> Iterator[tuple[str, int]]:
     """Each script, on the lines where the text has it, and how far it is indented there."""
     lines = text.split("\n")
@@ -23,7 +28,7 @@ def scripts(text: str) -> Iterator[tuple[str, int]]:
         block = lines[first:last]
         indent = min((len(line) - len(line.lstrip()) for line in block if line.strip()), default=0)
         script = "\n".join(line[indent:] for line in block)
-        if _SCRIPT.match(script):
+        if is_job(script):
             yield "\n" * first + script + "\n", indent
 
 

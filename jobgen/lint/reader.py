@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jobgen.errors import problem
-from jobgen.lint.directives import read
-from jobgen.lint.script import OUTER, STARTERS, Assignment, Command, Script, Word
+from jobgen.lint.directives import OUTER, Directive, options, read
+from jobgen.lint.script import STARTERS, Assignment, Command, Script, Submitted, Word
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -45,9 +45,14 @@ def parser() -> Parser:
     return _PARSER[0]
 
 
-def parse(text: str, file: str) -> Script:
-    """The script in `text`, however broken it is."""
-    script = Script(file, text)
+def parse(text: str, file: str, begins: int = 1, given: Iterable[Directive] = ()) -> Script:
+    """The script in `text`, however broken it is; above the line `begins` are empty ones.
+
+    The options that are `given` to sbatch or qsub count instead of the script's own.
+    """
+    marked = text.startswith("\ufeff")
+    text = text.removeprefix("\ufeff")
+    script = Script(file, text, marked=marked, begins=begins)
     try:
         if not script.foreign:
             _Reader(script, text, [0], 0, "").read()
@@ -66,7 +71,11 @@ def parse(text: str, file: str) -> Script:
     first = min(_first_line(script.lines), min(firsts, default=len(script.lines) + 1))
     inside = {line for start, end in script.quoted for line in range(start, end + 1)}
     directives, script.stray = read(script.lines, first)
-    script.directives = [each for each in directives if each.line not in inside]
+    instead = {each.option for each in given}
+    script.directives = [
+        each for each in directives if each.line not in inside and each.option not in instead
+    ]
+    script.directives += given
     return script
 
 
@@ -121,8 +130,8 @@ class _Reader:
             self._assignment(node, within, False, False)
         elif kind == "comment":
             line, column = self._place(node)
-            if self.depth == 0:
-                self.script.comments.append(Word(self._raw(node), line, column))
+            listed = self.script.inner_comments if self.depth else self.script.comments
+            listed.append(Word(self._raw(node), line, column))
         elif kind in ("heredoc_body", "ERROR"):
             if kind == "heredoc_body":
                 self._quoted(node)
@@ -130,6 +139,8 @@ class _Reader:
             return
         elif kind in ("string", "raw_string"):
             self._quoted(node)
+        elif kind == "redirected_statement" and self.depth == 0:
+            self._submitted(node)
         elif kind == "pipeline":
             self._pipeline(node, within, before)
             return
@@ -156,6 +167,50 @@ class _Reader:
         if last > first and self.depth == 0:
             start = first + 1 if node.type == "heredoc_body" else first + 2
             self.script.quoted.append((start, last + 1))
+
+    def _submitted(self, node: Node) -> None:
+        """Note the script in `sbatch <<EOF`, `cat <<EOF | sbatch`."""
+        for redirect in node.children:
+            parts = {child.type: child for child in redirect.children}
+            if redirect.type != "heredoc_redirect" or not (body := parts.get("heredoc_body")):
+                continue
+            piped = parts["pipeline"].children if "pipeline" in parts else []
+            for part in [*node.children, *piped]:
+                words = (
+                    [self._raw(word) for word in part.children] if part.type == "command" else []
+                )
+                if words and words[0].rpartition("/")[2] in ("sbatch", "qsub"):
+                    line, column = self._place(part)
+                    given = options(words, line, column)
+                    quoted = re.search(r"""['"\\]""", self._raw(parts["heredoc_start"]))
+                    told = self._heredoc(body, not quoted, "<<-" in parts, given)
+                    self.script.submitted.append(told)
+
+    def _heredoc(
+        self, body: Node, expands: bool, no_tabs: bool, given: list[Directive]
+    ) -> Submitted:
+        if expands:
+            text, places = self._inside(body)
+        else:
+            places = list(range(body.start_byte, body.end_byte + 1))
+            text = self.data[body.start_byte : body.end_byte].decode("utf-8", "surrogatepass")
+        # What the outer shell puts on a line of its own may be nothing, a directive, a command.
+        lines = re.sub(
+            rf"^[ \t]*({OUTER}\w*[ \t]*)+$", lambda found: " " * len(found[0].encode()), text,
+            flags=re.MULTILINE,
+        ).split("\n")  # fmt: skip
+        begins, at, columns = body.start_point.row + 1, 0, []
+        for number, line in enumerate(lines):
+            tabs = len(line) - len(line.lstrip("\t")) if no_tabs else 0
+            start, row = self.starts[begins + number - 1], []
+            for letter in line:
+                head = self.source[start : places[at]].decode("utf-8", "replace")
+                row.append(len(head) + 1)
+                at += len(letter.encode("utf-8", "surrogatepass"))
+            at += 1
+            columns.append(row[tabs:])
+            lines[number] = line[tabs:]
+        return Submitted("\n" * (begins - 1) + "\n".join(lines), begins, columns, given)
 
     def _pipeline(self, node: Node, within: frozenset[str], before: str) -> None:
         parts = [child for child in node.children if child.is_named]
@@ -307,8 +362,13 @@ class _Reader:
                     _Reader(self.script, inside, places, self.depth + 1, kind).read()
 
     def _inside(self, node: Node) -> tuple[str, list[int]]:
-        """The text of a quoted string as the inner shell gets it, each byte with its offset."""
+        """The text of a quoted string as the inner shell gets it, each byte with its offset.
+
+        That of a heredoc keeps its lines.
+        """
         data, places = bytearray(), []
+        heredoc = node.type == "heredoc_body"
+        escaped = b"$`\\" if heredoc else b'$`"\\\n'
 
         def put(text: bytes, at: int, step: int = 1) -> None:
             for number in range(len(text)):
@@ -322,11 +382,11 @@ class _Reader:
                     piece(child)
             elif node.type == "raw_string":
                 put(self.data[start + 1 : end - 1], start + 1)
-            elif node.type == "string":
+            elif node.type == "string" or heredoc:
                 outer = [child for child in node.children if child.type in (
                     "simple_expansion", "expansion", "command_substitution", "arithmetic_expansion"
                 )]  # fmt: skip
-                at = start + 1
+                at = start if heredoc else start + 1
                 for child in outer:
                     plain(at, child.start_byte)
                     name = re.sub(rb"\W", b"", self.data[child.start_byte : child.end_byte])[:60]
@@ -338,14 +398,15 @@ class _Reader:
                     raw = self.data[child.start_byte : child.end_byte]
                     put(raw[: len(raw) - len(raw.lstrip())], child.start_byte)
                     put(value, child.start_byte, 0)
+                    put(b"\n" * (raw.strip().count(b"\n") * heredoc), child.end_byte, 0)
                     at = child.end_byte
-                plain(at, end - 1)
+                plain(at, end if heredoc else end - 1)
             else:
                 put(self.data[start:end], start)
 
         def plain(at: int, end: int) -> None:
             while at < end:
-                if self.data[at : at + 1] == b"\\" and self.data[at + 1 : at + 2] in b'$`"\\\n':
+                if self.data[at : at + 1] == b"\\" and self.data[at + 1 : at + 2] in escaped:
                     if self.data[at + 1 : at + 2] != b"\n":
                         put(self.data[at + 1 : at + 2], at + 1)
                     at += 2
@@ -355,7 +416,7 @@ class _Reader:
 
         piece(node)
         places.append(self._offset(node.end_byte))
-        return data.decode("utf-8", "replace"), places
+        return data.decode("utf-8", "surrogatepass"), places
 
 
 def _plain(data: bytes) -> bytes:

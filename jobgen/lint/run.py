@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -14,14 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from jobgen.errors import JobgenError, Mark, Problem, problem
-from jobgen.lint.prose import is_prose, scripts
+from jobgen.lint.prose import is_job, is_prose, scripts
 from jobgen.lint.reader import parse
-from jobgen.lint.rules import Rule, rules
+from jobgen.lint.rules import Rule, jg002_ignore, rules
 from jobgen.lint.script import Script
 from jobgen.lint.waivers import waivers
 from jobgen.profile import Profile
 
 LARGEST = 1 << 20
+_TABLE = ("tool", "jobgen", "lint")
 # In a folder, files that may be job scripts, if not too large; what decides is a directive in them.
 _SUFFIXES = frozenset(("", ".sh", ".bash", ".sbatch", ".slurm", ".pbs", ".qsub", ".job", ".sub"))
 _DIRECTIVE = re.compile(rb"^[ \t]*#(SBATCH|PBS)[ \t]", re.MULTILINE)
@@ -37,6 +39,7 @@ class Settings:
     ignore: tuple[str, ...] = ()
     profile: str | None = None
     also: tuple[str, ...] = ()
+    file: str = ""  # the configuration, if it comes from one
 
 
 @dataclass(frozen=True)
@@ -64,12 +67,21 @@ def lint(paths: Sequence[str], said: Settings, jobs_only: bool = False) -> Outco
     _chosen("--select", said.select)
     _chosen("--ignore", said.ignore)
     _chosen("--also", said.also)
-    for path, named in _files(paths):
+
+    def unreadable(error: OSError) -> None:
+        text = f"cannot be read: {error.strerror}"
+        errors.append(Problem(Mark(str(error.filename)), text, "unreadable"))
+
+    for path, named in _files(paths, unreadable):
         try:
             data = _data(path)
-            if (jobs_only or not named) and not _DIRECTIVE.search(data):
+            # Without its zero bytes UTF-16 is what it seems to who wrote it.
+            if (jobs_only or not named) and not _DIRECTIVE.search(data.replace(b"\0", b"")):
                 passed_over += 1
                 continue
+            if b"\0" in data:
+                raise problem(path, "no text: it has zero bytes in it", "unreadable",
+                              "is it UTF-16? sbatch wants UTF-8")  # fmt: skip
             text = data.decode("utf-8", "surrogateescape")
             each_one = list(scripts(text)) if is_prose(path) else [(text, 0)]
             files += bool(each_one)
@@ -98,13 +110,28 @@ def _check(parsed: Script, settings: Settings, indent: int = 0) -> list[Problem]
     if _TEMPLATE.search(parsed.text):
         return []
     profile = _profile(settings.profile) if settings.profile else None
+    chosen = _chosen_rules(settings)
+    told = [(each, rule.code) for rule in chosen for each in rule.check(parsed, profile)]
+    if any(rule.code == jg002_ignore.CODE for rule in chosen) and not parsed.broken:
+        tried = {rule.code for rule in chosen if profile or not rule.profile}
+        lines = {(each.line, code) for each, code in told}
+        unused = jg002_ignore.unused(parsed, tried - {jg002_ignore.CODE}, lines)
+        told += [(each, jg002_ignore.CODE) for each in unused]
     kept = {(each.of, code) for each in waivers(parsed) if each.reason for code in each.codes}
     found = {
-        Problem(Mark(parsed.file, each.line, each.column + indent), each.text, rule.code, each.cure)
-        for rule in _chosen_rules(settings)
-        for each in rule.check(parsed, profile)
-        if (each.line, rule.code) not in kept
+        Problem(Mark(parsed.file, each.line, each.column + indent), each.text, code, each.cure)
+        for each, code in told
+        if (each.line, code) not in kept
     }
+    for inner in parsed.submitted:
+        if is_job(inner.text):
+            job = parse(inner.text, parsed.file, inner.begins, inner.given)
+            if job.broken and not parsed.broken:
+                line, column = job.broken
+                parsed.broken = line, inner.column(line, column)
+            for each in _check(job, settings):
+                column = inner.column(each.mark.line, each.mark.column) + indent
+                found.add(each._replace(mark=each.mark._replace(column=column)))
     return sorted(found)
 
 
@@ -140,23 +167,34 @@ def _profile(name: str) -> Profile:
     return store.load(name).profile
 
 
-def _files(paths: Sequence[str]) -> Iterator[tuple[str, bool]]:
-    """Each file, and whether it was named itself."""
+def _files(
+    paths: Sequence[str], unreadable: Callable[[OSError], None]
+) -> Iterator[tuple[str, bool]]:
+    """Each file, and whether it was named itself; `unreadable` is told of folders."""
     for path in paths:
-        if path != "-" and Path(path).is_dir():
-            for folder, folders, names in os.walk(path):
+        if path != "-" and os.path.isdir(path):
+            for folder, folders, names in os.walk(path, onerror=unreadable):
                 folders[:] = sorted(name for name in folders if not _other(name))
                 for name in sorted(names):
                     file = os.path.join(folder, name)
                     if (
                         not _other(name)
                         and Path(name).suffix.lower() in _SUFFIXES
-                        and Path(file).is_file()
-                        and Path(file).stat().st_size <= LARGEST
+                        and _may_be_script(file)
                     ):
                         yield file, False
         else:
             yield path, True
+
+
+def _may_be_script(file: str) -> bool:
+    try:
+        state = os.stat(file)
+    except PermissionError:  # of a folder that lists its files: `_data` says so
+        return True
+    except OSError:  # a link to nothing
+        return False
+    return stat.S_ISREG(state.st_mode) and state.st_size <= LARGEST
 
 
 def _other(name: str) -> bool:
@@ -183,6 +221,8 @@ def _settings(path: str, said: Settings) -> Settings:
     """The settings for a file: what is not said comes from the pyproject.toml nearest to it."""
     folder = os.getcwd() if path == "-" else os.path.dirname(os.path.abspath(path))
     told = configured(folder)
+    if told.profile and not said.profile:
+        _configured_profile(told.profile, told.file)
     return Settings(
         said.select or told.select, said.ignore or told.ignore, said.profile or told.profile,
         said.also or told.also,
@@ -190,13 +230,23 @@ def _settings(path: str, said: Settings) -> Settings:
 
 
 @cache
+def _configured_profile(name: str, file: str) -> None:
+    """Raises JobgenError if there is no such profile, where the name was said in a file."""
+    try:
+        _profile(name)
+    except JobgenError as error:
+        if any(each.code == "no-profile" for each in error.problems):
+            mark = Mark(f"{file}: profile")
+            raise JobgenError(each._replace(mark=mark) for each in error.problems) from None
+        raise
+
+
+@cache
 def configured(folder: str) -> Settings:
     """[tool.jobgen.lint] of the pyproject.toml in a folder, or in the nearest one above it."""
     file = os.path.join(folder, "pyproject.toml")
     above = os.path.dirname(folder)
-    if not os.path.isfile(file):
-        return Settings() if above == folder else configured(above)
-    table = _table(file)
+    table = _table(file) if os.path.exists(file) else None
     if table is None:
         return Settings() if above == folder else configured(above)
     for key, value in table.items():
@@ -209,8 +259,11 @@ def configured(folder: str) -> Settings:
             raise problem(file, f"tool.jobgen.lint.{key} is not {kind}", "usage")
     made = Settings(
         tuple(table.get("select", ())), tuple(table.get("ignore", ())), table.get("profile"),
-        tuple(table.get("also", ())),
+        tuple(table.get("also", ())), file,
     )  # fmt: skip
+    if table.get("select") == []:
+        raise problem(file, "tool.jobgen.lint.select names no rule", "usage",
+                      "leave it out for all rules")  # fmt: skip
     for key in ("select", "ignore", "also"):
         _chosen(f"{file}: {key}", getattr(made, key))
     return made
@@ -218,14 +271,24 @@ def configured(folder: str) -> Settings:
 
 def _table(file: str) -> dict[str, Any] | None:
     """The table of a file; None if it has none."""
+    if not os.path.isfile(file):  # a pipe would be waited for
+        raise problem(file, "no file", "unreadable")
     try:
-        data = Path(file).read_bytes()
-        if b"jobgen" not in data:
+        text = Path(file).read_bytes().decode("utf-8")
+        if "jobgen" not in text:
             return None
         toml = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
-        told = toml.loads(data.decode("utf-8")).get("tool", {}).get("jobgen", {}).get("lint")
+        told: Any = toml.loads(text)
     except OSError as error:
         raise problem(file, f"cannot be read: {error.strerror}", "unreadable") from None
-    except ValueError as error:  # of toml, or of UTF-8
+    except UnicodeDecodeError:
+        raise problem(file, "no UTF-8 text", "unreadable") from None
+    except ValueError as error:
         raise problem(file, f"is no TOML: {error}", "unreadable") from None
-    return told if isinstance(told, dict) else None
+    for number, key in enumerate(_TABLE, 1):
+        told = told.get(key)
+        if told is None:
+            return None
+        if not isinstance(told, dict):
+            raise problem(file, f"{'.'.join(_TABLE[:number])} is no table", "usage")
+    return dict(told)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from jobgen.lint.directives import Directive, Stray, chunk, whole
+from jobgen.lint.directives import OUTER, Directive, Stray, chunk, whole
 
 if TYPE_CHECKING:
     pass
@@ -20,8 +20,6 @@ STARTERS = frozenset(
     aprun jsrun flux deepspeed ibrun prterun torchrun_jsc horovodrun
     """.split()
 )
-# What stands in for an expansion that the outer shell does, where a string is read as a script.
-OUTER = "\ue000"
 
 
 @dataclass(frozen=True)
@@ -80,6 +78,25 @@ class Command:
         return self.words[0].text.rpartition("/")[2] if self.words else ""
 
 
+@dataclass(frozen=True)
+class Submitted:
+    """A script that a heredoc gives to sbatch or qsub, on its lines: it begins on `begins`.
+
+    `columns` has for each of its lines where its letters stand in the file.
+    """
+
+    text: str
+    begins: int
+    columns: list[list[int]]
+    given: list[Directive]  # the options of the command line
+
+    def column(self, line: int, column: int) -> int:
+        """Where what is in a column of the script stands in the file."""
+        row = line - self.begins
+        found = self.columns[row] if 0 <= row < len(self.columns) else []
+        return found[column - 1] if column <= len(found) else column
+
+
 @dataclass
 class Script:
     """All that is in a script; `broken` is the place where it cannot be read."""
@@ -94,14 +111,19 @@ class Script:
     dynamic: set[str] = field(default_factory=set)  # variables that loops, read and such set
     functions: set[str] = field(default_factory=set)
     comments: list[Word] = field(default_factory=list)
+    inner_comments: list[Word] = field(default_factory=list)  # in strings that are scripts
     uses: list[tuple[str, int]] = field(default_factory=list)  # variables, with their lines
     quoted: list[tuple[int, int]] = field(default_factory=list)  # lines inside heredocs, strings
     broken: tuple[int, int] | None = None
+    submitted: list[Submitted] = field(default_factory=list)
+    begins: int = 1  # the line of its beginning: in a heredoc, those above it are empty
+    marked: bool = False  # a byte order mark comes before `text`
 
     @cached_property
     def foreign(self) -> bool:
         """Whether its first line names a program that is no shell of Bourne's kind."""
-        words = self.lines[0][2:].split() if self.text.startswith("#!") else []
+        first = self.lines[self.begins - 1]
+        words = first[2:].split() if first.startswith("#!") else []
         names = [each.rpartition("/")[2] for each in words if not re.match(r"-|\w+=", each)]
         names = names[1:] if names[:1] == ["env"] else names
         return bool(names) and not re.match(r"(ba|da|z|k|mk|a)?sh\b", names[0])

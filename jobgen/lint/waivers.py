@@ -6,31 +6,46 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from jobgen.lint.script import Script
+from jobgen.lint.script import Script, Word
 
 
 class Waiver(NamedTuple):
-    """`# jobgen: ignore=CODES reason`: for the line `of`."""
+    """`# jobgen: ignore=CODES reason`: for the line `of`; without `codes` it is not so written.
+
+    `said` is all that follows `ignore`.
+    """
 
     line: int
     column: int
     of: int
     codes: tuple[str, ...]
     reason: str
+    said: str
 
 
-_SAID = re.compile(r"#\s*jobgen:\s*ignore=([A-Za-z0-9,]*)[ \t]*(.*)")
+_SAID = re.compile(r"#\s*jobgen:\s*ignore\b[ \t]*(.*)")
+_CODES = re.compile(r"=([A-Z0-9]+(?:,[A-Z0-9]+)*)(?:[ \t]+([^,\s].*))?")
 
 
 def waivers(script: Script) -> Iterator[Waiver]:
     """Those of a script. One on a line of its own is for the next line that is no such comment."""
-    for number, line in enumerate(script.lines, 1):
-        if not (found := _SAID.search(line)):
+    for comment in _comments(script):
+        if not (found := _SAID.search(comment.text)):
             continue
-        of = number
-        if not line[: found.start()].strip():
+        of, before = comment.line, script.lines[comment.line - 1][: comment.column - 1]
+        if not (before + comment.text[: found.start()]).strip():
             while of < len(script.lines) and _SAID.match(script.lines[of].lstrip()):
                 of += 1
             of += 1
-        codes = tuple(code for code in found[1].upper().split(",") if code)
-        yield Waiver(number, found.start() + 1, of, codes or ("",), found[2].strip())
+        said = found[1].strip()
+        told = _CODES.fullmatch(said)
+        codes = tuple(told[1].split(",")) if told else ()
+        reason = (told[2] or "") if told else ""
+        yield Waiver(comment.line, comment.column + found.start(), of, codes, reason, said)
+
+
+def _comments(script: Script) -> list[Word]:
+    """The comments of a script; where it is not read to its end, all that may be some."""
+    if script.broken or script.foreign:
+        return [Word(line, number, 1) for number, line in enumerate(script.lines, 1)]
+    return sorted(script.comments + script.inner_comments, key=lambda each: each.line)
