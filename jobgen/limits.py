@@ -16,11 +16,11 @@ class _Late(BaseException):
 
 
 @contextmanager
-def bounded(seconds: float, memory: int) -> Iterator[None]:
+def bounded(seconds: float, memory: int, last: float) -> Iterator[None]:
     """What is done within gets so many seconds of CPU and bytes of memory more than there are now.
 
     Raises TimeoutError or MemoryError. One long step of Python's own, such as comparing huge lists,
-    cannot be broken off: the kernel then ends the process, at twice the time (SIGPROF). Time is
+    cannot be broken off: the kernel then ends the process, after `last` seconds (SIGPROF). Time is
     bounded in the main thread alone, memory on Linux alone.
     """
 
@@ -34,7 +34,7 @@ def bounded(seconds: float, memory: int) -> Iterator[None]:
         return
     try:
         signal.setitimer(signal.ITIMER_VIRTUAL, seconds, seconds / 4)  # again, if that was caught
-        signal.setitimer(signal.ITIMER_PROF, 2 * seconds)
+        signal.setitimer(signal.ITIMER_PROF, last)
         with _memory(memory):
             yield
     except _Late as error:

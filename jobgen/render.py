@@ -28,6 +28,7 @@ from jobgen.paths import HERE, is_file, leads_out, native
 from jobgen.plan import Plan
 
 SECONDS = 10.0  # of CPU, for a script; it takes some milliseconds
+LAST_SECONDS = 30.0  # where no step of it ends before
 MEMORY = 1 << 30  # bytes, for a script
 LARGEST_FILE = 1 << 20  # bytes of a template; the largest of jobgen's own has 30,000
 LARGEST = 1 << 23  # bytes of a script: what `jobgen check` reads
@@ -88,7 +89,7 @@ class Templates:
 def _rendered(environment: jinja2.Environment, plan: Plan, name: str) -> str:
     own = isinstance(environment, _Own)
     try:
-        with nullcontext() if own else bounded(SECONDS, MEMORY):
+        with nullcontext() if own else bounded(SECONDS, MEMORY, LAST_SECONDS):
             script: str = environment.get_template(name).render(plan=plan)
     except jinja2.TemplateSyntaxError as error:
         where = Mark(error.filename or error.name or name, error.lineno, 1)

@@ -294,7 +294,7 @@ def test_a_step_that_nothing_breaks_off_is_ended_by_the_kernel(tmp_path: Path) -
     steps = "{% set a = [1] * 1000 %}{% set b = [1] * 1000 %}"
     steps += "{% set a = [a] * 1000 %}{% set b = [b] * 1000 %}" * 3
     (tmp_path / "t.j2").write_text(steps + "{{ 'x' if a == b else 'y' }}\n")
-    code = "from jobgen import render; render.SECONDS = 0.2\n"
+    code = "from jobgen import render; render.LAST_SECONDS = 0.5\n"
     code += "from jobgen.cli import main; main(['local', '--template', 't.j2'])"
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=False)
     assert done.returncode == -signal.SIGPROF

@@ -22,7 +22,7 @@ from jobgen.yamltree import Map, Node, Scalar, Seq, parse
 
 VALIDATOR = jsonschema.Draft202012Validator(ROOT.schema())
 BAD = Path(__file__).parent / "errors"
-NOT_OF_STRUCTURE = {"bad-extends", "bad-base", "cycle-a", "cycle-b", "conflicts", "good"}
+NOT_OF_STRUCTURE = {"bad-extends", "bad-base", "cycle-a", "cycle-b", "conflicts", "good", "pyxis"}
 
 
 def plain(node: Node) -> Any:
