@@ -10,7 +10,7 @@ import os
 import re
 import textwrap
 from collections.abc import Callable, Iterable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,6 @@ from jobgen.bundled import bundled
 from jobgen.bytecode import Compiled
 from jobgen.errors import JobgenError, Mark, problem
 from jobgen.header import sealed
-from jobgen.limits import bounded
 from jobgen.paths import HERE, is_file, leads_out, native
 from jobgen.plan import Plan
 
@@ -87,9 +86,13 @@ class Templates:
 
 
 def _rendered(environment: jinja2.Environment, plan: Plan, name: str) -> str:
-    own = isinstance(environment, _Own)
+    limits: AbstractContextManager[None] = nullcontext()
+    if not isinstance(environment, _Own):
+        from jobgen.limits import bounded
+
+        limits = bounded(SECONDS, MEMORY, LAST_SECONDS)
     try:
-        with nullcontext() if own else bounded(SECONDS, MEMORY, LAST_SECONDS):
+        with limits:
             script: str = environment.get_template(name).render(plan=plan)
     except jinja2.TemplateSyntaxError as error:
         where = Mark(error.filename or error.name or name, error.lineno, 1)

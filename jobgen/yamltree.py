@@ -21,9 +21,7 @@ DEEPEST = 32
 
 # YAML 1.2, 5.1; checked here since libyaml counts bytes in what it says of it. The line ends of
 # YAML 1.1 (U+0085, U+2028, U+2029) are none here: PyYAML makes blanks of them within a value.
-_NOT_YAML = re.compile(
-    "[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
-)
+_NOT_YAML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 _INT = re.compile(r"[-+]?[0-9]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+\.[0-9]*)([eE][-+]?[0-9]+)?")
 _WORDS: dict[str, Value] = {
