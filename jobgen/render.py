@@ -6,7 +6,6 @@ blocks, `super()`, macros) stays as it is, and `| raw` marks the exception.
 
 from __future__ import annotations
 
-import os
 import re
 import textwrap
 from collections.abc import Callable, Iterable
@@ -21,10 +20,13 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jobgen import names, shell
 from jobgen.bundled import bundled
 from jobgen.bytecode import Compiled
+from jobgen.environment import Setting
 from jobgen.errors import JobgenError, Mark, problem
 from jobgen.header import sealed
 from jobgen.paths import HERE, is_file, leads_out, native
 from jobgen.plan import Plan
+from jobgen.profile import Container, Workspace
+from jobgen.program import Program
 
 SECONDS = 10.0  # of CPU, for a script; it takes some milliseconds
 LAST_SECONDS = 30.0  # where no step of it ends before
@@ -52,11 +54,26 @@ class _Sandbox(ImmutableSandboxedEnvironment):
     concat = staticmethod(lambda pieces: Raw("".join(pieces)))
     intercepted_binops = frozenset({"**"})
 
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        """A part of the plan, which has nothing to keep from a template, or what the sandbox says.
+
+        Asking the sandbox takes most of the time of a script.
+        """
+        if type(obj) in _PLANNED and attribute[0] != "_":
+            try:
+                return getattr(obj, attribute)
+            except AttributeError:  # the sandbox says what there is not
+                pass
+        return super().getattr(obj, attribute)
+
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
         """A power; not one of thousands of digits, which no limit of time could break off."""
         if isinstance(left, int) and isinstance(right, int) and left.bit_length() * right > 4096:
             raise OverflowError("a power of more than 4096 bits")
         return super().call_binop(context, operator, left, right)
+
+
+_PLANNED = frozenset({Plan, Program, Setting, Container, Workspace})  # no method that does anything
 
 
 def render(plan: Plan, template: str | None = None) -> str:
@@ -124,7 +141,8 @@ def source(name: str) -> str:
 
 def _environment(template: str | None, within: Path, confined: bool) -> jinja2.Environment:
     *others, ours = _folders(within)
-    only_ours = template is None and not any(map(os.path.isdir, others))
+    there = [each for each in others if each.is_dir() and not each.samefile(ours)]
+    only_ours = template is None and not there
 
     def load(name: str) -> tuple[str, str, None] | None:
         found = [within / native(name)] if name == template else _found(name, within)
