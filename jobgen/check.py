@@ -13,13 +13,12 @@ from pathlib import Path
 
 from jobgen import shell
 from jobgen.errors import USAGE, JobgenError, printable, problem, tell
-from jobgen.header import NEAR, Head, head
+from jobgen.header import LARGEST, NEAR, Head, head
 from jobgen.job import asked
 from jobgen.maker import Makers
 from jobgen.paths import native
 from jobgen.write import rewrite, write
 
-LARGEST = 1 << 23  # bytes; a script has some thousands, the lines for 16,384 hosts four million
 DEEPEST = 64  # folders
 
 CURRENT = "current"

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from jobgen.shell import visible
 
+LARGEST = 1 << 23  # bytes; a script has some thousands, the lines for 16,384 hosts four million
 NEAR = 4096  # bytes at the beginning of a file, in which the head has to begin
 
 _SUM = b"# sha256 of the other lines: "

@@ -22,6 +22,11 @@ def leads_out(path: Path, folder: Path) -> bool:
     return os.path.commonpath([root, os.path.realpath(path)]) != root
 
 
+def is_name(text: str) -> bool:
+    """Whether a text is a name to look for in folders, and no path that leads out of them."""
+    return ".." not in Path(text).parts and not text.startswith("/")
+
+
 def is_file(path: Path) -> bool:
     """Whether there is such a file; a name that none could have is no error."""
     try:

@@ -22,8 +22,8 @@ from jobgen.bundled import bundled
 from jobgen.bytecode import Compiled
 from jobgen.environment import Setting
 from jobgen.errors import JobgenError, Mark, problem
-from jobgen.header import sealed
-from jobgen.paths import HERE, is_file, leads_out, native
+from jobgen.header import LARGEST, sealed
+from jobgen.paths import HERE, is_file, is_name, leads_out, native
 from jobgen.plan import Plan
 from jobgen.profile import Container, Workspace
 from jobgen.program import Program
@@ -32,7 +32,6 @@ SECONDS = 10.0  # of CPU, for a script; it takes some milliseconds
 LAST_SECONDS = 30.0  # where no step of it ends before
 MEMORY = 1 << 30  # bytes, for a script
 LARGEST_FILE = 1 << 20  # bytes of a template; the largest of jobgen's own has 30,000
-LARGEST = 1 << 23  # bytes of a script: what `jobgen check` reads
 BUNDLED = "bundled/"  # before a name: jobgen's own, whatever the project or the user has
 
 
@@ -227,7 +226,7 @@ def _comment(text: str, indent: int = 0) -> Raw:
 
 def _found(name: str, within: Path) -> list[Path]:
     """The templates of a name; of a name only, since a template is not to show any other file."""
-    if ".." in Path(name).parts or name.startswith("/"):
+    if not is_name(name):
         return []
     return list(filter(is_file, _candidates(name, within)))
 

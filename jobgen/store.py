@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from jobgen import names
 from jobgen.errors import JobgenError, Mark, Problem
-from jobgen.paths import HERE, is_file, leads_out, native
+from jobgen.paths import HERE, is_file, is_name, leads_out, native
 from jobgen.profile import ROOT, Profile, conflicts
 from jobgen.schema import Reading, is_null, kind_at, merged, nearest, placed, places
 from jobgen.yamltree import LARGEST_FILE, Map, Node, Scalar, Seq, parse
@@ -112,7 +112,7 @@ def _find(name: str, mark: Mark, within: Path, beside: Path, after: Path | None 
         if is_file(path):
             return path
         raise JobgenError([Problem(mark, f"no file {path}", "no-profile")])
-    if ".." in Path(name).parts or name.startswith("/"):
+    if not is_name(name):
         text = f"`{name:.80}` is a path, and no name"
         raise JobgenError([Problem(mark, text, "no-profile", "of a file, with .yaml at its end")])
     candidates = [folder / native(f"{name}.yaml") for folder in names.folders(within)]
