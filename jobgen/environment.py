@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import NamedTuple
 
 from jobgen.errors import problem
@@ -28,20 +29,26 @@ class Setting(NamedTuple):
 
 
 def settings(
-    profile: Profile, nodes: int, processes: int, threads: int | None, user: tuple[str, ...]
+    profile: Profile, nodes: int, processes: int, threads: int | None
 ) -> tuple[Setting, ...]:
-    """Every exported variable, once; `user` are the NAME=VALUE texts of -e.
+    """What jobgen and the profile export.
 
     `processes` are a node's ranks, `threads` the cores of one, where they are known.
+    """
+    return _merged(_own(profile, nodes, processes, threads), _fabric(profile, nodes))
+
+
+def with_users(said: tuple[Setting, ...], texts: tuple[str, ...]) -> tuple[Setting, ...]:
+    """`said` and the NAME=VALUE texts of -e: each variable once.
 
     Raises JobgenError for one of the user's that no script could set.
     """
+    return _merged(said, _user(texts)) if texts else said
+
+
+def _merged(*parts: Iterable[Setting]) -> tuple[Setting, ...]:
     said: dict[str, Setting] = {}
-    for setting in (
-        *_own(profile, nodes, processes, threads),
-        *_fabric(profile, nodes),
-        *_user(user),
-    ):
+    for setting in chain(*parts):
         said.pop(setting.name, None)  # a later one stands where it was said
         said[setting.name] = setting
     if (size := sum(map(_size, said.values()))) > LONGEST_WORDS:
@@ -65,15 +72,20 @@ def found_sockets(profile: Profile, nodes: int, said: tuple[Setting, ...]) -> tu
 
 
 def passed(
-    profile: Profile, known: tuple[str, ...], schedulers: tuple[str, ...]
+    profile: Profile, said: tuple[Setting, ...], workspace: bool, schedulers: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Names of what a container is given; it sees nothing else of the host's environment.
+    """Names of what a container is given, if there is one; it sees nothing else of the host's.
 
-    `known` are the script's own, `schedulers` what the scheduler sets.
+    `said` is what the script sets; so is what the programs of a `workspace` need. `schedulers` is
+    what the scheduler sets.
 
     But for pyxis: it passes all on, and needs to know what goes before the image's own.
     """
-    engine = profile.software.container and profile.software.container.engine
+    if profile.software.container is None:
+        return ()
+    engine = profile.software.container.engine
+    found = ("JOBGEN_WORKSPACE", "PYTHONPATH") if workspace else ()
+    known = (*(setting.name for setting in said), *found)
     if engine == "pyxis":
         return tuple(dict.fromkeys(known))
     rank = _RANK if profile.launch.launcher == "srun" else ()

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import lru_cache
 from typing import NamedTuple
 
-from jobgen.environment import VISIBLE, Setting, found_sockets, passed, settings
+from jobgen.environment import VISIBLE, Setting, found_sockets, passed, settings, with_users
 from jobgen.errors import JobgenError, problem
 from jobgen.job import Job, command_line
 from jobgen.profile import Container, Profile, Workspace
@@ -133,41 +134,67 @@ def plan(job: Job, resolved: Resolved, hosts: tuple[str, ...] = ()) -> Plan:
     Raises JobgenError for what the cluster cannot give or the scheduler could not read, with the
     limit and where it was said.
     """
-    profile, there = resolved.profile, _scheduler(job, resolved)
+    there = _scheduler(job, resolved)
+    profile, known = resolved.profile, _cluster(resolved, job.command, job.shared is not None)
+    where = resolved.origin("trainer")
+    what = program(job.program, profile.trainer, job.trainer is not None, where)
+    if what.kind == "command" and known.launcher == "srun" and "=" in what.name:
+        hint = "give it another name, or use the launcher torchrun"
+        raise problem("--", f"the program {what.name!r:.80} has a = in its name", "value", hint)
+    # A packaged trainer comes with the script.
+    workspace = None if job.command == "byhand" or what.kind == "trainer" else profile.workspace
+    variables = with_users(known.environment, job.environment)
+    sockets = found_sockets(profile, known.nodes, variables)
+    if known.container:
+        _check_text((*job.program, *(setting.value for setting in variables)))
+    drafted = known._replace(
+        command=tuple(command_line(job)),
+        name=_name(job, what, there),
+        named=job.name is not None,
+        hosts=hosts,
+        array=job.array,
+        after=job.after,
+        extra_directives=job.directives,
+        container=_with_workspace(known.container) if workspace else known.container,
+        workspace=workspace,
+        environment=variables,
+        found_sockets=sockets,
+        passed=passed(profile, (*variables, *sockets), workspace is not None, there.VARIABLES),
+        program=what,
+    )
+    if job.command not in COMMANDS.values():
+        return drafted
+    try:
+        return drafted._replace(directives=there.directives(drafted))
+    except JobgenError as error:
+        raise _placed(error, resolved) from None
+
+
+@lru_cache(256)  # many jobs have a profile and its options in common
+def _cluster(resolved: Resolved, command: str, shared: bool) -> Plan:
+    """What the profile and the options decide, whatever program a job runs."""
+    profile, there = resolved.profile, scheduler(str(resolved.profile.scheduler))
     request, launch, software = profile.request, profile.launch, profile.software
-    by_hand = job.command == "byhand"
+    by_hand = command == "byhand"
     launcher = "torchrun" if by_hand else launch.launcher
     nodes, gpus = _nodes(resolved), _gpus(resolved)
     processes = launch.processes_per_node or max(gpus, 1)
     _check_launch(resolved, there, nodes)
     _check_gpus(resolved, gpus)
+    _check_software(resolved)
     tasks = processes if launcher == "srun" else 1
     cpus = _cpus(profile, gpus, processes)
-    where = resolved.origin("trainer")
-    what = program(job.program, profile.trainer, job.trainer is not None, where)
-    threads = max(1, cpus // processes) if cpus else None
-    if what.kind == "command" and launcher == "srun" and "=" in what.name:
-        hint = "give it another name, or use the launcher torchrun"
-        raise problem("--", f"the program {what.name!r:.80} has a = in its name", "value", hint)
-    _check_software(resolved)
-    variables = settings(profile, nodes, processes, threads, job.environment)
-    # A packaged trainer comes with the script.
-    workspace = None if by_hand or what.kind == "trainer" else profile.workspace
-    found = ("JOBGEN_WORKSPACE", "PYTHONPATH") if workspace else ()
-    if software.container:
-        _check_text((*job.program, *(setting.value for setting in variables)))
     mail_on = request.mail_on or ("end,fail" if request.mail else "")
-    sockets = found_sockets(profile, nodes, variables)
     time = _time(resolved, there)
-    drafted = Plan(
-        command=tuple(command_line(job)),
+    return Plan(
+        command=(),
         profile=resolved.name,
         description=profile.description,
         scheduler=str(profile.scheduler),
         template=BY_HAND if by_hand else there.TEMPLATE,
-        name=_name(job, what, there),
-        named=job.name is not None,
-        hosts=hosts,
+        name="",
+        named=False,
+        hosts=(),
         partition=profile.partition,
         queue=profile.queue,
         account=profile.account,
@@ -182,38 +209,36 @@ def plan(job: Job, resolved: Resolved, hosts: tuple[str, ...] = ()) -> Plan:
         chunk=tuple(request.chunk.items()),
         place=request.place,
         exclusive=request.exclusive,
-        memory=_memory(resolved, job.shared is not None),
+        memory=_memory(resolved, shared),
         node_memory=profile.node.memory,
         time=time,
         output=request.output,
         live_output=request.live_output,
-        array=job.array,
+        array=None,
         array_index=there.ARRAY_INDEX,
-        after=job.after,
+        after=(),
         qos=request.qos,
         reservation=request.reservation,
         constraint=request.constraint,
         mail=request.mail,
         mail_on=tuple(mail_on.split(",")) if mail_on else (),
-        extra_directives=job.directives,
+        extra_directives=(),
         directives=(),
         arch=profile.node.arch,
         modules=software.modules,
         venv=software.venv,
         conda=software.conda,
-        container=_container(profile, gpus, workspace),
+        container=_container(profile, gpus),
         roots=_roots(profile),
         commands=software.commands,
-        workspace=workspace,
-        environment=variables,
-        found_sockets=sockets,
-        passed=passed(
-            profile,
-            (*(setting.name for setting in (*variables, *sockets)), *found),
-            there.VARIABLES,
+        workspace=None,
+        environment=settings(
+            profile, nodes, processes, max(1, cpus // processes) if cpus else None
         ),
+        found_sockets=(),
+        passed=(),
         interface=profile.network.interface or (),
-        port=_port(job, profile),
+        port=_port(profile, by_hand),
         launcher=launcher,
         starter=launch.starter,
         stop_grace=launch.stop_grace,
@@ -224,14 +249,8 @@ def plan(job: Job, resolved: Resolved, hosts: tuple[str, ...] = ()) -> Plan:
         numa_binding=launch.numa_binding,
         requeue=launch.requeue,
         signal=_signal(resolved, there, time),
-        program=what,
+        program=Program("command", ""),
     )
-    if job.command not in COMMANDS.values():
-        return drafted
-    try:
-        return drafted._replace(directives=there.directives(drafted))
-    except JobgenError as error:
-        raise _placed(error, resolved) from None
 
 
 def _placed(error: JobgenError, resolved: Resolved) -> JobgenError:
@@ -371,8 +390,9 @@ def _check_text(values: tuple[str, ...]) -> None:
 def _check_software(resolved: Resolved) -> None:
     """Linux takes 128 KiB for an exported function (MAX_ARG_STRLEN), and variables are in one."""
     software = resolved.profile.software
-    container = software.container or Container()
-    said = (*software.modules, *software.commands, *container.mounts, *container.options)
+    said = (*software.modules, *software.commands)
+    if software.container:
+        said += (*software.container.mounts, *software.container.options)
     if (size := sum(map(length, said))) > LONGEST_SOFTWARE:
         text, hint = (
             f"modules, commands, mounts and options have {size} bytes",
@@ -381,9 +401,9 @@ def _check_software(resolved: Resolved) -> None:
         raise problem("software", text, "limit", f"at most {LONGEST_SOFTWARE}: {hint}")
 
 
-def _port(job: Job, profile: Profile) -> int | None:
+def _port(profile: Profile, by_hand: bool) -> int | None:
     """By hand there is no job's id to make one from: torchrun's own default then."""
-    if job.command == "byhand":
+    if by_hand:
         return profile.network.port or 29400
     return profile.network.port if profile.request.exclusive else None
 
@@ -432,7 +452,12 @@ def _check_launch(resolved: Resolved, there: Scheduler, nodes: int) -> None:
         raise problem(resolved.origin("launch.max_restarts"), text, "conflict", hint)
 
 
-def _container(profile: Profile, gpus: int, workspace: Workspace | None) -> Container | None:
+def _with_workspace(container: Container | None) -> Container | None:
+    mount = "$JOBGEN_WORKSPACE:$JOBGEN_WORKSPACE"
+    return container and replace(container, mounts=(*container.mounts, mount))
+
+
+def _container(profile: Profile, gpus: int) -> Container | None:
     """The container, with what its GPUs need where the profile does not say.
 
     ROCm needs /dev/kfd, /dev/dri and the group that owns them: keep-groups keeps the user's own in
@@ -445,8 +470,6 @@ def _container(profile: Profile, gpus: int, workspace: Workspace | None) -> Cont
     devices: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
     mounts, options = said.mounts, said.options
-    if workspace:
-        mounts = (*mounts, "$JOBGEN_WORKSPACE:$JOBGEN_WORKSPACE")
     match said.engine, vendor:
         case "podman" | "docker", "amd":
             devices = ("/dev/kfd", "/dev/dri")

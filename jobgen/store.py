@@ -27,6 +27,13 @@ class Resolved(NamedTuple):
     tree: Map
     origins: Mapping[str, Mark]
 
+    def __hash__(self) -> int:
+        """It is the same as itself alone: what is made of it can be kept."""
+        return id(self)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
     def origin(self, path: str) -> str:
         """Where the value at `path` was said, for a message: a place, or "jobgen's default"."""
         mark = self.origins.get(path)
