@@ -20,6 +20,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What starts ranks comes first, so that at the end no process waits long for another."""
+    items.sort(
+        key=lambda item: not re.search("tests/(cluster/|test_(local|trainers))", item.nodeid)
+    )
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """The table of the faults that trainings had to survive."""
     held: dict[str, list[bool]] = {}

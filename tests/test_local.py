@@ -38,7 +38,7 @@ def run(*words: str, cwd: Path, **more: str) -> subprocess.CompletedProcess[str]
         env=environment(**more),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=240,
         check=False,
     )
 
@@ -121,13 +121,13 @@ def test_a_stopped_job_leaves_no_process(tmp_path: Path, number: signal.Signals)
         env=environment(),
         preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
     )
-    limit = time.monotonic() + 90
+    limit = time.monotonic() + 180
     while len(list(tmp_path.glob("on?"))) < 4:
         assert running.poll() is None
         assert time.monotonic() < limit
         time.sleep(0.1)
     running.send_signal(number)
-    assert running.wait(60) == 128 + number
+    assert running.wait(120) == 128 + number
     while left := sleepers(program.name):
         assert time.monotonic() < limit + 60, left
         time.sleep(0.1)
@@ -155,7 +155,7 @@ def test_the_trainer_as_srun_starts_it(tmp_path: Path) -> None:
         )
         for rank in range(2)
     ]
-    output = "".join(rank.communicate(timeout=60)[0] for rank in ranks)
+    output = "".join(rank.communicate(timeout=120)[0] for rank in ranks)
     assert [rank.returncode for rank in ranks] == [0, 0]
     assert reported(output) == [0, 1]
 

@@ -43,7 +43,7 @@ def run(
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=240,
         check=False,
     )
 
@@ -148,7 +148,7 @@ def test_a_signal_to_one_rank_saves_on_all_and_goes_on(
             break
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     os.kill(int(children[-1]), signal.SIGUSR1)
-    rest = process.communicate(timeout=60)[0]
+    rest = process.communicate(timeout=120)[0]
     assert process.returncode == 0
     assert re.search(r"^Told to end, epoch \d+, step \d+: regression\.pt$", rest, re.MULTILINE)
     again = run(tmp_path, "regression", *words, ranks=2)
@@ -320,7 +320,7 @@ def test_the_download_is_one_for_all(tmp_path: Path) -> None:
     running = [
         subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, text=True) for _ in range(2)
     ]
-    outputs = [process.communicate(timeout=60)[0] for process in running]
+    outputs = [process.communicate(timeout=120)[0] for process in running]
     assert all(" of 10 images\n" in output for output in outputs)
     here = sorted(path.name for path in (tmp_path / "data").iterdir())
     assert here == [".lock", "cifar-10-batches-bin"]

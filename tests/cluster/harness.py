@@ -109,7 +109,7 @@ class Cluster:
         cwd: Path | None = None,
         env: Mapping[str, str] | None = None,
         input: str | None = None,
-        timeout: float = 60,
+        timeout: float = 120,
     ) -> subprocess.CompletedProcess[str]:
         """Run a command on the login machine; its exit status is the caller's to check."""
         return subprocess.run(
@@ -125,7 +125,7 @@ class Cluster:
         cwd: Path | None = None,
         env: Mapping[str, str] | None = None,
         input: str | None = None,
-        timeout: float = 60,
+        timeout: float = 120,
     ) -> subprocess.CompletedProcess[str]:
         """Run a command on a node."""
         words = [str(SCRIPTS / "node.sh"), str(self.folder), "run", node, *argv]

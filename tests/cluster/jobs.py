@@ -34,7 +34,7 @@ class Desk:
         script = generate("sbatch", *words, cwd=self.folder)
         return self.cluster.sbatch(script, *options, cwd=self.folder, env={"PATH": PATH})
 
-    def run(self, *words: str, options: Sequence[str] = (), timeout: float = 90) -> Finished:
+    def run(self, *words: str, options: Sequence[str] = (), timeout: float = 180) -> Finished:
         """The same, and the job when it has ended."""
         return self.cluster.wait(self.submit(*words, options=options), timeout)
 

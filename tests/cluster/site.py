@@ -63,7 +63,7 @@ class Site(ABC):
     def delete(self, job: str) -> None:
         """qdel."""
 
-    def wait(self, job: str, cwd: Path, timeout: float = 120) -> Ended:
+    def wait(self, job: str, cwd: Path, timeout: float = 240) -> Ended:
         """The job when it has ended; it was submitted in `cwd`."""
         limit = time.monotonic() + timeout
         while (status := self.ended(job)) is None:
@@ -78,7 +78,7 @@ class Site(ABC):
         files = list(cwd.glob(f"*.o{job.partition('.')[0]}"))
         return files[0].read_text(errors="replace") if files else ""
 
-    def wait_for(self, text: str, job: str, cwd: Path, timeout: float = 60) -> None:
+    def wait_for(self, text: str, job: str, cwd: Path, timeout: float = 120) -> None:
         """Until a job's output has `text`."""
         limit = time.monotonic() + timeout
         while text not in self.output(job, cwd):
@@ -122,8 +122,8 @@ class OpenPbs(Site):
         super().__init__(cluster)
         self.folder, self.home = folder, home
         shutil.chown(home, USER, USER)
-        done = cluster.run([str(START), str(cluster.folder), str(folder), str(home)], timeout=120)
-        limit = time.monotonic() + 30
+        done = cluster.run([str(START), str(cluster.folder), str(folder), str(home)], timeout=240)
+        limit = time.monotonic() + 60
         while self.tool("pbsnodes", "-aS").stdout.count(" free ") != len(NODES):
             if done.returncode or time.monotonic() > limit:
                 raise RuntimeError(f"OpenPBS did not start:\n{done.stdout}\n{done.stderr}")

@@ -24,7 +24,7 @@ def paste(cluster: Cluster, folder: Path, text: str, host: str) -> subprocess.Co
     common, *own = re.split(r"^# ---- on (?!every host)", text, flags=re.MULTILINE)
     (mine,) = [part for part in own if part.startswith(f"{host} ----")]
     typed = f"cd '{folder}'\n{common}# {mine}\n"
-    return cluster.on(host, "bash", "-s", input=typed, cwd=folder, timeout=60)
+    return cluster.on(host, "bash", "-s", input=typed, cwd=folder, timeout=120)
 
 
 def ranks(cluster: Cluster, folder: Path, words: Sequence[str], hosts: Sequence[str]) -> str:
@@ -38,7 +38,7 @@ def ranks(cluster: Cluster, folder: Path, words: Sequence[str], hosts: Sequence[
 
 @pytest.mark.parametrize("rendezvous", ["c10d", "static"])
 def test_two_hosts(cluster: Cluster, tmp_path: Path, rendezvous: str) -> None:
-    words = ("--profile", "eap", "--rendezvous", rendezvous, "--set", "launch.join_timeout=30")
+    words = ("--profile", "eap", "--rendezvous", rendezvous, "--set", "launch.join_timeout=60")
     shown = ranks(cluster, tmp_path, words, HOSTS)
     assert "All 4 ranks took one DDP step together" in shown
     for host in HOSTS:
@@ -46,7 +46,7 @@ def test_two_hosts(cluster: Cluster, tmp_path: Path, rendezvous: str) -> None:
 
 
 def test_two_hosts_without_a_known_interface(cluster: Cluster, tmp_path: Path) -> None:
-    words = ("--profile", "dgx-a100", "--set", "launch.join_timeout=30")
+    words = ("--profile", "dgx-a100", "--set", "launch.join_timeout=60")
     assert "All 4 ranks" in ranks(cluster, tmp_path, words, HOSTS)
 
 

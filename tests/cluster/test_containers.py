@@ -71,7 +71,7 @@ def run(desk: Desk, calls: Path, engine: str, *words: str) -> tuple[str, list[li
         *("--profile", "mi210", *sets, setup, "-N", "2", "-G", "1", "-e", "X=a b"),
         *(*words, "--", program, "c d"),
     )
-    done = desk.cluster.wait(job, 120)
+    done = desk.cluster.wait(job, 240)
     assert done.state == "COMPLETED", done.output
     lines = [json.loads(line) for line in calls.read_text().splitlines()]
     own = re.compile(rf"jobgen-{job}(-[01])?")  # which may come in either order
@@ -141,7 +141,7 @@ def test_aws_cpu_container(desk: Desk, stand_ins: Path) -> None:
         f'--set=software.commands=["PATH={desk.folder}/bin:$PATH"]',
         *("--set", "launch.processes_per_node=2", "--trainer", "regression", "--", "2", "1"),
     )
-    done = desk.cluster.wait(job, 120)
+    done = desk.cluster.wait(job, 240)
     assert done.state == "COMPLETED", done.output
     assert len(re.findall(r"^\[RANK [0-3]\] Epoch 1 ", done.output, re.MULTILINE)) == 4
     assert "--container-mounts=" in stand_ins.read_text()
@@ -157,11 +157,11 @@ def test_warning_reaches_ranks_in_apptainer(desk: Desk, stand_ins: Path) -> None
         *("--trainer", "regression", "--", "1000", "1000"),
     )
     log = desk.folder / f"regression-{job}.out"
-    limit = time.monotonic() + 60
+    limit = time.monotonic() + 120
     while not log.exists() or "Epoch 0" not in log.read_text():
         assert time.monotonic() < limit, log.read_text() if log.exists() else "no output"
         time.sleep(0.2)
     desk.cluster.run(["scancel", "--batch", "--signal=USR1", str(job)])
-    done = desk.cluster.wait(job, 60)
+    done = desk.cluster.wait(job, 120)
     assert done.state == "COMPLETED", done.output
     assert "Told to end, epoch " in done.output

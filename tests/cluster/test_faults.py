@@ -163,18 +163,18 @@ while True:
 """
     program = desk.program("warned.py", text)
     job = desk.submit(*TWO, "--launcher", "srun", "--", program)
-    limit = time.monotonic() + 60
+    limit = time.monotonic() + 120
     while len(list(desk.folder.glob("ready?"))) < 2:
         assert time.monotonic() < limit
         time.sleep(0.2)
     desk.cluster.run(["scancel", "--signal=USR1", str(job)])
-    done = desk.cluster.wait(job, 60)
+    done = desk.cluster.wait(job, 120)
     assert (done.state, done.output.count("saved\n")) == ("COMPLETED", 2), done.output
 
 
 def test_failed_rank_ends_the_job(desk: Desk) -> None:
     program = "import os, sys, time\nif os.environ['RANK'] == '1': sys.exit(7)\ntime.sleep(1000)\n"
-    done = desk.run(*TWO, "--", desk.program("fail.py", program), timeout=60)
+    done = desk.run(*TWO, "--", desk.program("fail.py", program), timeout=120)
     assert done.state == "FAILED"
     assert done.exit_code != 0
 
@@ -186,12 +186,12 @@ def test_cancelled_job_leaves_nothing(desk: Desk, launcher: str) -> None:
     words = (*TWO, "--launcher", launcher, "--", desk.program(f"{marker}.py", program))
     job = desk.submit(*words)
     log = desk.folder / f"{marker}-{job}.out"
-    limit = time.monotonic() + 60
+    limit = time.monotonic() + 120
     while not log.exists() or log.read_text().count(marker + "\n") < 2:
         assert time.monotonic() < limit, log.read_text() if log.exists() else "no output"
         time.sleep(0.2)
     desk.cluster.run(["scancel", str(job)])
-    assert desk.cluster.wait(job, 60).state == "CANCELLED"
+    assert desk.cluster.wait(job, 120).state == "CANCELLED"
     for node in ("smc-r07-07", "smc-r07-08"):
         left = desk.cluster.on(node, "pgrep", "-f", marker)
         assert left.stdout == "", (node, left.stdout)

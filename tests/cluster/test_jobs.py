@@ -30,7 +30,7 @@ MI210_NODES = ["smc-r07-07", "smc-r07-08", "smc-r07-09"]
 
 
 def test_mi210_on_three_nodes(desk: Desk) -> None:
-    done = desk.run(*MI210, "-N", "3", timeout=180)
+    done = desk.run(*MI210, "-N", "3", timeout=360)
     assert done.state == "COMPLETED", done.output
     assert ranks(done.output) == expected(MI210_NODES, 8)
     assert "All 24 ranks took one DDP step together" in done.output
@@ -106,7 +106,7 @@ def test_aws_cpu(desk: Desk) -> None:
     """Four processes on each of two nodes, 50 epochs of 2,048 samples, in batches of 32."""
     with_conda(desk, "dgx01", "dgx02")
     job = desk.submit("--profile", "aws-cpu", "--mkdir")
-    done = desk.cluster.wait(job, 120)
+    done = desk.cluster.wait(job, 240)
     assert done.state == "COMPLETED", done.output
     assert done.output == (desk.folder / f"logs/regression_{job}.out").read_text()
     line = r"^\[RANK (\d)\] Epoch 49 \| Batchsize: 32 \| Steps: 8$"

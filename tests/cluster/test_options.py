@@ -15,7 +15,7 @@ PLAIN = (*ONE, "-N", "1", "--launcher", "srun")
 
 def wait_for_all(desk: Desk, job: int) -> dict[str, str]:
     """The state of every job of an array, by number, when all have ended."""
-    limit = time.monotonic() + 60
+    limit = time.monotonic() + 120
     while desk.cluster.run(["squeue", "-h", "-j", str(job)]).stdout:
         assert time.monotonic() < limit
         time.sleep(0.3)
@@ -40,7 +40,7 @@ def test_dependencies(desk: Desk) -> None:
     first = desk.submit(*PLAIN, "--", desk.program("fail.sh", "#!/bin/sh\nsleep 1; exit 3\n"))
     words = {kind: ("--after", f"{first}{kind}", "--", "true") for kind in ("", ":notok", ":any")}
     jobs = {kind: desk.submit(*PLAIN, *said) for kind, said in words.items()}
-    states = {kind: desk.cluster.wait(job, 60).state for kind, job in jobs.items()}
+    states = {kind: desk.cluster.wait(job, 120).state for kind, job in jobs.items()}
     assert states == {"": "CANCELLED", ":notok": "COMPLETED", ":any": "COMPLETED"}
 
 
@@ -74,7 +74,7 @@ echo "met on $(hostname)"
     )
     jobs = [desk.submit(*words) for _ in range(2)]
     for job in jobs:
-        done = desk.cluster.wait(job, 90)
+        done = desk.cluster.wait(job, 180)
         assert done.state == "COMPLETED", done.output
         assert sorted(re.findall("^met on .*", done.output, re.M)) == [
             "met on dgx01",
@@ -127,7 +127,7 @@ def test_workspace(desk: Desk) -> None:
         *("--", "deep/show.sh", "a b"),
     )
     for job in [desk.submit(*words) for _ in range(2)]:
-        done = desk.cluster.wait(job, 60)
+        done = desk.cluster.wait(job, 120)
         assert done.state == "COMPLETED", done.output
         assert f"from {folder}/{commit}/deep in {desk.folder} with a b\n" in done.output
     assert [path.name for path in folder.iterdir()] == [commit]

@@ -64,12 +64,12 @@ def mounts(*folders: str) -> tuple[str, str]:
 def in_container(desk: Desk) -> tuple[str, ...]:
     path = f"{sys.prefix}/bin:/usr/local/bin:/usr/bin"
     words = ("--profile", "mi210", "--set", "node.gpu=none", *mounts(), "-e", f"PATH={path}")
-    return (*words, "--set", "launch.join_timeout=60")
+    return (*words, "--set", "launch.join_timeout=120")
 
 
 @pytest.mark.usefixtures("image")
 def test_mi210_in_podman(desk: Desk) -> None:
-    done = desk.run(*in_container(desk), "-N", "2", "-G", "2", timeout=120)
+    done = desk.run(*in_container(desk), "-N", "2", "-G", "2", timeout=240)
     assert done.state == "COMPLETED", done.output
     assert ranks(done.output) == expected(MI210_NODES[:2], 2)
 
@@ -88,7 +88,7 @@ with open("shown-" + os.environ["RANK"], "w") as file:
     words += ("--set", "network.interface=hsn0")
     program = desk.program("show.py", text)
     job = desk.submit(*in_container(desk), *words, "--", program, *UTF_8)
-    done = desk.cluster.wait(job, 120)
+    done = desk.cluster.wait(job, 240)
     assert done.state == "COMPLETED", done.output
     shown = ascii([True, str(job), "".join(UTF_8), "hsn0", None, UTF_8])
     for rank in range(2):
@@ -99,7 +99,7 @@ with open("shown-" + os.environ["RANK"], "w") as file:
 def test_image_that_does_not_start(desk: Desk) -> None:
     words = ("-N", "1", "-G", "1", "--set", "software.container.options=[--pull=never]")
     image = ("--set", "software.container.image=localhost/not:there")
-    done = desk.run(*in_container(desk), *words, *image, timeout=120)
+    done = desk.run(*in_container(desk), *words, *image, timeout=240)
     text = "jobgen: smc-r07-07: podman does not run python3 in the image: its own words are above"
     assert done.output.splitlines()[-1] == text
     assert "localhost/not:there" in done.output
@@ -112,7 +112,7 @@ def test_cancelled_container_is_gone(desk: Desk) -> None:
     log = desk.folder / f"sleep-{job}.out"
     wait_for(log, "\non\n")
     desk.cluster.run(["scancel", str(job)])
-    assert desk.cluster.wait(job, 60).state == "CANCELLED"
+    assert desk.cluster.wait(job, 120).state == "CANCELLED"
     wait_until_gone(desk)
 
 
@@ -122,20 +122,20 @@ def test_warning_reaches_ranks_in_podman(desk: Desk) -> None:
     job = desk.submit(*in_container(desk), "-N", "1", "-G", "1", "--signal", "60", *trained)
     wait_for(desk.folder / f"regression-{job}.out", "Epoch 0")
     desk.cluster.run(["scancel", "--batch", "--signal=USR1", str(job)])
-    done = desk.cluster.wait(job, 60)
+    done = desk.cluster.wait(job, 120)
     assert done.state == "COMPLETED", done.output
     assert "Told to end, epoch " in done.output
 
 
 def wait_for(log: Path, text: str) -> None:
-    limit = time.monotonic() + 60
+    limit = time.monotonic() + 120
     while not log.exists() or text not in log.read_text():
         assert time.monotonic() < limit, log.read_text() if log.exists() else "no output"
         time.sleep(0.2)
 
 
 def wait_until_gone(desk: Desk) -> None:
-    limit = time.monotonic() + 30
+    limit = time.monotonic() + 60
     while desk.cluster.on("smc-r07-07", "pgrep", "-f", "sleep.py").stdout:
         assert time.monotonic() < limit
         time.sleep(0.2)

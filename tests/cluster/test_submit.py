@@ -49,7 +49,7 @@ class Waiting:
 
     def end(self) -> tuple[int, str]:
         """The exit status and the last line."""
-        out, said = self.process.communicate(timeout=90)
+        out, said = self.process.communicate(timeout=180)
         assert out == ""
         return self.process.returncode, said.splitlines()[-1].removeprefix(
             f"jobgen: job {self.job}: "

@@ -58,7 +58,7 @@ class Training:
         self.submit("--max-restarts", "1", every=every)
         self.reach(every, EPOCHS - 4)
 
-    def until(self, what: Callable[[], object], timeout: float = 90) -> None:
+    def until(self, what: Callable[[], object], timeout: float = 180) -> None:
         limit = time.monotonic() + timeout
         while not what():
             assert time.monotonic() < limit, self.output()
@@ -91,7 +91,7 @@ class Training:
         self.on(node, "pkill", "-KILL", "-f", pattern)
 
     def wait(self) -> Finished:
-        return self.desk.cluster.wait(self.job, 150)
+        return self.desk.cluster.wait(self.job, 300)
 
 
 def rank_killed(node: int) -> Callable[[Training], None]:

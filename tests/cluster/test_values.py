@@ -32,7 +32,7 @@ def test_hostile_values_arrive_unchanged(desk: Desk, launcher: str) -> None:
         *("-e", f"HOSTILE={value}", "--", desk.program("show me.py", SHOW), *ARGUMENTS),
     )
     shown = desk.cluster.run(["scontrol", "show", "job", str(job)]).stdout
-    done = desk.cluster.wait(job, 90)
+    done = desk.cluster.wait(job, 180)
     assert done.state == "COMPLETED", done.output
     assert f" JobName={NAME}\n" in shown
     assert f"   Comment={COMMENT} \n" in shown
