@@ -16,10 +16,8 @@ from jobgen.errors import USAGE, JobgenError, printable, problem, tell
 from jobgen.header import LARGEST, NEAR, Head, head
 from jobgen.job import asked
 from jobgen.maker import Makers
-from jobgen.paths import native
+from jobgen.paths import native, walked
 from jobgen.write import rewrite, write
-
-DEEPEST = 64  # folders
 
 CURRENT = "current"
 EDITED = "edited by hand"
@@ -184,11 +182,8 @@ def walk(top: Path, skipped: Callable[[OSError], None]) -> Iterator[tuple[Path, 
 
     `skipped` is told of folders that cannot be read.
     """
-    for folder, folders, names in os.walk(top, onerror=skipped):
+    for folder, folders, names in walked(top, skipped):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        if folders and folder.count(os.sep) - str(top).count(os.sep) >= DEEPEST:
-            skipped(OSError(0, f"more than {DEEPEST} folders deep", folder))
-            folders.clear()
         real = os.path.realpath(folder)
         for name in sorted(names):
             path = Path(folder, name)

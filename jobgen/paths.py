@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 HERE = Path()  # the working folder
+DEEPEST = 64  # folders; up to Python 3.11, os.walk calls itself for each
 
 
 def native(text: str) -> Path:
@@ -33,3 +35,14 @@ def is_file(path: Path) -> bool:
         return path.is_file()
     except (OSError, ValueError):
         return False
+
+
+def walked(
+    top: Path | str, skipped: Callable[[OSError], None]
+) -> Iterator[tuple[str, list[str], list[str]]]:
+    """`os.walk`, to a depth of DEEPEST; `skipped` is told of folders that it does not get into."""
+    for folder, folders, files in os.walk(top, onerror=skipped):
+        yield folder, folders, files
+        if folders and folder.count(os.sep) - str(top).count(os.sep) >= DEEPEST:
+            skipped(OSError(0, f"more than {DEEPEST} folders deep", folder))
+            folders.clear()

@@ -11,6 +11,7 @@ import dataclasses
 import difflib
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from jobgen.errors import Mark, Problem
@@ -50,7 +51,11 @@ def described(node: Node) -> str:
 
 def nearest(word: str, words: Iterable[str]) -> str:
     """A hint that names the nearest right word, or else all of them."""
-    known = sorted(words)
+    return _nearest(word, tuple(sorted(words)))
+
+
+@lru_cache(256)  # a file may have the same slip in thousands of places
+def _nearest(word: str, known: tuple[str, ...]) -> str:
     close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
     return f"did you mean `{close[0]}`?" if close else f"one of: {', '.join(known)}"
 

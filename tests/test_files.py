@@ -313,10 +313,11 @@ def test_a_profile_s_name_is_no_path(tmp_path: Path) -> None:
     assert b"`../../secret` is a path, and no name" in done.stdout
 
 
-def test_folders_without_end_are_said(tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", ["check", "lint"])
+def test_folders_without_end_are_said(tmp_path: Path, command: str) -> None:
     deep = tmp_path
     for _ in range(70):
         deep /= "d"
     deep.mkdir(parents=True)
-    done = jobgen("check", str(tmp_path))
+    done = jobgen(command, str(tmp_path))
     assert (done.returncode, b"more than 64 folders deep" in done.stderr) == (2, True)

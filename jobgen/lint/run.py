@@ -20,6 +20,7 @@ from jobgen.lint.reader import parse
 from jobgen.lint.rules import Rule, jg002_ignore, rules
 from jobgen.lint.script import Script
 from jobgen.lint.waivers import waivers
+from jobgen.paths import walked
 from jobgen.profile import Profile
 
 LARGEST = 1 << 20
@@ -173,7 +174,7 @@ def _files(
     """Each file, and whether it was named itself; `unreadable` is told of folders."""
     for path in paths:
         if path != "-" and os.path.isdir(path):
-            for folder, folders, names in os.walk(path, onerror=unreadable):
+            for folder, folders, names in walked(path, unreadable):
                 folders[:] = sorted(name for name in folders if not _other(name))
                 for name in sorted(names):
                     file = os.path.join(folder, name)
