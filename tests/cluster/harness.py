@@ -149,7 +149,7 @@ class Cluster:
                 self.run(["scancel", str(job)])
                 output = self._output(found)
                 raise AssertionError(f"job {job} still {found['JobState']}; so far:\n{output}")
-            time.sleep(0.2)
+            time.sleep(0.5)  # scontrol takes its time, too
         hours, minutes, seconds = map(int, found["RunTime"].rpartition("-")[2].split(":"))
         code, _, signal = found["ExitCode"].partition(":")
         return Finished(

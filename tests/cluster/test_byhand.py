@@ -27,9 +27,11 @@ def paste(cluster: Cluster, folder: Path, text: str, host: str) -> subprocess.Co
     return cluster.on(host, "bash", "-s", input=typed, cwd=folder, timeout=120)
 
 
-def ranks(cluster: Cluster, folder: Path, words: Sequence[str], hosts: Sequence[str]) -> str:
+def ranks(
+    cluster: Cluster, folder: Path, words: Sequence[str], hosts: Sequence[str], each: int = 1
+) -> str:
     (folder / "elastic_ddp.py").write_text(trainers.source("elastic_ddp"))
-    text = generate("byhand", *lab(), *words, "--hosts", ",".join(hosts), cwd=folder)
+    text = generate("byhand", *lab(ranks=each), *words, "--hosts", ",".join(hosts), cwd=folder)
     with ThreadPoolExecutor() as pool:
         done = list(pool.map(lambda host: paste(cluster, folder, text, host), hosts))
     assert [one.returncode for one in done] == [0] * len(hosts), done
@@ -39,19 +41,20 @@ def ranks(cluster: Cluster, folder: Path, words: Sequence[str], hosts: Sequence[
 @pytest.mark.parametrize("rendezvous", ["c10d", "static"])
 def test_two_hosts(cluster: Cluster, tmp_path: Path, rendezvous: str) -> None:
     words = ("--profile", "eap", "--rendezvous", rendezvous, "--set", "launch.join_timeout=60")
-    shown = ranks(cluster, tmp_path, words, HOSTS)
-    assert "All 4 ranks took one DDP step together" in shown
+    each = 2 if rendezvous == "c10d" else 1
+    shown = ranks(cluster, tmp_path, words, HOSTS, each)
+    assert f"All {2 * each} ranks took one DDP step together" in shown
     for host in HOSTS:
-        assert shown.count(f"(node {host}, device cpu") == 2
+        assert shown.count(f"(node {host}, device cpu") == each
 
 
 def test_two_hosts_without_a_known_interface(cluster: Cluster, tmp_path: Path) -> None:
     words = ("--profile", "dgx-a100", "--set", "launch.join_timeout=60")
-    assert "All 4 ranks" in ranks(cluster, tmp_path, words, HOSTS)
+    assert "All 2 ranks" in ranks(cluster, tmp_path, words, HOSTS)
 
 
 def test_one_host(cluster: Cluster, tmp_path: Path) -> None:
-    assert "All 2 ranks" in ranks(cluster, tmp_path, ("--profile", "eap"), HOSTS[:1])
+    assert "All 1 ranks" in ranks(cluster, tmp_path, ("--profile", "eap"), HOSTS[:1])
 
 
 def test_hostile_words_arrive(cluster: Cluster, tmp_path: Path) -> None:

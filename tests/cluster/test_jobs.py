@@ -10,7 +10,7 @@ import pytest
 
 from jobgen import names, store
 from tests.cluster.harness import Cluster
-from tests.cluster.jobs import ON_CPU, Desk, generate
+from tests.cluster.jobs import ON_CPU, ONE_THREAD, Desk, generate
 
 MI210 = ("--profile", "mi210", *ON_CPU)
 
@@ -30,14 +30,14 @@ MI210_NODES = ["smc-r07-07", "smc-r07-08", "smc-r07-09"]
 
 
 def test_mi210_on_three_nodes(desk: Desk) -> None:
-    done = desk.run(*MI210, "-N", "3", timeout=360)
+    done = desk.run(*MI210, "-N", "3", "-G", "4", timeout=360)
     assert done.state == "COMPLETED", done.output
-    assert ranks(done.output) == expected(MI210_NODES, 8)
-    assert "All 24 ranks took one DDP step together" in done.output
+    assert ranks(done.output) == expected(MI210_NODES, 4)
+    assert "All 12 ranks took one DDP step together" in done.output
 
 
 def test_dgx_a100_on_two_nodes(desk: Desk) -> None:
-    done = desk.run("--profile", "dgx-a100", "--set", "node.gpu=none")
+    done = desk.run("--profile", "dgx-a100", "--set", "node.gpu=none", *ONE_THREAD)
     assert done.state == "COMPLETED", done.output
     assert ranks(done.output) == expected(["dgx01", "dgx02"], 2)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.harness import Cluster
-from tests.cluster.jobs import Desk
+from tests.cluster.jobs import ONE_THREAD, Desk
 from tests.cluster.test_jobs import MI210_NODES, expected, ranks
 from tests.hostile import UTF_8
 
@@ -63,7 +63,8 @@ def mounts(*folders: str) -> tuple[str, str]:
 
 def in_container(desk: Desk) -> tuple[str, ...]:
     path = f"{sys.prefix}/bin:/usr/local/bin:/usr/bin"
-    words = ("--profile", "mi210", "--set", "node.gpu=none", *mounts(), "-e", f"PATH={path}")
+    words = ("--profile", "mi210", "--set", "node.gpu=none", *ONE_THREAD, *mounts())
+    words += ("-e", f"PATH={path}")
     return (*words, "--set", "launch.join_timeout=120")
 
 

@@ -27,7 +27,7 @@ from tests.cluster.jobs import ON_CPU, Desk
 
 EPOCHS = 14
 NODES = ("smc-r07-07", "smc-r07-08")
-MI210 = ("--profile", "mi210", *ON_CPU, "-N", "2", "-G", "1", "-e", "OMP_NUM_THREADS=1")
+MI210 = ("--profile", "mi210", *ON_CPU, "-N", "2", "-G", "1")
 RANK = r"python3 -u .*/regression\.py"
 AGENT = r"torch\.distributed\.run"
 
@@ -62,7 +62,7 @@ class Training:
         limit = time.monotonic() + timeout
         while not what():
             assert time.monotonic() < limit, self.output()
-            time.sleep(0.05)
+            time.sleep(0.1)
 
     def reach(self, *between: int) -> None:
         """Wait for an epoch to end, and for a moment in the next."""
