@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jobgen.errors import JobgenError
 from jobgen.job import Job
 from jobgen.plan import Plan
 from jobgen.schedulers import slurm
@@ -126,3 +127,21 @@ def test_shared_nodes() -> None:
     lines = planned(shared="false").directives
     assert not {"#SBATCH --exclusive", "#SBATCH --mem=0"} & set(lines)
     assert {"#SBATCH --exclusive", "#SBATCH --mem=0"} < set(planned().directives)
+
+
+OUTPUTS = {"a%%b/o": "a%b", "a%%x/o": "a%x", "b%%%x/o": "b%job", "d\\%x/o": "d%x", "%x/o": "job"}
+
+
+@pytest.mark.parametrize(("output", "folder"), OUTPUTS.items())
+def test_the_output_s_folder(output: str, folder: str) -> None:
+    """As the real Slurm makes of it: tests/cluster/test_values.py."""
+    job = Job("sbatch", "mi210", name="job", sets=(f"request.output={output}",))
+    found = helpers.planned(job)
+    assert slurm.output_folder(found) == folder
+
+
+@pytest.mark.parametrize("output", ["o%%a", "o\\%j", "o"])
+def test_jobs_of_an_array_have_outputs_of_their_own(output: str) -> None:
+    job = Job("sbatch", "mi210", array="0-1", sets=(f"request.output={output}",))
+    with pytest.raises(JobgenError, match="all jobs of the array would write"):
+        helpers.planned(job)

@@ -61,21 +61,28 @@ def seconds(walltime: str) -> int | None:
 def directives(plan: Plan) -> tuple[str, ...]:
     """The #SBATCH lines, in one fixed order; the user's own come last."""
     output_folder(plan)  # raises for one that nobody can make
-    if plan.array and plan.output and not re.search("%[0-9]*[aAjJ]", plan.output):
+    if plan.array and plan.output and not re.search("[aAjJ]", "".join(_patterns(plan.output))):
         text = f"all jobs of the array would write {plan.output!r:.60}"
         raise problem("request.output", text, "conflict", "have %a or %j in it")
     return tuple(f"#SBATCH {word}" for word in _words(_wanted(plan), plan, quoted))
 
 
 def output_folder(plan: Plan) -> str:
-    """As sbatch replaces %x (sbatch(1), filename pattern); the job's number is not known yet."""
-    folder = (plan.output or "").rpartition("/")[0].replace("%x", plan.name)
-    if found := re.search("%[0-9]*[a-zA-Z]", folder):
-        text = (
-            f"the output's folder has {found[0]} in it, which only Slurm knows, and makes no folder"
-        )
+    """As Slurm replaces %x and %% (sbatch(1), filename pattern); the number is not known yet."""
+    path = plan.output or ""
+    folder = path.rpartition("/")[0]
+    if "\\" in path:
+        return folder.replace("\\", "")
+    if found := next((pattern for pattern in _patterns(folder) if pattern != "%x"), None):
+        text = f"the output's folder has {found} in it, which only Slurm knows, and makes no folder"
         raise problem("request.output", text, "value", "use it in the file's name alone")
-    return folder
+    return re.sub("%[%x]", lambda found: plan.name if found[0] == "%x" else "%", folder)
+
+
+def _patterns(path: str) -> list[str]:
+    r"""What Slurm replaces in a path, but %%: nothing where there is a \, which goes (measured)."""
+    found = [] if "\\" in path else re.findall("%%|%[0-9]*[a-zA-Z]", path)
+    return [pattern for pattern in found if pattern != "%%"]
 
 
 def lost_without(plan: Plan) -> str:

@@ -9,6 +9,7 @@ import pytest
 
 from tests.cluster.jobs import ON_CPU, Desk
 from tests.hostile import ARGUMENTS
+from tests.test_slurm import OUTPUTS
 
 # Into a file of each rank: srun passes long lines on in pieces, and mixes those of ranks.
 SHOW = """import json, os, sys
@@ -48,6 +49,15 @@ def test_slurm_takes_the_longest_value_that_jobgen_does(desk: Desk, option: str,
     desk.submit(*("--profile", "mi210", *ON_CPU, option, "x" * most), options=["--hold"])
     with pytest.raises(CalledProcessError):
         desk.submit(*("--profile", "mi210", option, "x" * (most + 1)))
+
+
+def test_the_output_s_folder_is_the_one_that_slurm_means(desk: Desk) -> None:
+    """Of %% it makes %, and where there is a backslash, it takes that away and replaces nothing."""
+    words = ("--profile", "mi210", *ON_CPU, "-N", "1", "-G", "1", "-J", "job", "--launcher", "srun")
+    for output, folder in OUTPUTS.items():
+        done = desk.run(*words, "--mkdir", "--set", f"request.output={output}", "--", "true")
+        assert done.state == "COMPLETED"
+        assert (desk.folder / folder / "o").is_file(), output
 
 
 def test_no_gpus_are_seen_where_the_profile_says_none(desk: Desk) -> None:
