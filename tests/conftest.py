@@ -20,11 +20,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+LONG = re.compile("tests/(cluster/|test_(local|trainers|render|hostile))")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What starts ranks comes first, so that at the end no process waits long for another."""
-    items.sort(
-        key=lambda item: not re.search("tests/(cluster/|test_(local|trainers))", item.nodeid)
-    )
+    """What takes long comes first, so that at the end no process waits long for another."""
+    items.sort(key=lambda item: not LONG.match(item.nodeid))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
