@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jobgen import names
-from jobgen.errors import JobgenError, printable, problem, tell
+from jobgen.errors import USAGE, JobgenError, printable, problem, tell
 from jobgen.job import Job, layers
 from jobgen.paths import native
 from jobgen.schedulers import scheduler
@@ -183,20 +183,25 @@ def lint_files(
     jobs_only: bool,
     profile: str | None,
 ) -> int:
-    """Write what is found in job scripts, and say how much; 1 if there is anything."""
+    """Write what is found in job scripts, and say how much.
+
+    1 if there is anything, and 2 if something could not be read.
+    """
     from jobgen.lint.output import FORMATS
     from jobgen.lint.run import Settings, lint
 
     settings = Settings(tuple(select), tuple(ignore), profile, tuple(also))
     outcome = lint(files, settings, jobs_only)
     write(FORMATS[format](outcome.problems))
+    for each in outcome.unread:
+        tell(str(each))
     for place in outcome.in_part:
         tell(f"{place}: the parser is at a loss here: what follows is read in part")
     with_any = len({problem.mark.file for problem in outcome.problems})
     more = f"; {outcome.passed_over} files are no job scripts" if outcome.passed_over else ""
     count = len(outcome.problems)
     tell(f"{count} finding{'s' * (count != 1)} in {with_any} of {outcome.files} scripts{more}")
-    return 1 if outcome.problems else 0
+    return USAGE if outcome.unread else 1 if outcome.problems else 0
 
 
 def show_rules(code: str | None) -> int:

@@ -89,7 +89,8 @@ def lint(files: tuple[str, ...], **said: Any) -> int:
     """Say what will go wrong with job scripts.
 
     Any sbatch or PBS script, generated or not; of a folder, the files in it that have #SBATCH or
-    #PBS lines; of a .md or .rst file, the scripts that it shows. Exit 1 if there is any finding.
+    #PBS lines; of a .md or .rst file, the scripts that it shows. Exit 1 if there is any finding,
+    and 2 if something could not be read.
     What a script says with `# jobgen: ignore=CODE reason`, on a line or above it, is left out;
     [tool.jobgen.lint] in pyproject.toml may have `select`, `ignore`, `also` and `profile`.
     """

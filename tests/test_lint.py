@@ -17,7 +17,6 @@ from tests.helpers import jobgen
 
 pytest.importorskip("tree_sitter_bash")
 
-from jobgen.errors import JobgenError
 from jobgen.lint.run import _SUFFIXES, Settings, lint
 
 BAD = """\
@@ -94,14 +93,14 @@ def test_a_byte_order_mark_has_to_go(there: Path) -> None:
     assert re.findall(r"^job.sh:1:1: .*without BOM.*\[(.*)\]$", done.stdout.decode()) == ["JG216"]
 
 
-def test_a_folder_that_cannot_be_read_is_2(there: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_cannot_be_read_is_said(there: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def scandir(path: str) -> NoReturn:
         raise PermissionError(13, "Permission denied", path)
 
     (there / "a").mkdir()
     monkeypatch.setattr(os, "scandir", scandir)
-    with pytest.raises(JobgenError, match="a: cannot be read: Permission denied"):
-        lint([str(there / "a")], Settings())
+    (unread,) = lint([str(there / "a")], Settings()).unread
+    assert str(unread).endswith("a: cannot be read: Permission denied [unreadable]")
 
 
 def test_scripts_in_a_text_are_found_on_its_lines(there: Path) -> None:
@@ -242,6 +241,17 @@ def test_only_a_comment_keeps_a_rule_away(there: Path) -> None:
     assert [(row["line"], row["code"]) for row in told] == [(n, "JG101") for n in (3, 6)]
     selected = jobgen("lint", "job.sh", "--select=JG002,JG2", cwd=there)
     assert selected.returncode == 0  # of rules that are not tried nothing is said
+
+
+def test_what_cannot_be_read_keeps_no_finding_back(there: Path) -> None:
+    (there / "bad.sh").write_text("#!/bin/bash\n#SBATCH -N 2\ntorchrun --nnodes 2 t.py\n")
+    done = jobgen("lint", "nope.sh", "bad.sh", "--format=json", cwd=there)
+    assert done.returncode == 2
+    assert [row["code"] for row in json.loads(done.stdout)] == ["JG101"]
+    assert done.stderr.decode().splitlines() == [
+        "jobgen: nope.sh: cannot be read: No such file or directory [unreadable]",
+        "jobgen: 1 finding in 1 of 1 scripts",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -47,31 +47,35 @@ class Settings:
 class Outcome:
     """What was found, and in how many files; `passed_over` are no job scripts.
 
-    `in_part` are places behind which a script was read in part, though bash reads it.
+    `in_part` are places behind which a script was read in part, though bash reads it; `unread` says
+    of files, folders and configurations what kept them from being read.
     """
 
     problems: list[Problem]
     files: int
     passed_over: int
     in_part: list[Mark]
+    unread: list[Problem]
 
 
 def lint(paths: Sequence[str], said: Settings, jobs_only: bool = False) -> Outcome:
     """Lint files, and the job scripts in folders; with `jobs_only`, only job scripts of either.
 
-    Raises JobgenError for what is wrong with the settings, or a file that cannot be read.
+    Raises JobgenError for what is wrong with the settings.
     """
     found: list[Problem] = []
-    errors: list[Problem] = []
+    unread: list[Problem] = []
     in_part: list[Mark] = []
     files = passed_over = 0
     _chosen("--select", said.select)
     _chosen("--ignore", said.ignore)
     _chosen("--also", said.also)
+    if said.profile:
+        _profile(said.profile)
 
     def unreadable(error: OSError) -> None:
         text = f"cannot be read: {error.strerror}"
-        errors.append(Problem(Mark(str(error.filename)), text, "unreadable"))
+        unread.append(Problem(Mark(str(error.filename)), text, "unreadable"))
 
     for path, named in _files(paths, unreadable):
         try:
@@ -85,21 +89,19 @@ def lint(paths: Sequence[str], said: Settings, jobs_only: bool = False) -> Outco
                               "is it UTF-16? sbatch wants UTF-8")  # fmt: skip
             text = data.decode("utf-8", "surrogateescape")
             each_one = list(scripts(text)) if is_prose(path) else [(text, 0)]
-            files += bool(each_one)
-            passed_over += not each_one
             for one, indent in each_one:
                 parsed = parse(one, path)
                 here = _check(parsed, _settings(path, said), indent)
                 found += here
                 if parsed.broken and all(each.code != "JG001" for each in here):
                     in_part.append(Mark(path, *parsed.broken))
+            files += bool(each_one)
+            passed_over += not each_one
         except JobgenError as error:
             if not error.problems or error.problems[0].code == "missing":
                 raise
-            errors += error.problems
-    if errors:
-        raise JobgenError(errors)
-    return Outcome(found, files, passed_over, in_part)
+            unread += error.problems
+    return Outcome(found, files, passed_over, in_part, sorted(set(unread)))
 
 
 def script(text: str, file: str, settings: Settings) -> list[Problem]:
