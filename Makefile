@@ -25,7 +25,7 @@ run: $(VENV)/run  ## generate the job `local` and run it here: four ranks report
 	PATH="$(BIN):$$PATH" build/local.sh
 
 test: $(VENV)/test $(VENV)/packages  ## all tests; what this machine lacks is skipped, with the reason
-	PATH="$(BIN):$$PATH" python -m pytest -n 4 --maxschedchunk 1 $(ARGS)
+	PATH="$(BIN):$$PATH" python -m pytest -n 4 --dist worksteal $(ARGS)
 
 lint: $(VENV)/test  ## ruff, mypy --strict
 	$(BIN)/ruff check .

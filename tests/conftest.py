@@ -20,14 +20,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-LONG = re.compile("tests/(cluster/|test_(local|trainers|render|hostile))")
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes long comes first, so that at the end no process waits long for another."""
-    items.sort(key=lambda item: not LONG.match(item.nodeid))
-
-
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """The table of the faults that trainings had to survive."""
     held: dict[str, list[bool]] = {}
