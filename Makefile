@@ -37,7 +37,7 @@ golden: $(VENV)/test  ## rewrite the expected scripts, messages and the manual; 
 	git --no-pager diff --stat -- tests/golden tests/errors README.md man
 
 # In a copy, without caches: mutmut leaves functions with a decorator alone.
-mutants: $(VENV)/test  ## faults put into quoting, planning and schedulers that no unit test notices; an hour
+mutants: $(VENV)/test  ## faults put into quoting, planning and schedulers that no unit test notices; hours
 	$(PIP) mutmut==3.8.1
 	rm -rf build/mutants && mkdir -p build/mutants
 	cp -r jobgen tests man profiles templates README.md pyproject.toml build/mutants

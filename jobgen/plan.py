@@ -145,7 +145,7 @@ def plan(job: Job, resolved: Resolved, hosts: tuple[str, ...] = ()) -> Plan:
     workspace = None if job.command == "byhand" or what.kind == "trainer" else profile.workspace
     variables = with_users(known.environment, job.environment)
     sockets = found_sockets(profile, known.nodes, variables)
-    if known.container:
+    if profile.software.container:
         _check_text((*job.program, *(setting.value for setting in variables)))
     drafted = known._replace(
         command=tuple(command_line(job)),
@@ -155,7 +155,7 @@ def plan(job: Job, resolved: Resolved, hosts: tuple[str, ...] = ()) -> Plan:
         array=job.array,
         after=job.after,
         extra_directives=job.directives,
-        container=_with_workspace(known.container) if workspace else known.container,
+        container=_container(profile, known.gpus_per_node, workspace),
         workspace=workspace,
         environment=variables,
         found_sockets=sockets,
@@ -228,7 +228,7 @@ def _cluster(resolved: Resolved, command: str, shared: bool) -> Plan:
         modules=software.modules,
         venv=software.venv,
         conda=software.conda,
-        container=_container(profile, gpus),
+        container=None,
         roots=_roots(profile),
         commands=software.commands,
         workspace=None,
@@ -452,12 +452,7 @@ def _check_launch(resolved: Resolved, there: Scheduler, nodes: int) -> None:
         raise problem(resolved.origin("launch.max_restarts"), text, "conflict", hint)
 
 
-def _with_workspace(container: Container | None) -> Container | None:
-    mount = "$JOBGEN_WORKSPACE:$JOBGEN_WORKSPACE"
-    return container and replace(container, mounts=(*container.mounts, mount))
-
-
-def _container(profile: Profile, gpus: int) -> Container | None:
+def _container(profile: Profile, gpus: int, workspace: Workspace | None) -> Container | None:
     """The container, with what its GPUs need where the profile does not say.
 
     ROCm needs /dev/kfd, /dev/dri and the group that owns them: keep-groups keeps the user's own in
@@ -470,6 +465,8 @@ def _container(profile: Profile, gpus: int) -> Container | None:
     devices: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
     mounts, options = said.mounts, said.options
+    if workspace:
+        mounts = (*mounts, "$JOBGEN_WORKSPACE:$JOBGEN_WORKSPACE")
     match said.engine, vendor:
         case "podman" | "docker", "amd":
             devices = ("/dev/kfd", "/dev/dri")

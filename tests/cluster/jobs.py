@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.cluster.harness import Cluster, Finished
-from tests.cluster.site import Ended, Site, lab
+from tests.cluster.site import ONE_THREAD, Ended, Site, lab
 
 # What the nodes here lack: the image, GPUs, and cores for many threads. The request and the number
 # of ranks stay.
-ONE_THREAD = ("-e", "OMP_NUM_THREADS=1")
 ON_CPU = ("--set", "software.container=null", "--set", "node.gpu=none", *ONE_THREAD)
 PATH = f"{Path(sys.executable).parent}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 

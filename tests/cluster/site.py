@@ -171,10 +171,13 @@ class OpenPbs(Site):
         self.tool("qdel", job)
 
 
+ONE_THREAD = ("-e", "OMP_NUM_THREADS=1")
+
+
 def lab(*, ranks: int = 2) -> Sequence[str]:
     """Options of jobgen for what the nodes here lack: GPUs, modules, many cores."""
     return (
         *("--set", "software.modules=[]", "--set", f"software.venv={sys.prefix}"),
         *("--set", "node.arch=null", "--set", "node.gpu=none"),
-        *("--set", f"launch.processes_per_node={ranks}", "-e", "OMP_NUM_THREADS=1"),
+        *("--set", f"launch.processes_per_node={ranks}", *ONE_THREAD),
     )

@@ -10,7 +10,8 @@ import pytest
 
 from jobgen import names, store
 from tests.cluster.harness import Cluster
-from tests.cluster.jobs import ON_CPU, ONE_THREAD, Desk, generate
+from tests.cluster.jobs import ON_CPU, Desk, generate
+from tests.cluster.site import ONE_THREAD
 
 MI210 = ("--profile", "mi210", *ON_CPU)
 

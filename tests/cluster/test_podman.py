@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.harness import Cluster
-from tests.cluster.jobs import ONE_THREAD, Desk
+from tests.cluster.jobs import Desk
+from tests.cluster.site import ONE_THREAD
 from tests.cluster.test_jobs import MI210_NODES, expected, ranks
 from tests.hostile import UTF_8
 
