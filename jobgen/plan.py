@@ -491,7 +491,7 @@ def _container(profile: Profile, gpus: int, workspace: Workspace | None) -> Cont
 
 def _image(engine: str, name: str) -> str:
     """An image's name in the engine's own spelling; a file's path stays."""
-    if re.match(r"[./$~]", name) or "://" in name or "#" in name or engine in ("podman", "docker"):
+    if re.match(r"[./$~]", name) or "://" in name or engine in ("podman", "docker"):
         return name
     if engine == "apptainer":
         return name if name.endswith(".sif") else f"docker://{name}"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import shlex
 import subprocess
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -92,6 +94,29 @@ def test_directives_in_their_order() -> None:
         "#PBS -j oe",
         "#PBS -k doe",
     ]
+
+
+@pytest.mark.parametrize(
+    ("line", "change"),
+    [
+        ("#PBS -P {}\n", lambda text: {"extra_directives": (f"-P {text}",)}),
+        ("#   jobgen {}\n", lambda text: {"command": ("jobgen", text)}),
+    ],
+    ids=["-P", "the command"],
+)
+def test_how_long_a_line_may_be(
+    line: str, change: Callable[[str], dict[str, Any]], request: pytest.FixtureRequest
+) -> None:
+    plan = planned(Job("qsub", profile="eap"))
+    text = "x" * (pbs.LONGEST_LINE - len(line.format("")))
+    assert pbs.directives(plan._replace(**change(text)))
+    with pytest.raises(JobgenError) as error:
+        pbs.directives(plan._replace(**change(text + "x")))
+    what = request.node.callspec.id
+    assert str(error.value) == (
+        f"{what}: it makes a line of {pbs.LONGEST_LINE + 1} bytes; "
+        f"PBS reads {pbs.LONGEST_LINE}: put the rest into a file [limit]"
+    )
 
 
 def test_the_tutorial_s_other_jobs() -> None:
@@ -254,9 +279,9 @@ def test_a_second_word_on_requeueing_that_says_the_same() -> None:
 
 
 def test_what_a_job_waits_for_and_who_hears_of_it() -> None:
-    said = {"after": ("1", "2[].srv:any", "3"), "mail": "a@b.c", "mail_on": "begin,end,fail"}
+    said = {"after": ("1", "2[].srV:any", "3"), "mail": "a@b.c", "mail_on": "begin,end,fail"}
     lines = directives(**said, reservation="R5", constraint="hbm=yes:x=1", shared="true")
-    assert "#PBS -W depend=afterok:1:3,afterany:2[].srv" in lines
+    assert "#PBS -W depend=afterok:1:3,afterany:2[].srV" in lines
     assert {"#PBS -M a@b.c", "#PBS -m bea", "#PBS -q R5"} <= set(lines)
     assert lines[2].endswith(":sales_op=blanca:hbm=yes:x=1")
     assert "#PBS -m ea" in directives(mail="a@b.c")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
 
 from jobgen.errors import JobgenError
 from jobgen.job import Job
-from jobgen.plan import Plan
+from jobgen.plan import LONGEST_SOFTWARE, Plan
 from jobgen.program import LONGEST_WORDS
 from tests import helpers
 
@@ -33,6 +34,7 @@ def test_defaults_of_mi210() -> None:
     found = planned()
     assert (found.nodes, found.processes_per_node, found.ranks, found.port) == (2, 8, 16, 29400)
     assert (found.cpus_per_task, found.rendezvous, found.name) == (128, "c10d", "elastic_ddp")
+    assert found.description == "8 AMD MI210 a node, InfiniBand, Slurm, PyTorch in podman"
     assert values(found)["OMP_NUM_THREADS"] == "16"
     assert found.container is not None
     assert found.container.devices == ("/dev/kfd", "/dev/dri")
@@ -51,6 +53,9 @@ def test_a_share_of_a_node() -> None:
 def test_ranks_without_gpus_get_a_core_each_on_a_shared_node() -> None:
     found = planned(profile="dgx-a100", gpus_per_node="0", sets=("launch.processes_per_node=4",))
     assert (found.cpus_per_task, values(found)["OMP_NUM_THREADS"]) == (4, "1")
+    without = ("node.gpus=null", "node.gpu=none", "launch.processes_per_node=4")
+    assert planned(profile="dgx-a100", gpus_per_node="0", sets=without).cpus_per_task == 4
+    assert planned(profile="dgx-a100", gpus_per_node="0").cpus_per_task == 1
 
 
 def test_one_node_needs_no_rendezvous() -> None:
@@ -119,19 +124,43 @@ def test_what_no_program_can_be_handed() -> None:
     what = "--: the program and its arguments have"
     assert refusal(program=("a", last + "xx")) == f"{what} {LONGEST_WORDS + 1} bytes; {text}"
     half = "x" * (LONGEST_WORDS // 2)
-    what = "-e: all variables together have"
-    assert refusal(environment=(f"A={half}", f"B={half}")).startswith(what)
+    what = r"-e: all variables together have (\d+) bytes; "
+    found = re.fullmatch(what + re.escape(text), refusal(environment=(f"A={half}", f"B={half}")))
+    assert found
+    rest = half[int(found[1]) - LONGEST_WORDS :]
+    assert planned(environment=(f"A={half}", f"B={rest}"))
+    assert f" {LONGEST_WORDS + 1} bytes" in refusal(environment=(f"A={half}", f"B={rest}x"))
     nothing = "no program can be given one [value]"
     assert refusal(program=("a\0b",)) == f"--: a NUL character; {nothing}"
     assert refusal(environment=("A=\0",)) == f"-e: a NUL character in A; {nothing}"
 
 
+def test_how_long_the_set_up_may_be() -> None:
+    """The same limit of Linux's: it is in an exported function, too."""
+    said = "x" * (LONGEST_SOFTWARE // 4)  # the most for one of them
+    mount, option = f"/a:/{said[4:]}", f"-{said[1:]}"
+    container = f"{{engine: podman, image: a, mounts: ['{mount}'], options: ['{option}']}}"
+    rest = (f"software.commands=[{said}]", f"software.container={container}")
+    assert planned(sets=(f"software.modules=[{said}]", *rest))
+    text = f"software: modules, commands, mounts and options have {LONGEST_SOFTWARE + 1} bytes"
+    hint = f"at most {LONGEST_SOFTWARE}: put them in a file [limit]"
+    sets = (f"software.modules=[{said[1:]}, xx]", *rest)
+    assert refusal(sets=sets) == f"{text}; {hint}"
+
+
+def test_what_no_container_can_be_handed() -> None:
+    text = "software.container: '\\udcff' is not UTF-8 text"
+    hint = "containers get UTF-8 alone: put it into a file [value]"
+    assert refusal(program=("a", "\udcff")) == f"{text}; {hint}"
+
+
 @pytest.mark.parametrize(
     ("time", "signal", "wanted"),
-    [(None, None, 120), ("1:00:00", None, 120), ("2", None, 60), ("2", "30", 30)],
+    [(None, None, 120), ("4", None, 120), ("2", None, 60), ("0:0:61", None, 30), ("2", "30", 30)],
 )
 def test_a_job_that_requeues_is_warned(time: str | None, signal: str | None, wanted: int) -> None:
-    assert planned(requeue="true", time=time, signal=signal).signal == wanted
+    found = planned(requeue="true", time=time, signal=signal).signal
+    assert (found, type(found)) == (wanted, int)
     assert planned(time=time).signal is None
 
 
@@ -201,3 +230,5 @@ def test_a_container_has_the_workspace_and_the_script_s_variables() -> None:
     assert found.container.mounts[-1] == "$JOBGEN_WORKSPACE:$JOBGEN_WORKSPACE"
     assert {"JOBGEN_WORKSPACE", "PYTHONPATH"} <= set(found.passed)
     assert planned(sets=(workspace,)).workspace is None  # the trainer comes with the script
+    by_hand = planned("byhand", sets=(workspace,), program=("train.py",), hosts="a,b")
+    assert by_hand.workspace is None  # a node's shell is where its user has put it

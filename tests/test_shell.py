@@ -111,6 +111,8 @@ def test_shellcheck_finds_nothing(texts: list[str]) -> None:
         ("\udcff", "$'\\xff'"),
         ("=hsn0", "'=hsn0'"),
         ("~/x", "\\~/x"),
+        ("~~X", "\\~\\~X"),
+        ("~", "\\~"),
         ("-AZaz059_@%+=:,./", "-AZaz059_@%+=:,./"),
         ("it's!", "$'it\\'s!'"),
         ("a\u2018", "$'a\u2018'"),

@@ -122,6 +122,15 @@ def test_what_a_job_waits_for_and_who_hears_of_it() -> None:
     assert "#SBATCH --mail-type=END,FAIL" in planned(mail="a@b.c").directives
 
 
+@pytest.mark.parametrize(("option", "most"), [("--comment", 1024), ("--begin", 1 << 16)])
+def test_how_long_a_directive_may_be(option: str, most: int) -> None:
+    value = "é" * (most // 2)  # bytes count
+    assert planned(directives=(f"{option}={value}",))
+    with pytest.raises(JobgenError) as error:
+        planned(directives=(f"{option}={value}x",))
+    assert str(error.value) == f"{option}: {most + 1} bytes; Slurm takes {most} [limit]"
+
+
 def test_shared_nodes() -> None:
     """Not all of the memory of a node that others use, too."""
     lines = planned(shared="false").directives

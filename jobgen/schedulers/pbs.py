@@ -81,7 +81,7 @@ def _check_length(what: str, line: str) -> None:
     command, after which it reads no directives.
     """
     if (size := len(line.encode("utf-8", "surrogateescape")) + 1) > LONGEST_LINE:
-        text = f"{what} makes a line of {size} bytes"
+        text = f"it makes a line of {size} bytes"
         raise problem(what, text, "limit", f"PBS reads {LONGEST_LINE}: put the rest into a file")
 
 
