@@ -97,6 +97,11 @@ def test_static_ranks() -> None:
         assert f" --master-addr=a --master-port=29400 --node-rank={rank} x.py" in line
 
 
+def test_the_port_of_torchrun_where_the_profile_says_none() -> None:
+    said = lines(Job("byhand", profile="eap", hosts="a,b", sets=("network.port=null",)))
+    assert all("--rdzv-endpoint=a:29400 " in line for line in said)
+
+
 def test_one_host_is_standalone() -> None:
     (line,) = lines(Job("byhand", profile="mi210", hosts="a", gpus_per_node="2"))
     assert " --nnodes=1 --nproc-per-node=2 --standalone " in line

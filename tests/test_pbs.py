@@ -280,7 +280,7 @@ def test_a_second_word_on_requeueing_that_says_the_same() -> None:
 
 def test_what_a_job_waits_for_and_who_hears_of_it() -> None:
     said = {"after": ("1", "2[].srV:any", "3"), "mail": "a@b.c", "mail_on": "begin,end,fail"}
-    lines = directives(**said, reservation="R5", constraint="hbm=yes:x=1", shared="true")
+    lines = directives(**said, reservation="R5", constraint="hbm=yes:x=1")
     assert "#PBS -W depend=afterok:1:3,afterany:2[].srV" in lines
     assert {"#PBS -M a@b.c", "#PBS -m bea", "#PBS -q R5"} <= set(lines)
     assert lines[2].endswith(":sales_op=blanca:hbm=yes:x=1")
@@ -288,3 +288,7 @@ def test_what_a_job_waits_for_and_who_hears_of_it() -> None:
     assert "#PBS -m b" in directives(mail_on="begin")  # PBS then writes to who submits
     sets = ("request.place=scatter",)
     assert "#PBS -l place=scatter:excl" in directives(exclusive="true", sets=sets)
+    whole = ("request.place=scatter:exclhost",)
+    assert "#PBS -l place=scatter:exclhost" in directives(exclusive="true", sets=whole)
+    with pytest.raises(JobgenError, match="says false"):
+        directives(shared="false", sets=whole)

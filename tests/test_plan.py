@@ -34,6 +34,7 @@ def test_defaults_of_mi210() -> None:
     found = planned()
     assert (found.nodes, found.processes_per_node, found.ranks, found.port) == (2, 8, 16, 29400)
     assert (found.cpus_per_task, found.rendezvous, found.name) == (128, "c10d", "elastic_ddp")
+    assert found.profile == "mi210"
     assert found.description == "8 AMD MI210 a node, InfiniBand, Slurm, PyTorch in podman"
     assert values(found)["OMP_NUM_THREADS"] == "16"
     assert found.container is not None
@@ -58,11 +59,28 @@ def test_ranks_without_gpus_get_a_core_each_on_a_shared_node() -> None:
     assert planned(profile="dgx-a100", gpus_per_node="0").cpus_per_task == 1
 
 
+def test_who_may_take_whose_gpus_on_a_shared_node() -> None:
+    assert "take each other's GPUs" in refusal(gpus_per_node="1", shared="false")
+    assert planned(gpus_per_node="0", shared="false").exclusive is False
+    assert planned(gpus_per_node="1", shared="false", sets=("node.gpu=none",)).gpus_per_node == 1
+
+
+def test_ranks_near_their_gpus() -> None:
+    job = Job("sbatch", profile="mi210", sets=("launch.numa_binding=node",))
+    assert "--numa-binding=node" in helpers.script(job)
+
+
+def test_a_node_s_memory_in_other_words() -> None:
+    sets = ("request.memory=1T", "node.memory=1024G")
+    assert planned(sets=sets).memory == "1T"
+
+
 def test_one_node_needs_no_rendezvous() -> None:
     found = planned(nodes="1", rendezvous="static")
     assert (found.rendezvous, found.waits) == ("standalone", False)
     assert "NCCL_NET" not in values(found)
     assert values(found)["GLOO_SOCKET_IFNAME"] == "lo"
+    assert planned(nodes="1", rendezvous="static", max_restarts="1").max_restarts == 1
 
 
 def test_no_gpus_keeps_the_request_and_the_ranks() -> None:
@@ -97,6 +115,7 @@ def test_everything_said_reaches_the_container() -> None:
         (("-m", "a.b", "-m"), "module", "a.b", ("-m",), "a.b"),
         (("python3", "x.py"), "command", "python3", ("x.py",), "python3"),
         (("A=b", "x"), "command", "A=b", ("x",), "A=b"),
+        (("a/run/",), "command", "a/run/", (), "run"),
         (("\n",), "command", "\n", (), "job"),
     ],
 )
@@ -162,6 +181,10 @@ def test_a_job_that_requeues_is_warned(time: str | None, signal: str | None, wan
     found = planned(requeue="true", time=time, signal=signal).signal
     assert (found, type(found)) == (wanted, int)
     assert planned(time=time).signal is None
+
+
+def test_without_a_walltime_the_longest_warning() -> None:
+    assert planned(requeue="true", sets=("request.time=null",)).signal == 120
 
 
 @pytest.mark.parametrize(

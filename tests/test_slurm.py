@@ -108,7 +108,7 @@ def test_other_spellings_of_the_request() -> None:
     )
 
 
-@pytest.mark.parametrize("array", ["0-9", "0-9%2", "1-10:3", "3", "1,4,7-9%1"])
+@pytest.mark.parametrize("array", ["0-9", "0-9%2", "1-10:3", "3", "3-3", "1,4,7-9%1"])
 def test_arrays(array: str) -> None:
     assert f"#SBATCH --array={array}" in planned(array=array).directives
 
@@ -149,7 +149,7 @@ def test_the_output_s_folder(output: str, folder: str) -> None:
     assert slurm.output_folder(found) == folder
 
 
-@pytest.mark.parametrize("output", ["o%%a", "o\\%j", "o"])
+@pytest.mark.parametrize("output", ["o%%a", "o\\%j", "o%A", "o"])
 def test_jobs_of_an_array_have_outputs_of_their_own(output: str) -> None:
     job = Job("sbatch", "mi210", array="0-1", sets=(f"request.output={output}",))
     with pytest.raises(JobgenError, match="all jobs of the array would write"):

@@ -61,7 +61,7 @@ def seconds(walltime: str) -> int | None:
 def directives(plan: Plan) -> tuple[str, ...]:
     """The #SBATCH lines, in one fixed order; the user's own come last."""
     output_folder(plan)  # raises for one that nobody can make
-    if plan.array and plan.output and not re.search("[aAjJ]", "".join(_patterns(plan.output))):
+    if plan.array and plan.output and not re.search("[ajJ]", "".join(_patterns(plan.output))):
         text = f"all jobs of the array would write {plan.output!r:.60}"
         raise problem("request.output", text, "conflict", "have %a or %j in it")
     return tuple(f"#SBATCH {word}" for word in _words(_wanted(plan), plan, quoted))
