@@ -102,6 +102,12 @@ def test_the_port_of_torchrun_where_the_profile_says_none() -> None:
     assert all("--rdzv-endpoint=a:29400 " in line for line in said)
 
 
+def test_by_hand_it_is_torchrun() -> None:
+    """Where no scheduler is, there is no srun."""
+    job = Job("byhand", profile="mi210", hosts="a,b", sets=("launch.launcher=srun",))
+    assert len(lines(job)) == 2
+
+
 def test_one_host_is_standalone() -> None:
     (line,) = lines(Job("byhand", profile="mi210", hosts="a", gpus_per_node="2"))
     assert " --nnodes=1 --nproc-per-node=2 --standalone " in line

@@ -57,6 +57,16 @@ def test_ranks_without_gpus_get_a_core_each_on_a_shared_node() -> None:
     without = ("node.gpus=null", "node.gpu=none", "launch.processes_per_node=4")
     assert planned(profile="dgx-a100", gpus_per_node="0", sets=without).cpus_per_task == 4
     assert planned(profile="dgx-a100", gpus_per_node="0").cpus_per_task == 1
+    unknown = ("node.cpus=null", "launch.processes_per_node=4")
+    assert planned(profile="dgx-a100", gpus_per_node="0", sets=unknown).cpus_per_task == 4
+
+
+def test_threads_where_the_cores_are_unknown() -> None:
+    """One rank may take them all, several would each."""
+    found = planned(sets=("node.cpus=null",), gpus_per_node="2")
+    assert values(found)["OMP_NUM_THREADS"] == "1"
+    found = planned(sets=("node.cpus=null",), gpus_per_node="1")
+    assert "OMP_NUM_THREADS" not in values(found)
 
 
 def test_who_may_take_whose_gpus_on_a_shared_node() -> None:
@@ -70,9 +80,10 @@ def test_ranks_near_their_gpus() -> None:
     assert "--numa-binding=node" in helpers.script(job)
 
 
-def test_a_node_s_memory_in_other_words() -> None:
+def test_as_much_as_there_is() -> None:
     sets = ("request.memory=1T", "node.memory=1024G")
     assert planned(sets=sets).memory == "1T"
+    assert planned(time="1:00:00", sets=("limits.time=60",)).time == 3600
 
 
 def test_one_node_needs_no_rendezvous() -> None:
@@ -232,6 +243,7 @@ def test_what_an_engine_is_given_for_its_gpus(
         ("pyxis", "docker.io/a/b:1", "a/b:1"),
         ("pyxis", "nvcr.io/a/b:1", "nvcr.io#a/b:1"),
         ("pyxis", "here:5000/a", "here:5000#a"),
+        ("pyxis", "localhost/a", "localhost#a"),
         ("pyxis", "nvcr.io#a/b", "nvcr.io#a/b"),
         ("pyxis", "a/b:1", "a/b:1"),
         ("pyxis", "a:1", "a:1"),

@@ -154,3 +154,5 @@ def test_jobs_of_an_array_have_outputs_of_their_own(output: str) -> None:
     job = Job("sbatch", "mi210", array="0-1", sets=(f"request.output={output}",))
     with pytest.raises(JobgenError, match="all jobs of the array would write"):
         helpers.planned(job)
+    for own in ("a", "j", "J", "3a"):
+        assert helpers.planned(job._replace(sets=(f"request.output=o%{own}",)))
