@@ -126,7 +126,7 @@ def test_everything_said_reaches_the_container() -> None:
         (("-m", "a.b", "-m"), "module", "a.b", ("-m",), "a.b"),
         (("python3", "x.py"), "command", "python3", ("x.py",), "python3"),
         (("A=b", "x"), "command", "A=b", ("x",), "A=b"),
-        (("a/run/",), "command", "a/run/", (), "run"),
+        (("a/runX/",), "command", "a/runX/", (), "runX"),
         (("\n",), "command", "\n", (), "job"),
     ],
 )
