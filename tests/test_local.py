@@ -67,8 +67,12 @@ def test_every_rank_reports_and_nothing_is_left(
 
 
 def test_stray_options_of_torchrun_do_nothing(tmp_path: Path) -> None:
-    done = run("-N", "1", cwd=tmp_path, PET_NPROC_PER_NODE="7", PET_NNODES="9")
-    assert (done.returncode, reported(done.stdout)) == (0, [0, 1])
+    text = "import os, sys\nsys.stdout.write('rank ' + os.environ['RANK'] + '\\n')\n"
+    (tmp_path / "show.py").write_text(text)
+    words = ("-N", "1", "--", "show.py")
+    done = run(*words, cwd=tmp_path, PET_NPROC_PER_NODE="7", PET_NNODES="9")
+    found = sorted(re.findall(r"^rank \d$", done.stdout, re.MULTILINE))
+    assert (done.returncode, found) == (0, ["rank 0", "rank 1"])
 
 
 def test_options_of_the_program_are_none_of_torchrun_s(tmp_path: Path) -> None:

@@ -73,11 +73,13 @@ def test_hostname_that_resolves_to_loopback(desk: Desk) -> None:
     assert "smc-r07-07 is ready, 10.71.0.17 on eth0" in done.output
 
 
-@pytest.mark.parametrize("words", [("--rendezvous", "static"), ("--launcher", "srun")])
-def test_other_ways_to_start(desk: Desk, words: tuple[str, ...]) -> None:
-    done = desk.run(*MI210, "-N", "2", "-G", "2", *words)
+@pytest.mark.parametrize(
+    ("way", "each"), [(("--rendezvous", "static"), 1), (("--launcher", "srun"), 2)]
+)
+def test_other_ways_to_start(desk: Desk, way: tuple[str, ...], each: int) -> None:
+    done = desk.run(*MI210, "-N", "2", "-G", str(each), *way)
     assert done.state == "COMPLETED", done.output
-    assert ranks(done.output) == expected(MI210_NODES[:2], 2)
+    assert ranks(done.output) == expected(MI210_NODES[:2], each)
 
 
 # What the nodes here lack: conda, which the profiles' own line calls, and GPUs.

@@ -52,12 +52,6 @@ class Training:
         program = ("--trainer", "regression", "--", *arguments(self.seed, every, self.snapshot))
         self.job = self.desk.submit(*MI210, *words, *program)
 
-    def submit_with_restarts(self) -> None:
-        """Begin to train; there is a snapshot by now."""
-        every = self.moments.choice([1, 3])
-        self.submit("--max-restarts", "1", every=every)
-        self.reach(every, EPOCHS - 4)
-
     def until(self, what: Callable[[], object], timeout: float = 180) -> None:
         limit = time.monotonic() + timeout
         while not what():
@@ -94,18 +88,18 @@ class Training:
         return self.desk.cluster.wait(self.job, 300)
 
 
-def rank_killed(node: int) -> Callable[[Training], None]:
+def killed(node: int) -> Callable[[Training], None]:
+    """A rank of a node, and later the other node's torchrun; there is a snapshot by then."""
+
     def fault(training: Training) -> None:
-        training.submit_with_restarts()
+        every = training.moments.choice([1, 3])
+        training.submit("--max-restarts", "2", every=every)
+        training.reach(every, 4)
         training.kill(node, RANK)
-
-    return fault
-
-
-def agent_killed(node: int) -> Callable[[Training], None]:
-    def fault(training: Training) -> None:
-        training.submit_with_restarts()
-        training.kill(node, AGENT)
+        training.until(lambda: training.output().count("Going on from") == 1)
+        training.reach(7, EPOCHS - 4)
+        training.kill(1 - node, AGENT)
+        training.until(lambda: training.output().count("Going on from") == 2)
 
     return fault
 
@@ -212,10 +206,8 @@ def truncated(training: Training) -> None:
 
 
 FAULTS = {
-    "SIGKILL of the first node's rank": rank_killed(0),
-    "SIGKILL of the other node's rank": rank_killed(1),
-    "SIGKILL of the first node's torchrun": agent_killed(0),
-    "SIGKILL of the other node's torchrun": agent_killed(1),
+    "SIGKILL of the first node's rank, then of the other's torchrun": killed(0),
+    "SIGKILL of the other node's rank, then of the first's torchrun": killed(1),
     "a node lost": node_lost,
     "scontrol requeue": requeued,
     "the walltime's warning": walltime,
@@ -234,19 +226,25 @@ def state(snapshot: Path) -> dict[str, Any]:
 
 @pytest.fixture(scope="session")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], dict[str, Any]]:
-    """What a run without faults ends with, for a seed."""
-    known: dict[int, dict[str, Any]] = {}
+    """What a run without faults ends with, for a seed: one run for all of the tests' processes."""
+    own = tmp_path_factory.getbasetemp()
+    shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
 
     def run(seed: int) -> dict[str, Any]:
-        if seed not in known:
-            folder = tmp_path_factory.mktemp("undisturbed")
-            trainer = str(names.TRAINERS / "regression.py")
-            torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-            words = [*torchrun, "--nproc-per-node=2", trainer, *arguments(seed)]
-            environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-            subprocess.run(words, cwd=folder, env=environment, check=True, capture_output=True)
-            known[seed] = state(folder / "model.pt")
-        return known[seed]
+        folder = shared / f"undisturbed-{seed}"
+        folder.mkdir(exist_ok=True)
+        with (folder / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not (folder / "model.pt").exists():
+                train(seed, folder)
+        return state(folder / "model.pt")
+
+    def train(seed: int, folder: Path) -> None:
+        trainer = str(names.TRAINERS / "regression.py")
+        torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+        words = [*torchrun, "--nproc-per-node=2", trainer, *arguments(seed)]
+        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+        subprocess.run(words, cwd=folder, env=environment, check=True, capture_output=True)
 
     return run
 
