@@ -20,6 +20,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest come first, so that at the end no process waits for another's."""
+    items.sort(key=lambda item: not item.nodeid.startswith("tests/cluster/test_survival.py"))
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """The table of the faults that trainings had to survive."""
     held: dict[str, list[bool]] = {}
