@@ -14,16 +14,13 @@ from typing import IO, Any, NamedTuple
 
 from jobgen import manifest
 from jobgen.check import compared, read, unreadable, walk
-from jobgen.errors import USAGE, JobgenError, Mark, Problem, problem, tell
+from jobgen.errors import USAGE, JobgenError, Problem, printable, problem, tell
 from jobgen.header import Head, head
-from jobgen.maker import Makers
+from jobgen.maker import Makers, project
 from jobgen.manifest import Script
-from jobgen.paths import native
-from jobgen.schedulers import COMMANDS
+from jobgen.paths import leads_out, native
 from jobgen.shell import visible
 from jobgen.write import remove, rewrite, write
-
-MOST_PROBLEMS = 50  # of a matrix, all scripts may have the same
 
 
 class Change(NamedTuple):
@@ -55,6 +52,9 @@ def build_all(file: str, prune: bool, force: bool, dry_run: bool) -> int:
     Raises JobgenError with all that is wrong, before anything is written.
     """
     path = native(file)
+    if leads_out(path, project(Path(os.path.abspath(path.parent)))):
+        hint = "keep a copy: what is wrong with it would be shown"
+        raise problem(str(path), "a link out of its repository", "outside", hint)
     total, scripts, folders = manifest.read(path)
     real = os.path.join(os.path.realpath(path.parent), path.name)
     with tempfile.TemporaryFile() as spool:
@@ -62,7 +62,7 @@ def build_all(file: str, prune: bool, force: bool, dry_run: bool) -> int:
         with _progress(total) as step:
             _make(scripts, made, real, force, step)
         if made.problems:
-            raise JobgenError(_most(made.problems))
+            raise JobgenError(made.problems)
         gone = list(_gone(folders, made, real, force)) if prune else []
         written = _write(made, force, dry_run)
     removed = _remove(gone, force, dry_run)
@@ -89,7 +89,7 @@ def _write(made: Made, force: bool, dry_run: bool) -> int:
             continue
         if not dry_run:
             rewrite(path, data)
-        write(f"{path}: {'would be ' * dry_run}written\n")
+        write(f"{printable(str(path))}: {'would be ' * dry_run}written\n")
         written += 1
     return written
 
@@ -102,7 +102,7 @@ def _remove(gone: Iterable[tuple[Path, str]], force: bool, dry_run: bool) -> int
             continue
         if not dry_run:
             remove(path)
-        write(f"{path}: {'would be ' * dry_run}removed\n")
+        write(f"{printable(str(path))}: {'would be ' * dry_run}removed\n")
         removed += 1
     return removed
 
@@ -140,8 +140,7 @@ def _script(script: Script, makers: Makers, of: str) -> str:
     maker = makers.of(script.path)
     command = script.command
     if command is None:
-        name = script.given.get("profile", "local")
-        command = COMMANDS[maker.profiles.load(name).profile.scheduler or "local"]
+        command = maker.command(script.given.get("profile", "local"))
     return maker.script(script.job(command), of)
 
 
@@ -200,14 +199,6 @@ def _may_go(path: Path, of: str, force: bool) -> bool:
         tell(f"{path}: not removed, since it may be edited; --force would")
         return False
     return True
-
-
-def _most(problems: Iterable[Problem]) -> list[Problem]:
-    first = sorted(problems)
-    if (more := len(first) - MOST_PROBLEMS) > 0:
-        del first[MOST_PROBLEMS:]
-        first.append(Problem(Mark("~"), f"and {more} more problems", "more"))
-    return first
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from jobgen.errors import problem
 from jobgen.paths import HERE, is_file, native
 
 MOST = 1 << 15  # the largest clusters have some 16,000 nodes
+MOST_LISTED = 1 << 20  # a PBS_NODEFILE has a line for each rank
 _HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*", re.ASCII)
 
 
@@ -30,12 +31,14 @@ def hosts(text: str, within: Path = HERE) -> tuple[str, ...]:
         words = [re.split("[/:]", part.strip("() "))[0] for part in text.split("+")]
     else:
         words = [text]
-    listed: dict[str, None] = {}
+    listed: list[str] = []
     for word in words:
-        listed.update(dict.fromkeys(_expanded(word)))
-        if len(listed) > MOST:
-            raise problem("--hosts", f"more than {MOST} hosts", "limit")
-    found = tuple(listed)
+        listed += _expanded(word)
+        if len(listed) > MOST_LISTED:
+            raise problem("--hosts", f"more than {MOST_LISTED} names", "limit", "each host once")
+    found = tuple(dict.fromkeys(listed))
+    if len(found) > MOST:
+        raise problem("--hosts", f"more than {MOST} hosts", "limit")
     for host in found:
         if not _HOST.fullmatch(host):
             raise problem("--hosts", f"{host!r:.80} is no host's name", "value", _RULE)

@@ -12,16 +12,11 @@ from pathlib import Path
 from jinja2 import BytecodeCache, __version__
 from jinja2.bccache import Bucket
 
+from jobgen.paths import users
 from jobgen.write import replace
 
 # What a compiled template depends on beside its own text: constants in it are quoted already.
 _MAKERS = ("render.py", "shell.py")
-
-
-def user_cache() -> Path:
-    """The user's cache: $XDG_CACHE_HOME/jobgen, else ~/.cache/jobgen."""
-    home = os.environ.get("XDG_CACHE_HOME", "")
-    return Path(home if os.path.isabs(home) else os.path.expanduser("~/.cache"), "jobgen")
 
 
 class Compiled(BytecodeCache):
@@ -33,7 +28,7 @@ class Compiled(BytecodeCache):
 
     def __init__(self, kind: str) -> None:
         self.kind = kind  # of environment, which is part of the code
-        self.folder = user_cache()
+        self.folder = users("XDG_CACHE_HOME", ".cache")
         here = Path(__file__).parent
         self.makers = __version__.encode() + b"".join((here / n).read_bytes() for n in _MAKERS)
 
@@ -51,8 +46,7 @@ class Compiled(BytecodeCache):
         data = BytesIO()
         bucket.write_bytecode(data)
         try:
-            if self.folder.is_absolute():  # not so where there is no home
-                self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             if self._is_ours():
                 replace(self._path(bucket), data.getvalue(), 0o600, safe=False)
         except OSError:

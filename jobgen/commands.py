@@ -109,10 +109,11 @@ def show_profile(name: str, sets: Sequence[str]) -> int:
 
     resolved = store.load(name, layers(Job(command="", sets=tuple(sets))))
     bases = ", ".join(resolved.profile.extends)
-    write(f"# {resolved.name}, on top of {bases}\n" if bases else f"# {resolved.name}\n")
+    title = f"# {resolved.name}, on top of {bases}" if bases else f"# {resolved.name}"
+    write(f"{printable(title)}\n")
     lines = list(_shown(resolved.profile, "", resolved))
     width = min(max(len(text) for text, _ in lines), 60)
-    rows = [f"{text:<{width}}  # {origin}" if origin else text for text, origin in lines]
+    rows = [f"{text:<{width}}  # {printable(origin)}" if origin else text for text, origin in lines]
     write("\n".join(rows) + "\n")
     return 0
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 USAGE = 2
 LONGEST = 1000  # characters of a message, which may show what is in a file
+MOST_SHOWN = 50  # problems: all scripts of a matrix may have the same
 CLOSED_PIPE = 141  # what a shell shows for a command that SIGPIPE ended
 
 
@@ -46,8 +47,12 @@ class JobgenError(Exception):
     def __init__(self, message: str | Iterable[Problem], exit_code: int = USAGE) -> None:
         self.problems = [] if isinstance(message, str) else sorted(set(message))
         self.exit_code = exit_code
-        text = message if isinstance(message, str) else "\n".join(map(str, self.problems))
-        super().__init__(text)
+        lines = (
+            [message] if isinstance(message, str) else list(map(str, self.problems[:MOST_SHOWN]))
+        )
+        if (more := len(self.problems) - MOST_SHOWN) > 0:
+            lines.append(f"and {more} more problems")
+        super().__init__("\n".join(lines))
 
 
 class ClosedPipe(Exception):

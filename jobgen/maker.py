@@ -14,6 +14,7 @@ from jobgen.errors import problem
 from jobgen.job import Job, layers
 from jobgen.paths import HERE, leads_out, native
 from jobgen.plan import Plan, plan
+from jobgen.schedulers import COMMANDS
 from jobgen.store import Profiles
 
 if TYPE_CHECKING:
@@ -36,6 +37,11 @@ class Maker:
         self.profiles = Profiles(within, confined)
         self._inside: dict[str, bool] = {}
         self._templates: Templates | None = None
+
+    def command(self, profile: str) -> str:
+        """The command that makes a job of a profile's scheduler. Raises JobgenError."""
+        self._confine(Job("", profile=profile))
+        return COMMANDS[self.profiles.load(profile).profile.scheduler or "local"]
 
     def plan(self, job: Job) -> Plan:
         """The plan for a job. Raises JobgenError for what cannot be planned."""
@@ -102,9 +108,27 @@ class Makers:
 
 
 def project(folder: Path) -> Path:
-    """The nearest folder, from an absolute one upwards, that PROJECT tells; else that one."""
-    above = (folder, *folder.parents)
-    return next((each for each in above if any(any(each.glob(p)) for p in PROJECT)), folder)
+    """The nearest folder, from an absolute one upwards, that PROJECT tells; else that one.
+
+    What tells it belongs to the user, to root or to the folder's owner: profiles and templates
+    that anyone can put into /tmp are not those of a repository below it.
+    """
+    trusted = {os.geteuid(), 0, _owner(folder)}
+    return next(
+        (
+            each
+            for each in (folder, *folder.parents)
+            if any(_owner(found) in trusted for pattern in PROJECT for found in each.glob(pattern))
+        ),
+        folder,
+    )
+
+
+def _owner(path: Path) -> int | None:
+    try:
+        return path.lstat().st_uid
+    except OSError:
+        return None
 
 
 def _shown(folder: Path) -> Path:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from jobgen.bundled import bundled
 from jobgen.errors import tell
-from jobgen.paths import HERE
+from jobgen.paths import HERE, leads_out, users
 
 TRAINERS = Path(__file__).parent / "trainers"
 RULES = Path(__file__).parent / "lint/rules"
@@ -22,8 +22,7 @@ def folders(within: Path = HERE) -> list[Path]:
 
 def user_folder() -> Path:
     """The user's own settings: $XDG_CONFIG_HOME/jobgen, else ~/.config/jobgen."""
-    home = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
-    return Path(home) / "jobgen"
+    return users("XDG_CONFIG_HOME", ".config")
 
 
 @cache  # once a run
@@ -32,10 +31,14 @@ def say_hidden(path: Path) -> None:
     tell(f"{path} is used instead of jobgen's own {path.stem.partition('.')[0]}")
 
 
-def profiles(within: Path = HERE) -> dict[str, Path]:
-    """Every profile's name with the file that it stands for; fabrics and other folders too."""
+def profiles(within: Path = HERE, confined: bool = False) -> dict[str, Path]:
+    """Every profile's name with the file that it stands for; fabrics and other folders too.
+
+    With `confined`, none of a folder that is a link out of `within`: its names are others'.
+    """
     found: dict[str, Path] = {}
-    for folder in folders(within):
+    own, *others = folders(within)
+    for folder in others if confined and leads_out(own, within) else (own, *others):
         for file in sorted(folder.rglob("*.yaml")):
             found.setdefault(file.relative_to(folder).with_suffix("").as_posix(), file)
     return found

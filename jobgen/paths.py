@@ -10,6 +10,18 @@ HERE = Path()  # the working folder
 DEEPEST = 64  # folders; up to Python 3.11, os.walk calls itself for each
 
 
+def users(variable: str, folder: str) -> Path:
+    """jobgen's folder in the user's: $variable/jobgen, else ~/`folder`/jobgen.
+
+    Where neither is a path from /, it is one that cannot be: else a folder called ~ in the working
+    folder, which may be a stranger's, would be taken for the user's own.
+    """
+    for path in (os.environ.get(variable, ""), os.path.expanduser(f"~/{folder}")):
+        if os.path.isabs(path):
+            return Path(path, "jobgen")
+    return Path(os.devnull, "jobgen")
+
+
 def native(text: str) -> Path:
     """The path that a word of the command line means, whatever the locale's encoding is.
 

@@ -15,6 +15,8 @@ NAME = Text(r"[A-Za-z0-9_][A-Za-z0-9_.+@%-]*", "a name of letters, digits and _ 
 WORD = Text(f"[^ {CONTROLS}-][^ {CONTROLS}]*", "text without blanks, not beginning with -")
 LINE = Text()
 PATH = Text(f"[^{CONTROLS}]+", "a path; $NAME in it is the node's variable")
+# One that stands in a list of them, such as PATH, or in a mount.
+LISTED = Text(f"[^{CONTROLS}:]+", "a path without `:`; $NAME in it is the node's variable")
 # What bash would not let a script set or keeps for itself (some of it is arithmetic to bash, which
 # runs commands: `export RANDOM='x[$(id)]'`), what would change how the scripts themselves are read,
 # what a shell that lines are pasted into runs at its prompt, what the scheduler and the launchers
@@ -194,17 +196,17 @@ class Software:
     """How python3 with torch comes about on a node."""
 
     modules: tuple[str, ...] = row(ListOf(WORD), "Environment modules to load, in order.", ())
-    venv: str | None = row(PATH, "The folder of a virtual environment.")
+    venv: str | None = row(LISTED, "The folder of a virtual environment.")
     conda: str | None = row(
         Text(f"[^{CONTROLS}-][^{CONTROLS}]*", "a name or a path, not beginning with -"),
         "The name or the folder of a conda environment.",
     )
     container: Container | None = row(Record(Container), "A container for the ranks.")
     nccl_root: str | None = row(
-        PATH, "An NCCL of one's own: its `lib` goes on LD_LIBRARY_PATH, and NCCL_ROOT names it."
+        LISTED, "An NCCL of one's own: its `lib` goes on LD_LIBRARY_PATH, and NCCL_ROOT names it."
     )
     aws_ofi_nccl_root: str | None = row(
-        PATH, "An aws-ofi-nccl of one's own: the same, with AWS_OFI_NCCL_ROOT."
+        LISTED, "An aws-ofi-nccl of one's own: the same, with AWS_OFI_NCCL_ROOT."
     )
     commands: tuple[str, ...] = row(
         ListOf(LINE), "Shell lines to run on every node first: the one place for shell.", ()
@@ -229,7 +231,7 @@ class Workspace:
         "The commit: a branch would be another program tomorrow.",
     )
     folder: str | None = row(
-        Text(f"[/$~][^{CONTROLS}]*", "a path from / or $NAME"),
+        Text(f"[/$~][^{CONTROLS}:,]*", "a path from / or $NAME, without `:` and `,`"),
         "Where it is kept, a subfolder a commit; all nodes have to see it.",
     )
 

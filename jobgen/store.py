@@ -78,7 +78,7 @@ class Profiles:
     def _tree(self, name: str) -> tuple[Node, list[Problem]]:
         if name not in self._read:
             to = Reading()
-            file = _find(name, Mark("--profile"), self.within, self.within)
+            file = _find(name, Mark("--profile"), self.within, self.within, self.confined)
             self._read[name] = _Bases(to, self.within, self.confined).tree(file), to.problems
         return self._read[name]
 
@@ -109,7 +109,9 @@ def _is_path(name: str) -> bool:
     return name.endswith((".yaml", ".yml"))
 
 
-def _find(name: str, mark: Mark, within: Path, beside: Path, after: Path | None = None) -> Path:
+def _find(
+    name: str, mark: Mark, within: Path, beside: Path, confined: bool, after: Path | None = None
+) -> Path:
     """The file of a profile, by its name or by its path from the folder `beside`.
 
     Where `after` is one of that name, the next one of it.
@@ -133,7 +135,7 @@ def _find(name: str, mark: Mark, within: Path, beside: Path, after: Path | None 
         ):
             names.say_hidden(rest[0])
         return rest[0]
-    hint = nearest(name, names.profiles(within))
+    hint = nearest(name, names.profiles(within, confined))
     raise JobgenError([Problem(mark, f"no profile `{name:.80}`", "no-profile", hint)])
 
 
@@ -182,7 +184,9 @@ class _Bases:
 
     def _base(self, base: Scalar, chain: tuple[Path, ...]) -> Path | None:
         try:
-            path = _find(base.text, base.mark, self.within, chain[-1].parent, chain[-1])
+            path = _find(
+                base.text, base.mark, self.within, chain[-1].parent, self.confined, chain[-1]
+            )
         except JobgenError as error:
             self.to.problems += error.problems
             return None

@@ -198,6 +198,7 @@ WRONG = {
     "jobs: {a: {profile: eap, file: x.sh, matrix: {lr: []}}}\n": "no values for `lr`",
     "jobs: {a: {profile: eap, file: x.sh, program: [--x]}}\n": "1:47: '--x' is no program",
     "jobs: {a: {profile: eap, file: x.sh, template: ../t}}\n": "../t is outside of",
+    "jobs: {a: {profile: ../p.yaml, file: x.sh}}\n": "../p.yaml is outside of",
     "a: &x\n": "an anchor",
     "jobs: {a: {profile: eap, file: x.sh, name: 'a b'}}\n": "'a b' is no name for a job",
 }
@@ -214,6 +215,28 @@ def test_what_is_wrong_is_said_with_its_place_and_nothing_is_written(
     assert WRONG[text] in err
     assert err.startswith("jobgen: jobgen.yaml:")
     assert [path.name for path in folder.iterdir()] == ["jobgen.yaml"]
+
+
+def test_a_manifest_that_is_a_link_out_of_its_repository(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is wrong with it would be shown, and so what is in it."""
+    secret = tmp_path_factory.mktemp("other") / "secret.yaml"
+    secret.write_text("password: 4711\n")
+    (folder / "jobgen.yaml").unlink()
+    (folder / "jobgen.yaml").symlink_to(secret)
+    assert build() == 2
+    err = capsys.readouterr().err
+    assert err.startswith("jobgen: jobgen.yaml: a link out of its repository; ")
+    assert "password" not in err
+
+
+def test_a_folder_whose_name_is_not_utf_8(tmp_path: Path) -> None:
+    folder = tmp_path / os.fsdecode(b"d\xff")
+    folder.mkdir()
+    (folder / "jobgen.yaml").write_text("jobs: {a: {profile: eap, file: a.sh}}\n")
+    done = jobgen("build", os.fsencode(folder / "jobgen.yaml"))
+    assert (done.returncode, done.stdout.endswith(b"d\\udcff/a.sh: written\n")) == (0, True)
 
 
 def test_all_problems_are_said_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

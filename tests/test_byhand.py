@@ -111,7 +111,23 @@ def test_by_hand_it_is_torchrun() -> None:
 def test_one_host_is_standalone() -> None:
     (line,) = lines(Job("byhand", profile="mi210", hosts="a", gpus_per_node="2"))
     assert " --nnodes=1 --nproc-per-node=2 --standalone " in line
-    assert line.endswith(" elastic_ddp.py")
+    assert line.startswith("(container torchrun ")  # the engine takes the place of a subshell
+    assert line.endswith(" elastic_ddp.py)")
+
+
+def test_options_of_a_trainer_are_none_of_torchrun_s() -> None:
+    (line,) = lines(
+        Job("byhand", profile="eap", hosts="a", trainer="regression", program=("--n=1",))
+    )
+    assert line.endswith(" -- regression.py --n=1")
+
+
+def test_names_that_come_again_and_again(tmp_path: Path) -> None:
+    (tmp_path / "nodes").write_text("a[1-1024] " * 1100)
+    with pytest.raises(JobgenError, match="more than 1048576 names"):
+        byhand.hosts(str(tmp_path / "nodes"))
+    (tmp_path / "nodes").write_text("a[1-1024] " * 1000)
+    assert len(byhand.hosts(str(tmp_path / "nodes"))) == 1024
 
 
 def test_a_trainer_is_exported_first() -> None:

@@ -9,7 +9,7 @@ from unittest import mock
 import jinja2
 import pytest
 
-from jobgen import bytecode
+from jobgen import bytecode, names
 from jobgen.job import Job
 from tests.helpers import script
 
@@ -89,3 +89,17 @@ def test_without_a_home_nothing_is_left_in_the_working_folder(
     monkeypatch.setattr("os.path.expanduser", lambda path: path)
     assert compiled() > 0
     assert list(tmp_path.iterdir()) == []
+
+
+def test_without_a_home_nothing_is_run_from_the_working_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A stranger's repository may have a folder called ~ in it."""
+    (tmp_path / "~/.cache/jobgen").mkdir(mode=0o700, parents=True)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "~/.cache"))
+    assert (compiled() > 0, compiled()) == (True, 0)
+    monkeypatch.setenv("XDG_CACHE_HOME", "~/.cache")
+    monkeypatch.setattr("os.path.expanduser", lambda path: path)
+    assert compiled() > 0
+    assert not names.user_folder().exists()

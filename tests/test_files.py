@@ -20,7 +20,7 @@ from jobgen.cli import main
 from jobgen.errors import JobgenError, handled
 from jobgen.header import head
 from jobgen.job import Job
-from jobgen.maker import Maker
+from jobgen.maker import Maker, project
 from tests.helpers import jobgen, script
 from tests.hostile import CORPUS
 
@@ -266,6 +266,39 @@ def test_a_stranger_s_repository_shows_no_file_outside_of_it(
         Maker(root, confined=True).script(Job("sbatch", "a"))
     assert "4711" not in str(error.value)
     assert "outside" in str(error.value) or "there is none" in str(error.value)
+
+
+def test_a_linked_folder_shows_no_names_outside_of_the_repository(tmp_path: Path) -> None:
+    (tmp_path / "other/clients").mkdir(parents=True)
+    (tmp_path / "other/clients/secret.yaml").write_text("")
+    (tmp_path / "repository").mkdir()
+    (tmp_path / "repository/profiles").symlink_to("../other")
+    with pytest.raises(JobgenError) as error:
+        Maker(tmp_path / "repository", confined=True).script(Job("sbatch", "zzz"))
+    assert "mi210" in str(error.value)
+    assert "clients" not in str(error.value)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="another user's folder takes root to make")
+def test_what_another_user_has_put_above_is_no_repository(tmp_path: Path) -> None:
+    """As anyone can into /tmp; what the folder's own owner has made counts."""
+    (tmp_path / "templates").mkdir()
+    (tmp_path / "templates/sbatch.sh.j2").write_text("")
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    assert project(mine) == tmp_path
+    os.chown(tmp_path / "templates/sbatch.sh.j2", 54321, 54321)
+    assert project(mine) == mine
+    os.chown(mine, 54321, 54321)
+    assert project(mine) == tmp_path
+
+
+def test_a_profile_with_thousands_of_slips_is_said_in_few_lines(tmp_path: Path) -> None:
+    (tmp_path / "p.yaml").write_text("".join(f"k{n}: 1\n" for n in range(9000)))
+    done = jobgen("sbatch", "--profile", "p.yaml", cwd=tmp_path)
+    *_, last = lines = done.stderr.decode().splitlines()
+    assert (done.returncode, len(lines)) == (2, 51)
+    assert last == "jobgen: and 8950 more problems"
 
 
 def test_prune_leaves_the_scripts_of_another_manifest(

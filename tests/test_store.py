@@ -91,7 +91,7 @@ def test_origins_say_file_line_and_option() -> None:
         ("partition", "null", None),
         ("request.exclusive", "true", True),
         ("request.time", "1:30:00", "1:30:00"),
-        ("software.venv", "~/a: b", "~/a: b"),
+        ("software.conda", "~/a: b", "~/a: b"),
         ("software.modules", "[a, b]", ("a", "b")),
         ("network.environment.X", "=mlx5_0: #", Variable("=mlx5_0: #")),
         ("network.environment.X", "{value: a, why: b}", Variable("a", "b")),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -52,6 +53,21 @@ def test_two_hosts_without_a_known_interface(cluster: Cluster, tmp_path: Path) -
 
 def test_one_host(cluster: Cluster, tmp_path: Path) -> None:
     assert "All 1 ranks" in ranks(cluster, tmp_path, ("--profile", "eap"), HOSTS[:1])
+
+
+@pytest.mark.parametrize("shell", ["zsh -f -i", "bash --norc -i"])
+def test_a_comment_runs_nothing_at_a_prompt(shell: str, tmp_path: Path) -> None:
+    """To zsh, a # there is a command as any other."""
+    if not shutil.which(shell.split()[0]):
+        pytest.skip(f"no {shell.split()[0]} here")
+    why = "a reason; touch pwned $(touch pwned)"
+    variable = f"network.environment.MINE={{value: a, why: '{why}'}}"
+    words = ("--profile", "eap", *lab(ranks=1), "--set", variable, "--hosts", "a,b")
+    text = generate("byhand", *words, "--", "x.py", cwd=tmp_path)
+    typed = f'torchrun() {{ echo "$MINE $*" >> shown; }}\n{text}'
+    subprocess.run(shell.split(), input=typed, cwd=tmp_path, text=True, check=True)
+    assert (tmp_path / "shown").read_text().count("a --nnodes=2 ") == 2
+    assert not (tmp_path / "pwned").exists()
 
 
 def test_hostile_words_arrive(cluster: Cluster, tmp_path: Path) -> None:

@@ -1,9 +1,11 @@
 # Lines to paste, host by host, made by jobgen:
 #   jobgen byhand --profile mi210 --hosts smc-r07-07 -G 2
-# sha256 of the other lines: 776a99ece7dd3815
+# sha256 of the other lines: 8c409c465e02dcfc
 # Have the trainer in the folder first: jobgen trainers export elastic_ddp
 
 # ---- on every host ----
+[ -z "${ZSH_VERSION-}" ] || setopt interactivecomments
+# (At its prompt, zsh would run what is in comments.)
 # Slurm may name the GPUs on three layers at once, and each layer filters what the one below left.
 if [[ ${ROCR_VISIBLE_DEVICES-} ]]; then
   unset CUDA_VISIBLE_DEVICES HIP_VISIBLE_DEVICES GPU_DEVICE_ORDINAL
@@ -40,4 +42,4 @@ container() {
 }
 
 # ---- on smc-r07-07 ----
-container torchrun --nnodes=1 --nproc-per-node=2 --standalone --local-addr=127.0.0.1 elastic_ddp.py
+(container torchrun --nnodes=1 --nproc-per-node=2 --standalone --local-addr=127.0.0.1 elastic_ddp.py)

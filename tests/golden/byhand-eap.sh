@@ -1,8 +1,10 @@
 # Lines to paste, host by host, made by jobgen:
 #   jobgen byhand --profile eap --hosts 'blancapeak[003-004]' -- multinode.py 50 10
-# sha256 of the other lines: e5eb58d7378e0431
+# sha256 of the other lines: 232120b396c086e6
 
 # ---- on every host ----
+[ -z "${ZSH_VERSION-}" ] || setopt interactivecomments
+# (At its prompt, zsh would run what is in comments.)
 module load cray-python/3.11.7 cuda/12.6
 export VIRTUAL_ENV="$HOME"/ddpTest/myenv
 export PATH=$VIRTUAL_ENV/bin:$PATH

@@ -1,9 +1,11 @@
 # Lines to paste, host by host, made by jobgen:
 #   jobgen byhand --profile mi210 --hosts 'smc-r07-[07-08]'
-# sha256 of the other lines: d6b1387367dabb66
+# sha256 of the other lines: abb3e227e4389781
 # Have the trainer in the folder first: jobgen trainers export elastic_ddp
 
 # ---- on every host ----
+[ -z "${ZSH_VERSION-}" ] || setopt interactivecomments
+# (At its prompt, zsh would run what is in comments.)
 # Slurm may name the GPUs on three layers at once, and each layer filters what the one below left.
 if [[ ${ROCR_VISIBLE_DEVICES-} ]]; then
   unset CUDA_VISIBLE_DEVICES HIP_VISIBLE_DEVICES GPU_DEVICE_ORDINAL
@@ -42,7 +44,7 @@ container() {
 }
 
 # ---- on smc-r07-07 ----
-container torchrun --nnodes=2 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-id=elastic_ddp --rdzv-endpoint=smc-r07-07:29400 --rdzv-conf=is_host=1,join_timeout=1800 --local-addr=smc-r07-07 elastic_ddp.py
+(container torchrun --nnodes=2 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-id=elastic_ddp --rdzv-endpoint=smc-r07-07:29400 --rdzv-conf=is_host=1,join_timeout=1800 --local-addr=smc-r07-07 elastic_ddp.py)
 
 # ---- on smc-r07-08 ----
-container torchrun --nnodes=2 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-id=elastic_ddp --rdzv-endpoint=smc-r07-07:29400 --rdzv-conf=is_host=0,join_timeout=1800 --local-addr=smc-r07-08 elastic_ddp.py
+(container torchrun --nnodes=2 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-id=elastic_ddp --rdzv-endpoint=smc-r07-07:29400 --rdzv-conf=is_host=0,join_timeout=1800 --local-addr=smc-r07-08 elastic_ddp.py)

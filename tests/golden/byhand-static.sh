@@ -1,8 +1,10 @@
 # Lines to paste, host by host, made by jobgen:
 #   jobgen byhand --profile dgx-a100 --hosts dgx01,dgx02 --rendezvous static -- cifar10-vgg.py
-# sha256 of the other lines: 5764600320e1bbb1
+# sha256 of the other lines: 6c5b8ff2db2b55ce
 
 # ---- on every host ----
+[ -z "${ZSH_VERSION-}" ] || setopt interactivecomments
+# (At its prompt, zsh would run what is in comments.)
 # What a rank prints appears at once.
 export PYTHONUNBUFFERED=1
 # Cores of one rank; else 1, or all of the node's under PBS.
