@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
@@ -73,5 +74,6 @@ def answer(words: list[str]) -> int:
     except click.Abort:  # what click makes of Ctrl-C
         raise KeyboardInterrupt from None
     except click.ClickException as error:
-        error.show()
+        if sys.stderr is not None:  # closed; click would take stdout, which may go to sbatch
+            error.show()
         return error.exit_code

@@ -75,12 +75,19 @@ def handled(command: Callable[[], int]) -> int:
     except ClosedPipe:
         return CLOSED_PIPE
     except OSError as error:  # of the help on a full disk, say: what jobgen writes is checked there
-        tell(str(error))
+        tell(str(error) if _is_somewhere() else "the working folder is no longer there: cd to one")
         drop_stdout()
         return USAGE
     except KeyboardInterrupt:
         tell("interrupted")
         return 130
+
+
+def _is_somewhere() -> bool:
+    try:
+        return bool(os.getcwd())
+    except FileNotFoundError:
+        return False
 
 
 def drop_stdout() -> None:

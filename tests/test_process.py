@@ -37,8 +37,16 @@ def bash(command: str, cwd: Path) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(["bash", "-c", start], cwd=cwd, capture_output=True, check=False)
 
 
-def test_an_error_does_not_go_to_stdout_when_stderr_is_closed(tmp_path: Path) -> None:
-    done = bash("jobgen sbatch --profile nope 2>&-", tmp_path)
+def test_a_folder_that_is_gone_is_said(tmp_path: Path) -> None:
+    (tmp_path / "gone").mkdir()
+    done = bash("cd gone; rmdir ../gone; jobgen sbatch --profile mi210", tmp_path)
+    text = b"jobgen: the working folder is no longer there: cd to one\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, b"", text)
+
+
+@pytest.mark.parametrize("words", ["--profile nope", "--nosuch"])
+def test_an_error_does_not_go_to_stdout_when_stderr_is_closed(words: str, tmp_path: Path) -> None:
+    done = bash(f"jobgen sbatch {words} 2>&-", tmp_path)
     assert (done.returncode, done.stdout) == (2, b"")
 
 
