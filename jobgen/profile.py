@@ -21,14 +21,14 @@ PATH = Text(f"[^{CONTROLS}]+", "a path; $NAME in it is the node's variable")
 # set, and the scripts' own names (`tests/test_golden.py` compares them); see `reserved`, too.
 RESERVED = frozenset(
     """
-    CDPATH DIRSTACK EPOCHREALTIME EPOCHSECONDS EUID FUNCNAME FUNCNEST GLOBIGNORE GROUPS HISTCMD IFS
-    LINENO MAILPATH OPTIND PIPESTATUS POSIXLY_CORRECT PPID RANDOM SECONDS SHELLOPTS SRANDOM TMOUT
-    UID _ PROMPT_COMMAND PS0 PS1 PS2 PS4 PWD OLDPWD histchars LOCAL_RANK MASTER_ADDR MASTER_PORT
-    RANK WORLD_SIZE SLURM_JOB_ID SLURM_JOB_NODELIST SLURM_JOB_NUM_NODES SLURM_LOCALID SLURM_NODEID
-    SLURM_NTASKS SLURM_PROCID SLURMD_NODENAME agent answer code ended failed fetched found guard
-    hosts interface killed late limit lines listens lives missed mounts moved name names on_each
-    on_each_node own patience pid pids rank ranks starters status step sweeper task tick told verbs
-    waited warned
+    CDPATH COLUMNS DIRSTACK EPOCHREALTIME EPOCHSECONDS EUID EXECIGNORE FUNCNAME FUNCNEST GLOBIGNORE
+    GROUPS HISTCMD IFS LINENO LINES MAILPATH OPTIND PIPESTATUS POSIXLY_CORRECT PPID RANDOM SECONDS
+    SHELLOPTS SRANDOM TMOUT UID _ PROMPT_COMMAND PS0 PS1 PS2 PS4 PWD OLDPWD histchars LOCAL_RANK
+    MASTER_ADDR MASTER_PORT RANK WORLD_SIZE SLURM_ARRAY_TASK_ID SLURM_JOB_ID SLURM_JOB_NAME
+    SLURM_JOB_NODELIST SLURM_JOB_NUM_NODES SLURM_LOCALID SLURM_NNODES SLURM_NODEID SLURM_NTASKS
+    SLURM_PROCID SLURMD_NODENAME agent answer code ended failed fetched found guard hosts interface
+    killed late limit lines listens lives missed mounts moved name names on_each on_each_node own
+    patience pid pids rank ranks starters status step sweeper task tick told verbs waited warned
     """.split()
 )
 VARIABLE = Text("[A-Za-z_][A-Za-z0-9_]*", "a variable's name: letters, digits and _")
