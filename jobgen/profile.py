@@ -32,6 +32,10 @@ RESERVED = frozenset(
     """.split()
 )
 VARIABLE = Text("[A-Za-z_][A-Za-z0-9_]*", "a variable's name: letters, digits and _")
+# Slurm keeps nodes in 32 bits and cores in 16, two of whose values have a meaning of their
+# own (slurm.h, NO_VAL16), and takes a greater number for what is left of it.
+NODES = Int(1, 1 << 20)
+CPUS = Int(1, (1 << 16) - 3)
 INTERFACE = Text("[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}", "a network interface's name, such as hsn0")
 
 
@@ -39,8 +43,8 @@ INTERFACE = Text("[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}", "a network interface's name
 class Limits:
     """The most that one job gets. Unset: not known, not checked."""
 
-    nodes: int | None = row(Int(1), "The most nodes of one job.")
-    gpus_per_node: int | None = row(Int(0), "The most GPUs on a node; unset: node.gpus.")
+    nodes: int | None = row(NODES, "The most nodes of one job.")
+    gpus_per_node: int | None = row(Int(0, 64), "The most GPUs on a node; unset: node.gpus.")
     time: str | None = row(Walltime(), "The longest walltime.")
 
 
@@ -49,7 +53,7 @@ class Node:
     """One compute node."""
 
     cpus: int | None = row(
-        Int(1),
+        CPUS,
         "Cores of a node, as the scheduler counts them (`sinfo -o %c`, `pbsnodes`); a job gets all "
         "of an exclusive one, else its GPUs' share, or one a rank.",
     )
@@ -69,12 +73,12 @@ class Node:
 class Request:
     """How this site wants a job to be asked for."""
 
-    nodes: int = row(Int(1), "Nodes, when the user does not say -N.", 1)
+    nodes: int = row(NODES, "Nodes, when the user does not say -N.", 1)
     min_nodes: int | None = row(
-        Int(1),
+        NODES,
         "As few nodes as a job may start with, or go on with when others are lost; unset: all.",
     )
-    gpus_per_node: int | None = row(Int(0), "GPUs a node without -G; unset: node.gpus.")
+    gpus_per_node: int | None = row(Int(0, 64), "GPUs a node without -G; unset: node.gpus.")
     gpu_option: str | None = row(
         Choice("gres", "gpus-per-node", "ngpus", "none"),
         "What asks for GPUs. Slurm: `gres` (the default) or `gpus-per-node`. PBS: `ngpus`, where "

@@ -37,6 +37,9 @@ MINUTE, HOUR, DAY = 60, 3600, 86400
         ("٣", None),
         ("1".zfill(20), 60),
         ("1".zfill(21), None),
+        ("24855-0", 24855 * DAY),
+        ("24855-00:00:01", None),
+        ("35791200:01", None),
     ],
 )
 def test_walltimes(text: str, seconds: int | None) -> None:

@@ -23,7 +23,9 @@ VARIABLES = (
 # Slurm takes any name, but a / would lead the output file, which carries it, to another folder.
 NAME_RULE = rf"(?i:(?!.*(?:packjob|hetjob)))[^/{UNSEEN}]+"
 NAME_RULE_IN_WORDS = "one line of visible characters, without /, hetjob and packjob"
-TIME_RULE_IN_WORDS = "write minutes (90), H:MM:SS (1:30:00) or D-HH:MM:SS (2-12:00:00)"
+TIME_RULE_IN_WORDS = (
+    "write minutes (90), H:MM:SS (1:30:00) or D-HH:MM:SS (2-12:00:00), at most 24855 days"
+)
 ARRAY_INDEX = "SLURM_ARRAY_TASK_ID"
 LAUNCHERS = ("torchrun", "srun")
 ELASTIC = SIGNALS = REQUEUES_AT_WALLTIME = True
@@ -33,6 +35,7 @@ _TIME = re.compile(
     r"|(?P<h>\d+):(?P<hm>\d+):(?P<hs>\d+)|(?P<m>\d+)(:(?P<s>\d+))?",
     re.ASCII,
 )
+_LONGEST_TIME = 24855 * 86400
 _PLAIN = re.compile(r"[A-Za-z0-9_.,:/@%+=^\[\]*&|-]+")
 # Bytes that slurmctld takes (src/slurmctld/job_mgr.c, `_validate_job_desc`).
 _LONGEST = {
@@ -48,14 +51,18 @@ _SEPARATOR = re.compile("packjob|hetjob", re.IGNORECASE)
 
 
 def seconds(walltime: str) -> int | None:
-    """Seconds of M, M:S, H:M:S, D-H, D-H:M or D-H:M:S (sbatch(1), --time): `90` is 90 minutes."""
+    """Seconds of M, M:S, H:M:S, D-H, D-H:M or D-H:M:S (sbatch(1), --time): `90` is 90 minutes.
+
+    sbatch counts them in 31 bits: of 24856 days it makes another time (22.05, measured).
+    """
     found = _TIME.fullmatch(walltime)
     if not found or len(walltime) > 20:
         return None
     part = {name: int(text or 0) for name, text in found.groupdict().items()}
     hours = part["days"] * 24 + part["dh"] + part["h"]
     minutes = part["dm"] + part["hm"] + part["m"]
-    return hours * 3600 + minutes * 60 + part["ds"] + part["hs"] + part["s"]
+    length = hours * 3600 + minutes * 60 + part["ds"] + part["hs"] + part["s"]
+    return length if length <= _LONGEST_TIME else None
 
 
 def directives(plan: Plan) -> tuple[str, ...]:
@@ -153,10 +160,12 @@ def _array(text: str | None) -> str | None:
 
 def _after(text: str) -> str:
     """A job, or one job of an array (123_4), and how it has to have ended."""
-    found = re.fullmatch(r"(\d+(?:_\d+)?)(?::(ok|any|notok))?", text, re.ASCII)
+    found = re.fullmatch(r"(\d{1,10}(?:_\d{1,10})?)(?::(ok|any|notok))?", text, re.ASCII)
     if not found:
         hint = "ID[:ok|any|notok], such as 123 or 123_4:any"
         raise problem("--after", f"{text!r:.40} is no job of Slurm's", "value", hint)
+    if any(int(number) >= 1 << 32 for number in found[1].split("_")):
+        raise problem("--after", f"{text!r:.40} is no job of Slurm's", "limit", "32 bits at most")
     return f"after{found[2] or 'ok'}:{found[1]}"
 
 
