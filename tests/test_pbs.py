@@ -175,7 +175,7 @@ def refusal(**said: object) -> str:
 @pytest.mark.parametrize("array", ["0-9", "0-9%2", "1-10:3", "3-4%1"])
 def test_arrays_as_pbs_takes_them(array: str) -> None:
     assert f"#PBS -J {array}" in directives(array=array)
-    for output in ("out/", "out/^array_index^.log"):
+    for output in ("out/", "out/^array_index^.log", "/dev/null"):
         sets = (f"request.output={output}",)
         assert f"#PBS -o {output}" in directives(array=array, sets=sets)
 

@@ -155,7 +155,11 @@ def test_the_output_s_folder(output: str, folder: str) -> None:
 @pytest.mark.parametrize("output", ["o%%a", "o\\%j", "o%A", "o"])
 def test_jobs_of_an_array_have_outputs_of_their_own(output: str) -> None:
     job = Job("sbatch", "mi210", array="0-1", sets=(f"request.output={output}",))
-    with pytest.raises(JobgenError, match="all jobs of the array would write"):
-        helpers.planned(job)
-    for own in ("a", "j", "J", "3a"):
-        assert helpers.planned(job._replace(sets=(f"request.output=o%{own}",)))
+    none = job._replace(sets=("request.output=null",))
+    words = [f"--{option}={output}" for option in ("output", "out", "error", "err")]
+    for wrong in (job, *(none._replace(directives=(word,)) for word in words)):
+        with pytest.raises(JobgenError, match="all jobs of the array would write"):
+            helpers.planned(wrong)
+    for own in ("o%a", "o%j", "o%J", "o%3a", "/dev/null"):
+        assert helpers.planned(job._replace(sets=(f"request.output={own}",)))
+        assert helpers.planned(none._replace(directives=(f"--output={own}", f"--err={own}")))

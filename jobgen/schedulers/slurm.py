@@ -68,10 +68,16 @@ def seconds(walltime: str) -> int | None:
 def directives(plan: Plan) -> tuple[str, ...]:
     """The #SBATCH lines, in one fixed order; the user's own come last."""
     output_folder(plan)  # raises for one that nobody can make
-    if plan.array and plan.output and not re.search("[ajJ]", "".join(_patterns(plan.output))):
-        text = f"all jobs of the array would write {plan.output!r:.60}"
-        raise problem("request.output", text, "conflict", "have %a or %j in it")
+    if plan.array and plan.output:
+        _check_own_files("request.output", plan.output)
     return tuple(f"#SBATCH {word}" for word in _words(_wanted(plan), plan, quoted))
+
+
+def _check_own_files(where: str, path: str) -> None:
+    """Raise JobgenError for a file that all jobs of an array would write."""
+    if path != "/dev/null" and not re.search("[ajJ]", "".join(_patterns(path))):
+        text = f"all jobs of the array would write {path!r:.60}"
+        raise problem(where, text, "conflict", "have %a or %j in it")
 
 
 def output_folder(plan: Plan) -> str:
@@ -248,6 +254,8 @@ def _extra(text: str, said: Wanted, quote: Callable[[str], str]) -> str:
         if opposite.startswith(name) and taken in said:
             text = f"--{name} takes back the --{taken} that is asked for"
             raise problem("--directive", text, "conflict", "say one of the two")
+    if "array" in said and any(file.startswith(name) for file in ("output", "error")):
+        _check_own_files("--directive", value or "")
     return _word(name, value, quote)
 
 
