@@ -12,7 +12,6 @@ from jobgen.plan import Plan
 from jobgen.schedulers import slurm
 from tests import helpers
 
-NAMES = "one line of visible characters, without /, hetjob and packjob [value]"
 MINUTE, HOUR, DAY = 60, 3600, 86400
 
 

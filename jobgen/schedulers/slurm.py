@@ -20,9 +20,9 @@ VARIABLES = (
     *("SLURM_JOB_ID", "SLURM_JOB_NAME", "SLURM_JOB_NODELIST", "SLURM_NNODES", "SLURM_NODEID"),
     *("SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS", "SLURM_ARRAY_TASK_ID"),
 )
-# Slurm takes any name, but a / would lead the output file, which carries it, to another folder.
-NAME_RULE = rf"(?i:(?!.*(?:packjob|hetjob)))[^/{UNSEEN}]+"
-NAME_RULE_IN_WORDS = "one line of visible characters, without /, hetjob and packjob"
+# Slurm takes any name, but a / or .. would lead the output, whose path has it, to another folder.
+NAME_RULE = rf"(?i:(?!.*(?:packjob|hetjob)))(?!\.\.?$)[^/{UNSEEN}]+"
+NAME_RULE_IN_WORDS = "one line of visible characters, not . or .., without /, hetjob and packjob"
 TIME_RULE_IN_WORDS = (
     "write minutes (90), H:MM:SS (1:30:00) or D-HH:MM:SS (2-12:00:00), at most 24855 days"
 )
