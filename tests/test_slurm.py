@@ -133,6 +133,11 @@ def test_how_long_a_directive_may_be(option: str, most: int) -> None:
     assert str(error.value) == f"{option}: {most + 1} bytes; Slurm takes {most} [limit]"
 
 
+@pytest.mark.parametrize("word", ["--export=NONE", "--wait-all-nodes=1"])
+def test_options_whose_names_only_begin_as_those_that_are_refused(word: str) -> None:
+    assert f"#SBATCH {word}" in planned(directives=(word,)).directives
+
+
 def test_shared_nodes() -> None:
     """Not all of the memory of a node that others use, too."""
     lines = planned(shared="false").directives

@@ -219,11 +219,19 @@ def quoted(value: str) -> str:
 _OURS = {
     **dict.fromkeys(("ntasks", "tasks-per-node"), "--set launch.processes_per_node=N"),
     **dict.fromkeys(("gpus", "gpus-per-node", "gpus-per-task", "ntasks-per-gpu"), "-G"),
+    **dict.fromkeys(("gpus-per-socket", "tres-per-task"), "-G"),
     **dict.fromkeys(("cpus-per-gpu", "mincpus"), "--set node.cpus=N"),
     **dict.fromkeys(("mem-per-cpu", "mem-per-gpu"), "--set request.memory=SIZE"),
+    **dict.fromkeys(("chdir", "workdir"), "nothing: submit from that folder"),
+    **dict.fromkeys(("export-file", "get-user-env"), "-e NAME=VALUE"),
+    **dict.fromkeys(("uid", "gid"), "nothing: submit as that user"),
+    **dict.fromkeys(
+        ("test-only", "parsable", "help", "usage", "version"), "it on sbatch's own command line"
+    ),
     "array": "--array",
+    "container": "--set software.container=…",
     "signal": "--signal SECONDS",
-    "chdir": "nothing: submit from that folder",
+    "wait": "--wait",
     "wrap": "-- PROGRAM",
 }
 # What takes back another option that is set.
@@ -247,7 +255,8 @@ def _extra(text: str, said: Wanted, quote: Callable[[str], str]) -> str:
         raise problem("--directive", text, "conflict", hint)
     if "gres".startswith(name) and "gpu" in (value or ""):
         raise problem("--directive", "jobgen asks for GPUs itself", "conflict", "use -G")
-    if set_ := next((word for word in (*_OURS, *said) if word.startswith(name)), None):
+    ours = (word for word in (*_OURS, *said) if word.startswith(name))
+    if name != "export" and (set_ := next(ours, None)):  # which is no beginning of --export-file
         hint = f"use {_OURS[set_]}" if set_ in _OURS else "change it by its own option or --set"
         raise problem("--directive", f"jobgen sets --{set_} itself", "conflict", hint)
     for opposite, taken in _OPPOSITE.items():
