@@ -23,17 +23,21 @@ LISTED = Text(f"[^{CONTROLS}:]+", "a path without `:`; $NAME in it is the node's
 # set, and the scripts' own names (`tests/test_golden.py` compares them); see `reserved`, too.
 RESERVED = frozenset(
     """
-    CDPATH DIRSTACK EPOCHREALTIME EPOCHSECONDS EUID FUNCNAME FUNCNEST GLOBIGNORE GROUPS HISTCMD IFS
-    LINENO MAILPATH OPTIND PIPESTATUS POSIXLY_CORRECT PPID RANDOM SECONDS SHELLOPTS SRANDOM TMOUT
-    UID _ PROMPT_COMMAND PS0 PS1 PS2 PS4 PWD OLDPWD histchars LOCAL_RANK MASTER_ADDR MASTER_PORT
-    RANK WORLD_SIZE SLURM_JOB_ID SLURM_JOB_NODELIST SLURM_JOB_NUM_NODES SLURM_LOCALID SLURM_NODEID
-    SLURM_NTASKS SLURM_PROCID SLURMD_NODENAME agent answer code ended failed fetched found guard
-    hosts interface killed late limit lines listens lives missed mounts moved name names on_each
-    on_each_node own patience pid pids rank ranks starters status step sweeper task tick told verbs
-    waited warned
+    CDPATH DIRSTACK EPOCHREALTIME EPOCHSECONDS EUID EXECIGNORE FUNCNAME FUNCNEST GLOBIGNORE
+    GROUPS HISTCMD IFS LINENO MAILPATH OPTIND PIPESTATUS POSIXLY_CORRECT PPID RANDOM SECONDS
+    SHELLOPTS SRANDOM TMOUT UID _ PROMPT_COMMAND PS0 PS1 PS2 PS4 PWD OLDPWD histchars LOCAL_RANK
+    MASTER_ADDR MASTER_PORT RANK WORLD_SIZE SLURM_ARRAY_TASK_ID SLURM_JOB_ID SLURM_JOB_NAME
+    SLURM_JOB_NODELIST SLURM_JOB_NUM_NODES SLURM_LOCALID SLURM_NNODES SLURM_NODEID SLURM_NTASKS
+    SLURM_PROCID SLURMD_NODENAME agent answer code ended failed fetched found guard hosts interface
+    killed late limit lines listens lives missed mounts moved name names on_each on_each_node own
+    patience pid pids rank ranks starters status step sweeper task tick told verbs waited warned
     """.split()
 )
 VARIABLE = Text("[A-Za-z_][A-Za-z0-9_]*", "a variable's name: letters, digits and _")
+# Slurm keeps nodes in 32 bits and cores in 16, two of whose values have a meaning of their
+# own (slurm.h, NO_VAL16), and takes a greater number for what is left of it.
+NODES = Int(1, 1 << 20)
+CPUS = Int(1, (1 << 16) - 3)
 INTERFACE = Text("[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}", "a network interface's name, such as hsn0")
 
 
@@ -41,8 +45,8 @@ INTERFACE = Text("[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}", "a network interface's name
 class Limits:
     """The most that one job gets. Unset: not known, not checked."""
 
-    nodes: int | None = row(Int(1), "The most nodes of one job.")
-    gpus_per_node: int | None = row(Int(0), "The most GPUs on a node; unset: node.gpus.")
+    nodes: int | None = row(NODES, "The most nodes of one job.")
+    gpus_per_node: int | None = row(Int(0, 64), "The most GPUs on a node; unset: node.gpus.")
     time: str | None = row(Walltime(), "The longest walltime.")
 
 
@@ -51,7 +55,7 @@ class Node:
     """One compute node."""
 
     cpus: int | None = row(
-        Int(1),
+        CPUS,
         "Cores of a node, as the scheduler counts them (`sinfo -o %c`, `pbsnodes`); a job gets all "
         "of an exclusive one, else its GPUs' share, or one a rank.",
     )
@@ -71,12 +75,12 @@ class Node:
 class Request:
     """How this site wants a job to be asked for."""
 
-    nodes: int = row(Int(1), "Nodes, when the user does not say -N.", 1)
+    nodes: int = row(NODES, "Nodes, when the user does not say -N.", 1)
     min_nodes: int | None = row(
-        Int(1),
+        NODES,
         "As few nodes as a job may start with, or go on with when others are lost; unset: all.",
     )
-    gpus_per_node: int | None = row(Int(0), "GPUs a node without -G; unset: node.gpus.")
+    gpus_per_node: int | None = row(Int(0, 64), "GPUs a node without -G; unset: node.gpus.")
     gpu_option: str | None = row(
         Choice("gres", "gpus-per-node", "ngpus", "none"),
         "What asks for GPUs. Slurm: `gres` (the default) or `gpus-per-node`. PBS: `ngpus`, where "

@@ -17,7 +17,7 @@ from jobgen.commands import _shown, show_profile
 from jobgen.errors import JobgenError
 from jobgen.job import Job, command_line, options
 from jobgen.profile import ROOT
-from jobgen.schedulers import slurm
+from jobgen.schedulers import pbs, slurm
 from jobgen.schema import Reading
 from jobgen.yamltree import parse
 from tests.helpers import jobgen, planned
@@ -52,11 +52,21 @@ def test_a_profile_that_builds_on_its_own_name_is_right_by_name_and_by_path(
     assert store.load(command).profile.node.gpus == 8
 
 
-@pytest.mark.parametrize("name", ["UID", "PPID", "SHELLOPTS", "JOBGEN_HEAD", "JOBGEN_X"])
+@pytest.mark.parametrize(
+    "name",
+    ["UID", "PPID", "EXECIGNORE", "SHELLOPTS", "JOBGEN_HEAD", "JOBGEN_X"],
+)
 def test_a_variable_that_e_may_not_set_a_profile_may_not_either(name: str) -> None:
     path = f"network.environment.{name}=1"
     with pytest.raises(JobgenError):
         planned(Job("sbatch", "mi210", sets=(path,)))
+
+
+@pytest.mark.parametrize("name", sorted({*slurm.VARIABLES, *pbs.VARIABLES}))
+def test_what_the_scheduler_says_to_a_rank_e_may_not_say(name: str) -> None:
+    """Else every job of an array would have the same number."""
+    with pytest.raises(JobgenError, match="the script's or bash's own"):
+        planned(Job("sbatch", "mi210", environment=(f"{name}=99",)))
 
 
 def test_a_program_that_no_job_can_be_named_after_names_it_job() -> None:

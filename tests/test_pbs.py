@@ -143,6 +143,10 @@ def test_the_tutorial_s_other_jobs() -> None:
             "-l select=2:ncpus=288:mpiprocs=4:ngpus=4:sales_op=blanca",
         ),
         (
+            "request.chunk.MPIPROCS=4",
+            "-l select=2:ncpus=288:mpiprocs=4:ngpus=4:sales_op=blanca",
+        ),
+        (
             "request.memory=440G",
             "-l select=2:ncpus=288:mpiprocs=1:ngpus=4:mem=440gb:sales_op=blanca",
         ),
@@ -175,7 +179,7 @@ def refusal(**said: object) -> str:
 @pytest.mark.parametrize("array", ["0-9", "0-9%2", "1-10:3", "3-4%1"])
 def test_arrays_as_pbs_takes_them(array: str) -> None:
     assert f"#PBS -J {array}" in directives(array=array)
-    for output in ("out/", "out/^array_index^.log"):
+    for output in ("out/", "out/^array_index^.log", "/dev/null"):
         sets = (f"request.output={output}",)
         assert f"#PBS -o {output}" in directives(array=array, sets=sets)
 
@@ -266,6 +270,11 @@ def test_an_interactive_line_has_its_value_as_one_word(value: str) -> None:
     )
     words = shown.stdout.decode().split("\0")
     assert words[words.index("-A") + 1] == value
+
+
+def test_attributes_whose_values_have_commas() -> None:
+    word = "-W depend=afterok:1,afterany:2,group_list=a@b,c, umask=22"
+    assert f'#PBS -W "{word[3:]}"' in directives(directives=(word,))
 
 
 def test_nobody_to_ask() -> None:

@@ -12,7 +12,6 @@ from jobgen.plan import Plan
 from jobgen.schedulers import slurm
 from tests import helpers
 
-NAMES = "one line of visible characters, without /, hetjob and packjob [value]"
 MINUTE, HOUR, DAY = 60, 3600, 86400
 
 
@@ -37,6 +36,9 @@ MINUTE, HOUR, DAY = 60, 3600, 86400
         ("٣", None),
         ("1".zfill(20), 60),
         ("1".zfill(21), None),
+        ("24855-0", 24855 * DAY),
+        ("24855-00:00:01", None),
+        ("35791200:01", None),
     ],
 )
 def test_walltimes(text: str, seconds: int | None) -> None:
@@ -131,6 +133,11 @@ def test_how_long_a_directive_may_be(option: str, most: int) -> None:
     assert str(error.value) == f"{option}: {most + 1} bytes; Slurm takes {most} [limit]"
 
 
+@pytest.mark.parametrize("word", ["--export=NONE", "--wait-all-nodes=1"])
+def test_options_whose_names_only_begin_as_those_that_are_refused(word: str) -> None:
+    assert f"#SBATCH {word}" in planned(directives=(word,)).directives
+
+
 def test_shared_nodes() -> None:
     """Not all of the memory of a node that others use, too."""
     lines = planned(shared="false").directives
@@ -152,7 +159,11 @@ def test_the_output_s_folder(output: str, folder: str) -> None:
 @pytest.mark.parametrize("output", ["o%%a", "o\\%j", "o%A", "o"])
 def test_jobs_of_an_array_have_outputs_of_their_own(output: str) -> None:
     job = Job("sbatch", "mi210", array="0-1", sets=(f"request.output={output}",))
-    with pytest.raises(JobgenError, match="all jobs of the array would write"):
-        helpers.planned(job)
-    for own in ("a", "j", "J", "3a"):
-        assert helpers.planned(job._replace(sets=(f"request.output=o%{own}",)))
+    none = job._replace(sets=("request.output=null",))
+    words = [f"--{option}={output}" for option in ("output", "out", "error", "err")]
+    for wrong in (job, *(none._replace(directives=(word,)) for word in words)):
+        with pytest.raises(JobgenError, match="all jobs of the array would write"):
+            helpers.planned(wrong)
+    for own in ("o%a", "o%j", "o%J", "o%3a", "/dev/null"):
+        assert helpers.planned(job._replace(sets=(f"request.output={own}",)))
+        assert helpers.planned(none._replace(directives=(f"--output={own}", f"--err={own}")))

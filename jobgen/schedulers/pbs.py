@@ -6,6 +6,7 @@ What it takes was read in its source (src/cmds/qsub.c, src/lib/Libcmds) and trie
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from jobgen import shell
@@ -140,9 +141,13 @@ def _select(plan: Plan) -> str:
         "ngpus": gpus or None,
         "mem": _memory(plan),
     }
+    constraint = _constraint(plan.constraint)
     more = [(f"request.chunk.{name}", name, value) for name, value in plan.chunk]
-    more += [("request.constraint", name, value) for name, value in _constraint(plan.constraint)]
-    for where, name, value in more:
+    more += [("request.constraint", name, value) for name, value in constraint]
+    _check_once("request.chunk", plan.chunk)
+    _check_once("request.constraint", constraint)
+    for where, said, value in more:
+        name = next((known for known in chunk if known.lower() == said.lower()), said)
         if name in _CHUNK and name != "mpiprocs":
             text = f"jobgen sets {name} itself"
             raise problem(where, text, "conflict", f"use {_CHUNK[name]}")
@@ -159,6 +164,13 @@ def _constraint(text: str | None) -> list[tuple[str, str]]:
             hint = "NAME=VALUE, several joined by `:`, such as mem_type=hbm"
             raise problem("request.constraint", f"PBS takes no {text!r:.40}", "value", hint)
     return [(name, value) for name, _, value in found]
+
+
+def _check_once(where: str, pairs: Iterable[tuple[str, str]]) -> None:
+    """Raise JobgenError for a resource that is said twice: PBS compares names without case."""
+    names = [name.lower() for name, _ in pairs]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise problem(where, f"{twice} is said twice", "conflict", "say one of the two")
 
 
 _CHUNK = {
@@ -181,7 +193,8 @@ def _memory(plan: Plan) -> str | None:
 
 def _output(plan: Plan) -> str:
     path = plan.output or ""
-    if plan.array and "^array_index^" not in path and not path.endswith("/"):
+    own = "^array_index^" in path or path.endswith("/") or path == "/dev/null"
+    if plan.array and not own:
         text = f"all jobs of the array would write {path!r:.60}"
         raise problem("request.output", text, "conflict", "have ^array_index^ in it")
     if ":" in path:
@@ -245,6 +258,8 @@ def _extra(text: str, plan: Plan) -> tuple[str, str]:
         raise problem("--directive", text, "value", f"its options here: {known}")
     if letter == "l":
         _check_resources(value)
+    if letter == "W":
+        _check_attributes(value)
     if (letter == "W" and plan.after and "depend" in value) or (letter in "mM" and plan.mail):
         hint = "say all of it with --after" if letter == "W" else "use --mail and --mail-on"
         raise problem("--directive", f"jobgen sets -{letter} {value}".strip(), "conflict", hint)
@@ -256,11 +271,28 @@ def _extra(text: str, plan: Plan) -> tuple[str, str]:
 
 def _check_resources(text: str) -> None:
     ours = {"select": "-N and request.chunk", "place": "--set request.place=…", "walltime": "-t"}
-    for name in re.findall(r"(?:^|,)\s*(\w+)\s*=", text):
+    for name in re.findall(r"(?:^|,)\s*(\w+)\s*=", text.lower()):  # PBS compares without case
         if name in ours or name in ("nodes", *_CHUNK):
             use = ours.get(name) or _CHUNK.get(name) or "-N"
             hint = f"PBS refuses it beside `select`: use {use}"
             raise problem("--directive", f"jobgen sets {name} itself", "conflict", hint)
+
+
+# What -W may say. It takes any attribute by its name, so also what makes the job another (Job_Name,
+# array_indices_submitted, interactive), or qsub wait for it (block).
+_ATTRIBUTES = (
+    "depend group_list release_nodes_on_stageout run_count sandbox stagein stageout"
+    " tolerate_node_failures umask"
+).split()
+
+
+def _check_attributes(text: str) -> None:
+    """A name is what stands between a `=` and the comma before it: a value may have commas."""
+    first, *rest = text.split("=")
+    for name in (first, *(part.rpartition(",")[2] for part in rest[:-1])):
+        if not rest or name.strip() not in _ATTRIBUTES:
+            hint = f"NAME=VALUE with one of: {', '.join(_ATTRIBUTES)}"
+            raise problem("--directive", f"-W takes no {name.strip()!r:.40} here", "value", hint)
 
 
 def _array(text: str | None) -> str | None:

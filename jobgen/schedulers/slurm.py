@@ -20,10 +20,12 @@ VARIABLES = (
     *("SLURM_JOB_ID", "SLURM_JOB_NAME", "SLURM_JOB_NODELIST", "SLURM_NNODES", "SLURM_NODEID"),
     *("SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS", "SLURM_ARRAY_TASK_ID"),
 )
-# Slurm takes any name, but a / would lead the output file, which carries it, to another folder.
-NAME_RULE = rf"(?i:(?!.*(?:packjob|hetjob)))[^/{UNSEEN}]+"
-NAME_RULE_IN_WORDS = "one line of visible characters, without /, hetjob and packjob"
-TIME_RULE_IN_WORDS = "write minutes (90), H:MM:SS (1:30:00) or D-HH:MM:SS (2-12:00:00)"
+# Slurm takes any name, but a / or .. would lead the output, whose path has it, to another folder.
+NAME_RULE = rf"(?i:(?!.*(?:packjob|hetjob)))(?!\.\.?$)[^/{UNSEEN}]+"
+NAME_RULE_IN_WORDS = "one line of visible characters, not . or .., without /, hetjob and packjob"
+TIME_RULE_IN_WORDS = (
+    "write minutes (90), H:MM:SS (1:30:00) or D-HH:MM:SS (2-12:00:00), at most 24855 days"
+)
 ARRAY_INDEX = "SLURM_ARRAY_TASK_ID"
 LAUNCHERS = ("torchrun", "srun")
 ELASTIC = SIGNALS = REQUEUES_AT_WALLTIME = True
@@ -33,6 +35,7 @@ _TIME = re.compile(
     r"|(?P<h>\d+):(?P<hm>\d+):(?P<hs>\d+)|(?P<m>\d+)(:(?P<s>\d+))?",
     re.ASCII,
 )
+_LONGEST_TIME = 24855 * 86400
 _PLAIN = re.compile(r"[A-Za-z0-9_.,:/@%+=^\[\]*&|-]+")
 # Bytes that slurmctld takes (src/slurmctld/job_mgr.c, `_validate_job_desc`).
 _LONGEST = {
@@ -48,23 +51,33 @@ _SEPARATOR = re.compile("packjob|hetjob", re.IGNORECASE)
 
 
 def seconds(walltime: str) -> int | None:
-    """Seconds of M, M:S, H:M:S, D-H, D-H:M or D-H:M:S (sbatch(1), --time): `90` is 90 minutes."""
+    """Seconds of M, M:S, H:M:S, D-H, D-H:M or D-H:M:S (sbatch(1), --time): `90` is 90 minutes.
+
+    sbatch counts them in 31 bits: of 24856 days it makes another time (22.05, measured).
+    """
     found = _TIME.fullmatch(walltime)
     if not found or len(walltime) > 20:
         return None
     part = {name: int(text or 0) for name, text in found.groupdict().items()}
     hours = part["days"] * 24 + part["dh"] + part["h"]
     minutes = part["dm"] + part["hm"] + part["m"]
-    return hours * 3600 + minutes * 60 + part["ds"] + part["hs"] + part["s"]
+    length = hours * 3600 + minutes * 60 + part["ds"] + part["hs"] + part["s"]
+    return length if length <= _LONGEST_TIME else None
 
 
 def directives(plan: Plan) -> tuple[str, ...]:
     """The #SBATCH lines, in one fixed order; the user's own come last."""
     output_folder(plan)  # raises for one that nobody can make
-    if plan.array and plan.output and not re.search("[ajJ]", "".join(_patterns(plan.output))):
-        text = f"all jobs of the array would write {plan.output!r:.60}"
-        raise problem("request.output", text, "conflict", "have %a or %j in it")
+    if plan.array and plan.output:
+        _check_own_files("request.output", plan.output)
     return tuple(f"#SBATCH {word}" for word in _words(_wanted(plan), plan, quoted))
+
+
+def _check_own_files(where: str, path: str) -> None:
+    """Raise JobgenError for a file that all jobs of an array would write."""
+    if path != "/dev/null" and not re.search("[ajJ]", "".join(_patterns(path))):
+        text = f"all jobs of the array would write {path!r:.60}"
+        raise problem(where, text, "conflict", "have %a or %j in it")
 
 
 def output_folder(plan: Plan) -> str:
@@ -153,10 +166,12 @@ def _array(text: str | None) -> str | None:
 
 def _after(text: str) -> str:
     """A job, or one job of an array (123_4), and how it has to have ended."""
-    found = re.fullmatch(r"(\d+(?:_\d+)?)(?::(ok|any|notok))?", text, re.ASCII)
+    found = re.fullmatch(r"(\d{1,10}(?:_\d{1,10})?)(?::(ok|any|notok))?", text, re.ASCII)
     if not found:
         hint = "ID[:ok|any|notok], such as 123 or 123_4:any"
         raise problem("--after", f"{text!r:.40} is no job of Slurm's", "value", hint)
+    if any(int(number) >= 1 << 32 for number in found[1].split("_")):
+        raise problem("--after", f"{text!r:.40} is no job of Slurm's", "limit", "32 bits at most")
     return f"after{found[2] or 'ok'}:{found[1]}"
 
 
@@ -204,11 +219,19 @@ def quoted(value: str) -> str:
 _OURS = {
     **dict.fromkeys(("ntasks", "tasks-per-node"), "--set launch.processes_per_node=N"),
     **dict.fromkeys(("gpus", "gpus-per-node", "gpus-per-task", "ntasks-per-gpu"), "-G"),
+    **dict.fromkeys(("gpus-per-socket", "tres-per-task"), "-G"),
     **dict.fromkeys(("cpus-per-gpu", "mincpus"), "--set node.cpus=N"),
     **dict.fromkeys(("mem-per-cpu", "mem-per-gpu"), "--set request.memory=SIZE"),
+    **dict.fromkeys(("chdir", "workdir"), "nothing: submit from that folder"),
+    **dict.fromkeys(("export-file", "get-user-env"), "-e NAME=VALUE"),
+    **dict.fromkeys(("uid", "gid"), "nothing: submit as that user"),
+    **dict.fromkeys(
+        ("test-only", "parsable", "help", "usage", "version"), "it on sbatch's own command line"
+    ),
     "array": "--array",
+    "container": "--set software.container=…",
     "signal": "--signal SECONDS",
-    "chdir": "nothing: submit from that folder",
+    "wait": "--wait",
     "wrap": "-- PROGRAM",
 }
 # What takes back another option that is set.
@@ -232,13 +255,16 @@ def _extra(text: str, said: Wanted, quote: Callable[[str], str]) -> str:
         raise problem("--directive", text, "conflict", hint)
     if "gres".startswith(name) and "gpu" in (value or ""):
         raise problem("--directive", "jobgen asks for GPUs itself", "conflict", "use -G")
-    if set_ := next((word for word in (*_OURS, *said) if word.startswith(name)), None):
+    ours = (word for word in (*_OURS, *said) if word.startswith(name))
+    if name != "export" and (set_ := next(ours, None)):  # which is no beginning of --export-file
         hint = f"use {_OURS[set_]}" if set_ in _OURS else "change it by its own option or --set"
         raise problem("--directive", f"jobgen sets --{set_} itself", "conflict", hint)
     for opposite, taken in _OPPOSITE.items():
         if opposite.startswith(name) and taken in said:
             text = f"--{name} takes back the --{taken} that is asked for"
             raise problem("--directive", text, "conflict", "say one of the two")
+    if "array" in said and any(file.startswith(name) for file in ("output", "error")):
+        _check_own_files("--directive", value or "")
     return _word(name, value, quote)
 
 
