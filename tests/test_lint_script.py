@@ -11,7 +11,7 @@ from jobgen.lint.launch import launchers, torchruns
 from jobgen.lint.reader import parse
 from jobgen.lint.run import Settings
 from jobgen.lint.run import script as lint
-from jobgen.lint.script import Script
+from jobgen.lint.script import LONGEST, Script
 
 
 def read(*lines: str) -> Script:
@@ -542,3 +542,10 @@ END
     told = {each.code for each in lint(text % "", "job.sh", Settings())}
     assert {"JG102", "JG103"} <= told
     assert lint(text % " -N 2 --gpus-per-node $G", "job.sh", Settings()) == []
+
+
+def test_values_that_are_made_of_each_other_do_not_grow_without_end() -> None:
+    chain = [f"V{i}={f'$V{i - 1}' * 10}" for i in range(1, 12)]
+    script = read("V0=ab", *chain, "torchrun --nnodes=$V11 x.py")
+    assert script.resolved("$V2") == "ab" * 100
+    assert len(script.resolved("$V11$V5" * 9)) < 2 * LONGEST
