@@ -316,6 +316,15 @@ def test_no_script_is_too_broken(there: Path, text: bytes) -> None:
     assert b"Traceback" not in done.stderr
 
 
+def test_a_file_that_takes_the_parser_all_memory_is_2_and_the_others_go_on(there: Path) -> None:
+    (there / "all.sh").write_text("#!/bin/bash\n" + "a|" * 131000)
+    (there / "job.sh").write_text(BAD + "echo\n" * 4000)  # long, and no more
+    done = jobgen("lint", "--select=JG201", "all.sh", "job.sh", cwd=there)
+    assert (done.returncode, done.stdout.count(b"\n")) == (2, 1)
+    assert b"jobgen: all.sh: takes more than 10 s, or 2 GiB, to read" in done.stderr
+    assert b"1 finding in 1 of 1 scripts" in done.stderr
+
+
 def test_the_parser_is_an_extra(there: Path) -> None:
     (there / "tree_sitter.py").write_text("raise ImportError\n")
     done = jobgen("lint", "job.sh", cwd=there)
