@@ -21,7 +21,8 @@ from jobgen.lint.reader import parse
 from jobgen.lint.rules import Rule, jg002_ignore, rules
 from jobgen.lint.script import Script
 from jobgen.lint.waivers import waivers
-from jobgen.paths import walked
+from jobgen.maker import project
+from jobgen.paths import HERE, leads_out, native, walked
 from jobgen.profile import Profile
 
 LARGEST = 1 << 20
@@ -214,8 +215,9 @@ def _files(
 ) -> Iterator[tuple[str, bool]]:
     """Each file, and whether it was named itself; `unreadable` is told of folders."""
     for path in paths:
-        if path != "-" and os.path.isdir(path):
-            for folder, folders, names in walked(path, unreadable):
+        if path != "-" and "\0" not in path and os.path.isdir(native(path)):
+            top = os.fsdecode(path.encode("utf-8", "surrogateescape"))
+            for folder, folders, names in walked(top, unreadable):
                 folders[:] = sorted(name for name in folders if not _other(name))
                 for name in sorted(names):
                     file = os.path.join(folder, name)
@@ -224,17 +226,17 @@ def _files(
                         and Path(name).suffix.lower() in _SUFFIXES
                         and _may_be_script(file)
                     ):
-                        yield file, False
+                        yield os.fsencode(file).decode("utf-8", "surrogateescape"), False
         else:
             yield path, True
 
 
 def _may_be_script(file: str) -> bool:
     try:
-        state = os.stat(file)
+        state = os.lstat(file)  # a link may lead to a stranger's file, which would be shown
     except PermissionError:  # of a folder that lists its files: `_data` says so
         return True
-    except OSError:  # a link to nothing
+    except OSError:  # it has gone
         return False
     return stat.S_ISREG(state.st_mode) and state.st_size <= LARGEST
 
@@ -247,8 +249,10 @@ def _other(name: str) -> bool:
 def _data(path: str) -> bytes:
     try:
         if path == "-":
+            if sys.stdin is None:
+                raise problem(path, "stdin is closed", "unreadable")
             return sys.stdin.buffer.read()
-        with Path(path).open("rb") as stream:
+        with native(path).open("rb") as stream:
             data = stream.read(LARGEST + 1)
     except OSError as error:
         raise problem(path, f"cannot be read: {error.strerror}", "unreadable") from None
@@ -261,7 +265,7 @@ def _data(path: str) -> bytes:
 
 def _settings(path: str, said: Settings) -> Settings:
     """The settings for a file: what is not said comes from the pyproject.toml nearest to it."""
-    folder = os.getcwd() if path == "-" else os.path.dirname(os.path.abspath(path))
+    folder = os.getcwd() if path == "-" else os.path.dirname(os.path.abspath(native(path)))
     told = configured(folder)
     if told.profile and not said.profile:
         _configured_profile(told.profile, told.file)
@@ -273,8 +277,20 @@ def _settings(path: str, said: Settings) -> Settings:
 
 @cache
 def _configured_profile(name: str, file: str) -> None:
-    """Raises JobgenError if there is no such profile, where the name was said in a file."""
+    """Raises JobgenError if there is no such profile, where the name was said in a file.
+
+    That may be a stranger's: what is wrong with a profile, and so what is in it, would be shown.
+    """
+    from jobgen.store import Profiles
+
+    within = project(Path(file).parent)
+    is_path = name.endswith((".yaml", ".yml"))
+    path = os.path.abspath(os.path.expanduser(native(name)))
+    if "\0" in name or (is_path and leads_out(Path(path), within)):
+        text = f"{name:.80} is outside of {within}"
+        raise problem(f"{file}: profile", text, "outside", "keep it in the repository")
     try:
+        Profiles(within if is_path else HERE, confined=True).load(path if is_path else name)
         _profile(name)
     except JobgenError as error:
         if any(each.code == "no-profile" for each in error.problems):
@@ -327,6 +343,8 @@ def _table(file: str) -> dict[str, Any] | None:
         raise problem(file, "no UTF-8 text", "unreadable") from None
     except ValueError as error:
         raise problem(file, f"is no TOML: {error}", "unreadable") from None
+    except RecursionError:
+        raise problem(file, "is nested too deep", "unreadable") from None
     for number, key in enumerate(_TABLE, 1):
         told = told.get(key)
         if told is None:
