@@ -285,7 +285,8 @@ def _configured_profile(name: str, file: str) -> None:
 
     within = project(Path(file).parent)
     is_path = name.endswith((".yaml", ".yml"))
-    path = os.path.abspath(os.path.expanduser(native(name)))
+    # No file has a zero byte in its name.
+    path = os.path.abspath(os.path.expanduser(native(name.partition("\0")[0])))
     if "\0" in name or (is_path and leads_out(Path(path), within)):
         text = f"{name:.80} is outside of {within}"
         raise problem(f"{file}: profile", text, "outside", "keep it in the repository")
