@@ -63,6 +63,30 @@ def test_a_folder_is_its_job_scripts(there: Path) -> None:
     assert b"in 2 of 2 scripts; 1 files are no job scripts\n" in done.stderr
 
 
+def test_links_in_a_folder_are_not_followed(there: Path) -> None:
+    (there / "a").mkdir()
+    (there / "a/link.sh").symlink_to("../job.sh")
+    assert jobgen("lint", "a", cwd=there).stdout == b""
+    assert b"a/link.sh:4:9: " in jobgen("lint", "a/link.sh", cwd=there).stdout
+
+
+def test_names_are_utf_8_in_every_locale(there: Path) -> None:
+    (there / "é").mkdir()
+    (there / "é/job.sh").write_text(BAD)
+    env = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    for name in ("é", "é/job.sh"):
+        argv = [sys.executable, "-m", "jobgen", "lint", name]
+        done = subprocess.run(argv, cwd=there, env=env, capture_output=True, check=False)
+        assert done.stdout.startswith("é/job.sh:4:9: ".encode())
+
+
+def test_a_closed_stdin_is_2(there: Path) -> None:
+    argv = ["sh", "-c", '"$0" -m jobgen lint - <&-', sys.executable]
+    done = subprocess.run(argv, cwd=there, capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"jobgen: -: stdin is closed [unreadable]" in done.stderr
+
+
 def test_of_named_files_only_job_scripts_if_so_said(there: Path) -> None:
     (there / "setup.sh").write_text("cd my\\dir\n")
     assert b"[JG601]" in jobgen("lint", "setup.sh", cwd=there).stdout
@@ -281,6 +305,10 @@ def test_wrong_usage_is_2_and_says_why(there: Path, words: list[str], said: str)
         ('[tool.jobgen.lint]\nselect = ["JG9x"]\n', "there is no rule 'JG9X'"),
         ("[tool.jobgen.lint]\nselect = []\n", "tool.jobgen.lint.select names no rule"),
         ('[tool.jobgen.lint]\nprofile = "nope"\n', "pyproject.toml: profile: no profile `nope`"),
+        ('[tool.jobgen.lint]\nprofile = "../x.yaml"\n', "../x.yaml is outside of"),
+        ('[tool.jobgen.lint]\nprofile = "link.yaml"\n', "link.yaml is outside of"),
+        ('[tool.jobgen.lint]\nprofile = "extends.yaml"\n', "is outside of"),
+        ("jobgen = " + "[" * 3000, "pyproject.toml: is nested too deep"),
         ("[tool.jobgen]\nlint = 3\n", "tool.jobgen.lint is no table"),
         ("tool = 3 # jobgen\n", "pyproject.toml: tool is no table"),
         ("[tool.jobgen.lint\n", "is no TOML"),
@@ -289,10 +317,14 @@ def test_wrong_usage_is_2_and_says_why(there: Path, words: list[str], said: str)
 )
 def test_a_wrong_configuration_is_2(there: Path, text: str, said: str) -> None:
     (there / "pyproject.toml").write_bytes(text.encode("utf-8", "surrogateescape"))
+    (there.parent / "x.yaml").write_text("secret: yes\n")
+    (there / "link.yaml").symlink_to("../x.yaml")
+    (there / "extends.yaml").write_text("extends: ../x.yaml\n")
     done = jobgen("lint", "job.sh", cwd=there)
     assert (done.returncode, done.stdout) == (2, b"")
     assert said in done.stderr.decode()
     assert "Traceback" not in done.stderr.decode()
+    assert "secret" not in done.stderr.decode()
 
 
 def test_a_configuration_that_is_a_pipe_is_2(there: Path) -> None:
@@ -314,6 +346,15 @@ def test_no_script_is_too_broken(there: Path, text: bytes) -> None:
     done = jobgen("lint", "job.sh", cwd=there)
     assert done.returncode in (0, 1)
     assert b"Traceback" not in done.stderr
+
+
+def test_a_file_that_takes_the_parser_all_memory_is_2_and_the_others_go_on(there: Path) -> None:
+    (there / "all.sh").write_text("#!/bin/bash\n" + "a|" * 131000)
+    (there / "job.sh").write_text(BAD + "echo\n" * 4000)  # long, and no more
+    done = jobgen("lint", "--select=JG201", "all.sh", "job.sh", cwd=there)
+    assert (done.returncode, done.stdout.count(b"\n")) == (2, 1)
+    assert b"jobgen: all.sh: takes more than 10 s, or 2 GiB, to read" in done.stderr
+    assert b"1 finding in 1 of 1 scripts" in done.stderr
 
 
 def test_the_parser_is_an_extra(there: Path) -> None:

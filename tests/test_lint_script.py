@@ -9,9 +9,9 @@ pytest.importorskip("tree_sitter_bash")
 from jobgen.lint.directives import chunk
 from jobgen.lint.launch import launchers, torchruns
 from jobgen.lint.reader import parse
-from jobgen.lint.run import Settings
+from jobgen.lint.run import NESTED, Settings
 from jobgen.lint.run import script as lint
-from jobgen.lint.script import Script
+from jobgen.lint.script import LONGEST, Script
 
 
 def read(*lines: str) -> Script:
@@ -542,3 +542,17 @@ END
     told = {each.code for each in lint(text % "", "job.sh", Settings())}
     assert {"JG102", "JG103"} <= told
     assert lint(text % " -N 2 --gpus-per-node $G", "job.sh", Settings()) == []
+
+
+def test_values_that_are_made_of_each_other_do_not_grow_without_end() -> None:
+    chain = [f"V{i}={f'$V{i - 1}' * 10}" for i in range(1, 12)]
+    script = read("V0=ab", *chain, "torchrun --nnodes=$V11 x.py")
+    assert script.resolved("$V2") == "ab" * 100
+    assert len(script.resolved("$V11$V5" * 9)) < 2 * LONGEST
+
+
+def test_jobs_that_submit_jobs_are_read_to_a_depth() -> None:
+    begins = [f"sbatch <<E{n}\n#!/bin/bash\n#SBATCH --nodess=2" for n in range(30)]
+    ends = [f"E{n}" for n in reversed(range(30))]
+    text = "\n".join(["#!/bin/bash", "#SBATCH --nodess=2", *begins, *ends, ""])
+    assert len(lint(text, "job.sh", Settings(("JG203",)))) == 1 + NESTED

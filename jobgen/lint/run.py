@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,10 +21,17 @@ from jobgen.lint.reader import parse
 from jobgen.lint.rules import Rule, jg002_ignore, rules
 from jobgen.lint.script import Script
 from jobgen.lint.waivers import waivers
-from jobgen.paths import walked
+from jobgen.maker import project
+from jobgen.paths import HERE, leads_out, native, walked
 from jobgen.profile import Profile
 
 LARGEST = 1 << 20
+# A longer file is tried in a process of its own first: the parser, in C, takes 29 s and 5 GB for
+# 50 kB of `a|`, and nothing there can be interrupted.
+SHORT = 1 << 14
+SECONDS = 10  # of CPU
+MEMORY = 2 << 30  # bytes
+NESTED = 4  # scripts that are given to sbatch or qsub in one that is given to it
 _TABLE = ("tool", "jobgen", "lint")
 # In a folder, files that may be job scripts, if not too large; what decides is a directive in them.
 _SUFFIXES = frozenset(("", ".sh", ".bash", ".sbatch", ".slurm", ".pbs", ".qsub", ".job", ".sub"))
@@ -88,7 +96,10 @@ def lint(paths: Sequence[str], said: Settings, jobs_only: bool = False) -> Outco
                 raise problem(path, "no text: it has zero bytes in it", "unreadable",
                               "is it UTF-16? sbatch wants UTF-8")  # fmt: skip
             text = data.decode("utf-8", "surrogateescape")
-            each_one = list(scripts(text)) if is_prose(path) else [(text, 0)]
+            if len(data) > SHORT and not _ends(text, path, said):
+                raise problem(path, f"takes more than {SECONDS} s, or {MEMORY >> 30} GiB, to read",
+                              "unreadable", "is it a script?")  # fmt: skip
+            each_one = _each_one(text, path)
             for one, indent in each_one:
                 parsed = parse(one, path)
                 here = _check(parsed, _settings(path, said), indent)
@@ -104,12 +115,41 @@ def lint(paths: Sequence[str], said: Settings, jobs_only: bool = False) -> Outco
     return Outcome(found, files, passed_over, in_part, sorted(set(unread)))
 
 
+def _each_one(text: str, path: str) -> list[tuple[str, int]]:
+    """The scripts of a file, each with how far it is indented there."""
+    return list(scripts(text)) if is_prose(path) else [(text, 0)]
+
+
+def _ends(text: str, path: str, said: Settings) -> bool:
+    """Whether linting a file ends within SECONDS and MEMORY."""
+    child = os.fork()
+    if child:
+        return os.waitpid(child, 0)[1] == 0
+    try:
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, 1)
+        os.dup2(null, 2)
+        for kind, most in (
+            (resource.RLIMIT_CPU, SECONDS), (resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_CORE, 0)
+        ):  # fmt: skip
+            hard = resource.getrlimit(kind)[1]
+            soft = most if hard == resource.RLIM_INFINITY else min(most, hard)
+            resource.setrlimit(kind, (soft, hard))
+        for one, indent in _each_one(text, path):
+            _check(parse(one, path), _settings(path, said), indent)
+    except JobgenError:  # it is raised again, where it is told
+        pass
+    except BaseException:
+        os._exit(1)
+    os._exit(0)
+
+
 def script(text: str, file: str, settings: Settings) -> list[Problem]:
     """What the chosen rules find in one script, sorted by place."""
     return _check(parse(text, file), settings)
 
 
-def _check(parsed: Script, settings: Settings, indent: int = 0) -> list[Problem]:
+def _check(parsed: Script, settings: Settings, indent: int = 0, nested: int = 0) -> list[Problem]:
     if _TEMPLATE.search(parsed.text):
         return []
     profile = _profile(settings.profile) if settings.profile else None
@@ -126,13 +166,13 @@ def _check(parsed: Script, settings: Settings, indent: int = 0) -> list[Problem]
         for each, code in told
         if (each.line, code) not in kept
     }
-    for inner in parsed.submitted:
+    for inner in parsed.submitted if nested < NESTED else ():
         if is_job(inner.text):
             job = parse(inner.text, parsed.file, inner.begins, inner.given)
             if job.broken and not parsed.broken:
                 line, column = job.broken
                 parsed.broken = line, inner.column(line, column)
-            for each in _check(job, settings):
+            for each in _check(job, settings, nested=nested + 1):
                 column = inner.column(each.mark.line, each.mark.column) + indent
                 found.add(each._replace(mark=each.mark._replace(column=column)))
     return sorted(found)
@@ -175,8 +215,9 @@ def _files(
 ) -> Iterator[tuple[str, bool]]:
     """Each file, and whether it was named itself; `unreadable` is told of folders."""
     for path in paths:
-        if path != "-" and os.path.isdir(path):
-            for folder, folders, names in walked(path, unreadable):
+        if path != "-" and "\0" not in path and os.path.isdir(native(path)):
+            top = os.fsdecode(path.encode("utf-8", "surrogateescape"))
+            for folder, folders, names in walked(top, unreadable):
                 folders[:] = sorted(name for name in folders if not _other(name))
                 for name in sorted(names):
                     file = os.path.join(folder, name)
@@ -185,17 +226,17 @@ def _files(
                         and Path(name).suffix.lower() in _SUFFIXES
                         and _may_be_script(file)
                     ):
-                        yield file, False
+                        yield os.fsencode(file).decode("utf-8", "surrogateescape"), False
         else:
             yield path, True
 
 
 def _may_be_script(file: str) -> bool:
     try:
-        state = os.stat(file)
+        state = os.lstat(file)  # a link may lead to a stranger's file, which would be shown
     except PermissionError:  # of a folder that lists its files: `_data` says so
         return True
-    except OSError:  # a link to nothing
+    except OSError:  # it has gone
         return False
     return stat.S_ISREG(state.st_mode) and state.st_size <= LARGEST
 
@@ -208,8 +249,10 @@ def _other(name: str) -> bool:
 def _data(path: str) -> bytes:
     try:
         if path == "-":
+            if sys.stdin is None:
+                raise problem(path, "stdin is closed", "unreadable")
             return sys.stdin.buffer.read()
-        with Path(path).open("rb") as stream:
+        with native(path).open("rb") as stream:
             data = stream.read(LARGEST + 1)
     except OSError as error:
         raise problem(path, f"cannot be read: {error.strerror}", "unreadable") from None
@@ -222,7 +265,7 @@ def _data(path: str) -> bytes:
 
 def _settings(path: str, said: Settings) -> Settings:
     """The settings for a file: what is not said comes from the pyproject.toml nearest to it."""
-    folder = os.getcwd() if path == "-" else os.path.dirname(os.path.abspath(path))
+    folder = os.getcwd() if path == "-" else os.path.dirname(os.path.abspath(native(path)))
     told = configured(folder)
     if told.profile and not said.profile:
         _configured_profile(told.profile, told.file)
@@ -234,8 +277,21 @@ def _settings(path: str, said: Settings) -> Settings:
 
 @cache
 def _configured_profile(name: str, file: str) -> None:
-    """Raises JobgenError if there is no such profile, where the name was said in a file."""
+    """Raises JobgenError if there is no such profile, where the name was said in a file.
+
+    That may be a stranger's: what is wrong with a profile, and so what is in it, would be shown.
+    """
+    from jobgen.store import Profiles
+
+    within = project(Path(file).parent)
+    is_path = name.endswith((".yaml", ".yml"))
+    # No file has a zero byte in its name.
+    path = os.path.abspath(os.path.expanduser(native(name.partition("\0")[0])))
+    if "\0" in name or (is_path and leads_out(Path(path), within)):
+        text = f"{name:.80} is outside of {within}"
+        raise problem(f"{file}: profile", text, "outside", "keep it in the repository")
     try:
+        Profiles(within if is_path else HERE, confined=True).load(path if is_path else name)
         _profile(name)
     except JobgenError as error:
         if any(each.code == "no-profile" for each in error.problems):
@@ -288,6 +344,8 @@ def _table(file: str) -> dict[str, Any] | None:
         raise problem(file, "no UTF-8 text", "unreadable") from None
     except ValueError as error:
         raise problem(file, f"is no TOML: {error}", "unreadable") from None
+    except RecursionError:
+        raise problem(file, "is nested too deep", "unreadable") from None
     for number, key in enumerate(_TABLE, 1):
         told = told.get(key)
         if told is None:

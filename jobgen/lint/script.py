@@ -13,6 +13,7 @@ from jobgen.lint.directives import OUTER, Directive, Stray, chunk, whole
 if TYPE_CHECKING:
     pass
 
+LONGEST = 4096  # characters that the values of variables add to a word: each may double the last
 # What runs its argument on other nodes, or once a task.
 STARTERS = frozenset(
     """
@@ -118,6 +119,7 @@ class Script:
     submitted: list[Submitted] = field(default_factory=list)
     begins: int = 1  # the line of its beginning: in a heredoc, those above it are empty
     marked: bool = False  # a byte order mark comes before `text`
+    values: dict[tuple[str, int], str] = field(default_factory=dict)  # found by `resolved`
 
     @cached_property
     def foreign(self) -> bool:
@@ -194,9 +196,19 @@ class Script:
         }
 
     def resolved(self, text: str, before: int | None = None, depth: int = 8) -> str:
-        """`text` with the values of variables that are known."""
+        """`text` with the values of variables that are known, as far as LONGEST lets them in."""
+        room = LONGEST
 
         def value(found: re.Match[str]) -> str:
+            nonlocal room
+            told = of(found)
+            more = max(0, len(told) - len(found[0]))
+            if more > room:
+                return found[0]
+            room -= more
+            return told
+
+        def of(found: re.Match[str]) -> str:
             name = found[1] or found[2]
             told = self.known.get(name)
             if not told or depth == 0 or (told.value.substitutes and told.items is None):
@@ -207,7 +219,10 @@ class Script:
                 return self._of_array(found[0], told.items)
             if told.value.raw.startswith(("'", "$'")):
                 return told.value.text
-            return self.resolved(told.value.text, told.offset, depth - 1)
+            if (name, depth) not in self.values:
+                text = self.resolved(told.value.text, told.offset, depth - 1)
+                self.values[name, depth] = text
+            return self.values[name, depth]
 
         if "$" not in text:
             return text
