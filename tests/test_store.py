@@ -147,7 +147,7 @@ def test_all_problems_of_all_files_at_once() -> None:
     with pytest.raises(JobgenError) as error:
         store.load("top", [("-N", "request.nodes", "0")])
     assert str(error.value).splitlines() == [
-        "-N: 0 is out of range; a whole number at least 1 [range]",
+        "-N: 0 is out of range; a whole number from 1 to 1048576 [range]",
         "profiles/base.yaml:1:14: expected a whole number, got the text `x` [type]",
         "profiles/top.yaml:2:1: unknown key `partitio`; did you mean `partition`? [unknown-key]",
     ]
