@@ -167,3 +167,4 @@ def test_jobs_of_an_array_have_outputs_of_their_own(output: str) -> None:
     for own in ("o%a", "o%j", "o%J", "o%3a", "/dev/null"):
         assert helpers.planned(job._replace(sets=(f"request.output={own}",)))
         assert helpers.planned(none._replace(directives=(f"--output={own}", f"--err={own}")))
+    assert helpers.planned(none._replace(array=None, directives=(f"--error={output}",)))
