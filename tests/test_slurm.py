@@ -116,9 +116,9 @@ def test_arrays(array: str) -> None:
 
 
 def test_what_a_job_waits_for_and_who_hears_of_it() -> None:
-    said = {"after": ("1", "2_3:any", "4:notok"), "mail": "a@b.c", "mail_on": "begin"}
+    said = {"after": ("1", "429496_72950:any", "4:notok"), "mail": "a@b.c", "mail_on": "begin"}
     lines = planned(**said).directives
-    assert "#SBATCH --dependency=afterok:1,afterany:2_3,afternotok:4" in lines
+    assert "#SBATCH --dependency=afterok:1,afterany:429496_72950,afternotok:4" in lines
     assert {"#SBATCH --mail-user=a@b.c", "#SBATCH --mail-type=BEGIN"} <= set(lines)
     assert "#SBATCH --kill-on-invalid-dep=yes" in lines
     assert "#SBATCH --mail-type=END,FAIL" in planned(mail="a@b.c").directives
