@@ -6,6 +6,7 @@ What it takes was read in its source (src/cmds/qsub.c, src/lib/Libcmds) and trie
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -146,8 +147,9 @@ def _select(plan: Plan) -> str:
     more += [("request.constraint", name, value) for name, value in constraint]
     _check_once("request.chunk", plan.chunk)
     _check_once("request.constraint", constraint)
+    spelled = {name: name for name in chunk}  # PBS compares names without case
     for where, said, value in more:
-        name = next((known for known in chunk if known.lower() == said.lower()), said)
+        name = spelled.setdefault(said.lower(), said)
         if name in _CHUNK and name != "mpiprocs":
             text = f"jobgen sets {name} itself"
             raise problem(where, text, "conflict", f"use {_CHUNK[name]}")
@@ -168,8 +170,8 @@ def _constraint(text: str | None) -> list[tuple[str, str]]:
 
 def _check_once(where: str, pairs: Iterable[tuple[str, str]]) -> None:
     """Raise JobgenError for a resource that is said twice: PBS compares names without case."""
-    names = [name.lower() for name, _ in pairs]
-    if twice := next((name for name in names if names.count(name) > 1), None):
+    times = Counter(name.lower() for name, _ in pairs)
+    if twice := next((name for name, number in times.items() if number > 1), None):
         raise problem(where, f"{twice} is said twice", "conflict", "say one of the two")
 
 
