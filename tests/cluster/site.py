@@ -97,9 +97,9 @@ class Site(ABC):
         assert pids, pattern
         self.cluster.on(node, "kill", "-KILL", *pids)
 
-    def leftovers(self, seconds: float = 3) -> dict[str, list[str]]:
-        """Processes of jobs on each node that has any, `seconds` after now at the latest."""
-        limit = time.monotonic() + seconds
+    def leftovers(self) -> dict[str, list[str]]:
+        """Processes of jobs on each node that still has any after 10 s."""
+        limit = time.monotonic() + 10
         while True:
             found = {node: self._of_jobs(node) for node in NODES}
             found = {node: lines for node, lines in found.items() if lines}
