@@ -102,10 +102,11 @@ def _resolved(
 
 
 def _short(name: str) -> str:
-    return Path(name).stem if _is_path(name) else name
+    return Path(name).stem if is_path(name) else name
 
 
-def _is_path(name: str) -> bool:
+def is_path(name: str) -> bool:
+    """Whether a profile's name is the path of its file."""
     return name.endswith((".yaml", ".yml"))
 
 
@@ -116,7 +117,7 @@ def _find(
 
     Where `after` is one of that name, the next one of it.
     """
-    if _is_path(name):
+    if is_path(name):
         path = beside / os.path.expanduser(native(name))
         if is_file(path):
             return path
@@ -190,7 +191,7 @@ class _Bases:
         except JobgenError as error:
             self.to.problems += error.problems
             return None
-        if self._leaves(path, chain[-1] if _is_path(base.text) else path, base.mark):
+        if self._leaves(path, chain[-1] if is_path(base.text) else path, base.mark):
             return None
         if any(path.samefile(other) for other in chain):
             links = " → ".join(p.stem for p in (*chain, path))

@@ -281,17 +281,19 @@ def _configured_profile(name: str, file: str) -> None:
 
     That may be a stranger's: what is wrong with a profile, and so what is in it, would be shown.
     """
-    from jobgen.store import Profiles
+    from jobgen.store import Profiles, is_path
 
     within = project(Path(file).parent)
-    is_path = name.endswith((".yaml", ".yml"))
     # No file has a zero byte in its name.
     path = os.path.abspath(os.path.expanduser(native(name.partition("\0")[0])))
-    if "\0" in name or (is_path and leads_out(Path(path), within)):
+    if "\0" in name or (is_path(name) and leads_out(Path(path), within)):
         text = f"{name:.80} is outside of {within}"
         raise problem(f"{file}: profile", text, "outside", "keep it in the repository")
     try:
-        Profiles(within if is_path else HERE, confined=True).load(path if is_path else name)
+        if is_path(name):
+            Profiles(within, confined=True).load(path)
+        else:
+            Profiles(HERE, confined=True).load(name)
         _profile(name)
     except JobgenError as error:
         if any(each.code == "no-profile" for each in error.problems):

@@ -218,8 +218,8 @@ def quoted(value: str) -> str:
 # Options that would make the script that jobgen plans a lie, with what to use instead.
 _OURS = {
     **dict.fromkeys(("ntasks", "tasks-per-node"), "--set launch.processes_per_node=N"),
-    **dict.fromkeys(("gpus", "gpus-per-node", "gpus-per-task", "ntasks-per-gpu"), "-G"),
-    **dict.fromkeys(("gpus-per-socket", "tres-per-task"), "-G"),
+    **dict.fromkeys(("gpus", "gpus-per-node", "gpus-per-socket", "gpus-per-task"), "-G"),
+    **dict.fromkeys(("ntasks-per-gpu", "tres-per-task"), "-G"),
     **dict.fromkeys(("cpus-per-gpu", "mincpus"), "--set node.cpus=N"),
     **dict.fromkeys(("mem-per-cpu", "mem-per-gpu"), "--set request.memory=SIZE"),
     **dict.fromkeys(("chdir", "workdir"), "nothing: submit from that folder"),
