@@ -357,7 +357,7 @@ def test_the_fabric_s_address_without_is_host(pbs: PbsDesk) -> None:
 
 def test_the_same_jobs_with_the_cures(pbs: PbsDesk) -> None:
     """The failures above are not the tests' own."""
-    done = wrong(pbs, chunks=f"{CHUNK}5+{CHUNK}3", head="$(own hsn0)", conf=f"CONF,{SOON}")
+    done = wrong(pbs, chunks=f"{CHUNK}5+{CHUNK}3", head="$(own hsn0)", conf="CONF")
     assert done.status == 0, done.output
 
 
