@@ -230,11 +230,14 @@ _OURS = {
     "j": "--set request.output=FILE: both streams go there",
     "k": "--set request.live_output=true",
     "v": "-e NAME=VALUE",
-    "S": "nothing: the script names its shell",
-    "C": "nothing: the script's directives are PBS's",
-    "I": "jobgen interactive",
-    "X": "jobgen interactive",
-    "z": "it on qsub's own command line",
+}
+# Options that are not for a script that others submit, with what to do instead.
+_ELSEWHERE = {
+    "I": "use jobgen interactive",
+    "X": "use jobgen interactive",
+    "S": "the script's first line names its shell",
+    "C": "a script's directives begin with #PBS",
+    "z": "say it on qsub's own command line",
 }
 _VALUED = "aclmMpPrRuW"
 _MAIL = {"begin": "b", "end": "e", "fail": "a"}
@@ -254,6 +257,9 @@ def _extra(text: str, plan: Plan) -> tuple[str, str]:
     if letter in _OURS:
         text = f"jobgen sets -{letter} itself"
         raise problem("--directive", text, "conflict", f"use {_OURS[letter]}")
+    if letter in _ELSEWHERE:
+        text = f"-{letter} has no place in a script"
+        raise problem("--directive", text, "conflict", _ELSEWHERE[letter])
     if letter not in _VALUED + _ALONE or bool(value) != (letter in _VALUED):
         known = " ".join(f"-{known}" for known in _VALUED + _ALONE)
         text = f"-{letter} is no option of qsub, or lacks its value, or takes none"

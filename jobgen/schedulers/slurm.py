@@ -222,17 +222,20 @@ _OURS = {
     **dict.fromkeys(("ntasks-per-gpu", "tres-per-task"), "-G"),
     **dict.fromkeys(("cpus-per-gpu", "mincpus"), "--set node.cpus=N"),
     **dict.fromkeys(("mem-per-cpu", "mem-per-gpu"), "--set request.memory=SIZE"),
-    **dict.fromkeys(("chdir", "workdir"), "nothing: submit from that folder"),
     **dict.fromkeys(("export-file", "get-user-env"), "-e NAME=VALUE"),
-    **dict.fromkeys(("uid", "gid"), "nothing: submit as that user"),
-    **dict.fromkeys(
-        ("test-only", "parsable", "help", "usage", "version"), "it on sbatch's own command line"
-    ),
     "array": "--array",
     "container": "--set software.container=…",
     "signal": "--signal SECONDS",
     "wait": "--wait",
     "wrap": "-- PROGRAM",
+}
+# Options that are not for a script that others submit, with what to do instead.
+_ELSEWHERE = {
+    **dict.fromkeys(("chdir", "workdir"), "submit from that folder"),
+    **dict.fromkeys(("uid", "gid"), "submit as that user"),
+    **dict.fromkeys(
+        ("test-only", "parsable", "help", "usage", "version"), "say it on sbatch's own command line"
+    ),
 }
 # What takes back another option that is set.
 _OPPOSITE = {"no-requeue": "requeue", "oversubscribe": "exclusive", "share": "exclusive"}
@@ -259,6 +262,9 @@ def _extra(text: str, said: Wanted, quote: Callable[[str], str]) -> str:
     if name != "export" and (set_ := next(ours, None)):  # which is no beginning of --export-file
         hint = f"use {_OURS[set_]}" if set_ in _OURS else "change it by its own option or --set"
         raise problem("--directive", f"jobgen sets --{set_} itself", "conflict", hint)
+    if other := next((word for word in _ELSEWHERE if word.startswith(name)), None):
+        text = f"--{other} has no place in a script"
+        raise problem("--directive", text, "conflict", _ELSEWHERE[other])
     for opposite, taken in _OPPOSITE.items():
         if opposite.startswith(name) and taken in said:
             text = f"--{name} takes back the --{taken} that is asked for"
