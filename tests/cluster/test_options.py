@@ -35,6 +35,35 @@ def test_array(desk: Desk) -> None:
     assert lines == [f"{number}: --seed={number} a '{number}" for number in (1, 3, 5, 7)]
 
 
+def test_one_of_an_array_goes_on_from_the_queue(desk: Desk) -> None:
+    """The last, whose number is the array's own; none of the others begins anew."""
+    text = """import os, pathlib, signal, sys
+number = os.environ["SLURM_ARRAY_TASK_ID"]
+if os.environ.get("SLURM_RESTART_COUNT", "0") != "0":
+    pathlib.Path("again" + number).touch()
+elif number == "1":
+    signal.signal(signal.SIGUSR1, lambda *_: sys.exit())
+    pathlib.Path("ready").touch()
+    while True:
+        signal.pause()
+"""
+    program = desk.program("warned.py", text)
+    words = ("--array", "0-1", "--requeue", "-t", "60", "--", program)
+    job = desk.submit(*PLAIN, *words)
+    limit = time.monotonic() + 120
+    while not (desk.folder / "ready").exists():
+        assert time.monotonic() < limit
+        time.sleep(0.2)
+    desk.cluster.run(["scancel", "--batch", "--signal=USR1", f"{job}_1"])
+    while not (desk.folder / "again1").exists():
+        assert time.monotonic() < limit
+        time.sleep(0.2)
+    assert wait_for_all(desk, job) == dict.fromkeys("01", "COMPLETED")
+    shown = desk.cluster.run(["scontrol", "show", "job", str(job)]).stdout
+    found = re.findall(r"ArrayTaskId=(\d+) .*?Restarts=(\d+)", shown, re.DOTALL)
+    assert sorted(found) == [("0", "0"), ("1", "1")]
+
+
 def test_dependencies(desk: Desk) -> None:
     """What waits for a success that never comes ends, where Slurm would let it wait for ever."""
     first = desk.submit(*PLAIN, "--", desk.program("fail.sh", "#!/bin/sh\nsleep 1; exit 3\n"))
