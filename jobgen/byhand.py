@@ -23,7 +23,7 @@ def hosts(text: str, within: Path = HERE) -> tuple[str, ...]:
     path = within / native(text)
     if is_file(path):
         try:
-            with path.open(encoding="utf-8") as file:
+            with path.open(encoding="utf-8-sig") as file:
                 words = file.read(MOST * 256).split()
         except (OSError, UnicodeDecodeError) as error:
             raise problem("--hosts", f"{text:.80} cannot be read: {error}", "value") from None

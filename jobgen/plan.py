@@ -14,11 +14,12 @@ from jobgen.environment import VISIBLE, Setting, found_sockets, passed, settings
 from jobgen.errors import JobgenError, problem
 from jobgen.job import Job, command_line
 from jobgen.profile import Container, Profile, Workspace
-from jobgen.program import Program, length, program
+from jobgen.program import Program, check, length, program
 from jobgen.schedulers import COMMANDS, Scheduler, scheduler
 from jobgen.store import Resolved
 
 BY_HAND = "byhand.sh.j2"
+BY_HAND_NAME = "[A-Za-z0-9][A-Za-z0-9_.-]*"  # a container's, to podman and docker
 LONGEST_SOFTWARE = 16 * 1024  # bytes
 
 
@@ -141,12 +142,16 @@ def plan(job: Job, resolved: Resolved, hosts: tuple[str, ...] = ()) -> Plan:
     if what.kind == "command" and known.launcher == "srun" and "=" in what.name:
         hint = "give it another name, or use the launcher torchrun"
         raise problem("--", f"the program {what.name!r:.80} has a = in its name", "value", hint)
+    check(what, known.launcher == "torchrun", known.array_index if job.array else "")
+    by_hand = job.command == "byhand"
     # A packaged trainer comes with the script.
-    workspace = None if job.command == "byhand" or what.kind == "trainer" else profile.workspace
+    workspace = None if by_hand or what.kind == "trainer" else profile.workspace
     variables = with_users(known.environment, job.environment)
     sockets = found_sockets(profile, known.nodes, variables)
+    exported = () if by_hand else variables  # by hand, they are set in the container
     if profile.software.container:
         _check_text((*job.program, *(setting.value for setting in variables)))
+        _check_names(exported, resolved)
     drafted = known._replace(
         command=tuple(command_line(job)),
         name=_name(job, what, there),
@@ -159,7 +164,7 @@ def plan(job: Job, resolved: Resolved, hosts: tuple[str, ...] = ()) -> Plan:
         workspace=workspace,
         environment=variables,
         found_sockets=sockets,
-        passed=passed(profile, (*variables, *sockets), workspace is not None, there.VARIABLES),
+        passed=passed(profile, (*exported, *sockets), workspace is not None, there.VARIABLES),
         program=what,
     )
     if job.command not in COMMANDS.values():
@@ -182,6 +187,10 @@ def _cluster(resolved: Resolved, command: str, shared: bool) -> Plan:
     _check_launch(resolved, there, nodes)
     _check_gpus(resolved, gpus)
     _check_software(resolved)
+    if by_hand and software.container and software.container.engine == "pyxis":
+        text = "by hand there is no srun, which pyxis is a part of"
+        hint = "the engine podman, docker or apptainer"
+        raise problem(resolved.origin("software.container.engine"), text, "conflict", hint)
     tasks = processes if launcher == "srun" else 1
     cpus = _cpus(profile, gpus, processes)
     mail_on = request.mail_on or ("end,fail" if request.mail else "")
@@ -387,6 +396,27 @@ def _check_text(values: tuple[str, ...]) -> None:
         raise problem("software.container", f"{wrong!a:.80} is not UTF-8 text", "value", hint)
 
 
+def _check_names(variables: tuple[Setting, ...], resolved: Resolved) -> None:
+    """Apptainer sets some variables itself, and reads others as parts of PATH.
+
+    Source: apptainer, internal/pkg/util/env/clean.go, `SetContainerEnv`.
+    """
+    profile = resolved.profile
+    if profile.software.container and profile.software.container.engine == "apptainer":
+        for name in (setting.name for setting in variables):
+            if name in (
+                "APPEND_PATH",
+                "APPTAINER_APPNAME",
+                "APPTAINER_SHELL",
+                "HOME",
+                "PREPEND_PATH",
+            ):
+                said = name in profile.network.environment
+                where = resolved.origin(f"network.environment.{name}") if said else "-e"
+                text = f"apptainer gives {name} to no program as it is"
+                raise problem(where, text, "conflict", "another name, or an option of apptainer's")
+
+
 def _check_software(resolved: Resolved) -> None:
     """Linux takes 128 KiB for an exported function (MAX_ARG_STRLEN), and variables are in one."""
     software = resolved.profile.software
@@ -420,7 +450,8 @@ def _roots(profile: Profile) -> tuple[tuple[str, str], ...]:
 def _name(job: Job, what: Program, there: Scheduler) -> str:
     if job.name is None:
         last = what.name.rstrip("/").rpartition("/")[2].removesuffix(".py")
-        return last if re.fullmatch(there.NAME_RULE, last) else "job"
+        rule = BY_HAND_NAME if job.command == "byhand" else there.NAME_RULE
+        return last if re.fullmatch(rule, last) else "job"
     if not re.fullmatch(there.NAME_RULE, job.name):
         text = f"{job.name!r:.80} is no name for a job"
         raise problem("-J", text, "value", there.NAME_RULE_IN_WORDS)

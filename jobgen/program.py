@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -33,7 +34,8 @@ def program(words: tuple[str, ...], trainer: str, named: bool, where: str) -> Pr
     `named` says that the user named the trainer: then the words are its arguments; `where` is the
     place it was named at. Raises JobgenError for words that no rank could be given.
     """
-    check(words)
+    if any("\0" in word for word in words):
+        raise problem("--", "a NUL character", "value", "no program can be given one")
     if named and words and words[0].endswith(".py"):
         hint = "with --trainer, only arguments for it follow `--`"
         raise problem("--trainer", f"a trainer, and the program {words[0]!r:.80}", "conflict", hint)
@@ -49,13 +51,26 @@ def program(words: tuple[str, ...], trainer: str, named: bool, where: str) -> Pr
     return Program("script" if words[0].endswith(".py") else "command", words[0], words[1:])
 
 
-def check(words: tuple[str, ...]) -> None:
-    """Raise JobgenError for words that cannot be handed over."""
-    if any("\0" in word for word in words):
-        raise problem("--", "a NUL character", "value", "no program can be given one")
-    if (size := sum(length(word) + 1 for word in words)) > LONGEST_WORDS:
+def check(what: Program, torchrun: bool, index: str) -> None:
+    """Raise JobgenError for more words than a script can have, as they stand there.
+
+    `torchrun` starts it; `index` is the variable of an array's number, if there is one.
+    """
+    words = (what.name, *what.arguments)
+    if torchrun:
+        words = tuple(map(verbatim, words))
+    sizes = (len(shell.indexed(word, index).encode()) if index else length(word) for word in words)
+    if (size := sum(size + 1 for size in sizes)) > LONGEST_WORDS:
         hint = f"at most {LONGEST_WORDS}: put the rest into a file"
         raise problem("--", f"the program and its arguments have {size} bytes", "limit", hint)
+
+
+def verbatim(word: str) -> str:
+    """A word as torchrun hands it on: it puts the rank for $local_rank, and one $ for two.
+
+    torch/distributed/elastic/utils/api.py, `macros.substitute`: a string.Template.
+    """
+    return word.replace("$", "$$") if re.search(r"\$(\$|local_rank|\{local_rank\})", word) else word
 
 
 @lru_cache(4096)  # as for `quote`

@@ -28,7 +28,7 @@ from jobgen.header import LARGEST, sealed
 from jobgen.paths import HERE, is_file, is_name, leads_out, native
 from jobgen.plan import Plan
 from jobgen.profile import Container, Workspace
-from jobgen.program import Program
+from jobgen.program import Program, verbatim
 
 SECONDS = 10.0  # of CPU, for a script; it takes some milliseconds
 LAST_SECONDS = 30.0  # where no step of it ends before
@@ -208,14 +208,6 @@ def _words(values: Iterable[Any]) -> Raw:
     return Raw(" ".join(_word(value) for value in values))
 
 
-def verbatim(word: str) -> str:
-    """A word as torchrun hands it on: it puts the rank for $local_rank, and one $ for two.
-
-    torch/distributed/elastic/utils/api.py, `macros.substitute`: a string.Template.
-    """
-    return word.replace("$", "$$") if re.search(r"\$(\$|local_rank|\{local_rank\})", word) else word
-
-
 @lru_cache  # many scripts have the same ones
 def _comment(text: str, indent: int = 0) -> Raw:
     """Comment lines of at most 100 columns."""
@@ -231,7 +223,8 @@ def _comment(text: str, indent: int = 0) -> Raw:
         )
         for line in text.split("\n")
     ]
-    return Raw("\n".join(lines))
+    # Where a comment begins so, shellcheck takes it for its own.
+    return Raw(re.sub(r"^( *#) (?=shellcheck)", r"\1 - ", "\n".join(lines), flags=re.MULTILINE))
 
 
 def _found(name: str, within: Path) -> list[Path]:

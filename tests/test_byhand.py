@@ -33,7 +33,7 @@ def test_hosts(text: str, hosts: str) -> None:
 def test_a_node_file(tmp_path: Path) -> None:
     """In its own order, each host once, as PBS_NODEFILE repeats them."""
     file = tmp_path / "nodes"
-    file.write_text("n5.x\nn5.x\n\nn3.x\nn[7-8]\n")
+    file.write_text("\ufeffn5.x\nn5.x\n\nn3.x\nn[7-8]\n")
     assert byhand.hosts(str(file)) == ("n5.x", "n3.x", "n7", "n8")
 
 
@@ -111,8 +111,17 @@ def test_by_hand_it_is_torchrun() -> None:
 def test_one_host_is_standalone() -> None:
     (line,) = lines(Job("byhand", profile="mi210", hosts="a", gpus_per_node="2"))
     assert " --nnodes=1 --nproc-per-node=2 --standalone " in line
-    assert line.startswith("(container torchrun ")  # the engine takes the place of a subshell
+    assert line.startswith(
+        '(container env "${environment[@]}" torchrun '
+    )  # the engine takes the place of a subshell
     assert line.endswith(" elastic_ddp.py)")
+
+
+def test_a_container_s_name() -> None:
+    """Podman and docker take no others."""
+    for program, name in (("my-prog.py", "my-prog"), ("my prog.py", "job"), ("é", "job")):
+        text = script(Job("byhand", profile="mi210", hosts="a", program=(program,)))
+        assert f"\nname=jobgen-{name}\n" in text
 
 
 def test_options_of_a_trainer_are_none_of_torchrun_s() -> None:

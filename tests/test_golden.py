@@ -222,7 +222,8 @@ def test_script_is_clean(case: str) -> None:
 def test_no_variable_of_a_script_can_be_the_user_s() -> None:
     """A script that assigned to an exported variable would change it for the ranks."""
     assigned = set()
-    for text in map(script, CASES.values()):
+    exporting = (job for job in CASES.values() if job.command != "byhand")
+    for text in map(script, exporting):
         shell = re.sub(r"<<'PYTHON'.*?^PYTHON$", "", text, flags=re.DOTALL | re.MULTILINE)
         shell = re.sub(r'"[^"\n]*"', '""', shell)
         shell = re.sub(r"(^|  )#.*", "", shell, flags=re.MULTILINE)

@@ -6,6 +6,7 @@ import functools
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -22,7 +23,7 @@ from jobgen.maker import Maker
 from jobgen.paths import native
 from jobgen.plan import Plan
 from jobgen.profile import reserved
-from jobgen.render import verbatim
+from jobgen.program import verbatim
 from jobgen.schedulers import pbs, slurm
 from tests.helpers import jobgen, script
 from tests.hostile import ARGUMENTS, BENIGN, COMMANDS, CORPUS, HOSTILE, UTF_8, Input, inputs, site
@@ -281,28 +282,53 @@ SPECIAL = """
 """.split()
 
 
-def test_no_variable_of_bash_s_own_is_evaluated(tmp_path: Path) -> None:
+# Notes all that is in its environment.
+NOTES = f"""#!{sys.executable}
+import os, sys
+if sys.argv[1] != "-c":
+    open("shown", "wb").write(b"\\0".join(map(b"=".join, os.environb.items())))
+"""
+# The names that a shell has a meaning for, without the arrays' subscripts.
+OWN = {
+    "bash": "compgen -A variable",
+    "zsh": "zmodload zsh/parameter zsh/terminfo zsh/zle zsh/datetime; print -l ${(k)parameters}",
+}
+PASTED = {"bash": ("bash", "--norc", "--noprofile", "-i"), "zsh": ("zsh", "-f", "-i")}
+
+
+def names(shell: str) -> list[str]:
+    """Variables that jobgen takes, of those that a shell has a meaning for."""
+    done = subprocess.run([shell, "-c", OWN[shell]], capture_output=True, text=True, check=True)
+    listed = {name for name in done.stdout.split() if re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", name)}
+    taken = {*SPECIAL, *listed} - {"PATH", "PYTHONPATH"}
+    return sorted(name for name in taken if not reserved(name))
+
+
+@pytest.mark.parametrize("shell", [None, "bash", "zsh"], ids=str)
+def test_no_variable_of_a_shell_s_own_is_evaluated(shell: str | None, tmp_path: Path) -> None:
     """`export RANDOM=…` is arithmetic to bash, which runs commands; others it keeps for itself.
 
-    Those that jobgen takes arrive, also where the lines are pasted into a shell at a terminal.
+    Those that jobgen takes arrive: in a script, and pasted into a `shell` at a terminal.
     """
+    if shell and not shutil.which(shell):
+        pytest.skip(f"no {shell} here")
     value = "SHLVL[$(touch pwned)]"
-    listed = subprocess.run(["bash", "-c", "compgen -A variable"], capture_output=True, check=True)
-    terminal = {"COLUMNS", "LINES", "MAILCHECK"}  # which a shell at a terminal sets itself
-    names = sorted({*SPECIAL, *listed.stdout.decode().split()} - terminal - {"PATH", "PYTHONPATH"})
-    taken = [name for name in names if not reserved(name)]
-    assert {"HOME", "REPLY", "LANG"} < set(taken)
-    environment = tuple(f"{name}={value}" for name in taken)
-    text = (
-        "import os\nopen('shown', 'wb').write(b'\\0'.join(map(b'='.join, os.environb.items())))\n"
+    taken = names(shell or "bash")
+    assert {"HOME", "COLUMNS"} < set(taken) if shell else "HOME" in taken
+    for name in ("torchrun", "python3"):
+        (tmp_path / name).write_text(NOTES)
+        (tmp_path / name).chmod(0o755)
+    said = Job(
+        *("byhand" if shell else "local", "local"),
+        nodes=None if shell else "1",
+        hosts="a" if shell else None,
+        program=("x.py",),
+        environment=tuple(f"{name}={value}" for name in taken),
     )
-    (tmp_path / "torchrun").write_text(f"#!{sys.executable}\n{text}")
-    (tmp_path / "torchrun").chmod(0o755)
-    lines = script(Job("byhand", "local", hosts="a", program=("x",), environment=environment))
     subprocess.run(
-        ["bash", "--norc", "--noprofile", "-i"],
-        input=f"{lines}\necho ended\n".encode(), cwd=tmp_path, capture_output=True, check=False,
-        env={"PATH": f"{tmp_path}:/usr/bin:/bin", "HOME": str(tmp_path)}, start_new_session=True,
+        PASTED.get(shell or "", ("bash", "-s")), input=f"{script(said)}\necho ended\n".encode(),
+        cwd=tmp_path, capture_output=True, check=False, start_new_session=True,
+        env={"PATH": f"{tmp_path}:/usr/bin:/bin", "HOME": str(tmp_path)},
     )  # fmt: skip
     shown = (tmp_path / "shown").read_bytes().split(b"\0")
     missing = [name for name in taken if f"{name}={value}".encode() not in shown]

@@ -153,6 +153,10 @@ def test_what_no_program_can_be_handed() -> None:
     text = f"at most {LONGEST_WORDS}: put the rest into a file [limit]"
     what = "--: the program and its arguments have"
     assert refusal(program=("a", last + "xx")) == f"{what} {LONGEST_WORDS + 1} bytes; {text}"
+    grown = "%a$$"
+    size = len("a ") + len(r'"$SLURM_ARRAY_TASK_ID""\$\$\$\$"') * 9000 + 1
+    assert refusal(program=("a", grown * 9000), array="0-1") == f"{what} {size} bytes; {text}"
+    assert planned(program=("a", grown * 9000))
     half = "x" * (LONGEST_WORDS // 2)
     what = r"-e: all variables together have (\d+) bytes; "
     found = re.fullmatch(what + re.escape(text), refusal(environment=(f"A={half}", f"B={half}")))

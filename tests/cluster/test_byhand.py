@@ -62,10 +62,14 @@ def test_a_comment_runs_nothing_at_a_prompt(shell: str, tmp_path: Path) -> None:
         pytest.skip(f"no {shell.split()[0]} here")
     why = "a reason; touch pwned $(touch pwned)"
     variable = f"network.environment.MINE={{value: a, why: '{why}'}}"
-    words = ("--profile", "eap", *lab(ranks=1), "--set", variable, "--hosts", "a,b")
+    torchrun = tmp_path / "bin/torchrun"
+    torchrun.parent.mkdir()
+    torchrun.write_text('#!/bin/sh\necho "$MINE $*" >> shown\n')
+    torchrun.chmod(0o755)
+    venv = ("--set", f"software.venv={tmp_path}")
+    words = ("--profile", "eap", *lab(ranks=1), *venv, "--set", variable, "--hosts", "a,b")
     text = generate("byhand", *words, "--", "x.py", cwd=tmp_path)
-    typed = f'torchrun() {{ echo "$MINE $*" >> shown; }}\n{text}'
-    subprocess.run(shell.split(), input=typed, cwd=tmp_path, text=True, check=True)
+    subprocess.run(shell.split(), input=text, cwd=tmp_path, text=True, check=True, timeout=60)
     assert (tmp_path / "shown").read_text().count("a --nnodes=2 ") == 2
     assert not (tmp_path / "pwned").exists()
 

@@ -1,6 +1,6 @@
 # Lines to paste, host by host, made by jobgen:
 #   jobgen byhand --profile mi210 --hosts smc-r07-07 -G 2
-# sha256 of the other lines: 8c409c465e02dcfc
+# sha256 of the other lines: b053c85c449159bf
 # Have the trainer in the folder first: jobgen trainers export elastic_ddp
 
 # ---- on every host ----
@@ -10,14 +10,16 @@
 if [[ ${ROCR_VISIBLE_DEVICES-} ]]; then
   unset CUDA_VISIBLE_DEVICES HIP_VISIBLE_DEVICES GPU_DEVICE_ORDINAL
 fi
-# What a rank prints appears at once.
-export PYTHONUNBUFFERED=1
-# Cores of one rank; else 1, or all of the node's under PBS.
-export OMP_NUM_THREADS=64
-# One node: gloo stays on loopback, whatever the hostname resolves to.
-export GLOO_SOCKET_IFNAME=lo
-# RCCL needs it for GPUs that reach each other over PCIe.
-export HSA_FORCE_FINE_GRAIN_PCIE=1
+environment=(
+  # What a rank prints appears at once.
+  PYTHONUNBUFFERED=1
+  # Cores of one rank; else 1, or all of the node's under PBS.
+  OMP_NUM_THREADS=64
+  # One node: gloo stays on loopback, whatever the hostname resolves to.
+  GLOO_SOCKET_IFNAME=lo
+  # RCCL needs it for GPUs that reach each other over PCIe.
+  HSA_FORCE_FINE_GRAIN_PCIE=1
+)
 name=jobgen-elastic_ddp
 # ---- container: it sees the job's folder, the mounts, and the variables that are named here ----
 container() {
@@ -33,13 +35,12 @@ container() {
     --volume=/shared:/shared \
     --volume="$PWD:$PWD" --workdir="$PWD" \
     ${JOBGEN_DIR:+"--volume=$JOBGEN_DIR:$JOBGEN_DIR"} \
-    --env=PYTHONUNBUFFERED --env=OMP_NUM_THREADS --env=GLOO_SOCKET_IFNAME \
-    --env=HSA_FORCE_FINE_GRAIN_PCIE --env=SLURM_JOB_ID --env=SLURM_JOB_NAME \
-    --env=SLURM_JOB_NODELIST --env=SLURM_NNODES --env=SLURM_NODEID \
-    --env=SLURM_PROCID --env=SLURM_LOCALID --env=SLURM_NTASKS \
-    --env=SLURM_ARRAY_TASK_ID --env=ROCR_VISIBLE_DEVICES \
+    --env=SLURM_JOB_ID --env=SLURM_JOB_NAME --env=SLURM_JOB_NODELIST \
+    --env=SLURM_NNODES --env=SLURM_NODEID --env=SLURM_PROCID \
+    --env=SLURM_LOCALID --env=SLURM_NTASKS --env=SLURM_ARRAY_TASK_ID \
+    --env=ROCR_VISIBLE_DEVICES \
     ${verbs:+"$verbs"} docker.io/rocm/pytorch:latest "$@"
 }
 
 # ---- on smc-r07-07 ----
-(container torchrun --nnodes=1 --nproc-per-node=2 --standalone --local-addr=127.0.0.1 elastic_ddp.py)
+(container env "${environment[@]}" torchrun --nnodes=1 --nproc-per-node=2 --standalone --local-addr=127.0.0.1 elastic_ddp.py)

@@ -1,6 +1,6 @@
 # Lines to paste, host by host, made by jobgen:
 #   jobgen byhand --profile mi210 --hosts 'smc-r07-[07-08]'
-# sha256 of the other lines: abb3e227e4389781
+# sha256 of the other lines: dddde8140b46551d
 # Have the trainer in the folder first: jobgen trainers export elastic_ddp
 
 # ---- on every host ----
@@ -10,15 +10,17 @@
 if [[ ${ROCR_VISIBLE_DEVICES-} ]]; then
   unset CUDA_VISIBLE_DEVICES HIP_VISIBLE_DEVICES GPU_DEVICE_ORDINAL
 fi
-# What a rank prints appears at once.
-export PYTHONUNBUFFERED=1
-# Cores of one rank; else 1, or all of the node's under PBS.
-export OMP_NUM_THREADS=16
-# Fail when InfiniBand cannot be used, where NCCL would fall back to slow TCP without a word. To
-# let it: --set network.environment.NCCL_NET=null
-export NCCL_NET=IB
-# RCCL needs it for GPUs that reach each other over PCIe.
-export HSA_FORCE_FINE_GRAIN_PCIE=1
+environment=(
+  # What a rank prints appears at once.
+  PYTHONUNBUFFERED=1
+  # Cores of one rank; else 1, or all of the node's under PBS.
+  OMP_NUM_THREADS=16
+  # Fail when InfiniBand cannot be used, where NCCL would fall back to slow TCP without a word. To
+  # let it: --set network.environment.NCCL_NET=null
+  NCCL_NET=IB
+  # RCCL needs it for GPUs that reach each other over PCIe.
+  HSA_FORCE_FINE_GRAIN_PCIE=1
+)
 name=jobgen-elastic_ddp
 # ---- container: it sees the job's folder, the mounts, and the variables that are named here ----
 container() {
@@ -34,17 +36,15 @@ container() {
     --volume=/shared:/shared \
     --volume="$PWD:$PWD" --workdir="$PWD" \
     ${JOBGEN_DIR:+"--volume=$JOBGEN_DIR:$JOBGEN_DIR"} \
-    --env=PYTHONUNBUFFERED --env=OMP_NUM_THREADS --env=NCCL_NET \
-    --env=HSA_FORCE_FINE_GRAIN_PCIE --env=GLOO_SOCKET_IFNAME --env=NCCL_SOCKET_IFNAME \
-    --env=SLURM_JOB_ID --env=SLURM_JOB_NAME --env=SLURM_JOB_NODELIST \
-    --env=SLURM_NNODES --env=SLURM_NODEID --env=SLURM_PROCID \
-    --env=SLURM_LOCALID --env=SLURM_NTASKS --env=SLURM_ARRAY_TASK_ID \
-    --env=ROCR_VISIBLE_DEVICES \
+    --env=GLOO_SOCKET_IFNAME --env=NCCL_SOCKET_IFNAME --env=SLURM_JOB_ID \
+    --env=SLURM_JOB_NAME --env=SLURM_JOB_NODELIST --env=SLURM_NNODES \
+    --env=SLURM_NODEID --env=SLURM_PROCID --env=SLURM_LOCALID \
+    --env=SLURM_NTASKS --env=SLURM_ARRAY_TASK_ID --env=ROCR_VISIBLE_DEVICES \
     ${verbs:+"$verbs"} docker.io/rocm/pytorch:latest "$@"
 }
 
 # ---- on smc-r07-07 ----
-(container torchrun --nnodes=2 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-id=elastic_ddp --rdzv-endpoint=smc-r07-07:29400 --rdzv-conf=is_host=1,join_timeout=1800 --local-addr=smc-r07-07 elastic_ddp.py)
+(container env "${environment[@]}" torchrun --nnodes=2 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-id=elastic_ddp --rdzv-endpoint=smc-r07-07:29400 --rdzv-conf=is_host=1,join_timeout=1800 --local-addr=smc-r07-07 elastic_ddp.py)
 
 # ---- on smc-r07-08 ----
-(container torchrun --nnodes=2 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-id=elastic_ddp --rdzv-endpoint=smc-r07-07:29400 --rdzv-conf=is_host=0,join_timeout=1800 --local-addr=smc-r07-08 elastic_ddp.py)
+(container env "${environment[@]}" torchrun --nnodes=2 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-id=elastic_ddp --rdzv-endpoint=smc-r07-07:29400 --rdzv-conf=is_host=0,join_timeout=1800 --local-addr=smc-r07-08 elastic_ddp.py)
