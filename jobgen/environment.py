@@ -136,7 +136,7 @@ def _user(texts: tuple[str, ...]) -> Iterator[Setting]:
         if not re.fullmatch(VARIABLE.pattern, name):
             raise problem("-e", f"{name!r:.80} is no variable's name", "value", VARIABLE.rule)
         if reserved(name):
-            text = f"{name} is the script's or bash's own"
+            text = f"{name} is the script's, torchrun's or bash's own"
             raise problem("-e", text, "value", "choose another name")
         if "\0" in value:
             raise problem(

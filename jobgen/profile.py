@@ -24,13 +24,16 @@ LISTED = Text(f"[^{CONTROLS}:]+", "a path without `:`; $NAME in it is the node's
 RESERVED = frozenset(
     """
     CDPATH DIRSTACK EPOCHREALTIME EPOCHSECONDS EUID EXECIGNORE FUNCNAME FUNCNEST GLOBIGNORE
-    GROUPS HISTCMD IFS LINENO MAILPATH OPTIND PIPESTATUS POSIXLY_CORRECT PPID RANDOM SECONDS
-    SHELLOPTS SRANDOM TMOUT UID _ PROMPT_COMMAND PS0 PS1 PS2 PS4 PWD OLDPWD histchars LOCAL_RANK
-    MASTER_ADDR MASTER_PORT RANK WORLD_SIZE SLURM_ARRAY_TASK_ID SLURM_JOB_ID SLURM_JOB_NAME
-    SLURM_JOB_NODELIST SLURM_JOB_NUM_NODES SLURM_LOCALID SLURM_NNODES SLURM_NODEID SLURM_NTASKS
-    SLURM_PROCID SLURMD_NODENAME agent answer code ended failed fetched found guard hosts interface
-    killed late limit lines listens lives missed mounts moved name names on_each on_each_node own
-    patience pid pids rank ranks starters status step sweeper task tick told verbs waited warned
+    GROUP_RANK GROUP_WORLD_SIZE GROUPS HISTCMD IFS LINENO MAILPATH OPTIND PIPESTATUS POSIXLY_CORRECT
+    PPID RANDOM SECONDS SHELLOPTS SRANDOM TMOUT UID _ PROMPT_COMMAND PS0 PS1 PS2 PS4 PWD OLDPWD
+    histchars LOCAL_RANK LOCAL_WORLD_SIZE MASTER_ADDR MASTER_PORT RANK ROLE_NAME ROLE_RANK
+    ROLE_WORLD_SIZE TORCHELASTIC_ERROR_FILE TORCHELASTIC_MAX_RESTARTS TORCHELASTIC_RESTART_COUNT
+    TORCHELASTIC_RUN_ID TORCHELASTIC_USE_AGENT_STORE WORLD_SIZE SLURM_ARRAY_TASK_ID SLURM_JOB_ID
+    SLURM_JOB_NAME SLURM_JOB_NODELIST SLURM_JOB_NUM_NODES SLURM_LOCALID SLURM_NNODES SLURM_NODEID
+    SLURM_NTASKS SLURM_PROCID SLURMD_NODENAME agent answer code ended failed fetched found guard
+    hosts interface killed late limit lines listens lives missed mounts moved name names on_each
+    on_each_node own patience pid pids rank ranks starters status step sweeper task tick told verbs
+    waited warned
     """.split()
 )
 VARIABLE = Text("[A-Za-z_][A-Za-z0-9_]*", "a variable's name: letters, digits and _")
@@ -38,6 +41,7 @@ VARIABLE = Text("[A-Za-z_][A-Za-z0-9_]*", "a variable's name: letters, digits an
 # own (slurm.h, NO_VAL16), and takes a greater number for what is left of it.
 NODES = Int(1, 1 << 20)
 CPUS = Int(1, (1 << 16) - 3)
+SIZE = "[1-9][0-9]{0,8}[KMGT]"  # Slurm takes a greater one for what is left of it in 64 bits
 INTERFACE = Text("[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}", "a network interface's name, such as hsn0")
 
 
@@ -65,7 +69,7 @@ class Node:
         "Whose GPUs. `none`: what is asked for stays the same, but the ranks run on the CPU.",
         "none",
     )
-    memory: str | None = row(Text("[1-9][0-9]*[KMGT]", "a size, such as 512G"), "Memory of a node.")
+    memory: str | None = row(Text(SIZE, "a size, such as 512G"), "Memory of a node.")
     arch: str | None = row(
         Choice("x86_64", "aarch64", "ppc64le"), "What `uname -m` says there; checked if set."
     )
@@ -100,7 +104,7 @@ class Request:
     )
     exclusive: bool = row(Bool(), "Whole nodes, shared with no other job.", False)
     memory: str | None = row(
-        Text("all|[1-9][0-9]*[KMGT]", "`all`, or a size such as 440G"),
+        Text(f"all|{SIZE}", "`all`, or a size such as 440G"),
         "Memory a node: `all` of it, or a size; unset: the site's default.",
     )
     time: str | None = row(Walltime(), "Walltime without -t; unset: the site's default.")
@@ -393,7 +397,7 @@ def conflicts(profile: Profile, origins: Mapping[str, Mark]) -> list[Problem]:
     for name, variable in profile.network.environment.items():
         path = f"network.environment.{name}"
         if reserved(name):
-            note(path, f"`{name}` is the script's or bash's own", "choose another name")
+            note(path, f"`{name}` is the script's, torchrun's or bash's own", "choose another name")
         if variable.value is None:
             note(path, f"`{name}` has no `value`", "give one; null as a whole takes it away")
     return found

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-_PLAIN = re.compile(r"[A-Za-z0-9_@%+:,./-][A-Za-z0-9_@%+=:,./-]*")
+# Not those with := or ==, where zsh may put a program's path for what follows.
+_PLAIN = re.compile(r"(?!.*[:=]=)[A-Za-z0-9_@%+:,./-][A-Za-z0-9_@%+=:,./-]*")
 # Characters that a reader would not see, or that would move what he sees: controls, soft hyphens,
 # zero widths, line and text-direction marks, and bytes that are not UTF-8 (as surrogates). A fixed
 # list, since Python's own idea of a printable character changes with its version.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
+from errno import EISDIR
 from pathlib import Path
 
 from jobgen.errors import ClosedPipe, drop_stdout, problem
@@ -21,6 +22,8 @@ def write(text: str, output: str | None = None) -> None:
         _to_stdout(data)
         return
     try:
+        if str(output).endswith("/"):
+            raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
         path = Path(os.path.realpath(native(str(output))))
         if path.exists() and not path.is_file():
             path.write_bytes(data)  # a device or a pipe: there is nothing to replace

@@ -65,7 +65,7 @@ def test_a_variable_that_e_may_not_set_a_profile_may_not_either(name: str) -> No
 @pytest.mark.parametrize("name", sorted({*slurm.VARIABLES, *pbs.VARIABLES}))
 def test_what_the_scheduler_says_to_a_rank_e_may_not_say(name: str) -> None:
     """Else every job of an array would have the same number."""
-    with pytest.raises(JobgenError, match="the script's or bash's own"):
+    with pytest.raises(JobgenError, match="the script's, torchrun's or bash's own"):
         planned(Job("sbatch", "mi210", environment=(f"{name}=99",)))
 
 

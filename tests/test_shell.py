@@ -118,6 +118,9 @@ def test_shellcheck_finds_nothing(texts: list[str]) -> None:
         ("a\u2018", "$'a\u2018'"),
         ("a\u201f", "$'a\u201f'"),
         ("é", "'é'"),
+        ("a=b=c:d", "a=b=c:d"),
+        ("a:=ls", "'a:=ls'"),
+        ("a==ls", "'a==ls'"),
     ],
 )
 def test_words_read_well(text: str, word: str) -> None:

@@ -83,7 +83,10 @@ def _check_own_files(where: str, path: str) -> None:
 def output_folder(plan: Plan) -> str:
     """As Slurm replaces %x and %% (sbatch(1), filename pattern); the number is not known yet."""
     path = plan.output or ""
-    folder = path.rpartition("/")[0]
+    folder, _, name = path.rpartition("/")
+    if plan.output is not None and name in ("", ".", ".."):
+        text = f"{path!r:.60} is no file, and Slurm would start no job"  # JobLaunchFailure, 22.05
+        raise problem("request.output", text, "value", "say the file's name, too")
     if "\\" in path:
         return folder.replace("\\", "")
     if found := next((pattern for pattern in _patterns(folder) if pattern != "%x"), None):
