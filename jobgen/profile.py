@@ -238,8 +238,12 @@ class Workspace:
         ),
         "The commit: a branch would be another program tomorrow.",
     )
+    # torchrun would put the rank for a $local_rank in a path.
     folder: str | None = row(
-        Text(f"[/$~][^{CONTROLS}:,]*", "a path from / or $NAME, without `:` and `,`"),
+        Text(
+            f"(?!.*\\$\\$)[/$~][^{CONTROLS}:,]*",
+            "a path from / or $NAME, without `:`, `,` and `$$`",
+        ),
         "Where it is kept, a subfolder a commit; all nodes have to see it.",
     )
 

@@ -128,6 +128,8 @@ SETS = {
         "software.container=null",
         "software.conda=$HOME/env",
         "software.commands=[ulimit -l 1]",
+        "launch.cpu_bind=map_cpu:0,1",
+        "network.environment.MINE={value: a, why: shellcheck disable=SC2086 was said}",
     ),
 }
 PROGRAMS: list[tuple[str, ...]] = [
