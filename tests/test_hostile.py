@@ -351,14 +351,23 @@ for name, value in os.environ.items():
     if name.startswith("APPTAINERENV_"):  # evaluated without --no-eval
         given[name[13:]] = value if "--no-eval" in sys.argv else "evaluated"
 image = next(n for n, word in enumerate(sys.argv) if word.endswith("image"))
-if "torch.distributed.run" in sys.argv:
+if {{"torch.distributed.run", "torchrun"}} & {{*sys.argv}}:
     open("engine", "w").write("\\0".join(sys.argv[:image + 1]))
 os.execvpe(sys.argv[image + 1], sys.argv[image + 1:], given)
 """
 
 
-@pytest.mark.parametrize("engine", ["podman", "docker", "apptainer"])
-def test_an_engine_gets_every_word_as_it_is(engine: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("engine", "shell"),
+    [
+        *((engine, shell) for engine in ("podman", "docker") for shell in (None, *PASTED)),
+        *(("apptainer", shell) for shell in (None, "bash")),
+    ],
+)
+def test_an_engine_gets_every_word_as_it_is(engine: str, shell: str | None, tmp_path: Path) -> None:
+    """From a script, and by hand."""
+    if shell and not shutil.which(shell):
+        pytest.skip(f"no {shell} here")
     folder = "/$$(touch pwned) 'x' \"y\" `id`\\ é!*"
     mounted = folder.replace("$$", "$")
     values = "".join(UTF_8)
@@ -369,20 +378,22 @@ def test_an_engine_gets_every_word_as_it_is(engine: str, tmp_path: Path) -> None
     python.parent.mkdir()
     start = '[[ $1 != -c ]] || { echo "torch 2"; exit; }\nwhile [[ $1 != x.py ]]; do shift; done\n'
     python.write_text(f'#!/bin/bash\n{start}exec {sys.executable} "$@"\n')
+    (python.parent / "torchrun").write_text(python.read_text())
     (python.parent / engine).write_text(ENGINE.format(python=sys.executable))
     for file in python.parent.iterdir():
         file.chmod(0o755)
     sets = (f"software.container.engine={engine}", "software.container.image=./$$(id)image",
             f"software.container.options={options}",
             f"software.container.mounts={json.dumps([f'{folder}:/in{folder}'])}")  # fmt: skip
-    said = Job("local", "local", "1", environment=(f"X={values}",), sets=sets,
+    said = Job("byhand" if shell else "local", "local", nodes=None if shell else "1",
+               hosts="a" if shell else None, environment=(f"X={values}",), sets=sets,
                program=("x.py", *UTF_8))  # fmt: skip
     done = subprocess.run(
-        ["bash", "-c", 'bash <(cat)'], input=script(said).encode(), cwd=tmp_path,
-        env={**os.environ, "PATH": f"{python.parent}:{os.environ['PATH']}"}, capture_output=True,
-        check=False,
+        PASTED[shell] if shell else ("bash", "-c", "bash <(cat)"), input=script(said).encode(),
+        cwd=tmp_path, env={**os.environ, "PATH": f"{python.parent}:{os.environ['PATH']}"},
+        capture_output=True, check=False, start_new_session=True,
     )  # fmt: skip
-    assert (done.returncode, done.stderr) == (0, b""), done
+    assert shell or (done.returncode, done.stderr) == (0, b""), done
     assert (tmp_path / "shown").read_text() == ascii([[verbatim(value) for value in UTF_8], values])
     words = (tmp_path / "engine").read_text().split("\0")
     flag = "--bind" if engine == "apptainer" else "--volume"
