@@ -191,6 +191,8 @@ ENDLESS = {
     ),
     "{% include '../../../../../../etc/passwd' %}": "and there is none",
     "{% include '/etc/passwd' %}": "and there is none",
+    "{% include 'bundled//etc/passwd' %}": "and there is none",
+    "{% include 'bundled/../pyproject.toml' %}": "and there is none",
     "{{ ''.__class__.__mro__ }}": "unsafe",
 }
 
