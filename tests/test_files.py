@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from jobgen import manifest, render, store
+from jobgen import manifest, names, render, store
 from jobgen.build import build_all
 from jobgen.check import check_all
 from jobgen.cli import main
@@ -356,3 +356,21 @@ def test_folders_without_end_are_said(tmp_path: Path, command: str) -> None:
     deep.mkdir(parents=True)
     done = jobgen(command, str(tmp_path))
     assert (done.returncode, b"more than 64 folders deep" in done.stderr) == (2, True)
+
+
+def test_a_folder_of_profiles_without_end_takes_no_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may be a link to all that there is; the hint of a slip, and completion, look through it."""
+    (tmp_path / "other/deep").mkdir(parents=True)
+    (tmp_path / "other/a.yaml").write_text("")
+    (tmp_path / "other/deep/b.yaml").write_text("")
+    (tmp_path / "profiles").symlink_to("other")
+    deepest = tmp_path / "other" / "/".join(["d"] * 70)  # Python gives up at about 1000
+    deepest.mkdir(parents=True)
+    (deepest / "c.yaml").write_text("")
+    found = names.profiles(tmp_path).keys()
+    assert {"a", "deep/b", "mi210"} <= found
+    assert not any(name.endswith("/c") for name in found)
+    monkeypatch.setattr(names, "MOST", 1)
+    assert {"a", "deep/b"} & names.profiles(tmp_path).keys() == {"a"}
