@@ -46,7 +46,7 @@ def profiles(within: Path = HERE, confined: bool = False) -> dict[str, Path]:
 
 
 def _below(top: Path) -> list[Path]:
-    """The profiles below a folder, which may be a link to all that there is: so far as MOST goes."""
+    """The profiles below a folder, so far as MOST goes: it may be a link to all that there is."""
     found: list[Path] = []
     seen = 0
     for folder, folders, files in walked(top, lambda _: None):

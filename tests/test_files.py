@@ -162,10 +162,13 @@ def test_a_folder_that_cannot_be_read_is_said(
 
     monkeypatch.setattr(os, method, denied)
     real_open = os.open
-    monkeypatch.setattr(
-        os, "open", lambda path, *more: denied(path) and real_open(path, *more)
-        if method == "stat" else real_open(path, *more)
-    )  # fmt: skip
+
+    def opened(path: str, *args: int, **more: int) -> int:
+        if method == "stat" and str(path).endswith("b.sh"):
+            denied(path)
+        return real_open(path, *args, **more)
+
+    monkeypatch.setattr(os, "open", opened)
     assert handled(lambda: check_all([str(tmp_path / "jobs")], False, False)) == 2
     said = capsys.readouterr()
     assert "a.sh: current" in said.out
@@ -361,7 +364,7 @@ def test_folders_without_end_are_said(tmp_path: Path, command: str) -> None:
 def test_a_folder_of_profiles_without_end_takes_no_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It may be a link to all that there is; the hint of a slip, and completion, look through it."""
+    """It may be a link to all that there is; hints of slips and completion look through it."""
     (tmp_path / "other/deep").mkdir(parents=True)
     (tmp_path / "other/a.yaml").write_text("")
     (tmp_path / "other/deep/b.yaml").write_text("")
