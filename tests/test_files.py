@@ -273,6 +273,22 @@ def test_a_stranger_s_repository_shows_no_file_outside_of_it(
     assert "outside" in str(error.value) or "there is none" in str(error.value)
 
 
+@pytest.mark.parametrize("option", ["hosts", "template"])
+def test_a_folder_called_home_leads_nowhere_else(
+    option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is looked at is what is opened, also where HOME is the repository."""
+    (tmp_path / "secret").write_text("password{4711")
+    root = tmp_path / "repository"
+    root.mkdir()
+    (root / "~").symlink_to("..")
+    monkeypatch.setenv("HOME", str(root))
+    job = Job("byhand", "local", hosts="a")._replace(**{option: "~/secret"})
+    with pytest.raises(JobgenError) as error:
+        Maker(root, confined=True).script(job)
+    assert f"--{option}: ~/secret is outside of" in str(error.value)
+
+
 def test_a_linked_folder_shows_no_names_outside_of_the_repository(tmp_path: Path) -> None:
     (tmp_path / "other/clients").mkdir(parents=True)
     (tmp_path / "other/clients/secret.yaml").write_text("")
