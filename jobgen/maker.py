@@ -110,7 +110,12 @@ class Makers:
 
 
 def project(folder: Path) -> Path:
-    """The nearest folder, from an absolute one upwards, that PROJECT tells; else that one.
+    """The repository of a folder, an absolute one; else the folder itself."""
+    return repository(folder) or folder
+
+
+def repository(folder: Path) -> Path | None:
+    """The nearest folder, from an absolute one upwards, that PROJECT tells, if any.
 
     What tells it belongs to the user, to root or to the folder's owner: profiles and templates
     that anyone can put into /tmp are not those of a repository below it.
@@ -122,7 +127,7 @@ def project(folder: Path) -> Path:
             for each in (folder, *folder.parents)
             if any(_owner(found) in trusted for pattern in PROJECT for found in each.glob(pattern))
         ),
-        folder,
+        None,
     )
 
 
