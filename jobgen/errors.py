@@ -78,9 +78,19 @@ def handled(command: Callable[[], int]) -> int:
         tell(str(error) if _is_somewhere() else "the working folder is no longer there: cd to one")
         drop_stdout()
         return USAGE
+    except (MemoryError, RecursionError) as error:  # as of what nobody would write by hand
+        tell(excess(error))
+        return USAGE
     except KeyboardInterrupt:
         tell("interrupted")
         return 130
+
+
+def excess(error: MemoryError | RecursionError) -> str:
+    """What is said where the input took more than Python has."""
+    if isinstance(error, MemoryError):
+        return "it needs more memory than there is"
+    return "it is nested too deep"
 
 
 def _is_somewhere() -> bool:

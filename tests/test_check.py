@@ -15,10 +15,12 @@ from hypothesis import strategies as st
 from jobgen import shell, trainers
 from jobgen.check import check_all
 from jobgen.cli import main
+from jobgen.commands import by_hand
 from jobgen.errors import JobgenError, handled
 from jobgen.header import head, sealed
 from jobgen.job import Job, asked, command_line
 from jobgen.maker import Maker, project
+from jobgen.plan import Plan
 from tests.helpers import jobgen, script
 from tests.test_edges import JOBS
 from tests.test_golden import CASES, GOLDEN
@@ -235,6 +237,7 @@ FORGED = {
     "jobgen sbatch --profile dgx-a100 --template link": "--template: link is outside",
     "jobgen sbatch --profile ../../secret.yaml": "--profile: ../../secret.yaml is outside",
     "jobgen byhand --profile dgx-a100 --hosts /etc/passwd": "--hosts: /etc/passwd is outside",
+    f"jobgen byhand --profile dgx-a100 --hosts '{'a[1]' * 999}'": "has 999 pairs of brackets",
     "jobgen sbatch --profile dgx-a100 --trainer ../../x": "--trainer: expected a name",
     "jobgen sbatch --profile dgx-a100 \x1b[2J": "at character",
 }
@@ -254,6 +257,26 @@ def test_a_forged_head_runs_nothing_and_is_told(
     assert "\x1b" not in text
     assert "a secret" not in text
     assert sorted(repository.parent.rglob("*")) == before
+
+
+@pytest.mark.parametrize("error", [RecursionError, MemoryError])
+def test_a_script_that_takes_more_than_python_has_does_not_end_the_others(
+    error: type[Exception], repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    generated(repository / "jobs/later.sh", Job("local"))
+    real = Maker.plan
+
+    def plan(maker: Maker, job: Job) -> Plan:
+        if job.profile == "mine":
+            raise error
+        return real(maker, job)
+
+    with mock.patch.object(Maker, "plan", plan):
+        current, other = said(capsys, repository / "jobs", code=1).splitlines()
+        assert handled(lambda: by_hand(Job("byhand", profile="mine"), None)) == 2
+    assert current.endswith("jobs/later.sh: current")
+    assert "plain.sh: no longer possible: jobgen sbatch: it " in other
+    assert capsys.readouterr().err.startswith("jobgen: jobgen byhand: it ")
 
 
 def test_a_second_line_of_a_command_is_an_edit(
