@@ -100,6 +100,20 @@ def test_an_edit_is_told_and_kept(repository: Path, capsys: pytest.CaptureFixtur
     assert first(said(capsys, file, code=0)) == "current"
 
 
+def test_a_diff_of_much_is_no_diff(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What difflib takes grows with the square of it; what is the same does not count."""
+    file = repository / "jobs/hosts.sh"
+    lines = generated(file, Job("byhand", profile="mine", hosts="n[1-3000]")).split("\n")
+    some = [number for number, line in enumerate(lines) if "--nnodes=" in line]
+    file.write_text("\n".join([*lines[: some[-2]], "me", *lines[some[-2] + 1 :]]))
+    text = said(capsys, file, code=1)
+    assert f"\n@@ -{some[-2] - 2},7 +{some[-2] - 2},7 @@\n" in text
+    assert text.count("\n") == 12
+    file.write_text("\n".join(line.replace("--nnodes=", "--nnodes  ") for line in lines))
+    last = said(capsys, file, code=1).splitlines()[1:]
+    assert last == [f"  it differs from line {some[0] + 1} on, in more than 2000 lines"]
+
+
 def test_a_change_of_the_profile_is_told(
     repository: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
