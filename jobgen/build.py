@@ -22,6 +22,8 @@ from jobgen.paths import leads_out, native
 from jobgen.shell import visible
 from jobgen.write import remove, rewrite, write
 
+MOST_PROBLEMS = 500
+
 
 class Change(NamedTuple):
     """A script to be written: its path, the manifest's as in its head, and its bytes."""
@@ -39,6 +41,11 @@ class Made:
     changes: list[Change] = field(default_factory=list)
     real: set[str] = field(default_factory=set)  # the paths of all, without links
     problems: set[Problem] = field(default_factory=set)
+
+    @property
+    def enough(self) -> bool:
+        """Whether there is more to mend than anyone reads."""
+        return len(self.problems) >= MOST_PROBLEMS
 
 
 def build_all(file: str, prune: bool, force: bool, dry_run: bool) -> int:
@@ -61,6 +68,8 @@ def build_all(file: str, prune: bool, force: bool, dry_run: bool) -> int:
         made = Made(spool)
         with _progress(total) as step:
             _make(scripts, made, real, force, step)
+        if made.enough:
+            tell(f"{path}: {MOST_PROBLEMS} problems are enough: the other scripts were not tried")
         if made.problems:
             raise JobgenError(made.problems)
         gone = list(_gone(folders, made, real, force)) if prune else []
@@ -115,7 +124,7 @@ def _from(folder: str, manifest: str) -> str:
 
 def _make(scripts: Iterator[Script], made: Made, manifest: str, force: bool, step: Any) -> None:
     makers = Makers()
-    while True:
+    while not made.enough:
         try:
             script = next(scripts)
         except StopIteration:

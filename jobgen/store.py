@@ -16,7 +16,7 @@ from jobgen.yamltree import LARGEST_FILE, Map, Node, Scalar, Seq, parse
 
 MOST_BASES = 32
 MOST_MERGES = 128  # of bases, and theirs, for one profile; each can have thousands of values
-MOST_LAYERS = 4096
+MOST_LAYERS = 512  # of options, each merged by itself; a job has some ten
 MOST_KEPT = 256  # files, profiles, and these with what options say on top: memory stays flat
 
 
