@@ -446,6 +446,38 @@ def test_a_manifest_that_takes_far_more_than_it_says_is_refused(
     assert not list(folder.glob("*.sh"))
 
 
+def test_scripts_do_not_fill_the_disk(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "t.j2").write_text("{{ ('x' * 8000000) | raw }}\n")
+    many = f"file: 'x/{{n}}.sh', template: t.j2, command: local, matrix: {{n: {list(range(4))}}}"
+    (folder / "jobgen.yaml").write_text(f"jobs: {{a: {{{many}}}}}\n")
+    monkeypatch.setattr(build_module, "MOST_BYTES", 20_000_000)
+    assert build() == 2
+    assert capsys.readouterr().err == (
+        "jobgen: all scripts: they have more than 20000000 bytes; smaller ones, or several "
+        "manifests [limit]\n"
+    )
+    assert not (folder / "x").exists()
+
+
+def test_a_full_disk_is_said_with_its_place(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Path("/dev/full").open("r+b", buffering=0) as full:
+        monkeypatch.setattr(build_module.tempfile, "TemporaryFile", lambda **_: full)
+        assert build() == 2
+    assert capsys.readouterr().err == (
+        "jobgen: $TMPDIR: the scripts cannot be kept until all are made: No space left on device; "
+        "a folder with room for all of them [output]\n"
+    )
+    monkeypatch.undo()
+    monkeypatch.setattr(build_module.tempfile, "tempdir", "/no/such")
+    monkeypatch.chdir(folder)
+    assert build() == 2
+    assert "jobgen: $TMPDIR: the scripts cannot be kept" in capsys.readouterr().err
+
+
 def test_a_large_manifest_is_right(folder: Path) -> None:
     """A matrix of 64 keys, and hundreds of jobs that add to what the defaults say."""
     names = ", ".join(f"E{n}: v" for n in range(90))
