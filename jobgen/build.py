@@ -28,9 +28,11 @@ MOST_A_SCRIPT = 1 << 16  # so much of each, on average; one has some 10,000 to 4
 
 
 class Change(NamedTuple):
-    """A script to be written: its path, the manifest's as in its head, and its bytes."""
+    """A script to be written: its path, also without links, the manifest's as in its head, and how
+    many bytes."""
 
     path: Path
+    real: str
     of: str
     size: int
 
@@ -93,7 +95,7 @@ def _write(made: Made, force: bool, dry_run: bool) -> int:
     """Write what has changed, but what somebody has edited since it was read; how many."""
     written = 0
     made.spool.seek(0)
-    for path, of, size in made.changes:
+    for path, real, of, size in made.changes:
         data = made.spool.read(size)
         try:
             _differs(path, data, of, force)
@@ -101,20 +103,20 @@ def _write(made: Made, force: bool, dry_run: bool) -> int:
             tell(str(error))
             continue
         if not dry_run:
-            rewrite(path, data)
+            rewrite(path, real, data)
         write(f"{printable(str(path))}: {'would be ' * dry_run}written\n")
         written += 1
     return written
 
 
-def _remove(gone: Iterable[tuple[Path, str]], force: bool, dry_run: bool) -> int:
+def _remove(gone: Iterable[tuple[Path, str, str]], force: bool, dry_run: bool) -> int:
     """Remove scripts, but what somebody has edited since it was read; how many."""
     removed = 0
-    for path, of in gone:
+    for path, real, of in gone:
         if not _may_go(path, of, force):
             continue
         if not dry_run:
-            remove(path)
+            remove(path, real)
         write(f"{printable(str(path))}: {'would be ' * dry_run}removed\n")
         removed += 1
     return removed
@@ -141,7 +143,7 @@ def _make(scripts: Iterator[Script], made: Made, manifest: str, force: bool, ste
             of = _from(os.path.dirname(script.real), manifest)
             wanted = _script(script, makers, of).encode("utf-8")
             if _differs(script.path, wanted, of, force):
-                made.changes.append(Change(script.path, of, len(wanted)))
+                made.changes.append(Change(script.path, script.real, of, len(wanted)))
                 if not made.problems:
                     _keep_for_later(wanted, made)
         except JobgenError as error:
@@ -215,12 +217,12 @@ def _keep(path: Path, top: Head, data: bytes, wanted: bytes, of: str) -> None:
 
 def _gone(
     folders: Iterable[Path], made: Made, manifest: str, force: bool
-) -> Iterator[tuple[Path, str]]:
+) -> Iterator[tuple[Path, str, str]]:
     """The scripts that a manifest has made and that are in it no longer, with how they name it."""
     for path, real in sorted({found for folder in folders for found in walk(folder, unreadable)}):
         of = _from(os.path.dirname(real), manifest)
         if real not in made.real and _may_go(path, of, force):
-            yield path, of
+            yield path, real, of
 
 
 def _may_go(path: Path, of: str, force: bool) -> bool:

@@ -48,7 +48,8 @@ class Compiled(BytecodeCache):
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             if self._is_ours():
-                replace(self._path(bucket), data.getvalue(), 0o600, safe=False)
+                real = Path(os.path.realpath(self._path(bucket)))
+                replace(real, data.getvalue(), 0o600, safe=False)
         except OSError:
             pass
 

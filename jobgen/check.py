@@ -16,8 +16,8 @@ from jobgen import shell
 from jobgen.errors import USAGE, JobgenError, printable, problem, tell
 from jobgen.header import LARGEST, NEAR, Head, head
 from jobgen.job import asked
-from jobgen.maker import Makers
-from jobgen.paths import native, walked
+from jobgen.maker import Maker, Makers
+from jobgen.paths import leads_out, native, walked
 from jobgen.write import rewrite, write
 
 CURRENT = "current"
@@ -69,10 +69,10 @@ def check_all(paths: Sequence[str], fix: bool, force: bool) -> int:
         unreadable(error)
         counts["unreadable"] += 1
 
-    for path in _files(paths, skipped):
+    for path, real in _files(paths, skipped):
         try:
             data = read(path)
-            found = verdict(path, data, makers) if data else None
+            found = verdict(path, real, data, makers) if data else None
             if not data or not found:
                 counts["other files"] += 1
                 continue
@@ -80,7 +80,7 @@ def check_all(paths: Sequence[str], fix: bool, force: bool) -> int:
             if fixed:
                 if read(path) != data:
                     raise problem(str(path), "it has changed meanwhile", "edited", "check again")
-                rewrite(path, found.wanted)
+                rewrite(path, real, found.wanted)
         except JobgenError as error:
             tell(str(error))
             counts["unreadable"] += 1
@@ -93,13 +93,19 @@ def check_all(paths: Sequence[str], fix: bool, force: bool) -> int:
     return USAGE if counts["unreadable"] else code
 
 
-def verdict(path: Path, data: bytes, makers: Makers) -> Verdict | None:
-    """What is to be said of a file's bytes; None if jobgen has not made them."""
+def verdict(path: Path, real: str, data: bytes, makers: Makers) -> Verdict | None:
+    """What is to be said of a file's bytes; None if jobgen has not made them.
+
+    Raises JobgenError for a link out of the repository: its profiles are not for that script.
+    """
     top = head(data)
     if top is None:
         return None
+    maker = makers.of(path)
+    if leads_out(Path(real), maker.within):
+        raise problem(str(path), "a link out of its repository", "outside", "name the file itself")
     try:
-        wanted = _again(path, top, makers)
+        wanted = _again(top, maker)
     except JobgenError as error:
         edited = (EDITED,) if top.edited else ()
         return Verdict((*edited, IMPOSSIBLE), str(error).replace("\n", "\n  "))
@@ -148,20 +154,20 @@ def read(path: Path) -> bytes:
         raise problem(str(path), f"cannot be read: {error.strerror}", "unreadable") from None
 
 
-def _again(path: Path, top: Head, makers: Makers) -> bytes:
+def _again(top: Head, maker: Maker) -> bytes:
     """The script that the command in a head asks for: it is parsed here, and given to no shell."""
     try:
         words = shell.words(top.command)
     except ValueError as error:
         raise problem("the command in its head", str(error), "usage") from None
     job = asked(words[1:])
-    return makers.of(path).script(job, top.manifest).encode("utf-8")
+    return maker.script(job, top.manifest).encode("utf-8")
 
 
-def _files(paths: Iterable[str], skipped: Callable[[OSError], None]) -> Iterator[Path]:
+def _files(paths: Iterable[str], skipped: Callable[[OSError], None]) -> Iterator[tuple[Path, str]]:
     """The files that are named, and those in folders but hidden ones and links; each once.
 
-    `skipped` is told of folders that cannot be read.
+    With their paths without links. `skipped` is told of folders that cannot be read.
     """
     seen: set[str] = set()
     for text in paths:
@@ -172,7 +178,7 @@ def _files(paths: Iterable[str], skipped: Callable[[OSError], None]) -> Iterator
         for path, real in found:
             if real not in seen:
                 seen.add(real)
-                yield path
+                yield path, real
 
 
 def unreadable(error: OSError) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jobgen import names
@@ -112,9 +112,9 @@ def show_profile(name: str, sets: Sequence[str]) -> int:
     bases = ", ".join(resolved.profile.extends)
     title = f"# {resolved.name}, on top of {bases}" if bases else f"# {resolved.name}"
     write(f"{printable(title)}\n")
-    lines = list(_shown(resolved.profile, "", resolved))
+    lines = [tuple(map(printable, each)) for each in _shown(resolved.profile, "", resolved)]
     width = min(max(len(text) for text, _ in lines), 60)
-    rows = [f"{text:<{width}}  # {printable(origin)}" if origin else text for text, origin in lines]
+    rows = [f"{text:<{width}}  # {origin}" if origin else text for text, origin in lines]
     write("\n".join(rows) + "\n")
     return 0
 
@@ -157,7 +157,7 @@ def export_trainer(name: str, output: str) -> int:
     from jobgen import trainers
 
     text = trainers.source(name)
-    if output != "-" and Path(output).exists():
+    if output != "-" and os.path.lexists(native(output)):  # a link to nowhere is one, too
         raise problem(f"-o {output}", "there is such a file already", "output", "remove it first")
     write(text, output)
     return 0

@@ -35,7 +35,7 @@ class Maker:
         self.within = within
         self.confined = confined
         self.profiles = Profiles(within, confined)
-        self._inside: dict[str, bool] = {}
+        self._inside: dict[tuple[str, bool], bool] = {}
         self._templates: Templates | None = None
 
     def command(self, profile: str) -> str:
@@ -81,19 +81,21 @@ class Maker:
     def _confine(self, job: Job) -> None:
         said = (("--profile", job.profile), ("--template", job.template), ("--hosts", job.hosts))
         for option, name in said:
-            if self.confined and name and not self._is_inside(name):
+            home = option == "--profile"  # where it is opened, ~ is a folder's name in the others
+            if self.confined and name and not self._is_inside(name, home):
                 text = f"{name:.80} is outside of {self.within}"
                 hint = "keep it in the script's repository, or name a profile of the user's"
                 raise problem(option, text, "outside", hint)
 
-    def _is_inside(self, name: str) -> bool:
+    def _is_inside(self, name: str, home: bool) -> bool:
         if "\0" in name:
             return False  # no file is called so
-        if name not in self._inside:
+        key = name, home
+        if key not in self._inside:
             # A name, or a list of hosts, is inside as a path, too.
-            path = os.path.join(self.within, os.path.expanduser(native(name)))
-            self._inside[name] = not leads_out(Path(path), self.within)
-        return self._inside[name]
+            path = Path(os.path.expanduser(native(name))) if home else native(name)
+            self._inside[key] = not leads_out(self.within / path, self.within)
+        return self._inside[key]
 
 
 class Makers:
@@ -113,7 +115,12 @@ class Makers:
 
 
 def project(folder: Path) -> Path:
-    """The nearest folder, from an absolute one upwards, that PROJECT tells; else that one.
+    """The repository of a folder, an absolute one; else the folder itself."""
+    return repository(folder) or folder
+
+
+def repository(folder: Path) -> Path | None:
+    """The nearest folder, from an absolute one upwards, that PROJECT tells, if any.
 
     What tells it belongs to the user, to root or to the folder's owner: profiles and templates
     that anyone can put into /tmp are not those of a repository below it.
@@ -125,7 +132,7 @@ def project(folder: Path) -> Path:
             for each in (folder, *folder.parents)
             if any(_owner(found) in trusted for pattern in PROJECT for found in each.glob(pattern))
         ),
-        folder,
+        None,
     )
 
 

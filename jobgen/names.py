@@ -8,10 +8,11 @@ from pathlib import Path
 
 from jobgen.bundled import bundled
 from jobgen.errors import tell
-from jobgen.paths import HERE, is_file, leads_out, users
+from jobgen.paths import HERE, is_file, leads_out, users, walked
 
 TRAINERS = Path(__file__).parent / "trainers"
 RULES = Path(__file__).parent / "lint/rules"
+MOST = 10_000  # names in a folder of profiles, and in those below it
 
 
 def folders(within: Path = HERE) -> list[Path]:
@@ -39,9 +40,20 @@ def profiles(within: Path = HERE, confined: bool = False) -> dict[str, Path]:
     found: dict[str, Path] = {}
     own, *others = folders(within)
     for folder in others if confined and leads_out(own, within) else (own, *others):
-        for file in sorted(folder.rglob("*.yaml")):
-            if is_file(file):  # a link to nowhere is none
-                found.setdefault(file.relative_to(folder).with_suffix("").as_posix(), file)
+        for file in sorted(filter(is_file, _below(folder))):  # a link to nowhere is none
+            found.setdefault(file.relative_to(folder).with_suffix("").as_posix(), file)
+    return found
+
+
+def _below(top: Path) -> list[Path]:
+    """The profiles below a folder, so far as MOST goes: it may be a link to all that there is."""
+    found: list[Path] = []
+    seen = 0
+    for folder, folders, files in walked(top, lambda _: None):
+        found += [Path(folder, file) for file in files if file.endswith(".yaml")]
+        seen += len(folders) + len(files)
+        if seen > MOST:
+            break
     return found
 
 

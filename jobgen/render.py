@@ -197,7 +197,7 @@ def _environment(
         path, *hidden = found
         if confined and not path.is_file():  # of a pipe, it would wait for who writes
             raise problem(str(path), "no file", "template")
-        own = path.is_relative_to(within)
+        own = not any(path.is_relative_to(folder) for folder in _folders(within)[1:])
         if own and confined and leads_out(path, within):
             raise problem(str(path), f"it is a link out of {within}", "outside", "keep a copy")
         if own and hidden and hidden[-1] == ours / name and not path.samefile(hidden[-1]):
@@ -273,15 +273,10 @@ def _comment(text: str, indent: int = 0) -> Raw:
 
 def _found(name: str, within: Path) -> list[Path]:
     """The templates of a name; of a name only, since a template is not to show any other file."""
-    if not is_name(name):
-        return []
-    return list(filter(is_file, _candidates(name, within)))
-
-
-def _candidates(name: str, within: Path) -> list[Path]:
+    folders = _folders(within)
     if name.startswith(BUNDLED):
-        return [bundled("templates") / name[len(BUNDLED) :]]
-    return [folder / name for folder in _folders(within)]
+        folders, name = folders[-1:], name[len(BUNDLED) :]
+    return [folder / name for folder in folders if is_name(name) and is_file(folder / name)]
 
 
 def _folders(within: Path) -> list[Path]:

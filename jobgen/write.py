@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
-import stat
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from jobgen.errors import ClosedPipe, drop_stdout, problem
 from jobgen.paths import native
+
+# Of a folder that may be gone through, and not be listed; Linux alone has this.
+_FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW
 
 
 def write(text: str, output: str | None = None) -> None:
@@ -30,27 +34,27 @@ def write(text: str, output: str | None = None) -> None:
         raise problem(f"-o {output}", f"cannot be written: {error.strerror}", "output") from None
 
 
-def rewrite(path: Path, data: bytes) -> None:
-    """Write one of many scripts, atomically: a file keeps its mode, a new one is executable.
+def rewrite(path: Path, real: str, data: bytes) -> None:
+    """Write one of many scripts, atomically: a file keeps its permissions, a new one is executable.
 
-    Raises JobgenError if it cannot be written; then the file is as it was.
+    `real` is the path without links, as it was when it was looked at; it is not to lead elsewhere
+    by now. Raises JobgenError if it cannot be written; then the file is as it was.
     """
     try:
-        real = Path(os.path.realpath(path))
         try:
-            mode = stat.S_IMODE(real.stat().st_mode)
+            mode = os.stat(real).st_mode & 0o777
         except FileNotFoundError:
             mode = 0o777 & ~_umask()
-            real.parent.mkdir(parents=True, exist_ok=True)
-        replace(real, data, mode, safe=False)  # it can be made again
+        replace(Path(real), data, mode, safe=False, make=True)  # it can be made again
     except OSError as error:
         raise problem(str(path), f"cannot be written: {error.strerror}", "output") from None
 
 
-def remove(path: Path) -> None:
-    """Remove a file. Raises JobgenError if that cannot be."""
+def remove(path: Path, real: str) -> None:
+    """Remove a file, as `rewrite` writes one. Raises JobgenError if that cannot be."""
     try:
-        path.unlink()
+        with _folder(Path(real)) as folder:
+            os.unlink(os.path.basename(real), dir_fd=folder)
     except OSError as error:
         raise problem(str(path), f"cannot be removed: {error.strerror}", "output") from None
 
@@ -79,22 +83,48 @@ def _to_stdout(data: bytes) -> None:
         raise problem("standard output", f"cannot be written: {error.strerror}", "output") from None
 
 
-def replace(path: Path, data: bytes, mode: int, safe: bool) -> None:
-    """Put a file of its own in the place of `path`; `safe` also if the machine fails just then."""
-    import tempfile  # only here: it takes a while to import
+def replace(path: Path, data: bytes, mode: int, safe: bool, make: bool = False) -> None:
+    """Put a file of its own in the place of `path`; `safe` also if the machine fails just then.
 
-    handle, name = tempfile.mkstemp(prefix=".jobgen.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            if safe:
-                os.fsync(stream.fileno())
-        os.chmod(name, mode)
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
+    Links in `path` are not followed. With `make`, the folders on the way to it are made.
+    """
+    name = f".jobgen.{os.urandom(8).hex()}"
+    with _folder(path, make) as folder:
+        handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=folder)
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(data)
+                stream.flush()
+                os.fchmod(handle, mode)  # by its name, it could be another file's
+                if safe:
+                    os.fsync(handle)
+            os.replace(name, path.name, src_dir_fd=folder, dst_dir_fd=folder)
+        except BaseException:
+            os.unlink(name, dir_fd=folder)
+            raise
+
+
+@contextmanager
+def _folder(path: Path, make: bool = False) -> Iterator[int]:
+    """The folder of a file, for the system's calls: what is done there is done in no other one.
+
+    OSError if there is a link on the way to it: somebody may have put it there just now.
+    """
+    with ExitStack() as opened:
+        folder = None
+        for name in path.parts[:-1]:
+            try:
+                inner = os.open(name, _FOLDER, dir_fd=folder)
+            except FileNotFoundError:
+                if not make:
+                    raise
+                with suppress(FileExistsError):  # somebody else makes it, too
+                    os.mkdir(name, dir_fd=folder)
+                inner = os.open(name, _FOLDER, dir_fd=folder)
+            folder = inner
+            opened.callback(os.close, folder)
+        assert folder is not None  # of a path from /
+        yield folder
 
 
 def _umask() -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -401,6 +402,34 @@ def test_an_edit_that_is_saved_while_it_builds_is_not_lost(
         "jobgen: 6 scripts: 5 written, 1 as they were; 0 removed\n"
     )
     assert all(path.read_text().endswith("# edited\n") for path in kept)
+
+
+@pytest.mark.parametrize("step", ["_write", "_remove"])
+def test_a_folder_that_becomes_a_link_while_it_builds(
+    step: str,
+    folder: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Nothing is written or removed behind it."""
+    build()
+    outside = tmp_path_factory.mktemp("outside")
+    shutil.copytree(folder / "jobs", outside, dirs_exist_ok=True)
+    before = {path.name: path.read_text() for path in outside.iterdir()}
+    real = getattr(build_module, step)
+
+    def late(*words: Any) -> Any:
+        shutil.rmtree(folder / "jobs")
+        (folder / "jobs").symlink_to(outside)
+        return real(*words)
+
+    monkeypatch.setattr(build_module, step, late)
+    changed = MANIFEST.split('  "eval"')[0].replace('A: "1"', 'A: "2"')
+    (folder / "jobgen.yaml").write_text(changed)
+    assert build(prune=True) == 2
+    assert "Not a directory [output]" in capsys.readouterr().err
+    assert {path.name: path.read_text() for path in outside.iterdir()} == before
 
 
 def test_a_matrix_that_is_too_large_is_refused(

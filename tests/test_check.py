@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import stat
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobgen import shell, trainers
+from jobgen import check, shell, trainers
 from jobgen.check import check_all
 from jobgen.cli import main
 from jobgen.commands import by_hand
@@ -122,7 +124,7 @@ def test_a_change_of_the_profile_is_told(
     text = said(capsys, file, code=1)
     assert first(text) == f"stale: {WHY}"
     assert "\n-#SBATCH --account=mine\n+#SBATCH --account=yours\n" in text
-    file.chmod(0o640)
+    file.chmod(0o6640)
     assert first(said(capsys, file, code=0, fix=True)) == f"fixed: it was stale: {WHY}"
     assert stat.S_IMODE(file.stat().st_mode) == 0o640
     assert first(said(capsys, file, code=0)) == "current"
@@ -216,6 +218,57 @@ def test_the_checksum_is_what_it_says(job: Job) -> None:
     for changed in (data.replace(b"jobgen", b"Jobgen", 9)[::1], data + b"\n", data[:-1]):
         again = head(changed)
         assert again is None or again.edited
+
+
+@pytest.mark.parametrize("folder", [False, True])
+def test_a_link_to_another_repository_s_script_is_left_alone(
+    folder: bool, repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A stranger's, and one of the user's that the stranger's profiles would change."""
+    own = repository.parent / "own/sub/job.sh"
+    (repository.parent / "own/.git").mkdir(parents=True)
+    own.parent.mkdir()
+    text = generated(own, Job("sbatch", profile="dgx-a100"))
+    (repository / "profiles/dgx-a100.yaml").write_text("extends: dgx-a100\naccount: mallory\n")
+    if folder:
+        (repository / "link").symlink_to("../own/sub")
+    else:
+        (repository / "link").symlink_to("../own/sub/job.sh")
+    paths = [str(repository / "link"), str(repository / "link/job.sh")][: 1 + folder]
+    assert handled(lambda: check_all(paths, True, True)) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "link out of its repository; name the file itself [outside]" in err
+    assert own.read_text() == text
+
+
+def test_a_link_within_a_repository_is_followed(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (repository / "link.sh").symlink_to("jobs/plain.sh")
+    (repository / "profiles/mine.yaml").write_text(MINE.replace("mine", "yours"))
+    said(capsys, repository / "link.sh", code=0, fix=True)
+    assert (repository / "link.sh").is_symlink()
+    assert "--account=yours" in (repository / "jobs/plain.sh").read_text()
+
+
+def test_a_folder_that_becomes_a_link_is_not_written_to(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (repository / "profiles/mine.yaml").write_text(MINE.replace("mine", "yours"))
+    outside = repository.parent / "outside"
+    shutil.copytree(repository / "jobs", outside)
+    before, real = (outside / "plain.sh").read_text(), check.rewrite
+
+    def late(*words: Any) -> None:
+        shutil.rmtree(repository / "jobs")
+        (repository / "jobs").symlink_to(outside)
+        real(*words)
+
+    monkeypatch.setattr(check, "rewrite", late)
+    assert handled(lambda: check_all([str(repository / "jobs")], True, False)) == 2
+    assert "plain.sh: cannot be written: Not a directory [output]" in capsys.readouterr().err
+    assert (outside / "plain.sh").read_text() == before
 
 
 FORGED = {

@@ -104,6 +104,15 @@ def test_what_show_prints_is_yaml_with_every_value_and_its_origin(tmp_path: Path
     assert yaml.safe_load(again.stdout) == shown
 
 
+def test_what_show_prints_turns_no_terminal_s_text(tmp_path: Path) -> None:
+    text = "a\u202eb\u2069c\U000e0001 é"
+    done = jobgen("profiles", "show", "local", "--set", f"description={text}", cwd=tmp_path)
+    shown = done.stdout.decode()
+    assert "é" in shown
+    assert shown.replace("\n", "").isprintable()
+    assert yaml.safe_load(shown)["description"] == text
+
+
 def test_the_lists() -> None:
     names = [line.split()[0] for line in jobgen("profiles").stdout.decode().splitlines()]
     aws = ["aws-cpu", "aws-cpu-container", "aws-nvidia"]
@@ -129,6 +138,9 @@ def test_export_does_not_overwrite(tmp_path: Path) -> None:
     assert (tmp_path / "elastic_ddp.py").read_text() == text
     assert jobgen("trainers", "show", "elastic_ddp").stdout.decode() == text
     assert jobgen("trainers", "export", "elastic_ddp", cwd=tmp_path).returncode == 2
+    (tmp_path / "allreduce.py").symlink_to("elsewhere.py")
+    assert jobgen("trainers", "export", "allreduce", cwd=tmp_path).returncode == 2
+    assert not (tmp_path / "elsewhere.py").exists()
 
 
 def test_a_closed_pipe_is_no_traceback() -> None:

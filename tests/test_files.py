@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from jobgen import manifest, render, store
+from jobgen import manifest, names, render, store
 from jobgen.build import build_all
 from jobgen.check import check_all
 from jobgen.cli import main
@@ -161,10 +161,13 @@ def test_a_folder_that_cannot_be_read_is_said(
 
     monkeypatch.setattr(os, method, denied)
     real_open = os.open
-    monkeypatch.setattr(
-        os, "open", lambda path, *more: denied(path) and real_open(path, *more)
-        if method == "stat" else real_open(path, *more)
-    )  # fmt: skip
+
+    def opened(path: str, *args: int, **more: int) -> int:
+        if method == "stat" and str(path).endswith("b.sh"):
+            denied(path)
+        return real_open(path, *args, **more)
+
+    monkeypatch.setattr(os, "open", opened)
     assert handled(lambda: check_all([str(tmp_path / "jobs")], False, False)) == 2
     said = capsys.readouterr()
     assert "a.sh: current" in said.out
@@ -190,6 +193,8 @@ ENDLESS = {
     ),
     "{% include '../../../../../../etc/passwd' %}": "and there is none",
     "{% include '/etc/passwd' %}": "and there is none",
+    "{% include 'bundled//etc/passwd' %}": "and there is none",
+    "{% include 'bundled/../pyproject.toml' %}": "and there is none",
     "{{ ''.__class__.__mro__ }}": "unsafe",
     "{{ '\\ud800' | raw }}": "surrogates not allowed",
 }
@@ -266,6 +271,22 @@ def test_a_stranger_s_repository_shows_no_file_outside_of_it(
         Maker(root, confined=True).script(Job("sbatch", "a"))
     assert "4711" not in str(error.value)
     assert "outside" in str(error.value) or "there is none" in str(error.value)
+
+
+@pytest.mark.parametrize("option", ["hosts", "template"])
+def test_a_folder_called_home_leads_nowhere_else(
+    option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is looked at is what is opened, also where HOME is the repository."""
+    (tmp_path / "secret").write_text("password{4711")
+    root = tmp_path / "repository"
+    root.mkdir()
+    (root / "~").symlink_to("..")
+    monkeypatch.setenv("HOME", str(root))
+    job = Job("byhand", "local", hosts="a")._replace(**{option: "~/secret"})
+    with pytest.raises(JobgenError) as error:
+        Maker(root, confined=True).script(job)
+    assert f"--{option}: ~/secret is outside of" in str(error.value)
 
 
 def test_a_linked_folder_shows_no_names_outside_of_the_repository(tmp_path: Path) -> None:
@@ -372,3 +393,21 @@ def test_folders_without_end_are_said(tmp_path: Path, command: str) -> None:
     deep.mkdir(parents=True)
     done = jobgen(command, str(tmp_path))
     assert (done.returncode, b"more than 64 folders deep" in done.stderr) == (2, True)
+
+
+def test_a_folder_of_profiles_without_end_takes_no_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may be a link to all that there is; hints of slips and completion look through it."""
+    (tmp_path / "other/deep").mkdir(parents=True)
+    (tmp_path / "other/a.yaml").write_text("")
+    (tmp_path / "other/deep/b.yaml").write_text("")
+    (tmp_path / "profiles").symlink_to("other")
+    deepest = tmp_path / "other" / "/".join(["d"] * 70)  # Python gives up at about 1000
+    deepest.mkdir(parents=True)
+    (deepest / "c.yaml").write_text("")
+    found = names.profiles(tmp_path).keys()
+    assert {"a", "deep/b", "mi210"} <= found
+    assert not any(name.endswith("/c") for name in found)
+    monkeypatch.setattr(names, "MOST", 1)
+    assert {"a", "deep/b"} & names.profiles(tmp_path).keys() == {"a"}

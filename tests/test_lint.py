@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +18,7 @@ from tests.helpers import jobgen
 
 pytest.importorskip("tree_sitter_bash")
 
+from jobgen.lint import run
 from jobgen.lint.run import _SUFFIXES, Settings, lint
 
 BAD = """\
@@ -325,6 +327,59 @@ def test_a_wrong_configuration_is_2(there: Path, text: str, said: str) -> None:
     assert said in done.stderr.decode()
     assert "Traceback" not in done.stderr.decode()
     assert "secret" not in done.stderr.decode()
+
+
+def test_a_configuration_takes_little_memory_and_time(
+    there: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "SECONDS", 1)
+    (there / "b.sh").write_text(BAD)
+    file = there / "pyproject.toml"
+    file.write_text("# jobgen\n" + "a." * 100_000 + "a = 1\n")
+    outcome = lint([str(there)], Settings())
+    assert [each.text for each in outcome.unread] == ["takes more than 1 s, or 2 GiB, to read"]
+    os.truncate(file, 20 << 30)
+    run.configured.cache_clear()
+    outcome = lint([str(there)], Settings())
+    assert [each.text for each in outcome.unread] == ["has more than 1048576 bytes"]
+
+
+def test_what_leads_out_of_a_repository_is_not_shown(there: Path) -> None:
+    """A script, or a configuration; what a shell hands over is not of a repository."""
+    root = there / "repository"
+    (root / ".git").mkdir(parents=True)
+    (there / "pyproject.toml").write_text("[tool.jobgen.lint]\nsecret = 1\n")
+    (root / "job.sh").symlink_to("../job.sh")
+    (root / "folder").symlink_to("..")
+    for path in ("job.sh", "folder/job.sh", "folder"):
+        done = jobgen("lint", path, cwd=root)
+        assert (done.returncode, done.stdout) == (2, b"")
+        assert b"job.sh: a link out of its repository; name the file itself" in done.stderr
+    (root / "job.sh").unlink()
+    (root / "job.sh").write_text(BAD)
+    (root / "pyproject.toml").symlink_to("../pyproject.toml")
+    done = jobgen("lint", "job.sh", cwd=root)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"pyproject.toml: a link out of its repository; keep a copy" in done.stderr
+    (root / "pyproject.toml").unlink()
+    (there / "pyproject.toml").unlink()
+    (root / "link.sh").symlink_to("job.sh")
+    assert jobgen("lint", "link.sh", cwd=root).returncode == 1
+
+
+def test_a_pipe_keeps_nobody_waiting_but_where_a_shell_makes_one(there: Path) -> None:
+    os.mkfifo(there / "pipe.sh")
+    done = jobgen("lint", "pipe.sh", cwd=there)
+    assert (done.returncode, done.stderr.split(b"\n")[0]) == (
+        2, b"jobgen: pipe.sh: no file [unreadable]"
+    )  # fmt: skip
+    for given in ("<(cat job.sh)", "/dev/stdin < job.sh", "- < job.sh"):
+        command = f"{shlex.quote(sys.executable)} -m jobgen lint {given}"
+        done = subprocess.run(
+            ["bash", "-c", command], cwd=there, capture_output=True, check=False,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )  # fmt: skip
+        assert (done.returncode, done.stdout.count(b"\n")) == (1, 1)
 
 
 def test_a_configuration_that_is_a_pipe_is_2(there: Path) -> None:

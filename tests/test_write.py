@@ -55,6 +55,24 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(
     assert [path.read_text() for path in tmp_path.iterdir()] == ["old"]
 
 
+def test_a_mode_is_set_of_no_other_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who else can write to the folder may put a link in the new file's place."""
+    key = tmp_path / "key"
+    key.write_text("secret")
+    key.chmod(0o600)
+    (tmp_path / "jobs").mkdir()
+
+    def swapped(_: int) -> None:
+        (new,) = (tmp_path / "jobs").iterdir()
+        new.unlink()
+        new.symlink_to(key)
+
+    monkeypatch.setattr(os, "fsync", swapped)
+    write("new", str(tmp_path / "jobs/job.sh"))
+    assert stat.S_IMODE(key.stat().st_mode) == 0o600
+    assert key.read_text() == "secret"
+
+
 def test_a_device_is_written_to(tmp_path: Path) -> None:
     write("text", "/dev/null")
     assert Path("/dev/null").is_char_device()

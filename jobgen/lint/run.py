@@ -21,7 +21,7 @@ from jobgen.lint.reader import parse
 from jobgen.lint.rules import Rule, jg002_ignore, rules
 from jobgen.lint.script import Script
 from jobgen.lint.waivers import waivers
-from jobgen.maker import project
+from jobgen.maker import project, repository
 from jobgen.paths import HERE, leads_out, native, walked
 from jobgen.profile import Profile
 
@@ -96,18 +96,16 @@ def lint(paths: Sequence[str], said: Settings, jobs_only: bool = False) -> Outco
                 raise problem(path, "no text: it has zero bytes in it", "unreadable",
                               "is it UTF-16? sbatch wants UTF-8")  # fmt: skip
             text = data.decode("utf-8", "surrogateescape")
-            if len(data) > SHORT and not _ends(text, path, said):
+            if len(data) > SHORT and not _ends(_checked, text, path, said):
                 raise problem(path, f"takes more than {SECONDS} s, or {MEMORY >> 30} GiB, to read",
                               "unreadable", "is it a script?")  # fmt: skip
-            each_one = _each_one(text, path)
-            for one, indent in each_one:
-                parsed = parse(one, path)
-                here = _check(parsed, _settings(path, said), indent)
+            checked = _checked(text, path, said)
+            for parsed, here in checked:
                 found += here
                 if parsed.broken and all(each.code != "JG001" for each in here):
                     in_part.append(Mark(path, *parsed.broken))
-            files += bool(each_one)
-            passed_over += not each_one
+            files += bool(checked)
+            passed_over += not checked
         except JobgenError as error:
             if not error.problems or error.problems[0].code == "missing":
                 raise
@@ -115,17 +113,18 @@ def lint(paths: Sequence[str], said: Settings, jobs_only: bool = False) -> Outco
     return Outcome(found, files, passed_over, in_part, sorted(set(unread)))
 
 
-def _each_one(text: str, path: str) -> list[tuple[str, int]]:
-    """The scripts of a file, each with how far it is indented there."""
-    return list(scripts(text)) if is_prose(path) else [(text, 0)]
+def _checked(text: str, path: str, said: Settings) -> list[tuple[Script, list[Problem]]]:
+    """The scripts of a file, each with what is found in it."""
+    each_one = scripts(text) if is_prose(path) else [(text, 0)]  # with how far it is indented
+    parsed = [(parse(one, path), indent) for one, indent in each_one]
+    return [(each, _check(each, _settings(path, said), indent)) for each, indent in parsed]
 
 
-def _ends(text: str, path: str, said: Settings) -> bool:
-    """Whether linting a file ends within SECONDS and MEMORY."""
+def _ends(what: Callable[..., object], *words: object) -> bool:
+    """Whether something ends within SECONDS and MEMORY: it is tried in a process of its own."""
 
     def tried() -> None:
-        for one, indent in _each_one(text, path):
-            _check(parse(one, path), _settings(path, said), indent)
+        what(*words)
 
     apart = Apart(tried, MEMORY, SECONDS)
     try:
@@ -246,7 +245,16 @@ def _data(path: str) -> bytes:
             if sys.stdin is None:
                 raise problem(path, "stdin is closed", "unreadable")
             return sys.stdin.buffer.read()
-        with native(path).open("rb") as stream:
+        file = native(path)
+        # What a shell hands over is a pipe, or a link to anywhere, and meant.
+        if not path.startswith(("/dev/fd/", "/dev/stdin", "/proc/")):
+            if not stat.S_ISREG(os.stat(file).st_mode):
+                raise problem(path, "no file", "unreadable")  # a pipe would be waited for
+            within = _repository(os.path.dirname(os.path.abspath(file)))
+            if within and leads_out(file, within):
+                raise problem(path, "a link out of its repository", "outside",
+                              "name the file itself")  # fmt: skip
+        with file.open("rb") as stream:
             data = stream.read(LARGEST + 1)
     except OSError as error:
         raise problem(path, f"cannot be read: {error.strerror}", "unreadable") from None
@@ -255,6 +263,11 @@ def _data(path: str) -> bytes:
     if len(data) > LARGEST:
         raise problem(path, f"has more than {LARGEST} bytes", "unreadable", "is it a script?")
     return data
+
+
+@cache
+def _repository(folder: str) -> Path | None:
+    return repository(Path(folder))
 
 
 def _settings(path: str, said: Settings) -> Settings:
@@ -329,19 +342,23 @@ def _table(file: str) -> dict[str, Any] | None:
     if not os.path.isfile(file):  # a pipe would be waited for
         raise problem(file, "no file", "unreadable")
     try:
-        text = Path(file).read_bytes().decode("utf-8")
-        if "jobgen" not in text:
-            return None
-        toml = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
-        told: Any = toml.loads(text)
+        with open(file, "rb") as stream:
+            data = stream.read(LARGEST + 1)
+        text = data.decode("utf-8")
     except OSError as error:
         raise problem(file, f"cannot be read: {error.strerror}", "unreadable") from None
     except UnicodeDecodeError:
         raise problem(file, "no UTF-8 text", "unreadable") from None
-    except ValueError as error:
-        raise problem(file, f"is no TOML: {error}", "unreadable") from None
-    except RecursionError:
-        raise problem(file, "is nested too deep", "unreadable") from None
+    if len(data) > LARGEST:
+        raise problem(file, f"has more than {LARGEST} bytes", "unreadable")
+    if "jobgen" not in text:
+        return None
+    if leads_out(Path(file), project(Path(file).parent)):
+        raise problem(file, "a link out of its repository", "outside", "keep a copy")
+    if len(data) > SHORT and not _is_soon_parsed(file, text):
+        raise problem(file, f"takes more than {SECONDS} s, or {MEMORY >> 30} GiB, to read",
+                      "unreadable")  # fmt: skip
+    told: Any = _parsed(file, text)
     for number, key in enumerate(_TABLE, 1):
         told = told.get(key)
         if told is None:
@@ -349,3 +366,18 @@ def _table(file: str) -> dict[str, Any] | None:
         if not isinstance(told, dict):
             raise problem(file, f"{'.'.join(_TABLE[:number])} is no table", "usage")
     return dict(told)
+
+
+@cache  # every file below its folder asks
+def _is_soon_parsed(file: str, text: str) -> bool:
+    return _ends(_parsed, file, text)  # a key of 100,000 names takes minutes
+
+
+def _parsed(file: str, text: str) -> Any:
+    toml = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+    try:
+        return toml.loads(text)
+    except ValueError as error:
+        raise problem(file, f"is no TOML: {error}", "unreadable") from None
+    except RecursionError:
+        raise problem(file, "is nested too deep", "unreadable") from None
