@@ -22,6 +22,10 @@ from jobgen.paths import leads_out, native
 from jobgen.shell import visible
 from jobgen.write import remove, rewrite, write
 
+MOST_PROBLEMS = 500
+MOST_BYTES = 1 << 28  # of all scripts; of very many,
+MOST_A_SCRIPT = 1 << 16  # so much of each, on average; one has some 10,000 to 40,000
+
 
 class Change(NamedTuple):
     """A script to be written: its path, also without links, the manifest's as in its head, and how
@@ -38,9 +42,16 @@ class Made:
     """What there is to do, the scripts themselves in a file, so that memory does not grow."""
 
     spool: IO[bytes]
+    most: int  # bytes of scripts
+    size: int = 0
     changes: list[Change] = field(default_factory=list)
     real: set[str] = field(default_factory=set)  # the paths of all, without links
     problems: set[Problem] = field(default_factory=set)
+
+    @property
+    def enough(self) -> bool:
+        """Whether there is more to mend than anyone reads."""
+        return len(self.problems) >= MOST_PROBLEMS
 
 
 def build_all(file: str, prune: bool, force: bool, dry_run: bool) -> int:
@@ -59,10 +70,12 @@ def build_all(file: str, prune: bool, force: bool, dry_run: bool) -> int:
         raise problem(str(path), "a link out of its repository", "outside", hint)
     total, scripts, folders = manifest.read(path)
     real = os.path.join(os.path.realpath(path.parent), path.name)
-    with tempfile.TemporaryFile() as spool:
-        made = Made(spool)
+    with _spool() as spool:
+        made = Made(spool, max(MOST_BYTES, total * MOST_A_SCRIPT))
         with _progress(total) as step:
             _make(scripts, made, real, force, step)
+        if made.enough:
+            tell(f"{path}: {MOST_PROBLEMS} problems are enough: the other scripts were not tried")
         if made.problems:
             raise JobgenError(made.problems)
         gone = list(_gone(folders, made, real, force)) if prune else []
@@ -117,7 +130,7 @@ def _from(folder: str, manifest: str) -> str:
 
 def _make(scripts: Iterator[Script], made: Made, manifest: str, force: bool, step: Any) -> None:
     makers = Makers()
-    while True:
+    while not made.enough:
         try:
             script = next(scripts)
         except StopIteration:
@@ -132,10 +145,34 @@ def _make(scripts: Iterator[Script], made: Made, manifest: str, force: bool, ste
             if _differs(script.path, wanted, of, force):
                 made.changes.append(Change(script.path, script.real, of, len(wanted)))
                 if not made.problems:
-                    made.spool.write(wanted)
+                    _keep_for_later(wanted, made)
         except JobgenError as error:
             made.problems.update(script.placed(error))
         step(1)
+
+
+def _spool() -> IO[bytes]:
+    try:
+        return tempfile.TemporaryFile(buffering=0)  # what is left in a buffer would fail at its end
+    except OSError as error:
+        raise _no_room(error) from None
+
+
+def _keep_for_later(script: bytes, made: Made) -> None:
+    made.size += len(script)
+    if made.size > made.most:
+        text = f"they have more than {made.most} bytes"
+        raise problem("all scripts", text, "limit", "smaller ones, or several manifests")
+    try:
+        while script:  # the last that fits is written in part
+            script = script[made.spool.write(script) :]
+    except OSError as error:
+        raise _no_room(error) from None
+
+
+def _no_room(error: OSError) -> JobgenError:
+    text = f"the scripts cannot be kept until all are made: {error.strerror}"
+    return problem("$TMPDIR", text, "output", "a folder with room for all of them")
 
 
 def _script(script: Script, makers: Makers, of: str) -> str:

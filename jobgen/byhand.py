@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from jobgen.errors import problem
@@ -10,6 +12,9 @@ from jobgen.paths import HERE, is_file, native
 
 MOST = 1 << 15  # the largest clusters have some 16,000 nodes
 MOST_LISTED = 1 << 20  # a PBS_NODEFILE has a line for each rank
+LONGEST = 255  # characters of a name, as DNS has it
+MOST_BRACKETS = 8  # in a name; Slurm prints one for each dimension of the network
+_PART = re.compile(r"(?:[^,[]+|\[[^]]*]?)+")  # up to a comma outside of brackets
 _HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*", re.ASCII)
 
 
@@ -31,14 +36,7 @@ def hosts(text: str, within: Path = HERE) -> tuple[str, ...]:
         words = [re.split("[/:]", part.strip("() "))[0] for part in text.split("+")]
     else:
         words = [text]
-    listed: list[str] = []
-    for word in words:
-        listed += _expanded(word)
-        if len(listed) > MOST_LISTED:
-            raise problem("--hosts", f"more than {MOST_LISTED} names", "limit", "each host once")
-    found = tuple(dict.fromkeys(listed))
-    if len(found) > MOST:
-        raise problem("--hosts", f"more than {MOST} hosts", "limit")
+    found = tuple(expanded(words))
     for host in found:
         if not _HOST.fullmatch(host):
             raise problem("--hosts", f"{host!r:.80} is no host's name", "value", _RULE)
@@ -50,10 +48,45 @@ def hosts(text: str, within: Path = HERE) -> tuple[str, ...]:
 _RULE = "such as smc-r07-[07-08], a,b,c or a file of hosts that is there"
 
 
-def _expanded(word: str) -> list[str]:
+def expanded(words: Iterable[str]) -> dict[str, None]:
+    """The hosts that lists of them stand for, each once. Raises JobgenError."""
+    found: dict[str, None] = {}
+    left = MOST_LISTED
+    for part in (part for word in words for part in _PART.findall(word)):
+        left -= _count(part)
+        if left < 0:
+            raise problem("--hosts", f"more than {MOST_LISTED} names", "limit", "each host once")
+        found |= dict.fromkeys(_names(part))
+        if len(found) > MOST:
+            raise problem("--hosts", f"more than {MOST} hosts", "limit")
+    return found
+
+
+def _names(part: str) -> list[str]:
     from hostlist import BadHostlist, expand_hostlist
 
     try:
-        return list(expand_hostlist(word))
-    except (BadHostlist, ValueError) as error:  # of a number with thousands of digits, the latter
-        raise problem("--hosts", f"{word!r:.80}: {error}", "value", _RULE) from None
+        return list(expand_hostlist(part))
+    except BadHostlist as error:
+        raise problem("--hosts", f"{part!r:.80}: {error}", "value", _RULE) from None
+
+
+def _count(part: str) -> int:
+    """How many names a part stands for, before they are made: hostlist looks when they are."""
+    inside = [each.split(",") for each in re.findall(r"\[([^]]*)", part)]
+    if len(inside) > MOST_BRACKETS:
+        text = f"{part!r:.80} has {len(inside)} pairs of brackets"
+        raise problem("--hosts", text, "limit", f"at most {MOST_BRACKETS} in a name")
+    numbers = [[each.split("-") for each in ranges] for ranges in inside]
+    length = len(re.sub(r"\[[^]]*]?", "", part))
+    length += sum(max(len(n) for each in ranges for n in each) for ranges in numbers)
+    if length > LONGEST:
+        text = f"{part!r:.80}: a name of {length} characters"
+        raise problem("--hosts", text, "limit", f"at most {LONGEST}")
+    return math.prod(sum(map(_size, ranges)) for ranges in numbers)
+
+
+def _size(numbers: list[str]) -> int:
+    if len(numbers) == 2 and all(re.fullmatch("[0-9]+", each) for each in numbers):
+        return max(int(numbers[1]) - int(numbers[0]) + 1, 1)
+    return 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import stat
 import sys
 from collections import Counter
@@ -24,6 +25,8 @@ EDITED = "edited by hand"
 STALE = "stale"
 UNKNOWN = "stale, or edited by hand"
 IMPOSSIBLE = "no longer possible"
+AROUND = 16  # lines around all changes; a diff shows three, and may shift a change among its like
+MOST_COMPARED = 2000  # lines; a script has some hundreds
 _WHY = {
     STALE: "the profile, a template, the trainer or jobgen has changed",
     UNKNOWN: "there is no checksum, as in scripts of older versions",
@@ -220,13 +223,29 @@ def _diff(name: str, old: bytes, new: bytes) -> Iterator[str]:
     """A unified diff, coloured on a terminal; what would move its cursor is shown as escapes."""
     from click import style
 
-    before, after = (_lines(data.decode("utf-8", "replace")) for data in (old, new))
     colours = {"-": "red", "+": "green", "@": "cyan"}
     coloured = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-    for line in difflib.unified_diff(before, after, name, f"{name}, made now", lineterm=""):
+    for line in _changes(name, *(_lines(data.decode("utf-8", "replace")) for data in (old, new))):
         shown = line[:1] + "\t".join(map(printable, line[1:].split("\t")))
         colour = colours.get(line[:1]) if coloured else None
         yield (style(shown, fg=colour) if colour else shown) + "\n"
+
+
+def _changes(name: str, before: Sequence[str], after: Sequence[str]) -> Iterator[str]:
+    """The lines of a unified diff; difflib takes the square of what it looks at in time."""
+    least = min(len(before), len(after))
+    head = next((n for n in range(least) if before[n] != after[n]), least)
+    most = range(least - head)
+    tail = next((n for n in most if before[~n] != after[~n]), least - head)
+    if max(len(before), len(after)) - head - tail > MOST_COMPARED:
+        yield f"  it differs from line {head + 1} on, in more than {MOST_COMPARED} lines"
+        return
+    first, last = max(head - AROUND, 0), max(tail - AROUND, 0)
+    old, new = (lines[first : len(lines) - last] for lines in (before, after))
+    for line in difflib.unified_diff(old, new, name, f"{name}, made now", lineterm=""):
+        if line.startswith("@"):  # the places; a line of a text has another mark before it
+            line = re.sub(r"(?<=[-+])\d+", lambda found: str(int(found[0]) + first), line)
+        yield line
 
 
 def _lines(text: str) -> list[str]:

@@ -89,9 +89,10 @@ def list_profiles() -> int:
     from jobgen import store
 
     rows, broken = [], []
+    profiles = store.Profiles()
     for name in sorted(names.profiles()):
         try:
-            profile = store.load(name).profile
+            profile = profiles.load(name).profile
         except JobgenError as error:
             broken.append(str(error))
             continue
@@ -123,9 +124,10 @@ def validate_profiles(files: Sequence[str]) -> int:
     from jobgen import store
 
     bad = 0
+    profiles = store.Profiles()
     for file in files:
         try:
-            store.load(file)
+            profiles.load(file)
         except JobgenError as error:
             write(f"{error}\n")
             bad += 1

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 USAGE = 2
-LONGEST = 1000  # characters of a message, which may show what is in a file
+LONGEST = 1000  # characters of a message or a hint, which may show what is in a file
 MOST_SHOWN = 50  # problems: all scripts of a matrix may have the same
 CLOSED_PIPE = 141  # what a shell shows for a command that SIGPIPE ended
 
@@ -24,21 +24,31 @@ class Mark(NamedTuple):
         return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
 
 
-class Problem(NamedTuple):
-    """One thing that is wrong. `hint` says what would be right; `code` names its kind."""
-
+class _Problem(NamedTuple):
     mark: Mark
     text: str
     code: str
     hint: str = ""
 
+
+class Problem(_Problem):
+    """One thing that is wrong. `hint` says what would be right; `code` names its kind.
+
+    Text and hint are cut to LONGEST: there may be thousands, each with all of a file in it.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, mark: Mark, text: str, code: str, hint: str = "") -> Problem:
+        return super().__new__(cls, mark, _cut(text), code, _cut(hint))
+
     def __str__(self) -> str:
         hint = f"; {self.hint}" if self.hint else ""
-        where, text = (
-            said if len(said) <= LONGEST else f"{said[:LONGEST]} …"
-            for said in (str(self.mark), self.text)
-        )
-        return printable(f"{where}: {text}{hint} [{self.code}]")
+        return printable(f"{_cut(str(self.mark))}: {self.text}{hint} [{self.code}]")
+
+
+def _cut(said: str) -> str:
+    return said if len(said) <= LONGEST else f"{said[: LONGEST - 2]} …"
 
 
 class JobgenError(Exception):
@@ -78,9 +88,19 @@ def handled(command: Callable[[], int]) -> int:
         tell(str(error) if _is_somewhere() else "the working folder is no longer there: cd to one")
         drop_stdout()
         return USAGE
+    except (MemoryError, RecursionError) as error:  # as of what nobody would write by hand
+        tell(excess(error))
+        return USAGE
     except KeyboardInterrupt:
         tell("interrupted")
         return 130
+
+
+def excess(error: MemoryError | RecursionError) -> str:
+    """What is said where the input took more than Python has."""
+    if isinstance(error, MemoryError):
+        return "it needs more memory than there is"
+    return "it is nested too deep"
 
 
 def _is_somewhere() -> bool:

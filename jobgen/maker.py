@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobgen.errors import problem
+from jobgen.errors import excess, problem
 from jobgen.job import Job, layers
 from jobgen.paths import HERE, leads_out, native
 from jobgen.plan import Plan, plan
@@ -63,8 +63,13 @@ class Maker:
         return self._templates.render(planned, template, manifest)
 
     def script(self, job: Job, manifest: str = "") -> str:
-        """The script for a job. Raises JobgenError as `plan` and `render` do."""
-        return self.render(self.plan(job), job.template, manifest)
+        """The script for a job. Raises JobgenError as `plan` and `render` do; of many jobs, one
+        that takes more than Python has does not keep the others from being made.
+        """
+        try:
+            return self.render(self.plan(job), job.template, manifest)
+        except (MemoryError, RecursionError) as error:
+            raise problem(f"jobgen {job.command}", excess(error), "limit") from None
 
     def _hosts(self, job: Job) -> tuple[str, ...]:
         from jobgen import byhand

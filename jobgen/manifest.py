@@ -14,7 +14,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, make_dataclass
 from functools import cache
 from pathlib import Path
@@ -41,6 +41,11 @@ from jobgen.schema import merged as merged_trees
 from jobgen.yamltree import LARGEST_FILE, Map, Node, Scalar, parse
 
 MOST = 100_000  # scripts: a matrix grows fast
+MOST_KEYS = 64  # of a job's matrix
+MOST_VALUES = 1 << 21  # of all jobs, those of the defaults counted for each job
+MOST_FILLED = 1 << 27  # characters of all scripts' values; an honest script has some hundreds
+EACH = 16  # characters that a text or a value counts for beside its own
+MOST_NOTED = 500  # problems of a script's values
 
 _VALUE = Text(r"[^\0]*", "a text or a number", any_scalar=True, most=LONGEST_WORDS)
 _NAME = Text(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*", "a name of letters, digits and _ . + -")
@@ -153,11 +158,11 @@ def read(file: Path) -> tuple[int, Iterator[Script], list[Path]]:
     if to.problems:
         raise JobgenError(to.problems)
     jobs = _jobs(tree, to)
-    total = sum(_count(job) for job in jobs.values())
-    if total > MOST:
-        to.note(tree.mark, f"{total} scripts, more than {MOST}", "limit", "a smaller matrix")
     if to.problems:
         raise JobgenError(to.problems)
+    total = sum(_count(job) for job in jobs.values())
+    if total > MOST:
+        raise problem(tree.mark, f"{total} scripts, more than {MOST}", "limit", "a smaller matrix")
     places = Places(file.parent)
     return total, _Scripts(places, jobs), _begin(tree, jobs, places)
 
@@ -176,11 +181,17 @@ def _jobs(tree: Node, to: Reading) -> dict[str, Map]:
     found: dict[str, Map] = {}
     assert isinstance(tree, Map)
     defaults, jobs = tree.items.get("defaults"), tree.items.get("jobs")
+    values = 0
     if not isinstance(jobs, Map):  # an empty one is right: after the last job, there is --prune
         to.note(tree.mark, "no jobs", "usage", "such as `jobs: {bert: {program: [train.py]}}`")
         return found
     for name, node in jobs.items.items():
         own = node if isinstance(node, Map) else Map(jobs.keys[name], {}, {})
+        values += sum(_size(each.items) for each in (defaults, own) if isinstance(each, Map))
+        if values > MOST_VALUES:
+            text = f"more than {MOST_VALUES} values, those of `defaults` counted for each job"
+            to.note(own.mark, text, "limit", "fewer of them, or several manifests")
+            return found
         job = merged_trees(defaults if isinstance(defaults, Map) else None, own)
         assert isinstance(job, Map)
         found[name] = Map(jobs.keys[name], job.items, job.keys)
@@ -188,11 +199,18 @@ def _jobs(tree: Node, to: Reading) -> dict[str, Map]:
     return found
 
 
+def _size(items: Mapping[str, Node]) -> int:
+    return sum(1 if isinstance(each, Scalar) else len(each.items) for each in items.values())
+
+
 def _check(name: str, own: Map, job: Map, to: Reading) -> None:
     matrix = job.items.get("matrix")
     if "file" not in job.items or is_null(job.items["file"]):
         text = f"job `{name}` says no `file`"
         to.note(job.mark, text, "usage", "such as `file: jobs/{name}.sh`, in it or in `defaults`")
+    if isinstance(matrix, Map) and len(matrix.items) > MOST_KEYS:
+        text = f"a matrix of {len(matrix.items)} keys"
+        to.note(matrix.mark, text, "limit", f"at most {MOST_KEYS} for a job")
     for key, values in matrix.items.items() if isinstance(matrix, Map) else ():
         if not getattr(values, "items", True):
             to.note(values.mark, f"no values for `{key}`", "value", "at least one")
@@ -219,6 +237,7 @@ class _Scripts:
 
     def __init__(self, places: Places, jobs: Mapping[str, Map]) -> None:
         self.places = places
+        self.filling = _Filling()
         self.left = (
             (name, tree, entry, keys, dict(zip(entry.matrix, values, strict=True)))
             for name, tree in jobs.items()
@@ -232,14 +251,14 @@ class _Scripts:
 
     def __next__(self) -> Script:
         name, tree, entry, keys, chosen = next(self.left)
-        to = Reading()
-        given = _given(name, tree, entry, keys, chosen, to)
+        to, filled = Reading(), self.filling.filled
+        given = _given(name, tree, entry, keys, chosen, to, filled)
         plain = {key: given[f] for key, f, _ in keys if isinstance(given.get(f), str)}
         mark = tree.items["file"].mark
-        text = _filled(entry.file, {**plain, "name": name, **chosen}, mark, to)
+        text = filled(entry.file, {**plain, "name": name, **chosen}, mark, to)
         if to.problems:
             raise JobgenError(to.problems)
-        values = ", ".join(f"{key} {value}" for key, value in chosen.items())
+        values = ", ".join(f"{key:.80} {value:.80}" for key, value in chosen.items())
         label = f"`{name}` with {values}" if values else f"`{name}`"
         path, real = self.places.take(text, label, mark)
         return Script(entry.command, given, path, real, label, tree)
@@ -255,7 +274,13 @@ def _keys(entry: Any) -> _Keys:
 
 
 def _given(
-    name: str, tree: Map, entry: Any, keys: _Keys, chosen: Mapping[str, str], to: Reading
+    name: str,
+    tree: Map,
+    entry: Any,
+    keys: _Keys,
+    chosen: Mapping[str, str],
+    to: Reading,
+    filled: Callable[[str, Mapping[str, str], Mark, Reading], str],
 ) -> dict[str, Any]:
     """The fields of a Job, the values of the matrix filled in."""
     known = {"name": name, **chosen}
@@ -271,28 +296,43 @@ def _given(
             given[field] = option.value
         elif isinstance(said, dict):
             pairs = (f"{name}={value}" for name, value in said.items())
-            given[field] = tuple(_filled(text, known, mark, to) for text in pairs)
+            given[field] = tuple(filled(text, known, mark, to) for text in pairs)
         elif isinstance(said, tuple):
-            given[field] = tuple(_filled(text, known, mark, to) for text in said)
+            given[field] = tuple(filled(text, known, mark, to) for text in said)
         else:
-            given[field] = said if key in chosen else _filled(said, known, mark, to)
+            given[field] = said if key in chosen else filled(said, known, mark, to)
     if entry.program:
         mark = tree.items["program"].mark
-        given["program"] = tuple(_filled(text, known, mark, to) for text in entry.program)
+        given["program"] = tuple(filled(text, known, mark, to) for text in entry.program)
     return given
 
 
-def _filled(text: str, known: Mapping[str, str], mark: Mark, to: Reading) -> str:
-    """The text with {NAME} replaced by what is known; {{ and }} are braces."""
+class _Filling:
+    """Puts values into texts, up to MOST_FILLED characters of all scripts."""
 
-    def value(found: re.Match[str]) -> str:
-        if found[0] in ("{{", "}}"):
-            return found[0][0]
-        if found[1] not in known:
-            what = f"`{found[0]}` in {text!r:.80} is no value of the job's"
-            hint = f"{nearest(found[1] or '', known)}; a brace is written {{{{ or }}}}"
-            to.note(mark, what, "unknown-value", hint)
+    def __init__(self) -> None:
+        self.left = MOST_FILLED
+
+    def filled(self, text: str, known: Mapping[str, str], mark: Mark, to: Reading) -> str:
+        """The text with {NAME} replaced by what is known; {{ and }} are braces."""
+
+        def value(found: re.Match[str]) -> str:
+            if found[0] in ("{{", "}}"):
+                return found[0][0]
+            if found[1] in known:
+                self._take(known[found[1]], mark)
+                return known[found[1]]
+            if len(to.problems) < MOST_NOTED:
+                what = f"`{found[0]:.80}` in {text[:80]!r:.80} is no value of the job's"
+                hint = f"{nearest(found[1] or '', known)}; a brace is written {{{{ or }}}}"
+                to.note(mark, what, "unknown-value", hint)
             return ""
-        return known[found[1]]
 
-    return _PLACE.sub(value, text) if "{" in text or "}" in text else text
+        self._take(text, mark)
+        return _PLACE.sub(value, text) if "{" in text or "}" in text else text
+
+    def _take(self, text: str, mark: Mark) -> None:
+        self.left -= len(text) + EACH
+        if self.left < 0:
+            what = f"the values of all scripts have more than {MOST_FILLED} characters"
+            raise problem(mark, what, "limit", "fewer scripts, or shorter values")

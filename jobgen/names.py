@@ -8,7 +8,7 @@ from pathlib import Path
 
 from jobgen.bundled import bundled
 from jobgen.errors import tell
-from jobgen.paths import HERE, leads_out, users, walked
+from jobgen.paths import HERE, is_file, leads_out, users, walked
 
 TRAINERS = Path(__file__).parent / "trainers"
 RULES = Path(__file__).parent / "lint/rules"
@@ -40,7 +40,7 @@ def profiles(within: Path = HERE, confined: bool = False) -> dict[str, Path]:
     found: dict[str, Path] = {}
     own, *others = folders(within)
     for folder in others if confined and leads_out(own, within) else (own, *others):
-        for file in sorted(_below(folder)):
+        for file in sorted(filter(is_file, _below(folder))):  # a link to nowhere is none
             found.setdefault(file.relative_to(folder).with_suffix("").as_posix(), file)
     return found
 

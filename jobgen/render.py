@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jinja2
 from jinja2 import nodes
@@ -29,6 +29,9 @@ from jobgen.paths import HERE, is_file, is_name, leads_out, native
 from jobgen.plan import Plan
 from jobgen.profile import Container, Workspace
 from jobgen.program import Program, verbatim
+
+if TYPE_CHECKING:
+    from jobgen.limits import Apart
 
 SECONDS = 10.0  # of CPU, for a script; it takes some milliseconds
 LAST_SECONDS = 30.0  # where no step of it ends before
@@ -97,6 +100,8 @@ class Templates:
         self.within = within
         self.confined = confined  # as a Maker is
         self._environments: dict[str | None, jinja2.Environment] = {}
+        self._hidden: list[Path] = []  # a project's files in the place of jobgen's own
+        self._apart: Apart | None = None
 
     def render(self, plan: Plan, template: str | None = None, manifest: str = "") -> str:
         """The script for a plan, from the plan's template or from a file, with its checksum.
@@ -105,21 +110,49 @@ class Templates:
 
         Raises JobgenError with the template's file and line for whatever goes wrong in it.
         """
-        if template not in self._environments:
-            self._environments[template] = _environment(template, self.within, self.confined)
         name = plan.template if template is None else template
-        return sealed(_rendered(self._environments[template], plan, name), manifest)
+        if isinstance(environment := self._environment(template), _Own):
+            return sealed(_rendered(environment, plan, name), manifest)
+        return sealed(self._rendered_apart(plan, template, name), manifest)
+
+    def _environment(self, template: str | None) -> jinja2.Environment:
+        if template not in self._environments:
+            self._environments[template] = _environment(
+                template, self.within, self.confined, self._hidden.append
+            )
+        return self._environments[template]
+
+    def _rendered_apart(self, plan: Plan, template: str | None, name: str) -> str:
+        from jobgen.limits import Apart, Ended
+
+        self._apart = self._apart or Apart(self._answer, MEMORY, LAST_SECONDS)
+        try:
+            script, hidden = self._apart.ask(plan, template, name)
+        except Ended as error:
+            raise problem(name, str(error), "template", "a simpler template") from None
+        if not self.confined:  # then it is one script; with --wait, jobgen stays for long
+            self._apart.end()
+        for path in hidden:
+            names.say_hidden(path)
+        return str(script)
+
+    def _answer(self, plan: Plan, template: str | None, name: str) -> tuple[str, list[Path]]:
+        """The script, and what is to be said of its templates."""
+        from jobgen.limits import timed
+
+        return _rendered(self._environment(template), plan, name, timed(SECONDS)), self._hidden
 
 
-def _rendered(environment: jinja2.Environment, plan: Plan, name: str) -> str:
-    limits: AbstractContextManager[None] = nullcontext()
-    if not isinstance(environment, _Own):
-        from jobgen.limits import bounded
-
-        limits = bounded(SECONDS, MEMORY, LAST_SECONDS)
+def _rendered(
+    environment: jinja2.Environment,
+    plan: Plan,
+    name: str,
+    limit: AbstractContextManager[None] | None = None,
+) -> str:
     try:
-        with limits:
+        with limit or nullcontext():
             script: str = environment.get_template(name).render(plan=plan)
+            size = len(script.encode("utf-8"))
     except jinja2.TemplateSyntaxError as error:
         where = Mark(error.filename or error.name or name, error.lineno, 1)
         raise problem(where, str(error.message), "template") from None
@@ -129,9 +162,11 @@ def _rendered(environment: jinja2.Environment, plan: Plan, name: str) -> str:
     except JobgenError:
         raise
     except Exception as error:  # a template is a program of its own, and can fail in any way
-        text = "it needs too much memory" if isinstance(error, MemoryError) else str(error)
+        text = str(error)
+        if isinstance(error, MemoryError):
+            text = f"it needs too much memory, more than {MEMORY >> 20} MiB"
         raise problem(_line(error, name), text, "template") from None
-    if len(script) > LARGEST / 4 and (size := len(script.encode("utf-8"))) > LARGEST:
+    if size > LARGEST:
         raise problem(name, f"a script of {size} bytes", "template", f"at most {LARGEST}")
     return script
 
@@ -148,7 +183,9 @@ def source(name: str) -> str:
     )
 
 
-def _environment(template: str | None, within: Path, confined: bool) -> jinja2.Environment:
+def _environment(
+    template: str | None, within: Path, confined: bool, hides: Callable[[Path], None]
+) -> jinja2.Environment:
     *others, ours = _folders(within)
     there = [each for each in others if each.is_dir() and not each.samefile(ours)]
     only_ours = template is None and not there
@@ -164,7 +201,7 @@ def _environment(template: str | None, within: Path, confined: bool) -> jinja2.E
         if own and confined and leads_out(path, within):
             raise problem(str(path), f"it is a link out of {within}", "outside", "keep a copy")
         if own and hidden and hidden[-1] == ours / name and not path.samefile(hidden[-1]):
-            names.say_hidden(path)
+            hides(path)
         return _read(path), str(path), None
 
     environment = (_Own if only_ours else _Sandbox)(

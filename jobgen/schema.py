@@ -21,6 +21,8 @@ Schema = dict[str, Any]
 
 # Characters that could end a line or confuse a terminal, and bytes that are not UTF-8.
 CONTROLS = r"\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff"
+MOST_COMPARED = 256  # words with one that is in none of them; difflib takes a while for each
+LONGEST_COMPARED = 64  # characters; and it takes the square of them
 ONE_LINE = f"[^{CONTROLS}]*"
 
 
@@ -50,14 +52,16 @@ def described(node: Node) -> str:
 
 
 def nearest(word: str, words: Iterable[str]) -> str:
-    """A hint that names the nearest right word, or else all of them."""
+    """A hint that names the nearest right word, or else all of them; of very many, the first."""
     return _nearest(word, tuple(sorted(words)))
 
 
 @lru_cache(256)  # a file may have the same slip in thousands of places
 def _nearest(word: str, known: tuple[str, ...]) -> str:
-    close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
-    return f"did you mean `{close[0]}`?" if close else f"one of: {', '.join(known)}"
+    few = len(known) <= MOST_COMPARED and len(word) <= LONGEST_COMPARED
+    if few and (close := difflib.get_close_matches(word, known, n=1, cutoff=0.6)):
+        return f"did you mean `{close[0]}`?"
+    return f"one of: {', '.join(known[:MOST_COMPARED])}{', …' * (len(known) > MOST_COMPARED)}"
 
 
 def pattern_schema(pattern: str) -> str:

@@ -15,8 +15,9 @@ from jobgen.schema import Reading, is_null, kind_at, merged, nearest, placed, pl
 from jobgen.yamltree import LARGEST_FILE, Map, Node, Scalar, Seq, parse
 
 MOST_BASES = 32
-MOST_LAYERS = 4096
-MOST_KEPT = 256  # profiles with what options say on top: memory stays flat
+MOST_MERGES = 128  # of bases, and theirs, for one profile; each can have thousands of values
+MOST_LAYERS = 512  # of options, each merged by itself; a job has some ten
+MOST_KEPT = 256  # files, profiles, and these with what options say on top: memory stays flat
 
 
 class Resolved(NamedTuple):
@@ -55,7 +56,9 @@ class Profiles:
     def __init__(self, within: Path = HERE, confined: bool = False) -> None:
         self.within = within
         self.confined = confined
-        self._read: dict[str, tuple[Node, list[Problem]]] = {}
+        self._trees: dict[str, tuple[Node, list[Problem]]] = {}
+        self._files: dict[Path, tuple[Node | None, list[Problem]]] = {}
+        self._names: dict[str, Path] | None = None
         self._resolved: dict[tuple[str, tuple[tuple[str, str, str], ...]], Resolved] = {}
 
     def load(self, name: str, layers: Iterable[tuple[str, str, str]] = ()) -> Resolved:
@@ -76,11 +79,55 @@ class Profiles:
         return self._resolved[key]
 
     def _tree(self, name: str) -> tuple[Node, list[Problem]]:
-        if name not in self._read:
+        if name not in self._trees:
+            if len(self._trees) >= MOST_KEPT:
+                self._trees.clear()
             to = Reading()
-            file = _find(name, Mark("--profile"), self.within, self.within, self.confined)
-            self._read[name] = _Bases(to, self.within, self.confined).tree(file), to.problems
-        return self._read[name]
+            file = self.find(name, Mark("--profile"), self.within)
+            self._trees[name] = _Bases(to, self).tree(file), to.problems
+        return self._trees[name]
+
+    def find(self, name: str, mark: Mark, beside: Path, after: Path | None = None) -> Path:
+        """The file of a profile, by its name or by its path from the folder `beside`.
+
+        Where `after` is one of that name, the next one of it.
+        """
+        if is_path(name):
+            path = beside / os.path.expanduser(native(name))
+            if is_file(path):
+                return path
+            raise JobgenError([Problem(mark, f"no file {path}", "no-profile")])
+        if not is_name(name):
+            text = f"`{name:.80}` is a path, and no name"
+            raise JobgenError(
+                [Problem(mark, text, "no-profile", "of a file, with .yaml at its end")]
+            )
+        candidates = [folder / native(f"{name}.yaml") for folder in names.folders(self.within)]
+        there = [path for path in candidates if is_file(path)]
+        seen = [number for number, path in enumerate(there) if after and path.samefile(after)]
+        if rest := there[seen[0] + 1 :] if seen else there:
+            if (
+                rest[0] == candidates[0]
+                and not rest[0].samefile(rest[-1])
+                and rest[-1] == candidates[-1]
+            ):
+                names.say_hidden(rest[0])
+            return rest[0]
+        if self._names is None:
+            self._names = names.profiles(self.within, self.confined)
+        hint = nearest(name, self._names)
+        raise JobgenError([Problem(mark, f"no profile `{name:.80}`", "no-profile", hint)])
+
+    def read(self, file: Path, to: Reading) -> Node | None:
+        """The tree of one file, checked by itself; notes its problems."""
+        if file not in self._files:
+            if len(self._files) >= MOST_KEPT:
+                self._files.clear()
+            own = Reading()
+            self._files[file] = read(file, own), own.problems
+        tree, problems = self._files[file]
+        to.problems += problems
+        return tree
 
 
 def _resolved(
@@ -110,44 +157,14 @@ def is_path(name: str) -> bool:
     return name.endswith((".yaml", ".yml"))
 
 
-def _find(
-    name: str, mark: Mark, within: Path, beside: Path, confined: bool, after: Path | None = None
-) -> Path:
-    """The file of a profile, by its name or by its path from the folder `beside`.
-
-    Where `after` is one of that name, the next one of it.
-    """
-    if is_path(name):
-        path = beside / os.path.expanduser(native(name))
-        if is_file(path):
-            return path
-        raise JobgenError([Problem(mark, f"no file {path}", "no-profile")])
-    if not is_name(name):
-        text = f"`{name:.80}` is a path, and no name"
-        raise JobgenError([Problem(mark, text, "no-profile", "of a file, with .yaml at its end")])
-    candidates = [folder / native(f"{name}.yaml") for folder in names.folders(within)]
-    there = [path for path in candidates if is_file(path)]
-    seen = [number for number, path in enumerate(there) if after and path.samefile(after)]
-    if rest := there[seen[0] + 1 :] if seen else there:
-        if (
-            rest[0] == candidates[0]
-            and not rest[0].samefile(rest[-1])
-            and rest[-1] == candidates[-1]
-        ):
-            names.say_hidden(rest[0])
-        return rest[0]
-    hint = nearest(name, names.profiles(within, confined))
-    raise JobgenError([Problem(mark, f"no profile `{name:.80}`", "no-profile", hint)])
-
-
 class _Bases:
     """Merges a file with its bases; each file is read once, however many build on it."""
 
-    def __init__(self, to: Reading, within: Path, confined: bool) -> None:
+    def __init__(self, to: Reading, profiles: Profiles) -> None:
         self.to = to
-        self.within = within
-        self.confined = confined
+        self.profiles = profiles
         self.done: dict[Path, Node] = {}
+        self.merges = 0
 
     def tree(self, file: Path, chain: tuple[Path, ...] = ()) -> Node:
         """The tree of a file on top of its bases' trees; notes problems of all of them."""
@@ -160,14 +177,15 @@ class _Bases:
 
     def _leaves(self, file: Path, whose: Path, mark: Mark) -> bool:
         """Whether a file is outside of the folder that it is confined to; notes it."""
-        below = os.path.abspath(whose).startswith(os.path.join(os.path.abspath(self.within), ""))
-        if self.confined and below and leads_out(file, self.within):
-            self.to.note(mark, f"{file} is outside of {self.within}", "outside", "keep a copy")
+        within = self.profiles.within
+        below = os.path.abspath(whose).startswith(os.path.join(os.path.abspath(within), ""))
+        if self.profiles.confined and below and leads_out(file, within):
+            self.to.note(mark, f"{file} is outside of {within}", "outside", "keep a copy")
             return True
         return False
 
     def _merged(self, file: Path, chain: tuple[Path, ...]) -> Node:
-        tree = read(file, self.to)
+        tree = self.profiles.read(file, self.to)
         if not isinstance(tree, Map):
             return Map(Mark(str(file)), {}, {})
         whole: Node = Map(tree.mark, {}, {})
@@ -176,6 +194,12 @@ class _Bases:
             text = f"{len(bases)} profiles, more than {MOST_BASES}"
             self.to.note(bases[MOST_BASES].mark, text, "limit", "a base of your own that has them")
         for base in bases[:MOST_BASES]:
+            self.merges += 1
+            if self.merges == MOST_MERGES + 1:
+                text = f"it builds on others, and they on others, more than {MOST_MERGES} times"
+                self.to.note(base.mark, text, "limit", "a base of your own that has them")
+            if self.merges > MOST_MERGES:
+                break
             if found := self._base(base, chain):
                 whole = merged(whole, self.tree(found, chain))
         whole = merged(whole, tree)
@@ -185,9 +209,7 @@ class _Bases:
 
     def _base(self, base: Scalar, chain: tuple[Path, ...]) -> Path | None:
         try:
-            path = _find(
-                base.text, base.mark, self.within, chain[-1].parent, self.confined, chain[-1]
-            )
+            path = self.profiles.find(base.text, base.mark, chain[-1].parent, chain[-1])
         except JobgenError as error:
             self.to.problems += error.problems
             return None

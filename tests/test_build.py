@@ -15,8 +15,9 @@ import pytest
 from jobgen import build as build_module
 from jobgen.build import build_all
 from jobgen.check import check_all
-from jobgen.errors import handled
+from jobgen.errors import Mark, Problem, handled
 from jobgen.header import Head, head
+from jobgen.schema import nearest
 from tests.helpers import jobgen
 
 MANIFEST = """\
@@ -440,6 +441,90 @@ def test_a_matrix_that_is_too_large_is_refused(
     (folder / "jobgen.yaml").write_text(text)
     assert build() == 2
     assert "160000 scripts, more than 100000" in capsys.readouterr().err
+
+
+KEYS = ", ".join(f"k{n}: [1]" for n in range(64))
+A_JOB = "jobs: {a: {profile: mi210, file: '{name}-{n}.sh', matrix: {n: [0, 1, 2]}, program: "
+FILLED = "the values of all scripts have more than 131072 characters; fewer scripts, or shorter"
+TOO_MUCH = {
+    "jobs: {a: {profile: mi210, file: x.sh, matrix: {" + KEYS + ", z: [1]}}}\n": (
+        "1:48: a matrix of 65 keys; at most 64 for a job [limit]\n"
+    ),
+    f"defaults: {{file: x.sh, env: {{{KEYS}}}}}\njobs: ".replace("[1]", "1")
+    + str({f"a{n}": {} for n in range(100)}): (
+        "more than 4096 values, those of `defaults` counted for each job; fewer of them, or several"
+    ),
+    A_JOB + "[a, '" + "{n}" * 9000 + "']}}\n": FILLED,
+    A_JOB + "[" + "a, " * 4000 + "]}}\n": FILLED,
+    A_JOB + str([f"{{u{n}}}" for n in range(999)]) + "}}\n": "jobgen: and 450 more problems\n",
+    "jobs: {a: {profile: mi210, file: '{n}.sh', launcher: 'x{n}', matrix: {n: "
+    + str(list(range(600)))
+    + "}}}\n": "jobgen.yaml: 500 problems are enough: the other scripts were not tried\n",
+}
+
+
+@pytest.mark.parametrize("text", TOO_MUCH, ids=range(len(TOO_MUCH)))
+def test_a_manifest_that_takes_far_more_than_it_says_is_refused(
+    text: str, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jobgen.manifest.MOST_VALUES", 1 << 12)
+    monkeypatch.setattr("jobgen.manifest.MOST_FILLED", 1 << 17)
+    (folder / "jobgen.yaml").write_text(text)
+    assert build() == 2
+    assert TOO_MUCH[text] in capsys.readouterr().err
+    assert not list(folder.glob("*.sh"))
+
+
+def test_scripts_do_not_fill_the_disk(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "t.j2").write_text("{{ ('x' * 8000000) | raw }}\n")
+    many = f"file: 'x/{{n}}.sh', template: t.j2, command: local, matrix: {{n: {list(range(4))}}}"
+    (folder / "jobgen.yaml").write_text(f"jobs: {{a: {{{many}}}}}\n")
+    monkeypatch.setattr(build_module, "MOST_BYTES", 20_000_000)
+    assert build() == 2
+    assert capsys.readouterr().err == (
+        "jobgen: all scripts: they have more than 20000000 bytes; smaller ones, or several "
+        "manifests [limit]\n"
+    )
+    assert not (folder / "x").exists()
+
+
+def test_a_full_disk_is_said_with_its_place(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Path("/dev/full").open("r+b", buffering=0) as full:
+        monkeypatch.setattr(build_module.tempfile, "TemporaryFile", lambda **_: full)
+        assert build() == 2
+    assert capsys.readouterr().err == (
+        "jobgen: $TMPDIR: the scripts cannot be kept until all are made: No space left on device; "
+        "a folder with room for all of them [output]\n"
+    )
+    monkeypatch.undo()
+    monkeypatch.setattr(build_module.tempfile, "tempdir", "/no/such")
+    monkeypatch.chdir(folder)
+    assert build() == 2
+    assert "jobgen: $TMPDIR: the scripts cannot be kept" in capsys.readouterr().err
+
+
+def test_a_large_manifest_is_right(folder: Path) -> None:
+    """A matrix of 64 keys, and hundreds of jobs that add to what the defaults say."""
+    names = ", ".join(f"E{n}: v" for n in range(90))
+    jobs = ", ".join(f"j{n}: {{env: {{J: 1}}}}" for n in range(150))
+    text = (
+        f"defaults: {{profile: eap, env: {{{names}}}, matrix: {{{KEYS}}}, file: 'x/{{name}}.sh'}}"
+    )
+    (folder / "jobgen.yaml").write_text(f"{text}\njobs: {{{jobs}}}\n")
+    assert build() == 0
+    assert len(list((folder / "x").iterdir())) == 150
+
+
+def test_a_problem_and_its_hint_are_cut() -> None:
+    """Of thousands, each with all that a file says, a terminal and memory would be full."""
+    said = Problem(Mark("f" * 5000), "t" * 5000, "code", "h" * 5000)
+    assert (said.text, said.hint) == ("t" * 998 + " …", "h" * 998 + " …")
+    assert len(str(said)) < 3100
+    assert nearest("x", [f"{'p' * 200}{n}" for n in range(3000)]).count("p") == 256 * 200
 
 
 def test_a_profile_of_the_repository_is_found_from_anywhere(

@@ -42,7 +42,7 @@ def test_a_node_file(tmp_path: Path) -> None:
     [
         ("", "no host in ''"),
         ("a[1-", "'a[1-': unbalanced brackets"),
-        ("a[1-9999999]", "'a[1-9999999]': range too large"),
+        ("a[1-200000]", "'a[1-200000]': range too large"),
         ("a b", "'a b' is no host's name"),
         ("$(id)", "'$(id' is no host's name"),
         ("-x", "'-x' is no host's name"),
@@ -137,6 +137,33 @@ def test_names_that_come_again_and_again(tmp_path: Path) -> None:
         byhand.hosts(str(tmp_path / "nodes"))
     (tmp_path / "nodes").write_text("a[1-1024] " * 1000)
     assert len(byhand.hosts(str(tmp_path / "nodes"))) == 1024
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a[1]" * 3000, f"{'a[1]' * 3000!r:.80} has 3000 pairs of brackets; at most 8 in a name"),
+        ("[]" * 3000, f"{'[]' * 3000!r:.80} has 3000 pairs of brackets; at most 8 in a name"),
+        ("b," + "a" * 253 + "[1-999]", f"{'a' * 253!r:.80}: a name of 256 characters; at most 255"),
+        (f"a[{1:0300}-9]", f"{'a[' + '0' * 300!r:.80}: a name of 301 characters; at most 255"),
+        (
+            f"a[1-{'9' * 5000}]",
+            f"{'a[1-' + '9' * 99!r:.80}: a name of 5001 characters; at most 255",
+        ),
+        (f"a[{','.join(['1-99999'] * 11)}]", "more than 1048576 names; each host once"),
+        (",".join(f"{c}[1-99999]" for c in "abcdefghijk"), "more than 32768 hosts"),
+    ],
+)
+def test_a_list_that_stands_for_too_much(text: str, said: str) -> None:
+    with pytest.raises(JobgenError) as caught:
+        byhand.hosts(text)
+    assert str(caught.value) == f"--hosts: {said} [limit]"
+
+
+def test_the_longest_lists_there_are() -> None:
+    assert len(byhand.hosts("a" * 250 + "[1-16384]")) == 16384
+    assert len(byhand.hosts(",".join(f"node{n:05}.some.cluster" for n in range(16384)))) == 16384
+    assert len(byhand.hosts(f"n[{','.join(map(str, range(0, 32768, 2)))}]")) == 16384
 
 
 def test_a_trainer_is_exported_first() -> None:

@@ -17,10 +17,12 @@ from hypothesis import strategies as st
 from jobgen import check, shell, trainers
 from jobgen.check import check_all
 from jobgen.cli import main
+from jobgen.commands import by_hand
 from jobgen.errors import JobgenError, handled
 from jobgen.header import head, sealed
 from jobgen.job import Job, asked, command_line
 from jobgen.maker import Maker, project
+from jobgen.plan import Plan
 from tests.helpers import jobgen, script
 from tests.test_edges import JOBS
 from tests.test_golden import CASES, GOLDEN
@@ -98,6 +100,20 @@ def test_an_edit_is_told_and_kept(repository: Path, capsys: pytest.CaptureFixtur
     assert file.read_text() == edited
     assert first(said(capsys, file, code=0, fix=True, force=True)) == "fixed: it was edited by hand"
     assert first(said(capsys, file, code=0)) == "current"
+
+
+def test_a_diff_of_much_is_no_diff(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What difflib takes grows with the square of it; what is the same does not count."""
+    file = repository / "jobs/hosts.sh"
+    lines = generated(file, Job("byhand", profile="mine", hosts="n[1-3000]")).split("\n")
+    some = [number for number, line in enumerate(lines) if "--nnodes=" in line]
+    file.write_text("\n".join([*lines[: some[-2]], "me", *lines[some[-2] + 1 :]]))
+    text = said(capsys, file, code=1)
+    assert f"\n@@ -{some[-2] - 2},7 +{some[-2] - 2},7 @@\n" in text
+    assert text.count("\n") == 12
+    file.write_text("\n".join(line.replace("--nnodes=", "--nnodes  ") for line in lines))
+    last = said(capsys, file, code=1).splitlines()[1:]
+    assert last == [f"  it differs from line {some[0] + 1} on, in more than 2000 lines"]
 
 
 def test_a_change_of_the_profile_is_told(
@@ -288,6 +304,7 @@ FORGED = {
     "jobgen sbatch --profile dgx-a100 --template link": "--template: link is outside",
     "jobgen sbatch --profile ../../secret.yaml": "--profile: ../../secret.yaml is outside",
     "jobgen byhand --profile dgx-a100 --hosts /etc/passwd": "--hosts: /etc/passwd is outside",
+    f"jobgen byhand --profile dgx-a100 --hosts '{'a[1]' * 999}'": "has 999 pairs of brackets",
     "jobgen sbatch --profile dgx-a100 --trainer ../../x": "--trainer: expected a name",
     "jobgen sbatch --profile dgx-a100 \x1b[2J": "at character",
 }
@@ -307,6 +324,26 @@ def test_a_forged_head_runs_nothing_and_is_told(
     assert "\x1b" not in text
     assert "a secret" not in text
     assert sorted(repository.parent.rglob("*")) == before
+
+
+@pytest.mark.parametrize("error", [RecursionError, MemoryError])
+def test_a_script_that_takes_more_than_python_has_does_not_end_the_others(
+    error: type[Exception], repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    generated(repository / "jobs/later.sh", Job("local"))
+    real = Maker.plan
+
+    def plan(maker: Maker, job: Job) -> Plan:
+        if job.profile == "mine":
+            raise error
+        return real(maker, job)
+
+    with mock.patch.object(Maker, "plan", plan):
+        current, other = said(capsys, repository / "jobs", code=1).splitlines()
+        assert handled(lambda: by_hand(Job("byhand", profile="mine"), None)) == 2
+    assert current.endswith("jobs/later.sh: current")
+    assert "plain.sh: no longer possible: jobgen sbatch: it " in other
+    assert capsys.readouterr().err.startswith("jobgen: jobgen byhand: it ")
 
 
 def test_a_second_line_of_a_command_is_an_edit(

@@ -59,7 +59,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def there(tmp_path: Path, program: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder to complete in, with profiles that are broken, or have names that need quoting."""
+    """A folder to complete in, with profiles that are broken, lost, or have names to be quoted."""
     monkeypatch.setenv("PATH", str(program), prepend=os.pathsep)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("JOBGEN_PROFILES", f"{tmp_path}/no/such/folder:/etc/passwd")
@@ -98,7 +98,7 @@ COMMANDS += " trainers"
         ("jobgen profiles ", "list schema show validate"),
         ("jobgen sbatch --la", "--launcher"),
         ("jobgen sbatch --profile eap -N", "-N"),
-        ("jobgen sbatch --profile mi", "file mi210 mine mirage"),
+        ("jobgen sbatch --profile mi", "file mi210 mine"),
         ("jobgen profiles show fabrics/s", "fabrics/slingshot file"),
         ("jobgen sbatch -t 1:30:00 -N 2:4 -e A=b:c --trainer re", "regression"),
         ("jobgen sbatch --launcher ", "srun torchrun"),

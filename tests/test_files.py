@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import resource
-import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -197,6 +196,7 @@ ENDLESS = {
     "{% include 'bundled//etc/passwd' %}": "and there is none",
     "{% include 'bundled/../pyproject.toml' %}": "and there is none",
     "{{ ''.__class__.__mro__ }}": "unsafe",
+    "{{ '\\ud800' | raw }}": "surrogates not allowed",
 }
 
 
@@ -348,10 +348,28 @@ def test_a_step_that_nothing_breaks_off_is_ended_by_the_kernel(tmp_path: Path) -
     steps = "{% set a = [1] * 1000 %}{% set b = [1] * 1000 %}"
     steps += "{% set a = [a] * 1000 %}{% set b = [b] * 1000 %}" * 3
     (tmp_path / "t.j2").write_text(steps + "{{ 'x' if a == b else 'y' }}\n")
-    code = "from jobgen import render; render.LAST_SECONDS = 0.5\n"
-    code += "from jobgen.cli import main; main(['local', '--template', 't.j2'])"
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=False)
-    assert done.returncode == -signal.SIGPROF
+    code = "from jobgen import cli, errors, render; render.LAST_SECONDS = 0.5\n"
+    code += "errors.handled(lambda: cli.answer(['local', '--template', 't.j2']))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, stderr=-1, check=False)
+    assert done.stderr == (
+        b"jobgen: t.j2: it takes more than 0.5 s; a simpler template [template]\n"
+    )
+
+
+def test_a_template_that_crashes_python_is_a_line(tmp_path: Path) -> None:
+    """The hash of a tuple nested a million deep overflows C's stack; the other scripts go on."""
+    nested = "{% set n.x = " + "(" * 40 + "n.x" + ",)" * 40 + " %}"
+    text = "{% set n = namespace(x=()) %}{% for a in range(25000) %}" + nested + "{% endfor %}"
+    (tmp_path / "jobgen.yaml").write_text("")
+    (tmp_path / "t.j2").write_text(text + "{{ 'x' if n.x in {} else 'y' }}\n")
+    ours = script(Job("local", "local"))
+    for name, command in (("a", "local --template t.j2"), ("b", "local"), ("c", "local -N 3")):
+        (tmp_path / f"{name}.sh").write_text(ours.replace("jobgen local", f"jobgen {command}", 1))
+    done = jobgen("check", ".", cwd=tmp_path)
+    crash = b"t.j2: it crashes Python (Segmentation fault); a simpler template [template]\n"
+    assert b"a.sh: edited by hand, and no longer possible: " + crash in done.stdout
+    assert b"\nb.sh: current\nc.sh: edited by hand" in done.stdout
+    assert (done.returncode, done.stderr.count(b"\n")) == (1, 1)
 
 
 def test_a_profile_s_name_is_no_path(tmp_path: Path) -> None:

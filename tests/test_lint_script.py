@@ -551,6 +551,11 @@ def test_values_that_are_made_of_each_other_do_not_grow_without_end() -> None:
     assert len(script.resolved("$V11$V5" * 9)) < 2 * LONGEST
 
 
+def test_a_list_of_hosts_that_stands_for_too_much_is_none() -> None:
+    text = f"#!/bin/bash\n#SBATCH --nodes=2 --nodelist={'a[1]' * 3000}\nhostname\n"
+    assert lint(text, "job.sh", Settings(("JG211",))) == []
+
+
 def test_jobs_that_submit_jobs_are_read_to_a_depth() -> None:
     begins = [f"sbatch <<E{n}\n#!/bin/bash\n#SBATCH --nodess=2" for n in range(30)]
     ends = [f"E{n}" for n in reversed(range(30))]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import resource
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from jobgen.errors import JobgenError, Mark, Problem, problem
+from jobgen.limits import Apart, Ended
 from jobgen.lint.prose import is_job, is_prose, scripts
 from jobgen.lint.reader import parse
 from jobgen.lint.rules import Rule, jg002_ignore, rules
@@ -122,25 +122,19 @@ def _checked(text: str, path: str, said: Settings) -> list[tuple[Script, list[Pr
 
 def _ends(what: Callable[..., object], *words: object) -> bool:
     """Whether something ends within SECONDS and MEMORY: it is tried in a process of its own."""
-    child = os.fork()
-    if child:
-        return os.waitpid(child, 0)[1] == 0
-    try:
-        null = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(null, 1)
-        os.dup2(null, 2)
-        for kind, most in (
-            (resource.RLIMIT_CPU, SECONDS), (resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_CORE, 0)
-        ):  # fmt: skip
-            hard = resource.getrlimit(kind)[1]
-            soft = most if hard == resource.RLIM_INFINITY else min(most, hard)
-            resource.setrlimit(kind, (soft, hard))
+
+    def tried() -> None:
         what(*words)
+
+    apart = Apart(tried, MEMORY, SECONDS)
+    try:
+        apart.ask()
     except JobgenError:  # it is raised again, where it is told
-        pass
-    except BaseException:
-        os._exit(1)
-    os._exit(0)
+        return True
+    except Ended:
+        return False
+    apart.end()
+    return True
 
 
 def script(text: str, file: str, settings: Settings) -> list[Problem]:

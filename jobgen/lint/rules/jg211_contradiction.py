@@ -18,6 +18,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from jobgen.byhand import expanded
+from jobgen.errors import JobgenError
 from jobgen.lint.directives import Directive, whole
 from jobgen.lint.rules import Finding, at
 from jobgen.lint.script import Script
@@ -104,9 +106,7 @@ def _gpus(told: Directive | None) -> int | None:
 
 
 def _hosts(told: Directive) -> set[str]:
-    import hostlist
-
     try:
-        return set(hostlist.expand_hostlist(told.value))
-    except hostlist.BadHostlist:
+        return set(expanded([told.value]))
+    except JobgenError:
         return set()
