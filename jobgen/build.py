@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import tempfile
@@ -10,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from jobgen import manifest
 from jobgen.check import compared, read, unreadable, walk
@@ -41,7 +42,7 @@ class Change(NamedTuple):
 class Made:
     """What there is to do, the scripts themselves in a file, so that memory does not grow."""
 
-    spool: IO[bytes]
+    spool: io.FileIO
     most: int  # bytes of scripts
     size: int = 0
     changes: list[Change] = field(default_factory=list)
@@ -75,7 +76,7 @@ def build_all(file: str, prune: bool, force: bool, dry_run: bool) -> int:
         with _progress(total) as step:
             _make(scripts, made, real, force, step)
         if made.enough:
-            tell(f"{path}: {MOST_PROBLEMS} problems are enough: the other scripts were not tried")
+            tell(f"{path}: {MOST_PROBLEMS} problems are enough: no others are looked for")
         if made.problems:
             raise JobgenError(made.problems)
         gone = list(_gone(folders, made, real, force)) if prune else []
@@ -95,8 +96,9 @@ def _write(made: Made, force: bool, dry_run: bool) -> int:
     """Write what has changed, but what somebody has edited since it was read; how many."""
     written = 0
     made.spool.seek(0)
+    reader = io.BufferedReader(made.spool)
     for path, real, of, size in made.changes:
-        data = made.spool.read(size)
+        data = reader.read(size)
         try:
             _differs(path, data, of, force)
         except JobgenError as error:
@@ -151,7 +153,7 @@ def _make(scripts: Iterator[Script], made: Made, manifest: str, force: bool, ste
         step(1)
 
 
-def _spool() -> IO[bytes]:
+def _spool() -> io.FileIO:
     try:
         return tempfile.TemporaryFile(buffering=0)  # what is left in a buffer would fail at its end
     except OSError as error:

@@ -16,7 +16,7 @@ from jobgen import shell
 from jobgen.errors import USAGE, JobgenError, printable, problem, tell
 from jobgen.header import LARGEST, NEAR, Head, head
 from jobgen.job import asked
-from jobgen.maker import Maker, Makers
+from jobgen.maker import Maker, Makers, repository
 from jobgen.paths import leads_out, native, walked
 from jobgen.write import rewrite, write
 
@@ -72,7 +72,7 @@ def check_all(paths: Sequence[str], fix: bool, force: bool) -> int:
     for path, real in _files(paths, skipped):
         try:
             data = read(path)
-            found = verdict(path, real, data, makers) if data else None
+            found = verdict(path, data, makers) if data else None
             if not data or not found:
                 counts["other files"] += 1
                 continue
@@ -80,6 +80,11 @@ def check_all(paths: Sequence[str], fix: bool, force: bool) -> int:
             if fixed:
                 if read(path) != data:
                     raise problem(str(path), "it has changed meanwhile", "edited", "check again")
+                # A stranger's link to a script of the user's; its profiles are not for that.
+                within = repository(Path(os.path.abspath(path)).parent)
+                if within and leads_out(Path(real), within):
+                    text = f"a link out of {within}, behind which nothing is written"
+                    raise problem(str(path), text, "outside", "fix the file itself")
                 rewrite(path, real, found.wanted)
         except JobgenError as error:
             tell(str(error))
@@ -93,19 +98,13 @@ def check_all(paths: Sequence[str], fix: bool, force: bool) -> int:
     return USAGE if counts["unreadable"] else code
 
 
-def verdict(path: Path, real: str, data: bytes, makers: Makers) -> Verdict | None:
-    """What is to be said of a file's bytes; None if jobgen has not made them.
-
-    Raises JobgenError for a link out of the repository: its profiles are not for that script.
-    """
+def verdict(path: Path, data: bytes, makers: Makers) -> Verdict | None:
+    """What is to be said of a file's bytes; None if jobgen has not made them."""
     top = head(data)
     if top is None:
         return None
-    maker = makers.of(path)
-    if leads_out(Path(real), maker.within):
-        raise problem(str(path), "a link out of its repository", "outside", "name the file itself")
     try:
-        wanted = _again(top, maker)
+        wanted = _again(top, makers.of(path))
     except JobgenError as error:
         edited = (EDITED,) if top.edited else ()
         return Verdict((*edited, IMPOSSIBLE), str(error).replace("\n", "\n  "))
@@ -136,7 +135,7 @@ def read(path: Path) -> bytes:
         try:
             state = os.fstat(file)
             if not stat.S_ISREG(state.st_mode):
-                raise problem(str(path), "no file", "unreadable")
+                raise problem(str(path), "no regular file", "unreadable")
             data = os.read(file, NEAR)
             if b"jobgen" not in data:
                 return b""

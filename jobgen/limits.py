@@ -5,6 +5,7 @@ It may never end, never stop growing, or crash Python itself: it is done in a pr
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import resource
@@ -17,6 +18,8 @@ from typing import Any, ClassVar, NoReturn
 
 from jobgen.errors import JobgenError
 
+TOO_MUCH = "it needs too much memory"
+
 
 class Ended(Exception):
     """A process has ended without an answer; the text says why."""
@@ -27,7 +30,8 @@ class Apart:
     and so many seconds of CPU for each question.
 
     The process is a copy of this one, made for the first question. It answers the next ones, too,
-    until one fails; there is one such process at a time.
+    until it ends; there is one such process at a time, and one that nobody asks any more, since
+    this one was killed, ends after its seconds.
     """
 
     _now: ClassVar[Apart | None] = None
@@ -51,7 +55,6 @@ class Apart:
             self.end()
             raise
         if not done:
-            self.end()
             raise JobgenError(answer)
         return answer
 
@@ -71,7 +74,12 @@ class Apart:
             Apart._now.end()
         asked, questions = os.pipe()
         answers, told = os.pipe()
-        self.child = os.fork()
+        try:
+            self.child = os.fork()
+        except OSError as error:
+            for pipe in (asked, questions, answers, told):
+                os.close(pipe)
+            raise Ended(f"there is no process for it: {error.strerror}") from None
         if not self.child:
             os.close(questions)
             os.close(answers)
@@ -84,6 +92,7 @@ class Apart:
     def _serve(self, asked: int, told: int) -> NoReturn:
         """Answer until nobody asks; whatever goes wrong, nothing of the parent's is touched."""
         try:
+            gc.freeze()
             null = os.open(os.devnull, os.O_WRONLY)
             for stream in {1, 2} - {asked, told}:  # one that was closed may be a pipe now
                 os.dup2(null, stream)
@@ -94,8 +103,11 @@ class Apart:
             resource.setrlimit(resource.RLIMIT_AS, (_most(self.memory, soft, hard), hard))
             with os.fdopen(asked, "rb") as questions, os.fdopen(told, "wb") as answers:
                 while True:
-                    pickle.dump(self._answer(pickle.load(questions)), answers)
+                    answer = self._answer(pickle.load(questions))
+                    pickle.dump(answer, answers)
                     answers.flush()
+                    if not answer[0]:
+                        gc.collect()  # Jinja's tracebacks hold each other, and all that was made
         finally:
             os._exit(1)
 
@@ -116,7 +128,7 @@ class Apart:
             return "it was killed, as for want of memory"
         if number:
             return f"it crashes Python ({signal.strsignal(number)})"
-        return f"it needs too much memory, more than {self.memory >> 20} MiB"
+        return TOO_MUCH
 
 
 class _Late(BaseException):

@@ -14,7 +14,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, make_dataclass
 from functools import cache
 from pathlib import Path
@@ -43,7 +43,7 @@ from jobgen.yamltree import LARGEST_FILE, Map, Node, Scalar, parse
 MOST = 100_000  # scripts: a matrix grows fast
 MOST_KEYS = 64  # of a job's matrix
 MOST_VALUES = 1 << 21  # of all jobs, those of the defaults counted for each job
-MOST_FILLED = 1 << 27  # characters of all scripts' values; an honest script has some hundreds
+MOST_FILLED = 1 << 28  # characters of all scripts' values; an honest script has some hundreds
 EACH = 16  # characters that a text or a value counts for beside its own
 MOST_NOTED = 500  # problems of a script's values
 
@@ -148,7 +148,7 @@ def read(file: Path) -> tuple[int, Iterator[Script], list[Path]]:
     """
     try:
         if file.exists() and not file.is_file():  # a pipe would wait for who writes to it
-            raise problem(str(file), "no file", "unreadable")
+            raise problem(str(file), "no regular file", "unreadable")
         with file.open("rb") as stream:
             tree = parse(stream.read(LARGEST_FILE + 1), str(file))
     except OSError as error:
@@ -251,11 +251,11 @@ class _Scripts:
 
     def __next__(self) -> Script:
         name, tree, entry, keys, chosen = next(self.left)
-        to, filled = Reading(), self.filling.filled
-        given = _given(name, tree, entry, keys, chosen, to, filled)
+        to = Reading()
+        given = _given(name, tree, entry, keys, chosen, to, self.filling)
         plain = {key: given[f] for key, f, _ in keys if isinstance(given.get(f), str)}
         mark = tree.items["file"].mark
-        text = filled(entry.file, {**plain, "name": name, **chosen}, mark, to)
+        text = self.filling.filled(entry.file, {**plain, "name": name, **chosen}, mark, to)
         if to.problems:
             raise JobgenError(to.problems)
         values = ", ".join(f"{key:.80} {value:.80}" for key, value in chosen.items())
@@ -280,10 +280,10 @@ def _given(
     keys: _Keys,
     chosen: Mapping[str, str],
     to: Reading,
-    filled: Callable[[str, Mapping[str, str], Mark, Reading], str],
+    filling: _Filling,
 ) -> dict[str, Any]:
     """The fields of a Job, the values of the matrix filled in."""
-    known = {"name": name, **chosen}
+    known, filled = {"name": name, **chosen}, filling.filled
     given: dict[str, Any] = {"name": name}
     for key, field, option in keys:
         said = chosen.get(key, getattr(entry, key))

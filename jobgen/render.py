@@ -130,8 +130,9 @@ class Templates:
             script, hidden = self._apart.ask(plan, template, name)
         except Ended as error:
             raise problem(name, str(error), "template", "a simpler template") from None
-        if not self.confined:  # then it is one script; with --wait, jobgen stays for long
-            self._apart.end()
+        finally:
+            if not self.confined:  # then it is one script; with --wait, jobgen stays for long
+                self._apart.end()
         for path in hidden:
             names.say_hidden(path)
         return str(script)
@@ -164,7 +165,7 @@ def _rendered(
     except Exception as error:  # a template is a program of its own, and can fail in any way
         text = str(error)
         if isinstance(error, MemoryError):
-            text = f"it needs too much memory, more than {MEMORY >> 20} MiB"
+            from jobgen.limits import TOO_MUCH as text
         raise problem(_line(error, name), text, "template") from None
     if size > LARGEST:
         raise problem(name, f"a script of {size} bytes", "template", f"at most {LARGEST}")
@@ -196,7 +197,7 @@ def _environment(
             return None
         path, *hidden = found
         if confined and not path.is_file():  # of a pipe, it would wait for who writes
-            raise problem(str(path), "no file", "template")
+            raise problem(str(path), "no regular file", "template")
         own = not any(path.is_relative_to(folder) for folder in _folders(within)[1:])
         if own and confined and leads_out(path, within):
             raise problem(str(path), f"it is a link out of {within}", "outside", "keep a copy")

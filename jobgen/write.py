@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from errno import EISDIR
 from pathlib import Path
 
@@ -28,11 +28,11 @@ def write(text: str, output: str | None = None) -> None:
     try:
         if str(output).endswith("/"):
             raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
-        path = Path(os.path.realpath(native(str(output))))
+        path = native(str(output))
         if path.exists() and not path.is_file():
             path.write_bytes(data)  # a device or a pipe: there is nothing to replace
         else:
-            replace(path, data, 0o777 & ~_umask(), safe=True)
+            replace(Path(os.path.realpath(path)), data, 0o777 & ~_umask(), safe=True)
     except OSError as error:
         raise problem(f"-o {output}", f"cannot be written: {error.strerror}", "output") from None
 
@@ -98,7 +98,9 @@ def replace(path: Path, data: bytes, mode: int, safe: bool, make: bool = False) 
             with os.fdopen(handle, "wb") as stream:
                 stream.write(data)
                 stream.flush()
-                os.fchmod(handle, mode)  # by its name, it could be another file's
+                # By its name, it could be another file's by now; what stands there in the end is
+                # up to whoever can write to the folder.
+                os.fchmod(handle, mode)
                 if safe:
                     os.fsync(handle)
             os.replace(name, path.name, src_dir_fd=folder, dst_dir_fd=folder)
@@ -113,9 +115,9 @@ def _folder(path: Path, make: bool = False) -> Iterator[int]:
 
     OSError if there is a link on the way to it: somebody may have put it there just now.
     """
-    with ExitStack() as opened:
-        folder = None
-        for name in path.parts[:-1]:
+    folder = os.open(path.anchor, _FOLDER)
+    try:
+        for name in path.parts[1:-1]:
             try:
                 inner = os.open(name, _FOLDER, dir_fd=folder)
             except FileNotFoundError:
@@ -124,10 +126,11 @@ def _folder(path: Path, make: bool = False) -> Iterator[int]:
                 with suppress(FileExistsError):  # somebody else makes it, too
                     os.mkdir(name, dir_fd=folder)
                 inner = os.open(name, _FOLDER, dir_fd=folder)
+            os.close(folder)
             folder = inner
-            opened.callback(os.close, folder)
-        assert folder is not None  # of a path from /
         yield folder
+    finally:
+        os.close(folder)
 
 
 def _umask() -> int:

@@ -335,7 +335,7 @@ def test_nothing_is_written_where_a_file_is_in_the_way_of_a_folder(
     (folder / "jobgen.yaml").write_text(f"defaults: {{profile: eap}}\njobs: {{{jobs}}}\n")
     assert build() == 2
     said = capsys.readouterr().err.splitlines()
-    assert said[0] == "jobgen: d.sh: no file [unreadable]"
+    assert said[0] == "jobgen: d.sh: no regular file [unreadable]"
     assert said[1].startswith("jobgen: jobgen.yaml:2:")
     assert said[2] == "jobgen: u/v/b.sh: cannot be written: Not a directory [output]"
     assert not (folder / "x").exists()
@@ -459,7 +459,7 @@ TOO_MUCH = {
     A_JOB + str([f"{{u{n}}}" for n in range(999)]) + "}}\n": "jobgen: and 450 more problems\n",
     "jobs: {a: {profile: mi210, file: '{n}.sh', launcher: 'x{n}', matrix: {n: "
     + str(list(range(600)))
-    + "}}}\n": "jobgen.yaml: 500 problems are enough: the other scripts were not tried\n",
+    + "}}}\n": "jobgen.yaml: 500 problems are enough: no others are looked for\n",
 }
 
 

@@ -221,7 +221,7 @@ def test_the_checksum_is_what_it_says(job: Job) -> None:
 
 
 @pytest.mark.parametrize("folder", [False, True])
-def test_a_link_to_another_repository_s_script_is_left_alone(
+def test_a_link_to_another_repository_s_script_is_not_written_to(
     folder: bool, repository: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A stranger's, and one of the user's that the stranger's profiles would change."""
@@ -238,7 +238,7 @@ def test_a_link_to_another_repository_s_script_is_left_alone(
     assert handled(lambda: check_all(paths, True, True)) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert "link out of its repository; name the file itself [outside]" in err
+    assert f"a link out of {repository}, behind which nothing is written; fix the file" in err
     assert own.read_text() == text
 
 
@@ -386,7 +386,7 @@ def test_what_cannot_be_read_is_wrong_input(
     out, err = capsys.readouterr()
     assert out == f"{repository}/jobs/plain.sh: current\n"
     assert f"{repository}/none.sh: cannot be read: No such file or directory" in err
-    assert f"{repository}/pipe: no file" in err
+    assert f"{repository}/pipe: no regular file" in err
     assert f"{repository}/large.sh: a script of {len(large)} bytes; jobgen makes at most" in err
 
 

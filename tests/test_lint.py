@@ -354,7 +354,7 @@ def test_what_leads_out_of_a_repository_is_not_shown(there: Path) -> None:
     for path in ("job.sh", "folder/job.sh", "folder"):
         done = jobgen("lint", path, cwd=root)
         assert (done.returncode, done.stdout) == (2, b"")
-        assert b"job.sh: a link out of its repository; name the file itself" in done.stderr
+        assert f"job.sh: a link out of {root}; name the file itself".encode() in done.stderr
     (root / "job.sh").unlink()
     (root / "job.sh").write_text(BAD)
     (root / "pyproject.toml").symlink_to("../pyproject.toml")
@@ -371,7 +371,7 @@ def test_a_pipe_keeps_nobody_waiting_but_where_a_shell_makes_one(there: Path) ->
     os.mkfifo(there / "pipe.sh")
     done = jobgen("lint", "pipe.sh", cwd=there)
     assert (done.returncode, done.stderr.split(b"\n")[0]) == (
-        2, b"jobgen: pipe.sh: no file [unreadable]"
+        2, b"jobgen: pipe.sh: no regular file [unreadable]"
     )  # fmt: skip
     for given in ("<(cat job.sh)", "/dev/stdin < job.sh", "- < job.sh"):
         command = f"{shlex.quote(sys.executable)} -m jobgen lint {given}"
@@ -386,7 +386,7 @@ def test_a_configuration_that_is_a_pipe_is_2(there: Path) -> None:
     os.mkfifo(there / "pyproject.toml")
     done = jobgen("lint", "job.sh", cwd=there)
     assert (done.returncode, done.stdout) == (2, b"")
-    assert b"pyproject.toml: no file" in done.stderr
+    assert b"pyproject.toml: no regular file" in done.stderr
 
 
 @pytest.mark.parametrize(

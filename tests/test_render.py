@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
+import os
 import re
 import shutil
 import subprocess
@@ -12,6 +14,7 @@ import pytest
 
 from jobgen.errors import JobgenError
 from jobgen.job import Job
+from jobgen.render import Templates
 from tests import helpers
 
 
@@ -38,6 +41,36 @@ def test_a_template_replaces_a_block_and_keeps_the_rest(template: Path) -> None:
     assert added[1].startswith("# sha256 of the other lines: ")
     assert added[2:] == ["echo \"\\$(id)\" 'a b'"]
     assert "  export PYTHONUNBUFFERED=1" in ours
+
+
+def test_a_template_that_fails_costs_no_process_for_each_script(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when someone edits it, and 10,000 scripts are made by it."""
+    (tmp_path / "t.j2").write_text("{{ plan.nope }}")
+    forks, fork = [], os.fork
+    monkeypatch.setattr(os, "fork", lambda: forks.append(1) or fork())  # type: ignore[func-returns-value]
+    templates = Templates(tmp_path, confined=True)
+    for _ in range(3):
+        with pytest.raises(JobgenError, match="has no attribute 'nope'"):
+            templates.render(helpers.planned(Job("local", "local")), "t.j2")
+    (tmp_path / "other.j2").write_text("{{ plan.name }}")
+    assert "elastic_ddp" in templates.render(helpers.planned(Job("local", "local")), "other.j2")
+    assert len(forks) == 1
+
+
+def test_a_machine_without_room_for_a_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none() -> int:
+        raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+    (tmp_path / "t.j2").write_text("")
+    monkeypatch.setattr(os, "fork", none)
+    with pytest.raises(JobgenError) as error:
+        Templates(tmp_path).render(helpers.planned(Job("local", "local")), "t.j2")
+    text = "there is no process for it: Resource temporarily unavailable"
+    assert str(error.value) == f"t.j2: {text}; a simpler template [template]"
 
 
 def test_a_project_s_template_may_take_the_name_of_a_bundled_one(

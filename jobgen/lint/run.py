@@ -130,7 +130,7 @@ def _ends(what: Callable[..., object], *words: object) -> bool:
     try:
         apart.ask()
     except JobgenError:  # it is raised again, where it is told
-        return True
+        pass
     except Ended:
         return False
     apart.end()
@@ -249,10 +249,10 @@ def _data(path: str) -> bytes:
         # What a shell hands over is a pipe, or a link to anywhere, and meant.
         if not path.startswith(("/dev/fd/", "/dev/stdin", "/proc/")):
             if not stat.S_ISREG(os.stat(file).st_mode):
-                raise problem(path, "no file", "unreadable")  # a pipe would be waited for
+                raise problem(path, "no regular file", "unreadable")  # a pipe would be waited for
             within = _repository(os.path.dirname(os.path.abspath(file)))
             if within and leads_out(file, within):
-                raise problem(path, "a link out of its repository", "outside",
+                raise problem(path, f"a link out of {within}", "outside",
                               "name the file itself")  # fmt: skip
         with file.open("rb") as stream:
             data = stream.read(LARGEST + 1)
@@ -340,7 +340,7 @@ def configured(folder: str) -> Settings:
 def _table(file: str) -> dict[str, Any] | None:
     """The table of a file; None if it has none."""
     if not os.path.isfile(file):  # a pipe would be waited for
-        raise problem(file, "no file", "unreadable")
+        raise problem(file, "no regular file", "unreadable")
     try:
         with open(file, "rb") as stream:
             data = stream.read(LARGEST + 1)
