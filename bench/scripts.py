@@ -37,7 +37,7 @@ def reference(count: int) -> None:
     from jobgen.plan import plan
     from jobgen.store import load
 
-    ours = render._environment(None, Path(), confined=False)
+    ours = render._environment(None, Path(), False, print)
     bare = jinja2.Environment(
         loader=ours.loader, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )

@@ -70,7 +70,8 @@ def verbatim(word: str) -> str:
 
     torch/distributed/elastic/utils/api.py, `macros.substitute`: a string.Template.
     """
-    return word.replace("$", "$$") if re.search(r"\$(\$|local_rank|\{local_rank\})", word) else word
+    told = "$" in word and re.search(r"\$(\$|local_rank|\{local_rank\})", word)
+    return word.replace("$", "$$") if told else word
 
 
 @lru_cache(4096)  # as for `quote`
