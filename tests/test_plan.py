@@ -169,6 +169,18 @@ def test_what_no_program_can_be_handed() -> None:
     assert refusal(environment=("A=\0",)) == f"-e: a NUL character in A; {nothing}"
 
 
+@pytest.mark.parametrize(
+    "name", ["APPEND_PATH", "APPTAINER_APPNAME", "APPTAINER_SHELL", "HOME", "PREPEND_PATH"]
+)
+def test_what_apptainer_gives_to_no_program(name: str) -> None:
+    """Its internal/pkg/util/env/clean.go; in the other engines, and by hand, they arrive."""
+    sets = ("software.container.engine=apptainer",)
+    said = refusal(sets=sets, environment=(f"{name}=x",))
+    assert said.startswith(f"-e: apptainer gives {name} to no program as it is; ")
+    assert planned(environment=(f"{name}=x",))
+    assert planned("byhand", sets=sets, hosts="a", environment=(f"{name}=x",))
+
+
 def test_how_long_the_set_up_may_be() -> None:
     """The same limit of Linux's: it is in an exported function, too."""
     said = "x" * (LONGEST_SOFTWARE // 4)  # the most for one of them
