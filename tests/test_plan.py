@@ -11,7 +11,7 @@ import pytest
 from jobgen.errors import JobgenError
 from jobgen.job import Job
 from jobgen.plan import LONGEST_SOFTWARE, Plan
-from jobgen.program import LONGEST_WORDS
+from jobgen.program import LONGEST_WORDS, verbatim
 from tests import helpers
 
 
@@ -167,6 +167,14 @@ def test_what_no_program_can_be_handed() -> None:
     nothing = "no program can be given one [value]"
     assert refusal(program=("a\0b",)) == f"--: a NUL character; {nothing}"
     assert refusal(environment=("A=\0",)) == f"-e: a NUL character in A; {nothing}"
+
+
+def test_a_word_that_torchrun_would_change() -> None:
+    """string.Template with `local_rank` alone: each other $ stays; tests/test_local.py asks it."""
+    for word in ("$local_rank", "${local_rank}", "a$$b"):
+        assert verbatim(word) == word.replace("$", "$$")
+    for word in ("$LOCAL_RANK", "$HOME", "a$", "local_rank"):
+        assert verbatim(word) == word
 
 
 @pytest.mark.parametrize(
