@@ -10,6 +10,7 @@ from typing import NamedTuple
 USAGE = 2
 LONGEST = 1000  # characters of a message or a hint, which may show what is in a file
 MOST_SHOWN = 50  # problems: all scripts of a matrix may have the same
+TOO_MUCH = "it needs too much memory"
 CLOSED_PIPE = 141  # what a shell shows for a command that SIGPIPE ended
 
 

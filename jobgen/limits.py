@@ -16,9 +16,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, ClassVar, NoReturn
 
-from jobgen.errors import JobgenError
-
-TOO_MUCH = "it needs too much memory"
+from jobgen.errors import TOO_MUCH, JobgenError
 
 
 class Ended(Exception):

@@ -20,6 +20,9 @@ from jobgen.store import Resolved
 
 BY_HAND = "byhand.sh.j2"
 BY_HAND_NAME = "[A-Za-z0-9][A-Za-z0-9_.-]*"  # a container's, to podman and docker
+# What apptainer sets itself, or reads as a part of PATH (its internal/pkg/util/env/clean.go,
+# `SetContainerEnv`).
+APPTAINERS = frozenset("APPEND_PATH APPTAINER_APPNAME APPTAINER_SHELL HOME PREPEND_PATH".split())
 LONGEST_SOFTWARE = 16 * 1024  # bytes
 
 
@@ -149,9 +152,10 @@ def plan(job: Job, resolved: Resolved, hosts: tuple[str, ...] = ()) -> Plan:
     variables = with_users(known.environment, job.environment)
     sockets = found_sockets(profile, known.nodes, variables)
     exported = () if by_hand else variables  # by hand, they are set in the container
-    if profile.software.container:
+    if container := profile.software.container:
         _check_text((*job.program, *(setting.value for setting in variables)))
-        _check_names(exported, resolved)
+        if container.engine == "apptainer":
+            _check_names(exported, resolved)
     drafted = known._replace(
         command=tuple(command_line(job)),
         name=_name(job, what, there),
@@ -397,24 +401,12 @@ def _check_text(values: tuple[str, ...]) -> None:
 
 
 def _check_names(variables: tuple[Setting, ...], resolved: Resolved) -> None:
-    """Apptainer sets some variables itself, and reads others as parts of PATH.
-
-    Source: apptainer, internal/pkg/util/env/clean.go, `SetContainerEnv`.
-    """
-    profile = resolved.profile
-    if profile.software.container and profile.software.container.engine == "apptainer":
-        for name in (setting.name for setting in variables):
-            if name in (
-                "APPEND_PATH",
-                "APPTAINER_APPNAME",
-                "APPTAINER_SHELL",
-                "HOME",
-                "PREPEND_PATH",
-            ):
-                said = name in profile.network.environment
-                where = resolved.origin(f"network.environment.{name}") if said else "-e"
-                text = f"apptainer gives {name} to no program as it is"
-                raise problem(where, text, "conflict", "another name, or an option of apptainer's")
+    """Raise JobgenError for a variable that apptainer does not pass on."""
+    if name := next((each.name for each in variables if each.name in APPTAINERS), None):
+        said = name in resolved.profile.network.environment
+        where = resolved.origin(f"network.environment.{name}") if said else "-e"
+        text = f"apptainer gives {name} to no program as it is"
+        raise problem(where, text, "conflict", "another name, or an option of apptainer's")
 
 
 def _check_software(resolved: Resolved) -> None:

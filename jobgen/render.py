@@ -23,7 +23,7 @@ from jobgen import names, shell
 from jobgen.bundled import bundled
 from jobgen.bytecode import Compiled
 from jobgen.environment import Setting
-from jobgen.errors import JobgenError, Mark, problem
+from jobgen.errors import TOO_MUCH, JobgenError, Mark, problem
 from jobgen.header import LARGEST, sealed
 from jobgen.paths import HERE, is_file, is_name, leads_out, native
 from jobgen.plan import Plan
@@ -163,9 +163,7 @@ def _rendered(
     except JobgenError:
         raise
     except Exception as error:  # a template is a program of its own, and can fail in any way
-        text = str(error)
-        if isinstance(error, MemoryError):
-            from jobgen.limits import TOO_MUCH as text
+        text = TOO_MUCH if isinstance(error, MemoryError) else str(error)
         raise problem(_line(error, name), text, "template") from None
     if size > LARGEST:
         raise problem(name, f"a script of {size} bytes", "template", f"at most {LARGEST}")
