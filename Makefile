@@ -4,18 +4,20 @@
 PYTHON ?= python3
 TORCH ?=
 FUZZ_SECONDS ?= 300
+RECIPES := accelerate==1.15.0 deepspeed==0.19.8 lightning==2.6.6 ray==2.60.0 transformers==5.23.0
 VENV := .venv
 BIN := $(CURDIR)/$(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 ROOT := $(filter 0,$(shell id -u))
 APT := $(and $(ROOT),$(shell command -v apt-get))
-# What the tests on a real Slurm, on PBS and in real containers need, and those of the manual and
-# of completion.
-PACKAGES := slurm-wlm munge iproute2 procps shellcheck podman runc groff-base mandoc zsh fish
+# What the tests on a real Slurm, on PBS and in real containers need, and those of the manual, of
+# completion and of the doctor's page.
+PACKAGES := slurm-wlm munge iproute2 procps shellcheck podman runc docker.io openmpi-bin mpich groff-base \
+  mandoc zsh fish chromium strace squashfs-tools squashfuse
 
 .DEFAULT_GOAL := help
 FORCE:
-.PHONY: FORCE help run test lint golden mutants coverage cluster fuzz bench bench-peers wheel-check clean
+.PHONY: FORCE help run quick test test-all recipes lint golden mutants coverage cluster fuzz bench bench-peers wheel-check clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*##/\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -24,24 +26,34 @@ run: $(VENV)/run  ## generate the job `local` and run it here: four ranks report
 	PATH="$(BIN):$$PATH" jobgen local -o build/local.sh
 	PATH="$(BIN):$$PATH" build/local.sh
 
-test: $(VENV)/test $(VENV)/packages  ## all tests; what this machine lacks is skipped, with the reason
-	PATH="$(BIN):$$PATH" python -m pytest -n 4 --dist worksteal $(ARGS)
+quick: lint  ## lint, types, and the tests without a cluster, torch or long examples: 2 minutes
+	PATH="$(BIN):$$PATH" python -m pytest -q -n 2 --dist worksteal --ignore=tests/cluster -m 'not torch and not slow' $(ARGS)
 
-lint: $(VENV)/test  ## ruff, mypy --strict
+test: $(VENV)/test $(VENV)/packages  ## the tests; what this machine lacks is skipped, with the reason
+	PATH="$(BIN):$$PATH" python -m pytest -n 4 --dist worksteal --durations=20 $(ARGS)
+
+test-all: test  ## the same, and then what takes long: all faults, each kind of script
+	PATH="$(BIN):$$PATH" python -m pytest -n 4 --dist worksteal -m thorough --faults 2
+
+recipes: .venv-recipes/made $(VENV)/packages  ## install what docs/recipes.md needs (350 MB), and run each recipe on a real Slurm
+	PATH="$(BIN):$$PATH" python -m pytest -v tests/cluster/test_recipes.py $(ARGS)
+
+lint: $(VENV)/test  ## ruff, mypy --strict, and the order of the package's rooms
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
-golden: $(VENV)/test  ## rewrite the expected scripts, messages and the manual; review their diff
-	PATH="$(BIN):$$PATH" python -m pytest -q --update tests/test_golden.py tests/test_errors.py tests/test_readme.py tests/test_manual.py
-	git --no-pager diff --stat -- tests/golden tests/errors README.md man
+golden: $(VENV)/test  ## write the expected scripts, messages, pages and the manual again; review their diff
+	PATH="$(BIN):$$PATH" python -m pytest -q --update tests/test_golden.py tests/test_errors.py tests/test_docs.py tests/test_manual.py
+	git --no-pager diff --stat -- tests/golden tests/errors '*.md' man
 
 # In a copy, without caches: mutmut leaves functions with a decorator alone.
-mutants: $(VENV)/test  ## faults put into quoting, planning and schedulers that no unit test notices; hours
+mutants: $(VENV)/test  ## faults in quoting, planning and schedulers that no unit test notices; takes hours
 	$(PIP) mutmut==3.8.1
 	rm -rf build/mutants && mkdir -p build/mutants
-	cp -r jobgen tests man profiles templates README.md pyproject.toml build/mutants
-	cd build/mutants && sed -i '/^@lru_cache/d' jobgen/*.py jobgen/schedulers/*.py
+	cp -r jobgen tests docs man profiles templates *.md pyproject.toml build/mutants
+	cd build/mutants && sed -i '/^@lru_cache/d' jobgen/*.py jobgen/plann*/*.py jobgen/schedulers/*.py
 	cd build/mutants && PATH="$(BIN):$$PATH" mutmut run $(ARGS)
 	cd build/mutants && PATH="$(BIN):$$PATH" mutmut results
 
@@ -55,9 +67,9 @@ coverage: $(VENV)/test  ## the branches of jobgen/ that the tests without a clus
 	PATH="$(BIN):$$PATH" coverage combine -q
 	PATH="$(BIN):$$PATH" coverage report
 
-fuzz: $(VENV)/test  ## a coverage-guided fuzzer at the readers of files, FUZZ_SECONDS each; inputs stay in build/fuzz
+fuzz: $(VENV)/test  ## a coverage-guided fuzzer for the readers of files, FUZZ_SECONDS each; inputs stay in build/fuzz
 	$(PIP) atheris
-	set -e; for target in profile head script manifest; do \
+	set -e; for target in profile header script manifest; do \
 	  mkdir -p build/fuzz; PATH="$(BIN):$$PATH" nice python -m tests.fuzz.$$target \
 	    -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=build/fuzz/$$target-; done
 
@@ -67,6 +79,7 @@ bench: $(VENV)/test  ## ratios against references in the same run: start-up, siz
 	PATH="$(BIN):$$PATH" python bench/scripts.py
 	PATH="$(BIN):$$PATH" python bench/trainers.py
 	PATH="$(BIN):$$PATH" python bench/first_step.py
+	PATH="$(BIN):$$PATH" python bench/labels.py
 	PATH="$(BIN):$$PATH" python bench/lint.py
 
 bench-peers: $(VENV)/test  ## jobgen beside torchx, signac-flow, ReFrame, Maestro, slurmkit, which it installs in .cache
@@ -75,8 +88,8 @@ bench-peers: $(VENV)/test  ## jobgen beside torchx, signac-flow, ReFrame, Maestr
 wheel-check: $(VENV)/test  ## build the wheel, install it elsewhere, generate from there
 	PATH="$(BIN):$$PATH" sh tests/wheel-check.sh
 
-clean:  ## remove what make has made
-	rm -rf $(VENV) build dist .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis
+clean:  ## remove what make created
+	rm -rf $(VENV) .venv-recipes build dist .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
 $(VENV)/made: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "jobgen needs Python 3.10 or newer: make PYTHON=python3.12 …"; exit 1; }
@@ -86,7 +99,7 @@ $(VENV)/made: pyproject.toml constraints.txt
 	@mkdir -p build
 	@touch $@
 
-# A torch that is asked for is installed, whatever there is; FORCE, since the stamp may be there.
+# TORCH= installs that torch in any case: FORCE, since the stamp may exist.
 $(VENV)/run: $(VENV)/made $(if $(TORCH),FORCE)
 	$(if $(TORCH),$(filter-out -c constraints.txt,$(PIP)) $(TORCH) numpy,$(BIN)/python -c 'import torch' 2>/dev/null || $(PIP) torch numpy)
 	@touch $@
@@ -95,6 +108,15 @@ $(VENV)/test: $(VENV)/run
 	$(PIP) -e '.[test]'
 	@touch $@
 
+# It sees the packages of $(VENV) by its .pth file: torch is there once, and no package replaces it.
+.venv-recipes/made: Makefile $(VENV)/test
+	$(BIN)/python -m venv --clear .venv-recipes
+	$(BIN)/python -c 'import sys; print(*(p for p in sys.path if p.endswith("-packages")), sep="\n")' \
+	  > "$$(.venv-recipes/bin/python -c 'import site; print(site.getsitepackages()[0])')/base.pth"
+	$(BIN)/python -c 'import torch; print("torch==" + torch.__version__)' > .venv-recipes/torch.txt
+	.venv-recipes/bin/python -m pip install --quiet --disable-pip-version-check -c .venv-recipes/torch.txt $(RECIPES)
+	@touch $@
+
 $(VENV)/packages: $(VENV)/made
-	$(if $(APT),apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends $(PACKAGES) || echo "some packages are missing: their tests will be skipped",@echo "not root, or no apt-get: tests that need Slurm or podman are skipped where these are missing")
+	$(if $(APT),apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends $(PACKAGES) || echo "some packages are missing: their tests will be skipped",@echo "not root, or no apt-get: tests that need Slurm, podman or docker are skipped where these are missing")
 	@touch $@

@@ -1,6 +1,7 @@
-"""Virtual environments of their own, without the system's packages, as users install programs.
+"""Virtual environments without the system's packages, as users install programs.
 
-They have no .pth files of a developer's machine, which would weigh on every process of Python's.
+The environment of a developer may have .pth files, which slow the start of every Python process and
+so make all ratios look better.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from turns import ROOT
@@ -15,10 +17,10 @@ from turns import ROOT
 CACHE = ROOT / ".cache" / "bench"
 
 
-def environment(folder: Path, packages: list[str]) -> Path:
-    """The `bin` of a virtual environment that has `packages`, byte-compiled; made where it is not.
+def environment(folder: Path, packages: Sequence[str]) -> Path:
+    """The `bin` of a virtual environment with these packages, which is made if it does not exist.
 
-    Raises CalledProcessError, with pip's words as its stderr.
+    Raises CalledProcessError with the messages of pip as its stderr.
     """
     python = folder / "bin/python"
     if not python.exists():
@@ -30,11 +32,13 @@ def environment(folder: Path, packages: list[str]) -> Path:
 
 
 def jobgen(cache: Path = CACHE) -> Path:
-    """The `bin` of an environment with this checkout's wheel, made anew."""
+    """The `bin` of a new virtual environment with the wheel of this checkout."""
     wheels = cache / "dist"
     shutil.rmtree(wheels, ignore_errors=True)
     build = [sys.executable, "-m", "build", "--quiet", "--wheel", "--no-isolation"]
-    subprocess.run([*build, "--outdir", str(wheels), str(ROOT)], check=True, capture_output=True)
+    subprocess.run(
+        [*build, "--outdir", str(wheels), str(ROOT)], check=True, capture_output=True, text=True
+    )
     (wheel,) = map(str, wheels.glob("*.whl"))
     shutil.rmtree(cache / "jobgen", ignore_errors=True)
     return environment(cache / "jobgen", ["-c", str(ROOT / "constraints.txt"), wheel])

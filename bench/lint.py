@@ -1,6 +1,9 @@
-"""CPU seconds of `jobgen lint` for 1,000 scripts, each another text, in one process.
+"""The CPU time of `jobgen lint` for 1,000 different scripts in one process.
 
-The scripts are the generated ones of tests/golden and the rules' own examples, in turns.
+The scripts are those of tests/golden and the examples of the rules, repeated; a comment makes each
+of them different.
+
+    python bench/lint.py
 """
 
 from __future__ import annotations
@@ -9,23 +12,33 @@ import time
 from pathlib import Path
 
 from jobgen.lint.rules import rules
-from jobgen.lint.run import Settings, script
+from jobgen.lint.run import problems_in
+from jobgen.lint.settings import Settings
 
 COUNT = 1000
-GOLDEN = sorted((Path(__file__).parent.parent / "tests/golden").glob("*.sh"))
+GOLDEN = Path(__file__).parent.parent / "tests/golden"
+
+
+def example_scripts() -> list[str]:
+    """The generated scripts of the tests, and a good and a bad script for each rule."""
+    scripts = [file.read_text(encoding="utf-8") for file in sorted(GOLDEN.glob("*.sh"))]
+    examples = [(rule.module.BAD, rule.module.GOOD) for rule in rules().values()]
+    return scripts + [script for pair in examples for script in pair]
 
 
 def main() -> None:
-    texts = [file.read_text(encoding="utf-8") for file in GOLDEN]
-    texts += [text for rule in rules().values() for text in (rule.module.BAD, rule.module.GOOD)]
-    script(texts[0], "first.sh", Settings())  # imports what there is to import
-    start, lines = time.process_time(), 0
-    for number in range(COUNT):
-        text = f"{texts[number % len(texts)]}\n# {number}\n"
-        lines += text.count("\n")
-        script(text, f"{number}.sh", Settings())
-    spent = time.process_time() - start
-    print(f"lint: {COUNT} scripts of {lines // COUNT} lines on average: {spent:.2f} s of CPU")
+    examples = example_scripts()
+    scripts = [f"{examples[number % len(examples)]}\n# {number}\n" for number in range(COUNT)]
+    lines = sum(script.count("\n") for script in scripts)
+    problems_in(scripts[0], "first.sh", Settings())  # the first call imports modules
+    start = time.process_time()
+    for number, script in enumerate(scripts):
+        problems_in(script, f"{number}.sh", Settings())
+    seconds = time.process_time() - start
+    print(
+        f"lint: {seconds:.2f} s of CPU for {COUNT} scripts of {lines / COUNT:.0f} lines on average"
+    )
 
 
-main()
+if __name__ == "__main__":
+    main()

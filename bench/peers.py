@@ -1,8 +1,8 @@
-"""jobgen beside public tools that have a command line and templates, whole processes in turns.
+"""jobgen and public tools that have a command line and templates, as whole processes in turns.
 
-Each tool comes from PyPI into a virtual environment of its own, gets the least input that makes a
-Slurm script for three nodes, and submits nothing. What cannot be installed or makes no script is
-printed with the reason. Slurm's commands are stand-ins that do nothing: some of the tools ask them.
+Each tool is installed from PyPI into a virtual environment of its own, gets the shortest input for
+a Slurm script for three nodes, and submits nothing. If a tool cannot be installed or writes no
+script, the reason is printed. Some tools call commands of Slurm: here, these do nothing.
 
     python bench/peers.py [--runs N] [--cache FOLDER]
 """
@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import installed
-from turns import Command, medians
+from turns import Command, Usage, medians
 
 BARE, JOBGEN = "bare interpreter", "jobgen"
 TORCHRUN = "torchrun --nnodes=3 --nproc-per-node=8 train.py"
@@ -26,11 +26,16 @@ TORCHRUN = "torchrun --nnodes=3 --nproc-per-node=8 train.py"
 
 @dataclass(frozen=True)
 class Tool:
-    words: str  # the command, in a folder that has the files; {bin} is the environment's
-    packages: str = ""  # what pip installs, the tool first; jobgen's environment is made apart
+    """A tool: its command, which runs in a folder with `files`, where `setup` ran once.
+
+    In the commands, {bin} is the folder of the programs in the tool's virtual environment.
+    """
+
+    command: str
+    packages: str = ""  # for pip, the tool first; jobgen is installed from this checkout
     files: Mapping[str, str] = field(default_factory=dict)
-    first: str = ""  # run once, before any run is timed: what a user does once in a project
-    script: str = ""  # where the script is then, a pattern; else on stdout or stderr
+    setup: str = ""
+    script: str = ""  # a pattern for the file that the tool writes; empty: it prints the script
 
 
 TOOLS = {
@@ -62,7 +67,7 @@ if __name__ == "__main__":
 """,
             "begin.py": "import signac\nsignac.init_project().open_job({'lr': 0.1}).init()\n",
         },
-        first="{bin}/python begin.py",
+        setup="{bin}/python begin.py",
     ),
     "ReFrame": Tool(
         "{bin}/reframe -C config.py -c train.py --dry-run --prefix out",
@@ -119,7 +124,7 @@ study:
     ),
     "slurmkit": Tool(
         "{bin}/slurmkit --ui plain --nointeractive generate spec.yaml --into train",
-        "slurmkit click",  # which slurmkit 0.1.7 imports, and does not name
+        "slurmkit click",  # slurmkit 0.1.7 imports click and does not require it
         {
             "spec.yaml": """\
 name: train
@@ -144,95 +149,109 @@ srun {TORCHRUN} --lr {{{{ lr }}}}
 }
 
 
-class Fails(Exception):
-    """Why a tool is not compared."""
+class NotComparable(Exception):
+    """A tool cannot be installed, or writes no script; the text says why."""
 
 
-def ready(name: str, tool: Tool, cache: Path, work: Path) -> tuple[Command, str]:
-    """The command, each run of it in a folder of its own, and the tool's version.
-
-    Raises Fails if the tool cannot be installed, or makes no script.
-    """
+def install(name: str, tool: Tool, cache: Path) -> Path:
+    """Install a tool; the folder of its programs. Raises NotComparable."""
     try:
         if name == JOBGEN:
-            programs = installed.jobgen(cache)
-        else:
-            programs = installed.environment(cache / name.lower(), tool.packages.split())
+            return installed.jobgen(cache)
+        return installed.environment(cache / name.lower(), tool.packages.split())
     except subprocess.CalledProcessError as error:
-        said = [line for line in (error.stderr or "").splitlines() if line.startswith("ERROR")]
-        raise Fails(f"cannot be installed: {said[-1] if said else error}") from None
-    home = work / "home"
-    home.mkdir(exist_ok=True)
-    env = {"PATH": f"{work}/slurm:/usr/bin:/bin", "HOME": str(home), "LANG": "C.UTF-8"}
+        lines = (error.stderr or "").splitlines()
+        errors = [line for line in lines if line.startswith("ERROR")] or [str(error)]
+        raise NotComparable(f"cannot be installed: {errors[-1]}") from None
+
+
+def version(name: str, tool: Tool, programs: Path) -> str:
+    package = (tool.packages or JOBGEN).split()[0]
+    code = f"from importlib.metadata import version; print(version({package!r}))"
+    return subprocess.check_output([f"{programs}/python", "-c", code], text=True).strip()
+
+
+def output(command: str, folder: str, env: Mapping[str, str]) -> str:
+    """The output of a command, stdout and stderr. Raises NotComparable if it fails."""
+    done = subprocess.run(
+        command.split(), cwd=folder, env=env, text=True, check=False,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    if done.returncode:
+        last_line = (done.stdout.strip().splitlines() or [""])[-1]
+        raise NotComparable(f"exit status {done.returncode}: {last_line:.200}")
+    return done.stdout
+
+
+def make_command(name: str, tool: Tool, programs: Path, work: Path) -> Command:
+    """The command of a tool, which runs each time in a new copy of its files.
+
+    Raises NotComparable if it writes no script.
+    """
+    env = {"PATH": f"{work}/slurm:/usr/bin:/bin", "HOME": f"{work}/home", "LANG": "C.UTF-8"}
     project = work / name
     project.mkdir()
     for file, text in tool.files.items():
         (project / file).write_text(text)
-    if tool.first:
-        output(tool.first.format(bin=programs), str(project), env)
+    if tool.setup:
+        output(tool.setup.format(bin=programs), str(project), env)
 
-    def folder() -> str:
-        found = tempfile.mkdtemp(dir=work)
-        shutil.copytree(project, found, dirs_exist_ok=True)
-        return found
+    def copy_of_project() -> str:
+        folder = tempfile.mkdtemp(dir=work)
+        shutil.copytree(project, folder, dirs_exist_ok=True)
+        return folder
 
-    words, tried = tool.words.format(bin=programs), folder()
-    texts = [output(words, tried, env)]
+    command, folder = tool.command.format(bin=programs), copy_of_project()
+    texts = [output(command, folder, env)]
     if tool.script:
-        texts = [file.read_text() for file in Path(tried).glob(tool.script) if file.is_file()]
+        texts = [file.read_text() for file in Path(folder).glob(tool.script) if file.is_file()]
     if not any("\n#SBATCH " in text for text in texts):
-        raise Fails("it made no script with #SBATCH")
-    package = (tool.packages or JOBGEN).split()[0]
-    show = f"from importlib.metadata import version; print(version({package!r}))"
-    found = subprocess.check_output([f"{programs}/python", "-c", show], text=True)
-    return Command(words.split(), env, folder), found.strip()
+        raise NotComparable("it wrote no script with #SBATCH")
+    return Command(command.split(), env, copy_of_project)
 
 
-def output(words: str, folder: str, env: Mapping[str, str]) -> str:
-    """What a command says, on stdout and stderr. Raises Fails if it fails."""
-    done = subprocess.run(
-        words.split(),
-        cwd=folder,
-        env=env,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
-    if done.returncode:
-        last = (done.stdout.strip().splitlines() or [""])[-1]
-        raise Fails(f"exit status {done.returncode}: {last:.200}")
-    return done.stdout
+def write_stand_ins(work: Path) -> None:
+    """Write commands of Slurm that do nothing, and an empty home."""
+    (work / "home").mkdir()
+    (work / "slurm").mkdir()
+    for program in "sbatch scontrol sinfo squeue sacct srun".split():
+        (work / "slurm" / program).write_text("#!/bin/sh\n")
+        (work / "slurm" / program).chmod(0o755)
+
+
+def print_table(usages: Mapping[str, Usage], versions: Mapping[str, str], runs: int) -> None:
+    print(f"medians of {runs} runs, in turns, after one that fills the caches; ratios of CPU time")
+    print(f"{'':<26}{'elapsed':>10}{'CPU':>9}{'to bare':>9}{'to jobgen':>11}")
+    for name, usage in usages.items():
+        title = f"{name} {versions.get(name, '')}"
+        ratio = usage.cpu / usages[BARE].cpu
+        line = f"{title:<26}{usage.wall * 1000:>7.0f} ms{usage.cpu * 1000:>6.0f} ms{ratio:>9.1f}"
+        print(line + (f"{usage.cpu / usages[JOBGEN].cpu:>11.2f}" if JOBGEN in usages else ""))
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="jobgen beside public tools, in turns")
+    parser = argparse.ArgumentParser(description="jobgen and public tools, in turns")
     parser.add_argument("--runs", type=int, default=11)
     parser.add_argument("--cache", type=Path, default=installed.CACHE, help="for the environments")
-    options = parser.parse_args()
-    cache = options.cache.resolve()
+    args = parser.parse_args()
+    cache = args.cache.resolve()
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)
-        (work / "slurm").mkdir()
-        for program in "sbatch scontrol sinfo squeue sacct srun".split():
-            (work / "slurm" / program).write_text("#!/bin/sh\n")
-            (work / "slurm" / program).chmod(0o755)
+        write_stand_ins(work)
         commands, versions, reasons = {}, {}, {}
-        for tool in TOOLS:
+        for tool_name, tool in TOOLS.items():
             try:
-                commands[tool], versions[tool] = ready(tool, TOOLS[tool], cache, work)
-            except Fails as error:
-                reasons[tool] = str(error)
-        python = str(cache / "jobgen/bin/python")
-        spent = medians({BARE: Command([python, "-c", ""]), **commands}, options.runs)
-    bare, ours = spent[BARE], spent.get(JOBGEN)
-    print(f"{options.runs} runs of each, in turns, after one to fill the caches; medians")
-    print(f"{'':<26}{'wall':>8}{'CPU':>9}{'to bare':>9}{'to jobgen':>11}")
-    for tool, mine in spent.items():
-        line = f"{tool + ' ' + versions.get(tool, ''):<26}{mine.wall * 1000:>5.0f} ms"
-        line += f"{mine.cpu * 1000:>6.0f} ms{mine.wall / bare.wall:>9.1f}"
-        print(line + (f"{mine.wall / ours.wall:>11.2f}" if ours else ""))
-    for tool, reason in reasons.items():
-        print(f"{tool:<26}not compared: {reason}")
+                programs = install(tool_name, tool, cache)
+                commands[tool_name] = make_command(tool_name, tool, programs, work)
+                versions[tool_name] = version(tool_name, tool, programs)
+            except NotComparable as error:
+                reasons[tool_name] = str(error)
+        bare = Command([str(cache / "jobgen/bin/python"), "-c", ""])
+        usages = medians({BARE: bare, **commands}, args.runs)
+    print_table(usages, versions, args.runs)
+    for tool_name, reason in reasons.items():
+        print(f"{tool_name:<26}not compared: {reason}")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,9 +1,10 @@
-"""Many scripts in one process, as ratios against a bare Jinja2 loop measured in the same run.
+"""Many scripts in one command, as ratios against a bare Jinja2 loop measured in the same run.
 
-The reference renders jobgen's own template for one plan that is ready, with a plain environment of
-Jinja's: no sandbox, nothing quoted or checked, no profile, no plan, no file. It prints scripts
-a second of CPU, their ratio to the reference (medians; a ratio is that of runs one after the other,
-since a machine is not always as fast), and the most memory a process took (its peak RSS).
+The reference renders jobgen's own template for one plan again and again, with a plain environment
+of Jinja: it makes no plan, reads no profile, quotes no printed value, and writes no file. The table
+has scripts a second of CPU and of elapsed time, each with its ratio to the reference (the median of
+runs one after the other), and the peak of a process's memory (RSS). `build` and `check` use several
+processes, whose CPU time counts, too.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pathlib import Path
 
 ROWS = ("bare Jinja2 loop", "different plans", "build, all new", "build, unchanged", "check")
 ROUNDS = 5
+TEMPLATES = Path(__file__).parent.parent / "templates"
 MANIFEST = """\
 defaults: {{profile: dgx-a100, file: "jobs/{{name}}-{{nodes}}n-lr{{lr}}.sh"}}
 jobs:
@@ -29,66 +31,88 @@ jobs:
 """
 
 
+class Clock:
+    """The time since it was made."""
+
+    def __init__(self) -> None:
+        self.cpu = time.process_time()
+        self.elapsed = time.perf_counter()
+
+    def read(self) -> tuple[float, float]:
+        """Seconds of CPU, those of ended child processes too, and elapsed seconds."""
+        children = resource.getrusage(resource.RUSAGE_CHILDREN)
+        cpu = time.process_time() - self.cpu + children.ru_utime + children.ru_stime
+        return cpu, time.perf_counter() - self.elapsed
+
+
 def reference(count: int) -> None:
+    """The bare loop; the filters are jobgen's, since its templates need them."""
     import jinja2
 
-    from jobgen import render, shell
-    from jobgen.job import Job, layers
-    from jobgen.plan import plan
-    from jobgen.store import load
+    from jobgen.generator import Generator
+    from jobgen.planning.job_options import Job
+    from jobgen.scripts.filters import FILTERS
+    from jobgen.scripts.render import machinery
 
-    ours = render._environment(None, Path(), False, print)
-    bare = jinja2.Environment(
-        loader=ours.loader, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
     )
-    bare.filters.update(ours.filters)
-    bare.filters["words"] = lambda values: " ".join(map(shell.quote, values))
+    environment.filters.update(FILTERS)
+    template = environment.get_template("sbatch.sh.j2")
     job = Job("sbatch", profile="dgx-a100", nodes="4", program=("train.py", "--lr", "0.1"))
-    ready = plan(job, load("dgx-a100", layers(job)))
-    template = bare.get_template("sbatch.sh.j2")
-    template.render(plan=ready)
-    start = time.process_time()
+    plan = Generator().plan(job)
+
+    def machinery_of(*names: str) -> str:
+        return machinery(tuple(filter(None, names)))
+
+    template.render(plan=plan, machinery=machinery_of)
+    start = Clock()
     for _ in range(count):
-        template.render(plan=ready)
+        template.render(plan=plan, machinery=machinery_of)
     report(count, start)
 
 
-def plans(count: int) -> None:
+def different_plans(count: int) -> None:
     """As many different jobs, planned and rendered; the profile and the templates are loaded."""
-    from jobgen.job import Job
-    from jobgen.maker import Maker
+    from jobgen.generator import Generator
+    from jobgen.planning.job_options import Job
 
-    def script(number: int) -> str:
+    generator = Generator()
+
+    def make_script(number: int) -> None:
         program = ("train.py", "--lr", f"{number}e-6")
-        return maker.script(Job("sbatch", profile="dgx-a100", nodes="4", program=program))
+        generator.script(Job("sbatch", profile="dgx-a100", nodes="4", program=program))
 
-    maker = Maker()
-    script(count)
-    start = time.process_time()
+    make_script(count)
+    start = Clock()
     for number in range(count):
-        script(number)
+        make_script(number)
     report(count, start)
 
 
 def command(count: int, *words: str) -> None:
-    """One command of jobgen's, in the folder that is the working one."""
-    from jobgen.cli import main
+    """One command of jobgen, in the working folder."""
+    from jobgen.cli.app import main
 
-    start = time.process_time()
+    start = Clock()
     code = main([*words], "jobgen", standalone_mode=False)
     assert code == 0, code
     report(count, start)
 
 
-def report(count: int, start: float) -> None:
-    seconds = time.process_time() - start  # others may run beside
+def report(count: int, start: Clock) -> None:
+    cpu, elapsed = start.read()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(json.dumps([count / seconds, peak]), file=sys.__stderr__)
+    print(json.dumps([count / cpu, count / elapsed, peak]), file=sys.__stderr__)
 
 
-def measured(folder: str, what: str, count: int) -> tuple[float, float]:
+def measure(folder: str, row: str, count: int) -> list[float]:
+    """Scripts a second of CPU and elapsed, and the peak of memory, of a row in its own process."""
     done = subprocess.run(
-        [sys.executable, str(Path(__file__).resolve()), what, str(count)],
+        [sys.executable, str(Path(__file__).resolve()), row, str(count)],
         cwd=folder,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
@@ -97,38 +121,52 @@ def measured(folder: str, what: str, count: int) -> tuple[float, float]:
     )
     if done.returncode:
         sys.exit(done.stderr)
-    rate, peak = json.loads(done.stderr.splitlines()[-1])
-    return rate, peak
+    figures: list[float] = json.loads(done.stderr.splitlines()[-1])
+    return figures
+
+
+def measure_all(count: int) -> dict[str, list[list[float]]]:
+    """The rows in turns, since others may use the machine, too."""
+    results: dict[str, list[list[float]]] = {row: [] for row in ROWS}
+    with tempfile.TemporaryDirectory() as folder:
+        values = ", ".join(f"{number}e-6" for number in range(count // 4))
+        Path(folder, "jobgen.yaml").write_text(MANIFEST.format(rates=values))
+        for _ in range(ROUNDS):
+            shutil.rmtree(Path(folder, "jobs"), ignore_errors=True)
+            for row, runs in results.items():
+                runs.append(measure(folder, row, count))
+    return results
 
 
 def main() -> None:
-    print(f"{'':<22}{'scripts':>8}{'a CPU s':>10}{'ratio':>7}{'peak RSS':>10}")
+    print(
+        f"{'':<22}{'scripts':>8}{'a CPU s':>10}{'ratio':>7}{'a s':>8}{'ratio':>7}{'peak RSS':>10}"
+    )
     for count in (1000, 10000):
-        with tempfile.TemporaryDirectory() as folder:
-            values = ", ".join(f"{number}e-6" for number in range(count // 4))
-            Path(folder, "jobgen.yaml").write_text(MANIFEST.format(rates=values))
-            found: dict[str, list[tuple[float, float]]] = {what: [] for what in ROWS}
-            for _ in range(ROUNDS):  # in turns, since others may use the machine, too
-                shutil.rmtree(Path(folder, "jobs"), ignore_errors=True)
-                for what, runs in found.items():
-                    runs.append(measured(folder, what, count))
-            for what, runs in found.items():
-                rate = statistics.median(rate for rate, _ in runs)
-                pairs = zip(runs, found[ROWS[0]], strict=True)
-                ratio = statistics.median(here / there for (here, _), (there, _) in pairs)
-                peak = max(peak for _, peak in runs)
-                print(f"{what:<22}{count:>8}{rate:>10.0f}{ratio:>7.2f}{peak:>7.0f} MiB")
+        results = measure_all(count)
+        for row, runs in results.items():
+            line = f"{row:<22}{count:>8}"
+            for column, width in ((0, 10), (1, 8)):
+                rate = statistics.median(run[column] for run in runs)
+                pairs = zip(runs, results[ROWS[0]], strict=True)
+                ratio = statistics.median(one[column] / bare[column] for one, bare in pairs)
+                line += f"{rate:>{width}.0f}{ratio:>7.2f}"
+            print(f"{line}{max(run[2] for run in runs):>6.0f} MiB")
+
+
+def run_row(row: str, count: int) -> None:
+    match row:
+        case "bare Jinja2 loop":
+            reference(count)
+        case "different plans":
+            different_plans(count)
+        case "check":
+            command(count, "check", "jobs")
+        case _:
+            command(count, "build")
 
 
 if len(sys.argv) > 1:
-    number = int(sys.argv[2])
-    if sys.argv[1] == "check":
-        command(number, "check", "jobs")
-    elif sys.argv[1].startswith("build"):
-        command(number, "build")
-    elif sys.argv[1] == "different plans":
-        plans(number)
-    else:
-        reference(number)
+    run_row(sys.argv[1], int(sys.argv[2]))
 else:
     main()

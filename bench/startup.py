@@ -1,10 +1,10 @@
 """Whole processes, in turns, as ratios against references measured in the same run.
 
-Prints a table: the medians of each command's time by the clock and of its CPU (user and system,
-steadier where others use the machine), both as ratios to the reference that the issue of its speed
-names and to the bare interpreter, and the peak of its memory (RSS).
+The table has the medians of each command's time by the clock, of its CPU time (user and system:
+steadier if others use the machine), and of the peak of its memory (RSS); ratios to the bare
+interpreter; and ratios to a reference, with the most that jobgen may take.
 
-All run in an environment of their own, with jobgen's wheel: see installed.py.
+All run in a virtual environment of their own, with jobgen's wheel: see installed.py.
 
     python bench/startup.py [RUNS]
 """
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 
 import installed
 from turns import ROOT, Command, medians
@@ -21,42 +22,47 @@ RUNS = int(sys.argv[1]) if len(sys.argv) > 1 else 25
 BIN = installed.jobgen()
 PYTHON, JOBGEN = str(BIN / "python"), str(BIN / "jobgen")
 BARE, CLICK, MINIMAL = "bare interpreter", "import click", "minimal program"
-# What bash's function asks at `jobgen sbatch --profile mi<TAB>`: see `jobgen completion bash`.
-ASKED = {"_JOBGEN_COMPLETE": "bash_complete", "COMP_WORDS": "jobgen sbatch --profile mi"}
-COMMANDS = {
-    BARE: Command([PYTHON, "-c", ""]),
-    CLICK: Command([PYTHON, "-c", "import click"]),
-    MINIMAL: Command([PYTHON, str(ROOT / "bench/minimal.py")]),
-    "jobgen --version": Command([JOBGEN, "--version"]),
-    "jobgen --help": Command([JOBGEN, "--help"]),
-    "a completion (bash)": Command([JOBGEN], {**os.environ, **ASKED}),
-    "jobgen sbatch -N 3": Command([JOBGEN, "sbatch", "--profile", "mi210", "-N", "3"]),
+# What bash's completion sets for `jobgen sbatch --profile mi<TAB>`.
+COMPLETION = {"_JOBGEN_COMPLETE": "bash_complete", "COMP_WORDS": "jobgen sbatch --profile mi"}
+COMMANDS: dict[str, list[str]] = {
+    BARE: [PYTHON, "-c", ""],
+    CLICK: [PYTHON, "-c", "import click"],
+    MINIMAL: [PYTHON, str(ROOT / "bench/minimal.py")],
+    "jobgen --version": [JOBGEN, "--version"],
+    "jobgen --help": [JOBGEN, "--help"],
+    "a completion (bash)": [JOBGEN],
+    "jobgen sbatch -N 3": [JOBGEN, "sbatch", "--profile", "mi210", "-N", "3"],
 }
-# What each is held against, and the most that it may take: of time, and of memory.
+# The reference of each command, and the most that it may take of time and of memory.
 TARGETS = {
     "jobgen --version": (CLICK, 1.1, None),
     "jobgen --help": (CLICK, 1.1, None),
     "a completion (bash)": (CLICK, 1.1, None),
-    "jobgen sbatch -N 3": (MINIMAL, 1.15, 1.3),
+    "jobgen sbatch -N 3": (MINIMAL, 1.0, 1.3),
 }
 
 
 def main() -> None:
-    spent = medians(COMMANDS, RUNS)
+    with tempfile.TemporaryDirectory() as folder:  # the checkout has templates/ of its own
+        commands = {
+            name: Command(
+                words, {**os.environ, **COMPLETION} if words == [JOBGEN] else None, lambda: folder
+            )
+            for name, words in COMMANDS.items()
+        }
+        spent = medians(commands, RUNS)
     bare = spent[BARE]
     print(f"{RUNS} runs of each, in turns, after one to fill the caches; medians")
     print(f"{'':<21}{'wall':>8}{'CPU':>8}{'MiB':>6}{'to bare':>9}   wall, CPU against (at most)")
-    for name, mine in spent.items():
-        line = f"{name:<21}{mine.wall * 1000:>5.0f} ms{mine.cpu * 1000:>5.0f} ms{mine.peak:>6.1f}"
-        line += f"{mine.wall / bare.wall:>9.2f}"
+    for name, own in spent.items():
+        line = f"{name:<21}{own.wall * 1000:>5.0f} ms{own.cpu * 1000:>5.0f} ms{own.peak:>6.1f}"
+        line += f"{own.wall / bare.wall:>9.2f}"
         if name in TARGETS:
-            against, most, memory = TARGETS[name]
-            other = spent[against]
-            line += (
-                f"   {mine.wall / other.wall:.2f}, {mine.cpu / other.cpu:.2f} {against} ({most})"
-            )
+            reference, most, memory = TARGETS[name]
+            base = spent[reference]
+            line += f"   {own.wall / base.wall:.2f}, {own.cpu / base.cpu:.2f} {reference} ({most})"
             if memory:
-                line += f"; memory {mine.peak / other.peak:.2f} ({memory})"
+                line += f"; memory {own.peak / base.peak:.2f} ({memory})"
         print(line)
 
 

@@ -1,6 +1,8 @@
-"""The trainers: VGG11 against the way of tutorials, in turns; what saving costs.
+"""The speed of the packaged trainer of VGG11, and the time that snapshots add to a training.
 
-Prints ratios, each against a reference measured in the same run.
+Prints ratios to references that are measured in turns: plain_vgg.py, and epochs without snapshots.
+
+    python bench/trainers.py [TURNS]
 """
 
 from __future__ import annotations
@@ -13,113 +15,170 @@ import subprocess
 import sys
 import tempfile
 import time
+from argparse import Namespace
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 HERE = Path(__file__).parent
 TRAINERS = HERE.parent / "jobgen/trainers"
-TURNS = int(sys.argv[1]) if len(sys.argv) > 1 else 3
+EPOCHS = 10  # of about 1 s, for the cost of snapshots
 
 
-def ours(images: int, batch: int, folder: str) -> float:
-    """Images a second of the packaged trainer, in its second epoch."""
-    words = ["2", "9", "--synthetic", str(images), "--batch-size", str(batch)]
-    words += ["--metrics", f"{folder}/metrics", "--snapshot", f"{folder}/snapshot"]
-    for left in Path(folder).iterdir():
-        left.unlink()
-    run = [sys.executable, str(TRAINERS / "cifar10_vgg.py"), *words]
-    subprocess.run(run, check=True, stdout=subprocess.DEVNULL)
-    line = Path(folder, "metrics").read_text().splitlines()[-1]
-    return float(json.loads(line)["images_per_s"])
-
-
-def plain(images: int, batch: int) -> float:
-    words = ["--images", str(images), "--batch-size", str(batch)]
-    run = [sys.executable, str(HERE / "plain_vgg.py"), *words]
-    return float(subprocess.run(run, check=True, capture_output=True, text=True).stdout)
-
-
-def vgg() -> None:
-    import torch
-
-    cuda = torch.cuda.is_available()
-    images, batch = (50_000, 1024) if cuda else (1024, 128)
-    with tempfile.TemporaryDirectory() as folder:
-        pairs = [(ours(images, batch, folder), plain(images, batch)) for _ in range(TURNS)]
-    one, other = (statistics.median(rates) for rates in zip(*pairs, strict=True))
-    where = torch.cuda.get_device_name() if cuda else f"{os.cpu_count()} cores"
-    print(f"cifar10_vgg, batches of {batch}, {where}: {one:.0f} images/s")
-    print(f"  {one / other:.2f} times the tutorials' way ({other:.0f} images/s)")
-    if cuda:
-        side = 8192
-        a = torch.randn(side, side, device="cuda", dtype=torch.bfloat16)
-        a @ a
-        torch.cuda.synchronize()
-        began = time.perf_counter()
-        for _ in range(20):
-            a @ a
-        torch.cuda.synchronize()
-        peak = 20 * 2 * side**3 / (time.perf_counter() - began)
-        # Forward and backward are three times the forward's 153 million multiply-adds an image.
-        print(f"  {one * 3 * 2 * 153e6 / peak:.0%} of this card's bf16 matrix speed")
-
-
-def saving(name: str) -> None:
-    """What a snapshot and a line of metrics an epoch add to epochs of about 1 s, in turns."""
-    import torch
-
+def import_trainer(name: str) -> ModuleType:
+    """A packaged trainer as a module, although it is no part of the package's own code."""
     spec = importlib.util.spec_from_file_location(name, TRAINERS / f"{name}.py")
     assert spec
     assert spec.loader
     trainer = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(trainer)
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    vgg = name == "cifar10_vgg"
+    return trainer
+
+
+def rate_of_trainer(images: int, batch_size: int, folder: str) -> float:
+    """Images per second of the packaged trainer, in its second epoch."""
+    arguments = ["2", "9", "--synthetic", str(images), "--batch-size", str(batch_size)]
+    arguments += ["--metrics", f"{folder}/metrics", "--snapshot", f"{folder}/snapshot"]
+    for file in Path(folder).iterdir():
+        file.unlink()
+    command = [sys.executable, str(TRAINERS / "cifar10_vgg.py"), *arguments]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    last_line = Path(folder, "metrics").read_text().splitlines()[-1]
+    return float(json.loads(last_line)["images_per_s"])
+
+
+def rate_of_tutorial(images: int, batch_size: int) -> float:
+    """Images per second of plain_vgg.py, in its second epoch."""
+    arguments = ["--images", str(images), "--batch-size", str(batch_size)]
+    command = [sys.executable, str(HERE / "plain_vgg.py"), *arguments]
+    return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+def matrix_speed() -> float:
+    """Operations per second of this GPU when it multiplies matrices in bfloat16."""
+    import torch
+
+    side, times = 8192, 20
+    matrix = torch.randn(side, side, device="cuda", dtype=torch.bfloat16)
+    matrix @ matrix
+    torch.cuda.synchronize()
+    start = time.perf_counter()
+    for _ in range(times):
+        matrix @ matrix
+    torch.cuda.synchronize()
+    return times * 2 * side**3 / (time.perf_counter() - start)
+
+
+def print_speed(turns: int) -> None:
+    """The speed of the packaged trainer, and its ratio to that of the tutorials' script."""
+    import torch
+
+    cuda = torch.cuda.is_available()
+    images, batch_size = (50_000, 1024) if cuda else (1024, 128)
+    with tempfile.TemporaryDirectory() as folder:
+        pairs = [
+            (rate_of_trainer(images, batch_size, folder), rate_of_tutorial(images, batch_size))
+            for _ in range(turns)
+        ]
+    rate, reference = (statistics.median(rates) for rates in zip(*pairs, strict=True))
+    ratio = statistics.median(rate / reference for rate, reference in pairs)
+    device = torch.cuda.get_device_name() if cuda else f"{os.cpu_count()} cores"
+    print(f"cifar10_vgg, batches of {batch_size}, {device}; medians of {turns} turns")
+    print(f"  packaged trainer   {rate:8.0f} images/s")
+    print(f"  tutorials' script  {reference:8.0f} images/s")
+    print(f"  ratio              {ratio:8.2f}")
+    if cuda:
+        # An image takes three times the 153 million multiply-adds of forward, for backward, too.
+        share = rate * 3 * 2 * 153e6 / matrix_speed()
+        print(f"  of the GPU's speed  {share:7.0%} (matrices in bfloat16)")
+
+
+def make_training(trainer: ModuleType, folder: str) -> tuple[Any, Any]:
+    """A training of the packaged trainer that saves to the folder, and a batch for its model."""
+    import torch
+
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    vgg = trainer.__name__ == "cifar10_vgg"
     model = (trainer.vgg11() if vgg else torch.nn.Linear(20, 1)).to(device)
     inputs = torch.rand((64, 3, 32, 32) if vgg else (64, 20), device=device)
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-4, momentum=0.9)
+    args = Namespace(seed=0, batch_size=len(inputs))
+    args.snapshot, args.metrics = f"{folder}/snapshot", f"{folder}/metrics"
+    parts = {"model": model, "optimizer": optimizer}
+    return trainer.Training(args, device, inputs, "bench", parts), inputs
 
-    def steps(number: int) -> float:
-        began = time.perf_counter()
-        for _ in range(number):
-            optimizer.zero_grad()
-            model(inputs).square().mean().backward()
-            optimizer.step()
-        if device == "cuda":
-            torch.cuda.synchronize()
-        return time.perf_counter() - began
 
-    def epochs(number: int, folder: str | None) -> float:
-        """Seconds for ten of them; with a folder, all is saved there after each."""
-        began, written = time.perf_counter(), None
-        for _ in range(10):
-            steps(number)
-            if folder:
-                state = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
-                trainer.note(f"{folder}/metrics", {"epoch": 1, "loss": 0.5, "seconds": 1.0})
-                if written:
-                    written.result()
-                written = trainer.save(f"{folder}/snapshot", 0, 1, state)
-        if written:
-            written.result()
-        return time.perf_counter() - began
+def seconds_of_steps(training: Any, inputs: Any, steps: int) -> float:
+    """The seconds of some steps of a training, all with the same batch."""
+    import torch
 
-    steps(5)
-    number = max(1, round(10 / steps(10)))
-    with tempfile.TemporaryDirectory(dir=HERE) as folder:
-        pairs = [(epochs(number, folder), epochs(number, None)) for _ in range(TURNS)]
-        size = os.path.getsize(f"{folder}/snapshot") / 1e6
-    ratio = statistics.median(one / other for one, other in pairs)
-    print(f"{name}: a snapshot of {size:.2f} MB and a line of metrics after each epoch of", end=" ")
-    print(f"{pairs[0][1] / 10:.1f} s: {ratio - 1:.1%} more time")
+    optimizer = training.parts["optimizer"]
+    start = time.perf_counter()
+    for _ in range(steps):
+        optimizer.zero_grad()
+        training.forward(inputs).square().mean().backward()
+        optimizer.step()
+    if inputs.is_cuda:
+        torch.cuda.synchronize()
+    return time.perf_counter() - start
+
+
+def seconds_of_epochs(
+    training: Any, inputs: Any, steps: int, after_epoch: Callable[[int], None]
+) -> float:
+    """The seconds of all epochs, until the last snapshot is written."""
+    start = time.perf_counter()
+    for epoch in range(EPOCHS):
+        seconds_of_steps(training, inputs, steps)
+        after_epoch(epoch)
+    training.writing.result()
+    return time.perf_counter() - start
+
+
+def print_cost_of_snapshots(name: str, turns: int) -> None:
+    """The time that a snapshot and a line of metrics add to each epoch of about 1 s."""
+    import torch
+
+    trainer = import_trainer(name)
+    with tempfile.TemporaryDirectory(dir=HERE) as folder:  # on a disk: /tmp may be in memory
+        training, inputs = make_training(trainer, folder)
+        seconds_of_steps(training, inputs, 5)
+        steps = max(1, round(10 / seconds_of_steps(training, inputs, 10)))
+
+        def save(epoch: int) -> None:
+            values = {"epoch": epoch, "loss": 0.5, "seconds": 1.0}
+            trainer.append_metrics(training.metrics, values)
+            training.save(0.0)
+
+        pairs = [
+            (
+                seconds_of_epochs(training, inputs, steps, save),
+                seconds_of_epochs(training, inputs, steps, lambda epoch: None),
+            )
+            for _ in range(turns)
+        ]
+        megabytes = os.path.getsize(f"{folder}/snapshot") / 1e6
+        del training.forward  # it must not outlive the process group
+    ratio = statistics.median(with_saves / without for with_saves, without in pairs)
+    epoch = statistics.median(without for _, without in pairs) / EPOCHS
+    threads, cores = torch.get_num_threads(), os.cpu_count()
+    line = f"  {name:<12}{threads:>4} of {cores} cores{megabytes:>10.2f} MB{epoch:>9.1f} s"
+    print(f"{line}{ratio - 1:>12.1%}")
 
 
 def main() -> None:
     import torch
     import torch.distributed as dist
 
-    vgg()
+    turns = int(sys.argv[1]) if len(sys.argv) > 1 else 3
+    print_speed(turns)
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="0")
     dist.init_process_group("gloo", rank=0, world_size=1)
+    print(
+        f"the cost of a snapshot and a line of metrics after each epoch; medians of {turns} turns"
+    )
+    print(f"  {'':<12}{'threads':>12}{'snapshot':>13}{'epoch':>11}{'more time':>12}")
     cores = torch.get_num_threads()
     for name, threads in (
         ("regression", cores),
@@ -128,8 +187,7 @@ def main() -> None:
     ):
         if threads:
             torch.set_num_threads(threads)
-            print(f"{threads} of {cores} cores compute; ", end="")
-            saving(name)
+            print_cost_of_snapshots(name, turns)
     dist.destroy_process_group()
 
 

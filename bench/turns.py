@@ -1,4 +1,4 @@
-"""Whole processes measured in turns, so that what else the machine does falls on all alike."""
+"""Measures commands as whole processes, in turns, so that other work slows all of them alike."""
 
 from __future__ import annotations
 
@@ -15,50 +15,53 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @dataclass(frozen=True)
 class Command:
+    """A command, with its environment and the folder that it runs in."""
+
     words: Sequence[str]
-    env: Mapping[str, str] | None = None  # all of it; None: this process's
-    folder: Callable[[], str] | None = None  # makes the folder of one run; None: the checkout
+    env: Mapping[str, str] | None = None  # None: that of this process
+    folder: Callable[[], str] | None = None  # makes a folder for each run; None: ROOT
 
 
 @dataclass(frozen=True)
-class Spent:
-    """Medians over the runs: seconds by the clock, CPU seconds (user and system), peak MiB."""
+class Usage:
+    """Elapsed seconds, CPU seconds (user and system) and peak memory (RSS, in MiB)."""
 
     wall: float
     cpu: float
     peak: float
 
 
-def once(command: Command) -> Spent:
-    """One run, its output thrown away. Exits with its stderr's name if it fails."""
+def usage_of(command: Command) -> Usage:
+    """What one run uses; its output is discarded. Exits if the command fails."""
     folder = command.folder() if command.folder else ROOT
     env = os.environ if command.env is None else command.env
-    # The shell gives way to the command: it is there for the folder alone.
+    # The shell only changes the folder, and the command takes its place.
     words = ["/bin/sh", "-c", 'cd "$1" && shift && exec "$@"', "sh", str(folder), *command.words]
-    null = [(os.POSIX_SPAWN_OPEN, n, os.devnull, os.O_RDWR, 0) for n in (0, 1, 2)]
+    no_files = [(os.POSIX_SPAWN_OPEN, n, os.devnull, os.O_RDWR, 0) for n in (0, 1, 2)]
     start = time.perf_counter()
-    process = os.posix_spawn(words[0], words, env, file_actions=null)
+    process = os.posix_spawn(words[0], words, env, file_actions=no_files)
     _, status, usage = os.wait4(process, 0)
     wall = time.perf_counter() - start
     if status:
-        code = os.waitstatus_to_exitcode(status)
-        sys.exit(f"{' '.join(command.words)}: exit status {code}")
-    return Spent(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+        exit_status = os.waitstatus_to_exitcode(status)
+        sys.exit(f"{' '.join(command.words)}: exit status {exit_status}")
+    return Usage(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
 
 
-def medians(commands: Mapping[str, Command], runs: int) -> dict[str, Spent]:
-    """Each command once to fill the caches, then all of them in turn, `runs` times."""
-    found: dict[str, list[Spent]] = {name: [] for name in commands}
-    for turn in range(runs + 1):
+def medians(commands: Mapping[str, Command], runs: int) -> dict[str, Usage]:
+    """The median usage of each command over `runs` runs, after one that fills the caches."""
+    for command in commands.values():
+        usage_of(command)
+    usages: dict[str, list[Usage]] = {name: [] for name in commands}
+    for _ in range(runs):
         for name, command in commands.items():
-            spent = once(command)
-            if turn:
-                found[name].append(spent)
-    return {
-        name: Spent(*(statistics.median(column) for column in zip(*map(_row, rows), strict=True)))
-        for name, rows in found.items()
-    }
+            usages[name].append(usage_of(command))
+    return {name: _median(each) for name, each in usages.items()}
 
 
-def _row(spent: Spent) -> tuple[float, float, float]:
-    return spent.wall, spent.cpu, spent.peak
+def _median(usages: Sequence[Usage]) -> Usage:
+    return Usage(
+        statistics.median(usage.wall for usage in usages),
+        statistics.median(usage.cpu for usage in usages),
+        statistics.median(usage.peak for usage in usages),
+    )

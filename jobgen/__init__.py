@@ -1,3 +1,3 @@
 """jobgen writes the batch script for a multi-node PyTorch job."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -1,21 +1,23 @@
-"""What a person did wrong, where, and the one place that reports it."""
+"""Errors that a person can cause: what is wrong, where, and the one place that reports it."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import NamedTuple
 
-USAGE = 2
-LONGEST = 1000  # characters of a message or a hint, which may show what is in a file
-MOST_SHOWN = 50  # problems: all scripts of a matrix may have the same
-TOO_MUCH = "it needs too much memory"
+from jobgen.limits import MESSAGE_CHARACTERS, PROBLEMS_SHOWN, WORD_CHARACTERS, WORDS_COMPARED
+
+USAGE = 2  # the exit status for wrong usage or input
+INTERRUPTED = 130  # what a shell shows for a command that SIGINT ended
 CLOSED_PIPE = 141  # what a shell shows for a command that SIGPIPE ended
+OUT_OF_MEMORY = "it needs too much memory"
 
 
 class Mark(NamedTuple):
-    """A place in the input: a file with 1-based line and column, or an option (line 0)."""
+    """A place in the input: a file with its 1-based line and column, or an option (line 0)."""
 
     file: str
     line: int = 0
@@ -35,98 +37,118 @@ class _Problem(NamedTuple):
 class Problem(_Problem):
     """One thing that is wrong. `hint` says what would be right; `code` names its kind.
 
-    Text and hint are cut to LONGEST: there may be thousands, each with all of a file in it.
+    Text and hint are shortened to MESSAGE_CHARACTERS: a file may cause thousands of problems, each
+    of which quotes it.
     """
 
     __slots__ = ()
 
     def __new__(cls, mark: Mark, text: str, code: str, hint: str = "") -> Problem:
-        return super().__new__(cls, mark, _cut(text), code, _cut(hint))
+        return super().__new__(cls, mark, _shortened(text), code, _shortened(hint))
 
     def __str__(self) -> str:
         hint = f"; {self.hint}" if self.hint else ""
-        return printable(f"{_cut(str(self.mark))}: {self.text}{hint} [{self.code}]")
+        return printable(f"{_shortened(str(self.mark))}: {self.text}{hint} [{self.code}]")
 
 
-def _cut(said: str) -> str:
-    return said if len(said) <= LONGEST else f"{said[: LONGEST - 2]} …"
+def _shortened(text: str) -> str:
+    return text if len(text) <= MESSAGE_CHARACTERS else f"{text[: MESSAGE_CHARACTERS - 2]} …"
 
 
 class JobgenError(Exception):
-    """An error that the user can mend: a message, or problems with their places."""
+    """An error that the user can correct: a message, or problems with their places."""
 
     def __init__(self, message: str | Iterable[Problem], exit_code: int = USAGE) -> None:
         self.problems = [] if isinstance(message, str) else sorted(set(message))
         self.exit_code = exit_code
-        lines = (
-            [message] if isinstance(message, str) else list(map(str, self.problems[:MOST_SHOWN]))
-        )
-        if (more := len(self.problems) - MOST_SHOWN) > 0:
-            lines.append(f"and {more} more problems")
+        lines = [message] if isinstance(message, str) else _lines(self.problems)
         super().__init__("\n".join(lines))
 
 
+def _lines(problems: list[Problem]) -> list[str]:
+    lines = [str(problem) for problem in problems[:PROBLEMS_SHOWN]]
+    if (hidden := len(problems) - PROBLEMS_SHOWN) > 0:
+        lines.append(f"and {hidden} more problems")
+    return lines
+
+
 class ClosedPipe(Exception):
-    """Who read stdout has gone."""
+    """The reader of stdout has ended."""
 
 
 def problem(mark: Mark | str, text: str, code: str, hint: str = "") -> JobgenError:
     """The error for a single problem; `mark` may be the name of an option."""
-    where = Mark(mark) if isinstance(mark, str) else mark
-    return JobgenError([Problem(where, text, code, hint)])
+    place = Mark(mark) if isinstance(mark, str) else mark
+    return JobgenError([Problem(place, text, code, hint)])
 
 
-def handled(command: Callable[[], int]) -> int:
-    """Run `command` and turn what goes wrong into lines on stderr and an exit code."""
+def nearest_hint(word: str, words: Iterable[str]) -> str:
+    """A hint that names the nearest right word, or else the words that are right."""
+    return _nearest_hint(word, tuple(sorted(words)))
+
+
+@lru_cache(256)  # a file may have the same mistake in thousands of places
+def _nearest_hint(word: str, words: tuple[str, ...]) -> str:
+    from difflib import get_close_matches  # it takes a while to import
+
+    is_short = len(words) <= WORDS_COMPARED and len(word) <= WORD_CHARACTERS
+    if is_short and (close := get_close_matches(word, words, n=1, cutoff=0.6)):
+        return f"did you mean `{close[0]}`?"
+    more = ", …" if len(words) > WORDS_COMPARED else ""
+    return f"one of: {', '.join(words[:WORDS_COMPARED])}{more}"
+
+
+def run_command(command: Callable[[], int]) -> int:
+    """Run `command`; turn its errors into lines on stderr and an exit code."""
     try:
         return command()
     except JobgenError as error:
-        tell(str(error))
+        report(str(error))
         return error.exit_code
     except ClosedPipe:
         return CLOSED_PIPE
-    except OSError as error:  # of the help on a full disk, say: what jobgen writes is checked there
-        tell(str(error) if _is_somewhere() else "the working folder is no longer there: cd to one")
-        drop_stdout()
+    except OSError as error:  # for example, click's help on a full disk
+        report(str(error) if _has_working_folder() else "the working folder was removed: cd to one")
+        discard_stdout()
         return USAGE
-    except (MemoryError, RecursionError) as error:  # as of what nobody would write by hand
-        tell(excess(error))
+    except (MemoryError, RecursionError) as error:
+        report(excess_text(error))
         return USAGE
     except KeyboardInterrupt:
-        tell("interrupted")
-        return 130
+        report("interrupted")
+        return INTERRUPTED
 
 
-def excess(error: MemoryError | RecursionError) -> str:
-    """What is said where the input took more than Python has."""
+def excess_text(error: MemoryError | RecursionError) -> str:
+    """The message for input that takes more than Python has."""
     if isinstance(error, MemoryError):
-        return "it needs more memory than there is"
-    return "it is nested too deep"
+        return "the input needs more memory than there is"
+    return "the input is nested too deep"
 
 
-def _is_somewhere() -> bool:
+def _has_working_folder() -> bool:
     try:
         return bool(os.getcwd())
     except FileNotFoundError:
         return False
 
 
-def drop_stdout() -> None:
-    """Forget what could not be written: Python flushes stdout at exit, and would fail again."""
+def discard_stdout() -> None:
+    """Discard buffered output: Python flushes stdout at exit, and would fail a second time."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
-def tell(text: str) -> None:
-    """Say something to the person, on stderr: stdout is for the script alone."""
-    if sys.stderr is None:  # closed; print would take stdout instead
+def report(text: str) -> None:
+    """Write lines for the person to stderr; stdout is for the script alone."""
+    if sys.stderr is None:  # it is closed; print would use stdout instead
         return
     for line in text.split("\n"):
-        sys.stderr.write(f"jobgen: {printable(line)}\n")  # at once: sbatch may write there, too
+        sys.stderr.write(f"jobgen: {printable(line)}\n")  # unbuffered: sbatch may write there, too
 
 
 def printable(text: str) -> str:
-    """`text` with what would move a terminal's cursor, or not encode, written as escapes."""
+    """`text` with escapes for what moves a terminal's cursor or cannot be encoded."""
     if text.isprintable():
         return text
-    shown = "".join(c if c.isprintable() or c == " " else repr(c)[1:-1] for c in text)
-    return shown.encode("utf-8", "backslashreplace").decode("utf-8")
+    escaped = "".join(c if c.isprintable() or c == " " else repr(c)[1:-1] for c in text)
+    return escaped.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -1,20 +1,39 @@
-"""Names of files, as people type them."""
+"""Paths as people type them, jobgen's own folders, and the repository that a file belongs to."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
-HERE = Path()  # the working folder
-DEEPEST = 64  # folders; up to Python 3.11, os.walk calls itself for each
+from jobgen.errors import JobgenError, problem
+from jobgen.limits import FOLDER_DEPTH
+
+WORKING_FOLDER = Path()
+# What marks a folder as a repository of jobs; the nearest one above a file counts.
+REPOSITORY_MARKS = (".git", "jobgen.yaml", "profiles/*.yaml", "templates/*.j2")
 
 
-def users(variable: str, folder: str) -> Path:
-    """jobgen's folder in the user's: $variable/jobgen, else ~/`folder`/jobgen.
+@cache
+def bundled(kind: str) -> Path:
+    """The folder `kind` ("profiles" or "templates") that comes with jobgen.
 
-    Where neither is a path from /, it is one that cannot be: else a folder called ~ in the working
-    folder, which may be a stranger's, would be taken for the user's own.
+    A wheel has it in `jobgen/bundled`; an editable install finds it in the checkout, which counts
+    only if pyproject.toml is there: a folder of that name beside site-packages does not.
+    """
+    package = Path(__file__).parent
+    inside, checkout = package / "bundled" / kind, package.parent
+    if not inside.is_dir() and (checkout / "pyproject.toml").is_file():
+        return checkout / kind
+    return inside
+
+
+def user_folder(variable: str, folder: str) -> Path:
+    """jobgen's folder of a user: $variable/jobgen, else ~/`folder`/jobgen.
+
+    If neither is an absolute path, the result is a path that cannot exist: a folder named `~` in
+    the working folder, which may be untrusted, must not be taken for the user's own.
     """
     for path in (os.environ.get(variable, ""), os.path.expanduser(f"~/{folder}")):
         if os.path.isabs(path):
@@ -22,39 +41,90 @@ def users(variable: str, folder: str) -> Path:
     return Path(os.devnull, "jobgen")
 
 
-def native(text: str) -> Path:
+def settings_folder() -> Path:
+    """The user's own profiles and templates: $XDG_CONFIG_HOME/jobgen, else ~/.config/jobgen."""
+    return user_folder("XDG_CONFIG_HOME", ".config")
+
+
+def to_path(text: str) -> Path:
     """The path that a word of the command line means, whatever the locale's encoding is.
 
-    The words are UTF-8 within jobgen (see `__main__`); the system's calls go by the locale.
+    jobgen keeps words as UTF-8 (see `__main__`); system calls use the locale's encoding.
     """
     return Path(os.fsdecode(text.encode("utf-8", "surrogateescape")))
 
 
-def leads_out(path: Path, folder: Path) -> bool:
-    """Whether a path, with its links followed, is outside of a folder."""
+def is_outside(path: Path, folder: Path) -> bool:
+    """Whether a path, with its links followed, is outside a folder."""
+    if "\0" in str(path):
+        return True  # no file has such a name
     root = os.path.realpath(folder)
     return os.path.commonpath([root, os.path.realpath(path)]) != root
 
 
-def is_name(text: str) -> bool:
-    """Whether a text is a name to look for in folders, and no path that leads out of them."""
+def outside_error(option: str, name: str, folder: Path) -> JobgenError:
+    """The error for an option that names a file outside the folder that jobgen is confined to."""
+    text = f"{name:.80} is outside {folder}"
+    hint = "keep it in the script's repository, or name a profile of the user"
+    return problem(option, text, "outside", hint)
+
+
+def is_plain_name(text: str) -> bool:
+    """Whether a text is a name to search for in folders, and cannot lead out of them."""
     return ".." not in Path(text).parts and not text.startswith("/")
 
 
 def is_file(path: Path) -> bool:
-    """Whether there is such a file; a name that none could have is no error."""
+    """Whether there is such a file; an impossible name is not an error."""
     try:
         return path.is_file()
     except (OSError, ValueError):
         return False
 
 
-def walked(
-    top: Path | str, skipped: Callable[[OSError], None]
+def is_folder(text: str) -> bool:
+    """Whether a word of the command line names a folder; an impossible name is not an error."""
+    try:
+        return to_path(text).is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+def walk(
+    top: Path | str, on_error: Callable[[OSError], None]
 ) -> Iterator[tuple[str, list[str], list[str]]]:
-    """`os.walk`, to a depth of DEEPEST; `skipped` is told of folders that it does not get into."""
-    for folder, folders, files in os.walk(top, onerror=skipped):
+    """`os.walk` to a depth of FOLDER_DEPTH; `on_error` gets each folder that is not entered."""
+    for folder, folders, files in os.walk(top, onerror=on_error):
         yield folder, folders, files
-        if folders and folder.count(os.sep) - str(top).count(os.sep) >= DEEPEST:
-            skipped(OSError(0, f"more than {DEEPEST} folders deep", folder))
+        if folders and folder.count(os.sep) - str(top).count(os.sep) >= FOLDER_DEPTH:
+            on_error(OSError(0, f"more than {FOLDER_DEPTH} folders deep", folder))
             folders.clear()
+
+
+def repository_or_folder(folder: Path) -> Path:
+    """The repository of an absolute folder, or else the folder itself."""
+    return repository(folder) or folder
+
+
+def repository(folder: Path) -> Path | None:
+    """The nearest folder, from an absolute one upwards, with one of REPOSITORY_MARKS.
+
+    A mark counts only if it belongs to the user, to root or to the folder's owner: profiles and
+    templates that anybody can put into /tmp do not make it the repository of a folder below it.
+    """
+    trusted = {os.geteuid(), 0, _owner(folder)}
+    return next(
+        (
+            each
+            for each in (folder, *folder.parents)
+            if any(_owner(f) in trusted for mark in REPOSITORY_MARKS for f in each.glob(mark))
+        ),
+        None,
+    )
+
+
+def _owner(path: Path) -> int | None:
+    try:
+        return path.lstat().st_uid
+    except OSError:
+        return None

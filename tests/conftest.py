@@ -7,8 +7,13 @@ import re
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).parent.parent
+
+# No example has to be quick: other programs may be running on the machine.
+settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -20,9 +25,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """The longest come first, so that at the end no process waits for another's."""
     items.sort(key=lambda item: not item.nodeid.startswith("tests/cluster/test_survival.py"))
+    for item in items:
+        for mark in item.iter_markers("thorough"):
+            least = mark.args[0] if mark.args else 2
+            if config.getoption("--faults") < least:
+                command = "make test-all, or " if least == 2 else ""
+                reason = f"takes long: {command}--faults {least}"
+                item.add_marker(pytest.mark.skip(reason=reason))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -51,6 +63,7 @@ def _no_settings_of_the_user(
     """No test sees the profiles, templates or PET_ variables of the person who runs it."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
+    monkeypatch.delenv("JOBGEN_PROFILE", raising=False)
     monkeypatch.delenv("JOBGEN_PROFILES", raising=False)
     for name in [name for name in os.environ if name.startswith("PET_")]:
         monkeypatch.delenv(name)

@@ -3,25 +3,40 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from jobgen import byhand, render, store
-from jobgen.job import Job, layers
-from jobgen.plan import Plan, plan
+from jobgen.generator import Generator
+from jobgen.planning.job_options import Job
+from jobgen.planning.plan import Plan
+from jobgen.quoting import quote
+from jobgen.schedulers import get_scheduler
 
 
 def planned(job: Job) -> Plan:
     """The plan for a job, with the profile that it names."""
-    hosts = byhand.hosts(job.hosts) if job.hosts else ()
-    return plan(job, store.load(str(job.profile), layers(job, len(hosts))), hosts)
+    return Generator().plan(job)
 
 
 def script(job: Job) -> str:
     """The script for a job."""
-    return render.render(planned(job), job.template)
+    return Generator().script(job)
+
+
+def interactive_line(job: Job) -> str:
+    """The command line that `jobgen interactive` writes."""
+    plan = planned(job)
+    return " ".join(map(quote, get_scheduler(plan.scheduler).interactive(plan))) + "\n"
+
+
+def unlabelled(text: str) -> str:
+    """The output of a job without the labels of its lines: a host's name, and a rank."""
+    return re.sub(
+        r"(?m)^(?!jobgen)[A-Za-z][\w.-]*\d(?: rank \d+)?: ?|^localhost(?: rank \d+)?: ", "", text
+    )
 
 
 def jobgen(

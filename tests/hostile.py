@@ -1,7 +1,7 @@
-"""Hostile values, and every input that they are tried at: the tables of jobgen itself say which.
+"""Hostile values, and every input at which they are tried, from jobgen's own tables.
 
-An option that is added to `job.Job`, or a key to `profile.Profile`, is tried as it is; if jobgen
-takes none of its values, and takes no harmless one either, it needs a line in FRAMES or BESIDE.
+A new option of `Job` or key of `Profile` is tried without a change here; if jobgen accepts none of
+its values, not even a harmless one, it needs a line in FRAMES or COMPANIONS.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from jobgen.job import Job, Option, options
-from jobgen.profile import ROOT
-from jobgen.schema import Bool, Choice, Int, Kind, ListOf, MapOf, Record, Walltime, rows_of
+from jobgen.planning.job_options import Job, job_options
+from jobgen.planning.option_row import Option
+from jobgen.profiles.kinds import Bool, Choice, Int, Kind, Walltime
+from jobgen.profiles.model import ROOT
+from jobgen.profiles.records import ListOf, MapOf, Record, rows_of
 
 PIECES = [
     *("'", '"', "\\", "$(touch pwned)", "`touch pwned`", "$HOME", "${x}", "!", "~", "~/", "*", "?"),
@@ -23,7 +25,17 @@ PIECES = [
     *(">", "(", ")", "-", "--", "--wrap=x", "=", "%", "%j", ",", ":", "/", "../", "\x00", "\x07"),
     *("\x1b[1m", "\x7f", "\x85", "\xa0", "\xad", "é", "“", "’", "\u200b", "\u2028", "\u202e", "😀"),
     *("PYTHON", "EOF", "hetjob", "{{ plan.name }}", "{% raw %}", "\\n", "\\x41", "a", "B", "0"),
-    *("#PBS -q other", "^array_index^", "%a", "%%", "$$", "\udcff", "PATH[$(touch pwned)]"),
+    *(
+        "#PBS -q other",
+        "^array_index^",
+        "%a",
+        "%%",
+        "%n",
+        "%h",
+        "$$",
+        "\udcff",
+        "PATH[$(touch pwned)]",
+    ),
 ]
 HOSTILE = st.lists(st.sampled_from(PIECES), min_size=1, max_size=4).map("".join)
 
@@ -68,6 +80,11 @@ UTF_8 = [value for value in ARGUMENTS if "\udcff" not in value]  # all that a co
 BENIGN = "benign4711"
 
 
+def literal(text: str) -> str:
+    """A value of the node that is exactly this text."""
+    return text.replace("$", "$$")
+
+
 @dataclass(frozen=True)
 class Input:
     """A place for a value; `frame` has {} for it, and `job` is the job that has it there."""
@@ -79,60 +96,76 @@ class Input:
     path: str = ""  # of a profile; of a list, its one item
     listed: bool = False
     words: tuple[str, ...] = ()  # the program's
-    sets: tuple[str, ...] = ()
+    set_values: tuple[str, ...] = ()
 
     def job(self, value: str) -> Job:
         """The job with `value` in its place."""
         text = self.frame.replace("{}", value)
-        said: dict[str, object] = {"program": ("x.py",), "nodes": "2"}
+        fields: dict[str, object] = {"program": ("x.py",), "nodes": "2"}
         if self.command == "byhand":
-            said = {"program": ("x.py",), "hosts": "a,b"}
-        sets = self.sets
+            fields = {"program": ("x.py",), "hosts": "a,b"}
+        set_values = self.set_values
         if self.path:
-            given = json.dumps([text], ensure_ascii=False) if self.listed else text
+            yaml = json.dumps([text], ensure_ascii=False) if self.listed else text
             name = self.path.replace("{}", text) if "{}" in self.path else self.path
-            sets += (f"{name}={'x' if '{}' in self.path else given}",)
+            set_values += (f"{name}={'x' if '{}' in self.path else yaml}",)
         if self.words:
-            said["program"] = tuple(word.replace("{}", value) for word in self.words)
-        row = dict(options(self.command)).get(self.option)
+            fields["program"] = tuple(word.replace("{}", value) for word in self.words)
+        row = dict(job_options(self.command)).get(self.option)
         if row:
-            said[self.option] = (text,) if row.many else text
-        if self.option == "sets":
-            sets, _ = (*sets, text), said.pop("sets")
+            fields[self.option] = (text,) if row.repeatable else text
+        if self.option == "set_values":
+            set_values, _ = (*set_values, text), fields.pop("set_values")
         profile = {"sbatch": "slurm", "qsub": "pbs", "local": "local"}.get(self.command, "slurm")
-        given_job = {"profile": f"{profile}.yaml", **said, "sets": sets}
-        return Job(self.command, **given_job)  # type: ignore[arg-type]
+        fields = {"profile": f"{profile}.yaml", **fields, "set_values": set_values}
+        return Job(self.command, **fields)  # type: ignore[arg-type]
 
 
 # How a harmless value has to look where BENIGN alone is none.
 FRAMES = {
-    "environment": ("X={}", "{}=x"),
+    "environment": ("X={}", "{}=x", "{}"),
     "directives": {
         "sbatch": ("--comment={}",),
         "qsub": ("-P {}",),
         "interactive": ("--comment={}",),
     },
-    "sets": ("software.venv={}", "{}=x"),
+    "set_values": ("software.venv={}", "{}=x"),
     "hosts": ("{}", "a,{}"),
     "mail": ("{}@example.org",),
     "request.mail": ("{}@example.org",),
     "constraint": {"qsub": ("X={}",)},
     "request.constraint": {"qsub": ("X={}",)},
     "request.output": ("d/{}",),
+    "request.error": ("d/{}",),
+    "request.chdir": ("/{}",),
+    "request.directives": {
+        "sbatch": ("--comment={}",),
+        "qsub": ("-P {}",),
+        "interactive": ("--comment={}",),
+    },
+    "launch.srun_options": ("--comment={}", "--network={}"),
+    "launch.mpiexec_options": ("--comment={}",),
+    "launch.cpu_bind": ("mask_cpu:{}",),
     "request.place": ("scatter:group={}",),
+    "software.stage_from": ("/{}", "~/{}"),
+    "software.stage_to": ("/{}",),
     "workspace.url": ("https://h/{}", "u@h:{}"),
     "workspace.folder": ("/{}", "~/{}"),
     "software.container.mounts": ("/{}:/m", "/m:/{}"),
     "profile": ("{}.yaml",),
 }
-# What else has to be said so that a value is used; a list of lists is one case each.
+# Other values that a value needs to be used; each tuple of a list is a case of its own.
 COMMIT = "0123456789" * 4
 ENGINES = [
     (f"software.container.engine={engine}", "software.container.image=i")
-    for engine in ("podman", "docker", "apptainer", "pyxis")
+    for engine in ("podman", "docker", "apptainer", "singularity", "shifter", "pyxis")
 ]
-BESIDE: dict[str, list[tuple[str, ...]]] = {
+ENGINES.append(("software.container.engine=ce", "software.container.environment=e"))
+COMPANIONS: dict[str, list[tuple[str, ...]]] = {
     "software.container": ENGINES,
+    "launch.mpiexec_options": [("launch.launcher=mpiexec", "launch.starter=mpiexec-pals")],
+    "software.stage_from": [("software.stage=folder",), ("software.stage=squashfs",)],
+    "software.stage_to": [("software.stage=folder", "software.stage_from=/x")],
     "workspace": [
         (f"workspace.commit={COMMIT}", "workspace.url=https://h/x", "workspace.folder=/w")
     ],
@@ -144,7 +177,7 @@ COMMANDS = ("sbatch", "qsub", "local", "byhand", "interactive")
 def inputs() -> Iterator[Input]:
     """Every place for a value, of every command."""
     for command in COMMANDS:
-        for field, row in options(command):
+        for field, row in job_options(command):
             yield from _option(command, field, row)
         for path, kind, listed in _leaves(ROOT):
             yield from _key(command, path, kind, listed)
@@ -152,8 +185,18 @@ def inputs() -> Iterator[Input]:
             for words in PROGRAMS:
                 yield Input(f"{command} -- {' '.join(words)}", command, words=words)
     for words in PROGRAMS:
-        sets = ("launch.launcher=srun",)
-        yield Input(f"srun -- {' '.join(words)}", "sbatch", words=words, sets=sets)
+        srun = ("launch.launcher=srun",)
+        yield Input(f"srun -- {' '.join(words)}", "sbatch", words=words, set_values=srun)
+        node = ("launch.launcher=node",)
+        for command in ("sbatch", "qsub", "local"):
+            yield Input(f"node -- {command} {words}", command, words=words, set_values=node)
+        mpiexec = ("launch.launcher=mpiexec", "launch.starter=mpiexec-pals")
+        yield Input(f"mpiexec -- {' '.join(words)}", "qsub", words=words, set_values=mpiexec)
+        ssh = ("launch.starter=ssh",)
+        yield Input(f"ssh -- {' '.join(words)}", "sbatch", words=words, set_values=ssh)
+        plain = ("launch.plain=true",)
+        yield Input(f"plain -- {' '.join(words)}", "sbatch", words=words, set_values=plain)
+        yield Input(f"plain -- {' '.join(words)}", "qsub", words=words, set_values=plain)
 
 
 def _option(command: str, field: str, row: Option) -> Iterator[Input]:
@@ -169,9 +212,9 @@ def _key(command: str, path: str, kind: Kind, listed: bool) -> Iterator[Input]:
     if path == "extends" or (typed and command != "sbatch"):
         return
     for frame in _frames(path, command):
-        for sets in _beside(path)[: None if command == "sbatch" else 1]:
-            name = f"{command} {' '.join(sets[:1])} {path} {frame}"
-            yield Input(name, command, frame, path=path, listed=listed, sets=sets)
+        for others in _companions(path)[: None if command == "sbatch" else 1]:
+            name = f"{command} {' '.join(others[:1])} {path} {frame}"
+            yield Input(name, command, frame, path=path, listed=listed, set_values=others)
 
 
 def _frames(name: str, command: str) -> tuple[str, ...]:
@@ -179,8 +222,9 @@ def _frames(name: str, command: str) -> tuple[str, ...]:
     return found.get(command, ("{}",)) if isinstance(found, dict) else found
 
 
-def _beside(path: str) -> list[tuple[str, ...]]:
-    return next((sets for start, sets in BESIDE.items() if path.startswith(f"{start}.")), [()])
+def _companions(path: str) -> list[tuple[str, ...]]:
+    found = (others for start, others in COMPANIONS.items() if f"{path}.".startswith(f"{start}."))
+    return next(found, [()])
 
 
 def _leaves(kind: Kind, path: str = "") -> Iterator[tuple[str, Kind, bool]]:

@@ -1,4 +1,4 @@
-"""A manifest's scripts: all of them or none, and only what changed."""
+"""The scripts of a manifest: all of them or none are written, and only those that changed."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ from typing import Any
 
 import pytest
 
-from jobgen import build as build_module
-from jobgen.build import build_all
-from jobgen.check import check_all
-from jobgen.errors import Mark, Problem, handled
-from jobgen.header import Head, head
-from jobgen.schema import nearest
+from jobgen.errors import Mark, Problem, nearest_hint, run_command
+from jobgen.repository import build as build_module
+from jobgen.repository.build import build_all
+from jobgen.repository.check import check_all
+from jobgen.scripts.header import Header, read_header
 from tests.helpers import jobgen
 
 MANIFEST = """\
@@ -49,17 +48,17 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def build(
     file: str = "jobgen.yaml", prune: bool = False, force: bool = False, dry_run: bool = False
 ) -> int:
-    return handled(lambda: build_all(file, prune, force, dry_run))
+    return run_command(lambda: build_all(file, prune, force, dry_run))
 
 
-def top(path: Path) -> Head:
-    found = head(path.read_bytes())
-    assert found is not None
-    return found
+def header_of(path: Path) -> Header:
+    header = read_header(path.read_bytes())
+    assert header is not None
+    return header
 
 
-def command(path: Path) -> str:
-    return top(path).command
+def command_of(path: Path) -> str:
+    return header_of(path).command
 
 
 NAMES = ["bert-1n-lr0.1.sh", "bert-1n-lr1e-3.sh", "bert-2n-lr0.1.sh", "bert-2n-lr1e-3.sh"]
@@ -71,20 +70,20 @@ def test_every_combination_is_a_script(folder: Path, capsys: pytest.CaptureFixtu
     out, err = capsys.readouterr()
     assert sorted(path.name for path in (folder / "jobs").iterdir()) == NAMES
     assert out == "".join(f"jobs/{name}: written\n" for name in NAMES)
-    assert err == "jobgen: 7 scripts: 7 written, 0 as they were; 0 removed\n"
-    assert command(folder / "jobs/bert-2n-lr1e-3.sh") == (
+    assert err == "jobgen: 7 scripts: 7 written, 0 unchanged; 0 removed\n"
+    assert command_of(folder / "jobs/bert-2n-lr1e-3.sh") == (
         "jobgen sbatch --profile dgx-a100 -N 2 -J bert -e A=1 -e 'B=rate 1e-3'"
         " -- train.py --lr 1e-3 '{x}'"
     )
-    assert command(folder / "jobs/eval.sh") == (
+    assert command_of(folder / "jobs/eval.sh") == (
         "jobgen qsub --profile eap -t 1:30:00 -J eval -e A=1 --set request.nodes=3 --requeue"
     )
     assert os.access(folder / "jobs/eval.sh", os.X_OK)
     (folder / "jobgen.yaml").unlink()
-    assert handled(lambda: check_all(["jobs"], False, False)) == 0
+    assert run_command(lambda: check_all(["jobs"], False, False)) == 0
 
 
-def test_what_stays_the_same_is_not_touched(folder: Path) -> None:
+def test_an_unchanged_script_is_not_written(folder: Path) -> None:
     build()
     for path in (folder / "jobs").iterdir():
         os.utime(path, (1, 1))
@@ -96,12 +95,12 @@ def test_what_stays_the_same_is_not_touched(folder: Path) -> None:
     assert build(dry_run=True) == 0
 
 
-def test_prune_removes_what_is_jobgen_s_and_no_longer_there(
+def test_prune_removes_scripts_that_the_manifest_no_longer_has(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     build()
-    jobs, elsewhere = folder / "jobs", folder / "kept.sh"
-    elsewhere.write_bytes((jobs / "eval.sh").read_bytes())
+    jobs, other_folder = folder / "jobs", folder / "copy.sh"
+    other_folder.write_bytes((jobs / "eval.sh").read_bytes())
     (jobs / "by-hand.sh").write_text("#!/bin/bash\n")
     edited = jobs / "bert-4n-lr0.1.sh"
     edited.write_text(edited.read_text() + "# edited\n")
@@ -115,9 +114,9 @@ def test_prune_removes_what_is_jobgen_s_and_no_longer_there(
     out, err = capsys.readouterr()
     assert out == "jobs/bert-4n-lr1e-3.sh: removed\n"
     assert "bert-4n-lr0.1.sh: not removed, since it may be edited; --force would" in err
-    left = {path.name for path in jobs.iterdir()}
-    assert left == {*NAMES, "by-hand.sh"} - {"bert-4n-lr1e-3.sh"}
-    assert elsewhere.exists()
+    names = {path.name for path in jobs.iterdir()}
+    assert names == {*NAMES, "by-hand.sh"} - {"bert-4n-lr1e-3.sh"}
+    assert other_folder.exists()
     assert build(prune=True, force=True) == 0
     assert not edited.exists()
 
@@ -129,14 +128,14 @@ def test_an_edit_is_not_lost(folder: Path, capsys: pytest.CaptureFixture[str]) -
     (folder / "jobs/bert-1n-lr0.1.sh").unlink()
     capsys.readouterr()
     assert build() == 2
-    said = "jobgen: jobs/eval.sh: edited by hand; --force would lose the edit [edited]\n"
-    assert capsys.readouterr().err == said
+    message = "jobgen: jobs/eval.sh: edited by hand; --force would lose the edit [edited]\n"
+    assert capsys.readouterr().err == message
     assert not (folder / "jobs/bert-1n-lr0.1.sh").exists()
     assert build(force=True) == 0
     assert "# edited" not in file.read_text()
 
 
-def test_a_file_that_is_not_jobgen_s_is_kept(
+def test_a_file_that_jobgen_has_not_made_is_not_replaced(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "jobs").mkdir()
@@ -155,7 +154,7 @@ WRONG = {
     ),
     "defaults: {}\n": "1:1: no jobs; such as",
     "jobs: [a]\n": "1:7: expected a map, got a list",
-    "jobs: {a: {profile: mi210}}\n": "1:8: job `a` says no `file`",
+    "jobs: {a: {profile: mi210}}\n": "1:8: job `a` has no `file`",
     "jobs:\n  a: {profile: mi210, file: x.sh, matrix: {nodes: [1, 2]}}\n": (
         "2:29: 'x.sh' would be the script of `a` with nodes 2, and of `a` with nodes 1;"
     ),
@@ -163,22 +162,24 @@ WRONG = {
         "'./x.sh' would be the script of `b`, and of `a`"
     ),
     "jobs: {a: {profile: mi210, file: '{lrr}.sh', matrix: {lr: [1]}}}\n": (
-        "1:34: `{lrr}` in '{lrr}.sh' is no value of the job's; did you mean `lr`?"
+        "1:34: `{lrr}` in '{lrr}.sh' is not a value of the job; did you mean `lr`?"
     ),
     "jobs: {a: {profile: mi210, file: x.sh, program: [t.py, '{']}}\n": "a brace is written {{ or",
-    "jobs: {a: {profile: mi210, file: /etc/x.sh}}\n": "1:34: '/etc/x.sh' is no file for `a`",
-    "jobs: {a: {profile: mi210, file: ../x.sh}}\n": "1:34: '../x.sh' is no file for `a`",
-    "jobs: {a: {profile: mi210, file: ''}}\n": "1:34: '' is no file for `a`",
-    "jobs: {a: {profile: mi210, file: ./.}}\n": "1:34: './.' is no file for `a`",
-    "jobs: {a: {profile: mi210, file: no/../x.sh}}\n": "1:34: 'no/../x.sh' is no file for `a`",
-    "jobs: {a: {profile: mi210, file: .git/hooks/pre-commit}}\n": (
-        "1:34: '.git/hooks/pre-commit' is a hidden file for `a`; git or others may run it"
+    "jobs: {a: {profile: mi210, file: /etc/x.sh}}\n": (
+        "1:34: '/etc/x.sh' is not a valid path for `a`"
     ),
-    f"jobs: {{a: {{profile: mi210, file: {'d/' * 2000}x.sh}}}}\n": "is too long for `a`; at most",
-    f"jobs: {{a: {{profile: mi210, file: d/{'é' * 128}}}}}\n": "is too long for `a`; at most 255",
+    "jobs: {a: {profile: mi210, file: ../x.sh}}\n": "1:34: '../x.sh' is not a valid path for `a`",
+    "jobs: {a: {profile: mi210, file: ''}}\n": "1:34: '' is not a valid path for `a`",
+    "jobs: {a: {profile: mi210, file: ./.}}\n": "1:34: './.' is not a valid path for `a`",
+    "jobs: {a: {profile: mi210, file: no/../x.sh}}\n": (
+        "1:34: 'no/../x.sh' is not a valid path for `a`"
+    ),
+    "jobs: {a: {profile: mi210, file: .git/hooks/pre-commit}}\n": (
+        "1:34: '.git/hooks/pre-commit' is a hidden file for `a`; use names without a leading dot"
+    ),
     "jobs: {a: {profile: mi210, file: jobs/.x.sh}}\n": "'jobs/.x.sh' is a hidden file for `a`",
     "jobs: {a: {profile: mi210, file: u/a.sh/c/b.sh}, b: {profile: mi210, file: u/a.sh}}\n": (
-        "1:76: 'u/a.sh' would be the script of `b`, and a folder for `a`; name in the pattern"
+        "1:76: 'u/a.sh' would be the script of `b`, and a folder for `a`; use in the pattern"
     ),
     "jobs: {b: {profile: mi210, file: u/a.sh}, a: {profile: mi210, file: u/a.sh/c/b.sh}}\n": (
         "1:69: 'u/a.sh/c/b.sh' would be the script of `a`, and below that of `b`;"
@@ -189,7 +190,7 @@ WRONG = {
         "jobgen: jobgen.yaml:2:67: expected true or false, got the text `on` [type]\n"
     ),
     "jobs: {a: {profile: mi210, file: x.sh, queue: q}}\n": (
-        "1:47: `queue` is nothing that `jobgen sbatch` is told"
+        "1:47: `jobgen sbatch` has no `queue` [unknown-key]"
     ),
     "jobs: {a: {profile: eap, file: x.sh, nodes: many}}\n": "1:45: expected a whole number",
     "jobs: {a: {profile: ep, file: x.sh}}\n": "1:21: no profile `ep`; did you mean `eap`?",
@@ -198,16 +199,16 @@ WRONG = {
     "jobs: {a: {profile: eap, file: x.sh, matrix: {env: [1]}}}\n": "`env` takes several values",
     "jobs: {a: {profile: eap, file: x.sh, matrix: {file: [x]}}}\n": "`file` cannot be in a matrix",
     "jobs: {a: {profile: eap, file: x.sh, matrix: {lr: []}}}\n": "no values for `lr`",
-    "jobs: {a: {profile: eap, file: x.sh, program: [--x]}}\n": "1:47: '--x' is no program",
-    "jobs: {a: {profile: eap, file: x.sh, template: ../t}}\n": "../t is outside of",
-    "jobs: {a: {profile: ../p.yaml, file: x.sh}}\n": "../p.yaml is outside of",
+    "jobs: {a: {profile: eap, file: x.sh, program: [--x]}}\n": "1:47: '--x' is not a program",
+    "jobs: {a: {profile: eap, file: x.sh, template: ../t}}\n": "../t is outside ",
+    "jobs: {a: {profile: ../p.yaml, file: x.sh}}\n": "../p.yaml is outside ",
     "a: &x\n": "an anchor",
-    "jobs: {a: {profile: eap, file: x.sh, name: 'a b'}}\n": "'a b' is no name for a job",
+    "jobs: {a: {profile: eap, file: x.sh, name: 'a b'}}\n": "'a b' is not a valid job name",
 }
 
 
 @pytest.mark.parametrize("text", WRONG)
-def test_what_is_wrong_is_said_with_its_place_and_nothing_is_written(
+def test_a_wrong_manifest_is_refused_with_the_place_and_nothing_is_written(
     text: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "jobgen.yaml").write_text(text)
@@ -219,10 +220,33 @@ def test_what_is_wrong_is_said_with_its_place_and_nothing_is_written(
     assert [path.name for path in folder.iterdir()] == ["jobgen.yaml"]
 
 
-def test_a_manifest_that_is_a_link_out_of_its_repository(
+@pytest.mark.parametrize(
+    ("longest", "too_long"),
+    [
+        (f"{'d/' * 64}x.sh", f"{'d/' * 65}x.sh"),
+        (f"d/{'é' * 127}", f"d/{'é' * 128}"),
+        (f"{'x' * 255}/{'x' * 255}", f"{'x' * 255}/{'x' * 256}"),
+        (f"{('é' * 100 + '/') * 10}x.sh", f"{('é' * 100 + '/') * 21}x.sh"),
+    ],
+)
+def test_a_path_that_is_too_long_is_refused(
+    longest: str, too_long: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "jobgen.yaml").write_text(f"jobs: {{a: {{profile: eap, file: {too_long}}}}}\n")
+    assert build() == 2
+    hint = "at most 64 folders, 255 bytes for each name, and 4096 for the path [limit]\n"
+    assert capsys.readouterr().err.endswith(f"is too long for `a`; {hint}")
+    assert [path.name for path in folder.iterdir()] == ["jobgen.yaml"]
+    (folder / "jobgen.yaml").write_text(f"jobs: {{a: {{profile: eap, file: {longest}}}}}\n")
+    assert build() == 0
+    assert run_command(lambda: check_all(["."], False, False)) == 0
+    assert capsys.readouterr().err.endswith("1 current; 1 other files skipped\n")
+
+
+def test_a_manifest_that_is_a_link_out_of_its_repository_is_refused(
     folder: Path, tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What is wrong with it would be shown, and so what is in it."""
+    """The messages about it would show what is in the file."""
     secret = tmp_path_factory.mktemp("other") / "secret.yaml"
     secret.write_text("password: 4711\n")
     (folder / "jobgen.yaml").unlink()
@@ -233,7 +257,7 @@ def test_a_manifest_that_is_a_link_out_of_its_repository(
     assert "password" not in err
 
 
-def test_a_folder_whose_name_is_not_utf_8(tmp_path: Path) -> None:
+def test_a_folder_can_have_a_name_that_is_not_utf_8(tmp_path: Path) -> None:
     folder = tmp_path / os.fsdecode(b"d\xff")
     folder.mkdir()
     (folder / "jobgen.yaml").write_text("jobs: {a: {profile: eap, file: a.sh}}\n")
@@ -241,7 +265,7 @@ def test_a_folder_whose_name_is_not_utf_8(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout.endswith(b"d\\udcff/a.sh: written\n")) == (0, True)
 
 
-def test_all_problems_are_said_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_problems_are_shown_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     wrong = MANIFEST.replace("[1, 2, 4]", "[1, x, 9999]").replace("3}", "none}")
     (folder / "jobgen.yaml").write_text(wrong)
     assert build() == 2
@@ -254,7 +278,7 @@ def test_all_problems_are_said_once(folder: Path, capsys: pytest.CaptureFixture[
     assert not (folder / "jobs").exists()
 
 
-def test_no_script_is_written_through_a_link_to_where_none_may_be(
+def test_no_script_is_written_through_a_link_to_a_forbidden_place(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Out of the manifest's folder, into a hidden one, or twice to the same place."""
@@ -272,11 +296,11 @@ def test_no_script_is_written_through_a_link_to_where_none_may_be(
     jobs = ", ".join(f"j{number}: {{file: {name}}}" for number, name in enumerate(names))
     (within / "jobgen.yaml").write_text(f"defaults: {{profile: eap}}\njobs: {{{jobs}}}\n")
     assert build("top/jobgen.yaml", force=True) == 2
-    said = [line.split(": ", 2)[2].split(";")[0] for line in capsys.readouterr().err.splitlines()]
-    assert said == [
-        "'k/v.sh' is no file for `j1`",
-        "'k/dead.sh' is no file for `j2`",
-        "'o/x.sh' is no file for `j3`",
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split(": ", 2)[2].split(";")[0] for line in lines] == [
+        "'k/v.sh' is not a valid path for `j1`",
+        "'k/dead.sh' is not a valid path for `j2`",
+        "'o/x.sh' is not a valid path for `j3`",
         "'g/x.sh' is a hidden file for `j4`",
         "'k2/x.sh' would be the script of `j5`, and of `j0`",
         "'k/same.sh' would be the script of `j6`, and of `j0`",
@@ -285,30 +309,32 @@ def test_no_script_is_written_through_a_link_to_where_none_may_be(
     assert not os.path.lexists(within / "k/x.sh")
 
 
-def test_a_link_within_the_folder_and_a_hidden_folder_above_it_are_right(folder: Path) -> None:
+def test_a_link_within_the_folder_and_a_hidden_folder_above_it_are_allowed(folder: Path) -> None:
     within = folder / ".hidden"
     (within / "a/b").mkdir(parents=True)
     (within / "l").symlink_to("a/b")
     text = "jobs: {x: {profile: eap, file: l/x.sh}}\n"
     (within / "jobgen.yaml").write_text(text)
     assert build(".hidden/jobgen.yaml") == 0
-    assert top(within / "a/b/x.sh").manifest == "../../jobgen.yaml"
+    assert header_of(within / "a/b/x.sh").manifest == "../../jobgen.yaml"
     (within / "jobgen.yaml").write_text(text.replace("x: {", "y: {").replace("l/x", "a/y"))
     assert build(".hidden/jobgen.yaml", prune=True) == 0
     assert not (within / "a/b/x.sh").exists()
 
 
-def test_another_s_script_is_kept(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """One of the command line, or of another manifest; but one of the same command may be had."""
-    main = ["local", "-o", "jobs/a.sh", "--", "other.py"]
+def test_a_script_of_another_origin_is_not_replaced(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One of the command line or of another manifest; unless its command is the same."""
+    words = ["local", "-o", "jobs/a.sh", "--", "other.py"]
     (folder / "jobs").mkdir()
-    assert jobgen(*main, cwd=folder).returncode == 0
+    assert jobgen(*words, cwd=folder).returncode == 0
     assert jobgen("local", "-o", "jobs/c.sh", cwd=folder).returncode == 0
     text = "jobs: {a: {profile: local, file: jobs/a.sh}, b: {profile: local, file: jobs/b.sh}}\n"
     (folder / "other.yaml").write_text(text.replace("a.sh", "o.sh"))
     assert build("other.yaml") == 0
     (folder / "jobgen.yaml").write_text(text.replace("local,", "local, nodes: 2,"))
-    kept = [(folder / name).read_bytes() for name in ("jobs/a.sh", "jobs/b.sh")]
+    scripts = [(folder / name).read_bytes() for name in ("jobs/a.sh", "jobs/b.sh")]
     capsys.readouterr()
     assert build() == 2
     assert capsys.readouterr().err == (
@@ -317,27 +343,27 @@ def test_another_s_script_is_kept(folder: Path, capsys: pytest.CaptureFixture[st
         "jobgen: jobs/b.sh: there is a script of this name that is of ../other.yaml: jobgen local"
         " --profile local; move it away, or --force would lose it [output]\n"
     )
-    assert [(folder / name).read_bytes() for name in ("jobs/a.sh", "jobs/b.sh")] == kept
+    assert [(folder / name).read_bytes() for name in ("jobs/a.sh", "jobs/b.sh")] == scripts
     assert build(force=True) == 0
-    assert command(folder / "jobs/b.sh") == "jobgen local --profile local -N 2"
+    assert command_of(folder / "jobs/b.sh") == "jobgen local --profile local -N 2"
     (folder / "jobgen.yaml").write_text("jobs: {c: {command: local, file: jobs/c.sh}}\n")
     assert build() == 0
-    assert top(folder / "jobs/c.sh").manifest == "../jobgen.yaml"
+    assert header_of(folder / "jobs/c.sh").manifest == "../jobgen.yaml"
 
 
 def test_nothing_is_written_where_a_file_is_in_the_way_of_a_folder(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """All that is in the way is told at once."""
+    """All such files are shown at once."""
     (folder / "u").write_text("mine")
     (folder / "d.sh").mkdir()
     jobs = "a: {file: x/a.sh}, b: {file: u/v/b.sh}, c: {file: d.sh}, d: {nodes: x, file: d/d.sh}"
     (folder / "jobgen.yaml").write_text(f"defaults: {{profile: eap}}\njobs: {{{jobs}}}\n")
     assert build() == 2
-    said = capsys.readouterr().err.splitlines()
-    assert said[0] == "jobgen: d.sh: no regular file [unreadable]"
-    assert said[1].startswith("jobgen: jobgen.yaml:2:")
-    assert said[2] == "jobgen: u/v/b.sh: cannot be written: Not a directory [output]"
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "jobgen: d.sh: not a regular file [unreadable]"
+    assert lines[1].startswith("jobgen: jobgen.yaml:2:")
+    assert lines[2] == "jobgen: u/v/b.sh: cannot be written: Not a directory [output]"
     assert not (folder / "x").exists()
 
 
@@ -345,14 +371,14 @@ def test_a_flag_in_a_matrix_is_true_or_false(folder: Path) -> None:
     text = "jobs: {a: {profile: mi210, file: '{requeue}.sh', matrix: {requeue: [True, false]}}}\n"
     (folder / "jobgen.yaml").write_text(text)
     assert build() == 0
-    assert command(folder / "True.sh").endswith(" --requeue")
-    assert not command(folder / "false.sh").endswith(" --requeue")
+    assert command_of(folder / "True.sh").endswith(" --requeue")
+    assert not command_of(folder / "false.sh").endswith(" --requeue")
 
 
-def test_prune_looks_below_where_the_patterns_begin(
+def test_prune_searches_the_folders_in_which_the_patterns_begin(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Also after the last job; but not at hidden files and through links."""
+    """Also after the last job; but no hidden files, and not through links."""
     text = "defaults: {profile: eap, file: 'pp/{name}/{r}.sh', matrix: {r: [0, 1]}}\njobs: "
     (folder / "jobgen.yaml").write_text(text + "{p: {}, q: {}, r: {file: 'rr-{name}/{r}.sh'}}\n")
     assert build() == 0
@@ -373,25 +399,25 @@ def test_prune_looks_below_where_the_patterns_begin(
     assert build() == 0
     assert build(prune=True, dry_run=True) == 1
     assert build(prune=True) == 0
-    left = {str(path.relative_to(folder)) for path in folder.rglob("*.sh")}
-    passed_over = {"pp/.q/x.sh", "pp/q/.hidden.sh", "pp/q/link.sh"}
-    assert left == {"elsewhere/x.sh", "elsewhere/y.sh", "rr-r/0.sh", "rr-r/1.sh"} | passed_over
+    files = {str(path.relative_to(folder)) for path in folder.rglob("*.sh")}
+    skipped_files = {"pp/.q/x.sh", "pp/q/.hidden.sh", "pp/q/link.sh"}
+    assert files == {"elsewhere/x.sh", "elsewhere/y.sh", "rr-r/0.sh", "rr-r/1.sh"} | skipped_files
 
 
-def test_an_edit_that_is_saved_while_it_builds_is_not_lost(
+def test_an_edit_during_the_build_is_not_lost(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Neither of a script that would be written, nor of one that would be removed."""
+    """Neither one of a script to write, nor one of a script to remove."""
     build()
-    kept = [folder / "jobs" / name for name in ("bert-2n-lr0.1.sh", "eval.sh")]
-    real = build_module._write
+    edited = [folder / "jobs" / name for name in ("bert-2n-lr0.1.sh", "eval.sh")]
+    write_changes = build_module._write_changes
 
-    def write(*words: Any) -> int:
-        for path in kept:
+    def edit_and_write_changes(*arguments: Any) -> int:
+        for path in edited:
             path.write_text(path.read_text() + "# edited\n")
-        return real(*words)
+        return write_changes(*arguments)
 
-    monkeypatch.setattr(build_module, "_write", write)
+    monkeypatch.setattr(build_module, "_write_changes", edit_and_write_changes)
     changed = MANIFEST.split('  "eval"')[0].replace('A: "1"', 'A: "2"')
     (folder / "jobgen.yaml").write_text(changed)
     capsys.readouterr()
@@ -399,13 +425,13 @@ def test_an_edit_that_is_saved_while_it_builds_is_not_lost(
     assert capsys.readouterr().err == (
         "jobgen: jobs/bert-2n-lr0.1.sh: edited by hand; --force would lose the edit [edited]\n"
         "jobgen: jobs/eval.sh: not removed, since it may be edited; --force would\n"
-        "jobgen: 6 scripts: 5 written, 1 as they were; 0 removed\n"
+        "jobgen: 6 scripts: 5 written, 1 unchanged; 0 removed\n"
     )
-    assert all(path.read_text().endswith("# edited\n") for path in kept)
+    assert all(path.read_text().endswith("# edited\n") for path in edited)
 
 
-@pytest.mark.parametrize("step", ["_write", "_remove"])
-def test_a_folder_that_becomes_a_link_while_it_builds(
+@pytest.mark.parametrize("step", ["_write_changes", "_remove_obsolete"])
+def test_a_folder_that_becomes_a_link_during_the_build(
     step: str,
     folder: Path,
     tmp_path_factory: pytest.TempPathFactory,
@@ -419,12 +445,12 @@ def test_a_folder_that_becomes_a_link_while_it_builds(
     before = {path.name: path.read_text() for path in outside.iterdir()}
     real = getattr(build_module, step)
 
-    def late(*words: Any) -> Any:
+    def link_and_step(*arguments: Any) -> Any:
         shutil.rmtree(folder / "jobs")
         (folder / "jobs").symlink_to(outside)
-        return real(*words)
+        return real(*arguments)
 
-    monkeypatch.setattr(build_module, step, late)
+    monkeypatch.setattr(build_module, step, link_and_step)
     changed = MANIFEST.split('  "eval"')[0].replace('A: "1"', 'A: "2"')
     (folder / "jobgen.yaml").write_text(changed)
     assert build(prune=True) == 2
@@ -452,27 +478,44 @@ TOO_MUCH = {
     ),
     f"defaults: {{file: x.sh, env: {{{KEYS}}}}}\njobs: ".replace("[1]", "1")
     + str({f"a{n}": {} for n in range(100)}): (
-        "more than 4096 values, those of `defaults` counted for each job; fewer of them, or several"
+        "more than 4096 values; those of `defaults` count for each job; fewer values, or several"
     ),
     A_JOB + "[a, '" + "{n}" * 9000 + "']}}\n": FILLED,
     A_JOB + "[" + "a, " * 4000 + "]}}\n": FILLED,
     A_JOB + str([f"{{u{n}}}" for n in range(999)]) + "}}\n": "jobgen: and 450 more problems\n",
     "jobs: {a: {profile: mi210, file: '{n}.sh', launcher: 'x{n}', matrix: {n: "
     + str(list(range(600)))
-    + "}}}\n": "jobgen.yaml: 500 problems are enough: no others are looked for\n",
+    + "}}}\n": "jobgen.yaml: 500 problems: no others were searched for\n",
 }
 
 
 @pytest.mark.parametrize("text", TOO_MUCH, ids=range(len(TOO_MUCH)))
-def test_a_manifest_that_takes_far_more_than_it_says_is_refused(
+def test_a_manifest_that_takes_far_more_than_its_size_is_refused(
     text: str, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("jobgen.manifest.MOST_VALUES", 1 << 12)
-    monkeypatch.setattr("jobgen.manifest.MOST_FILLED", 1 << 17)
+    monkeypatch.setattr("jobgen.repository.manifest.MANIFEST_VALUES", 1 << 12)
+    monkeypatch.setattr("jobgen.repository.matrix.MANIFEST_CHARACTERS", 1 << 17)
     (folder / "jobgen.yaml").write_text(text)
     assert build() == 2
     assert TOO_MUCH[text] in capsys.readouterr().err
     assert not list(folder.glob("*.sh"))
+
+
+def test_more_folders_than_scripts_need_are_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jobgen.repository.script_paths.MANIFEST_FOLDERS", 9)
+    text = "jobs: {a: {profile: eap, file: '{n}/d/x.sh', matrix: {n: [0, 1, 2, 3]}}}\n"
+    (folder / "jobgen.yaml").write_text(text)
+    assert build(dry_run=True) == 1  # eight folders, and the manifest's own
+    (folder / "jobgen.yaml").write_text(text.replace("3]", "3, 4]"))
+    capsys.readouterr()
+    assert build() == 2
+    assert capsys.readouterr().err == (
+        "jobgen: jobgen.yaml:1:32: more than 9 folders for all scripts; fewer folders, or several"
+        " manifests [limit]\n"
+    )
+    assert [path.name for path in folder.iterdir()] == ["jobgen.yaml"]
 
 
 def test_scripts_do_not_fill_the_disk(
@@ -481,16 +524,27 @@ def test_scripts_do_not_fill_the_disk(
     (folder / "t.j2").write_text("{{ ('x' * 8000000) | raw }}\n")
     many = f"file: 'x/{{n}}.sh', template: t.j2, command: local, matrix: {{n: {list(range(4))}}}"
     (folder / "jobgen.yaml").write_text(f"jobs: {{a: {{{many}}}}}\n")
-    monkeypatch.setattr(build_module, "MOST_BYTES", 20_000_000)
+    monkeypatch.setattr(build_module, "BUILD_BYTES", 20_000_000)
     assert build() == 2
     assert capsys.readouterr().err == (
-        "jobgen: all scripts: they have more than 20000000 bytes; smaller ones, or several "
-        "manifests [limit]\n"
+        "jobgen: all scripts: more than 20000000 bytes; smaller ones, or several manifests"
+        " [limit]\n"
     )
     assert not (folder / "x").exists()
 
 
-def test_a_full_disk_is_said_with_its_place(
+def test_many_ordinary_scripts_may_have_more_bytes_in_all(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(build_module, "BUILD_BYTES", 1)
+    assert build(dry_run=True) == 1
+    monkeypatch.setattr(build_module, "BUILD_BYTES_EACH", 1000)
+    capsys.readouterr()
+    assert build() == 2
+    assert "all scripts: more than 7000 bytes; smaller ones" in capsys.readouterr().err
+
+
+def test_a_full_disk_is_reported_with_its_folder(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Path("/dev/full").open("r+b", buffering=0) as full:
@@ -507,8 +561,8 @@ def test_a_full_disk_is_said_with_its_place(
     assert "jobgen: $TMPDIR: the scripts cannot be kept" in capsys.readouterr().err
 
 
-def test_a_large_manifest_is_right(folder: Path) -> None:
-    """A matrix of 64 keys, and hundreds of jobs that add to what the defaults say."""
+def test_a_large_manifest_is_built(folder: Path) -> None:
+    """A matrix of 64 keys, and hundreds of jobs that add a variable to those of the defaults."""
     names = ", ".join(f"E{n}: v" for n in range(90))
     jobs = ", ".join(f"j{n}: {{env: {{J: 1}}}}" for n in range(150))
     text = (
@@ -519,12 +573,20 @@ def test_a_large_manifest_is_right(folder: Path) -> None:
     assert len(list((folder / "x").iterdir())) == 150
 
 
-def test_a_problem_and_its_hint_are_cut() -> None:
-    """Of thousands, each with all that a file says, a terminal and memory would be full."""
-    said = Problem(Mark("f" * 5000), "t" * 5000, "code", "h" * 5000)
-    assert (said.text, said.hint) == ("t" * 998 + " …", "h" * 998 + " …")
-    assert len(str(said)) < 3100
-    assert nearest("x", [f"{'p' * 200}{n}" for n in range(3000)]).count("p") == 256 * 200
+def test_a_problem_and_its_hint_are_shortened() -> None:
+    """Thousands of them, each with the whole text of a file, would fill terminal and memory."""
+    problem = Problem(Mark("f" * 5000), "t" * 5000, "code", "h" * 5000)
+    assert (problem.text, problem.hint) == ("t" * 998 + " …", "h" * 998 + " …")
+    assert len(str(problem)) < 3100
+
+
+def test_a_word_is_compared_with_few_others_for_a_hint() -> None:
+    """Comparing long words, or each of thousands with thousands, would take hours."""
+    words = [f"name-{number:03}" for number in range(257)]
+    assert nearest_hint("nam-007", words[:256]) == "did you mean `name-007`?"
+    assert nearest_hint("nam-007", words) == f"one of: {', '.join(words[:256])}, …"
+    assert nearest_hint("a" * 64, ["a" * 60, "b"]) == f"did you mean `{'a' * 60}`?"
+    assert nearest_hint("a" * 65, ["a" * 60, "b"]) == f"one of: {'a' * 60}, b"
 
 
 def test_a_profile_of_the_repository_is_found_from_anywhere(
@@ -538,7 +600,8 @@ def test_a_profile_of_the_repository_is_found_from_anywhere(
     assert "#SBATCH --account=mine\n" in (folder / "jobs/a.sh").read_text()
 
 
-def test_one_that_is_killed_leaves_whole_files(folder: Path) -> None:
+@pytest.mark.slow
+def test_a_build_that_is_killed_leaves_whole_files(folder: Path) -> None:
     rates = ", ".join(f"{number}e-6" for number in range(500))
     (folder / "jobgen.yaml").write_text(MANIFEST.replace("0.1, 1e-3", rates))
     process = subprocess.Popen(
@@ -550,13 +613,13 @@ def test_one_that_is_killed_leaves_whole_files(folder: Path) -> None:
     process.wait()
     written = list((folder / "jobs").glob("*.sh"))
     assert written
-    assert handled(lambda: check_all(["jobs"], False, False)) == 0
+    assert run_command(lambda: check_all(["jobs"], False, False)) == 0
     assert build() == 0
     assert len(list((folder / "jobs").glob("*.sh"))) == 1501
 
 
-def test_wrong_usage_is_one_line(tmp_path: Path) -> None:
+def test_a_missing_manifest_is_one_message(tmp_path: Path) -> None:
     done = jobgen("build", cwd=tmp_path)
     assert done.returncode == 2
-    said = "jobgen: jobgen.yaml: cannot be read: No such file or directory [unreadable]\n"
-    assert done.stderr.decode() == said
+    message = "jobgen: jobgen.yaml: cannot be read: No such file or directory [unreadable]\n"
+    assert done.stderr.decode() == message

@@ -1,4 +1,4 @@
-"""The hosts of a job by hand, and its lines; tests/cluster/test_byhand.py pastes them."""
+"""The hosts of a job by hand, and its lines; tests/cluster/test_byhand.py runs these lines."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from jobgen import byhand
 from jobgen.errors import JobgenError
-from jobgen.job import Job
+from jobgen.planning.host_list import read_hosts
+from jobgen.planning.job_options import Job
 from tests.helpers import jobgen, script
 
 
@@ -26,121 +26,126 @@ from tests.helpers import jobgen, script
         ("(a:ncpus=4)+(b:ncpus=4:ngpus=1)", "a b"),
     ],
 )
-def test_hosts(text: str, hosts: str) -> None:
-    assert byhand.hosts(text) == tuple(hosts.split())
+def test_a_list_of_hosts_is_read_as_its_scheduler_prints_it(text: str, hosts: str) -> None:
+    assert read_hosts(text) == tuple(hosts.split())
 
 
-def test_a_node_file(tmp_path: Path) -> None:
-    """In its own order, each host once, as PBS_NODEFILE repeats them."""
+def test_a_file_of_hosts_is_read_in_its_order(tmp_path: Path) -> None:
+    """Each host counts once: PBS_NODEFILE has a line for each rank."""
     file = tmp_path / "nodes"
     file.write_text("\ufeffn5.x\nn5.x\n\nn3.x\nn[7-8]\n")
-    assert byhand.hosts(str(file)) == ("n5.x", "n3.x", "n7", "n8")
+    assert read_hosts(str(file)) == ("n5.x", "n3.x", "n7", "n8")
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "no host in ''"),
         ("a[1-", "'a[1-': unbalanced brackets"),
         ("a[1-200000]", "'a[1-200000]': range too large"),
-        ("a b", "'a b' is no host's name"),
-        ("$(id)", "'$(id' is no host's name"),
-        ("-x", "'-x' is no host's name"),
-        ("a\nb", r"'a\nb' is no host's name"),
+        ("a b", "'a b' is not a host name"),
+        ("$(id)", "'$(id' is not a host name"),
+        ("-x", "'-x' is not a host name"),
+        ("a\nb", r"'a\nb' is not a host name"),
         ("/no/such", "no host in '/no/such'"),
     ],
 )
-def test_what_is_no_list_of_hosts(text: str, said: str) -> None:
-    with pytest.raises(JobgenError) as caught:
-        byhand.hosts(text)
-    hint = "such as smc-r07-[07-08], a,b,c or a file of hosts that is there [value]"
-    assert str(caught.value) == f"--hosts: {said}; {hint}"
+def test_a_text_that_is_no_list_of_hosts_is_refused(text: str, message: str) -> None:
+    with pytest.raises(JobgenError) as error:
+        read_hosts(text)
+    hint = "such as smc-r07-[07-08], a,b,c or a file of hosts that exists [value]"
+    assert str(error.value) == f"--hosts: {message}; {hint}"
 
 
-def test_a_file_that_is_no_text(tmp_path: Path) -> None:
+def test_a_file_of_hosts_that_is_no_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "nodes").write_bytes(b"\xff\xfe")
     done = jobgen("byhand", "--profile", "mi210", "--hosts", "nodes", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr.startswith(b"jobgen: --hosts: nodes cannot be read: ")
 
 
-def test_more_hosts_than_the_cluster_has() -> None:
+def test_more_hosts_than_the_cluster_has_are_refused() -> None:
     words = ("--profile", "mi210", "--set", "limits.nodes=2", "--hosts", "n[1-3]")
     done = jobgen("byhand", *words)
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr.decode() == (
-        "jobgen: --hosts: 3 nodes asked for, profile mi210 has at most 2; "
-        "limits.nodes is said at --set limits.nodes [limit]\n"
+        "jobgen: --hosts: 3 nodes requested, profile mi210 has at most 2; "
+        "limits.nodes is set at --set limits.nodes [limit]\n"
     )
 
 
-def test_no_hosts() -> None:
+def test_a_job_by_hand_needs_hosts() -> None:
     done = jobgen("byhand", "--profile", "mi210")
     assert (done.returncode, done.stdout) == (2, b"")
     assert b"--hosts: no hosts are named" in done.stderr
 
 
-def lines(job: Job) -> list[str]:
+def torchrun_lines(job: Job) -> list[str]:
+    """The lines to paste on the hosts, in their order."""
     return [line for line in script(job).splitlines() if " --nnodes=" in line]
 
 
-def test_one_torchrun_a_host_and_nothing_that_differs_but_its_place() -> None:
-    first, second = lines(Job("byhand", profile="eap", hosts="a,b", program=("x.py", "a b")))
+def test_the_lines_of_the_hosts_differ_in_who_is_the_first_alone() -> None:
+    first, second = torchrun_lines(
+        Job("byhand", profile="eap", hosts="a,b", program=("x.py", "a b"))
+    )
     assert first.replace("is_host=1", "is_host=0") == second
-    assert "--rdzv-endpoint=a:29500 " in first
-    assert first.endswith("--local-addr=\"$own\" x.py 'a b'")
+    assert '--rdzv-endpoint="a:29500" ' in first
+    assert first.endswith("--local-addr=\"$address\" x.py 'a b'")
 
 
-def test_static_ranks() -> None:
+def test_with_the_static_rendezvous_each_line_has_its_node_rank() -> None:
     job = Job("byhand", profile="dgx-a100", hosts="a,b,c", rendezvous="static", program=("x.py",))
-    for rank, line in enumerate(lines(job)):
-        assert f" --master-addr=a --master-port=29400 --node-rank={rank} x.py" in line
+    for rank, line in enumerate(torchrun_lines(job)):
+        assert f' --master-addr="a" --master-port="29400" --node-rank="{rank}" x.py' in line
 
 
-def test_the_port_of_torchrun_where_the_profile_says_none() -> None:
-    said = lines(Job("byhand", profile="eap", hosts="a,b", sets=("network.port=null",)))
-    assert all("--rdzv-endpoint=a:29400 " in line for line in said)
+def test_without_a_port_in_the_profile_it_is_the_one_of_torchrun() -> None:
+    lines = torchrun_lines(
+        Job("byhand", profile="eap", hosts="a,b", set_values=("network.port=null",))
+    )
+    assert ['--rdzv-endpoint="a:29400" ' in line for line in lines] == [True, True]
 
 
-def test_by_hand_it_is_torchrun() -> None:
-    """Where no scheduler is, there is no srun."""
-    job = Job("byhand", profile="mi210", hosts="a,b", sets=("launch.launcher=srun",))
-    assert len(lines(job)) == 2
+def test_by_hand_the_launcher_is_always_torchrun() -> None:
+    """Without a scheduler, there is no srun."""
+    job = Job("byhand", profile="mi210", hosts="a,b", set_values=("launch.launcher=srun",))
+    assert len(torchrun_lines(job)) == 2
 
 
-def test_one_host_is_standalone() -> None:
-    (line,) = lines(Job("byhand", profile="mi210", hosts="a", gpus_per_node="2"))
+def test_a_single_host_is_standalone() -> None:
+    (line,) = torchrun_lines(Job("byhand", profile="mi210", hosts="a", gpus_per_node="2"))
     assert " --nnodes=1 --nproc-per-node=2 --standalone " in line
-    assert line.startswith(
-        '(container env "${environment[@]}" torchrun '
-    )  # the engine takes the place of a subshell
+    # The container's engine takes the place of the subshell.
+    assert line.startswith('(container env "${environment[@]}" torchrun ')
     assert line.endswith(" elastic_ddp.py)")
 
 
-def test_a_container_s_name() -> None:
-    """Podman and docker take no others."""
+def test_the_rendezvous_id_is_a_plain_name() -> None:
+    """Whatever the program is called; the container has no name, which engines restrict."""
     for program, name in (("my-prog.py", "my-prog"), ("my prog.py", "job"), ("é", "job")):
-        text = script(Job("byhand", profile="mi210", hosts="a", program=(program,)))
-        assert f"\nname=jobgen-{name}\n" in text
+        job = Job("byhand", profile="mi210", hosts="a,b", program=(program,))
+        assert all(f' --rdzv-id="{name}" ' in line for line in torchrun_lines(job))
+        assert "--name" not in script(job)
 
 
-def test_options_of_a_trainer_are_none_of_torchrun_s() -> None:
-    (line,) = lines(
+def test_torchrun_does_not_take_the_options_of_a_trainer_for_its_own() -> None:
+    (line,) = torchrun_lines(
         Job("byhand", profile="eap", hosts="a", trainer="regression", program=("--n=1",))
     )
     assert line.endswith(" -- regression.py --n=1")
 
 
-def test_names_that_come_again_and_again(tmp_path: Path) -> None:
+def test_one_host_a_million_times_is_refused(tmp_path: Path) -> None:
     (tmp_path / "nodes").write_text("a[1-1024] " * 1100)
     with pytest.raises(JobgenError, match="more than 1048576 names"):
-        byhand.hosts(str(tmp_path / "nodes"))
+        read_hosts(str(tmp_path / "nodes"))
     (tmp_path / "nodes").write_text("a[1-1024] " * 1000)
-    assert len(byhand.hosts(str(tmp_path / "nodes"))) == 1024
+    assert len(read_hosts(str(tmp_path / "nodes"))) == 1024
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("a[1]" * 3000, f"{'a[1]' * 3000!r:.80} has 3000 pairs of brackets; at most 8 in a name"),
         ("[]" * 3000, f"{'[]' * 3000!r:.80} has 3000 pairs of brackets; at most 8 in a name"),
@@ -154,26 +159,26 @@ def test_names_that_come_again_and_again(tmp_path: Path) -> None:
         (",".join(f"{c}[1-99999]" for c in "abcdefghijk"), "more than 32768 hosts"),
     ],
 )
-def test_a_list_that_stands_for_too_much(text: str, said: str) -> None:
-    with pytest.raises(JobgenError) as caught:
-        byhand.hosts(text)
-    assert str(caught.value) == f"--hosts: {said} [limit]"
+def test_lists_that_stand_for_too_much(text: str, message: str) -> None:
+    with pytest.raises(JobgenError) as error:
+        read_hosts(text)
+    assert str(error.value) == f"--hosts: {message} [limit]"
 
 
-def test_the_longest_lists_there_are() -> None:
-    assert len(byhand.hosts("a" * 250 + "[1-16384]")) == 16384
-    assert len(byhand.hosts(",".join(f"node{n:05}.some.cluster" for n in range(16384)))) == 16384
-    assert len(byhand.hosts(f"n[{','.join(map(str, range(0, 32768, 2)))}]")) == 16384
+def test_lists_of_the_largest_clusters_are_read() -> None:
+    assert len(read_hosts("a" * 250 + "[1-16384]")) == 16384
+    assert len(read_hosts(",".join(f"node{n:05}.some.cluster" for n in range(16384)))) == 16384
+    assert len(read_hosts(f"n[{','.join(map(str, range(0, 32768, 2)))}]")) == 16384
 
 
 def test_a_trainer_is_exported_first() -> None:
-    said = script(Job("byhand", profile="eap", hosts="a,b"))
-    assert "jobgen trainers export elastic_ddp\n" in said
+    text = script(Job("byhand", profile="eap", hosts="a,b"))
+    assert "jobgen trainers export elastic_ddp\n" in text
 
 
 def test_a_shell_at_a_terminal_is_not_changed() -> None:
-    """What is pasted must not leave `set -u` or `set -e` behind."""
-    said = script(Job("byhand", profile="eap", hosts="a,b"))
-    assert "module load" in said
-    assert "set -" not in said
-    assert "set +" not in said
+    """The pasted lines must not change its options, such as `set -u` or `set -e`."""
+    text = script(Job("byhand", profile="eap", hosts="a,b"))
+    assert "module load" in text
+    assert "set -" not in text
+    assert "set +" not in text

@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
+import re
 import shutil
 import stat
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import click
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobgen import check, shell, trainers
-from jobgen.check import check_all
-from jobgen.cli import main
-from jobgen.commands import by_hand
-from jobgen.errors import JobgenError, handled
-from jobgen.header import head, sealed
-from jobgen.job import Job, asked, command_line
-from jobgen.maker import Maker, project
-from jobgen.plan import Plan
+from jobgen import quoting, trainers
+from jobgen.cli.app import main, run_words
+from jobgen.cli.jobs.actions import by_hand
+from jobgen.cli.output_options import output_options
+from jobgen.errors import JobgenError, run_command
+from jobgen.generator import Generator
+from jobgen.paths import repository_or_folder
+from jobgen.planning.command_line import command_words, parse_command
+from jobgen.planning.job_options import Job
+from jobgen.planning.plan import Plan
+from jobgen.repository import check
+from jobgen.repository.check import check_all
+from jobgen.scripts import render
+from jobgen.scripts.header import add_checksums, checksum, read_header
 from tests.helpers import jobgen, script
 from tests.test_edges import JOBS
 from tests.test_golden import CASES, GOLDEN
@@ -46,7 +54,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def generated(file: Path, job: Job) -> str:
     """Write the script for a job that jobgen is asked for in the file's repository."""
-    text = Maker(project(file.parent)).script(job)
+    text = Generator(repository_or_folder(file.parent)).script(job)
     file.write_text(text)
     file.chmod(0o755)
     return text
@@ -56,18 +64,18 @@ def forged(file: Path, command: str) -> None:
     """A script of jobgen's whose head says another command, with a checksum that fits."""
     lines = script(Job("sbatch", profile="dgx-a100")).split("\n")
     lines[2] = f"#   {command}"
-    file.write_text(sealed("\n".join([*lines[:3], *lines[4:]])))
+    file.write_bytes(add_checksums("\n".join([*lines[:3], *lines[5:]]).encode(), {}))
 
 
-def said(
+def check_output(
     capsys: pytest.CaptureFixture[str],
     *paths: Path,
     code: int,
     fix: bool = False,
     force: bool = False,
 ) -> str:
-    """What `jobgen check` says of paths on stdout: without the diffs' lines."""
-    assert handled(lambda: check_all([str(path) for path in paths], fix, force)) == code
+    """What `jobgen check` writes to stdout for these paths."""
+    assert run_command(lambda: check_all([str(path) for path in paths], fix, force)) == code
     return capsys.readouterr().out
 
 
@@ -75,31 +83,31 @@ def first(text: str) -> str:
     return text.split("\n")[0].partition(".sh: ")[2]
 
 
-WHY = "the profile, a template, the trainer or jobgen has changed"
-
-
 def test_a_script_is_current(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = repository / "jobs/plain.sh"
-    assert said(capsys, file, code=0) == f"{file}: current\n"
+    assert check_output(capsys, file, code=0) == f"{file}: current\n"
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_every_golden_script_is_current(case: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert first(said(capsys, GOLDEN / f"{case}.sh", code=0)) == "current"
+    assert first(check_output(capsys, GOLDEN / f"{case}.sh", code=0)) == "current"
 
 
-def test_an_edit_is_told_and_kept(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_edit_is_reported_and_kept(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = repository / "jobs/plain.sh"
     edited = file.read_text().replace("--nodes=3", "--nodes=4")
     file.write_text(edited)
-    text = said(capsys, file, code=1)
+    text = check_output(capsys, file, code=1)
     assert first(text) == "edited by hand"
     assert "\n-#SBATCH --nodes=4\n+#SBATCH --nodes=3\n" in text
-    kept = "edited by hand; --fix --force would lose the edit"
-    assert first(said(capsys, file, code=1, fix=True)) == kept
+    verdict = "edited by hand; --fix --force would lose the edit"
+    assert first(check_output(capsys, file, code=1, fix=True)) == verdict
     assert file.read_text() == edited
-    assert first(said(capsys, file, code=0, fix=True, force=True)) == "fixed: it was edited by hand"
-    assert first(said(capsys, file, code=0)) == "current"
+    assert (
+        first(check_output(capsys, file, code=0, fix=True, force=True))
+        == "fixed: it was edited by hand"
+    )
+    assert first(check_output(capsys, file, code=0)) == "current"
 
 
 def test_a_diff_of_much_is_no_diff(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -108,51 +116,101 @@ def test_a_diff_of_much_is_no_diff(repository: Path, capsys: pytest.CaptureFixtu
     lines = generated(file, Job("byhand", profile="mine", hosts="n[1-3000]")).split("\n")
     some = [number for number, line in enumerate(lines) if "--nnodes=" in line]
     file.write_text("\n".join([*lines[: some[-2]], "me", *lines[some[-2] + 1 :]]))
-    text = said(capsys, file, code=1)
+    text = check_output(capsys, file, code=1)
     assert f"\n@@ -{some[-2] - 2},7 +{some[-2] - 2},7 @@\n" in text
     assert text.count("\n") == 12
     file.write_text("\n".join(line.replace("--nnodes=", "--nnodes  ") for line in lines))
-    last = said(capsys, file, code=1).splitlines()[1:]
+    last = check_output(capsys, file, code=1).splitlines()[1:]
     assert last == [f"  it differs from line {some[0] + 1} on, in more than 2000 lines"]
 
 
-def test_a_change_of_the_profile_is_told(
+def test_a_change_of_the_profile_is_reported(
     repository: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = repository / "jobs/plain.sh"
     (repository / "profiles/mine.yaml").write_text(MINE.replace("mine", "yours"))
-    text = said(capsys, file, code=1)
-    assert first(text) == f"stale: {WHY}"
+    text = check_output(capsys, file, code=1)
+    assert first(text) == "stale: the profile changed"
     assert "\n-#SBATCH --account=mine\n+#SBATCH --account=yours\n" in text
     file.chmod(0o6640)
-    assert first(said(capsys, file, code=0, fix=True)) == f"fixed: it was stale: {WHY}"
+    assert (
+        first(check_output(capsys, file, code=0, fix=True))
+        == "fixed: it was stale: the profile changed"
+    )
     assert stat.S_IMODE(file.stat().st_mode) == 0o640
-    assert first(said(capsys, file, code=0)) == "current"
+    assert first(check_output(capsys, file, code=0)) == "current"
 
 
-def test_a_change_of_a_template_is_told(
+def test_a_change_of_a_template_is_reported(
     repository: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = repository / "jobs/ours.sh"
     generated(file, Job("sbatch", profile="mine", template="templates/ours.sh.j2"))
-    assert first(said(capsys, file, code=0)) == "current"
+    assert first(check_output(capsys, file, code=0)) == "current"
     (repository / "templates/ours.sh.j2").write_text(OURS.replace("# ours", "# theirs"))
-    text = said(capsys, file, code=1)
-    assert first(text) == f"stale: {WHY}"
+    text = check_output(capsys, file, code=1)
+    assert first(text) == "stale: the template changed"
     assert "\n-# ours\n+# theirs\n" in text
 
 
-def test_a_change_of_the_trainer_is_told(
+def test_a_change_of_the_trainer_is_reported(
     repository: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file, real = repository / "jobs/plain.sh", trainers.source("elastic_ddp")
     with mock.patch("jobgen.trainers.source", return_value=f"{real}# more\n"):
-        text = said(capsys, file, code=1)
-    assert first(text) == f"stale: {WHY}"
+        text = check_output(capsys, file, code=1)
+    assert first(text) == "stale: the trainer changed"
     assert "\n+# more\n" in text
 
 
-EITHER = f"its command was edited, or {WHY}"
+def test_a_change_of_the_machinery_is_reported(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, real = repository / "jobs/plain.sh", render.machinery
+    changed = mock.patch.object(render, "machinery", lambda names: f"{real(names)}# more\n")
+    with changed:
+        render._machinery_fingerprint.cache_clear()
+        text = check_output(capsys, file, code=1)
+    render._machinery_fingerprint.cache_clear()
+    assert first(text) == "stale: the machinery changed"
+    assert text.endswith("\n+# more\n")
+
+
+def test_all_changes_are_reported(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also the version, if it changed; a script that differs only in that line is current."""
+    file = repository / "jobs/plain.sh"
+    text = file.read_text()
+    (repository / "profiles/mine.yaml").write_text(MINE.replace("mine", "yours"))
+    file.write_text(
+        re.sub(
+            "jobgen [0-9.]+, profile (.*), template .{8}",
+            r"jobgen 0.0.9, profile \1, template 12345678",
+            text,
+        )
+    )
+    line = first(check_output(capsys, file, code=1))
+    assert line == "stale: the profile and the template changed; it was made by jobgen 0.0.9"
+    (repository / "profiles/mine.yaml").write_text(MINE)
+    assert first(check_output(capsys, file, code=0)) == "current"
+
+
+def test_a_script_of_the_first_version_is_stale(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its header has one line fewer; `--fix` makes it anew."""
+    file = repository / "jobs/old.sh"
+    heading = "# Generated by jobgen. Change the profile or the options, not this file, and so on:"
+    lines = ["#!/bin/bash", heading, "#   jobgen sbatch --profile mine -N 3", "", "hostname"]
+    body = "\n".join(lines) + "\n"
+    number = hashlib.sha256(body.encode()).hexdigest()[:16]
+    file.write_text(
+        "\n".join([*lines[:3], f"# sha256 of the other lines: {number}", *lines[3:], ""])
+    )
+    reason = "it was made by jobgen 0.1.0, whose scripts were different"
+    assert first(check_output(capsys, file, code=1)) == f"stale: {reason}"
+    assert first(check_output(capsys, file, code=0, fix=True)) == f"fixed: it was stale: {reason}"
+    assert file.read_text() == (repository / "jobs/plain.sh").read_text()
+    (repository / "jobs/plain.sh").write_text(body + "# more\n")
 
 
 def test_a_checksum_that_was_edited_is_no_change_of_anything_else(
@@ -162,7 +220,7 @@ def test_a_checksum_that_was_edited_is_no_change_of_anything_else(
     lines = file.read_text().split("\n")
     assert lines[3].startswith("# sha256 of the other lines: ")
     file.write_text("\n".join([*lines[:3], f"{lines[3][:-1]}x", *lines[4:]]))
-    assert first(said(capsys, file, code=1)) == "edited by hand"
+    assert first(check_output(capsys, file, code=1)) == "edited by hand"
 
 
 def test_a_script_can_be_both_edited_and_stale(
@@ -171,7 +229,10 @@ def test_a_script_can_be_both_edited_and_stale(
     file = repository / "jobs/plain.sh"
     file.write_text(file.read_text() + "# more\n")
     (repository / "profiles/mine.yaml").write_text(MINE.replace("mine", "yours"))
-    assert first(said(capsys, file, code=1)) == f"edited by hand, and stale: {EITHER}"
+    assert (
+        first(check_output(capsys, file, code=1))
+        == "edited by hand, and stale: its command was edited, or the profile changed"
+    )
 
 
 def test_a_command_that_was_edited_asks_for_another_script(
@@ -179,21 +240,21 @@ def test_a_command_that_was_edited_asks_for_another_script(
 ) -> None:
     file = repository / "jobs/plain.sh"
     file.write_text(file.read_text().replace("-N 3", "-N4 --time=1:00:00"))
-    text = said(capsys, file, code=1)
-    assert first(text) == f"edited by hand, and stale: {EITHER}"
+    text = check_output(capsys, file, code=1)
+    assert first(text) == "edited by hand, and stale: its command was edited"
     assert "\n+#SBATCH --nodes=4\n" in text
 
 
-def test_what_can_no_longer_be_made_says_why(
+def test_a_script_that_can_no_longer_be_made_says_why(
     repository: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file, profile = repository / "jobs/plain.sh", repository / "profiles/mine.yaml"
     profile.write_text(f"{MINE}limits: {{nodes: 2}}\nnode: {{cpuz: 1}}\n")
-    text = said(capsys, file, code=1, fix=True)
+    text = check_output(capsys, file, code=1, fix=True)
     assert first(text).startswith("no longer possible: ")
     assert "mine.yaml:4:8: unknown key `cpuz`; did you mean `cpus`? [unknown-key]" in text
     profile.unlink()
-    assert "no profile `mine`" in said(capsys, file, code=1)
+    assert "no profile `mine`" in check_output(capsys, file, code=1)
 
 
 def test_a_script_without_a_checksum(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -201,23 +262,23 @@ def test_a_script_without_a_checksum(repository: Path, capsys: pytest.CaptureFix
     lines = file.read_text().split("\n")
     assert lines.pop(3).startswith("# sha256 of the other lines: ")
     file.write_text("\n".join(lines))
-    old = "there is no checksum, as in scripts of older versions"
-    assert first(said(capsys, file, code=1)) == f"stale: {old}"
+    old = "it has no checksum, like the scripts of older versions"
+    assert first(check_output(capsys, file, code=1)) == f"stale: {old}"
     file.write_text("\n".join([*lines, "# more"]))
-    assert first(said(capsys, file, code=1)) == f"stale, or edited by hand: {old}"
-    said(capsys, file, code=1, fix=True)
+    assert first(check_output(capsys, file, code=1)) == f"stale, or edited by hand: {old}"
+    check_output(capsys, file, code=1, fix=True)
     assert file.read_text().endswith("# more")
 
 
 @pytest.mark.parametrize("job", [Job("sbatch", profile="dgx-a100"), CASES["byhand-eap"]])
 def test_the_checksum_is_what_it_says(job: Job) -> None:
     data = script(job).encode()
-    top = head(data)
+    top = read_header(data)
     assert top is not None
-    assert (top.said, top.edited) == (top.true, False)
+    assert (top.checksum, top.is_edited) == (checksum(top.body), False)
     for changed in (data.replace(b"jobgen", b"Jobgen", 9)[::1], data + b"\n", data[:-1]):
-        again = head(changed)
-        assert again is None or again.edited
+        again = read_header(changed)
+        assert again is None or again.is_edited
 
 
 @pytest.mark.parametrize("folder", [False, True])
@@ -235,7 +296,7 @@ def test_a_link_to_another_repository_s_script_is_not_written_to(
     else:
         (repository / "link").symlink_to("../own/sub/job.sh")
     paths = [str(repository / "link"), str(repository / "link/job.sh")][: 1 + folder]
-    assert handled(lambda: check_all(paths, True, True)) == 2
+    assert run_command(lambda: check_all(paths, True, True)) == 2
     out, err = capsys.readouterr()
     assert out == ""
     assert f"a link out of {repository}, behind which nothing is written; fix the file" in err
@@ -247,7 +308,7 @@ def test_a_link_within_a_repository_is_followed(
 ) -> None:
     (repository / "link.sh").symlink_to("jobs/plain.sh")
     (repository / "profiles/mine.yaml").write_text(MINE.replace("mine", "yours"))
-    said(capsys, repository / "link.sh", code=0, fix=True)
+    check_output(capsys, repository / "link.sh", code=0, fix=True)
     assert (repository / "link.sh").is_symlink()
     assert "--account=yours" in (repository / "jobs/plain.sh").read_text()
 
@@ -266,7 +327,7 @@ def test_a_folder_that_becomes_a_link_is_not_written_to(
         real(*words)
 
     monkeypatch.setattr(check, "rewrite", late)
-    assert handled(lambda: check_all([str(repository / "jobs")], True, False)) == 2
+    assert run_command(lambda: check_all([str(repository / "jobs")], True, False)) == 2
     assert "plain.sh: cannot be written: Not a directory [output]" in capsys.readouterr().err
     assert (outside / "plain.sh").read_text() == before
 
@@ -298,7 +359,7 @@ FORGED = {
     "jobgen ": "jobgen : no command",
     "jobgen sbatch --profile dgx-a100 --requeue=yes": "--requeue=yes takes no value",
     "jobgen sbatch": "--profile: no profile is named",
-    "jobgen sbatch --profile": "--profile lacks its value",
+    "jobgen sbatch --profile": "--profile has no value",
     "jobgen sbatch --profile dgx-a100 --template /etc/group": "--template: /etc/group is outside",
     "jobgen sbatch --profile dgx-a100 --template ../../secret": "../../secret is outside",
     "jobgen sbatch --profile dgx-a100 --template link": "--template: link is outside",
@@ -311,14 +372,14 @@ FORGED = {
 
 
 @pytest.mark.parametrize("command", FORGED)
-def test_a_forged_head_runs_nothing_and_is_told(
+def test_a_forged_header_runs_nothing_and_is_reported(
     command: str, repository: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (repository.parent / "secret").write_text("a secret")
     (repository / "link").symlink_to(repository.parent / "secret")
     forged(repository / "jobs/forged.sh", command)
     before = sorted(repository.parent.rglob("*"))
-    text = said(capsys, repository / "jobs/forged.sh", code=1, fix=True)
+    text = check_output(capsys, repository / "jobs/forged.sh", code=1, fix=True)
     assert first(text).startswith("no longer possible: ")
     assert FORGED[command] in text
     assert "\x1b" not in text
@@ -331,30 +392,30 @@ def test_a_script_that_takes_more_than_python_has_does_not_end_the_others(
     error: type[Exception], repository: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     generated(repository / "jobs/later.sh", Job("local"))
-    real = Maker.plan
+    real = Generator.plan
 
-    def plan(maker: Maker, job: Job) -> Plan:
+    def plan(generator: Generator, job: Job, hosts: tuple[str, ...] = ()) -> Plan:
         if job.profile == "mine":
             raise error
-        return real(maker, job)
+        return real(generator, job, hosts)
 
-    with mock.patch.object(Maker, "plan", plan):
-        current, other = said(capsys, repository / "jobs", code=1).splitlines()
-        assert handled(lambda: by_hand(Job("byhand", profile="mine"), None)) == 2
+    with mock.patch.object(Generator, "plan", plan):
+        current, other = check_output(capsys, repository / "jobs", code=1).splitlines()
+        assert run_command(lambda: by_hand(Job("byhand", profile="mine", hosts="a,b"), None)) == 2
     assert current.endswith("jobs/later.sh: current")
-    assert "plain.sh: no longer possible: jobgen sbatch: it " in other
-    assert capsys.readouterr().err.startswith("jobgen: jobgen byhand: it ")
+    assert "plain.sh: no longer possible: jobgen sbatch: the input " in other
+    assert capsys.readouterr().err.startswith("jobgen: the input ")
 
 
 def test_a_second_line_of_a_command_is_an_edit(
     repository: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     forged(repository / "jobs/forged.sh", "jobgen sbatch --profile dgx-a100\ntouch pwned")
-    assert "\n-touch pwned\n" in said(capsys, repository / "jobs/forged.sh", code=1)
+    assert "\n-touch pwned\n" in check_output(capsys, repository / "jobs/forged.sh", code=1)
     assert not list(repository.parent.rglob("pwned"))
 
 
-def test_other_files_are_passed_over_and_counted(
+def test_other_files_are_skipped_and_counted(
     repository: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     jobs = repository / "jobs"
@@ -369,24 +430,24 @@ def test_other_files_are_passed_over_and_counted(
     (jobs / ".hidden").write_bytes(b"# edited" + ours)
     (repository / ".git/plain.sh").write_bytes(b"# edited" + ours)
     os.mkfifo(jobs / "pipe")
-    assert handled(lambda: check_all([str(jobs), str(jobs / "plain.sh")], False, False)) == 0
+    assert run_command(lambda: check_all([str(jobs), str(jobs / "plain.sh")], False, False)) == 0
     out, err = capsys.readouterr()
     assert out == f"{jobs / 'plain.sh'}: current\n"
-    assert err == "jobgen: 1 current; 5 other files passed over\n"
+    assert err == "jobgen: 1 current; 5 other files skipped\n"
 
 
-def test_what_cannot_be_read_is_wrong_input(
+def test_a_path_that_cannot_be_read_is_wrong_input(
     repository: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     os.mkfifo(repository / "pipe")
     large = (repository / "jobs/plain.sh").read_bytes() + b"#" * (1 << 23)
     (repository / "large.sh").write_bytes(large)
     paths = [str(repository / name) for name in ("none.sh", "pipe", "large.sh", "jobs")]
-    assert handled(lambda: check_all(paths, False, False)) == 2
+    assert run_command(lambda: check_all(paths, False, False)) == 2
     out, err = capsys.readouterr()
     assert out == f"{repository}/jobs/plain.sh: current\n"
     assert f"{repository}/none.sh: cannot be read: No such file or directory" in err
-    assert f"{repository}/pipe: no regular file" in err
+    assert f"{repository}/pipe: not a regular file" in err
     assert f"{repository}/large.sh: a script of {len(large)} bytes; jobgen makes at most" in err
 
 
@@ -402,10 +463,10 @@ def test_a_script_s_repository_is_the_nearest_one(mark: str, tmp_path: Path) -> 
     (tmp_path / ".git").mkdir()
     (tmp_path / "a/b/c").mkdir(parents=True)
     (tmp_path / "a/b/templates").mkdir()  # of something else
-    assert project(tmp_path / "a/b/c") == tmp_path
+    assert repository_or_folder(tmp_path / "a/b/c") == tmp_path
     (tmp_path / "a" / mark).parent.mkdir(exist_ok=True)
     (tmp_path / "a" / mark).write_text("")
-    assert project(tmp_path / "a/b/c") == tmp_path / "a"
+    assert repository_or_folder(tmp_path / "a/b/c") == tmp_path / "a"
 
 
 def test_paths_in_a_command_count_from_the_repository(
@@ -417,28 +478,28 @@ def test_paths_in_a_command_count_from_the_repository(
         "hosts": Job("byhand", profile="mine", hosts="hosts"),
     }.items():
         generated(repository / f"jobs/{name}.sh", job)
-    assert said(capsys, repository, code=0).count(": current\n") == 3
+    assert check_output(capsys, repository, code=0).count(": current\n") == 3
 
 
 @settings(max_examples=300, deadline=None)
 @given(JOBS)
-def test_the_command_in_a_head_asks_for_the_same_job(job: Job) -> None:
-    line = " ".join(map(shell.quote, command_line(job)))
-    assert asked(shell.words(line)[1:]) == job
+def test_the_command_in_a_header_asks_for_the_same_job(job: Job) -> None:
+    line = " ".join(map(quoting.quote, command_words(job)))
+    assert parse_command(quoting.split_words(line)[1:]) == job
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.text())
-def test_whatever_a_head_says_is_read_or_refused(line: str) -> None:
+def test_any_command_in_a_header_is_read_or_refused(line: str) -> None:
     with contextlib.suppress(ValueError, JobgenError):
-        asked(shell.words(line))
+        parse_command(quoting.split_words(line))
 
 
 def test_every_golden_command_is_read_again() -> None:
     for case, job in CASES.items():
-        top = head((GOLDEN / f"{case}.sh").read_bytes())
+        top = read_header((GOLDEN / f"{case}.sh").read_bytes())
         assert top is not None
-        read = asked(shell.words(top.command)[1:])
+        read = parse_command(quoting.split_words(top.command)[1:])
         assert read._replace(profile=job.profile) == job
 
 
@@ -453,6 +514,11 @@ def test_every_golden_command_is_read_again() -> None:
     ],
 )
 def test_a_command_is_read_as_the_command_line_is(line: str) -> None:
-    with mock.patch("jobgen.commands.generate", return_value=0) as generate:
-        main(line.split(), "jobgen", standalone_mode=False)
-    assert generate.call_args.args == (asked(line.split()),)
+    words = line.split()
+    command = main.get_command(click.Context(main), words[0])
+    with mock.patch.object(command, "callback", return_value=0) as callback:
+        assert run_words(words) == 0
+    fields = callback.call_args.kwargs
+    for name in output_options(words[0]):
+        assert fields.pop(name) is None
+    assert Job(words[0], **fields) == parse_command(words)

@@ -1,4 +1,4 @@
-"""What a real shell offers, by the script of `jobgen completion`."""
+"""What real shells offer with the scripts of `jobgen completion`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-# Each gives what its shell would offer for the line $1, one a line; `file` stands for file names.
+# Each prints what its shell offers for the line $1, one offer a line; `file` means file names.
 SHELLS = {
     "bash": """
         source "$2"
@@ -46,7 +46,7 @@ JOBGEN = [sys.executable, "-m", "jobgen"]
 
 @pytest.fixture(scope="session")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a `jobgen` in it, to have on PATH, and with the scripts of the shells."""
+    """A folder for PATH that has a `jobgen`, and the scripts for the shells."""
     folder = tmp_path_factory.mktemp("bin")
     file = folder / "jobgen"
     file.write_text(f'#!/bin/sh\nexec {shlex.join(JOBGEN)} "$@"\n')
@@ -58,8 +58,8 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def there(tmp_path: Path, program: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder to complete in, with profiles that are broken, lost, or have names to be quoted."""
+def folder(tmp_path: Path, program: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder, with profiles that are broken, missing, or have names to be quoted."""
     monkeypatch.setenv("PATH", str(program), prepend=os.pathsep)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("JOBGEN_PROFILES", f"{tmp_path}/no/such/folder:/etc/passwd")
@@ -72,21 +72,20 @@ def there(tmp_path: Path, program: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
     return tmp_path
 
 
-def offered(shell: str, line: str, there: Path) -> list[str]:
+def offers(shell: str, line: str, folder: Path) -> list[str]:
+    """What a shell offers for a line, sorted."""
     if not shutil.which(shell):
         pytest.skip(f"no {shell} on this machine")
     script = Path(os.environ["PATH"].split(os.pathsep)[0]) / f"{shell}.script"
-    named = ["_"] if shell != "fish" else []  # $0
-    command = [shell, *ARGUMENTS[shell], SHELLS[shell], *named, line, str(script)]
-    done = subprocess.run(command, cwd=there, capture_output=True, text=True, check=False)
+    name = ["_"] if shell != "fish" else []  # $0
+    command = [shell, *ARGUMENTS[shell], SHELLS[shell], *name, line, str(script)]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.stderr == ""
     return sorted(done.stdout.split())
 
 
-COMMANDS = (
-    "build byhand check completion interactive lint local profiles qsub rules sbatch templates"
-)
-COMMANDS += " trainers"
+COMMANDS = "build byhand check completion detect doctor interactive lint local profiles qsub rules"
+COMMANDS += " sbatch templates trainers why"
 
 
 @pytest.mark.parametrize("shell", SHELLS)
@@ -95,13 +94,13 @@ COMMANDS += " trainers"
     [
         ("jobgen ", COMMANDS),
         ("jobgen s", "sbatch"),
-        ("jobgen profiles ", "list schema show validate"),
+        ("jobgen profiles ", "explain list schema show validate"),
         ("jobgen sbatch --la", "--launcher"),
         ("jobgen sbatch --profile eap -N", "-N"),
         ("jobgen sbatch --profile mi", "file mi210 mine"),
         ("jobgen profiles show fabrics/s", "fabrics/slingshot file"),
         ("jobgen sbatch -t 1:30:00 -N 2:4 -e A=b:c --trainer re", "regression"),
-        ("jobgen sbatch --launcher ", "srun torchrun"),
+        ("jobgen sbatch --launcher ", "mpiexec node srun torchrun"),
         ("jobgen qsub -J 'my run' --rendezvous s", "static"),
         ("jobgen trainers export c", "cifar10_vgg"),
         ("jobgen templates show q", "qsub.sh.j2"),
@@ -114,38 +113,40 @@ COMMANDS += " trainers"
         ("jobgen sbatch --nonsense --profile x y ", "file"),
     ],
 )
-def test_a_shell_offers_what_fits(shell: str, line: str, words: str, there: Path) -> None:
-    found = offered(shell, line, there)
-    assert found == words.split()
-    assert not (there / "ran").exists()
+def test_a_shell_offers_what_fits(shell: str, line: str, words: str, folder: Path) -> None:
+    assert offers(shell, line, folder) == words.split()
+    assert not (folder / "ran").exists()
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_a_value_after_the_equals_sign(shell: str, there: Path) -> None:
+def test_a_value_after_an_equals_sign_is_completed(shell: str, folder: Path) -> None:
     """bash replaces what follows the =, the others the whole word."""
-    before = "" if shell == "bash" else "--launcher="
-    assert offered(shell, "jobgen sbatch --launcher=s", there) == [f"{before}srun"]
+    option = "" if shell == "bash" else "--launcher="
+    assert offers(shell, "jobgen sbatch --launcher=s", folder) == [f"{option}srun"]
 
 
-def ask(there: Path, **environment: str) -> subprocess.CompletedProcess[bytes]:
+def complete(folder: Path, **variables: str) -> subprocess.CompletedProcess[bytes]:
+    """The program as a shell calls it for completion; stderr lists the imports."""
     command = [sys.executable, "-X", "importtime", "-m", "jobgen"]
-    said = {**os.environ, **environment}
-    return subprocess.run(command, cwd=there, env=said, capture_output=True, check=False)
+    environment = {**os.environ, **variables}
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=False)
 
 
-def test_completing_imports_little(there: Path) -> None:
-    done = ask(there, _JOBGEN_COMPLETE="bash_complete", COMP_WORDS="jobgen sbatch --profile mi2")
+def test_completion_imports_little(folder: Path) -> None:
+    done = complete(
+        folder, _JOBGEN_COMPLETE="bash_complete", COMP_WORDS="jobgen sbatch --profile mi2"
+    )
     assert done.stdout == b"plain,mi210\nfile,mi2\n"
     imported = {line.split(b"|")[-1].strip() for line in done.stderr.splitlines()}
-    assert b"jobgen.completion" in imported
-    assert (
-        imported & {b"click", b"yaml", b"jinja2", b"torch", b"jobgen.plan", b"jobgen.schema"}
-        == set()
-    )
+    assert b"jobgen.cli.completion" in imported
+    packages = {name.split(b".")[0] for name in imported}
+    assert packages & {b"click", b"yaml", b"jinja2", b"torch"} == set()
+    modules = {b"jobgen.planner", b"jobgen.planning.plan", b"jobgen.profiles.kinds"}
+    assert imported & modules == set()
 
 
 @pytest.mark.parametrize(
-    "environment",
+    "variables",
     [
         {"_JOBGEN_COMPLETE": "bash_complete"},
         {"_JOBGEN_COMPLETE": "tcsh_complete", "COMP_WORDS": "jobgen "},
@@ -153,15 +154,13 @@ def test_completing_imports_little(there: Path) -> None:
         {"_JOBGEN_COMPLETE": "1"},
     ],
 )
-def test_a_question_that_makes_no_sense_has_no_answer(
-    environment: dict[str, str], there: Path
-) -> None:
-    done = ask(there, **environment)
-    said = [line for line in done.stderr.splitlines() if not line.startswith(b"import time:")]
-    assert (done.returncode, done.stdout.strip(), said) == (1, b"", [])
+def test_a_wrong_call_by_a_shell_has_no_output(variables: dict[str, str], folder: Path) -> None:
+    done = complete(folder, **variables)
+    lines = [line for line in done.stderr.splitlines() if not line.startswith(b"import time:")]
+    assert (done.returncode, done.stdout.strip(), lines) == (1, b"", [])
 
 
-def test_a_shell_that_is_not_known() -> None:
+def test_an_unknown_shell_is_refused() -> None:
     done = subprocess.run(
         [*JOBGEN, "completion", "tcsh"], capture_output=True, text=True, check=False
     )

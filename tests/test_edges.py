@@ -1,25 +1,27 @@
-"""Where two parts of jobgen meet, and each alone is right."""
+"""Two parts of jobgen that agree with each other."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 from unittest import mock
 
+import click
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from jobgen import store
-from jobgen.cli import main
-from jobgen.commands import _shown, show_profile
+from jobgen.cli.actions import _profile_lines, show_profile
+from jobgen.cli.app import main, run_words
+from jobgen.cli.output_options import output_options
 from jobgen.errors import JobgenError
-from jobgen.job import Job, command_line, options
-from jobgen.profile import ROOT
+from jobgen.generator import find_profiles
+from jobgen.planning.command_line import command_words
+from jobgen.planning.job_options import Job, job_options
+from jobgen.profiles.kinds import ProblemList
+from jobgen.profiles.model import ROOT
+from jobgen.profiles.yaml_tree import parse
 from jobgen.schedulers import pbs, slurm
-from jobgen.schema import Reading
-from jobgen.yamltree import parse
 from tests.helpers import jobgen, planned
 
 NUMBER = st.integers(0, 200).map(str)
@@ -32,44 +34,43 @@ TIMES = st.one_of(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(TIMES)
-def test_the_walltime_of_a_plan_is_the_one_that_was_asked_for(text: str) -> None:
+def test_the_walltime_of_the_directive_is_that_of_the_option(text: str) -> None:
     assume(slurm.seconds(text))
-    (said,) = re.findall(
-        "--time=(.*)", "\n".join(planned(Job("sbatch", "mi210", time=text)).directives)
-    )
-    assert slurm.seconds(said) == slurm.seconds(text)
+    directives = planned(Job("sbatch", "mi210", time=text)).directives
+    (walltime,) = re.findall("--time=(.*)", "\n".join(directives))
+    assert slurm.seconds(walltime) == slurm.seconds(text)
 
 
-@pytest.mark.parametrize("command", ["profiles/mi210.yaml", "./profiles/mi210.yaml", "mi210"])
-def test_a_profile_that_builds_on_its_own_name_is_right_by_name_and_by_path(
-    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("name", ["profiles/mi210.yaml", "./profiles/mi210.yaml", "mi210"])
+def test_a_profile_that_extends_its_own_name_is_found_by_name_and_by_path(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("profiles").mkdir()
     Path("profiles/mi210.yaml").write_text("extends: mi210\naccount: mine\n")
-    assert store.load(command).profile.node.gpus == 8
+    assert find_profiles().load(name).profile.node.gpus == 8
 
 
 @pytest.mark.parametrize(
     "name",
     ["UID", "PPID", "EXECIGNORE", "SHELLOPTS", "JOBGEN_HEAD", "JOBGEN_X"],
 )
-def test_a_variable_that_e_may_not_set_a_profile_may_not_either(name: str) -> None:
+def test_a_profile_may_not_set_a_reserved_variable_either(name: str) -> None:
     path = f"network.environment.{name}=1"
     with pytest.raises(JobgenError):
-        planned(Job("sbatch", "mi210", sets=(path,)))
+        planned(Job("sbatch", "mi210", set_values=(path,)))
 
 
 @pytest.mark.parametrize("name", sorted({*slurm.VARIABLES, *pbs.VARIABLES}))
-def test_what_the_scheduler_says_to_a_rank_e_may_not_say(name: str) -> None:
-    """Else every job of an array would have the same number."""
-    with pytest.raises(JobgenError, match="the script's, torchrun's or bash's own"):
+def test_no_option_sets_what_the_scheduler_tells_a_rank(name: str) -> None:
+    """Otherwise, every job of an array would have the same number."""
+    with pytest.raises(JobgenError, match="belongs to the script, torchrun or bash"):
         planned(Job("sbatch", "mi210", environment=(f"{name}=99",)))
 
 
-def test_a_program_that_no_job_can_be_named_after_names_it_job() -> None:
+def test_a_job_that_cannot_have_its_program_s_name_is_called_job() -> None:
     assert planned(Job("sbatch", "mi210", program=("hetjob.py",))).name == "job"
 
 
@@ -77,62 +78,62 @@ def test_a_program_that_no_job_can_be_named_after_names_it_job() -> None:
 def test_an_empty_word_or_an_option_is_no_program(word: str) -> None:
     with pytest.raises(JobgenError) as error:
         planned(Job("sbatch", "mi210", program=(word, "x")))
-    said = f"--: {word!r} is no program; a script, a command, or -m MODULE [usage]"
-    assert str(error.value) == said
+    message = f"--: {word!r} is not a program; a script, a command, or -m MODULE [usage]"
+    assert str(error.value) == message
 
 
 def test_more_local_nodes_than_there_are_addresses_are_refused() -> None:
-    assert planned(Job("local", "local", nodes="254")).nodes == 254
+    assert planned(Job("local", "local", nodes="254")).request.nodes == 254
     with pytest.raises(JobgenError):
         planned(Job("local", "local", nodes="255"))
 
 
-@pytest.mark.parametrize("name", ["IFS", "BASH_ENV", "rank", "name"])
-def test_a_variable_that_would_change_the_script_itself_is_refused(name: str) -> None:
+@pytest.mark.parametrize("name", ["IFS", "BASH_ENV", "job", "node"])
+def test_a_variable_that_would_change_the_script_is_refused(name: str) -> None:
     with pytest.raises(JobgenError):
         planned(Job("local", "local", environment=(f"{name}=.",)))
 
 
-SHOWN = ["mi210", "local", "dgx-a100"]
+SHOWN_PROFILES = ["mi210", "local", "dgx-a100"]
 
 
-@pytest.mark.parametrize("name", SHOWN)
-def test_a_shown_profile_is_the_same_profile_when_it_is_read(
+@pytest.mark.parametrize("name", SHOWN_PROFILES)
+def test_a_shown_profile_is_read_as_the_same_profile(
     name: str, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     show_profile(name, ())
     (tmp_path / f"{name}.yaml").write_bytes(capfdbinary.readouterr().out)
-    again = store.load(str(tmp_path / f"{name}.yaml"))
-    assert again.profile == replace(store.load(name).profile, extends=())
+    reread = find_profiles().load(str(tmp_path / f"{name}.yaml"))
+    assert reread.profile == find_profiles().load(name).profile._replace(extends=())
 
 
-def shown_again(path: str, text: str) -> tuple[object, object]:
-    """The profile `local` with a value, and what is read from how it is shown."""
-    before = store.load("local", [("--set", path, text)])
-    lines = [line for line, _ in _shown(before.profile, "", before)]
-    to, tree = Reading(), parse("\n".join(lines).encode(), "shown")
-    again = ROOT.read(tree, to)
-    return before.profile, to.problems or again
+def shown_and_reread(path: str, text: str) -> tuple[object, object]:
+    """The profile `local` with a value, and what is read from the text that shows it."""
+    resolved = find_profiles().load("local", [("--set", path, text)])
+    lines = [line for line, _ in _profile_lines(resolved.profile, "", resolved)]
+    problems, tree = ProblemList(), parse("\n".join(lines).encode(), "shown")
+    reread = ROOT.read(tree, problems)
+    return resolved.profile, problems.found or reread
 
 
 TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), max_size=8)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(TEXT, st.sampled_from(["description", "request.output", "network.environment.X"]))
-def test_a_shown_value_is_the_same_value_when_it_is_read(text: str, path: str) -> None:
+def test_a_shown_value_is_read_as_the_same_value(text: str, path: str) -> None:
     try:
-        before, again = shown_again(path, text)
-    except JobgenError:  # not all text is YAML, which a variable's value may be
-        assume(path != "network.environment.X")
+        shown, reread = shown_and_reread(path, text)
+    except JobgenError:  # not all text is YAML; a path with a variable may be refused
+        assume(path == "description")
         raise
-    assert before == again
+    assert shown == reread
 
 
 @pytest.mark.parametrize("text", ["\x80", "\x85", "\x9f"])
 def test_a_control_character_that_could_not_be_shown_is_refused(text: str) -> None:
     with pytest.raises(JobgenError):
-        shown_again("description", text)
+        shown_and_reread("description", text)
 
 
 WORD = st.one_of(
@@ -140,36 +141,42 @@ WORD = st.one_of(
     st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=5),
 )
 JOBS = st.builds(
-    lambda **said: Job("sbatch", **said),  # of a class, it would make up the other fields, too
+    # For a class, hypothesis would make up the other fields, too.
+    lambda **fields: Job("sbatch", **fields),
     profile=WORD,
     nodes=st.none() | WORD,
     name=st.none() | WORD,
     time=st.none() | WORD,
     environment=st.lists(WORD, max_size=2).map(tuple),
-    sets=st.lists(WORD, max_size=2).map(tuple),
+    set_values=st.lists(WORD, max_size=2).map(tuple),
     directives=st.lists(WORD, max_size=2).map(tuple),
     template=st.none() | WORD,
     program=st.lists(WORD, max_size=3).map(tuple),
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(JOBS)
-def test_the_command_line_of_a_job_asks_for_the_same_job(job: Job) -> None:
-    with mock.patch("jobgen.commands.generate", return_value=0) as generate:
-        assert main(command_line(job)[1:], "jobgen", standalone_mode=False) == 0
-    doing = {"output": None, "submit": None, "wait": None, "mkdir": None}
-    generate.assert_called_once_with(job, **doing)
+def test_the_command_line_of_a_job_means_the_same_job(job: Job) -> None:
+    command = main.get_command(click.Context(main), "sbatch")
+    with mock.patch.object(command, "callback", return_value=0) as callback:
+        assert run_words(command_words(job)[1:]) == 0
+    fields = callback.call_args.kwargs
+    output = {name: fields.pop(name) for name in output_options("sbatch")}
+    assert Job("sbatch", **fields) == job
+    assert output == {"output": None, "submit": None, "wait": None, "mkdir": None}
 
 
-def test_every_option_of_the_command_line_is_tried_above() -> None:
-    """An option that is added has to be added to JOBS: those of one kind stand for the rest."""
-    kinds = {(row.many, len(row.flags)) for _, row in options("sbatch")}
-    tried = {"profile", "nodes", "environment", "sets"}
-    assert {(row.many, len(row.flags)) for name, row in options("sbatch") if name in tried} == kinds
+def test_every_kind_of_option_is_among_the_jobs_above() -> None:
+    """The options of JOBS stand for all others of their kinds."""
+    names = {"profile", "nodes", "environment", "set_values"}
+    kinds = {name: (row.repeatable, len(row.flags)) for name, row in job_options("sbatch")}
+    assert {kinds[name] for name in names} == set(kinds.values())
 
 
 def test_python_s_own_unbuffered_mode_changes_no_byte(tmp_path: Path) -> None:
     words = ("sbatch", "--profile", "mi210")
-    both = [jobgen(*words, cwd=tmp_path, env={"PYTHONUNBUFFERED": on}).stdout for on in ("", "1")]
-    assert both[0] == both[1] != b""
+    scripts = [
+        jobgen(*words, cwd=tmp_path, env={"PYTHONUNBUFFERED": value}).stdout for value in ("", "1")
+    ]
+    assert scripts[0] == scripts[1] != b""

@@ -1,4 +1,4 @@
-"""Bad profiles, one kind of fault each, and impossible jobs: all that is said of them, whole."""
+"""Wrong profiles, one kind of mistake each, and impossible jobs: the whole of each message."""
 
 from __future__ import annotations
 
@@ -8,50 +8,52 @@ from pathlib import Path
 
 import pytest
 
-from jobgen import cli, shell
-from jobgen.bundled import bundled
-from jobgen.commands import validate_profiles
-from jobgen.errors import handled
+from jobgen import quoting
+from jobgen.cli.actions import validate_profiles
+from jobgen.cli.app import run_words
+from jobgen.errors import run_command
+from jobgen.paths import bundled
 
 FOLDER = Path(__file__).parent / "errors"
 CASES = sorted(path.stem for path in FOLDER.glob("*.yaml"))
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_all_problems_are_said_with_their_places(
+def test_messages_for_a_wrong_profile(
     case: str, update: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(FOLDER)
-    code = handled(lambda: validate_profiles([f"{case}.yaml"]))
-    said = capsys.readouterr().out
+    exit_code = run_command(lambda: validate_profiles([f"{case}.yaml"]))
+    messages = capsys.readouterr().out
     expected = FOLDER / f"{case}.out"
     if update:
-        expected.write_text(said, encoding="utf-8")
-    assert said == expected.read_text(encoding="utf-8")
-    assert code == (1 if said else 0)
+        expected.write_text(messages, encoding="utf-8")
+    assert messages == expected.read_text(encoding="utf-8")
+    assert exit_code == (1 if messages else 0)
     assert not (FOLDER / "pwned").exists()
 
 
-def test_every_expected_output_has_its_case() -> None:
+def test_every_expected_output_has_its_profile() -> None:
     assert sorted(path.stem for path in FOLDER.glob("*.out")) == CASES
 
 
-def test_what_no_job_can_be_planned_with(
+def test_messages_for_an_impossible_job(
     update: bool,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Each command of the file is refused in the one line below it; a new case is a `$` line."""
+    """Each command of the file is refused with the one line below it; a `$` line is a new case."""
     file = FOLDER / "refusals.txt"
     expected = file.read_text(encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    said = ""
+    transcript = ""
     for line in re.findall(r"^\$ jobgen (.*)$", expected, re.MULTILINE):
-        code = handled(partial(cli.answer, shell.words(line)))
-        shown = capsys.readouterr()
-        assert (code, shown.out, shown.err.count("\n")) == (2, "", 1), line
-        said += f"$ jobgen {line}\n{shown.err.replace(str(bundled('profiles')), 'profiles')}\n"
+        exit_code = run_command(partial(run_words, quoting.split_words(line)))
+        output = capsys.readouterr()
+        assert (exit_code, output.out, output.err.count("\n")) == (2, "", 1), line
+        message = output.err.replace(str(bundled("profiles")), "profiles")
+        transcript += f"$ jobgen {line}\n{message}\n"
     if update:
-        file.write_text(said, encoding="utf-8")
-    assert said == expected
+        file.write_text(transcript, encoding="utf-8")
+    assert transcript == expected

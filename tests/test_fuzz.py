@@ -1,4 +1,4 @@
-"""Whatever the file: a tree or problems with their places, from either YAML loader."""
+"""Any file is a tree, or problems with their places, with either YAML loader."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from jobgen.bundled import bundled
 from jobgen.errors import JobgenError
-from jobgen.profile import ROOT
-from jobgen.schema import Reading
-from jobgen.yamltree import Map, Node, Scalar, Seq, parse
+from jobgen.paths import bundled
+from jobgen.profiles.kinds import ProblemList
+from jobgen.profiles.model import ROOT
+from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, parse
 
 BITS = [
     *(
@@ -51,28 +51,15 @@ BITS = [
         "%YAML 1.2\n",
         "~",
     ),
-    *(
-        "<<: ",
-        "\t",
-        "\r\n",
-        "é",
-        "😀",
-        "\x00",
-        "\x07",
-        "\x85",
-        "\u2028",
-        "\ufeff",
-        "\\",
-        "null",
-        "1.5",
-    ),
+    *("<<: ", "\t", "\r\n", "é", "😀", "\x00", "\x07", "\x85", "\u2028", "\ufeff", "\\", "null"),
+    "1.5",
 ]
 ANY = st.lists(st.sampled_from(BITS), max_size=14).map(lambda bits: "".join(bits).encode())
 
 
 @contextmanager
 def pure_python() -> Iterator[None]:
-    """As where PyYAML came without libyaml."""
+    """As if PyYAML was installed without libyaml."""
     with pytest.MonkeyPatch.context() as patch:
         patch.delattr(yaml, "CSafeLoader")
         yield
@@ -86,19 +73,19 @@ def outcome(data: bytes) -> Node | list[str]:
         return [problem.mark.file for problem in error.problems]
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(st.one_of(ANY, st.binary(max_size=20)))
 @example(b"a: \xff")
 @example(b"{a: 1, a: 2}")
 def test_a_file_is_a_tree_or_problems(data: bytes) -> None:
-    found = outcome(data)
+    outcomes = [outcome(data)]
     with pure_python():  # which refuses a few more, such as a tab before a line's end
-        pure = outcome(data)
-    for result in (found, pure):
+        outcomes.append(outcome(data))
+    for result in outcomes:
         if isinstance(result, list):
             assert set(result) == {"f"}
         else:
-            ROOT.read(result, Reading())
+            ROOT.read(result, ProblemList())
 
 
 def plain(node: Node) -> Any:
@@ -133,7 +120,7 @@ DATA = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.dictionaries(TEXTS, DATA, max_size=3))
 def test_data_written_as_yaml_is_read_back(data: dict[str, Any]) -> None:
     text = flow(data).encode()
@@ -143,7 +130,7 @@ def test_data_written_as_yaml_is_read_back(data: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("file", sorted(bundled("profiles").rglob("*.yaml")), ids=lambda f: f.stem)
-def test_both_loaders_give_every_place_alike(file: Path) -> None:
+def test_both_loaders_give_the_same_places(file: Path) -> None:
     data = file.read_bytes()
     tree = parse(data, "f")
     with pure_python():
@@ -151,10 +138,10 @@ def test_both_loaders_give_every_place_alike(file: Path) -> None:
 
 
 @pytest.mark.parametrize("case", sorted((Path(__file__).parent / "errors").glob("*.yaml")), ids=str)
-def test_both_loaders_refuse_alike(case: Path) -> None:
-    """Their words differ where it is no YAML; that it is none, and in which line, does not."""
+def test_both_loaders_refuse_the_same_files(case: Path) -> None:
+    """Their words for what is no YAML differ; the codes and the lines do not."""
 
-    def said() -> list[tuple[str, int]]:
+    def problems() -> list[tuple[str, int]]:
         try:
             parse(case.read_bytes(), "f")
         except JobgenError as error:
@@ -162,24 +149,21 @@ def test_both_loaders_refuse_alike(case: Path) -> None:
         return []
 
     with pure_python():
-        pure = said()
-    assert said() == pure
+        of_pure_python = problems()
+    assert problems() == of_pure_python
 
 
 @pytest.mark.parametrize(
-    "before",
-    [
-        "plain\n\n\n",
-        "é" * 30 + "\n\n\n",
-    ],
+    "start",
+    ["plain\n\n\n", "é" * 30 + "\n\n\n"],
 )
-def test_a_control_character_is_shown_in_its_line(before: str) -> None:
+def test_a_control_character_is_reported_with_its_line(start: str) -> None:
     with pytest.raises(JobgenError) as error:
-        parse(f"description: {before}x: \x01\n\n\n\n\n\n".encode(), "f")
+        parse(f"description: {start}x: \x01\n\n\n\n\n\n".encode(), "f")
     assert [problem.mark.line for problem in error.value.problems] == [4]
 
 
-def test_a_tree_keeps_text_that_other_yamls_would_read() -> None:
+def test_numbers_and_dates_of_yaml_1_1_stay_text() -> None:
     tree = parse(b"a: 0o17\nb: 0x1F\nc: 1_000\nd: .inf\ne: 2026-01-01\nf: yes\ng: '1'\n", "f")
     assert isinstance(tree, Map)
     texts = {name: node.value for name, node in tree.items.items() if isinstance(node, Scalar)}

@@ -1,4 +1,4 @@
-"""How job scripts are read: directives as the schedulers have them, commands with their places."""
+"""How job scripts are read: directives as the schedulers read them, commands with their places."""
 
 from __future__ import annotations
 
@@ -6,36 +6,41 @@ import pytest
 
 pytest.importorskip("tree_sitter_bash")
 
-from jobgen.lint.directives import chunk
-from jobgen.lint.launch import launchers, torchruns
-from jobgen.lint.reader import parse
-from jobgen.lint.run import NESTED, Settings
-from jobgen.lint.run import script as lint
-from jobgen.lint.script import LONGEST, Script
+from jobgen.limits import LINT_NESTING, LINT_VALUE_CHARACTERS
+from jobgen.lint.launchers import launchers, torchruns
+from jobgen.lint.reader.directives import chunks
+from jobgen.lint.reader.parse import parse
+from jobgen.lint.reader.script import Script
+from jobgen.lint.run import problems_in
+from jobgen.lint.settings import Settings
 
 
 def read(*lines: str) -> Script:
     return parse("\n".join(["#!/bin/bash", *lines, ""]), "job.sh")
 
 
-def test_directives_are_words_as_sbatch_has_them() -> None:
+def with_interpreter(text: str) -> str:
+    return text.lstrip() if text.startswith("\n#!") else f"#!/bin/bash{text}"
+
+
+def test_directives_are_split_as_sbatch_splits_them() -> None:
     script = read('#SBATCH -N2 --job-name="a b" -p gpu # -n 4', "#SBATCH --exclusive -G 4")
-    told = [(each.option, each.value, each.line, each.column) for each in script.directives]
-    assert told == [
+    options = [(each.option, each.value, each.line, each.column) for each in script.directives]
+    assert options == [
         *(("nodes", "2", 2, 9), ("job-name", "a b", 2, 13), ("partition", "gpu", 2, 30)),
         *(("exclusive", "", 3, 9), ("gpus", "4", 3, 21)),
     ]
     assert (script.scheduler, script.nodes) == ("slurm", 2)
 
 
-def test_pbs_chunks() -> None:
+def test_chunks_of_pbs() -> None:
     script = read("  #PBS -l select=2:ncpus=4+1:ncpus=8:ngpus=1,walltime=1:00:00 -j oe")
     assert (script.scheduler, script.nodes) == ("pbs", 3)
     assert [each.option for each in script.directives] == ["l", "j"]
-    assert chunk("ncpus=4") == [(1, {"ncpus": "4"})]
+    assert chunks("ncpus=4") == [(1, {"ncpus": "4"})]
 
 
-def test_a_string_for_another_shell_is_read_in_its_place() -> None:
+def test_string_for_another_shell_is_read_at_its_place() -> None:
     script = read(
         "NODES=2",
         "srun bash -c 'echo é; torchrun --nnodes=$SLURM_NNODES x.py' | tee log",
@@ -43,49 +48,49 @@ def test_a_string_for_another_shell_is_read_in_its_place() -> None:
         '  --rdzv-id=\\$RANDOM x.py"',
     )
     first, second = torchruns(script)
-    assert (first.at.line, first.at.column, first.starter) == (3, 23, "srun")
+    assert (first.word.line, first.word.column, first.starter) == (3, 23, "srun")
     assert first.options["nnodes"].variables == ("SLURM_NNODES",)
     assert (second.number("nnodes"), second.starter) == (2, "srun")
     assert second.options["rdzv-id"].text == "$RANDOM"
     assert (second.options["rdzv-id"].line, second.options["rdzv-id"].column) == (5, 3)
 
 
-def test_a_command_in_a_substitution_is_no_arithmetic() -> None:
+def test_command_in_a_substitution_is_no_arithmetic() -> None:
     script = read(
         "A=$(hostname)",
         'srun bash -c "torchrun --rdzv-conf=is_host=\\$(((SLURM_NODEID)) && echo 0 || echo 1) \\',
         "  --rdzv-endpoint=$A:29500 \\",
         '  $(which x.py) --nnodes=\\$(((2)*1))"',
     )
-    (run,) = torchruns(script)
-    assert run.value("rdzv-conf") == "is_host=$(((SLURM_NODEID)) && echo 0 || echo 1)"
-    endpoint = run.options["rdzv-endpoint"]
+    (torchrun,) = torchruns(script)
+    assert torchrun.value("rdzv-conf") == "is_host=$(((SLURM_NODEID)) && echo 0 || echo 1)"
+    endpoint = torchrun.options["rdzv-endpoint"]
     assert (endpoint.text[1:], endpoint.line, endpoint.column) == ("A:29500", 4, 3)
 
 
-def test_what_is_in_a_heredoc_is_no_command_and_no_directive() -> None:
+def test_heredoc_has_no_commands_and_no_directives() -> None:
     script = read("cat > job.sh <<EOF", "#SBATCH --nodes=2", "torchrun --nnodes=2 x.py", "EOF")
-    assert [each.name for each in script.commands] == ["cat"]
+    assert [command.name for command in script.commands] == ["cat"]
     assert script.directives == []
 
 
-def test_a_variable_is_known_if_it_is_set_once_for_certain() -> None:
+def test_variable_that_is_certainly_set_once_has_a_known_value() -> None:
     script = read(
         "A=1", "B=$A", "if x; then C=1; fi", "D=1", "D=2", "for E in 1; do :; done", "F+=1"
     )
     assert script.resolved("$A ${B} $C $D $E $F") == "1 1 $C $D $E $F"
 
 
-def test_an_array_is_known_if_it_is_set_once_for_certain() -> None:
+def test_array_that_is_certainly_set_once_has_known_items() -> None:
     script = read(
         "HOSTS=(a b)", "OPTS=(--nnodes=2 --nproc-per-node $G)", "G=3", "READ=(x)", "read -a READ",
         'torchrun "${OPTS[@]}" --rdzv-endpoint=${HOSTS[0]}:1 x.py',
     )  # fmt: skip
     assert script.resolved("${HOSTS[1]} ${#HOSTS[@]} $HOSTS ${HOSTS[7]}") == "b 2 a ${HOSTS[7]}"
     assert script.resolved("${READ[0]}") == "${READ[0]}"
-    (run,) = torchruns(script)
-    assert (run.number("nnodes"), run.number("nproc-per-node")) == (2, 3)
-    assert run.value("rdzv-endpoint") == "a:1"
+    (torchrun,) = torchruns(script)
+    assert (torchrun.number("nnodes"), torchrun.number("nproc-per-node")) == (2, 3)
+    assert torchrun.value("rdzv-endpoint") == "a:1"
 
 
 @pytest.mark.parametrize(
@@ -97,52 +102,52 @@ def test_an_array_is_known_if_it_is_set_once_for_certain() -> None:
         ("torchrun --nnodes 2 --nproc_per_node=gpu $HOME/x.py", "torchrun", 2, None),
     ],
 )
-def test_launchers_are_told_by_torchruns_names(
+def test_options_of_launchers_have_the_names_of_torchrun(
     line: str, name: str | None, nodes: int, ranks: int | None
 ) -> None:
-    (run,) = launchers(read(line))
-    assert run.name == (name or "accelerate launch")
-    assert run.number("nnodes") == nodes
-    assert (run.ranks and run.ranks[0]) == ranks
-    assert run.starter == ("srun" if line.startswith("srun") else "")
+    (launcher,) = launchers(read(line))
+    assert launcher.name == (name or "accelerate launch")
+    assert launcher.number("nnodes") == nodes
+    assert (launcher.ranks_per_node and launcher.ranks_per_node.count) == ranks
+    assert launcher.starter == ("srun" if line.startswith("srun") else "")
 
 
 @pytest.mark.parametrize("line", ["docker build -t deepspeed -f x", "pip install deepspeed x.py"])
-def test_what_is_called_as_a_launcher_is_none(line: str) -> None:
+def test_other_command_with_the_name_of_a_launcher_is_none(line: str) -> None:
     assert launchers(read(line)) == []
 
 
-FOUND = {
-    "accelerate's processes are those of all nodes": ("JG114", """
+BAD = {
+    "accelerate counts the processes of all nodes": ("JG114", """
 #SBATCH --nodes=2
 #SBATCH --gres=gpu:4
 srun bash -c 'accelerate launch --num_machines 2 --num_processes 4 --machine_rank $RANK x.py'
 """),
-    "accelerate on the first node alone": ("JG101", """
+    "accelerate on the first node only": ("JG101", """
 #SBATCH --nodes=2
 accelerate launch --num_machines=2 --num_processes=8 --rdzv_backend=c10d x.py
 """),
-    "deepspeed of other nodes than the job's": ("JG102", """
+    "deepspeed for more nodes than the job has": ("JG102", """
 #SBATCH --nodes=2
 scontrol show hostnames > hosts
 deepspeed --hostfile hosts --num_nodes 4 x.py
 """),
-    "no node is told its rank": ("JG113", """
+    "no node gets a rank": ("JG113", """
 #SBATCH --nodes=2
 srun --ntasks-per-node=1 torchrun --nnodes=2 --nproc-per-node=4 --master-addr=$HEAD x.py
 """),
-    "a number for every node": ("JG113", """
+    "the same number on every node": ("JG113", """
 #SBATCH --nodes=2
 srun --nodes=2 accelerate launch --num_machines 2 --machine_rank 0 --main_process_ip $HEAD x.py
 """),
-    "two in the background with one port": ("JG116", """
+    "two in the background with the same port": ("JG116", """
 #SBATCH --nodes=1
 PORT=29501
 torchrun --nproc-per-node=2 --master-port=$PORT a.py &
 torchrun --nproc-per-node=2 --master-port=29501 b.py &
 wait
 """),
-    "memory said in two ways": ("JG211", """
+    "memory requested in two ways": ("JG211", """
 #SBATCH --mem=4G --mem-per-cpu=1G
 hostname
 """),
@@ -150,7 +155,7 @@ hostname
 #SBATCH --nodes=2 --nodelist=n[1-3]
 hostname
 """),
-    "a host that is asked for and excluded": ("JG211", """
+    "a host that is requested and excluded": ("JG211", """
 #SBATCH -w n[1-3] -x n3
 hostname
 """),
@@ -167,7 +172,7 @@ hostname
 #SBATCH --oversubscribe
 hostname
 """),
-    "walltime said twice": ("JG206", """
+    "walltime given twice": ("JG206", """
 #PBS -l select=1:ncpus=4,walltime=1:00:00
 #PBS -l walltime=2:00:00
 hostname
@@ -182,7 +187,7 @@ torchrun --standalone --nproc-per-node=2 x.py
 #SBATCH --nodes=1
 apptainer exec docker://rocm/pytorch python x.py
 """),
-    "a word behind the last directive's value": ("JG204", """
+    "a word after the last directive's value": ("JG204", """
 #SBATCH --nice 0
 hostname
 """),
@@ -190,7 +195,7 @@ hostname
 #SBATCH –-nodes=2
 hostname
 """),
-    "a part of a heterogeneous job is late": ("JG201", """
+    "a late part of a heterogeneous job": ("JG201", """
 #SBATCH --nodes=1
 hostname
 #SBATCH hetjob
@@ -207,7 +212,7 @@ hostname
 #SBATCH --nodes=1
 srun ./a.out <options>
 """),
-    "placeholders all over a line": ("JG001", """
+    "several placeholders on a line": ("JG001", """
 #SBATCH --nodes=1
 srun -B <folder>:/mnt <path to a.sif> <folder>/run x
 """),
@@ -215,24 +220,24 @@ srun -B <folder>:/mnt <path to a.sif> <folder>/run x
 #SBATCH --output=logs/%j.out --error=logs/%j.err
 if [ -n "$A" ]; then mkdir -p logs; else sbatch b.sh; fi
 """),
-    "nothing but exit 0 behind the run": ("JG305", """
+    "only exit 0 after the run": ("JG305", """
 #SBATCH --nodes=1
 srun python train.py
 echo done
 exit 0
 """),
-    "set -e behind the run": ("JG305", """
+    "set -e after the run": ("JG305", """
 #SBATCH --nodes=1
 srun python train.py
 set -e
 sacct -j $SLURM_JOB_ID
 """),
-    "pipefail behind the pipe": ("JG304", """
+    "pipefail after the pipe": ("JG304", """
 #SBATCH --nodes=1
 srun python train.py | tee log
 set -o pipefail
 """),
-    "many hosts, a pipe by itself": ("JG111", """
+    "many hosts, a pipe as a command": ("JG111", """
 #SBATCH --nodes=500
 set -eo pipefail
 export A=1; scontrol show hostnames | head -n 1
@@ -242,11 +247,11 @@ export A=1; scontrol show hostnames | head -n 1
 FI_PROVIDER_PATH=/opt/fi
 srun hostname
 """),
-    "the static rendezvous, at each node's own address": ("JG118", """
+    "a static rendezvous at each node's own address": ("JG118", """
 #SBATCH --nodes=2
 srun bash -c "torchrun --nnodes 2 --node-rank \\$SLURM_NODEID --master-addr \\$(hostname -s) x.py"
 """),
-    "PBS's short option with =": ("JG215", """
+    "a short option of PBS with =": ("JG215", """
 #PBS -q=gpu
 hostname
 """),
@@ -263,25 +268,24 @@ me@login1:~$ srun hostname
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", FOUND)
-def test_what_is_found(name: str) -> None:
-    code, text = FOUND[name]
-    head = "" if text.startswith("\n#!") else "#!/bin/bash"
-    found = lint((head + text).lstrip(), "job.sh", Settings(select=(code,)))
+@pytest.mark.parametrize("name", BAD)
+def test_bad_script_has_the_finding(name: str) -> None:
+    code, text = BAD[name]
+    found = problems_in(with_interpreter(text), "job.sh", Settings(select=(code,)))
     assert len(found) == (2 if code == "JG116" else 1)
 
 
 GOOD = {
-    "the id is made once, for all": """
+    "an id that is made once for all nodes": """
 #SBATCH --nodes=2
 export ID=$RANDOM
 srun --ntasks-per-node=1 bash -c 'torchrun --nnodes=2 --rdzv-id $ID --rdzv-backend c10d x.py'
 """,
-    "each job is a node of several, by hand": """
+    "jobs that are the nodes of one training, by hand": """
 #SBATCH --nodes=1
 torchrun --nnodes=4 --node_rank=3 --master_addr=10.0.0.1 --master_port=8999 x.py
 """,
-    "an option of the site's with a value": """
+    "an option of the site with a value": """
 #SBATCH --image docker:a/b
 #SBATCH --nodes=2
 srun hostname
@@ -290,7 +294,7 @@ srun hostname
 #SBATCH --nodes=1
 echo "Usage: $0 <input path>"
 """,
-    "a comment behind a directive": """
+    "a comment after a directive": """
 #SBATCH --account=physics  # the account of <project>
 hostname
 """,
@@ -344,7 +348,7 @@ torchrun --nproc-per-node=2 --master-port=29501 x.py
 #SBATCH --gres=gpu:8
 srun --ntasks-per-node=1 torchrun --nnodes=2 --rdzv-backend=c10d --rdzv-endpoint=$H:29500 x.py
 """,
-    "one port, one after the other, and as two nodes": """
+    "one port, one launcher after the other, and as two nodes": """
 #SBATCH --nodes=1
 torchrun --nproc-per-node=2 --master-port=29501 a.py &
 wait
@@ -354,7 +358,7 @@ torchrun --nnodes=2 --node-rank=0 --nproc-per-node=2 --master-addr=$H --master-p
 torchrun --nnodes=2 --node-rank=1 --nproc-per-node=2 --master-addr=$H --master-port=29501 c.py &
 wait
 """,
-    "some of the GPUs are another program's": """
+    "another program uses some of the GPUs": """
 #SBATCH --nodes=1
 #SBATCH --gres=gpu:4
 python serve.py &
@@ -367,24 +371,24 @@ torchrun --standalone --nproc-per-node=2 x.py
 export NCCL_DEBUG=INFO
 torchrun --standalone --nproc-per-node=gpu x.py
 """,
-    "directives that go together": """
+    "directives that fit": """
 #SBATCH --nodes=2 --ntasks=4 --ntasks-per-node=2 --gpus=8 --gres=gpu:4 --nodelist=n[1-2] -x n3
 #SBATCH --mem=0 --cpus-per-task=4 --exclusive
 hostname
 """,
-    "variables for what comes next": """
+    "variables for the next command": """
 #SBATCH --nodes=1
 set -e
 srun python a.py
 export LD_LIBRARY_PATH=$HOME/lib:$LD_LIBRARY_PATH
 ./report
 """,
-    "an image built here": """
+    "an image that was built here": """
 #SBATCH --nodes=1
 podman run localhost/ours:latest python x.py
 enroot import dockerd://ours:latest
 """,
-    "a dollar that is no prompt": """
+    "a dollar sign that is no prompt": """
 #SBATCH --nodes=1
 awk '
   $ a == 1
@@ -393,39 +397,39 @@ cat <<X
 $ srun hostname
 X
 """,
-    "programs of other kinds": """
+    "a script of another shell": """
 #!/usr/bin/tcsh -f
 #SBATCH --nodes=1
 if ($?A) then
   cat <in >out <user name>
 endif
 """,
-    "a line of dots is of a sketch": """
+    "dots for what is left out": """
 #SBATCH --nodes=2
 ...
 #SBATCH --time=1:00:00
 hostname
 """,
-    "a shell of many options": """
+    "a shell with options": """
 #!/usr/bin/env -S bash -l
 #SBATCH --nodes=1
 shopt -s extglob
 rm -r !(*.err|*.out)
 """,
-    "behind exit, and Julia": """
+    "another language after exit": """
 #SBATCH --nodes=1
 julia "$0"
 exit
 #SBATCH --nodes=2
 println("Node: ", gethostname())
 """,
-    "a comment in a function of a tool": """
+    "a comment in a function": """
 submit() {
   #PBS -t x-y: the array's bounds
   qsub job.sh
 }
 """,
-    "templates of other kinds": """
+    "other templates": """
 #SBATCH --nodes=<%= nodes %>
 #SBATCH --time=%(time)s
 %(lines)s (
@@ -443,28 +447,28 @@ cat <<X >job.sh
 X
 : "${RUN:?set RUN to <your name>}"
 """,
-    "few hosts, and a status that nobody looks at": """
+    "few hosts": """
 #SBATCH --nodes=300
 set -eo pipefail
 A=$(scontrol show hostnames | head -n 1)
 """,
-    "the status of a pipe is thrown away in export": """
+    "a pipe in export, whose status is discarded": """
 #SBATCH --nodes=500
 export A=$(scontrol show hostnames | head -n 1)
 set -eo pipefail
 export B=$(scontrol show hostnames | head -n 1)
 """,
-    "a run that only looks like bash -c": """
+    "an option -c of another program": """
 #SBATCH --nodes=1
 mpirun gmx grompp -c conf.gro
 echo done
 """,
-    "Slurm's variables of options that are given, or asked for": """
+    "Slurm's variables with their options, or tested": """
 #SBATCH --nodes=1 --mem=4G -G 4
 if [ -n "$SLURM_CPUS_PER_TASK" ]; then export OMP_NUM_THREADS=$SLURM_CPUS_PER_TASK; fi
 srun python x.py $SLURM_GPUS ${SLURM_NTASKS_PER_NODE:-1}
 """,
-    "each node's own name, on one node": """
+    "a node's own name, on one node": """
 #SBATCH --nodes=2
 srun -N 1 bash -c 'torchrun --nnodes=2 --rdzv-backend=c10d --rdzv-endpoint=$(hostname):29500 x.py'
 """,
@@ -484,13 +488,12 @@ srun python main.py
 
 
 @pytest.mark.parametrize("name", GOOD)
-def test_no_false_alarm(name: str) -> None:
-    text = GOOD[name]
-    head = "" if text.startswith("\n#!") else "#!/bin/bash"
-    assert [str(each) for each in lint((head + text).lstrip(), "job.sh", Settings())] == []
+def test_good_script_has_no_finding(name: str) -> None:
+    found = problems_in(with_interpreter(GOOD[name]), "job.sh", Settings())
+    assert [str(problem) for problem in found] == []
 
 
-def test_a_script_for_sbatch_in_a_heredoc_is_read_on_its_lines() -> None:
+def test_script_for_sbatch_in_a_heredoc_is_read_on_its_lines() -> None:
     text = """\
 #!/bin/bash
 N=2
@@ -520,7 +523,8 @@ cat > job.sh <<END
 torchrun --nnodes=2 t.py
 END
 """
-    found = [each for each in lint(text, "job.sh", Settings()) if each.code != "JG113"]
+    settings = Settings(ignore=("JG113",))
+    found = problems_in(text, "job.sh", settings)
     assert [(each.code, each.mark.line, each.mark.column) for each in found] == [
         ("JG205", 6, 20),
         ("JG101", 9, 11),
@@ -530,7 +534,7 @@ END
     ]
 
 
-def test_options_on_the_line_of_sbatch_count_for_the_script_behind_it() -> None:
+def test_options_of_the_sbatch_command_replace_those_of_its_script() -> None:
     text = """\
 #!/bin/bash
 sbatch%s <<"END"
@@ -539,25 +543,39 @@ sbatch%s <<"END"
 srun torchrun --nnodes=2 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-id=1 t.py
 END
 """
-    told = {each.code for each in lint(text % "", "job.sh", Settings())}
-    assert {"JG102", "JG103"} <= told
-    assert lint(text % " -N 2 --gpus-per-node $G", "job.sh", Settings()) == []
+    codes = {problem.code for problem in problems_in(text % "", "job.sh", Settings())}
+    assert {"JG102", "JG103"} <= codes
+    assert problems_in(text % " -N 2 --gpus-per-node $G", "job.sh", Settings()) == []
 
 
-def test_values_that_are_made_of_each_other_do_not_grow_without_end() -> None:
+def test_values_of_variables_are_bounded() -> None:
     chain = [f"V{i}={f'$V{i - 1}' * 10}" for i in range(1, 12)]
     script = read("V0=ab", *chain, "torchrun --nnodes=$V11 x.py")
     assert script.resolved("$V2") == "ab" * 100
-    assert len(script.resolved("$V11$V5" * 9)) < 2 * LONGEST
+    assert len(script.resolved("$V11$V5" * 9)) < 2 * LINT_VALUE_CHARACTERS
 
 
-def test_a_list_of_hosts_that_stands_for_too_much_is_none() -> None:
+def test_list_of_too_many_hosts_is_ignored() -> None:
     text = f"#!/bin/bash\n#SBATCH --nodes=2 --nodelist={'a[1]' * 3000}\nhostname\n"
-    assert lint(text, "job.sh", Settings(("JG211",))) == []
+    assert problems_in(text, "job.sh", Settings(("JG211",))) == []
 
 
-def test_jobs_that_submit_jobs_are_read_to_a_depth() -> None:
+def test_scripts_that_submit_scripts_are_read_to_a_bound() -> None:
     begins = [f"sbatch <<E{n}\n#!/bin/bash\n#SBATCH --nodess=2" for n in range(30)]
     ends = [f"E{n}" for n in reversed(range(30))]
     text = "\n".join(["#!/bin/bash", "#SBATCH --nodess=2", *begins, *ends, ""])
-    assert len(lint(text, "job.sh", Settings(("JG203",)))) == 1 + NESTED
+    found = problems_in(text, "job.sh", Settings(("JG203",)))
+    assert len(found) == 1 + LINT_NESTING
+
+
+def test_strings_that_run_strings_are_read_to_a_bound() -> None:
+    command = "torchrun x.py"
+    for _ in range(LINT_NESTING):
+        command = f"eval {_quoted(command)}"
+    assert len(torchruns(read(command))) == 1
+    assert torchruns(read(f"eval {_quoted(command)}")) == []
+
+
+def _quoted(command: str) -> str:
+    escaped = command.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

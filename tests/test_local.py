@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -12,7 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from jobgen.names import TRAINERS
+from jobgen.trainers import FOLDER as TRAINERS
+from tests.helpers import unlabelled
+
+pytestmark = pytest.mark.torch
 
 torch = pytest.importorskip("torch", reason="ranks need torch: pip install '.[trainers]'")
 
@@ -32,7 +36,8 @@ def job(*words: str, cwd: Path) -> str:
 
 
 def run(*words: str, cwd: Path, **more: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    """The job; stdout and stderr are without labels."""
+    done = subprocess.run(
         [job(*words, cwd=cwd)],
         cwd=cwd,
         env=environment(**more),
@@ -41,6 +46,8 @@ def run(*words: str, cwd: Path, **more: str) -> subprocess.CompletedProcess[str]
         timeout=240,
         check=False,
     )
+    done.stdout, done.stderr = unlabelled(done.stdout), unlabelled(done.stderr)
+    return done
 
 
 def reported(output: str) -> list[int]:
@@ -48,7 +55,7 @@ def reported(output: str) -> list[int]:
     return sorted(map(int, re.findall(line, output, re.MULTILINE)))
 
 
-# What a rank does where only who is there is asked; to import torch takes it seconds.
+# A rank that only shows its number; importing torch would take seconds.
 SHOW = "import os, sys\nsys.stdout.write('rank ' + os.environ['RANK'] + '\\n')\n"
 
 
@@ -57,7 +64,7 @@ def test_every_rank_reports_and_nothing_is_left(tmp_path: Path) -> None:
     done = run(cwd=tmp_path, TMPDIR=str(tmp_path / "tmp"))
     assert (done.returncode, reported(done.stdout)) == (0, [0, 1, 2, 3]), done.stderr
     assert "All 4 ranks took one DDP step together: mean loss " in done.stdout
-    assert not list((tmp_path / "tmp").glob("jobgen.*"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["job.sh", "tmp"]
 
 
 @pytest.mark.parametrize(
@@ -95,12 +102,13 @@ def test_options_of_the_program_are_none_of_torchrun_s(tmp_path: Path) -> None:
     assert (done.returncode, f"{' '.join(words)}\n" in done.stdout) == (0, True), done.stderr
 
 
-def test_a_missing_program_is_said_for_every_node(tmp_path: Path) -> None:
+def test_a_missing_program(tmp_path: Path) -> None:
+    """Once: all nodes are this machine."""
     done = run("--", "nothere.py", cwd=tmp_path)
     text = f"there is no program nothere.py in {tmp_path}: "
-    text += "submit from its folder, or give its full path"
+    text += "go to its folder, or give its full path"
     assert done.returncode == 1
-    assert done.stderr.splitlines() == [f"jobgen: node {n}: {text}" for n in (0, 1)]
+    assert done.stderr == f"jobgen: {socket.gethostname()}: {text}\n"
 
 
 def sleepers(mark: str) -> list[int]:
@@ -139,8 +147,8 @@ def test_a_stopped_job_leaves_no_process(tmp_path: Path, number: signal.Signals)
         time.sleep(0.1)
     running.send_signal(number)
     assert running.wait(120) == 128 + number
-    while left := sleepers(program.name):
-        assert time.monotonic() < limit + 60, left
+    while found := sleepers(program.name):
+        assert time.monotonic() < limit + 60, found
         time.sleep(0.1)
 
 

@@ -6,17 +6,16 @@ import re
 import shlex
 import subprocess
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobgen import interactive
 from jobgen.errors import JobgenError
-from jobgen.job import Job
+from jobgen.planning.job_options import Job
+from jobgen.planning.plan import Directive, Plan
 from jobgen.schedulers import pbs
-from tests.helpers import planned, script
+from tests.helpers import interactive_line, planned, script
 from tests.hostile import HOSTILE
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
@@ -52,11 +51,11 @@ def as_qsub_reads(line: str) -> list[str]:
     """The words of a directive, by the rules of qsub's own reader (qsub.c, `make_argv`)."""
     assert line.startswith("#PBS")
     words: list[str] = []
-    word, said = "", False
+    word, has_text = "", False
     rest = iter(line[len("#PBS") :] + "\n")
     for character in rest:
         if character in "\"'":
-            said = True
+            has_text = True
             for inner in rest:
                 if inner == character:
                     break
@@ -64,13 +63,13 @@ def as_qsub_reads(line: str) -> list[str]:
             else:
                 raise AssertionError(f"unmatched {character}")
         elif character == "\\":
-            word, said = word + next(rest), True
+            word, has_text = word + next(rest), True
         elif character in " \t\n\v\f\r":
-            if said:
+            if has_text:
                 words.append(word)
-            word, said = "", False
+            word, has_text = "", False
         else:
-            word, said = word + character, True
+            word, has_text = word + character, True
     return words
 
 
@@ -80,8 +79,8 @@ def test_qsub_reads_the_value_back(value: str) -> None:
     assert as_qsub_reads(f"#PBS -A {pbs.quoted(value)}") == expected
 
 
-def directives(**said: object) -> list[str]:
-    return list(planned(Job("qsub", profile="eap", **said)).directives)  # type: ignore[arg-type]
+def directives(**fields: object) -> list[str]:
+    return list(planned(Job("qsub", profile="eap", **fields)).directives)  # type: ignore[arg-type]
 
 
 def test_directives_in_their_order() -> None:
@@ -96,25 +95,29 @@ def test_directives_in_their_order() -> None:
     ]
 
 
+def with_directive(plan: Plan, text: str) -> Plan:
+    return plan._replace(request=plan.request._replace(directives=(Directive(f"-P {text}", ""),)))
+
+
 @pytest.mark.parametrize(
     ("line", "change"),
     [
-        ("#PBS -P {}\n", lambda text: {"extra_directives": (f"-P {text}",)}),
-        ("#   jobgen {}\n", lambda text: {"command": ("jobgen", text)}),
+        ("#PBS -P {}\n", with_directive),
+        ("#   jobgen {}\n", lambda plan, text: plan._replace(command=("jobgen", text))),
     ],
     ids=["-P", "the command"],
 )
 def test_how_long_a_line_may_be(
-    line: str, change: Callable[[str], dict[str, Any]], request: pytest.FixtureRequest
+    line: str, change: Callable[[Plan, str], Plan], request: pytest.FixtureRequest
 ) -> None:
     plan = planned(Job("qsub", profile="eap"))
     text = "x" * (pbs.LONGEST_LINE - len(line.format("")))
-    assert pbs.directives(plan._replace(**change(text)))
+    assert pbs.directives(change(plan, text))
     with pytest.raises(JobgenError) as error:
-        pbs.directives(plan._replace(**change(text + "x")))
-    what = request.node.callspec.id
+        pbs.directives(change(plan, text + "x"))
+    place = request.node.callspec.id
     assert str(error.value) == (
-        f"{what}: it makes a line of {pbs.LONGEST_LINE + 1} bytes; "
+        f"{place}: it makes a line of {pbs.LONGEST_LINE + 1} bytes; "
         f"PBS reads {pbs.LONGEST_LINE}: put the rest into a file [limit]"
     )
 
@@ -126,10 +129,10 @@ def test_the_tutorial_s_other_jobs() -> None:
         chunk = f"ncpus={cores}:mpiprocs=1:ngpus={gpus}:sales_op=blanca"
         assert f"#PBS -l select=1:{chunk}" in lines
         assert not [line for line in lines if "place" in line]
-        said = script(Job("qsub", profile="eap", nodes="1", gpus_per_node=gpus))
-        assert f"--nnodes=1 --nproc-per-node={gpus} \\\n      --standalone" in said
-        assert "export OMP_NUM_THREADS=72\n" in said
-        assert "NCCL_NET" not in said
+        text = script(Job("qsub", profile="eap", nodes="1", gpus_per_node=gpus))
+        assert f" --nproc-per-node={gpus} --standalone " in text
+        assert "export OMP_NUM_THREADS=72 " in text
+        assert "NCCL_NET" not in text
 
 
 @pytest.mark.parametrize(
@@ -162,17 +165,17 @@ def test_the_tutorial_s_other_jobs() -> None:
     ],
 )  # fmt: skip
 def test_what_a_profile_can_ask_for(sets: str, line: str) -> None:
-    assert f"#PBS {line}" in directives(sets=(sets,))
+    assert f"#PBS {line}" in directives(set_values=(sets,))
 
 
 def test_all_of_a_node_s_memory() -> None:
-    lines = directives(sets=("request.memory=all", "node.memory=850G"))
+    lines = directives(set_values=("request.memory=all", "node.memory=850G"))
     assert "mem=850gb" in "".join(lines)
 
 
-def refusal(**said: object) -> str:
+def refusal(**fields: object) -> str:
     with pytest.raises(JobgenError) as caught:
-        directives(**said)
+        directives(**fields)
     return str(caught.value)
 
 
@@ -181,7 +184,7 @@ def test_arrays_as_pbs_takes_them(array: str) -> None:
     assert f"#PBS -J {array}" in directives(array=array)
     for output in ("out/", "out/^array_index^.log", "/dev/null"):
         sets = (f"request.output={output}",)
-        assert f"#PBS -o {output}" in directives(array=array, sets=sets)
+        assert f"#PBS -o {output}" in directives(array=array, set_values=sets)
 
 
 @pytest.mark.parametrize(
@@ -195,8 +198,8 @@ MAKES = {
     "name": lambda value: Job("qsub", profile="eap", name=value),
     "account": lambda value: Job("qsub", profile="eap", account=value),
     "queue": lambda value: Job("qsub", profile="eap", queue=value),
-    "output": lambda value: Job("qsub", profile="eap", sets=(f"request.output={value}",)),
-    "chunk": lambda value: Job("qsub", profile="eap", sets=(f"request.chunk.x={value}",)),
+    "output": lambda value: Job("qsub", profile="eap", set_values=(f"request.output={value}",)),
+    "chunk": lambda value: Job("qsub", profile="eap", set_values=(f"request.chunk.x={value}",)),
     "directive": lambda value: Job("qsub", profile="eap", directives=(f"-M {value}",)),
 }  # fmt: skip
 
@@ -215,23 +218,23 @@ def test_a_directive_carries_its_value_and_nothing_else(field: str, value: str) 
         if plain.startswith("#PBS"):
             words = [word.replace(BENIGN, value) for word in as_qsub_reads(plain)]
             assert as_qsub_reads(line) == words
-        elif not line.startswith(("#   jobgen", "# sha256 of ")):
+        elif not line.startswith(("#   jobgen", "# sha256 of ", "# made of ")):
             assert line == plain
 
 
-def asked(command: str) -> list[str]:
+def options_of(command: str) -> list[str]:
     """The words of a line, each option with its value."""
     return re.split(r" (?=-)", " ".join(shlex.split(command)))
 
 
 def test_the_sources_interactive_lines() -> None:
-    line = interactive.line(planned(Job("interactive", profile="mi210")))
-    assert set(asked(line)) == {
+    line = interactive_line(Job("interactive", profile="mi210"))
+    assert set(options_of(line)) == {
         *("salloc", "--exclusive", "--mem=0", "--gres=gpu:8", "--nodes=2"),
         "--partition=1CN128C8G2H_2IB_MI210_SLES15",
     }
     one = Job("interactive", profile="eap", nodes="1", gpus_per_node="1", time="30:00")
-    assert asked(interactive.line(planned(one))) == [
+    assert options_of(interactive_line(one)) == [
         *("qsub", "-I", "-q blanca"),
         "-l select=1:ncpus=72:mpiprocs=1:ngpus=1:sales_op=blanca",
         "-l walltime=00:30:00",
@@ -239,13 +242,13 @@ def test_the_sources_interactive_lines() -> None:
 
 
 def test_an_interactive_job_on_a_shared_node_asks_for_its_cores() -> None:
-    said = Job("interactive", profile="dgx-a100", name="mine", directives=("--x11",))
-    assert asked(interactive.line(planned(said))) == [
+    job = Job("interactive", profile="dgx-a100", name="mine", directives=("--x11",))
+    assert options_of(interactive_line(job)) == [
         *("salloc", "--job-name=mine", "--nodes=2", "--ntasks-per-node=1", "--cpus-per-task=32"),
         *("--gres=gpu:2", "--x11"),
     ]
-    said = Job("interactive", profile="eap", name="mine", directives=("-W umask=22",))
-    words = asked(interactive.line(planned(said)))
+    job = Job("interactive", profile="eap", name="mine", directives=("-W umask=22",))
+    words = options_of(interactive_line(job))
     assert (words[2], words[-1]) == ("-N mine", "-W umask=22")
 
 
@@ -253,15 +256,15 @@ def test_an_interactive_job_asks_for_nothing_that_only_a_script_has() -> None:
     sets = ("request.mail=a@b", "request.mail_on=end", "launch.requeue=true", "launch.signal=60")
     for profile in ("mi210", "eap"):
         plain = Job("interactive", profile=profile)
-        more = interactive.line(planned(plain._replace(sets=sets)))
-        assert more == interactive.line(planned(plain))
+        more = interactive_line(plain._replace(set_values=sets))
+        assert more == interactive_line(plain)
 
 
 @settings(max_examples=40, deadline=None)
 @given(HOSTILE)
 def test_an_interactive_line_has_its_value_as_one_word(value: str) -> None:
     try:
-        line = interactive.line(planned(Job("interactive", profile="eap", account=value)))
+        line = interactive_line(Job("interactive", profile="eap", account=value))
     except JobgenError:
         return
     assert line.count("\n") == 1
@@ -278,8 +281,8 @@ def test_attributes_whose_values_have_commas() -> None:
 
 
 def test_nobody_to_ask() -> None:
-    with pytest.raises(JobgenError, match="this machine has no scheduler to ask"):
-        interactive.line(planned(Job("interactive", profile="local")))
+    with pytest.raises(JobgenError, match="this machine has no scheduler"):
+        interactive_line(Job("interactive", profile="local"))
 
 
 def test_a_second_word_on_requeueing_that_says_the_same() -> None:
@@ -288,16 +291,16 @@ def test_a_second_word_on_requeueing_that_says_the_same() -> None:
 
 
 def test_what_a_job_waits_for_and_who_hears_of_it() -> None:
-    said = {"after": ("1", "2[].srV:any", "3"), "mail": "a@b.c", "mail_on": "begin,end,fail"}
-    lines = directives(**said, reservation="R5", constraint="hbm=yes:X=1")
+    fields = {"after": ("1", "2[].srV:any", "3"), "mail": "a@b.c", "mail_on": "begin,end,fail"}
+    lines = directives(**fields, reservation="R5", constraint="hbm=yes:X=1")
     assert "#PBS -W depend=afterok:1:3,afterany:2[].srV" in lines
     assert {"#PBS -M a@b.c", "#PBS -m bea", "#PBS -q R5"} <= set(lines)
     assert lines[2].endswith(":sales_op=blanca:hbm=yes:X=1")
     assert "#PBS -m ea" in directives(mail="a@b.c")
     assert "#PBS -m b" in directives(mail_on="begin")  # PBS then writes to who submits
     sets = ("request.place=scatter",)
-    assert "#PBS -l place=scatter:excl" in directives(exclusive="true", sets=sets)
+    assert "#PBS -l place=scatter:excl" in directives(exclusive="true", set_values=sets)
     whole = ("request.place=scatter:exclhost",)
-    assert "#PBS -l place=scatter:exclhost" in directives(exclusive="true", sets=whole)
-    with pytest.raises(JobgenError, match="says false"):
-        directives(shared="false", sets=whole)
+    assert "#PBS -l place=scatter:exclhost" in directives(exclusive="true", set_values=whole)
+    with pytest.raises(JobgenError, match="is false"):
+        directives(shared="false", set_values=whole)

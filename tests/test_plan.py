@@ -9,113 +9,144 @@ from pathlib import Path
 import pytest
 
 from jobgen.errors import JobgenError
-from jobgen.job import Job
-from jobgen.plan import LONGEST_SOFTWARE, Plan
-from jobgen.program import LONGEST_WORDS, verbatim
+from jobgen.limits import NODE_BYTES
+from jobgen.planning.job_options import Job
+from jobgen.planning.plan import Plan
+from jobgen.planning.program import escape_macros
 from tests import helpers
 
 
-def planned(command: str = "sbatch", profile: str = "mi210", **said: object) -> Plan:
-    return helpers.planned(Job(command, profile=profile, **said))  # type: ignore[arg-type]
+def planned(command: str = "sbatch", profile: str = "mi210", **fields: object) -> Plan:
+    return helpers.planned(Job(command, profile=profile, **fields))  # type: ignore[arg-type]
 
 
-def refusal(command: str = "sbatch", profile: str = "mi210", **said: object) -> str:
+def refusal(command: str = "sbatch", profile: str = "mi210", **fields: object) -> str:
     with pytest.raises(JobgenError) as error:
-        planned(command, profile, **said)
+        planned(command, profile, **fields)
     assert error.value.exit_code == 2
     return str(error.value)
 
 
 def values(found: Plan) -> dict[str, str]:
-    return {setting.name: setting.value for setting in found.environment}
+    return {setting.name: setting.value for setting in found.software.environment}
 
 
 def test_defaults_of_mi210() -> None:
     found = planned()
-    assert (found.nodes, found.processes_per_node, found.ranks, found.port) == (2, 8, 16, 29400)
-    assert (found.cpus_per_task, found.rendezvous, found.name) == (128, "c10d", "elastic_ddp")
+    assert (found.request.nodes, found.launch.processes_per_node, found.network.port) == (
+        2,
+        8,
+        29400,
+    )
+    assert (found.request.cpus_per_task, found.launch.rendezvous, found.name) == (
+        128,
+        "c10d",
+        "elastic_ddp",
+    )
     assert found.profile == "mi210"
     assert found.description == "8 AMD MI210 a node, InfiniBand, Slurm, PyTorch in podman"
     assert values(found)["OMP_NUM_THREADS"] == "16"
-    assert found.container is not None
-    assert found.container.devices == ("/dev/kfd", "/dev/dri")
-    assert found.container.groups == ("keep-groups",)
-    assert not found.container.privileged
+    assert found.software.container is not None
+    assert found.software.container.devices == ("/dev/kfd", "/dev/dri")
+    assert found.software.container.groups == ("keep-groups",)
+    assert not found.software.container.privileged
 
 
 def test_a_share_of_a_node() -> None:
     found = planned(profile="dgx-a100")
-    assert (found.gpus_per_node, found.cpus_per_task, found.port) == (2, 32, None)
+    assert (found.request.gpus_per_node, found.request.cpus_per_task, found.network.port) == (
+        2,
+        32,
+        None,
+    )
     assert values(found)["OMP_NUM_THREADS"] == "16"
-    whole = planned(profile="dgx-a100", sets=("request.exclusive=true",))
-    assert (whole.cpus_per_task, whole.port) == (128, 29400)
+    whole = planned(profile="dgx-a100", set_values=("request.exclusive=true",))
+    assert (whole.request.cpus_per_task, whole.network.port) == (128, 29400)
 
 
 def test_ranks_without_gpus_get_a_core_each_on_a_shared_node() -> None:
-    found = planned(profile="dgx-a100", gpus_per_node="0", sets=("launch.processes_per_node=4",))
-    assert (found.cpus_per_task, values(found)["OMP_NUM_THREADS"]) == (4, "1")
+    found = planned(
+        profile="dgx-a100", gpus_per_node="0", set_values=("launch.processes_per_node=4",)
+    )
+    assert (found.request.cpus_per_task, values(found)["OMP_NUM_THREADS"]) == (4, "1")
     without = ("node.gpus=null", "node.gpu=none", "launch.processes_per_node=4")
-    assert planned(profile="dgx-a100", gpus_per_node="0", sets=without).cpus_per_task == 4
-    assert planned(profile="dgx-a100", gpus_per_node="0").cpus_per_task == 1
+    assert (
+        planned(profile="dgx-a100", gpus_per_node="0", set_values=without).request.cpus_per_task
+        == 4
+    )
+    assert planned(profile="dgx-a100", gpus_per_node="0").request.cpus_per_task == 1
     unknown = ("node.cpus=null", "launch.processes_per_node=4")
-    assert planned(profile="dgx-a100", gpus_per_node="0", sets=unknown).cpus_per_task == 4
+    assert (
+        planned(profile="dgx-a100", gpus_per_node="0", set_values=unknown).request.cpus_per_task
+        == 4
+    )
 
 
 def test_threads_where_the_cores_are_unknown() -> None:
     """One rank may take them all, several would each."""
-    found = planned(sets=("node.cpus=null",), gpus_per_node="2")
+    found = planned(set_values=("node.cpus=null",), gpus_per_node="2")
     assert values(found)["OMP_NUM_THREADS"] == "1"
-    found = planned(sets=("node.cpus=null",), gpus_per_node="1")
+    found = planned(set_values=("node.cpus=null",), gpus_per_node="1")
     assert "OMP_NUM_THREADS" not in values(found)
 
 
 def test_who_may_take_whose_gpus_on_a_shared_node() -> None:
-    assert "take each other's GPUs" in refusal(gpus_per_node="1", shared="false")
-    assert planned(gpus_per_node="0", shared="false").exclusive is False
-    assert planned(gpus_per_node="1", shared="false", sets=("node.gpu=none",)).gpus_per_node == 1
+    assert "use each other's GPUs" in refusal(gpus_per_node="1", shared="false")
+    assert planned(gpus_per_node="0", shared="false").request.exclusive is False
+    assert (
+        planned(
+            gpus_per_node="1", shared="false", set_values=("node.gpu=none",)
+        ).request.gpus_per_node
+        == 1
+    )
 
 
 def test_ranks_near_their_gpus() -> None:
-    job = Job("sbatch", profile="mi210", sets=("launch.numa_binding=node",))
+    job = Job("sbatch", profile="mi210", set_values=("launch.numa_binding=node",))
     assert "--numa-binding=node" in helpers.script(job)
 
 
 def test_as_much_as_there_is() -> None:
     sets = ("request.memory=1T", "node.memory=1024G")
-    assert planned(sets=sets).memory == "1T"
-    assert planned(time="1:00:00", sets=("limits.time=60",)).time == 3600
+    assert planned(set_values=sets).request.memory == "1T"
+    assert planned(time="1:00:00", set_values=("limits.time=60",)).request.time == 3600
 
 
 def test_one_node_needs_no_rendezvous() -> None:
     found = planned(nodes="1", rendezvous="static")
-    assert (found.rendezvous, found.waits) == ("standalone", False)
+    assert found.launch.rendezvous == "standalone"
     assert "NCCL_NET" not in values(found)
     assert values(found)["GLOO_SOCKET_IFNAME"] == "lo"
-    assert planned(nodes="1", rendezvous="static", max_restarts="1").max_restarts == 1
+    assert planned(nodes="1", rendezvous="static", max_restarts="1").launch.max_restarts == 1
 
 
 def test_no_gpus_keeps_the_request_and_the_ranks() -> None:
-    found = planned(nodes="3", sets=("software.container=null", "node.gpu=none"))
-    assert (found.ranks, found.checked_gpus) == (24, 0)
+    found = planned(nodes="3", set_values=("software.container=null", "node.gpu=none"))
+    assert (found.request.nodes, found.launch.processes_per_node) == (3, 8)
+    assert found.checked_gpus == 0
     assert "#SBATCH --gres=gpu:8" in found.directives
     assert found.hides_gpus
 
 
 def test_the_user_s_variable_wins_and_stands_last() -> None:
-    found = planned(environment=("OMP_NUM_THREADS=3", "A=b=c"), sets=("network.interface=hsn0",))
-    assert [s.name for s in found.environment][-2:] == ["OMP_NUM_THREADS", "A"]
+    found = planned(
+        environment=("OMP_NUM_THREADS=3", "A=b=c"), set_values=("network.interface=hsn0",)
+    )
+    assert [s.name for s in found.software.environment][-2:] == ["OMP_NUM_THREADS", "A"]
     assert values(found)["OMP_NUM_THREADS"] == "3"
     assert values(found)["A"] == "b=c"
     assert values(found)["NCCL_SOCKET_IFNAME"] == "=hsn0"
-    assert [s.name for s in planned(environment=("GLOO_SOCKET_IFNAME=x",)).found_sockets] == [
-        "NCCL_SOCKET_IFNAME"
-    ]
+    assert [
+        s.name for s in planned(environment=("GLOO_SOCKET_IFNAME=x",)).network.socket_variables
+    ] == ["NCCL_SOCKET_IFNAME"]
 
 
 def test_everything_said_reaches_the_container() -> None:
     found = planned(environment=("A=b",))
-    names = {setting.name for setting in (*found.environment, *found.found_sockets)}
-    assert names | {"SLURM_JOB_ID", "ROCR_VISIBLE_DEVICES"} <= set(found.passed)
+    names = {
+        setting.name for setting in (*found.software.environment, *found.network.socket_variables)
+    }
+    assert names | {"SLURM_JOB_ID", "ROCR_VISIBLE_DEVICES"} <= set(found.software.passed)
 
 
 @pytest.mark.parametrize(
@@ -134,8 +165,9 @@ def test_programs(
     program: tuple[str, ...], kind: str, name: str, arguments: tuple[str, ...], job: str
 ) -> None:
     found = planned(program=program)
-    what = found.program
-    assert (what.kind, what.name, what.arguments, found.name) == (kind, name, arguments, job)
+    program_of_plan = found.program
+    assert (program_of_plan.kind, program_of_plan.name) == (kind, name)
+    assert (program_of_plan.arguments, found.name) == (arguments, job)
 
 
 def test_planning_is_pure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,65 +178,66 @@ def test_planning_is_pure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert planned(program=("train.py", "é")) == before
 
 
-def test_what_no_program_can_be_handed() -> None:
-    """Linux takes 128 KiB for one variable: in one go all words, and the function that sets -e."""
-    last = "x" * (LONGEST_WORDS - 2 * len("a "))
-    assert planned(program=("a", last + "x")).program.arguments == (last + "x",)
-    text = f"at most {LONGEST_WORDS}: put the rest into a file [limit]"
-    what = "--: the program and its arguments have"
-    assert refusal(program=("a", last + "xx")) == f"{what} {LONGEST_WORDS + 1} bytes; {text}"
-    grown = "%a$$"
-    size = len("a ") + len(r'"$SLURM_ARRAY_TASK_ID""\$\$\$\$"') * 9000 + 1
-    assert refusal(program=("a", grown * 9000), array="0-1") == f"{what} {size} bytes; {text}"
-    assert planned(program=("a", grown * 9000))
-    half = "x" * (LONGEST_WORDS // 2)
-    what = r"-e: all variables together have (\d+) bytes; "
-    found = re.fullmatch(what + re.escape(text), refusal(environment=(f"A={half}", f"B={half}")))
+@pytest.mark.parametrize("key", ["commands", "after_modules", "once_per_node"])
+def test_all_shell_of_a_profile_counts(key: str) -> None:
+    lines = ",".join(["x" * 4000] * (NODE_BYTES // 4000 + 1))
+    text = refusal(program=("a",), set_values=(f"software.{key}=[{lines}]",))
+    assert text.startswith("software: modules, commands, mounts and options have ")
+
+
+@pytest.mark.parametrize("place", ["--", "-e", "software"])
+def test_how_much_text_a_node_can_be_given(place: str) -> None:
+    """All words, variables and commands of a job are in one variable of a node's shell."""
+
+    def job(size: int) -> dict[str, tuple[str, ...]]:
+        """A job with so many characters at the place."""
+        pieces = [size % 4000 or 4000] + [4000] * ((size - 1) // 4000)  # the most of one command
+        commands = ",".join("x" * piece for piece in pieces)
+        jobs: dict[str, dict[str, tuple[str, ...]]] = {
+            "--": {"program": ("a", "x" * size)},
+            "-e": {"program": ("a",), "environment": (f"A={'x' * size}",)},
+            "software": {"program": ("a",), "set_values": (f"software.commands=[{commands}]",)},
+        }
+        return jobs[place]
+
+    found = re.match(r"(.+?): .* of (\d+); (.*)", refusal(**job(NODE_BYTES)))
     assert found
-    rest = half[int(found[1]) - LONGEST_WORDS :]
-    assert planned(environment=(f"A={half}", f"B={rest}"))
-    assert f" {LONGEST_WORDS + 1} bytes" in refusal(environment=(f"A={half}", f"B={rest}x"))
-    nothing = "no program can be given one [value]"
-    assert refusal(program=("a\0b",)) == f"--: a NUL character; {nothing}"
-    assert refusal(environment=("A=\0",)) == f"-e: a NUL character in A; {nothing}"
+    assert found[1] == place
+    assert found[3] == f"at most {NODE_BYTES} in all: put the rest into a file [limit]"
+    most = NODE_BYTES - (int(found[2]) - NODE_BYTES)
+    assert planned(**job(most))
+    assert f" of {NODE_BYTES + 1}; " in refusal(**job(most + 1))
+
+
+def test_a_nul_character_is_refused() -> None:
+    cure = "contains a NUL character; remove it [value]"
+    assert refusal(program=("a\0b",)) == f"--: an argument {cure}"
+    assert refusal(environment=("A=\0",)) == f"-e: the value of A {cure}"
 
 
 def test_a_word_that_torchrun_would_change() -> None:
     """string.Template with `local_rank` alone: each other $ stays; tests/test_local.py asks it."""
     for word in ("$local_rank", "${local_rank}", "a$$b"):
-        assert verbatim(word) == word.replace("$", "$$")
+        assert escape_macros(word) == word.replace("$", "$$")
     for word in ("$LOCAL_RANK", "$HOME", "a$", "local_rank"):
-        assert verbatim(word) == word
+        assert escape_macros(word) == word
 
 
-@pytest.mark.parametrize(
-    "name", ["APPEND_PATH", "APPTAINER_APPNAME", "APPTAINER_SHELL", "HOME", "PREPEND_PATH"]
-)
-def test_what_apptainer_gives_to_no_program(name: str) -> None:
+@pytest.mark.parametrize("engine", ["apptainer", "singularity"])
+@pytest.mark.parametrize("name", ["APPEND_PATH", "{}_APPNAME", "{}_SHELL", "HOME", "PREPEND_PATH"])
+def test_what_apptainer_gives_to_no_program(name: str, engine: str) -> None:
     """Its internal/pkg/util/env/clean.go; in the other engines, and by hand, they arrive."""
-    sets = ("software.container.engine=apptainer",)
-    said = refusal(sets=sets, environment=(f"{name}=x",))
-    assert said.startswith(f"-e: apptainer gives {name} to no program as it is; ")
+    name = name.format(engine.upper())
+    sets = (f"software.container.engine={engine}",)
+    message = refusal(set_values=sets, environment=(f"{name}=x",))
+    assert message.startswith(f"-e: {engine} does not pass {name} on as it is; ")
     assert planned(environment=(f"{name}=x",))
-    assert planned("byhand", sets=sets, hosts="a", environment=(f"{name}=x",))
+    assert planned("byhand", set_values=sets, hosts="a", environment=(f"{name}=x",))
 
 
-def test_how_long_the_set_up_may_be() -> None:
-    """The same limit of Linux's: it is in an exported function, too."""
-    said = "x" * (LONGEST_SOFTWARE // 4)  # the most for one of them
-    mount, option = f"/a:/{said[4:]}", f"-{said[1:]}"
-    container = f"{{engine: podman, image: a, mounts: ['{mount}'], options: ['{option}']}}"
-    rest = (f"software.commands=[{said}]", f"software.container={container}")
-    assert planned(sets=(f"software.modules=[{said}]", *rest))
-    text = f"software: modules, commands, mounts and options have {LONGEST_SOFTWARE + 1} bytes"
-    hint = f"at most {LONGEST_SOFTWARE}: put them in a file [limit]"
-    sets = (f"software.modules=[{said[1:]}, xx]", *rest)
-    assert refusal(sets=sets) == f"{text}; {hint}"
-
-
-def test_what_no_container_can_be_handed() -> None:
+def test_text_that_no_container_can_be_given() -> None:
     text = "software.container: '\\udcff' is not UTF-8 text"
-    hint = "containers get UTF-8 alone: put it into a file [value]"
+    hint = "containers get only UTF-8: put it into a file [value]"
     assert refusal(program=("a", "\udcff")) == f"{text}; {hint}"
 
 
@@ -213,13 +246,13 @@ def test_what_no_container_can_be_handed() -> None:
     [(None, None, 120), ("4", None, 120), ("2", None, 60), ("0:0:61", None, 30), ("2", "30", 30)],
 )
 def test_a_job_that_requeues_is_warned(time: str | None, signal: str | None, wanted: int) -> None:
-    found = planned(requeue="true", time=time, signal=signal).signal
+    found = planned(requeue="true", time=time, signal=signal).launch.signal
     assert (found, type(found)) == (wanted, int)
-    assert planned(time=time).signal is None
+    assert planned(time=time).launch.signal is None
 
 
 def test_without_a_walltime_the_longest_warning() -> None:
-    assert planned(requeue="true", sets=("request.time=null",)).signal == 120
+    assert planned(requeue="true", set_values=("request.time=null",)).launch.signal == 120
 
 
 @pytest.mark.parametrize(
@@ -231,6 +264,9 @@ def test_without_a_walltime_the_longest_warning() -> None:
         ("docker", "nvidia", {"options": ("--gpus=all", "-x")}),
         ("apptainer", "amd", {"options": ("--rocm", "-x")}),
         ("apptainer", "nvidia", {"options": ("--nv", "-x")}),
+        ("singularity", "amd", {"options": ("--rocm", "-x")}),
+        ("singularity", "nvidia", {"options": ("--nv", "-x")}),
+        ("shifter", "nvidia", {}),
         ("pyxis", "amd", {"mounts": ("/a:/b", "/dev/kfd:/dev/kfd", "/dev/dri:/dev/dri")}),
         ("pyxis", "nvidia", {}),
         ("podman", "none", {}),
@@ -239,18 +275,18 @@ def test_without_a_walltime_the_longest_warning() -> None:
 def test_what_an_engine_is_given_for_its_gpus(
     engine: str, gpu: str, given: dict[str, tuple[str, ...]]
 ) -> None:
-    said = f"{{engine: {engine}, image: i, mounts: ['/a:/b'], options: [-x]}}"
-    base = ("software.container=null", f"node.gpu={gpu}", f"software.container={said}")
-    found = planned(sets=base).container
+    container = f"{{engine: {engine}, image: i, mounts: ['/a:/b'], options: [-x]}}"
+    base = ("software.container=null", f"node.gpu={gpu}", f"software.container={container}")
+    found = planned(set_values=base).software.container
     assert found is not None
     expected = {"devices": (), "groups": (), "mounts": ("/a:/b",), "options": ("-x",), **given}
     assert {name: getattr(found, name) for name in expected} == expected
-    none = planned(sets=(*base, "request.gpus_per_node=0")).container
+    none = planned(set_values=(*base, "request.gpus_per_node=0")).software.container
     assert none is not None
     assert (none.devices, none.groups, none.options) == ((), (), ("-x",))
     more = ("software.container.devices=[/dev/x]", "software.container.groups=[video]")
     if engine in ("podman", "docker"):
-        own = planned(sets=(*base, *more)).container
+        own = planned(set_values=(*base, *more)).software.container
         assert own is not None
         assert (own.devices, own.groups) == (("/dev/x",), ("video",))
 
@@ -264,6 +300,12 @@ def test_what_an_engine_is_given_for_its_gpus(
         ("apptainer", "a.sif", "a.sif"),
         ("apptainer", "/x/a", "/x/a"),
         ("apptainer", "library://a/b", "library://a/b"),
+        ("singularity", "a/b:1", "docker://a/b:1"),
+        ("singularity", "$S/a.sif", "$S/a.sif"),
+        ("shifter", "nersc/a:1", "docker:nersc/a:1"),
+        ("shifter", "docker:nersc/a:1", "docker:nersc/a:1"),
+        ("shifter", "id:0123", "id:0123"),
+        ("shifter", "here:5000/a", "docker:here:5000/a"),
         ("pyxis", "docker.io/a/b:1", "a/b:1"),
         ("pyxis", "nvcr.io/a/b:1", "nvcr.io#a/b:1"),
         ("pyxis", "here:5000/a", "here:5000#a"),
@@ -276,18 +318,52 @@ def test_what_an_engine_is_given_for_its_gpus(
     ],
 )
 def test_an_image_in_the_engine_s_spelling(engine: str, image: str, name: str) -> None:
-    found = planned(sets=(f"software.container={{engine: {engine}, image: '{image}'}}",)).container
+    found = planned(
+        set_values=(f"software.container={{engine: {engine}, image: '{image}'}}",)
+    ).software.container
     assert found is not None
     assert found.image == name
+
+
+@pytest.mark.parametrize(
+    ("mount", "given"),
+    [
+        ("/a b", "/a b:/a b"),
+        ("$SCRATCH", "$SCRATCH:$SCRATCH"),
+        ("~/x", "$HOME/x:$HOME/x"),
+        ("$D:$D", "$D:$D"),
+        ("/a$$b", "/a$$b:/a$$b"),
+        ("~/x:/y:ro", "~/x:/y:ro"),
+    ],
+)
+def test_one_path_is_mounted_at_the_same_path(mount: str, given: str) -> None:
+    found = planned(set_values=(f"software.container.mounts=['{mount}']",)).software.container
+    assert found is not None
+    assert found.mounts == (given,)
+
+
+@pytest.mark.parametrize("engine", ["shifter", "ce"])
+def test_the_site_or_the_environment_mounts_the_workspace(engine: str) -> None:
+    commit = "0123456789" * 4
+    workspace = f"workspace={{url: https://e.org/a, commit: '{commit}', folder: /f}}"
+    name = "environment: e, image: null" if engine == "ce" else "image: i"
+    container = f"software.container={{engine: {engine}, {name}, mounts: []}}"
+    found = planned(set_values=(workspace, container), program=("train.py",))
+    assert found.software.container is not None
+    assert found.software.container.mounts == ()
+    assert "PYTHONPATH" in found.software.passed
+    assert "SLURM_JOB_ID" not in found.software.passed  # they pass on all that is exported
 
 
 def test_a_container_has_the_workspace_and_the_script_s_variables() -> None:
     commit = "0123456789" * 4
     workspace = f"workspace={{url: https://e.org/a, commit: '{commit}', folder: /f}}"
-    found = planned(sets=(workspace,), program=("train.py",))
-    assert found.container is not None
-    assert found.container.mounts[-1] == "$JOBGEN_WORKSPACE:$JOBGEN_WORKSPACE"
-    assert {"JOBGEN_WORKSPACE", "PYTHONPATH"} <= set(found.passed)
-    assert planned(sets=(workspace,)).workspace is None  # the trainer comes with the script
-    by_hand = planned("byhand", sets=(workspace,), program=("train.py",), hosts="a,b")
-    assert by_hand.workspace is None  # a node's shell is where its user has put it
+    found = planned(set_values=(workspace,), program=("train.py",))
+    assert found.software.container is not None
+    assert found.software.container.mounts[-1] == "$workspace:$workspace"
+    assert "PYTHONPATH" in found.software.passed
+    assert (
+        planned(set_values=(workspace,)).software.workspace is None
+    )  # the trainer comes with the script
+    by_hand = planned("byhand", set_values=(workspace,), program=("train.py",), hosts="a,b")
+    assert by_hand.software.workspace is None  # a node's shell is where its user has put it

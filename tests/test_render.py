@@ -1,25 +1,27 @@
-"""Templates: values are quoted, a template's own text is not, and what goes wrong is said."""
+"""Templates: values are quoted, a template's own text is not; and every kind of script is bash."""
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import itertools
 import os
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from jobgen.errors import JobgenError
-from jobgen.job import Job
-from jobgen.render import Templates
+from jobgen.planning.job_options import Job
+from jobgen.scripts.render import Templates
 from tests import helpers
 
 
-def script(**said: object) -> str:
-    job = Job(**{"command": "sbatch", "profile": "mi210", **said})  # type: ignore[arg-type]
+def script(**fields: object) -> str:
+    job = Job(**{"command": "sbatch", "profile": "mi210", **fields})  # type: ignore[arg-type]
     return helpers.script(job)
 
 
@@ -39,8 +41,9 @@ def test_a_template_replaces_a_block_and_keeps_the_rest(template: Path) -> None:
     added = [line for line in ours if line not in plain]
     assert added[0].endswith(f" --template {template}")
     assert added[1].startswith("# sha256 of the other lines: ")
-    assert added[2:] == ["echo \"\\$(id)\" 'a b'"]
-    assert "  export PYTHONUNBUFFERED=1" in ours
+    assert added[2].startswith("# made of jobgen ")
+    assert added[3:] == ["echo \"\\$(id)\" 'a b'"]
+    assert any(line.startswith("  export PYTHONUNBUFFERED=1") for line in ours)
 
 
 def test_a_template_that_fails_costs_no_process_for_each_script(
@@ -69,8 +72,8 @@ def test_a_machine_without_room_for_a_process(
     monkeypatch.setattr(os, "fork", none)
     with pytest.raises(JobgenError) as error:
         Templates(tmp_path).render(helpers.planned(Job("local", "local")), "t.j2")
-    text = "there is no process for it: Resource temporarily unavailable"
-    assert str(error.value) == f"t.j2: {text}; a simpler template [template]"
+    text = "a second process: cannot be started: Resource temporarily unavailable"
+    assert str(error.value) == f"{text}; end others of yours [process]"
 
 
 def test_a_project_s_template_may_take_the_name_of_a_bundled_one(
@@ -78,19 +81,22 @@ def test_a_project_s_template_may_take_the_name_of_a_bundled_one(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("templates").mkdir()
-    text = '{% extends "bundled/sbatch.sh.j2" %}\n{% block launch %}\nexit 3\n{% endblock %}\n'
+    text = '{% extends "bundled/sbatch.sh.j2" %}\n{% block machinery %}\nexit 3\n{% endblock %}\n'
     Path("templates/sbatch.sh.j2").write_text(text)
     assert script().endswith("\nexit 3\n")
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
-        ("\n{{ plan.nope }}", ":2:1: 'jobgen.plan.Plan object' has no attribute 'nope' [template]"),
+        (
+            "\n{{ plan.nope }}",
+            ":2:1: 'jobgen.planning.plan.Plan object' has no attribute 'nope' [template]",
+        ),
         ("{{ nope }}", ":1:1: 'nope' is undefined [template]"),
         ("{{ none }}", "NoneType is printed, not text or a number [template]"),
         ("{{ true }}", "bool is printed, not text or a number [template]"),
-        ("{{ plan.environment }}", "tuple is printed, not text or a number [template]"),
+        ("{{ plan.software.environment }}", "tuple is printed, not text or a number [template]"),
         ("\n\n{% if %}", ":3:1: Expected an expression, got 'end of statement block' [template]"),
         (
             '{% extends "nope.j2" %}',
@@ -101,17 +107,40 @@ def test_a_project_s_template_may_take_the_name_of_a_bundled_one(
             "access to attribute '__class__' of 'Plan' object is unsafe. [template]",
         ),
         ("{{ 1 / 0 }}", "division by zero [template]"),
+        ("{{ [1, 2] | random }}", ":1:1: No filter named 'random'. [template]"),
+        ("{{ lipsum() }}", "'lipsum' is undefined [template]"),
+        (
+            "{{ machinery('slurm/nope') }}",
+            "the machinery has no part 'slurm/nope' [template]",
+        ),
+        (
+            "{{ machinery('node/../node/fail') }}",
+            ":1:1: the machinery has no part 'node/../node/fail' [template]",
+        ),
+        ("{{ machinery(1) }}", ":1:1: the machinery has no part 1 [template]"),
     ],
 )
-def test_what_is_wrong_in_a_template_is_said(template: Path, text: str, said: str) -> None:
+def test_a_message_for_a_wrong_template(template: Path, text: str, message: str) -> None:
     template.write_text(text)
     with pytest.raises(JobgenError) as error:
         script(template=str(template))
     assert str(error.value).startswith(str(template))
-    assert str(error.value).endswith(said)
+    assert str(error.value).endswith(message)
 
 
-def test_a_template_that_is_not_there(tmp_path: Path) -> None:
+def test_a_template_reads_no_file_but_parts_of_the_machinery(
+    template: Path, tmp_path: Path
+) -> None:
+    """A stranger's template could otherwise show any file of the user whose name ends so."""
+    file = tmp_path / "own.sh"
+    file.write_text("secret")
+    template.write_text(f"{{{{ machinery('{file.with_suffix('')}') }}}}")
+    with pytest.raises(JobgenError, match="the machinery has no part") as error:
+        script(template=str(template))
+    assert "secret" not in str(error.value)
+
+
+def test_a_template_that_does_not_exist(tmp_path: Path) -> None:
     with pytest.raises(JobgenError) as error:
         script(template=str(tmp_path / "nope.j2"))
     assert (
@@ -122,110 +151,158 @@ def test_a_template_that_is_not_there(tmp_path: Path) -> None:
 
 def test_no_value_is_printed_inside_quotes() -> None:
     """In the bundled templates: a quoted value in quotes would be quoted twice, and wrongly."""
-    from jobgen.bundled import bundled
+    from jobgen.paths import bundled
 
-    for file in bundled("templates").glob("*.j2"):
+    for file in bundled("templates").rglob("*.j2"):
         for line in file.read_text().splitlines():
             before = line.split("{{")[:-1]
             for number in range(len(before)):
                 printed = line.split("{{")[number + 1].split("}}")[0]
                 opened = "{{".join(before[: number + 1])
                 inside = sum(c == '"' for c in opened.replace('\\"', "")) % 2
-                numbers = (
-                    "plan.join_timeout",
-                    "rank",
-                    "plan.nodes",
-                    "plan.min_nodes",
-                    "plan.signal",
-                )
-                assert not inside or "| raw" in printed or printed.strip() in numbers, line
+                assert not inside or "| raw" in printed, line
 
 
-MATRIX = [
-    ("-N1", {"nodes": "1"}),
-    ("-N3", {"nodes": "3"}),
-    ("static", {"rendezvous": "static"}),
-    ("srun", {"launcher": "srun"}),
-    ("srun-1", {"launcher": "srun", "nodes": "1"}),
-    ("restarts", {"max_restarts": "2"}),
-]
-SETS = {
-    "bare": ("software.container=null", "node.gpu=none", "node.arch=null", "node.cpus=null"),
-    "container": (
-        "software.container.privileged=true",
-        "software.container.options=[--foo, 'a b']",
+CLUSTERS: dict[str, list[dict[str, object]]] = {
+    "slurm": [
+        {"command": "sbatch", "profile": "mi210", "nodes": nodes, "launcher": launcher}
+        for nodes in ("1", "3")
+        for launcher in ("torchrun", "srun")
+    ]
+    + [
+        {"command": "sbatch", "profile": "mi210", "nodes": nodes, "starter": starter}
+        for nodes in ("1", "3")
+        for starter in ("ssh", "mpirun")
+    ],
+    "pbs": [
+        {"command": "qsub", "profile": "eap", "nodes": nodes, "starter": starter}
+        for nodes, starter in (
+            *(("1", "pbs_tmrsh"), ("3", "pbs_tmrsh"), ("2", "pbsdsh"), ("2", "ssh")),
+            *(("2", f"mpiexec-{mpi}") for mpi in ("openmpi", "mpich", "pals")),
+        )
+    ]
+    + [
+        {"command": "qsub", "profile": "eap", "nodes": nodes, "starter": f"mpiexec-{mpi}"}
+        | {"launcher": "mpiexec"}
+        for nodes in ("1", "2")
+        for mpi in ("openmpi", "mpich", "pals")
+    ],
+    "local": [{"command": "local", "profile": "local", "nodes": nodes} for nodes in ("1", "2")],
+}
+FEATURES: dict[str, list[dict[str, object]]] = {
+    "slurm": [
+        {},
+        {"plain": "true"},
+        {"rendezvous": "static"},
+        {"max_restarts": "2"},
+        {"signal": "60"},
+        {"requeue": "true", "max_restarts": "2"},
+        {"nodes": "2:4", "requeue": "true"},
+        {"nodes": "2:4", "max_restarts": "2"},
+    ],
+    "pbs": [
+        {},
+        {"plain": "true"},
+        {"rendezvous": "static"},
+        {"max_restarts": "2"},
+        {"signal": "60"},
+        {"signal": "60", "max_restarts": "2", "requeue": "true"},
+    ],
+    "local": [{}, {"rendezvous": "static"}, {"nodes": "2:3"}, {"max_restarts": "1"}],
+}
+WORKSPACE = (
+    "workspace.url=https://example.org/a",
+    f"workspace.commit={'0123456789' * 4}",
+    "workspace.folder=~/w",
+)
+SOFTWARE: dict[str, tuple[str, ...]] = {
+    "bare": ("software.container=null", "software.modules=[]", "node.gpu=none", "node.arch=null"),
+    "podman": (
+        *("software.modules=[]", "software.venv=null", "software.conda=null"),
+        "software.container={engine: podman, image: i, privileged: true, options: [--foo, 'a b']}",
     ),
-    "nvidia": ("node.gpu=nvidia", "network.interface=[hsn0, hsn1]", "network.port=null"),
-    "modules": ("software.container=null", "software.modules=[a, b/1]", "software.venv=~/v"),
+    "docker": ("software.container={engine: docker, image: i}", "software.modules=[]"),
+    "apptainer": ("software.container={engine: apptainer, image: i.sif}", "software.modules=[]"),
+    "singularity": (
+        "software.container={engine: singularity, image: a/b, mounts: [/x, '$D:$D']}",
+        "software.modules=[]",
+    ),
+    "shifter": (
+        "software.container={engine: shifter, image: a/b, mounts: ['~/x'], options: [--module=a]}",
+        "software.modules=[]",
+    ),
+    "ce": (
+        "software.container={engine: ce, environment: ~/x.toml, image: null, mounts: []}",
+        "software.modules=[]",
+    ),
+    "pyxis": ("software.container={engine: pyxis, image: 'a/b:1'}", "software.modules=[]"),
+    "venv": (
+        *("software.container=null", "software.modules=[a, b/1]", "software.venv=~/v"),
+        "network.environment.MINE={value: a, why: shellcheck disable=SC2086 in a reason}",
+    ),
     "conda": (
-        "software.container=null",
-        "software.conda=$HOME/env",
-        "software.commands=[ulimit -l 1]",
-        "launch.cpu_bind=map_cpu:0,1",
-        "network.environment.MINE={value: a, why: shellcheck disable=SC2086 was said}",
+        *("software.container=null", "software.conda=$HOME/env", "software.venv=null"),
+        *("software.commands=[ulimit -l 1]", "network.interface=[hsn0, hsn1]"),
+        *("software.nccl_root=$HOME/n", "software.aws_ofi_nccl_root=/o", "request.output=a b/c d"),
     ),
+    "workspace": ("software.container=null", "network.interface=null", *WORKSPACE),
 }
 PROGRAMS: list[tuple[str, ...]] = [
-    (),
     ("train.py", "a b"),
+    (),
     ("-m", "a.b", "--", "x"),
     ("./run", "--"),
 ]
-PBS = {"command": "qsub", "profile": "eap"}
-STARTERS = [
-    *(("pbs_tmrsh", nodes) for nodes in ("1", "3")),
-    *(
-        (name, "2")
-        for name in ("pbsdsh", "ssh", "mpiexec-openmpi", "mpiexec-mpich", "mpiexec-pals")
-    ),
-]
-PBS_SETS = {
-    "bare": ("software.modules=[]", "node.gpu=none", "node.arch=null", "request.output=a b/c d"),
-    "roots": (
-        "software.nccl_root=$HOME/n",
-        "software.aws_ofi_nccl_root=/o",
-        "network.interface=null",
-    ),
-    "container": (
-        *("software.modules=[]", "software.venv=null", "software.container.image=i"),
-        *("request.live_output=false", "request.output=a b/c d"),
-    ),
-}
-SCRIPTS = [
-    *(
-        pytest.param({**said, "sets": sets, "program": program}, id=f"{name}-{key}-{len(program)}")
-        for (name, said), (key, sets), program in itertools.product(MATRIX, SETS.items(), PROGRAMS)
-    ),
-    *(
-        pytest.param(
-            {**PBS, "nodes": nodes, "sets": (f"launch.starter={name}", *sets), "program": program},
-            id=f"{name}-{nodes}-{key}-{len(program)}",
+
+
+def kinds() -> Iterator[tuple[str, str]]:
+    """The name and the text of each kind of script that jobgen makes of these."""
+    for scheduler, clusters in CLUSTERS.items():
+        features = FEATURES[scheduler]
+        for cluster, feature, software, words in (
+            *itertools.product(clusters, features, ("bare", "podman", "pyxis", "ce"), PROGRAMS[:1]),
+            *itertools.product(clusters[:2], features[:2], SOFTWARE, PROGRAMS[:2]),
+            *itertools.product(clusters[:2], features[:1], ("bare",), PROGRAMS),
+        ):
+            fields = {**cluster, **feature, "program": words}
+            starter = fields.pop("starter", None)
+            set_starter = (f"launch.starter={starter}",) if starter else ()
+            fields["set_values"] = (*SOFTWARE[software], *set_starter)
+            values = (*cluster.values(), *feature.values(), software, *words)
+            with contextlib.suppress(JobgenError):  # values that do not go together
+                yield " ".join(map(str, values)), script(**fields)
+
+
+@pytest.fixture(scope="module")
+def scripts() -> dict[str, str]:
+    return dict(kinds())
+
+
+@pytest.mark.slow
+def test_every_kind_of_script_is_bash(scripts: dict[str, str]) -> None:
+    assert len(scripts) > 200
+    for name, text in scripts.items():
+        done = subprocess.run(
+            ["bash", "-n"], input=text, text=True, capture_output=True, check=True
         )
-        for (name, nodes), (key, sets), program in itertools.product(
-            STARTERS, PBS_SETS.items(), PROGRAMS[:2]
-        )
-    ),
-]
+        assert done.stderr == "", name
+        assert not any(line != line.rstrip() for line in text.splitlines()), name
+        code = re.sub(r"<< 'PYTHON'.*?^PYTHON$", "", text, flags=re.DOTALL | re.MULTILINE)
+        assert "\n\n\n" not in code, name
+        assert code.endswith("\n"), name
 
 
-@pytest.mark.parametrize("said", SCRIPTS)
-def test_every_kind_of_script_is_bash(said: dict[str, object]) -> None:
-    text = script(**said)
-    subprocess.run(["bash", "-n"], input=text, text=True, check=True)
-    assert not any(line != line.rstrip() for line in text.splitlines())
-    shell = re.sub(r"<<'PYTHON'.*?^PYTHON$", "", text, flags=re.DOTALL | re.MULTILINE)
-    assert "\n\n\n" not in shell
-
-
-def test_every_kind_of_script_is_clean(tmp_path: Path) -> None:
-    if not shutil.which("shellcheck"):
+@pytest.mark.slow
+@pytest.mark.thorough
+def test_every_kind_of_script_is_clean(scripts: dict[str, str], tmp_path: Path) -> None:
+    shellcheck = shutil.which("shellcheck")
+    if not shellcheck:
         pytest.skip("shellcheck is not installed")
-    # How a program's words are quoted is one and the same: one of two programs for each kind.
-    some = [said for said in SCRIPTS if said.values[0]["program"] in PROGRAMS[:2]]  # type: ignore[index]
-    for number, said in enumerate([*some[::4], *some[3::4]]):
-        (tmp_path / f"{number}.sh").write_text(script(**said.values[0]))  # type: ignore[arg-type]
-    files = sorted(map(str, tmp_path.glob("*.sh")))
-    done = subprocess.run(
-        ["shellcheck", "--norc", *files], capture_output=True, text=True, check=False
-    )
+    # The trainer is Python, and takes shellcheck long.
+    texts = {re.sub(r"(?ms)(?<=<< 'PYTHON'\n).*?^(?=PYTHON$)", "", t) for t in scripts.values()}
+    files = [tmp_path / f"{number}.sh" for number in range(len(texts))]
+    for file, text in zip(files, sorted(texts), strict=True):
+        file.write_text(text)
+    command = [shellcheck, "--norc", *map(str, files)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.stdout == ""

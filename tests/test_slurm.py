@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobgen.errors import JobgenError
-from jobgen.job import Job
-from jobgen.plan import Plan
+from jobgen.planning.job_options import Job
+from jobgen.planning.plan import Plan
 from jobgen.schedulers import slurm
+from jobgen.schedulers.slurm_options import quoted
 from tests import helpers
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
@@ -72,16 +73,16 @@ LINE = st.text(st.characters(exclude_categories=["Cs", "Cc"])) | st.text("'\"\\#
 
 @given(LINE)
 def test_sbatch_reads_the_value_back(value: str) -> None:
-    assert as_sbatch_reads(f"#SBATCH --comment={slurm.quoted(value)}") == [f"--comment={value}"]
+    assert as_sbatch_reads(f"#SBATCH --comment={quoted(value)}") == [f"--comment={value}"]
 
 
-def planned(**said: object) -> Plan:
-    return helpers.planned(Job("sbatch", profile="mi210", **said))  # type: ignore[arg-type]
+def planned(**fields: object) -> Plan:
+    return helpers.planned(Job("sbatch", profile="mi210", **fields))  # type: ignore[arg-type]
 
 
 def test_directives_in_their_order() -> None:
-    said = {"nodes": "3", "time": "2-12", "account": "physics", "directives": ("--comment=gpu",)}
-    assert planned(**said).directives == (
+    fields = {"nodes": "3", "time": "2-12", "account": "physics", "directives": ("--comment=gpu",)}
+    assert planned(**fields).directives == (
         "#SBATCH --job-name=elastic_ddp",
         "#SBATCH --partition=1CN128C8G2H_2IB_MI210_SLES15",
         "#SBATCH --account=physics",
@@ -100,7 +101,7 @@ def test_directives_in_their_order() -> None:
 def test_other_spellings_of_the_request() -> None:
     sets = ("request.gpu_option=gpus-per-node", "request.memory=440G", "request.exclusive=false")
     sets += ("software.container=null",)  # podman would show all jobs' GPUs
-    lines = planned(gpus_per_node="4", launcher="srun", sets=sets).directives
+    lines = planned(gpus_per_node="4", launcher="srun", set_values=sets).directives
     assert lines[3:8] == (
         "#SBATCH --ntasks-per-node=4",
         "#SBATCH --cpus-per-task=16",
@@ -116,8 +117,8 @@ def test_arrays(array: str) -> None:
 
 
 def test_what_a_job_waits_for_and_who_hears_of_it() -> None:
-    said = {"after": ("1", "429496_72950:any", "4:notok"), "mail": "a@b.c", "mail_on": "begin"}
-    lines = planned(**said).directives
+    fields = {"after": ("1", "429496_72950:any", "4:notok"), "mail": "a@b.c", "mail_on": "begin"}
+    lines = planned(**fields).directives
     assert "#SBATCH --dependency=afterok:1,afterany:429496_72950,afternotok:4" in lines
     assert {"#SBATCH --mail-user=a@b.c", "#SBATCH --mail-type=BEGIN"} <= set(lines)
     assert "#SBATCH --kill-on-invalid-dep=yes" in lines
@@ -151,20 +152,88 @@ OUTPUTS = {"a%%b/o": "a%b", "a%%x/o": "a%x", "b%%%x/o": "b%job", "d\\%x/o": "d%x
 @pytest.mark.parametrize(("output", "folder"), OUTPUTS.items())
 def test_the_output_s_folder(output: str, folder: str) -> None:
     """As the real Slurm makes of it: tests/cluster/test_values.py."""
-    job = Job("sbatch", "mi210", name="job", sets=(f"request.output={output}",))
+    job = Job("sbatch", "mi210", name="job", set_values=(f"request.output={output}",))
     found = helpers.planned(job)
     assert slurm.output_folder(found) == folder
 
 
 @pytest.mark.parametrize("output", ["o%%a", "o\\%j", "o%A", "o"])
 def test_jobs_of_an_array_have_outputs_of_their_own(output: str) -> None:
-    job = Job("sbatch", "mi210", array="0-1", sets=(f"request.output={output}",))
-    none = job._replace(sets=("request.output=null",))
+    job = Job("sbatch", "mi210", array="0-1", set_values=(f"request.output={output}",))
+    none = job._replace(set_values=("request.output=null",))
     words = [f"--{option}={output}" for option in ("output", "out", "error", "err")]
     for wrong in (job, *(none._replace(directives=(word,)) for word in words)):
         with pytest.raises(JobgenError, match="all jobs of the array would write"):
             helpers.planned(wrong)
     for own in ("o%a", "o%j", "o%J", "o%3a", "/dev/null"):
-        assert helpers.planned(job._replace(sets=(f"request.output={own}",)))
+        assert helpers.planned(job._replace(set_values=(f"request.output={own}",)))
         assert helpers.planned(none._replace(directives=(f"--output={own}", f"--err={own}")))
     assert helpers.planned(none._replace(array=None, directives=(f"--error={output}",)))
+
+
+def lines_of(*values: str, **fields: object) -> tuple[str, ...]:
+    return planned(set_values=values, **fields).directives
+
+
+@pytest.mark.parametrize(
+    ("gpu_option", "expected"),
+    [
+        ("gres", ["--gres=gpu:mi210:8"]),
+        ("gpus-per-node", ["--gpus-per-node=mi210:8"]),
+        ("gpus-per-task", ["--gpus-per-task=mi210:8"]),
+        ("gpus", ["--gpus=mi210:16", "--gpus-per-node=mi210:8"]),
+        ("none", []),
+    ],
+)
+def test_gpus_are_requested_as_the_site_wants(gpu_option: str, expected: list[str]) -> None:
+    values = (f"request.gpu_option={gpu_option}", "node.gpu_type=mi210")
+    found = [line for line in lines_of(*values, nodes="2") if "gpu:" in line or "gpus" in line]
+    assert found == [f"#SBATCH {option}" for option in expected]
+    assert not [line for line in lines_of(*values, gpus_per_node="0") if "gpu" in line]
+
+
+def test_tasks_share_the_gpus_of_a_node() -> None:
+    values = ("request.gpu_option=gpus-per-task", "launch.processes_per_node=4")
+    assert "#SBATCH --gpus-per-task=2" in lines_of(*values, launcher="srun")
+
+
+def test_what_sites_request() -> None:
+    values = (
+        "request.memory=null",
+        "request.memory_per_cpu=2G",
+        "request.threads_per_core=1",
+        "request.licenses=a:2,b",
+        "request.exclude=gpu[07,12]",
+        "request.chdir=/scratch/me",
+        "request.error=%x.err",
+        "request.directives=[--wait-all-nodes=1, -S 8, -H]",
+    )
+    lines = lines_of(*values, directives=("--wait-all-nodes=0",))
+    assert set(lines) >= {
+        "#SBATCH --mem-per-cpu=2G",
+        "#SBATCH --threads-per-core=1",
+        "#SBATCH --licenses=a:2,b",
+        "#SBATCH --exclude=gpu[07,12]",
+        "#SBATCH --chdir=/scratch/me",
+        "#SBATCH --error=%x.err",
+    }
+    # The user's own come last: sbatch takes the last value.
+    assert lines[-4:] == tuple(
+        f"#SBATCH --{word}"
+        for word in ("wait-all-nodes=1", "core-spec=8", "hold", "wait-all-nodes=0")
+    )
+
+
+def test_salloc_gets_what_it_has() -> None:
+    values = ("request.directives=[--wait-all-nodes=1, --umask=22]", "request.error=e")
+    words = planned(set_values=values)._replace(command=())
+    line = slurm.interactive(words)
+    assert "--wait-all-nodes=1" in line
+    assert not [word for word in line if word.startswith(("--umask", "--error", "--output"))]
+
+
+def test_options_of_srun_go_to_their_steps() -> None:
+    options = ("--mpi=pmix", "--gpu-bind=closest", "-c7", "--environment=$HOME/e.toml", "--label")
+    plan = planned(set_values=(f"launch.srun_options=[{', '.join(options)}]",))
+    assert plan.launch.step_options == ("--mpi=pmix", "--environment=$HOME/e.toml")
+    assert plan.launch.rank_options == ("--gpu-bind=closest", "-c7", "--label")

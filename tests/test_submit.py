@@ -1,4 +1,4 @@
-"""--submit and --wait, with stand-ins for the schedulers' commands and their recorded answers."""
+"""--submit and --wait, with scripts for the schedulers' commands that give recorded answers."""
 
 from __future__ import annotations
 
@@ -12,21 +12,24 @@ import sys
 import termios
 from contextlib import suppress
 from pathlib import Path
+from signal import SIGHUP, SIGINT, SIGQUIT, SIGTERM
 
 import pytest
 
-from jobgen import cli, submit
-from jobgen.job import Job
-from jobgen.progress import cut, last_line, visible
+from jobgen.cli.app import run_words
+from jobgen.cli.progress import Progress, displayable, last_line, shorten
+from jobgen.planning.job_options import Job
 from jobgen.schedulers import local, pbs, slurm
-from jobgen.schedulers.queue import Queue, Standing
+from jobgen.submission import follow, pbs_queue, slurm_queue
+from jobgen.submission.follow import MOST_FAILURES
+from jobgen.submission.job_queue import JobQueue, JobStatus
 from tests.helpers import jobgen, planned
 
 SBATCH = ("sbatch", "--profile", "dgx-a100")
 QSUB = ("qsub", "--profile", "eap")
 PROGRAM = ("--", "train.py", "é")
 
-# Slurm 22.05, `scontrol show job`, with the lines left out that nobody reads here.
+# Slurm 22.05, `scontrol show job`, without the lines that jobgen does not read.
 SCONTROL = """\
 JobId=12 JobName=x JobState=COMPLETED ExitCode=0:0
    UserId=root(0) GroupId=root(0) MCS_label=N/A
@@ -40,7 +43,7 @@ JobId=12 JobName=x JobState=COMPLETED ExitCode=0:0
    StdOut={output}
    Power=
 """
-# OpenPBS 23, `qstat -f`, in the same way.
+# OpenPBS 23, `qstat -f`, likewise.
 QSTAT = """\
 Job Id: 12.login
     Job_Name = x
@@ -57,17 +60,24 @@ Job Id: 12.login
 
 
 def scontrol(state: str, code: str = "0:0", **more: str) -> str:
-    said = {"reason": "None", "restarts": "0", "output": "/home/a b/x-12.out", **more}
-    return SCONTROL.format(state=state, code=code, **said)
+    """The answer of scontrol about a job in a state."""
+    fields = {"reason": "None", "restarts": "0", "output": "/home/a b/x-12.out", **more}
+    return SCONTROL.format(state=state, code=code, **fields)
+
+
+def slurm_status(state: str, exit_status: int | None) -> JobStatus:
+    """The status of a job of Slurm without an id."""
+    return JobStatus(state, exit_status=exit_status, array_jobs=(("", exit_status),))
 
 
 def qstat(state: str, **more: str) -> str:
+    """The answer of qstat about a job in a state, with more attributes."""
     lines = "".join(f"    {name} = {value}\n" for name, value in more.items())
     return QSTAT.format(state=state, more=lines)
 
 
 @pytest.mark.parametrize(
-    ("state", "code", "reason", "note", "status"),
+    ("state", "code", "reason", "note", "exit_status"),
     [
         ("PENDING", "0:0", "Resources", "Resources", None),
         ("PENDING", "0:0", "None", "", None),
@@ -83,42 +93,46 @@ def qstat(state: str, **more: str) -> str:
         ("OUT_OF_MEMORY", "0:125", "OutOfMemory", "", 1),
     ],
 )
-def test_what_scontrol_says(
-    state: str, code: str, reason: str, note: str, status: int | None
+def test_the_status_in_an_answer_of_scontrol(
+    state: str, code: str, reason: str, note: str, exit_status: int | None
 ) -> None:
     elapsed = "" if state == "PENDING" else "00:01:03"
-    said = Standing(state, note, 2, elapsed, "/home/a b/x-12.out", status)
-    found = slurm.standing(scontrol(state, code, reason=reason, restarts="2"))
-    assert found == said._replace(parts=(("12", said.status),))
+    expected = JobStatus(state, note, 2, elapsed, "/home/a b/x-12.out", exit_status)
+    parsed = slurm_queue.parse_status(scontrol(state, code, reason=reason, restarts="2"))
+    assert parsed == expected._replace(array_jobs=(("12", exit_status),))
 
 
-def test_an_array_is_as_its_worst_task() -> None:
+def test_an_array_has_the_status_of_its_worst_job() -> None:
     first = scontrol("FAILED", "2:0", restarts="1", output="/a")
-    found = slurm.standing(f"{first}\n{scontrol('COMPLETED', restarts='2')}")
-    parts = (("12", 2), ("12", 0))
-    assert found == Standing("1 FAILED, 1 COMPLETED", "", 3, "00:01:03", "/a", 2, parts)
-    found = slurm.standing("\n".join([first, first, scontrol("RUNNING")]))
-    assert found
-    assert (found.state, found.status) == ("2 FAILED, 1 RUNNING", None)
+    status = slurm_queue.parse_status(f"{first}\n{scontrol('COMPLETED', restarts='2')}")
+    jobs = (("12", 2), ("12", 0))
+    assert status == JobStatus("1 FAILED, 1 COMPLETED", "", 3, "00:01:03", "/a", 2, jobs)
+    status = slurm_queue.parse_status("\n".join([first, first, scontrol("RUNNING")]))
+    assert status
+    assert (status.state, status.exit_status) == ("2 FAILED, 1 RUNNING", None)
 
 
 @pytest.mark.parametrize(
-    ("scheduler", "answer", "standing"),
+    ("queue", "answer", "status"),
     [
-        (slurm, "   JobState=RUNNING Reason=None", Standing("RUNNING", parts=(("", None),))),
-        (slurm, "   JobState=FAILED", Standing("FAILED", status=1, parts=(("", 1),))),
-        (slurm, "   JobState=COMPLETED", Standing("COMPLETED", status=0, parts=(("", 0),))),
-        (pbs, "    job_state = Q\n", Standing("QUEUED")),
-        (pbs, "    job_state = R\n    Output_Path = a:/b:c\n", Standing("RUNNING", output="/b:c")),
-        (pbs, "    job_state = Z\n", Standing("Z")),
+        (slurm_queue, "   JobState=RUNNING Reason=None", slurm_status("RUNNING", None)),
+        (slurm_queue, "   JobState=FAILED", slurm_status("FAILED", 1)),
+        (slurm_queue, "   JobState=COMPLETED", slurm_status("COMPLETED", 0)),
+        (pbs_queue, "    job_state = Q\n", JobStatus("QUEUED")),
+        (
+            pbs_queue,
+            "    job_state = R\n    Output_Path = a:/b:c\n",
+            JobStatus("RUNNING", output="/b:c"),
+        ),
+        (pbs_queue, "    job_state = Z\n", JobStatus("Z")),
     ],
 )
-def test_an_answer_with_less_in_it(scheduler: Queue, answer: str, standing: Standing) -> None:
-    assert scheduler.standing(answer) == standing
+def test_an_answer_with_few_fields(queue: JobQueue, answer: str, status: JobStatus) -> None:
+    assert queue.parse_status(answer) == status
 
 
 @pytest.mark.parametrize(
-    ("state", "more", "shown", "note", "status"),
+    ("letter", "more", "state", "note", "exit_status"),
     [
         ("Q", {}, "QUEUED", "Not Running: Insufficient amount of resource: ngpus", None),
         ("R", {"run_count": "1"}, "RUNNING", "", None),
@@ -127,152 +141,157 @@ def test_an_answer_with_less_in_it(scheduler: Queue, answer: str, standing: Stan
         ("F", {"Exit_status": "0"}, "FINISHED", "exit status 0", 0),
         ("F", {"Exit_status": "7"}, "FINISHED", "exit status 7", 7),
         ("F", {"Exit_status": "271"}, "FINISHED", "signal 15", 143),
-        ("F", {"Exit_status": "-29"}, "FINISHED", "its walltime was over", 1),
+        ("F", {"Exit_status": "-29"}, "FINISHED", "walltime exceeded", 1),
         ("F", {}, "FINISHED", "it never ran", 1),
     ],
 )
-def test_what_qstat_says(
-    state: str, more: dict[str, str], shown: str, note: str, status: int | None
+def test_the_status_in_an_answer_of_qstat(
+    letter: str, more: dict[str, str], state: str, note: str, exit_status: int | None
 ) -> None:
     output = "/home/jobs/a-long-name-of-a-folder/that-is-folded/at-column-80/x.o12"
-    said = Standing(shown, note, 0, "00:00:11", output, status)
-    assert pbs.standing(qstat(state, **more)) == said
+    status = JobStatus(state, note, 0, "00:00:11", output, exit_status)
+    assert pbs_queue.parse_status(qstat(letter, **more)) == status
 
 
-def test_a_folder_for_output_and_a_restart() -> None:
+def test_an_output_folder_of_pbs_and_a_restart() -> None:
     answer = "Job Id: 7.login\n    job_state = R\n    Output_Path = login:/o/\n    run_count = 3\n"
-    assert pbs.standing(answer) == Standing("RUNNING", "", 2, "", "/o/7.login.OU")
+    assert pbs_queue.parse_status(answer) == JobStatus("RUNNING", "", 2, "", "/o/7.login.OU")
 
 
-@pytest.mark.parametrize("scheduler", [slurm, pbs])
-def test_what_is_no_answer(scheduler: Queue) -> None:
-    assert scheduler.standing("") is None
-    assert scheduler.submitted("Welcome to the cluster 2026") is None
-
-
-@pytest.mark.parametrize(
-    ("scheduler", "cluster", "commands"),
-    [
-        (slurm, "", ["scontrol show job 12", "scancel 12"]),
-        (slurm, "east", ["scontrol -M east show job 12", "scancel -M east 12"]),
-        (pbs, "", ["qstat -f 12", "qstat -x -f 12", "qdel 12"]),
-    ],
-)
-def test_commands_about_a_job(scheduler: Queue, cluster: str, commands: list[str]) -> None:
-    asked = [*scheduler.questions("12", cluster), scheduler.cancel("12", cluster)]
-    assert [" ".join(words) for words in asked] == commands
-
-
-def test_what_becomes_of_output_without_its_folder() -> None:
-    sets = ("request.output=logs/%x/%j.out",)
-    slurm_s = planned(Job("sbatch", profile="dgx-a100", name="n", sets=sets))
-    assert slurm.lost_without(slurm_s) == "the job's output goes to logs/n, or is lost"
-    pbs_s = planned(Job("qsub", profile="eap", sets=("request.output=a/b/",)))
-    assert pbs.lost_without(pbs_s) == "live output goes to a/b, or PBS holds the job"
-    assert pbs.lost_without(pbs_s._replace(live_output=False)) == ""
-    here = planned(Job("local", profile="local", sets=("request.output=a/b",)))
-    assert (local.output_folder(here), local.lost_without(here)) == ("", "")
+@pytest.mark.parametrize("queue", [slurm_queue, pbs_queue])
+def test_other_output_has_no_status_and_no_id(queue: JobQueue) -> None:
+    assert queue.parse_status("") is None
+    assert queue.parse_id("Welcome to the cluster 2026") is None
 
 
 @pytest.mark.parametrize(
-    ("scheduler", "line", "job"),
+    ("queue", "cluster", "commands"),
     [
-        (slurm, "12", ("12", "")),
-        (slurm, "12;east", ("12", "east")),
-        (slurm, "12;", None),
-        (slurm, "٣", None),
-        (pbs, "12.login-1", ("12.login-1", "")),
-        (pbs, "12[].login", ("12[].login", "")),
-        (pbs, "12[3].login", None),
-        (pbs, "٣.login", None),
+        (slurm_queue, "", ["scontrol show job 12", "scancel 12"]),
+        (slurm_queue, "east", ["scontrol -M east show job 12", "scancel -M east 12"]),
+        (pbs_queue, "", ["qstat -f 12", "qstat -x -f 12", "qdel 12"]),
     ],
 )
-def test_the_id_of_a_job(scheduler: Queue, line: str, job: tuple[str, str] | None) -> None:
-    assert scheduler.submitted(line) == job
+def test_the_commands_about_a_job(queue: JobQueue, cluster: str, commands: list[str]) -> None:
+    lines = [*queue.query_commands("12", cluster), queue.cancel_command("12", cluster)]
+    assert [" ".join(words) for words in lines] == commands
 
 
-class Tools:
-    """Commands on PATH, written in bash; `answers` are what one does when it runs once more."""
+def test_what_is_lost_without_the_folder_of_the_output() -> None:
+    values = ("request.output=logs/%x/%j.out",)
+    plan = planned(Job("sbatch", profile="dgx-a100", name="n", set_values=values))
+    assert slurm.lost_without_folder(plan) == "the job's output goes to logs/n, or is lost"
+    plan = planned(Job("qsub", profile="eap", set_values=("request.output=a/b/",)))
+    assert pbs.lost_without_folder(plan) == "live output goes to a/b, or PBS holds the job"
+    plan = plan._replace(request=plan.request._replace(live_output=False))
+    assert pbs.lost_without_folder(plan) == ""
+    plan = planned(Job("local", profile="local", set_values=("request.output=a/b",)))
+    assert (local.output_folder(plan), local.lost_without_folder(plan)) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("queue", "line", "job"),
+    [
+        (slurm_queue, "12", ("12", "")),
+        (slurm_queue, "12;east", ("12", "east")),
+        (slurm_queue, "12;", None),
+        (slurm_queue, "٣", None),
+        (pbs_queue, "12.login-1", ("12.login-1", "")),
+        (pbs_queue, "12[].login", ("12[].login", "")),
+        (pbs_queue, "12[3].login", None),
+        (pbs_queue, "٣.login", None),
+    ],
+)
+def test_the_id_of_a_job(queue: JobQueue, line: str, job: tuple[str, str] | None) -> None:
+    assert queue.parse_id(line) == job
+
+
+class Commands:
+    """Commands on PATH, written in bash; the Nth run of one is the Nth of its `runs`."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         folder.mkdir()
         self.path = {"PATH": f"{folder}:/usr/bin:/bin"}
 
-    def add(self, name: str, *answers: str) -> None:
-        for number, text in enumerate(answers, 1):
+    def add(self, name: str, *runs: str) -> None:
+        """Add a command that does the last of `runs` again and again, after the others."""
+        for number, text in enumerate(runs, 1):
             (self.folder / f"{name}.{number}").write_text(text)
-        tool = self.folder / name
-        which = 'echo >> "$0.runs"; n=$(wc -l < "$0.runs")'
-        tool.write_text(
-            f'#!/bin/bash\n{which}; ((n < {len(answers)})) || n={len(answers)}; . "$0.$n"'
-        )
-        tool.chmod(0o755)
+        command = self.folder / name
+        count = 'echo >> "$0.runs"; n=$(wc -l < "$0.runs")'
+        command.write_text(f'#!/bin/bash\n{count}; ((n < {len(runs)})) || n={len(runs)}; . "$0.$n"')
+        command.chmod(0o755)
 
-    def answer(self, name: str, *texts: str) -> None:
+    def add_answers(self, name: str, *texts: str) -> None:
+        """Add a command that prints these texts, one in each run."""
         self.add(name, *(f"cat <<'END'\n{text}\nEND" for text in texts))
 
 
 @pytest.fixture
-def tools(tmp_path: Path) -> Tools:
-    return Tools(tmp_path / "bin")
+def commands(tmp_path: Path) -> Commands:
+    return Commands(tmp_path / "bin")
 
 
 @pytest.fixture
 def wait(
-    tools: Tools,
+    commands: Commands,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> Wait:
-    return Wait(tools, tmp_path, monkeypatch, capfd)
+    return Wait(commands, tmp_path, monkeypatch, capfd)
 
 
 class Wait:
-    """`jobgen … --wait` in this process, where no time passes between two questions."""
+    """`jobgen … --wait` in this process, which does not sleep between two queries."""
 
     def __init__(
         self,
-        tools: Tools,
+        commands: Commands,
         folder: Path,
         patch: pytest.MonkeyPatch,
         captured: pytest.CaptureFixture[str],
     ) -> None:
         self.captured = captured
         self.pauses: list[float] = []
-        patch.setenv("PATH", tools.path["PATH"])
+        patch.setenv("PATH", commands.path["PATH"])
         patch.chdir(folder)
-        patch.setattr(submit, "sleep", self.pauses.append)
+        (folder / "train.py").touch()
+        patch.setattr(follow, "sleep", self.pauses.append)
 
     def __call__(self, *words: str) -> tuple[int, str, list[str]]:
-        status = cli.main([*words, "--wait", *PROGRAM], "jobgen", standalone_mode=False)
-        said = self.captured.readouterr()
-        return status, said.out, said.err.splitlines()
+        exit_code = run_words([*words, "--wait", *PROGRAM])
+        output = self.captured.readouterr()
+        return exit_code, output.out, output.err.splitlines()
 
 
-def test_the_id_is_alone_on_stdout_and_the_script_is_the_same(tools: Tools, tmp_path: Path) -> None:
+def test_the_id_is_alone_on_stdout_and_the_script_is_the_same(
+    commands: Commands, tmp_path: Path
+) -> None:
     script = jobgen(*SBATCH, *PROGRAM).stdout
-    tools.add("sbatch", 'cat > got; echo "$@" > words; echo 12')
+    commands.add("sbatch", 'cat > stdin; echo "$@" > words; echo 12')
+    (tmp_path / "train.py").touch()
     for words in ((), ("-o", "job.sh")):
-        done = jobgen(*SBATCH, "--submit", *words, *PROGRAM, cwd=tmp_path, env=tools.path)
+        done = jobgen(*SBATCH, "--submit", *words, *PROGRAM, cwd=tmp_path, env=commands.path)
         assert (done.returncode, done.stdout, done.stderr) == (0, b"12\n", b"")
-        assert (tmp_path / "got").read_bytes() == script
+        assert (tmp_path / "stdin").read_bytes() == script
         assert (tmp_path / "words").read_text() == "--parsable\n"
     assert (tmp_path / "job.sh").read_bytes() == script
 
 
-def test_what_a_site_prints_beside_the_id_goes_to_stderr(tools: Tools) -> None:
-    tools.add("sbatch", "cat > /dev/null; echo Welcome; echo '12;far'; echo Bye; echo own >&2")
-    done = jobgen(*SBATCH, "--submit", env=tools.path)
+def test_other_output_of_the_command_goes_to_stderr(commands: Commands) -> None:
+    commands.add("sbatch", "cat > /dev/null; echo Welcome; echo '12;far'; echo Bye; echo own >&2")
+    done = jobgen(*SBATCH, "--submit", env=commands.path)
     assert (done.returncode, done.stdout) == (0, b"12\n")
-    said = done.stderr.decode().splitlines()
-    assert "jobgen: Welcome" in said
-    assert "jobgen: job 12 is on the cluster far; to cancel it: scancel -M far 12" in said
-    assert "own" in said
+    lines = done.stderr.decode().splitlines()
+    assert "jobgen: Welcome" in lines
+    assert "jobgen: job 12 is on the cluster far; to cancel it: scancel -M far 12" in lines
+    assert "own" in lines
 
 
 @pytest.mark.parametrize(
-    ("answer", "status"),
+    ("run", "exit_code"),
     [
         ("cat > /dev/null; exit 3", 3),
         ("exit 170", 170),
@@ -280,19 +299,22 @@ def test_what_a_site_prints_beside_the_id_goes_to_stderr(tools: Tools) -> None:
         ("cat > /dev/null", 1),
     ],
 )
-def test_a_refusal_is_the_scheduler_s_own(tools: Tools, answer: str, status: int) -> None:
-    tools.add("sbatch", f"echo 'sbatch: its words' >&2; {answer}")
+def test_a_refusal_is_that_of_the_scheduler(commands: Commands, run: str, exit_code: int) -> None:
+    commands.add("sbatch", f"echo 'sbatch: its words' >&2; {run}")
     env = f"X={'x' * 90000}"  # more than a pipe holds, for a command that does not read
-    done = jobgen(*SBATCH, "-e", env, "--submit", env=tools.path)
-    assert (done.returncode, done.stdout) == (status, b"")
-    said = done.stderr.decode().splitlines()
-    assert said[0] == "sbatch: its words"
-    assert len(said) == (2 if status == 1 else 1)
+    done = jobgen(*SBATCH, "-e", env, "--submit", env=commands.path)
+    assert (done.returncode, done.stdout) == (exit_code, b"")
+    first, *others = done.stderr.decode().splitlines()
+    assert first == "sbatch: its words"
+    no_id = "sbatch ended with 0 and printed no id: it is not known whether it took the script"
+    assert others == ([f"jobgen: {no_id}"] if exit_code == 1 else [])
 
 
 @pytest.mark.parametrize("option", ["--submit", "--wait"])
-def test_without_the_command_nothing_happens(tools: Tools, tmp_path: Path, option: str) -> None:
-    only = {"PATH": str(tools.folder)}
+def test_without_the_scheduler_s_command_nothing_is_written(
+    commands: Commands, tmp_path: Path, option: str
+) -> None:
+    only = {"PATH": str(commands.folder)}
     done = jobgen(*SBATCH, option, "-o", "job.sh", cwd=tmp_path, env=only)
     text = (
         "jobgen: --submit: `sbatch` does not run here: there is none on PATH; do this on a login"
@@ -300,67 +322,71 @@ def test_without_the_command_nothing_happens(tools: Tools, tmp_path: Path, optio
     )
     assert (done.returncode, done.stdout, done.stderr.decode()) == (2, b"", text)
     assert not (tmp_path / "job.sh").exists()
-    (tools.folder / "sbatch").write_text("#!/no/such/shell\n")
-    (tools.folder / "sbatch").chmod(0o755)
+    (commands.folder / "sbatch").write_text("#!/no/such/shell\n")
+    (commands.folder / "sbatch").chmod(0o755)
     done = jobgen(*SBATCH, option, env=only)
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr.startswith(b"jobgen: --submit: `sbatch` does not run here: No such file")
 
 
-def test_nothing_is_submitted_when_its_file_cannot_be_written(tools: Tools, tmp_path: Path) -> None:
-    tools.add("sbatch", "touch ran; echo 12")
+def test_nothing_is_submitted_when_its_file_cannot_be_written(
+    commands: Commands, tmp_path: Path
+) -> None:
+    commands.add("sbatch", "touch ran; echo 12")
     for words in (("-o", "no/job.sh"), ("-o", "-")):
-        done = jobgen(*SBATCH, "--submit", *words, cwd=tmp_path, env=tools.path)
+        done = jobgen(*SBATCH, "--submit", *words, cwd=tmp_path, env=commands.path)
         assert (done.returncode, done.stdout) == (2, b"")
         assert done.stderr.count(b"\n") == 1
     assert not (tmp_path / "ran").exists()
 
 
-def test_an_output_folder_is_mentioned_where_it_is_not_there(tools: Tools, tmp_path: Path) -> None:
-    tools.add("sbatch", "cat > /dev/null; echo 12")
+def test_a_missing_output_folder_is_mentioned(commands: Commands, tmp_path: Path) -> None:
+    commands.add("sbatch", "cat > /dev/null; echo 12")
     words = (*SBATCH, "--submit", "--set", "request.output=logs/%j.out")
-    done = jobgen(*words, cwd=tmp_path, env=tools.path)
-    said = b"jobgen: the job's output goes to logs, or is lost: make that folder first, or say "
-    said += b"--mkdir\n"
-    assert (done.stdout, done.stderr) == (b"12\n", said)
+    done = jobgen(*words, cwd=tmp_path, env=commands.path)
+    message = b"jobgen: the job's output goes to logs, or is lost: create that folder first, or use"
+    assert (done.stdout, done.stderr) == (b"12\n", message + b" --mkdir\n")
     (tmp_path / "logs").mkdir()
-    done = jobgen(*words, cwd=tmp_path, env=tools.path)
+    done = jobgen(*words, cwd=tmp_path, env=commands.path)
     assert (done.stdout, done.stderr) == (b"12\n", b"")
 
 
-def test_an_id_that_cannot_be_written_is_on_stderr(tools: Tools) -> None:
-    tools.add("sbatch", "cat > /dev/null; echo 12")
+def test_an_id_that_cannot_be_written_is_on_stderr(commands: Commands) -> None:
+    commands.add("sbatch", "cat > /dev/null; echo 12")
     with Path("/dev/full").open("wb") as full:
-        done = jobgen(*SBATCH, "--submit", env=tools.path, stdout=full.fileno())
+        done = jobgen(*SBATCH, "--submit", env=commands.path, stdout=full.fileno())
     assert done.returncode == 2
     assert b"jobgen: the job is submitted: 12\n" in done.stderr
 
 
 @pytest.mark.parametrize("words", [("local",), ("interactive", "--profile", "mi210")])
-def test_other_commands_submit_nothing(words: tuple[str, ...]) -> None:
+def test_other_commands_have_no_submit(words: tuple[str, ...]) -> None:
     assert b"No such option" in jobgen(*words, "--submit").stderr
 
 
-def test_a_script_alone_imports_nothing_of_this() -> None:
-    names = {"jobgen.submit", "jobgen.progress", "jobgen.schedulers.queue", "subprocess"}
-    run = f"from jobgen import cli; cli.main({[*SBATCH, '-o', os.devnull]}, standalone_mode=False)"
-    look = f"import sys; {run}; print({names} & {{*sys.modules}})"
-    assert subprocess.check_output([sys.executable, "-c", look]) == b"set()\n"
+def test_writing_a_script_imports_no_click_and_nothing_for_submission() -> None:
+    words = [*SBATCH, "-o", os.devnull]
+    run = f"from jobgen.cli.jobs.words import run_plain; run_plain({words})"
+    code = f"import sys; {run}; print(*sys.modules)"
+    output = subprocess.check_output([sys.executable, "-c", code], text=True)
+    names = ("click", "jobgen.submission", "jobgen.cli.progress", "subprocess")
+    assert "jobgen.scripts.render" in output.split()
+    assert [module for module in output.split() if module.startswith(names)] == []
 
 
 # ---- --wait ----
 
 
-def test_a_line_for_each_change(tools: Tools, wait: Wait) -> None:
-    tools.add("sbatch", "cat > /dev/null; echo 12")
-    again = {"restarts": "1"}
-    tools.answer(
+def test_each_change_is_one_line(commands: Commands, wait: Wait) -> None:
+    commands.add("sbatch", "cat > /dev/null; echo 12")
+    restarted = {"restarts": "1"}
+    commands.add_answers(
         "scontrol",
         scontrol("PENDING", reason="Priority"),
         scontrol("PENDING", reason="Resources"),
         *[scontrol("RUNNING")] * 30,
-        scontrol("RUNNING", **again),
-        scontrol("FAILED", "7:0", **again),
+        scontrol("RUNNING", **restarted),
+        scontrol("FAILED", "7:0", **restarted),
     )
     assert wait(*SBATCH) == (
         7,
@@ -376,101 +402,103 @@ def test_a_line_for_each_change(tools: Tools, wait: Wait) -> None:
     assert wait.pauses == sorted(wait.pauses)
 
 
-def test_a_task_of_an_array_that_slurm_has_forgotten_counts(tools: Tools, wait: Wait) -> None:
-    """It forgets ended ones after MinJobAge, one by one; the last answer is not the whole story."""
-    tools.add("sbatch", "cat > /dev/null; echo 12")
+def test_a_job_of_an_array_that_slurm_has_forgotten_counts(commands: Commands, wait: Wait) -> None:
+    """Slurm forgets each one MinJobAge after its end, so that the last answer lacks some."""
+    commands.add("sbatch", "cat > /dev/null; echo 12")
     first, last = scontrol("FAILED", "3:0"), scontrol("RUNNING").replace("JobId=12", "JobId=13")
-    tools.answer("scontrol", f"{first}\n{last}", last, last.replace("RUNNING", "COMPLETED"))
+    commands.add_answers("scontrol", f"{first}\n{last}", last, last.replace("RUNNING", "COMPLETED"))
     assert wait(*SBATCH, "--wait")[0] == 3
 
 
-def test_an_error_that_passes_is_no_end(tools: Tools, wait: Wait) -> None:
-    tools.add("sbatch", "cat > /dev/null; echo 12")
+def test_queries_that_fail_for_a_while_do_not_end_it(commands: Commands, wait: Wait) -> None:
+    commands.add("sbatch", "cat > /dev/null; echo 12")
     fails = "echo 'slurm_load_jobs error: Socket timed out' >&2; exit 1"
-    tools.add("scontrol", *[fails] * submit.MISSES, f"cat <<'END'\n{scontrol('COMPLETED')}\nEND")
-    status, _, said = wait(*SBATCH)
-    assert status == 0
-    assert said == [
-        "jobgen: job 12: asked again in a moment: slurm_load_jobs error: Socket timed out",
+    commands.add("scontrol", *[fails] * MOST_FAILURES, f"cat <<'END'\n{scontrol('COMPLETED')}\nEND")
+    exit_code, _, lines = wait(*SBATCH)
+    assert exit_code == 0
+    assert lines == [
+        "jobgen: job 12: the query failed, retrying: slurm_load_jobs error: Socket timed out",
         "jobgen: job 12: COMPLETED, 00:01:03; output: /home/a b/x-12.out",
     ]
 
 
 @pytest.mark.parametrize(
-    ("error", "times"), [("Invalid job id specified", 2), ("Socket timed out", submit.MISSES + 2)]
+    ("error", "times"), [("Invalid job id specified", 2), ("Socket timed out", MOST_FAILURES + 2)]
 )
-def test_a_job_that_is_lost(tools: Tools, wait: Wait, error: str, times: int) -> None:
-    tools.add("sbatch", "cat > /dev/null; echo 12")
+def test_a_job_that_the_scheduler_has_forgotten(
+    commands: Commands, wait: Wait, error: str, times: int
+) -> None:
+    commands.add("sbatch", "cat > /dev/null; echo 12")
     running = f"cat <<'END'\n{scontrol('RUNNING')}\nEND"
-    tools.add("scontrol", running, f"echo 'slurm_load_jobs error: {error}' >&2; exit 1")
-    status, _, said = wait(*SBATCH)
-    assert status == 1
-    why = f"its exit status is not known: slurm_load_jobs error: {error}"
-    last = f"RUNNING when last seen ({why}), 00:01:03; output: /home/a b/x-12.out"
-    assert said[-1] == f"jobgen: job 12: {last}"
-    assert (tools.folder / "scontrol.runs").read_text().count("\n") == times
+    commands.add("scontrol", running, f"echo 'slurm_load_jobs error: {error}' >&2; exit 1")
+    exit_code, _, lines = wait(*SBATCH)
+    assert exit_code == 1
+    note = f"its exit status is not known: slurm_load_jobs error: {error}"
+    status = f"RUNNING when last seen ({note}), 00:01:03; output: /home/a b/x-12.out"
+    assert lines[-1] == f"jobgen: job 12: {status}"
+    assert (commands.folder / "scontrol.runs").read_text().count("\n") == times
 
 
-def test_pbs_with_a_history(tools: Tools, wait: Wait) -> None:
-    """What qsub itself says is less: 3 for any job that qdel ended."""
-    tools.add("qsub", 'echo "$@" > words; cat > /dev/null; echo 12.login; exit 3')
+def test_pbs_with_a_history(commands: Commands, wait: Wait) -> None:
+    """The exit status of qsub says less: 3 for any job that qdel ended."""
+    commands.add("qsub", 'echo "$@" > words; cat > /dev/null; echo 12.login; exit 3')
     finished = qstat("F", Exit_status="271")
-    tools.add(
+    commands.add(
         "qstat",
         f"cat <<'END'\n{qstat('R')}\nEND",
         "echo 'qstat: 12.login Job has finished, use -x' >&2; exit 35",
         f"[[ $* == \"-x -f 12.login\" ]] && cat <<'END'\n{finished}\nEND",
     )
-    status, out, said = wait(*QSUB)
-    assert (status, out) == (143, "12.login\n")
-    assert said[-1].startswith(
+    exit_code, output, lines = wait(*QSUB)
+    assert (exit_code, output) == (143, "12.login\n")
+    assert lines[-1].startswith(
         "jobgen: job 12.login: FINISHED (signal 15), 00:00:11; output: /home"
     )
     assert Path("words").read_text() == "-W block=true\n"
 
 
-def test_pbs_without_a_history(tools: Tools, wait: Wait) -> None:
-    tools.add("qsub", "cat > /dev/null; echo 12.login; exit 7")
+def test_pbs_without_a_history(commands: Commands, wait: Wait) -> None:
+    commands.add("qsub", "cat > /dev/null; echo 12.login; exit 7")
     forgotten = "echo 'qstat: Unknown Job Id 12.login' >&2; exit 153"
-    tools.add("qstat", f"cat <<'END'\n{qstat('R')}\nEND", forgotten)
-    status, _, said = wait(*QSUB)
-    assert status == 7
-    assert said[-1].startswith("jobgen: job 12.login: ENDED (exit status 7); output: /home/jobs")
+    commands.add("qstat", f"cat <<'END'\n{qstat('R')}\nEND", forgotten)
+    exit_code, _, lines = wait(*QSUB)
+    assert exit_code == 7
+    assert lines[-1].startswith("jobgen: job 12.login: ENDED (exit status 7); output: /home/jobs")
 
 
-def test_a_qsub_that_stays_gets_no_signal(tools: Tools, wait: Wait) -> None:
+def test_a_qsub_that_waits_blocks_signals(commands: Commands, wait: Wait) -> None:
     """It would delete the job."""
-    look = "grep SigBlk /proc/$$/status > mask"
-    tools.add("qsub", f"cat > /dev/null; {look}; echo 12.login")
-    tools.add("qstat", "echo 'Unknown Job Id' >&2; exit 153")
+    commands.add("qsub", "cat > /dev/null; grep SigBlk /proc/$$/status > mask; echo 12.login")
+    commands.add("qstat", "echo 'Unknown Job Id' >&2; exit 153")
     wait(*QSUB)
     mask = int(Path("mask").read_text().split()[1], 16)
-    assert [number for number in (1, 2, 3, 15) if not mask >> (number - 1) & 1] == []
+    signals = (SIGHUP, SIGINT, SIGQUIT, SIGTERM)
+    assert [number for number in signals if not mask >> (number - 1) & 1] == []
 
 
-def test_a_terminal_has_one_line(
-    tools: Tools, wait: Wait, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_terminal_shows_one_line(
+    commands: Commands, wait: Wait, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     output = tmp_path / "x.out"
     output.write_text("first\nstep 1\r\x1b[31mstep 2\x1b[0m\t界" + "é" * 99 + "\n\n")
-    tools.add("sbatch", "cat > /dev/null; echo 12")
-    tools.answer(
+    commands.add("sbatch", "cat > /dev/null; echo 12")
+    commands.add_answers(
         "scontrol",
         scontrol("PENDING", reason="Resources"),
         scontrol("RUNNING", output=str(output)),
         scontrol("COMPLETED", output=str(output)),
     )
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 50, 0, 0))
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 50, 0, 0))
     monkeypatch.setenv("TERM", "xterm")
-    with open(theirs, "w", encoding="utf-8") as terminal:
+    with open(slave, "w", encoding="utf-8") as terminal:
         monkeypatch.setattr(sys, "stderr", terminal)
         assert wait(*SBATCH)[0] == 0
     shown = b""
     with suppress(OSError):  # the end, on Linux
-        while more := os.read(ours, 65536):
+        while more := os.read(master, 65536):
             shown += more
-    os.close(ours)
+    os.close(master)
     lines = re.findall("\r([^\r\n\x1b]+)\x1b\\[K", shown.decode())
     assert lines == [
         "job 12: PENDING (Resources)  ",
@@ -480,16 +508,38 @@ def test_a_terminal_has_one_line(
     assert shown.decode().endswith(last)
 
 
-def test_the_width_of_what_is_shown() -> None:
-    assert cut("ab界c", 4) == "ab界"
-    assert cut("ab界c", 3) == "ab"
-    assert cut("e\u0301e\u0301e", 2) == "e\u0301e\u0301"
-    assert visible("a\x1b[2Kb\x07\u202ec\té", "ascii") == "abc ?"
+def test_text_for_a_terminal_is_as_wide_as_it_looks() -> None:
+    assert shorten("ab界c", 4) == "ab界"
+    assert shorten("ab界c", 3) == "ab"
+    assert shorten("e\u0301e\u0301e", 2) == "e\u0301e\u0301"
+    assert displayable("a\x1b[2Kb\x07\u202ec\té", "ascii") == "abc ?"
 
 
-def test_output_that_is_not_there_has_no_last_line(tmp_path: Path) -> None:
+def test_missing_output_has_no_last_line(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "blank").write_text("\n \n")
     for name in ("nothing", "pipe", "blank", "."):
         assert last_line(str(tmp_path / name)) == ""
     assert last_line("a\0b") == ""
+
+
+def test_the_end_of_a_failed_job_says_why(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "train-7.out"
+    text = 'Traceback (most recent call last):\n  File "train.py", line 9, in <module>\n'
+    text += "RuntimeError: no such sample\n"
+    output.write_text("".join(f"nodeB rank 1: {line}\n" for line in text.splitlines()))
+    status = JobStatus("FAILED", output=str(output), exit_status=1)
+    assert Progress("7").show_end(status) == 1
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[1].startswith("jobgen: rank 1 on nodeB failed first: RuntimeError: no such sample")
+    assert f"{output}:3: " in lines[2]
+
+
+def test_the_output_of_a_failed_job_may_be_on_another_machine(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status = JobStatus("FAILED", output=str(tmp_path / "nothere"), exit_status=3)
+    assert Progress("7").show_end(status) == 3
+    assert len(capsys.readouterr().err.splitlines()) == 1

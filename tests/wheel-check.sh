@@ -1,6 +1,6 @@
 #!/bin/sh
-# The wheel, made from the sdist and installed where no checkout is near, generates what the checkout
-# generates, and brings the man page.
+# The wheel, made from the sdist and installed far from any checkout, generates the same scripts as the
+# checkout, and has the man page.
 set -eu
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -14,9 +14,15 @@ for name in click hostlist jinja2 markupsafe yaml _yaml; do
   cp -r "$from" "$site/"
 done
 cmp man/jobgen.1 "$site/share/man/man1/jobgen.1"
-jobgen sbatch --profile mi210 -N 3 > "$folder/checkout.sh"
+scripts() {  # one of each template, with its machinery
+  for words in "sbatch --profile mi210 -N 3" "qsub --profile eap" local "byhand --profile eap --hosts a,b"; do
+    # shellcheck disable=SC2086  # words of one command line
+    "$1" -m jobgen $words
+  done
+}
+scripts python > "$folder/checkout.sh"
 cd "$folder"
 venv/bin/python -c 'import jobgen, sys; assert jobgen.__file__.startswith(sys.prefix), jobgen.__file__'
-venv/bin/python -m jobgen sbatch --profile mi210 -N 3 > wheel.sh
+scripts venv/bin/python > wheel.sh
 cmp checkout.sh wheel.sh
-echo "the wheel generates what the checkout does, and brings the man page"
+echo "the wheel generates the same scripts as the checkout, and has the man page"

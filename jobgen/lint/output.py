@@ -1,57 +1,41 @@
-"""Findings as text, JSON, SARIF or annotations of GitHub."""
+"""The formats of the findings: text, JSON, SARIF, and annotations of GitHub."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from jobgen import __version__
 from jobgen.errors import Problem, printable
 from jobgen.lint.rules import rules
 
 
-def text(found: Sequence[Problem]) -> str:
-    """`file:line:col: message; cure [CODE]`, one a line."""
-    return "".join(f"{each}\n" for each in found)
+def text(findings: Sequence[Problem]) -> str:
+    """`file:line:col: message; cure [CODE]`, one on a line."""
+    return "".join(f"{finding}\n" for finding in findings)
 
 
-def as_json(found: Sequence[Problem]) -> str:
+def as_json(findings: Sequence[Problem]) -> str:
     """A list with an object for each finding."""
     rows = [
         {
-            "file": _shown(each.mark.file),
-            "line": each.mark.line,
-            "column": each.mark.column,
-            "code": each.code,
-            "message": _shown(each.text),
-            "cure": _shown(each.hint),
+            "file": _encodable(finding.mark.file),
+            "line": finding.mark.line,
+            "column": finding.mark.column,
+            "code": finding.code,
+            "message": _encodable(finding.text),
+            "cure": _encodable(finding.hint),
         }
-        for each in found
+        for finding in findings
     ]
-    return json.dumps(rows, indent=2) + "\n"
+    return _dumped(rows)
 
 
-def sarif(found: Sequence[Problem]) -> str:
+def sarif(findings: Sequence[Problem]) -> str:
     """SARIF 2.1.0, which code hosts take as the result of an analysis."""
-    codes = sorted({each.code for each in found})
-    results = [
-        {
-            "ruleId": each.code,
-            "ruleIndex": codes.index(each.code),
-            "level": "warning",
-            "message": {"text": _shown(f"{each.text}; {each.hint}")},
-            "locations": [
-                {
-                    "physicalLocation": {
-                        "artifactLocation": {"uri": _uri(each.mark.file)},
-                        "region": {"startLine": each.mark.line, "startColumn": each.mark.column},
-                    }
-                }
-            ],
-        }
-        for each in found
-    ]
-    told = [
+    codes = sorted({finding.code for finding in findings})
+    descriptions = [
         {
             "id": code,
             "shortDescription": {"text": rules()[code].title},
@@ -59,19 +43,35 @@ def sarif(found: Sequence[Problem]) -> str:
         }
         for code in codes
     ]
-    driver = {"name": "jobgen", "version": __version__, "rules": told}
+    driver = {"name": "jobgen", "version": __version__, "rules": descriptions}
+    results = [_sarif_result(finding, codes.index(finding.code)) for finding in findings]
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
     schema = "https://json.schemastore.org/sarif-2.1.0.json"
-    return json.dumps({"$schema": schema, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+    return _dumped({"$schema": schema, "version": "2.1.0", "runs": [run]})
 
 
-def github(found: Sequence[Problem]) -> str:
+def _sarif_result(finding: Problem, rule_index: int) -> dict[str, Any]:
+    location = {
+        "artifactLocation": {"uri": _uri(finding.mark.file)},
+        "region": {"startLine": finding.mark.line, "startColumn": finding.mark.column},
+    }
+    return {
+        "ruleId": finding.code,
+        "ruleIndex": rule_index,
+        "level": "warning",
+        "message": {"text": _encodable(f"{finding.text}; {finding.hint}")},
+        "locations": [{"physicalLocation": location}],
+    }
+
+
+def github(findings: Sequence[Problem]) -> str:
     """Workflow commands, which GitHub shows beside the lines of a change."""
     lines = []
-    for each in found:
-        place = f"file={_property(each.mark.file)},line={each.mark.line},col={each.mark.column}"
-        message = _data(f"{each.text}; {each.hint}")
-        lines.append(f"::warning {place},title={_property(each.code)}::{message}\n")
+    for finding in findings:
+        file, line, column = finding.mark
+        place = f"file={_property(file)},line={line},col={column}"
+        message = _message(f"{finding.text}; {finding.hint}")
+        lines.append(f"::warning {place},title={_property(finding.code)}::{message}\n")
     return "".join(lines)
 
 
@@ -83,8 +83,12 @@ FORMATS: dict[str, Callable[[Sequence[Problem]], str]] = {
 }
 
 
-def _shown(said: str) -> str:
-    return said.encode("utf-8", "backslashreplace").decode("utf-8")
+def _dumped(value: Any) -> str:
+    return json.dumps(value, indent=2) + "\n"
+
+
+def _encodable(value: str) -> str:
+    return value.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _uri(path: str) -> str:
@@ -93,9 +97,9 @@ def _uri(path: str) -> str:
     return quote(path.encode("utf-8", "surrogateescape"))
 
 
-def _data(said: str) -> str:
-    return printable(said).replace("%", "%25")
+def _message(value: str) -> str:
+    return printable(value).replace("%", "%25")
 
 
-def _property(said: str) -> str:
-    return _data(said).replace(":", "%3A").replace(",", "%2C")
+def _property(value: str) -> str:
+    return _message(value).replace(":", "%3A").replace(",", "%2C")

@@ -1,69 +1,97 @@
-"""The schedulers: what one has to provide, and which there are."""
+"""The schedulers: what one must provide, and which ones there are.
+
+A scheduler is one module here, which knows its directives and their quoting, and one template. Not
+here: what happens to a job after it is submitted (submission/).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from importlib import import_module
+from operator import attrgetter
 from typing import TYPE_CHECKING, Protocol, cast
 
-from jobgen import shell
 from jobgen.errors import problem
+from jobgen.quoting import has_unseen
+from jobgen.schedulers.starters import starter_conflicts
 
 if TYPE_CHECKING:
-    from jobgen.plan import Plan
+    from jobgen.planning.plan import Plan, Request
+    from jobgen.profiles.model import Profile
 
 
 class Scheduler(Protocol):
-    """A scheduler is a module with these names."""
+    """The names that the module of a scheduler has."""
 
     TEMPLATE: str  # its template
-    VARIABLES: tuple[str, ...]  # what it tells a rank in the environment
-    NAME_RULE: str  # a job's name, as a regular expression
+    VARIABLES: tuple[str, ...]  # the environment variables that it sets for a rank
+    NAME_RULE: str  # a regular expression for the name of a job
     NAME_RULE_IN_WORDS: str
     TIME_RULE_IN_WORDS: str  # how a walltime is written
-    ARRAY_INDEX: str  # the variable with a job's number in its array
+    ARRAY_INDEX: str  # the variable with the number of a job in its array
     LAUNCHERS: tuple[str, ...]
+    STARTERS: tuple[str, ...]  # the values of launch.starter; the first is the default
+    GPU_OPTIONS: tuple[str, ...]  # the values of request.gpu_option
+    FOREIGN_KEYS: Mapping[str, str]  # keys of a profile that it does not have, each with a hint
     ELASTIC: bool  # whether a job can have from MIN to MAX nodes
-    SIGNALS: bool  # whether it warns a job before its walltime
+    SIGNALS: bool  # whether it signals a job before its walltime
     REQUEUES_AT_WALLTIME: bool  # whether a job can put itself back into the queue
 
     @staticmethod
     def seconds(walltime: str) -> int | None:
-        """The length of a walltime, or None where the scheduler would not read it."""
+        """The seconds of a walltime; None if the scheduler could not read it."""
 
     @staticmethod
     def directives(plan: Plan) -> tuple[str, ...]:
-        """The lines that ask for the job. Raises JobgenError for a value that it cannot carry."""
+        """The lines that request the job. Raises JobgenError for a value that they cannot hold."""
 
     @staticmethod
     def output_folder(plan: Plan) -> str:
-        """The folder of the job's output, as it is known before the job is; "" for none.
+        """The folder of the job's output, if it can be known before the job; "" if it has none.
 
-        Raises JobgenError where only the scheduler will know it.
+        Raises JobgenError if only the scheduler will know it.
         """
 
     @staticmethod
-    def lost_without(plan: Plan) -> str:
-        """What happens to the output without its folder; "" where the script makes it."""
+    def lost_without_folder(plan: Plan) -> str:
+        """What is lost if that folder does not exist; "" if the script creates it."""
+
+    @staticmethod
+    def step_options(profile: Profile, request: Request) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The options of every step of a job, and those of the ranks' step. Raises JobgenError."""
 
     @staticmethod
     def interactive(plan: Plan) -> tuple[str, ...]:
-        """The words of the command that asks for the same nodes and a shell on the first."""
+        """The words of the command that requests the same nodes and a shell on the first."""
 
 
 MODULES = {name: f"jobgen.schedulers.{name}" for name in ("slurm", "pbs", "local")}
-
-
-def scheduler(name: str) -> Scheduler:
-    """The scheduler of that name; imported when it is needed."""
-    return cast(Scheduler, import_module(MODULES[name]))
-
-
 COMMANDS = {"slurm": "sbatch", "pbs": "qsub", "local": "local"}
 
 
-def seen(value: str, where: str) -> str:
-    """A directive's value; `where` names it. Raises JobgenError if not all of it can be seen."""
-    if shell.has_unseen(value):
+def get_scheduler(name: str) -> Scheduler:
+    """The scheduler of that name; its module is imported when it is needed."""
+    return cast(Scheduler, import_module(MODULES[name]))
+
+
+def profile_conflicts(profile: Profile, note: Callable[[str, str, str], None]) -> None:
+    """Note the values of a profile that its scheduler does not have."""
+    if profile.scheduler is None:
+        return
+    scheduler = get_scheduler(profile.scheduler)
+    for path, hint in scheduler.FOREIGN_KEYS.items():
+        if attrgetter(path)(profile):
+            note(path, f"{profile.scheduler} has no {path.rpartition('.')[2]}", hint)
+    starter_conflicts(profile, scheduler.STARTERS, note)
+    gpu_option = profile.request.gpu_option
+    if gpu_option and scheduler.GPU_OPTIONS and gpu_option not in scheduler.GPU_OPTIONS:
+        text = f"{profile.scheduler} has no `{gpu_option}`"
+        note("request.gpu_option", text, f"one of: {', '.join(scheduler.GPU_OPTIONS)}")
+
+
+def checked_visible(value: str, place: str) -> str:
+    """A directive's value, set at `place`. Raises JobgenError if part of it cannot be seen."""
+    if has_unseen(value):
         text = f"{value!a:.80} has a character that cannot be seen"
-        raise problem(where, text, "value", "a directive is one line that can be read")
+        raise problem(place, text, "value", "a directive is one line of visible characters")
     return value

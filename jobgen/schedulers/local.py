@@ -1,48 +1,65 @@
-"""No scheduler: several "nodes" on this machine, each under a loopback address of its own."""
+"""No scheduler: several "nodes" on this machine, each with a loopback address of its own."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from jobgen.errors import problem
-from jobgen.plan import Plan
+from jobgen.planning.plan import Plan, Request
+from jobgen.profiles.model import Profile
 
 TEMPLATE = "local.sh.j2"
 VARIABLES: tuple[str, ...] = ()
 NAME_RULE = r".+"
 NAME_RULE_IN_WORDS = "any text"
-TIME_RULE_IN_WORDS = "nothing ends a job here: leave it out"
+TIME_RULE_IN_WORDS = "a local job has no walltime: leave it out"
 ARRAY_INDEX = ""
-LAUNCHERS = ("torchrun",)
+LAUNCHERS = ("torchrun", "node")
+STARTERS: tuple[str, ...] = ()
+GPU_OPTIONS: tuple[str, ...] = ()
+FOREIGN_KEYS: Mapping[str, str] = {
+    "launch.plain": "a local job is short as it is",
+    "launch.starter": "a local job has one machine",
+    "request.spares": "a local job has one machine",
+    "request.exclude": "a local job has one machine",
+}
 ELASTIC = True
 SIGNALS = REQUEUES_AT_WALLTIME = False
 MOST_NODES = 254  # 127.0.0.1 to 127.0.0.254
 
 
 def seconds(walltime: str) -> int | None:
-    """There is no walltime here: no text is one."""
+    """None for each text: a local job has no walltime."""
     return None
 
 
 def directives(plan: Plan) -> tuple[str, ...]:
-    """There is nobody to ask. Raises JobgenError for what one machine does not have."""
-    if plan.nodes > 1 and plan.checked_gpus:
-        text = f"{plan.nodes} nodes on one machine would all use the same GPUs"
+    """None. Raises JobgenError for what one machine does not have."""
+    nodes = plan.request.nodes
+    if nodes > 1 and plan.checked_gpus:
+        text = f"{nodes} nodes on one machine would all use the same GPUs"
         raise problem("-N", text, "conflict", "-N 1, with as many ranks as there are GPUs")
-    if plan.nodes > MOST_NODES:
-        raise problem("-N", f"{plan.nodes} nodes", "limit", f"at most {MOST_NODES} here")
+    if nodes > MOST_NODES:
+        raise problem("-N", f"{nodes} nodes", "limit", f"at most {MOST_NODES} here")
     return ()
 
 
+def step_options(profile: Profile, request: Request) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """There are no steps."""
+    return (), ()
+
+
 def output_folder(plan: Plan) -> str:
-    """Output goes where the script's does."""
+    """The output goes to the terminal."""
     return ""
 
 
-def lost_without(plan: Plan) -> str:
+def lost_without_folder(plan: Plan) -> str:
     """Nothing is lost."""
     return ""
 
 
 def interactive(plan: Plan) -> tuple[str, ...]:
-    """There is nobody to ask: JobgenError."""
-    text, hint = "this machine has no scheduler to ask", "choose a profile for Slurm or PBS"
+    """There is no scheduler: JobgenError."""
+    text, hint = "this machine has no scheduler", "choose a profile for Slurm or PBS"
     raise problem("--profile", text, "scheduler", hint)

@@ -1,21 +1,29 @@
-"""The packaged trainers: each a single file that needs torch alone."""
+"""The packaged trainers: each is one file that needs torch alone.
+
+A script carries the whole text of its trainer. Not here: how the ranks are started (scripts/).
+"""
 
 from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
 
-from jobgen import names
-from jobgen.errors import problem
-from jobgen.schema import nearest
+from jobgen.errors import nearest_hint, problem
+
+FOLDER = Path(__file__).parent
 
 
-def source(name: str, where: str = "jobgen trainers") -> str:
-    """The text of a trainer; for a name that is none, JobgenError names `where` it was said."""
-    if name not in names.trainers():
-        hint = nearest(name, names.trainers())
-        raise problem(where, f"no trainer `{name:.80}`", "no-trainer", hint)
-    return _text(names.TRAINERS / f"{name}.py")
+@cache  # they come with jobgen, and do not change while it runs
+def names() -> list[str]:
+    """The names of the packaged trainers, sorted."""
+    return sorted(path.stem for path in FOLDER.glob("*.py") if path.stem != "__init__")
+
+
+def source(name: str, place: str = "jobgen trainers") -> str:
+    """The text of a trainer. Raises JobgenError for an unknown name, which was given at `place`."""
+    if name not in names():
+        raise problem(place, f"no trainer `{name:.80}`", "no-trainer", nearest_hint(name, names()))
+    return _text(FOLDER / f"{name}.py")
 
 
 @cache
@@ -24,5 +32,5 @@ def _text(path: Path) -> str:
 
 
 def summary(name: str) -> str:
-    """The first line of what a trainer says of itself."""
+    """The first line of a trainer's docstring."""
     return source(name).split("\n", 1)[0].strip('"')

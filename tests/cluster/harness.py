@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
+from tests.helpers import unlabelled
+
 SCRIPTS = Path(__file__).parent / "slurm"
 TOOLS = ("slurmctld", "slurmd", "sbatch", "munged", "ip", "unshare", "nsenter", "setpriv")
 RUNNING = {"PENDING", "CONFIGURING", "RUNNING", "COMPLETING", "SUSPENDED"}
@@ -30,24 +32,37 @@ def missing() -> str | None:
 
 @dataclass(frozen=True)
 class Finished:
-    """A job that has ended: state, exit status, signal (0: none), run time, what it printed."""
+    """A job that has ended: state, exit status, signal (0: none), run time, what it printed.
+
+    `output` has no labels (node and rank before a line), `labelled` is the file itself.
+    """
 
     state: str
     exit_code: int
     signal: int
     seconds: float
-    output: str
+    labelled: str
+
+    @property
+    def output(self) -> str:
+        return unlabelled(self.labelled)
 
 
 class Cluster:
-    """Starts in `folder`, and is gone with this process, however that ends."""
+    """Starts in `folder`, and is gone with this process, however that ends.
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    `plugin` is a SPANK plug-in with its options.
+    """
+
+    def __init__(self, folder: Path, plugin: str = "") -> None:
+        self.folder, self.plugin = folder, plugin
         self.log = folder / "boot.log"
 
     def __enter__(self) -> Cluster:
         self.folder.mkdir(parents=True, exist_ok=True)
+        if self.plugin:  # Slurm reads plugstack.conf beside slurm.conf
+            (self.folder / "etc").mkdir(exist_ok=True)
+            (self.folder / "etc/plugstack.conf").write_text(f"required {self.plugin}\n")
         (self.folder / "pid/booted").unlink(missing_ok=True)  # of one that was killed here
         namespaces = ["--fork", "--kill-child", "--pid", "--mount", "--net", "--uts", "--ipc"]
         with self.log.open("wb") as log:
@@ -157,7 +172,7 @@ class Cluster:
             exit_code=int(code),
             signal=int(signal),
             seconds=hours * 3600 + minutes * 60 + seconds,
-            output=self._output(found),
+            labelled=self._output(found),
         )
 
     def _show(self, job: int) -> dict[str, str]:

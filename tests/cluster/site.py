@@ -12,8 +12,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from tests.cluster.harness import Cluster
+from tests.helpers import unlabelled
 
 NODES = ("blancapeak003", "blancapeak004", "blancapeak005")
 DOMAIN = "hostmgmt2000.cm.us.cray.com"
@@ -25,10 +27,17 @@ _OURS = re.compile(r"ps -wweo|/init\.sh |sleep 0\.2$|pbs_mom|^nsenter|^sh -c cd 
 
 @dataclass(frozen=True)
 class Ended:
-    """A job that has ended: its exit status as PBS has it (256+N: signal N), and its output."""
+    """A job that has ended: its exit status as PBS has it (256+N: signal N), and its output.
+
+    `output` has no labels (node and rank before a line), `labelled` is the file itself.
+    """
 
     status: int
-    output: str
+    labelled: str
+
+    @property
+    def output(self) -> str:
+        return unlabelled(self.labelled)
 
     @property
     def last(self) -> str:
@@ -50,6 +59,8 @@ class Site(ABC):
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
+
+    environment: ClassVar[dict[str, str]] = {}  # more variables of who submits
 
     @abstractmethod
     def submit(self, script: str, cwd: Path, file: bool = False) -> str:
@@ -139,6 +150,7 @@ class OpenPbs(Site):
         """The command that runs another there as the user."""
         become = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", "env", "-i"]
         become += [f"HOME={self.home}", "USER=labuser", "LOGNAME=labuser", "SHELL=/bin/bash"]
+        become += [f"{name}={value}" for name, value in self.environment.items()]
         return [*become, f"PATH={self.folder}/bin:/usr/bin:/bin", "LANG=C.UTF-8", *words]
 
     def missing(self) -> str | None:

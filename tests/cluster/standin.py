@@ -35,10 +35,10 @@ host, *command = sys.argv[1:]
 names = open(os.environ["PBS_NODEFILE"]).read().split()
 if host not in names:
     sys.exit(f'pbs_tmrsh: host "{{host}}" is not a node in job <{{os.environ["PBS_JOBID"]}}>')
-asked = socket.socket(socket.AF_UNIX)
-asked.connect({socket!r})
-asked.sendall(json.dumps([os.environ["PBS_JOBID"], host, command]).encode() + b"\\n")
-sys.exit(int(asked.makefile().readline()))
+connection = socket.socket(socket.AF_UNIX)
+connection.connect({socket!r})
+connection.sendall(json.dumps([os.environ["PBS_JOBID"], host, command]).encode() + b"\\n")
+sys.exit(int(connection.makefile().readline()))
 """
 
 
@@ -52,6 +52,7 @@ class _Job:
     walltime: float
     cwd: Path
     folder: Path
+    passed: dict[str, str]  # by -v
     status: int | None = None
     stopping: bool = False
     sessions: list[tuple[str, Path]] = field(default_factory=list)  # node, file with its leader
@@ -77,21 +78,25 @@ class StandIn(Site):
         number = len(self.jobs)
         directives = "\n".join(re.findall(r"^#PBS (.*)", script, re.MULTILINE))
 
-        def said(pattern: str, default: str) -> str:
+        def directive_value(pattern: str, default: str) -> str:
             found = re.search(pattern, directives)
             return found[1] if found else default
 
+        names = re.findall(r"\w+", directive_value(r"-v (\S+)", ""))
+        if not set(names) <= set(self.environment):
+            raise RuntimeError("qsub: cannot send environment with the job")  # as a real one says
         hosts = re.findall(r":host=(\w+)", directives)
-        clock = said(r"walltime=(\S+)", "0").split(":")
+        clock = directive_value(r"walltime=(\S+)", "0").split(":")
         job = _Job(
             id=f"{number}.login",
-            name=said(r"-N (\S+)", "STDIN"),
-            hosts=hosts or list(NODES[: int(said(r"select=(\d+)", "1"))]),
-            mpiprocs=int(said(r"mpiprocs=(\d+)", "1")),
-            ncpus=int(said(r"ncpus=(\d+)", "1")),
+            name=directive_value(r"-N (\S+)", "STDIN"),
+            hosts=hosts or list(NODES[: int(directive_value(r"select=(\d+)", "1"))]),
+            mpiprocs=int(directive_value(r"mpiprocs=(\d+)", "1")),
+            ncpus=int(directive_value(r"ncpus=(\d+)", "1")),
             walltime=sum(int(part) * 60**n for n, part in enumerate(reversed(clock))),
             cwd=cwd,
             folder=self.folder / f"job{number}",
+            passed={name: self.environment[name] for name in names},
         )
         job.folder.mkdir()
         (job.folder / "script").write_text(script)
@@ -141,12 +146,12 @@ class StandIn(Site):
 
     def _signal(self, job: _Job, name: str, hosts: list[str]) -> bool:
         """Send a signal to all that is left of a job; whether there was anything."""
-        there = False
+        was_found = False
         for host, file in list(job.sessions):
             if host in hosts and file.exists() and (leader := file.read_text().strip()):
                 done = self.cluster.on(host, "pkill", f"-{name}", "-s", leader)
-                there = there or done.returncode == 0
-        return there
+                was_found = was_found or done.returncode == 0
+        return was_found
 
     def _task(self, job: _Job, host: str, argv: list[str], path: str, stdin: int) -> int:
         """Run a command on a node in a session of its own; the status that PBS would say."""
@@ -159,7 +164,8 @@ class StandIn(Site):
             "PBS_JOBID": job.id,
             "PBS_JOBNAME": job.name,
             "PBS_QUEUE": "blanca",
-            "PBS_NODEFILE": str(job.folder / "nodes"),
+            # A site may keep it from other nodes than the first ($gen_nodefile_on_sister_mom).
+            "PBS_NODEFILE": str(job.folder / ("nodes" if host == job.hosts[0] else "missing")),
             "PBS_O_WORKDIR": str(job.cwd),
             "PBS_NODENUM": str(job.hosts.index(host)),
             "PBS_JOBCOOKIE": f"own of {host}",
@@ -167,6 +173,8 @@ class StandIn(Site):
             "NCPUS": str(job.ncpus),
             "OMP_NUM_THREADS": str(job.ncpus),
         }
+        if argv == ["bash", "-l"]:  # the script; other tasks get nothing of the job's
+            variables |= job.passed
         words = [f"{name}={value}" for name, value in variables.items()]
         begin = ["sh", "-c", 'cd "$HOME" && echo $$ > "$0" && exec "$@"', str(leader)]
         run = [str(SCRIPTS / "node.sh"), str(self.cluster.folder), "run", host]

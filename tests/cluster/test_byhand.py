@@ -15,7 +15,9 @@ from jobgen import trainers
 from tests.cluster.harness import Cluster
 from tests.cluster.jobs import generate
 from tests.cluster.site import lab
-from tests.hostile import ARGUMENTS
+from tests.hostile import ARGUMENTS, literal
+
+pytestmark = pytest.mark.thorough
 
 HOSTS = ("blancapeak003", "blancapeak004")
 
@@ -53,8 +55,8 @@ def test_other_ways_to_meet(
     """Without torch in the ranks, which takes them seconds."""
     text = "import os\nprint('rank {RANK} of {WORLD_SIZE}'.format(**os.environ))\n"
     (tmp_path / "show.py").write_text(text)
-    said = ("--profile", "eap", *words, "--set", "launch.join_timeout=60", "--", "show.py")
-    shown = ranks(cluster, tmp_path, said, hosts)
+    command = ("--profile", "eap", *words, "--set", "launch.join_timeout=60", "--", "show.py")
+    shown = ranks(cluster, tmp_path, command, hosts)
     wanted = [f"rank {rank} of {len(hosts)}" for rank in range(len(hosts))]
     assert sorted(re.findall(r"rank \d of \d", shown)) == wanted
 
@@ -84,7 +86,14 @@ def test_hostile_words_arrive(cluster: Cluster, tmp_path: Path) -> None:
     program.write_text(
         "import os, sys\nopen('shown', 'w').write(ascii([sys.argv[1:], os.environ['MINE']]))\n"
     )
-    words = ("--profile", "eap", "--set", "launch.processes_per_node=1", "-e", f"MINE={hostile}")
+    words = (
+        "--profile",
+        "eap",
+        "--set",
+        "launch.processes_per_node=1",
+        "-e",
+        f"MINE={literal(hostile)}",
+    )
     text = generate(
         "byhand", *lab(ranks=1), *words, "--hosts", HOSTS[0], "--", "show.py", *ARGUMENTS,
         cwd=tmp_path,

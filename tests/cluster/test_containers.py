@@ -13,7 +13,8 @@ import pytest
 
 from tests.cluster.jobs import Desk
 
-# Run as docker, apptainer or srun: keeps its words, and runs what follows the image without it.
+# Run as one of the engines or srun: keeps its words, and runs what follows the image without it.
+# srun with an environment (Slurm's container engine) runs it by `image`, in the same folder.
 STAND_IN = """#!{python}
 import json, os, sys
 name, words = os.path.basename(sys.argv[0]), sys.argv[1:]
@@ -24,20 +25,27 @@ if name == "docker" and words[0] != "run":
 with open("{calls}", "a") as file:
     file.write(json.dumps([name, *words]) + "\\n")
 if name == "srun":
-    kept = [word for word in words if "-container-" not in word]
-    os.execv("/usr/bin/srun", ["srun", *kept])
-given = dict(PATH=os.environ["PATH"])
+    others = [word for word in words if "-container-" not in word and "--environment" not in word]
+    if others != [word for word in words if "-container-" not in word]:
+        others.insert(others.index("env"), "{folder}/image")
+    os.execv("/usr/bin/srun", ["srun", *others])
+passed = dict(PATH=os.environ["PATH"])
+if name == "shifter":  # all variables, but the image's own win over them
+    passed = dict(os.environ, X="the image's")
 for word in words:
     if word.startswith("--env="):
-        variable, said, value = word[6:].partition("=")
-        if said or variable in os.environ:
-            given[variable] = value if said else os.environ[variable]
+        variable, has_value, value = word[6:].partition("=")
+        if has_value or variable in os.environ:
+            passed[variable] = value if has_value else os.environ[variable]
 for variable, value in os.environ.items():
-    if name == "apptainer" and variable.startswith("APPTAINERENV_"):
-        given[variable[13:]] = value
+    prefix = name.upper() + "ENV_"
+    if variable.startswith(prefix):
+        passed[variable.removeprefix(prefix)] = value
 image = next(n for n, word in enumerate(words) if word.endswith("pytorch:1"))
 command = words[image + 1:]
-os.spawnvpe(os.P_WAIT, command[0], command, given)
+while command[0].startswith("--"):  # shifter has its options behind the image
+    del command[0]
+sys.exit(os.spawnvpe(os.P_WAIT, command[0], command, passed))
 """
 
 
@@ -47,10 +55,23 @@ def stand_ins(desk: Desk) -> Path:
     folder = desk.folder / "bin"
     folder.mkdir()
     calls = desk.folder / "calls"
-    for name in ("docker", "apptainer", "srun"):
-        (folder / name).write_text(STAND_IN.format(python=sys.executable, calls=calls))
+    for name in ("docker", "apptainer", "singularity", "shifter", "srun"):
+        stand_in = STAND_IN.format(python=sys.executable, calls=calls, folder=folder)
+        (folder / name).write_text(stand_in)
+        (folder / name).chmod(0o755)
+    for name, text in (("image", IMAGE), ("enroot", "#!/bin/sh\n")):  # enroot: it is on PATH
+        (folder / name).write_text(text)
         (folder / name).chmod(0o755)
     return calls
+
+
+# What an environment does: the image's own variables win, and there is no ip.
+IMAGE = """#!/bin/bash
+ip() { echo "no ip here" >&2; return 127; }
+export -f ip
+export X="the image's" OF_IMAGE=1
+exec "$@"
+"""
 
 
 SHOW = """#!/bin/sh
@@ -63,8 +84,15 @@ HOME = os.environ["HOME"]
 
 def run(desk: Desk, calls: Path, engine: str, *words: str) -> tuple[str, list[list[str]]]:
     """The job's output, and the engine's command lines without the variables' names, by node."""
-    said = {"engine": engine, "image": "x.io/pytorch:1", "mounts": "[$HOME:/h, /a b:/a b:ro]"}
-    sets = [f"--set=software.container.{name}={value}" for name, value in said.items()]
+    container = {"engine": engine, "image": "x.io/pytorch:1", "mounts": "[$HOME:/h, /a b:/a b:ro]"}
+    if engine == "ce":
+        container = {
+            "engine": "ce",
+            "environment": "$HOME/a b.toml",
+            "image": "null",
+            "mounts": "[]",
+        }
+    sets = [f"--set=software.container.{name}={value}" for name, value in container.items()]
     setup = f'--set=software.commands=["PATH={desk.folder}/bin:$PATH", "export SECRET=x"]'
     program = "./" + desk.program("show.sh", SHOW)
     job = desk.submit(
@@ -74,11 +102,16 @@ def run(desk: Desk, calls: Path, engine: str, *words: str) -> tuple[str, list[li
     done = desk.cluster.wait(job, 240)
     assert done.state == "COMPLETED", done.output
     lines = [json.loads(line) for line in calls.read_text().splitlines()]
-    own = re.compile(rf"jobgen-{job}(-[01])?")  # which may come in either order
+    name = re.compile(rf"jobgen-{job}-[01](-0)?")  # the nodes may come in either order
+    rank = re.compile(r"((?:LOCAL_)?RANK|MASTER_\w+|--export=ALL,JOBGEN_JOB)=.*")
     return done.output, [
-        [own.sub("NAME", word) for word in line if not re.fullmatch(r"--env=\w+", word)]
+        [rank.sub(r"\1", name.sub("NAME", w)) for w in line if not re.fullmatch(r"--env=\w+", w)]
         for line in lines
     ]
+
+
+# What is before the program of a rank that srun starts.
+ENV = ["env", "RANK", "LOCAL_RANK", "WORLD_SIZE=2", "MASTER_ADDR", "MASTER_PORT"]
 
 
 def ranks(output: str) -> list[str]:
@@ -90,25 +123,26 @@ def test_docker(desk: Desk, stand_ins: Path) -> None:
     output, calls = run(desk, stand_ins, "docker", *words)
     folder = desk.folder
     line = ["docker", "run", "--rm", "--name=NAME", f"--user={os.getuid()}:{os.getgid()}"]
-    line += ["--env=HOME=/tmp", "--sig-proxy=false", "--network=host", "--ipc=host"]
+    line += ["--env=HOME=/tmp", "--network=host", "--ipc=host"]
     line += ["--ulimit=memlock=-1", "--ulimit=stack=67108864", f"--volume={HOME}:/h"]
     line += ["--volume=/a b:/a b:ro", f"--volume={folder}:{folder}", f"--workdir={folder}"]
-    line += ["--gpus=all", "x.io/pytorch:1", "./show.sh", "c d"]
+    line += ["--gpus=all", "x.io/pytorch:1", *ENV, "./show.sh", "c d"]
     assert calls == [line, line]
     assert [re.sub(r"\d+ job", "a job", line) for line in ranks(output)] == [
-        f"rank {rank} of 2: c d, a b, a job, no secret" for rank in range(2)
+        f"rank {rank} of 2: c d, a b, a job, x secret" for rank in range(2)
     ]
 
 
-def test_apptainer(desk: Desk, stand_ins: Path) -> None:
-    output, calls = run(desk, stand_ins, "apptainer", "--launcher", "srun")
+@pytest.mark.parametrize("engine", ["apptainer", "singularity"])
+def test_apptainer(desk: Desk, stand_ins: Path, engine: str) -> None:
+    output, calls = run(desk, stand_ins, engine, "--launcher", "srun")
     folder = desk.folder
-    line = ["apptainer", "exec", "--cleanenv", "--no-eval", "--no-home", f"--bind={HOME}:/h"]
+    line = [engine, "exec", "--cleanenv", "--no-eval", "--no-home", f"--bind={HOME}:/h"]
     line += ["--bind=/a b:/a b:ro", f"--bind={folder}", f"--pwd={folder}", "--rocm"]
-    line += ["docker://x.io/pytorch:1", "./show.sh", "c d"]
+    line += ["docker://x.io/pytorch:1", *ENV, "./show.sh", "c d"]
     assert calls == [line, line]
     assert [re.sub(r"\d+ job", "a job", line) for line in ranks(output)] == [
-        f"rank {rank} of 2: c d, a b, a job, no secret" for rank in range(2)
+        f"rank {rank} of 2: c d, a b, a job, x secret" for rank in range(2)
     ]
 
 
@@ -117,20 +151,73 @@ def test_pyxis(desk: Desk, stand_ins: Path) -> None:
     output, calls = run(desk, stand_ins, "pyxis", "--set", "node.gpu=none")
     folder = desk.folder
     line = ["srun", "--overlap", "--nodes=1", "--ntasks=1", "--ntasks-per-node=1"]
-    step = ["--export=ALL", "--cpus-per-task=128", "--cpu-bind=none", "--container-name=NAME"]
-    step += ["--container-image=x.io#pytorch:1", "--no-container-mount-home"]
-    step += [f"--container-workdir={folder}"]
+    step = ["--export=ALL,JOBGEN_JOB", "--cpu-bind=none", "--container-name=NAME"]
+    step += ["--no-container-mount-home", f"--container-workdir={folder}"]
     step += [f"--container-mounts={folder}:{folder},{HOME}:/h,/a b:/a b:ro"]
+    step += ["--container-image=x.io#pytorch:1"]
     for call in calls:
         assert call[:5] == line
         assert re.fullmatch("--nodelist=smc-r07-0[78]", call[5])
-        assert call[6:14] == step
-        assert call[14].startswith("--container-env=PYTHONUNBUFFERED,OMP_NUM_THREADS,")
-        assert call[15] in ("python3", "sh")
+        assert call[6:13] == step
+        assert call[13].startswith("--container-env=PYTHONUNBUFFERED,OMP_NUM_THREADS,")
+        assert call[14] == "python3"
     assert len(calls) == 4  # each node's preflight and torchrun
     assert [re.sub(r"\d+ job", "a job", line) for line in ranks(output)] == [
         f"rank {rank} of 2: c d, a b, a job, x secret" for rank in range(2)
     ]
+
+
+def test_shifter(desk: Desk, stand_ins: Path) -> None:
+    options = "software.container.options=['--module=gpu,nccl-plugin', '--volume=$HOME/x:/x']"
+    words = ("--launcher", "srun", "--set", "node.gpu=nvidia", "--set", options)
+    output, calls = run(desk, stand_ins, "shifter", *words)
+    line = ["shifter", "--image=docker:x.io/pytorch:1", f"--volume={HOME}:/h"]
+    line += ["--volume=/a b:/a b:ro", "--module=gpu,nccl-plugin", f"--volume={HOME}/x:/x"]
+    for call in calls:
+        own = [word for word in call if not word.startswith("--env=")]
+        assert own == [*line, *ENV, "./show.sh", "c d"]
+        assert "--env=X=a b" in call
+        assert not any(word.endswith("=") for word in call if word.startswith("--env="))
+    assert len(calls) == 2
+    assert [re.sub(r"\d+ job", "a job", line) for line in ranks(output)] == [
+        f"rank {rank} of 2: c d, a b, a job, x secret" for rank in range(2)
+    ]
+
+
+STEP = ["--overlap", "--nodes=1", "--ntasks=1", "--ntasks-per-node=1"]
+
+
+def test_container_engine_of_slurm(desk: Desk, stand_ins: Path) -> None:
+    """Its step is a real one, inside the step of its node."""
+    output, calls = run(desk, stand_ins, "ce", "--set", "node.gpu=none")
+    for call in calls:
+        assert call[:5] == ["srun", *STEP]
+        assert re.fullmatch("--nodelist=smc-r07-0[78]", call[5])
+        assert call[6:8] == ["--cpu-bind=none", "--export=ALL,JOBGEN_JOB"]
+        assert call[8:11] == [
+            *(f"--environment={HOME}/a b.toml", f"--container-workdir={desk.folder}", "env"),
+        ]
+        assert {"X=a b", "python3"} < set(call)
+    assert len(calls) == 4  # each node's preflight and torchrun
+    assert [re.sub(r"\d+ job", "a job", line) for line in ranks(output)] == [
+        f"rank {rank} of 2: c d, a b, a job, x secret" for rank in range(2)
+    ]
+
+
+@pytest.mark.parametrize("form", ["", "--plain", "--signal=60"])
+def test_ranks_of_srun_in_the_container_engine(desk: Desk, stand_ins: Path, form: str) -> None:
+    """The ranks' own step has the environment: Slurm's numbers are right, and no rank needs ip."""
+    words = ("--set", "node.gpu=none", "--set", "launch.processes_per_node=2", *form.split("="))
+    output, calls = run(desk, stand_ins, "ce", "--launcher", "srun", *filter(None, words))
+    step = ["--cpu-bind=none"]  # the profile's, for the step of the ranks
+    step += ["--nodes=2", "--ntasks=4"] if form != "--plain" else []
+    step += ["--ntasks-per-node=2", "--kill-on-bad-exit=1", "--export=ALL"]
+    assert calls[-1][: len(step) + 2] == ["srun", *step, f"--environment={HOME}/a b.toml"]
+    assert all(call[1:5] == STEP for call in calls[:-1])  # the checks of the nodes
+    assert [re.sub(r"\d+ job", "a job", line) for line in ranks(output)] == [
+        f"rank {rank} of 4: c d, a b, a job, x secret" for rank in range(4)
+    ]
+    assert "no ip here" not in output
 
 
 def test_aws_cpu_container(desk: Desk, stand_ins: Path) -> None:
@@ -148,7 +235,7 @@ def test_aws_cpu_container(desk: Desk, stand_ins: Path) -> None:
 
 
 def test_warning_reaches_ranks_in_apptainer(desk: Desk, stand_ins: Path) -> None:
-    """No name finds them there; the mark in their environment does."""
+    """Their environment shows which processes are ranks."""
     sets = ("engine=apptainer", "image=x.io/pytorch:1", "mounts=[]")
     job = desk.submit(
         *("--profile", "mi210", "--set", "node.gpu=none", "-N", "1", "-G", "1", "--signal", "60"),
@@ -164,4 +251,4 @@ def test_warning_reaches_ranks_in_apptainer(desk: Desk, stand_ins: Path) -> None
     desk.cluster.run(["scancel", "--batch", "--signal=USR1", str(job)])
     done = desk.cluster.wait(job, 120)
     assert done.state == "COMPLETED", done.output
-    assert "Told to end, epoch " in done.output
+    assert "Stopped early, epoch " in done.output

@@ -5,14 +5,18 @@ Soon is before a wait for another node runs out: that takes 1800 s here, `Desk.r
 
 from __future__ import annotations
 
+import importlib.metadata
 import time
 
 import pytest
 
+from jobgen.diagnosis.engine import diagnose_text
 from tests.cluster.harness import Finished
 from tests.cluster.jobs import ON_CPU, Desk
 
 TWO = ("--profile", "mi210", *ON_CPU, "-N", "2", "-G", "1")
+NO_ANSWER = "jobgen: smc-r07-0{}: no answer: its set-up failed, see above, or takes more than {} s"
+IN_USE = "jobgen: smc-r07-07: port 29400 is in use: submit again, or --set network.port=N"
 
 
 def last(done: Finished, lines: int) -> list[str]:
@@ -20,20 +24,25 @@ def last(done: Finished, lines: int) -> list[str]:
     return done.output.splitlines()[-lines:]
 
 
+def blamed(done: Finished) -> tuple[str | None, str | None]:
+    """The class and the node that `jobgen why` names."""
+    verdict = diagnose_text(done.labelled)
+    return verdict.code, verdict.node
+
+
 def test_no_such_interface(desk: Desk) -> None:
     done = desk.run(*TWO, "--set", "network.interface=ib0")
-    there = "there is lo 127.0.0.1/8, eth0 10.71.0.{0}/24, hsn0 10.72.0.{0}/24"
-    text = "jobgen: smc-r07-0{1}: no interface ib0 that is up with an IPv4 address; " + there
-    lines = [(text + ": --set network.interface=NAME").format(10 + n, n) for n in (7, 8)]
+    text = "jobgen: smc-r07-0{1}: no address for other nodes on interface ib0; there is "
+    text += "lo 127.0.0.1/8,eth0 10.71.0.{0}/24,hsn0 10.72.0.{0}/24: --set network.interface=NAME"
+    lines = [text.format(10 + n, n) for n in (7, 8)]
     assert last(done, 2) == lines
 
 
 def test_loopback_interface(desk: Desk) -> None:
     done = desk.run(*TWO, "--set", "network.interface=lo")
-    text = (
-        "jobgen: smc-r07-0{}: 127.0.0.1 on lo is for this node alone: --set network.interface=NAME"
-    )
-    assert last(done, 2) == [text.format(7), text.format(8)]
+    for number, line in enumerate(last(done, 2), start=7):
+        text = f"jobgen: smc-r07-0{number}: no address for other nodes on interface lo; "
+        assert line.startswith(text)
 
 
 def test_no_such_program(desk: Desk) -> None:
@@ -41,31 +50,32 @@ def test_no_such_program(desk: Desk) -> None:
     text = "jobgen: smc-r07-0{}: there is no program nothere.py in {}: "
     text += "submit from its folder, or give its full path"
     assert last(done, 2) == [text.format(n, desk.folder) for n in (7, 8)]
+    assert blamed(done) == ("node-not-ready", None)
 
 
-@pytest.mark.parametrize(
-    ("program", "text"),
-    [
-        (("./nothere",), "there is no program ./nothere that can be executed"),
-        (("-m", "nothere.train"), "finds no module nothere.train"),
-    ],
-)
-def test_no_such_command_or_module(desk: Desk, program: tuple[str, ...], text: str) -> None:
-    assert text in last(desk.run(*TWO, "--", *program), 1)[0]
+def test_no_such_command(desk: Desk) -> None:
+    text = f"there is no program ./nothere in {desk.folder}: "
+    assert text in last(desk.run(*TWO, "--", "./nothere"), 1)[0]
+
+
+def test_no_such_module(desk: Desk) -> None:
+    """Python says it itself, in each rank."""
+    done = desk.run(*TWO, "--", "-m", "nothere.train")
+    assert done.state == "FAILED"
+    assert "No module named 'nothere'" in done.output
 
 
 def test_wrong_number_of_gpus(desk: Desk) -> None:
     done = desk.run("--profile", "mi210", "-N", "2", "--set", "software.container=null")
+    version = importlib.metadata.version("torch")
     for number, line in enumerate(last(done, 2), start=7):
-        assert line.startswith(f"jobgen: smc-r07-0{number}: torch ")
-        assert line.endswith(
-            " sees 0 GPUs, the job asked for 8: is this torch built for them? Else change -G"
-        )
+        text = f"jobgen: smc-r07-0{number}: torch {version} sees 0 GPUs, the job asked for 8: "
+        assert line == f"{text}is this torch built for these GPUs? Otherwise change -G of jobgen"
 
 
 def test_wrong_architecture(desk: Desk) -> None:
     done = desk.run(*TWO, "--set", "node.arch=ppc64le")
-    assert "the profile says ppc64le: --set node.arch=" in last(done, 1)[0]
+    assert ", not ppc64le: --set node.arch=" in last(done, 1)[0]
 
 
 def test_python_that_is_not_for_this_machine(desk: Desk) -> None:
@@ -75,13 +85,13 @@ def test_python_that_is_not_for_this_machine(desk: Desk) -> None:
     (folder / "python3").write_bytes(b"\x7fELF\x02\x01\x01" + bytes(57))
     (folder / "python3").chmod(0o755)
     done = desk.run(*TWO, "--set", f"software.venv={desk.folder}/venv")
-    assert "python3 does not run: is it on PATH, and made for " in last(done, 1)[0]
+    text = "python3 does not run, or finds no torch: see software() in the script"
+    assert text in last(done, 1)[0]
 
 
 def test_failing_setup(desk: Desk) -> None:
     done = desk.run(*TWO, "--set", 'software.commands=["ls /not/there"]')
-    text = "jobgen: smc-r07-0{}: the software set-up failed: its own words are above"
-    assert last(done, 2) == [text.format(7), text.format(8)]
+    assert last(done, 2) == [NO_ANSWER.format(7, 1800), NO_ANSWER.format(8, 1800)]
     assert "ls: cannot access '/not/there'" in done.output
 
 
@@ -89,10 +99,9 @@ def test_failing_setup_on_one_node(desk: Desk) -> None:
     """The others are heard all the same: srun must not kill them for the one that failed."""
     setup = "[[ $(hostname) == smc-r07-08 ]] || sleep 2; [[ $(hostname) != smc-r07-08 ]]"
     done = desk.run(*TWO, "--set", f'software.commands=["{setup}"]')
-    assert last(done, 1) == [
-        "jobgen: smc-r07-08: the software set-up failed: its own words are above"
-    ]
+    assert last(done, 1) == [NO_ANSWER.format(8, 1800)]
     assert "jobgen: smc-r07-07 is ready" in done.output
+    assert blamed(done) == ("node-not-ready", "smc-r07-08")
 
 
 def test_port_in_use(desk: Desk) -> None:
@@ -104,17 +113,16 @@ def test_port_in_use(desk: Desk) -> None:
         done = desk.run(*TWO)
     finally:
         desk.cluster.on("smc-r07-07", "kill", pid)
-    assert last(done, 1) == ["jobgen: smc-r07-07: port 29400 is in use: --set network.port=N"]
+    assert last(done, 1) == [IN_USE]
+    assert blamed(done) == ("node-not-ready", "smc-r07-07")
 
 
 def test_node_that_never_answers(desk: Desk) -> None:
     hang = 'software.commands=["[[ $(hostname) != smc-r07-08 ]] || sleep 1000"]'
     done = desk.run(*TWO, "-N", "3", "--set", hang, "--set", "launch.join_timeout=20")
-    text = (
-        "jobgen: smc-r07-08: no answer within 20 s: is it up, and its software set-up quick enough?"
-    )
-    assert last(done, 1) == [text]
+    assert last(done, 1) == [NO_ANSWER.format(8, 20)]
     assert done.seconds >= 20
+    assert blamed(done) == ("node-not-ready", "smc-r07-08")
 
 
 def test_node_that_cannot_reach_the_first(desk: Desk) -> None:
@@ -126,21 +134,19 @@ def test_node_that_cannot_reach_the_first(desk: Desk) -> None:
         done = desk.run(*TWO, *words)
     finally:
         desk.cluster.on("smc-r07-08", "sh", "-c", move.format(72))
-    text = "jobgen: smc-r07-08: waited for node 0 at 10.72.0.17:29400, from 10.99.0.18 on hsn0: "
+    text = "jobgen: smc-r07-08: no answer from node 0 at 10.72.0.17:29400 to 10.99.0.18 on hsn0: "
     assert text in done.output
     assert done.state == "FAILED"
 
 
 def test_node_that_dies_in_its_setup(desk: Desk) -> None:
-    """It did not take too long, so nobody says so."""
     done = desk.run(*TWO, "--set", "software.commands=['kill -9 $$']")
-    text = "jobgen: smc-r07-0{}: no answer: it ended before it could give one, see above"
-    assert last(done, 2) == [text.format(7), text.format(8)]
+    assert last(done, 2) == [NO_ANSWER.format(7, 1800), NO_ANSWER.format(8, 1800)]
 
 
 def test_number_of_nodes_that_was_changed_by_sbatch(desk: Desk) -> None:
     done = desk.run(*TWO, options=["-N3"])
-    text = "jobgen: this script is for 2 nodes, the job has 3: say -N to jobgen, not to sbatch"
+    text = "jobgen: smc-r07-07: made for 2 nodes, not 3: say -N to jobgen, not to sbatch"
     assert last(done, 1) == [text]
 
 
@@ -192,5 +198,5 @@ def test_cancelled_job_leaves_nothing(desk: Desk, launcher: str) -> None:
     desk.cluster.run(["scancel", str(job)])
     assert desk.cluster.wait(job, 120).state == "CANCELLED"
     for node in ("smc-r07-07", "smc-r07-08"):
-        left = desk.cluster.on(node, "pgrep", "-f", marker)
-        assert left.stdout == "", (node, left.stdout)
+        found = desk.cluster.on(node, "pgrep", "-f", marker)
+        assert found.stdout == "", (node, found.stdout)

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 from tests.cluster.jobs import Desk, generate
+from tests.helpers import unlabelled
 
 ONE = ("--profile", "dgx-a100", "--set", "node.gpu=none", "-G", "1")
 PLAIN = (*ONE, "-N", "1", "--launcher", "srun")
@@ -30,8 +31,8 @@ def test_array(desk: Desk) -> None:
     assert "ArrayTaskThrottle=2" in shown
     states = wait_for_all(desk, job)
     assert states == dict.fromkeys("1357", "COMPLETED")
-    said = "".join(file.read_text() for file in desk.folder.glob("*.out"))
-    lines = sorted(re.findall(r"^\d: .*", said, re.MULTILINE))
+    output = unlabelled("".join(file.read_text() for file in desk.folder.glob("*.out")))
+    lines = sorted(re.findall(r"^\d: .*", output, re.MULTILINE))
     assert lines == [f"{number}: --seed={number} a '{number}" for number in (1, 3, 5, 7)]
 
 
@@ -59,6 +60,8 @@ elif number == "1":
         assert time.monotonic() < limit
         time.sleep(0.2)
     assert wait_for_all(desk, job) == dict.fromkeys("01", "COMPLETED")
+    outputs = [file.read_text() for file in desk.folder.glob("*.out")]
+    assert not any("ended from outside" in text for text in outputs), outputs
     shown = desk.cluster.run(["scontrol", "show", "job", str(job)]).stdout
     found = re.findall(r"ArrayTaskId=(\d+) .*?Restarts=(\d+)", shown, re.DOTALL)
     assert sorted(found) == [("0", "0"), ("1", "1")]
@@ -68,7 +71,7 @@ def test_dependencies(desk: Desk) -> None:
     """What waits for a success that never comes ends, where Slurm would let it wait for ever."""
     first = desk.submit(*PLAIN, "--", desk.program("fail.sh", "#!/bin/sh\nsleep 1; exit 3\n"))
     words = {kind: ("--after", f"{first}{kind}", "--", "true") for kind in ("", ":notok", ":any")}
-    jobs = {kind: desk.submit(*PLAIN, *said) for kind, said in words.items()}
+    jobs = {kind: desk.submit(*PLAIN, *options) for kind, options in words.items()}
     states = {kind: desk.cluster.wait(job, 120).state for kind, job in jobs.items()}
     assert states == {"": "CANCELLED", ":notok": "COMPLETED", ":any": "COMPLETED"}
 
@@ -122,14 +125,14 @@ def test_srun_of_the_program_gets_all_cores(desk: Desk) -> None:
 
 def test_directives_are_options_of_sbatch(desk: Desk) -> None:
     """What the manual's table names; `sbatch --help` leaves some out, so sbatch itself is asked."""
-    from jobgen.manual import table
+    from jobgen.cli.option_effects import table
 
     column = [line.split(" | ")[2] for line in table().splitlines()[2:]]
     named = set(re.findall(r"`--([a-z-]+)", "".join(column)))
     assert {"array", "dependency", "mail-type", "qos", "requeue", "signal"} <= named
     for name in (*sorted(named), "nonsense"):
-        said = desk.cluster.run(["sbatch", f"--{name}", "--usage"]).stderr
-        assert ("unrecognized option" in said) == (name == "nonsense"), said
+        message = desk.cluster.run(["sbatch", f"--{name}", "--usage"]).stderr
+        assert ("unrecognized option" in message) == (name == "nonsense"), message
 
 
 def repository(folder: Path) -> str:

@@ -48,12 +48,12 @@ class Waiting:
         raise AssertionError(f"no {text!r} in {lines}")
 
     def end(self) -> tuple[int, str]:
-        """The exit status and the last line."""
-        out, said = self.process.communicate(timeout=180)
+        """The exit status and the last line about the job; what `why` finds comes after it."""
+        out, messages = self.process.communicate(timeout=180)
         assert out == ""
-        return self.process.returncode, said.splitlines()[-1].removeprefix(
-            f"jobgen: job {self.job}: "
-        )
+        own = f"jobgen: job {self.job}: "
+        *_, last = (line for line in messages.splitlines() if line.startswith(own))
+        return self.process.returncode, last.removeprefix(own)
 
     def interrupt(self) -> None:
         """Ctrl-C, for all of the terminal's processes."""
@@ -107,7 +107,10 @@ def test_wait_ends_as_the_job_does(here: Desk, status: int, state: str) -> None:
 
 @pytest.mark.parametrize(
     ("command", "status", "state"),
-    [("scancel", 1, "CANCELLED,"), ("scancel --batch --signal=KILL", 137, "FAILED (signal 9),")],
+    [
+        ("scancel", 143, "CANCELLED (exit code 143),"),
+        ("scancel --batch --signal=KILL", 137, "FAILED (signal 9),"),
+    ],
 )
 def test_a_job_that_is_ended(here: Desk, command: str, status: int, state: str) -> None:
     waiting = wait(here, *UNTIL)
@@ -128,8 +131,8 @@ def test_a_job_that_is_queued_again_is_followed(here: Desk) -> None:
 def test_ctrl_c_leaves_the_job(here: Desk) -> None:
     waiting = wait(here, *UNTIL)
     waiting.interrupt()
-    said = f"it goes on; to cancel it: scancel {waiting.job}"
-    assert waiting.end() == (130, said)
+    last_line = f"it continues; to cancel it: scancel {waiting.job}"
+    assert waiting.end() == (130, last_line)
     (here.folder / "go").touch()
     assert here.cluster.wait(int(waiting.job), 60).state == "COMPLETED"
 
@@ -195,7 +198,7 @@ def test_ctrl_c_leaves_a_pbs_job(real: PbsDesk) -> None:
     pending = real.site.cluster.run(["grep", "ShdPnd", f"/proc/{pid}/status"]).stdout
     assert int(f"0{pending.removeprefix('ShdPnd:').strip()}", 16) == 1 << signal.SIGINT - 1
     waiting.interrupt()
-    assert waiting.end() == (130, f"it goes on; to cancel it: qdel {waiting.job}")
+    assert waiting.end() == (130, f"it continues; to cancel it: qdel {waiting.job}")
     (real.folder / "go").touch()
     assert real.site.wait(waiting.job, real.folder).status == 0
 

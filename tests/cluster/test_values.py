@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from subprocess import CalledProcessError
 
 import pytest
 
-from tests.cluster.jobs import ON_CPU, Desk
-from tests.hostile import ARGUMENTS
+from tests.cluster.jobs import ON_CPU, PATH, Desk, generate
+from tests.hostile import ARGUMENTS, literal
 from tests.test_slurm import OUTPUTS
 
 # Into a file of each rank: srun passes long lines on in pieces, and mixes those of ranks.
@@ -30,7 +31,7 @@ def test_hostile_values_arrive_unchanged(desk: Desk, launcher: str) -> None:
     job = desk.submit(
         *("--profile", "mi210", *ON_CPU, "-N", "2", "-G", "1", "--launcher", launcher),
         *("-J", NAME, f"--directive=--comment={COMMENT}", "--set", "request.output=o $(x)'-%j"),
-        *("-e", f"HOSTILE={value}", "--", desk.program("show me.py", SHOW), *ARGUMENTS),
+        *("-e", f"HOSTILE={literal(value)}", "--", desk.program("show me.py", SHOW), *ARGUMENTS),
     )
     shown = desk.cluster.run(["scontrol", "show", "job", str(job)]).stdout
     done = desk.cluster.wait(job, 180)
@@ -69,10 +70,40 @@ def test_no_gpus_are_seen_where_the_profile_says_none(desk: Desk) -> None:
 
 
 def test_a_rank_meets_no_function_of_the_script(desk: Desk) -> None:
-    """Exported functions would else shadow commands such as `node` in a program's own bash."""
-    text = "#!/bin/bash\ntype -t node preflight address; env | grep -c BASH_FUNC\n"
+    """Exported functions would shadow commands of those names in a program's own bash."""
+    text = "#!/bin/bash\ntype -t run_node check_node software\n"
+    text += "env | grep -c -e BASH_FUNC -e JOBGEN_\n"
     words = ("--profile", "mi210", *ON_CPU, "-N", "2", "-G", "1")
     done = desk.run(*words, "--", "./" + desk.program("types", text))
     assert done.state == "FAILED", done.output  # grep -c of nothing
-    assert "function" not in done.output
+    assert "function" not in done.output.splitlines()
     assert "\n0\n" in done.output
+
+
+@pytest.mark.thorough
+def test_values_of_the_node_and_of_who_submits(desk: Desk) -> None:
+    """A value may use Slurm's own variables; a name alone passes the submitter's value on."""
+    text = "import os\nwith open('shown-' + os.environ['RANK'], 'w') as file:\n"
+    text += "    file.write(os.environ['DATA'] + ' ' + os.environ['HF_TOKEN'])\n"
+    words = ("--profile", "mi210", *ON_CPU, "-N", "2", "-G", "1")
+    values = ("-e", "DATA=${SLURM_JOB_ID}/$SLURM_NODEID/$$x$(touch pwned)", "-e", "HF_TOKEN")
+    program = ("--", desk.program("show.py", text))
+    environment = {"PATH": PATH, "HF_TOKEN": "hf $x 'y'"}
+    ways = ((), ("--launcher", "srun"), ("--plain",), ("--directive=--export=HF_TOKEN,PATH",))
+    for way in ways:
+        script = generate("sbatch", *words, *way, *values, *program, cwd=desk.folder)
+        job = desk.cluster.sbatch(script, cwd=desk.folder, env=environment)
+        done = desk.cluster.wait(job, 180)
+        assert done.state == "COMPLETED", done.output
+        for rank in range(2):
+            shown = (desk.folder / f"shown-{rank}").read_text()
+            assert re.fullmatch(rf"{job}/[01]/\$x\$\(touch pwned\) hf \$x 'y'", shown), way
+        assert "hf $x" not in script
+    assert not list(desk.folder.rglob("pwned"))
+
+
+def test_a_name_that_is_not_set_ends_the_job_with_that_name(desk: Desk) -> None:
+    words = ("--profile", "mi210", *ON_CPU, "-N", "2", "-G", "1", "-e", "HF_TOKEN", "--", "true")
+    done = desk.run(*words)
+    assert done.state == "FAILED"
+    assert "HF_TOKEN: is not set: export it before the job is submitted\n" in done.output

@@ -2,8 +2,8 @@
 
     python -m tests.fuzz.profile [options of libFuzzer] [FOLDER of inputs to go on from]
 
-`make fuzz` runs them all, each for FUZZ_SECONDS. What ends one is kept as crash-… or timeout-… in
-build/fuzz, and given as an argument it is tried again.
+`make fuzz` runs them all, each for FUZZ_SECONDS. An input that ends one is kept as crash-… or
+timeout-… in build/fuzz; as an argument, it is tried again.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ ROOT = Path(__file__).parents[2]
 
 
 def fuzz(target: Callable[[bytes], object], seeds: Iterable[Path], words: Iterable[str]) -> None:
-    """Try `target` with ever other bytes, grown from files and from words; does not return."""
+    """Try `target` with more and more inputs, made from files and words; does not return."""
     with tempfile.TemporaryDirectory() as folder:
         for number, seed in enumerate(seeds):
             Path(folder, str(number)).write_bytes(seed.read_bytes())
-        known = Path(folder, "words")
-        known.write_text("".join(f'"{_escaped(word)}"\n' for word in sorted(set(words))))
-        limits = ["-max_len=65536", "-timeout=10", "-rss_limit_mb=3000", f"-dict={known}"]
-        given = sys.argv[1:]
-        inputs = [] if any(Path(word).is_file() for word in given) else [folder]
-        # libFuzzer writes to the first folder.
-        own = [] if any(not word.startswith("-") for word in given) else [_own()]
-        atheris.Setup([sys.argv[0], *limits, *given, *own, *inputs], target)
+        dictionary = Path(folder, "words")
+        dictionary.write_text("".join(f'"{_escaped(word)}"\n' for word in sorted(set(words))))
+        limits = ["-max_len=65536", "-timeout=60", "-rss_limit_mb=3000", f"-dict={dictionary}"]
+        arguments = sys.argv[1:]
+        inputs = [] if any(Path(word).is_file() for word in arguments) else [folder]
+        # libFuzzer writes new inputs to the first folder.
+        output = [] if any(not word.startswith("-") for word in arguments) else [_output_folder()]
+        atheris.Setup([sys.argv[0], *limits, *arguments, *output, *inputs], target)
         atheris.Fuzz()
 
 
-def _own() -> str:
+def _output_folder() -> str:
     folder = ROOT / "build/fuzz" / Path(sys.argv[0]).stem
     folder.mkdir(parents=True, exist_ok=True)
     return str(folder)

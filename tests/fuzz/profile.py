@@ -13,14 +13,14 @@ import atheris
 with atheris.instrument_imports(include=["jobgen", "yaml"]):
     import yaml
 
-    from jobgen import store
     from jobgen.errors import JobgenError
-    from jobgen.job import Job
-    from jobgen.maker import Maker
-    from jobgen.profile import ROOT as PROFILE
+    from jobgen.generator import Generator, find_profiles
+    from jobgen.planning.job_options import Job
+    from jobgen.profiles.kinds import ProblemList
+    from jobgen.profiles.model import ROOT as PROFILE
+    from jobgen.profiles.records import rows_of
+    from jobgen.profiles.yaml_tree import parse
     from jobgen.schedulers import COMMANDS
-    from jobgen.schema import Reading, rows_of
-    from jobgen.yamltree import parse
 
 from tests.fuzz.common import ROOT, fuzz
 
@@ -29,23 +29,23 @@ FILE = Path(tempfile.mkdtemp(), "p.yaml")
 
 def target(data: bytes) -> None:
     with mock.patch.object(yaml, "CSafeLoader", yaml.SafeLoader), suppress(JobgenError):
-        PROFILE.read(parse(data, "f"), Reading())
+        PROFILE.read(parse(data, "f"), ProblemList())
     FILE.write_bytes(data)
     with suppress(JobgenError):
-        found = store.load(str(FILE))
-        command = COMMANDS[found.profile.scheduler or "local"]
-        Maker().script(Job(command, profile=str(FILE)))
+        resolved = find_profiles().load(str(FILE))
+        command = COMMANDS[resolved.profile.scheduler or "local"]
+        Generator().script(Job(command, profile=str(FILE)))
 
 
 def keys(cls: type) -> set[str]:
-    """The keys of a profile's map, and of those in it."""
-    found = {item.name for item in fields(cls)}
+    """The keys of a profile's map, and of the maps in it."""
+    names = {item.name for item in fields(cls)}
     for _, row in rows_of(cls):
         kind = row.kind
         for inner in (kind, getattr(kind, "value", None), getattr(kind, "item", None)):
             if is_dataclass(getattr(inner, "cls", None)):
-                found |= keys(inner.cls)
-    return found
+                names |= keys(inner.cls)
+    return names
 
 
 if __name__ == "__main__":

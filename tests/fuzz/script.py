@@ -5,7 +5,8 @@ from __future__ import annotations
 import atheris
 
 with atheris.instrument_imports(include=["jobgen"]):
-    from jobgen.lint.run import Settings, script
+    from jobgen.lint.run import problems_in
+    from jobgen.lint.settings import Settings
 
 from tests.fuzz.common import ROOT, fuzz
 
@@ -13,7 +14,7 @@ EVERY = Settings(select=("JG",))
 
 
 def target(data: bytes) -> None:
-    script(data.decode("utf-8", "surrogateescape"), "job.sh", EVERY)
+    problems_in(data.decode("utf-8", "surrogateescape"), "job.sh", EVERY)
 
 
 if __name__ == "__main__":

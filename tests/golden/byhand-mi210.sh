@@ -1,50 +1,33 @@
 # Lines to paste, host by host, made by jobgen:
 #   jobgen byhand --profile mi210 --hosts 'smc-r07-[07-08]'
-# sha256 of the other lines: dddde8140b46551d
+# sha256 of the other lines: ab211f9af38fc07c
+# made of jobgen 0.2.0, profile 91a466bb, template 541a1cb8, trainer 451fa444
 # Have the trainer in the folder first: jobgen trainers export elastic_ddp
 
 # ---- on every host ----
 [ -z "${ZSH_VERSION-}" ] || setopt interactivecomments
 # (At its prompt, zsh would run what is in comments.)
-# Slurm may name the GPUs on three layers at once, and each layer filters what the one below left.
-if [[ ${ROCR_VISIBLE_DEVICES-} ]]; then
-  unset CUDA_VISIBLE_DEVICES HIP_VISIBLE_DEVICES GPU_DEVICE_ORDINAL
-fi
+# Slurm may set several variables that select GPUs. Together they would hide some: ROCR's is enough.
+if [[ ${ROCR_VISIBLE_DEVICES-} ]]; then unset CUDA_VISIBLE_DEVICES HIP_VISIBLE_DEVICES GPU_DEVICE_ORDINAL; fi
 environment=(
-  # What a rank prints appears at once.
-  PYTHONUNBUFFERED=1
-  # Cores of one rank; else 1, or all of the node's under PBS.
-  OMP_NUM_THREADS=16
-  # Fail when InfiniBand cannot be used, where NCCL would fall back to slow TCP without a word. To
-  # let it: --set network.environment.NCCL_NET=null
-  NCCL_NET=IB
-  # RCCL needs it for GPUs that reach each other over PCIe.
-  HSA_FORCE_FINE_GRAIN_PCIE=1
+  PYTHONUNBUFFERED=1  # The output of a rank appears at once.
+  OMP_NUM_THREADS=16  # Cores of one rank; torchrun's default is 1.
+  NCCL_NET=IB  # Fail if InfiniBand cannot be used; NCCL would use slow TCP and not say so.
+  HSA_FORCE_FINE_GRAIN_PCIE=1  # RCCL needs it if GPUs are connected by PCIe.
 )
-name=jobgen-elastic_ddp
-# ---- container: it sees the job's folder, the mounts, and the variables that are named here ----
-container() {
-  local verbs=""
-  if [[ -e /dev/infiniband ]]; then verbs=--device=/dev/infiniband; fi
-  exec podman run --rm --replace --name="$name" \
-    --sig-proxy=false --network=host --ipc=host --ulimit=host \
-    --device=/dev/kfd \
-    --device=/dev/dri \
-    --group-add=keep-groups \
-    --volume="$HOME":/workdir \
-    --volume=/shareddata:/shareddata \
-    --volume=/shared:/shared \
-    --volume="$PWD:$PWD" --workdir="$PWD" \
-    ${JOBGEN_DIR:+"--volume=$JOBGEN_DIR:$JOBGEN_DIR"} \
-    --env=GLOO_SOCKET_IFNAME --env=NCCL_SOCKET_IFNAME --env=SLURM_JOB_ID \
-    --env=SLURM_JOB_NAME --env=SLURM_JOB_NODELIST --env=SLURM_NNODES \
-    --env=SLURM_NODEID --env=SLURM_PROCID --env=SLURM_LOCALID \
-    --env=SLURM_NTASKS --env=SLURM_ARRAY_TASK_ID --env=ROCR_VISIBLE_DEVICES \
-    ${verbs:+"$verbs"} docker.io/rocm/pytorch:latest "$@"
+container() {  # runs a command in the image, with the job's folder, the mounts and these variables
+  local variables=(SLURM_JOB_ID SLURM_JOB_NAME SLURM_JOB_NODELIST SLURM_NNODES SLURM_NODEID
+    SLURM_PROCID SLURM_LOCALID SLURM_NTASKS SLURM_ARRAY_TASK_ID ROCR_VISIBLE_DEVICES)
+  local devices=(--device=/dev/kfd --device=/dev/dri)
+  if [[ -e /dev/infiniband ]]; then devices+=(--device=/dev/infiniband); fi
+  exec podman run --rm --network=host --ipc=host --ulimit=host "${devices[@]}" \
+    --group-add=keep-groups --volume="$HOME:/workdir" --volume=/shareddata:/shareddata \
+    --volume=/shared:/shared --volume="$PWD:$PWD" --workdir="$PWD" "${variables[@]/#/--env=}" \
+    docker.io/rocm/pytorch:latest "$@"
 }
 
 # ---- on smc-r07-07 ----
-(container env "${environment[@]}" torchrun --nnodes=2 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-id=elastic_ddp --rdzv-endpoint=smc-r07-07:29400 --rdzv-conf=is_host=1,join_timeout=1800 --local-addr=smc-r07-07 elastic_ddp.py)
+(container env "${environment[@]}" torchrun --nnodes=2 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-id="elastic_ddp" --rdzv-endpoint="smc-r07-07:29400" --rdzv-conf="is_host=1,join_timeout=1800" --local-addr="smc-r07-07" elastic_ddp.py)
 
 # ---- on smc-r07-08 ----
-(container env "${environment[@]}" torchrun --nnodes=2 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-id=elastic_ddp --rdzv-endpoint=smc-r07-07:29400 --rdzv-conf=is_host=0,join_timeout=1800 --local-addr=smc-r07-08 elastic_ddp.py)
+(container env "${environment[@]}" torchrun --nnodes=2 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-id="elastic_ddp" --rdzv-endpoint="smc-r07-07:29400" --rdzv-conf="is_host=0,join_timeout=1800" --local-addr="smc-r07-08" elastic_ddp.py)

@@ -1,8 +1,10 @@
-"""The rules: one file each, `jg101_….py` is JG101.
+"""The rules of lint: one file for each; the file of the rule JG101 is `jg101_….py`.
 
-A rule's file has a docstring (its first line is the title, the rest its page), BAD and GOOD (each a
-script, that the tests lint), PROFILE (the profile that these are linted with; optional), OPTIONAL
-(True: only where it is selected), and check(script, profile), which yields findings.
+Here is what a rule searches for, and its page. A rule's file has a docstring (its first line is the
+title, the rest is the page), `check(script, profile)`, which yields findings, and BAD and GOOD: two
+scripts, which the tests lint. It may have PROFILE, the profile for these two, and OPTIONAL: if that
+is true, the rule is searched for only where it is selected. Not here: how a script is read
+(reader/), and which rules are searched for (settings).
 """
 
 from __future__ import annotations
@@ -15,8 +17,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import NamedTuple, Protocol
 
-from jobgen.lint.script import Script
-from jobgen.profile import Profile
+from jobgen.lint.reader.script import Script
+from jobgen.profiles.model import Profile
 
 
 class Placed(Protocol):
@@ -29,7 +31,7 @@ class Placed(Protocol):
 
 
 class Finding(NamedTuple):
-    """What a rule has found, where, and what to do about it."""
+    """What a rule has found, where, and what to type instead."""
 
     line: int
     column: int
@@ -37,7 +39,7 @@ class Finding(NamedTuple):
     cure: str
 
 
-def at(place: Placed, text: str, cure: str) -> Finding:
+def finding_at(place: Placed, text: str, cure: str) -> Finding:
     """A finding at a word, a command, an assignment or a directive."""
     return Finding(place.line, place.column, text, cure)
 
@@ -61,7 +63,7 @@ class Rule:
 
     @property
     def optional(self) -> bool:
-        """Whether it is tried only where it is selected by its code."""
+        """Whether it is searched for only where it is selected."""
         return bool(getattr(self.module, "OPTIONAL", False))
 
     @property
@@ -75,9 +77,21 @@ class Rule:
         return found
 
 
+def codes() -> list[str]:
+    """The codes of all rules, sorted; no rule is imported."""
+    return list(_modules())
+
+
 @cache
 def rules() -> dict[str, Rule]:
     """All rules by their codes, sorted."""
+    return {
+        code: Rule(code, import_module(f"{__name__}.{name}")) for code, name in _modules().items()
+    }
+
+
+@cache
+def _modules() -> dict[str, str]:
+    """The names of the rules' modules by their codes, sorted."""
     names = sorted(name for _, name, _ in pkgutil.iter_modules(__path__))
-    found = {name.partition("_")[0].upper(): name for name in names if name.startswith("jg")}
-    return {code: Rule(code, import_module(f"{__name__}.{name}")) for code, name in found.items()}
+    return {name.partition("_")[0].upper(): name for name in names if name.startswith("jg")}

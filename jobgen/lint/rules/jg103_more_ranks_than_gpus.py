@@ -1,23 +1,25 @@
-"""A launcher starts more ranks than the node has GPUs for the job.
+"""A launcher starts more ranks on a node than the job has GPUs there.
 
-Each rank of a node takes the GPU of its local rank. Where there are fewer GPUs than ranks, the
-last ones fail with "invalid device ordinal", or share a GPU, and NCCL refuses with "Duplicate
+Each rank uses the GPU with the number of its local rank. If there are fewer GPUs than ranks, the
+last ranks fail with "invalid device ordinal". Or they share a GPU, and NCCL refuses with "Duplicate
 GPU detected".
 
 Evidence: NVIDIA/Megatron-LM#661, NVIDIA/nccl#1948.
 
-Cure: `--nproc-per-node` not above the GPUs a node that the directives ask for; for accelerate,
-`--num_processes` not above these times `--num_machines`.
+Cure: `--nproc-per-node` at most the GPUs per node that the directives request; for accelerate,
+`--num_processes` at most that number times `--num_machines`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobgen.lint.launch import gpus_per_node, launchers
-from jobgen.lint.rules import Finding, at
-from jobgen.lint.script import Script
-from jobgen.profile import Profile
+from jobgen.lint.launchers import (
+    launchers,
+)
+from jobgen.lint.reader.script import Script
+from jobgen.lint.rules import Finding, finding_at
+from jobgen.profiles.model import Profile
 
 BAD = """\
 #!/bin/bash
@@ -33,9 +35,11 @@ torchrun --standalone --nproc-per-node=2 train.py
 
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
-    told = gpus_per_node(script)
-    for run in launchers(script):
-        ranks = run.ranks
-        if told and ranks and ranks[0] > told[0] > 0 and script.option("exclusive") is None:
-            text = f"{ranks[0]} ranks a node, and {told[0]} GPUs asked for (line {told[1]})"
-            yield at(ranks[1], text, "ask for as many, or start fewer ranks")
+    gpus = script.gpus_per_node
+    if not gpus or gpus.count == 0 or script.directive("exclusive"):
+        return
+    for launcher in launchers(script):
+        ranks = launcher.ranks_per_node
+        if ranks and ranks.count > gpus.count:
+            text = f"{ranks.count} ranks per node, but line {gpus.line} requests {gpus.count} GPUs"
+            yield finding_at(ranks.word, text, "request as many GPUs, or start fewer ranks")

@@ -1,7 +1,7 @@
 """WORLD_SIZE is not the number of ranks that are started.
 
-init_process_group waits for WORLD_SIZE ranks. With more than are started it hangs, with fewer
-it fails.
+init_process_group waits for WORLD_SIZE ranks. If fewer ranks are started, it hangs. If more are
+started, it fails.
 
 Evidence: torch.distributed's documentation of the environment variable initialization.
 
@@ -12,11 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobgen.lint.directives import whole
-from jobgen.lint.launch import gpus_per_node, launchers, srun_option
-from jobgen.lint.rules import Finding, at
-from jobgen.lint.script import Script
-from jobgen.profile import Profile
+from jobgen.lint.launchers import (
+    launchers,
+    starter_option,
+)
+from jobgen.lint.reader.directives import whole_number
+from jobgen.lint.reader.script import Script
+from jobgen.lint.rules import Finding, finding_at
+from jobgen.profiles.model import Profile
 
 BAD = """\
 #!/bin/bash
@@ -35,21 +38,26 @@ export WORLD_SIZE=$SLURM_NTASKS
 srun python train.py
 """
 
+_COUNTS = ("-n", "--ntasks", "-N", "--nodes", "--ntasks-per-node")
+
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
-    tasks = script.option("ntasks-per-node")
-    size = script.known.get("WORLD_SIZE")
-    starts = [each for each in script.commands if each.name == "srun"]
-    if not (tasks and size and script.nodes and starts) or launchers(script):
+    tasks, gpus = script.directive("ntasks-per-node"), script.gpus_per_node
+    assignment = script.constant("WORLD_SIZE")
+    if not (tasks and gpus and assignment and script.nodes and _starts_all_tasks(script)):
         return
-    if any(
-        srun_option(list(each.words), "-n", "--ntasks", "-N", "--nodes", "--ntasks-per-node")
-        for each in starts
-    ):
+    world_size, tasks_per_node = whole_number(assignment.value.text), whole_number(tasks.value)
+    if not world_size or not tasks_per_node:
         return
-    said, each_node = whole(size.value.text), whole(tasks.value)
-    gpus = gpus_per_node(script)
-    spawned = gpus and said == gpus[0] * script.nodes  # the tasks may start others
-    if said and each_node and gpus and said != each_node * script.nodes and not spawned:
-        text = f"WORLD_SIZE is {said}, and {each_node * script.nodes} ranks are started"
-        yield at(size, text, "WORLD_SIZE=$SLURM_NTASKS")
+    ranks = tasks_per_node * script.nodes
+    one_rank_per_gpu = gpus.count * script.nodes  # the tasks may start these
+    if world_size not in (ranks, one_rank_per_gpu):
+        text = f"WORLD_SIZE is {world_size}, but {ranks} ranks are started"
+        yield finding_at(assignment, text, "use WORLD_SIZE=$SLURM_NTASKS")
+
+
+def _starts_all_tasks(script: Script) -> bool:
+    """Whether plain srun starts the ranks, as many as the directives say."""
+    sruns = [command for command in script.commands if command.name == "srun"]
+    has_counts = any(starter_option(srun.words, *_COUNTS) for srun in sruns)
+    return bool(sruns) and not has_counts and not launchers(script)

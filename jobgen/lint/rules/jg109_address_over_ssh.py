@@ -1,12 +1,12 @@
-"""The address of a node is asked for over ssh.
+"""The script asks for the address of a node over ssh.
 
-Many clusters have no ssh between compute nodes, or ask for a host key there: the job hangs, or
-goes on with an empty address. The script runs on the first node already, and needs no ssh to
-know its address.
+Many clusters have no ssh between compute nodes, or ssh asks for a host key there. The job hangs, or
+goes on with an empty address. The script already runs on the first node, and needs no ssh for the
+address of that node.
 
 Evidence: sbatch(1) and qsub(1B): the script runs on the first host of the job.
 
-Cure: ask on the node itself, where the script runs; on others by srun or pbs_tmrsh.
+Cure: ask on the first node without ssh; ask on other nodes with srun or pbs_tmrsh.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from jobgen.lint.rules import Finding, at
-from jobgen.lint.script import Script
-from jobgen.profile import Profile
+from jobgen.lint.reader.script import Script
+from jobgen.lint.rules import Finding, finding_at
+from jobgen.profiles.model import Profile
 
-# Where a site has ssh between its nodes, it works.
+# It works where a site has ssh between its nodes.
 OPTIONAL = True
 BAD = """\
 #!/bin/bash
@@ -32,11 +32,14 @@ GOOD = """\
 ip=$(hostname -i)
 """
 
+_ASKS_ADDRESS = re.compile(r"\bhostname\b|\bip\b.*addr|ifconfig")
+
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
-    for command in script.commands:
-        if command.name == "ssh" and "command_substitution" in command.within and script.scheduler:
-            said = " ".join(word.text for word in command.words[2:])
-            if re.search(r"\bhostname\b|\bip\b.*addr|ifconfig", said):
-                text = "the address of a node comes over ssh, which may not be there"
-                yield at(command, text, "the script runs on the first node: ask there, without ssh")
+    for command in script.commands if script.scheduler else ():
+        remote = " ".join(word.text for word in command.words[2:])
+        is_substitution = "command_substitution" in command.enclosing
+        if command.name == "ssh" and is_substitution and _ASKS_ADDRESS.search(remote):
+            text = "this asks for an address over ssh, which may not work between the nodes"
+            cure = "ask without ssh: the script runs on the first node"
+            yield finding_at(command, text, cure)

@@ -1,15 +1,15 @@
-"""Fewer ranks are started than GPUs are asked for.
+"""Fewer ranks are started than GPUs are requested.
 
-Each rank takes one GPU. Those above the number of ranks are paid for, kept from others, and do
-nothing. accelerate's `--num_processes` counts the ranks of all nodes: the number of one node's
-GPUs there leaves most of them idle.
+Each rank uses one GPU. The GPUs above the number of ranks are paid for, no other job can use them,
+and they do nothing. `--num_processes` of accelerate counts the ranks of all nodes: with the number
+of GPUs of one node there, most GPUs do nothing.
 
 Evidence: torch/distributed/run.py (`--nproc-per-node`: workers per node);
 accelerate/commands/launch.py (`--num_processes`: "The total number of processes"), which gives
 each machine its part.
 
 Cure: as many ranks as GPUs: `--nproc-per-node=gpu`, `--num_processes $((SLURM_NNODES * GPUS))`;
-or ask for fewer GPUs.
+or request fewer GPUs.
 """
 
 from __future__ import annotations
@@ -17,10 +17,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from jobgen.lint.launch import gpus_per_node, launchers, runs
-from jobgen.lint.rules import Finding, at
-from jobgen.lint.script import Script
-from jobgen.profile import Profile
+from jobgen.lint.launchers import (
+    Launcher,
+    launchers,
+    work_commands,
+)
+from jobgen.lint.reader.script import Script
+from jobgen.lint.rules import Finding, finding_at
+from jobgen.profiles.model import Profile
 
 BAD = """\
 #!/bin/bash
@@ -39,13 +43,19 @@ srun torchrun --nnodes=2 --nproc-per-node=4 --rdzv-id=$SLURM_JOB_ID --rdzv-backe
 
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
-    told, found = gpus_per_node(script), launchers(script)
-    beside = Counter(each.depth for each in runs(script))  # a run of depth 1 has its srun at 0
-    # With others beside it, or in a loop, the rest of the GPUs may be theirs.
-    if not told or len(found) != 1 or max(beside.values()) > 1 or "CUDA_VISIBLE" in script.text:
+    gpus, found = script.gpus_per_node, launchers(script)
+    if not gpus or len(found) != 1 or _others_use_gpus(script, found[0]):
         return
-    run = found[0]
-    own = run.command.within - {"pipeline"} or run.command.depth > 1
-    if not own and run.ranks and 1 < run.ranks[0] < told[0]:
-        text = f"{run.ranks[0]} ranks a node, and {told[0]} GPUs asked for (line {told[1]})"
-        yield at(run.ranks[1], text, "start a rank for each GPU, or ask for fewer")
+    ranks = found[0].ranks_per_node
+    if ranks and 1 < ranks.count < gpus.count:
+        text = f"{ranks.count} ranks per node, but line {gpus.line} requests {gpus.count} GPUs"
+        yield finding_at(ranks.word, text, "start a rank for each GPU, or request fewer GPUs")
+
+
+def _others_use_gpus(script: Script, launcher: Launcher) -> bool:
+    """Whether the other GPUs may be for other commands, or for other rounds of a loop."""
+    # What a string starts is counted at its depth: its srun is at depth 0.
+    at_depth = Counter(command.depth for command in work_commands(script))
+    command = launcher.command
+    is_nested = command.enclosing - {"pipeline"} or command.depth > 1
+    return max(at_depth.values()) > 1 or bool(is_nested) or "CUDA_VISIBLE" in script.text

@@ -1,11 +1,11 @@
 """A line looks like a directive, and is none.
 
-Only lines that begin with #SBATCH, in capitals and in the first column, are sbatch's; for qsub
-blanks may come before #PBS. All others are comments.
+sbatch reads only lines that begin with #SBATCH, in capitals and in the first column. For qsub,
+blanks may come before #PBS. All other lines are comments.
 
 Evidence: src/sbatch/opt.c (`_opt_batch_script`), qsub(1B).
 
-Cure: #SBATCH or #PBS at the beginning of the line; ## before it to have it out for a while.
+Cure: #SBATCH or #PBS at the beginning of the line; ## turns a directive off for a while.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from jobgen.lint.rules import Finding, at
-from jobgen.lint.script import Script, Word
-from jobgen.profile import Profile
+from jobgen.lint.reader.script import Script
+from jobgen.lint.rules import Finding, finding_at
+from jobgen.profiles.model import Profile
 
 BAD = """\
 #!/bin/bash
@@ -36,13 +36,10 @@ def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
     if not script.directives:
         return
     for comment in script.comments:
-        found = re.match(r"#([A-Z]{5,8})\s+-", comment.text)
-        if found and found[1] != "SBATCH" and sorted(found[1]) == sorted("SBATCH"):
-            text = f"#{found[1]} is no directive"
-            yield at(comment, text, "write #SBATCH")
-        elif re.match(r"#SBATCH\s+-", comment.text) and _indented(script.lines, comment):
-            yield at(comment, "sbatch reads #SBATCH in the first column alone", "no blanks before")
-
-
-def _indented(lines: list[str], comment: Word) -> bool:
-    return lines[comment.line - 1][: comment.column - 1].isspace()
+        before = script.lines[comment.line - 1][: comment.column - 1]
+        word = re.match(r"#([A-Z]{5,8})\s+-", comment.text)
+        if word and word[1] != "SBATCH" and sorted(word[1]) == sorted("SBATCH"):
+            yield finding_at(comment, f"#{word[1]} is not a directive", "write #SBATCH")
+        elif before.isspace() and re.match(r"#SBATCH\s+-", comment.text):
+            text = "sbatch reads #SBATCH only in the first column"
+            yield finding_at(comment, text, "remove the blanks before it")

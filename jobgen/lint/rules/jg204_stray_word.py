@@ -1,10 +1,10 @@
-"""A word in a directive is no option, and sbatch refuses the script.
+"""A word in a directive is not an option, and sbatch refuses the script.
 
-sbatch puts the words of all directives in one list and reads options from it as a program does
-from its command line. A word that is none is an error: "Invalid directive found in batch script". A
-blank in a value without quotes, a blank around `=`, a missing -- or a typographic dash make such a
-word; `--nice 0` does, too, for its value needs the =. (With the word `hetjob` the next part of a
-heterogeneous job begins.)
+sbatch puts the words of all directives in one list, and reads options from it as a program does
+from its command line. It refuses a word that is not an option: "Invalid directive found in batch
+script". Such a word comes from a blank in a value without quotes, a blank around `=`, a missing --,
+or a typographic dash. It also comes from `--nice 0`, whose value needs the =. (The word `hetjob` is
+allowed: it begins the next part of a heterogeneous job.)
 
 Evidence: tried with Slurm 22.05: `sbatch --test-only` ends with 255. src/sbatch/opt.c.
 
@@ -16,9 +16,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from jobgen.lint.rules import Finding, at
-from jobgen.lint.script import Script
-from jobgen.profile import Profile
+from jobgen.lint.reader.script import Script
+from jobgen.lint.rules import Finding, finding_at
+from jobgen.profiles.model import Profile
 
 BAD = """\
 #!/bin/bash
@@ -35,13 +35,14 @@ GOOD = """\
 srun hostname
 """
 
-_DASH = re.compile("-?[\u2010-\u2015\u2212]")  # a typographic one
+_TYPOGRAPHIC_DASH = re.compile("-?[\u2010-\u2015\u2212]")
 
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
-    for each in script.stray:
-        if each.scheduler != "slurm" or each.late:
+    for word in script.stray_words:
+        if word.scheduler != "slurm" or word.is_late:
             continue
-        text = f"`{each.text}` is no option: sbatch refuses the script"
         cure = "put quotes around a value with blanks, and no blanks around ="
-        yield at(each, text, "type its hyphens anew" if _DASH.match(each.text) else cure)
+        if _TYPOGRAPHIC_DASH.match(word.text):
+            cure = "type its dashes again, as plain hyphens"
+        yield finding_at(word, f"`{word.text}` is not an option: sbatch refuses the script", cure)

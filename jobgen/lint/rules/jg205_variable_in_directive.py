@@ -1,7 +1,7 @@
-"""A variable in a directive stays as it is written.
+"""A variable in a directive is not expanded.
 
-Directives are comments to the shell: nothing is expanded in them. The output goes to a folder
-that is called `$HOME`, if there is one.
+Directives are comments to the shell: it expands nothing in them. The output goes to a folder with
+the name `$HOME`, if there is one.
 
 Evidence: sbatch(1) has patterns such as %j and %x instead. Tried with Slurm 22.05 and OpenPBS:
 taken literally, `$PBS_JOBID` in -o too.
@@ -15,9 +15,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from jobgen.lint.rules import Finding, at
-from jobgen.lint.script import Script
-from jobgen.profile import Profile
+from jobgen.lint.reader.script import Script
+from jobgen.lint.rules import Finding, finding_at
+from jobgen.profiles.model import Profile
 
 BAD = """\
 #!/bin/bash
@@ -32,8 +32,12 @@ srun hostname
 
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
-    for each in script.live:
-        found = re.search(r"\$\{?[A-Za-z_]\w*\}?", each.value)
-        if found and (each.scheduler == "slurm" or (script.selects and each.option in "oeN")):
-            text = f"`{found[0]}` is not expanded in a directive"
-            yield at(each, text, "write the value, or give the option on the command line")
+    for directive in script.active_directives:
+        variable = re.search(r"\$\{?[A-Za-z_]\w*\}?", directive.value)
+        is_literal = directive.scheduler == "slurm" or (
+            script.chunk_requests and directive.option in "oeN"
+        )
+        if variable and is_literal:
+            text = f"`{variable[0]}` is not expanded in a directive"
+            cure = "write the value, or give the option on the command line"
+            yield finding_at(directive, text, cure)

@@ -1,6 +1,6 @@
-"""The script has directives of Slurm and of PBS.
+"""The script has directives for Slurm and for PBS.
 
-sbatch also reads #PBS lines, and they override what #SBATCH lines say.
+sbatch also reads #PBS lines, and they override #SBATCH lines.
 
 Evidence: src/sbatch/opt.c; tried with Slurm 22.05: `#PBS -l nodes=1` made one node of `#SBATCH
 -N 2`.
@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobgen.lint.rules import Finding, at
-from jobgen.lint.script import Script
-from jobgen.profile import Profile
+from jobgen.lint.reader.script import Script
+from jobgen.lint.rules import Finding, finding_at
+from jobgen.profiles.model import Profile
 
 BAD = """\
 #!/bin/bash
@@ -30,8 +30,12 @@ srun hostname
 
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
-    told = {each.scheduler for each in script.live}
-    others = [each for each in script.live if each.scheduler == "pbs" and each.option != "S"]
-    if len(told) == 2 and others and not script.option("ignore-pbs"):
-        text = "sbatch reads #PBS lines too, and they override the #SBATCH lines"
-        yield at(others[0], text, "keep the lines of one scheduler, or say --ignore-pbs")
+    schedulers = {directive.scheduler for directive in script.active_directives}
+    if len(schedulers) < 2 or script.directive("ignore-pbs"):
+        return
+    for directive in script.active_directives:
+        if directive.scheduler == "pbs" and directive.option != "S":
+            text = "sbatch also reads #PBS lines, and they override the #SBATCH lines"
+            cure = "keep the lines of one scheduler, or add --ignore-pbs"
+            yield finding_at(directive, text, cure)
+            return

@@ -1,10 +1,11 @@
-"""A placeholder was left in.
+"""A placeholder was not replaced.
 
-`<your-username>` is to be replaced. To bash < and > are redirections: what comes of it is an
-error about a file that is not there, or a file of an odd name. In a directive anything between them is
-taken for one, in a command what is called your…, user, name, path, … (at the end of a line it is JG001's).
+`<your-username>` stands for a value. To bash, < and > are redirections: the result is an error
+about a file that does not exist, or a file with an odd name. In a directive, anything between < and
+> is a placeholder. In a command, only your…, user, name, path and similar words are placeholders.
+(JG001 reports one at the end of a line.)
 
-Cure: put in what is meant.
+Cure: replace it by the value.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from jobgen.lint.reader.script import Script
 from jobgen.lint.rules import Finding
-from jobgen.lint.rules.jg001_unreadable import bash_says
-from jobgen.lint.script import Script
-from jobgen.profile import Profile
+from jobgen.lint.rules.jg001_invalid_bash import bash_error
+from jobgen.profiles.model import Profile
 
 BAD = """\
 #!/bin/bash
@@ -29,32 +30,38 @@ GOOD = """\
 source "/home/$USER/env/bin/activate"
 """
 
+_ASKS_FOR_VALUE = re.compile(
+    r"(?i)your|user|name|path|account|project|dir|insert|put|replace|email|address|id\b"
+)
+# In a message or a pattern, < and > may be right.
+_MESSAGE = re.compile(r"(?i)\b(echo|printf|sed|awk|grep|perl|usage|error)\b")
+
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
-    inside = {line for start, end in script.quoted for line in range(start, end + 1)}
-    # What a message or a pattern has between < and > is meant so.
-    unreadable = bash_says(script)
+    error = bash_error(script)
     for number, line in enumerate(script.lines, 1):
-        directive = re.match("#(SBATCH|PBS) ", line)
-        said = re.search(r"(?i)\b(echo|printf|sed|awk|grep|perl|usage|error)\b", line)
-        if directive and number not in inside:
-            for each in re.finditer("<+[^<>@]+>+", re.split(r"\s#", line)[0]):
-                yield _finding(number, each)
+        if number in script.quoted_lines:
             continue
-        if number in inside or said or script.foreign or line.lstrip().startswith("#"):
+        if re.match("#(SBATCH|PBS) ", line):
+            found = _in_directive(line)
+        elif script.is_other_language or (error and error.line == number):  # JG001 reports it
             continue
-        if unreadable and unreadable[0] == number:  # JG001 says so
-            continue
-        told = line[:1] + re.split(r"\s#", line[1:])[0]  # without a comment
-        told = re.sub(r"\$\{\w+:?\?[^}]*", lambda message: " " * len(message[0]), told)
-        for found in re.finditer(r"(?<![<$(@])<([A-Za-z][\w /-]*)>(?![>(])", told):
-            if re.search(
-                r"(?i)your|user|name|path|account|project|dir|insert|put|replace|email|address|id\b",
-                found[1],
-            ):
-                yield _finding(number, found)
+        else:
+            found = _in_command(line)
+        for each in found:
+            text = f"the placeholder {each[0]} was not replaced"
+            yield Finding(number, each.start() + 1, text, "replace it by a value")
 
 
-def _finding(number: int, found: re.Match[str]) -> Finding:
-    text = f"the placeholder {found[0]} is still there"
-    return Finding(number, found.start() + 1, text, "put in what is meant")
+def _in_directive(line: str) -> Iterator[re.Match[str]]:
+    return re.finditer("<+[^<>@]+>+", re.split(r"\s#", line)[0])
+
+
+def _in_command(line: str) -> Iterator[re.Match[str]]:
+    if _MESSAGE.search(line) or line.lstrip().startswith("#"):
+        return
+    code = line[:1] + re.split(r"\s#", line[1:])[0]  # without a comment
+    code = re.sub(r"\$\{\w+:?\?[^}]*", lambda message: " " * len(message[0]), code)
+    for found in re.finditer(r"(?<![<$(@])<([A-Za-z][\w /-]*)>(?![>(])", code):
+        if _ASKS_FOR_VALUE.search(found[1]):
+            yield found

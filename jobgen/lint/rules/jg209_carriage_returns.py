@@ -1,7 +1,7 @@
-r"""The lines end as on Windows.
+r"""The lines end with carriage returns, as on Windows.
 
-With a carriage return at the end of its lines a script is refused, or its commands get a word
-more than one sees.
+With a carriage return at the end of its lines, a script is refused, or its commands get one more
+word, which nobody sees.
 
 Evidence: sbatch: "Batch script contains DOS line breaks"; qsub: "script contains cr, lf"
 (tried).
@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jobgen.lint.reader.script import Script
 from jobgen.lint.rules import Finding
-from jobgen.lint.script import Script
-from jobgen.profile import Profile
+from jobgen.profiles.model import Profile
 
 BAD = """\
 #!/bin/bash
@@ -32,5 +32,6 @@ srun hostname
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
     for number, line in enumerate(script.lines, 1):
         if line.endswith("\r"):
-            yield Finding(number, len(line), "the line ends with a carriage return", "dos2unix")
+            text = "the line ends with a carriage return"
+            yield Finding(number, len(line), text, "run dos2unix on the file")
             return

@@ -1,7 +1,7 @@
-"""A prompt was copied along.
+"""A prompt was copied with a command.
 
-To bash the $ of a prompt is the name of a command: "$: command not found". What stands behind it
-is not run, and without `set -e` the job goes on.
+To bash, the $ of a prompt is the name of a command: "$: command not found". The command after it
+does not run, and without `set -e` the job goes on.
 
 Evidence: tried with bash 5.2.
 
@@ -13,9 +13,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from jobgen.lint.reader.script import Script
 from jobgen.lint.rules import Finding
-from jobgen.lint.script import Script
-from jobgen.profile import Profile
+from jobgen.profiles.model import Profile
 
 BAD = """\
 #!/bin/bash
@@ -30,14 +30,16 @@ module load cuda
 srun python train.py
 """
 
+_PROMPT = re.compile(r"\s*(\[?[\w.-]+@[\w.-]+[: ][~\w./-]*\]?[$#]|\$)\s+[a-z./]")
+
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
-    unknown = script.broken and "<<" in script.text  # then what is inside a heredoc is not known
-    if script.foreign or unknown:
+    # What is not parsed may be inside a heredoc.
+    may_be_heredoc = script.parse_error and "<<" in script.text
+    if script.is_other_language or may_be_heredoc:
         return
-    inside = {line for start, end in script.quoted for line in range(start, end + 1)}
     for number, line in enumerate(script.lines, 1):
-        prompt = re.match(r"\s*(\[?[\w.-]+@[\w.-]+[: ][~\w./-]*\]?[$#]|\$)\s+[a-z./]", line)
-        if prompt and number not in inside:
+        prompt = _PROMPT.match(line)
+        if prompt and number not in script.quoted_lines:
             text = f"`{prompt[1]}` is a prompt: bash takes it for a command"
-            yield Finding(number, prompt.start(1) + 1, text, "the command without it")
+            yield Finding(number, prompt.start(1) + 1, text, "remove it")

@@ -1,6 +1,6 @@
 """SLURM_NODELIST is the old name of SLURM_JOB_NODELIST.
 
-sbatch still sets it, for scripts from before 2010, and the manual no longer lists it for srun.
+sbatch still sets it, for scripts from before 2010. The manual of srun no longer lists it.
 
 Evidence: sbatch(1): SLURM_JOB_NODELIST, "and SLURM_NODELIST for backwards compatibility".
 
@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jobgen.lint.reader.script import Script
 from jobgen.lint.rules import Finding
-from jobgen.lint.script import Script
-from jobgen.profile import Profile
+from jobgen.profiles.model import Profile
 
-# It works everywhere so far.
+# So far it works everywhere.
 OPTIONAL = True
 BAD = """\
 #!/bin/bash
@@ -30,8 +30,8 @@ scontrol show hostnames $SLURM_JOB_NODELIST
 
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
-    for name, line in dict(script.uses).items():
+    for name, line in dict(script.variable_uses).items():
         if name == "SLURM_NODELIST":
             column = script.lines[line - 1].find(name)
-            text = "SLURM_NODELIST is kept for old scripts only"
-            yield Finding(line, max(column, 0) + 1, text, "$SLURM_JOB_NODELIST")
+            text = "SLURM_NODELIST exists for old scripts only"
+            yield Finding(line, max(column, 0) + 1, text, "use $SLURM_JOB_NODELIST")

@@ -1,10 +1,10 @@
-"""srun does not take over --cpus-per-task.
+"""srun does not use the job's --cpus-per-task.
 
-In Slurm 22.05 and 23.02 srun no longer reads what sbatch was told of cores: each task gets one,
-and a torchrun with all its ranks and their data loaders share it.
+In Slurm 22.05 and 23.02, srun no longer reads the --cpus-per-task of sbatch. Each task gets one
+core: a torchrun shares it with all its ranks and their data loaders.
 
-Evidence: Slurm's changelogs of 22.05 (srun reads SRUN_CPUS_PER_TASK alone) and of 23.11 (taken
-back).
+Evidence: Slurm's changelogs of 22.05 (srun reads only SRUN_CPUS_PER_TASK) and of 23.11 (which
+reverts that).
 
 Cure: `export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK`, which is right for every version.
 """
@@ -13,13 +13,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobgen.lint.directives import whole
-from jobgen.lint.launch import runs, srun_option
-from jobgen.lint.rules import Finding, at
-from jobgen.lint.script import Script
-from jobgen.profile import Profile
+from jobgen.lint.launchers import (
+    starter_option,
+    work_commands,
+)
+from jobgen.lint.reader.directives import whole_number
+from jobgen.lint.reader.script import Script
+from jobgen.lint.rules import Finding, finding_at
+from jobgen.profiles.model import Profile
 
-# Other versions do not need it.
+# Other versions of Slurm do not need it.
 OPTIONAL = True
 BAD = """\
 #!/bin/bash
@@ -37,11 +40,13 @@ srun python train.py
 
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
-    told = script.option("cpus-per-task")
-    if not told or (whole(told.value) or 1) < 2 or "SRUN_CPUS_PER_TASK" in script.text:
+    directive = script.directive("cpus-per-task")
+    if not directive or (whole_number(directive.value) or 1) < 2:
         return
-    for command in runs(script):
-        words = list(command.words)
-        if command.name == "srun" and not srun_option(words, "-c", "--cpus-per-task"):
-            text = f"with Slurm 22.05 and 23.02, srun does not know of line {told.line}: one core a task"
-            yield at(command, text, "export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK")
+    for command in work_commands(script) if "SRUN_CPUS_PER_TASK" not in script.text else ():
+        if command.name == "srun" and not starter_option(command.words, "-c", "--cpus-per-task"):
+            text = (
+                f"in Slurm 22.05 and 23.02, srun ignores line {directive.line}: one core per task"
+            )
+            cure = "export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK"
+            yield finding_at(command, text, cure)

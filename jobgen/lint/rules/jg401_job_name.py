@@ -1,6 +1,6 @@
 """PBS refuses the name of the job.
 
-A blank, / or : in the value of -N is an "illegal -N value", and so is a name above 230
+A blank, / or : in the value of -N is an "illegal -N value". So is a name of more than 230
 characters.
 
 Evidence: tried on OpenPBS; qsub(1B).
@@ -13,9 +13,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from jobgen.lint.rules import Finding, at
-from jobgen.lint.script import Script
-from jobgen.profile import Profile
+from jobgen.lint.reader.script import Script
+from jobgen.lint.rules import Finding, finding_at
+from jobgen.profiles.model import Profile
 
 BAD = """\
 #!/bin/bash
@@ -28,10 +28,14 @@ GOOD = """\
 hostname
 """
 
+MOST_CHARACTERS = 230
+
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
-    told = script.option("N")
-    if told and (found := re.search(r"[ /:]", told.value)):
-        yield at(told, f"PBS refuses a name with `{found[0]}` in it", "letters, digits and - _ . +")
-    elif told and len(told.value) > 230:
-        yield at(told, "PBS refuses a name above 230 characters", "a shorter one")
+    name = script.directive("N")
+    if name and (character := re.search(r"[ /:]", name.value)):
+        text = f"PBS refuses a name with `{character[0]}`"
+        yield finding_at(name, text, "use letters, digits and - _ . +")
+    elif name and len(name.value) > MOST_CHARACTERS:
+        text = f"PBS refuses a name of more than {MOST_CHARACTERS} characters"
+        yield finding_at(name, text, "use a shorter one")

@@ -1,7 +1,7 @@
-"""A PBS directive has a comment behind it.
+"""A PBS directive has a comment after it.
 
-qsub takes # and what follows for more words of the directive, and refuses the script. (sbatch
-does not.)
+qsub takes # and what follows for more words of the directive, and refuses the script. (sbatch does
+not.)
 
 Evidence: tried on OpenPBS: a trailing `# comment` is a directive error.
 
@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobgen.lint.rules import Finding, at
-from jobgen.lint.script import Script
-from jobgen.profile import Profile
+from jobgen.lint.reader.script import Script
+from jobgen.lint.rules import Finding, finding_at
+from jobgen.profiles.model import Profile
 
 BAD = """\
 #!/bin/bash
@@ -32,8 +32,7 @@ hostname
 
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
-    for each in script.stray:
-        if each.scheduler == "pbs" and each.text.startswith("#") and script.selects:
-            yield at(
-                each, "qsub takes the comment for words of the directive", "on a line of its own"
-            )
+    for word in script.stray_words if script.chunk_requests else ():
+        if word.scheduler == "pbs" and word.text.startswith("#"):
+            text = "qsub takes the comment for words of the directive"
+            yield finding_at(word, text, "put it on a line of its own")

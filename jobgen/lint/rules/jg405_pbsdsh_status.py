@@ -1,21 +1,21 @@
-"""pbsdsh does not tell how its tasks end.
+"""pbsdsh does not report how its tasks end.
 
-pbsdsh ends with 0 whatever its tasks do, so a training that crashed is a job that ended well.
+pbsdsh ends with 0 whatever its tasks do. A job whose training crashed counts as done.
 
 Evidence: tried on OpenPBS: exit status always 0, a crashed worker's job ended with 0;
 pbs_tmrsh, ssh and OpenMPI's mpiexec hand it on.
 
-Cure: pbs_tmrsh, a host at a time in the background and then `wait` for each; or a file that
-each node writes its status to, which the script reads.
+Cure: pbs_tmrsh, in the background for each host, and then `wait` for each. Or let each node write
+its status to a file, which the script reads.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobgen.lint.rules import Finding, at
-from jobgen.lint.script import Script
-from jobgen.profile import Profile
+from jobgen.lint.reader.script import Script
+from jobgen.lint.rules import Finding, finding_at
+from jobgen.profiles.model import Profile
 
 BAD = """\
 #!/bin/bash
@@ -28,16 +28,12 @@ GOOD = """\
 mpiexec --ppn 1 bash "$PBS_O_WORKDIR/node.sh"
 """
 
+_STATUS_FILES = ("exit_code", "status", ".rc", "returncode", ".done")
+
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
-    for command in script.commands:
-        if command.name == "pbsdsh" and not script.functions and not _watched(script):
+    writes_status = any(name in script.text for name in _STATUS_FILES)
+    for command in script.commands if not script.functions and not writes_status else ():
+        if command.name == "pbsdsh":
             text = "pbsdsh ends with 0 whatever its tasks do: a failed job counts as done"
-            yield at(command, text, "pbs_tmrsh hands the status on")
-
-
-def _watched(script: Script) -> bool:
-    """Whether the tasks leave word of how they ended in a file."""
-    return any(
-        word in script.text for word in ("exit_code", "status", ".rc", "returncode", ".done")
-    )
+            yield finding_at(command, text, "use pbs_tmrsh, which ends with the task's status")

@@ -1,7 +1,7 @@
-"""A variable for the program is set, and not exported.
+"""A variable for the program is set, but not exported.
 
-A variable that is not exported stays in the shell: neither torchrun nor NCCL sees it. Nothing
-is said; the default is used. A script's own NCCL_HOME, NCCL_TESTS_PATH and the like are left alone.
+A variable that is not exported stays in the shell: neither torchrun nor NCCL sees it. They use the
+default, without a message. The rule ignores a script's own NCCL_HOME, NCCL_TESTS_PATH and so on.
 
 Evidence: bash(1), ENVIRONMENT.
 
@@ -13,18 +13,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from jobgen.lint.rules import Finding, at
-from jobgen.lint.script import Script
-from jobgen.profile import Profile
+from jobgen.lint.reader.script import Script
+from jobgen.lint.rules import Finding, finding_at
+from jobgen.profiles.model import Profile
 
-# What a script calls its own so, and the few that programs do read.
-_HELPER = re.compile(r".*_(PATH|HOME|DIR|ROOT|VERSION)$")
-_READ = frozenset(
-    """
-    FI_PROVIDER_PATH MIOPEN_CUSTOM_CACHE_DIR MIOPEN_SYSTEM_DB_PATH MIOPEN_USER_DB_PATH
-    TORCH_EXTENSIONS_DIR TORCH_HOME UCX_MODULE_DIR
-    """.split()
-)
 BAD = """\
 #!/bin/bash
 #SBATCH --nodes=2
@@ -39,21 +31,38 @@ export NCCL_SOCKET_IFNAME=hsn0
 srun python train.py
 """
 
+_FOR_PROGRAMS = re.compile(r"(NCCL|FI_|GLOO|TORCH_|TORCHELASTIC_|UCX_|MIOPEN_|OMP_NUM_THREADS$)")
+# A script uses such names for its own variables; programs read only a few of them.
+_FOR_SCRIPTS = re.compile(r".*_(PATH|HOME|DIR|ROOT|VERSION)$")
+_READ_BY_PROGRAMS = frozenset(
+    """
+    FI_PROVIDER_PATH MIOPEN_CUSTOM_CACHE_DIR MIOPEN_SYSTEM_DB_PATH MIOPEN_USER_DB_PATH
+    TORCH_EXTENSIONS_DIR TORCH_HOME UCX_MODULE_DIR
+    """.split()
+)
+
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
-    texts = [" ".join(word.text for word in each.words) for each in script.commands]
-    if any(re.match(r"set .*(-[a-z]*a|allexport)", text) for text in texts):
+    if not script.scheduler or _exports_all(script):
         return
-    used = {name for name, _ in script.uses}
-    for each in script.assignments:
-        meant = re.match(
-            r"(NCCL|FI_|GLOO|TORCH_|TORCHELASTIC_|UCX_|MIOPEN_|OMP_NUM_THREADS$)", each.name
-        )
-        known = each.name in script.exports or each.name in used
-        passed_on = re.search(rf"--(env|export)\b.*\b{re.escape(each.name)}\b", script.text)
-        here = script.scheduler and each.depth == 0 and not each.of_command
-        if _HELPER.match(each.name) and each.name not in _READ:
+    known_names = script.exports | {name for name, _ in script.variable_uses}
+    for assignment in script.assignments:
+        name, value = assignment.name, assignment.value.text
+        is_local = assignment.depth == 0 and not assignment.is_for_command
+        if not is_local or name in known_names or not _is_for_program(name):
             continue
-        if meant and here and not known and not passed_on:
-            text = f"{each.name} is not exported: no program sees it"
-            yield at(each, text, f"export {each.name}={each.value.text or '…'}")
+        if not re.search(rf"--(env|export)\b.*\b{re.escape(name)}\b", script.text):
+            text = f"{name} is not exported: no program sees it"
+            yield finding_at(assignment, text, f"export {name}={value or '…'}")
+
+
+def _is_for_program(name: str) -> bool:
+    if _FOR_SCRIPTS.match(name) and name not in _READ_BY_PROGRAMS:
+        return False
+    return bool(_FOR_PROGRAMS.match(name))
+
+
+def _exports_all(script: Script) -> bool:
+    """Whether the script says `set -a`."""
+    lines = (" ".join(word.text for word in command.words) for command in script.commands)
+    return any(re.match(r"set .*(-[a-z]*a|allexport)", line) for line in lines)

@@ -1,7 +1,7 @@
-"""A variable is used in the command that it is set for.
+"""A variable is used in the command for which it is set.
 
-In `NAME=value command $NAME` the shell expands $NAME before it sets it for the command: the
-command gets what it was before, mostly nothing. `--master_addr=$MASTER_ADDR` becomes
+In `NAME=value command $NAME`, the shell expands $NAME before it sets the variable for the command.
+The command gets the old value, mostly an empty one: `--master_addr=$MASTER_ADDR` becomes
 `--master_addr=`.
 
 Evidence: bash(1), SIMPLE COMMAND EXPANSION. Tried: torchrun refuses the endpoint `:29400`.
@@ -14,9 +14,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from jobgen.lint.rules import Finding, at
-from jobgen.lint.script import Script
-from jobgen.profile import Profile
+from jobgen.lint.reader.script import Script
+from jobgen.lint.rules import Finding, finding_at
+from jobgen.profiles.model import Profile
 
 BAD = """\
 #!/bin/bash
@@ -30,11 +30,15 @@ torchrun --nnodes=2 --node_rank=0 --master_addr=$MASTER_ADDR train.py
 
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
-    for command in script.commands if not script.broken else ():
-        for each in command.assignments:
-            others = [told for told in script.set_to(each.name) if told is not each]
-            used = any(each.name in word.variables for word in command.words)
-            plain = not re.search(rf"\$\{{?{re.escape(each.name)}\b", each.value.text)
-            if used and plain and not others and each.name not in script.dynamic:
-                text = f"${each.name} is expanded before it is set for this command"
-                yield at(each, text, f"export {each.name}={each.value.text} on a line before")
+    for command in script.commands if not script.parse_error else ():
+        used = {name for word in command.words for name in word.variables}
+        for assignment in command.assignments:
+            name, value = assignment.name, assignment.value.text
+            is_set_elsewhere = (
+                any(each is not assignment for each in script.assignments_of(name))
+                or name in script.dynamic_variables
+            )
+            extends_itself = re.search(rf"\$\{{?{re.escape(name)}\b", value)
+            if name in used and not is_set_elsewhere and not extends_itself:
+                text = f"${name} is expanded before it is set for this command"
+                yield finding_at(assignment, text, f"export {name}={value} on a line before")

@@ -1,15 +1,16 @@
-"""A variable of Slurm's is used, and not the option that sets it.
+"""A variable of Slurm is used without the option that sets it.
 
-Slurm sets some variables only where their option is given: $SLURM_CPUS_PER_TASK is empty without
---cpus-per-task, $SLURM_GPUS without --gpus, though the job has cores and, by --gres, GPUs. Looked for
-where the directives ask for nodes, tasks, GPUs or memory, and the option is nowhere in the script.
+Slurm sets some variables only if their option is given. $SLURM_CPUS_PER_TASK is empty without
+--cpus-per-task, and $SLURM_GPUS without --gpus, even if the job has cores and, by --gres, GPUs. The
+rule looks at scripts whose directives request nodes, tasks, GPUs or memory, and that have the
+option nowhere.
 
-Evidence: sbatch(1), OUTPUT ENVIRONMENT VARIABLES: "Only set if the … option is specified". Tried with
-Slurm 22.05: in a job with --gres=gpu:2 and --nodes=1 $SLURM_CPUS_PER_TASK, $SLURM_GPUS,
+Evidence: sbatch(1), OUTPUT ENVIRONMENT VARIABLES: "Only set if the … option is specified". Tried
+with Slurm 22.05: in a job with --gres=gpu:2 and --nodes=1 $SLURM_CPUS_PER_TASK, $SLURM_GPUS,
 $SLURM_GPUS_PER_NODE and $SLURM_NTASKS_PER_NODE are empty, and $SLURM_GPUS_ON_NODE is 2.
 
-Cure: the option; what the job got, $SLURM_GPUS_ON_NODE or $SLURM_CPUS_ON_NODE; or a default,
-`${SLURM_CPUS_PER_TASK:-1}`.
+Cure: the option; the variables for what the job got, $SLURM_GPUS_ON_NODE or $SLURM_CPUS_ON_NODE;
+or a default, `${SLURM_CPUS_PER_TASK:-1}`.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from jobgen.lint.launch import again
-from jobgen.lint.rules import Finding, at
-from jobgen.lint.script import Script, Word
-from jobgen.profile import Profile
+from jobgen.lint.reader.commands import Word
+from jobgen.lint.reader.script import Script
+from jobgen.lint.rules import Finding, finding_at
+from jobgen.profiles.model import Profile
 
 BAD = """\
 #!/bin/bash
@@ -44,41 +45,40 @@ _OPTIONS = {
     "SLURM_GPUS_PER_TASK": "gpus-per-task",
     "SLURM_NTASKS_PER_NODE": "ntasks-per-node",
 }
-# Those that say it in another way, or of which one does not know.
-_ALSO = {"cpus-per-task": "|cpus-per-gpu|tres-per-task", "ntasks-per-node": "|tasks-per-node"}
+# Options that set the variable in another way, or may do so.
+_OTHER_WAYS = {"cpus-per-task": "|cpus-per-gpu|tres-per-task", "ntasks-per-node": "|tasks-per-node"}
 _SIZES = (
-    "nodes",
-    "ntasks",
-    "ntasks-per-node",
-    "cpus-per-task",
-    "gres",
-    "gpus",
-    "gpus-per-node",
-    "mem",
+    *("nodes", "ntasks", "ntasks-per-node", "cpus-per-task"),
+    *("gres", "gpus", "gpus-per-node", "mem"),
 )
 
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
-    if script.scheduler != "slurm" or not script.option(*_SIZES) or again(script):
+    if script.scheduler != "slurm" or not script.directive(*_SIZES) or script.runs_itself:
         return
     for name, option in _OPTIONS.items():
-        said = re.search(rf"--({option}{_ALSO.get(option, '')})\b(?!-)", script.text)
-        if said or script.option(option) or script.set_to(name) or name in script.dynamic:
-            continue
-        if word := _use(script, name):
-            text = f"${name} is empty: Slurm sets it only where --{option} is given"
-            yield at(word, text, f"#SBATCH --{option}=…, or a default, ${{{name}:-…}}")
+        if not _may_be_set(script, name, option) and (word := _first_use(script, name)):
+            text = f"${name} is empty: Slurm sets it only if --{option} is given"
+            cure = f"add #SBATCH --{option}=…, or a default, ${{{name}:-…}}"
+            yield finding_at(word, text, cure)
 
 
-def _use(script: Script, name: str) -> Word | None:
+def _may_be_set(script: Script, name: str, option: str) -> bool:
+    written = re.search(rf"--({option}{_OTHER_WAYS.get(option, '')})\b(?!-)", script.text)
+    is_assigned = script.assignments_of(name) or name in script.dynamic_variables
+    return bool(written or script.directive(option) or is_assigned)
+
+
+def _first_use(script: Script, name: str) -> Word | None:
     """Where a variable without a default is first used for more than a message."""
     words = [
         word
         for command in script.commands
-        if not command.within - {"pipeline"} and command.name not in ("echo", "printf", "test", "[")
+        if not command.enclosing - {"pipeline"}
+        and command.name not in ("echo", "printf", "test", "[")
         for word in command.words
     ]
-    words += [each.value for each in script.assignments if each.certain]
+    words += [assignment.value for assignment in script.assignments if assignment.is_certain]
     plain = re.compile(rf"\$({name}\b|\{{{name}\}})")
-    used = [each for each in words if name in each.variables and plain.search(each.raw)]
-    return min(used, key=lambda each: (each.line, each.column)) if used else None
+    used = [word for word in words if name in word.variables and plain.search(word.raw)]
+    return min(used, key=lambda word: (word.line, word.column), default=None)

@@ -1,6 +1,6 @@
-r"""A path is written with backslashes.
+r"""A path has backslashes.
 
-To bash a backslash takes the meaning from the next character and goes: `myenv\bin\activate` is
+bash removes a backslash, which only quotes the next character: `myenv\bin\activate` becomes
 `myenvbinactivate`.
 
 Evidence: bash(1), QUOTING.
@@ -13,12 +13,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from jobgen.lint.rules import Finding, at
-from jobgen.lint.script import Script
-from jobgen.profile import Profile
+from jobgen.lint.reader.script import Script
+from jobgen.lint.rules import Finding, finding_at
+from jobgen.profiles.model import Profile
 
-# Others may take a pattern.
-_PATHS = ("source", ".", "cd", "python", "python3", "ls", "cp", "mv", "mkdir", "bash")
 BAD = r"""#!/bin/bash
 source myenv\bin\activate
 """
@@ -27,10 +25,13 @@ GOOD = """\
 source myenv/bin/activate
 """
 
+# Commands that take paths; the words of others may be patterns.
+_TAKES_PATHS = ("source", ".", "cd", "python", "python3", "ls", "cp", "mv", "mkdir", "bash")
+
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
     for command in script.commands:
-        for word in command.words[1:] if command.name in _PATHS else ():
+        for word in command.words[1:] if command.name in _TAKES_PATHS else ():
             if re.fullmatch(r"[\w.~-]+(\\[\w.-]+)+", word.raw):
-                text = f"to bash `{word.raw}` is `{word.text}`"
-                yield at(word, text, "write / for \\")
+                text = f"bash reads `{word.raw}` as `{word.text}`"
+                yield finding_at(word, text, "write / for \\")

@@ -1,7 +1,7 @@
-"""A container gets all of the host.
+"""A container gets full access to the host.
 
-`--privileged` gives the container every device and capability of the node: a mistake in it can
-harm the node and whoever else is on it. GPUs and InfiniBand need a few devices only.
+`--privileged` gives the container every device and every capability of the node. A mistake in it
+can harm the node, and everybody else's jobs on it. GPUs and InfiniBand need only a few devices.
 
 Evidence: podman-run(1); ROCm's and NVIDIA's guides to containers name the devices.
 
@@ -11,12 +11,12 @@ Cure: AMD: `--device=/dev/kfd --device=/dev/dri --group-add=keep-groups`; NVIDIA
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from jobgen.lint.launch import containers
-from jobgen.lint.rules import Finding, at
-from jobgen.lint.script import Script
-from jobgen.profile import Profile
+from jobgen.lint.reader.commands import Word
+from jobgen.lint.reader.script import Script
+from jobgen.lint.rules import Finding, finding_at
+from jobgen.profiles.model import Profile
 
 BAD = """\
 #!/bin/bash
@@ -29,10 +29,21 @@ podman run --rm --device=/dev/kfd --device=/dev/dri --network=host rocm/pytorch:
 
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
-    for run, words in containers(script):
-        if any("/proc/sys" in word.text for word in words):  # to write there needs it
-            continue
-        for word in words:
-            if word.text in ("--privileged", "--privileged=true"):
-                text = f"--privileged gives the container all of the node ({run.name})"
-                yield at(word, text, "name the devices that it needs")
+    for command in script.commands:
+        for words in _containers(script.expanded_words(command)):
+            if any("/proc/sys" in word.text for word in words):  # writing there needs it
+                continue
+            for word in words:
+                if word.text in ("--privileged", "--privileged=true"):
+                    text = f"--privileged gives the container all of the node ({command.name})"
+                    yield finding_at(word, text, "name the devices that it needs")
+
+
+def _containers(words: Sequence[Word]) -> Iterator[Sequence[Word]]:
+    """The words from podman or docker on, if it runs a container."""
+    texts = [word.text for word in words]
+    for engine in ("podman", "docker"):
+        if engine in texts:
+            start = texts.index(engine)
+            if "run" in texts[start : start + 3]:
+                yield words[start:]

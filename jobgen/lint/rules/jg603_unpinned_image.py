@@ -1,13 +1,13 @@
-"""An image is named without a version.
+"""An image has no fixed version.
 
-`:latest`, or no tag, is another image tomorrow, or another one on each node if they pull it at
-different times: then torch and NCCL differ between the nodes of one job.
+`:latest`, or no tag, is a different image tomorrow. Nodes that pull it at different times may even
+have different images: then torch and NCCL differ between the nodes of one job.
 
-Evidence: podman-pull(1): without a tag, `latest` is meant, and what is there already is not
-pulled again.
+Evidence: podman-pull(1): no tag means `latest`, and an image that is there already is not pulled
+again.
 
-Cure: a tag with a version, or a digest: `IMAGE@sha256:…`. (Of a script that jobgen made the image is
-its profile's: `--set software.container.image=…`.)
+Cure: a tag with a version, or a digest: `IMAGE@sha256:…`. (In a script that jobgen made, the image
+is its profile's: `--set software.container.image=…`.)
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from jobgen.lint.rules import Finding, at
-from jobgen.lint.script import Script
-from jobgen.profile import Profile
+from jobgen.lint.reader.script import Script
+from jobgen.lint.rules import Finding, finding_at
+from jobgen.profiles.model import Profile
 
 BAD = """\
 #!/bin/bash
@@ -28,21 +28,20 @@ GOOD = """\
 podman run --rm docker://rocm/pytorch:rocm6.4_ubuntu24.04 python3 train.py
 """
 
+# A path with a host or a folder: an image with neither was built here.
+_IMAGE = re.compile(r"(?:--container-image=)?(docker://)?([\w.-]+(?::\d+)?[/#][\w./-]+)(:latest)?")
+
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
     if "\n# sha256 of the other lines: " in script.text:  # jobgen made it
         return
     for command in script.commands:
-        if "build" in [word.text for word in command.words[1:2]]:  # what is built is one image
+        if "build" in [word.text for word in command.words[1:2]]:  # it makes one image, for all
             continue
         for word in command.words:
-            # A path with a host or a folder: what has neither was built here.
-            named = re.fullmatch(
-                r"(?:--container-image=)?(docker://)?([\w.-]+(?::\d+)?[/#][\w./-]+)(:latest)?",
-                word.text,
-            )
-            if named and (named[3] or named[1]) and not named[2].startswith("localhost/"):
-                image = word.text.removeprefix("--container-image=")
-                yield at(
-                    word, f"{image} is another image tomorrow", "a tag with a version, or a digest"
-                )
+            image = _IMAGE.fullmatch(word.text)
+            if not image or not (image[3] or image[1]) or image[2].startswith("localhost/"):
+                continue
+            name = word.text.removeprefix("--container-image=")
+            text = f"{name} may be another image tomorrow"
+            yield finding_at(word, text, "add a tag with a version, or a digest")

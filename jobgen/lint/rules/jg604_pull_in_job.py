@@ -1,23 +1,25 @@
-"""The job fetches its own code.
+"""The job itself fetches its code.
 
-What `git pull` brings is what the branch is when the job starts, not when it was submitted: two
-jobs of one sweep run different code, and a job that is queued again goes on with other code
-than it began with. In a folder that several jobs share, they pull into each other.
+`git pull` brings the branch as it is when the job starts, not as it was when the job was submitted.
+Two jobs of a sweep run different code, and a job that is queued again goes on with other code than
+before. If several jobs share the folder, their pulls change each other's code.
 
 Evidence: git-pull(1); a requeued job starts its script again (sbatch(1), --requeue).
 
-Cure: fetch before submitting, or one commit into a folder of its own; jobgen's `workspace` does
-that.
+Cure: fetch before you submit; or check out one commit into a folder of its own, as jobgen's
+`workspace` does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobgen.lint.launch import runs
-from jobgen.lint.rules import Finding, at
-from jobgen.lint.script import Script
-from jobgen.profile import Profile
+from jobgen.lint.launchers import (
+    work_commands,
+)
+from jobgen.lint.reader.script import Script
+from jobgen.lint.rules import Finding, finding_at
+from jobgen.profiles.model import Profile
 
 BAD = """\
 #!/bin/bash
@@ -34,11 +36,9 @@ srun python train.py
 
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
-    for command in script.commands if runs(script) else ():
-        if (
-            command.name == "git"
-            and "pull" in [word.text for word in command.words[1:4]]
-            and script.live
-        ):
-            text = "the code is what the branch is when the job starts, not when it was submitted"
-            yield at(command, text, "fetch it before you submit, at one commit")
+    if not script.active_directives or not work_commands(script):
+        return
+    for command in script.commands:
+        if command.name == "git" and "pull" in [word.text for word in command.words[1:4]]:
+            text = "the job runs the code of the branch as it is when the job starts"
+            yield finding_at(command, text, "fetch one commit before you submit")

@@ -4,16 +4,16 @@ Directives of the other scheduler are comments to this one.
 
 Evidence: sbatch(1), qsub(1B).
 
-Cure: the profile that the script is for, or the directives of this one.
+Cure: the profile for which the script is, or the directives of this one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobgen.lint.rules import Finding, at
-from jobgen.lint.script import Script
-from jobgen.profile import Profile
+from jobgen.lint.reader.script import Script
+from jobgen.lint.rules import Finding, finding_at
+from jobgen.profiles.model import Profile
 
 PROFILE = "mi210"
 BAD = """\
@@ -31,7 +31,9 @@ hostname
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
     scheduler = profile.scheduler if profile else None
-    if scheduler in ("slurm", "pbs") and script.live and script.scheduler not in ("", scheduler):
-        first = script.live[0]
-        text = f"the profile's scheduler is {scheduler}, the directives are for {script.scheduler}"
-        yield at(first, text, "lint it with the profile that it is for")
+    if scheduler not in ("slurm", "pbs") or not script.active_directives:
+        return
+    if script.scheduler not in ("", scheduler):
+        text = f"the profile is for {scheduler}, but the directives are for {script.scheduler}"
+        cure = "lint it with the profile of its cluster"
+        yield finding_at(script.active_directives[0], text, cure)

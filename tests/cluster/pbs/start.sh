@@ -20,7 +20,8 @@ for _ in {1..100}; do ! "$PREFIX/bin/qmgr" -c "list server" > /dev/null 2>&1 || 
 {
   echo "create resource sales_op type=string,flag=h"
   echo "create resource ngpus type=long,flag=nh"
-  echo "create queue blanca queue_type=execution,enabled=true,started=true"
+  # 10 s, the default of kill_delay, is enough for a script on a machine that is not busy.
+  echo "create queue blanca queue_type=execution,enabled=true,started=true,kill_delay=60"
   echo "set server flatuid=true"
   echo "set server job_history_enable=true"
   echo "set server scheduling=true"

@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Sourced by the scripts here: $1 is the folder that holds everything of one cluster.
 # shellcheck disable=SC2034
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

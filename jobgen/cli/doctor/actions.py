@@ -1,0 +1,85 @@
+"""What `jobgen doctor` does: the script of the job that measures, and the report of its results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from jobgen.cli.jobs.actions import default_profile, generate
+from jobgen.cli.output_options import OUTPUT_OPTIONS
+from jobgen.errors import printable, problem, report
+from jobgen.generator import Generator
+from jobgen.paths import to_path
+from jobgen.planning.job_options import OPTIONS, Job
+from jobgen.scripts.write import write
+
+FOLDER = "jobgen-doctor"  # trainers/doctor.py writes its results there
+VERDICT = "jobgen doctor:"  # with it begin the last lines that the job prints
+WALLTIME = "0:30:00"  # a round of pairs takes about a second: enough for 1,000 nodes
+
+
+def write_script(fields: dict[str, Any], output: dict[str, Any]) -> int:
+    """Write the script, or submit it; with `wait`, write the report, too. Raises JobgenError."""
+    job = _job(fields)
+    if job.command == "local":
+        _refuse(output, ("submit", "wait", "mkdir"), "a job of this machine alone")
+    before = _results()
+    status = generate(job, **output)
+    new_results = sorted(_results() - before) if output["wait"] else []
+    return max([status, *(write_report(str(path), {}, summary=True) for path in new_results)])
+
+
+def _job(fields: dict[str, Any]) -> Job:
+    """The job that measures, for the scheduler of its profile."""
+    if fields["profile"] is None:
+        fields["profile"] = default_profile()
+    if fields["profile"] is None:
+        hint = "see `jobgen profiles list`"
+        raise problem("--profile", "no profile is named", "usage", hint)
+    generator = Generator()
+    command = generator.command(fields["profile"])
+    given = {field: value for field, value in fields.items() if value not in (None, ())}
+    for field in given:
+        if command not in OPTIONS[field].commands:
+            flag, name = OPTIONS[field].flags[-1], given["profile"]
+            text = f"`jobgen {command}`, which makes the scripts for {name:.80}, has no such option"
+            raise problem(flag, text, "usage", f"see `jobgen {command} --help`")
+    if command in OPTIONS["time"].commands:
+        given.setdefault("time", WALLTIME)
+    name = generator.profiles.load(fields["profile"]).name
+    # The verdict is the job's last line: no label before it, and no error of torchrun after it.
+    words = ("--exit-zero", "--cluster", Path(name).stem)
+    return Job(command, **given, trainer="doctor", labels="false", program=words)
+
+
+def write_report(file: str, options: dict[str, Any], summary: bool = False) -> int:
+    """Draw the results in a file as one HTML file; 1 if something is wrong. Raises JobgenError.
+
+    With `summary`, also report the job's verdict.
+    """
+    from jobgen.doctor import html_report, read_results
+
+    output = options.pop("output", None) or f"{file.removesuffix('.json')}.html"
+    _refuse(options, tuple(options), "--report, which only draws a file")
+    results = read_results(file)
+    if output != "-" and to_path(output).exists() and to_path(output).samefile(to_path(file)):
+        text = "this is the file of the results, which would be lost"
+        raise problem(f"-o {output:.80}", text, "output", "name another file")
+    write(html_report(results), output, executable=False)
+    begin = next((n for n, line in enumerate(results.lines) if line.startswith(VERDICT)), 0)
+    for line in results.lines[begin:] if summary else ():
+        report(printable(line.removeprefix("jobgen ")))
+    if output != "-":
+        report(f"the report is {output}")
+    return 1 if results.findings or results.network.problem else 0
+
+
+def _results() -> set[Path]:
+    return set(to_path(FOLDER).glob("*.json"))
+
+
+def _refuse(options: dict[str, Any], names: tuple[str, ...], subject: str) -> None:
+    for name in names:
+        if options[name]:
+            flag = {**OPTIONS, **OUTPUT_OPTIONS}[name].flags[-1]
+            raise problem(flag, f"it is not for {subject}", "usage", f"leave {flag} out")

@@ -1,0 +1,113 @@
+"""Shows a job's status on stderr: one line, rewritten, on a terminal; else one line a change."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import unicodedata
+from contextlib import suppress
+
+from jobgen.errors import JobgenError, report
+from jobgen.submission.job_queue import JobStatus
+
+TAIL_BYTES = 8192  # of the output, in which the last line is searched
+# Colours and the like, by ECMA-48; other characters that cannot be printed go one by one.
+_ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
+
+
+class Progress:
+    """The display of one job."""
+
+    def __init__(self, job: str) -> None:
+        self.job = job
+        self.shown: object = None
+        self.is_terminal = (
+            sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        )
+
+    def show(self, status: JobStatus) -> None:
+        """Show a job that has not ended."""
+        if self.is_terminal:
+            self._rewrite(f"{_describe(status)}  {last_line(status.output)}")
+        elif (status.state, status.restarts) != self.shown:
+            report(f"job {self.job}: {_describe(status)}")
+        self.shown = status.state, status.restarts
+
+    def show_failure(self, text: str) -> None:
+        """Show why the status is not known at the moment."""
+        text = " ".join(text.split())
+        if self.is_terminal:
+            self._rewrite(f"the query failed, retrying: {text}")
+        elif self.shown != "failure":
+            report(f"job {self.job}: the query failed, retrying: {text}")
+        self.shown = "failure"
+
+    def show_end(self, status: JobStatus) -> int:
+        """Show how the job ended and, if it failed, what failed first; returns its exit status."""
+        self.finish(_describe(status) + (f"; output: {status.output}" if status.output else ""))
+        if status.exit_status and status.output:
+            _show_cause(status.output)
+        return status.exit_status or 0
+
+    def finish(self, text: str) -> None:
+        """Write the last line."""
+        if self.is_terminal:
+            sys.stderr.write("\r\x1b[K")
+        report(f"job {self.job}: {text}")
+
+    def _rewrite(self, text: str) -> None:
+        width = os.get_terminal_size(sys.stderr.fileno()).columns or 80
+        line = displayable(f"job {self.job}: {text}", sys.stderr.encoding)
+        sys.stderr.write(f"\r{shorten(line, width - 1)}\x1b[K")
+        sys.stderr.flush()
+
+
+def _show_cause(output: str) -> None:
+    """Report the verdict of `jobgen why` on the output of a job, if it finds a cause."""
+    from jobgen.diagnosis.engine import diagnose  # most jobs end well
+    from jobgen.diagnosis.files import sources
+    from jobgen.diagnosis.report import as_text
+
+    with suppress(JobgenError):  # the output may be on another machine
+        verdict = diagnose(sources([output]))
+        if verdict.code:
+            report(as_text(verdict, False).rstrip())
+
+
+def _describe(status: JobStatus) -> str:
+    """Such as: RUNNING (restart 1), 0:10:00."""
+    notes = [status.note, f"restart {status.restarts}" if status.restarts else ""]
+    note = ", ".join(filter(None, notes))
+    elapsed = f", {status.elapsed}" if status.elapsed else ""
+    return status.state + (f" ({note})" if note else "") + elapsed
+
+
+def last_line(file: str) -> str:
+    """The last line of a file that is not blank; "" if there is none, or no such file here."""
+    try:
+        if not os.path.isfile(file):  # opening a pipe would wait for its writer
+            return ""
+        with open(file, "rb") as stream:
+            stream.seek(max(os.path.getsize(file) - TAIL_BYTES, 0))
+            lines = re.split(r"[\r\n]+", stream.read().decode("utf-8", "replace"))
+    except (OSError, ValueError):
+        return ""
+    return next((line for line in reversed(lines) if line.strip()), "")
+
+
+def displayable(text: str, encoding: str) -> str:
+    """`text` without what moves the cursor; what the terminal cannot show becomes a `?`."""
+    plain = _ESCAPES.sub("", text).replace("\t", " ")
+    shown = "".join(character for character in plain if character.isprintable())
+    return shown.encode(encoding, "replace").decode(encoding)
+
+
+def shorten(text: str, columns: int) -> str:
+    """As much of `text` as fits into so many columns."""
+    for place, character in enumerate(text):
+        if unicodedata.category(character) not in ("Mn", "Me"):
+            columns -= 2 if unicodedata.east_asian_width(character) in "WF" else 1
+        if columns < 0:
+            return text[:place]
+    return text

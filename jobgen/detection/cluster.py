@@ -1,0 +1,168 @@
+"""A cluster: its partitions or queues, their kinds of nodes, and which site it may be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from jobgen.profiles.search import profile_files
+
+MOST_NAMES = 60  # characters in a comment
+SIMILAR = 1.1  # nodes whose memory differs by less are of one kind: firmware keeps some of it
+
+# The first label of PBS's server, or Slurm's ClusterName.
+CLUSTERS = {
+    "desched1": "derecho",  # NCAR/HPC-Docs, docs/pbs/job-scripts/index.md: the job 1473351.desched1
+    "polaris-pbs-01": "polaris",  # argonne-lcf/user-guides, docs/running-jobs/index.md: ids of jobs
+    "aurora-pbs-0001": "aurora",  # the same, docs/aurora/debugging/gdb4hpc.md
+    # eth-cscs/cscs-docs, docs/access/vscode.md: the clusters of Alps with GH200
+    "clariden": "alps",
+    "daint": "alps",
+    "santis": "alps",
+}
+# Partitions whose name is the site's own, where each customer names the cluster.
+PARTITIONS = {
+    # GoogleCloudPlatform/cluster-toolkit, examples/machine-learning/a3-megagpu-8g
+    "a3mega": "gcp-a3mega",
+}
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """Nodes that are alike: at first as the scheduler groups them, then a kind."""
+
+    count: int
+    cpus: int
+    memory: int = 0  # MiB; 0: not known
+    gpus: int = 0
+    gpu_type: str = ""
+    features: frozenset[str] = frozenset()  # of every node: Slurm's features, PBS's NAME=VALUE
+    some_features: frozenset[str] = frozenset()  # of some of the nodes
+    model: str = ""  # a GPU's name among the features
+    threads: int = 1  # of a core
+    arch: str = ""
+    names: str = ""
+    example: str = ""  # one of them, which is up if any is
+    is_up: bool = True
+    notes: tuple[str, ...] = ()  # how a number was found
+
+    @property
+    def place(self) -> str:
+        """The names of the nodes, cut where they are many."""
+        return self.names if len(self.names) <= MOST_NAMES else f"{self.names[: MOST_NAMES - 1]}…"
+
+    @property
+    def gpu_count(self) -> str:
+        """Such as: 4 GPUs."""
+        return f"{self.gpus or 'no'} GPU{'s' * (self.gpus != 1)}"
+
+    @property
+    def title(self) -> str:
+        """Such as: 3 nodes, 128 CPUs, 500G, 8 GPUs a100: dgx[01-03]."""
+        parts = [f"{self.count} node{'s' * (self.count != 1)}", f"{self.cpus} CPUs"]
+        parts += [f"{self.memory // 1024}G"] * bool(self.memory)
+        parts.append(f"{self.gpu_count} {self.gpu_type or self.model}".rstrip())
+        return ", ".join(parts) + (f": {self.place}" if self.names else "")
+
+
+@dataclass(frozen=True)
+class Partition:
+    """A partition of Slurm, or a queue of PBS."""
+
+    name: str
+    kinds: tuple[Nodes, ...] = ()
+    is_default: bool = False
+    is_open: bool = True  # takes jobs of any user
+    whole_nodes: str = ""  # why every job gets whole nodes; "" if it does not
+    max_nodes: int | None = None
+    max_time: str = ""
+    default_time: str = ""
+    least_time: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def gpu_nodes(self) -> int:
+        return sum(kind.count for kind in self.kinds if kind.gpus)
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A cluster, as its login node sees it."""
+
+    scheduler: str
+    name: str
+    version: str = ""
+    partitions: tuple[Partition, ...] = ()
+    gpu_options: tuple[str, ...] = ()  # the first is the one to use
+    gpu_note: str = ""
+    binding: str = ""
+    accounts: tuple[str, ...] = ()
+    qos: tuple[str, ...] = ()
+    account_note: str = ""
+    chunk: frozenset[str] = frozenset()  # names of the site's own resources of PBS
+
+
+def kinds_of(groups: Iterable[Nodes]) -> tuple[Nodes, ...]:
+    """Groups of nodes merged into kinds, those with GPUs and the most frequent first."""
+    found: dict[tuple[object, ...], list[Nodes]] = {}
+    for group in sorted(groups, key=lambda each: each.memory):
+        place = (group.cpus, group.gpus, group.gpu_type, group.model, group.threads)
+        same = found.setdefault((*place, 0), [])
+        number = 0
+        while same and group.memory > same[0].memory * SIMILAR:
+            number += 1
+            same = found.setdefault((*place, number), [])
+        same.append(group)
+    kinds = [_merged(groups) for groups in found.values()]
+    return tuple(sorted(kinds, key=lambda kind: (not kind.gpus, -kind.count, -kind.gpus)))
+
+
+def _merged(groups: Sequence[Nodes]) -> Nodes:
+    groups = sorted(groups, key=lambda each: (not each.is_up, -each.count))
+    everywhere = frozenset.intersection(*(each.features for each in groups))
+    anywhere = frozenset.union(*(each.features for each in groups))
+    return replace(
+        groups[0],
+        count=sum(each.count for each in groups),
+        memory=min(each.memory for each in groups),
+        features=everywhere,
+        some_features=anywhere - everywhere,
+        names=",".join(dict.fromkeys(each.names for each in groups)),
+    )
+
+
+def own_feature(kind: Nodes, others: Iterable[Nodes]) -> str:
+    """A feature that all nodes of a kind have and no other node has; "" if there is none."""
+    elsewhere = {name for other in others for name in other.features | other.some_features}
+    own = sorted(kind.features - elsewhere)
+    named = [name for name in own if kind.model and kind.model in name.lower()]
+    return (named or own or [""])[0]
+
+
+def chosen_partition(partitions: Sequence[Partition]) -> tuple[Partition, str]:
+    """The partition that a profile is for if none is named, and why."""
+    usable = [each for each in partitions if each.is_open and each.kinds] or list(partitions)
+    default = next((each for each in usable if each.is_default), None)
+    if default and default.gpu_nodes:
+        return default, "the default"
+    most = max(usable, key=lambda each: each.gpu_nodes)
+    if most.gpu_nodes:
+        why = f", and the default, {default.name}, has none" if default else ""
+        return most, f"the one with the most nodes with GPUs{why}"
+    return (default, "the default") if default else (usable[0], "the first one")
+
+
+def bundled_sites(cluster: str, partitions: Iterable[str]) -> list[str]:
+    """The names of the bundled profiles that a cluster may be.
+
+    One is found by the name of the cluster: sites/frontier, and sites/lumi-g on lumi; those whose
+    clusters have other names are in CLUSTERS.
+    """
+    label = cluster.lower().partition(".")[0]
+    wanted = {CLUSTERS.get(label, label), *(PARTITIONS.get(each, "") for each in partitions)} - {""}
+    names = (name.partition("/") for name in profile_files() if name.startswith("sites/"))
+    return [
+        f"sites/{name}"
+        for _, _, name in names
+        if any(name == each or name.startswith(f"{each}-") for each in wanted)
+    ]

@@ -1,0 +1,140 @@
+"""`jobgen detect`: asks the scheduler, chooses what the profile is for, and writes it."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from jobgen.detection import pbs, slurm, software
+from jobgen.detection.cluster import (
+    Cluster,
+    Nodes,
+    Partition,
+    bundled_sites,
+    chosen_partition,
+)
+from jobgen.detection.commands import Answer, run_together
+from jobgen.detection.probe import Request, probe
+from jobgen.detection.profile_text import Findings, profile_text
+from jobgen.errors import JobgenError, nearest_hint, problem, report
+from jobgen.scripts.write import write
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line says."""
+
+    partition: str | None = None
+    queue: str | None = None
+    account: str = ""
+    directives: tuple[str, ...] = ()
+    probe: bool = False
+    probe_limit: float = 300
+
+
+def detect(options: Options, output: str | None) -> int:
+    """Write the profile; 1 if the node that was asked did not answer. Raises JobgenError."""
+    _check_words(options.directives)
+    found = _findings(options)
+    exit_code = 0
+    if options.probe:
+        request = Request(
+            found.cluster,
+            found.partition,
+            found.kind,
+            found.constraint,
+            found.account,
+            found.directives,
+        )
+        try:
+            found = replace(found, hardware=probe(request, options.probe_limit))
+        except JobgenError as error:
+            report(str(error))
+            report("the profile is without what a node would say")
+            exit_code = error.exit_code
+    write(profile_text(found), output)
+    return exit_code
+
+
+def _check_words(directives: Sequence[str]) -> None:
+    for text in directives:
+        try:
+            shlex.split(text)
+        except ValueError as error:
+            hint = "options as for sbatch or qsub, such as '-l filesystems=home'"
+            raise problem(
+                "--directive", f"`{text}` cannot be read: {error}", "value", hint
+            ) from None
+
+
+def _findings(options: Options) -> Findings:
+    """What the login node knows."""
+    scheduler = _scheduler(options)
+    cluster, answers = _read(scheduler, may_be_pbs=not options.partition)
+    scheduler = cluster.scheduler
+    partition, why = _partition(cluster, options.partition or options.queue)
+    kinds = _with_details(partition, scheduler)
+    account = options.account or (cluster.accounts[0] if len(cluster.accounts) == 1 else "")
+    return Findings(
+        cluster=cluster,
+        partition=partition,
+        why=why,
+        kinds=kinds,
+        account=account,
+        directives=options.directives,
+        sites=tuple(bundled_sites(cluster.name, [each.name for each in cluster.partitions])),
+        module_notes=tuple(software.module_notes(answers["modules"])),
+        engines=software.engines_here(answers),
+    )
+
+
+def _read(scheduler: str, may_be_pbs: bool) -> tuple[Cluster, dict[str, Answer]]:
+    """The cluster. Where both schedulers' commands are, the one whose commands work is used."""
+    reader = slurm if scheduler == "slurm" else pbs
+    answers = run_together({**reader.commands(), **software.commands()})
+    if scheduler == "slurm" and answers["nodes"].status and may_be_pbs and shutil.which("pbsnodes"):
+        return _read("pbs", may_be_pbs)
+    if scheduler == "pbs" and (again := pbs.text_commands(answers)):
+        answers |= run_together(again)
+    return reader.read_cluster(answers), answers
+
+
+def _scheduler(options: Options) -> str:
+    if options.partition and options.queue:
+        text = "Slurm has partitions, and PBS has queues"
+        raise problem("--queue", text, "usage", "give one of --partition and --queue")
+    has_slurm, has_pbs = (bool(shutil.which(name)) for name in ("sinfo", "pbsnodes"))
+    if has_slurm and not options.queue:
+        return "slurm"
+    if has_pbs and not options.partition:
+        return "pbs"
+    wanted = "sinfo" if options.partition else "pbsnodes" if options.queue else "sinfo or pbsnodes"
+    text = f"there is no scheduler here: no {wanted} on PATH"
+    raise problem("detect", text, "scheduler", "run it on a login node of the cluster")
+
+
+def _partition(cluster: Cluster, name: str | None) -> tuple[Partition, str]:
+    word = "partition" if cluster.scheduler == "slurm" else "queue"
+    by_name = {each.name: each for each in cluster.partitions}
+    if name is not None and name not in by_name:
+        text = f"the cluster has no {word} `{name:.60}`"
+        raise problem(f"--{word}", text, "value", nearest_hint(name, by_name))
+    usable = [each for each in cluster.partitions if each.kinds]
+    if not usable:
+        raise JobgenError(
+            problem("detect", f"no {word} has any nodes", "scheduler", "").problems, exit_code=1
+        )
+    if name is None:
+        return chosen_partition(usable)
+    if not by_name[name].kinds:
+        raise problem(f"--{word}", f"`{name:.60}` has no nodes", "value", "choose another")
+    return by_name[name], "as requested"
+
+
+def _with_details(partition: Partition, scheduler: str) -> tuple[Nodes, ...]:
+    if scheduler == "pbs":
+        return partition.kinds
+    answers: Mapping[str, Answer] = run_together({"node": slurm.nodes_command(partition.kinds)})
+    return slurm.with_details(partition.kinds, answers["node"].text)

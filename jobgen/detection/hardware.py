@@ -1,0 +1,123 @@
+"""What one compute node says of itself, and what names of GPUs hint at."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+_NVIDIA = (
+    r"nvidia|tesla|quadro|geforce|[gr]tx|titan|ampere|hopper|volta|turing|blackwell|pascal|kepler"
+    r"|(?:gh|gb|[abhvpltk])\d{1,3}s?|\dg\.\d+gb"
+)
+_AMD = r"amd|instinct|radeon|mi\d{2,3}[a-z]?"
+_INTEL = r"intel|pvc|ponte|max_?1[15]\d0"
+_MODEL = r"(?:gh|gb|[abhv]|rtx_?|mi)\d{2,4}[a-z]?|[pltk]\d{1,3}s?|pvc|max_?1[15]\d0"
+_VENDOR_IDS = {"0x10de": "nvidia", "0x1002": "amd", "0x8086": "intel"}  # of PCI
+FABRICS = {
+    "slingshot": "fabrics/slingshot",
+    "infiniband": "fabrics/infiniband",
+    "efa": "fabrics/efa",
+    "ethernet": "fabrics/ethernet",
+}
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """What the probe's job printed on one node."""
+
+    host: str = ""
+    arch: str = ""
+    gpu: str = ""  # the vendor
+    gpu_names: tuple[str, ...] = ()
+    driver: str = ""
+    interfaces: tuple[tuple[str, str], ...] = ()  # names and addresses
+    host_interface: str = ""  # the one that the host name belongs to
+    adapters: tuple[str, ...] = ()
+    fabric: str = ""  # a word of FABRICS; "" if it is not clear
+    engines: tuple[str, ...] = ()
+
+    @property
+    def interface(self) -> str:
+        """The interface of the fast network: its first one that has an address; "" if none has."""
+        prefixes = {"slingshot": "hsn", "infiniband": "ib"}
+        names = [name for name, _ in self.interfaces]
+        prefix = prefixes.get(self.fabric, "hsn")
+        return next((name for name in sorted(names) if name.startswith(prefix)), "")
+
+
+def gpu_vendor(name: str) -> str:
+    """The vendor that a type of GPUs hints at, such as nvidia for a100; "" if none."""
+    for vendor, pattern in (("nvidia", _NVIDIA), ("amd", _AMD), ("intel", _INTEL)):
+        if re.search(rf"(?:^|[^a-z0-9])(?:{pattern})(?![a-z0-9])", name.lower()):
+            return vendor
+    return ""
+
+
+def gpu_model(names: Iterable[str]) -> str:
+    """The first name of a GPU among features or values, such as a100; "" without one."""
+    for name in sorted(names):
+        value = name.lower().rpartition("=")[2]
+        if found := re.search(rf"(?:^|[^a-z0-9])({_MODEL})(?![a-z0-9])", value):
+            return found[1]
+    return ""
+
+
+def parse_probe(text: str) -> Hardware:
+    """The lines NAME=VALUE that the probe's job printed."""
+    values: dict[str, list[str]] = {}
+    for line in text.splitlines():
+        name, equals, value = line.partition("=")
+        if equals and value.strip():
+            values.setdefault(name, []).append(value.strip())
+
+    def one(name: str) -> str:
+        return values.get(name, [""])[0]
+
+    interfaces = _interfaces(values.get("address", []))
+    return Hardware(
+        host=one("host"),
+        arch=one("arch"),
+        gpu=_vendor(values),
+        gpu_names=tuple(dict.fromkeys(_gpu_name(each) for each in values.get("gpu", []))),
+        driver=", ".join(values.get("driver", [])),
+        interfaces=interfaces,
+        host_interface=next((n for n, address in interfaces if address == one("hostaddress")), ""),
+        adapters=tuple(values.get("adapter", [])),
+        fabric=_fabric(values.get("adapter", []), [name for name, _ in interfaces]),
+        engines=tuple(values.get("engine", [])),
+    )
+
+
+def _interfaces(lines: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """Names and addresses in `ip -o -4 addr`, without those of the node alone."""
+    found = (re.match(r"\d+:\s+(\S+)\s+inet\s+([\d.]+)", line) for line in lines)
+    local = ("lo", "docker", "podman", "cni", "virbr", "veth", "br-")
+    return tuple((each[1], each[2]) for each in found if each and not each[1].startswith(local))
+
+
+def _gpu_name(line: str) -> str:
+    """The name in a line of `nvidia-smi -L` (GPU 0: NAME (UUID: …)), or the whole line."""
+    found = re.match(r"GPU \d+: (.*?) \(UUID", line)
+    return found[1] if found else line
+
+
+def _vendor(values: dict[str, list[str]]) -> str:
+    """By its devices; by the PCI vendor of graphics alone only if that is the only hint."""
+    devices = [vendor for vendor in values.get("device", []) if vendor in ("nvidia", "amd")]
+    if devices:
+        return devices[0]
+    listed = [_VENDOR_IDS.get(each, "") for each in values.get("pci", [])]
+    return next((vendor for vendor in ("nvidia", "amd", "intel") if vendor in listed), "")
+
+
+def _fabric(adapters: list[str], interfaces: list[str]) -> str:
+    """By the adapters' names and kinds of link; "" where they do not tell."""
+    if any(each.startswith("cxi") for each in adapters):
+        return "slingshot"
+    if any("efa" in each for each in adapters):
+        return "efa"
+    if any(each.endswith("InfiniBand") for each in adapters):
+        return "infiniband"
+    is_clear = not adapters and not any(name.startswith(("hsn", "ib")) for name in interfaces)
+    return "ethernet" if is_clear and interfaces else ""

@@ -1,0 +1,215 @@
+"""Reads PBS: the JSON of pbsnodes and qstat, or their text where a PBS has no `-F json`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from jobgen.detection.cluster import Cluster, Nodes, Partition, kinds_of
+from jobgen.detection.commands import Answer, needed
+from jobgen.detection.hardware import gpu_model
+
+# Resources that every PBS has (pbs_resources(7B)); others are the site's.
+BUILT_IN = frozenset(
+    "accelerator_memory accelerator accelerator_model aoe arch cput eoe energy file hbmem host"
+    " hpmem mem naccelerators ncpus ncrays netwins ngpus nmics nodect pcput pmem"
+    " preempt_targets pvmem vmem vnode vntype walltime PBScrayhost PBScraynid PBScrayorder"
+    " PBScrayseg PBScraylabel".split()
+)
+Record = Mapping[str, str]
+
+
+ASKS = {"nodes": ("pbsnodes", "-av"), "queues": ("qstat", "-Qf"), "server": ("qstat", "-Bf")}
+
+
+def commands() -> dict[str, tuple[str, ...]]:
+    """What a login node is asked."""
+    return {name: (*words, "-F", "json") for name, words in ASKS.items()}
+
+
+def text_commands(answers: Mapping[str, Answer]) -> dict[str, tuple[str, ...]]:
+    """What is asked again as text: PBS before 18 has no JSON, and some values make it invalid."""
+    failed = (name for name in ASKS if answers[name].failure or not _is_json(answers[name].text))
+    return {name: ASKS[name] for name in failed if answers[name].status is not None}
+
+
+def read_cluster(answers: Mapping[str, Answer]) -> Cluster:
+    """The cluster of the answers to `commands`. Raises JobgenError if PBS does not answer."""
+    vnodes, queues, servers = (
+        parse_records(needed(answers[name])) for name in ("nodes", "queues", "server")
+    )
+    name, server = next(iter(servers.items()), ("", {}))
+    default = server.get("default_queue", "")
+    hosts = hosts_of(vnodes)
+    has_gpus = any("resources_available.ngpus" in each for each in vnodes.values())
+    note = "" if has_gpus else "No node has the resource ngpus: another way, or no GPUs."
+    return Cluster(
+        scheduler="pbs",
+        name=name,
+        version=server.get("pbs_version", ""),
+        partitions=tuple(
+            parse_queue(each, values, hosts, each == default, server)
+            for each, values in queues.items()
+        ),
+        gpu_options=("ngpus",) if has_gpus else ("none",),
+        gpu_note=note,
+        chunk=frozenset(pair.partition("=")[0] for each in hosts for pair in each[0].features),
+    )
+
+
+def _is_json(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text, strict=False), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def parse_records(text: str) -> dict[str, dict[str, str]]:
+    """Objects of PBS by their names, each with its attributes as NAME or NAME.RESOURCE."""
+    if not _is_json(text):
+        return _text_records(text)
+    # As they are written: PBS prints a text such as 007 as a number.
+    whole = json.loads(text, strict=False, parse_int=str, parse_float=str, parse_constant=str)
+    objects: object = next((whole[key] for key in ("nodes", "Queue", "Server") if key in whole), {})
+    if not isinstance(objects, dict):
+        return {}
+    return {name: _flat(each) for name, each in objects.items() if isinstance(each, dict)}
+
+
+def _flat(values: Mapping[str, object]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name, value in values.items():
+        if isinstance(value, dict):
+            found |= {f"{name}.{key}": _text(inner) for key, inner in value.items()}
+        else:
+            found[name] = _text(value)
+    return found
+
+
+def _text(value: object) -> str:
+    if isinstance(value, list):
+        return ",".join(map(str, value))
+    return str(value)
+
+
+def _text_records(text: str) -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = {}
+    for line in text.replace("\n\t", "").splitlines():
+        if line and not line[0].isspace():
+            values = found.setdefault(re.sub(r"^(Queue|Server): *", "", line.strip()), {})
+        elif found and (pair := re.match(r"\s+([\w.]+) = (.*)", line)):
+            values[pair[1]] = pair[2].strip()
+    return found
+
+
+def hosts_of(vnodes: Mapping[str, Record]) -> list[tuple[Nodes, Record]]:
+    """The hosts, each with the attributes of its first vnode; a host may have several of them."""
+    parts: dict[str, list[Record]] = {}
+    for name, values in vnodes.items():
+        host = values.get("resources_available.host") or values.get("Mom") or name
+        parts.setdefault(host.partition(",")[0], []).append({"": name, **values})
+    return [(_host(host, records), records[0]) for host, records in parts.items()]
+
+
+def _host(name: str, records: list[Record]) -> Nodes:
+    def total(resource: str) -> int:
+        return sum(_count(each.get(f"resources_available.{resource}", "")) for each in records)
+
+    site = frozenset(
+        f"{key.partition('.')[2]}={value}"
+        for each in records
+        for key, value in each.items()
+        if key.startswith("resources_available.") and key.partition(".")[2] not in BUILT_IN
+    )
+    kib = sum(_kib(each.get("resources_available.mem", "")) for each in records)
+    return Nodes(
+        count=1,
+        cpus=total("ncpus"),
+        memory=kib // 1024,
+        gpus=total("ngpus"),
+        features=site,
+        model=gpu_model(site),
+        names=name,
+        example=name,
+        is_up=not re.search("down|offline|unknown|stale", records[0].get("state", "")),
+    )
+
+
+def parse_queue(
+    name: str,
+    values: Record,
+    hosts: list[tuple[Nodes, Record]],
+    is_default: bool,
+    server: Record,
+) -> Partition:
+    """A queue, with the kinds of the nodes that its jobs can get."""
+    nodes = [each for each, record in hosts if _serves(name, values, record)]
+    place = values.get("resources_default.place", "") or values.get("default_chunk.place", "")
+    whole = f"resources_default.place={place}" if "excl" in place else ""
+    sharing = {record.get("sharing", "") for each, record in hosts if each in nodes}
+    if not whole and sharing and all("excl" in each for each in sharing):
+        whole = f"sharing={sorted(sharing)[0]} on its nodes"
+
+    def limit(kind: str, resource: str) -> str:
+        key = f"{kind}.{resource}"
+        return values.get(key, "") or server.get(key, "")
+
+    notes = []
+    if destinations := values.get("route_destinations"):
+        notes.append(f"A routing queue: its jobs go to {destinations}, which have the limits.")
+    if least := values.get("resources_min.walltime"):
+        notes.append(f"A job has to request at least {least}.")
+    if values.get("resources_min.nodect"):
+        notes.append(f"A job has to have at least {values['resources_min.nodect']} nodes.")
+    acl = [key for key in ("acl_user_enable", "acl_group_enable") if values.get(key) == "True"]
+    return Partition(
+        name=name,
+        kinds=_named(kinds_of(nodes)),
+        is_default=is_default,
+        is_open=values.get("enabled") == values.get("started") == "True" and not acl,
+        whole_nodes=whole,
+        max_nodes=_count(limit("resources_max", "nodect")) or None,
+        max_time=limit("resources_max", "walltime"),
+        default_time=limit("resources_default", "walltime"),
+        least_time=values.get("resources_min.walltime", ""),
+        notes=tuple(notes),
+    )
+
+
+def _named(kinds: tuple[Nodes, ...]) -> tuple[Nodes, ...]:
+    """The kinds with the names of a few of their nodes."""
+    return tuple(replace(kind, names=_few(kind.names)) for kind in kinds)
+
+
+def _few(names: str) -> str:
+    several = names.split(",")
+    return ", ".join(several[:3]) + (" …" if len(several) > 3 else "")
+
+
+def _serves(queue: str, values: Record, vnode: Record) -> bool:
+    """Whether jobs of a queue can run on a vnode: it has no other queue, and what is requested."""
+    if vnode.get("queue", queue) != queue:
+        return False
+    wanted = (
+        (key.partition(".")[2], value)
+        for key, value in values.items()
+        if key.startswith("default_chunk.") and key.partition(".")[2] not in BUILT_IN
+    )
+    return all(
+        value in vnode.get(f"resources_available.{name}", "").split(",") for name, value in wanted
+    )
+
+
+def _count(text: str) -> int:
+    return int(text) if re.fullmatch(r"\d{1,12}", text, re.ASCII) else 0
+
+
+def _kib(size: str) -> int:
+    """KiB of a size such as 528041816kb; a size without a unit is in bytes (pbs_resources(7B))."""
+    found = re.fullmatch(r"(\d{1,18})([kmgtp]?)[bw]?", size.lower(), re.ASCII)
+    if not found:
+        return 0
+    factor: int = 1024 ** " kmgtp".index(found[2] or " ")
+    return int(found[1]) * factor // 1024

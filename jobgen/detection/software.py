@@ -1,0 +1,68 @@
+"""What a login node offers: modules with PyTorch, and the engines of containers."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Mapping
+
+from jobgen.detection.commands import Answer
+
+ENGINES = ("podman", "docker", "apptainer", "singularity", "shifter", "enroot")
+MODULES_SHOWN = 12
+_TORCH = re.compile(r"torch", re.IGNORECASE)
+_PYTHON = re.compile(
+    r"conda|mamba|miniforge|frameworks|deep-?learning|machine-?learning", re.IGNORECASE
+)
+
+
+def commands() -> dict[str, tuple[str, ...]]:
+    """The modules of a login shell, and the options of srun, to which plug-ins add theirs."""
+    return {
+        # Lmod and Environment Modules print the list on stderr.
+        "modules": ("bash", "-lc", "module -t avail 2>&1"),
+        "srun": ("srun", "--help"),
+    }
+
+
+def parse_modules(text: str) -> tuple[str, ...]:
+    """The modules in `module -t avail` with torch in their names; else those with a conda."""
+    names = []
+    for line in text.splitlines():
+        name = re.sub(r"\((?:default|[A-Z@]+)\)|<[^>]*>", "", line).strip()
+        if re.fullmatch(r"[A-Za-z0-9_][\w.+/-]*[\w+]", name, re.ASCII):
+            names.append(name)
+    for pattern in (_TORCH, _PYTHON):
+        if found := [name for name in dict.fromkeys(names) if pattern.search(name)]:
+            return tuple(found)
+    return ()
+
+
+def parse_engines(srun_help: str) -> tuple[str, ...]:
+    """The engines of `software.container.engine` that srun's plug-ins add."""
+    found = []
+    if re.search(r"^\s*--container-image=", srun_help, re.MULTILINE):
+        found.append("pyxis")
+    if re.search(r"^\s*--environment=", srun_help, re.MULTILINE):
+        found.append("ce")
+    return tuple(found)
+
+
+def engines_here(answers: Mapping[str, Answer]) -> tuple[str, ...]:
+    """The engines on this machine: of srun, and on PATH. enroot alone is no engine of jobgen's."""
+    on_path = tuple(name for name in ENGINES if name != "enroot" and shutil.which(name))
+    return parse_engines(answers["srun"].text) + on_path
+
+
+def module_notes(answer: Answer) -> list[str]:
+    """Lines that say which modules have PyTorch."""
+    modules = parse_modules(answer.text)
+    if modules:
+        shown = [f"  {name}" for name in modules[:MODULES_SHOWN]]
+        rest = [f"  and {len(modules) - MODULES_SHOWN} more"] * (len(modules) > MODULES_SHOWN)
+        return ["Modules that offer PyTorch, or a conda, by their names:", *shown, *rest]
+    if "command not found" in answer.text:
+        return ["This login node has no command `module`."]
+    if answer.status is None:
+        return [f"Not known: modules with PyTorch; `module -t avail` {answer.failure}."]
+    return ["No module has torch or conda in its name; all of them: module avail"]

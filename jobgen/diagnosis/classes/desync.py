@@ -1,0 +1,85 @@
+"""The ranks called different collectives, or with different shapes.
+
+All ranks of a group have to call the same collectives in the same order with the same sizes. Where
+one skips one (an `if rank == 0:` around it, an uneven number of batches, a loss that is not used on
+one rank), or passes a tensor of another shape, the group is out of step. NCCL does not check it:
+what is seen is a timeout, in which the same SeqNum has another OpType or NumelIn on some rank. gloo
+compares the sizes (`op.preamble.length <= op.nbytes`), and TORCH_DISTRIBUTED_DEBUG=DETAIL compares
+all.
+
+Who timed out first says nothing. Compare, per process group, what each rank did at the first SeqNum
+that differs, and look at the rank that is alone.
+
+`message truncated` and `collective mismatch error` of NCCL's transports mean that two ranks
+disagree about the sizes of what is sent: different collectives, or variables such as NCCL_ALGO,
+NCCL_PROTO or NCCL_BUFFSIZE that only some nodes have, or different versions of NCCL.
+
+Cure: run a short job with `-e TORCH_DISTRIBUTED_DEBUG=DETAIL`: it names the ranks and both calls.
+Give all ranks the same number of batches (drop_last, or `join` of DDP).
+
+Sources:
+https://docs.pytorch.org/docs/stable/distributed.html#torch-distributed-debug
+https://github.com/pytorch/pytorch/pull/100214
+https://github.com/pytorch/gloo/blob/main/gloo/transport/tcp/pair.cc
+https://github.com/NVIDIA/nccl/blob/master/src/transport/net_socket.cc
+https://github.com/NVIDIA/nccl/issues/969
+https://github.com/Lightning-AI/pytorch-lightning/issues/19106
+"""
+
+from __future__ import annotations
+
+from jobgen.diagnosis.signs import Sign
+
+SIGNS = (
+    Sign(
+        r"Detected mismatch between collectives on ranks\. Rank (?P<first>\d+) is running "
+        r"(?:inconsistent )?collective: (?:CollectiveFingerPrint.*but Rank (?P<second>\d+) is)?",
+        "ranks {first} and {second} called different collectives, or with different shapes",
+        reporter=True,
+    ),
+    Sign(
+        r"Mismatched collective detected, please check your collective calls at and around rank",
+        "ranks called different collectives, or with different sizes",
+        reporter=True,
+    ),
+    Sign(
+        r"collective mismatch error,? local size (?P<local>\d+) remote (?:size )?(?P<remote>\d+)",
+        "two ranks disagree about the size of a message: {local} and {remote} bytes",
+        certainty="likely",
+        reporter=True,
+    ),
+    Sign(
+        r"message truncated : receiving (?P<local>\d+) bytes instead of (?P<remote>\d+)",
+        "two ranks disagree about the size of a message: {local} and {remote} bytes",
+        certainty="likely",
+        reporter=True,
+    ),
+    Sign(
+        r"op\.preamble\.length <= op\.nbytes\. (?P<local>\d+) vs (?P<remote>\d+)",
+        "two ranks disagree about the size of a tensor: {local} and {remote} bytes",
+        reporter=True,
+    ),
+    Sign(
+        r"DDP expects same model across all ranks, but Rank (?P<first>\d+) has \d+ params",
+        "the ranks have different models",
+        reporter=True,
+    ),
+    Sign(
+        r"(?:params|replicas\[\d+\])\[\d+\] in this process with sizes .* "
+        r"appears not to match sizes of the same param",
+        "the ranks have different models",
+        reporter=True,
+    ),
+    Sign(
+        r"Cannot apply desired operation due to shape mismatches",
+        "the ranks passed tensors of different shapes",
+        reporter=True,
+    ),
+)
+
+CURE = (
+    "make every rank call the same collectives with the same shapes; -e "
+    "TORCH_DISTRIBUTED_DEBUG=DETAIL names the ranks and both calls"
+)
+MISLEADS = "the rank that timed out first"
+EXPLAINS = ("peer-lost", "collective-timeout", "silent-hang")

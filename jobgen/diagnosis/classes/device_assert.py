@@ -1,0 +1,90 @@
+"""A kernel on a GPU failed an assertion, or read memory that is not its own.
+
+An index was out of range: a label that is not below the number of classes, a token id above the
+size of the vocabulary, a position above the length of the embedding; or a custom kernel
+(attention, fused optimizer, quantization) reads past an array. CUDA reports it at some later
+call, so the Python line of the exception is often innocent, and every later call of that rank
+fails with the same error (710, 700, 719), NCCL's and the watchdog's too.
+
+Decisive is the first rank's `Assertion … failed` with block and thread, above everything else.
+An illegal access has no such line: run one node with CUDA_LAUNCH_BLOCKING=1 (HIP:
+AMD_SERIALIZE_KERNEL=3), or under compute-sanitizer, to see the kernel.
+
+What misleads: `NCCL WARN Cuda failure 710` and `watchdog thread terminated with exception: CUDA
+error`: NCCL only met the error. The other ranks' timeouts. An illegal access on one node only,
+with the same program and data elsewhere, may be its hardware: look for Xid.
+
+Cure: check the range of labels and indices on the CPU before the step.
+
+Sources:
+https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html
+https://github.com/pytorch/pytorch aten/src/ATen/native/cuda/Loss.cu
+https://github.com/milesial/Pytorch-UNet/issues/375
+https://github.com/modelscope/ms-swift/issues/3267
+https://github.com/layumi/Person_reID_baseline_pytorch/issues/372
+"""
+
+from jobgen.diagnosis.signs import Sign
+
+# Not in quotes: a form's or a page's example of a message.
+_ERROR = (
+    r"(?<![`'\"])(?<![`'\"]RuntimeError: )\b"
+    r"(CUDA|HIP|ROCm|cuda runtime|hip runtime) (runtime )?[Ee]rror.{0,12}:.{0,40}"
+)
+SIGNS = (
+    Sign(
+        r":\d+: .*(block: ?\[|Block )\d+, ?\d+, ?\d+\]?,? (thread: ?\[|Thread )"
+        r"\d+, ?\d+, ?\d+\]?,?:? "
+        r"Assertion [`'\"](?P<condition>.*)['`\"] failed",
+        "the assertion {condition} failed in a kernel on the GPU",
+    ),
+    Sign(
+        r"\.(hip|cu|cuh|h)\S*:\d+:.* Device-side assertion [`'](?P<condition>.*)' failed",
+        "the assertion {condition} failed in a kernel on the GPU",
+    ),
+    Sign(
+        _ERROR + r"device-side assert triggered"
+        r"|(Cuda|HIP|Hip) failure (\d+ )?'device-side assert triggered'"
+        r"|hipErrorAssert: |cudaErrorAssert: ",
+        "an assertion failed in a kernel on the GPU",
+    ),
+    Sign(
+        _ERROR + r"an illegal memory access was encountered"
+        r"|(Cuda|HIP|Hip) failure (\d+ )?'an illegal memory access was encountered'"
+        r"|CUDA_ERROR_ILLEGAL_ADDRESS: |cudaErrorIllegalAddress: ",
+        "a kernel on the GPU read or wrote memory that is not its own",
+    ),
+    Sign(
+        _ERROR
+        + r"(misaligned address|an illegal instruction was encountered|invalid program counter)"
+        r"|(Cuda|HIP|Hip) failure (\d+ )?'(misaligned address|an illegal instruction)",
+        "a kernel on the GPU made an illegal access",
+        certainty="likely",
+    ),
+    Sign(
+        _ERROR + r"unspecified launch failure"
+        r"|(Cuda|HIP|Hip) failure (\d+ )?'unspecified launch failure'",
+        "a kernel on the GPU failed (unspecified launch failure)",
+        certainty="likely",
+    ),
+    Sign(
+        r"Xid \(PCI:[0-9a-fA-F:.]+\): (13|31),",
+        "a kernel on the GPU made an illegal access (Xid)",
+        needs_failure=True,
+        certainty="likely",
+    ),
+    Sign(
+        r"\b(?:CUDA|[Cc]uda) [Ee]rror(?:\(700\)[,.]|:) ?an illegal memory access was encountered",
+        "a kernel on the GPU read or wrote memory that is not its own",
+    ),
+    Sign(
+        r"\.(?:hip|cuh?)\]?, thread: .*Assertion [`'](?P<condition>.*)[`'] failed",
+        "the assertion {condition} failed in a kernel on the GPU",
+    ),
+)
+CURE = (
+    "check the range of labels and indices (number of classes, vocabulary); for an illegal access"
+    " run one node with -e CUDA_LAUNCH_BLOCKING=1 to see the kernel"
+)
+MISLEADS = "NCCL's Cuda failure and the watchdog's exception: they only met the error"
+EXPLAINS = ("peer-lost", "collective-timeout", "rendezvous", "python-exception", "crash", "desync")

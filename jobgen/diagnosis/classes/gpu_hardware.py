@@ -1,0 +1,95 @@
+"""A GPU or its link is broken: an ECC error, a Xid, or a GPU that fell off the bus.
+
+The memory of a GPU had an error that cannot be corrected, an NVLink failed, or the GPU does not
+answer any more. The rank with that GPU gets a CUDA error at any call (`uncorrectable ECC error
+encountered`, `unknown error`); the kernel of the node logs a Xid; all other ranks wait for it,
+and their watchdogs report a timeout that names no host.
+
+Xid that mean hardware: 48, 63, 64, 94, 95 (memory), 74 (NVLink), 79 (fallen off the bus), 119
+and 120 (the GPU's own processor), 61, 62. Xid 13, 31, 43 and 45 come from programs as a rule.
+
+What misleads: NCCL's timeout and `unhandled cuda error`; the Python line, which is any line.
+
+Cure: submit again without that node (`--set request.exclude=NODE`), tell the site's
+administrators the node, the GPU and the Xid. A reset or reboot helps some (94, 119), else the
+GPU is exchanged.
+
+Sources:
+https://docs.nvidia.com/deploy/xid-errors/
+https://docs.nvidia.com/deploy/gpu-debug-guidelines/
+https://github.com/pytorch/pytorch/issues/113128
+https://github.com/vllm-project/vllm/issues/5222
+https://github.com/jade-hpc-gpu/jade-hpc-gpu.github.io/issues/194
+"""
+
+from jobgen.diagnosis.signs import Role, Sign
+
+# Not in quotes: a form's or a page's example of a message.
+_ERROR = r"(?<![`'\"])(?<![`'\"]RuntimeError: )\b(CUDA|HIP|cuda runtime) error.{0,12}: ?"
+SIGNS = (
+    Sign(
+        _ERROR + r"uncorrectable ECC error encountered"
+        r"|error=\d+ : uncorrectable ECC|failure (\d+ )?'uncorrectable ECC error"
+        r"|CUDA_ERROR_ECC_UNCORRECTABLE: |cudaErrorECCUncorrectable: |hipErrorECCNotCorrectable: ",
+        "the GPU's memory has an error that cannot be corrected (ECC)",
+    ),
+    Sign(
+        _ERROR + r"uncorrectable NVLink error"
+        r"|failure (\d+ )?'uncorrectable NVLink error",
+        "an NVLink of the GPU failed",
+    ),
+    Sign(
+        _ERROR + r"(hardware stack error|Invalid access of peer GPU memory)"
+        r"|failure (\d+ )?'(hardware stack error|Invalid access of peer GPU memory)",
+        "the GPU or its NVLink failed",
+        certainty="likely",
+    ),
+    Sign(
+        r"(NVRM: (?!Xid)|Xid \(PCI:[0-9a-fA-F]+:[0-9a-fA-F][0-9a-fA-F:.]*\)|GPU \w*\d\S*): ?"
+        r".*fallen off the bus|NVMLError_GpuIsLost"
+        r"|GPU is lost\.\s+Reboot the system",
+        "the GPU does not answer any more (fallen off the bus)",
+        Role.CONFIRMATION,
+    ),
+    Sign(
+        r"Xid \(PCI:(?P<device>[0-9a-fA-F]+:[0-9a-fA-F][0-9a-fA-F:.]*)\): "
+        r"(.*caused by previous Xid )?"
+        r"(?P<xid>48|61|62|63|64|74|79|92|94|95|110|119|120|121|136|140|14[3-9]|150)\b",
+        "the GPU at {device} reported Xid {xid}, which means broken hardware",
+        Role.CONFIRMATION,
+    ),
+    Sign(
+        r"Unable to determine the device handle for GPU\s?\S*: (Unknown Error|GPU is lost)",
+        "nvidia-smi cannot reach a GPU any more",
+        Role.CONFIRMATION,
+    ),
+    Sign(
+        r"^jobgen: (?P<node>[\w.-]+): last words: .*\b(Xid (48|61|62|63|64|74|79|9[245]|1[0-4]\d)"
+        r"|uncorrectable|off the bus)",
+        "the GPU reported broken hardware",
+        Role.CONFIRMATION,
+    ),
+    Sign(
+        r"amdgpu.*(uncorrectable (hardware )?errors?|RAS.*poison)|ERREVENT_ATHUB_INTERRUPT",
+        "the GPU's memory has an error that cannot be corrected (RAS)",
+        Role.CONFIRMATION,
+    ),
+)
+CURE = (
+    "submit again without that node (--set request.exclude=NODE) and tell the administrators"
+    " the node and the GPU"
+)
+MISLEADS = "NCCL's timeout and unhandled cuda error: the other ranks only waited for that GPU"
+EXPLAINS = (
+    "collective-timeout",
+    "peer-lost",
+    "rendezvous",
+    "device-assert",
+    "gpu-driver",
+    "gpu-missing",
+    "crash",
+    "fabric",
+    "python-exception",
+    "node-lost",
+    "silent-hang",
+)

@@ -1,0 +1,145 @@
+"""A node ran out of memory, and the kernel killed a process.
+
+The processes of a job on one node together took more memory than the job may use there (its
+cgroup) or than the node has. The kernel then ends one of them with SIGKILL: it prints nothing,
+torchrun says `exitcode: -9`, and the other ranks report lost connections or, minutes later,
+timeouts. Slurm's own line (`oom_kill event in StepId=…`, before 21.08 `oom-kill event(s) in step
+…`) comes when the step ends, so it stands below the consequences.
+
+Usual reasons: each rank loads the whole checkpoint or data set (ranks × size); many DataLoader
+workers, whose copies of Python objects grow with each epoch; pinned memory; an optimizer that is
+offloaded to the CPU; a job that asked for no memory and got the partition's small default.
+
+What misleads: SIGTERM lines and `STEP … CANCELLED ON nodeB` above it (nodeB may be any node);
+`Exceeded step memory limit at some point`, which alone means cached files, not a failure.
+
+Cure: ask for the node's memory (`--set request.memory=all`, with `--exclusive` the whole node),
+use fewer workers, load a checkpoint once a node (mmap=True, meta device), keep data as arrays.
+
+Sources:
+https://slurm.schedmd.com/cgroup.conf.html
+https://github.com/SchedMD/slurm src/plugins/task/cgroup/task_cgroup_memory.c
+https://github.com/pytorch/pytorch/issues/13246
+https://github.com/huggingface/accelerate/issues/1519
+https://docs.kernel.org/admin-guide/cgroup-v2.html#memory-interface-files
+"""
+
+from jobgen.diagnosis.signs import FAILED_FIRST, Role, Sign
+
+SIGNS = (
+    Sign(
+        r"error: Detected \d+ oom[-_]kill event(\(s\)|s)? in (StepId=|step )",
+        "the node ran out of memory, and the kernel killed a process",
+        Role.CONFIRMATION,
+    ),
+    Sign(
+        r"srun: error: (?P<node>[\w.-]+): tasks? [\d,-]+: Out Of Memory",
+        "the node ran out of memory, and the kernel killed a process",
+        Role.CONFIRMATION,
+    ),
+    Sign(
+        r"(StepId=\S+|[Jj]ob \d+|[Ss]tep \d\S*|task \d+).{0,40}exceeded memory limit "
+        r"\(.*being killed",
+        "the job used more memory than it asked for, and Slurm ended it",
+        Role.CONFIRMATION,
+    ),
+    Sign(
+        r"^State: OUT_OF_MEMORY|Slurm.*Job.*(Ended|Failed),.*OUT_OF_MEMORY"
+        r"|^\s*\d+(\.\w+)?\s.*\bOUT_OF_ME(MORY|\+)|JobState=OUT_OF_MEMORY"
+        r"|^sacct: State=OUT_OF_MEMORY |^Cgroup mem(?:ory|sw) limit exceeded: ",
+        "the scheduler's accounting says that the job ran out of memory",
+        Role.CONFIRMATION,
+    ),
+    Sign(
+        r"[Oo]ut of memory: Kill(ed)? process \d+ \((?P<program>[^)]*)\)",
+        "the kernel killed {program}, because memory ran out",
+    ),
+    Sign(
+        r"\binvoked oom-killer: |oom-kill:constraint=CONSTRAINT_",
+        "the kernel killed a process, because memory ran out",
+        Role.CONFIRMATION,
+    ),
+    Sign(
+        r"^jobgen: (?P<node>[\w.-]+): last words: .*\boom_kill \+[1-9]",
+        "the node ran out of memory, and the kernel killed a process",
+        Role.CONFIRMATION,
+    ),
+    Sign(
+        FAILED_FIRST + r".*\bout of memory",
+        "killed by signal 9, and the node ran out of memory",
+        Role.CONFIRMATION,
+    ),
+    Sign(
+        r"(?<![`'\"])DataLoader worker \(pid\(?s?\)? [\d, ]+\) is killed by signal: Killed",
+        "a DataLoader worker was killed by signal 9, most often because memory ran out",
+        certainty="likely",
+    ),
+    Sign(
+        r"DefaultCPUAllocator: (can't allocate|not enough) memory: you tried to allocate "
+        r"(?P<size>\d+) bytes",
+        "no memory for a tensor of {size} bytes on the CPU",
+    ),
+    Sign(
+        r"^(\w+\.)*_?(Array)?MemoryError(: Unable to allocate (?P<size>[\d.]+ \w+) for an array"
+        r"|: std::bad_alloc|:? ?$)",
+        "no memory for an object of Python {size}",
+        needs_failure=True,
+    ),
+    Sign(
+        r"^(OSError|BlockingIOError): \[Errno 12\] Cannot allocate memory",
+        "the system refused memory for a new process or a mapping",
+        needs_failure=True,
+        certainty="likely",
+    ),
+    Sign(
+        r"terminate called after throwing an instance of 'std::bad_alloc'"
+        r"|fork: Cannot allocate memory",
+        "the system refused memory",
+        certainty="likely",
+    ),
+    Sign(
+        r"ray\.exceptions\.OutOfMemoryError: |OutOfMemoryError: Task was killed due to the node"
+        r"|\b[1-9]\d* Workers \(tasks / actors\) killed due to memory pressure \(OOM\)",
+        "ray ended a worker, because the node was short of memory",
+    ),
+    Sign(
+        r"^\s*([Rr]eason: +|\"?OOMKilled\"?: *\"?)(OOMKilled|true)\b",
+        "the container ran out of memory, and the kernel killed a process",
+        Role.CONFIRMATION,
+    ),
+    Sign(
+        r"Exceeded (step|job) memory limit at some point|hit memory(\+swap)? limit at least once",
+        "cached files reached the memory's limit: harmless",
+        Role.NOISE,
+    ),
+    Sign(
+        r"^memory allocation of (?P<size>\d+) bytes failed",
+        "no memory for {size} bytes",
+        certainty="likely",
+    ),
+    Sign(
+        r"\boom: Memory cgroup out of memory: killed \d+ tasks? on (?P<node>[\w-]+)",
+        "the job used more memory than it has",
+        Role.CONFIRMATION,
+    ),
+    Sign(
+        r"^TERM_MEMLIMIT: job killed after reaching LSF memory usage limit",
+        "the job used more memory than LSF allows it",
+        Role.CONFIRMATION,
+    ),
+)
+CURE = (
+    "ask for more memory (--set request.memory=all, or a size), use fewer DataLoader workers,"
+    " or load the checkpoint once a node"
+)
+MISLEADS = "SIGTERM lines and STEP … CANCELLED above it; lost peers and timeouts of other ranks"
+EXPLAINS = (
+    "killed",
+    "peer-lost",
+    "collective-timeout",
+    "rendezvous",
+    "fabric",
+    "python-exception",
+    "cancelled",
+    "silent-hang",
+)

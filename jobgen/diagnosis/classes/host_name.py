@@ -1,0 +1,104 @@
+"""A host's name does not resolve to an address.
+
+The name of the head (MASTER_ADDR, --rdzv-endpoint) is looked up on every node. getaddrinfo's error
+-2 (`Name or service not known`) means that there is no such name, -3 (`Temporary failure in name
+resolution`) that no name server answered. The quoted name tells more than the error: one with
+brackets is Slurm's short form of several hosts (`nid[001-002]`: use `scontrol show hostnames`), an
+empty one is a variable that was not set, `<…>` or `$…` is a placeholder from somebody's
+documentation, and one without a domain may resolve on the login node only. A container has its own
+/etc/hosts.
+
+The same warning about IPv6 addresses is printed in jobs that go well, where the name has an address
+of IPv4 alone; `The hostname of the client socket cannot be retrieved` costs only time.
+
+Cure: use a name or address that `getent hosts NAME` finds on every node. Scripts of jobgen find out
+the head's address on the head itself, on the interface of the profile, and use no names.
+
+Sources:
+https://github.com/pytorch/pytorch/blob/main/torch/csrc/distributed/c10d/socket.cpp
+https://github.com/pytorch/pytorch/issues/85300
+https://github.com/pytorch/pytorch/issues/159007
+https://github.com/nyu-systems/Grendel-GS/issues/9
+https://github.com/meta-pytorch/monarch/pull/1571
+"""
+
+from __future__ import annotations
+
+from jobgen.diagnosis.signs import Role, Sign
+
+_UNKNOWN = (
+    r"(?:Name or service not known|Temporary failure in name resolution|nodename nor servname)"
+)
+_NO_NAME = r"(?:[^,)]*[\[\]<>$\s{}][^,)]*|)"
+
+SIGNS = (
+    Sign(
+        r"network addresses of \((?P<name>" + _NO_NAME + r"), \d+\) cannot be retrieved",
+        'the head\'s name is "{name}", which is no name of a host',
+    ),
+    Sign(
+        r"trying to connect to \((?P<name>" + _NO_NAME + r"), \d+\)",
+        'the head\'s name is "{name}", which is no name of a host',
+    ),
+    Sign(
+        r"The (?:IPv4 )?network addresses of \((?P<name>[^,]+), \d+\) cannot be retrieved "
+        r"\(gai error: (?P<code>-?\d+)",
+        "the name {name} has no address there",
+        needs_failure=True,
+        certainty="likely",
+    ),
+    Sign(
+        r"The IPv6 network addresses of \((?P<name>[^,]+), \d+\) cannot be retrieved "
+        r"\(gai error: (?P<code>-?\d+)",
+        "the name {name} has no address there",
+        Role.CONFIRMATION,
+        needs_failure=True,
+        certainty="likely",
+    ),
+    Sign(
+        r"Net : error encountered when getting address info : ",
+        "a name in NCCL_COMM_ID has no address there",
+    ),
+    Sign(
+        r"^ValueError: host not found: " + _UNKNOWN,
+        "the head's name has no address there",
+        certainty="likely",
+    ),
+    Sign(
+        r"^(?:socket\.)?gaierror: \[Errno -?\d+\] " + _UNKNOWN,
+        "a host's name has no address there",
+        certainty="possible",
+    ),
+    Sign(
+        r"^(?:[\w.]+\.)?(?:RuntimeError|ValueError|OSError|DistNetworkError): "
+        r"(?!.*(?:https?:|[Mm]ax retries|huggingface)).*" + _UNKNOWN,
+        "a host's name has no address there",
+        needs_failure=True,
+        certainty="possible",
+    ),
+    Sign(
+        r"ssh: Could not resolve hostname (?P<name>[^\s:]+): ",
+        "the name {name} has no address there",
+        needs_failure=True,
+    ),
+    Sign(
+        r'(?:srun|slurmstepd|sbatch): error: .*Unable to resolve "(?P<name>[^"]+)"',
+        "the name {name} has no address there",
+    ),
+    Sign(
+        r"(?:srun|slurmstepd|sbatch): error: .*getaddrinfo\(\) failed: ",
+        "a host's name has no address there",
+    ),
+    Sign(
+        r"The hostname of the client socket cannot be retrieved",
+        "a look-up that costs only time",
+        Role.NOISE,
+    ),
+)
+
+CURE = (
+    "use a name or an address that `getent hosts NAME` finds on every node; scripts of jobgen use "
+    "the head's address on --set network.interface=NAME"
+)
+MISLEADS = "the time-outs and tracebacks of torchrun below it"
+EXPLAINS = ("rendezvous", "peer-lost", "collective-timeout", "wrong-interface")

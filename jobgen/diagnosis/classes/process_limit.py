@@ -1,0 +1,56 @@
+"""A node allows no more processes or threads.
+
+Each user may have so many processes and threads on a node (ulimit -u, or the pids limit of a
+container or a cgroup). Ranks × DataLoader workers × threads of OpenMP or BLAS reach it quickly:
+8 ranks with 16 workers and 64 threads each are 8000.
+
+One sees `can't start new thread`, `fork: retry: Resource temporarily unavailable`,
+`pthread_create failed`. The limit counts all processes of the user on that node.
+
+What misleads: `Resource temporarily unavailable` sounds like memory or the network.
+
+Cure: OMP_NUM_THREADS (-e OMP_NUM_THREADS=…) at the cores of a rank, fewer workers, a higher pids
+limit for the container (`--pids-limit`).
+
+Sources:
+https://man7.org/linux/man-pages/man2/fork.2.html
+https://docs.docker.com/reference/cli/docker/container/run/
+"""
+
+from jobgen.diagnosis.signs import Role, Sign
+
+SIGNS = (
+    Sign(
+        r"(?:^|[\])|] )RuntimeError: can't start new thread",
+        "no more threads are allowed on the node",
+    ),
+    Sign(
+        r"pthread_create failed for thread \d+ of \d+: Resource temporarily unavailable"
+        r"|fork: (retry: )?Resource temporarily unavailable"
+        r"|what\(\): +thread: Resource temporarily unavailable"
+        r"|\bpthread_create failed: Resource temporarily unavailable"
+        r"|libgomp: Thread creation failed: Resource temporarily unavailable",
+        "no more processes or threads are allowed on the node",
+        needs_failure=True,
+    ),
+    Sign(
+        r"^BlockingIOError: \[Errno 11\] Resource temporarily unavailable",
+        "no more processes are allowed on the node",
+        certainty="likely",
+    ),
+    Sign(
+        r"^TERM_THREADLIMIT: job killed after reaching LSF thread limit",
+        "the job had more threads than LSF allows it",
+        Role.CONFIRMATION,
+    ),
+)
+CURE = "-e OMP_NUM_THREADS=CORES_OF_A_RANK, fewer DataLoader workers, or a higher ulimit -u"
+MISLEADS = "Resource temporarily unavailable is neither memory nor the network here"
+EXPLAINS = (
+    "python-exception",
+    "peer-lost",
+    "collective-timeout",
+    "rendezvous",
+    "crash",
+    "killed",
+)

@@ -1,0 +1,54 @@
+"""No rank printed anything for so long that the job was ended.
+
+A rank is busy or stuck outside the collectives: in the data loader, on a file system that does not
+answer, in a lock, in a loop without end. The others wait for it and print nothing either. With
+`--stall MINUTES`, jobgen's scripts then send SIGABRT to all ranks; since PYTHONFAULTHANDLER=1 is
+set, each prints its Python stack under its label, and ends with status -6.
+
+The rank to look at is the one whose stack differs: the others are in all_reduce, barrier or another
+collective, that one is in a line of the program. If all are in the same collective, the network or
+a GPU is the reason, or a rank that printed no stack at all: it hangs in the kernel, as on a file
+system that is gone.
+
+What misleads: every rank ends with -6, and torchrun's "Root Cause" is the first of them, which is
+any. A SIGABRT of the stall is no crash. Stacks after an error of one rank only show that the others
+waited for it.
+
+Cure: look at the line that is named. If the silence is on purpose (a long evaluation, a large
+download), give `--stall` more minutes, or let the program touch the file $JOBGEN_ALIVE.
+
+Sources:
+https://docs.python.org/3/library/faulthandler.html
+https://github.com/benfred/py-spy
+https://github.com/pytorch/pytorch/blob/main/torch/distributed/elastic/multiprocessing/api.py
+"""
+
+from __future__ import annotations
+
+from jobgen.diagnosis.signs import Role, Sign
+
+SIGNS = (
+    Sign(
+        r"^jobgen: (?:[\w.-]+: )?no rank has printed a line for (?P<minutes>\d+) minutes?\b",
+        "no rank printed a line for {minutes} minutes",
+        Role.CONFIRMATION,
+        certainty="likely",
+    ),
+    Sign(
+        r"^jobgen: the ranks hung: rank (?P<rank>\d+) on (?P<node>[\w.-]+) in (?P<place>.+?);"
+        r" (\d+ ranks|rank [^;]*, rank [^;]*) in \w+; what",
+        "it is in {place}, while the others wait for it",
+        Role.CONFIRMATION,
+    ),
+    Sign(
+        r"^Fatal Python error: Aborted\s*$",
+        "it got SIGABRT, or called abort()",
+        Role.TEARDOWN,
+    ),
+)
+CURE = (
+    "look at the line where that rank is; if it is silent on purpose, let it touch $JOBGEN_ALIVE,"
+    " or give --stall more minutes"
+)
+MISLEADS = "exit status -6 of all ranks, and torchrun's Root Cause among them"
+EXPLAINS = ("peer-lost", "collective-timeout", "silent-hang", "rendezvous", "crash")

@@ -1,0 +1,162 @@
+"""The nodes cannot reach one another over the network interface in use.
+
+NCCL and gloo choose an interface for their first contact. Without a choice of yours, NCCL takes the
+first that is not loopback or docker's; gloo takes the one to which the host's own name resolves. On
+many clusters that is 127.0.0.1 or 127.0.1.1 (from /etc/hosts), a bridge of docker (172.17.0.1), or
+a network for management that has no way to the other nodes. A name in NCCL_SOCKET_IFNAME or
+GLOO_SOCKET_IFNAME that the node does not have fails as well: `Bootstrap : no socket interface
+found`, `Unable to find address for: ib0`, or an address of an impossible family (`neither
+AF_INET(2) nor AF_INET6(10)`).
+
+`No route to host` and `Connection timed out` to an address that is the right one are a firewall:
+NCCL and gloo use ports that the kernel chooses, so all ports between the nodes have to be open.
+
+NCCL's line "please report this issue to the NCCL developers" misleads: it is no fault of NCCL. The
+line about AF_INET can also come from nodes that have different versions of NCCL.
+
+Cure: name an interface that every node has, and that reaches the others (`ip -br address`): `--set
+network.interface=ib0`. It sets the variables of NCCL and gloo on every node, and the roll call of
+the script checks the address before the ranks start.
+
+Sources:
+https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html#nccl-socket-ifname
+https://docs.pytorch.org/docs/stable/distributed.html#choosing-the-network-interface-to-use
+https://github.com/NVIDIA/nccl/blob/master/src/bootstrap.cc
+https://github.com/NVIDIA/nccl/issues/1837
+https://github.com/NVIDIA/nccl/issues/1105
+https://github.com/sgl-project/sglang/issues/3820
+"""
+
+from __future__ import annotations
+
+from jobgen.diagnosis.signs import Role, Sign
+
+_NOWHERE = (
+    r"(?:No route to host|Connection timed out|Network is unreachable|Invalid argument"
+    r"|Software caused connection abort|Cannot assign requested address)"
+)
+_ONLY_HERE = r"(?:127\.[\d.]+|169\.254\.[\d.]+|172\.1[78]\.\d+\.\d+|::1|fe80:[^\s<\]]*)"
+
+SIGNS = (
+    Sign(
+        r"Bootstrap : no (?:socket|NCCL_SOCKET_IFNAME) interface found",
+        "NCCL found no network interface that it may use",
+    ),
+    Sign(
+        r"socket\S*:\d+ (?:NCCL )?WARN \S*: ?Socket creation failed : Address family not supported"
+        r"|WARN Socket creation failed : Address family not supported",
+        "NCCL found no network interface that it may use",
+        certainty="likely",
+    ),
+    Sign(
+        r"NET/Socket : No usable listening interface found|NET/IB : No IP interface found",
+        "NCCL found no network interface that it may use",
+    ),
+    Sign(
+        r"no device found (?:matching|after excluding) .*verify NCCL_OOB_NET_IFNAME",
+        "NCCL found no network interface that it may use",
+    ),
+    Sign(
+        r"connecting to address .*with family \d+ is neither AF_INET\(",
+        "NCCL had no address of the other rank, as if its interface did not exist",
+        certainty="likely",
+        reporter=True,
+    ),
+    Sign(
+        r"Unable to find address for:? (?P<interface>[\w.@-]+)",
+        "it has no interface {interface} with an address, which GLOO_SOCKET_IFNAME names",
+    ),
+    Sign(
+        r"Unable to resolve hostname to a \(local\) address",
+        "its own host name leads to no address of its own, and gloo uses loopback",
+        Role.CONFIRMATION,
+        needs_failure=True,
+        certainty="likely",
+    ),
+    Sign(
+        r"gloo/transport/tcp/\S+\].*remote=\[(?P<peer>" + _ONLY_HERE + r")\]",
+        "gloo tried to reach another rank at {peer}, which is reachable on its own node only",
+        certainty="likely",
+        reporter=True,
+    ),
+    Sign(
+        r"gloo/transport/tcp/\S+\].*connect \[(?P<peer>" + _ONLY_HERE + r")\]:\d+: .*refused",
+        "gloo tried to reach another rank at {peer}, which is reachable on its own node only",
+        certainty="likely",
+        reporter=True,
+    ),
+    Sign(
+        r"gloo/transport/tcp/\S+\].*(?:" + _NOWHERE + r").*remote=\[(?P<peer>[^\]]+)\]",
+        "gloo cannot reach {peer}",
+        certainty="likely",
+        reporter=True,
+    ),
+    Sign(
+        r"gloo/transport/tcp/\S+\].*connect(?: \[(?P<peer>[^\]]+)\]:\d+)?: " + _NOWHERE,
+        "gloo cannot reach {peer}",
+        certainty="likely",
+        reporter=True,
+    ),
+    Sign(
+        r"enforce fail at .*ss1\.ss_family == ss2\.ss_family"
+        r"|transport/tcp/\S+\] address family mismatch",
+        "gloo chose addresses of IPv4 on some nodes, and of IPv6 on others",
+        certainty="likely",
+        reporter=True,
+    ),
+    Sign(
+        r"Gloo connectFullMesh failed with ",
+        "gloo cannot reach all other ranks",
+        certainty="possible",
+        reporter=True,
+    ),
+    Sign(
+        r"(?:NCCL WARN|socket\w+:|Net :) .*[Cc]onnect to (?P<peer>" + _ONLY_HERE + r")<\d+>",
+        "NCCL tried to reach another rank at {peer}, which is reachable on its own node only",
+        certainty="likely",
+        reporter=True,
+    ),
+    Sign(
+        r"[Cc]onnect to (?P<peer>[^\s<]+)<\d+> (?:failed : |returned (?:\d+\()?)" + _NOWHERE,
+        "NCCL cannot reach {peer}: a wrong interface, or a firewall",
+        certainty="likely",
+        reporter=True,
+    ),
+    Sign(
+        r"\bconnect(?: to (?P<peer>[^\s<]+)<\d+>)? returned "
+        + _NOWHERE
+        + r", (?:exceeded|retrying \((?P<last>\d+)/(?P=last)\))",
+        "NCCL cannot reach another rank: a wrong interface, or a firewall",
+        certainty="likely",
+        reporter=True,
+    ),
+    Sign(
+        r"socket(?:Start|Poll)Connect: exceeded timeouts \(",
+        "NCCL cannot reach another rank: a wrong interface, or a firewall",
+        certainty="likely",
+        reporter=True,
+    ),
+    Sign(
+        r"WARN Call to connect(?: to (?P<peer>[^\s<]+)<\d+>)? (?:failed|returned) : " + _NOWHERE,
+        "NCCL cannot reach another rank: a wrong interface, or a firewall",
+        certainty="likely",
+        reporter=True,
+    ),
+    Sign(
+        r"No interface found in the same subnet as remote address (?P<peer>[^\s<]+)",
+        "it has no interface in the network of {peer}",
+    ),
+    Sign(
+        r"Open MPI accepted a TCP connection from what appears to be",
+        "MPI used an interface that another one answers",
+        certainty="possible",
+        reporter=True,
+    ),
+)
+
+CURE = (
+    "name an interface that every node has and that reaches the others: "
+    "--set network.interface=NAME (`ip -br address` lists them); no firewall may be between"
+)
+MISLEADS = '"report this issue to the NCCL developers", and the lines after the first'
+EXPLAINS = ("peer-lost", "collective-timeout", "silent-hang", "rendezvous")

@@ -1,0 +1,63 @@
+"""What failed first, from the files of a job: reads them, and judges the events."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+from typing import BinaryIO, NamedTuple
+
+from jobgen.diagnosis.events import Verdict
+from jobgen.diagnosis.flight_recorder import read_dumps
+from jobgen.diagnosis.judging.case import Case
+from jobgen.diagnosis.judging.verdict import judge
+from jobgen.diagnosis.lines.follow import File
+from jobgen.diagnosis.lines.labels import Label
+from jobgen.diagnosis.reader import LineReader
+from jobgen.diagnosis.stacks import Stack, stalled_ranks
+
+
+class Source(NamedTuple):
+    """A log: its name, as the person gave it, its bytes, and what its path says of its lines.
+
+    Or a dump of torch's flight recorder: its path, and no bytes.
+    """
+
+    name: str
+    stream: BinaryIO
+    label: Label = Label()
+    is_dump: bool = False
+
+
+def diagnose(sources: Iterable[Source]) -> Verdict:
+    """The verdict on a job whose output these are."""
+    case = Case()
+    stacks: list[Stack] = []
+    dumps: list[str] = []
+    for source in sources:
+        if source.is_dump:
+            dumps.append(source.name)
+            case.lines[source.name] = 0
+            continue
+        with source.stream:
+            file = File(source.name, LineReader(source.stream), source.label)
+            file.read()
+        _add(case, file)
+        stacks += file.stacks.stacks
+    case.events += stalled_ranks(stacks, case.world) + read_dumps(dumps)
+    return judge(case)
+
+
+def diagnose_text(text: str, name: str = "log") -> Verdict:
+    """The verdict on one log, given as text."""
+    return diagnose([Source(name, io.BytesIO(text.encode("utf-8", "surrogateescape")))])
+
+
+def _add(case: Case, file: File) -> None:
+    case.events += file.events
+    case.lines[file.name] = file.lines
+    census = file.census
+    case.ranks.update({rank: (file.name, line) for rank, line in census.ranks.items()})
+    case.rank_nodes.update(census.rank_nodes)
+    case.addresses.update(census.addresses)
+    case.world = max(case.world, census.world)
+    case.is_torchrun |= census.is_torchrun

@@ -1,0 +1,172 @@
+"""One rank's dump of torch's flight recorder: what it put into which process group, in order.
+
+The fields are those of torch/csrc/distributed/c10d/FlightRecorderDetail.hpp (versions 2.0 to 2.10).
+A file may be old, cut off or hostile, so that each field is taken only in the form that torch gives
+it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jobgen.diagnosis.flight_recorder.pickled import NotPlain, plain_value
+from jobgen.errors import JobgenError
+from jobgen.limits import DUMP_BYTES
+
+_RANKS_CHARACTERS = 1_000_000  # of "[0, 1, …]", which has each rank of a group
+
+_FIELDS = (b"pg_config", b"pg_status", b"comm_lib_version", b"nccl_version", b"collective_seq_id")
+_RANK_IN_NAME = re.compile(r"(\d{1,7})(?:\.(?:pkl|pickle|json|bin|dump|trace))?$")
+_BROKEN = (NotPlain, ValueError, RecursionError)
+
+
+@dataclass(frozen=True)
+class Operation:
+    """An operation that a rank put into a process group; `number` counts them in the group."""
+
+    group: str
+    number: int
+    name: str  # "all_reduce", or "send 0->1" with the ranks' numbers in the group
+    elements: int
+    dtypes: tuple[str, ...]
+    ended: bool
+    started: bool
+    pair: bool  # send or recv, which have numbers of their own
+    created: int  # nanoseconds since 1970
+    where: str  # "train.py:18 step", the innermost line outside torch; "" without a stack
+
+
+@dataclass(frozen=True)
+class Dump:
+    """What one rank had recorded; `members` has the ranks of each group that the dump lists."""
+
+    rank: int
+    path: str
+    operations: tuple[Operation, ...]
+    members: dict[str, tuple[int, ...]]
+    titles: dict[str, str]  # "default_pg", "mesh_dp" …, by the group's name
+    is_full: bool  # its oldest operations made room for newer ones
+
+
+def is_dump(first_bytes: bytes) -> bool:
+    """Whether a file that begins so is a dump; 4000 bytes are enough."""
+    start = first_bytes[:4000]
+    if start[:1] == b"\x80":
+        return start[1:2] in (b"\2", b"\3", b"\4", b"\5") and any(f in start for f in _FIELDS)
+    return start.lstrip()[:2] == b'{"' and any(b'"%s"' % field in start for field in _FIELDS)
+
+
+def read_dump(path: str) -> Dump:
+    """A rank's dump; JobgenError where the file is none, or asks for more than plain data."""
+    try:
+        rank = _rank_in_name(path)
+        return _dump(rank, path, _plain(path))
+    except _BROKEN as error:
+        reason = str(error) if isinstance(error, NotPlain) else "it is damaged"
+        raise JobgenError(f"{path}: no dump of torch's flight recorder: {reason}") from error
+    except OSError as error:
+        raise JobgenError(f"{path}: {error.strerror}") from error
+
+
+def _rank_in_name(path: str) -> int:
+    """torch writes the rank into the file's name only."""
+    match = _RANK_IN_NAME.search(Path(path).name)
+    if not match:
+        raise NotPlain("its name does not end with its rank, as in nccl_trace_rank_5")
+    return int(match[1])
+
+
+def _plain(path: str) -> Any:
+    with open(path, "rb") as file:
+        data = file.read(DUMP_BYTES + 1)
+    if len(data) > DUMP_BYTES:
+        raise NotPlain(f"it has more than {DUMP_BYTES} bytes")
+    return plain_value(data) if data[:1] == b"\x80" else json.loads(data)
+
+
+def _dump(rank: int, path: str, value: Any) -> Dump:
+    if not isinstance(value, dict) or not ("entries" in value or "pg_config" in value):
+        raise NotPlain("it has no entries")
+    entries = [entry for entry in _list(value.get("entries")) if isinstance(entry, dict)]
+    operations = tuple(op for entry in entries if (op := _operation(entry)))
+    groups = value.get("pg_config")
+    groups = groups if isinstance(groups, dict) else {}
+    described = {str(n): g for n, g in groups.items() if isinstance(g, dict)}
+    return Dump(
+        rank,
+        path,
+        operations,
+        {name: ranks for name, group in described.items() if (ranks := _ranks(group.get("ranks")))},
+        dict(title for entry in entries if (title := _group(entry))[0]),
+        bool(entries) and _whole(entries[0].get("record_id")) > 0,
+    )
+
+
+def _list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, (list, tuple)) else []
+
+
+def _text(value: Any) -> str:
+    """Printable, and on one line, whatever the file has."""
+    text = value[:200] if isinstance(value, str) else ""
+    return text if text.isprintable() else "".join(c if c.isprintable() else "?" for c in text)
+
+
+def _whole(value: Any) -> int:
+    return value if isinstance(value, int) and 0 <= value < 2**63 else 0
+
+
+def _ranks(value: Any) -> tuple[int, ...]:
+    """torch writes a text, "[0, 1, 2]"."""
+    numbers = (
+        re.findall(r"\b\d{1,7}\b", value[:_RANKS_CHARACTERS]) if isinstance(value, str) else []
+    )
+    return tuple(sorted({int(number) for number in numbers}))
+
+
+def _group(entry: dict[Any, Any]) -> tuple[str, str]:
+    name, title, *_ = [*_list(entry.get("process_group")), "", ""]
+    return _text(name), _text(title)
+
+
+def _operation(entry: dict[Any, Any]) -> Operation | None:
+    backend, _, name = _text(entry.get("profiling_name")).rpartition(":")
+    group, _ = _group(entry)
+    if not name or not group:
+        return None
+    pair = entry.get("is_p2p") is True
+    # gloo's entries stay "scheduled": that one is over shows in `retired` alone.
+    retired = backend == "gloo" and entry.get("retired") is True
+    return Operation(
+        group,
+        _whole(entry.get("p2p_seq_id" if pair else "collective_seq_id")),
+        name,
+        _elements(entry.get("input_sizes")),
+        tuple(_text(dtype) for dtype in _list(entry.get("input_dtypes"))[:64]),
+        entry.get("state") == "completed" or retired,
+        entry.get("state") == "started",
+        pair,
+        _whole(entry.get("time_created_ns")),
+        _where(entry.get("frames")),
+    )
+
+
+def _elements(sizes: Any) -> int:
+    shapes = [_list(shape)[:16] for shape in _list(sizes)[:4000]]
+    return sum(math.prod(_whole(size) for size in shape) for shape in shapes)
+
+
+def _where(frames: Any) -> str:
+    """The innermost line of the user's program; the frames begin with the innermost."""
+    for frame in _list(frames)[:200]:
+        path = _text(frame.get("filename")) if isinstance(frame, dict) else ""
+        if path and "/torch/" not in path and not path.startswith("<"):
+            return (
+                f"{path.rpartition('/')[2]}:{_whole(frame.get('line'))} {_text(frame.get('name'))}"
+            )
+    return ""

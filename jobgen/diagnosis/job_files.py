@@ -1,0 +1,174 @@
+"""Finds a job's output by its id, and what the scheduler knows of the job's end.
+
+The scheduler's own commands are asked, as a person would: scontrol and sacct, or qstat. Their
+answers become facts: lines such as `sacct: State=TIMEOUT JobID=12 …`, which the signs of the
+classes match like lines of a log.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass
+from glob import escape, glob
+from pathlib import Path
+
+from jobgen.errors import JobgenError, problem
+from jobgen.submission import pbs_queue, slurm_queue
+from jobgen.submission.job_queue import run_query
+from jobgen.submission.slurm_accounting import query_accounting
+from jobgen.submission.slurm_output import expand_pattern, output_paths
+
+QUERY_SECONDS = 30.0  # a command's; a controller that does not answer makes scontrol wait longer
+
+_SLURM_ID = re.compile(r"(?P<job>\d+(?:_\d+|\+\d+)?)(?:;(?P<cluster>[\w.-]+))?", re.ASCII)
+_PBS_ID = re.compile(r"\d+(?:\[\d*\])?(?:\.[A-Za-z][\w.-]*)?", re.ASCII)
+_HINT = "name the files of its output instead"
+# In the order of their lines' importance; the first tells a class.
+_SLURM_FIELDS = "JobState Reason ExitCode DerivedExitCode NodeList StartTime EndTime TimeLimit"
+_PBS_FIELDS = (
+    "job_state comment exec_host run_count Resource_List.walltime Resource_List.mem"
+    " resources_used.walltime resources_used.mem resources_used.vmem"
+)
+
+
+@dataclass(frozen=True)
+class JobFiles:
+    """What is found of a job: its files, and lines with what the scheduler knows."""
+
+    paths: tuple[str, ...]
+    facts: tuple[str, ...]
+    missing: tuple[str, ...] = ()  # files that it should have, and that cannot be read here
+
+
+def is_job_id(text: str) -> bool:
+    """Whether it looks like a job's id: 12, 12_3 and 12;cluster of Slurm, 12.server, 12[3].pbs."""
+    return bool(_SLURM_ID.fullmatch(text) or _PBS_ID.fullmatch(text))
+
+
+def find_job_files(job_id: str) -> JobFiles:
+    """The files of a job's output that are here, and the facts that its scheduler knows.
+
+    Raises JobgenError if it is no job's id, if no scheduler answers, or if none knows the job.
+    """
+    slurm, is_pbs = _SLURM_ID.fullmatch(job_id), _PBS_ID.fullmatch(job_id)
+    if not (slurm or is_pbs):
+        raise problem(job_id, "it is no job's id", "job", "such as 12, 12_3, 12[3].server")
+    errors: list[str] = []
+    if slurm and (found := _ask_slurm(slurm["job"], slurm["cluster"] or "", errors)):
+        return found
+    if is_pbs and (found := _ask_pbs(job_id, errors)):
+        return found
+    raise _unknown(job_id, errors)
+
+
+def _unknown(job_id: str, errors: list[str]) -> JobgenError:
+    reasons = "; ".join(dict.fromkeys(error.strip() for error in errors if error.strip()))
+    return problem(job_id, f"no scheduler knows this job: {reasons}", "job", _HINT)
+
+
+def _query(words: tuple[str, ...], errors: list[str]) -> str:
+    """The answer of a command; why there is none is appended to `errors`."""
+    if not shutil.which(words[0]):
+        errors.append(f"there is no {words[0]} on PATH")
+        return ""
+    answer, error = run_query(words, QUERY_SECONDS)
+    if not answer.strip():
+        lines = error.strip().splitlines()
+        errors.append(lines[-1] if lines else f"{words[0]} does not know it")
+    return answer
+
+
+# ---- Slurm ----
+
+
+def _ask_slurm(job: str, cluster: str, errors: list[str]) -> JobFiles | None:
+    """What scontrol and sacct know: the one forgets a job soon, the other knows its steps."""
+    records: list[str] = []
+    for words in slurm_queue.query_commands(job, cluster):
+        records = records or slurm_queue.split_records(_query(words, errors))
+    accounting = query_accounting(job, cluster, lambda words: _query(words, errors))
+    if not records and not accounting:
+        return None
+    paths = [path for record in records for path in _control_paths(record)]
+    if not paths:
+        paths = output_paths(accounting, lambda words: _query(words, errors))
+    facts = [_control_fact(record) for record in records]
+    return _found(paths, facts + [fact for record in accounting if (fact := record.fact())])
+
+
+def _control_paths(record: str) -> list[str]:
+    """The files in a record of scontrol, which expands most of their patterns itself."""
+    values = {
+        "j": _value(record, "JobId"),
+        "A": _value(record, "ArrayJobId"),
+        "a": _value(record, "ArrayTaskId"),
+        "u": _value(record, "UserId").partition("(")[0],
+        "x": (re.search(r"\bJobName=(\S+)", record) or ["", ""])[1],
+        "N": slurm_queue.find_field(record, r"BatchHost=(\S+)"),
+    }
+    names = [slurm_queue.find_field(record, rf"{name}=(.*)$") for name in ("StdOut", "StdErr")]
+    folder = slurm_queue.find_field(record, r"WorkDir=(.*)$")
+    return [expand_pattern(name, values, folder) for name in names if name]
+
+
+def _value(record: str, name: str) -> str:
+    """A value without blanks; the first one, which may be on the first line."""
+    found = re.search(rf"(?:^|\s){name}=(\S+)", record)
+    return found[1] if found else ""
+
+
+def _control_fact(record: str) -> str:
+    body = record.partition("\n")[2]  # the first line has the job's name
+    fields = {name: _value(body, name) for name in _SLURM_FIELDS.split()}
+    shown = (f"{name}={value}" for name, value in fields.items() if value not in ("", "(null)"))
+    return " ".join(["scontrol:", *shown, f"JobId={_value(record, 'JobId')}"])
+
+
+# ---- PBS ----
+
+
+def _ask_pbs(job: str, errors: list[str]) -> JobFiles | None:
+    for words in pbs_queue.query_commands(job, ""):
+        attributes = pbs_queue.parse_attributes(_query(words, errors))
+        if "job_state" in attributes:
+            return _found(_pbs_paths(attributes), [_pbs_fact(attributes)])
+    return None
+
+
+def _pbs_paths(attributes: dict[str, str]) -> list[str]:
+    joined = attributes.get("Join_Path", "n")
+    output = pbs_queue.file_of(attributes, "Output_Path", "OU")
+    error = pbs_queue.file_of(attributes, "Error_Path", "ER")
+    names = {"oe": [output], "eo": [error]}.get(joined, [output, error])
+    return [path for name in names if name for path in _array_paths(name, attributes)]
+
+
+def _array_paths(name: str, attributes: dict[str, str]) -> list[str]:
+    """The files of one job of an array; of all its jobs, if it is the array itself."""
+    if "^array_index^" not in name:
+        return [name]
+    found = re.match(r"\d+\[(\d*)\]", attributes.get("Job Id", ""))
+    index = attributes.get("array_index", "") or (found[1] if found else "")
+    if index:
+        return [name.replace("^array_index^", index)]
+    return sorted(glob("[0-9]*".join(map(escape, name.split("^array_index^")))))
+
+
+def _pbs_fact(attributes: dict[str, str]) -> str:
+    """One line: the exit status first; Torque spells it small, and has other numbers."""
+    status = next((n for n in ("Exit_status", "exit_status") if n in attributes), "")
+    names = [name for name in (status, *_PBS_FIELDS.split()) if name in attributes]
+    shown = " ".join(f"{name}={attributes[name]}" for name in names)
+    return f"qstat: {shown} Job_Id={attributes.get('Job Id', '')}"
+
+
+# ---- both ----
+
+
+def _found(paths: Iterable[str], facts: list[str]) -> JobFiles:
+    unique = [path for path in dict.fromkeys(paths) if path != "/dev/null"]
+    here = [path for path in unique if Path(path).is_file()]
+    missing = tuple(path for path in unique if path not in here)
+    return JobFiles(tuple(here), tuple(" ".join(fact.split()) for fact in facts), missing)

@@ -1,0 +1,152 @@
+"""All that the files of a job say, and the parts of it that belong to its failure."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass, field, replace
+
+from jobgen.diagnosis.events import Event
+from jobgen.diagnosis.signs import Role
+
+CAUSES = (Role.CAUSE, Role.CONFIRMATION)
+# Lines without an event: after so many at the end, the job went on well; between two failures, the
+# first was got over.
+WENT_ON = 60
+GOT_OVER = 1500
+CAUGHT = 300  # after an exception, which can have been caught
+LONG_AGO = 3 * 3600.0  # seconds; a collective's timeout is shorter
+MESSAGE_LINES = 12  # of an exception, after its first line
+_SAY_NOTHING_MORE = ("", "python-exception", "launcher-report")
+
+_PID = re.compile(r"\(pid: (\d+)\)")  # torchrun's
+
+
+@dataclass
+class Case:
+    """The events of a job's files, in the files' order."""
+
+    events: list[Event] = field(default_factory=list)
+    lines: dict[str, int] = field(default_factory=dict)  # of each file
+    ranks: dict[int, tuple[str, int]] = field(default_factory=dict)  # each one's last line
+    rank_nodes: dict[int, str] = field(default_factory=dict)
+    addresses: dict[str, str] = field(default_factory=dict)  # the node of each
+    world: int = 0  # how many ranks there are, if it is known
+    seen: set[int] = field(default_factory=set)  # the ranks of all events
+    is_torchrun: bool = False
+
+    @property
+    def everybody(self) -> set[int]:
+        """All ranks, as far as the log shows them."""
+        return set(range(self.world)) or set(self.ranks) | self.seen
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether something other than a sign shows that the job failed."""
+        return any(is_hard(event) for event in self.events)
+
+
+def is_hard(event: Event) -> bool:
+    """Whether it shows that a process or the job ended badly."""
+    if not event.code:
+        return event.status != 0
+    return event.role in (Role.CONFIRMATION, Role.TEARDOWN) and not event.needs_failure
+
+
+def of_the_failure(case: Case) -> list[Event]:
+    """The events that belong to the failure with which the job ended."""
+    failed = case.has_failed
+    rest = [event for name in case.lines for event in _of_file(case, name, failed)]
+    ended = failed or any(event.context for event in rest)
+    if not ended:
+        sure = [event for event in rest if not event.needs_failure]
+        rest = sure or [replace(e, certainty="possible") for e in rest if _is_last(e, case)]
+    places = {file: index for index, file in enumerate(case.lines)}
+    rest.sort(key=lambda event: (places.get(event.file, 0), event.line))
+    return _without_repeats(_numbered(rest, case))
+
+
+def _is_last(event: Event, case: Case) -> bool:
+    """Whether the only log ends with it: it was not got over, as far as is seen."""
+    is_cause, alone = event.role is Role.CAUSE, len(case.lines) == 1
+    return is_cause and alone and event.line == case.lines[event.file]
+
+
+def _of_file(case: Case, name: str, failed: bool) -> list[Event]:
+    events = [event for event in case.events if event.file == name and event.role is not Role.NOISE]
+    if events and not failed and case.lines[name] - events[-1].line > WENT_ON:
+        return []
+    has_cause = False
+    for index in range(len(events) - 1, 0, -1):
+        has_cause |= events[index].role in CAUSES and not events[index].reporter
+        if has_cause and _is_over(events[index - 1], events[index]):
+            return events[index:]
+    return events
+
+
+def _is_over(earlier: Event, later: Event) -> bool:
+    """Whether the job went on so long between two events that they are two failures."""
+    times = earlier.time, later.time
+    if times[0] is not None and times[1] is not None and times[1] - times[0] > LONG_AGO:
+        return True
+    lines = (later.context or later.line) - earlier.line
+    return lines > (CAUGHT if earlier.context else GOT_OVER)
+
+
+def _without_repeats(events: list[Event]) -> list[Event]:
+    """Without a traceback's last line, where the lines of its message say more."""
+    lines: dict[object, list[int]] = {}
+    for event in events:
+        if event.code not in _SAY_NOTHING_MORE and event.role is not Role.TEARDOWN:
+            lines.setdefault(_stream(event), []).append(event.line)
+    return [e for e in events if e.code != "python-exception" or not _is_repeated(e, lines)]
+
+
+def _is_repeated(event: Event, others: dict[object, list[int]]) -> bool:
+    lines = others.get(_stream(event), [])
+    after = bisect_right(lines, event.line)  # they are in order
+    return after < len(lines) and lines[after] <= event.line + MESSAGE_LINES
+
+
+def _stream(event: Event) -> object:
+    return event.file, event.node, event.rank, event.local_rank, event.task
+
+
+def _numbered(events: list[Event], case: Case) -> list[Event]:
+    """Each event with the rank that its process, task or local rank means, where that is clear."""
+    nodes = {event.node for event in events if event.node}
+    by_process: dict[object, int | None] = {}
+    for event in events:
+        if event.rank is None:
+            continue
+        if event.node:
+            case.rank_nodes.setdefault(event.rank, event.node)
+        for key in _processes(event):  # two agents of one log have the same local ranks
+            same = by_process.setdefault(key, event.rank) == event.rank
+            by_process[key] = event.rank if same else None
+    numbered = [_with_rank(event, case, by_process, len(nodes) <= 1) for event in events]
+    case.seen |= {event.rank for event in numbered if event.rank is not None}
+    return numbered
+
+
+def _processes(event: Event) -> list[object]:
+    """What tells a rank's process where the rank is not on the line; the best comes first."""
+    found = _PID.search(event.text)
+    keys: list[object] = [(event.file, "pid", found[1])] if found else []
+    return keys + ([(event.file, event.local_rank)] if event.local_rank is not None else [])
+
+
+def _with_rank(
+    event: Event, case: Case, by_process: dict[object, int | None], one_node: bool
+) -> Event:
+    rank = event.rank
+    if rank is None and event.task is not None and not case.is_torchrun:
+        rank = event.task
+    keys = _processes(event) if rank is None else []
+    found = [key for key in keys if key in by_process]
+    if found:
+        rank = by_process[found[0]]
+    elif rank is None and one_node:
+        rank = event.local_rank
+    node = event.node or (case.rank_nodes.get(rank) if rank is not None else None)
+    return replace(event, rank=rank, node=node)

@@ -1,0 +1,177 @@
+"""The verdict: what failed first, where, how sure that is, and what follows from it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from jobgen.diagnosis.classes import FailureClass, classes
+from jobgen.diagnosis.events import CERTAINTIES, Event, Verdict
+from jobgen.diagnosis.judging.blame import absent_ranks, blamed, place_of_ranks, silent_ranks
+from jobgen.diagnosis.judging.case import CAUSES, Case, of_the_failure
+from jobgen.diagnosis.judging.explain import Groups, by_class, ranked, unexplained
+from jobgen.diagnosis.judging.order import first, is_before
+from jobgen.diagnosis.judging.places import Place, place_of
+from jobgen.diagnosis.lines.matching import filled
+from jobgen.diagnosis.signs import Role
+
+MOST_EVIDENCE = 3
+WAITING = frozenset(("silent-hang", "collective-timeout"))
+_IS_SILENT = "it alone does not complain that another one is gone"
+
+
+def judge(case: Case) -> Verdict:
+    """What failed first in a job."""
+    events = _first_attempt(of_the_failure(case))
+    groups = by_class(events)
+    causes = {
+        code: [event for event in each if event.role in CAUSES] for code, each in groups.items()
+    }
+    causes = {code: each for code, each in causes.items() if each}
+    killed = [event for event in groups.get("killed", ()) if event.role is Role.CONSEQUENCE]
+    if not causes and killed:  # of all consequences, the one that can come first
+        causes = {"killed": [replace(e, role=Role.CAUSE, reporter=False) for e in killed]}
+    if causes and set(causes) <= WAITING and _had_failed(events):
+        causes = {}
+    if not causes:
+        return _from_consequences(case, events)
+    explained_by_all = unexplained(groups)
+    rest = {code: each for code, each in causes.items() if code in explained_by_all} or causes
+    return _verdict(case, events, rest, ranked(rest))
+
+
+def _had_failed(events: list[Event]) -> bool:
+    """Whether a process had ended badly before others waited in vain, for all that is seen."""
+    waiting = [event for event in events if event.code in WAITING and event.role in CAUSES]
+    failed = _bad_ends(events)
+    weak = all(event.certainty == "possible" for event in waiting)
+    return weak and any(e.file == w.file and e.line < w.line for e in failed for w in waiting)
+
+
+def _bad_ends(events: list[Event]) -> list[Event]:
+    """The exit statuses of processes that nobody else ended."""
+    return [event for event in events if not event.code and event.status not in (None, 0, -15)]
+
+
+def _first_attempt(events: list[Event]) -> list[Event]:
+    """The events of the first attempt that failed; restarts of ranks come after it."""
+    attempts = [e.attempt for e in events if e.attempt is not None and e.role in CAUSES and e.code]
+    if not attempts:
+        return events
+    return [event for event in events if event.attempt is None or event.attempt <= min(attempts)]
+
+
+def _verdict(case: Case, events: list[Event], rest: Groups, order: list[str]) -> Verdict:
+    code = order[0]
+    own = rest[code]
+    main = first(own)
+    place = _place(case, own, events, main)
+    found = classes().get(code)
+    groups = _all_groups(own)
+    return Verdict(
+        code,
+        _certainty(main, rest, order),
+        _reported(found, place) if found and main.reporter else main.says,
+        place.node,
+        place.rank,
+        place.one_of,
+        place.everywhere,
+        main.time,
+        main.attempt,
+        _evidence(main, own),
+        tuple(events),
+        filled(found.cure if found else "", groups),
+        filled(found.misleads if found else "", groups),
+    )
+
+
+def _reported(found: FailureClass, place: Place) -> str:
+    """What failed, where a rank reports what others did."""
+    title = found.title[:1].lower() + found.title[1:]
+    return f"{title}: the others waited for it" if place.rank is not None else title
+
+
+def _all_groups(events: list[Event]) -> dict[str, str]:
+    groups: dict[str, str] = {}
+    for event in events:
+        for name, value in event.groups.items():
+            groups[name] = groups.get(name) or value
+    return groups
+
+
+def _place(case: Case, own: list[Event], events: list[Event], main: Event) -> Place:
+    direct = [event for event in own if not event.reporter]
+    named = [event for event in direct if event.rank is not None]  # by a dump, by stacks
+    if main.reporter and not named:
+        return absent_ranks(case, own)
+    return place_of(direct, case, events)
+
+
+def _certainty(main: Event, rest: Groups, order: list[str]) -> str:
+    """The sign's own, and one step less if another class may have come first."""
+    level = CERTAINTIES.index(main.certainty)
+    for code in order[1:]:
+        other = first(rest[code])
+        if other.role is Role.CAUSE and is_before(main, other) is None:
+            level += 1
+            break
+    return CERTAINTIES[min(level, len(CERTAINTIES) - 1)]
+
+
+def _evidence(main: Event, own: list[Event]) -> tuple[Event, ...]:
+    """The main line, and others that say something else."""
+    chosen = [main]
+    for event in own:
+        if event.text != main.text and event.says not in {each.says for each in chosen}:
+            chosen.append(event)
+    return tuple(chosen[:MOST_EVIDENCE])
+
+
+def _from_consequences(case: Case, events: list[Event]) -> Verdict:
+    """Only consequences are seen: the peer that they blame, or nothing."""
+    consequences = [event for event in events if event.code and event.role is Role.CONSEQUENCE]
+    seen = [event for event in consequences if event.code != "launcher-report"]
+    failed = _bad_ends(events) or [
+        event for event in consequences if event.code == "launcher-report"
+    ]
+    if not seen and not failed:  # somebody ended it, and nothing says why
+        ended = any(event.status not in (None, 0) for event in events)
+        seen = [e for e in events if ended and e.role is Role.TEARDOWN and e.code == "cancelled"]
+    if not seen and not failed:
+        return Verdict(None, chain=tuple(events))
+    silent = _silent(case, seen, failed)
+    if silent:
+        return _untold(place_of([*silent], case, events), silent[0], [*silent, *seen], events)
+    node = blamed(case, seen)
+    if node:
+        return _lost(node, seen, events)
+    ranks = silent_ranks(case, seen)
+    if ranks:
+        return _untold(place_of_ranks(case, ranks), seen[0], seen, events, _IS_SILENT)
+    place = place_of(failed, case, events) if failed and not seen else Place()
+    return _untold(place, (seen or failed)[0], [*seen[:2], *failed], events)
+
+
+def _silent(case: Case, seen: list[Event], failed: list[Event]) -> list[Event]:
+    """The exits of the ranks that do not complain about another one, if others do."""
+    complaining = {event.rank for event in seen}
+    own = [event for event in failed if event.rank is not None and event.rank not in complaining]
+    return own if len({event.rank for event in own}) == 1 and len(complaining) > 1 else []
+
+
+def _lost(node: str, seen: list[Event], events: list[Event]) -> Verdict:
+    found = classes().get(seen[0].code)
+    evidence = [event for event in seen if event.peer][:MOST_EVIDENCE]
+    cure, misleads = (found.cure, found.misleads) if found else ("", "")
+    return Verdict(
+        seen[0].code, "possible", evidence[0].says, node, evidence=tuple(evidence),
+        chain=tuple(events), cure=cure, misleads=misleads,
+    )  # fmt: skip
+
+
+def _untold(
+    place: Place, main: Event, evidence: list[Event], events: list[Event], says: str = ""
+) -> Verdict:
+    return Verdict(
+        None, "", says or main.says, place.node, place.rank, place.one_of, place.everywhere,
+        main.time, main.attempt, tuple(evidence[:MOST_EVIDENCE]), tuple(events),
+    )  # fmt: skip

@@ -1,0 +1,88 @@
+"""What all lines of a log say together: the ranks, their nodes, and the nodes' addresses."""
+
+from __future__ import annotations
+
+import re
+
+LABELS_SEARCHED = 1 << 17  # bytes at the end of each block: all ranks print again and again
+MOST = 20_000  # ranks, or addresses, that are remembered
+_LABEL = re.compile(
+    rb"^(?:(?P<node>[\w.-]{1,255}) rank (?P<rank>\d{1,6}): |\[rank(?P<own>\d{1,6})\]: ?)",
+    re.MULTILINE,
+)
+_WORLDS = (b"world_size", b"world size", b"WORLD_SIZE", b"nranks")
+_WORLD = re.compile(rb"(?:" + b"|".join(_WORLDS) + rb")['\"]?[ =:]{1,3}(\d{1,6})\b")
+_ADDRESS = re.compile(
+    rb"^(?:.{0,80}?[ :])?(?P<node>[A-Za-z][\w.-]{0,80}):\d+:\d+ \[-?\d+\] NCCL INFO "
+    rb".{0,60}?\b[\w.-]+:(?P<address>\d+\.\d+\.\d+\.\d+)<\d+>",
+    re.MULTILINE,
+)
+_NCCL_RANK = re.compile(
+    rb"^(?:.{0,80}?[ :])?(?P<node>[A-Za-z][\w.-]{0,80}):\d+:\d+ \[-?\d+\] NCCL INFO "
+    rb".{0,40}comm 0x\w+ rank (?P<rank>\d+) n[Rr]anks (?P<world>\d+)",
+    re.MULTILINE,
+)
+_READY = re.compile(rb"jobgen: (?P<node>\S+) is ready, (?P<address>[\d.]+) on")
+# Starters of a node's ranks: under them, a task of srun is a node.
+_TORCHRUN = (
+    b"accelerate/commands/launch",
+    b"deepspeed/launcher",
+    b"deepspeed.launcher",
+    b"[launch.py:",
+    b"torch/distributed/elastic",
+    b"torch.distributed.elastic",
+    b"torch.distributed.run",
+    b"torchrun",
+)
+
+
+class Census:
+    """Counts the ranks and nodes in blocks of a log."""
+
+    def __init__(self) -> None:
+        self.ranks: dict[int, int] = {}  # the last line of each
+        self.rank_nodes: dict[int, str] = {}
+        self.addresses: dict[str, str] = {}
+        self.world = 0
+        self.is_torchrun = False
+
+    def take(self, block: bytes, lines_before: int) -> None:
+        """Take a block that begins and ends with whole lines."""
+        if b"rank" in block:
+            self._take_labels(block, lines_before)
+        if b"NCCL INFO" in block:
+            self._take_nccl(block)
+        if b" is ready, " in block:
+            for found in _READY.finditer(block):
+                self.addresses[_text(found["address"])] = _text(found["node"])
+        self.is_torchrun = self.is_torchrun or any(word in block for word in _TORCHRUN)
+        if self.world == 0 and any(word in block for word in _WORLDS):
+            self.world = max(map(int, _WORLD.findall(block)), default=0)
+
+    def _take_labels(self, block: bytes, lines_before: int) -> None:
+        last: dict[bytes, int] = {}
+        begin = block.rfind(b"\n", 0, -LABELS_SEARCHED) if lines_before else 0
+        for found in _LABEL.finditer(block, max(begin, 0)):
+            rank = found["rank"] or found["own"]
+            if rank not in last and found["node"] and len(self.rank_nodes) < MOST:
+                self.rank_nodes.setdefault(int(rank), _text(found["node"]))
+            last[rank] = found.start()
+        number, before = lines_before + 1, 0
+        for rank, offset in sorted(last.items(), key=lambda item: item[1]):
+            number += block.count(b"\n", before, offset)
+            before = offset
+            if len(self.ranks) < MOST:
+                self.ranks[int(rank)] = number
+
+    def _take_nccl(self, block: bytes) -> None:
+        if len(self.addresses) < MOST:
+            for found in _ADDRESS.finditer(block):
+                self.addresses.setdefault(_text(found["address"]), _text(found["node"]))
+        if len(self.rank_nodes) < MOST:
+            for found in _NCCL_RANK.finditer(block):
+                self.rank_nodes.setdefault(int(found["rank"]), _text(found["node"]))
+                self.world = max(self.world, int(found["world"]))
+
+
+def _text(value: bytes) -> str:
+    return value.decode("utf-8", "replace")

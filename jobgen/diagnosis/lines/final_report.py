@@ -1,0 +1,107 @@
+"""Reads torchrun's final report: which of its ranks failed, and with which status.
+
+It is about the ranks of one agent: with N nodes there are N of them, and each names a root cause.
+"""
+
+from __future__ import annotations
+
+import re
+
+from jobgen.diagnosis.lines.labels import Label
+
+BEGIN = re.compile(r"Root Cause \(first observed failure\):|^\s*(?:Other )?Failures:\s*$")
+LINES_FOLLOWED = 40  # an entry has seven, and a message may have many
+_ENTRY = re.compile(r"^\s*\[\d+\]:\s*$")
+_RULE = re.compile(r"^\s*[=*-]{20,}\s*$")
+_FIELD = re.compile(
+    r"^\s*(?P<name>time|host|rank|exitcode|error_file|traceback)\s*: (?P<value>.*)$"
+)
+_RANK = re.compile(r"(?P<rank>\d+) \(local_rank: (?P<local>\d+)\)")
+
+
+class FinalReport:
+    """Where one stream of lines is in a report: the node and rank of the present entry."""
+
+    def __init__(self) -> None:
+        self.is_open = False
+        self.is_root = False
+        self.label = Label()
+        self._gap = 0
+
+    def feed(self, text: str) -> bool:
+        """Take a line; whether it belongs to a report."""
+        if BEGIN.search(text):
+            self.is_open, self.is_root, self.label = True, "Root Cause" in text, Label()
+            self._gap = 0
+            return True
+        if not self.is_open:
+            return False
+        if _ENTRY.match(text):
+            self.label = Label()
+        elif found := _FIELD.match(text):
+            self._take(found["name"], found["value"])
+            self._gap = 0
+        self._gap += 1
+        if self._gap > LINES_FOLLOWED or (
+            _RULE.match(text) and self.is_root and self.label.rank is not None
+        ):
+            self.is_open, self.label = False, Label()
+        return self.is_open
+
+    def _take(self, name: str, value: str) -> None:
+        if name == "host" and value.strip() not in ("", "localhost"):
+            self.label = Label(node=value.strip())
+        elif name == "rank" and (found := _RANK.match(value.strip())):
+            self.label = Label(self.label.node, int(found["rank"]), int(found["local"]))
+
+
+Status = tuple[int | None, dict[str, str]]
+# Each line that says how a process ended has one of these.
+_WORDS = re.compile(
+    r"exit|status|srun|slurmstepd|failed first|Primary job|mpi|DUE TO|ChildFailed|Process name"
+)
+_STATUS = (
+    # torchrun's report and agent
+    re.compile(r"^\s*exitcode\s*: (?P<status>-?\d+) \(pid: \d+\)"),
+    re.compile(r"failed \(exitcode: (?P<status>-?\d+)\) local_rank: (?P<local_rank>\d+) \(pid"),
+    re.compile(r"exits with return code = (?P<status>-?\d+)\s*$"),  # deepspeed
+    re.compile(r"returned non-zero exit status (?P<status>\d+)\.\s*$"),
+    # srun
+    re.compile(
+        r"(?:srun|slurmstepd): error: (?P<node>[\w.-]+)?[\w.,\[\]-]*: "
+        r"(?:task (?P<task>\d+)|tasks [\d,-]+): "
+        r"(?:Exited with exit code (?P<status>\d+)|(?P<signal>[A-Z][\w ]+))"
+    ),
+    re.compile(r"^(?P<node>[\w.-]+): rank (?P<task>\d+) exited with code (?P<status>[1-9]\d*)$"),
+    re.compile(r"^pdsh@[^:]+: (?P<node>[\w.-]+): ssh exited with exit code (?P<status>[1-9]\d*)"),
+    re.compile(r"exited with (?:exit )?(?:code|status) (?P<status>[1-9]\d*)\b"),
+    re.compile(r"Primary job +terminated normally, but 1 process returned (?P<status>)"),
+    re.compile(r"mpi(?:run|exec)\S* (?:noticed|detected) that (?:process|one or more)(?P<status>)"),
+    re.compile(r"Process name: \[\[\d+,\d+\],(?P<task>\d+)\](?P<status>)"),
+    re.compile(r"^jobgen: .*\bended with status (?P<status>-?[1-9]\d*)"),
+    re.compile(r"^jobgen: (?P<status>).*\bfailed first\b"),
+    re.compile(r"^(?:DUE TO|slurmstepd: error: \*\*\* (?:JOB|STEP) (?P<status>))"),
+    re.compile(r"ChildFailedError(?P<status>)"),
+)
+_SIGNALS = {
+    "Killed": -9,
+    "Terminated": -15,
+    "Aborted": -6,
+    "Segmentation fault": -11,
+    "Bus error": -7,
+    "Out Of Memory": -9,
+}
+
+
+def exit_status(text: str) -> Status | None:
+    """What a line says of a process that ended: its status, if it is there, and whose it is."""
+    if not _WORDS.search(text):
+        return None
+    for pattern in _STATUS:
+        if found := pattern.search(text):
+            groups = {name: value for name, value in found.groupdict().items() if value}
+            if signal := groups.pop("signal", ""):
+                name = signal.partition(" (")[0].strip()
+                return _SIGNALS.get(name), groups
+            return (int(groups.pop("status")) if "status" in groups else None), groups
+    return None

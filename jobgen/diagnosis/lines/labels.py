@@ -1,0 +1,136 @@
+"""The node and rank of a line: what launchers and libraries put before it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+HOST = r"[A-Za-z0-9][\w.-]*"
+# Also colours whose escape character was lost when somebody copied the text.
+_ESCAPES = re.compile(
+    r"\[\d{1,2}(?:;\d{1,3})*m|"
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])"
+)
+
+# What is cut off, each at the beginning of what is left. A name says what the number is.
+_PREFIXES = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rf"(?P<node>{HOST}) rank (?P<rank>\d+): ?",  # jobgen's
+        r"\[rank(?P<rank>\d+)\]: ?",  # torch's, before a traceback
+        r"\[default(?P<local_rank>\d+)\]: ?",  # torchrun --tee
+        r"\[(?:\S+ )?[Rr]ank ?(?P<rank>\d+)\]: ?",
+        r"\[\d+\] (?=\[rank\d)",  # a number of the line
+        r"\[\d+,(?P<rank>\d+)\](?:<\w+>)?: ?",  # OpenMPI's mpirun --tag-output
+        r"(?:[\w.-]+ )?\[std(?:err|out)\] ?",  # torchx's and milabench's
+        r"\[\d{10}\.\d+\] ",  # UCX
+        r"\[\S+ \(pid \d+\)\] ",  # Metaflow's, and its run
+        r"\[[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\] ",
+        r"\[kubeflow\]\[[\w-]+\] ",
+        r"\((?:head|worker\d*), rank=\d+, pid=\d+(?:, ip=(?P<node>[\d.]+))?\) ?",  # SkyPilot's
+        r"\(\w[\w.:-]* (?:rank=(?P<rank>\d+), )?pid=\d+(?:, ip=(?P<node>[\d.]+))?\) ?",  # Ray
+        r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?:? ",
+    )
+)
+_TASK = re.compile(r" *(?P<task>\d{1,5}): ?")  # srun --label
+_HOST_NAME = re.compile(  # pdsh's
+    r"(?!slurmstepd-)(?P<node>[A-Za-z][\w-]*\d[\w.-]*|\d{1,3}(?:\.\d{1,3}){3}): ?"
+)
+
+# What only names the node or the rank, somewhere in the line.
+_HINTS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rf"^(?P<node>{HOST}):\d+:\d+ \[-?\d*\] NCCL ",
+        rf"^(?P<node>{HOST}):\d+:\d+ \[-?\d*\] .{{0,80}}NCCL WARN",
+        rf"^\[(?P<node>{HOST}):\d+(?: ?:\d+(?::\d+)?)?\] ",  # OpenMPI, UCX: host and process
+        r"^\[rank(?P<rank>\d+)\]:",
+        r"^\[?[EWIF]\d{4} \d\d:[^\]]*\] \[(?:PG [^\]]*)?[Rr]ank (?P<rank>\d+)\]",
+        r"^\[(?:PG (?:ID )?[^\]]*)?[Rr]ank (?P<rank>\d+)\]",
+        r"^\[rank: (?P<rank>\d+)\]",  # Lightning's
+        rf"^(?:slurmstepd|srun): (?:error|fatal): (?P<node>{HOST}): task",
+    )
+)
+_MAY_HAVE_LABEL = re.compile(r"[\[( \d]|[\w.-]+(?: rank \d|:| \[std)")
+_MAY_HAVE_HINT = re.compile(r"[\[EWIFs]|[\w.-]+:\d")
+_SRUNS_OWN = ("srun: ", "slurmstepd: ")
+_SAMPLE = 200  # lines
+_MOST_PREFIXES = 5
+
+
+@dataclass(frozen=True)
+class Label:
+    """What a line says of its origin."""
+
+    node: str | None = None
+    rank: int | None = None
+    local_rank: int | None = None
+    task: int | None = None
+    attempt: int | None = None
+
+    def stream(self) -> tuple[str | None, int | None, int | None, int | None]:
+        """What tells interleaved lines of several processes apart."""
+        return self.node, self.rank, self.local_rank, self.task
+
+    def over(self, other: Label) -> Label:
+        """This one; where it says nothing, the other."""
+        return Label(
+            *(
+                a if a is not None else b
+                for a, b in zip(vars(self).values(), vars(other).values(), strict=True)
+            )
+        )
+
+
+class Labeller:
+    """Takes labels off the lines of one file; a sample of them says which ones it has."""
+
+    def __init__(self, sample: Iterable[str], base: Label) -> None:
+        lines = [line for line in sample if line.strip()][:_SAMPLE]
+        self._base = base
+        self._has_base = base != Label()
+        self._prefixes = [*_PREFIXES]
+        if _mostly(_TASK, lines):
+            self._prefixes.append(_TASK)
+        if _mostly(_HOST_NAME, lines):
+            self._prefixes.append(_HOST_NAME)
+
+    def split(self, line: str) -> tuple[Label, str]:
+        """The label of a line, and the rest of it."""
+        label, text = Label(), line
+        for _ in range(_MOST_PREFIXES if _MAY_HAVE_LABEL.match(line) else 0):
+            found = next((m for p in self._prefixes if (m := p.match(text))), None)
+            if not found:
+                break
+            label, text = _with(label, found), text[found.end() :]
+        if _MAY_HAVE_HINT.match(text):
+            for hint in _HINTS:
+                if found := hint.search(text):
+                    label = _with(label, found)
+        return label.over(self._base) if self._has_base else label, text
+
+
+def plain(line: bytes) -> str:
+    """A line as text without the terminal's escapes."""
+    return _ESCAPES.sub("", line.decode("utf-8", "replace")).rstrip()
+
+
+def _mostly(prefix: re.Pattern[str], lines: list[str]) -> bool:
+    """Whether a prefix is before so many lines, from the first that has it, that it is a label.
+
+    Above them the batch script prints, and srun's own lines have none.
+    """
+    begin = next((index for index, line in enumerate(lines) if prefix.match(line)), len(lines))
+    own = [line for line in lines[begin:] if not line.startswith(_SRUNS_OWN)]
+    return len(own) > 3 and sum(1 for line in own if prefix.match(line)) * 10 >= len(own) * 8
+
+
+def _with(label: Label, found: re.Match[str]) -> Label:
+    """The label with what a match says of it; what was said before wins."""
+    news: dict[str, str | int] = {
+        name: value if name == "node" else int(value)
+        for name, value in found.groupdict().items()
+        if value is not None and getattr(label, name) is None
+    }
+    return replace(label, **news)  # type: ignore[arg-type]

@@ -1,0 +1,209 @@
+"""Python stacks in a log, as SIGABRT or py-spy prints them: where the ranks of a hang differ.
+
+With PYTHONFAULTHANDLER=1 a rank that gets SIGABRT prints the stack of each of its threads, the main
+one last (CPython, Python/traceback.c, _Py_DumpTracebackThreads). `py-spy dump` names threads.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from jobgen.diagnosis.events import Event
+from jobgen.diagnosis.signs import Role
+
+LINES_FOLLOWED = 200  # after a stack's line: those of other ranks lie between
+MOST_STACKS = 20_000
+MOST_FRAMES = 100
+MOST_EVENTS = 8
+_RANKS_SHOWN = 6
+
+# Not `Fatal Python error: Segmentation fault`, which is no hang.
+_BEGIN = re.compile(r"^(?:Fatal Python error: Aborted|Timeout \(\d+:\d\d:\d\d(?:\.\d+)?\)!)\s*$")
+_THREAD = re.compile(
+    r"^(?:Current thread|Thread) 0x[0-9a-f]+ (?:\[[^\]]*\] )?\(most recent call first\):\s*$"
+)
+_FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+) in (?P<function>\S+)\s*$')
+_SPY_PROCESS = re.compile(r"^Process \d+: \S+")
+_SPY_THREAD = re.compile(r'^Thread (?:0x[0-9A-Fa-f]+|\d+) \([^)]*\): "(?P<name>[^"]*)"')
+_SPY_FRAME = re.compile(r"^\s+(?P<function>[^\s(]+) \((?P<file>[^():]+):(?P<line>\d+)\)\s*$")
+
+_LIBRARY = re.compile(r"/(?:site|dist)-packages/|/lib(?:64)?/python\d|/torch/|^<(?!stdin>|string>)")
+# py-spy shortens the paths of packages.
+_SPY_LIBRARY = re.compile(r"^(?:torch|multiprocessing|threading|queue|selectors|socket|ssl)[/.]")
+_COLLECTIVES = re.compile(r"torch/distributed/(?:distributed_c10d|_functional_collectives)\.py$")
+_INNER = re.compile(r"^(?:_|wrapper$|wait$|<)")
+
+
+@dataclass
+class Stack:
+    """The main thread's frames of one process, the innermost first: (file, line, function)."""
+
+    file: str
+    line: int
+    node: str | None
+    rank: int | None
+    frames: list[tuple[str, str, str]] = field(default_factory=list)
+
+    @property
+    def collective(self) -> str:
+        """The collective operation that it waits in; "" if in none."""
+        names = [n for f, _, n in self.frames if _COLLECTIVES.search(f) and not _INNER.match(n)]
+        return names[0] if names else ""
+
+    @property
+    def own_frame(self) -> str:
+        """The innermost line of the user's program, as `data.py:88 load`."""
+        for file, line, function in self.frames:
+            if not _LIBRARY.search(file) and not _SPY_LIBRARY.match(file):
+                return f"{file.rpartition('/')[2]}:{line} {function}"
+        return ""
+
+    @property
+    def place(self) -> str:
+        """Where it is; what differs between the ranks of a hang."""
+        return self.collective or self.own_frame or (self.frames[0][2] if self.frames else "")
+
+
+class StackReader:
+    """Collects the stacks of a log, from lines without their labels."""
+
+    def __init__(self, file: str) -> None:
+        self.stacks: list[Stack] = []
+        self._file = file
+        self._open: dict[object, Stack] = {}
+        self._taking: dict[object, bool] = {}  # whether the present thread's frames count
+
+    def take(self, number: int, node: str | None, rank: int | None, text: str) -> bool:
+        """Take a line; whether those after it may belong to a stack."""
+        key = (node, rank)
+        if _BEGIN.match(text) or _SPY_PROCESS.match(text):
+            if len(self.stacks) < MOST_STACKS:
+                self._open[key] = Stack(self._file, number, node, rank)
+                self.stacks.append(self._open[key])
+                self._taking[key] = False
+            return True
+        return key in self._open and self._part(key, text)
+
+    def _part(self, key: object, text: str) -> bool:
+        stack = self._open[key]
+        if _THREAD.match(text):
+            stack.frames.clear()  # the main thread is the last
+            self._taking[key] = True
+        elif thread := _SPY_THREAD.match(text):
+            self._taking[key] = thread["name"] == "MainThread"
+        elif frame := _FRAME.match(text) or _SPY_FRAME.match(text):
+            if self._taking[key] and len(stack.frames) < MOST_FRAMES:
+                stack.frames.append((frame["file"], frame["line"], frame["function"]))
+        elif text.startswith("Extension modules:"):
+            del self._open[key]
+            return False
+        return True
+
+
+def stalled_ranks(stacks: Iterable[Stack], world: int = 0) -> list[Event]:
+    """The ranks whose stack differs from the others'; nothing where one stack is all there is.
+
+    `world` is the number of ranks, where the log says it: of those without a stack one is told.
+    """
+    first = _first_of_each(stacks)
+    if len(first) < 2:
+        return []
+    waiting = [stack for stack in first if stack.collective]
+    outside = [stack for stack in first if not stack.collective]
+    if waiting and outside:
+        return _outside(waiting, outside)
+    return _minority(first) or _same(first, world)
+
+
+def _first_of_each(stacks: Iterable[Stack]) -> list[Stack]:
+    """py-spy and SIGABRT both print one; after a restart there are others."""
+    found: dict[object, Stack] = {}
+    for stack in stacks:
+        if stack.place:
+            key = (stack.node, stack.rank) if stack.rank is not None else (stack.file, stack.line)
+            found.setdefault(key, stack)
+    return list(found.values())
+
+
+def _outside(waiting: list[Stack], outside: list[Stack]) -> list[Event]:
+    """Those that are in no collective operation hold up the others."""
+    if len(outside) > max(1, len(waiting)):
+        places = _counted(outside)
+        text = (
+            f"{_text(waiting)} in {_places(waiting)}, and {len(outside)} others are not: {places}"
+        )
+        return [_event(outside[0], "stalled", text, "possible", everybody=True)]
+    text = f"{_text(waiting)} in {_places(waiting)}"
+    return [
+        _event(stack, "stalled", f"it is in {stack.place}, while {text}", "sure")
+        for stack in outside[:MOST_EVENTS]
+    ]
+
+
+def _minority(stacks: list[Stack]) -> list[Event]:
+    """Without a collective, or all in one: the rare place, if one is that of most."""
+    counts = Counter(stack.place for stack in stacks)
+    (place, most), *others = counts.most_common()
+    if not others or most * 2 <= len(stacks):
+        return []
+    code = "desync" if stacks[0].collective else "stalled"
+    usual = [stack for stack in stacks if stack.place == place]
+    return [
+        _event(s, code, f"it is in {_full(s)}, while {_text(usual)} in {_full(usual[0])}", "likely")
+        for s in stacks
+        if s.place != place
+    ][:MOST_EVENTS]
+
+
+def _same(stacks: list[Stack], world: int) -> list[Event]:
+    """All at one place, or with no place that most have."""
+    ranks = {stack.rank for stack in stacks if stack.rank is not None}
+    absent = sorted(set(range(world)) - ranks) if len(ranks) == len(stacks) else []
+    text = f"{_text(stacks)} in {_places(stacks)}"
+    if 0 < len(absent) <= len(stacks) // 2 and len({stack.place for stack in stacks}) == 1:
+        says = f"it printed no stack, while {text}"
+        event = _event(stacks[0], "stalled", says, "likely", everybody=True)
+        return [replace(event, rank=rank) for rank in absent[:MOST_EVENTS]]
+    return [_event(stacks[0], "stalled", text, "possible", everybody=True)]
+
+
+def _event(stack: Stack, code: str, says: str, certainty: str, *, everybody: bool = False) -> Event:
+    return Event(
+        code,
+        Role.CONFIRMATION,
+        says,
+        stack.file,
+        stack.line,
+        node=None if everybody else stack.node,
+        rank=None if everybody else stack.rank,
+        certainty=certainty,
+        where="" if everybody else stack.own_frame,
+    )
+
+
+def _full(stack: Stack) -> str:
+    own = f" ({stack.own_frame})" if stack.collective and stack.own_frame else ""
+    return stack.place + own
+
+
+def _places(stacks: list[Stack]) -> str:
+    return " and ".join(place for place, _ in Counter(map(_full, stacks)).most_common(2))
+
+
+def _counted(stacks: list[Stack]) -> str:
+    places = Counter(map(_full, stacks)).most_common(2)
+    return ", ".join(f"{count} in {place}" for place, count in places)
+
+
+def _text(stacks: list[Stack]) -> str:
+    """`the 23 others wait` would hide which; few are listed."""
+    ranks = sorted(stack.rank for stack in stacks if stack.rank is not None)
+    if len(ranks) < len(stacks):
+        return f"{len(stacks)} processes are"
+    if len(ranks) > _RANKS_SHOWN:
+        return f"{len(ranks)} ranks are"
+    word = "rank" if len(ranks) == 1 else "ranks"
+    return f"{word} {', '.join(map(str, ranks))} {'is' if len(ranks) == 1 else 'are'}"

@@ -1,0 +1,278 @@
+"""What a `jobgen doctor` job has measured, as records, from its JSON file of format 1.
+
+A key that format 1 lacks is ignored, and a measure that this version of jobgen does not use is read
+like any other; a value that format 1 has, but in another form, is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from jobgen.doctor.checked_json import Value, read_json
+from jobgen.limits import HOST_CHARACTERS
+
+FORMAT = 1
+MOST_NODES = 2_400  # whose pairs take 60 MB
+_MOST_MEASURES = 64
+_UNITS = {"us": "µs"}  # the job writes ASCII
+Matrix = tuple[tuple[float | None, ...], ...]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """Something that is measured on each node."""
+
+    name: str
+    title: str
+    unit: str
+    higher_is_better: bool
+    tolerance: float
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node, its value of each measure, and those of its ranks by their local rank."""
+
+    name: str
+    address: str
+    clock_offset: float | None
+    values: Mapping[str, float]
+    ranks: Mapping[str, tuple[float | None, ...]]
+    notes: tuple[str, ...]
+
+
+class Point(NamedTuple):
+    """All-reduces of one size; `rate` is NCCL's bus bandwidth in GB/s."""
+
+    size: int
+    seconds: float
+    rate: float
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What is bad, of a node or of a pair of nodes (`node` is "" then) or of the whole job."""
+
+    node: str
+    pair: tuple[str, str] | None
+    measure: str
+    value: float | None
+    median: float | None
+    text: str
+
+
+class Network(NamedTuple):
+    """What carried NCCL's data, what the job promises, and what is wrong with that."""
+
+    used: tuple[str, ...]
+    promised: str
+    problem: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What changed since an earlier job."""
+
+    job: str
+    time: str
+    changes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Results:
+    """All of one job."""
+
+    job: str
+    cluster: str
+    time: str
+    torch: str
+    device: str
+    device_name: str
+    ranks_per_node: int
+    network: Network
+    measures: tuple[Measure, ...]
+    nodes: tuple[Node, ...]
+    bandwidth: Matrix
+    latency: Matrix
+    all_nodes: tuple[Point, ...]
+    one_node: tuple[Point, ...]
+    exclude: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    rule: str
+    compared: Comparison | None
+    lines: tuple[str, ...]
+
+
+def read_results(path: str) -> Results:
+    """The results in a JSON file; JobgenError where it is not one that `jobgen doctor` wrote."""
+    return _results(read_json(path))
+
+
+def results_of(raw: Any, place: str = "the results") -> Results:
+    """The same for a value that JSON has already been made into."""
+    return _results(Value(place, "", raw))
+
+
+def _results(whole: Value) -> Results:
+    if (form := whole.field("format")).raw != FORMAT or isinstance(form.raw, bool):
+        hint = "use the version of jobgen that wrote the file, or a newer one"
+        raise form.wrong(f"this version of jobgen reads format {FORMAT} only", hint)
+    nodes = _nodes(whole.field("nodes"))
+    names = {node.name for node in nodes}
+    verdict, pairs = whole.field("verdict"), whole.field("pairs")
+    compared = whole.optional("compared")
+    reduced = whole.field("allreduce")
+    return Results(
+        job=whole.field("job").text(),
+        cluster=whole.field("cluster").text(),
+        time=whole.field("time").text(),
+        torch=whole.field("torch").text(),
+        device=whole.field("device").text(),
+        device_name=whole.field("device_name").text(),
+        ranks_per_node=int(whole.field("ranks_per_node").number(least=1)),
+        network=_network(whole.optional("network")),
+        measures=_measures(whole.field("measures"), nodes),
+        nodes=nodes,
+        bandwidth=_matrix(pairs.field("bandwidth"), len(nodes)),
+        latency=_matrix(pairs.field("latency"), len(nodes)),
+        all_nodes=_points(reduced.field("all")),
+        one_node=_points(reduced.field("node")),
+        exclude=tuple(_name_of(value, names) for value in verdict.field("exclude").items()),
+        findings=tuple(_finding(value, names) for value in verdict.field("findings").items()),
+        rule=verdict.field("rule").text(),
+        compared=_comparison(compared) if compared else None,
+        lines=_texts(whole.optional("lines")),
+    )
+
+
+def _network(network: Value | None) -> Network:
+    if not network:
+        return Network((), "", "")
+    promised, wrong = (_text_or_none(network.optional(key)) for key in ("promised", "problem"))
+    return Network(_texts(network.optional("used")), promised, wrong)
+
+
+def _text_or_none(value: Value | None) -> str:
+    return value.text() if value else ""
+
+
+def _texts(values: Value | None) -> tuple[str, ...]:
+    return tuple(value.text() for value in values.items()) if values else ()
+
+
+def _measures(table: Value, nodes: tuple[Node, ...]) -> tuple[Measure, ...]:
+    """Those that the file describes, then those of which it has only values."""
+    measures = [_measure(name, value) for name, value in table.fields()]
+    names = dict.fromkeys(name for node in nodes for name in (*node.values, *node.ranks))
+    described = {measure.name for measure in measures}
+    measures += [Measure(name, name, "", True, 0.0) for name in names if name not in described]
+    if len(measures) > _MOST_MEASURES:
+        raise table.wrong(f"there are more than {_MOST_MEASURES} measures")
+    return tuple(measures)
+
+
+def _measure(name: str, value: Value) -> Measure:
+    return Measure(
+        name,
+        value.field("title").text(),
+        _UNITS.get(unit := value.field("unit").text(), unit),
+        value.field("higher_is_better").flag(),
+        value.field("tolerance").number(),
+    )
+
+
+def _nodes(values: Value) -> tuple[Node, ...]:
+    items = values.items(MOST_NODES)
+    if not items:
+        raise values.wrong("the list is empty")
+    nodes: dict[str, Node] = {}
+    for item in items:
+        node = _node(item)
+        if node.name in nodes:
+            raise item.wrong(f"a second node `{node.name}`", "each node has a name of its own")
+        nodes[node.name] = node
+    return tuple(nodes.values())
+
+
+def _node(value: Value) -> Node:
+    ranks, offset = value.optional("ranks"), value.optional("clock_offset")
+    name, address = value.field("name"), value.optional("address")
+    if not name.text(HOST_CHARACTERS):
+        raise name.wrong("the name is empty")
+    return Node(
+        name.text(HOST_CHARACTERS),
+        address.text(HOST_CHARACTERS) if address else "",
+        offset.number(least=-1e15) if offset else None,
+        {key: v.number() for key, v in value.field("values").fields() if v.raw is not None},
+        {key: _numbers(v) for key, v in ranks.fields()} if ranks else {},
+        _texts(value.optional("notes")),
+    )
+
+
+def _numbers(values: Value) -> tuple[float | None, ...]:
+    return tuple(value.number_or_none() for value in values.items())
+
+
+def _matrix(rows: Value, count: int) -> Matrix:
+    """Symmetric, with null for the pairs that were not measured; empty for one node."""
+    if rows.raw == []:
+        return ()
+    matrix = tuple(_row(row, count) for row in _exactly(rows, count))
+    for a in range(count):
+        for b in range(a):
+            if matrix[a][b] != matrix[b][a]:
+                text = f"[{a}][{b}] is {matrix[a][b]}, but [{b}][{a}] is {matrix[b][a]}"
+                raise rows.wrong(text, "a pair has one value, in both places")
+    return matrix
+
+
+def _row(row: Value, count: int) -> tuple[float | None, ...]:
+    return tuple(value.number_or_none() for value in _exactly(row, count))
+
+
+def _exactly(values: Value, count: int) -> list[Value]:
+    if len(items := values.items()) != count:
+        raise values.wrong(f"has {len(items)} values", f"right is {count}, one for each node")
+    return items
+
+
+def _points(values: Value) -> tuple[Point, ...]:
+    """In the order of their sizes."""
+    return tuple(sorted(_point(value) for value in values.items()))
+
+
+def _point(value: Value) -> Point:
+    row = value.items()
+    if len(row) != 3:
+        raise value.wrong(f"has {len(row)} values", "right are three: bytes, seconds, GB/s")
+    return Point(int(row[0].number(least=1)), row[1].number(), row[2].number())
+
+
+def _name_of(value: Value, names: set[str]) -> str:
+    name = value.text(HOST_CHARACTERS)
+    if name not in names:
+        raise value.wrong(f"`{name}` is none of the nodes", "name nodes as `nodes` does")
+    return name
+
+
+def _finding(value: Value, names: set[str]) -> Finding:
+    node, pair = value.field("node"), value.optional("pair")
+    both = [_name_of(end, names) for end in pair.items()] if pair else []
+    if pair and len(both) != 2:
+        raise pair.wrong(f"has {len(both)} nodes", "a pair has two")
+    number, median = (value.optional(key) for key in ("value", "median"))
+    return Finding(
+        node=_name_of(node, names) if node.raw != "" else "",
+        pair=(both[0], both[1]) if both else None,
+        measure=value.field("measure").text(),
+        value=number.number() if number else None,
+        median=median.number() if median else None,
+        text=value.field("text").text(),
+    )
+
+
+def _comparison(value: Value) -> Comparison:
+    changes = _texts(value.field("changes"))
+    return Comparison(value.field("job").text(), value.field("time").text(), changes)

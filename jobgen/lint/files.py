@@ -1,0 +1,107 @@
+"""Finds the files that may be job scripts, and reads them."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from pathlib import Path
+
+from jobgen.errors import JobgenError, problem
+from jobgen.limits import LINT_BYTES
+from jobgen.paths import is_outside, repository, to_path, walk
+
+# In a folder, only these files are searched for directives.
+SUFFIXES = frozenset(("", ".sh", ".bash", ".sbatch", ".slurm", ".pbs", ".qsub", ".job", ".sub"))
+_DIRECTIVE = re.compile(rb"^[ \t]*#(SBATCH|PBS)[ \t]", re.MULTILINE)
+# A shell gives these names to pipes; the person who types the command wants them read.
+_PIPE_PREFIXES = ("/dev/fd/", "/dev/stdin", "/proc/")
+
+
+def find_files(
+    paths: Sequence[str], on_error: Callable[[OSError], None]
+) -> Iterator[tuple[str, bool]]:
+    """Each file, and whether it was named itself; `on_error` gets the unreadable folders."""
+    for path in paths:
+        if path != "-" and "\0" not in path and os.path.isdir(to_path(path)):
+            top = os.fsdecode(path.encode("utf-8", "surrogateescape"))
+            for file in _files_below(top, on_error):
+                yield os.fsencode(file).decode("utf-8", "surrogateescape"), False
+        else:
+            yield path, True
+
+
+def _files_below(top: str, on_error: Callable[[OSError], None]) -> Iterator[str]:
+    for folder, folders, names in walk(top, on_error):
+        folders[:] = sorted(name for name in folders if not _is_skipped(name))
+        for name in sorted(names):
+            file = os.path.join(folder, name)
+            has_suffix = Path(name).suffix.lower() in SUFFIXES
+            if has_suffix and not _is_skipped(name) and _may_be_script(file):
+                yield file
+
+
+def _is_skipped(name: str) -> bool:
+    """Whether it is hidden, or a template: no scripts to submit are in it."""
+    return name.startswith(".") or "template" in name.lower()
+
+
+def _may_be_script(file: str) -> bool:
+    try:
+        state = os.lstat(file)  # a link may lead to a file of others, which would be shown
+    except PermissionError:  # a folder that lists its files and lets nobody read them: `read_file`
+        return True
+    except OSError:  # it was removed meanwhile
+        return False
+    return stat.S_ISREG(state.st_mode) and state.st_size <= LINT_BYTES
+
+
+def has_directives(data: bytes) -> bool:
+    """Whether a file is a job script; without its zero bytes, UTF-16 looks like one, too."""
+    return bool(_DIRECTIVE.search(data.replace(b"\0", b"")))
+
+
+def read_file(path: str) -> bytes:
+    """The bytes of a file, or of stdin for "-". Raises JobgenError."""
+    try:
+        if path == "-":
+            return _read_stdin()
+        file = to_path(path)
+        if not path.startswith(_PIPE_PREFIXES):
+            _check_file(path, file)
+        with file.open("rb") as stream:
+            data = stream.read(LINT_BYTES + 1)
+    except OSError as error:
+        raise unreadable(path, f"cannot be read: {error.strerror}") from None
+    except ValueError:
+        raise unreadable(path, "no file can have this name") from None
+    if len(data) > LINT_BYTES:
+        raise unreadable(path, f"it has more than {LINT_BYTES} bytes", "is it a script?")
+    return data
+
+
+def _read_stdin() -> bytes:
+    if sys.stdin is None:
+        raise unreadable("-", "stdin is closed")
+    return sys.stdin.buffer.read()
+
+
+def _check_file(path: str, file: Path) -> None:
+    if not stat.S_ISREG(os.stat(file).st_mode):  # opening a pipe would wait for its writer
+        raise unreadable(path, "not a regular file")
+    within = _repository(os.path.dirname(os.path.abspath(file)))
+    if within and is_outside(file, within):
+        raise problem(path, f"a link out of {within}", "outside", "name the file itself")
+
+
+def unreadable(path: str, text: str, hint: str = "") -> JobgenError:
+    """The error for a file that cannot be read."""
+    return problem(path, text, "unreadable", hint)
+
+
+@cache
+def _repository(folder: str) -> Path | None:
+    return repository(Path(folder))

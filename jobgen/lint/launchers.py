@@ -1,0 +1,229 @@
+"""The commands of a script that start ranks, with their options by torchrun's names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+
+from jobgen.lint.reader.commands import SHELLS, Command, Word, base_name, starter_of
+from jobgen.lint.reader.directives import whole_number
+from jobgen.lint.reader.script import Script
+
+# Options that take no value: torch/distributed/run.py, accelerate/commands/launch.py,
+# deepspeed/launcher/runner.py.
+_WITHOUT_VALUE = frozenset(
+    """
+    standalone module no-python run-path use-env help
+    quiet q cpu multi-gpu tpu ipex enable-cpu-affinity dynamo-use-fullgraph dynamo-use-dynamic
+    use-deepspeed use-fsdp use-megatron-lm use-xpu same-network tpu-cluster no-tpu-cluster
+    tpu-use-sudo downcast-bf16 debug
+    no-local-rank no-ssh no-ssh-check force-multi save-pid elastic-training bind-cores-to-rank
+    """.split()
+)
+# The names that other launchers have for torchrun's options.
+_OPTION_NAMES = {
+    "torchrun": {},
+    "accelerate launch": {
+        "nnodes": "num_machines", "node-rank": "machine_rank", "ranks": "num_processes",
+        "master-addr": "main_process_ip", "master-port": "main_process_port",
+    },
+    "deepspeed": {"nnodes": "num_nodes", "nproc-per-node": "num_gpus"},
+}  # fmt: skip
+_MODULES = {
+    "torch.distributed.run": "torchrun",
+    "torch.distributed.launch": "torchrun",
+    "accelerate.commands.launch": "accelerate launch",
+    "deepspeed.launcher.runner": "deepspeed",
+}
+_OTHER_COMMANDS = frozenset(
+    "echo printf which command export pip conda module type pgrep pkill killall test [ grep".split()
+)
+
+
+@dataclass(frozen=True)
+class RanksPerNode:
+    """How many ranks a launcher starts on a node, and the word that says so."""
+
+    count: int
+    word: Word
+
+
+@dataclass(frozen=True)
+class Launcher:
+    """A command that starts ranks: torchrun, accelerate launch, deepspeed.
+
+    `options` are by torchrun's names; `starter` is what starts it on the nodes, if anything.
+    """
+
+    name: str
+    command: Command
+    word: Word  # the launcher's name in the command
+    options: Mapping[str, Word]
+    starter: str
+    has_all_options: bool  # none is in a variable whose value is not known
+
+    def value(self, *names: str) -> str:
+        """The value of an option by any of its names; "" if it is not there."""
+        return next((self.options[name].text for name in names if name in self.options), "")
+
+    def number(self, *names: str) -> int | None:
+        """The value of an option if it is a plain number."""
+        return whole_number(self.value(*names))
+
+    def option_name(self, name: str) -> str:
+        """This launcher's own name for an option of torchrun."""
+        return "--" + _OPTION_NAMES[self.name].get(name, name)
+
+    @property
+    def is_multi_node(self) -> bool:
+        """Whether its own options say that there are several nodes."""
+        if "standalone" in self.options:
+            return False
+        return self.value("nnodes") not in ("", "1", "1:1")
+
+    @property
+    def ranks_per_node(self) -> RanksPerNode | None:
+        """The ranks that it starts on a node; None if that is not a plain number.
+
+        accelerate gets the number of all ranks, and starts the same part of them on each node.
+        """
+        for name in ("nproc-per-node", "nproc", "ranks"):
+            if (count := self.number(name)) is not None:
+                nodes = self.number("nnodes") if name == "ranks" else 1
+                return RanksPerNode(count // nodes, self.options[name]) if nodes else None
+        return None
+
+    @cached_property
+    def words_before(self) -> list[Word]:
+        """The words before the launcher's name: srun with its options, a container, …"""
+        place = self.word.line, self.word.column
+        words = self.command.words
+        end = next((n for n, word in enumerate(words) if (word.line, word.column) >= place), None)
+        return list(words[:end])
+
+
+def torchruns(script: Script) -> list[Launcher]:
+    """Every torchrun, `python -m torch.distributed.run` and `… .launch` of a script."""
+    return [launcher for launcher in launchers(script) if launcher.name == "torchrun"]
+
+
+@lru_cache(8)  # most rules ask for the same script's
+def launchers(script: Script) -> list[Launcher]:
+    """Every command of a script that starts ranks on a node."""
+    found = (
+        _launcher(script, command)
+        for command in script.commands
+        if command.name not in _OTHER_COMMANDS
+    )
+    return [launcher for launcher in found if launcher]
+
+
+def _launcher(script: Script, command: Command) -> Launcher | None:
+    words = script.expanded_words(command)
+    for index, word in enumerate(words):
+        if name := _launcher_name(words, index):
+            following = words[index + 1 + (word.text == "accelerate") :]
+            options, has_all = _options(following)
+            renamed = _OPTION_NAMES[name].items()
+            torchrun_names = {its_name.replace("_", "-"): option for option, its_name in renamed}
+            options = {torchrun_names.get(key, key): value for key, value in options.items()}
+            starter = starter_of(command, words[:index])
+            return Launcher(name, command, word, options, starter, has_all)
+    return None
+
+
+def _launcher_name(words: Sequence[Word], index: int) -> str:
+    """The launcher that a word names; "" for any other word."""
+    name = base_name(words[index].text)
+    before = words[index - 1].text if index else ""
+    following = words[index + 1].text if index + 1 < len(words) else ""
+    if name in _MODULES:
+        return _MODULES[name] if before.endswith("-m") else ""
+    if name == "accelerate-launch" or (name == "accelerate" and following == "launch"):
+        return "accelerate launch"
+    if name == "deepspeed" and re.match(r"--?[A-Za-z]|.*\.py$", following):
+        return "" if re.fullmatch("-[A-Za-z]", before) else name  # else the value of an option
+    return name if name == "torchrun" else ""
+
+
+def _options(words: Sequence[Word]) -> tuple[dict[str, Word], bool]:
+    """The options by their names with hyphens, and whether these are certainly all.
+
+    The options after the program are the program's own.
+    """
+    options: dict[str, Word] = {}
+    has_all = True
+    remaining = iter(words)
+    for word in remaining:
+        if word.text in ("-m", "--module") or word.text.endswith(".py"):
+            break
+        if not word.text.startswith("-"):
+            if word.variables or word.has_substitution:
+                has_all = False
+                continue
+            break
+        name, equals, value = word.text.lstrip("-").partition("=")
+        name = "hostfile" if name == "H" else name.replace("_", "-")
+        if equals or name in _WITHOUT_VALUE:
+            options[name] = replace(word, text=value)
+        elif (following := next(remaining, None)) is not None:
+            options[name] = following
+    return options, has_all
+
+
+def starter_option(words: Sequence[Word], *names: str) -> Word | None:
+    """The value of an option of srun, or another starter, by any of its names."""
+    for index, word in enumerate(words):
+        for name in names:
+            if word.text == name and index + 1 < len(words):
+                return words[index + 1]
+            is_short = not name.startswith("--")
+            if word.text.startswith(f"{name}=") or (
+                is_short and re.match(re.escape(name) + r"\d", word.text)
+            ):
+                text = word.text[len(name) :].removeprefix("=")
+                return replace(word, text=text, raw="")
+    return None
+
+
+def selects_nodes(words: Sequence[Word]) -> bool:
+    """Whether srun's options name nodes, or ask for one node or one task."""
+    counts = [starter_option(words, *names) for names in (("-N", "--nodes"), ("-n", "--ntasks"))]
+    named = starter_option(words, "-w", "--nodelist", "-r", "--relative")
+    return bool(named) or any(count and count.text == "1" for count in counts)
+
+
+def work_commands(script: Script) -> list[Command]:
+    """The commands that do the job's work: torchrun, srun, mpiexec, python with a file."""
+    places = {(each.command.line, each.command.column) for each in launchers(script)}
+    return [
+        command
+        for command in script.commands
+        if (command.line, command.column) in places or _runs_program(command)
+    ]
+
+
+def _runs_program(command: Command) -> bool:
+    words = [word.text for word in command.words]
+    if re.fullmatch(r"python[\d.]*", command.name):
+        return any(word.endswith(".py") and not word.endswith("setup.py") for word in words)
+    if command.name not in ("srun", "mpiexec", "mpirun"):
+        return False
+    has_shell = any(base_name(word) in SHELLS for word in words)
+    return any(
+        word.endswith((".py", ".sh")) or "python" in word or (has_shell and word == "-c")
+        for word in words
+    )
+
+
+def fixed_port(script: Script, launcher: Launcher) -> Word | None:
+    """The word that names a port that is the same in every job; None if there is none."""
+    if "standalone" in launcher.options or "is_host" in launcher.value("rdzv-conf"):
+        return None
+    for name in ("rdzv-endpoint", "master-port"):
+        word = launcher.options.get(name)
+        if word and re.search(r"^\d{4,5}$|:\d{4,5}$", script.resolved(word.text)):
+            return word
+    return None

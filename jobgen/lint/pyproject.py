@@ -1,0 +1,155 @@
+"""The table [tool.jobgen.lint] of the pyproject.toml that is nearest to a script."""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from jobgen.errors import JobgenError, Mark, problem
+from jobgen.limits import LINT_BYTES, LINT_TRUSTED_BYTES
+from jobgen.lint.files import unreadable
+from jobgen.lint.settings import Settings, codes_of, load_profile
+from jobgen.lint.trial import ends_within_bounds, out_of_bounds
+from jobgen.paths import WORKING_FOLDER, is_outside, repository_or_folder, to_path
+
+_TABLE = ("tool", "jobgen", "lint")
+_LISTS = ("select", "ignore", "also")
+
+
+def settings_for(path: str, settings: Settings) -> Settings:
+    """The settings for a file: its configuration has what the command line leaves out.
+
+    Raises JobgenError for a configuration that is wrong.
+    """
+    folder = os.getcwd() if path == "-" else os.path.dirname(os.path.abspath(to_path(path)))
+    configured = configured_settings(folder)
+    if configured.profile and not settings.profile:
+        _check_profile(configured.profile, configured.file)
+    return Settings(
+        settings.select or configured.select,
+        settings.ignore or configured.ignore,
+        settings.profile or configured.profile,
+        settings.also or configured.also,
+    )
+
+
+@cache
+def configured_settings(folder: str) -> Settings:
+    """The configuration for an absolute folder: its own, or the nearest one above it."""
+    file, above = os.path.join(folder, "pyproject.toml"), os.path.dirname(folder)
+    table = _table(file) if os.path.exists(file) else None
+    if table is None:
+        return Settings() if above == folder else configured_settings(above)
+    for key, value in table.items():
+        _check_type(file, key, value)
+    if table.get("select") == []:
+        text = "tool.jobgen.lint.select names no rule"
+        raise problem(file, text, "usage", "leave it out to search for all rules")
+    lists = {key: tuple(table.get(key, ())) for key in _LISTS}
+    for key, beginnings in lists.items():
+        codes_of(f"{file}: {key}", beginnings)
+    return Settings(**lists, profile=table.get("profile"), file=file)
+
+
+def _check_type(file: str, key: str, value: Any) -> None:
+    if key not in (*_LISTS, "profile"):
+        hint = "the keys are select, ignore, also and profile"
+        raise problem(file, f"unknown key tool.jobgen.lint.{key}", "usage", hint)
+    if key == "profile" and not isinstance(value, str):
+        raise problem(file, "tool.jobgen.lint.profile is not a text", "usage")
+    is_list = isinstance(value, list) and all(isinstance(item, str) for item in value)
+    if key != "profile" and not is_list:
+        raise problem(file, f"tool.jobgen.lint.{key} is not a list of codes", "usage")
+
+
+def _table(file: str) -> dict[str, Any] | None:
+    """The table of a file; None if it has none."""
+    text = _read(file)
+    if "jobgen" not in text:
+        return None
+    if is_outside(Path(file), repository_or_folder(Path(file).parent)):
+        raise problem(file, "a link out of its repository", "outside", "keep a copy")
+    if len(text.encode()) > LINT_TRUSTED_BYTES and not _is_parsable(file, text):
+        raise out_of_bounds(file)
+    table: Any = _parsed(file, text)
+    for number, key in enumerate(_TABLE, 1):
+        table = table.get(key)
+        if table is None:
+            return None
+        if not isinstance(table, dict):
+            raise problem(file, f"{'.'.join(_TABLE[:number])} is not a table", "usage")
+    return dict(table)
+
+
+def _read(file: str) -> str:
+    if not os.path.isfile(file):  # opening a pipe would wait for its writer
+        raise unreadable(file, "not a regular file")
+    try:
+        with open(file, "rb") as stream:
+            data = stream.read(LINT_BYTES + 1)
+    except OSError as error:
+        raise unreadable(file, f"cannot be read: {error.strerror}") from None
+    if len(data) > LINT_BYTES:
+        raise unreadable(file, f"it has more than {LINT_BYTES} bytes")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise unreadable(file, "it is not UTF-8") from None
+
+
+@cache  # every file below its folder asks; a key of 100,000 names takes minutes
+def _is_parsable(file: str, text: str) -> bool:
+    return ends_within_bounds(_parsed, file, text)
+
+
+def _parsed(file: str, text: str) -> Any:
+    toml = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+    try:
+        return toml.loads(text)
+    except ValueError as error:
+        raise unreadable(file, f"it is not valid TOML: {error}") from None
+    except RecursionError:
+        raise unreadable(file, "it is nested too deep") from None
+
+
+@cache
+def _check_profile(name: str, file: str) -> None:
+    """Raise JobgenError if a configuration must not use a profile, or there is no such profile.
+
+    The configuration may be untrusted, and messages about a profile quote it.
+    """
+    within = repository_or_folder(Path(file).parent)
+    # No file has a zero byte in its name.
+    path = os.path.abspath(os.path.expanduser(to_path(name.partition("\0")[0])))
+    is_path = _is_profile_path(name)
+    if "\0" in name or (is_path and is_outside(Path(path), within)):
+        text = f"{name:.80} is outside {within}"
+        raise problem(f"{file}: profile", text, "outside", "keep it in the repository")
+    try:
+        if is_path:
+            _load_confined(path, within)
+        else:
+            _load_confined(name, WORKING_FOLDER)
+        load_profile(name)
+    except JobgenError as error:
+        if any(each.code == "no-profile" for each in error.problems):
+            mark = Mark(f"{file}: profile")
+            raise JobgenError(each._replace(mark=mark) for each in error.problems) from None
+        raise
+
+
+def _is_profile_path(name: str) -> bool:
+    from jobgen.profiles.search import is_profile_path  # only a few users name a profile
+
+    return is_profile_path(name)
+
+
+def _load_confined(name: str, within: Path) -> None:
+    """Raise JobgenError for a profile that is wrong, or takes values from outside a folder."""
+    from jobgen.generator import find_profiles
+
+    find_profiles(within, confined=True).load(name)

@@ -1,0 +1,94 @@
+"""The records of what bash reads: words, assignments and commands, each with its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+# A string for another shell is read as a script. In it, this character and a name stand for an
+# expansion of the outer shell whose value is not known.
+OUTER = "\ue000"
+SHELLS = frozenset(("bash", "sh", "zsh", "dash"))
+# Commands that run their arguments on other nodes, or once for each task.
+STARTERS = frozenset(
+    """
+    srun pbsdsh pbs_tmrsh mpiexec mpirun mpiexec.hydra ssh pdsh clush parallel-ssh pssh prun orterun
+    aprun jsrun flux deepspeed ibrun prterun torchrun_jsc horovodrun
+    """.split()
+)
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word: `text` has no quotes, and its expansions as they are written."""
+
+    text: str
+    line: int
+    column: int
+    variables: tuple[str, ...] = ()  # the variables that it expands
+    has_substitution: bool = False  # a $(command) is in it
+    raw: str = ""  # as it is written, with its quotes
+
+    @property
+    def is_literal(self) -> bool:
+        """Whether every shell takes it for its text."""
+        return not self.variables and not self.has_substitution and OUTER not in self.text
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """NAME=VALUE: by itself, exported, or for a single command."""
+
+    name: str
+    value: Word
+    line: int
+    column: int
+    is_exported: bool = False
+    is_for_command: bool = False
+    is_certain: bool = True  # every run gets here, once
+    is_appended: bool = False  # NAME+=VALUE
+    offset: int = 0
+    depth: int = 0
+    items: tuple[Word, ...] | None = None  # of an array, NAME=(VALUE …)
+
+
+@dataclass(frozen=True)
+class Command:
+    """A simple command.
+
+    `enclosing` has the kinds of syntax that it is a part of: function_definition, pipeline, ….
+    """
+
+    words: tuple[Word, ...]
+    line: int
+    column: int
+    offset: int
+    assignments: tuple[Assignment, ...] = ()
+    enclosing: frozenset[str] = frozenset()
+    piped_into: str = ""  # the name of the next command of its pipeline
+    starter: str = ""  # what runs it on the nodes, if it is in a string that is a script itself
+    depth: int = 0  # how many such strings it is in
+    is_last: bool = False  # nothing runs after it
+
+    @property
+    def name(self) -> str:
+        """The command's name without its folder."""
+        return base_name(self.words[0].text) if self.words else ""
+
+
+def base_name(path: str) -> str:
+    """A program's name without its folder."""
+    return path.rpartition("/")[2]
+
+
+def starter_of(command: Command, words: Iterable[Word] | None = None) -> str:
+    """The starter of a command (srun, pbsdsh, …); "" if it runs where the script runs.
+
+    Only `words` are searched, if they are given.
+    """
+    if command.starter:
+        return command.starter
+    for word in command.words if words is None else words:
+        if (name := base_name(word.text)) in STARTERS:
+            return name
+    return ""

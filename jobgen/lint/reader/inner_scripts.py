@@ -1,0 +1,162 @@
+"""The scripts inside a script: strings for another shell, and heredocs for sbatch or qsub."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from jobgen.lint.reader.commands import OUTER, SHELLS, Command, base_name
+from jobgen.lint.reader.directives import command_line_directives
+from jobgen.lint.reader.script import Script, SubmittedScript
+from jobgen.lint.reader.source import REPLACED, Source, to_bytes
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_STRINGS = ("raw_string", "string", "concatenation")
+# Values that mean the same to the inner shell as a plain word.
+_PLAIN_VALUE = re.compile(r"[\w./:,=@% +-]*")
+# A line of expansions of the outer shell: they may be nothing, a directive, or a command.
+_OUTER_LINE = re.compile(rf"^[ \t]*({OUTER}\w*[ \t]*)+$", re.MULTILINE)
+
+
+def script_strings(node: Node, command: Command) -> Iterator[Node]:
+    """The strings of a command that are scripts: of `bash -c STRING`, `ssh HOST STRING`, `eval`."""
+    children = [
+        child for child in node.children if child.is_named and child.type != "variable_assignment"
+    ]
+    words = command.words
+    for index, child in enumerate(children[: len(words)]):
+        follows_shell = (
+            index > 1
+            and re.fullmatch("-[a-z]*c", words[index - 1].text)
+            and any(base_name(word.text) in SHELLS for word in words[: index - 1])
+        )
+        is_last = command.name in ("ssh", "eval") and index == len(words) - 1 > 0
+        if (follows_shell or is_last) and child.type in _STRINGS:
+            yield child
+
+
+def submitted_scripts(node: Node, source: Source, script: Script) -> Iterator[SubmittedScript]:
+    """The scripts in `sbatch <<EOF` and `cat <<EOF | sbatch`; `node` has the redirections."""
+    for redirect in node.children:
+        parts = {child.type: child for child in redirect.children}
+        if redirect.type != "heredoc_redirect" or "heredoc_body" not in parts:
+            continue
+        pipeline = parts["pipeline"].children if "pipeline" in parts else []
+        for command in [*node.children, *pipeline]:
+            is_command = command.type == "command"
+            words = [source.raw(word) for word in command.children] if is_command else []
+            if words and base_name(words[0]) in ("sbatch", "qsub"):
+                options = command_line_directives(words, *source.place(command))
+                text, offsets = _heredoc_text(parts, source, script)
+                first_line = parts["heredoc_body"].start_point.row + 1
+                lines, columns = _placed_lines(text, offsets, source, first_line, "<<-" in parts)
+                inner = "\n" * (first_line - 1) + "\n".join(lines)
+                yield SubmittedScript(inner, first_line, columns, options)
+
+
+def _heredoc_text(parts: dict[str, Node], source: Source, script: Script) -> tuple[str, list[int]]:
+    """The text of a heredoc, and the offset of each of its bytes."""
+    body = parts["heredoc_body"]
+    if not re.search(r"""['"\\]""", source.raw(parts["heredoc_start"])):
+        return inner_text(body, source, script)
+    data = source.data[body.start_byte : body.end_byte]
+    return data.decode("utf-8", "surrogatepass"), list(range(body.start_byte, body.end_byte + 1))
+
+
+def _placed_lines(
+    text: str, offsets: list[int], source: Source, first_line: int, removes_tabs: bool
+) -> tuple[list[str], list[list[int]]]:
+    """The lines of a heredoc, and the column in the file of each of their characters."""
+    lines, columns = [], []
+    position = 0
+    blanked = _OUTER_LINE.sub(lambda found: " " * len(found[0].encode()), text)
+    for number, line in enumerate(blanked.split("\n"), first_line):
+        line_columns = []
+        for letter in line:
+            line_columns.append(source.column(number, offsets[position]))
+            position += len(to_bytes(letter))
+        position += 1
+        tabs = len(line) - len(line.lstrip("\t")) if removes_tabs else 0
+        lines.append(line[tabs:])
+        columns.append(line_columns[tabs:])
+    return lines, columns
+
+
+def inner_text(node: Node, source: Source, script: Script) -> tuple[str, list[int]]:
+    """The text of a string as the inner shell gets it, and the offset of each of its bytes.
+
+    A heredoc keeps its lines.
+    """
+    collected = _InnerText(source, script, node.type == "heredoc_body")
+    collected.add(node)
+    collected.offsets.append(source.offset(node.end_byte))
+    return collected.data.decode("utf-8", "surrogatepass"), collected.offsets
+
+
+class _InnerText:
+    """Collects the bytes that the outer shell passes on, with their offsets in the file."""
+
+    def __init__(self, source: Source, script: Script, is_heredoc: bool) -> None:
+        self.source = source
+        self.script = script
+        self.is_heredoc = is_heredoc
+        self.escaped = b"$`\\" if is_heredoc else b'$`"\\\n'  # what a backslash takes effect on
+        self.data = bytearray()
+        self.offsets: list[int] = []
+
+    def add(self, node: Node) -> None:
+        """Add what a node stands for."""
+        start, end = node.start_byte, node.end_byte
+        if node.type == "concatenation":
+            for child in node.children:
+                self.add(child)
+        elif node.type == "raw_string":
+            self._put(self.source.data[start + 1 : end - 1], start + 1)
+        elif node.type == "string":
+            self._add_replaced(node, start + 1, end - 1)
+        elif node.type == "heredoc_body":
+            self._add_replaced(node, start, end)
+        else:
+            self._put(self.source.data[start:end], start)
+
+    def _add_replaced(self, node: Node, start: int, end: int) -> None:
+        position = start
+        for child in node.children:
+            if child.type in REPLACED:
+                self._add_unescaped(position, child.start_byte)
+                self._add_value(child)
+                position = child.end_byte
+        self._add_unescaped(position, end)
+
+    def _add_value(self, node: Node) -> None:
+        """Add the value of an expansion; if it is not known, what stands for such a value."""
+        start, end = node.start_byte, node.end_byte
+        raw = self.source.data[start:end]
+        text = self.source.raw(node).strip()
+        value = self.script.resolved(text, self.source.offset(start))
+        is_known = _PLAIN_VALUE.fullmatch(value)
+        name = re.sub(rb"\W", b"", raw)[:60]
+        self._put(raw[: len(raw) - len(raw.lstrip())], start)
+        self._put(value.encode() if is_known else OUTER.encode() + name, start, step=0)
+        if self.is_heredoc:
+            self._put(b"\n" * raw.strip().count(b"\n"), end, step=0)
+
+    def _add_unescaped(self, start: int, end: int) -> None:
+        data, position = self.source.data, start
+        while position < end:
+            following = data[position + 1 : position + 2]
+            if data[position : position + 1] == b"\\" and following in self.escaped:
+                if following != b"\n":
+                    self._put(following, position + 1)
+                position += 2
+            else:
+                self._put(data[position : position + 1], position)
+                position += 1
+
+    def _put(self, data: bytes, position: int, step: int = 1) -> None:
+        for number in range(len(data)):
+            self.offsets.append(self.source.offset(position + number * step))
+        self.data.extend(data)

@@ -1,0 +1,65 @@
+"""From the text of a script to a Script, however broken the text is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from jobgen.lint.reader.directives import Directive, read_directives
+from jobgen.lint.reader.script import Script
+from jobgen.lint.reader.tree import read_tree
+
+_DOTS = ("...", "…")  # something is left out, in a script that only shows the idea
+_BYTE_ORDER_MARK = "\ufeff"
+
+
+def parse(text: str, file: str, first_line: int = 1, options: Sequence[Directive] = ()) -> Script:
+    """The script in `text`, whose lines before `first_line` are empty.
+
+    The `options` are those of sbatch's or qsub's command line; they replace the script's own.
+    """
+    has_mark = text.startswith(_BYTE_ORDER_MARK)
+    script = Script(file, text.removeprefix(_BYTE_ORDER_MARK), first_line, has_mark)
+    if not script.is_other_language:
+        try:
+            read_tree(script)
+        except RecursionError:
+            script.parse_error = (1, 1)
+    _sort_commands(script)
+    _add_directives(script, options)
+    return script
+
+
+def _sort_commands(script: Script) -> None:
+    """Sort the commands by their places, and mark the last one that runs."""
+    script.commands.sort(key=lambda command: (command.line, command.column))
+    indexes = [index for index, command in enumerate(script.commands) if command.depth == 0]
+    if indexes:
+        last = max(indexes, key=lambda index: script.commands[index].offset)
+        script.commands[last] = replace(script.commands[last], is_last=True)
+
+
+def _add_directives(script: Script, options: Sequence[Directive]) -> None:
+    directives, script.stray_words = read_directives(script.lines, _first_command_line(script))
+    replaced = {option.option for option in options}
+    script.directives = [
+        directive
+        for directive in directives
+        if directive.line not in script.quoted_lines and directive.option not in replaced
+    ]
+    script.directives += options
+
+
+def _first_command_line(script: Script) -> int:
+    """The line of the first command, by the parser and as sbatch and qsub find it."""
+    lines = [command.line for command in script.commands if command.name not in _DOTS]
+    lines += [assignment.line for assignment in script.assignments]
+    return min([_first_code_line(script.lines), *lines])
+
+
+def _first_code_line(lines: Sequence[str]) -> int:
+    """The first line that is neither blank nor a comment."""
+    for number, line in enumerate(lines, 1):
+        if line.strip() not in ("", *_DOTS) and not line.lstrip().startswith("#"):
+            return number
+    return len(lines) + 1

@@ -1,0 +1,226 @@
+"""A job script as the rules see it: its directives, and its commands with their places."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import NamedTuple
+
+from jobgen.lint.reader.commands import Assignment, Command, Word
+from jobgen.lint.reader.directives import Directive, StrayWord, chunks, whole_number
+from jobgen.lint.reader.variables import Constants
+
+
+@dataclass(frozen=True)
+class Gpus:
+    """The GPUs of a node that the directives ask for, and the place that says so."""
+
+    count: int
+    line: int
+    column: int
+
+
+class ShellOptions(NamedTuple):
+    """What `set -e` and `set -o pipefail` turn on."""
+
+    errexit: bool
+    pipefail: bool
+
+
+@dataclass(frozen=True)
+class SubmittedScript:
+    """A script that a heredoc gives to sbatch or qsub.
+
+    It begins on `first_line`, after empty lines. `columns` has the column in the file of each
+    character of each of its lines.
+    """
+
+    text: str
+    first_line: int
+    columns: list[list[int]]
+    options: list[Directive]  # those of the command line
+
+    def column(self, line: int, column: int) -> int:
+        """The column in the file of a place in this script."""
+        index = line - self.first_line
+        columns = self.columns[index] if 0 <= index < len(self.columns) else []
+        return columns[column - 1] if column <= len(columns) else column
+
+
+@dataclass(eq=False)  # what is found in a script is cached by the script's identity
+class Script:
+    """All that is in a script; above its `first_line` are empty lines, if a heredoc holds it."""
+
+    file: str
+    text: str
+    first_line: int = 1
+    has_byte_order_mark: bool = False  # it comes before `text`
+    directives: list[Directive] = field(default_factory=list)
+    stray_words: list[StrayWord] = field(default_factory=list)
+    commands: list[Command] = field(default_factory=list)
+    assignments: list[Assignment] = field(default_factory=list)
+    exports: set[str] = field(default_factory=set)
+    dynamic_variables: set[str] = field(default_factory=set)  # those of loops, read and so on
+    functions: set[str] = field(default_factory=set)
+    comments: list[Word] = field(default_factory=list)
+    inner_comments: list[Word] = field(default_factory=list)  # in strings that are scripts
+    variable_uses: list[tuple[str, int]] = field(default_factory=list)  # names with their lines
+    quoted_ranges: list[tuple[int, int]] = field(default_factory=list)  # of lines, see below
+    submitted_scripts: list[SubmittedScript] = field(default_factory=list)
+    parse_error: tuple[int, int] | None = None  # the first place that cannot be parsed
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """Its lines, without their ends."""
+        return self.text.split("\n")
+
+    @cached_property
+    def is_other_language(self) -> bool:
+        """Whether its first line names a program that is not a Bourne shell."""
+        first = self.lines[self.first_line - 1]
+        words = first[2:].split() if first.startswith("#!") else []
+        names = [word.rpartition("/")[2] for word in words if not re.match(r"-|\w+=", word)]
+        names = names[1:] if names[:1] == ["env"] else names
+        return bool(names) and not re.match(r"(ba|da|z|k|mk|a)?sh\b", names[0])
+
+    @cached_property
+    def quoted_lines(self) -> frozenset[int]:
+        """The lines inside heredocs, and the later lines of strings of several lines."""
+        return frozenset(
+            line for first, last in self.quoted_ranges for line in range(first, last + 1)
+        )
+
+    # ---- what the directives say ----
+
+    @cached_property
+    def scheduler(self) -> str:
+        """`slurm` or `pbs`, by its directives or else by the variables it uses; "" if unknown."""
+        schedulers = {directive.scheduler for directive in self.directives}
+        if schedulers:
+            return schedulers.pop() if len(schedulers) == 1 else ""
+        names = [name for name, _ in self.variable_uses]
+        uses_slurm = any(name.startswith("SLURM_") for name in names)
+        uses_pbs = any(name.startswith("PBS_") for name in names)
+        if uses_slurm == uses_pbs:
+            return ""
+        return "slurm" if uses_slurm else "pbs"
+
+    @cached_property
+    def active_directives(self) -> list[Directive]:
+        """The directives that the scheduler reads: those before the first command."""
+        return [directive for directive in self.directives if not directive.is_late]
+
+    def directive(self, *options: str) -> Directive | None:
+        """The directive of an option that counts, the last one; `options` are its names.
+
+        None for a heterogeneous job, each part of which has its own.
+        """
+        if any(directive.option == "hetjob" for directive in self.active_directives):
+            return None
+        found = [each for each in self.active_directives if each.option in options]
+        return found[-1] if found else None
+
+    @cached_property
+    def chunk_requests(self) -> list[tuple[Directive, list[tuple[int, Mapping[str, str]]]]]:
+        """The directives with the chunks that they ask PBS for."""
+        requests = []
+        for directive in self.active_directives:
+            select = re.search(r"select=([^,]*)", directive.value)
+            if select and directive.scheduler == "pbs" and directive.option == "l":
+                requests.append((directive, chunks(select[1])))
+        return requests
+
+    @cached_property
+    def nodes(self) -> int | None:
+        """How many nodes the directives ask for; None if they do not say."""
+        if directive := self.directive("nodes"):
+            return whole_number(directive.value)
+        if self.chunk_requests:
+            return sum(count for count, _ in self.chunk_requests[-1][1])
+        return None
+
+    @cached_property
+    def gpus_per_node(self) -> Gpus | None:
+        """The GPUs of a node that the directives ask for; None if they do not say."""
+        if self.chunk_requests:
+            directive, requested = self.chunk_requests[-1]
+            counts = {resources.get("ngpus", "") for _, resources in requested}
+            gpus = whole_number(counts.pop()) if len(counts) == 1 else None
+            return None if gpus is None else Gpus(gpus, directive.line, directive.column)
+        for option, pattern, default in (
+            ("gpus-per-node", r"(?:[\w.-]+:)?(\d+)", 0),
+            ("gres", r"gpu(?::[A-Za-z][\w.-]*)?(?::(\d+))?", 1),
+        ):
+            if each := self.directive(option):
+                found = re.fullmatch(pattern, each.value)
+                return Gpus(int(found[1] or default), each.line, each.column) if found else None
+        return None
+
+    @cached_property
+    def asks_for_whole_nodes(self) -> bool:
+        """Whether the directives ask for nodes that no other job is on."""
+        exclusive = self.directive("exclusive")
+        return bool(exclusive and exclusive.value in ("", "exclusive")) or any(
+            directive.option == "l" and "place=" in directive.value and "excl" in directive.value
+            for directive in self.active_directives
+        )
+
+    # ---- what the shell does ----
+
+    @cached_property
+    def constants(self) -> Constants:
+        """The variables that have one known value."""
+        return Constants(self.assignments, self.dynamic_variables)
+
+    def resolved(self, text: str, before: int | None = None) -> str:
+        """`text` with the values of constants, or of those that are set before an offset."""
+        return self.constants.resolved(text, before)
+
+    def constant(self, name: str) -> Assignment | None:
+        """The assignment of a constant."""
+        return self.constants.assignments.get(name)
+
+    def assignments_of(self, name: str) -> list[Assignment]:
+        """Every assignment of a variable."""
+        return [assignment for assignment in self.assignments if assignment.name == name]
+
+    def expanded_words(self, command: Command) -> list[Word]:
+        """A command's words after the shell has replaced constants and split their values."""
+        return [each for word in command.words for each in self._expanded(word, command.offset)]
+
+    def _expanded(self, word: Word, before: int) -> Iterable[Word]:
+        if not word.variables:
+            return [word]
+        if items := self.constants.array(word.text, before):
+            return [replace(item, text=self.resolved(item.text, before)) for item in items]
+        text = self.resolved(word.text, before)
+        if text == word.text:
+            return [word]
+        if word.raw.startswith('"'):
+            return [replace(word, text=text)]
+        return [replace(word, text=part) for part in text.split()]
+
+    def shell_options(self, before: Command) -> ShellOptions:
+        """What the script has turned on when it comes to a command."""
+        lines = [
+            " ".join(word.text for word in command.words)
+            for command in self.commands
+            if command.name == "set" and command.depth == 0 and command.offset < before.offset
+        ]
+        if self.lines[0].startswith("#!"):
+            lines.append("set " + " ".join(self.lines[0].split()[1:]))
+        errexit = any(re.search(r" -[a-zA-Z]*e|errexit", line) for line in lines)
+        return ShellOptions(errexit, any("pipefail" in line for line in lines))
+
+    @cached_property
+    def runs_itself(self) -> bool:
+        """Whether the script starts itself once more, perhaps on each node."""
+        return any(
+            re.search(r"\$0\b|\$\{0\}|BASH_SOURCE", word.text)
+            and "dirname" not in self.lines[word.line - 1]
+            and command.name not in ("echo", "basename", "cd", "printf", "cp", "cat", "realpath")
+            for command in self.commands
+            for word in command.words
+        )

@@ -1,0 +1,251 @@
+"""Walks the syntax tree of a script, and notes all that is in it in a Script."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from jobgen.limits import LINT_NESTING
+from jobgen.lint.reader.commands import Assignment, Command, Word, base_name, starter_of
+from jobgen.lint.reader.inner_scripts import inner_text, script_strings, submitted_scripts
+from jobgen.lint.reader.script import Script
+from jobgen.lint.reader.source import EXPANSIONS, Source, parse_tree, to_bytes
+from jobgen.lint.reader.word_text import read_word
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+# Where the shell may not come to, or comes to more than once.
+_UNCERTAIN = frozenset(
+    """
+    if_statement while_statement for_statement c_style_for_statement case_statement list subshell
+    function_definition command_substitution process_substitution elif_clause else_clause
+    """.split()
+)
+# Commands that set the variables that they name.
+_SETTERS = ("read", "mapfile", "readarray", "getopts", "printf", "let", "unset")
+
+
+def read_tree(script: Script) -> None:
+    """Note all that is in a script. Raises RecursionError if it is nested too deep."""
+    _TreeReader(script, Source(to_bytes(script.text), script.text), 0, "").read()
+
+
+@dataclass(frozen=True)
+class _Context:
+    """What a node is a part of."""
+
+    enclosing: frozenset[str] = frozenset()
+    piped_into: str = ""
+
+    def inside(self, kind: str) -> _Context:
+        """The context of what is inside a node of a kind."""
+        return replace(self, enclosing=self.enclosing | {kind})
+
+
+class _TreeReader:
+    """Reads a script, or a string in it that is a script itself, which `starter` runs."""
+
+    def __init__(self, script: Script, source: Source, depth: int, starter: str) -> None:
+        self.script = script
+        self.source = source
+        self.depth = depth
+        self.starter = starter
+        self.readers: dict[str, Callable[[Node, _Context], None]] = {
+            "command": self._command,
+            "declaration_command": self._declaration,
+            "variable_assignment": self._lone_assignment,
+            "comment": self._comment,
+            "string": self._quoted,
+            "raw_string": self._quoted,
+            "redirected_statement": self._redirection,
+            "for_statement": self._loop,
+            "function_definition": self._function,
+            "simple_expansion": self._expansion,
+            "expansion": self._expansion,
+        }
+
+    def read(self) -> None:
+        root = parse_tree(self.source.data)
+        if root.has_error and self.depth == 0:
+            self.script.parse_error = self.source.place(_first_error(root))
+        self._walk(root, _Context())
+
+    def _walk(self, node: Node, context: _Context) -> None:
+        if node.type in ("heredoc_body", "ERROR"):
+            if node.type == "heredoc_body":
+                self._quoted(node, context)
+            self._expansions(node, context)
+            return
+        if reader := self.readers.get(node.type):
+            reader(node, context)
+        for child, inner in self._children(node, context):
+            self._walk(child, inner)
+
+    def _children(self, node: Node, context: _Context) -> Iterator[tuple[Node, _Context]]:
+        if node.type == "pipeline":
+            yield from self._pipeline(node, context)
+            return
+        inner = context.inside(node.type) if node.type in _UNCERTAIN else context
+        for child, following in zip(node.children, [*node.children[1:], None], strict=False):
+            is_assignment = child.type == "variable_assignment"
+            if is_assignment and node.type in ("command", "declaration_command"):
+                for value in child.children:  # the assignment itself is noted with the command
+                    yield value, inner
+            elif following is not None and following.type == "&":
+                yield child, inner.inside("background")
+            else:
+                yield child, inner
+
+    def _pipeline(self, node: Node, context: _Context) -> Iterator[tuple[Node, _Context]]:
+        parts = [child for child in node.children if child.is_named]
+        inner = context.inside("pipeline")
+        for part, following in zip(parts, [*parts[1:], None], strict=False):
+            if following is None:
+                yield part, inner
+            else:
+                name = re.match(r"\s*([\w./-]+)", self.source.raw(following))
+                yield part, replace(inner, piped_into=base_name(name[1]) if name else "?")
+
+    def _comment(self, node: Node, context: _Context) -> None:
+        script = self.script
+        comments = script.inner_comments if self.depth else script.comments
+        comments.append(Word(self.source.raw(node), *self.source.place(node)))
+
+    def _quoted(self, node: Node, context: _Context) -> None:
+        first, last = node.start_point.row + 1, node.end_point.row + 1
+        if last > first and self.depth == 0:
+            is_heredoc = node.type == "heredoc_body"
+            self.script.quoted_ranges.append((first if is_heredoc else first + 1, last))
+
+    def _redirection(self, node: Node, context: _Context) -> None:
+        if self.depth == 0:
+            found = submitted_scripts(node, self.source, self.script)
+            self.script.submitted_scripts.extend(found)
+
+    def _loop(self, node: Node, context: _Context) -> None:
+        if name := node.child_by_field_name("variable"):
+            self.script.dynamic_variables.add(self.source.raw(name))
+
+    def _function(self, node: Node, context: _Context) -> None:
+        if name := node.child_by_field_name("name"):
+            self.script.functions.add(self.source.raw(name))
+
+    def _expansions(self, node: Node, context: _Context) -> None:
+        """Note the expansions in what is not a command, such as a heredoc."""
+        if node.type in EXPANSIONS:
+            self._expansion(node, context)
+        for child in node.children:
+            self._expansions(child, context)
+
+    def _expansion(self, node: Node, context: _Context) -> None:
+        for child in node.children:
+            name = child.children[0] if child.type == "subscript" else child
+            if name.type == "variable_name":
+                line, _ = self.source.place(node)
+                self.script.variable_uses.append((self.source.raw(name), line))
+                if any(each.type.strip(":") == "=" for each in node.children):  # ${NAME:=value}
+                    self.script.dynamic_variables.add(self.source.raw(name))
+                return
+
+    def _command(self, node: Node, context: _Context) -> None:
+        command = Command(
+            tuple(self._words(node)),
+            *self.source.place(node),
+            self.source.offset(node.start_byte),
+            tuple(self._command_assignments(node, context)),
+            context.enclosing,
+            context.piped_into,
+            self.starter,
+            self.depth,
+        )
+        self.script.commands.append(command)
+        if command.name in _SETTERS:
+            self.script.dynamic_variables.update(word.text for word in command.words[1:])
+        self._strings(node, command)
+
+    def _words(self, node: Node) -> Iterator[Word]:
+        for child in node.children:
+            if child.type == "command_name":
+                yield read_word(child.children[0], self.source)
+            elif (
+                child.is_named
+                and child.type != "variable_assignment"
+                and not child.type.endswith(("redirect", "comment"))
+            ):
+                yield read_word(child, self.source)
+
+    def _command_assignments(self, node: Node, context: _Context) -> Iterator[Assignment]:
+        """Note the assignments before a command, and yield those that are for it only."""
+        name = node.child_by_field_name("name")
+        for child in node.children:
+            if child.type == "variable_assignment":
+                # The grammar takes assignments on lines before a command for a part of it.
+                between = self.source.data[child.end_byte : name.start_byte] if name else b""
+                is_for_command = b"\n" not in between.replace(b"\\\n", b"")
+                assignment = self._assignment(child, context, is_for_command=is_for_command)
+                if is_for_command:
+                    yield assignment
+
+    def _strings(self, node: Node, command: Command) -> None:
+        """Read the strings of a command that are scripts."""
+        for string in script_strings(node, command):
+            text, offsets = inner_text(string, self.source, self.script)
+            if self.depth < LINT_NESTING:
+                inner = Source(self.source.file, text, offsets)
+                _TreeReader(self.script, inner, self.depth + 1, starter_of(command)).read()
+
+    def _declaration(self, node: Node, context: _Context) -> None:
+        is_exported = node.children[0].type == "export" or any(
+            re.fullmatch("-[a-zA-Z]*x[a-zA-Z]*", self.source.raw(child)) for child in node.children
+        )
+        for child in node.children[1:]:
+            if child.type == "variable_assignment":
+                self._assignment(child, context, is_exported=is_exported)
+            elif child.type == "variable_name" and is_exported:
+                self.script.exports.add(self.source.raw(child))
+
+    def _lone_assignment(self, node: Node, context: _Context) -> None:
+        self._assignment(node, context)
+
+    def _assignment(
+        self, node: Node, context: _Context, is_exported: bool = False, is_for_command: bool = False
+    ) -> Assignment:
+        target, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+        name = self.source.raw(target).partition("[")[0] if target else ""
+        line, column = self.source.place(node)
+        assignment = Assignment(
+            name,
+            read_word(value, self.source) if value else Word("", line, column),
+            line,
+            column,
+            is_exported,
+            is_for_command,
+            not context.enclosing & _UNCERTAIN,
+            any(child.type == "+=" for child in node.children),
+            self.source.offset(node.start_byte),
+            self.depth,
+            self._items(value),
+        )
+        if target is not None and target.type == "subscript":
+            self.script.dynamic_variables.add(name)
+        if is_exported:
+            self.script.exports.add(name)
+        self.script.assignments.append(assignment)
+        return assignment
+
+    def _items(self, value: Node | None) -> tuple[Word, ...] | None:
+        """The items of an array."""
+        if value is None or value.type != "array":
+            return None
+        return tuple(read_word(child, self.source) for child in value.children if child.is_named)
+
+
+def _first_error(node: Node) -> Node:
+    """The first node that is an error."""
+    for child in node.children:
+        if child.has_error or child.is_missing:
+            return child if child.type == "ERROR" else _first_error(child)
+    return node

@@ -1,0 +1,105 @@
+"""The variables of a script that have one value, which is known before the script runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence, Set
+from functools import cached_property
+
+from jobgen.limits import LINT_VALUE_CHARACTERS
+from jobgen.lint.reader.commands import Assignment, Word
+
+CHAIN = 8  # variables that are set to each other's values, one after the other
+_EXPANSION = re.compile(r"\$(?:\{#?([A-Za-z_]\w*)(?:\[[\d@*]+\])?\}|([A-Za-z_]\w*))")
+
+
+class Constants:
+    """The variables and arrays that are set once, on every way through a script.
+
+    A variable that is `dynamic` is set by something other than an assignment, such as a loop.
+    Assignments that are read after the first value was used do not count.
+    """
+
+    def __init__(self, assignments: Iterable[Assignment], dynamic: Set[str]) -> None:
+        self._all_assignments = assignments
+        self._dynamic = dynamic
+        self._values: dict[tuple[str, int], str] = {}
+
+    @cached_property
+    def assignments(self) -> Mapping[str, Assignment]:
+        """The assignment of each constant, by its name."""
+        return _single_assignments(self._all_assignments, self._dynamic)
+
+    def resolved(self, text: str, before: int | None = None, chain: int = CHAIN) -> str:
+        """`text` with the values of constants, which add at most LINT_VALUE_CHARACTERS.
+
+        Only constants that are set before an offset count, if one is given.
+        """
+        remaining = LINT_VALUE_CHARACTERS
+
+        def value(found: re.Match[str]) -> str:
+            nonlocal remaining
+            text = self._value(found, before, chain)
+            growth = max(0, len(text) - len(found[0]))
+            if growth > remaining:
+                return found[0]
+            remaining -= growth
+            return text
+
+        return _EXPANSION.sub(value, text) if "$" in text else text
+
+    def _value(self, found: re.Match[str], before: int | None, chain: int) -> str:
+        """The value of an expansion; the expansion itself if its value is not known."""
+        expansion, name = found[0], found[1] or found[2]
+        assignment = self.assignments.get(name)
+        if not assignment or chain == 0:
+            return expansion
+        if before is not None and assignment.offset > before:
+            return expansion
+        if assignment.items is not None:
+            return _array_value(expansion, assignment.items)
+        if assignment.value.has_substitution:
+            return expansion
+        if assignment.value.raw.startswith(("'", "$'")):
+            return assignment.value.text
+        if (name, chain) not in self._values:
+            text = self.resolved(assignment.value.text, assignment.offset, chain - 1)
+            self._values[name, chain] = text
+        return self._values[name, chain]
+
+    def array(self, expansion: str, before: int) -> tuple[Word, ...]:
+        """The items that "${NAME[@]}" stands for; nothing if they are not known."""
+        found = re.fullmatch(r"\$\{(\w+)\[@\]\}", expansion)
+        assignment = self.assignments.get(found[1]) if found else None
+        if assignment and assignment.offset < before:
+            return assignment.items or ()
+        return ()
+
+
+def _single_assignments(
+    assignments: Iterable[Assignment], dynamic: Set[str]
+) -> Mapping[str, Assignment]:
+    by_name: dict[str, list[Assignment]] = {}
+    for assignment in assignments:
+        if not assignment.is_for_command:
+            by_name.setdefault(assignment.name, []).append(assignment)
+    return {
+        name: found[0]
+        for name, found in by_name.items()
+        if len(found) == 1 and _is_constant(found[0]) and name not in dynamic
+    }
+
+
+def _is_constant(assignment: Assignment) -> bool:
+    return assignment.is_certain and not assignment.is_appended and assignment.depth == 0
+
+
+def _array_value(expansion: str, items: Sequence[Word]) -> str:
+    """The value of ${NAME[0]} or ${#NAME[@]}; any other expansion stays as it is."""
+    index = re.search(r"\[(\d+)\]", expansion)
+    if expansion.startswith("${#") and not index and all(item.is_literal for item in items):
+        return str(len(items))
+    if re.search(r"#|\[[@*]", expansion):
+        return expansion
+    number = int(index[1]) if index else 0
+    return items[number].text if number < len(items) and items[number].is_literal else expansion

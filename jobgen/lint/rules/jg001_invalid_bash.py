@@ -1,0 +1,75 @@
+"""bash cannot parse the script.
+
+A quote, a bracket or a heredoc is not closed. Or a prompt was copied with a command. Or a
+placeholder such as `<options>` is at the end of a line, where its > redirects to nothing. bash
+stops there. What the other rules find after that line may be incomplete.
+
+Evidence: the message of `bash -n`, which parses a script and runs nothing. lint asks it only if its
+own parser cannot parse the script. Without bash on this machine, the rule finds nothing.
+
+Cure: close the quote, the bracket or the heredoc; remove the prompt; replace the placeholder by a
+value.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from jobgen.lint.reader.script import Script
+from jobgen.lint.rules import Finding
+from jobgen.profiles.model import Profile
+
+BAD = """\
+#!/bin/bash
+if [ -n "$A" ]; then
+  echo "$A
+"""
+GOOD = """\
+#!/bin/bash
+if [ -n "$A" ]; then
+  echo "$A"
+fi
+"""
+
+CODE = "JG001"
+_ENVIRONMENT = {"LC_ALL": "C"}  # no BASH_ENV, and messages in English
+
+
+class BashError(NamedTuple):
+    """The line at which bash stops, and its message."""
+
+    line: int
+    text: str
+
+
+def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+    if not (error := bash_error(script)):
+        return
+    before = "\n".join(script.lines[: error.line - 1])
+    if re.search(r"^exit\b", before, re.MULTILINE):
+        return  # bash does not come here; another language may follow, such as Julia
+    if found := re.search(r"<[^<>]*[^<>\s]>", script.lines[error.line - 1]):
+        text = f"bash cannot parse the placeholder {found[0]}: < and > are redirections"
+        yield Finding(error.line, found.start() + 1, text, "replace it by a value")
+    else:
+        cure = "close the quote, bracket or heredoc that is open before it"
+        yield Finding(error.line, 1, f"bash cannot parse this: {error.text}", cure)
+
+
+@lru_cache(8)  # JG208 asks for the same script's
+def bash_error(script: Script) -> BashError | None:
+    """The error of bash in a script; None if bash parses all of it, or is not installed."""
+    if not script.parse_error or not (bash := shutil.which("bash")):
+        return None
+    argv = [bash, "-O", "extglob", "-n"]  # with -n, bash runs no `shopt -s extglob`
+    source = script.text.encode("utf-8", "surrogateescape")
+    done = subprocess.run(argv, input=source, capture_output=True, env=_ENVIRONMENT, check=False)
+    found = re.search(r"line (\d+): (.*)", done.stderr.decode("utf-8", "replace"))
+    if not done.returncode or not found:
+        return None
+    return BashError(min(int(found[1]), len(script.lines)), found[2])

@@ -1,0 +1,59 @@
+"""torchrun for several nodes runs on the first node only.
+
+sbatch and PBS run the script on the first node of the job, and on no other node. A torchrun in the
+script that gets `--nnodes=2` waits there for agents that nobody starts. It ends with
+RendezvousTimeoutError after ten minutes. `accelerate launch` calls torchrun, and does the same.
+
+Evidence: sbatch(1) ("the batch script … runs on the first node"), pbsdsh(1B). Tried on OpenPBS
+with torch 2.13: two nodes, torchrun in the script alone, RendezvousTimeoutError after the join
+timeout.
+
+Cure: start torchrun once on every node. On Slurm: `srun --ntasks-per-node=1 torchrun …`. On PBS:
+`pbs_tmrsh`, `pbsdsh` or `mpiexec --ppn 1`, which start it for each host of $PBS_NODEFILE.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jobgen.lint.launchers import (
+    launchers,
+)
+from jobgen.lint.reader.script import Script
+from jobgen.lint.rules import Finding, finding_at
+from jobgen.profiles.model import Profile
+
+BAD = """\
+#!/bin/bash
+#SBATCH --nodes=2
+torchrun --nnodes=2 --nproc-per-node=4 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$HOSTNAME:29500 train.py
+"""
+GOOD = """\
+#!/bin/bash
+#SBATCH --nodes=2
+#SBATCH --ntasks-per-node=1
+srun torchrun --nnodes=2 --nproc-per-node=4 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$HOSTNAME:29500 train.py
+"""
+
+
+def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+    if (script.nodes or 1) < 2 or script.functions or script.runs_itself:
+        return
+    for launcher in launchers(script):
+        if launcher.name == "deepspeed":
+            continue  # it starts the other nodes itself
+        pipes_into_unknown = launcher.command.piped_into == "?"
+        if launcher.is_multi_node and not launcher.starter and not pipes_into_unknown:
+            text = (
+                f"{launcher.name} for {script.nodes} nodes runs on the first node only:"
+                " the other agents never join"
+            )
+            yield finding_at(launcher.word, text, _cure(script.scheduler, launcher.name))
+
+
+def _cure(scheduler: str, name: str) -> str:
+    if scheduler == "slurm":
+        return f"start it on each node: `srun --ntasks-per-node=1 {name} …`"
+    if scheduler == "pbs":
+        return "start it on each host of $PBS_NODEFILE, with pbs_tmrsh or mpiexec --ppn 1"
+    return "start it on every node"

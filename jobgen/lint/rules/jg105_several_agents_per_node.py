@@ -1,0 +1,54 @@
+"""srun starts several torchruns on a node.
+
+torchrun itself starts the ranks of a node, so each node needs one torchrun. With several tasks per
+node, srun starts as many agents there. There are more agents than `--nnodes` says: they start more
+ranks than there are GPUs, or cannot join the rendezvous.
+
+Evidence: srun(1) (`--ntasks-per-node`); stas00/ml-engineering calls `--ntasks-per-node=1`
+"crucial" here.
+
+Cure: `--ntasks-per-node=1`, with `--cpus-per-task` for all ranks of the node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jobgen.lint.launchers import (
+    launchers,
+    starter_option,
+)
+from jobgen.lint.reader.directives import whole_number
+from jobgen.lint.reader.script import Script
+from jobgen.lint.rules import Finding, finding_at
+from jobgen.profiles.model import Profile
+
+BAD = """\
+#!/bin/bash
+#SBATCH --nodes=2
+#SBATCH --ntasks-per-node=4
+srun torchrun --nnodes=2 --nproc-per-node=4 --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py
+"""
+GOOD = """\
+#!/bin/bash
+#SBATCH --nodes=2
+#SBATCH --ntasks-per-node=1
+srun torchrun --nnodes=2 --nproc-per-node=4 --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py
+"""
+
+_COUNTS = ("--ntasks-per-node", "--tasks-per-node", "-n", "--ntasks", "-N", "--nodes")
+
+
+def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+    tasks = script.directive("ntasks-per-node")
+    if not tasks or (whole_number(tasks.value) or 1) < 2:
+        return
+    for launcher in launchers(script):
+        name, ranks = launcher.name, launcher.ranks_per_node
+        is_started_by_srun = launcher.starter == "srun" and launcher.command.name == "srun"
+        if not is_started_by_srun or name == "deepspeed" or (ranks and ranks.count <= 1):
+            continue
+        if not starter_option(launcher.words_before, *_COUNTS):
+            text = f"srun starts {tasks.value} {name}s on each node (see line {tasks.line})"
+            cure = f"use --ntasks-per-node=1: {name} itself starts the ranks"
+            yield finding_at(launcher.word, text, cure)

@@ -1,0 +1,66 @@
+"""No agent becomes the host of the rendezvous.
+
+An agent becomes the host of a c10d rendezvous if the endpoint is its hostname, or an address that
+its hostname resolves to. The address of another interface (InfiniBand, Slingshot) is neither: no
+agent becomes the host, and all of them wait.
+
+Evidence: torch/distributed/elastic/rendezvous/c10d_rendezvous_backend.py and pytorch#73656.
+Tried on two nodes with torch 2.13: the address of hsn0, to which no hostname resolves, hung
+until the join timeout; with is_host it worked.
+
+Cure: `--rdzv-conf=is_host=1` on the first node and `is_host=0` on the others, for example
+`is_host=$((SLURM_NODEID == 0))` in the part that each node runs. Add `--local-addr` with the node's
+own address; without it, the ranks get the hostname as MASTER_ADDR.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from jobgen.lint.launchers import (
+    torchruns,
+)
+from jobgen.lint.reader.script import Script
+from jobgen.lint.rules import Finding, finding_at
+from jobgen.profiles.model import Profile
+
+BAD = """\
+#!/bin/bash
+#SBATCH --nodes=2
+head=$(ip -4 -o addr show hsn0 | awk '{ sub("/.*", "", $4); print $4 }')
+srun --ntasks-per-node=1 torchrun --nnodes=2 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$head:29500 train.py
+"""
+GOOD = """\
+#!/bin/bash
+#SBATCH --nodes=2
+export head=$(ip -4 -o addr show hsn0 | awk '{ sub("/.*", "", $4); print $4 }')
+srun --ntasks-per-node=1 bash -c 'torchrun --nnodes=2 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$head:29500 --rdzv-conf=is_host=$((SLURM_NODEID == 0)) train.py'
+"""
+
+# The address of an interface that is usually not the hostname's.
+_ADDRESS = re.compile(r"\b(?:ip|ifconfig)\b.*?\b((?:ib|hsn|bond|ens)\w+)")
+
+
+def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+    for launcher in torchruns(script):
+        endpoint = launcher.options.get("rdzv-endpoint")
+        has_host = "is-host" in launcher.options or "is_host" in launcher.value("rdzv-conf")
+        is_c10d = launcher.value("rdzv-backend") == "c10d" and launcher.is_multi_node
+        if not endpoint or has_host or not is_c10d:
+            continue
+        for name in endpoint.variables:
+            if interface := _interface(script, name):
+                text = (
+                    f"no hostname resolves to the address of {interface}: no agent becomes the host"
+                )
+                cure = "use --rdzv-conf=is_host=1 on the first node, is_host=0 on the others"
+                yield finding_at(endpoint, text, cure)
+
+
+def _interface(script: Script, variable: str) -> str:
+    """The interface whose address a variable has; "" if it has none."""
+    for assignment in script.assignments_of(variable):
+        if found := _ADDRESS.search(assignment.value.text):
+            return found[1]
+    return ""

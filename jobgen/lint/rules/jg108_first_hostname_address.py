@@ -1,0 +1,39 @@
+"""The address is the first word of `hostname -I`.
+
+`hostname -I` lists the addresses of all interfaces, and nothing guarantees their order. On a node
+with a management network and a fast one, the first address may be that of either. With the wrong
+one, all traffic uses the slow network, or no node is reached at all.
+
+Evidence: hostname(1): "Do not make any assumptions about the order of the output." Seen on a
+Slingshot cluster, where the first one was the management network's.
+
+Cure: name the interface: `ip -4 -o addr show hsn0`; jobgen's `network.interface` does that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jobgen.lint.reader.script import Script
+from jobgen.lint.rules import Finding, finding_at
+from jobgen.profiles.model import Profile
+
+BAD = """\
+#!/bin/bash
+head_ip=$(hostname -I | awk '{print $1}')
+torchrun --nnodes=2 --rdzv-id=7 --rdzv-backend=c10d --rdzv-endpoint=$head_ip:29500 train.py
+"""
+GOOD = """\
+#!/bin/bash
+head_ip=$(getent ahostsv4 "$(hostname)" | awk '{ print $1; exit }')
+torchrun --nnodes=2 --rdzv-id=7 --rdzv-backend=c10d --rdzv-endpoint=$head_ip:29500 train.py
+"""
+
+
+def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+    for command in script.commands:
+        options = {word.text for word in command.words[1:]}
+        lists_all = command.name == "hostname" and options & {"-I", "--all-ip-addresses"}
+        if lists_all and command.piped_into in ("awk", "cut", "head") and script.nodes != 1:
+            text = "the first address of `hostname -I` may be on any network"
+            yield finding_at(command, text, "name the interface: ip -4 -o addr show NAME")

@@ -1,0 +1,59 @@
+"""The head node comes from a sorted node file.
+
+$PBS_NODEFILE begins with the node on which the script runs. A sorted list may begin with another
+node. The script then takes that node for the head, although it does not run there.
+
+Evidence: qsub(1B); NCAR/miles-credit warns of it. Seen on OpenPBS: the script was on
+blancapeak005, the node file had 005 and 003, and sorted 003 came first.
+
+Cure: drop repeated lines and keep the order: `awk '!seen[$1]++' "$PBS_NODEFILE"`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from jobgen.lint.launchers import (
+    launchers,
+)
+from jobgen.lint.reader.commands import Assignment
+from jobgen.lint.reader.script import Script
+from jobgen.lint.rules import Finding, finding_at
+from jobgen.profiles.model import Profile
+
+BAD = """\
+#!/bin/bash
+#PBS -l select=2:ncpus=4:ngpus=4
+nodes=($(sort $PBS_NODEFILE | uniq))
+head=${nodes[0]}
+torchrun --nnodes=1 --rdzv-endpoint=$head:29500 train.py
+"""
+GOOD = """\
+#!/bin/bash
+#PBS -l select=2:ncpus=4:ngpus=4
+nodes=($(awk '!seen[$1]++' $PBS_NODEFILE))
+head=${nodes[0]}
+torchrun --nnodes=1 --rdzv-endpoint=$head:29500 train.py
+"""
+
+
+def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+    if all(launcher.starter for launcher in launchers(script)):
+        return
+    for assignment in script.assignments:
+        if _is_sorted_list(assignment.value.text) and _is_head(assignment, script):
+            text = "a sorted node file may not begin with the node on which this script runs"
+            cure = "keep its order: awk '!seen[$1]++' \"$PBS_NODEFILE\""
+            yield finding_at(assignment, text, cure)
+
+
+def _is_sorted_list(value: str) -> bool:
+    return "PBS_NODEFILE" in value and bool(re.search(r"\bsort\b", value)) and "wc" not in value
+
+
+def _is_head(assignment: Assignment, script: Script) -> bool:
+    """Whether the value is the first node, or its first node is used."""
+    takes_first = re.search(r"\bhead\b|sed -n 1p", assignment.value.text)
+    name = re.escape(assignment.name)
+    return bool(takes_first or re.search(rf"\$\{{{name}(\[0\])?\}}", script.text))

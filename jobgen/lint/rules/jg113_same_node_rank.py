@@ -1,0 +1,73 @@
+"""Every node gets the same rank.
+
+With the static rendezvous, which is the default, each node needs a rank of its own. The batch
+script's shell expands variables on the first node: `srun torchrun --node-rank=$SLURM_NODEID` is
+`--node-rank=0` on every node. A plain number has the same effect, and so has no rank at all. If two
+nodes both have rank 0, they start two jobs, or the second node cannot open the port.
+
+Evidence: tried with Slurm 22.05: SLURM_NODEID and SLURM_PROCID are 0 in the batch script, and
+`srun echo $SLURM_NODEID` prints 0 on both nodes, `srun bash -c 'echo $SLURM_NODEID'` 0 and 1.
+torch/distributed/run.py and accelerate/commands/launch.py: static, and rank 0, are the defaults.
+
+Cure: let the shell on the node expand it, `srun bash -c 'torchrun --node-rank=$SLURM_NODEID …'`,
+or `--rdzv-backend=c10d`, which needs no ranks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from jobgen.lint.launchers import (
+    Launcher,
+    launchers,
+    selects_nodes,
+)
+from jobgen.lint.reader.script import Script
+from jobgen.lint.rules import Finding, finding_at
+from jobgen.profiles.model import Profile
+
+BAD = """\
+#!/bin/bash
+#SBATCH --nodes=2
+#SBATCH --ntasks-per-node=1
+srun torchrun --nnodes=2 --node-rank=$SLURM_NODEID --master-addr=$HEAD --master-port=29500 train.py
+"""
+GOOD = """\
+#!/bin/bash
+#SBATCH --nodes=2
+#SBATCH --ntasks-per-node=1
+srun bash -c 'torchrun --nnodes=2 --node-rank=$SLURM_NODEID --master-addr=$HEAD --master-port=29500 train.py'
+"""
+
+
+def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+    if script.nodes == 1 or script.runs_itself:
+        return
+    if "NODE_RANK" in script.exports or "c10d" in script.text:
+        return
+    for launcher in launchers(script):
+        is_static = launcher.value("rdzv-backend") in ("", "static")
+        on_all_nodes = launcher.starter == "srun" and not selects_nodes(launcher.words_before)
+        if launcher.name == "deepspeed" or not launcher.is_multi_node:
+            continue
+        if is_static and on_all_nodes and (text := _same_rank(script, launcher)):
+            name, option = launcher.name, launcher.option_name("node-rank")
+            cure = f"use srun bash -c '{name} … {option}=$SLURM_NODEID …', or --rdzv-backend=c10d"
+            yield finding_at(launcher.options.get("node-rank", launcher.word), text, cure)
+
+
+def _same_rank(script: Script, launcher: Launcher) -> str:
+    """Why all nodes have the same rank; "" if they may have different ones."""
+    word = launcher.options.get("node-rank")
+    if not word:
+        may_be_hidden = not launcher.has_all_options or "config-file" in launcher.options
+        if may_be_hidden or "_NODE_RANK" in script.text:
+            return ""
+        return "no node gets a rank: each takes rank 0"
+    if launcher.number("node-rank") is not None and word.is_literal:
+        return f"every node gets the rank {word.text}"
+    name = re.search(r"\$\{?SLURM_(NODEID|PROCID)\b", word.text)
+    if name and not launcher.command.depth and f"\\$SLURM_{name[1]}" not in script.text:
+        return f"every node gets the rank 0: $SLURM_{name[1]} is expanded before srun starts it"
+    return ""

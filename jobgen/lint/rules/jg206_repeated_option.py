@@ -1,0 +1,59 @@
+"""A directive repeats an option with another value.
+
+If an option is given twice, the last one counts, and the first one misleads the reader. PBS's -l
+has several values in one option; its walltime, select and place are compared one by one.
+
+Evidence: sbatch(1); OpenPBS takes the last of two -v (tried).
+
+Cure: keep the right one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from jobgen.lint.reader.directives import Directive
+from jobgen.lint.reader.script import Script
+from jobgen.lint.rules import Finding, finding_at
+from jobgen.profiles.model import Profile
+
+BAD = """\
+#!/bin/bash
+#SBATCH --nodes=2
+#SBATCH -N 4
+srun hostname
+"""
+GOOD = """\
+#!/bin/bash
+#SBATCH --nodes=4
+#SBATCH -p gpu
+srun hostname
+"""
+
+
+def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+    seen: dict[tuple[str, str], tuple[int, str]] = {}
+    for directive in script.active_directives:
+        if directive.option == "hetjob":
+            seen.clear()
+        if directive.option == "mail-type":  # several of them add up
+            continue
+        for name, value in _values(directive, bool(script.chunk_requests)):
+            key = directive.scheduler, name
+            line, earlier = seen.get(key, (0, value))
+            if earlier != value:
+                is_whole = name == directive.option or directive.scheduler == "slurm"
+                option = directive.raw if is_whole else name
+                text = f"`{option}` overrides line {line}"
+                yield finding_at(directive, text, "keep one of the two")
+            seen[key] = directive.line, value
+
+
+def _values(directive: Directive, has_select: bool) -> Iterator[tuple[str, str]]:
+    """The values that a directive sets, by name; PBS's -l sets several."""
+    letters = "NAqoejvmM" if has_select else "NAqoejmM"
+    if directive.scheduler != "pbs" or directive.option in letters:
+        yield directive.option, directive.value
+    elif directive.option == "l":
+        yield from re.findall(r"(?:^|,)(walltime|select|place)=([^,]*)", directive.value)

@@ -1,0 +1,74 @@
+"""The job itself makes the folder of its output.
+
+Slurm opens the output file before the script runs. If the folder does not exist by then, the job
+fails without a message. A mkdir in the script is too late. (PBS copies the output at the end of the
+job: there, the mkdir helps.)
+
+Evidence: sbatch(1), filename pattern; src/slurmd/slurmstepd opens the files first.
+
+Cure: make the folder before you submit: `mkdir -p logs && sbatch job.sh`. Or let the script do both
+if there is no $SLURM_JOB_ID.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import takewhile
+
+from jobgen.lint.reader.commands import Command
+from jobgen.lint.reader.script import Script
+from jobgen.lint.rules import Finding, finding_at
+from jobgen.profiles.model import Profile
+
+BAD = """\
+#!/bin/bash
+#SBATCH --output=logs/%j.out
+mkdir -p logs
+srun hostname
+"""
+GOOD = """\
+#!/bin/bash
+#SBATCH --output=logs/%j.out
+if [ -z "$SLURM_JOB_ID" ]; then
+  mkdir -p logs
+  sbatch "$0"
+  exit
+fi
+mkdir -p results
+srun hostname
+"""
+
+_BRANCHES = frozenset(("if_statement", "case_statement", "function_definition"))
+_OTHER_BRANCHES = frozenset(("else_clause", "elif_clause"))
+
+
+def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+    made_by = {
+        word.text.removeprefix("./").rstrip("/"): command
+        for command in script.commands
+        if command.name == "mkdir" and not _submits_then(script, command)
+        for word in script.expanded_words(command)[1:]
+    }
+    for option in ("output", "error"):
+        directive = script.directive(option)
+        folder = directive.value.rpartition("/")[0].removeprefix("./") if directive else ""
+        if directive and folder and (mkdir := made_by.pop(folder, None)):
+            text = f"{folder} must exist before the job starts"
+            text += f": the mkdir on line {mkdir.line} is too late"
+            yield finding_at(directive, text, "make it before you submit")
+
+
+def _submits_then(script: Script, mkdir: Command) -> bool:
+    """Whether the same branch then submits a job, as in a script that submits itself."""
+    branch = mkdir.enclosing & _BRANCHES
+
+    def is_in_branch(command: Command) -> bool:
+        leaves = (command.enclosing - mkdir.enclosing) & _OTHER_BRANCHES
+        return bool(branch) and command.enclosing >= branch and not leaves
+
+    after = [command for command in script.commands if command.offset > mkdir.offset]
+    return any(
+        word.text in ("sbatch", "qsub")
+        for command in takewhile(is_in_branch, after)
+        for word in command.words[:2]
+    )

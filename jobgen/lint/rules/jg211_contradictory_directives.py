@@ -1,0 +1,132 @@
+"""Two directives contradict each other.
+
+sbatch refuses some pairs at once. Of other pairs one counts, and the job is not what the script
+says.
+
+Refused: two of --mem, --mem-per-cpu, --mem-per-gpu; --cpus-per-gpu with --cpus-per-task;
+--ntasks-per-gpu with --gpus-per-task; --gpus that is not the GPUs per node times the nodes; more
+tasks than --ntasks-per-node times the nodes; a --nodelist of more nodes than --nodes, or with a
+node that --exclude has, too.
+
+Overridden: the first of --exclusive and --oversubscribe, and of --requeue and --no-requeue;
+--gpus-per-node, if --gres has another number; --nodes, if --ntasks is below it.
+
+Evidence: each tried with Slurm 22.05; `--nodes=2 --ntasks=1` gives "can't run 1 processes on 2
+nodes, setting nnodes to 1".
+
+Cure: keep one of the two.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from jobgen.errors import JobgenError
+from jobgen.lint.reader.directives import Directive, whole_number
+from jobgen.lint.reader.script import Script
+from jobgen.lint.rules import Finding, finding_at
+from jobgen.planning.host_list import expand
+from jobgen.profiles.model import Profile
+
+BAD = """\
+#!/bin/bash
+#SBATCH --nodes=2
+#SBATCH --ntasks=1
+#SBATCH --gres=gpu:4
+srun torchrun --nnodes=2 --nproc-per-node=4 --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py
+"""
+GOOD = """\
+#!/bin/bash
+#SBATCH --nodes=2
+#SBATCH --ntasks=2
+#SBATCH --gres=gpu:4
+srun torchrun --nnodes=2 --nproc-per-node=4 --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py
+"""
+
+_REFUSED = [
+    ("mem", "mem-per-cpu", "mem-per-gpu"),
+    ("cpus-per-gpu", "cpus-per-task"),
+    ("gpus-per-task", "ntasks-per-gpu"),
+]
+_OVERRIDDEN = [("exclusive", "oversubscribe"), ("requeue", "no-requeue")]
+_Contradiction = tuple[Directive, Directive, str]  # with the reason
+
+
+def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+    if script.scheduler != "slurm" or re.search("(?i)hetjob|packjob", script.text):
+        return
+    for search in (_exclusive_options, _tasks, _gpus, _hosts):
+        for first, second, reason in search(script):
+            pair = sorted((first, second), key=lambda each: (-each.line, -each.column))
+            text = f"{reason} (see line {pair[1].line})"
+            yield finding_at(pair[0], text, "keep one of the two")
+
+
+def _exclusive_options(script: Script) -> Iterator[_Contradiction]:
+    for options in _REFUSED + _OVERRIDDEN:
+        given = [each for option in options if (each := script.directive(option))]
+        if len(given) > 1:
+            names = " and ".join(f"--{directive.option}" for directive in given[:2])
+            effect = "sbatch refuses them" if options in _REFUSED else "the last one counts"
+            yield given[0], given[1], f"{names} exclude each other: {effect}"
+
+
+def _tasks(script: Script) -> Iterator[_Contradiction]:
+    """Numbers of nodes and tasks that do not fit."""
+    tasks, per_node = script.directive("ntasks"), script.directive("ntasks-per-node")
+    nodes, task_count = script.nodes, whole_number(tasks.value) if tasks else None
+    if not tasks or not nodes or not task_count:
+        return
+    if task_count < nodes and (directive := script.directive("nodes")):
+        text = f"{task_count} tasks cannot use {nodes} nodes: the job gets {task_count}"
+        yield directive, tasks, text
+    most = whole_number(per_node.value) if per_node else None
+    if per_node and most and task_count > most * nodes:
+        text = f"{task_count} tasks are more than {most} on each of {nodes} nodes"
+        yield tasks, per_node, f"{text}: sbatch refuses them"
+
+
+def _gpus(script: Script) -> Iterator[_Contradiction]:
+    """Numbers of GPUs that do not fit."""
+    gres, in_gres = _gpu_count(script, "gres")
+    per_node, in_per_node = _gpu_count(script, "gpus-per-node")
+    if gres and per_node and in_gres != in_per_node:
+        text = f"--gres requests {in_gres} GPUs per node, --gpus-per-node {in_per_node}"
+        yield gres, per_node, text
+    gpus, in_job = _gpu_count(script, "gpus")
+    directive, count = (gres, in_gres) if gres else (per_node, in_per_node)
+    nodes = script.nodes
+    if directive and gpus and nodes and in_job != count * nodes:
+        text = f"{in_job} GPUs in the job are not {count} on each of {nodes} nodes"
+        yield directive, gpus, f"{text}: sbatch refuses them"
+
+
+def _gpu_count(script: Script, option: str) -> tuple[Directive | None, int]:
+    """The directive of an option that requests GPUs, and their number; None without a number."""
+    directive = script.directive(option)
+    pattern = r"(?:gres/)?(?:gpu:)?(?:[A-Za-z][\w.-]*:)?(\d{1,4})"
+    found = re.fullmatch(pattern, directive.value) if directive else None
+    count = int(found[1]) if found else 0
+    return directive if count else None, count
+
+
+def _hosts(script: Script) -> Iterator[_Contradiction]:
+    """Lists of hosts that do not fit."""
+    nodelist = script.directive("nodelist")
+    exclude, nodes = script.directive("exclude"), script.directive("nodes")
+    if nodelist and exclude and (hosts := _expanded(nodelist) & _expanded(exclude)):
+        text = f"{min(hosts)} is requested and excluded: sbatch refuses it"
+        yield nodelist, exclude, text
+    if nodelist and nodes and script.nodes:
+        count = len(_expanded(nodelist))
+        if count > script.nodes:
+            text = f"{count} hosts in --nodelist are more than --nodes: sbatch refuses them"
+            yield nodelist, nodes, text
+
+
+def _expanded(directive: Directive) -> set[str]:
+    try:
+        return set(expand([directive.value]))
+    except JobgenError:  # no list of hosts, or one of too many
+        return set()

@@ -1,0 +1,83 @@
+"""The folder of the output does not exist.
+
+Slurm opens the output file before the script runs. If its folder does not exist, the job fails at
+once, and no output says why. PBS runs the job, and its output stays on the node, where nobody finds
+it. lint searches for this only where the rule is selected, which is useful on the cluster:
+elsewhere a folder that git does not keep may be missing although nothing is wrong. It reports a
+relative folder that is not beside the script, nor in a folder above it, nor in the working folder.
+
+Evidence: tried with Slurm 22.05: `--output=nope/%j.out`, and `--error` as well, end with
+JobState=FAILED Reason=JobLaunchFailure and no file; OpenPBS: the output silently stays in the mom's
+undelivered/.
+
+Cure: `mkdir -p logs` before you submit. Git keeps no empty folder: commit logs/.gitkeep with the
+script, or write the output beside the script.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from jobgen.lint.reader.directives import Directive
+from jobgen.lint.reader.script import Script
+from jobgen.lint.rules import Finding, finding_at
+from jobgen.profiles.model import Profile
+
+# Only where the job is submitted is it known which folders exist.
+OPTIONAL = True
+BAD = """\
+#!/bin/bash
+#SBATCH --nodes=2
+#SBATCH --output=no-such-folder/%j.out
+srun hostname
+"""
+GOOD = """\
+#!/bin/bash
+#SBATCH --nodes=2
+#SBATCH --output=%x-%j.out
+srun hostname
+"""
+
+
+def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+    if script.file == "-" or script.directive("chdir"):
+        return
+    options = ("output", "error") if script.scheduler == "slurm" else ("o", "e")
+    for directive in map(script.directive, options):
+        if not directive or not (folder := _relative_folder(directive)):
+            continue
+        if not _is_made(script, folder) and not any(
+            map(os.path.isdir, _paths(script.file, folder))
+        ):
+            is_slurm = directive.scheduler == "slurm"
+            effect = "the job fails without a message" if is_slurm else "the output is lost"
+            text = f"the output goes to {folder}, which does not exist: {effect}"
+            yield finding_at(directive, text, "make it before you submit")
+
+
+def _is_made(script: Script, folder: str) -> bool:
+    """Whether the job makes it. That is right with PBS; with Slurm, JG210 reports it."""
+    return any(
+        folder in word.text
+        for command in script.commands
+        for word in command.words
+        if command.name in ("mkdir", "install")
+    )
+
+
+def _relative_folder(directive: Directive) -> str:
+    """The folder of an output file if it is relative and plain, else ""."""
+    folder = directive.value.rpartition("/")[0].removeprefix("./")
+    return "" if folder.startswith(("/", "~", "..")) or set(folder) & set("%$^:<{") else folder
+
+
+def _paths(file: str, folder: str) -> Iterator[str]:
+    """Where the folder may be: in the folders from which a person may submit."""
+    yield folder
+    above = os.path.dirname(os.path.abspath(file))
+    while True:
+        yield os.path.join(above, folder)
+        if above == os.path.dirname(above) or os.path.exists(os.path.join(above, ".git")):
+            return
+        above = os.path.dirname(above)

@@ -1,0 +1,100 @@
+"""The script uses GPUs, but requests none.
+
+A job that gets a part of a node gets the GPUs that it requests and no others: torch sees none. The
+rule reports a script that requests cores or memory, so a part of a node, and that names GPUs in no
+directive, queue, partition or srun, but starts ranks with NCCL's variables, or one for each GPU.
+
+Evidence: tried with Slurm 22.05: a job without --gres has an empty CUDA_VISIBLE_DEVICES, one with
+--gres=gpu:4 has 0,1,2,3. sbatch(1), --gres; pbs_resources(7B), custom resources. Seen in a script
+for GH200 nodes whose chunk had no ngpus.
+
+Cure: `--gres=gpu:N` or `--gpus-per-node=N`; on PBS `ngpus=N` in the chunk.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from jobgen.lint.launchers import (
+    launchers,
+)
+from jobgen.lint.reader.commands import Word
+from jobgen.lint.reader.directives import Directive
+from jobgen.lint.reader.script import Script
+from jobgen.lint.rules import Finding, finding_at
+from jobgen.profiles.model import Profile
+
+BAD = """\
+#!/bin/bash
+#SBATCH --nodes=1
+#SBATCH --cpus-per-task=16
+#SBATCH --mem=64G
+torchrun --standalone --nproc-per-node=gpu train.py
+"""
+GOOD = """\
+#!/bin/bash
+#SBATCH --nodes=1
+#SBATCH --cpus-per-task=16
+#SBATCH --mem=64G
+#SBATCH --gres=gpu:4
+torchrun --standalone --nproc-per-node=gpu train.py
+"""
+
+# What stands for GPUs in the names of queues, partitions, constraints and resources.
+_GPU_NAME = re.compile(
+    r"(?i)gpu|cuda|gres|tres|acc?el|nvidia|dgx|hgx|tesla|quadro|rtx|mig|grace|gaudi|trn|inf\d|"
+    r"pascal|volta|turing|ampere|lovelace|hopper|blackwell|"
+    r"[pg]\d+[dei]|gh\d{3}|mi\d{2,3}|[vahblpk]\d{2,4}|t\d{1,4}s?\b"
+)
+# Options whose values do not say what the job requests.
+_OTHER_OPTIONS = ("job-name", "N", "output", "error", "o", "e", "mail-user", "M")
+_STEP_OPTIONS = re.compile(r"--gres|--gpus|--tres|\s-G\s*\d|sbatch|qsub|\bsalloc\b")
+
+
+def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+    if profile or script.scheduler not in ("slurm", "pbs") or script.directive("nodelist"):
+        return
+    if _may_request_gpus(script):
+        return
+    request, use = _partial_request(script), _gpu_use(script)
+    if request and use:
+        is_pbs = script.scheduler == "pbs"
+        cure = "add ngpus=N to the chunk" if is_pbs else "add #SBATCH --gres=gpu:N"
+        text = f"no GPUs are requested, but line {use.line} uses them"
+        yield finding_at(request, text, cure)
+
+
+def _may_request_gpus(script: Script) -> bool:
+    if script.asks_for_whole_nodes:
+        return True
+    code = "\n".join(line for line in script.lines if not line.lstrip().startswith("#"))
+    return bool(_STEP_OPTIONS.search(code)) or any(
+        _GPU_NAME.search(f"{directive.option} {directive.value}")
+        for directive in script.active_directives
+        if directive.option not in _OTHER_OPTIONS
+    )
+
+
+def _partial_request(script: Script) -> Directive | None:
+    """The directive that requests a part of a node: cores, tasks or memory."""
+    for directive, chunks in script.chunk_requests:
+        if any("ncpus" in resources for _, resources in chunks):
+            return directive
+    options = ("ntasks", "ntasks-per-node", "cpus-per-task", "mem-per-cpu", "mem")
+    found = filter(None, map(script.directive, options))
+    return next((directive for directive in found if directive.value not in ("0", "1")), None)
+
+
+def _gpu_use(script: Script) -> Word | None:
+    """The launcher whose ranks certainly use GPUs: NCCL works with nothing else."""
+    has_nccl = any(
+        assignment.name.startswith("NCCL_")
+        for assignment in script.assignments
+        if assignment.is_exported
+    )
+    for launcher in launchers(script):
+        one_per_gpu = launcher.value("nproc-per-node") in ("gpu", "cuda")
+        if has_nccl or one_per_gpu or launcher.name == "deepspeed":
+            return launcher.word
+    return None

@@ -1,0 +1,42 @@
+"""A short option has a `=` before its value.
+
+Only long options take `=`. The value of `-c=2` is `=2`: sbatch refuses such a number, and
+`-o=job.out` writes to a file with the name `=job.out`.
+
+Evidence: getopt_long(3). Tried with Slurm 22.05: `-c=2` is "Invalid numeric value", `-N=2` no valid
+node count.
+
+Cure: `-c 2`, or the long name: `--cpus-per-task=2`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from jobgen.lint.reader.script import Script
+from jobgen.lint.rules import Finding, finding_at
+from jobgen.profiles.model import Profile
+
+BAD = """\
+#!/bin/bash
+#SBATCH -c=2
+srun hostname
+"""
+GOOD = """\
+#!/bin/bash
+#SBATCH -c 2 --nodes=2
+srun hostname
+"""
+
+
+def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+    for directive in script.active_directives:
+        if not re.match("-[A-Za-z]=", directive.raw):
+            continue
+        flag, value = directive.raw[:2], directive.raw[3:]
+        cure = f"use {flag} {value}"
+        if len(directive.option) > 1:
+            cure += f", or --{directive.option}={value}"
+        text = f"the value of {flag} is `{directive.value}`, with the ="
+        yield finding_at(directive, text, cure)

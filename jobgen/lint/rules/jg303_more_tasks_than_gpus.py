@@ -1,0 +1,57 @@
+"""srun starts more ranks on a node than the job has GPUs there.
+
+With one task per rank, each rank uses the GPU with the number of its local rank. The ranks above
+the number of GPUs fail with "invalid device ordinal". Or they share a GPU, and NCCL refuses with
+"Duplicate GPU detected".
+
+Evidence: NVIDIA/nccl#1948, NVIDIA/Megatron-LM#661. `--gres` counts GPUs of a node, not of the
+job.
+
+Cure: `--ntasks-per-node` the same as `--gres=gpu:N`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jobgen.lint.launchers import (
+    launchers,
+    starter_option,
+    work_commands,
+)
+from jobgen.lint.reader.directives import whole_number
+from jobgen.lint.reader.script import Script
+from jobgen.lint.rules import Finding, finding_at
+from jobgen.profiles.model import Profile
+
+BAD = """\
+#!/bin/bash
+#SBATCH --nodes=2
+#SBATCH --ntasks-per-node=8
+#SBATCH --gres=gpu:2
+export MASTER_ADDR=$(hostname) WORLD_SIZE=$SLURM_NTASKS
+srun python train.py
+"""
+GOOD = """\
+#!/bin/bash
+#SBATCH --nodes=2
+#SBATCH --ntasks-per-node=2
+#SBATCH --gres=gpu:2
+export MASTER_ADDR=$(hostname) WORLD_SIZE=$SLURM_NTASKS
+srun python train.py
+"""
+
+_COUNTS = ("-n", "--ntasks", "--ntasks-per-node", "-N", "--nodes")
+
+
+def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+    tasks, gpus = script.directive("ntasks-per-node"), script.gpus_per_node
+    ranks = whole_number(tasks.value) if tasks else None
+    has_rank_per_task = "MASTER_ADDR" in script.exports and not launchers(script)
+    if not (tasks and gpus and ranks and has_rank_per_task and ranks > gpus.count > 0):
+        return
+    for command in work_commands(script):
+        if command.name == "srun" and not starter_option(command.words, *_COUNTS):
+            text = f"{ranks} ranks per node, but line {gpus.line} requests {gpus.count} GPUs"
+            yield finding_at(tasks, text, "start one task for each GPU")
+            return

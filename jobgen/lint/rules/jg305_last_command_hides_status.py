@@ -1,0 +1,76 @@
+"""A command after the run hides its exit status.
+
+A script ends with the status of its last command. If that is an `echo`, a `deactivate` or an
+`exit 0` after the run, a failed job counts as COMPLETED, jobs with `afterok` start, and nobody gets
+a message.
+
+Evidence: bash(1), EXIT STATUS; sbatch(1): the job's exit code is the script's.
+
+Cure: `set -e` at the top, or `status=$?` after the run and `exit $status` at the end.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from jobgen.lint.launchers import (
+    work_commands,
+)
+from jobgen.lint.reader.commands import Command
+from jobgen.lint.reader.script import Script
+from jobgen.lint.rules import Finding, finding_at
+from jobgen.profiles.model import Profile
+
+BAD = """\
+#!/bin/bash
+#SBATCH --nodes=1
+source env/bin/activate
+srun python train.py
+deactivate
+"""
+GOOD = """\
+#!/bin/bash
+#SBATCH --nodes=1
+set -e
+source env/bin/activate
+srun python train.py
+deactivate
+"""
+
+# Commands whose status says nothing about the run.
+_SMALL_COMMANDS = frozenset(
+    """
+    echo date deactivate printf conda rm module ml set unset cd popd sacct sstat seff squeue dcgmi
+    nvidia-smi rocm-smi sleep
+    """.split()
+)
+
+
+def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+    if re.search(r"\$\?|PIPESTATUS|\btrap\b|\|\|", script.text) or not script.active_directives:
+        return
+    last = next((command for command in script.commands if command.is_last), None)
+    run = _only_run(script)
+    if not run or not last or last.enclosing or last.offset < run.offset:
+        return
+    exits = [command for command in script.commands if command.name == "exit"]
+    is_exit_0 = exits == [last] and [word.text for word in last.words] == ["exit", "0"]
+    hides_status = is_exit_0 or (not exits and last.name in _SMALL_COMMANDS)
+    if hides_status and not script.shell_options(run).errexit:
+        name = "exit 0" if is_exit_0 else last.name
+        text = f"the job counts as done even if this fails: the status is that of `{name}`"
+        cure = "remove it" if is_exit_0 else f"keep $? and exit with it after line {last.line}"
+        yield finding_at(run, text, f"set -e, or {cure}")
+
+
+def _only_run(script: Script) -> Command | None:
+    """The only command that does the job's work, if it is in no branch and in no pipe."""
+    commands = [
+        command
+        for command in work_commands(script)
+        if command.depth == 0 and "background" not in command.enclosing
+    ]
+    if len(commands) != 1 or commands[0].enclosing - {"pipeline"} or commands[0].piped_into:
+        return None
+    return commands[0]

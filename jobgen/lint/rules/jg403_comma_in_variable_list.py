@@ -1,0 +1,41 @@
+"""A comma in the value of a variable in -v ends the value.
+
+qsub splits a directive at its quotes first, and removes them. Then it splits the list of -v at its
+commas: the comma in `C="x,y"` ends the value.
+
+Evidence: tried on OpenPBS: "cannot send environment with the job"; with quotes around all of
+it, it works.
+
+Cure: `#PBS -v 'A=b,C="x,y"'`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from jobgen.lint.reader.script import Script
+from jobgen.lint.rules import Finding, finding_at
+from jobgen.profiles.model import Profile
+
+BAD = """\
+#!/bin/bash
+#PBS -v A=b,C="x,y"
+hostname
+"""
+GOOD = """\
+#!/bin/bash
+#PBS -v 'A=b,C="x,y"'
+hostname
+"""
+
+_QUOTED_COMMA = re.compile(r"-v\s*[^'\s]*=\"[^\"]*,")
+
+
+def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+    for directive in script.active_directives:
+        is_list = directive.scheduler == "pbs" and directive.option == "v"
+        if is_list and _QUOTED_COMMA.search(script.lines[directive.line - 1]):
+            text = "qsub removes the quotes before it splits the list: the comma ends the value"
+            cure = "put single quotes around the whole value of -v"
+            yield finding_at(directive, text, cure)

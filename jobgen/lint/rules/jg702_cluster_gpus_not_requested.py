@@ -1,0 +1,51 @@
+"""The nodes of the cluster have GPUs, but the job requests none.
+
+A job that requests no GPUs gets none: `torch.cuda.device_count()` is 0 there. If the site does not
+hide the others, the job uses GPUs of another job.
+
+Evidence: sbatch(1), --gres; pbs_resources(7B). Seen in a script for GH200 nodes whose chunk had
+no ngpus.
+
+Cure: `--gres=gpu:N` or `--gpus-per-node=N`; on PBS `ngpus=N` in the chunk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jobgen.lint.reader.script import Script
+from jobgen.lint.rules import Finding, finding_at
+from jobgen.profiles.model import Profile
+
+PROFILE = "eap"
+BAD = """\
+#!/bin/bash
+#PBS -l select=2:ncpus=288:mpiprocs=2
+hostname
+"""
+GOOD = """\
+#!/bin/bash
+#PBS -l select=2:ncpus=288:mpiprocs=2:ngpus=4
+hostname
+"""
+
+_GPU_OPTIONS = (
+    *("gres", "gpus", "gpus-per-node", "gpus-per-task", "gpus-per-socket", "tres-per-task"),
+)
+
+
+def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+    if not profile or not profile.node.gpus or profile.node.gpu == "none":
+        return
+    is_for_cluster = script.active_directives and script.scheduler == profile.scheduler
+    if profile.request.gpu_option == "none" or not is_for_cluster:
+        return
+    gpus = profile.node.gpus
+    if script.scheduler == "pbs":
+        for directive, chunks in script.chunk_requests[-1:]:
+            if not any("ngpus" in resources for _, resources in chunks):
+                text = f"the chunks request none of the {gpus} GPUs of a node"
+                yield finding_at(directive, text, f"add ngpus={gpus} to the chunk")
+    elif not script.directive(*_GPU_OPTIONS, "exclusive"):
+        text = f"the job requests none of the {gpus} GPUs of a node"
+        yield finding_at(script.active_directives[0], text, f"add #SBATCH --gres=gpu:{gpus}")

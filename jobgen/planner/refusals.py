@@ -1,0 +1,228 @@
+"""What is refused: combinations that a scheduler, a launcher or an engine cannot do."""
+
+from __future__ import annotations
+
+import re
+
+from jobgen.errors import JobgenError, problem
+from jobgen.limits import NODE_BYTES
+from jobgen.planner.other_launchers import find_launcher
+from jobgen.planning.job_options import Job
+from jobgen.planning.plan import Plan, Variable
+from jobgen.planning.program import Program, escape_macros
+from jobgen.profiles.resolve import Resolved
+from jobgen.profiles.software_keys import Software
+from jobgen.quoting import quote_path, quoted_size, variable_problem
+from jobgen.schedulers import COMMANDS, Scheduler, get_scheduler
+
+# Apptainer and SingularityCE set these themselves, or read them as a part of PATH (in both,
+# internal/pkg/util/env/clean.go, `SetContainerEnv`).
+OWN_NAMES = {
+    engine: {"APPEND_PATH", "HOME", "PREPEND_PATH", f"{prefix}_APPNAME", f"{prefix}_SHELL"}
+    for engine, prefix in (("apptainer", "APPTAINER"), ("singularity", "SINGULARITY"))
+}
+
+
+def scheduler_of(job: Job, resolved: Resolved) -> Scheduler:
+    """The scheduler of a profile. Raises JobgenError if the command is for a different one."""
+    name = resolved.profile.scheduler
+    if name is None:
+        text = f"profile {resolved.name} names no scheduler: it is a base for others"
+        hint = "choose one that `jobgen profiles list` shows"
+        raise problem("--profile", text, "no-scheduler", hint)
+    if COMMANDS[name] != job.command and job.command in COMMANDS.values():
+        text = f"profile {resolved.name} is for {name} ({resolved.origin('scheduler')})"
+        raise problem("--profile", text, "scheduler", f"use `jobgen {COMMANDS[name]}`")
+    return get_scheduler(name)
+
+
+_REQUESTED = {
+    "request.nodes": "{} nodes",
+    "request.gpus_per_node": "{} GPUs on each node",
+    "request.memory": "{} of memory",
+    "request.time": "a walltime of {}",
+}
+
+
+def limit_error(
+    resolved: Resolved, path: str, amount: int | str, limit_path: str, limit: int | str
+) -> JobgenError:
+    """The error for a job that requests more than a limit; the paths are those of both values."""
+    has, more = f"profile {resolved.name} has at most", ""
+    if path == "request.memory":
+        has, more = "a node has", "; `all` requests all of it"
+    text = f"{_REQUESTED[path].format(amount)} requested, {has} {limit}"
+    hint = f"{limit_path} is set at {resolved.origin(limit_path)}{more}"
+    return problem(resolved.origin(path), text, "limit", hint)
+
+
+def check_launch(resolved: Resolved, scheduler: Scheduler, nodes: int, by_hand: bool) -> None:
+    """Raise JobgenError for a launch that the scheduler or the launcher cannot do."""
+    launch, container = resolved.profile.launch, resolved.profile.software.container
+    if launch.launcher not in scheduler.LAUNCHERS:
+        text = f"{resolved.profile.scheduler} has no launcher {launch.launcher}"
+        hint = f"use {' or '.join(scheduler.LAUNCHERS)}"
+        raise problem(resolved.origin("launch.launcher"), text, "conflict", hint)
+    if launch.max_restarts and launch.launcher in ("srun", "mpiexec"):
+        text, hint = f"{launch.launcher} cannot restart ranks", "use the launcher torchrun"
+        raise problem(resolved.origin("launch.max_restarts"), text, "conflict", hint)
+    if launch.max_restarts and launch.launcher == "node" and resolved.profile.scheduler == "local":
+        text, hint = "a local job does not start its nodes again", "use the launcher torchrun"
+        raise problem(resolved.origin("launch.max_restarts"), text, "conflict", hint)
+    is_static = launch.launcher == "torchrun" and launch.rendezvous == "static"
+    if launch.max_restarts and is_static and nodes > 1:
+        text = "with the static rendezvous, restarted ranks of several nodes do not meet"
+        hint = "use the rendezvous c10d"
+        raise problem(resolved.origin("launch.max_restarts"), text, "conflict", hint)
+    if launch.numa_binding and launch.launcher != "torchrun":
+        text, hint = "only torchrun binds ranks to the cores near a GPU", "--set launch.cpu_bind=…"
+        raise problem(resolved.origin("launch.numa_binding"), text, "conflict", hint)
+    if launch.stall and launch.launcher == "srun" and container and container.engine == "ce":
+        text = "the ranks start in their containers, where no shell of jobgen watches them"
+        raise problem(resolved.origin("launch.stall"), text, "conflict", "the launcher torchrun")
+    if by_hand and resolved.profile.software.stage:
+        text, hint = "a job copies it, and by hand there is none", "--set software.stage=null"
+        raise problem(resolved.origin("software.stage"), text, "conflict", hint)
+    if by_hand and container and container.engine in ("pyxis", "ce"):
+        text = f"{container.engine} is a part of srun, which is not used by hand"
+        hint = "the engine podman, docker, apptainer or singularity"
+        raise problem(resolved.origin("software.container.engine"), text, "conflict", hint)
+    _check_elastic(resolved, scheduler, nodes)
+    _check_spares(resolved, nodes)
+
+
+def _check_spares(resolved: Resolved, nodes: int) -> None:
+    request, container = resolved.profile.request, resolved.profile.software.container
+    if not request.spares:
+        return
+    text, hint = "", ""
+    if nodes == 1:
+        text, hint = "a job of one node has no spares", "use -N 2 or more, or --requeue"
+    elif request.min_nodes and request.min_nodes < nodes:
+        text = "spares, and a range of nodes: a job continues with fewer nodes, or with a spare"
+        hint = "-N N+SPARES, or -N MIN:MAX"
+    elif container and container.engine in ("pyxis", "ce"):
+        text, hint = f"{container.engine} starts ranks on all nodes of a job", "-N without spares"
+    if text:
+        raise problem(resolved.origin("request.spares"), text, "conflict", hint)
+
+
+def _check_elastic(resolved: Resolved, scheduler: Scheduler, nodes: int) -> None:
+    launch, least = resolved.profile.launch, resolved.profile.request.min_nodes or nodes
+    possible = scheduler.ELASTIC and launch.launcher == "torchrun" and launch.rendezvous == "c10d"
+    if least < nodes and not possible:
+        needs = "the launcher torchrun, the rendezvous c10d, and Slurm or local"
+        text = f"a range of nodes ({least} to {nodes}) needs {needs}"
+        hint = "without them, give one number of nodes"
+        raise problem(resolved.origin("request.min_nodes"), text, "conflict", hint)
+
+
+def check_gpus_of_container(resolved: Resolved, gpus: int) -> None:
+    """Raise JobgenError for a container that would use the GPUs of other jobs on the node.
+
+    Docker's and podman's containers are not in the job's cgroup, and see all GPUs of a node. Slurm
+    numbers a job's GPUs from 0 (gres_use_local_device_index), so two jobs would use the same ones.
+    """
+    profile = resolved.profile
+    container, node = profile.software.container, profile.node
+    shared = not profile.request.exclusive and node.gpu != "none" and 0 < gpus < node.gpus
+    if shared and container and container.engine in ("podman", "docker"):
+        text = f"with {container.engine}, jobs on a shared node would use each other's GPUs"
+        hint = "--exclusive, or the engine apptainer, singularity or pyxis"
+        raise problem(resolved.origin("software.container.engine"), text, "conflict", hint)
+
+
+def check_program(program: Program, launcher: str, resolved: Resolved, by_hand: bool) -> None:
+    """Raise JobgenError for a program that the launcher cannot start.
+
+    A program that is itself a launcher would start a world of its own in each rank.
+    """
+    if launcher == "node" and program.kind == "trainer":
+        text = "the launcher node starts a program once on each node; a trainer is started as ranks"
+        hint = "give a program: -- PROGRAM ARGS…, or use the launcher torchrun"
+        raise problem(resolved.origin("launch.launcher"), text, "conflict", hint)
+    found = find_launcher(program)
+    if launcher == "node" and found and "%n" in found.words:
+        words = " ".join(program.arguments)
+        if resolved.profile.request.nodes > 1 and not re.search("%[nh]|JOBGEN_", words):
+            text = (
+                f"{found.name} is not told which node it is on, and would train on each by itself"
+            )
+            raise problem("--", text, "conflict", f"write: {found.words}")
+    if launcher != "node" and found:
+        text = f"{found.name} starts ranks itself, and would be started for each rank"
+        hint = "give the program that it starts"
+        if found.words and not by_hand:
+            hint += f", or start it once on each node: --launcher node -- {found.words}"
+        raise problem("--", text, "conflict", hint)
+    if program.kind == "command" and launcher != "torchrun" and "=" in program.name:
+        hint = "give it another name, or use the launcher torchrun"
+        text = f"the program {program.name!r:.80} has a = in its name"
+        raise problem("--", text, "value", hint)
+
+
+def check_submitted(plan: Plan) -> None:
+    """Raise JobgenError for variables that the plain script of PBS would have to write down."""
+    several = plan.request.nodes > 1
+    if plan.software.submitted and plan.scheduler == "pbs" and plan.launch.plain and several:
+        text = f"the plain script does not pass {plan.software.submitted[0]} on to other nodes"
+        raise problem("-e", text, "conflict", "remove --plain (launch.plain)")
+
+
+def check_no_variable(option: str, text: str) -> None:
+    """Raise JobgenError for `$NAME` in a text of a directive, which no scheduler replaces."""
+    if found := variable_problem(text):
+        raise problem(option, *found)
+
+
+def check_size(program: Program, environment: tuple[Variable, ...], software: Software) -> None:
+    """Raise JobgenError for more text than the shell of a node can be given (NODE_BYTES)."""
+    words = map(escape_macros, (program.name, *program.arguments))
+    lines = (*software.modules, *software.shell_lines)
+    if container := software.container:
+        lines += (*container.mounts, *container.options)
+    sizes = {
+        "--": ("the program and its arguments", sum(quoted_size(word) + 1 for word in words)),
+        "-e": (
+            "the variables",
+            sum(len(name) + _size(value or _UNSET) + 12 for name, value, _ in environment),
+        ),
+        "software": ("modules, commands, mounts and options", sum(map(_size, lines))),
+    }
+    total = sum(size for _, size in sizes.values())
+    if total > NODE_BYTES:
+        option, (text, size) = max(sizes.items(), key=lambda item: item[1][1])
+        text = f"{text} have {size} bytes" + (f", of {total}" if total > size else "")
+        hint = f"at most {NODE_BYTES} in all: put the rest into a file"
+        raise problem(option, text, "limit", hint)
+
+
+_UNSET = ": is not set: export it before the job is submitted"
+
+
+def _size(value: str) -> int:
+    """The bytes of a value of the node in a script."""
+    return len(quote_path(value).encode("utf-8", "surrogateescape"))
+
+
+def check_container_values(
+    words: tuple[str, ...], environment: tuple[Variable, ...], resolved: Resolved, by_hand: bool
+) -> None:
+    """Raise JobgenError for values that cannot be passed into a container.
+
+    By hand, `env` sets the variables in the container, whatever the engine does. The words of a
+    container are JSON on their way (OCI's runtime-spec), which has only Unicode.
+    """
+    values = (*words, *(variable.value or "" for variable in environment))
+    if wrong := next((value for value in values if re.search("[\ud800-\udfff]", value)), None):
+        hint = "containers get only UTF-8: put it into a file"
+        raise problem("software.container", f"{wrong!a:.80} is not UTF-8 text", "value", hint)
+    container = resolved.profile.software.container
+    engine = container.engine if container else ""
+    own_names = OWN_NAMES.get(engine, set())
+    names = [variable.name for variable in environment if variable.name in own_names]
+    if names and not by_hand:
+        in_profile = names[0] in resolved.profile.network.environment
+        place = resolved.origin(f"network.environment.{names[0]}") if in_profile else "-e"
+        text = f"{engine} does not pass {names[0]} on as it is"
+        raise problem(place, text, "conflict", f"another name, or an option of {engine}")

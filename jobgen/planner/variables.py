@@ -1,0 +1,128 @@
+"""The environment variables of the ranks: jobgen's own, then the profile's, then the user's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain
+
+from jobgen.errors import problem
+from jobgen.limits import NODE_BYTES
+from jobgen.planning.plan import Plan, Request, Variable
+from jobgen.profiles.kinds import VARIABLE
+from jobgen.profiles.model import Profile
+from jobgen.profiles.reserved_names import is_reserved
+from jobgen.quoting import expand
+
+
+def profile_variables(
+    profile: Profile, request: Request, processes: int, threads: int | None
+) -> tuple[Variable, ...]:
+    """The variables of jobgen and of the profile.
+
+    `processes` are the ranks of a node, `threads` the cores of one rank, if they are known.
+    """
+    own = _own_variables(profile, request, processes, threads)
+    return _merged(own, _fabric_variables(profile, request.nodes))
+
+
+def with_user_variables(
+    variables: tuple[Variable, ...], texts: tuple[str, ...]
+) -> tuple[Variable, ...]:
+    """`variables` and the texts of -e, NAME=VALUE or NAME; each name once, the user's wins.
+
+    Raises JobgenError for a text that no script can set.
+    """
+    return _merged(variables, _user_variables(texts)) if texts else variables
+
+
+def _merged(*parts: Iterable[Variable]) -> tuple[Variable, ...]:
+    merged: dict[str, Variable] = {}
+    for variable in chain(*parts):
+        merged.pop(variable.name, None)  # a later one stands at its own place
+        merged[variable.name] = variable
+    return tuple(merged.values())
+
+
+def socket_variables(plan: Plan, environment: tuple[Variable, ...]) -> tuple[Variable, ...]:
+    """The variables set to the network interface that a node detects; `value` precedes its name.
+
+    Empty if no node has to detect it: for one node, or if the profile names the interface. A
+    variable that `environment` sets already is left out.
+    """
+    if plan.request.nodes == 1 or plan.network.interface:
+        return ()
+    names = {variable.name for variable in environment}
+    candidates = (Variable("GLOO_SOCKET_IFNAME", ""), Variable("NCCL_SOCKET_IFNAME", "="))
+    return tuple(variable for variable in candidates if variable.name not in names)
+
+
+def _own_variables(
+    profile: Profile, request: Request, processes: int, threads: int | None
+) -> Iterator[Variable]:
+    yield Variable("PYTHONUNBUFFERED", "1", "The output of a rank appears at once.")
+    if threads:
+        why = "Cores of one rank; torchrun's default is 1."
+        if profile.scheduler == "pbs":
+            why = "Cores of one rank; PBS sets it to the node's ncpus."
+        yield Variable("OMP_NUM_THREADS", str(threads), why)
+    elif processes > 1:
+        why = "The profile has no node.cpus to share out; each rank would use all cores."
+        yield Variable("OMP_NUM_THREADS", "1", why)
+    if request.nodes == 1:
+        why = "gloo stays on this node, whatever the hostname resolves to."
+        yield Variable("GLOO_SOCKET_IFNAME", "lo", why)
+    elif names := profile.network.interface:
+        why = "gloo's default is the interface of the host name."
+        yield Variable("GLOO_SOCKET_IFNAME", names[0], why)
+        why = "For NCCL's first contact; = means exactly this name."
+        yield Variable("NCCL_SOCKET_IFNAME", "=" + ",".join(names), why)
+    container = profile.software.container
+    if container and container.engine == "pyxis" and profile.node.gpu == "none":
+        why = "Without it, enroot's hook searches for a driver."
+        yield Variable("NVIDIA_VISIBLE_DEVICES", "void", why)
+    if profile.launch.max_restarts or request.min_nodes < request.nodes:
+        why = "Restarted ranks must not read the addresses of the dead ones."
+        yield Variable("TORCH_DISABLE_SHARE_RDZV_TCP_STORE", "1", why)
+
+
+def _fabric_variables(profile: Profile, nodes: int) -> Iterator[Variable]:
+    for name, variable in profile.network.environment.items():
+        if nodes > 1 or variable.nodes == "any":
+            yield Variable(name, variable.value or "", variable.why)
+
+
+def _user_variables(texts: tuple[str, ...]) -> Iterator[Variable]:
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not re.fullmatch(VARIABLE.pattern, name):
+            hint = f"NAME=VALUE or NAME, {VARIABLE.rule}"
+            raise problem("-e", f"{name!r:.80} is not a variable name", "value", hint)
+        if is_reserved(name):
+            message = f"{name} belongs to the script, torchrun or bash"
+            raise problem("-e", message, "value", "choose another name")
+        if "\0" in value:
+            message = f"the value of {name} contains a NUL character"
+            raise problem("-e", message, "value", "remove it")
+        yield Variable(name, value if equals else None)
+
+
+def values_in_one_step(variables: tuple[Variable, ...]) -> tuple[Variable, ...]:
+    """The variables for `env`, which sets all at once: no value uses one that is set before it."""
+    earlier: dict[str, str] = {}
+    found = []
+    for variable in variables:
+        if variable.value is None:
+            found.append(variable)
+            continue
+        whole = expand(variable.value, earlier)
+        if len(whole) > NODE_BYTES:
+            text = f"the value of {variable.name} has more than {NODE_BYTES} characters"
+            raise problem("-e", text, "limit", "a shorter one")
+        if re.match("~(/|$)", whole):  # there is no other way to write it
+            text = f"by hand, the value of {variable.name} would begin with your home"
+            raise problem("-e", text, "value", "a value without the ~ at its beginning")
+        is_same = whole == expand(variable.value, {})
+        found.append(variable if is_same else variable._replace(value=whole))
+        earlier[variable.name] = whole
+    return tuple(found)

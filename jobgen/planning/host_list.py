@@ -1,0 +1,91 @@
+"""The hosts of a job that is started by hand."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from jobgen.errors import problem
+from jobgen.limits import HOST_BRACKETS, HOST_CHARACTERS, HOST_NAMES, HOSTS
+from jobgen.paths import WORKING_FOLDER, is_file, is_outside, outside_error, to_path
+
+_FILE_CHARACTERS = HOSTS * 256
+_PART = re.compile(r"(?:[^,[]+|\[[^]]*]?)+")  # up to a comma outside brackets
+_HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*", re.ASCII)
+_RULE = "such as smc-r07-[07-08], a,b,c or a file of hosts that exists"
+
+
+def read_hosts(text: str, within: Path = WORKING_FOLDER, confined: bool = False) -> tuple[str, ...]:
+    """The hosts of `text`, in their order, each once.
+
+    `text` is a file of hosts, separated by blanks or lines (such as a PBS_NODEFILE); or a list as
+    Slurm prints it (smc-r07-[07-08]); or PBS's exec_host (a/0*4+b/0*4). A file's path counts from
+    the folder `within`; with `confined`, it may not be outside. Raises JobgenError for anything
+    else.
+    """
+    path = within / to_path(text)
+    if confined and is_outside(path, within):  # a list of hosts is inside as a path, too
+        raise outside_error("--hosts", text, within)
+    if is_file(path):
+        try:
+            with path.open(encoding="utf-8-sig") as file:
+                words = file.read(_FILE_CHARACTERS).split()
+        except (OSError, UnicodeDecodeError) as error:
+            raise problem("--hosts", f"{text:.80} cannot be read: {error}", "value") from None
+    elif re.search(r"[/+(]", text):
+        words = [re.split("[/:]", part.strip("() "))[0] for part in text.split("+")]
+    else:
+        words = [text]
+    hosts = tuple(expand(words))
+    for host in hosts:
+        if not _HOST.fullmatch(host):
+            raise problem("--hosts", f"{host!r:.80} is not a host name", "value", _RULE)
+    if not hosts:
+        raise problem("--hosts", f"no host in {text!r:.80}", "value", _RULE)
+    return hosts
+
+
+def expand(words: Iterable[str]) -> dict[str, None]:
+    """The hosts that lists of them stand for, each once. Raises JobgenError."""
+    hosts: dict[str, None] = {}
+    remaining = HOST_NAMES
+    for part in (part for word in words for part in _PART.findall(word)):
+        remaining -= _count(part)
+        if remaining < 0:
+            raise problem("--hosts", f"more than {HOST_NAMES} names", "limit", "each host once")
+        hosts |= dict.fromkeys(_names(part))
+        if len(hosts) > HOSTS:
+            raise problem("--hosts", f"more than {HOSTS} hosts", "limit")
+    return hosts
+
+
+def _names(part: str) -> list[str]:
+    from hostlist import BadHostlist, expand_hostlist
+
+    try:
+        return list(expand_hostlist(part))
+    except BadHostlist as error:
+        raise problem("--hosts", f"{part!r:.80}: {error}", "value", _RULE) from None
+
+
+def _count(part: str) -> int:
+    """How many names a part stands for; python-hostlist only counts when it has made them."""
+    brackets = [each.split(",") for each in re.findall(r"\[([^]]*)", part)]
+    if len(brackets) > HOST_BRACKETS:
+        text = f"{part!r:.80} has {len(brackets)} pairs of brackets"
+        raise problem("--hosts", text, "limit", f"at most {HOST_BRACKETS} in a name")
+    ranges = [[each.split("-") for each in bracket] for bracket in brackets]
+    length = len(re.sub(r"\[[^]]*]?", "", part))
+    length += sum(max(len(n) for each in bracket for n in each) for bracket in ranges)
+    if length > HOST_CHARACTERS:
+        text = f"{part!r:.80}: a name of {length} characters"
+        raise problem("--hosts", text, "limit", f"at most {HOST_CHARACTERS}")
+    return math.prod(sum(map(_range_size, bracket)) for bracket in ranges)
+
+
+def _range_size(numbers: list[str]) -> int:
+    if len(numbers) == 2 and all(re.fullmatch("[0-9]+", each) for each in numbers):
+        return max(int(numbers[1]) - int(numbers[0]) + 1, 1)
+    return 1

@@ -1,0 +1,45 @@
+"""A row that describes a command-line option."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+BATCH = frozenset({"sbatch", "qsub"})
+REQUEST = BATCH | {"interactive"}
+SCRIPT = BATCH | {"local"}
+BYHAND = frozenset({"byhand"})
+RANKS = SCRIPT | BYHAND
+ALL = RANKS | REQUEST
+
+# The headings of --help and of the manual, in their order.
+GROUPS = ("Cluster", "Size and time", "Job", "Program", "Launch", "Output", "Other")
+
+
+class Option(NamedTuple):
+    """A command-line option: its spellings, its help, and the heading that it is listed under.
+
+    An option without a metavar takes no value; it means `flag_value`. A metavar names what
+    completion offers (PROFILE, TRAINER, FILE …), or lists it in small letters. `path` is the value
+    of the profile that the option sets; `commands` are the commands that have it; the values of a
+    `repeatable` option are a tuple. For the manual, `example` is a sample value, used together with
+    the words `example_context`; `effect` says what the job's directives do not show. Both may
+    differ by command.
+    """
+
+    flags: tuple[str, ...]
+    help: str
+    group: str
+    metavar: str = ""
+    path: str = ""
+    commands: frozenset[str] = ALL
+    repeatable: bool = False
+    flag_value: str = "true"
+    example: str | Mapping[str, str] = ""
+    example_context: tuple[str, ...] = ()
+    effect: str | Mapping[str, str] = ""
+
+
+def option(group: str, *flags: str, **more: Any) -> Any:
+    """A field of Job that is an option."""
+    return Option(flags, group=group, **more)

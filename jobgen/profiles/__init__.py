@@ -1,0 +1,5 @@
+"""What a cluster is: the model of a profile, and how profiles are found, read and merged.
+
+Here is everything from a YAML file to a checked Profile with the origin of every value. Not here:
+what a job asks for (planning/), and the profiles themselves (the folder profiles/ of the project).
+"""

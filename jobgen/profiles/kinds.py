@@ -1,0 +1,283 @@
+"""Kinds of single values: each checks a YAML node, and describes itself as JSON Schema.
+
+The two stand side by side so that they cannot differ unnoticed.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from jobgen.errors import Mark, Problem, nearest_hint
+from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, parse, with_mark
+from jobgen.quoting import variable_problem
+
+Schema = dict[str, Any]
+
+# Characters that could end a line or confuse a terminal, and bytes that are not UTF-8.
+CONTROLS = r"\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff"
+ONE_LINE = f"[^{CONTROLS}]*"
+# What `$NAME` in a text means (`Text.dollar`).
+NODE = "node"  # the node's variable (`quoting.quote_path`)
+REFUSED = "refused"  # an error: nobody would replace it
+FREE = "free"  # nothing: it is text for a reader
+SHELL = "shell"  # what bash makes of it
+NODE_VARIABLE = "$NAME in it is the node's variable"
+_DOLLAR_NAME = r"\$\{?[A-Za-z_]"
+
+
+class ProblemList:
+    """The problems that are found while a tree is read."""
+
+    def __init__(self) -> None:
+        self.found: list[Problem] = []
+
+    def note(self, mark: Mark, text: str, code: str, hint: str = "") -> None:
+        self.found.append(Problem(mark, text, code, hint))
+
+    def wrong_type(self, node: Node, wanted: str, hint: str = "") -> None:
+        self.note(node.mark, f"expected {wanted}, got {describe(node)}", "type", hint)
+
+
+def describe(node: Node) -> str:
+    """What a node is, in words for a message."""
+    if isinstance(node, Map):
+        return "a map"
+    if isinstance(node, Seq):
+        return "a list"
+    if isinstance(node.value, str):
+        return f"the text `{node.text}`"
+    kinds = {bool: "the truth value", int: "the number", float: "the number"}
+    return f"{kinds[type(node.value)]} {node.text}" if node.value is not None else "nothing"
+
+
+def pattern_schema(pattern: str) -> str:
+    """A full match, for regular expressions of both Python and JavaScript (`$` differs)."""
+    return rf"^(?:{pattern})(?![\s\S])"
+
+
+class Kind:
+    """What a value may be."""
+
+    literal = False  # the value of `--set` is text, not YAML
+
+    def read(self, node: Node, problems: ProblemList) -> Any:
+        raise NotImplementedError
+
+    def schema(self) -> Schema:
+        raise NotImplementedError
+
+    def in_words(self) -> str:
+        """What it may be, for the documentation."""
+        raise NotImplementedError
+
+    def parse_option(self, text: str, mark: Mark) -> Node:
+        """The node for `text`, as `--set` gives it. Raises JobgenError if it is not YAML."""
+        if self.literal or text in ("null", ""):
+            return Scalar(mark, text, None if text == "null" else text)
+        return with_mark(parse(text.encode("utf-8", "surrogateescape"), str(mark)), mark)
+
+
+class Text(Kind):
+    """Text in one line that matches `pattern` as a whole; `rule` says the pattern in words.
+
+    It has at most `most` characters: as many as Linux's longest path. With `any_scalar` a number or
+    a truth value will do too, taken as it is written. `dollar` says what `$NAME` in it means.
+    """
+
+    literal = True
+
+    def __init__(
+        self,
+        pattern: str = ONE_LINE,
+        rule: str = "text in one line",
+        any_scalar: bool = False,
+        most: int = 4096,
+        dollar: str = REFUSED,
+        unlike: tuple[str, str] = ("", ""),
+    ) -> None:
+        self.pattern = pattern
+        self.rule = rule
+        self.any_scalar = any_scalar
+        self.most = most
+        self.dollar = dollar
+        self.unlike = unlike  # a frequent mistake, as a pattern, and the hint for it
+
+    def read(self, node: Node, problems: ProblemList) -> str | None:
+        mistake, cure = self.unlike
+        if not isinstance(node, Scalar):
+            problems.wrong_type(node, self.rule)
+        elif mistake and re.fullmatch(mistake, node.text):
+            problems.note(
+                node.mark, f"expected {self.rule}, got {node.text}", "value", cure % node.text
+            )
+        elif not self.any_scalar and not isinstance(node.value, str):
+            problems.wrong_type(node, self.rule, f'write "{node.text}", in quotes')
+        elif len(node.text) > self.most:
+            text = f"{len(node.text)} characters, starting with {node.text[:40]!r}"
+            problems.note(node.mark, text, "limit", f"at most {self.most}")
+        elif not re.fullmatch(self.pattern, node.text):
+            problems.note(node.mark, f"expected {self.rule}, got {node.text!r:.80}", "value")
+        elif self.dollar == REFUSED and (problem := variable_problem(node.text)):
+            problems.note(node.mark, *problem)
+        else:
+            return node.text
+        return None
+
+    def schema(self) -> Schema:
+        types = ["string", "number", "boolean"] if self.any_scalar else "string"
+        without = rf"(?!~/)(?![\s\S]*{_DOLLAR_NAME})" if self.dollar == REFUSED else ""
+        pattern = pattern_schema(f"{without}(?:{self.pattern})" if without else self.pattern)
+        return {"type": types, "pattern": pattern, "maxLength": self.most}
+
+    def in_words(self) -> str:
+        return f"{self.rule}; {NODE_VARIABLE}" if self.dollar == NODE else self.rule
+
+
+class Walltime(Kind):
+    """A walltime as the scheduler writes it; it stays text (the plan reads it)."""
+
+    literal = True
+    pattern = r"[0-9]+(:[0-9]+){0,3}|[0-9]+-[0-9]+(:[0-9]+){0,2}"
+
+    def read(self, node: Node, problems: ProblemList) -> str | None:
+        whole = isinstance(node, Scalar) and not isinstance(node.value, bool)
+        if whole and re.fullmatch(self.pattern, str(node.value)):  # type: ignore[union-attr]
+            return str(node.value)  # type: ignore[union-attr]
+        problems.wrong_type(node, "a walltime", "write it as 90, 1:30:00 or 2-12:00:00")
+        return None
+
+    def schema(self) -> Schema:
+        text = {"type": "string", "pattern": pattern_schema(self.pattern)}
+        return {"anyOf": [text, {"type": "integer", "minimum": 0}]}
+
+    def in_words(self) -> str:
+        return "a walltime"
+
+
+class Int(Kind):
+    """A whole number from `low` to `high`."""
+
+    def __init__(self, low: int = 0, high: int | None = None) -> None:
+        self.low = low
+        self.high = high
+
+    def read(self, node: Node, problems: ProblemList) -> int | None:
+        value = node.value if isinstance(node, Scalar) else None
+        span = f"at least {self.low}" if self.high is None else f"from {self.low} to {self.high}"
+        if isinstance(value, bool) or not isinstance(value, int):
+            problems.wrong_type(node, "a whole number")
+        elif value < self.low or (self.high is not None and value > self.high):
+            problems.note(node.mark, f"{value} is out of range", "range", f"a whole number {span}")
+        else:
+            return value
+        return None
+
+    def schema(self) -> Schema:
+        most = {} if self.high is None else {"maximum": self.high}
+        return {"type": "integer", "minimum": self.low, **most}
+
+    def in_words(self) -> str:
+        return f"{self.low} to {self.high}" if self.high else f"{self.low} or more"
+
+
+class Bool(Kind):
+    """`true` or `false`."""
+
+    def read(self, node: Node, problems: ProblemList) -> bool | None:
+        if isinstance(node, Scalar) and isinstance(node.value, bool):
+            return node.value
+        problems.wrong_type(node, "true or false")
+        return None
+
+    def schema(self) -> Schema:
+        return {"type": "boolean"}
+
+    def in_words(self) -> str:
+        return "`true`, `false`"
+
+
+class Choice(Kind):
+    """One of a few words."""
+
+    literal = True
+
+    def __init__(self, *words: str) -> None:
+        self.words = words
+
+    def read(self, node: Node, problems: ProblemList) -> str | None:
+        if not isinstance(node, Scalar):
+            problems.wrong_type(node, f"one of: {', '.join(self.words)}")
+        elif not isinstance(node.value, str) or node.text not in self.words:
+            problems.note(
+                node.mark,
+                f"unknown value `{node.text}`",
+                "value",
+                nearest_hint(node.text, self.words),
+            )
+        else:
+            return node.text
+        return None
+
+    def schema(self) -> Schema:
+        return {"enum": list(self.words)}
+
+    def in_words(self) -> str:
+        return ", ".join(f"`{word}`" for word in self.words)
+
+
+class SomeOf(Choice):
+    """Some of a few words: a list of them, or in one text, joined by commas."""
+
+    def read(self, node: Node, problems: ProblemList) -> tuple[str, ...]:  # type: ignore[override]
+        if isinstance(node, Scalar) and isinstance(node.value, str):
+            node = Seq(node.mark, [Scalar(node.mark, word, word) for word in node.text.split(",")])
+        if isinstance(node, Seq):
+            found = [super(SomeOf, self).read(item, problems) for item in node.items]
+            return tuple(word for word in found if word)
+        problems.wrong_type(node, f"some of: {', '.join(self.words)}")
+        return ()
+
+    def schema(self) -> Schema:
+        one = f"({'|'.join(self.words)})"
+        text = {"type": "string", "pattern": pattern_schema(f"{one}(,{one})*")}
+        return {"anyOf": [text, {"type": "array", "items": {"enum": list(self.words)}}]}
+
+    def in_words(self) -> str:
+        return f"some of {super().in_words()}, as a list or joined by `,`"
+
+    def parse_option(self, text: str, mark: Mark) -> Node:
+        is_list = text.startswith("[")
+        return Kind.parse_option(_YAML, text, mark) if is_list else super().parse_option(text, mark)
+
+
+_YAML = Kind()  # the value of its option is YAML
+
+
+RESOURCE = Text("[A-Za-z][A-Za-z0-9_]*", "the name of a resource: letters, digits and _")
+NAME = Text(r"[A-Za-z0-9_][A-Za-z0-9_.+@%-]*", "a name of letters, digits and _ . + @ % -")
+WORD = Text(f"[^ {CONTROLS}-][^ {CONTROLS}]*", "text without blanks that does not begin with -")
+LINE = Text()
+NOTE = Text(dollar=FREE)
+NODE_LINE = Text(dollar=NODE)
+SHELL_LINE = Text(rule="a line of shell", dollar=SHELL)
+LINES = Text(r"[^\x00-\x09\x0b-\x1f\x7f]*", "text", dollar=FREE)
+IMAGE = Text(WORD.pattern, WORD.rule, dollar=NODE)
+PATH = Text(f"[^{CONTROLS}]+", "a path", dollar=NODE)
+LISTED_PATH = Text(f"[^{CONTROLS}:]+", "a path without `:`", dollar=NODE)
+ABSOLUTE = Text(f"[/$~][^{CONTROLS}]*", "a path from / or $NAME", dollar=NODE)
+LISTED_ABSOLUTE = Text(f"[/$~][^{CONTROLS}:]*", "a path from / or $NAME, without `:`", dollar=NODE)
+MOUNT = Text(
+    "[^\\x00-\\x1f\\x7f:]+:[/$][^\\x00-\\x1f\\x7f:]*(:[a-zA-Z,]+)?|[/~$][^\\x00-\\x1f\\x7f:]*",
+    "/FOLDER, HOST:/INSIDE or HOST:/INSIDE:ro",
+    dollar=NODE,
+)
+VARIABLE = Text("[A-Za-z_][A-Za-z0-9_]*", "the name of a variable: letters, digits and _")
+INTERFACE = Text("[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}", "a network interface, such as hsn0")
+# Slurm keeps nodes in 32 bits and cores in 16, two of whose values have a meaning of their own
+# (slurm.h, NO_VAL16), and wraps greater numbers.
+NODES = Int(1, 1 << 20)
+CPUS = Int(1, (1 << 16) - 3)
+SIZE = "[1-9][0-9]{0,8}[KMGT]"  # Slurm wraps sizes beyond 64 bits
+# Slurm would read a number alone as MB, and PBS as bytes.
+NO_UNIT = ("[1-9][0-9]{0,8}", "write %sG")

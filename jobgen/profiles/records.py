@@ -1,0 +1,205 @@
+"""Kinds of lists, maps and records: from the rows of a record come checker, schema and docs.
+
+The classes of a profile are `@record`s: named tuples whose fields are declared by
+`row(kind, doc, default)`. A dataclass takes four times as long to make.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple, TypeVar
+
+from jobgen.errors import Mark, nearest_hint
+from jobgen.profiles.kinds import (
+    NODE,
+    NODE_VARIABLE,
+    Kind,
+    ProblemList,
+    Schema,
+    Text,
+    pattern_schema,
+)
+from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, is_null
+
+
+class ListOf(Kind):
+    """A list; with `or_one`, a single item without brackets will do."""
+
+    def __init__(self, item: Kind, or_one: bool = False) -> None:
+        self.item = item
+        self.or_one = or_one
+
+    def read(self, node: Node, problems: ProblemList) -> tuple[Any, ...]:
+        if isinstance(node, Seq):
+            return tuple(self.item.read(item, problems) for item in node.items)
+        if self.or_one and isinstance(node, Scalar):
+            return (self.item.read(node, problems),)
+        problems.wrong_type(node, "a list", "write [a, b], or one item a line with `- `")
+        return ()
+
+    def schema(self) -> Schema:
+        many = {"type": "array", "items": self.item.schema()}
+        return {"anyOf": [self.item.schema(), many]} if self.or_one else many
+
+    def in_words(self) -> str:
+        return f"a list: {self.item.in_words()}" + (", or one" if self.or_one else "")
+
+    def parse_option(self, text: str, mark: Mark) -> Node:
+        one = self.or_one and not text.startswith("[")
+        return self.item.parse_option(text, mark) if one else super().parse_option(text, mark)
+
+
+class MapOf(Kind):
+    """A map from names to values; null takes away what a base had set."""
+
+    def __init__(self, value: Kind, key: Text) -> None:
+        self.value = value
+        self.key = key
+
+    def read(self, node: Node, problems: ProblemList) -> dict[str, Any]:
+        if not isinstance(node, Map):
+            problems.wrong_type(node, "a map")
+            return {}
+        found = {}
+        for name, child in node.items.items():
+            self.key.read(Scalar(node.keys[name], name, name), problems)
+            if not is_null(child):
+                found[name] = self.value.read(child, problems)
+        return found
+
+    def schema(self) -> Schema:
+        values = {pattern_schema(self.key.pattern): or_null(self.value.schema())}
+        return {"type": "object", "patternProperties": values, "additionalProperties": False}
+
+    def in_words(self) -> str:
+        return f"a map to {self.value.in_words()}"
+
+
+class Record(Kind):
+    """A record, from a map; with `short`, a single value stands for a map of that one key."""
+
+    def __init__(self, cls: type, short: str = "") -> None:
+        self.cls = cls
+        self.short = short
+
+    def read(self, node: Node, problems: ProblemList) -> Any:
+        rows = _ROWS[self.cls]
+        if self.short and isinstance(node, Scalar):
+            node = Map(node.mark, {self.short: node}, {self.short: node.mark})
+        if not isinstance(node, Map):
+            problems.wrong_type(node, "a map", f"its keys: {', '.join(sorted(rows))}")
+            return self.cls()
+        values = {}
+        for name, child in node.items.items():
+            if name not in rows:
+                hint = nearest_hint(name, rows)
+                problems.note(node.keys[name], f"unknown key `{name}`", "unknown-key", hint)
+            elif not is_null(child):
+                values[name] = rows[name].kind.read(child, problems)
+        return self.cls(**values)
+
+    def schema(self) -> Schema:
+        rows = {
+            name: {"description": _description(row), **or_null(row.kind.schema())}
+            for name, row in rows_of(self.cls)
+        }
+        whole = {"type": "object", "properties": rows, "additionalProperties": False}
+        if not self.short:
+            return whole
+        one = _ROWS[self.cls][self.short].kind.schema()
+        return {"anyOf": [one, whole]}
+
+    def in_words(self) -> str:
+        names = " and ".join(f"`{name}`" for name, _ in rows_of(self.cls))
+        return f"a value, or a map with {names}" if self.short else f"a map with {names}"
+
+    def parse_option(self, text: str, mark: Mark) -> Node:
+        if self.short and not text.startswith("{"):
+            return _ROWS[self.cls][self.short].kind.parse_option(text, mark)
+        return super().parse_option(text, mark)
+
+
+class Row(NamedTuple):
+    """What is declared of a field: its kind, its documentation and its default."""
+
+    kind: Kind
+    doc: str
+    default: Any
+
+
+def row(kind: Kind, doc: str, default: Any = None) -> Any:
+    """A field of a record; a default that can be called makes the default's value."""
+    return Row(kind, doc, default() if callable(default) else default)
+
+
+_ROWS: dict[type, dict[str, Row]] = {}
+
+AnyRecord = TypeVar("AnyRecord", bound=type)
+
+
+def record(cls: AnyRecord) -> AnyRecord:
+    """Make a record of a named tuple: its rows are kept, and give way to the real defaults."""
+    fields: Any = cls
+    _ROWS[cls] = dict(fields._field_defaults)
+    fields._field_defaults = {name: row.default for name, row in _ROWS[cls].items()}
+    fields.__new__.__defaults__ = tuple(fields._field_defaults.values())
+    return cls
+
+
+def is_record(value: object) -> bool:
+    """Whether a value is a record, which is a tuple, too."""
+    return type(value) in _ROWS
+
+
+class Key(NamedTuple):
+    """A key of a profile with its row; `default` is as YAML, "" if there is none."""
+
+    path: str
+    row: Row
+    default: str
+
+
+def keys_of(cls: type, before: str = "") -> Iterator[Key]:
+    """All keys of a record's class, those of its records with their paths."""
+    for name, row in rows_of(cls):
+        path = f"{before}{name}"
+        if isinstance(row.kind, Record):
+            yield from keys_of(row.kind.cls, f"{path}.")
+            continue
+        value = row.default
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        yield Key(path, row, "" if value in (None, "", (), {}) else text)
+
+
+def _description(row: Row) -> str:
+    """The documentation of a row for its schema, with what `$NAME` in the value means."""
+    dollar = getattr(getattr(row.kind, "item", row.kind), "dollar", "")
+    return f"{row.doc} {NODE_VARIABLE}." if dollar == NODE else row.doc
+
+
+def rows_of(cls: type) -> Iterable[tuple[str, Row]]:
+    """The rows of a record's class, in their order."""
+    return _ROWS[cls].items()
+
+
+def kind_at(kind: Kind, path: list[str], mark: Mark, problems: ProblemList) -> Kind | None:
+    """The kind of the value at `path`; notes the first unknown key of the path."""
+    for number, name in enumerate(path):
+        if isinstance(kind, MapOf):
+            kind = kind.value
+            continue
+        rows = _ROWS[kind.cls] if isinstance(kind, Record) else {}
+        if name not in rows:
+            where = ".".join(path[:number])
+            hint = nearest_hint(name, rows) if rows else f"`{where}` has no keys"
+            problems.note(
+                mark, f"unknown key `{'.'.join(path[: number + 1])}`", "unknown-key", hint
+            )
+            return None
+        kind = rows[name].kind
+    return kind
+
+
+def or_null(schema: Schema) -> Schema:
+    """`schema`, or null."""
+    return {"anyOf": [schema, {"type": "null"}]}

@@ -1,0 +1,122 @@
+"""Where profiles are found, by name or by path, and the list of their names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from functools import cache
+from pathlib import Path
+
+from jobgen.errors import JobgenError, Mark, Problem, nearest_hint, report
+from jobgen.limits import PROFILE_NAMES
+from jobgen.paths import (
+    WORKING_FOLDER,
+    bundled,
+    is_file,
+    is_outside,
+    is_plain_name,
+    outside_error,
+    settings_folder,
+    to_path,
+    walk,
+)
+
+
+def profile_folders(within: Path = WORKING_FOLDER) -> list[Path]:
+    """The folders that are searched for profiles from the folder `within`, in order."""
+    listed = [Path(p) for p in os.environ.get("JOBGEN_PROFILES", "").split(os.pathsep) if p]
+    return [within / "profiles", *listed, settings_folder() / "profiles", bundled("profiles")]
+
+
+def profile_files(within: Path = WORKING_FOLDER, confined: bool = False) -> dict[str, Path]:
+    """Every profile's name with its file, also those in folders such as fabrics/.
+
+    With `confined`, the project's folder is skipped if it is a link out of `within`: a hint would
+    show the names there.
+    """
+    found: dict[str, Path] = {}
+    folders = profile_folders(within)
+    if confined and is_outside(folders[0], within):
+        del folders[0]
+    for folder in folders:
+        for file in sorted(filter(is_file, _yaml_files(folder))):  # a link to nothing is not a file
+            found.setdefault(file.relative_to(folder).with_suffix("").as_posix(), file)
+    return found
+
+
+def _yaml_files(top: Path) -> list[Path]:
+    """The YAML files below a folder, until PROFILE_NAMES files were seen."""
+    found: list[Path] = []
+    seen = 0
+    for folder, folders, files in walk(top, lambda _: None):
+        found += [Path(folder, file) for file in files if file.endswith(".yaml")]
+        seen += len(folders) + len(files)
+        if seen > PROFILE_NAMES:
+            break
+    return found
+
+
+def is_profile_path(name: str) -> bool:
+    """Whether the name of a profile is the path of its file."""
+    return name.endswith((".yaml", ".yml"))
+
+
+def find_by_path(name: str, mark: Mark, folder: Path, inside: Path | None = None) -> Path:
+    """The file of a profile that is named by its path from a folder; `~` is the user's home.
+
+    Raises JobgenError, also for a file outside the folder `inside`.
+    """
+    path = folder / os.path.expanduser(to_path(name))
+    if inside and is_outside(path, inside):
+        raise outside_error(str(mark), name, inside)
+    if is_file(path):
+        return path
+    raise JobgenError([Problem(mark, f"no file {path}", "no-profile")])
+
+
+def find_by_name(
+    name: str, mark: Mark, within: Path, after: Path | None, names: Callable[[], Iterable[str]]
+) -> Path:
+    """The first file of that name; if `after` is one of that name, the next one.
+
+    Raises JobgenError with the nearest one of `names`.
+    """
+    if not is_plain_name(name):
+        text = f"`{name:.80}` is a path, and no name"
+        hint = "the path of a file ends in .yaml"
+        raise JobgenError([Problem(mark, text, "no-profile", hint)])
+    candidates = [folder / to_path(f"{name}.yaml") for folder in profile_folders(within)]
+    files = [path for path in candidates if is_file(path)]
+    same = [number for number, path in enumerate(files) if after and path.samefile(after)]
+    remaining = files[same[0] + 1 :] if same else files
+    if not remaining:
+        hint = _profile_hint(name, sorted(names()))
+        raise JobgenError([Problem(mark, f"no profile `{name:.80}`", "no-profile", hint)])
+    first, last = remaining[0], remaining[-1]
+    replaces_bundled = first == candidates[0] and last == candidates[-1]
+    if replaces_bundled and not _same_bytes(first, last):
+        report_replacement(first)
+    return first
+
+
+def _profile_hint(wanted: str, names: list[str]) -> str:
+    """The profile that is probably meant: a site is not proposed for another one."""
+    last = wanted.rpartition("/")[2].lower()
+    if found := [name for name in names if last and last in name.lower()]:
+        return f"did you mean {' or '.join(f'`{name}`' for name in found[:3])}?"
+    if wanted.startswith("sites/"):
+        return "no profile of this site comes with jobgen: run `jobgen detect` on its login node"
+    return nearest_hint(wanted, names)
+
+
+def _same_bytes(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other) or one.read_bytes() == other.read_bytes()
+    except OSError:
+        return False
+
+
+@cache  # once in a run
+def report_replacement(path: Path) -> None:
+    """Report that a project's file is used instead of jobgen's: who cloned it may not know."""
+    report(f"{path} is used instead of jobgen's own {path.stem.partition('.')[0]}")

@@ -1,0 +1,215 @@
+"""YAML as a tree of nodes that know their places, without the traps of YAML.
+
+Plain scalars are read as in YAML 1.2's core schema: `no` and `12:30:00` are text (YAML 1.1 reads
+False and 45000). Duplicate keys, aliases, tags and several documents are errors.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import yaml
+
+from jobgen.errors import JobgenError, Mark, Problem, problem
+from jobgen.limits import YAML_BYTES, YAML_DEPTH
+
+Value = str | int | float | bool | None
+
+# YAML 1.2, 5.1; checked here, since libyaml gives places in bytes. The line ends of YAML 1.1
+# (U+0085, U+2028, U+2029) are refused, too: PyYAML replaces them by blanks within a value.
+_NOT_YAML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
+_INT = re.compile(r"[-+]?[0-9]+")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+\.[0-9]*)([eE][-+]?[0-9]+)?")
+_WORDS: dict[str, Value] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+
+
+class Scalar(NamedTuple):
+    """A leaf: `text` as written (quotes and escapes resolved), `value` as its kind of scalar."""
+
+    mark: Mark
+    text: str
+    value: Value
+
+
+class Seq(NamedTuple):
+    """A list of nodes."""
+
+    mark: Mark
+    items: list[Node]
+
+
+class Map(NamedTuple):
+    """A map; `keys` holds the place of each key."""
+
+    mark: Mark
+    items: dict[str, Node]
+    keys: dict[str, Mark]
+
+
+Node = Scalar | Seq | Map
+
+
+def scalar(text: str, mark: Mark) -> Scalar:
+    """A plain scalar, its value as YAML 1.2's core schema reads it (octal and hex stay text)."""
+    value: Value = text
+    if text in _WORDS:
+        value = _WORDS[text]
+    elif _INT.fullmatch(text) and len(text) < 20:
+        value = int(text)
+    elif _FLOAT.fullmatch(text):
+        value = float(text)
+    return Scalar(mark, text, value)
+
+
+def parse(data: bytes, file: str) -> Node:
+    """The tree of a YAML document; an empty one is an empty map.
+
+    Raises JobgenError with every problem found, each at file:line:column.
+    """
+    if len(data) > YAML_BYTES:
+        text = f"the file has {len(data)} bytes, more than {YAML_BYTES}"
+        raise JobgenError([Problem(Mark(file), text, "size", "is this a profile?")])
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        mark = Mark(file, line, error.start - data.rfind(b"\n", 0, error.start))
+        raise problem(mark, "not UTF-8 text", "encoding", "save it as UTF-8") from None
+    if found := _NOT_YAML.search(text):
+        line = text.count("\n", 0, found.start()) + 1
+        mark = Mark(file, line, found.start() - text.rfind("\n", 0, found.start()))
+        raise problem(mark, f"the control character {found[0]!a}", "yaml")
+    return _Builder(file).build(text)
+
+
+class _Builder:
+    """Builds the tree from the parser's events and gathers the problems on the way."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.problems: list[Problem] = []
+
+    def build(self, text: str) -> Node:
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+        try:
+            events = yaml.parse(text, Loader=loader)
+            tree = self._document(events)
+        except yaml.MarkedYAMLError as error:
+            self._note(error.problem_mark, error.problem or "not YAML", "yaml")
+        if self.problems:
+            raise JobgenError(self.problems)
+        return tree
+
+    def _document(self, events: Iterator[Any]) -> Node:
+        tree: Node | None = None
+        for event in events:
+            if isinstance(event, yaml.DocumentStartEvent):
+                if tree is not None:
+                    self._note(event.start_mark, "a second document", "yaml", "use one file each")
+                    break
+                tree = self._node(next(events), events, 0)
+        if tree is None or (isinstance(tree, Scalar) and tree.text == ""):
+            return Map(Mark(self.file, 1, 1), {}, {})
+        return tree
+
+    def _node(self, event: Any, events: Iterator[Any], depth: int) -> Node:
+        mark = self._mark(event.start_mark)
+        if depth > YAML_DEPTH:
+            raise JobgenError([Problem(mark, f"nested more than {YAML_DEPTH} deep", "yaml")])
+        if isinstance(event, yaml.AliasEvent):
+            self._note(event.start_mark, "an alias", "yaml", "write the value, or use `extends:`")
+            return Scalar(mark, "", None)
+        if event.anchor:
+            self._note(event.start_mark, "an anchor", "yaml", "write the value, or use `extends:`")
+        if event.tag:
+            self._note(event.start_mark, f"the tag {event.tag}", "yaml", "a profile has no tags")
+        if isinstance(event, yaml.ScalarEvent):
+            plain = event.implicit[0]
+            return scalar(event.value, mark) if plain else Scalar(mark, event.value, event.value)
+        if isinstance(event, yaml.SequenceStartEvent):
+            return self._seq(mark, events, depth)
+        return self._map(mark, events, depth)
+
+    def _seq(self, mark: Mark, events: Iterator[Any], depth: int) -> Seq:
+        seq = Seq(mark, [])
+        while not isinstance(event := next(events), yaml.SequenceEndEvent):
+            seq.items.append(self._node(event, events, depth + 1))
+        return seq
+
+    def _map(self, mark: Mark, events: Iterator[Any], depth: int) -> Map:
+        found = Map(mark, {}, {})
+        while not isinstance(event := next(events), yaml.MappingEndEvent):
+            key = self._node(event, events, depth + 1)
+            value = self._node(next(events), events, depth + 1)
+            if not isinstance(key, Scalar):
+                self._note(event.start_mark, "a key that is not text", "yaml")
+            elif key.text in found.items:
+                first = found.keys[key.text]
+                text = f"duplicate key `{key.text}`"
+                self._note(
+                    event.start_mark, text, "duplicate", f"the first is in line {first.line}"
+                )
+            else:
+                found.items[key.text], found.keys[key.text] = value, key.mark
+        return found
+
+    def _mark(self, mark: Any) -> Mark:
+        return Mark(self.file, mark.line + 1, mark.column + 1)
+
+    def _note(self, mark: Any, text: str, code: str, hint: str = "") -> None:
+        where = self._mark(mark) if mark else Mark(self.file)
+        self.problems.append(Problem(where, text, code, hint))
+
+
+def is_null(node: Node) -> bool:
+    """Whether a node is null, which means that the value is not given."""
+    return isinstance(node, Scalar) and node.value is None
+
+
+def with_mark(node: Node, mark: Mark) -> Node:
+    """The same tree with `mark` as the place of all its nodes."""
+    if isinstance(node, Map):
+        items = {name: with_mark(child, mark) for name, child in node.items.items()}
+        return Map(mark, items, dict.fromkeys(items, mark))
+    if isinstance(node, Seq):
+        return Seq(mark, [with_mark(child, mark) for child in node.items])
+    return Scalar(mark, node.text, node.value)
+
+
+def tree_at(path: list[str], node: Node, mark: Mark) -> Map:
+    """A tree that has only `node`, at `path`."""
+    for name in reversed(path):
+        node = Map(mark, {name: node}, {name: mark})
+    assert isinstance(node, Map)
+    return node
+
+
+def merge(base: Node | None, over: Node) -> Node:
+    """`over` on `base`: maps merge key by key, everything else replaces."""
+    if not (isinstance(base, Map) and isinstance(over, Map)):
+        return over
+    items = {**base.items, **{k: merge(base.items.get(k), v) for k, v in over.items.items()}}
+    return Map(over.mark, items, {**base.keys, **over.keys})
+
+
+def marks_by_path(node: Node, path: str = "") -> Iterator[tuple[str, Mark]]:
+    """Every path in a tree with the place of its value."""
+    yield path, node.mark
+    if isinstance(node, Map):
+        for name, child in node.items.items():
+            yield from marks_by_path(child, f"{path}.{name}" if path else name)
+
+
+def plain_value(node: Node) -> Any:
+    """The values of a tree without their places; keys are sorted."""
+    if isinstance(node, Map):
+        return {name: plain_value(child) for name, child in sorted(node.items.items())}
+    if isinstance(node, Seq):
+        return [plain_value(child) for child in node.items]
+    return node.value

@@ -1,0 +1,51 @@
+"""A unified diff of two scripts, coloured on a terminal."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import sys
+from collections.abc import Iterator, Sequence
+
+from jobgen.errors import printable
+from jobgen.limits import DIFF_LINES
+
+# Lines around all changes that difflib sees; a diff shows three, and may move a change among
+# similar lines.
+CONTEXT = 16
+
+
+def diff_lines(name: str, old: bytes, new: bytes) -> Iterator[str]:
+    """The lines of a diff; what would move a terminal's cursor is escaped."""
+    from click import style
+
+    colours = {"-": "red", "+": "green", "@": "cyan"}
+    is_coloured = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    before, after = (_lines(data.decode("utf-8", "replace")) for data in (old, new))
+    for line in _unified(name, before, after):
+        shown = line[:1] + "\t".join(map(printable, line[1:].split("\t")))
+        colour = colours.get(line[:1]) if is_coloured else None
+        yield (style(shown, fg=colour) if colour else shown) + "\n"
+
+
+def _unified(name: str, before: Sequence[str], after: Sequence[str]) -> Iterator[str]:
+    """The lines of a unified diff. difflib takes the square of the number of lines in time."""
+    shorter = min(len(before), len(after))
+    first = next((n for n in range(shorter) if before[n] != after[n]), shorter)
+    rest = range(shorter - first)
+    same_at_end = next((n for n in rest if before[~n] != after[~n]), shorter - first)
+    if max(len(before), len(after)) - first - same_at_end > DIFF_LINES:
+        yield f"  it differs from line {first + 1} on, in more than {DIFF_LINES} lines"
+        return
+    start, end = max(first - CONTEXT, 0), max(same_at_end - CONTEXT, 0)
+    old, new = (lines[start : len(lines) - end] for lines in (before, after))
+    for line in difflib.unified_diff(old, new, name, f"{name}, generated now", lineterm=""):
+        if line.startswith("@"):  # line numbers; a line of a script has another character first
+            line = re.sub(r"(?<=[-+])\d+", lambda found: str(int(found[0]) + start), line)
+        yield line
+
+
+def _lines(text: str) -> list[str]:
+    *lines, last = text.split("\n")
+    return [*lines, f"{last}  (no newline at the end)"] if last else lines

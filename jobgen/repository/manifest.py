@@ -1,0 +1,170 @@
+"""Reads a manifest: jobs with defaults and a matrix, one script for each combination of its values.
+
+    defaults: {profile: mi210, file: "jobs/{name}-{nodes}n-lr{lr}.sh"}
+    jobs:
+      bert:
+        matrix: {nodes: [1, 2, 4], lr: [0.1, 0.01]}
+        program: [train.py, --lr, "{lr}"]
+
+Its keys are the options of the command line, with _ for -.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import namedtuple
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jobgen.errors import JobgenError, problem
+from jobgen.limits import (
+    MANIFEST_SCRIPTS,
+    MANIFEST_VALUES,
+    MATRIX_KEYS,
+    NODE_BYTES,
+    YAML_BYTES,
+)
+from jobgen.planning.job_options import OPTIONS
+from jobgen.planning.option_row import RANKS, Option
+from jobgen.profiles.kinds import FREE, Bool, Choice, Kind, ProblemList, Text
+from jobgen.profiles.records import ListOf, MapOf, Record, record, row
+from jobgen.profiles.yaml_tree import Map, Node, Scalar, is_null, merge, parse
+from jobgen.repository.matrix import Script, Scripts
+from jobgen.repository.script_paths import ScriptPaths
+
+# The option that a value is for says what `$NAME` in it means.
+_VALUE = Text(r"[^\0]*", "a text or a number", any_scalar=True, most=NODE_BYTES, dollar=FREE)
+_NAME = Text(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*", "a name of letters, digits and _ . + -")
+
+# The options that a job can have, by their keys.
+KEYS: dict[str, tuple[str, Option]] = {
+    option.flags[-1].lstrip("-").replace("-", "_"): (field, option)
+    for field, option in OPTIONS.items()
+    if option.commands & RANKS
+}
+
+
+def _kind(option: Option) -> Kind:
+    if not option.metavar:
+        return Bool()
+    if option.repeatable:
+        has_names = "=" in option.metavar  # a map, so that those of defaults and a job add up
+        return MapOf(_VALUE, Text()) if has_names else ListOf(_VALUE, or_one=True)
+    return _VALUE
+
+
+_ENTRY_ROWS = {
+    "command": row(Choice(*sorted(RANKS)), "Default: the one of the profile."),
+    "file": row(Text(), "The script's path from the manifest, a pattern."),
+    "matrix": row(MapOf(ListOf(_VALUE), Text(r"[a-z]\w*")), "Values by name.", dict),
+    "program": row(ListOf(_VALUE), "The program and its arguments.", tuple),
+    **{key: row(_kind(option), option.help) for key, (_, option) in KEYS.items()},
+}
+Entry = record(namedtuple("Entry", _ENTRY_ROWS, defaults=_ENTRY_ROWS.values()))
+
+
+@record
+class Manifest(NamedTuple):
+    """The keys of a manifest's file."""
+
+    defaults: Any = row(Record(Entry), "The values of every job that does not set them.", Entry)
+    jobs: Any = row(MapOf(Record(Entry), _NAME), "The jobs by their names.", dict)
+
+
+def read_manifest(file: Path) -> tuple[int, Iterator[Script], list[Path]]:
+    """The number of scripts, the scripts, and the folders in which their patterns begin.
+
+    Iterating goes on after a JobgenError of one script. Raises JobgenError for a manifest that is
+    wrong as a whole, with all its problems.
+    """
+    try:
+        if file.exists() and not file.is_file():  # opening a pipe would wait for its writer
+            raise problem(str(file), "not a regular file", "unreadable")
+        with file.open("rb") as stream:
+            tree = parse(stream.read(YAML_BYTES + 1), str(file))
+    except OSError as error:
+        raise problem(str(file), f"cannot be read: {error.strerror}", "unreadable") from None
+    problems = ProblemList()
+    Record(Manifest).read(tree, problems)
+    if problems.found:
+        raise JobgenError(problems.found)
+    jobs = _merged_jobs(tree, problems)
+    if problems.found:
+        raise JobgenError(problems.found)
+    total = sum(_count(job) for job in jobs.values())
+    if total > MANIFEST_SCRIPTS:
+        text = f"{total} scripts, more than {MANIFEST_SCRIPTS}"
+        raise problem(tree.mark, text, "limit", "a smaller matrix")
+    paths = ScriptPaths(file.parent)
+    entries = ((name, job, Record(Entry).read(job, ProblemList())) for name, job in jobs.items())
+    return total, Scripts(paths, entries, KEYS), _folders(tree, jobs, paths)
+
+
+def _folders(tree: Node, jobs: Mapping[str, Map], paths: ScriptPaths) -> list[Path]:
+    defaults = tree.items.get("defaults") if isinstance(tree, Map) else None
+    nodes = [each.items.get("file") for each in (defaults, *jobs.values()) if isinstance(each, Map)]
+    patterns = {
+        node.text for node in nodes if isinstance(node, Scalar) and isinstance(node.value, str)
+    }
+    return sorted({folder for each in patterns if (folder := paths.fixed_folder(each))})
+
+
+def _merged_jobs(tree: Node, problems: ProblemList) -> dict[str, Map]:
+    """The trees of the jobs, each merged over the defaults; notes what a job lacks."""
+    merged: dict[str, Map] = {}
+    assert isinstance(tree, Map)
+    defaults, jobs = tree.items.get("defaults"), tree.items.get("jobs")
+    values = 0
+    if not isinstance(jobs, Map):  # an empty one is right: the last job may be removed by --prune
+        hint = "such as `jobs: {bert: {program: [train.py]}}`"
+        problems.note(tree.mark, "no jobs", "usage", hint)
+        return merged
+    for name, node in jobs.items.items():
+        own = node if isinstance(node, Map) else Map(jobs.keys[name], {}, {})
+        values += sum(_size(each.items) for each in (defaults, own) if isinstance(each, Map))
+        if values > MANIFEST_VALUES:
+            text = f"more than {MANIFEST_VALUES} values; those of `defaults` count for each job"
+            problems.note(own.mark, text, "limit", "fewer values, or several manifests")
+            return merged
+        job = merge(defaults if isinstance(defaults, Map) else None, own)
+        assert isinstance(job, Map)
+        merged[name] = Map(jobs.keys[name], job.items, job.keys)
+        _check_job(name, own, merged[name], problems)
+    return merged
+
+
+def _size(items: Mapping[str, Node]) -> int:
+    return sum(1 if isinstance(each, Scalar) else len(each.items) for each in items.values())
+
+
+def _check_job(name: str, own: Map, job: Map, problems: ProblemList) -> None:
+    if "file" not in job.items or is_null(job.items["file"]):
+        hint = "such as `file: jobs/{name}.sh`, in the job or in `defaults`"
+        problems.note(job.mark, f"job `{name}` has no `file`", "usage", hint)
+    matrix = job.items.get("matrix")
+    if isinstance(matrix, Map) and len(matrix.items) > MATRIX_KEYS:
+        text = f"a matrix of {len(matrix.items)} keys"
+        problems.note(matrix.mark, text, "limit", f"at most {MATRIX_KEYS} for a job")
+    for key, values in matrix.items.items() if isinstance(matrix, Map) else ():
+        _check_matrix_key(key, values, own, problems)
+
+
+def _check_matrix_key(key: str, values: Node, own: Map, problems: ProblemList) -> None:
+    if not getattr(values, "items", True):
+        problems.note(values.mark, f"no values for `{key}`", "value", "at least one")
+    if key in own.items:
+        problems.note(own.keys[key], f"`{key}` is in the matrix, too", "conflict", "set it once")
+    if key in KEYS and not KEYS[key][1].metavar:
+        for value in getattr(values, "items", ()):
+            Bool().read(value, problems)
+    if key in KEYS and KEYS[key][1].repeatable:
+        hint = "another name, and {NAME} in the place of the value"
+        problems.note(values.mark, f"`{key}` takes several values anyway", "conflict", hint)
+    if key in ("file", "matrix", "program", "command"):
+        problems.note(values.mark, f"`{key}` cannot be in a matrix", "conflict", "another name")
+
+
+def _count(job: Map) -> int:
+    matrix = Record(Entry).read(job, ProblemList()).matrix
+    return math.prod(len(values) for values in matrix.values())

@@ -1,0 +1,108 @@
+"""What starts the nodes of a job, and which launchers and options go with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from jobgen.schedulers.mpiexec import NAMES, binding_problem
+
+if TYPE_CHECKING:
+    from jobgen.profiles.model import Profile
+
+Note = Callable[[str, str, str], None]  # path, text, hint
+MPIEXEC = tuple(NAMES)
+# On Slurm, these start nodes without Slurm: processes are neither in a step nor in its cgroup.
+OUTSIDE_SLURM = ("ssh", "mpirun")
+# These start one node for each process. Up to DIRECT_NODES, the first node starts all: that takes
+# under a second, and no node depends on another. Then the nodes are a tree, in which each starts
+# FAN_OUT more: 512 to 16,512 nodes in two steps, so that few nodes depend on others.
+_ONE_NODE_EACH = ("pbs_tmrsh", "pbsdsh", "ssh")
+DIRECT_NODES = 512
+FAN_OUT = 128
+_PLANNED = "-n -np --np -N --ppn -ppn --npernode -f --hostfile -machinefile --hosts".split()
+_ENDED = ("apptainer", "singularity")  # engines whose containers end with their processes
+
+
+def starter_of(profile: Profile, starters: tuple[str, ...]) -> str:
+    """The starter of a job: the profile's, or the scheduler's default; "" if it has none."""
+    return profile.launch.starter or (starters[0] if starters else "")
+
+
+def fan_out_of(starter: str, nodes: int) -> int | None:
+    """How many nodes each node starts; None if the first node starts all, or an mpiexec does."""
+    return FAN_OUT if starter in _ONE_NODE_EACH and nodes > DIRECT_NODES else None
+
+
+def starter_conflicts(profile: Profile, starters: tuple[str, ...], note: Note) -> None:
+    """Note the values of a profile that its starter does not have; the first of `starters` is the
+    scheduler's default."""
+    launch = profile.launch
+    if launch.starter and starters and launch.starter not in starters:
+        text = f"{profile.scheduler} has no starter `{launch.starter}`"
+        note("launch.starter", text, f"one of: {', '.join(starters)}")
+        return
+    starter = starter_of(profile, starters)
+    if profile.scheduler == "pbs":
+        _pbs(profile, starter, note)
+    elif starter in OUTSIDE_SLURM:
+        _outside_slurm(profile, starter, note)
+
+
+def _pbs(profile: Profile, starter: str, note: Note) -> None:
+    launch = profile.launch
+    if launch.launcher != "mpiexec":
+        if launch.mpiexec_options:
+            hint = "--launcher mpiexec, or --set launch.mpiexec_options=null"
+            note("launch.mpiexec_options", "no mpiexec starts the ranks", hint)
+        if launch.cpu_bind:
+            text = f"PBS binds nothing to cores, and the launcher {launch.launcher} neither"
+            hint = "--launcher mpiexec, or --set launch.cpu_bind=null"
+            note("launch.cpu_bind", text, hint)
+        return
+    if starter not in MPIEXEC:
+        text = f"the launcher mpiexec needs an mpiexec as its starter, not {starter}"
+        note("launch.starter", text, f"one of: {', '.join(MPIEXEC)}")
+    elif launch.cpu_bind:
+        found = binding_problem(starter, launch.cpu_bind, profile.node.cpus)
+        if found:
+            note("launch.cpu_bind", *found)
+    for option in launch.mpiexec_options:
+        if option in _PLANNED:
+            hint = "-N, or --set launch.processes_per_node=N"
+            note("launch.mpiexec_options", f"jobgen sets {option} itself", hint)
+    if launch.plain and starter == "mpiexec-mpich":
+        text = (
+            "if a rank fails, the mpiexec of MPICH, and so the plain script, waits for the others"
+        )
+        note("launch.plain", text, "remove --plain (launch.plain)")
+    if launch.rendezvous == "static":
+        text = "the ranks of mpiexec meet at MASTER_ADDR, without a rendezvous of torchrun"
+        note("launch.rendezvous", text, "leave it out, or use the launcher torchrun")
+
+
+def _outside_slurm(profile: Profile, starter: str, note: Note) -> None:
+    """What Slurm does for its own steps alone."""
+    launch, request, container = profile.launch, profile.request, profile.software.container
+    least = request.min_nodes or request.nodes
+    reasons = {
+        "launch.launcher": (launch.launcher == "srun", "srun starts the ranks itself"),
+        "launch.requeue": (launch.requeue, f"a job of {starter} is not put back into the queue"),
+        "launch.cpu_bind": (launch.cpu_bind, "only srun binds tasks to cores"),
+        "launch.srun_options": (launch.srun_options, "these options are srun's"),
+        "request.min_nodes": (least < request.nodes, "only srun goes on when a node is lost"),
+        "request.spares": (request.spares, "only srun starts ranks on some of the job's nodes"),
+        "software.container.engine": (
+            container is not None and container.engine not in _ENDED,
+            "only Slurm, for what srun starts, ends containers of this engine",
+        ),
+    }
+    for path, (is_set, text) in reasons.items():
+        if is_set:
+            hint = f"the starter srun, or the engine {' or '.join(_ENDED)}"
+            others = f"the starter srun instead of {starter}, or remove {path}"
+            note(path, text, hint if path.endswith("engine") else others)
+    gpus = profile.node.gpus if request.gpus_per_node is None else request.gpus_per_node
+    if profile.node.gpu != "none" and gpus < profile.node.gpus and not request.exclusive:
+        text = f"Slurm gives GPUs to what srun starts; by {starter}, jobs would use each other's"
+        note("launch.starter", text, "--exclusive, or all GPUs of a node")

@@ -1,0 +1,141 @@
+"""Writes a script to stdout, or to a file that appears as a whole."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from errno import EISDIR
+from pathlib import Path
+
+from jobgen.errors import ClosedPipe, discard_stdout, problem
+from jobgen.paths import to_path
+
+# Opens a folder that may be entered but not listed; only Linux has O_PATH.
+_FOLDER_FLAGS = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW
+
+
+def write(text: str, output: str | None = None, executable: bool = True) -> None:
+    """Write `text` to stdout, or to the file `output`, atomically and, as a script, executable.
+
+    Raises JobgenError if it cannot be written; then the file has not changed.
+    """
+    data = text.encode("utf-8")
+    if output in (None, "-"):
+        _to_stdout(data)
+        return
+    try:
+        if str(output).endswith("/"):
+            raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
+        path = to_path(str(output))
+        if path.exists() and not path.is_file():
+            path.write_bytes(data)  # a device or a pipe is not replaced
+        else:
+            mode = (0o777 if executable else 0o666) & ~_umask()
+            replace_file(Path(os.path.realpath(path)), data, mode, sync=True)
+    except OSError as error:
+        raise problem(f"-o {output}", f"cannot be written: {error.strerror}", "output") from None
+
+
+def rewrite(path: Path, real: str, data: bytes) -> None:
+    """Write one of many scripts, atomically; a file keeps its mode, a new one is executable.
+
+    `real` is the path without links, from when it was read; a link that was put there since is an
+    error. Raises JobgenError if the file cannot be written; then it has not changed.
+    """
+    try:
+        try:
+            mode = os.stat(real).st_mode & 0o777
+        except FileNotFoundError:
+            mode = 0o777 & ~_umask()
+        replace_file(Path(real), data, mode, sync=False, make_folders=True)
+    except OSError as error:
+        raise problem(str(path), f"cannot be written: {error.strerror}", "output") from None
+
+
+def remove(path: Path, real: str) -> None:
+    """Remove a file, with the care of `rewrite`. Raises JobgenError if it cannot be removed."""
+    try:
+        with _open_folder(Path(real)) as folder:
+            os.unlink(os.path.basename(real), dir_fd=folder)
+    except OSError as error:
+        raise problem(str(path), f"cannot be removed: {error.strerror}", "output") from None
+
+
+def make_folder(path: str) -> None:
+    """Create a folder and those above it, unless it exists. Raises JobgenError."""
+    try:
+        Path(to_path(path)).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise problem("--mkdir", f"{path}: {error.strerror}", "output") from None
+
+
+def _to_stdout(data: bytes) -> None:
+    try:
+        if sys.stdout is None:
+            raise OSError(0, "it is closed")
+        sys.stdout.flush()
+        while data:  # if stdout is not buffered, one write may take only a part
+            data = data[sys.stdout.buffer.write(data) or 0 :]
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        discard_stdout()
+        raise ClosedPipe from None  # click handles BrokenPipeError in its own way
+    except OSError as error:
+        discard_stdout()
+        raise problem("standard output", f"cannot be written: {error.strerror}", "output") from None
+
+
+def replace_file(
+    path: Path, data: bytes, mode: int, sync: bool, make_folders: bool = False
+) -> None:
+    """Replace `path` by a new file; with `sync` it survives a failure of the machine, too.
+
+    Links in `path` are not followed. With `make_folders`, missing folders are created.
+    """
+    name = f".jobgen.{os.urandom(8).hex()}"
+    with _open_folder(path, make_folders) as folder:
+        handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=folder)
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(data)
+                stream.flush()
+                # By its name, it could be the mode of another file by now.
+                os.fchmod(handle, mode)
+                if sync:
+                    os.fsync(handle)
+            os.replace(name, path.name, src_dir_fd=folder, dst_dir_fd=folder)
+        except BaseException:
+            os.unlink(name, dir_fd=folder)
+            raise
+
+
+@contextmanager
+def _open_folder(path: Path, make_folders: bool = False) -> Iterator[int]:
+    """The folder of a file as a descriptor, so that system calls act in no other folder.
+
+    Raises OSError if a part of the path is a link: somebody may have put it there just now.
+    """
+    folder = os.open(path.anchor, _FOLDER_FLAGS)
+    try:
+        for name in path.parts[1:-1]:
+            try:
+                inner = os.open(name, _FOLDER_FLAGS, dir_fd=folder)
+            except FileNotFoundError:
+                if not make_folders:
+                    raise
+                with suppress(FileExistsError):  # another process created it
+                    os.mkdir(name, dir_fd=folder)
+                inner = os.open(name, _FOLDER_FLAGS, dir_fd=folder)
+            os.close(folder)
+            folder = inner
+        yield folder
+    finally:
+        os.close(folder)
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask

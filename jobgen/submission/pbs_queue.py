@@ -1,0 +1,83 @@
+"""PBS's queue: qsub, qstat -f, qdel."""
+
+from __future__ import annotations
+
+import re
+
+from jobgen.submission.job_queue import JobStatus
+
+SUBMIT = ("qsub",)
+# qstat shows how a job ended only if the server keeps a history, which is not the default.
+BLOCKING_OPTIONS = ("-W", "block=true")
+UNKNOWN_JOB_PATTERN = "Unknown Job Id"
+
+
+def parse_id(line: str) -> tuple[str, str] | None:
+    """The job's id, such as 12.server or 12[].server; PBS names no cluster."""
+    return (line, "") if re.fullmatch(r"\d+(\[\])?(\.[\w.-]+)?", line, re.ASCII) else None
+
+
+def query_commands(job: str, cluster: str) -> tuple[tuple[str, ...], ...]:
+    """`-x` is for jobs that have ended, and an error if the server keeps no history."""
+    return (("qstat", "-f", job), ("qstat", "-x", "-f", job))
+
+
+def cancel_command(job: str, cluster: str) -> tuple[str, ...]:
+    """qdel."""
+    return ("qdel", job)
+
+
+_WORDS = "QUEUED HELD WAITING TRANSIT BEGUN RUNNING SUSPENDED EXITING FINISHED MOVED"
+_STATES = {word[0]: word for word in _WORDS.split()} | {"U": "SUSPENDED"}  # U: by its user
+
+
+def parse_status(answer: str) -> JobStatus | None:
+    """The status in `qstat -f`; older versions have this text, too, and no `-F json`."""
+    attributes = parse_attributes(answer)
+    letter = attributes.get("job_state", "")
+    if not letter:
+        return None
+    wait_reason = attributes.get("comment", "") if letter in "QHW" else ""
+    return JobStatus(
+        state=_STATES.get(letter, letter),
+        note=_end(attributes) if letter == "F" else wait_reason,
+        restarts=max(int(attributes.get("run_count", "0")) - 1, 0),
+        elapsed=attributes.get("resources_used.walltime", ""),
+        output=file_of(attributes, "Output_Path", "OU"),
+        exit_status=_shell_status(attributes.get("Exit_status")) if letter in "FM" else None,
+    )
+
+
+def parse_attributes(answer: str) -> dict[str, str]:
+    """The attributes in `qstat -f`, and the job's id as `Job Id`."""
+    text = answer.replace("\n\t", "")  # long lines are folded
+    job_id = re.match(r"Job Id: (\S+)", text)
+    attributes = {"Job Id": job_id[1]} if job_id else {}
+    for name, value in re.findall(r"^ +([\w.]+) = (.*)$", text, re.MULTILINE):
+        attributes.setdefault(name, value)
+    return attributes
+
+
+def file_of(attributes: dict[str, str], name: str, ending: str) -> str:
+    """The file in an attribute such as Output_Path; one of PBS's own names, if that is a folder."""
+    path = attributes.get(name, "").partition(":")[2]
+    is_folder = path.endswith("/") and "Job Id" in attributes
+    return f"{path}{attributes['Job Id']}.{ending}" if is_folder else path
+
+
+def _shell_status(text: str | None) -> int:
+    """256+N is signal N; numbers below 0 are PBS's own, such as -29 after the walltime."""
+    number = int(text or -1)
+    return 1 if number < 0 else number if number < 256 else 128 + number - 256
+
+
+def _end(attributes: dict[str, str]) -> str:
+    if "Exit_status" not in attributes:
+        return "it never ran"
+    number = int(attributes["Exit_status"])
+    if number == _WALLTIME:
+        return "walltime exceeded"
+    return f"signal {number - 256}" if number >= 256 else f"exit status {number}"
+
+
+_WALLTIME = -29  # JOB_EXEC_KILL_WALLTIME

@@ -1,0 +1,87 @@
+"""Slurm's queue: sbatch, scontrol show job, scancel."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+from jobgen.submission.job_queue import JobStatus
+
+SUBMIT = ("sbatch", "--parsable")
+BLOCKING_OPTIONS: tuple[str, ...] = ()  # sbatch --wait ends with 0 when a node is lost
+UNKNOWN_JOB_PATTERN = "Invalid job id specified"
+
+
+def parse_id(line: str) -> tuple[str, str] | None:
+    """The job's id and its cluster; `sbatch --parsable` prints ID or ID;CLUSTER."""
+    found = re.fullmatch(r"(\d+)(?:;(\S+))?", line, re.ASCII)
+    return (found[1], found[2] or "") if found else None
+
+
+def query_commands(job: str, cluster: str) -> tuple[tuple[str, ...], ...]:
+    """scontrol knows a job until MinJobAge after its end; not every site has sacct."""
+    return (("scontrol", *_cluster_option(cluster), "show", "job", job),)
+
+
+def cancel_command(job: str, cluster: str) -> tuple[str, ...]:
+    """scancel."""
+    return ("scancel", *_cluster_option(cluster), job)
+
+
+def _cluster_option(cluster: str) -> tuple[str, ...]:
+    return ("-M", cluster) if cluster else ()
+
+
+def parse_status(answer: str) -> JobStatus | None:
+    """The status in `scontrol show job`; for an array all states, and the worst exit status."""
+    jobs = [_record_status(record) for record in split_records(answer)]
+    if len(jobs) < 2:
+        return jobs[0] if jobs else None
+    states = [job.state for job in jobs]
+    ended = [job.exit_status for job in jobs if job.exit_status is not None]
+    return jobs[0]._replace(
+        state=", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states)),
+        note="",
+        restarts=sum(job.restarts for job in jobs),
+        exit_status=max(ended) if len(ended) == len(jobs) else None,
+        array_jobs=tuple(each for job in jobs for each in job.array_jobs),
+    )
+
+
+# While a job is ending, scontrol shows COMPLETING; so these states are final.
+_FINAL = frozenset(
+    "BOOT_FAIL CANCELLED COMPLETED DEADLINE FAILED LAUNCH_FAILED NODE_FAIL OUT_OF_MEMORY PREEMPTED"
+    " RECONFIG_FAIL REVOKED TIMEOUT".split()
+)
+
+
+def find_field(record: str, pattern: str) -> str:
+    """The group of a pattern at a line's beginning; not on the first, which has the job's name."""
+    found = re.search(rf"^ +{pattern}", record, re.MULTILINE)
+    return found[1] if found else ""
+
+
+def split_records(answer: str) -> list[str]:
+    """The records of `scontrol show job`, one for each job of an array."""
+    return [text for text in re.split(r"\n\s*\n", answer) if "JobState=" in text]
+
+
+def _record_status(record: str) -> JobStatus:
+    field = partial(find_field, record)
+    state, reason = field(r"JobState=(\w+)"), field(r"JobState=.*? Reason=(.*?)(?: Dependency=|$)")
+    code = int(field(r"Requeue=.*? ExitCode=(\d+):") or 0)
+    signal = int(field(r"Requeue=.*? ExitCode=\d+:(\d+)") or 0) if state == "FAILED" else 0
+    end = f"exit code {code}" if code else f"signal {signal}" if signal else ""
+    status = 0 if state == "COMPLETED" else code or (128 + signal if signal else 1)
+    number = re.search(r"JobId=(\d+)", record)
+    exit_status = status if state in _FINAL else None
+    wait_reason = reason if state == "PENDING" and reason != "None" else ""
+    return JobStatus(
+        state=state,
+        note=end if state in _FINAL else wait_reason,
+        restarts=int(field(r"Requeue=.*? Restarts=(\d+)") or 0),
+        elapsed=field(r"RunTime=(\S+)") if state != "PENDING" else "",
+        output=field(r"StdOut=(.*)$"),
+        exit_status=exit_status,
+        array_jobs=((number[1] if number else "", exit_status),),
+    )

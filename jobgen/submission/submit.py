@@ -1,0 +1,101 @@
+"""Submits a script: the scheduler's command gets it on stdin, as from a pipe."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+from jobgen.errors import JobgenError, problem, report
+from jobgen.schedulers import COMMANDS
+from jobgen.submission.follow import Display, SubmittedJob, shell_status
+from jobgen.submission.job_queue import JobQueue, get_queue
+
+
+def check_submission(scheduler: str, output: str | None) -> None:
+    """Raise JobgenError if no script can be submitted from here."""
+    if output == "-":
+        text = "stdout is for the job's id when the script is submitted"
+        raise problem("-o -", text, "usage", "name a file, or leave out --submit and --wait")
+    command = get_queue(scheduler).SUBMIT[0]
+    if not shutil.which(command):
+        raise _cannot_run(command, "there is none on PATH", scheduler)
+
+
+def submit_script(script: str, scheduler: str, display: Callable[[str], Display] | None) -> int:
+    """Submit the script, and write the job's id alone to stdout.
+
+    With a `display` (made for the job's id), follow the job and return its exit status; else
+    return 0. If the scheduler refuses the job, return the status of its command, or 1 if that
+    was 0. Raises JobgenError if the command cannot run.
+    """
+    queue = get_queue(scheduler)
+    command_waits = display is not None and bool(queue.BLOCKING_OPTIONS)
+    options = queue.BLOCKING_OPTIONS if command_waits else ()
+    process = _start((*queue.SUBMIT, *options), command_waits, scheduler)
+    try:
+        _send(script, process)
+        try:
+            job_and_cluster = _read_id(process, queue)
+        except KeyboardInterrupt:
+            report(f"it is not known whether {queue.SUBMIT[0]} took the script: check the queue")
+            raise
+        if job_and_cluster is None:
+            return _wait(process) or _report_no_id(queue)
+        job = SubmittedJob(*job_and_cluster, queue, process if command_waits else None)
+        job.announce()
+        return job.follow(display(job.id)) if display else _wait(process)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _start(words: Sequence[str], command_waits: bool, scheduler: str) -> subprocess.Popen[bytes]:
+    # A qsub that waits for its job deletes it on a signal, such as the terminal's at Ctrl-C and at
+    # a logout (qsub.c, `bailout`). It inherits this mask; KILL, which nobody can catch, ends it.
+    signals = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
+    previous = signal.pthread_sigmask(signal.SIG_BLOCK, signals if command_waits else ())
+    try:
+        return subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    except OSError as error:
+        raise _cannot_run(words[0], str(error.strerror), scheduler) from None
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, previous)
+
+
+def _cannot_run(command: str, reason: str, scheduler: str) -> JobgenError:
+    pipe = f"jobgen {COMMANDS[scheduler]} … | ssh LOGIN {command}"
+    hint = f"do this on a login node, or from here: {pipe}"
+    return problem("--submit", f"`{command}` does not run here: {reason}", "submit", hint)
+
+
+def _send(script: str, process: subprocess.Popen[bytes]) -> None:
+    assert process.stdin
+    with suppress(BrokenPipeError), process.stdin as stdin:  # a command that ends early says why
+        stdin.write(script.encode("utf-8"))
+
+
+def _read_id(process: subprocess.Popen[bytes], queue: JobQueue) -> tuple[str, str] | None:
+    """The id that the command prints; other lines, of a site's wrapper, are reported."""
+    assert process.stdout
+    for line in process.stdout:
+        text = line.decode("utf-8", "replace").strip()
+        if job_and_cluster := queue.parse_id(text):
+            return job_and_cluster
+        report(text)
+    return None
+
+
+def _report_no_id(queue: JobQueue) -> int:
+    command = queue.SUBMIT[0]
+    report(f"{command} ended with 0 and printed no id: it is not known whether it took the script")
+    return 1
+
+
+def _wait(process: subprocess.Popen[bytes]) -> int:
+    """The exit status of a command, as a shell shows it."""
+    assert process.stdout
+    process.stdout.read()
+    return shell_status(process.wait())

@@ -1,0 +1,20 @@
+# first_failure: a rank that a signal killed, else an exception that no other rank's end explains, else another exit status.
+first_failure() {
+  local ends found who text note task=${ranks_per_node+rank \\2}
+  ends=$(sed -nE "/: +rank +: / { N; s/^([^ ]+): +rank +: ([0-9]+) .* exitcode +: (\S+).*/rank \2 on \1: ended with status \3/ }
+    s/^([^ ]+): .* failed \(exitcode: ([0-9-]+)\) local_rank: ([0-9]+) .*/local rank \3 on \1: ended with status \2/
+    s/^srun: error: ([^ ]+): tasks? ([0-9]+)[^:]*: /${task:-launcher} on \1: /
+    s/^srun: error: Node failure on (\S+)/node \1: it no longer answers/
+    s/^jobgen: ([^ ]+): (rank [0-9]+) (ended with status)/\2 on \1: \3/
+    s/ended with status -/killed by signal /; /^(rank [0-9]+ on|local rank [0-9]+ on|launcher on|node) /p" "$logs"/stderr*)
+  found=$(grep -E "^node|^rank .* signal ([4789]|11)$" <<< "$ends"
+    sed -nE 's/^([^ ]+) (rank [0-9]+): (\[rank[0-9]+\]: )?([A-Za-z_.]+(Error|Exception|Interrupt)(:.*)?)$/\2 on \1: \4/p' \
+      "$logs"/stderr* | grep -vE 'peer|[Cc]onnection|Broken pipe|[Tt]imed out|NCCL|Rendezvous|Dist[A-Z]'  # consequences
+    grep -vE "signal 15$|(status|code) 1$|Terminated" <<< "$ends" | sort -s -r -k 1,1 |  # a rank, a local rank, a launcher
+      sed -E 's/: Killed$/: killed by signal 9/; s/Exited with exit code/ended with status/')
+  who=${found%%: *} text=${found%%$'\n'*} text=${text#*: }
+  note=$(grep -hF "jobgen: ${who##* }: last words: " "$logs"/stderr* |
+    grep -oE "[^ ,]+ 100%|uncorrectable[^,]*|Xid [0-9]+|out of memory.*" | paste -sd ,) || true
+  if (($(grep ^rank <<< "$found" | sort -u | grep -cF ": $text") > 1)); then who+=", and others alike,"; fi
+  echo "${who:+$who failed first: }$text${note:+; on that node: $note}"
+}

@@ -1,0 +1,1 @@
+observe() { :; }  # the lines of ranks stay as they are

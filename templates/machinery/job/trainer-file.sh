@@ -1,0 +1,2 @@
+mkdir -p "${program%/*}"
+printf '%s\n' "$trainer" > "$program"

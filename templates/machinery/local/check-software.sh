@@ -1,0 +1,1 @@
+(report=2; software; check_torch)

@@ -1,0 +1,2 @@
+# run_node: the program of a node.
+run_node() { observe; software; ranks; }

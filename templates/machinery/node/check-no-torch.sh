@@ -1,0 +1,2 @@
+# check_torch: this job needs none.
+check_torch() { torch="without torch"; }

@@ -1,0 +1,1 @@
+head=$(find_address; echo "$address")

@@ -1,0 +1,7 @@
+# run_node: the ranks of the node.
+run_node() {
+  observe
+  trap "" USR1 USR2  # they would end torchrun
+  software
+  ranks
+}

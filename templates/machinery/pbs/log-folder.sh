@@ -1,0 +1,1 @@
+logs=${log_folder-$PWD/jobgen-logs}/$job

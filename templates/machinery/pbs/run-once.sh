@@ -1,0 +1,2 @@
+start_all
+wait_for_nodes

@@ -1,0 +1,3 @@
+start_all
+start_ranks
+wait_for_nodes

@@ -1,0 +1,2 @@
+# start_node: starts the one node, this one.
+start_node() { "${node_command[@]}" "$1"; }

@@ -1,0 +1,1 @@
+needed=$nodes nodes=$((nodes + spares))  # until the ranks start, all nodes count

@@ -1,0 +1,1 @@
+logs=${log_folder-$PWD/jobgen-logs}/$SLURM_JOB_ID

@@ -1,0 +1,1 @@
+PATH=$PATH:/usr/sbin:/sbin  # some systems have ip there

@@ -1,0 +1,1 @@
+"${on_each_node[@]}" prepare

@@ -1,0 +1,1 @@
+run_labelled() { "$@"; }; observe() { :; }  # the lines of ranks stay as they are

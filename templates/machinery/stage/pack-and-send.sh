@@ -1,0 +1,2 @@
+pack_environment
+send_environment

@@ -1,0 +1,1 @@
+pack_environment

@@ -1,0 +1,249 @@
+"""The launcher mpiexec of PBS: a process for each rank, by OpenMPI, MPICH and a stand-in for PALS.
+
+As in test_pbs.py: each on the stand-in, and on a real OpenPBS where there is one; after every test
+no process of a job may be left, and no folder.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+
+import pytest
+
+from tests.cluster.jobs import PbsDesk
+from tests.cluster.test_pbs import ALL_TOGETHER, RANKS
+
+MPIEXECS = {"mpiexec-openmpi": "mpiexec.openmpi", "mpiexec-mpich": "mpiexec.mpich"}
+# What PALS does, as far as a script can see: `ppn` processes on each host of the node file, each
+# with its numbers; if one fails, all end. Its words are kept beside it.
+PALS = """#!{python}
+import os, shlex, subprocess, sys, time
+words = sys.argv[1:]
+with open({words!r}, "a") as file:
+    end = next(n for n, word in enumerate(words) if word in ("env", "bash"))
+    file.write(" ".join(words[:end]) + "\\n")
+options = {{}}
+while words[0].startswith("-"):
+    options[words[0]] = words[1]
+    words = words[2:]
+hosts = list(dict.fromkeys(open(os.environ["PBS_NODEFILE"]).read().split()))
+per_node = int(options["--ppn"])
+assert int(options["-n"]) == per_node * len(hosts), options
+names = [name for name in os.environ if name != "PBS_NODENUM"]
+running = []
+for rank in range(int(options["-n"])):
+    own = {{"PALS_RANKID": rank, "PALS_LOCAL_RANKID": rank % per_node}}
+    pairs = [f"{{name}}={{os.environ[name]}}" for name in names]
+    pairs += [f"{{name}}={{value}}" for name, value in own.items()]
+    command = ["pbs_tmrsh", hosts[rank // per_node], "env", *pairs, *words]
+    running.append(subprocess.Popen(command, stdin=subprocess.DEVNULL))
+status = 0
+while running and not status:
+    time.sleep(0.1)
+    for process in [each for each in running if each.poll() is not None]:
+        running.remove(process)
+        status = status or process.returncode % 256
+sys.exit(status)
+"""
+
+
+@pytest.fixture(params=["mpiexec-openmpi", "mpiexec-mpich", "mpiexec-pals"])
+def mpiexec(request: pytest.FixtureRequest, pbs: PbsDesk) -> tuple[str, ...]:
+    """Options that choose a flavour; its mpiexec goes into the folder's `bin`."""
+    (pbs.folder / "bin").mkdir()
+    tool = MPIEXECS.get(request.param)
+    if tool and not shutil.which(tool):
+        pytest.skip(f"{tool} is not installed")
+    text = PALS.format(python=sys.executable, words=str(pbs.folder / "words"))
+    if tool:
+        root = "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"  # the stand-in's user
+        text = f'#!/bin/sh\nexec env {root} {shutil.which(tool)} "$@"\n'
+    (pbs.folder / "bin/mpiexec").write_text(text)
+    (pbs.folder / "bin/mpiexec").chmod(0o755)
+    starter = f"launch.starter={request.param}"
+    return ("--launcher", "mpiexec", "--set", starter, "--set", "launch.processes_per_node=2")
+
+
+def submit(desk: PbsDesk, *words: str) -> str:
+    """Submit a job with the folder's `bin` first on the script's PATH; its id."""
+    text = desk.script(*words)
+    assert "\nset -euo pipefail\n" in text
+    first = f"\nset -euo pipefail\nPATH='{desk.folder}/bin':$PATH\n"
+    return desk.send(text.replace("\nset -euo pipefail\n", first, 1))
+
+
+def started(desk: PbsDesk, *words: str, ranks: int = 4) -> str:
+    """A job whose ranks are all up; its id."""
+    job = submit(desk, *words)
+    for rank in range(ranks):
+        desk.site.wait_for(f"up {rank}\n", job, desk.folder)
+    return job
+
+
+def test_ddp(pbs: PbsDesk, mpiexec: tuple[str, ...]) -> None:
+    """Four ranks on two nodes take one DDP step; rank 0 is where MASTER_ADDR is."""
+    job = submit(pbs, *mpiexec, "-N", "2")
+    done = pbs.site.wait(job, pbs.folder)
+    assert done.status == 0, done.output
+    assert ALL_TOGETHER.search(done.output)[1] == "4"  # type: ignore[index]
+    for node in ("blancapeak003", "blancapeak004"):
+        assert done.output.count(f"(node {node}, device cpu, backend gloo)") == 2
+    assert not (pbs.folder / "jobgen-logs").exists()
+
+
+NUMBERS = """
+import os, sys
+names = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR")
+line = " ".join(os.environ[name] for name in names)
+sys.stdout.write(f"numbers {line} {os.getcwd()}\\n")
+"""
+
+
+@pytest.mark.parametrize("plain", [(), ("--plain",)])
+@pytest.mark.parametrize("nodes", ["1", "3"])
+def test_numbers(pbs: PbsDesk, mpiexec: tuple[str, ...], nodes: str, plain: tuple[str]) -> None:
+    if plain and "launch.starter=mpiexec-mpich" in mpiexec:
+        pytest.skip("refused")
+    words = (*mpiexec, *plain, "-N", nodes, "--", pbs.program("show_numbers.py", NUMBERS))
+    done = pbs.site.wait(submit(pbs, *words), pbs.folder)
+    assert done.status == 0, done.output
+    head = "127.0.0.1" if nodes == "1" else "10.72.0.3"
+    ranks = 2 * int(nodes)
+    assert sorted(re.findall("numbers (.*)", done.output)) == [
+        f"{rank} {rank % 2} {ranks} {head} {pbs.folder}" for rank in range(ranks)
+    ]
+
+
+def test_shell_lines_run_once_on_each_node(pbs: PbsDesk, mpiexec: tuple[str, ...]) -> None:
+    program = pbs.program("p.py", "import os\nassert os.environ['AFTER'] == '1'\n")
+    lines = "software.once_per_node=['echo prepared $AFTER >> prepared']"
+    exports = "software.after_modules=['export AFTER=1']"
+    words = (*mpiexec, "--set", lines, "--set", exports, "-N", "2", "--", program)
+    done = pbs.site.wait(submit(pbs, *words), pbs.folder)
+    assert done.status == 0, done.output
+    assert (pbs.folder / "prepared").read_text() == "prepared 1\n" * 2
+
+
+@pytest.mark.parametrize("rank", ["0", "3"])
+def test_a_rank_crashes(pbs: PbsDesk, mpiexec: tuple[str, ...], rank: str) -> None:
+    words = (*mpiexec, "--", pbs.program("ranks.py", RANKS), "crash", rank)
+    done = pbs.site.wait(submit(pbs, *words), pbs.folder)
+    assert done.status == 3, done.output
+    node = r"^jobgen: blancapeak\S+: ended with exit status 3: see its own error above$"
+    assert re.search(node, done.output, re.MULTILINE), done.output
+    host = "blancapeak003" if rank == "0" else "blancapeak004"
+    verdict = rf"jobgen: rank {rank} on {host}\S+ failed first: ended with status 3; "
+    assert re.match(verdict, done.last), done.output
+
+
+def test_a_rank_crashes_in_the_plain_form(pbs: PbsDesk, mpiexec: tuple[str, ...]) -> None:
+    if "launch.starter=mpiexec-mpich" in mpiexec:
+        pytest.skip("refused")
+    words = (*mpiexec, "--plain", "--", pbs.program("ranks.py", RANKS), "crash", "3")
+    done = pbs.site.wait(submit(pbs, *words), pbs.folder)
+    assert done.status == 3, done.output
+
+
+@pytest.mark.thorough
+def test_a_rank_is_killed(pbs: PbsDesk, mpiexec: tuple[str, ...]) -> None:
+    job = started(pbs, *mpiexec, "--", pbs.program("ranks.py", RANKS), "hang")
+    pid = pbs.site.pids("blancapeak004", r"python3 ranks\.py hang")[0]
+    pbs.site.cluster.on("blancapeak004", "kill", "-KILL", pid)
+    done = pbs.site.wait(job, pbs.folder)
+    assert done.status == 137, done.output
+    node = r"^jobgen: blancapeak004\S+: ended with exit status 137: "
+    assert re.search(node, done.output, re.MULTILINE), done.output
+    verdict = r"jobgen: rank [23] on blancapeak004\S+ failed first: killed by signal 9; "
+    assert re.match(verdict, done.last), done.output
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("how", ["healthy", "hang"])
+def test_qdel(pbs: PbsDesk, mpiexec: tuple[str, ...], how: str) -> None:
+    job = started(pbs, *mpiexec, "--", pbs.program("ranks.py", RANKS), how)
+    pbs.site.delete(job)
+    assert pbs.site.wait(job, pbs.folder).status == 256 + 15
+    assert pbs.site.leftovers() == {}
+
+
+@pytest.mark.thorough
+def test_the_walltime(pbs: PbsDesk, mpiexec: tuple[str, ...]) -> None:
+    words = ("-t", "15", "--", pbs.program("ranks.py", RANKS), "hang")
+    done = pbs.site.wait(started(pbs, *mpiexec, *words), pbs.folder)
+    assert done.status in (256 + 15, -29), done.output
+    assert pbs.site.leftovers() == {}
+
+
+@pytest.mark.thorough
+def test_a_guard_is_killed(pbs: PbsDesk, mpiexec: tuple[str, ...]) -> None:
+    """The ranks of a node that nobody watches are ended, and the job with them."""
+    job = started(pbs, *mpiexec, "--", pbs.program("ranks.py", RANKS), "hang")
+    guard = pbs.site.pids("blancapeak004", r"\d bash /.*node.sh guard 1$")
+    pbs.site.cluster.on("blancapeak004", "kill", "-KILL", *guard)
+    done = pbs.site.wait(job, pbs.folder)
+    assert done.status not in (0, 256 + 15), done.output
+    assert re.search(r"^jobgen: \S+: ended with exit status \d+: ", done.last), done.output
+
+
+HANDLER = """
+import os, signal, sys, time
+warned = []
+signal.signal(signal.SIGUSR1, lambda *_: warned.append(1))
+sys.stdout.write(f"up {os.environ['RANK']}\\n")
+while not warned:
+    time.sleep(0.1)
+sys.stdout.write(f"saved {os.environ['RANK']}\\n")
+"""
+
+
+def test_the_script_warns_before_the_walltime(pbs: PbsDesk, mpiexec: tuple[str, ...]) -> None:
+    words = ("-t", "60", "--signal", "50", "--", pbs.program("handler.py", HANDLER))
+    done = pbs.site.wait(submit(pbs, *mpiexec, *words), pbs.folder)
+    assert done.status == 0, done.output
+    assert sorted(re.findall(r"saved (\d)", done.output)) == ["0", "1", "2", "3"]
+    assert done.last.endswith("the ranks have ended: submit again to continue")
+
+
+def test_a_node_that_is_not_ready(pbs: PbsDesk, mpiexec: tuple[str, ...]) -> None:
+    """No rank starts."""
+    failing = 'software.commands=["[[ $(hostname) != blancapeak004 ]]"]'
+    done = pbs.site.wait(submit(pbs, *mpiexec, "--set", failing), pbs.folder)
+    assert done.status == 1
+    assert "no answer: its set-up failed" in done.last
+    assert "mpiexec: ended" not in done.output
+
+
+def test_what_pals_is_told(pbs: PbsDesk, mpiexec: tuple[str, ...]) -> None:
+    if "launch.starter=mpiexec-pals" not in mpiexec:
+        pytest.skip("the words of PALS")
+    cores = "launch.cpu_bind=list:1-8:9-16"
+    words = ("--set", cores, "--", pbs.program("show_numbers.py", NUMBERS))
+    done = pbs.site.wait(submit(pbs, *mpiexec, *words), pbs.folder)
+    assert done.status == 0, done.output
+    assert (pbs.folder / "words").read_text().splitlines() == [
+        "-n 2 --ppn 1 --cpu-bind none",
+        "-n 4 --ppn 2 --cpu-bind list:1-8:9-16",
+    ]
+
+
+BOUND = """
+import os, sys
+sys.stdout.write(f"bound {os.environ['LOCAL_RANK']} {sorted(os.sched_getaffinity(0))}\\n")
+"""
+
+
+def test_ranks_bound_to_cores(pbs: PbsDesk, mpiexec: tuple[str, ...]) -> None:
+    """One core for each rank of a node."""
+    cores = sorted(os.sched_getaffinity(0))
+    if len(cores) < 2 or "launch.starter=mpiexec-pals" in mpiexec:
+        pytest.skip("the stand-in of PALS binds nothing, and two ranks need two cores")
+    kinds = ["core", "depth:1"] + ["list:0:1"] * ("launch.starter=mpiexec-mpich" in mpiexec)
+    for kind in kinds:
+        words = ("--set", f"launch.cpu_bind={kind}", "--", pbs.program("bound.py", BOUND))
+        done = pbs.site.wait(submit(pbs, *mpiexec, *words), pbs.folder)
+        assert done.status == 0, done.output
+        found = dict(re.findall(r"bound (\d) (.*)", done.output))
+        assert len(set(found.values())) == 2, (kind, found)

@@ -1,0 +1,109 @@
+"""The recipes of docs/recipes.md, as the page has them, on two nodes of the real Slurm, on CPUs.
+
+`make recipes` installs what they need; each is skipped where its package is absent.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.harness import Finished
+from tests.cluster.jobs import Desk
+from tests.cluster.site import ONE_THREAD
+
+ROOT = Path(__file__).parent.parent.parent
+VENV = Path(os.environ.get("JOBGEN_RECIPES_VENV", ROOT / ".venv-recipes"))
+SECTIONS = dict(
+    re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", (ROOT / "docs/recipes.md").read_text(), re.S | re.M)
+)
+FILE = re.compile(r"<!-- file: (.*?) -->\n```\w+\n(.*?)```\n", re.DOTALL)
+# The package that a recipe needs, and what its program prints in the end.
+RECIPES = {
+    "Accelerate": ("accelerate", r"^4 ranks trained with accelerate: loss "),
+    "DeepSpeed": ("deepspeed", r"^4 ranks trained with DeepSpeed: loss "),
+    "Ray": ("ray", r"^2 tasks ran on 2 nodes: \['10\.71\.0\.3\d', '10\.71\.0\.3\d'\]$"),
+    "Lightning": ("lightning", r"^4 ranks trained with Lightning$"),
+    "A Trainer of Hugging Face": ("transformers", r"^4 ranks trained with transformers: loss "),
+}
+BROKEN = 'import os\nif os.environ["RANK"] == "3":\n    raise ValueError("rank 3 is broken")\n'
+
+
+def run_recipe(desk: Desk, title: str) -> Finished:
+    """The job of a recipe, whose files are in the desk's folder already, when it has ended."""
+    (command,) = re.findall(r"^    jobgen sbatch (.*)$", SECTIONS[title], re.MULTILINE)
+    words = shlex.split(command)
+    place = words.index("--")
+    sets = ("--set", "node.gpu=none", "--set", f"software.venv={VENV}", *ONE_THREAD)
+    return desk.run(*words[:place], *sets, *words[place:], timeout=240)
+
+
+def write_files(desk: Desk, title: str) -> None:
+    """The files of a recipe; skips the test where its package is absent."""
+    package = RECIPES[title][0]
+    found = (
+        subprocess.run(
+            [f"{VENV}/bin/python3", "-c", f"import {package}, torch"],
+            capture_output=True,
+            check=False,
+        )
+        if VENV.exists()
+        else None
+    )
+    if not found or found.returncode:
+        pytest.skip(f"no {package} with torch in {VENV}: make recipes")
+    for name, text in FILE.findall(SECTIONS[title]):
+        desk.program(name, text)
+
+
+def nothing_stays(desk: Desk) -> None:
+    """No process of the recipes is on a node; Ray's need a moment to end."""
+    limit = time.monotonic() + 10
+    for node in ("dgx01", "dgx02"):
+        while found := desk.cluster.on(node, "pgrep", "-fa", "ray|train").stdout:
+            assert time.monotonic() < limit, found
+            time.sleep(0.2)
+
+
+@pytest.mark.parametrize("title", RECIPES)
+def test_a_recipe_of_the_page_runs(desk: Desk, title: str) -> None:
+    write_files(desk, title)
+    done = run_recipe(desk, title)
+    assert done.state == "COMPLETED", done.output
+    assert re.search(RECIPES[title][1], done.output, re.MULTILINE), done.output
+    nothing_stays(desk)
+
+
+@pytest.mark.parametrize("title", ["Accelerate", "DeepSpeed", "Lightning"])
+def test_a_rank_that_fails_ends_the_job(desk: Desk, title: str) -> None:
+    write_files(desk, title)
+    (program,) = desk.folder.glob("*_train.py")
+    program.write_text(BROKEN + program.read_text())
+    done = run_recipe(desk, title)
+    assert done.state == "FAILED", done.output
+    assert "rank 3 is broken" in done.output
+    nothing_stays(desk)
+
+
+def test_a_task_of_ray_that_fails_ends_the_job(desk: Desk) -> None:
+    write_files(desk, "Ray")
+    program = desk.folder / "ray_train.py"
+    program.write_text(
+        program.read_text().replace("    return ray", "    assert ray is None\n    return ray")
+    )
+    done = run_recipe(desk, "Ray")
+    assert done.state == "FAILED", done.output
+    assert "AssertionError" in done.output
+    nothing_stays(desk)
+
+
+def test_every_recipe_of_the_page_is_tried() -> None:
+    assert [title for title in SECTIONS if "jobgen sbatch --profile" in SECTIONS[title]] == [
+        *RECIPES
+    ]

@@ -1,0 +1,327 @@
+"""The engine of `jobgen why`: which lines are read, whose they are, and which failure is first.
+
+The classes' own examples are in test_examples.py; here the rules are tried that hold for all.
+"""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+from jobgen.diagnosis.engine import Source, diagnose, diagnose_text
+from jobgen.diagnosis.events import Verdict
+from jobgen.diagnosis.files import path_label, sources
+from jobgen.diagnosis.lines.final_report import exit_status
+from jobgen.diagnosis.lines.labels import Label, Labeller, plain
+from jobgen.diagnosis.lines.literals import literals
+from jobgen.diagnosis.lines.times import clock, line_time
+from jobgen.diagnosis.reader import BLOCK, LONGEST_LINE, LineReader
+from jobgen.diagnosis.report import LINES, as_json, as_text
+
+HEALTHY = "".join(f"step {i} loss {1 / i:.4f} lr 3e-4\n" for i in range(1, 400))
+
+
+def traceback(label: str, error: str, file: str = "/home/u/train.py") -> str:
+    lines = [
+        "Traceback (most recent call last):",
+        f'  File "{file}", line 8, in main',
+        "    work()",
+    ]
+    return "".join(f"{label}{line}\n" for line in [*lines, error])
+
+
+def report(rank: int, node: str, status: int, local: int = 0, others: str = "") -> str:
+    """torchrun's final report, of one agent."""
+    return (
+        traceback(
+            "",
+            "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:",
+            "/e/lib/python3.11/site-packages/torch/distributed/run.py",
+        )
+        + f"=====\ntrain.py FAILED\n-----\nFailures:\n{others or '  <NO_OTHER_FAILURES>'}\n-----\n"
+        + "Root Cause (first observed failure):\n"
+        + entry(0, rank, node, status, local)
+        + "=" * 60
+        + "\n"
+    )
+
+
+def entry(number: int, rank: int, node: str, status: int, local: int) -> str:
+    return (
+        f"[{number}]:\n  time      : 2026-11-22_19:00:00\n  host      : {node}\n"
+        f"  rank      : {rank} (local_rank: {local})\n"
+        f"  exitcode  : {status} (pid: {4000 + rank})\n"
+        "  error_file: <N/A>\n  traceback : To enable traceback see: https://a.example\n"
+    )
+
+
+def verdict_on(*texts: str) -> Verdict:
+    streams = [io.BytesIO(text.encode()) for text in texts]
+    return diagnose([Source(f"{i}.log", stream) for i, stream in enumerate(streams)])
+
+
+def place(verdict: Verdict) -> tuple[str | None, str | None, int | None]:
+    return verdict.code, verdict.node, verdict.rank
+
+
+# ---- which lines are read ----
+
+
+def test_only_lines_with_an_anchor_are_read_and_their_numbers_are_right() -> None:
+    reader = LineReader(io.BytesIO(b"fine\nan Error here\r\nfine\n\nkilled"))
+    assert list(reader) == [(2, b"an Error here"), (5, b"killed")]
+    assert reader.count == 5
+
+
+def test_numbers_are_right_over_many_blocks() -> None:
+    count = 3 * BLOCK // 20
+    lines = [b"step %06d loss 0.12" % i for i in range(count)]
+    lines[count // 2] = lines[-1] = b"it failed"
+    assert [number for number, _ in LineReader(io.BytesIO(b"\n".join(lines)))] == [
+        count // 2 + 1,
+        count,
+    ]
+
+
+def test_lines_after_one_are_read_when_they_are_asked_for() -> None:
+    reader = LineReader(io.BytesIO(b"error\na\nb\nc\n"))
+    found = []
+    for number, line in reader:
+        found.append(line)
+        if number == 1:
+            reader.follow(2)
+    assert found == [b"error", b"a", b"b"]
+
+
+def test_an_endless_line_is_cut_and_a_progress_bar_shows_its_last_error() -> None:
+    endless = b"error " * (BLOCK // 2)
+    assert all(len(line) <= LONGEST_LINE + 10 for _, line in LineReader(io.BytesIO(endless)))
+    bar = b"\r 1%|#| 1/9\rerror: no\r 2%|#| 2/9\n"
+    assert list(LineReader(io.BytesIO(bar))) == [(1, b"error: no")]
+
+
+# ---- whose they are ----
+
+
+@pytest.mark.parametrize(
+    ("line", "label", "text"),
+    [
+        ("nodeA rank 5: lost", Label("nodeA", 5), "lost"),
+        ("[rank3]: ValueError: x", Label(None, 3), "ValueError: x"),
+        ("nodeA rank 5: [rank5]: lost", Label("nodeA", 5), "lost"),
+        ("[default2]:lost", Label(None, None, 2), "lost"),
+        ("[1,7]<stderr>:lost", Label(None, 7), "lost"),
+        ("[2026-11-22 19:00:00,123] lost", Label(), "lost"),
+        ("(Worker pid=77, ip=10.0.0.3) lost", Label("10.0.0.3"), "lost"),
+        ("n1:70:91 [0] NCCL WARN lost", Label("n1"), "n1:70:91 [0] NCCL WARN lost"),
+        ("[n1:70] lost", Label("n1"), "[n1:70] lost"),
+        ("[rank: 4] lost", Label(None, 4), "[rank: 4] lost"),
+        ("12: a list", Label(), "12: a list"),
+    ],
+)
+def test_label_of_a_line(line: str, label: Label, text: str) -> None:
+    assert Labeller([], Label()).split(line) == (label, text)
+
+
+def test_numbers_of_srun_are_labels_where_nearly_all_lines_have_them() -> None:
+    labeller = Labeller([f"{i}: step" for i in range(9)], Label())
+    assert labeller.split(" 5: lost") == (Label(task=5), "lost")
+
+
+def test_escapes_are_no_part_of_a_line() -> None:
+    assert plain(b"\x1b[31merror\x1b[0m \xff\x1b]0;title\x07 ") == "error \ufffd"
+
+
+def test_a_path_tells_attempt_and_local_rank() -> None:
+    assert path_label("logs/n1/abc/attempt_1/3/stderr.log") == Label("n1", None, 3, None, 1)
+    assert path_label("out/rank_12.log") == Label(rank=12)
+    assert path_label("slurm-12.out") == Label()
+
+
+def test_time_of_a_line() -> None:
+    for line in ("E1122 19:00:01.5 12 a.py:1] x", "[rank1]:[E1122 19:00:01.500 P.cpp:6] x"):
+        assert clock(line_time(line) or 0) == "11-22 19:00:01"
+    assert line_time("2026-11-22 19:00:01,500 x") == line_time("E1122 19:00:01.5 1 a]")
+    assert line_time("E399 29:00:01.5 1 a]") is None
+    assert line_time("[E321 02:07:08.4 P.cpp:607]") == line_time("2026-03-21T02:07:08.4")
+
+
+def test_status_of_a_process() -> None:
+    assert exit_status("  exitcode  : -9 (pid: 42)") == (-9, {})
+    assert exit_status("srun: error: n1: task 5: Exited with exit code 3") == (
+        3,
+        {"node": "n1", "task": "5"},
+    )
+    assert exit_status("srun: error: n1: tasks 4-7: Killed") == (-9, {"node": "n1"})
+    assert exit_status("the exit is on the left") is None
+
+
+@pytest.mark.parametrize(
+    ("pattern", "texts"),
+    [
+        (r"Detected \d+ oom_kill event", (" oom_kill event",)),
+        (r"a\.b|[cd]ef+", ("a.b", "ef")),
+        (r"no (?:socket|interface) was found", (" was found",)),
+        (r"(?:socket|interface) \w+", ("socket", "interface")),
+        (r"colou?r", ("colo",)),
+        (r"(?!never)x(?P<a>\d+)", ("x",)),
+    ],
+)
+def test_fixed_texts_of_a_pattern(pattern: str, texts: tuple[str, ...]) -> None:
+    assert literals(pattern) == texts
+
+
+# ---- which failure is first ----
+
+
+def test_an_exception_of_one_rank_comes_before_the_lost_peers_of_the_others() -> None:
+    lost = "RuntimeError: [pair.cc:553] Connection closed by peer [10.0.0.2]:5000"
+    log = HEALTHY + traceback("[rank0]: ", lost) + traceback("[rank1]: ", "ValueError: bad label")
+    verdict = diagnose_text(log + report(1, "nodeB", 1))
+    assert place(verdict) == ("python-exception", "nodeB", 1)
+    assert verdict.evidence[0].where == "/home/u/train.py:8 in main"
+    assert verdict.evidence[0].line == 400 + 7
+
+
+def test_the_same_on_all_ranks_names_none() -> None:
+    log = "".join(traceback(f"n{i} rank {i}: ", "ValueError: no such option") for i in range(4))
+    verdict = diagnose_text(log + report(0, "n0", 1))
+    assert verdict.everywhere
+    assert place(verdict) == ("python-exception", None, None)
+
+
+def test_interleaved_tracebacks_are_told_apart_by_their_labels() -> None:
+    one = traceback("a rank 0: ", "KeyError: 'x'").splitlines()
+    other = traceback(
+        "b rank 1: ", "RuntimeError: Connection closed by peer [10.0.0.1]:50"
+    ).splitlines()
+    mixed = [line for pair in zip(one, other, strict=True) for line in pair]
+    verdict = diagnose_text("\n".join(mixed) + "\n" + report(0, "a", 1))
+    assert place(verdict) == ("python-exception", "a", 0)
+
+
+def test_of_two_reports_that_contradict_the_signal_decides() -> None:
+    lost = traceback("[rank0]: ", "RuntimeError: Connection closed by peer [10.0.0.2]:5000")
+    verdict = verdict_on(lost + report(0, "nodeA", 1), report(5, "nodeB", -9, local=1))
+    assert place(verdict) == ("killed", "nodeB", 5)
+
+
+def test_local_ranks_of_two_agents_are_told_apart_by_their_processes() -> None:
+    agent = "E1122 19:00:00.1 7 a.py:1] failed (exitcode: -9) local_rank: 0 (pid: 4006) of b: p\n"
+    closed = entry(1, 0, "nodeA", -15, 0)
+    log = report(2, "nodeA", 1, 2, closed) + agent + report(6, "nodeB", -9, local=0)
+    assert place(diagnose_text(log)) == ("killed", "nodeB", 6)
+
+
+def test_a_rank_that_does_not_report_a_timeout_is_named() -> None:
+    line = (
+        "[rank{0}]:[E1122 19:00:00.1 ProcessGroupNCCL.cpp:6] [Rank {0}] Watchdog caught collective"
+        " operation timeout: WorkNCCL(SeqNum=8, OpType=ALLREDUCE, Timeout(ms)=600000)\n"
+    )
+    log = "world_size=4\n" + "".join(line.format(rank) for rank in (0, 1, 3))
+    verdict = diagnose_text(log + report(0, "n", -6))
+    assert (verdict.code, verdict.rank) == ("collective-timeout", 2)
+
+
+def test_only_consequences_are_no_verdict_without_a_peer() -> None:
+    lost = traceback("[rank0]: ", "torch.distributed.DistBackendError: NCCL error in: x.cpp:1")
+    verdict = diagnose_text(lost + report(0, "n", 1))
+    assert verdict.code is None
+    assert verdict.evidence
+    assert "cannot tell" in as_text(verdict)
+
+
+def test_an_exit_without_a_reason_is_seen_and_is_no_verdict() -> None:
+    verdict = diagnose_text(report(3, "nodeB", 7))
+    assert place(verdict) == (None, "nodeB", 3)
+    assert "rank 3 on nodeB: exit status 7" in as_text(verdict)
+
+
+def test_an_exception_after_which_the_job_went_on_is_no_failure() -> None:
+    log = HEALTHY + traceback("", "ValueError: one bad sample, skipped") + HEALTHY
+    assert diagnose_text(log).code is None
+    later = log + traceback("", "KeyError: 'label'") + report(0, "n", 1)
+    assert diagnose_text(later).says == "KeyError: 'label'"
+
+
+def test_the_first_of_quick_restarts_is_the_cause() -> None:
+    restart = "E1122 19:00:00.1 7 api.py:9] Worker group FAILED; will restart worker group\n"
+    first = traceback("[rank1]: ", "ValueError: bad label")
+    verdict = diagnose_text(first + restart + traceback("[rank0]: ", "KeyError: 'x'"))
+    assert (verdict.says, verdict.attempt) == ("ValueError: bad label", 0)
+
+
+def test_a_launchers_own_traceback_is_no_exception_of_the_program() -> None:
+    error = "subprocess.CalledProcessError: Command '['python']' returned non-zero exit status 1."
+    assert diagnose_text(traceback("", error)).code is None
+
+
+def test_code_that_a_traceback_shows_is_no_sign() -> None:
+    log = 'Traceback (most recent call last):\n  File "/a.py", line 3, in f\n'
+    log += '    raise RuntimeError("CUDA out of memory. Tried to allocate 2 GiB")\nKeyError: 1\n'
+    assert diagnose_text(log).code == "python-exception"
+
+
+# ---- hostile input ----
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\0" * 5000,
+        bytes(range(256)) * 100,
+        b"Traceback (most recent call last):\n" * 5000,
+        b"Root Cause (first observed failure):\n[0]:\n" * 3000,
+        b"error " * 400_000,
+        b"error\r" * 100_000,
+        b"Traceback (most recent call last):\n" + b"  File" * 100_000,
+    ],
+)
+def test_garbage_has_no_verdict(data: bytes) -> None:
+    assert diagnose([Source("x", io.BytesIO(data))]).code is None
+
+
+def test_a_verdict_has_no_escapes_and_few_lines() -> None:
+    evil = "ValueError: \x1b]0;owned\x07\x9b31m \u202e " + "x" * 90_000
+    verdict = diagnose_text(traceback("", evil), "a\x1b[2Jb")
+    text = as_text(verdict)
+    assert text.replace("\n", "").isprintable()
+    assert len(text.splitlines()) <= LINES
+    assert max(map(len, text.splitlines())) < 400
+    assert as_json(verdict).isascii()
+
+
+def test_events_without_number_take_bounded_memory() -> None:
+    log = "".join(traceback(f"[rank{i % 3}]: ", f"ValueError: {i}") for i in range(9000))
+    verdict = diagnose_text(log)
+    assert verdict.code == "python-exception"
+    assert len(verdict.chain) <= 5100
+
+
+def test_a_folder_of_ranks_is_read(tmp_path: Path) -> None:
+    folder = tmp_path / "nodeB" / "none_x" / "attempt_0"
+    for rank in range(2):
+        (folder / str(rank)).mkdir(parents=True)
+        (folder / str(rank) / "stdout.log").write_text(HEALTHY)
+    (folder / "1" / "stderr.log").write_text(traceback("", "ValueError: bad label"))
+    (folder / "1" / "error.json").write_text('{"message": "ValueError"}')
+    verdict = diagnose(sources([str(tmp_path)]))
+    assert place(verdict) == ("python-exception", "nodeB", 1)
+
+
+@pytest.mark.parametrize("labelled", ["stderr", "stderr.nodeB", "stderr.nodeB.3"])
+def test_lines_with_labels_are_read_instead_of_torchrun_s_files(
+    tmp_path: Path, labelled: str
+) -> None:
+    """Both have the same lines; torchrun's do not say which rank wrote them."""
+    folder = tmp_path / "nodeB" / "none_x" / "attempt_0" / "1"
+    folder.mkdir(parents=True)
+    (folder / "stderr.log").write_text(traceback("", "ValueError: bad label"))
+    text = traceback("nodeB rank 3: ", "ValueError: bad label")
+    (tmp_path / labelled).write_text(text)
+    verdict = diagnose(sources([str(tmp_path)]))
+    assert place(verdict) == ("python-exception", "nodeB", 3)
+    assert len(verdict.chain) == len(diagnose_text(text).chain)

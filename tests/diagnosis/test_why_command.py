@@ -1,0 +1,122 @@
+"""The command `jobgen why`: what it prints, and its exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from jobgen.diagnosis.classes import codes
+from jobgen.diagnosis.report import LINES, NOTHING
+from tests.helpers import jobgen
+
+LOG = """\
+step 1
+nodeB rank 5: Traceback (most recent call last):
+nodeB rank 5:   File "/home/u/train.py", line 8, in main
+nodeB rank 5:     work()
+nodeB rank 5: ValueError: bad label
+"""
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    path = tmp_path / "slurm-812.out"
+    path.write_text(LOG)
+    return path
+
+
+def test_why_names_node_and_rank_with_the_line(log: Path) -> None:
+    result = jobgen("why", str(log))
+    lines = result.stdout.decode().splitlines()
+    assert result.returncode == 0
+    assert lines[0].startswith("rank 5 on nodeB failed first: ValueError: bad label  [python-exc")
+    assert lines[1] == f"  {log}:5: ValueError: bad label"
+    assert lines[2] == "    in /home/u/train.py:8 in main"
+    assert lines[3].startswith("cure: ")
+    assert len(lines) <= LINES
+
+
+def test_why_as_json(log: Path) -> None:
+    value = json.loads(jobgen("why", "--format", "json", "--all", str(log)).stdout)
+    assert (value["code"], value["node"], value["rank"]) == ("python-exception", "nodeB", 5)
+    assert value["evidence"][0]["line"] == value["chain"][0]["line"] == 5
+
+
+def test_why_all_shows_what_follows(log: Path) -> None:
+    with log.open("a") as stream:
+        stream.write("srun: error: nodeB: task 5: Exited with exit code 1\n")
+    text = jobgen("why", "--all", str(log)).stdout.decode()
+    assert f"  {log}:6: srun: error: nodeB: task 5: Exited with exit code 1" in text
+
+
+def test_why_reads_stdin() -> None:
+    words = [sys.executable, "-m", "jobgen", "why", "-"]
+    result = subprocess.run(words, input=LOG.encode(), capture_output=True, check=False)
+    assert b"  stdin:5: ValueError: bad label" in result.stdout
+
+
+def test_why_finds_nothing_in_a_log_of_a_job_that_went_well(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_text("step 1\nall done\n")
+    result = jobgen("why", str(tmp_path))
+    assert (result.returncode, result.stdout.decode()) == (1, f"{NOTHING}\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ((), "name a file, a folder, a job's number, or -"),
+        (("no-such-file.log",), "no-such-file.log: no such file; name a file"),
+        (("host-memry",), "did you mean `host-memory`?"),
+        ((".",), "no logs are in this folder"),
+        (("a\0b"[:1] + "/" * 3 + "x",), "no such file"),
+    ],
+)
+def test_why_explains_wrong_input(words: tuple[str, ...], text: str, tmp_path: Path) -> None:
+    result = jobgen("why", *words, cwd=tmp_path, env={"PYTHONPATH": os.getcwd()})
+    assert result.returncode == 2
+    assert text in result.stderr.decode()
+    assert result.stdout == b""
+
+
+def test_why_reads_no_file_that_it_may_not(log: Path) -> None:
+    log.chmod(0)
+    result = jobgen("why", str(log))
+    if os.geteuid():  # root may read all
+        assert result.returncode == 2
+        assert b"cannot be read: Permission denied" in result.stderr
+
+
+def test_why_lists_the_classes() -> None:
+    result = jobgen("why", "--list")
+    assert [line.split()[0] for line in result.stdout.decode().splitlines()] == codes()
+
+
+def test_why_explains_a_class() -> None:
+    result = jobgen("why", "host-memory")
+    assert result.returncode == 0
+    assert result.stdout.startswith(b"host-memory: ")
+    assert b"\nCure: " in result.stdout
+
+
+def test_a_file_with_the_name_of_a_class_is_read(tmp_path: Path) -> None:
+    (tmp_path / "killed").write_text(LOG)
+    result = jobgen("why", "killed", cwd=tmp_path, env={"PYTHONPATH": os.getcwd()})
+    assert b"killed:5: ValueError" in result.stdout
+
+
+def test_why_of_a_job_that_nobody_knows(tmp_path: Path) -> None:
+    result = jobgen("why", "812", cwd=tmp_path, env={"PATH": "", "PYTHONPATH": os.getcwd()})
+    assert result.returncode == 2
+    assert b"812: " in result.stderr
+
+
+def test_the_command_is_imported_when_it_is_called() -> None:
+    """Start-up time is a feature."""
+    code = "import sys, jobgen.cli.app; print([m for m in sys.modules if 'diagnosis' in m])"
+    words = [sys.executable, "-c", code]
+    assert subprocess.run(words, capture_output=True, check=True).stdout == b"[]\n"

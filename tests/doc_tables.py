@@ -1,0 +1,126 @@
+"""The tables of docs/ that are made from the package: options, keys, bounds, the plan."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from types import NoneType
+from typing import Any, get_args, get_type_hints
+
+from jobgen.cli.lookup.profile_list import NOT_RUN
+from jobgen.cli.option_effects import table as option_effects
+from jobgen.generator import find_profiles
+from jobgen.limits import TABLE
+from jobgen.planning.plan import Plan
+from jobgen.profiles.model import ROOT, Profile
+from jobgen.profiles.records import keys_of
+from tests.site_facts import SITES
+
+
+def key_table() -> str:
+    """Every key of a profile, with its kind, its default and its meaning."""
+    lines = ["| Key | Value | Default | |", "| --- | --- | --- | --- |"]
+    for path, row, default in keys_of(ROOT.cls):
+        cells = (f"`{path}`", row.kind.in_words(), default and f"`{default}`", row.doc)
+        lines.append("".join(f"| {_escaped(cell)}".rstrip() + " " for cell in cells) + "|")
+    return "\n".join(lines) + "\n"
+
+
+def _escaped(cell: str) -> str:
+    return cell.replace("|", r"\|")  # also in code: GitHub splits tables first
+
+
+def limit_table() -> str:
+    """Every bound: its value, what it bounds, and who could do harm without it."""
+    lines = ["| Bound | | Without it |", "| --- | --- | --- |"]
+    for limit in TABLE.values():
+        cells = (f"{limit.value:,}", limit.bounds, limit.harm)
+        lines.append("".join(f"| {_escaped(cell)} " for cell in cells) + "|")
+    return "\n".join(lines) + "\n"
+
+
+def plan_table() -> str:
+    """Every value of a plan, which templates see, by the part that it is in."""
+    lines = ["| Part | What it is | Its values |", "| --- | --- | --- |"]
+    for path, cls in _parts("plan", Plan):
+        lines.append(f"| `{path}` | {_first_line(cls)} | {_value_list(cls)} |")
+        for name, found in vars(cls).items():
+            if isinstance(found, property):
+                kind = _value_kind(get_type_hints(found.fget)["return"])
+                lines.append(f"| `{path}.{name}` | {_first_line(found)} | {kind} |")
+    return "\n".join(lines) + "\n"
+
+
+def _parts(path: str, cls: type) -> Iterator[tuple[str, type]]:
+    """The path of each record in a plan; [] stands for each item of a list."""
+    yield path, cls
+    for name, hint in _value_hints(cls).items():
+        for each in (hint, *get_args(hint)):
+            if _is_record(each):
+                items = "[]" if _value_kind(hint).startswith("list") else ""
+                yield from _parts(f"{path}.{name}{items}", each)
+
+
+def _value_hints(cls: type) -> dict[str, Any]:
+    hints = get_type_hints(cls)
+    return {name: hints[name] for name in cls._fields}
+
+
+def _is_record(hint: Any) -> bool:
+    return isinstance(hint, type) and hasattr(hint, "_fields")
+
+
+def _value_list(cls: type) -> str:
+    by_kind: dict[str, list[str]] = {}
+    for name, hint in _value_hints(cls).items():
+        if not _is_record(hint):
+            by_kind.setdefault(_value_kind(hint), []).append(f"`{name}`")
+    return "; ".join(f"{kind}: {', '.join(names)}" for kind, names in by_kind.items())
+
+
+def _value_kind(hint: Any) -> str:
+    if NoneType in get_args(hint):
+        (other,) = (each for each in get_args(hint) if each is not NoneType)
+        return f"{_value_kind(other)} or none"
+    words = {str: "text", int: "number", bool: "true or false"}
+    return words.get(hint) or ("part" if _is_record(hint) else "list")
+
+
+def _first_line(documented: object) -> str:
+    return (inspect.getdoc(documented) or "").partition("\n\n")[0].replace("\n", " ")
+
+
+def site_table() -> str:
+    """Every bundled public site: its machine, and what was checked of its profile, and when."""
+    lines = ["| Profile | Machine | Ranks | You give | Checked | Read |", "|" + " --- |" * 6]
+    for site in SITES:
+        profile = find_profiles().load(f"sites/{site.name}").profile
+        machine = profile.description.removesuffix(NOT_RUN)
+        given = ", ".join(f"`{name}`" for name in _given(site.options)) or "nothing"
+        facts = len(site.upper) + len(site.ranks) + len(site.never)
+        taken = "`qsub` on OpenPBS" if site.pbs else "`sbatch --test-only`"
+        checked = f"{facts} facts, {taken}"
+        cells = [f"`sites/{site.name}`", machine, _starts(profile), given, checked, str(site.read)]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _given(options: list[str]) -> list[str]:
+    """What a user of a site has to give: options, each with its value, and the keys of --set."""
+    pairs = zip(options[::2], options[1::2], strict=True)
+    return [value.partition("=")[0] if name == "--set" else name for name, value in pairs]
+
+
+def _starts(profile: Profile) -> str:
+    """What starts a profile's ranks, and in which engine."""
+    engine = profile.software.container and profile.software.container.engine
+    return f"{profile.launch.launcher}, {engine}" if engine else profile.launch.launcher
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "options": option_effects,
+    "keys": key_table,
+    "limits": limit_table,
+    "plan": plan_table,
+    "sites": site_table,
+}

@@ -1,0 +1,78 @@
+"""Facts of public sites: what the job that a site publishes has, and what its scheduler has.
+
+Each site is a file tests/sites/NAME.yaml, for profiles/sites/NAME.yaml. Both are from
+the same documentation, but written on their own: a test compares the two. Its keys:
+
+    source: [owner/repo path, or title of the page (site), …]  the pages
+    read: 2026-11-22        the day
+    kind: torchrun | srun | container | mpiexec     how the site starts ranks
+    options: [-A, project]  of jobgen: what a user of the site has to say and no profile can; pairs
+    upper: [text, …]        each is in a line of the script above the machinery, between blanks, ( )
+                            or the line's ends, without quotes: a directive, an assignment
+    ranks: [text, …]        the same in the whole script: words of the command that starts the ranks
+    never: [pattern, …]     regular expressions that no line above the machinery matches; comments
+                            do not count
+    slurm: or pbs:          the scheduler of the site, for the test that submits there; see below
+
+A Slurm: values are those of slurm.conf, as far as the documentation has them. Only `nodes` with its
+`count` and `partitions` are required.
+
+    slurm:
+      nodes: {count: 4, Sockets: 2, CoresPerSocket: 64, Gres: "gpu:a100:4", …}
+      partitions: {standard-g: {MaxTime: "2-0", MaxNodes: 1024}}    each has all nodes
+      licenses: scratch:1000
+      plugins: [--uenv]               options that a plug-in of sbatch there adds: not in this Slurm
+      refuses: [[--time=3-0], …]      options of sbatch with which this Slurm refuses the script
+
+A PBS: the resources of the nodes and of the site, and the limits of the queues.
+
+    pbs:
+      nodes: {count: 2, ncpus: 64, ngpus: 4, mem: 512gb}
+      resources: {filesystems: string, system: "string,flag=h"}    the site's own, with their type
+      queues: {prod: {resources_max.walltime: "24:00:00"}}
+      refuses: [[-l, "walltime=25:00:00"], …]    options of qsub, as above
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+FOLDER = Path(__file__).parent / "sites"
+
+
+@dataclass(frozen=True)
+class SiteFacts:
+    """One site; the module's docstring says what each is."""
+
+    name: str
+    source: list[str]
+    read: Any
+    kind: str
+    upper: list[str]
+    options: list[str] = field(default_factory=list)
+    ranks: list[str] = field(default_factory=list)
+    never: list[str] = field(default_factory=list)
+    slurm: dict[str, Any] = field(default_factory=dict)
+    pbs: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def command(self) -> str:
+        """The command of jobgen for the site's scheduler."""
+        return "qsub" if self.pbs else "sbatch"
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The job of the tests: two nodes, and what a user there has to say."""
+        return (self.command, "--profile", f"sites/{self.name}", "-N", "2", *self.options)
+
+
+def read(file: Path) -> SiteFacts:
+    """The facts in a file; TypeError for a key that is not one of them."""
+    return SiteFacts(name=file.stem, **yaml.safe_load(file.read_text(encoding="utf-8")))
+
+
+SITES = [read(file) for file in sorted(FOLDER.glob("*.yaml"))]
