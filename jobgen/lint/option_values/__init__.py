@@ -1,0 +1,19 @@
+"""The values that options of Slurm's and PBS's commands take: a grammar for each option.
+
+A grammar takes what any release from Slurm 20.11 to 26.05, or any of OpenPBS and Torque, takes. It
+knows no cluster: whether a partition, a feature or a kind of GPU exists is not checked here. Not
+here: which options a script has (reader/), and which values are variables or placeholders.
+"""
+
+from __future__ import annotations
+
+from jobgen.lint.option_values import pbs, slurm
+from jobgen.lint.option_values.grammar import Grammar
+
+
+def grammar_of(scheduler: str, option: str) -> Grammar | None:
+    """The grammar of an option: its long name for `slurm`, its letter for `pbs` or `openpbs`."""
+    return _GRAMMARS[scheduler].get(option)
+
+
+_GRAMMARS = {"slurm": slurm.GRAMMARS, "pbs": pbs.GRAMMARS, "openpbs": pbs.OPENPBS_GRAMMARS}

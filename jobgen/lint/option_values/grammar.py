@@ -1,0 +1,51 @@
+"""What a grammar is, and the small ones that several options share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+
+class Grammar(NamedTuple):
+    """The values of an option.
+
+    `refused` has the part of a value that is refused, which may be all of it; "" if it is taken.
+    `takes` says what is taken, as the end of a sentence: "--nodes takes …".
+    """
+
+    takes: str
+    refused: Callable[[str], str]
+    is_number: bool = True  # of digits and units, so that a word may be a placeholder
+
+
+def pattern(takes: str, expression: str, is_number: bool = True) -> Grammar:
+    """The values that match a regular expression; upper and lower case are the same."""
+    compiled = re.compile(expression, re.IGNORECASE | re.ASCII)
+
+    def refused(value: str) -> str:
+        return "" if compiled.fullmatch(value) else value or "nothing"
+
+    return Grammar(takes, refused, is_number)
+
+
+def words(takes: str, expression: str, separator: str = ",") -> Grammar:
+    """Lists whose items match a regular expression; empty items are skipped, as by strtok(3)."""
+    item = re.compile(expression, re.IGNORECASE | re.ASCII)
+
+    def refused(value: str) -> str:
+        items = [each for each in re.split(f"[{separator}]", value) if each]
+        return next((each for each in items if not item.fullmatch(each)), "")
+
+    return Grammar(takes, refused, is_number=False)
+
+
+def number(least: int) -> Grammar:
+    """Whole numbers from `least` up, as strtol(3) reads them."""
+    takes = "a whole number above 0" if least else "a whole number"
+
+    def refused(value: str) -> str:
+        found = re.fullmatch(r"\s*([+-]?\d+)|()", value, re.ASCII)
+        return "" if found and int(found[1] or 0) >= least else value or "nothing"
+
+    return Grammar(takes, refused)

@@ -1,0 +1,163 @@
+"""The values that qsub's options take, from the sources of OpenPBS and Torque.
+
+OpenPBS: src/lib/Libecl/ecl_verify_values.c has a check for each attribute. Torque:
+src/cmds/qsub_functions.c. A value that either of them takes is taken here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from jobgen.lint.option_values.grammar import Grammar, pattern
+
+# A value in quotes may have any character in it.
+_PART = r"(?:'[^']*'|\"[^\"]*\"|[^'\"{}])+"
+
+
+def _parts(value: str, separators: str) -> list[str]:
+    """The parts of a value between separators that are not in quotes."""
+    return re.findall(_PART.replace("{}", separators), value)
+
+
+# ---- resources of -l: src/lib/Libattr/attr_fn_time.c, attr_fn_size.c, attr_fn_str.c ----
+
+_TIME = re.compile(r"(\d+:){0,2}\d*(\.\d*)?", re.ASCII)
+_TORQUE_TIME = re.compile(r"(\d*:){0,3}\d*(\..*)?", re.ASCII)  # three colons: with days
+_SIZE = re.compile(r"\d+([kmgtpe]?[bw]?)", re.IGNORECASE | re.ASCII)
+_WHOLE_NUMBER = re.compile(r"\+?\d+", re.ASCII)
+_PLACEMENT = r"(free|pack|scatter|vscatter|excl|exclhost|shared|group=[\w-]+)"
+_PLACE = re.compile(rf"{_PLACEMENT}(:{_PLACEMENT})*", re.IGNORECASE | re.ASCII)
+_RESOURCE = re.compile(r"[a-z][\w-]*", re.IGNORECASE | re.ASCII)
+_NODE = re.compile(r"(?!ppn=(?!\d+$))\w[\w.=/*-]*", re.ASCII)
+_DURATIONS = ("walltime", "cput", "pcput", "soft_walltime", "min_walltime", "max_walltime")
+_KINDS = {
+    **dict.fromkeys(("mem", "vmem", "pmem", "pvmem", "file"), _SIZE),
+    **dict.fromkeys(("ncpus", "nodect", "mpiprocs", "ompthreads"), _WHOLE_NUMBER),
+    "place": _PLACE,
+}
+
+
+def _refused_resources(value: str, time: re.Pattern[str]) -> str:
+    """The first resource of a list whose value is refused."""
+    if value.endswith(","):
+        return value
+    for resource in _parts(value, ","):
+        name, equals, amount = (text.strip() for text in resource.partition("="))
+        if equals and not _is_amount(name, amount.strip("'\""), time):
+            return resource.strip()
+    return ""
+
+
+def _is_amount(name: str, amount: str, time: re.Pattern[str]) -> bool:
+    if not amount:  # as if the resource were not there, where it is no whole number
+        return _KINDS.get(name) is not _WHOLE_NUMBER
+    if name == "select":
+        return all(_is_chunk(chunk, time) for chunk in amount.split("+"))
+    if name == "nodes":
+        pieces = re.split("[+#:]", amount)
+        return all(_NODE.fullmatch(piece.strip()) for piece in pieces)
+    kind = time if name in _DURATIONS else _KINDS.get(name)
+    return not kind or bool(kind.fullmatch(amount))
+
+
+def _is_chunk(chunk: str, time: re.Pattern[str]) -> bool:
+    """COUNT, or resources of a chunk, or both, with colons between them."""
+    pieces = _parts(chunk.strip(), ":")
+    resources = pieces[1:] if pieces and pieces[0].isdecimal() else pieces
+    pairs = [piece.partition("=") for piece in resources]
+    return (
+        bool(pieces)
+        and ":".join(pieces) == chunk.strip()
+        and all(
+            re.fullmatch("[A-Za-z][A-Za-z0-9_-]*", name)
+            and amount
+            and _is_amount(name, amount, time)
+            for name, _, amount in pairs
+        )
+    )
+
+
+_TAKES = (
+    "NAME=VALUE with commas between them: walltime=HH:MM:SS, mem=4gb, ncpus=8,"
+    " select=2:ncpus=8:mem=4gb, place=scatter:excl, nodes=2:ppn=8"
+)
+
+
+def _resources(time: re.Pattern[str]) -> Grammar:
+    return Grammar(_TAKES, lambda value: _refused_resources(value, time))
+
+
+# ---- -W: src/lib/Libcmds/parse_depend.c ----
+
+_CONDITION = r"(after|before)(any|ok|notok|start)?(array)?|on|synccount|syncwith|runone"
+_DEPENDENCY = re.compile(rf"\s*({_CONDITION})(:[^:,]+)+")
+_ATTRIBUTES = {
+    "block": re.compile("true|false", re.IGNORECASE),
+    "sandbox": re.compile("home|o_workdir|private", re.IGNORECASE),
+}
+
+
+def _refused_attributes(value: str) -> str:
+    for name, text in _attributes(value):
+        if name == "depend":
+            items = text.split(",")
+            if any(not _DEPENDENCY.fullmatch(item) for item in items):
+                return f"depend={text}"
+        elif name in _ATTRIBUTES and not _ATTRIBUTES[name].fullmatch(text):
+            return f"{name}={text}"
+    return ""
+
+
+def _attributes(value: str) -> Iterator[tuple[str, str]]:
+    """The attributes of -W; a comma ends a value only if NAME= follows it."""
+    for part in re.split(r",\s*(?=\w+=)", value.strip()):
+        name, _, text = part.partition("=")
+        yield name.strip(), text.strip().strip("'\"")
+
+
+_ATTRIBUTE_LIST = Grammar(
+    "NAME=VALUE: depend=afterok:JOBID with after, afterok, afternotok, afterany, before, beforeok,"
+    " beforenotok or beforeany; block=true; sandbox=PRIVATE",
+    _refused_attributes,
+    is_number=False,
+)
+
+
+# ---- letters and numbers ----
+
+
+def _refused_range(value: str) -> str:
+    """Libcmds/range: `chk_Jrange`."""
+    found = re.fullmatch(r"(\d+)-(\d+)(:0*[1-9]\d*)?(%\d*)?", value.strip(), re.ASCII)
+    return "" if found and int(found[1]) < int(found[2]) else value or "nothing"
+
+
+def _refused_priority(value: str) -> str:
+    is_valid = re.fullmatch(r"\s*[+-]?\d+", value, re.ASCII) and -1024 <= int(value) <= 1023
+    return "" if is_valid else value or "nothing"
+
+
+def _letters(takes: str, expression: str) -> Grammar:
+    """As `pattern`, but upper and lower case differ."""
+    return pattern(takes, f"(?-i:{expression})", is_number=False)
+
+
+GRAMMARS: dict[str, Grammar] = {
+    "a": pattern("[[[[CC]YY]MM]DD]hhmm[.SS]", r"(\d\d){2,6}(\.[0-5]\d)?"),
+    "j": _letters("oe, eo or n", "oe|eo|n"),
+    "J": Grammar("FIRST-LAST[:STEP][%MOST], with FIRST below LAST", _refused_range),
+    "k": _letters("o, e, oe, eo or n, with d for direct writes", "(?=.*[oe])[oed]+|(?=.*n)[nd]+"),
+    "l": _resources(_TORQUE_TIME),
+    "m": _letters("n, or one or more of a, b and e", r"\s*(n|p|[abej]+|[abef]+)"),
+    "p": Grammar("a whole number from -1024 to 1023", _refused_priority),
+    "r": _letters("y or n", "[yn]"),
+    "t": pattern("numbers and ranges such as 0-15 or 1,3,5, and %4", r"[\d,\s-]+(%\d+)?"),
+    "W": _ATTRIBUTE_LIST,
+}
+# Of a script that has `select`, which Torque does not know.
+OPENPBS_GRAMMARS: dict[str, Grammar] = {
+    **GRAMMARS,
+    "l": _resources(_TIME),
+    "m": _letters("n, or one or more of a, b and e", r"\s*(n|[abej]+)"),
+}

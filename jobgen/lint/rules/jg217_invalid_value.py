@@ -1,0 +1,82 @@
+"""An option does not take this value.
+
+sbatch, srun and qsub refuse a script or a command with such a value. --mail-type is worse: sbatch
+ignores what it does not know, if it knows another type of the list, and no mail comes.
+
+Read are directives, and the options of srun, salloc, sbatch and qsub in the script. A value with a
+variable is not read, nor one that is a placeholder, such as N or HH:MM:SS. A value passes if any
+Slurm from 20.11 to 26.05 takes it, or OpenPBS or Torque. Whether the cluster has such a partition,
+feature or GPU is not checked.
+
+Evidence: src/common/slurm_opt.c and proc_args.c of Slurm, src/lib/Libecl/ecl_verify_values.c of
+OpenPBS; each kind of value was tried with Slurm 22.05, and with OpenPBS.
+
+Cure: a value that the message names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from jobgen.lint.option_values import grammar_of
+from jobgen.lint.option_values.command_options import (
+    SLURM_COMMANDS,
+    qsub_options,
+    slurm_options,
+)
+from jobgen.lint.option_values.placeholders import is_placeholder, is_template
+from jobgen.lint.reader.directives import Directive
+from jobgen.lint.reader.script import Script
+from jobgen.lint.rules import Finding, finding_at
+from jobgen.profiles.model import Profile
+
+BAD = """\
+#!/bin/bash
+#SBATCH --time=05:00:00:00
+#SBATCH --mail-type=START,END
+srun --ntasks=4 hostname
+"""
+GOOD = """\
+#!/bin/bash
+#SBATCH --time=5-00:00:00
+#SBATCH --mail-type=BEGIN,END
+srun --ntasks=4 hostname
+"""
+
+
+def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+    for option in _options(script):
+        is_openpbs = option.scheduler == "pbs" and script.chunk_requests
+        grammar = grammar_of("openpbs" if is_openpbs else option.scheduler, option.option)
+        if not grammar or _is_missing(option) or is_template(option.value):
+            continue
+        refused = grammar.refused(option.value)
+        if refused and not is_placeholder(refused, grammar.is_number):
+            name = _name(option)
+            text = f"{name} does not take `{refused}`" if option.value else f"{name} has no value"
+            yield finding_at(option, text, f"it takes {grammar.takes}")
+
+
+def _options(script: Script) -> Iterator[Directive]:
+    """All options of directives and of commands, each once."""
+    for directive in script.active_directives:
+        # An option before the script is one of the command that submits it.
+        if directive.line >= script.first_line and not re.match(
+            "-[A-Za-z]=", directive.raw
+        ):  # JG215
+            yield directive
+    for command in script.commands:
+        if command.name in SLURM_COMMANDS:
+            yield from slurm_options(command)
+        elif command.name == "qsub" and script.scheduler == "pbs":  # else it may be Grid Engine's
+            yield from qsub_options(command)
+
+
+def _is_missing(option: Directive) -> bool:
+    """Whether it has no value, or none that is written here."""
+    return not option.value and not option.raw.endswith("=")
+
+
+def _name(option: Directive) -> str:
+    return f"-{option.option}" if option.scheduler == "pbs" else f"--{option.option}"
