@@ -40,7 +40,7 @@ SLURM = {
     ),
     "dependency": (
         "afterok:1;afterok:1:2;singleton;afterok:1,afterany:2;afterok:1?afterany:2;1;1,2;after:1+5"
-        ";afterok:1_2;afterok:1_*;AFTEROK:1;0;singleton,afterok:1",
+        ";afterok:1_2;afterok:1_*;AFTEROK:1;0;singleton,afterok:1;afterok:1,2",
         "afterok;afterok:;afterok:x;1:2;afterok=1;aftersucc:1;afterany:1:afterok:2;afterok:0"
         ";beforeok:1;afterok:1,;after:1+x;afterok:1, afterok:2",
     ),
@@ -183,6 +183,15 @@ def test_torque_takes_it(option: str, values: str) -> None:
     assert [refused("pbs", option, value) for value in values.split(";")] == [""] * (
         values.count(";") + 1
     )
+
+
+@pytest.mark.parametrize("piece", ["1", "1,", "1-", "01/02", "map_cpu:0,", "afterok:1,", "a=1:"])
+def test_a_long_value_is_judged_at_once(piece: str) -> None:
+    """A pattern that tries all ways to read it would take years, and int() refuses 5,000 digits."""
+    for scheduler, table in (("slurm", {**SLURM, **SRUN}), ("openpbs", OPENPBS)):
+        for option in table:
+            for value in (piece * 5000, piece * 5000 + "!"):
+                assert refused(scheduler, option, value) in value
 
 
 def found(script: str) -> list[str]:

@@ -129,12 +129,12 @@ _ATTRIBUTE_LIST = Grammar(
 
 def _refused_range(value: str) -> str:
     """Libcmds/range: `chk_Jrange`."""
-    found = re.fullmatch(r"(\d+)-(\d+)(:0*[1-9]\d*)?(%\d*)?", value.strip(), re.ASCII)
+    found = re.fullmatch(r"(\d{1,18})-(\d{1,18})(:0*[1-9]\d*)?(%\d*)?", value.strip(), re.ASCII)
     return "" if found and int(found[1]) < int(found[2]) else value or "nothing"
 
 
 def _refused_priority(value: str) -> str:
-    is_valid = re.fullmatch(r"\s*[+-]?\d+", value, re.ASCII) and -1024 <= int(value) <= 1023
+    is_valid = re.fullmatch(r"\s*[+-]?\d{1,18}", value, re.ASCII) and -1024 <= int(value) <= 1023
     return "" if is_valid else value or "nothing"
 
 

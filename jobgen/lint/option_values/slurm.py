@@ -29,12 +29,12 @@ _SIZE = pattern(
 )
 _FLAG = pattern("0 or 1", r"\s*\+?0*[01]")
 # verify_socket_core_thread_count
-_RANGE = r"(\*[^:]*|\+?\d+[km]?(-\d+[km]?)?)?"
+_RANGE = r"(\*[^:]*|\+?\d+[km]?(-\d+[km]?(-[^:]*)?)?)?"
 _SHAPE = pattern(
     "SOCKETS[:CORES[:THREADS]], each a number, a range or *",
     rf"{_RANGE}(:{_RANGE}(:{_RANGE}(:.*)?)?)?",
 )
-_NODE_COUNT = r"(\s*\+?(\d+)(k?)(m?)\s*)?"
+_NODE_COUNT = r"(\s*\+?(\d{1,18})(k?)(m?)\s*)?"
 
 
 def _refused_nodes(value: str) -> str:
@@ -53,8 +53,8 @@ def _node_count(text: str) -> int | None:
     found = re.fullmatch(_NODE_COUNT, text, re.IGNORECASE | re.ASCII)
     if not found:
         return None
-    factor = (1024 if found[3] else 1) * (1024**2 if found[4] else 1)
-    return int(found[2]) * factor if found[2] else -1
+    shift = (10 if found[3] else 0) + (20 if found[4] else 0)
+    return int(found[2]) << shift if found[2] else -1
 
 
 # ---- GPUs and other resources: src/common/slurm_protocol_defs.c, slurm_get_next_tres ----

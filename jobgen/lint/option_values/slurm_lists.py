@@ -17,7 +17,8 @@ MAIL = words(", ".join(MAIL_TYPES), "|".join(MAIL_TYPES))
 
 
 _ARRAY_ITEM = re.compile(
-    r"(?!\[?-\s*\+?\d)\[?\s*\+?(\d*)\]?(-\s*\+?(\d*)\]?(:\s*\+?(\d+)\]?)?)?(%.*)?", re.ASCII
+    r"(?!\[?-\s*\+?\d)\[?\s*\+?(\d{0,18})\]?(-\s*\+?(\d{0,18})\]?(:\s*\+?(\d{1,18})\]?)?)?(%.*)?",
+    re.ASCII,
 )
 
 
@@ -27,7 +28,9 @@ def _refused_array(value: str) -> str:
 
 def _is_array_item(item: str) -> bool:
     found = re.fullmatch(
-        r"(?!\[?-\s*\+?\d)\[?\s*\+?(\d*)\]?(-\s*\+?(\d*)\]?(:\s*\+?(\d+)\]?)?)?(%.*)?", item, re.A
+        r"(?!\[?-\s*\+?\d)\[?\s*\+?(\d{0,18})\]?(-\s*\+?(\d{0,18})\]?(:\s*\+?(\d{1,18})\]?)?)?(%.*)?",
+        item,
+        re.A,
     )
     if not found:
         return False
@@ -48,7 +51,7 @@ _JOBS = r"\d+(_(\*|\d*))?"
 DEPENDENCY = pattern(
     "after, afterany, afterok, afternotok or aftercorr, each with :JOBID, or singleton; a comma"
     " between them for all, a ? for any",
-    rf"0?|({_DEPENDENCY})([,?]({_DEPENDENCY}))*|{_JOBS}(,{_JOBS})*",
+    rf"0?|({_DEPENDENCY})([,?]({_DEPENDENCY}))*([,?]{_JOBS})*|{_JOBS}(,{_JOBS})*",
     is_number=False,
 )
 
@@ -82,10 +85,9 @@ _NUMBER, _MASK = r"(0x[0-9a-f]+|\d+)(\*\d+)?", r"(0x)?[0-9a-f]+(\*\d+)?"
 
 
 def _binding(takes: str, kinds: str, mapped: str) -> Grammar:
-    lists = (
-        rf"map_?({mapped})\w*[:=]{_NUMBER}(,{_NUMBER})*|mask_?({mapped})\w*[:=]{_MASK}(,{_MASK})*"
-    )
-    one = f"(help|q|quiet|v|verbose|no|none|rank|{kinds}|{lists})"
+    maps = rf"map_?({mapped})\w*[:=]{_NUMBER}(,+{_NUMBER})*,*"
+    masks = rf"mask_?({mapped})\w*[:=]{_MASK}(,+{_MASK})*,*"
+    one = f"(help|q|quiet|v|verbose|no|none|rank|{kinds}|{maps}|{masks})"
     return pattern(takes, rf"{one}([,;]{one})*", is_number=False)
 
 

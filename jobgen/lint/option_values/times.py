@@ -14,8 +14,8 @@ _TIME = rf"(0?\d|1[0-2]){_MINUTES}[ap]m|([01]?\d|2[0-3]){_MINUTES}(?![ap]m)"
 _MONTH, _DAY = r"(0[1-9]|1[0-2]|[1-9](?!\d))", r"(0[1-9]|[12]\d|3[01]|[1-9](?!\d))"
 _DATE = rf"\d{{4}}-{_MONTH}-{_DAY}|{_MONTH}[./]?{_DAY}[./]?(\d\d)?"
 _NAMES = "today|tomorrow|midnight|noon|elevenses|fika|teatime"
-_POINT = rf"({_NAMES}|{_TIME}|{_DATE})[\sT-]*"
-_DELTA = rf"now\s*[+-]\s*\d[\d\s]*({_UNIT})?[\sT-]*"
+_POINT = rf"({_NAMES}|{_TIME}|{_DATE})(?!\d)[\sT-]*"
+_DELTA = rf"now\s*[+-]\s*\d[\d\s]*(({_UNIT})[\sT-]*|$)"
 
 
 def _refused_duration(value: str) -> str:
