@@ -133,7 +133,7 @@ TORQUE = {
 }
 # What a reader or a program replaces.
 PLACEHOLDERS = {
-    "time": "HH:MM:SS;dd-hh:mm:ss;$TIME;<time>;{{time}};@TIME@;XX:00:00;time;!TBG_time;time_limit",
+    "time": "HH:MM:SS;dd-hh:mm:ss;$TIME;<time>;{{time}};@TIME@;XX:00:00;time;!TAG_time;TAG_time;time_limit",
     "nodes": "N;N_NODES;num_nodes;...;1-N",
     "ntasks": "NTASKS;n;XXXtasksXXX;%d",
     "mem": "SIZE;xgb;Mgb",
@@ -204,6 +204,11 @@ def found(script: str) -> list[str]:
 def test_a_placeholder_is_no_value(option: str, values: str) -> None:
     for value in values.split(";"):
         assert found(f"#!/bin/bash\n#SBATCH --{option}={value}\nsrun hostname\n") == [], value
+
+
+def test_a_template_of_pbs_is_none() -> None:
+    lines = "#PBS -l walltime=TAG_time\n#PBS -l nodes=N:ppn=X\n#PBS -m TAG_mail\n"
+    assert found(f"#!/bin/bash\n{lines}hostname\n") == []
 
 
 def test_message_names_the_part_that_is_refused() -> None:
