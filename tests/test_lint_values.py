@@ -133,7 +133,8 @@ TORQUE = {
 }
 # What a reader or a program replaces.
 PLACEHOLDERS = {
-    "time": "HH:MM:SS;dd-hh:mm:ss;$TIME;<time>;{{time}};@TIME@;XX:00:00;time;!TAG_time;TAG_time;time_limit",
+    "time": "HH:MM:SS;dd-hh:mm:ss;$TIME;<time>;{{time}};@TIME@;XX:00:00;time;!TAG_time;TAG_time"
+    ";time_limit",
     "nodes": "N;N_NODES;num_nodes;...;1-N",
     "ntasks": "NTASKS;n;XXXtasksXXX;%d",
     "mem": "SIZE;xgb;Mgb",

@@ -6,6 +6,9 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
+# No expression is compiled before an option needs it: all together would slow the start.
+_FLAGS = re.IGNORECASE | re.ASCII
+
 
 class Grammar(NamedTuple):
     """The values of an option.
@@ -21,21 +24,19 @@ class Grammar(NamedTuple):
 
 def pattern(takes: str, expression: str, is_number: bool = True) -> Grammar:
     """The values that match a regular expression; upper and lower case are the same."""
-    compiled = re.compile(expression, re.IGNORECASE | re.ASCII)
 
     def refused(value: str) -> str:
-        return "" if compiled.fullmatch(value) else value or "nothing"
+        return "" if re.fullmatch(expression, value, _FLAGS) else value or "nothing"
 
     return Grammar(takes, refused, is_number)
 
 
 def words(takes: str, expression: str, separator: str = ",") -> Grammar:
     """Lists whose items match a regular expression; empty items are skipped, as by strtok(3)."""
-    item = re.compile(expression, re.IGNORECASE | re.ASCII)
 
     def refused(value: str) -> str:
         items = [each for each in re.split(f"[{separator}]", value) if each]
-        return next((each for each in items if not item.fullmatch(each)), "")
+        return next((each for each in items if not re.fullmatch(expression, each, _FLAGS)), "")
 
     return Grammar(takes, refused, is_number=False)
 

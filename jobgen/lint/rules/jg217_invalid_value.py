@@ -61,10 +61,9 @@ def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
 def _options(script: Script) -> Iterator[Directive]:
     """All options of directives and of commands, each once."""
     for directive in script.active_directives:
-        # An option before the script is one of the command that submits it.
-        if directive.line >= script.first_line and not re.match(
-            "-[A-Za-z]=", directive.raw
-        ):  # JG215
+        is_of_command = directive.line < script.first_line  # which submits this script
+        is_with_equals = re.match("-[A-Za-z]=", directive.raw)  # JG215 reports it
+        if not is_of_command and not is_with_equals:
             yield directive
     for command in script.commands:
         if command.name in SLURM_COMMANDS:
