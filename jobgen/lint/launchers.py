@@ -37,6 +37,7 @@ _MODULES = {
     "accelerate.commands.launch": "accelerate launch",
     "deepspeed.launcher.runner": "deepspeed",
 }
+_STARTERS_ON_ALL_NODES = ("srun", "mpiexec", "mpirun", "pbsdsh", "pdsh", "clush")
 _OTHER_COMMANDS = frozenset(
     "echo printf which command export pip conda module type pgrep pkill killall test [ grep".split()
 )
@@ -193,6 +194,21 @@ def selects_nodes(words: Sequence[Word]) -> bool:
     counts = [starter_option(words, *names) for names in (("-N", "--nodes"), ("-n", "--ntasks"))]
     named = starter_option(words, "-w", "--nodelist", "-r", "--relative")
     return bool(named) or any(count and count.text == "1" for count in counts)
+
+
+def runs_on_all_nodes(script: Script, command: Command) -> bool:
+    """Whether srun or another starter runs a command on every node of the job, in no branch."""
+    is_branch = command.enclosing & {"if_statement", "case_statement"}
+    if is_branch or starter_of(command) not in _STARTERS_ON_ALL_NODES:
+        return False
+    tasks = script.directive("ntasks")
+    return not (tasks and tasks.value == "1") and not selects_nodes(outer_words(script, command))
+
+
+def outer_words(script: Script, command: Command) -> Sequence[Word]:
+    """The words of the script's own command that a command is, or that has it in a string."""
+    before = [each for each in script.commands if not each.depth and each.offset <= command.offset]
+    return max(before, key=lambda each: each.offset).words if before else ()
 
 
 def work_commands(script: Script) -> list[Command]:

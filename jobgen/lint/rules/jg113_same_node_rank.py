@@ -2,12 +2,14 @@
 
 With the static rendezvous, which is the default, each node needs a rank of its own. The batch
 script's shell expands variables on the first node: `srun torchrun --node-rank=$SLURM_NODEID` is
-`--node-rank=0` on every node. A plain number has the same effect, and so has no rank at all. If two
-nodes both have rank 0, they start two jobs, or the second node cannot open the port.
+`--node-rank=0` on every node, and so is `srun bash -c "… $SLURM_NODEID …"`. A plain number has the
+same effect, and so has no rank at all. If two nodes both have rank 0, they start two jobs, or the
+second node cannot open the port.
 
 Evidence: tried with Slurm 22.05: SLURM_NODEID and SLURM_PROCID are 0 in the batch script, and
 `srun echo $SLURM_NODEID` prints 0 on both nodes, `srun bash -c 'echo $SLURM_NODEID'` 0 and 1.
 torch/distributed/run.py and accelerate/commands/launch.py: static, and rank 0, are the defaults.
+Seen in huggingface/accelerate#2816: each instance took itself for the main process.
 
 Cure: let the shell on the node expand it, `srun bash -c 'torchrun --node-rank=$SLURM_NODEID …'`,
 or `--rdzv-backend=c10d`, which needs no ranks.
@@ -21,8 +23,10 @@ from collections.abc import Iterator
 from jobgen.lint.launchers import (
     Launcher,
     launchers,
+    outer_words,
     selects_nodes,
 )
+from jobgen.lint.reader.commands import OUTER, Word
 from jobgen.lint.reader.script import Script
 from jobgen.lint.rules import Finding, finding_at
 from jobgen.profiles.model import Profile
@@ -48,7 +52,7 @@ def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
         return
     for launcher in launchers(script):
         is_static = launcher.value("rdzv-backend") in ("", "static")
-        on_all_nodes = launcher.starter == "srun" and not selects_nodes(launcher.words_before)
+        on_all_nodes = launcher.starter == "srun" and not _selects_nodes(script, launcher)
         if launcher.name == "deepspeed" or not launcher.is_multi_node:
             continue
         if is_static and on_all_nodes and (text := _same_rank(script, launcher)):
@@ -67,7 +71,20 @@ def _same_rank(script: Script, launcher: Launcher) -> str:
         return "no node gets a rank: each takes rank 0"
     if launcher.number("node-rank") is not None and word.is_literal:
         return f"every node gets the rank {word.text}"
-    name = re.search(r"\$\{?SLURM_(NODEID|PROCID)\b", word.text)
-    if name and not launcher.command.depth and f"\\$SLURM_{name[1]}" not in script.text:
-        return f"every node gets the rank 0: $SLURM_{name[1]} is expanded before srun starts it"
+    if name := _expanded_early(script, launcher, word):
+        return f"every node gets the rank 0: ${name} is expanded before srun starts it"
     return ""
+
+
+def _expanded_early(script: Script, launcher: Launcher, word: Word) -> str:
+    """The node's number that the batch script's shell puts there; "" if there is none."""
+    outer = script.resolved(re.sub(rf"{OUTER}(\w+)", r"$\1", word.text))
+    if launcher.command.depth and outer == word.text:
+        return ""
+    found = re.search(r"\$\{?(SLURM_(?:NODEID|PROCID))\b", outer)
+    return found[1] if found and f"\\${found[1]}" not in script.text else ""
+
+
+def _selects_nodes(script: Script, launcher: Launcher) -> bool:
+    own_words = launcher.words_before
+    return selects_nodes(own_words) or selects_nodes(outer_words(script, launcher.command))

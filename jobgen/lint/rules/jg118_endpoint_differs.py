@@ -1,14 +1,14 @@
 """On each node, the rendezvous endpoint is that node itself.
 
 What the shell on a node expands, such as $(hostname) or $SLURMD_NODENAME, is that node's own name.
-Every agent waits at its own address for the others, until the join timeout. In `srun torchrun
---rdzv-endpoint=$(hostname):29500`, the batch script's shell expands it, on the first node, and that
-works. In `srun bash -c '…'` it does not work.
+`localhost` is that node, too. Every agent waits at its own address for the others, until the join
+timeout. In `srun torchrun --rdzv-endpoint=$(hostname):29500`, the batch script's shell expands it,
+on the first node, and that works. In `srun bash -c '…'` it does not work.
 
 Evidence: tried with Slurm 22.05: `srun bash -c 'echo $(hostname) $SLURMD_NODENAME'` prints another
 name on each node, while $HOSTNAME is the first node's on all: Slurm exports it, and bash keeps it.
 The rendezvous is where the endpoint says (torch,
-elastic/rendezvous/c10d_rendezvous_backend.py).
+elastic/rendezvous/c10d_rendezvous_backend.py). Seen in pytorch#76069: localhost on four nodes.
 
 Cure: let the batch script's shell expand the first node's name: `export HEAD=$(hostname)` before
 srun, and `--rdzv-endpoint=$HEAD:29500`.
@@ -17,12 +17,12 @@ srun, and `--rdzv-endpoint=$HEAD:29500`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from jobgen.lint.launchers import (
     Launcher,
     launchers,
-    selects_nodes,
+    runs_on_all_nodes,
 )
 from jobgen.lint.reader.commands import Word
 from jobgen.lint.reader.script import Script
@@ -43,35 +43,30 @@ srun torchrun --nnodes=2 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endp
 srun --ntasks-per-node=1 bash -c 'torchrun --nnodes=2 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$HOSTNAME:29502 train.py'
 """
 
-_NODE_NAME = re.compile(r"\$\{?SLURMD_NODENAME\b\}?|(\$\(|`)\s*(hostname|uname -n)[^)`]*[)`]")
-_STARTERS_ON_ALL_NODES = ("srun", "mpiexec", "mpirun", "pbsdsh", "pdsh", "clush")
+_OWN_NAME = re.compile(
+    r"\$\{?SLURMD_NODENAME\b\}?|(?:\$\(|`)\s*(?:hostname|uname -n)[^)`]*[)`]"
+)
+_LOOPBACK = re.compile(r"(?:localhost|127(?:\.\d+){3}|\[?::1\]?)(?=:\d+$|$)")
 
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
     for launcher in launchers(script) if script.nodes != 1 else ():
-        if not _runs_on_all_nodes(launcher) or selects_nodes(_outer_words(script, launcher)):
+        if not launcher.is_multi_node or not runs_on_all_nodes(script, launcher.command):
             continue
         for option in ("rdzv-endpoint", "master-addr"):
             word = launcher.options.get(option)
-            if word and (name := _NODE_NAME.search(word.raw)):
+            if word and (name := _own_name(launcher, word)):
                 port = re.search(r":\d+$", word.text)
                 endpoint = "$HEAD" + (port[0] if port else "")
-                text = f"`{name[0]}` is each node's own name here: the nodes never meet"
+                text = f"`{name}` is each node's own name here: the nodes never meet"
                 cure = "export HEAD=$(hostname) before this command, and use "
                 cure += f"{launcher.option_name(option)}={endpoint}"
                 yield finding_at(word, text, cure)
 
 
-def _runs_on_all_nodes(launcher: Launcher) -> bool:
-    """Whether it is in a string that all nodes run, and in no branch of it."""
-    command = launcher.command
-    is_branch = command.enclosing & {"if_statement", "case_statement"}
-    is_started = command.depth > 0 and command.starter in _STARTERS_ON_ALL_NODES
-    return is_started and not is_branch and launcher.is_multi_node
-
-
-def _outer_words(script: Script, launcher: Launcher) -> Sequence[Word]:
-    """The words of the command that has the launcher in a string."""
-    offset = launcher.command.offset
-    before = [each for each in script.commands if not each.depth and each.offset <= offset]
-    return max(before, key=lambda command: command.offset).words if before else ()
+def _own_name(launcher: Launcher, word: Word) -> str:
+    """The part of an endpoint that is another node on each node; "" if it is one for all."""
+    if found := _LOOPBACK.match(word.text if word.is_literal else ""):
+        return found[0]
+    found = _OWN_NAME.search(word.raw) if launcher.command.depth else None
+    return found[0] if found else ""
