@@ -202,13 +202,15 @@ def runs_on_all_nodes(script: Script, command: Command) -> bool:
     if is_branch or starter_of(command) not in _STARTERS_ON_ALL_NODES:
         return False
     tasks = script.directive("ntasks")
-    return not (tasks and tasks.value == "1") and not selects_nodes(outer_words(script, command))
+    return not (tasks and tasks.value == "1") and not selects_nodes(
+        outer_command(script, command).words
+    )
 
 
-def outer_words(script: Script, command: Command) -> Sequence[Word]:
-    """The words of the script's own command that a command is, or that has it in a string."""
-    before = [each for each in script.commands if not each.depth and each.offset <= command.offset]
-    return max(before, key=lambda each: each.offset).words if before else ()
+def outer_command(script: Script, command: Command) -> Command:
+    """The script's own command that a command is, or that has it in a string."""
+    own = [each for each in script.commands if not each.depth and each.offset <= command.offset]
+    return max(own, key=lambda each: each.offset, default=command)
 
 
 def work_commands(script: Script) -> list[Command]:

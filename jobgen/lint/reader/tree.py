@@ -240,7 +240,8 @@ class _TreeReader:
         """The items of an array."""
         if value is None or value.type != "array":
             return None
-        return tuple(read_word(child, self.source) for child in value.children if child.is_named)
+        items = [child for child in value.children if child.is_named and child.type != "comment"]
+        return tuple(read_word(child, self.source) for child in items)
 
 
 def _first_error(node: Node) -> Node:

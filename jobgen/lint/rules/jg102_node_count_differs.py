@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from jobgen.lint.launchers import (
     Launcher,
     launchers,
+    outer_command,
     starter_option,
 )
 from jobgen.lint.reader.script import Script
@@ -36,6 +37,9 @@ GOOD = """\
 srun torchrun --nnodes=$SLURM_NNODES --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py
 """
 
+_OWN_NODES = ("-N", "--nodes", "-w", "--nodelist", "-n", "--ntasks")
+_LOOPS = {"for_statement", "while_statement", "c_style_for_statement"}
+
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
     job_nodes = script.nodes
@@ -43,20 +47,21 @@ def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
         return
     is_alone = len(launchers(script)) == 1
     for launcher in launchers(script):
-        nodes = launcher.number("nnodes")
-        if nodes is None or nodes == job_nodes or _may_be_right(launcher):
+        nodes = launcher.number("nnodes") or 1
+        if nodes == 1 or nodes == job_nodes or _may_be_right(script, launcher, nodes > job_nodes):
             continue
-        if nodes < job_nodes and not is_alone:  # the others may use the other nodes
-            continue
-        if nodes > 1 or launcher.starter == "srun":
+        if nodes > job_nodes or is_alone:  # else the others may use the other nodes
             text = f"{launcher.name} is for {nodes} nodes, but the job has {job_nodes}"
             option = launcher.option_name("nnodes")
             cure = f"use the same number, or {option}=$SLURM_NNODES"
             yield finding_at(launcher.options["nnodes"], text, cure)
 
 
-def _may_be_right(launcher: Launcher) -> bool:
+def _may_be_right(script: Script, launcher: Launcher, is_more: bool) -> bool:
     """Whether it may be for a part of the nodes, or started by hand on each."""
-    options = ("-N", "--nodes", "-w", "--nodelist", "-n", "--ntasks")
-    has_own_nodes = starter_option(launcher.words_before, *options)
-    return bool(has_own_nodes) or launcher.number("node-rank") is not None
+    if launcher.number("node-rank") is not None:
+        return True
+    outer = outer_command(script, launcher.command)
+    if is_more and (script.nodes or 1) > 1 and outer.enclosing & _LOOPS:
+        return False  # each round starts one agent, on a node of this job
+    return bool(starter_option(outer.words, *_OWN_NODES))

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from jobgen.lint.launchers import (
     Launcher,
     launchers,
-    outer_words,
+    outer_command,
     selects_nodes,
 )
 from jobgen.lint.reader.commands import OUTER, Word
@@ -87,4 +87,4 @@ def _expanded_early(script: Script, launcher: Launcher, word: Word) -> str:
 
 def _selects_nodes(script: Script, launcher: Launcher) -> bool:
     own_words = launcher.words_before
-    return selects_nodes(own_words) or selects_nodes(outer_words(script, launcher.command))
+    return selects_nodes(own_words) or selects_nodes(outer_command(script, launcher.command).words)

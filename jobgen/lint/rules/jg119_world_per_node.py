@@ -1,0 +1,68 @@
+"""Each node trains alone.
+
+srun starts the launcher on every node of the job, but the launcher gets no number of nodes, or 1:
+its default. Each node makes a world of its own, and trains the whole job by itself. Nothing fails.
+Every node writes the same checkpoints, and nothing is faster than on one node.
+
+Evidence: torch/distributed/run.py (`--nnodes`, default "1:1"); accelerate/commands/launch.py
+(`--num_machines`, default 1). Seen in deepspeedai/DeepSpeedExamples#381: two nodes were no faster
+than one, and each had all the steps.
+
+Cure: `--nnodes=$SLURM_NNODES` with a rendezvous that all nodes share: `--rdzv-backend=c10d
+--rdzv-endpoint=$HEAD:29500`. If each node is meant to train alone, give each its own srun with
+`--nodes=1`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from jobgen.lint.launchers import (
+    Launcher,
+    launchers,
+    runs_on_all_nodes,
+)
+from jobgen.lint.reader.script import Script
+from jobgen.lint.rules import Finding, finding_at
+from jobgen.profiles.model import Profile
+
+BAD = """\
+#!/bin/bash
+#SBATCH --nodes=2
+#SBATCH --ntasks-per-node=1
+#SBATCH --gres=gpu:4
+srun torchrun --nproc-per-node=4 train.py
+"""
+GOOD = """\
+#!/bin/bash
+#SBATCH --nodes=2
+#SBATCH --ntasks-per-node=1
+#SBATCH --gres=gpu:4
+srun torchrun --nnodes=$SLURM_NNODES --nproc-per-node=4 --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py
+"""
+
+# Each node has other work if its number is in the command; a file may have the number of nodes.
+_OTHER_WORK = re.compile(r"SLURM_(NODEID|PROCID)|hostname|NODENAME")
+_HAS_NODES = {"config-file", "hostfile", "no-ssh", "node-rank", "launcher"}
+
+
+def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+    nodes = script.nodes or 1
+    if nodes < 2 or script.runs_itself or "PET_NNODES" in script.exports:
+        return
+    for launcher in launchers(script):
+        if launcher.is_multi_node or not runs_on_all_nodes(script, launcher.command):
+            continue
+        if launcher.value("nnodes") or _has_no_number(launcher):
+            option = launcher.option_name("nnodes")
+            text = f"{nodes} worlds instead of one: each node starts a {launcher.name} for itself"
+            cure = f"use {option}=$SLURM_NNODES, and a rendezvous that all nodes share"
+            yield finding_at(launcher.options.get("nnodes", launcher.word), text, cure)
+
+
+def _has_no_number(launcher: Launcher) -> bool:
+    """Whether it certainly gets no number of nodes, and no node has work of its own."""
+    words = " ".join(word.text for word in launcher.command.words)
+    has_other_work = _OTHER_WORK.search(words) or launcher.options.keys() & _HAS_NODES
+    return launcher.has_all_options and not has_other_work
