@@ -46,9 +46,7 @@ srun bash -c 'torchrun --nnodes=2 --node-rank=$SLURM_NODEID --master-addr=$HEAD 
 
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
-    if script.nodes == 1 or script.runs_itself:
-        return
-    if "NODE_RANK" in script.exports or "c10d" in script.text:
+    if script.nodes == 1 or script.runs_itself or "c10d" in script.text:
         return
     for launcher in launchers(script):
         is_static = launcher.value("rdzv-backend") in ("", "static")
@@ -66,7 +64,7 @@ def _same_rank(script: Script, launcher: Launcher) -> str:
     word = launcher.options.get("node-rank")
     if not word:
         may_be_hidden = not launcher.has_all_options or "config-file" in launcher.options
-        if may_be_hidden or "_NODE_RANK" in script.text:
+        if may_be_hidden or "_NODE_RANK" in script.text or "NODE_RANK" in script.exports:
             return ""
         return "no node gets a rank: each takes rank 0"
     if launcher.number("node-rank") is not None and word.is_literal:

@@ -1,0 +1,73 @@
+"""Every rank gets the number of the batch script's own task.
+
+In the batch script, $SLURM_PROCID, $SLURM_LOCALID and $SLURM_NODEID are 0: the script runs once, on
+the first node. `export RANK=$SLURM_PROCID` there, before srun, makes RANK 0 for every task. All
+ranks take themselves for the first one: they cannot open the port, or they wait for the others.
+
+Evidence: tried with Slurm 22.05: after `export RANK=$SLURM_PROCID`, `srun --ntasks=2 printenv RANK`
+prints 0 twice. Seen in huggingface/accelerate#2816.
+
+Cure: let each task's shell set it: `srun bash -c 'RANK=$SLURM_PROCID python train.py'`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from jobgen.lint.launchers import (
+    launchers,
+    work_commands,
+)
+from jobgen.lint.reader.commands import Assignment, starter_of
+from jobgen.lint.reader.directives import whole_number
+from jobgen.lint.reader.script import Script
+from jobgen.lint.rules import Finding, finding_at
+from jobgen.profiles.model import Profile
+
+BAD = """\
+#!/bin/bash
+#SBATCH --nodes=2
+#SBATCH --ntasks-per-node=4
+export RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID WORLD_SIZE=$SLURM_NTASKS
+srun python train.py
+"""
+GOOD = """\
+#!/bin/bash
+#SBATCH --nodes=2
+#SBATCH --ntasks-per-node=4
+export WORLD_SIZE=$SLURM_NTASKS
+srun bash -c 'RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID python train.py'
+"""
+
+_NUMBER = re.compile(r"\$\{?(SLURM_(?:PROCID|LOCALID|NODEID))(?::?-0)?\}?")
+_TASKS = ("nodes", "ntasks", "ntasks-per-node")
+
+
+def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+    if script.scheduler != "slurm" or script.runs_itself or not _has_several_tasks(script):
+        return
+    for assignment in script.assignments:
+        number = _NUMBER.fullmatch(assignment.value.text)
+        if number and _is_for_tasks(script, assignment):
+            text = f"{assignment.name} is 0 for every task: ${number[1]} is 0 in the batch script"
+            cure = f"set it in each task: srun bash -c '{assignment.name}=${number[1]} …'"
+            yield finding_at(assignment, text, cure)
+
+
+def _has_several_tasks(script: Script) -> bool:
+    directives = filter(None, map(script.directive, _TASKS))
+    return any((whole_number(directive.value) or 1) > 1 for directive in directives)
+
+
+def _is_for_tasks(script: Script, assignment: Assignment) -> bool:
+    """Whether the batch script sets it, and a program that srun starts then reads it."""
+    is_exported = assignment.is_for_command or assignment.name in script.exports
+    if assignment.name not in ("RANK", "LOCAL_RANK") or assignment.depth or not is_exported:
+        return False
+    if launchers(script):
+        return False  # they give the ranks their own numbers
+    return any(
+        starter_of(command) == "srun" and command.offset > assignment.offset
+        for command in work_commands(script)
+    )

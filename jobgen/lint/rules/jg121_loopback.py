@@ -1,0 +1,75 @@
+"""The nodes look for each other on their own loopback.
+
+127.0.0.1 and `localhost` are the node itself, on every node, and `lo` is the interface of these
+addresses. With MASTER_ADDR=127.0.0.1, the ranks of the second node ask their own node for rank 0:
+they wait until the timeout. With NCCL_SOCKET_IFNAME=lo, NCCL cannot reach the other nodes.
+
+Evidence: torch.distributed's documentation of MASTER_ADDR; NCCL's user guide, NCCL_SOCKET_IFNAME.
+Seen in pytorch#76069: with localhost on four nodes, each node waited for itself.
+
+Cure: `export MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)`; the
+interface of the fast network for NCCL_SOCKET_IFNAME.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from jobgen.lint.launchers import (
+    launchers,
+    runs_on_all_nodes,
+    work_commands,
+)
+from jobgen.lint.reader.commands import Assignment
+from jobgen.lint.reader.script import Script
+from jobgen.lint.rules import Finding, finding_at
+from jobgen.profiles.model import Profile
+
+BAD = """\
+#!/bin/bash
+#SBATCH --nodes=2
+#SBATCH --ntasks-per-node=4
+export MASTER_ADDR=127.0.0.1 MASTER_PORT=29500
+srun python train.py
+"""
+GOOD = """\
+#!/bin/bash
+#SBATCH --nodes=2
+#SBATCH --ntasks-per-node=4
+export MASTER_ADDR=$(hostname) MASTER_PORT=29500
+srun python train.py
+"""
+
+_ADDRESS = re.compile(r"localhost|127(\.\d+){3}|::1")
+_CURES = {
+    "MASTER_ADDR": "use MASTER_ADDR=$(hostname) here, on the first node",
+    "NCCL_SOCKET_IFNAME": "name the interface of the network between the nodes",
+    "GLOO_SOCKET_IFNAME": "name the interface of the network between the nodes",
+}
+
+
+def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+    nodes = script.nodes or 1
+    if nodes < 2 or not _reaches_all_nodes(script):
+        return
+    for name, cure in _CURES.items():
+        assignments = [each for each in script.assignments_of(name) if each.depth == 0]
+        if len(assignments) == 1 and _is_loopback(assignments[0]) and name in script.exports:
+            value = assignments[0].value.text
+            text = f"{name}={value}: on each of the {nodes} nodes, {value} is that node alone"
+            yield finding_at(assignments[0], text, cure)
+
+
+def _reaches_all_nodes(script: Script) -> bool:
+    """Whether a run of the script is on all nodes, as one world."""
+    if script.runs_itself or any(not launcher.is_multi_node for launcher in launchers(script)):
+        return False
+    return any(runs_on_all_nodes(script, command) for command in work_commands(script))
+
+
+def _is_loopback(assignment: Assignment) -> bool:
+    value = assignment.value.text
+    if assignment.name == "MASTER_ADDR":
+        return assignment.is_certain and bool(_ADDRESS.fullmatch(value))
+    return assignment.is_certain and value in ("lo", "=lo")
