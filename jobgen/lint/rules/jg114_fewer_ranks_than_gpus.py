@@ -47,7 +47,7 @@ def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
     if not gpus or len(found) != 1 or _others_use_gpus(script, found[0]):
         return
     ranks = found[0].ranks_per_node
-    if ranks and 1 < ranks.count < gpus.count:
+    if ranks and ranks.count < gpus.count:
         text = f"{ranks.count} ranks per node, but line {gpus.line} requests {gpus.count} GPUs"
         yield finding_at(ranks.word, text, "start a rank for each GPU, or request fewer GPUs")
 

@@ -9,10 +9,11 @@ tasks than --ntasks-per-node times the nodes; a --nodelist of more nodes than --
 node that --exclude has, too.
 
 Overridden: the first of --exclusive and --oversubscribe, and of --requeue and --no-requeue;
---gpus-per-node, if --gres has another number; --nodes, if --ntasks is below it.
+--gpus-per-node, if --gres has another number; --nodes and --ntasks-per-node, if --ntasks is below
+them.
 
 Evidence: each tried with Slurm 22.05; `--nodes=2 --ntasks=1` gives "can't run 1 processes on 2
-nodes, setting nnodes to 1".
+nodes, setting nnodes to 1". sbatch(1), --ntasks-per-node: with --ntasks, it is a maximum only.
 
 Cure: keep one of the two.
 """
@@ -82,6 +83,9 @@ def _tasks(script: Script) -> Iterator[_Contradiction]:
         text = f"{task_count} tasks cannot use {nodes} nodes: the job gets {task_count}"
         yield directive, tasks, text
     most = whole_number(per_node.value) if per_node else None
+    if per_node and most and task_count < most:
+        text = f"--ntasks={task_count} is below --ntasks-per-node={most}: the job gets {task_count}"
+        yield tasks, per_node, text
     if per_node and most and task_count > most * nodes:
         text = f"{task_count} tasks are more than {most} on each of {nodes} nodes"
         yield tasks, per_node, f"{text}: sbatch refuses them"
