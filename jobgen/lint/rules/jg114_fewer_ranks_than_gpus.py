@@ -6,7 +6,7 @@ of GPUs of one node there, most GPUs do nothing.
 
 Evidence: torch/distributed/run.py (`--nproc-per-node`: workers per node);
 accelerate/commands/launch.py (`--num_processes`: "The total number of processes"), which gives
-each machine its part.
+each machine its part. Seen in stas00/ml-engineering: four ranks on eight GPUs.
 
 Cure: as many ranks as GPUs: `--nproc-per-node=gpu`, `--num_processes $((SLURM_NNODES * GPUS))`;
 or request fewer GPUs.

@@ -1,0 +1,48 @@
+"""All tasks of an array write to one output file.
+
+Each task of an array opens the output file for itself, and empties it. If the name is the same for
+all of them, they overwrite each other's lines: the file has a part of one task's output, and what
+the others wrote is lost. %A is the number of the array: it is the same for all of its tasks.
+
+Evidence: sbatch(1), filename pattern and --open-mode: the default of a site is mostly to truncate.
+
+Cure: `--output=logs/%A_%a.out`: %a is the number of the task; or `--open-mode=append`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from jobgen.lint.reader.script import Script
+from jobgen.lint.rules import Finding, finding_at
+from jobgen.profiles.model import Profile
+
+BAD = """\
+#!/bin/bash
+#SBATCH --array=1-10
+#SBATCH --output=run.out
+python train.py --fold $SLURM_ARRAY_TASK_ID
+"""
+GOOD = """\
+#!/bin/bash
+#SBATCH --array=1-10
+#SBATCH --output=run_%a.out
+#SBATCH --error=/dev/null
+python train.py --fold $SLURM_ARRAY_TASK_ID
+"""
+
+# What is another text for each task: its number, its job, or (mostly) its node.
+_DIFFERS = re.compile(r"%\d*[ajJN]|\$|[{}<>]|^/dev/")
+
+
+def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+    array = script.directive("array")
+    if script.scheduler != "slurm" or not array or not re.search("[-,:]", array.value.split("%")[0]):
+        return
+    mode = script.directive("open-mode")
+    for option in ("output", "error") if not (mode and mode.value.startswith("a")) else ():
+        directive = script.directive(option)
+        if directive and directive.value and not _DIFFERS.search(directive.value):
+            text = f"all tasks of the array (see line {array.line}) overwrite {directive.value}"
+            yield finding_at(directive, text, "add %a, the number of the task, to the name")

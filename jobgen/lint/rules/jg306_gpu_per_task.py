@@ -1,0 +1,56 @@
+"""Each task of several sees one GPU only.
+
+With `--gpus-per-task=1`, each task sees its own GPU only, and that as number 0. A program that takes
+the GPU with the number of its local rank fails with "invalid device ordinal" in all tasks but the
+first, and NCCL cannot use the paths between GPUs that it does not see. Programs that take GPU 0 in
+each task need it; so lint searches for this only where the rule is selected.
+
+Evidence: srun(1), --gpus-per-task, which implies --gpu-bind=per_task. Seen in ACEsuit/mace#435,
+mila-iqia/mila-docs#245 and NVIDIA/nccl#1948.
+
+Cure: `--gres=gpu:N` or `--gpus-per-node=N`, with as many tasks per node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jobgen.lint.launchers import (
+    launchers,
+    work_commands,
+)
+from jobgen.lint.reader.commands import starter_of
+from jobgen.lint.reader.directives import whole_number
+from jobgen.lint.reader.script import Script
+from jobgen.lint.rules import Finding, finding_at
+from jobgen.profiles.model import Profile
+
+# Some programs need it.
+OPTIONAL = True
+BAD = """\
+#!/bin/bash
+#SBATCH --ntasks=8
+#SBATCH --gpus-per-task=1
+export MASTER_ADDR=$(hostname)
+srun python train.py
+"""
+GOOD = """\
+#!/bin/bash
+#SBATCH --nodes=2
+#SBATCH --ntasks-per-node=4
+#SBATCH --gpus-per-node=4
+export MASTER_ADDR=$(hostname)
+srun python train.py
+"""
+
+
+def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+    per_task = script.directive("gpus-per-task")
+    if not per_task or per_task.value.rpartition(":")[2] != "1" or launchers(script):
+        return
+    tasks = [script.directive(option) for option in ("ntasks", "ntasks-per-node")]
+    has_several = any(each and (whole_number(each.value) or 1) > 1 for each in tasks)
+    runs = [each for each in work_commands(script) if starter_of(each) == "srun"]
+    if has_several and runs and "--gpu-bind" not in script.text:
+        text = "each task sees one GPU, as number 0: a program that takes its local rank's fails"
+        yield finding_at(per_task, text, "use --gpus-per-node, and as many tasks per node")

@@ -1,0 +1,84 @@
+"""The signal before the end of the time never gets to the trap.
+
+`--signal=USR1@300` sends the signal to the processes that srun has started, and not to the batch
+script: its `trap` never runs. With `B:`, the batch script gets the signal, and nothing else does.
+But bash runs a trap only when the command in the foreground has ended: if that is the srun, it ends
+at the time limit, and then nothing is left to do.
+
+Evidence: sbatch(1), --signal: "By default all job steps will be signaled, but not the batch shell
+itself". bash(1), SIGNALS: bash runs the trap after the command that it waits for.
+
+Cure: `--signal=B:USR1@300`, with the run in the background: `srun … &` and `wait`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from jobgen.lint.launchers import (
+    work_commands,
+)
+from jobgen.lint.reader.commands import Command
+from jobgen.lint.reader.script import Script
+from jobgen.lint.rules import Finding, finding_at
+from jobgen.profiles.model import Profile
+
+BAD = """\
+#!/bin/bash
+#SBATCH --signal=USR1@300
+trap 'scontrol requeue $SLURM_JOB_ID' USR1
+srun python train.py &
+wait
+"""
+GOOD = """\
+#!/bin/bash
+#SBATCH --signal=B:USR1@300
+trap 'scontrol requeue $SLURM_JOB_ID' USR1
+srun python train.py &
+wait
+"""
+
+_NUMBERS = {"1": "HUP", "2": "INT", "10": "USR1", "12": "USR2", "15": "TERM"}
+
+
+def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+    directive = script.directive("signal")
+    if script.scheduler != "slurm" or not directive:
+        return
+    targets, _, signal = directive.value.partition("@")[0].rpartition(":")
+    trap = _trap(script, _name(signal))
+    if not trap:
+        return
+    if "B" not in targets:
+        text = f"only what srun starts gets {signal}: the trap on line {trap.line} never runs"
+        yield finding_at(directive, text, f"use --signal=B:{directive.value}, and srun … & wait")
+    elif run := _foreground_run(script, trap):
+        text = f"the trap on line {trap.line} runs only when this has ended"
+        yield finding_at(run, text, "start it in the background, and wait: srun … & wait")
+
+
+def _name(signal: str) -> str:
+    """The name of a signal, as USR1, for any of its forms."""
+    name = signal.upper().removeprefix("SIG")
+    return _NUMBERS.get(name, name)
+
+
+def _trap(script: Script, name: str) -> Command | None:
+    """The trap of the batch script for a signal, if it does something."""
+    for command in script.commands:
+        words = [word.text for word in command.words if word.text != "--"]
+        is_own = command.name == "trap" and command.depth == 0 and len(words) > 2
+        if is_own and words[1] not in ("", "-") and name in map(_name, words[2:]):
+            return command
+    return None
+
+
+def _foreground_run(script: Script, trap: Command) -> Command | None:
+    """The only run, if the script waits for it in the foreground."""
+    runs = [each for each in work_commands(script) if each.depth == 0]
+    has_wait = any(command.name == "wait" for command in script.commands)
+    if len(runs) != 1 or has_wait:
+        return None
+    is_foreground = not runs[0].enclosing & {"background", "function_definition"}
+    return runs[0] if is_foreground and runs[0].offset > trap.offset else None

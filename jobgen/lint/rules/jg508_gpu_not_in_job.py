@@ -1,0 +1,60 @@
+"""CUDA_VISIBLE_DEVICES names a GPU that the job does not have.
+
+Slurm numbers the GPUs of a job from 0: a job with one GPU has number 0, whichever it is in the
+node. With `CUDA_VISIBLE_DEVICES=1`, torch then sees no GPU. On a cluster that does not confine jobs
+to their GPUs, it uses one of another job.
+
+Evidence: tried with Slurm 22.05: a job with --gres=gpu:1 has CUDA_VISIBLE_DEVICES=0. sbatch(1) and
+Slurm's page on generic resources: with ConstrainDevices, CUDA_VISIBLE_DEVICES always begins with 0.
+
+Cure: remove the assignment: Slurm sets the variable; or request as many GPUs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from jobgen.lint.reader.script import Gpus, Script
+from jobgen.lint.rules import Finding, finding_at
+from jobgen.profiles.model import Profile
+
+BAD = """\
+#!/bin/bash
+#SBATCH --gres=gpu:1
+export CUDA_VISIBLE_DEVICES=1
+python train.py
+"""
+GOOD = """\
+#!/bin/bash
+#SBATCH --gres=gpu:2
+export CUDA_VISIBLE_DEVICES=0,1
+python train.py
+"""
+
+_OTHER_REQUESTS = re.compile(r"--gres|--gpus|\s-G\s*\d|\bsalloc\b|\bsbatch\b")
+
+
+def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+    gpus = _gpus(script)
+    if not gpus or gpus.count == 0 or script.asks_for_whole_nodes:
+        return
+    for assignment in script.assignments_of("CUDA_VISIBLE_DEVICES"):
+        value = assignment.value.text
+        if not assignment.is_certain or not re.fullmatch(r"\d{1,3}(,\d{1,3})*", value):
+            continue
+        if (most := max(map(int, value.split(",")))) >= gpus.count:
+            count = f"{gpus.count} GPU" + "s" * (gpus.count > 1)
+            text = f"there is no GPU {most}: line {gpus.line} requests {count}, numbered from 0"
+            yield finding_at(assignment, text, "remove it: Slurm sets CUDA_VISIBLE_DEVICES")
+
+
+def _gpus(script: Script) -> Gpus | None:
+    """The GPUs that the job has on a node, at most; None if a command may request others."""
+    commands = [line for line in script.lines if not line.lstrip().startswith("#")]
+    if script.scheduler != "slurm" or _OTHER_REQUESTS.search("\n".join(commands)):
+        return None
+    if directive := script.directive("gpus"):
+        found = re.fullmatch(r"(?:[A-Za-z][\w.-]*:)?(\d{1,4})", directive.value)
+        return Gpus(int(found[1]), directive.line, directive.column) if found else None
+    return script.gpus_per_node

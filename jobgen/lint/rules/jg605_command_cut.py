@@ -1,0 +1,65 @@
+r"""A command is cut: its next line is a command of its own.
+
+A `\` continues a command on the next line only if it is the last character of its line. After a `\`
+with a blank or a comment behind it, the command ends. It ends, too, at a comment line between its
+lines, and at a line without a `\`. What follows runs as a command: bash looks for a program that
+is called `--epochs`, does not find it, and goes on. The run has none of the options that follow.
+
+Evidence: bash(1), QUOTING (a backslash and a newline) and COMMENTS. Tried: `--epochs: command not
+found`, and the exit status of the script is that of its last command.
+
+Cure: end each line but the last with a `\`, and put comments before the command.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from jobgen.lint.reader.script import Script
+from jobgen.lint.rules import Finding, finding_at
+from jobgen.profiles.model import Profile
+
+BAD = """\
+#!/bin/bash
+#SBATCH --nodes=1
+srun python train.py \\
+  --data data \\
+  # --resume \\
+  --epochs 10
+"""
+GOOD = """\
+#!/bin/bash
+#SBATCH --nodes=1
+# --resume
+srun python train.py \\
+  --data data \\
+  --epochs 10
+"""
+
+
+def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+    if script.parse_error:
+        return
+    for command in script.commands:
+        if not re.match(r"--?[A-Za-z]", command.name) or command.words[0].variables:
+            continue
+        begin = script.lines[command.line - 1][: command.column - 1]
+        if begin.strip() or command.line in script.quoted_lines:
+            continue  # an option of a site's shell function, or a part of a template
+        text = f"bash runs `{command.name}` as a command: {_cause(script.lines, command.line)}"
+        yield finding_at(command, text, "end each line of the command but the last with \\")
+
+
+def _cause(lines: list[str], line: int) -> str:
+    """Why the command before a line ends there."""
+    number = line - 1
+    while number > 1 and re.fullmatch(r"\s*(#.*)?", lines[number - 1]):
+        number -= 1
+    if number < line - 1:
+        return f"a comment or an empty line cuts the one of line {number}"
+    if re.search(r"\\\s+$", lines[number - 1]):
+        return f"blanks follow the \\ of line {number}"
+    if re.search(r"\\\s*#", lines[number - 1]):
+        return f"a comment follows the \\ of line {number}"
+    return f"line {number} has no \\ at its end"

@@ -1,0 +1,63 @@
+"""A command of csh is in a script for bash.
+
+`setenv NAME value`, `unsetenv`, `foreach` and `set name = value` are of csh and tcsh. bash has no
+such commands: the variable is not set, and the script goes on. `set name = value` is valid in bash,
+but there it changes the script's own $1, $2 and $3.
+
+Evidence: tcsh(1); bash(1), `set`. Tried: `setenv: command not found`.
+
+Cure: `export NAME=value`, `name=value`, `for name in …; do …; done`; or `#!/bin/tcsh` in the first
+line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from jobgen.lint.reader.commands import Command
+from jobgen.lint.reader.script import Script
+from jobgen.lint.rules import Finding, finding_at
+from jobgen.profiles.model import Profile
+
+BAD = """\
+#!/bin/bash
+#PBS -l select=1:ncpus=4
+setenv OMP_NUM_THREADS 4
+./simulate
+"""
+GOOD = """\
+#!/bin/bash
+#PBS -l select=1:ncpus=4
+export OMP_NUM_THREADS=4
+./simulate
+"""
+
+
+def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+    shell = script.directive("S") if script.scheduler == "pbs" else None
+    if (shell and "csh" in shell.value) or not script.lines[script.first_line - 1].startswith("#!"):
+        return
+    for command in script.commands:
+        if command.depth or command.name in script.functions:
+            continue
+        if cure := _cure([word.text for word in command.words]):
+            text = f"`{_shown(command)}` is of csh, and this script is for bash"
+            yield finding_at(command, text, cure)
+
+
+def _cure(words: list[str]) -> str:
+    """What bash has for a command of csh; "" for any other command."""
+    first, *others = words or [""]
+    if first == "setenv" and others and re.fullmatch(r"\w+", others[0]):
+        return f"use export {others[0]}={' '.join(others[1:])}"
+    if first == "unsetenv" and others:
+        return f"use unset {others[0]}"
+    if first == "set" and len(others) > 1 and re.fullmatch(r"[A-Za-z]\w*", others[0]):
+        value = " ".join(others[1:]).removeprefix("=").strip()
+        return f"use {others[0]}={value}" if others[1].startswith("=") else ""
+    return "use for NAME in …; do …; done" if first == "foreach" else ""
+
+
+def _shown(command: Command) -> str:
+    return " ".join(word.raw for word in command.words[:3])

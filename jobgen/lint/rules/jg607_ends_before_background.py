@@ -1,0 +1,49 @@
+"""The script ends while its run is still in the background.
+
+`command &` starts a command and goes on. If nothing comes after it, the script ends at once, and
+with it the job: the scheduler kills what is still running. The job counts as done after a few
+seconds.
+
+Evidence: sbatch(1): the job ends when its script does; bash(1), `wait`.
+
+Cure: `wait` at the end; or no `&`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jobgen.lint.reader.script import Script
+from jobgen.lint.rules import Finding, finding_at
+from jobgen.profiles.model import Profile
+
+BAD = """\
+#!/bin/bash
+#SBATCH --nodes=1
+#SBATCH --gres=gpu:2
+CUDA_VISIBLE_DEVICES=0 python train.py --seed 1 &
+CUDA_VISIBLE_DEVICES=1 python train.py --seed 2 &
+"""
+GOOD = """\
+#!/bin/bash
+#SBATCH --nodes=1
+#SBATCH --gres=gpu:2
+CUDA_VISIBLE_DEVICES=0 python train.py --seed 1 &
+CUDA_VISIBLE_DEVICES=1 python train.py --seed 2 &
+wait
+"""
+
+_NO_WAIT = ("echo", "date", "printf", "true", ":", "exit", "deactivate")
+# Where a function, or a branch that is not taken, may hold what seems to be last.
+_UNCERTAIN = {"function_definition", "if_statement", "case_statement", "command_substitution"}
+
+
+def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+    own = [command for command in script.commands if command.depth == 0]
+    if not script.active_directives or any(command.name in ("wait", "fg") for command in own):
+        return
+    after = [command for command in own if command.name not in _NO_WAIT]
+    last = max(after, key=lambda command: command.offset, default=None)
+    if last and "background" in last.enclosing and not last.enclosing & _UNCERTAIN:
+        text = f"the script ends here, and the job with it: nothing waits for `{last.name}`"
+        yield finding_at(last, text, "add `wait` at the end")

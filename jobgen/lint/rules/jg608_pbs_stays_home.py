@@ -1,0 +1,57 @@
+"""A PBS job never leaves the home folder.
+
+PBS starts the script in the home folder, wherever the job was submitted. A program, a file or an
+output with a relative path is then looked for in the home folder. If the script is meant to run
+there, this is no mistake; so lint searches for it only where the rule is selected.
+
+Evidence: qsub(1B): PBS_O_WORKDIR is the folder of the qsub command; the job starts in the home
+folder.
+
+Cure: `cd "$PBS_O_WORKDIR"` before the first command.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from jobgen.lint.reader.commands import Command
+from jobgen.lint.reader.script import Script
+from jobgen.lint.rules import Finding, finding_at
+from jobgen.profiles.model import Profile
+
+# The home folder may be the right one.
+OPTIONAL = True
+BAD = """\
+#!/bin/bash
+#PBS -l select=1:ncpus=4
+./simulate input.dat
+"""
+GOOD = """\
+#!/bin/bash
+#PBS -l select=1:ncpus=4
+cd "$PBS_O_WORKDIR"
+./simulate input.dat
+"""
+
+_FOLDER_CHANGES = re.compile(r"\bcd\b|pushd|PBS_O_WORKDIR|PBS_O_INITDIR|-wdir|--chdir|\bsource\b")
+_FILE = re.compile(r"\.{1,2}/.*|(?![-/~$]|\w+://|\w+=)[\w./-]+\.(py|sh|R|jl|m|exe|inp|in|dat|lmp|pl)")
+
+
+def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+    if script.scheduler != "pbs" or script.directive("d", "w"):
+        return
+    code = "\n".join(line for line in script.lines if not line.lstrip().startswith("#"))
+    command = None if _FOLDER_CHANGES.search(code) else _first_with_file(script)
+    if command:
+        text = "this path begins in the home folder: PBS starts the script there"
+        yield finding_at(command, text, 'cd "$PBS_O_WORKDIR" first')
+
+
+def _first_with_file(script: Script) -> Command | None:
+    """The first command that names a file by a relative path."""
+    for command in script.commands if script.active_directives else ():
+        words = [word.text for word in command.words]
+        if command.name not in ("echo", "printf", "module") and any(map(_FILE.fullmatch, words)):
+            return command
+    return None
