@@ -207,6 +207,16 @@ def runs_on_all_nodes(script: Script, command: Command) -> bool:
     )
 
 
+def starts_elsewhere(script: Script) -> bool:
+    """Whether something in a script may use other nodes than that on which the script runs."""
+    if script.functions or script.runs_itself:
+        return True
+    return any(
+        starter_of(command) or command.depth or command.name in ("sbatch", "qsub", "ray", *SHELLS)
+        for command in script.commands
+    )
+
+
 def outer_command(script: Script, command: Command) -> Command:
     """The script's own command that a command is, or that has it in a string."""
     own = [each for each in script.commands if not each.depth and each.offset <= command.offset]

@@ -3,6 +3,7 @@
 sbatch and PBS run the script on the first node of the job, and on no other node. A torchrun in the
 script that gets `--nnodes=2` waits there for agents that nobody starts. It ends with
 RendezvousTimeoutError after ten minutes. `accelerate launch` calls torchrun, and does the same.
+Without `--nnodes`, it trains on the first node, and the other nodes do nothing.
 
 Evidence: sbatch(1) ("the batch script … runs on the first node"), pbsdsh(1B). Tried on OpenPBS
 with torch 2.13: two nodes, torchrun in the script alone, RendezvousTimeoutError after the join
@@ -18,6 +19,7 @@ from collections.abc import Iterator
 
 from jobgen.lint.launchers import (
     launchers,
+    starts_elsewhere,
 )
 from jobgen.lint.reader.script import Script
 from jobgen.lint.rules import Finding, finding_at
@@ -37,18 +39,21 @@ srun torchrun --nnodes=2 --nproc-per-node=4 --rdzv-id=$SLURM_JOB_ID --rdzv-backe
 
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
-    if (script.nodes or 1) < 2 or script.functions or script.runs_itself:
+    nodes = script.nodes or 1
+    if nodes < 2 or script.functions or script.runs_itself:
         return
+    uses_one_node = not starts_elsewhere(script)
     for launcher in launchers(script):
-        if launcher.name == "deepspeed":
-            continue  # it starts the other nodes itself
-        pipes_into_unknown = launcher.command.piped_into == "?"
-        if launcher.is_multi_node and not launcher.starter and not pipes_into_unknown:
-            text = (
-                f"{launcher.name} for {script.nodes} nodes runs on the first node only:"
-                " the other agents never join"
-            )
-            yield finding_at(launcher.word, text, _cure(script.scheduler, launcher.name))
+        if launcher.name == "deepspeed" or launcher.starter:
+            continue  # deepspeed starts the other nodes itself
+        text = f"{launcher.name} for {nodes} nodes runs on the first node only"
+        if launcher.is_multi_node and launcher.command.piped_into != "?":
+            text += ": the other agents never join"
+        elif uses_one_node and launcher.has_all_options and "config-file" not in launcher.options:
+            text = f"{launcher.name} uses the first of the {nodes} nodes: the others do nothing"
+        else:
+            continue
+        yield finding_at(launcher.word, text, _cure(script.scheduler, launcher.name))
 
 
 def _cure(scheduler: str, name: str) -> str:

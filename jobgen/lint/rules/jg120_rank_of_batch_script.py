@@ -4,8 +4,9 @@ In the batch script, $SLURM_PROCID, $SLURM_LOCALID and $SLURM_NODEID are 0: the 
 the first node. `export RANK=$SLURM_PROCID` there, before srun, makes RANK 0 for every task. All
 ranks take themselves for the first one: they cannot open the port, or they wait for the others.
 
-Evidence: tried with Slurm 22.05: after `export RANK=$SLURM_PROCID`, `srun --ntasks=2 printenv RANK`
-prints 0 twice. Seen in huggingface/accelerate#2816.
+Evidence: sbatch(1), OUTPUT ENVIRONMENT VARIABLES; tried with Slurm 22.05: SLURM_NODEID and
+SLURM_PROCID are 0 in the batch script. Found in tutorials and scripts of public repositories;
+Lightning-AI/pytorch-lightning#4389 has the hang of several ranks with one number.
 
 Cure: let each task's shell set it: `srun bash -c 'RANK=$SLURM_PROCID python train.py'`.
 """
@@ -17,6 +18,7 @@ from collections.abc import Iterator
 
 from jobgen.lint.launchers import (
     launchers,
+    runs_on_all_nodes,
     work_commands,
 )
 from jobgen.lint.reader.commands import Assignment, starter_of
@@ -68,6 +70,8 @@ def _is_for_tasks(script: Script, assignment: Assignment) -> bool:
     if launchers(script):
         return False  # they give the ranks their own numbers
     return any(
-        starter_of(command) == "srun" and command.offset > assignment.offset
+        starter_of(command) == "srun"
+        and command.offset > assignment.offset
+        and runs_on_all_nodes(script, command)
         for command in work_commands(script)
     )

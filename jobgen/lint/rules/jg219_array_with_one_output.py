@@ -38,7 +38,11 @@ _DIFFERS = re.compile(r"%\d*[ajJN]|\$|[{}<>]|^/dev/")
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
     array = script.directive("array")
-    if script.scheduler != "slurm" or not array or not re.search("[-,:]", array.value.split("%")[0]):
+    if (
+        script.scheduler != "slurm"
+        or not array
+        or not re.search("[-,:]", array.value.split("%")[0])
+    ):
         return
     mode = script.directive("open-mode")
     for option in ("output", "error") if not (mode and mode.value.startswith("a")) else ():

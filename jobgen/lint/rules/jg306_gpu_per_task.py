@@ -1,8 +1,8 @@
 """Each task of several sees one GPU only.
 
-With `--gpus-per-task=1`, each task sees its own GPU only, and that as number 0. A program that takes
-the GPU with the number of its local rank fails with "invalid device ordinal" in all tasks but the
-first, and NCCL cannot use the paths between GPUs that it does not see. Programs that take GPU 0 in
+With `--gpus-per-task=1`, each task sees its own GPU only, and that as number 0. A program that
+takes the GPU with the number of its local rank fails with "invalid device ordinal" in all tasks but
+the first, and NCCL cannot use the paths to GPUs that it does not see. Programs that take GPU 0 in
 each task need it; so lint searches for this only where the rule is selected.
 
 Evidence: srun(1), --gpus-per-task, which implies --gpu-bind=per_task. Seen in ACEsuit/mace#435,

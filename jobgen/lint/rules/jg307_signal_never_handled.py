@@ -13,7 +13,6 @@ Cure: `--signal=B:USR1@300`, with the run in the background: `srun … &` and `w
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from jobgen.lint.launchers import (

@@ -35,7 +35,9 @@ srun python train.py
 """
 
 _NAMES = ("CUDA_LAUNCH_BLOCKING", "HIP_LAUNCH_BLOCKING", "AMD_SERIALIZE_KERNEL")
-_REASON = re.compile(r"#.*(hang|workaround|work-around|do not remove|don't remove|deadlock|crash)", re.I)
+_REASON = re.compile(
+    r"#.*(hang|workaround|work-around|do not remove|don't remove|deadlock|crash)", re.I
+)
 
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:

@@ -35,7 +35,9 @@ cd "$PBS_O_WORKDIR"
 """
 
 _FOLDER_CHANGES = re.compile(r"\bcd\b|pushd|PBS_O_WORKDIR|PBS_O_INITDIR|-wdir|--chdir|\bsource\b")
-_FILE = re.compile(r"\.{1,2}/.*|(?![-/~$]|\w+://|\w+=)[\w./-]+\.(py|sh|R|jl|m|exe|inp|in|dat|lmp|pl)")
+_FILE = re.compile(
+    r"\.{1,2}/.*|(?![-/~$]|\w+://|\w+=)[\w./-]+\.(py|sh|R|jl|m|exe|inp|in|dat|lmp|pl)"
+)
 
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:

@@ -1,0 +1,89 @@
+"""A file in /tmp is on the first node only, and all nodes use it.
+
+The batch script runs on the first node. What it makes or copies there, in /tmp or /dev/shm, is not
+on the other nodes: each node has its own. The ranks there do not find it.
+
+Evidence: sbatch(1): the batch script runs on the first node; sbcast(1), which copies a file to the
+nodes of a job, because /tmp is local to a node.
+
+Cure: `srun --ntasks-per-node=1 mkdir -p …` and `srun --ntasks-per-node=1 cp …`, on every node;
+`sbcast`; or a folder on the shared file system.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from jobgen.lint.launchers import (
+    outer_command,
+    runs_on_all_nodes,
+    work_commands,
+)
+from jobgen.lint.reader.commands import Command, starter_of
+from jobgen.lint.reader.script import Script
+from jobgen.lint.rules import Finding, finding_at
+from jobgen.profiles.model import Profile
+
+BAD = """\
+#!/bin/bash
+#SBATCH --nodes=2
+#SBATCH --ntasks-per-node=4
+cp -r data /tmp/data
+srun python train.py --data /tmp/data
+"""
+GOOD = """\
+#!/bin/bash
+#SBATCH --nodes=2
+#SBATCH --ntasks-per-node=4
+srun --ntasks-per-node=1 cp -r data /tmp/data
+srun python train.py --data /tmp/data
+"""
+
+_MAKERS = ("mkdir", "cp", "rsync", "tar", "unzip", "mktemp", "wget", "sbcast")
+_LOCAL = re.compile(r"/(?:tmp|dev/shm)/[\w./$\{\}-]+")
+_MAKES_NAME = re.compile(r"[$`]\(?\s*mktemp(?:\s+-[dqu]+)*(?:\s+/tmp/\S+)?\s*[)`]")
+# Before its program, srun itself reads a file, on the first node.
+_PROGRAM = re.compile(
+    r"(^|/)(python[\d.]*|(ba)?sh|torchrun|accelerate|singularity|apptainer)$|\.py$"
+)
+
+
+def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+    if (script.nodes or 1) < 2 or script.runs_itself:
+        return
+    runs = [each for each in work_commands(script) if runs_on_all_nodes(script, each)]
+    for name, line in _local_names(script):
+        for run in runs:
+            if run.line > line and name in _arguments(script, run):
+                text = f"{name} (see line {line}) is on the first node only"
+                yield finding_at(run, text, "make it on each node: srun --ntasks-per-node=1 …")
+                break
+
+
+def _local_names(script: Script) -> Iterator[tuple[str, int]]:
+    """The local files and folders that only the batch script makes, each with its line."""
+    for assignment in script.assignments:
+        is_own = assignment.depth == 0 and assignment.is_certain
+        if is_own and _MAKES_NAME.fullmatch(assignment.value.text):
+            yield f"${assignment.name}", assignment.line
+    made: dict[str, int] = {}
+    for command in script.commands if not script.functions else ():
+        last = command.words[-1].text if command.name in _MAKERS else ""
+        if (found := _LOCAL.match(script.resolved(last))) and not command.enclosing:
+            made.setdefault(found[0].rstrip("/"), command.line)
+    everywhere = " ".join(
+        script.resolved(word.text)
+        for command in script.commands
+        if starter_of(command) or command.name == "sbcast"
+        for word in command.words
+        if any(each.text in _MAKERS for each in command.words)
+    )
+    yield from ((path, line) for path, line in made.items() if path not in everywhere)
+
+
+def _arguments(script: Script, run: Command) -> str:
+    """What the program of a command gets, with the values of constants."""
+    words = outer_command(script, run).words
+    start = next((n for n, word in enumerate(words) if _PROGRAM.search(word.text)), len(words))
+    return script.resolved(" ".join(word.text for word in words[start:])).replace("${", "$")

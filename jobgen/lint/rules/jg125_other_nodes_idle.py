@@ -1,0 +1,53 @@
+"""Nothing starts the program on the other nodes.
+
+The batch script runs on the first node of the job. A `python train.py` in it runs there, once. The
+other nodes do nothing until the end, and are paid for. A program may start ranks on them itself, as
+with Ray, Dask or MPI; so lint searches for this only where the rule is selected.
+
+Evidence: sbatch(1) ("the batch script … runs on the first node"), qsub(1B).
+
+Cure: `srun python train.py`, with a task for each GPU; or torchrun on each node; or one node.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from jobgen.lint.launchers import (
+    launchers,
+    starts_elsewhere,
+    work_commands,
+)
+from jobgen.lint.reader.script import Script
+from jobgen.lint.rules import Finding, finding_at
+from jobgen.profiles.model import Profile
+
+# The program itself may start the other ranks.
+OPTIONAL = True
+BAD = """\
+#!/bin/bash
+#SBATCH --nodes=2
+#SBATCH --gres=gpu:4
+python train.py
+"""
+GOOD = """\
+#!/bin/bash
+#SBATCH --nodes=2
+#SBATCH --ntasks-per-node=4
+#SBATCH --gres=gpu:4
+srun python train.py
+"""
+
+_STARTS_ITSELF = re.compile(r"(?i)\bray\b|dask|submitit|mpi|PBS_NODEFILE|NODELIST|hostfile")
+
+
+def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+    nodes = script.nodes or 1
+    if nodes < 2 or launchers(script) or starts_elsewhere(script):
+        return
+    runs = [command for command in work_commands(script) if command.name.startswith("python")]
+    code = "\n".join(line for line in script.lines if not line.lstrip().startswith("#"))
+    if len(runs) == 1 and runs[0].depth == 0 and not _STARTS_ITSELF.search(code):
+        text = f"python runs on the first of the {nodes} nodes only"
+        yield finding_at(runs[0], text, "start it with srun, or request one node")
