@@ -237,11 +237,6 @@ sacct -j $SLURM_JOB_ID
 srun python train.py | tee log
 set -o pipefail
 """),
-    "many hosts, a pipe as a command": ("JG111", """
-#SBATCH --nodes=500
-set -eo pipefail
-export A=1; scontrol show hostnames | head -n 1
-"""),
     "a variable that a program reads": ("JG502", """
 #SBATCH --nodes=1
 FI_PROVIDER_PATH=/opt/fi

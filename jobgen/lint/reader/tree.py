@@ -182,8 +182,10 @@ class _TreeReader:
         name = node.child_by_field_name("name")
         for child in node.children:
             if child.type == "variable_assignment":
-                # The grammar takes assignments on lines before a command for a part of it.
+                # The grammar takes assignments on lines before a command for a part of it, and
+                # the newline before `\rm` for a part of the command's name.
                 between = self.source.data[child.end_byte : name.start_byte] if name else b""
+                between += b"\n" * (name is not None and self.source.raw(name).startswith("\n"))
                 is_for_command = b"\n" not in between.replace(b"\\\n", b"")
                 assignment = self._assignment(child, context, is_for_command=is_for_command)
                 if is_for_command:

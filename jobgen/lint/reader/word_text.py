@@ -49,7 +49,7 @@ def _pieces(node: Node, source: Source) -> Iterator[_Piece]:
         for child in node.children:
             yield from _pieces(child, source)
     else:
-        yield _Piece(re.sub(r"\\(\n|.)", lambda found: found[1].strip("\n"), raw))
+        yield _Piece(re.sub(r"\\(\n|.)", lambda found: found[1].strip("\n"), raw.lstrip()))
 
 
 def _replaced(node: Node, source: Source) -> _Piece:

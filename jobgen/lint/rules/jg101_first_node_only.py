@@ -19,6 +19,7 @@ from collections.abc import Iterator
 
 from jobgen.lint.launchers import (
     launchers,
+    outer_command,
     starts_elsewhere,
 )
 from jobgen.lint.reader.script import Script
@@ -40,20 +41,29 @@ srun torchrun --nnodes=2 --nproc-per-node=4 --rdzv-id=$SLURM_JOB_ID --rdzv-backe
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
     nodes = script.nodes or 1
-    if nodes < 2 or script.functions or script.runs_itself:
+    if nodes < 2 or script.functions or script.runs_itself or _starts_others(script):
         return
     uses_one_node = not starts_elsewhere(script)
     for launcher in launchers(script):
         if launcher.name == "deepspeed" or launcher.starter:
             continue  # deepspeed starts the other nodes itself
-        text = f"{launcher.name} for {nodes} nodes runs on the first node only"
+        has_no_nodes = launcher.has_all_options and "config-file" not in launcher.options
         if launcher.is_multi_node and launcher.command.piped_into != "?":
+            text = f"{launcher.name} for {nodes} nodes runs on the first node only"
             text += ": the other agents never join"
-        elif uses_one_node and launcher.has_all_options and "config-file" not in launcher.options:
+        elif uses_one_node and has_no_nodes and not launcher.is_multi_node:
             text = f"{launcher.name} uses the first of the {nodes} nodes: the others do nothing"
         else:
             continue
         yield finding_at(launcher.word, text, _cure(script.scheduler, launcher.name))
+
+
+def _starts_others(script: Script) -> bool:
+    """Whether the script starts launchers on other nodes, and goes on to its own."""
+    return any(
+        launcher.starter and "background" in outer_command(script, launcher.command).enclosing
+        for launcher in launchers(script)
+    )
 
 
 def _cure(scheduler: str, name: str) -> str:

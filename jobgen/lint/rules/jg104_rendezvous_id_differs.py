@@ -6,6 +6,7 @@ timeout. In `srun torchrun --rdzv-id=$RANDOM`, the batch script's shell makes th
 works. In `srun bash -c '…'`, and in a script that every node runs, it does not work.
 
 Evidence: two agents with two ids on torch 2.13: both ended with RendezvousTimeoutError.
+Seen in pytorch/examples#1254: "rdzv_id may be not equal in multi node setup using RANDOM".
 
 Cure: the job's id: `--rdzv-id=$SLURM_JOB_ID`, `--rdzv-id=$PBS_JOBID`.
 """

@@ -5,7 +5,7 @@ node, srun starts as many agents there. There are more agents than `--nnodes` sa
 ranks than there are GPUs, or cannot join the rendezvous.
 
 Evidence: srun(1) (`--ntasks-per-node`); stas00/ml-engineering calls `--ntasks-per-node=1`
-"crucial" here.
+"crucial" here. Seen in awslabs/awsome-distributed-ai#1112: eight torchruns of eight ranks each.
 
 Cure: `--ntasks-per-node=1`, with `--cpus-per-task` for all ranks of the node.
 """

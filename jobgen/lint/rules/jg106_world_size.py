@@ -3,7 +3,8 @@
 init_process_group waits for WORLD_SIZE ranks. If fewer ranks are started, it hangs. If more are
 started, it fails.
 
-Evidence: torch.distributed's documentation of the environment variable initialization.
+Evidence: torch.distributed's documentation of the environment variable initialization. Seen in
+pytorch/pytorch#52848: a world of 8, of which 4 ranks could be found, hung.
 
 Cure: `export WORLD_SIZE=$SLURM_NTASKS`.
 """

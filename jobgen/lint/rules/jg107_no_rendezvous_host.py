@@ -4,7 +4,8 @@ An agent becomes the host of a c10d rendezvous if the endpoint is its hostname, 
 its hostname resolves to. The address of another interface (InfiniBand, Slingshot) is neither: no
 agent becomes the host, and all of them wait.
 
-Evidence: torch/distributed/elastic/rendezvous/c10d_rendezvous_backend.py and pytorch#73656.
+Evidence: torch/distributed/elastic/rendezvous/c10d_rendezvous_backend.py and pytorch#73656;
+pytorch#144779 recommends the address of ib0.
 Tried on two nodes with torch 2.13: the address of hsn0, to which no hostname resolves, hung
 until the join timeout; with is_host it worked.
 

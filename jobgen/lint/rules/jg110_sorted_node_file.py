@@ -27,14 +27,16 @@ BAD = """\
 #PBS -l select=2:ncpus=4:ngpus=4
 nodes=($(sort $PBS_NODEFILE | uniq))
 head=${nodes[0]}
-torchrun --nnodes=1 --rdzv-endpoint=$head:29500 train.py
+pbs_tmrsh ${nodes[1]} torchrun --nnodes=2 --rdzv-endpoint=$head:29500 train.py &
+torchrun --nnodes=2 --rdzv-endpoint=$head:29500 train.py
 """
 GOOD = """\
 #!/bin/bash
 #PBS -l select=2:ncpus=4:ngpus=4
 nodes=($(awk '!seen[$1]++' $PBS_NODEFILE))
 head=${nodes[0]}
-torchrun --nnodes=1 --rdzv-endpoint=$head:29500 train.py
+pbs_tmrsh ${nodes[1]} torchrun --nnodes=2 --rdzv-endpoint=$head:29500 train.py &
+torchrun --nnodes=2 --rdzv-endpoint=$head:29500 train.py
 """
 
 

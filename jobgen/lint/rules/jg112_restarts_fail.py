@@ -5,7 +5,7 @@ read the addresses of the dead ranks from it. They fail until no restart is left
 
 Evidence: tried with torch 2.13, gloo, two nodes and --max-restarts=3: "Connection refused" each
 time; with TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1 all ranks finished after one restart. A static
-rendezvous did not recover either way.
+rendezvous did not recover either way. Seen in pytorch#135712 and pytorch#167288.
 
 Cure: `export TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1`, and c10d.
 """

@@ -44,6 +44,8 @@ GOOD = """\
 srun bash -c 'torchrun --nnodes=2 --node-rank=$SLURM_NODEID --master-addr=$HEAD --master-port=29500 train.py'
 """
 
+_NUMBER = re.compile(r"\$\{?(SLURM_(?:NODEID|PROCID))\b")
+
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
     if script.nodes == 1 or script.runs_itself or "c10d" in script.text:
@@ -76,10 +78,9 @@ def _same_rank(script: Script, launcher: Launcher) -> str:
 
 def _expanded_early(script: Script, launcher: Launcher, word: Word) -> str:
     """The node's number that the batch script's shell puts there; "" if there is none."""
-    outer = script.resolved(re.sub(rf"{OUTER}(\w+)", r"$\1", word.text))
-    if launcher.command.depth and outer == word.text:
-        return ""
-    found = re.search(r"\$\{?(SLURM_(?:NODEID|PROCID))\b", outer)
+    if launcher.command.depth and _NUMBER.search(word.raw):
+        return ""  # the node's shell expands it
+    found = _NUMBER.search(script.resolved(re.sub(rf"{OUTER}(\w+)", r"$\1", word.text)))
     return found[1] if found and f"\\${found[1]}" not in script.text else ""
 
 

@@ -5,7 +5,8 @@ ranks there over ssh. It knows neither Slurm nor PBS. Without a hostfile it trai
 first node only, and the other nodes do nothing until the walltime. With `--num_nodes` it ends with
 "Num nodes is >1 but no extra nodes available via hostfile".
 
-Evidence: deepspeed/launcher/runner.py (`fetch_hostfile`, `main`).
+Evidence: deepspeed/launcher/runner.py (`fetch_hostfile`, `main`). Seen in
+deepspeedai/DeepSpeedExamples#381: two nodes were no faster than one.
 
 Cure: write a hostfile first (`HOST slots=GPUS`, a line for each node) and give it with
 `--hostfile`; or start torchrun on every node, with the same program.

@@ -5,8 +5,8 @@ its default. Each node makes a world of its own, and trains the whole job by its
 Every node writes the same checkpoints, and nothing is faster than on one node.
 
 Evidence: torch/distributed/run.py (`--nnodes`, default "1:1"); accelerate/commands/launch.py
-(`--num_machines`, default 1). Seen in deepspeedai/DeepSpeedExamples#381: two nodes were no faster
-than one, and each had all the steps.
+(`--num_machines`, default 1). Seen in meta-llama/llama-cookbook#491: `--nnodes` was missing in the
+script of a recipe for several nodes.
 
 Cure: `--nnodes=$SLURM_NNODES` with a rendezvous that all nodes share: `--rdzv-backend=c10d
 --rdzv-endpoint=$HEAD:29500`. If each node is meant to train alone, give each its own srun with

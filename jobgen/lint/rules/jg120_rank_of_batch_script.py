@@ -71,7 +71,7 @@ def _is_for_tasks(script: Script, assignment: Assignment) -> bool:
         return False  # they give the ranks their own numbers
     return any(
         starter_of(command) == "srun"
-        and command.offset > assignment.offset
+        and command.offset >= assignment.offset
         and runs_on_all_nodes(script, command)
         for command in work_commands(script)
     )

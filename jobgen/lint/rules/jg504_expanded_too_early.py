@@ -4,7 +4,8 @@ In `NAME=value command $NAME`, the shell expands $NAME before it sets the variab
 The command gets the old value, mostly an empty one: `--master_addr=$MASTER_ADDR` becomes
 `--master_addr=`.
 
-Evidence: bash(1), SIMPLE COMMAND EXPANSION. Tried: torchrun refuses the endpoint `:29400`.
+Evidence: bash(1), SIMPLE COMMAND EXPANSION; SC2097 and SC2098 of shellcheck find the same.
+Tried: torchrun refuses the endpoint `:29400`.
 
 Cure: `export NAME=value` on a line before.
 """

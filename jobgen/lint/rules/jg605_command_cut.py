@@ -15,7 +15,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import takewhile
 
+from jobgen.lint.reader.commands import Command
 from jobgen.lint.reader.script import Script
 from jobgen.lint.rules import Finding, finding_at
 from jobgen.profiles.model import Profile
@@ -41,7 +43,7 @@ srun python train.py \\
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
     if script.parse_error:
         return
-    for command in script.commands:
+    for command in takewhile(_is_reached, script.commands):
         if not re.match(r"--?[A-Za-z]", command.name) or command.words[0].variables:
             continue
         begin = script.lines[command.line - 1][: command.column - 1]
@@ -49,6 +51,11 @@ def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
             continue  # an option of a site's shell function, or a part of a template
         text = f"bash runs `{command.name}` as a command: {_cause(script.lines, command.line)}"
         yield finding_at(command, text, "end each line of the command but the last with \\")
+
+
+def _is_reached(command: Command) -> bool:
+    """Whether the script certainly does not end at a command."""
+    return command.name != "exit" or bool(command.depth or command.enclosing)
 
 
 def _cause(lines: list[str], line: int) -> str:
@@ -60,6 +67,6 @@ def _cause(lines: list[str], line: int) -> str:
         return f"a comment or an empty line cuts the one of line {number}"
     if re.search(r"\\\s+$", lines[number - 1]):
         return f"blanks follow the \\ of line {number}"
-    if re.search(r"\\\s*#", lines[number - 1]):
+    if re.search(r"\\\s+#", lines[number - 1]):
         return f"a comment follows the \\ of line {number}"
     return f"line {number} has no \\ at its end"
