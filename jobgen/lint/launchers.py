@@ -219,10 +219,13 @@ def starts_elsewhere(script: Script) -> bool:
 
 def outer_command(script: Script, command: Command) -> Command:
     """The script's own command that a command is, or that has it in a string."""
+    if not command.depth:
+        return command
     own = [each for each in script.commands if not each.depth and each.offset <= command.offset]
     return max(own, key=lambda each: each.offset, default=command)
 
 
+@lru_cache(8)
 def work_commands(script: Script) -> list[Command]:
     """The commands that do the job's work: torchrun, srun, mpiexec, python with a file."""
     places = {(each.command.line, each.command.column) for each in launchers(script)}

@@ -37,10 +37,11 @@ _OTHER_REQUESTS = re.compile(r"--gres|--gpus|\s-G\s*\d|\bsalloc\b|\bsbatch\b")
 
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
-    gpus = _gpus(script)
+    assignments = script.assignments_of("CUDA_VISIBLE_DEVICES")
+    gpus = _gpus(script) if assignments else None
     if not gpus or gpus.count == 0 or script.asks_for_whole_nodes:
         return
-    for assignment in script.assignments_of("CUDA_VISIBLE_DEVICES"):
+    for assignment in assignments:
         value = assignment.value.text
         if not assignment.is_certain or not re.fullmatch(r"\d{1,3}(,\d{1,3})*", value):
             continue
