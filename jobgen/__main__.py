@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from jobgen import __version__
@@ -54,12 +55,11 @@ def _run(words: list[str]) -> int:
 
         write(f"jobgen, version {__version__}\n" if words == ["--version"] else f"{overview()}\n")
         return 0
-    if words and words[0] in JOB_COMMANDS:
-        from jobgen.cli.jobs.words import run_plain
-
-        exit_code = run_plain(words)
+    if words and words[0] in (*JOB_COMMANDS, "lint"):
+        folder = "lint" if words[0] == "lint" else "jobs"
+        exit_code = import_module(f"jobgen.cli.{folder}.words").run_plain(words)
         if exit_code is not None:
-            return exit_code
+            return int(exit_code)
     from jobgen.cli.app import run_words
 
     return run_words(words)

@@ -27,15 +27,33 @@ class Mark(NamedTuple):
         return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
 
 
+class Edit(NamedTuple):
+    """A text that would be right from a place to just before another (1-based lines and columns).
+
+    Column 0 of line 1 is a byte order mark, which counts as no character of the line.
+    """
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    text: str
+
+
 class _Problem(NamedTuple):
     mark: Mark
     text: str
     code: str
     hint: str = ""
+    end: tuple[int, int] = (0, 0)
+    edits: tuple[Edit, ...] = ()
 
 
 class Problem(_Problem):
     """One thing that is wrong. `hint` says what would be right; `code` names its kind.
+
+    `end` is the line and column after it, if they are known. All `edits` together make it right,
+    and change nothing else; there are none if a person has to decide.
 
     Text and hint are shortened to MESSAGE_CHARACTERS: a file may cause thousands of problems, each
     of which quotes it.
@@ -43,8 +61,16 @@ class Problem(_Problem):
 
     __slots__ = ()
 
-    def __new__(cls, mark: Mark, text: str, code: str, hint: str = "") -> Problem:
-        return super().__new__(cls, mark, _shortened(text), code, _shortened(hint))
+    def __new__(
+        cls,
+        mark: Mark,
+        text: str,
+        code: str,
+        hint: str = "",
+        end: tuple[int, int] = (0, 0),
+        edits: tuple[Edit, ...] = (),
+    ) -> Problem:
+        return super().__new__(cls, mark, _shortened(text), code, _shortened(hint), end, edits)
 
     def __str__(self) -> str:
         hint = f"; {self.hint}" if self.hint else ""

@@ -33,6 +33,7 @@ module load cuda
 srun python train.py
 """
 ROOT = Path(__file__).parent.parent
+DIRECTIVE = "#SBATCH --gpus-per-node=4"
 MESSAGE = "`--gpus-per-node=4` is ignored: it comes after the first command"
 CURE = "move it above the first command"
 # The parser takes much time and memory for this.
@@ -48,7 +49,7 @@ def folder(tmp_path: Path) -> Path:
 def test_finding_is_a_line_and_exit_code_1(folder: Path) -> None:
     done = jobgen("lint", "job.sh", cwd=folder)
     assert done.stdout.decode() == f"job.sh:4:9: {MESSAGE}; {CURE} [JG201]\n"
-    assert done.stderr == b"jobgen: 1 finding in 1 of 1 scripts\n"
+    assert done.stderr == b"jobgen: 1 finding in 1 of 1 scripts; --fix mends 1\n"
     assert done.returncode == 1
 
 
@@ -68,7 +69,7 @@ def test_folder_stands_for_its_job_scripts(folder: Path) -> None:
     done = jobgen("lint", ".", cwd=folder)
     files = [line.split(":")[0] for line in done.stdout.decode().splitlines()]
     assert files == ["./job.sh", "./a/train.slurm"]
-    assert b"in 2 of 2 scripts; 1 files are not job scripts\n" in done.stderr
+    assert b"in 2 of 2 scripts; 1 files are not job scripts; --fix mends 2\n" in done.stderr
 
 
 def test_links_in_a_folder_are_not_followed(folder: Path) -> None:
@@ -191,7 +192,11 @@ def test_workflow_in_the_docs(folder: Path) -> None:
 def test_formats(folder: Path) -> None:
     rows = json.loads(jobgen("lint", "job.sh", "--format=json", cwd=folder).stdout)
     row = {"file": "job.sh", "line": 4, "column": 9, "code": "JG201", "message": MESSAGE}
-    assert rows == [{**row, "cure": CURE}]
+    edits = [
+        {"line": 3, "column": 1, "end_line": 3, "end_column": 1, "text": f"{DIRECTIVE}\n"},
+        {"line": 4, "column": 1, "end_line": 5, "end_column": 1, "text": ""},
+    ]
+    assert rows == [{**row, "end_line": 4, "end_column": 26, "cure": CURE, "edits": edits}]
     sarif = json.loads(jobgen("lint", "job.sh", "--format=sarif", cwd=folder).stdout)
     assert sarif["version"] == "2.1.0"
     (sarif_run,) = sarif["runs"]
@@ -201,7 +206,8 @@ def test_formats(folder: Path) -> None:
     assert result["message"]["text"] == f"{MESSAGE}; {CURE}"
     place = result["locations"][0]["physicalLocation"]
     assert place["artifactLocation"] == {"uri": "job.sh"}
-    assert place["region"] == {"startLine": 4, "startColumn": 9}
+    region = {"startLine": 4, "startColumn": 9, "endLine": 4, "endColumn": 26}
+    assert place["region"] == region
     (folder / "a,b%.sh").write_text(BAD)
     line = jobgen("lint", "a,b%.sh", "--format=github", cwd=folder).stdout.decode()
     assert line == f"::warning file=a%2Cb%25.sh,line=4,col=9,title=JG201::{MESSAGE}; {CURE}\n"

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jobgen.cli.lookup.text import columns
-from jobgen.errors import USAGE, JobgenError, nearest_hint, printable, problem, report
+from jobgen.errors import JobgenError, nearest_hint, printable, problem, report
 from jobgen.paths import to_path
 from jobgen.profiles.records import is_record
 from jobgen.profiles.resolve import Resolved
@@ -101,38 +101,6 @@ def show_template(name: str) -> int:
 
     write(template_source(name))
     return 0
-
-
-def lint_files(
-    files: Sequence[str],
-    format: str,
-    select: Sequence[str],
-    ignore: Sequence[str],
-    also: Sequence[str],
-    jobs_only: bool,
-    profile: str | None,
-) -> int:
-    """Write the findings in job scripts, and report their number.
-
-    1 if there is a finding, and 2 if a file could not be read.
-    """
-    from jobgen.lint.output import FORMATS
-    from jobgen.lint.run import lint
-    from jobgen.lint.settings import Settings
-
-    settings = Settings(tuple(select), tuple(ignore), profile, tuple(also))
-    outcome = lint(files, settings, jobs_only)
-    write(FORMATS[format](outcome.problems))
-    for each in outcome.unread:
-        report(str(each))
-    for place in outcome.partly_read:
-        report(f"{place}: this cannot be parsed; what follows was read in part")
-    with_findings = len({finding.mark.file for finding in outcome.problems})
-    others = f"; {outcome.skipped} files are not job scripts" if outcome.skipped else ""
-    count = len(outcome.problems)
-    plural = "s" * (count != 1)
-    report(f"{count} finding{plural} in {with_findings} of {outcome.files} scripts{others}")
-    return USAGE if outcome.unread else 1 if outcome.problems else 0
 
 
 def show_rules(code: str | None) -> int:

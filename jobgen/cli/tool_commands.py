@@ -1,4 +1,4 @@
-"""The commands that plan no job: check, build, lint, rules, profiles, trainers and others.
+"""The commands that plan no job: check, build, rules, profiles, trainers and others.
 
 Each is a click command with its help; what it does is a function in cli/actions.
 """
@@ -55,62 +55,6 @@ def build(manifest: str, prune: bool, force: bool, dry_run: bool) -> int:
     from jobgen.repository.build import build_all
 
     return build_all(manifest, prune, force, dry_run)
-
-
-@main.command()
-@click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=complete_value)
-@click.option(
-    "--format",
-    metavar="text|json|sarif|github",
-    type=click.Choice(["text", "json", "sarif", "github"]),
-    default="text",
-    help="The format of the findings.",
-    shell_complete=complete_value,
-)
-@click.option(
-    *("--select", "select"),
-    metavar="CODE",
-    multiple=True,
-    help="Only these rules. JG2 selects all codes that begin with JG2. Repeatable.",
-    shell_complete=complete_value,
-)
-@click.option(
-    *("--ignore", "ignore"),
-    metavar="CODE",
-    multiple=True,
-    help="Without these rules. Repeatable.",
-    shell_complete=complete_value,
-)
-@click.option(
-    "--also",
-    metavar="CODE",
-    multiple=True,
-    help="These rules, too, which are off by default. Repeatable.",
-    shell_complete=complete_value,
-)
-@click.option(
-    "--jobs-only",
-    is_flag=True,
-    help="Skip files without #SBATCH or #PBS lines, also if they are named.",
-)
-@click.option(
-    "--profile",
-    metavar="PROFILE|FILE",
-    help="The cluster of the scripts; its limits are checked, too.",
-    shell_complete=complete_value,
-)
-def lint(files: tuple[str, ...], **options: Any) -> int:
-    """Find what goes wrong with job scripts.
-
-    Reads any sbatch or PBS script, generated or not; in a folder, the files with #SBATCH or #PBS
-    lines; in a .md or .rst file, the scripts that it shows. The exit code is 1 if there is a
-    finding, and 2 if a file cannot be read.
-    A comment `# jobgen: ignore=CODE reason`, on a line or above it, turns a rule off there;
-    [tool.jobgen.lint] in pyproject.toml may have `select`, `ignore`, `also` and `profile`.
-    """
-    from jobgen.cli.actions import lint_files
-
-    return lint_files(files, **options)
 
 
 @main.command()

@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from jobgen import __version__
-from jobgen.errors import Problem, printable
-from jobgen.lint.rules import rules
+from jobgen.errors import Edit, Problem, printable
 
 
 def text(findings: Sequence[Problem]) -> str:
@@ -23,9 +22,14 @@ def as_json(findings: Sequence[Problem]) -> str:
             "file": _encodable(finding.mark.file),
             "line": finding.mark.line,
             "column": finding.mark.column,
+            "end_line": finding.end[0],
+            "end_column": finding.end[1],
             "code": finding.code,
             "message": _encodable(finding.text),
             "cure": _encodable(finding.hint),
+            "edits": [
+                {**edit._asdict(), "text": _encodable(edit.text)} for edit in _edits(finding)
+            ],
         }
         for finding in findings
     ]
@@ -34,6 +38,8 @@ def as_json(findings: Sequence[Problem]) -> str:
 
 def sarif(findings: Sequence[Problem]) -> str:
     """SARIF 2.1.0, which code hosts take as the result of an analysis."""
+    from jobgen.lint.rules import rules  # only their pages need it
+
     codes = sorted({finding.code for finding in findings})
     descriptions = [
         {
@@ -53,15 +59,41 @@ def sarif(findings: Sequence[Problem]) -> str:
 def _sarif_result(finding: Problem, rule_index: int) -> dict[str, Any]:
     location = {
         "artifactLocation": {"uri": _uri(finding.mark.file)},
-        "region": {"startLine": finding.mark.line, "startColumn": finding.mark.column},
+        "region": _region(finding.mark.line, finding.mark.column, *finding.end),
     }
-    return {
+    result = {
         "ruleId": finding.code,
         "ruleIndex": rule_index,
         "level": "warning",
         "message": {"text": _encodable(f"{finding.text}; {finding.hint}")},
         "locations": [{"physicalLocation": location}],
     }
+    replacements = [
+        {
+            "deletedRegion": _region(*edit[:4]),
+            "insertedContent": {"text": _encodable(edit.text)},
+        }
+        for edit in _edits(finding)
+    ]
+    if replacements:
+        change = {"artifactLocation": location["artifactLocation"], "replacements": replacements}
+        description = {"text": _encodable(finding.hint)}
+        result["fixes"] = [{"description": description, "artifactChanges": [change]}]
+    return result
+
+
+def _region(line: int, column: int, end_line: int, end_column: int) -> dict[str, int]:
+    return {
+        "startLine": line,
+        "startColumn": column,
+        "endLine": end_line,
+        "endColumn": end_column,
+    }
+
+
+def _edits(finding: Problem) -> tuple[Edit, ...]:
+    """The edits of a finding, if an editor can make them: to it, a byte order mark is no text."""
+    return finding.edits if all(edit.column for edit in finding.edits) else ()
 
 
 def github(findings: Sequence[Problem]) -> str:

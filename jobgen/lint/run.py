@@ -1,4 +1,4 @@
-"""Lints files: searches each script in them for what the chosen rules find."""
+"""Lints files: searches each script in them for what the chosen rules find, and mends it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from jobgen.errors import JobgenError, Mark, Problem
 from jobgen.limits import LINT_NESTING, LINT_TRUSTED_BYTES
 from jobgen.lint.documents import is_document, is_whole_script, scripts_in
 from jobgen.lint.files import find_files, has_directives, read_file, unreadable
+from jobgen.lint.fix import Mended, end_of, mended, unchanged
 from jobgen.lint.ignore_comments import ignore_comments
 from jobgen.lint.pyproject import settings_for
 from jobgen.lint.reader.parse import parse
@@ -21,13 +22,16 @@ from jobgen.lint.trial import ends_within_bounds, out_of_bounds
 # A template of Jinja, of R's brew or of Python makes a script, and is none.
 _TEMPLATE = re.compile(r"^(#(SBATCH|PBS).*(\{\{|<%|%\(\w+\)s)|\s*\{%)", re.MULTILINE)
 
+Linted = list[tuple[Script, list[Problem]]]  # the scripts of a file, with what is found in them
+
 
 @dataclass
 class Outcome:
     """What was found, and in how many files; those `skipped` are not job scripts.
 
     `partly_read` has the places after which only parts of a script were read; `unread` says which
-    files, folders and configurations could not be read, and why.
+    files, folders and configurations could not be read, and why. `mended` has the new texts of
+    files; then `problems` are those that are left in them.
     """
 
     problems: list[Problem] = field(default_factory=list)
@@ -35,12 +39,20 @@ class Outcome:
     skipped: int = 0
     partly_read: list[Mark] = field(default_factory=list)
     unread: list[Problem] = field(default_factory=list)
+    mended: list[Mended] = field(default_factory=list)
 
 
-def lint(paths: Sequence[str], settings: Settings, jobs_only: bool = False) -> Outcome:
+def lint(
+    paths: Sequence[str],
+    settings: Settings,
+    jobs_only: bool = False,
+    fix: bool = False,
+    stdin_name: str = "-",
+) -> Outcome:
     """Lint named files, and the job scripts in folders; with `jobs_only`, only job scripts.
 
-    Raises JobgenError for what is wrong with the settings.
+    With `fix`, mend what has one right mend; nothing is written. "-" is stdin, and findings in it
+    have `stdin_name`. Raises JobgenError for what is wrong with the settings.
     """
     _check(settings)
     outcome = Outcome()
@@ -50,8 +62,14 @@ def lint(paths: Sequence[str], settings: Settings, jobs_only: bool = False) -> O
         outcome.unread.append(Problem(Mark(str(error.filename)), text, "unreadable"))
 
     for path, is_named in find_files(paths, on_error):
+        name = stdin_name if path == "-" else path
         try:
-            _lint_file(path, jobs_only or not is_named, settings, outcome)
+            data = read_file(path)
+            if (is_named and not jobs_only) or has_directives(data):
+                _lint_data(data, name, settings, fix, outcome)
+            else:
+                outcome.skipped += 1
+                outcome.mended += [unchanged(name, data)] if path == "-" else []
         except JobgenError as error:
             if not error.problems or error.problems[0].code == "missing":
                 raise
@@ -67,11 +85,7 @@ def _check(settings: Settings) -> None:
         load_profile(settings.profile)
 
 
-def _lint_file(path: str, needs_directives: bool, settings: Settings, outcome: Outcome) -> None:
-    data = read_file(path)
-    if needs_directives and not has_directives(data):
-        outcome.skipped += 1
-        return
+def _lint_data(data: bytes, path: str, settings: Settings, fix: bool, outcome: Outcome) -> None:
     if b"\0" in data:
         hint = "is it UTF-16? sbatch reads UTF-8"
         raise unreadable(path, "it is not text: it has zero bytes", hint)
@@ -80,6 +94,24 @@ def _lint_file(path: str, needs_directives: bool, settings: Settings, outcome: O
     if not is_trusted and not ends_within_bounds(_linted, text, path, settings):
         raise out_of_bounds(path, "is it a script?")
     linted = _linted(text, path, settings)
+    if fix:
+        new = unchanged(path, data)
+        if any(problem.edits for _, problems in linted for problem in problems):
+            if not is_trusted and not ends_within_bounds(_mended, data, path, settings):
+                raise out_of_bounds(path, "mend it by hand")
+            new = _mended(data, path, settings)
+            linted = _linted(new.text, path, settings)
+        outcome.mended.append(new)
+    _add(path, linted, outcome)
+
+
+def _mended(data: bytes, path: str, settings: Settings) -> Mended:
+    own_settings = settings_for(path, settings)
+    return mended(path, data, lambda text: problems_in(text, path, own_settings))
+
+
+def _add(path: str, linted: Linted, outcome: Outcome) -> None:
+    """Add what was found in a file."""
     for script, problems in linted:
         outcome.problems += problems
         is_reported = any(each.code == jg001_invalid_bash.CODE for each in problems)
@@ -91,7 +123,7 @@ def _lint_file(path: str, needs_directives: bool, settings: Settings, outcome: O
         outcome.skipped += 1
 
 
-def _linted(text: str, path: str, settings: Settings) -> list[tuple[Script, list[Problem]]]:
+def _linted(text: str, path: str, settings: Settings) -> Linted:
     """The scripts of a file, each with what is found in it."""
     indented = scripts_in(text) if is_document(path) else [(text, 0)]
     scripts = [(parse(script, path), indent) for script, indent in indented]
@@ -119,7 +151,7 @@ def _problems(
         for code in comment.codes
     }
     problems = {
-        Problem(Mark(script.file, each.line, each.column + indent), each.text, code, each.cure)
+        _problem(script, each, code, indent, can_be_mended=nesting == 0)
         for each, code in _findings(script, settings)
         if (each.line, code) not in ignored
     }
@@ -127,6 +159,17 @@ def _problems(
         for inner in script.submitted_scripts:
             problems.update(_inner_problems(script, inner, settings, indent, nesting))
     return sorted(problems)
+
+
+def _problem(
+    script: Script, finding: Finding, code: str, indent: int, can_be_mended: bool
+) -> Problem:
+    """A finding at its place in the file. A document shows scripts, and is never mended."""
+    mark = Mark(script.file, finding.line, finding.column + indent)
+    end_line, end_column = end_of(script, finding)
+    edits = finding.edits if can_be_mended and not is_document(script.file) else ()
+    end = end_line, end_column + indent
+    return Problem(mark, finding.text, code, finding.cure, end, edits)
 
 
 def _findings(script: Script, settings: Settings) -> Iterable[tuple[Finding, str]]:
@@ -156,4 +199,6 @@ def _inner_problems(
     for problem in _problems(job, settings, nesting=nesting + 1):
         line, column = problem.mark.line, problem.mark.column
         mark = problem.mark._replace(column=inner.column(line, column) + indent)
-        yield problem._replace(mark=mark)
+        line, column = problem.end
+        end = line, inner.column(line, column - 1) + 1 + indent
+        yield problem._replace(mark=mark, end=end)

@@ -16,20 +16,23 @@ from jobgen.limits import DIFF_LINES
 CONTEXT = 16
 
 
-def diff_lines(name: str, old: bytes, new: bytes) -> Iterator[str]:
-    """The lines of a diff; what would move a terminal's cursor is escaped."""
+def diff_lines(name: str, old: bytes, new: bytes, change: str = "generated now") -> Iterator[str]:
+    """The lines of a diff, with `change` beside the name of the new file.
+
+    What would move a terminal's cursor is escaped.
+    """
     from click import style
 
     colours = {"-": "red", "+": "green", "@": "cyan"}
     is_coloured = sys.stdout.isatty() and "NO_COLOR" not in os.environ
     before, after = (_lines(data.decode("utf-8", "replace")) for data in (old, new))
-    for line in _unified(name, before, after):
+    for line in _unified((name, f"{name}, {change}"), before, after):
         shown = line[:1] + "\t".join(map(printable, line[1:].split("\t")))
         colour = colours.get(line[:1]) if is_coloured else None
         yield (style(shown, fg=colour) if colour else shown) + "\n"
 
 
-def _unified(name: str, before: Sequence[str], after: Sequence[str]) -> Iterator[str]:
+def _unified(names: tuple[str, str], before: Sequence[str], after: Sequence[str]) -> Iterator[str]:
     """The lines of a unified diff. difflib takes the square of the number of lines in time."""
     shorter = min(len(before), len(after))
     first = next((n for n in range(shorter) if before[n] != after[n]), shorter)
@@ -40,7 +43,7 @@ def _unified(name: str, before: Sequence[str], after: Sequence[str]) -> Iterator
         return
     start, end = max(first - CONTEXT, 0), max(same_at_end - CONTEXT, 0)
     old, new = (lines[start : len(lines) - end] for lines in (before, after))
-    for line in difflib.unified_diff(old, new, name, f"{name}, generated now", lineterm=""):
+    for line in difflib.unified_diff(old, new, *names, lineterm=""):
         if line.startswith("@"):  # line numbers; a line of a script has another character first
             line = re.sub(r"(?<=[-+])\d+", lambda found: str(int(found[0]) + start), line)
         yield line

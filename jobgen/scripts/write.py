@@ -23,7 +23,7 @@ def write(text: str, output: str | None = None, executable: bool = True) -> None
     """
     data = text.encode("utf-8")
     if output in (None, "-"):
-        _to_stdout(data)
+        write_to_stdout(data)
         return
     try:
         if str(output).endswith("/"):
@@ -71,7 +71,8 @@ def make_folder(path: str) -> None:
         raise problem("--mkdir", f"{path}: {error.strerror}", "output") from None
 
 
-def _to_stdout(data: bytes) -> None:
+def write_to_stdout(data: bytes) -> None:
+    """Write bytes to stdout. Raises JobgenError, or ClosedPipe."""
     try:
         if sys.stdout is None:
             raise OSError(0, "it is closed")

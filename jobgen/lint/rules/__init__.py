@@ -3,20 +3,22 @@
 Here is what a rule searches for, and its page. A rule's file has a docstring (its first line is the
 title, the rest is the page), `check(script, profile)`, which yields findings, and BAD and GOOD: two
 scripts, which the tests lint. It may have PROFILE, the profile for these two, and OPTIONAL: if that
-is true, the rule is searched for only where it is selected. Not here: how a script is read
-(reader/), and which rules are searched for (settings).
+is true, the rule is searched for only where it is selected. A finding has edits if it has one right
+mend, which `--fix` makes: one that changes no command. Not here: how a script is read (reader/),
+which rules are searched for (settings), and how scripts are mended (fix).
 """
 
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from types import ModuleType
 from typing import NamedTuple, Protocol
 
+from jobgen.errors import Edit
 from jobgen.lint.reader.script import Script
 from jobgen.profiles.model import Profile
 
@@ -31,17 +33,38 @@ class Placed(Protocol):
 
 
 class Finding(NamedTuple):
-    """What a rule has found, where, and what to type instead."""
+    """What a rule has found, where, and what to type instead.
+
+    `raw` is the text that it is about, as the script has it; without it, that is the word at the
+    place. The `edits` make it right, if there is only one right mend, and change no command.
+    """
 
     line: int
     column: int
     text: str
     cure: str
+    raw: str = ""
+    edits: tuple[Edit, ...] = ()
 
 
-def finding_at(place: Placed, text: str, cure: str) -> Finding:
+def finding_at(place: Placed, text: str, cure: str, edits: Iterable[Edit] = ()) -> Finding:
     """A finding at a word, a command, an assignment or a directive."""
-    return Finding(place.line, place.column, text, cure)
+    words = getattr(place, "words", ())  # of a command, whose name is meant
+    raw = getattr(words[0] if words else place, "raw", "")
+    return Finding(place.line, place.column, text, cure, raw, tuple(edits))
+
+
+def replacement(line: int, column: int, old: str, new: str) -> Edit:
+    """The edit that puts a text in the place of another on a line."""
+    return Edit(line, column, line, column + len(old), new)
+
+
+def without_line(script: Script, line: int) -> Edit:
+    """The edit that removes a line, which is not the only one."""
+    if line < len(script.lines):
+        return Edit(line, 1, line + 1, 1, "")
+    before, last = script.lines[-2:]
+    return Edit(line - 1, len(before) + 1, line, len(last) + 1, "")
 
 
 @dataclass(frozen=True)

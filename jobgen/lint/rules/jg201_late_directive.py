@@ -8,15 +8,23 @@ Evidence: sbatch(1), qsub(1B). Tried: `sbatch --test-only` answers 0 for it; Ope
 too.
 
 Cure: put all directives right after the #! line.
+
+Mend: --fix moves them below the last directive that counts, or below the #! line. It leaves all of
+them if two directives have the same option, or the same resource of PBS's -l; if one is inside an
+`if`, a loop or a function; or if a second #! line is above them.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
+from jobgen.errors import Edit
 from jobgen.lint.reader.directives import Directive
+from jobgen.lint.reader.sbatch_options import OPTIONS
 from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
+from jobgen.lint.reader.source import parse_tree, to_bytes
+from jobgen.lint.rules import Finding, finding_at, without_line
 from jobgen.profiles.model import Profile
 
 BAD = """\
@@ -34,16 +42,21 @@ module load cuda
 srun python train.py
 """
 
+_QSUB_OPTIONS = frozenset("AaCcefhIJjklmMNopPqrRSuvVWXz")  # see qsub(1B)
+
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
     if script.parse_error:
         return
-    for block in _blocks(script.lines, _late_directives(script)):
+    blocks = list(_blocks(script.lines, _late_directives(script)))
+    can_move = _can_move(script, blocks)
+    for block in blocks:
         more = len({directive.line for directive in block}) - 1
         plural = "s" * (more > 1)
         rest = f", with {more} more directive{plural} below it" if more else ""
         text = f"`{block[0].raw}` is ignored{rest}: it comes after the first command"
-        yield finding_at(block[0], text, "move it above the first command")
+        edits = _moved(script, block) if can_move else ()
+        yield finding_at(block[0], text, "move it above the first command", edits)
 
 
 def _late_directives(script: Script) -> list[Directive]:
@@ -77,3 +90,44 @@ def _blocks(lines: Sequence[str], directives: list[Directive]) -> Iterator[list[
         block.append(directive)
     if block:
         yield block
+
+
+def _can_move(script: Script, blocks: Sequence[Sequence[Directive]]) -> bool:
+    """Whether all late directives can count; a part of them would be another job."""
+    late = [directive for block in blocks for directive in block]
+    if not late or not can_be_added(script, late, [each.line for each in late]):
+        return False
+    if any(line.startswith("#!") for line in script.lines[1 : late[-1].line]):
+        return False  # there a second script begins
+    before = ("\n".join(script.lines[: block[0].line - 1]) for block in blocks)
+    return not any(parse_tree(to_bytes(each)).has_error for each in before)  # as inside an `if`
+
+
+def _moved(script: Script, block: Sequence[Directive]) -> Iterator[Edit]:
+    """The edits that move directives up."""
+    active_lines = [each.line for each in script.active_directives]
+    target = max(active_lines, default=int(script.lines[0].startswith("#!"))) + 1
+    numbers = sorted({directive.line for directive in block})
+    moved = "".join(f"{script.lines[number - 1]}\n" for number in numbers)
+    yield Edit(target, 1, target, 1, moved)
+    yield from (without_line(script, number) for number in numbers)
+
+
+def can_be_added(script: Script, added: Sequence[Directive], lines: Sequence[int]) -> bool:
+    """Whether directives on some lines can count, too, and no other directive says the same."""
+    others = [each for each in script.directives if each not in added]
+    names = [name for each in added for name in _names(each)]
+    other_names = {name for each in others for name in _names(each)}
+    is_new = len(set(names)) == len(names) and not other_names.intersection(names)
+    options = OPTIONS if added[0].scheduler == "slurm" else _QSUB_OPTIONS
+    schedulers = {each.scheduler for each in [*added, *others]}
+    has_stray_word = any(word.line in lines for word in script.stray_words)
+    is_read = options.issuperset(each.option for each in added) and not has_stray_word
+    return is_new and is_read and len(schedulers) == 1 and "hetjob" not in other_names
+
+
+def _names(directive: Directive) -> list[str]:
+    """What a directive sets: its option, or the resources of PBS's -l."""
+    if directive.scheduler == "pbs" and directive.option == "l":
+        return re.findall(r"(?:^|,)(\w+)", directive.value) or ["l"]
+    return [directive.option]

@@ -6,6 +6,9 @@ blanks may come before #PBS. All other lines are comments.
 Evidence: src/sbatch/opt.c (`_opt_batch_script`), qsub(1B).
 
 Cure: #SBATCH or #PBS at the beginning of the line; ## turns a directive off for a while.
+
+Mend: --fix writes #SBATCH, if the line is above the first command and no other directive has one of
+its options.
 """
 
 from __future__ import annotations
@@ -13,8 +16,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from jobgen.errors import Edit
+from jobgen.lint.reader.commands import Word
+from jobgen.lint.reader.directives import read_directives
 from jobgen.lint.reader.script import Script
 from jobgen.lint.rules import Finding, finding_at
+from jobgen.lint.rules.jg201_late_directive import can_be_added
 from jobgen.profiles.model import Profile
 
 BAD = """\
@@ -39,7 +46,21 @@ def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
         before = script.lines[comment.line - 1][: comment.column - 1]
         word = re.match(r"#([A-Z]{5,8})\s+-", comment.text)
         if word and word[1] != "SBATCH" and sorted(word[1]) == sorted("SBATCH"):
-            yield finding_at(comment, f"#{word[1]} is not a directive", "write #SBATCH")
+            text = f"#{word[1]} is not a directive"
+            edits = _written_right(script, comment, len(word[1]) + 1)
+            yield finding_at(comment, text, "write #SBATCH", edits)
         elif before.isspace() and re.match(r"#SBATCH\s+-", comment.text):
             text = "sbatch reads #SBATCH only in the first column"
-            yield finding_at(comment, text, "remove the blanks before it")
+            edits = _written_right(script, comment, len("#SBATCH"))
+            yield finding_at(comment, text, "remove the blanks before it", edits)
+
+
+def _written_right(script: Script, comment: Word, length: int) -> list[Edit]:
+    """The edit that makes a comment a directive; `length` is that of its first word."""
+    above = script.lines[: comment.line - 1]
+    if any(line.strip() and not line.lstrip().startswith("#") for line in above):
+        return []  # it comes too late
+    directives, stray_words = read_directives(["#SBATCH" + comment.text[length:]], 2)
+    if stray_words or not directives or not can_be_added(script, directives, ()):
+        return []
+    return [Edit(comment.line, 1, comment.line, comment.column + length, "#SBATCH")]

@@ -6,6 +6,9 @@ own, so the rule reports only an option whose spelling is nearly that of a known
 Evidence: sbatch(1); `sbatch --test-only` ends with 255.
 
 Cure: the option as sbatch(1) spells it; with hyphens, not underscores.
+
+Mend: --fix writes the only option that differs by underscores, capitals or one letter, unless what
+is written is the beginning of several options.
 """
 
 from __future__ import annotations
@@ -13,9 +16,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from difflib import get_close_matches
 
+from jobgen.errors import Edit
+from jobgen.lint.reader.directives import Directive
 from jobgen.lint.reader.sbatch_options import OPTIONS
 from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
+from jobgen.lint.rules import Finding, finding_at, replacement
 from jobgen.profiles.model import Profile
 
 BAD = """\
@@ -37,4 +42,26 @@ def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
             continue
         if near := get_close_matches(option, OPTIONS, 1, 0.85):
             text = f"sbatch has no option --{option}"
-            yield finding_at(directive, text, f"did you mean --{near[0]}?")
+            edits = _written_right(script, directive)
+            yield finding_at(directive, text, f"did you mean --{near[0]}?", edits)
+
+
+def _written_right(script: Script, directive: Directive) -> list[Edit]:
+    """The edit that spells an option right, if it can be no other option."""
+    name = directive.raw[2:].partition("=")[0]
+    plain = name.replace("_", "-").lower()
+    is_beginning = any(option.startswith(plain) for option in OPTIONS)
+    near = [option for option in OPTIONS if _differs_by_one_letter(plain, option)]
+    meant = [plain] if plain in OPTIONS else [] if is_beginning else near
+    column = directive.column + 2
+    is_there = script.lines[directive.line - 1].startswith(name, column - 1)
+    return [replacement(directive.line, column, name, meant[0])] if len(meant) == is_there else []
+
+
+def _differs_by_one_letter(word: str, other: str) -> bool:
+    """Whether one letter more, less or changed, or two exchanged ones, are the difference."""
+    while word and other and word[0] == other[0]:
+        word, other = word[1:], other[1:]
+    while word and other and word[-1] == other[-1]:
+        word, other = word[:-1], other[:-1]
+    return max(len(word), len(other)) <= 1 or (len(word) == 2 and word == other[::-1])

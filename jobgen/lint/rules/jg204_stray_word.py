@@ -9,6 +9,9 @@ allowed: it begins the next part of a heterogeneous job.)
 Evidence: tried with Slurm 22.05: `sbatch --test-only` ends with 255. src/sbatch/opt.c.
 
 Cure: `--job-name="my job"`, `--nodes=2`.
+
+Mend: --fix types the dashes again, removes blanks around `=`, and writes a missing --, if sbatch
+can then read the line. Where quotes belong it does not know.
 """
 
 from __future__ import annotations
@@ -16,8 +19,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from jobgen.errors import Edit
+from jobgen.lint.reader.directives import StrayWord, read_directives
+from jobgen.lint.reader.sbatch_options import OPTIONS
 from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
+from jobgen.lint.rules import Finding, finding_at, replacement
 from jobgen.profiles.model import Profile
 
 BAD = """\
@@ -36,6 +42,7 @@ srun hostname
 """
 
 _TYPOGRAPHIC_DASH = re.compile("-?[\u2010-\u2015\u2212]")
+_DASHES = re.compile("-?[\u2010-\u2015\u2212]{1,2}-?")
 
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
@@ -45,4 +52,30 @@ def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
         cure = "put quotes around a value with blanks, and no blanks around ="
         if _TYPOGRAPHIC_DASH.match(word.text):
             cure = "type its dashes again, as plain hyphens"
-        yield finding_at(word, f"`{word.text}` is not an option: sbatch refuses the script", cure)
+        text = f"`{word.text}` is not an option: sbatch refuses the script"
+        yield finding_at(word, text, cure, _written_right(script, word))
+
+
+def _written_right(script: Script, word: StrayWord) -> list[Edit]:
+    """The edit after which sbatch reads the line, if there is one."""
+    line, start = script.lines[word.line - 1], word.column - 1
+    for edit in _edits(line, start, word):
+        written = line[: edit.column - 1] + edit.text + line[edit.end_column - 1 :]
+        if not read_directives([written], 2)[1]:
+            return [edit]
+    return []
+
+
+def _edits(line: str, start: int, word: StrayWord) -> Iterator[Edit]:
+    """What may be meant by a word that begins at an index of a line."""
+    dashes = _DASHES.match(line, start)
+    name = re.compile(r"[\w-]+").match(line, dashes.end() if dashes else start)
+    blanks = re.search(r"(?<=--)([a-z-]+)(\s*=\s*)$", line[:start])
+    if dashes and name and (name[0] in OPTIONS or re.fullmatch(r"[A-Za-z]\d*", name[0])):
+        new = "--" if name[0] in OPTIONS else "-"
+        yield replacement(word.line, word.column, dashes[0], new)
+    elif name and name[0] in OPTIONS and line[:start].strip() == "#SBATCH":
+        if line.startswith("=", name.end()):
+            yield replacement(word.line, word.column, "", "--")
+    elif blanks and blanks[1] in OPTIONS:
+        yield replacement(word.line, blanks.start(2) + 1, blanks[2], "=")

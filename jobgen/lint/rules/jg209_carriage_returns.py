@@ -7,6 +7,8 @@ Evidence: sbatch: "Batch script contains DOS line breaks"; qsub: "script contain
 (tried).
 
 Cure: `dos2unix FILE`, or `sed -i 's/\r$//' FILE`.
+
+Mend: --fix removes the carriage returns of all lines.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding
+from jobgen.lint.rules import Finding, replacement
 from jobgen.profiles.model import Profile
 
 BAD = """\
@@ -30,8 +32,12 @@ srun hostname
 
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
-    for number, line in enumerate(script.lines, 1):
-        if line.endswith("\r"):
-            text = "the line ends with a carriage return"
-            yield Finding(number, len(line), text, "run dos2unix on the file")
-            return
+    edits = tuple(
+        replacement(number, len(line), "\r", "")
+        for number, line in enumerate(script.lines, 1)
+        if line.endswith("\r")
+    )
+    if edits:
+        line, column, *_ = edits[0]
+        text = "the line ends with a carriage return"
+        yield Finding(line, column, text, "run dos2unix on the file", "\r", edits)

@@ -7,6 +7,8 @@ Evidence: getopt_long(3). Tried with Slurm 22.05: `-c=2` is "Invalid numeric val
 node count.
 
 Cure: `-c 2`, or the long name: `--cpus-per-task=2`.
+
+Mend: --fix writes a blank for the `=`.
 """
 
 from __future__ import annotations
@@ -14,8 +16,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from jobgen.errors import Edit
+from jobgen.lint.reader.directives import Directive
+from jobgen.lint.reader.sbatch_options import SHORT_WITH_VALUE
 from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
+from jobgen.lint.rules import Finding, finding_at, replacement
 from jobgen.profiles.model import Profile
 
 BAD = """\
@@ -39,4 +44,12 @@ def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
         if len(directive.option) > 1:
             cure += f", or --{directive.option}={value}"
         text = f"the value of {flag} is `{directive.value}`, with the ="
-        yield finding_at(directive, text, cure)
+        yield finding_at(directive, text, cure, _with_blank(script, directive))
+
+
+def _with_blank(script: Script, directive: Directive) -> list[Edit]:
+    line, start = script.lines[directive.line - 1], directive.column - 1
+    takes_value = directive.raw[1] in SHORT_WITH_VALUE and len(directive.raw) > 3
+    if not takes_value or not re.match("-[A-Za-z]=[^\\s=]", line[start:]):
+        return []
+    return [replacement(directive.line, directive.column + 2, "=", " ")]

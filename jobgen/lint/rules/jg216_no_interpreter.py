@@ -7,15 +7,19 @@ write and few show, has the same effect, and hides the line from the kernel, too
 Evidence: tried with Slurm 22.05, which says so; it looks at the first two bytes.
 
 Cure: `#!/bin/bash` as the first line; `sed -i '1s/^\\xef\\xbb\\xbf//' FILE` removes a BOM.
+
+Mend: --fix removes a BOM, and moves a #! line up that has only comments and blank lines above it.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
+from jobgen.errors import Edit
 from jobgen.lint.documents import is_document
 from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding
+from jobgen.lint.rules import Finding, without_line
 from jobgen.profiles.model import Profile
 
 BAD = """\
@@ -37,10 +41,23 @@ def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
         return
     if script.has_byte_order_mark:
         text = "a byte order mark (BOM) hides the first line from sbatch, qsub and the kernel"
-        yield Finding(1, 1, text, "save the file as UTF-8 without BOM")
+        edits = (Edit(1, 0, 1, 1, ""),)
+        yield Finding(1, 1, text, "save the file as UTF-8 without BOM", "", edits)
         return
     has_interpreter = script.lines[script.first_line - 1].startswith("#!")
     is_slurm = any(directive.scheduler == "slurm" for directive in script.active_directives)
     if is_slurm and not has_interpreter and script.commands:  # else it is to be put before others
         text = "sbatch refuses a script whose first line does not begin with #!"
-        yield Finding(script.first_line, 1, text, "make #!/bin/bash the first line")
+        cure = "make #!/bin/bash the first line"
+        yield Finding(script.first_line, 1, text, cure, "", tuple(_moved_up(script)))
+
+
+def _moved_up(script: Script) -> Iterator[Edit]:
+    """The edits that make the #! line the first one."""
+    for number, line in enumerate(script.lines, 1):
+        if re.match(r"#!\s*/.*sh\b", line):
+            yield Edit(1, 1, 1, 1, f"{line}\n")
+            yield without_line(script, number)
+            return
+        if line.strip() and not line.lstrip().startswith("#"):
+            return

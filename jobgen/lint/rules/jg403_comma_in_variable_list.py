@@ -7,6 +7,8 @@ Evidence: tried on OpenPBS: "cannot send environment with the job"; with quotes 
 it, it works.
 
 Cure: `#PBS -v 'A=b,C="x,y"'`.
+
+Mend: --fix writes these quotes, if the value has no blanks and no other quotes.
 """
 
 from __future__ import annotations
@@ -14,8 +16,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from jobgen.errors import Edit
 from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
+from jobgen.lint.rules import Finding, finding_at, replacement
 from jobgen.profiles.model import Profile
 
 BAD = """\
@@ -38,4 +41,10 @@ def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
         if is_list and _QUOTED_COMMA.search(script.lines[directive.line - 1]):
             text = "qsub removes the quotes before it splits the list: the comma ends the value"
             cure = "put single quotes around the whole value of -v"
-            yield finding_at(directive, text, cure)
+            edits = _quoted(script.lines[directive.line - 1], directive.line)
+            yield finding_at(directive, text, cure, edits)
+
+
+def _quoted(line: str, number: int) -> list[Edit]:
+    found = re.fullmatch(r"\s*#PBS\s+-v\s+([^\s'\\]+)\s*", line)
+    return [replacement(number, found.start(1) + 1, found[1], f"'{found[1]}'")] if found else []

@@ -6,12 +6,16 @@ not.)
 Evidence: tried on OpenPBS: a trailing `# comment` is a directive error.
 
 Cure: the comment on a line of its own.
+
+Mend: --fix moves it to a line above.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
+from jobgen.errors import Edit
 from jobgen.lint.reader.script import Script
 from jobgen.lint.rules import Finding, finding_at
 from jobgen.profiles.model import Profile
@@ -35,4 +39,15 @@ def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
     for word in script.stray_words if script.chunk_requests else ():
         if word.scheduler == "pbs" and word.text.startswith("#"):
             text = "qsub takes the comment for words of the directive"
-            yield finding_at(word, text, "put it on a line of its own")
+            edits = _moved_up(script.lines[word.line - 1], word.line, word.column)
+            yield finding_at(word, text, "put it on a line of its own", edits)
+
+
+def _moved_up(line: str, number: int, column: int) -> list[Edit]:
+    comment, directive = line[column - 1 :], line[: column - 1].rstrip()
+    if re.match(r"#+\s*(PBS|SBATCH)\b", comment):
+        return []  # by itself, it would be a directive, or look like one
+    return [
+        Edit(number, 1, number, 1, f"{comment.rstrip()}\n"),
+        Edit(number, len(directive) + 1, number, len(line.rstrip()) + 1, ""),
+    ]

@@ -1,0 +1,147 @@
+"""Mends what has one right mend, for `jobgen lint --fix`: no command of a script changes.
+
+The edits come from the rules. Here they are applied, again until none is left, and the new text is
+taken only if it is read as before, and no rule finds more in it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from jobgen.errors import Edit, Problem, problem
+from jobgen.lint.files import read_file
+from jobgen.lint.reader.parse import parse
+from jobgen.lint.reader.script import Script
+from jobgen.lint.rules import Finding
+from jobgen.paths import is_outside, repository, to_path
+from jobgen.scripts.write import rewrite
+
+PASSES = 20  # a mend may show what an earlier one has hidden
+_BYTE_ORDER_MARK = "\ufeff"
+# A word of a command or of a directive.
+_WORD = re.compile(r"""(?:"[^"]*"?|'[^']*'?|\\.|[^\s"'\\;|&])*""")
+
+
+class Mended(NamedTuple):
+    """A file with its text before and after; `refused` has rules whose mends were not taken."""
+
+    path: str
+    data: bytes
+    text: str
+    refused: Sequence[str]
+
+    @property
+    def new_data(self) -> bytes:
+        """The bytes of the new text."""
+        return self.text.encode("utf-8", "surrogateescape")
+
+
+def unchanged(path: str, data: bytes) -> Mended:
+    """A file with nothing to mend."""
+    return Mended(path, data, data.decode("utf-8", "surrogateescape"), ())
+
+
+Search = Callable[[str], list[Problem]]  # what the chosen rules find in a text
+
+
+def mended(path: str, data: bytes, search: Search) -> Mended:
+    """A file, mended. If not all mends of it together can be taken, those of single rules are."""
+    text = data.decode("utf-8", "surrogateescape")
+    new = _edited(text, search)
+    if _is_safe(text, new, search):
+        return Mended(path, data, new, ())
+    refused = []
+    for code in sorted({each.code for each in search(text) if each.edits}):
+        new = _edited(text, search, code)
+        if _is_safe(text, new, search):
+            text = new
+        else:
+            refused.append(code)
+    return Mended(path, data, text, refused)
+
+
+def _edited(text: str, search: Search, code: str = "") -> str:
+    """A text after all edits, or those of one rule, and those that they make possible."""
+    for _ in range(PASSES):
+        problems = [each for each in search(text) if each.edits and code in ("", each.code)]
+        if not problems:
+            break
+        text = applied(text, problems)
+    return text
+
+
+def applied(text: str, problems: Iterable[Problem]) -> str:
+    """A text after the edits of problems; those on a line with earlier ones are left out."""
+    has_mark = text.startswith(_BYTE_ORDER_MARK)
+    starts = [int(has_mark), *(found.end() for found in re.finditer("\n", text))]
+    taken: set[int] = set()  # lines
+    spans = []
+    for edits in (each.edits for each in problems):
+        lines = {line for edit in edits for line in _lines(edit)}
+        if taken.isdisjoint(lines):
+            taken |= lines
+            for line, column, end_line, end_column, new in edits:
+                start, end = starts[line - 1] + column - 1, starts[end_line - 1] + end_column - 1
+                spans.append((start, end, new))
+    pieces, position = [], 0
+    for start, end, new in sorted(spans):
+        pieces += [text[position:start], new]
+        position = end
+    return "".join(pieces) + text[position:]
+
+
+def _lines(edit: Edit) -> range:
+    """The lines that an edit touches."""
+    last = edit.end_line - (edit.end_column == 1)
+    return range(edit.line, max(edit.line, last) + 1)
+
+
+def _is_safe(text: str, new: str, search: Search) -> bool:
+    """Whether a new text is read as the old one, and no rule finds more in it."""
+    before, after = (Counter(each.code for each in search(each)) for each in (text, new))
+    return after <= before and _code(text) == _code(new)
+
+
+def _code(text: str) -> object:
+    """All that bash runs: the commands, and the lines that are no comments."""
+    script = parse(text.replace("\r\n", "\n"), "")
+    lines = [
+        line
+        for number, line in enumerate(script.lines, 1)
+        if number in script.quoted_lines or not re.match(r"\s*(#|$)", line)
+    ]
+    words = [[word.text for word in command.words] for command in script.commands]
+    return bool(script.parse_error), words, lines
+
+
+def write_mended(mended: Mended) -> None:
+    """Write a file that was mended, atomically. Raises JobgenError; then it has not changed."""
+    path = to_path(mended.path)
+    real = os.path.realpath(path)
+    if read_file(mended.path) != mended.data:
+        text = "it has changed since it was read"
+        raise problem(mended.path, text, "edited", "lint it again")
+    within = repository(Path(os.path.abspath(path)).parent)
+    if within and is_outside(Path(real), within):  # somebody may have put a link there just now
+        text = f"a link out of {within}, behind which nothing is written"
+        raise problem(mended.path, text, "outside", "mend the file itself")
+    if not os.stat(real).st_mode & 0o222:
+        raise problem(mended.path, "it is read-only", "output", "chmod u+w, or mend a copy")
+    rewrite(path, real, mended.new_data)
+
+
+def end_of(script: Script, finding: Finding) -> tuple[int, int]:
+    """The line and column after what a finding is about."""
+    line, start = finding.line, finding.column - 1
+    parts = finding.raw.split("\n")
+    lines = script.lines[line - 1 : line - 1 + len(parts)]
+    if finding.raw and "\n".join(lines).startswith(finding.raw, start):
+        is_one_line = len(parts) == 1
+        return line + len(parts) - 1, start * is_one_line + len(parts[-1]) + 1
+    word = _WORD.match(script.lines[line - 1], start)
+    return line, finding.column + (len(word[0]) if word else 0)
