@@ -94,10 +94,12 @@ def _blocks(lines: Sequence[str], directives: list[Directive]) -> Iterator[list[
 
 def _can_move(script: Script, blocks: Sequence[Sequence[Directive]]) -> bool:
     """Whether all late directives can count; a part of them would be another job."""
-    late = [directive for block in blocks for directive in block]
-    if not late or not can_be_added(script, late, [each.line for each in late]):
+    directives = [directive for block in blocks for directive in block]
+    if not directives or not can_be_added(script, directives, [each.line for each in directives]):
         return False
-    if any(line.startswith("#!") for line in script.lines[1 : late[-1].line]):
+    if any(word.is_late for word in script.stray_words):
+        return False
+    if any(line.startswith("#!") for line in script.lines[1 : directives[-1].line]):
         return False  # there a second script begins
     before = ("\n".join(script.lines[: block[0].line - 1]) for block in blocks)
     return not any(parse_tree(to_bytes(each)).has_error for each in before)  # as inside an `if`
