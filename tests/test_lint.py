@@ -65,11 +65,31 @@ def test_folder_stands_for_its_job_scripts(folder: Path) -> None:
     (folder / "a/.hidden/job.sh").write_text(BAD)
     (folder / "a/train.slurm").write_text(BAD)
     (folder / "a/setup.sh").write_text("echo\n")
-    (folder / "a/data.txt").write_text(BAD)
     done = jobgen("lint", ".", cwd=folder)
     files = [line.split(":")[0] for line in done.stdout.decode().splitlines()]
     assert files == ["./job.sh", "./a/train.slurm"]
     assert b"in 2 of 2 scripts; 1 files are not job scripts; --fix mends 2\n" in done.stderr
+
+
+def test_folder_is_searched_whatever_the_suffix(folder: Path) -> None:
+    directives = "#SBATCH -N 2\n#SBATCH -N 4\n"
+    texts = {
+        "a.mine": BAD,
+        "b.txt": f"\n# A job\n{directives}",
+        "c.md": f"# Jobs\n```\n{directives}#SBATCH x\n```\n",
+        "d.csh": f"#!/bin/csh\nset a = 1\n{directives}",
+        "no.py": f"import os\nJOB = '''\n{directives}'''\n",
+        "no.yaml": f"run: |\n{directives}",
+        "no.md": "# Jobs\n",
+        "no.sh.j2": BAD,
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    (folder / "no.bin").write_bytes(directives.encode() + bytes(9))
+    done = jobgen("lint", ".", cwd=folder)
+    files = {line.split(":")[0] for line in done.stdout.decode().splitlines()}
+    assert files == {"./job.sh", "./a.mine", "./b.txt", "./c.md", "./d.csh"}
+    assert b"are not job scripts" not in done.stderr
 
 
 def test_links_in_a_folder_are_not_followed(folder: Path) -> None:

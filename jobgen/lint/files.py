@@ -12,11 +12,22 @@ from pathlib import Path
 
 from jobgen.errors import JobgenError, problem
 from jobgen.limits import LINT_BYTES
+from jobgen.lint.documents import is_document
 from jobgen.paths import is_outside, repository, to_path, walk
 
-# In a folder, only these files are searched for directives.
-SUFFIXES = frozenset(("", ".sh", ".bash", ".sbatch", ".slurm", ".pbs", ".qsub", ".job", ".sub"))
+# The suffixes of shell scripts. Other files of a folder are job scripts only if they begin as one.
+SUFFIXES = frozenset(
+    """
+    .sh .bash .sbatch .slurm .pbs .qsub .job .sub .run .sl .slm .slr .slrm .batch .sb .srun .cmd
+    .q .qs .script .submit
+    """.split()
+) | {""}
+_TEMPLATES = frozenset((".in", ".j2", ".jinja", ".jinja2", ".tmpl", ".tpl", ".erb", ".mustache"))
+_HEAD_BYTES = 8192  # of a file with another suffix, to see whether it is a job script
 _DIRECTIVE = re.compile(rb"^[ \t]*#(SBATCH|PBS)[ \t]", re.MULTILINE)
+# Only comments come before the first directive.
+_JOB_SCRIPT = re.compile(rb"(?:\xef\xbb\xbf)?(?:[ \t\r]*(?:#[^\n]*)?\n)*?[ \t]*#(SBATCH|PBS)[ \t]")
+_SHELL = re.compile(rb"(?:\xef\xbb\xbf)?#![^\n]*sh\b")
 # A shell gives these names to pipes; the person who types the command wants them read.
 _PIPE_PREFIXES = ("/dev/fd/", "/dev/stdin", "/proc/")
 
@@ -39,14 +50,29 @@ def _files_below(top: str, on_error: Callable[[OSError], None]) -> Iterator[str]
         folders[:] = sorted(name for name in folders if not _is_skipped(name))
         for name in sorted(names):
             file = os.path.join(folder, name)
-            has_suffix = Path(name).suffix.lower() in SUFFIXES
-            if has_suffix and not _is_skipped(name) and _may_be_script(file):
+            if not _is_skipped(name) and _may_be_script(file) and _is_candidate(file):
                 yield file
 
 
 def _is_skipped(name: str) -> bool:
     """Whether it is hidden, or a template: no scripts to submit are in it."""
-    return name.startswith(".") or "template" in name.lower()
+    is_template = "template" in name.lower() or Path(name).suffix.lower() in _TEMPLATES
+    return name.startswith(".") or is_template
+
+
+def _is_candidate(file: str) -> bool:
+    """Whether a file is a shell script by its name, or shows or is a job script by its text."""
+    if Path(file).suffix.lower() in SUFFIXES:
+        return True
+    try:
+        with open(file, "rb") as stream:
+            head = stream.read(LINT_BYTES if is_document(file) else _HEAD_BYTES)
+    except OSError:  # nobody has named it
+        return False
+    if is_document(file):
+        return bool(_DIRECTIVE.search(head))
+    is_shell = _SHELL.match(head) and _DIRECTIVE.search(head)
+    return b"\0" not in head and bool(is_shell or _JOB_SCRIPT.match(head))
 
 
 def _may_be_script(file: str) -> bool:

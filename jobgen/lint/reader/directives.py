@@ -22,6 +22,10 @@ _QSUB_WITHOUT_VALUE = "IVXfhz"  # see qsub(1B)
 # After one of these words, the directives are for the next part of a heterogeneous job.
 _SEPARATORS = ("hetjob", "packjob")
 
+# A word that is a part of one of these is no mistake: `<name>`, `...`, or the value of a variable
+# of the shell that writes the script.
+_PLACEHOLDER = re.compile(rf"[{{}}<>\[\]…{OUTER}]|\.\.\.")
+
 _Words = deque[tuple[str, int]]  # each with its column
 
 
@@ -94,7 +98,7 @@ def _slurm_directives(
             yield Directive("slurm", "hetjob", "", line, column, word, is_late)
             return
         else:
-            if not re.search(r"[{}<>\[\]]", text):  # else it is a part of a placeholder
+            if not _PLACEHOLDER.search(text):
                 yield StrayWord("slurm", word, line, column, is_late)
             return
         yield Directive("slurm", name, value, line, column, word, is_late)
@@ -143,8 +147,11 @@ def _take(words: _Words) -> str:
 def _split(text: str, start: int) -> Iterator[tuple[str, int]]:
     """The words of a directive with their columns; a # ends the line.
 
-    Quotes and backslashes count as in src/sbatch/opt.c, `_get_argument`.
+    Quotes and backslashes count as in src/sbatch/opt.c, `_get_argument`; a backslash at the end is
+    nothing.
     """
+    if text.endswith("\\") and not text.endswith("\\\\"):
+        text = text[:-1]
     position = 0
     while True:
         while position < len(text) and text[position].isspace():

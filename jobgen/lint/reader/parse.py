@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from jobgen.lint.reader.commands import Command
 from jobgen.lint.reader.directives import Directive, read_directives
 from jobgen.lint.reader.script import Script
 from jobgen.lint.reader.tree import read_tree
@@ -25,9 +27,29 @@ def parse(text: str, file: str, first_line: int = 1, options: Sequence[Directive
             read_tree(script)
         except RecursionError:
             script.parse_error = (1, 1)
+    _remove_unused_functions(script)
     _sort_commands(script)
     _add_directives(script, options)
     return script
+
+
+def _remove_unused_functions(script: Script) -> None:
+    """Remove the commands of functions that nobody calls: they never run."""
+    if any(_may_call_any_function(command) for command in script.commands):
+        return
+    for name, start, end in script.function_ranges:
+        is_used = re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w-])").search
+        outside = [each for each in script.commands if not start <= each.offset < end]
+        texts = [word.text for command in outside for word in command.words]
+        texts += [each.value.text for each in script.assignments if not start <= each.offset < end]
+        if not any(map(is_used, texts)):
+            script.commands = outside
+
+
+def _may_call_any_function(command: Command) -> bool:
+    """Whether a command's name is not known before it runs, or it reads other commands."""
+    name = command.words[0].text if command.words else ""
+    return "$" in name or "`" in name or command.name in ("eval", "source", ".")
 
 
 def _sort_commands(script: Script) -> None:

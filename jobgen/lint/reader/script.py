@@ -64,6 +64,7 @@ class Script:
     exports: set[str] = field(default_factory=set)
     dynamic_variables: set[str] = field(default_factory=set)  # those of loops, read and so on
     functions: set[str] = field(default_factory=set)
+    function_ranges: list[tuple[str, int, int]] = field(default_factory=list)  # with their offsets
     comments: list[Word] = field(default_factory=list)
     inner_comments: list[Word] = field(default_factory=list)  # in strings that are scripts
     variable_uses: list[tuple[str, int]] = field(default_factory=list)  # names with their lines

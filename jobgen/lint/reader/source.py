@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from jobgen.errors import problem
@@ -62,8 +62,14 @@ def to_bytes(text: str) -> bytes:
 
 
 def parse_tree(data: bytes) -> Node:
-    """The root of the syntax tree. Raises JobgenError if there is no parser."""
-    return _parser().parse(_parsable(data)).root_node
+    """The root of the syntax tree. Raises JobgenError if there is no parser.
+
+    Only what the grammar cannot parse is rewritten, and parsed again.
+    """
+    root = _parser().parse(_without_false_arithmetic(data)).root_node
+    if not root.has_error:
+        return root
+    return _parser().parse(_parsable(_without_false_arithmetic(data))).root_node
 
 
 @cache
@@ -77,7 +83,7 @@ def _parser() -> Parser:
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
 
 
-def _parsable(data: bytes) -> bytes:
+def _without_false_arithmetic(data: bytes) -> bytes:
     """`data` with `$(: A   && B)` for `$(((A)) && B)`, which the grammar takes for arithmetic.
 
     Its length is the same, so that every place stays.
@@ -85,3 +91,45 @@ def _parsable(data: bytes) -> bytes:
     if b"$(((" not in data:
         return data
     return re.sub(rb"\$\(\(\(([^()]*)\)\)(?=\s*(?:&&|\|\|))", rb"$(: \1  ", data)
+
+
+_HEREDOC_LINE = rb"^[^#\n]*<<-?\s*['\"\\]?\w+['\"]?"
+# What bash parses and the grammar (tree-sitter-bash 0.25) does not. The bytes of the group are
+# replaced by the filler, one by one: every place stays, and the words are read from the script.
+_UNPARSABLE = tuple(
+    (re.compile(pattern, re.MULTILINE), filler)
+    for pattern, filler in (
+        (rb"(\\)\s*\Z", b" "),  # at the end of the script
+        (rb"\$\{[\w@*!]+(?:\[[^]\n]*\])?:(\$)(?=\w)", b"1"),  # ${a[@]:$b:$c}
+        (rb"\$\{\w+(?:\[[^]\n]*\])?[#%/]([^{}\n\[\]]*[\[\]][^{}\n]*)\}", b"x"),  # ${a%%[*}
+        (rb"(?<!\w)(\d\d?#)(?=\$)", b" "),  # $((10#$a))
+        (rb"\[\$\w+(,)\$\w+\]", b"x"),  # ${a[$b,$c]}
+        (_HEREDOC_LINE + rb"[^\n|&]*?(\d?>&\d|\d>[ \t]*/dev/null)(?=[ \t]*[|&\n])", b" "),
+        (_HEREDOC_LINE + rb"[^\n|&]*(&)[ \t]*$", b" "),
+        (rb"(?<=[\s/])([?*+@!]\([^()\s]*\))", b"x"),  # !(a|b)
+        (rb"(?<=\s)(\\[<>])(?=\s)", b"="),  # [ a \< b ]
+        (rb"=~[ \t]+(\S.*?)[ \t]+\]\]", b"x"),
+        (rb"(\$)(?=[/,;:.%^~=+])", b"x"),  # sed s/a$//
+    )
+)
+# A heredoc without a command, which makes a comment of several lines.
+_COMMENT = re.compile(rb"(?ms)^[ \t]*<<-?[ \t]*(['\"]?)(\w+)\1[ \t]*\n.*?\n[ \t]*\2[ \t]*$")
+
+
+def _parsable(data: bytes) -> bytes:
+    """`data`, rewritten so that the grammar can parse it, with the same length."""
+    for pattern, filler in _UNPARSABLE:
+        data = pattern.sub(partial(_filled, filler), data)
+    return _COMMENT.sub(_quoted, data)
+
+
+def _filled(filler: bytes, found: re.Match[bytes]) -> bytes:
+    """A match whose group consists of the filler."""
+    start, end = found.start(1) - found.start(), found.end(1) - found.start()
+    return found[0][:start] + filler * (end - start) + found[0][end:]
+
+
+def _quoted(found: re.Match[bytes]) -> bytes:
+    """A comment of several lines as a string of the command `:`."""
+    text = re.sub(rb"[^\n]", b"x", found[0])
+    return b":'" + text[2:-1] + b"'"

@@ -132,6 +132,9 @@ class _TreeReader:
     def _function(self, node: Node, context: _Context) -> None:
         if name := node.child_by_field_name("name"):
             self.script.functions.add(self.source.raw(name))
+            if self.depth == 0:
+                place = self.source.raw(name), node.start_byte, node.end_byte
+                self.script.function_ranges.append(place)
 
     def _expansions(self, node: Node, context: _Context) -> None:
         """Note the expansions in what is not a command, such as a heredoc."""

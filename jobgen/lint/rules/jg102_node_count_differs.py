@@ -12,6 +12,7 @@ Cure: `--nnodes=$SLURM_NNODES`, or the same number in both places.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from jobgen.lint.launchers import (
@@ -38,7 +39,7 @@ srun torchrun --nnodes=$SLURM_NNODES --nproc-per-node=8 --rdzv-backend=c10d --rd
 """
 
 _OWN_NODES = ("-N", "--nodes", "-w", "--nodelist", "-n", "--ntasks")
-_LOOPS = {"for_statement", "while_statement", "c_style_for_statement"}
+_LOOPS = frozenset(("for_statement", "while_statement", "c_style_for_statement"))
 
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
@@ -58,10 +59,14 @@ def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
 
 
 def _may_be_right(script: Script, launcher: Launcher, is_more: bool) -> bool:
-    """Whether it may be for a part of the nodes, or started by hand on each."""
-    if launcher.number("node-rank") is not None:
+    """Whether it may be for a part of the nodes, or started by hand on each.
+
+    A node's rank that is an argument of the script says that a job is submitted for each node.
+    """
+    rank = script.resolved(launcher.value("node-rank"))
+    if launcher.number("node-rank") is not None or re.match(r"\$\{?\d", rank):
         return True
     outer = outer_command(script, launcher.command)
-    if is_more and (script.nodes or 1) > 1 and outer.enclosing & _LOOPS:
-        return False  # each round starts one agent, on a node of this job
+    if outer.enclosing & _LOOPS:  # each round may start one agent, on a node of this job
+        return not (is_more and (script.nodes or 1) > 1)
     return bool(starter_option(outer.words, *_OWN_NODES))

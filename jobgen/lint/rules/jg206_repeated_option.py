@@ -13,7 +13,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from jobgen.lint.documents import is_document
 from jobgen.lint.reader.directives import Directive
+from jobgen.lint.reader.sbatch_options import OPTIONS
 from jobgen.lint.reader.script import Script
 from jobgen.lint.rules import Finding, finding_at
 from jobgen.profiles.model import Profile
@@ -33,12 +35,16 @@ srun hostname
 
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+    if is_document(script.file):  # it shows one below the other what may be given
+        return
     seen: dict[tuple[str, str], tuple[int, str]] = {}
     for directive in script.active_directives:
         if directive.option == "hetjob":
             seen.clear()
         if directive.option == "mail-type":  # several of them add up
             continue
+        if directive.scheduler == "slurm" and directive.option not in OPTIONS:
+            continue  # a plug-in (SPANK) has added it, and may add them up
         for name, value in _values(directive, bool(script.chunk_requests)):
             key = directive.scheduler, name
             line, earlier = seen.get(key, (0, value))

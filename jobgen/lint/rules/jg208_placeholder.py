@@ -3,7 +3,8 @@
 `<your-username>` stands for a value. To bash, < and > are redirections: the result is an error
 about a file that does not exist, or a file with an odd name. In a directive, anything between < and
 > is a placeholder. In a command, only your…, user, name, path and similar words are placeholders.
-(JG001 reports one at the end of a line.)
+(JG001 reports one at the end of a line.) The scripts that a document shows have placeholders on
+purpose.
 
 Cure: replace it by the value.
 """
@@ -13,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from jobgen.lint.documents import is_document
 from jobgen.lint.reader.script import Script
 from jobgen.lint.rules import Finding
 from jobgen.lint.rules.jg001_invalid_bash import bash_error
@@ -38,6 +40,8 @@ _MESSAGE = re.compile(r"(?i)\b(echo|printf|sed|awk|grep|perl|usage|error)\b")
 
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+    if is_document(script.file):  # its reader replaces them
+        return
     error = bash_error(script)
     for number, line in enumerate(script.lines, 1):
         if number in script.quoted_lines:

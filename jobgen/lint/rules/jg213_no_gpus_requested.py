@@ -49,6 +49,13 @@ _GPU_NAME = re.compile(
 )
 # Options whose values do not say what the job requests.
 _OTHER_OPTIONS = ("job-name", "N", "output", "error", "o", "e", "mail-user", "M")
+# Slurm sets these only if GPUs, or nodes and tasks, are asked for.
+_GPU_VARIABLES = frozenset(
+    ("SLURM_GPUS", "SLURM_GPUS_ON_NODE", "SLURM_GPUS_PER_NODE", "SLURM_JOB_GPUS")
+)
+_COUNT_VARIABLES = frozenset(
+    ("SLURM_NNODES", "SLURM_JOB_NUM_NODES", "SLURM_NTASKS", "SLURM_NPROCS")
+)
 _STEP_OPTIONS = re.compile(r"--gres|--gpus|--tres|\s-G\s*\d|sbatch|qsub|\bsalloc\b")
 
 
@@ -69,11 +76,22 @@ def _may_request_gpus(script: Script) -> bool:
     if script.asks_for_whole_nodes:
         return True
     code = "\n".join(line for line in script.lines if not line.lstrip().startswith("#"))
-    return bool(_STEP_OPTIONS.search(code)) or any(
+    if _STEP_OPTIONS.search(code) or _is_asked_for_at_submission(script):
+        return True
+    return any(
         _GPU_NAME.search(f"{directive.option} {directive.value}")
         for directive in script.active_directives
         if directive.option not in _OTHER_OPTIONS
     )
+
+
+def _is_asked_for_at_submission(script: Script) -> bool:
+    """Whether the command line of sbatch or qsub asks for the resources, not the script."""
+    if any(re.search(r"\b(sbatch|qsub)\s+-", comment.text) for comment in script.comments):
+        return True
+    used = {name for name, _ in script.variable_uses}
+    has_counts = script.directive("nodes", "ntasks", "ntasks-per-node")
+    return bool(used & _GPU_VARIABLES) or (not has_counts and bool(used & _COUNT_VARIABLES))
 
 
 def _partial_request(script: Script) -> Directive | None:

@@ -2,7 +2,8 @@
 
 The line that sets it was turned off for a while, or copied with its #. What uses the variable gets
 nothing, or the value of the shell that submitted the job. `--master-port=$PORT` becomes
-`--master-port=`.
+`--master-port=`. The rule reports nothing if -v, -V, --export or another comment says who gives
+the value.
 
 Evidence: bash(1), COMMENTS and PARAMETERS.
 
@@ -18,6 +19,7 @@ from jobgen.lint.launchers import (
     launchers,
     work_commands,
 )
+from jobgen.lint.reader.commands import Word
 from jobgen.lint.reader.script import Script
 from jobgen.lint.rules import Finding, finding_at
 from jobgen.profiles.model import Profile
@@ -37,17 +39,30 @@ srun torchrun --nnodes=2 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endp
 
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
-    # A file that the script sources may set it.
-    sources = any(command.name in ("source", ".", "eval") for command in script.commands)
-    if sources or not script.active_directives:
+    if not script.active_directives or _may_be_given(script):
         return
     unset = _used_variables(script) - _set_variables(script)
     for comment in script.comments:
-        # With a blank after the #, it is rather a note about what a site's shell sets.
-        found = re.match(r"#+(?:export\s+)?([A-Za-z_]\w*)=\S", comment.text)
-        if found and found[1] in unset:
+        # With a blank after the #, or text after it, it is rather a note about who gives the value.
+        found = re.fullmatch(r"#(?:export\s+)?([A-Za-z_]\w*)=[^\s$`<]+", comment.text)
+        if found and found[1] in unset and not _is_explained(script, found[1], comment):
             text = f"${found[1]} is used, but set only in this comment"
             yield finding_at(comment, text, "remove the #")
+
+
+def _may_be_given(script: Script) -> bool:
+    """Whether a file that is sourced, or who submits the job, may set variables."""
+    if any(command.name in ("source", ".", "eval") for command in script.commands):
+        return True
+    given = any(each.option in ("v", "V", "export") for each in script.active_directives)
+    return given or any(re.search(r"sbatch|qsub|--export", each.text) for each in script.comments)
+
+
+def _is_explained(script: Script, name: str, comment: Word) -> bool:
+    """Whether another comment names a variable, or a test asks whether it is set."""
+    others = (each.text for each in script.comments if each is not comment)
+    is_named = any(re.search(rf"\b{name}\b", text) for text in others)
+    return is_named or bool(re.search(rf"-[nvz]\s+\"?\$?\{{?{name}\b", script.text))
 
 
 def _used_variables(script: Script) -> set[str]:

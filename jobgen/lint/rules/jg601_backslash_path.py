@@ -23,6 +23,7 @@ source myenv\bin\activate
 GOOD = """\
 #!/bin/bash
 source myenv/bin/activate
+cp run_$PBS_ARRAYID\\_old.log run\\_new.log
 """
 
 # Commands that take paths; the words of others may be patterns.
@@ -32,6 +33,7 @@ _TAKES_PATHS = ("source", ".", "cd", "python", "python3", "ls", "cp", "mv", "mkd
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
     for command in script.commands:
         for word in command.words[1:] if command.name in _TAKES_PATHS else ():
-            if re.fullmatch(r"[\w.~-]+(\\[\w.-]+)+", word.raw):
+            # `\_` ends the name of a variable, in $NAME\_x.
+            if not word.variables and re.fullmatch(r"[\w.~-]+(\\[A-Za-z\d][\w.-]*)+", word.raw):
                 text = f"bash reads `{word.raw}` as `{word.text}`"
                 yield finding_at(word, text, "write / for \\")

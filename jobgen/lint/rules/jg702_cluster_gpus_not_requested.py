@@ -38,7 +38,8 @@ def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
     if not profile or not profile.node.gpus or profile.node.gpu == "none":
         return
     is_for_cluster = script.active_directives and script.scheduler == profile.scheduler
-    if profile.request.gpu_option == "none" or not is_for_cluster:
+    # Without the option, the jobs of this cluster ask for no GPUs: its nodes are whole.
+    if profile.request.gpu_option in (None, "none") or not is_for_cluster:
         return
     gpus = profile.node.gpus
     if script.scheduler == "pbs":

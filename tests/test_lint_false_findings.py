@@ -1,0 +1,233 @@
+"""What is right, however unusual, has no finding; each case has once had a false one."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+pytest.importorskip("tree_sitter_bash")
+
+from jobgen.lint.documents import scripts_in
+from jobgen.lint.reader.parse import parse
+from jobgen.lint.reader.script import Script
+from jobgen.lint.rules import rules
+from jobgen.lint.run import problems_in
+from jobgen.lint.settings import Settings
+
+
+def found_codes(script: str, file: str = "job.sh", profile: str | None = None) -> list[str]:
+    return [each.code for each in problems_in(script, file, Settings((), (), profile))]
+
+
+def document_codes(document: str) -> list[list[str]]:
+    return [found_codes(script, "guide.rst") for script, _ in scripts_in(document)]
+
+
+TWO_NODES = "#!/bin/bash\n#SBATCH --nodes=2\n"
+NNODES = "torchrun --nnodes=8 --nproc-per-node=4"
+
+
+@pytest.mark.parametrize(
+    ("code", "before", "right", "wrong"),
+    [
+        (
+            "JG103",
+            "#!/bin/bash\n#SBATCH --gpus-per-node=1\n",
+            "pair() {\n  torchrun --standalone --nproc-per-node=2 a.py\n  pair\n}\npython b.py\n",
+            "pair() {\n  torchrun --standalone --nproc-per-node=2 a.py\n}\npair\n",
+        ),
+        (
+            "JG103",
+            "#!/bin/bash\n#SBATCH --gpus-per-node=1\n",
+            "spare() { torchrun --standalone --nproc-per-node=2 a.py; }\nA=spar\n",
+            'spare() { torchrun --standalone --nproc-per-node=2 a.py; }\nA=spare\n"$A"\n',
+        ),
+        (
+            "JG102",
+            TWO_NODES,
+            f"index=$1\n{NNODES} --node-rank=$index --master-addr=n1 a.py\n",
+            f"{NNODES} --rdzv-backend=c10d --rdzv-endpoint=n1:29500 a.py\n",
+        ),
+        (
+            "JG102",
+            TWO_NODES,
+            f"for size in s m; do\n  {NNODES} --rdzv-endpoint=n1:29500 $size.py\ndone\n",
+            f"{NNODES} --rdzv-endpoint=n1:29500 s.py\n",
+        ),
+        (
+            "JG206",
+            TWO_NODES,
+            "#SBATCH --burst=a\n#SBATCH --burst=b\nsrun hostname\n",
+            "#SBATCH --qos=a\n#SBATCH --qos=b\nsrun hostname\n",
+        ),
+        (
+            "JG204",
+            TWO_NODES,
+            "#SBATCH --ntasks-per-node=4 \\\n#SBATCH ...\nsrun hostname\n",
+            "#SBATCH --ntasks-per-node=4 \\ x\nsrun hostname\n",
+        ),
+        (
+            "JG204",
+            "#!/bin/bash\nmore=$1\nsbatch <<END\n#!/bin/bash\n",
+            "#SBATCH --nodes=2 ${more} -p gpu\nhostname\nEND\n",
+            "#SBATCH --nodes=2 more -p gpu\nhostname\nEND\n",
+        ),
+        (
+            "JG601",
+            "#!/bin/bash\n#PBS -N a\n",
+            "cp a_$PBS_ARRAYID\\_b c\\_d\n",
+            "cp a\\b c\\d\n",
+        ),
+        (
+            "JG405",
+            "#!/bin/bash\n",
+            "#SBATCH -N 2\nif [ $PBS_NODEFILE ]; then pbsdsh a.sh; else srun a.sh; fi\n",
+            "#PBS -l select=2\npbsdsh a.sh\n",
+        ),
+        (
+            "JG213",
+            "#!/bin/bash\n#SBATCH --mem=64G\n",
+            "# sbatch -N 2 -G 8 this.sh\ntorchrun --standalone --nproc-per-node=gpu a.py\n",
+            "torchrun --standalone --nproc-per-node=gpu a.py\n",
+        ),
+        (
+            "JG213",
+            "#!/bin/bash\n#SBATCH --mem=64G\n",
+            "export NCCL_DEBUG=INFO\nsrun torchrun --nnodes=$SLURM_NNODES a.py\n",
+            "export NCCL_DEBUG=INFO\nsrun torchrun --nnodes=1 a.py\n",
+        ),
+        (
+            "JG504",
+            TWO_NODES,
+            "A=b.txt\n\\cp -f $A c.txt\n",
+            "A=b.txt cp -f $A c.txt\n",
+        ),
+    ],
+)
+def test_right_has_no_finding_and_wrong_has_one(
+    code: str, before: str, right: str, wrong: str
+) -> None:
+    assert code not in found_codes(before + right)
+    assert code in found_codes(before + wrong)
+
+
+SEED = "#SEED=7\n"
+USES_SEED = "srun python train.py --seed $SEED\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"#SEED=$1\n{USES_SEED}",
+        f"#SEED=7 or another number\n{USES_SEED}",
+        f"#SBATCH --export=ALL,SEED=7\n{SEED}{USES_SEED}",
+        f"# sbatch --export=SEED=7 job.sh\n{SEED}{USES_SEED}",
+        f"# who submits the job sets SEED\n{SEED}{USES_SEED}",
+        f'{SEED}[ -z "$SEED" ] && exit 1\n{USES_SEED}',
+    ],
+)
+def test_variable_that_is_given_from_outside_is_not_only_in_a_comment(text: str) -> None:
+    assert "JG505" not in found_codes(TWO_NODES + text)
+    assert "JG505" in found_codes(TWO_NODES + SEED + USES_SEED)
+
+
+def test_option_for_gpus_is_not_wanted_where_the_profile_has_none() -> None:
+    rule = rules()["JG702"]
+    assert "JG702" in found_codes(rule.module.BAD, profile=rule.module.PROFILE)
+    script = "#!/bin/bash\n#SBATCH --nodes=1\n#SBATCH --gres=gpu:1\nhostname\n"
+    assert "JG702" not in found_codes(script, profile="mi210")
+
+
+# ---- documents ----
+
+JOB = "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH -p gpu fast\n"
+
+
+def indented(text: str, blanks: int) -> str:
+    return re.sub("^(?=.)", " " * blanks, text, flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        ".. code-block:: bash\n   :linenos:\n   :caption: A job\n\n" + indented(JOB, 3),
+        ".. code:: bash\n\n" + indented(JOB, 3),
+        ".. tabs::\n\n   .. group-tab:: Slurm\n\n      .. code-block:: bash\n\n" + indented(JOB, 9),
+        ".. tabs::\n\n   .. code-tab:: bash A job\n\n" + indented(JOB, 6),
+        ".. tab-set::\n\n   .. tab-item:: Slurm\n\n      Run::\n\n" + indented(JOB, 9),
+        ".. note::\n\n   Text.\n\n   .. code:: bash\n\n" + indented(JOB, 6),
+        "!!! note\n    ```bash\n" + indented(JOB, 4) + "    ```\n",
+        '=== "Slurm"\n\n    ```bash title="job.sh"\n' + indented(JOB, 4) + "    ```\n",
+        "````{note}\n```{code-block} bash\n:linenos:\n" + JOB + "```\n````\n",
+        ":::{tab-item} Slurm\n```\n" + JOB + "```\n:::::\n",
+    ],
+)
+def test_script_in_a_document_is_read(document: str) -> None:
+    after = "\nText.\n\n.. code:: bash\n\n" + indented(JOB, 2)
+    assert document_codes(document + after) == [["JG204"], ["JG204"]]
+
+
+def test_what_is_no_script_in_a_document_is_not_read() -> None:
+    document = (
+        ".. literalinclude:: job.sh\n   :language: bash\n\n.. #SBATCH -N 1::\n\n   #SBATCH -N\n"
+    )
+    assert document_codes(document) == []
+
+
+def test_placeholders_and_annotations_of_a_document_are_no_mistakes() -> None:
+    job = (
+        "#!/bin/bash\n#SBATCH -A a (1)\n#SBATCH -p <name>\n#SBATCH --nodes=2 # (2)!\n#SBATCH ...\n"
+        "#SBATCH --array=1-2\n#SBATCH --array=1,2\n...\nexport A=<a folder>/b\n"
+        "cd /home/<your-name>\nmodule load <module>\n"
+    )
+    document = f"```\n{job}```\n\n1. Yours.\n"
+    assert document_codes(document) == [[]]
+    ((script, _),) = scripts_in(document)
+    assert script.splitlines()[9:11] == ["export A=_a_folder_/b", "cd /home/_your_name_"]
+    assert {"JG001", "JG204", "JG206", "JG208"} <= set(found_codes(job))
+
+
+def test_carriage_returns_of_a_document_are_not_the_scripts() -> None:
+    assert document_codes(f"```\n{JOB}```\n".replace("\n", "\r\n")) == [["JG204"]]
+
+
+# ---- what bash parses ----
+
+
+def read(*lines: str) -> Script:
+    return parse("\n".join(["#!/bin/bash", *lines]), "job.sh")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'echo "${hosts[@]:$first:$count}" ${name:$first}',
+        "n=$((10#$number + 1))",
+        "[ 10#$number -lt 3 ]",
+        "echo ${table[$row,$column]}",
+        "bc <<END 2>/dev/null &\n1+1\nEND",
+        "python - <<'END' 2>&1 | tee log\nprint(1)\nEND",
+        "<<END\nisn't read\nEND",
+        "rm !(keep|this).log",
+        '[ "$a" \\> "$b" ]',
+        '[[ $a =~ "x "(.*) ]]',
+        "head=${SLURM_JOB_NODELIST%%[*}",
+        "a=`echo b, | sed s/,$//g`",
+        "echo a \\",
+    ],
+)
+def test_what_bash_parses_is_read_in_full(line: str) -> None:
+    script = read("echo 1", line, "srun --nodes=2 hostname")
+    assert script.parse_error is None
+    last = script.commands[-1]
+    if not line.endswith("\\"):
+        assert [word.text for word in last.words] == ["srun", "--nodes=2", "hostname"]
+        assert (last.line, last.column) == (line.count("\n") + 4, 1)
+
+
+def test_words_are_those_of_the_script_however_it_is_parsed() -> None:
+    script = read('echo "${a[@]:$b:$c}" é $((10#$d)) ${e%%[*} !(f)', "<<END", "#SBATCH -N 1", "END")
+    words = [word.text for word in script.commands[0].words]
+    assert words == ["echo", "${a[@]:$b:$c}", "é", "$((10#$d))", "${e%%[*}", "!(f)"]
+    assert script.directives == []
