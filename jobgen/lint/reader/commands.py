@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 # A string for another shell is read as a script. In it, this character and a name stand for an
 # expansion of the outer shell whose value is not known.
@@ -70,7 +71,7 @@ class Command:
     depth: int = 0  # how many such strings it is in
     is_last: bool = False  # nothing runs after it
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The command's name without its folder."""
         return base_name(self.words[0].text) if self.words else ""

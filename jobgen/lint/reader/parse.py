@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from jobgen.lint.reader.commands import Command
@@ -13,6 +13,7 @@ from jobgen.lint.reader.tree import read_tree
 
 _DOTS = ("...", "…")  # something is left out, in a script that only shows the idea
 _BYTE_ORDER_MARK = "\ufeff"
+_NAME = re.compile(r"""[^\s;&|()'"`$<>={},]+""")  # of a function, in a command or a string
 
 
 def parse(text: str, file: str, first_line: int = 1, options: Sequence[Directive] = ()) -> Script:
@@ -37,13 +38,20 @@ def _remove_unused_functions(script: Script) -> None:
     """Remove the commands of functions that nobody calls: they never run."""
     if any(_may_call_any_function(command) for command in script.commands):
         return
+    uses: dict[str, list[int]] = {name: [] for name, _, _ in script.function_ranges}
+    for offset, text in _texts(script) if uses else ():
+        for name in uses.keys() & _NAME.findall(text):
+            uses[name].append(offset)
     for name, start, end in script.function_ranges:
-        is_used = re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w-])").search
-        outside = [each for each in script.commands if not start <= each.offset < end]
-        texts = [word.text for command in outside for word in command.words]
-        texts += [each.value.text for each in script.assignments if not start <= each.offset < end]
-        if not any(map(is_used, texts)):
-            script.commands = outside
+        if all(start <= offset < end for offset in uses[name]):
+            script.commands = [each for each in script.commands if not start <= each.offset < end]
+
+
+def _texts(script: Script) -> Iterator[tuple[int, str]]:
+    """Every text that may name a function, with the offset of its command."""
+    for command in script.commands:
+        yield from ((command.offset, word.text) for word in command.words)
+    yield from ((each.offset, each.value.text) for each in script.assignments)
 
 
 def _may_call_any_function(command: Command) -> bool:

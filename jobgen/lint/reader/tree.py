@@ -81,20 +81,23 @@ class _TreeReader:
             return
         if reader := self.readers.get(node.type):
             reader(node, context)
-        for child, inner in self._children(node, context):
-            self._walk(child, inner)
+        if node.named_child_count:
+            for child, inner in self._children(node, context):
+                self._walk(child, inner)
 
     def _children(self, node: Node, context: _Context) -> Iterator[tuple[Node, _Context]]:
         if node.type == "pipeline":
             yield from self._pipeline(node, context)
             return
-        inner = context.inside(node.type) if node.type in _UNCERTAIN else context
-        for child, following in zip(node.children, [*node.children[1:], None], strict=False):
-            is_assignment = child.type == "variable_assignment"
-            if is_assignment and node.type in ("command", "declaration_command"):
-                for value in child.children:  # the assignment itself is noted with the command
+        kind, children = node.type, node.children
+        inner = context.inside(kind) if kind in _UNCERTAIN else context
+        for index, child in enumerate(children, 1):
+            if not child.is_named:  # a word of the grammar, such as `then`
+                continue
+            if kind in ("command", "declaration_command") and child.type == "variable_assignment":
+                for value in child.named_children:  # it is noted with the command itself
                     yield value, inner
-            elif following is not None and following.type == "&":
+            elif index < len(children) and children[index].type == "&":
                 yield child, inner.inside("background")
             else:
                 yield child, inner

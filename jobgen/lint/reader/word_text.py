@@ -21,8 +21,11 @@ class _Piece(NamedTuple):
 
 def read_word(node: Node, source: Source) -> Word:
     """The word that a node is."""
-    pieces = list(_pieces(node, source))
     line, column = source.place(node)
+    if node.type == "word":  # most words are
+        raw = source.raw(node)
+        return Word(_unescaped_word(raw), line, column, raw=raw)
+    pieces = list(_pieces(node, source))
     return Word(
         "".join(piece.text for piece in pieces),
         line,
@@ -49,7 +52,7 @@ def _pieces(node: Node, source: Source) -> Iterator[_Piece]:
         for child in node.children:
             yield from _pieces(child, source)
     else:
-        yield _Piece(re.sub(r"\\(\n|.)", lambda found: found[1].strip("\n"), raw.lstrip()))
+        yield _Piece(_unescaped_word(raw.lstrip()))
 
 
 def _replaced(node: Node, source: Source) -> _Piece:
@@ -78,4 +81,13 @@ def _string_pieces(node: Node, source: Source) -> Iterator[_Piece]:
 
 
 def _unescaped(text: str) -> str:
-    return re.sub(r'\\([$`"\\\n])', lambda found: found[1].strip("\n"), text)
+    return re.sub(r'\\([$`"\\\n])', _unquoted, text) if "\\" in text else text
+
+
+def _unescaped_word(raw: str) -> str:
+    return re.sub(r"\\(\n|.)", _unquoted, raw) if "\\" in raw else raw
+
+
+def _unquoted(found: re.Match[str]) -> str:
+    """What a backslash stands for, with the character after it."""
+    return found[1].strip("\n")

@@ -38,6 +38,8 @@ GOOD = """\
 srun python train.py
 """
 
+WIDEST_INDENT = 16  # more blanks make columns of a table, in a document
+
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
     if not script.directives:
@@ -49,7 +51,11 @@ def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
             text = f"#{word[1]} is not a directive"
             edits = _written_right(script, comment, len(word[1]) + 1)
             yield finding_at(comment, text, "write #SBATCH", edits)
-        elif before.isspace() and re.match(r"#SBATCH\s+-", comment.text):
+        elif (
+            before.isspace()
+            and len(before) <= WIDEST_INDENT
+            and re.match(r"#SBATCH\s+-", comment.text)
+        ):
             text = "sbatch reads #SBATCH only in the first column"
             edits = _written_right(script, comment, len("#SBATCH"))
             yield finding_at(comment, text, "remove the blanks before it", edits)

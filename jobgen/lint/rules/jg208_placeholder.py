@@ -44,7 +44,7 @@ def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
         return
     error = bash_error(script)
     for number, line in enumerate(script.lines, 1):
-        if number in script.quoted_lines:
+        if "<" not in line or number in script.quoted_lines:
             continue
         if re.match("#(SBATCH|PBS) ", line):
             found = _in_directive(line)
