@@ -209,6 +209,7 @@ def read(*lines: str) -> Script:
         "bc <<END 2>/dev/null &\n1+1\nEND",
         "python - <<'END' 2>&1 | tee log\nprint(1)\nEND",
         "<<END\nisn't read\nEND",
+        "cat > a.sh <<'RANK'\nRANK=$1\nRANKS=`echo\nRANK",
         "rm !(keep|this).log",
         '[ "$a" \\> "$b" ]',
         '[[ $a =~ "x "(.*) ]]',
@@ -224,6 +225,12 @@ def test_what_bash_parses_is_read_in_full(line: str) -> None:
     if not line.endswith("\\"):
         assert [word.text for word in last.words] == ["srun", "--nodes=2", "hostname"]
         assert (last.line, last.column) == (line.count("\n") + 4, 1)
+
+
+def test_heredoc_ends_where_bash_ends_it() -> None:
+    script = read("cat > a.sh <<END", "ENDING=1", "srun a", "END", "srun b")
+    assert [command.name for command in script.commands] == ["cat", "srun"]
+    assert [assignment.name for assignment in script.assignments] == []
 
 
 def test_words_are_those_of_the_script_however_it_is_parsed() -> None:

@@ -22,7 +22,21 @@ SUFFIXES = frozenset(
     .q .qs .script .submit
     """.split()
 ) | {""}
-_TEMPLATES = frozenset((".in", ".j2", ".jinja", ".jinja2", ".tmpl", ".tpl", ".erb", ".mustache"))
+_TEMPLATES = frozenset(
+    (
+        ".in",
+        ".j2",
+        ".jinja",
+        ".jinja2",
+        ".tmpl",
+        ".tpl",
+        ".erb",
+        ".mustache",
+        ".example",
+        ".sample",
+        ".dist",
+    )
+)
 _HEAD_BYTES = 8192  # of a file with another suffix, to see whether it is a job script
 _DIRECTIVE = re.compile(rb"^[ \t]*#(SBATCH|PBS)[ \t]", re.MULTILINE)
 # Only comments come before the first directive.

@@ -64,12 +64,12 @@ def to_bytes(text: str) -> bytes:
 def parse_tree(data: bytes) -> Node:
     """The root of the syntax tree. Raises JobgenError if there is no parser.
 
-    Only what the grammar cannot parse is rewritten, and parsed again.
+    Only what the grammar cannot parse is rewritten, and parsed again. What it would take for
+    something else, without an error, is rewritten first.
     """
-    root = _parser().parse(_without_false_arithmetic(data)).root_node
-    if not root.has_error:
-        return root
-    return _parser().parse(_parsable(_without_false_arithmetic(data))).root_node
+    data = _HEREDOC.sub(_without_false_ends, _without_false_arithmetic(data))
+    root = _parser().parse(data).root_node
+    return _parser().parse(_parsable(data)).root_node if root.has_error else root
 
 
 @cache
@@ -114,6 +114,9 @@ _UNPARSABLE = tuple(
 )
 # A heredoc without a command, which makes a comment of several lines.
 _COMMENT = re.compile(rb"(?ms)^[ \t]*<<-?[ \t]*(['\"]?)(\w+)\1[ \t]*\n.*?\n[ \t]*\2[ \t]*$")
+_HEREDOC = re.compile(
+    rb"(?ms)(?<!<)<<-?[ \t]*['\"\\]?(\w+)['\"]?(?:[^\w<\n][^\n]*)?\n(.*?)^[ \t]*\1$"
+)
 
 
 def _parsable(data: bytes) -> bytes:
@@ -127,6 +130,14 @@ def _filled(filler: bytes, found: re.Match[bytes]) -> bytes:
     """A match whose group consists of the filler."""
     start, end = found.start(1) - found.start(), found.end(1) - found.start()
     return found[0][:start] + filler * (end - start) + found[0][end:]
+
+
+def _without_false_ends(found: re.Match[bytes]) -> bytes:
+    """A heredoc without lines that only begin with its end, which the grammar takes for it."""
+    start, end = found.start(2) - found.start(), found.end(2) - found.start()
+    line = re.compile(rb"^([ \t]*)" + found[1] + rb"(?=[^\n])", re.MULTILINE)
+    body = line.sub(rb"\1" + b"x" * len(found[1]), found[2])
+    return found[0][:start] + body + found[0][end:]
 
 
 def _quoted(found: re.Match[bytes]) -> bytes:
