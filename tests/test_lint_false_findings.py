@@ -51,7 +51,7 @@ NNODES = "torchrun --nnodes=8 --nproc-per-node=4"
         ),
         (
             "JG102",
-            TWO_NODES,
+            "#!/bin/bash\n#SBATCH --nodes=16\n",
             f"for size in s m; do\n  {NNODES} --rdzv-endpoint=n1:29500 $size.py\ndone\n",
             f"{NNODES} --rdzv-endpoint=n1:29500 s.py\n",
         ),

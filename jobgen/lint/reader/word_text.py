@@ -24,7 +24,7 @@ def read_word(node: Node, source: Source) -> Word:
     line, column = source.place(node)
     if node.type == "word":  # most words are
         raw = source.raw(node)
-        return Word(_unescaped_word(raw), line, column, raw=raw)
+        return Word(_unescaped_word(raw.lstrip()), line, column, raw=raw)
     pieces = list(_pieces(node, source))
     return Word(
         "".join(piece.text for piece in pieces),
