@@ -217,6 +217,7 @@ def test_a_previous_snapshot_alone_is_refused(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.thorough
 def test_another_number_of_ranks_resumes(tmp_path: Path) -> None:
     assert run(tmp_path, "regression", "2", "1", ranks=2).returncode == 0
     result = run(tmp_path, "regression", "4", "1")

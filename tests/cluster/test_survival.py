@@ -309,6 +309,7 @@ def test_fault(
     assert str(ended["random"]) == str(wanted["random"])
 
 
+@pytest.mark.thorough
 def test_elastic(desk: Desk) -> None:
     """Three nodes, of which one is lost: the others go on, and the job ends well."""
     training = Training(desk, 0, random.Random(0), desk.folder / "model.pt")
