@@ -102,8 +102,8 @@ def test_what_may_mean_something_else_is_left(line: str) -> None:
 def test_late_directives_move_below_the_last_that_counts() -> None:
     script = f"{HEAD}# why\nset -e\n#SBATCH --mem=4G  # much\n# a note\n#SBATCH -t 5\nsrun a\n"
     script += "#SBATCH --qos=high"
-    late = "#SBATCH --mem=4G  # much\n#SBATCH -t 5\n#SBATCH --qos=high\n"
-    assert fixed(script) == f"{HEAD}{late}# why\nset -e\n# a note\nsrun a"
+    late_directives = "#SBATCH --mem=4G  # much\n#SBATCH -t 5\n#SBATCH --qos=high\n"
+    assert fixed(script) == f"{HEAD}{late_directives}# why\nset -e\n# a note\nsrun a"
     pbs = "#!/bin/bash\ncd a\n#PBS -l select=2:ncpus=4\n#PBS -l walltime=5\n./a\n"
     lines = pbs.splitlines(keepends=True)
     assert fixed(pbs) == "".join([lines[0], *lines[2:4], lines[1], lines[4]])

@@ -23,19 +23,7 @@ SUFFIXES = frozenset(
     """.split()
 ) | {""}
 _TEMPLATES = frozenset(
-    (
-        ".in",
-        ".j2",
-        ".jinja",
-        ".jinja2",
-        ".tmpl",
-        ".tpl",
-        ".erb",
-        ".mustache",
-        ".example",
-        ".sample",
-        ".dist",
-    )
+    ".in .j2 .jinja .jinja2 .tmpl .tpl .erb .mustache .example .sample .dist".split()
 )
 _HEAD_BYTES = 8192  # of a file with another suffix, to see whether it is a job script
 _DIRECTIVE = re.compile(rb"^[ \t]*#(SBATCH|PBS)[ \t]", re.MULTILINE)
@@ -78,12 +66,13 @@ def _is_candidate(file: str) -> bool:
     """Whether a file is a shell script by its name, or shows or is a job script by its text."""
     if Path(file).suffix.lower() in SUFFIXES:
         return True
+    shows_scripts = is_document(file)
     try:
         with open(file, "rb") as stream:
-            head = stream.read(LINT_BYTES if is_document(file) else _HEAD_BYTES)
+            head = stream.read(LINT_BYTES if shows_scripts else _HEAD_BYTES)
     except OSError:  # nobody has named it
         return False
-    if is_document(file):
+    if shows_scripts:
         return bool(_DIRECTIVE.search(head))
     is_shell = _SHELL.match(head) and _DIRECTIVE.search(head)
     return b"\0" not in head and bool(is_shell or _JOB_SCRIPT.match(head))
