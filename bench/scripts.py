@@ -1,10 +1,11 @@
 """Many scripts in one command, as ratios against a bare Jinja2 loop measured in the same run.
 
 The reference renders jobgen's own template for one plan again and again, with a plain environment
-of Jinja: it makes no plan, reads no profile, quotes no printed value, and writes no file. The table
-has scripts a second of CPU and of elapsed time, each with its ratio to the reference (the median of
-runs one after the other), and the peak of a process's memory (RSS). `build` and `check` use several
-processes, whose CPU time counts, too.
+of Jinja: it makes no plan, reads no profile, quotes no printed value, and writes no file. A second
+loop writes each script to a file of its own: it is the reference of a build of all new scripts. The
+table has scripts a second of CPU and of elapsed time, each with its ratio to the reference (the
+median of runs one after the other), and the peak of a process's memory (RSS). `build` and `check`
+use several processes, whose CPU time counts, too.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ import tempfile
 import time
 from pathlib import Path
 
-ROWS = ("bare Jinja2 loop", "different plans", "build, all new", "build, unchanged", "check")
+BARE, TO_FILES = "bare Jinja2 loop", "the same, to files"
+ROWS = (BARE, TO_FILES, "different plans", "build, all new", "build, unchanged", "check")
+REFERENCES = {"build, all new": TO_FILES}
 ROUNDS = 5
 TEMPLATES = Path(__file__).parent.parent / "templates"
 MANIFEST = """\
@@ -45,8 +48,11 @@ class Clock:
         return cpu, time.perf_counter() - self.elapsed
 
 
-def reference(count: int) -> None:
-    """The bare loop; the filters are jobgen's, since its templates need them."""
+def reference(count: int, folder: Path | None = None) -> None:
+    """The bare loop; the filters are jobgen's, since its templates need them.
+
+    With `folder`, each script is written to a new file there.
+    """
     import jinja2
 
     from jobgen.generator import Generator
@@ -70,8 +76,10 @@ def reference(count: int) -> None:
 
     template.render(plan=plan, machinery=machinery_of)
     start = Clock()
-    for _ in range(count):
-        template.render(plan=plan, machinery=machinery_of)
+    for number in range(count):
+        script = template.render(plan=plan, machinery=machinery_of)
+        if folder:
+            (folder / f"{number}.sh").write_text(script)
     report(count, start)
 
 
@@ -132,7 +140,9 @@ def measure_all(count: int) -> dict[str, list[list[float]]]:
         values = ", ".join(f"{number}e-6" for number in range(count // 4))
         Path(folder, "jobgen.yaml").write_text(MANIFEST.format(rates=values))
         for _ in range(ROUNDS):
-            shutil.rmtree(Path(folder, "jobs"), ignore_errors=True)
+            for name in ("jobs", "loop"):
+                shutil.rmtree(Path(folder, name), ignore_errors=True)
+            Path(folder, "loop").mkdir()
             for row, runs in results.items():
                 runs.append(measure(folder, row, count))
     return results
@@ -148,7 +158,7 @@ def main() -> None:
             line = f"{row:<22}{count:>8}"
             for column, width in ((0, 10), (1, 8)):
                 rate = statistics.median(run[column] for run in runs)
-                pairs = zip(runs, results[ROWS[0]], strict=True)
+                pairs = zip(runs, results[REFERENCES.get(row, BARE)], strict=True)
                 ratio = statistics.median(one[column] / bare[column] for one, bare in pairs)
                 line += f"{rate:>{width}.0f}{ratio:>7.2f}"
             print(f"{line}{max(run[2] for run in runs):>6.0f} MiB")
@@ -158,6 +168,8 @@ def run_row(row: str, count: int) -> None:
     match row:
         case "bare Jinja2 loop":
             reference(count)
+        case "the same, to files":
+            reference(count, Path("loop"))
         case "different plans":
             different_plans(count)
         case "check":

@@ -134,8 +134,9 @@ def test_node_that_cannot_reach_the_first(desk: Desk) -> None:
         done = desk.run(*TWO, *words)
     finally:
         desk.cluster.on("smc-r07-08", "sh", "-c", move.format(72))
-    text = "jobgen: smc-r07-08: no answer from node 0 at 10.72.0.17:29400 to 10.99.0.18 on hsn0: "
-    assert text in done.output
+    text = "smc-r07-08 failed first: no answer from node 0 at 10.72.0.17:29400: a firewall?"
+    assert text in last(done, 1)[0]
+    assert blamed(done) == ("rendezvous", "smc-r07-08")
     assert done.state == "FAILED"
 
 

@@ -1,7 +1,7 @@
 # Lines to paste, host by host, made by jobgen:
 #   jobgen byhand --profile eap --hosts 'blancapeak[003-004]' -- multinode.py 50 10
-# sha256 of the other lines: e0121aa847045143
-# made of jobgen 0.2.0, profile 9d2d3ad3, template 8e8912a4
+# sha256 of the other lines: 0a752be85d0a7902
+# made of jobgen 0.2.0, profile 9d2d3ad3, template 22412a76
 
 # ---- on every host ----
 [ -z "${ZSH_VERSION-}" ] || setopt interactivecomments
@@ -39,7 +39,7 @@ environment=(
 address=$(ip -4 -o addr show up dev hsn0 | awk '!n++ { sub("/.*", "", $4); print $4 }')
 
 # ---- on blancapeak003 ----
-env "${environment[@]}" torchrun --nnodes=2 --nproc-per-node=4 --rdzv-backend=c10d --rdzv-id="multinode" --rdzv-endpoint="blancapeak003:29500" --rdzv-conf="is_host=1,join_timeout=600" --local-addr="$address" multinode.py 50 10
+env "${environment[@]}" torchrun --nnodes=2 --nproc-per-node=4 --rdzv-backend=c10d --rdzv-id="multinode" --rdzv-endpoint="blancapeak003:29500" --local-addr="$address" --rdzv-conf="is_host=1,join_timeout=600,read_timeout=200" multinode.py 50 10
 
 # ---- on blancapeak004 ----
-env "${environment[@]}" torchrun --nnodes=2 --nproc-per-node=4 --rdzv-backend=c10d --rdzv-id="multinode" --rdzv-endpoint="blancapeak003:29500" --rdzv-conf="is_host=0,join_timeout=600" --local-addr="$address" multinode.py 50 10
+env "${environment[@]}" torchrun --nnodes=2 --nproc-per-node=4 --rdzv-backend=c10d --rdzv-id="multinode" --rdzv-endpoint="blancapeak003:29500" --local-addr="$address" --rdzv-conf="is_host=0,join_timeout=600,read_timeout=200" multinode.py 50 10

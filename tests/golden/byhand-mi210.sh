@@ -1,7 +1,7 @@
 # Lines to paste, host by host, made by jobgen:
 #   jobgen byhand --profile mi210 --hosts 'smc-r07-[07-08]'
-# sha256 of the other lines: ab211f9af38fc07c
-# made of jobgen 0.2.0, profile 91a466bb, template 541a1cb8, trainer 451fa444
+# sha256 of the other lines: 9e822fa92230b306
+# made of jobgen 0.2.0, profile 91a466bb, template 00a73271, trainer 451fa444
 # Have the trainer in the folder first: jobgen trainers export elastic_ddp
 
 # ---- on every host ----
@@ -27,7 +27,7 @@ container() {  # runs a command in the image, with the job's folder, the mounts 
 }
 
 # ---- on smc-r07-07 ----
-(container env "${environment[@]}" torchrun --nnodes=2 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-id="elastic_ddp" --rdzv-endpoint="smc-r07-07:29400" --rdzv-conf="is_host=1,join_timeout=1800" --local-addr="smc-r07-07" elastic_ddp.py)
+(container env "${environment[@]}" torchrun --nnodes=2 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-id="elastic_ddp" --rdzv-endpoint="smc-r07-07:29400" --local-addr="smc-r07-07" --rdzv-conf="is_host=1,join_timeout=1800,read_timeout=600" elastic_ddp.py)
 
 # ---- on smc-r07-08 ----
-(container env "${environment[@]}" torchrun --nnodes=2 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-id="elastic_ddp" --rdzv-endpoint="smc-r07-07:29400" --rdzv-conf="is_host=0,join_timeout=1800" --local-addr="smc-r07-08" elastic_ddp.py)
+(container env "${environment[@]}" torchrun --nnodes=2 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-id="elastic_ddp" --rdzv-endpoint="smc-r07-07:29400" --local-addr="smc-r07-08" --rdzv-conf="is_host=0,join_timeout=1800,read_timeout=600" elastic_ddp.py)

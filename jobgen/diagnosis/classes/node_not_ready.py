@@ -28,12 +28,6 @@ SIGNS = (
         certainty="likely",
     ),
     Sign(
-        _NODE + r"(?P<problem>no answer from node 0 at \S+ to \S+ on \S+): (?P<cure>.+)",
-        "{problem}",
-        Role.CONFIRMATION,
-        certainty="likely",
-    ),
-    Sign(
         _NODE + r"(?P<problem>made for .+ nodes?, not \d+|port \d+ is in use"
         r"|it is \w+, not \w+|no address for other nodes on interface .+?"
         r"|there is no program .+|python3 cannot import torch|python3 does not run, or finds no"

@@ -63,6 +63,14 @@ def _goes_on(case: Case, reports: list[Event]) -> bool:
     return any(event.line > last for event in case.events) or len({e.file for e in reports}) > 1
 
 
+def node_cut_off(case: Case, reports: list[Event]) -> Place | None:
+    """The one node that cannot reach the head, of several that are seen: the others can."""
+    nodes = {event.node for event in reports if event.code == "rendezvous"}
+    node = nodes.pop() if len(nodes) == 1 else None
+    is_alone = node and set(case.addresses.values()) > {node}
+    return Place(node) if is_alone and all(event.rank is None for event in reports) else None
+
+
 def place_of_ranks(case: Case, ranks: set[int]) -> Place:
     """The place of one rank, or of one of a few."""
     absent = sorted(ranks)

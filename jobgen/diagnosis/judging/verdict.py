@@ -6,7 +6,13 @@ from dataclasses import replace
 
 from jobgen.diagnosis.classes import FailureClass, classes
 from jobgen.diagnosis.events import CERTAINTIES, Event, Verdict
-from jobgen.diagnosis.judging.blame import absent_ranks, blamed, place_of_ranks, silent_ranks
+from jobgen.diagnosis.judging.blame import (
+    absent_ranks,
+    blamed,
+    node_cut_off,
+    place_of_ranks,
+    silent_ranks,
+)
 from jobgen.diagnosis.judging.case import CAUSES, Case, of_the_failure
 from jobgen.diagnosis.judging.explain import Groups, by_class, ranked, unexplained
 from jobgen.diagnosis.judging.order import first, is_before
@@ -64,13 +70,14 @@ def _verdict(case: Case, events: list[Event], rest: Groups, order: list[str]) ->
     code = order[0]
     own = rest[code]
     main = first(own)
-    place = _place(case, own, events, main)
+    cut_off = node_cut_off(case, own)
+    place = cut_off or _place(case, own, events, main)
     found = classes().get(code)
     groups = _all_groups(own)
     return Verdict(
         code,
         _certainty(main, rest, order),
-        _reported(found, place) if found and main.reporter else main.says,
+        _reported(found, place) if found and main.reporter and not cut_off else main.says,
         place.node,
         place.rank,
         place.one_of,

@@ -3,9 +3,9 @@ first_failure() {
   local ends found who text note task=${ranks_per_node+rank \\2}
   ends=$(sed -nE "/: +rank +: / { N; s/^([^ ]+): +rank +: ([0-9]+) .* exitcode +: (\S+).*/rank \2 on \1: ended with status \3/ }
     s/^([^ ]+): .* failed \(exitcode: ([0-9-]+)\) local_rank: ([0-9]+) .*/local rank \3 on \1: ended with status \2/
+    s/^(\S+): .*DistNetworkError: The client .*\((\S+), ([0-9]+)\).*/launcher on \1: no answer from node 0 at \2:\3: a firewall?/
     s/^srun: error: ([^ ]+): tasks? ([0-9]+)[^:]*: /${task:-launcher} on \1: /
-    s/^srun: error: Node failure on (\S+)/node \1: it no longer answers/
-    s/^jobgen: ([^ ]+): (rank [0-9]+) (ended with status)/\2 on \1: \3/
+    s/^srun: .*Node failure on (\S+)/node \1: it no longer answers/; s/^jobgen: (\S+): (rank \S+) (ended with )/\2 on \1: \3/
     s/ended with status -/killed by signal /; /^(rank [0-9]+ on|local rank [0-9]+ on|launcher on|node) /p" "$logs"/stderr*)
   found=$(grep -E "^node|^rank .* signal ([4789]|11)$" <<< "$ends"
     sed -nE 's/^([^ ]+) (rank [0-9]+): (\[rank[0-9]+\]: )?([A-Za-z_.]+(Error|Exception|Interrupt)(:.*)?)$/\2 on \1: \4/p' \

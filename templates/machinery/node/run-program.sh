@@ -1,2 +1,2 @@
-# run_node: the program of this node, at once: on node 0, no torchrun is there to wait for.
+# run_node: the program of this node. Its signals are its own: none is ignored.
 run_node() { observe; find_address; software; ranks; }
