@@ -7,6 +7,7 @@ rendering.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,22 +25,33 @@ if TYPE_CHECKING:
     from jobgen.scripts.render import Templates
 
 
-def find_profiles(within: Path = WORKING_FOLDER, confined: bool = False) -> Profiles:
+def find_profiles(
+    within: Path = WORKING_FOLDER,
+    confined: bool = False,
+    environ: Mapping[str, str] | None = None,
+) -> Profiles:
     """The profiles visible from the folder `within`, checked for their schedulers, too."""
-    return Profiles(within, confined, (profile_conflicts,))
+    return Profiles(within, confined, (profile_conflicts,), environ)
 
 
 class Generator:
     """Makes scripts as if jobgen ran in the folder `within`.
 
     With `confined`, a command may name no file outside that folder: the command may be untrusted,
-    and messages would quote the file.
+    and messages would quote the file. With `environ`, its variables are read instead of those of
+    the process; nothing is reported, and no cache is written.
     """
 
-    def __init__(self, within: Path = WORKING_FOLDER, confined: bool = False) -> None:
+    def __init__(
+        self,
+        within: Path = WORKING_FOLDER,
+        confined: bool = False,
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
         self.within = within
         self.confined = confined
-        self.profiles = find_profiles(within, confined)
+        self.environ = environ
+        self.profiles = find_profiles(within, confined, environ)
         self._templates: Templates | None = None
 
     def command(self, profile: str) -> str:
@@ -71,7 +83,7 @@ class Generator:
         if self._templates is None:
             from jobgen.scripts.render import Templates  # Jinja takes a while to import
 
-            self._templates = Templates(self.within, self.confined)
+            self._templates = Templates(self.within, self.confined, self.environ)
         return self._templates
 
     def script(self, job: Job) -> str:

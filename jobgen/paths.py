@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -29,21 +29,26 @@ def bundled(kind: str) -> Path:
     return inside
 
 
-def user_folder(variable: str, folder: str) -> Path:
+def user_folder(variable: str, folder: str, environ: Mapping[str, str] | None = None) -> Path:
     """jobgen's folder of a user: $variable/jobgen, else ~/`folder`/jobgen.
 
-    If neither is an absolute path, the result is a path that cannot exist: a folder named `~` in
-    the working folder, which may be untrusted, must not be taken for the user's own.
+    The variables are those of `environ`, or of the process. If neither is an absolute path, the
+    result is a path that cannot exist: a folder named `~` in the working folder, which may be
+    untrusted, must not be taken for the user's own.
     """
-    for path in (os.environ.get(variable, ""), os.path.expanduser(f"~/{folder}")):
+    if environ is None:
+        home, environ = os.path.expanduser("~"), os.environ
+    else:
+        home = environ.get("HOME", "")
+    for path in (environ.get(variable, ""), os.path.join(home, folder)):
         if os.path.isabs(path):
             return Path(path, "jobgen")
     return Path(os.devnull, "jobgen")
 
 
-def settings_folder() -> Path:
+def settings_folder(environ: Mapping[str, str] | None = None) -> Path:
     """The user's own profiles and templates: $XDG_CONFIG_HOME/jobgen, else ~/.config/jobgen."""
-    return user_folder("XDG_CONFIG_HOME", ".config")
+    return user_folder("XDG_CONFIG_HOME", ".config", environ)
 
 
 def to_path(text: str) -> Path:
@@ -79,6 +84,14 @@ def is_file(path: Path) -> bool:
     try:
         return path.is_file()
     except (OSError, ValueError):
+        return False
+
+
+def is_same_file(one: Path, other: Path) -> bool:
+    """Whether two paths lead to one file; a path that leads to none is not an error."""
+    try:
+        return one.samefile(other)
+    except OSError:
         return False
 
 

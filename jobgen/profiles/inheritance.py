@@ -9,7 +9,7 @@ from typing import Protocol
 
 from jobgen.errors import JobgenError, Mark
 from jobgen.limits import BASES, MERGES
-from jobgen.paths import is_outside
+from jobgen.paths import is_outside, is_same_file
 from jobgen.profiles.kinds import ProblemList
 from jobgen.profiles.search import is_profile_path
 from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, merge
@@ -90,7 +90,7 @@ class Inheritance:
             return None
         if self._is_forbidden(path, file if is_profile_path(base.text) else path, base.mark):
             return None
-        if any(path.samefile(other) for other in chain):
+        if any(is_same_file(path, other) for other in chain):
             names = " → ".join(p.stem for p in (*chain, path))
             self.problems.note(base.mark, f"`extends` forms a circle: {names}", "cycle")
             return None

@@ -15,7 +15,14 @@ from jobgen.profiles.inheritance import Inheritance
 from jobgen.profiles.kinds import ProblemList
 from jobgen.profiles.model import ROOT, Profile
 from jobgen.profiles.records import kind_at
-from jobgen.profiles.search import find_by_name, find_by_path, is_profile_path, profile_files
+from jobgen.profiles.search import (
+    find_by_name,
+    find_by_path,
+    is_profile_path,
+    profile_files,
+    profile_folders,
+    report_replacement,
+)
 from jobgen.profiles.yaml_tree import (
     Map,
     Node,
@@ -59,7 +66,8 @@ class Profiles:
 
     With `confined`, a profile of that folder may not be a link out of it, and may extend no file
     outside it, except by name: messages about a file quote it. `checks` find the conflicts that the
-    schedulers know.
+    schedulers know. With `environ`, its variables are read instead of those of the process, and
+    nothing is reported.
     """
 
     def __init__(
@@ -67,14 +75,21 @@ class Profiles:
         within: Path = WORKING_FOLDER,
         confined: bool = False,
         checks: tuple[Check, ...] = (),
+        environ: Mapping[str, str] | None = None,
     ) -> None:
         self.within = within
         self.confined = confined
         self.checks = checks
+        self.environ = environ
+        self._given: dict[Path, Node] = {}  # files that exist in memory only
         self._trees: dict[str, tuple[Node, list[Problem], str]] = {}
         self._files: dict[Path, tuple[Node | None, list[Problem]]] = {}
         self._resolved: dict[tuple[str, Overrides], Resolved] = {}
         self._names: list[str] = []
+
+    def add(self, name: str, tree: Node) -> None:
+        """From now on, the file `name` is read as if it had this tree."""
+        self._given[self.within / name] = tree
 
     def load(self, name: str, overrides: Iterable[tuple[str, str, str]] = ()) -> Resolved:
         """The profile `name` (a file, if it ends in .yaml) with the values that options override.
@@ -125,18 +140,25 @@ class Profiles:
         `after` is the file that extends it: if it has that name, the next one of that name is
         found. Raises JobgenError.
         """
+        if is_profile_path(name) and folder / name in self._given:
+            return folder / name
         if is_profile_path(name):
             inside = self.within if self.confined and not after else None
             return find_by_path(name, mark, folder, inside)
-        return find_by_name(name, mark, self.within, after, self._all_names)
+        folders = profile_folders(self.within, self.environ)
+        report = report_replacement if self.environ is None else _no_report
+        return find_by_name(name, mark, folders, after, self._all_names, report)
 
     def _all_names(self) -> list[str]:
         """The names for a hint; the folders may be large, and are listed once."""
-        self._names = self._names or list(profile_files(self.within, self.confined))
+        self._names = self._names or list(profile_files(self.within, self.confined, self.environ))
         return self._names
 
     def read(self, file: Path, problems: ProblemList) -> Node | None:
         """The tree of one file, checked by itself; notes its problems."""
+        if file in self._given:
+            ROOT.read(self._given[file], problems)
+            return self._given[file]
         if file not in self._files:
             if len(self._files) >= CACHED:
                 self._files.clear()
@@ -145,6 +167,10 @@ class Profiles:
         tree, found = self._files[file]
         problems.found += found
         return tree
+
+
+def _no_report(path: Path) -> None:
+    """For a caller who names the folders: it is no news that one replaces another's file."""
 
 
 def read_profile(file: Path, problems: ProblemList) -> Node | None:

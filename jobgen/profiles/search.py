@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from jobgen.paths import (
     is_file,
     is_outside,
     is_plain_name,
+    is_same_file,
     outside_error,
     settings_folder,
     to_path,
@@ -22,20 +23,31 @@ from jobgen.paths import (
 )
 
 
-def profile_folders(within: Path = WORKING_FOLDER) -> list[Path]:
-    """The folders that are searched for profiles from the folder `within`, in order."""
-    listed = [Path(p) for p in os.environ.get("JOBGEN_PROFILES", "").split(os.pathsep) if p]
-    return [within / "profiles", *listed, settings_folder() / "profiles", bundled("profiles")]
+def profile_folders(
+    within: Path = WORKING_FOLDER, environ: Mapping[str, str] | None = None
+) -> list[Path]:
+    """The folders that are searched for profiles from the folder `within`, in order.
+
+    The variables that add folders are those of `environ`, or of the process.
+    """
+    variables = os.environ if environ is None else environ
+    listed = [Path(p) for p in variables.get("JOBGEN_PROFILES", "").split(os.pathsep) if p]
+    own = settings_folder(environ) / "profiles"
+    return [within / "profiles", *listed, own, bundled("profiles")]
 
 
-def profile_files(within: Path = WORKING_FOLDER, confined: bool = False) -> dict[str, Path]:
+def profile_files(
+    within: Path = WORKING_FOLDER,
+    confined: bool = False,
+    environ: Mapping[str, str] | None = None,
+) -> dict[str, Path]:
     """Every profile's name with its file, also those in folders such as fabrics/.
 
     With `confined`, the project's folder is skipped if it is a link out of `within`: a hint would
     show the names there.
     """
     found: dict[str, Path] = {}
-    folders = profile_folders(within)
+    folders = profile_folders(within, environ)
     if confined and is_outside(folders[0], within):
         del folders[0]
     for folder in folders:
@@ -75,19 +87,25 @@ def find_by_path(name: str, mark: Mark, folder: Path, inside: Path | None = None
 
 
 def find_by_name(
-    name: str, mark: Mark, within: Path, after: Path | None, names: Callable[[], Iterable[str]]
+    name: str,
+    mark: Mark,
+    folders: Iterable[Path],
+    after: Path | None,
+    names: Callable[[], Iterable[str]],
+    on_replacement: Callable[[Path], None],
 ) -> Path:
-    """The first file of that name; if `after` is one of that name, the next one.
+    """The first file of that name in the folders; if `after` is one of that name, the next one.
 
-    Raises JobgenError with the nearest one of `names`.
+    `on_replacement` is called with the project's file if it replaces a bundled profile. Raises
+    JobgenError with the nearest one of `names`.
     """
     if not is_plain_name(name):
         text = f"`{name:.80}` is a path, and no name"
         hint = "the path of a file ends in .yaml"
         raise JobgenError([Problem(mark, text, "no-profile", hint)])
-    candidates = [folder / to_path(f"{name}.yaml") for folder in profile_folders(within)]
+    candidates = [folder / to_path(f"{name}.yaml") for folder in folders]
     files = [path for path in candidates if is_file(path)]
-    same = [number for number, path in enumerate(files) if after and path.samefile(after)]
+    same = [number for number, path in enumerate(files) if after and is_same_file(path, after)]
     remaining = files[same[0] + 1 :] if same else files
     if not remaining:
         hint = _profile_hint(name, sorted(names()))
@@ -95,7 +113,7 @@ def find_by_name(
     first, last = remaining[0], remaining[-1]
     replaces_bundled = first == candidates[0] and last == candidates[-1]
     if replaces_bundled and not _same_bytes(first, last):
-        report_replacement(first)
+        on_replacement(first)
     return first
 
 

@@ -79,9 +79,9 @@ class SandboxedEnvironment(_Environment, ImmutableSandboxedEnvironment):
 
 
 def make_environment(
-    loader: jinja2.BaseLoader, is_own: bool
+    loader: jinja2.BaseLoader, is_own: bool, in_memory: bool = False
 ) -> OwnEnvironment | SandboxedEnvironment:
-    """The environment for jobgen's own templates, or for others."""
+    """The environment for jobgen's own templates, or for others; see `CompiledTemplates`."""
     kind = OwnEnvironment if is_own else SandboxedEnvironment
     environment = kind(
         loader=loader,
@@ -90,7 +90,7 @@ def make_environment(
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        bytecode_cache=CompiledTemplates("own" if is_own else "sandboxed"),
+        bytecode_cache=CompiledTemplates("own" if is_own else "sandboxed", in_memory),
     )
     environment.filters.update(FILTERS)
     # A script comes out the same each time.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
@@ -42,12 +42,19 @@ def render(plan: Plan, template: str | None = None) -> str:
 class Templates:
     """The templates visible from the folder `within`; each is read once.
 
-    With `confined`, none may be a link out of that folder.
+    With `confined`, none may be a link out of that folder. With `environ`, its variables are read
+    instead of those of the process, and nothing is reported.
     """
 
-    def __init__(self, within: Path = WORKING_FOLDER, confined: bool = False) -> None:
+    def __init__(
+        self,
+        within: Path = WORKING_FOLDER,
+        confined: bool = False,
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
         self.within = within
         self.confined = confined
+        self.environ = environ
         self._environments: dict[str | None, OwnEnvironment | SandboxedEnvironment] = {}
         self._fingerprints: dict[
             tuple[str | None, str], str
@@ -77,19 +84,23 @@ class Templates:
 
     def _environment(self, template: str | None) -> OwnEnvironment | SandboxedEnvironment:
         if template not in self._environments:
-            *others, bundled_folder = template_folders(self.within)
+            *others, bundled_folder = template_folders(self.within, self.environ)
             existing = [
                 each for each in others if each.is_dir() and not each.samefile(bundled_folder)
             ]
             loader = jinja2.FunctionLoader(lambda name: self._load(name, template))
             is_own = template is None and not existing
-            self._environments[template] = make_environment(loader, is_own)
+            in_memory = self.environ is not None
+            self._environments[template] = make_environment(loader, is_own, in_memory)
         return self._environments[template]
+
+    def _files(self, name: str) -> list[Path]:
+        return find_templates(name, self.within, self.environ)
 
     def _load(self, name: str, template: str | None) -> tuple[str, str, None] | None:
         """What Jinja asks of a loader: the text of a template, its path, and no way to reload."""
         is_option = name == template
-        found = [self.within / to_path(name)] if is_option else find_templates(name, self.within)
+        found = [self.within / to_path(name)] if is_option else self._files(name)
         if not found:
             return None
         path, *replaced = found
@@ -97,7 +108,7 @@ class Templates:
             raise outside_error("--template", name, self.within)
         if self.confined and not path.is_file():  # opening a pipe would wait for its writer
             raise problem(str(path), "not a regular file", "template")
-        *_, own_folder = folders = template_folders(self.within)
+        *_, own_folder = folders = template_folders(self.within, self.environ)
         of_project = not any(path.is_relative_to(folder) for folder in folders[1:])
         if of_project and self.confined and is_outside(path, self.within):
             text = f"it is a link out of {self.within}"
@@ -123,8 +134,9 @@ class Templates:
         finally:
             if not self.confined:  # it is one script, and with --wait jobgen stays for long
                 self._child.stop()
-        for path in replacements:
-            report_replacement(path)
+        if self.environ is None:
+            for path in replacements:
+                report_replacement(path)
         return script, parts
 
     def _answer(self, plan: Plan, template: str | None) -> tuple[bytes, dict[str, str], list[Path]]:

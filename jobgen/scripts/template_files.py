@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from jobgen.errors import problem
@@ -17,14 +18,14 @@ def template_names() -> list[str]:
     return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.j2"))
 
 
-def template_folders(within: Path) -> list[Path]:
+def template_folders(within: Path, environ: Mapping[str, str] | None = None) -> list[Path]:
     """Where templates are searched, in order; jobgen's own are the last."""
-    return [within / "templates", settings_folder() / "templates", bundled("templates")]
+    return [within / "templates", settings_folder(environ) / "templates", bundled("templates")]
 
 
-def find_templates(name: str, within: Path) -> list[Path]:
+def find_templates(name: str, within: Path, environ: Mapping[str, str] | None = None) -> list[Path]:
     """The files of a template's name; only a plain name, so that no other file can be shown."""
-    folders = template_folders(within)
+    folders = template_folders(within, environ)
     if name.startswith(BUNDLED):
         folders, name = folders[-1:], name[len(BUNDLED) :]
     return [folder / name for folder in folders if is_plain_name(name) and is_file(folder / name)]

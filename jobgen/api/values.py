@@ -1,0 +1,137 @@
+"""Values of Python as the text that a command line has, and a mapping as a profile's tree."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from jobgen.errors import Mark, problem
+from jobgen.planning.job_options import OPTIONS
+from jobgen.planning.option_row import Option
+from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, parse
+
+GIVEN = "profile.yaml"  # the file that a mapping is taken for: the script's header names it
+_LISTED = ("hosts", "mail_on")  # what is joined by commas on the command line
+
+
+def job_fields(program: Sequence[Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a Job for arguments of Python. Raises JobgenError for a wrong type."""
+    fields: dict[str, Any] = {}
+    changes = list(_repeated("set_values", given["set_values"])) if "set_values" in given else []
+    for name, value in given.items():
+        row = OPTIONS.get(name)
+        if name == "set_values":
+            continue
+        if row is None:
+            fields[name] = _text(name, value)
+        elif row.repeatable:
+            fields[name] = tuple(_repeated(name, value))
+        elif row.metavar:
+            is_list = name in _LISTED and not isinstance(value, str)
+            fields[name] = ",".join(_words(name, value)) if is_list else _text(name, value)
+        elif (text := _flag(name, value, row)) == row.flag_value:
+            fields[name] = text
+        else:
+            changes.append(f"{row.path}={text}")
+    if changes:
+        fields["set_values"] = tuple(changes)
+    if words := tuple(_words("program", program)):
+        fields["program"] = words
+    return fields
+
+
+def path_text(name: str, value: Any) -> str:
+    """A path or a name, as the command line has it. Raises JobgenError for anything else."""
+    if isinstance(value, (str, os.PathLike)):
+        return os.fsdecode(value)
+    raise _wrong_type(name, "text or a path", value)
+
+
+def given_profile(data: Mapping[str, Any]) -> tuple[str, Node]:
+    """The file name and the tree of a profile that is a mapping. Raises JobgenError.
+
+    It is read as the same data in JSON would be, which is YAML; a place in a message is the path of
+    the value.
+    """
+    try:
+        text = json.dumps(data, ensure_ascii=False, default=_plain)
+    except (TypeError, ValueError, RecursionError) as error:
+        hint = "texts, numbers, true, false, null, lists and maps"
+        raise problem("profile", f"it cannot be YAML: {error}", "type", hint) from None
+    tree = parse(text.encode("utf-8", "surrogatepass"), "profile")
+    return GIVEN, _with_paths(tree, "")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, os.PathLike):
+        return os.fsdecode(value)
+    raise TypeError(f"{value!r:.80} is of type {type(value).__name__}")
+
+
+def _with_paths(node: Node, path: str) -> Node:
+    """The same tree; the place of a value is its path."""
+    mark = Mark(f"profile: {path}" if path else "profile")
+    if isinstance(node, Map):
+        paths = {name: f"{path}.{name}" if path else name for name in node.items}
+        items = {name: _with_paths(child, paths[name]) for name, child in node.items.items()}
+        return Map(mark, items, {name: Mark(f"profile: {paths[name]}") for name in items})
+    if isinstance(node, Seq):
+        items_of = enumerate(node.items)
+        return Seq(mark, [_with_paths(child, f"{path}[{number}]") for number, child in items_of])
+    return Scalar(mark, node.text, node.value)
+
+
+def _flag(name: str, value: Any, row: Option) -> str:
+    """The value that the profile's key gets; `shared` and `exclusive` set the same key."""
+    if not isinstance(value, bool):
+        raise _wrong_type(name, "True or False", value)
+    is_positive = row.path.rpartition(".")[2] == name
+    return "true" if value == is_positive else "false"
+
+
+def _repeated(name: str, value: Any) -> Iterator[str]:
+    """The values of an option that can be given several times."""
+    if name not in ("environment", "set_values") or not isinstance(value, Mapping):
+        yield from [value] if isinstance(value, str) else _words(name, value)
+        return
+    for key, item in value.items():
+        if name == "environment":
+            yield key if item is None else f"{key}={_text(f'{name}: {key}', item)}"
+        else:
+            yield f"{key}={_yaml(f'{name}: {key}', item)}"
+
+
+def _yaml(name: str, value: Any) -> str:
+    """A value as --set is given it: text as it is, everything else as YAML."""
+    if isinstance(value, (str, os.PathLike)):
+        return os.fsdecode(value)
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        raise _wrong_type(name, "a text, a number, True, False, None or a list", value) from None
+
+
+def _words(name: str, value: Any) -> Iterator[str]:
+    if isinstance(value, (str, bytes)) or not isinstance(value, Sequence):
+        raise _wrong_type(name, "a list of words", value, '["train.py", "--lr", "0.1"]')
+    for number, word in enumerate(value):
+        yield _text(f"{name}[{number}]", word)
+
+
+def _text(name: str, value: Any) -> str:
+    """A value that is text on the command line, too."""
+    if isinstance(value, (str, os.PathLike)):
+        return os.fsdecode(value)
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return str(value)
+    hint = f'write it as a program reads it, such as "{str(value).lower()}"'
+    raise _wrong_type(name, "text or a number", value, hint if isinstance(value, bool) else "")
+
+
+def _wrong_type(name: str, wanted: str, value: Any, example: str = "") -> Exception:
+    hint = f"such as {example}" if example.startswith("[") else example
+    return problem(name, f"expected {wanted}, got {value!r:.60}", "type", hint)
