@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterator
 from types import NoneType
 from typing import Any, get_args, get_type_hints
 
+import jobgen
 from jobgen.cli.lookup.profile_list import NOT_RUN
 from jobgen.cli.option_effects import table as option_effects
 from jobgen.generator import find_profiles
 from jobgen.limits import TABLE
+from jobgen.planning.job_options import OPTIONS
 from jobgen.planning.plan import Plan
 from jobgen.profiles.model import ROOT, Profile
 from jobgen.profiles.records import keys_of
@@ -117,7 +119,27 @@ def _starts(profile: Profile) -> str:
     return f"{profile.launch.launcher}, {engine}" if engine else profile.launch.launcher
 
 
+_PYTHON_TYPES = {
+    "Words": "`str`, or a list of them",
+    "PathName": "`str` or a path",
+    "Values": "a mapping, or a list of `str`",
+}
+
+
+def argument_table() -> str:
+    """Every argument of the API that is an option of the command line."""
+    lines = ["| Argument | Type | Option |", "| --- | --- | --- |"]
+    parameters = inspect.signature(jobgen.script).parameters
+    for name, row in OPTIONS.items():
+        if name in parameters and name != "profile":
+            kind = str(parameters[name].annotation).removesuffix(" | None")
+            cells = (f"`{name}`", _PYTHON_TYPES.get(kind, f"`{kind}`"), f"`{row.flags[-1]}`")
+            lines.append("".join(f"| {_escaped(cell)} " for cell in cells) + "|")
+    return "\n".join(lines) + "\n"
+
+
 TABLES: dict[str, Callable[[], str]] = {
+    "api_arguments": argument_table,
     "options": option_effects,
     "keys": key_table,
     "limits": limit_table,
