@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from jobgen.cli.lookup import profile_list
-from jobgen.cli.lookup.key_pages import EXAMPLES, _in_yaml, example, explain
+from jobgen.cli.lookup.key_pages import _in_yaml, explain
 from jobgen.cli.lookup.profile_list import list_profiles
 from jobgen.errors import JobgenError
 from jobgen.profiles import search
 from jobgen.profiles.kinds import ProblemList
 from jobgen.profiles.model import ROOT
 from jobgen.profiles.records import keys_of
+from jobgen.profiles.schema.examples import EXAMPLES, example
 from jobgen.profiles.yaml_tree import parse
 
 KEYS = {key.path: key for key in keys_of(ROOT.cls)}

@@ -61,10 +61,9 @@ def validate_profiles(files: Sequence[str]) -> int:
 
 def print_schema() -> int:
     """Write the JSON Schema of a profile's file."""
-    from jobgen.profiles.model import ROOT
+    from jobgen.profiles.schema.document import schema_document
 
-    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "jobgen profile"}
-    write(json.dumps({**head, **ROOT.schema()}, indent=2) + "\n")
+    write(json.dumps(schema_document(), indent=2, ensure_ascii=False) + "\n")
     return 0
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from jobgen.detection.cluster import Cluster, Nodes, Partition, own_feature
 from jobgen.detection.hardware import FABRICS, Hardware, gpu_vendor
 from jobgen.detection.yaml_lines import Section
+from jobgen.profiles.schema.document import FILE
 
 ASK = "jobgen detect --probe asks a node"
 MANY = 20  # partitions or names in a comment
@@ -67,6 +68,11 @@ def _head(found: Findings) -> Section:
     cluster, partition, kind = found.cluster, found.partition, found.kind
     scheduler, word = found.words
     section = Section("")
+    section.comment(f"yaml-language-server: $schema={FILE}")
+    section.comment(
+        f"That line is for editors: with the file of `jobgen profiles schema > {FILE}` beside this "
+        "one, they complete and check the keys."
+    )
     version = f" {cluster.version}" if cluster.version else ""
     section.comment(
         f"Written by `jobgen detect`: {word} {partition.name} ({found.why}) of the cluster "

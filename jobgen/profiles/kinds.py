@@ -128,7 +128,9 @@ class Text(Kind):
         types = ["string", "number", "boolean"] if self.any_scalar else "string"
         without = rf"(?!~/)(?![\s\S]*{_DOLLAR_NAME})" if self.dollar == REFUSED else ""
         pattern = pattern_schema(f"{without}(?:{self.pattern})" if without else self.pattern)
-        return {"type": types, "pattern": pattern, "maxLength": self.most}
+        more = "; $NAME is not replaced in it" if self.dollar == REFUSED else ""
+        schema = {"type": types, "pattern": pattern, "maxLength": self.most}
+        return {**schema, "errorMessage": f"expected {self.rule}{more}"}
 
     def in_words(self) -> str:
         return f"{self.rule}; {NODE_VARIABLE}" if self.dollar == NODE else self.rule
@@ -148,8 +150,12 @@ class Walltime(Kind):
         return None
 
     def schema(self) -> Schema:
-        text = {"type": "string", "pattern": pattern_schema(self.pattern)}
-        return {"anyOf": [text, {"type": "integer", "minimum": 0}]}
+        return {
+            "type": ["string", "integer"],
+            "pattern": pattern_schema(self.pattern),
+            "minimum": 0,
+            "errorMessage": "expected a walltime: 90, 1:30:00 or 2-12:00:00",
+        }
 
     def in_words(self) -> str:
         return "a walltime"
@@ -175,7 +181,8 @@ class Int(Kind):
 
     def schema(self) -> Schema:
         most = {} if self.high is None else {"maximum": self.high}
-        return {"type": "integer", "minimum": self.low, **most}
+        message = f"expected a whole number, {self.in_words()}"
+        return {"type": "integer", "minimum": self.low, **most, "errorMessage": message}
 
     def in_words(self) -> str:
         return f"{self.low} to {self.high}" if self.high else f"{self.low} or more"
@@ -191,7 +198,7 @@ class Bool(Kind):
         return None
 
     def schema(self) -> Schema:
-        return {"type": "boolean"}
+        return {"type": "boolean", "errorMessage": "expected true or false"}
 
     def in_words(self) -> str:
         return "`true`, `false`"
@@ -220,7 +227,7 @@ class Choice(Kind):
         return None
 
     def schema(self) -> Schema:
-        return {"enum": list(self.words)}
+        return {"enum": [*self.words], "errorMessage": f"expected one of: {', '.join(self.words)}"}
 
     def in_words(self) -> str:
         return ", ".join(f"`{word}`" for word in self.words)
@@ -240,8 +247,12 @@ class SomeOf(Choice):
 
     def schema(self) -> Schema:
         one = f"({'|'.join(self.words)})"
-        text = {"type": "string", "pattern": pattern_schema(f"{one}(,{one})*")}
-        return {"anyOf": [text, {"type": "array", "items": {"enum": list(self.words)}}]}
+        return {
+            "type": ["string", "array"],
+            "pattern": pattern_schema(f"{one}(,{one})*"),
+            "items": super().schema(),
+            "errorMessage": f"expected some of: {', '.join(self.words)}",
+        }
 
     def in_words(self) -> str:
         return f"some of {super().in_words()}, as a list or joined by `,`"

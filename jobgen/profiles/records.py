@@ -17,7 +17,6 @@ from jobgen.profiles.kinds import (
     ProblemList,
     Schema,
     Text,
-    pattern_schema,
 )
 from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, is_null
 
@@ -38,8 +37,10 @@ class ListOf(Kind):
         return ()
 
     def schema(self) -> Schema:
-        many = {"type": "array", "items": self.item.schema()}
-        return {"anyOf": [self.item.schema(), many]} if self.or_one else many
+        item = self.item.schema()
+        if not self.or_one:
+            return {"type": "array", "items": item, "errorMessage": "expected a list, as [a, b]"}
+        return {**item, "type": [*_types(item), "array"], "items": item}
 
     def in_words(self) -> str:
         return f"a list: {self.item.in_words()}" + (", or one" if self.or_one else "")
@@ -68,8 +69,12 @@ class MapOf(Kind):
         return found
 
     def schema(self) -> Schema:
-        values = {pattern_schema(self.key.pattern): or_null(self.value.schema())}
-        return {"type": "object", "patternProperties": values, "additionalProperties": False}
+        return {
+            "type": "object",
+            "propertyNames": self.key.schema(),
+            "additionalProperties": or_null(self.value.schema()),
+            "errorMessage": "expected a map",
+        }
 
     def in_words(self) -> str:
         return f"a map to {self.value.in_words()}"
@@ -107,7 +112,9 @@ class Record(Kind):
         if not self.short:
             return whole
         one = _ROWS[self.cls][self.short].kind.schema()
-        return {"anyOf": [one, whole]}
+        types = [*_types(one), "object"]
+        del one["errorMessage"]  # an editor would show it for an unknown key of the map, too
+        return {**one, **whole, "type": types}
 
     def in_words(self) -> str:
         names = " and ".join(f"`{name}`" for name, _ in rows_of(self.cls))
@@ -200,6 +207,14 @@ def kind_at(kind: Kind, path: list[str], mark: Mark, problems: ProblemList) -> K
     return kind
 
 
+def _types(schema: Schema) -> list[str]:
+    """The types that a schema allows. One schema with several has a better message than `anyOf`."""
+    types = schema["type"]
+    return [types] if isinstance(types, str) else types
+
+
 def or_null(schema: Schema) -> Schema:
     """`schema`, or null."""
-    return {"anyOf": [schema, {"type": "null"}]}
+    if "enum" in schema:
+        return {**schema, "enum": [*schema["enum"], None]}
+    return {**schema, "type": [*_types(schema), "null"]}
