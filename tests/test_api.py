@@ -30,7 +30,7 @@ from jobgen.schedulers import COMMANDS
 from tests.helpers import jobgen as program
 from tests.hostile import HOSTILE
 
-GOLDEN = Path(__file__).parent / "golden/api.txt"
+GOLDEN = Path(__file__).parent / "api-signatures.txt"
 OF_CALLS = {"command", "folder", "environ"}  # options that are no fields of a command line
 
 

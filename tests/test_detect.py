@@ -130,6 +130,7 @@ def values(text: bytes | str) -> dict[str, object]:
 
 def load(login: LoginNode, text: bytes) -> list[str]:
     """The profile is valid, and a job of two nodes can be made with it: its lines."""
+    assert text.startswith(b"# yaml-language-server: $schema=jobgen.schema.json\n")  # for editors
     file = login.folder / "detected.yaml"
     file.write_bytes(text)
     profile = find_profiles().load(str(file)).profile
