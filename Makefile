@@ -17,7 +17,7 @@ PACKAGES := slurm-wlm munge iproute2 procps shellcheck podman runc docker.io ope
 
 .DEFAULT_GOAL := help
 FORCE:
-.PHONY: FORCE help run quick test test-all recipes lint golden mutants coverage cluster fuzz bench bench-peers wheel-check clean
+.PHONY: FORCE help run quick test test-all recipes lint golden mutants coverage cluster fuzz bench bench-peers wheel-check release-check clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*##/\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -34,6 +34,7 @@ test: $(VENV)/test $(VENV)/packages  ## the tests; what this machine lacks is sk
 
 test-all: test  ## the same, and then what takes long: all faults, each kind of script
 	PATH="$(BIN):$$PATH" python -m pytest -n 4 --dist worksteal -m thorough --faults 2
+	@git diff --quiet HEAD 2>/dev/null && git rev-parse HEAD > build/tested || true  # for release-check
 
 recipes: .venv-recipes/made $(VENV)/packages  ## install what docs/recipes.md needs (350 MB), and run each recipe on a real Slurm
 	PATH="$(BIN):$$PATH" python -m pytest -v tests/cluster/test_recipes.py $(ARGS)
@@ -45,8 +46,9 @@ lint: $(VENV)/test  ## ruff, mypy --strict, and the order of the package's rooms
 	$(BIN)/lint-imports
 
 golden: $(VENV)/test  ## write the expected scripts, messages, pages and the manual again; review their diff
-	PATH="$(BIN):$$PATH" python -m pytest -q --update tests/test_golden.py tests/test_errors.py tests/test_docs.py tests/test_manual.py
-	git --no-pager diff --stat -- tests/golden tests/errors '*.md' man
+	PATH="$(BIN):$$PATH" python -m pytest -q --update tests/test_golden.py tests/test_errors.py tests/test_docs.py tests/test_manual.py \
+	  tests/test_api.py tests/test_schema.py tests/test_packaging.py
+	git --no-pager diff --stat -- tests/golden tests/errors tests/api-signatures.txt '*.md' '*.ipynb' man completions packaging
 
 # In a copy, without caches: mutmut leaves functions with a decorator alone.
 mutants: $(VENV)/test  ## faults in quoting, planning and schedulers that no unit test notices; takes hours
@@ -86,7 +88,10 @@ bench-peers: $(VENV)/test  ## jobgen beside torchx, signac-flow, ReFrame, Maestr
 	PATH="$(BIN):$$PATH" python bench/peers.py
 
 wheel-check: $(VENV)/test  ## build the wheel, install it elsewhere, generate from there
-	PATH="$(BIN):$$PATH" sh tests/wheel-check.sh
+	PATH="$(BIN):$$PATH" sh tests/wheel-check.sh $(ARGS)
+
+release-check: $(VENV)/test  ## the checklist before a release, one line a step: clean, one version, tested, built twice, installed
+	PATH="$(BIN):$$PATH" python packaging/release_check.py
 
 clean:  ## remove what make created
 	rm -rf $(VENV) .venv-recipes build dist .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
