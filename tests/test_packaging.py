@@ -62,6 +62,51 @@ def test_the_completions_of_the_wheel_are_what_jobgen_prints(shell: str, update:
     assert file.read_bytes() == printed
 
 
+# What each shell does with a file of its folder, as it finds them below a prefix.
+LOADED = {
+    "bash": (
+        ["bash", "--norc", "-c", "source completions/jobgen; complete -p jobgen"],
+        "-F _jobgen",
+    ),
+    "zsh": (
+        [
+            "zsh",
+            "-f",
+            "-c",
+            "fpath=($PWD/completions $fpath); autoload -U compinit; compinit -D -u;"
+            " print $_comps[jobgen]",
+        ],
+        "_jobgen",
+    ),
+    "fish": (
+        [
+            "fish",
+            "--no-config",
+            "-c",
+            "set fish_complete_path $PWD/completions; complete jobgen; complete -C 'jobgen pro'",
+        ],
+        "profiles",
+    ),
+}
+
+
+@pytest.mark.parametrize("shell", LOADED)
+def test_a_shell_finds_the_completions_of_the_wheel(shell: str) -> None:
+    if not shutil.which(shell):
+        pytest.skip(f"no {shell} on this machine")
+    command, expected = LOADED[shell]
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert expected in done.stdout, done.stderr
+
+
 def checkout(folder: Path) -> Path:
     """A copy of what git has, with the changes of the working tree; skips where there is no git."""
     listed = subprocess.run(

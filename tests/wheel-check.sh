@@ -59,5 +59,6 @@ cmp "$root/man/jobgen.1" pipx/man/man1/jobgen.1
 mkdir sdist
 tar -xzf dist/*.tar.gz -C sdist --strip-components=1
 cd sdist
-PYTHONPATH=$PWD python -m pytest -q -p no:cacheprovider tests/test_golden.py tests/test_manual.py tests/test_api.py
+PYTHONPATH=$PWD python -m pytest -q -p no:cacheprovider tests/test_golden.py tests/test_manual.py \
+  tests/test_api.py tests/test_packaging.py
 echo "wheel and sdist hold: in a folder, with pipx, with uv; the sdist passes its tests"
