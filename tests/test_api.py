@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -168,7 +169,7 @@ def words_of(command: str, profile: str, words: list[str], options: Mapping[str,
 
 
 @pytest.mark.slow
-@settings(max_examples=200)
+@settings(max_examples=150)
 @given(requests())
 def test_a_call_gives_the_bytes_or_the_refusal_of_the_command_line(
     request_: tuple[str, str, list[str], dict[str, Any]],
@@ -253,6 +254,21 @@ def test_a_template_of_the_folder_is_used(
     assert jobgen.script("mi210", ["a.py"], folder=tmp_path) == "now a\n"
     assert jobgen.script("mi210", ["a.py"], folder=tmp_path, template="own.j2") == "own a\n"
     assert capfd.readouterr() == ("", "")
+
+
+def test_several_threads_may_call_it(tmp_path: Path) -> None:
+    """Also with templates of their own, which a child process renders."""
+    (tmp_path / "templates").mkdir()
+    own = "{% extends 'bundled/sbatch.sh.j2' %}"
+    (tmp_path / "templates/sbatch.sh.j2").write_text(own)
+
+    def text(number: int) -> str:
+        folder = tmp_path if number % 3 == 0 else Path()
+        return jobgen.script("mi210", ["a.py"], nodes=number % 5 + 1, folder=folder)
+
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(text, range(15)))
+    assert found == [text(number) for number in range(15)]
 
 
 def test_advice_is_what_the_command_line_warns_of() -> None:

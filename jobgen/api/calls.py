@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from inspect import Parameter, Signature
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from jobgen.api.values import given_profile, job_fields, path_text
@@ -20,6 +21,7 @@ from jobgen.schedulers import COMMANDS
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+_ONE_AT_A_TIME = Lock()  # a process has one child that renders the templates of others
 PathName = str | os.PathLike[str]
 Profile = str | os.PathLike[str] | Mapping[str, Any]
 Word = str | int | float | os.PathLike[str]
@@ -78,7 +80,8 @@ def script(profile: Profile, program: Sequence[Word] = (), **options: Unpack[Opt
     if job.command not in RANKS:
         hint = f"one of: {', '.join(sorted(RANKS))}"
         raise problem("command", f"{job.command!r:.40} makes no script", "usage", hint)
-    return generator.script(job)
+    with _ONE_AT_A_TIME:
+        return generator.script(job)
 
 
 def plan(profile: Profile, program: Sequence[Word] = (), **options: Unpack[Options]) -> Plan:
