@@ -21,7 +21,7 @@ else:
         "Plan": "jobgen.planning.plan",
     }
 
-    def __getattr__(name):
+    def __getattr__(name: str) -> object:
         """A public name, imported when it is first used: `import jobgen` alone imports nothing."""
         if name not in _MODULES:
             raise AttributeError(f"module 'jobgen' has no attribute {name!r}")
@@ -30,5 +30,6 @@ else:
         value = globals()[name] = getattr(import_module(_MODULES[name]), name)
         return value
 
-    def __dir__():
+    def __dir__() -> list[str]:
+        """The public names, too, for the completion of an interactive Python."""
         return sorted({*globals(), *__all__})

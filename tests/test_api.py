@@ -6,8 +6,10 @@ import inspect
 import io
 import json
 import os
+import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -25,11 +27,13 @@ from jobgen.errors import JobgenError
 from jobgen.paths import bundled
 from jobgen.planning.job_options import OPTIONS, Job, job_options
 from jobgen.planning.option_row import Option
+from jobgen.profiles.model import ROOT
 from jobgen.profiles.search import profile_files
 from jobgen.profiles.yaml_tree import parse, plain_value
 from jobgen.schedulers import COMMANDS
 from tests.helpers import jobgen as program
 from tests.hostile import HOSTILE
+from tests.test_schema import data_like
 
 GOLDEN = Path(__file__).parent / "api-signatures.txt"
 OF_CALLS = {"command", "folder", "environ"}  # options that are no fields of a command line
@@ -187,6 +191,24 @@ def test_a_mapping_is_a_file_of_the_name_profile_yaml(name: str, tmp_path: Path)
     done = program(command, "--profile", "profile.yaml", "--", "train.py", cwd=tmp_path)
     assert jobgen.script(data, ["train.py"]).encode() == done.stdout
     assert f"jobgen {command} --profile profile.yaml -- train.py".encode() in done.stdout
+
+
+@pytest.mark.slow
+@settings(max_examples=150)
+@given(data_like(ROOT).filter(lambda data: isinstance(data, dict)))
+def test_any_mapping_has_the_script_or_the_mistakes_of_the_same_file(data: Any) -> None:
+    """The places differ: a path instead of a line and a column."""
+    with tempfile.TemporaryDirectory() as folder:
+        text = json.dumps(data, ensure_ascii=False)
+        Path(folder, "profile.yaml").write_text(text, encoding="utf-8")
+        results: list[str | set[tuple[str, str]]] = []
+        for profile in ("profile.yaml", data):
+            try:
+                results.append(jobgen.script(profile, folder=folder))
+            except JobgenError as error:
+                texts = [re.sub(r" \(.*\)$", "", each.text) for each in error.problems]
+                results.append(set(zip(texts, (e.code for e in error.problems), strict=True)))
+    assert results[0] == results[1]
 
 
 def test_a_mapping_may_extend_a_file_of_its_folder(tmp_path: Path) -> None:
