@@ -15,6 +15,14 @@ WORKING_FOLDER = Path()
 REPOSITORY_MARKS = (".git", "jobgen.yaml", "profiles/*.yaml", "templates/*.j2")
 
 
+def effective_user() -> int:
+    """The number of the user with whose rights this process runs.
+
+    A browser's page (jobgen/page) has one user, and no os.geteuid.
+    """
+    return os.geteuid() if hasattr(os, "geteuid") else os.getuid()
+
+
 @cache
 def bundled(kind: str) -> Path:
     """The folder `kind` ("profiles" or "templates") that comes with jobgen.
@@ -125,7 +133,7 @@ def repository(folder: Path) -> Path | None:
     A mark counts only if it belongs to the user, to root or to the folder's owner: profiles and
     templates that anybody can put into /tmp do not make it the repository of a folder below it.
     """
-    trusted = {os.geteuid(), 0, _owner(folder)}
+    trusted = {effective_user(), 0, _owner(folder)}
     return next(
         (
             each

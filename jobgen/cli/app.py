@@ -36,7 +36,7 @@ class MainGroup(Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name in NAMES and name not in self.commands:
             other = "job_commands" if name in JOB_COMMANDS else "tool_commands"
-            own_folder = name in ("doctor", "lint", "why")
+            own_folder = name in ("doctor", "lint", "page", "why")
             import_module(f"jobgen.cli.{f'{name}.command' if own_folder else other}")
         return super().get_command(ctx, name)
 

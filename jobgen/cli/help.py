@@ -31,6 +31,9 @@ COMMANDS = {
         "templates": "The templates: list, show NAME.",
         "completion": "The script that completes jobgen's words in a shell.",
     },
+    "Serve a site": {
+        "page": "Write a web page on which people make scripts.",
+    },
 }
 JOB_COMMANDS = {*COMMANDS["Write a script"], *COMMANDS["Work by hand"]}
 NAMES = [name for names in COMMANDS.values() for name in names]

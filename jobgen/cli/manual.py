@@ -10,6 +10,7 @@ import click
 
 import jobgen.cli.doctor.command
 import jobgen.cli.lint.command
+import jobgen.cli.page.command
 import jobgen.cli.tool_commands
 import jobgen.cli.why.command  # noqa: F401 - they add their commands
 from jobgen import __version__

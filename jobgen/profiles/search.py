@@ -22,6 +22,25 @@ from jobgen.paths import (
     walk,
 )
 
+OWN, SITES, BASES = (
+    "Your own",
+    "Public sites, from their documentation, not run there",
+    "Bases, to extend",
+)
+# The folders of the bundled profiles, with their headings.
+_BUNDLED = {"": "Tutorials' systems", "sites": SITES, "fabrics": BASES}
+HEADINGS = (OWN, *_BUNDLED.values())
+# How the description of a public site ends; its heading says the same of all.
+NOT_RUN = "; from its documentation, not run there"
+
+
+def heading_of(file: Path) -> str:
+    """Which of HEADINGS a profile is listed under, by its file."""
+    folder, file = bundled("profiles").resolve(), file.resolve()  # here, both may be ./profiles
+    if not file.is_relative_to(folder):
+        return OWN
+    return _BUNDLED.get(file.parent.relative_to(folder).as_posix().removeprefix("."), _BUNDLED[""])
+
 
 def profile_folders(
     within: Path = WORKING_FOLDER, environ: Mapping[str, str] | None = None

@@ -12,7 +12,7 @@ from pathlib import Path
 from jinja2 import BytecodeCache, __version__
 from jinja2.bccache import Bucket
 
-from jobgen.paths import user_folder
+from jobgen.paths import effective_user, user_folder
 from jobgen.scripts.write import replace_file
 
 _IN_MEMORY: dict[str, bytes] = {}  # what this process compiled, by the name of its file
@@ -73,6 +73,6 @@ class CompiledTemplates(BytecodeCache):
         others = stat.S_IWGRP | stat.S_IWOTH
         return (
             stat.S_ISDIR(state.st_mode)
-            and state.st_uid == os.geteuid()
+            and state.st_uid == effective_user()
             and not (state.st_mode & others)
         )

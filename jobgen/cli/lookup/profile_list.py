@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from jobgen.cli.lookup.text import columns
 from jobgen.errors import JobgenError, report
 from jobgen.generator import find_profiles
-from jobgen.paths import bundled
-from jobgen.profiles.search import profile_files
+from jobgen.profiles.search import BASES, HEADINGS, NOT_RUN, SITES, heading_of, profile_files
 from jobgen.scripts.write import write
-
-OWN = "Your own"
-# The folders of the bundled profiles, with their headings.
-BUNDLED = {
-    "": "Tutorials' systems",
-    "sites": "Public sites, from their documentation, not run there",
-    "fabrics": "Bases, to extend",
-}
-# How the description of a public site ends; its heading says the same of all.
-NOT_RUN = "; from its documentation, not run there"
-
 
 def list_profiles() -> int:
     """Write all profiles under headings, your own first; 1 if one cannot be read.
 
     A base has no scheduler. Your own bases are not shown: only who wrote them extends them.
     """
-    rows: dict[str, list[tuple[str, str, str]]] = {name: [] for name in (OWN, *BUNDLED.values())}
+    rows: dict[str, list[tuple[str, str, str]]] = {name: [] for name in HEADINGS}
     errors = []
     profiles = find_profiles()
     for name, file in sorted(profile_files().items()):
@@ -36,23 +22,16 @@ def list_profiles() -> int:
         except JobgenError as error:
             errors.append(str(error))
             continue
-        heading = _heading(file)
-        if profile.scheduler or heading == BUNDLED["fabrics"]:
+        heading = heading_of(file)
+        if profile.scheduler or heading == BASES:
             text = profile.description
-            if heading == BUNDLED["sites"]:
+            if heading == SITES:
                 text = text.removesuffix(NOT_RUN)
             rows[heading].append((name, profile.scheduler or "", text))
     write(_page(rows))
     for text in errors:
         report(text)
     return 1 if errors else 0
-
-
-def _heading(file: Path) -> str:
-    folder, file = bundled("profiles").resolve(), file.resolve()  # here, both may be ./profiles
-    if not file.is_relative_to(folder):
-        return OWN
-    return BUNDLED.get(file.parent.relative_to(folder).as_posix().removeprefix("."), BUNDLED[""])
 
 
 def _page(rows: dict[str, list[tuple[str, str, str]]]) -> str:

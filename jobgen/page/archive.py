@@ -1,0 +1,73 @@
+"""The archive of all Python that the page runs: jobgen, what it imports, and a site's profiles."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Iterator, Mapping
+from importlib.metadata import distribution
+from importlib.util import find_spec
+from pathlib import Path
+
+from jobgen.paths import bundled
+
+SITE_PROFILES = "site/profiles"  # in the archive; worker.js names it, too
+# What jobgen imports, with the names of the packages that have the licences.
+_LIBRARIES = {
+    "click": "click",
+    "hostlist": "python-hostlist",
+    "jinja2": "jinja2",
+    "markupsafe": "markupsafe",
+    "yaml": "pyyaml",
+}
+_EARLIEST = (1980, 1, 1, 0, 0, 0)  # of a ZIP; every file has this time
+
+
+def archive(site_profiles: Mapping[str, bytes]) -> bytes:
+    """The archive, the same bytes each time; `site_profiles` by their paths below their folder."""
+    files = {f"{SITE_PROFILES}/{name}": data for name, data in site_profiles.items()}
+    for part in (_jobgen(), _libraries(), _licences()):
+        files.update(part)
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as made:
+        for name, content in sorted(files.items()):
+            entry = zipfile.ZipInfo(name, _EARLIEST)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.external_attr = 0o644 << 16
+            made.writestr(entry, content)
+    return data.getvalue()
+
+
+def versions() -> dict[str, str]:
+    """The versions of the libraries, by the names of their packages."""
+    return {name: distribution(name).version for name in _LIBRARIES.values()}
+
+
+def _jobgen() -> Iterator[tuple[str, bytes]]:
+    """jobgen with its bundled files; a wheel and a checkout give the same paths."""
+    package = Path(__file__).parent.parent
+    for file in package.rglob("*.py"):
+        yield f"jobgen/{file.relative_to(package).as_posix()}", file.read_bytes()
+    for kind in ("profiles", "templates"):
+        folder = bundled(kind)
+        for file in filter(Path.is_file, folder.rglob("*")):
+            yield f"jobgen/bundled/{kind}/{file.relative_to(folder).as_posix()}", file.read_bytes()
+
+
+def _libraries() -> Iterator[tuple[str, bytes]]:
+    """The Python files of the libraries: each works without its compiled part."""
+    for name in _LIBRARIES:
+        spec = find_spec(name)
+        assert spec and spec.origin, name  # this jobgen runs with it
+        origin = Path(spec.origin)
+        is_package = spec.submodule_search_locations is not None
+        for file in origin.parent.rglob("*.py") if is_package else [origin]:
+            path = file.relative_to(origin.parent).as_posix()
+            yield f"{name}/{path}" if is_package else path, file.read_bytes()
+
+
+def _licences() -> Iterator[tuple[str, bytes]]:
+    for name in _LIBRARIES.values():
+        for file in distribution(name).files or ():
+            if file.name.upper().startswith(("LICEN", "COPYING")):
+                yield f"licences/{name}/{file.name}", Path(str(file.locate())).read_bytes()

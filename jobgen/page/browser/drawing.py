@@ -1,0 +1,61 @@
+"""What a drawing of a job shows, and the same in words."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from jobgen.planning.plan import Plan
+
+
+class Drawing(NamedTuple):
+    """The nodes of a job, their ranks on their GPUs, and how they meet; `text` says all of it."""
+
+    nodes: int
+    spares: int
+    ranks_per_node: int
+    gpus_per_node: int  # 0: the ranks run on the CPU
+    numbers_ranks: bool  # whether node 0 has the first ranks
+    interface: str
+    port: str
+    text: str
+
+
+def drawing_of(plan: Plan) -> Drawing:
+    """The drawing of a plan."""
+    request, launch, network = plan.request, plan.launch, plan.network
+    ranks = 1 if launch.launcher == "node" else launch.processes_per_node
+    gpus = 0 if plan.node.gpu == "none" else request.gpus_per_node
+    # torchrun's c10d numbers the nodes by the order of their addresses.
+    numbers_ranks = request.nodes == 1 or launch.rendezvous != "c10d"
+    numbers_ranks = numbers_ranks or launch.launcher in ("srun", "mpiexec")
+    interface = " or ".join(network.interface) or "the interface of the default route"
+    port = str(network.port) if network.port else "from the job's id"
+    drawing = Drawing(
+        request.nodes, request.spares, ranks, gpus, numbers_ranks, interface, port, ""
+    )
+    return drawing._replace(text=" ".join(_sentences(drawing, plan)))
+
+
+def _sentences(drawing: Drawing, plan: Plan) -> list[str]:
+    nodes, ranks = drawing.nodes, drawing.ranks_per_node
+    total = nodes * ranks
+    what = "program" if plan.launch.launcher == "node" else "rank"
+    text = f"{_count(nodes, 'node')} with {_count(ranks, what)} each"
+    text += f" on {_count(drawing.gpus_per_node, 'GPU')}" if drawing.gpus_per_node else " on the CPU"
+    sentences = [f"{text}: {_count(total, what)} in all."]
+    if plan.elastic:
+        sentences.append(f"The job continues with {plan.request.min_nodes} if others are lost.")
+    if drawing.spares:
+        sentences.append(f"{_count(drawing.spares, 'spare node')} beside them.")
+    if nodes > 1:
+        sentences.append(
+            f"Node 0 is the head: the others connect to it over {drawing.interface},"
+            f" port {drawing.port}."
+        )
+    if not drawing.numbers_ranks:
+        sentences.append("torchrun numbers the ranks by the addresses of the nodes.")
+    return sentences
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"

@@ -1,0 +1,124 @@
+"""A syntax tree as the Python package `tree_sitter` has it, made of what web-tree-sitter parsed."""
+
+from __future__ import annotations
+
+import sys
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import NamedTuple
+
+# A text to its nodes, parents first: six numbers for each (kind, whether it is named 1 or missing
+# 2, start and end in UTF-16 units, the index of its parent, its field), and the names of the kinds
+# and of the fields.
+Parse = Callable[[str], tuple[Sequence[int], Sequence[str], Sequence[str]]]
+_NUMBERS = 6
+_NAMED, _MISSING = 1, 2
+
+
+class Point(NamedTuple):
+    """A place in the text, both from 0; the column is in bytes."""
+
+    row: int
+    column: int
+
+
+class Node:
+    """A node; start and end are in bytes."""
+
+    def __init__(self, kind: str, flags: int, start: int, end: int, lines: list[int]) -> None:
+        self.type = kind
+        self.is_named = bool(flags & _NAMED)
+        self.is_missing = bool(flags & _MISSING)
+        self.has_error = self.is_missing or kind == "ERROR"  # or one below it
+        self.start_byte = start
+        self.end_byte = end
+        self.children: list[Node] = []
+        self._fields: dict[str, Node] = {}
+        self._lines = lines  # where each begins
+
+    @property
+    def named_children(self) -> list[Node]:
+        """The children that are no words of the grammar."""
+        return [child for child in self.children if child.is_named]
+
+    @property
+    def named_child_count(self) -> int:
+        """How many these are."""
+        return len(self.named_children)
+
+    @property
+    def start_point(self) -> Point:
+        """Where it begins."""
+        return self._point(self.start_byte)
+
+    @property
+    def end_point(self) -> Point:
+        """Where it ends."""
+        return self._point(self.end_byte)
+
+    def child_by_field_name(self, name: str) -> Node | None:
+        """The first child in that field."""
+        return self._fields.get(name)
+
+    def add(self, child: Node, field: str) -> None:
+        """Add a child, in a field unless that is empty."""
+        self.children.append(child)
+        if field:
+            self._fields.setdefault(field, child)
+
+    def _point(self, offset: int) -> Point:
+        row = bisect_right(self._lines, offset) - 1
+        return Point(row, offset - self._lines[row])
+
+
+class Tree(NamedTuple):
+    """What a parser returns."""
+
+    root_node: Node
+
+
+class Parser:
+    """Parses with a function of the browser."""
+
+    def __init__(self, parse: Parse) -> None:
+        self._parse = parse
+
+    def parse(self, data: bytes) -> Tree:
+        """The tree of a script."""
+        text = data.decode("utf-8", "replace")
+        numbers, kinds, fields = self._parse(text)
+        offsets = _byte_offsets(text)
+        lines = [0, *(at + 1 for at, byte in enumerate(data) if byte == 10)]
+        nodes: list[Node] = []
+        parents: list[int] = []
+        for at in range(0, len(numbers), _NUMBERS):
+            kind, flags, start, end, parent, field = numbers[at : at + _NUMBERS]
+            node = Node(kinds[kind], flags, offsets[start], offsets[end], lines)
+            if nodes:
+                nodes[parent].add(node, fields[field])
+            nodes.append(node)
+            parents.append(parent)
+        for number in range(len(nodes) - 1, 0, -1):
+            nodes[parents[number]].has_error |= nodes[number].has_error
+        return Tree(nodes[0])
+
+
+def _byte_offsets(text: str) -> Sequence[int]:
+    """The offset in UTF-8 of each unit of UTF-16, and of the end."""
+    if text.isascii():
+        return range(len(text) + 1)
+    offsets, at = [], 0
+    for character in text:
+        size = len(character.encode("utf-8"))
+        offsets += [at] * (1 + (ord(character) > 0xFFFF))
+        at += size
+    return [*offsets, at]
+
+
+def install(parse: Parse) -> None:
+    """Let `import tree_sitter` and `import tree_sitter_bash` find this parser."""
+    grammar, library = ModuleType("tree_sitter_bash"), ModuleType("tree_sitter")
+    vars(grammar)["language"] = lambda: parse
+    vars(library).update(Language=lambda function: function, Parser=Parser)
+    sys.modules.update(tree_sitter=library, tree_sitter_bash=grammar)
