@@ -26,7 +26,7 @@ _EARLIEST = (1980, 1, 1, 0, 0, 0)  # of a ZIP; every file has this time
 def archive(site_profiles: Mapping[str, bytes]) -> bytes:
     """The archive, the same bytes each time; `site_profiles` by their paths below their folder."""
     files = {f"{SITE_PROFILES}/{name}": data for name, data in site_profiles.items()}
-    for part in (_jobgen(), _libraries(), _licences()):
+    for part in (_jobgen(), _libraries()):
         files.update(part)
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as made:
@@ -58,16 +58,19 @@ def _libraries() -> Iterator[tuple[str, bytes]]:
     """The Python files of the libraries: each works without its compiled part."""
     for name in _LIBRARIES:
         spec = find_spec(name)
-        assert spec and spec.origin, name  # this jobgen runs with it
-        origin = Path(spec.origin)
-        is_package = spec.submodule_search_locations is not None
+        origin = Path(str(spec and spec.origin))  # this jobgen runs with it
+        is_package = bool(spec and spec.submodule_search_locations)
         for file in origin.parent.rglob("*.py") if is_package else [origin]:
             path = file.relative_to(origin.parent).as_posix()
             yield f"{name}/{path}" if is_package else path, file.read_bytes()
 
 
-def _licences() -> Iterator[tuple[str, bytes]]:
-    for name in _LIBRARIES.values():
+def licences() -> str:
+    """The licences of the libraries, in full."""
+    parts = []
+    for name, version in versions().items():
         for file in distribution(name).files or ():
             if file.name.upper().startswith(("LICEN", "COPYING")):
-                yield f"licences/{name}/{file.name}", Path(str(file.locate())).read_bytes()
+                text = Path(str(file.locate())).read_text(encoding="utf-8")
+                parts.append(f"==== {name} {version} ====\n\n{text.strip()}\n")
+    return "\n".join(parts)

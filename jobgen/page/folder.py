@@ -10,9 +10,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from jobgen.errors import JobgenError, problem
-from jobgen.page.archive import archive
+from jobgen.page import packages as npm
+from jobgen.page.archive import archive, licences
 from jobgen.page.document import ASSETS, TEMPLATE, document
-from jobgen.page.packages import runtime_files
 from jobgen.page.site import choices, site_files
 from jobgen.paths import to_path
 
@@ -27,7 +27,8 @@ def page_files(
     own_profiles = site_files(profiles)
     files = {"index.html": document(choices(profiles), title, notes).encode("utf-8")}
     files |= {each.name: each.read_bytes() for each in ASSETS.iterdir() if each.name != TEMPLATE}
-    files |= runtime_files(packages)
+    files |= npm.runtime_files(packages)
+    files["licences.txt"] = f"{npm.licences()}\n{licences()}".encode()
     files[ARCHIVE] = archive(own_profiles)
     listed = json.dumps(sorted([*files, MARK]), indent=0)
     return {**files, MARK: f"{listed}\n".encode()}

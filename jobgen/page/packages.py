@@ -30,6 +30,7 @@ class Package(NamedTuple):
     license: str
     integrity: str
     files: dict[str, str]
+    source: str
 
     @property
     def archive(self) -> str:
@@ -50,6 +51,7 @@ PACKAGES = (
             "python_stdlib.zip": "python_stdlib.zip",
             "pyodide-lock.json": "pyodide-lock.json",
         },
+        "https://github.com/pyodide/pyodide",
     ),
     Package(
         "web-tree-sitter",
@@ -60,6 +62,7 @@ PACKAGES = (
             "web-tree-sitter.js": "web-tree-sitter.js",
             "web-tree-sitter.wasm": "web-tree-sitter.wasm",
         },
+        "https://github.com/tree-sitter/tree-sitter",
     ),
     Package(
         "tree-sitter-bash",
@@ -67,8 +70,15 @@ PACKAGES = (
         "MIT",
         "sha512-7hMytuYIMoXOq24yRulgIxthE9YmggZIOHCyPTTuJcu6EU54tYD+4G39cUb28kxC6jMf/AbPfWGLQtgPTdh3xw==",
         {"tree-sitter-bash.wasm": "tree-sitter-bash.wasm"},
+        "https://github.com/tree-sitter/tree-sitter-bash",
     ),
 )
+
+
+def licences() -> str:
+    """Which licences the packages have, and where their source is."""
+    lines = (f"{each.name} {each.version}: {each.license}; {each.source}" for each in PACKAGES)
+    return "\n".join(lines) + "\n"
 
 
 def npm_command(folder: str) -> str:

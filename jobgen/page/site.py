@@ -24,7 +24,7 @@ class Choice(NamedTuple):
 
 
 def site_files(folder: str | None) -> dict[str, bytes]:
-    """The YAML files below a site's folder of profiles, by their paths in it. Raises JobgenError."""
+    """The YAML files below a site's folder of profiles, by their paths. Raises JobgenError."""
     if folder is None:
         return {}
     top = Path(folder)

@@ -8,6 +8,7 @@ from jobgen.generator import find_profiles
 from jobgen.profiles.search import BASES, HEADINGS, NOT_RUN, SITES, heading_of, profile_files
 from jobgen.scripts.write import write
 
+
 def list_profiles() -> int:
     """Write all profiles under headings, your own first; 1 if one cannot be read.
 

@@ -102,7 +102,7 @@ export function draw(drawing, width) {
     picture.append(element("path", { d: `M6 ${2 + height + 14}V${bottom + 6}`, class: "wire" }));
     const put = (dy, text) =>
       picture.append(element("text", { x: 14, y: bottom + dy }, text));
-    put(10, `interface: ${drawing.interface}`);
+    put(10, `interface: ${drawing.interface || "found by the script"}`);
     put(28, `port: ${drawing.port}`);
   }
   return picture;

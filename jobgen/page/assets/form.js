@@ -46,7 +46,9 @@ export function showFields(form, name) {
   }
 }
 
-export function showOwnProfile(form) {
+export function showProfile(form) {
+  const chosen = form.elements.profile.selectedOptions[0]?.textContent ?? "";
+  document.getElementById("profile-chosen").textContent = chosen;
   const isOwn = form.elements.profile.value === OWN_PROFILE;
   for (const id of ["own-file", "own-text"]) document.getElementById(id).hidden = !isOwn;
 }
@@ -70,7 +72,8 @@ export function makeSearch(form, search) {
     const chosen = list.value;
     const isFound = (option) => {
       const text = option.textContent.toLowerCase();
-      return option.value === chosen || words.every((word) => text.includes(word));
+      const stays = [chosen, OWN_PROFILE].includes(option.value);
+      return stays || words.every((word) => text.includes(word));
     };
     for (const { group, options } of groups) group.replaceChildren(...options.filter(isFound));
     list.replaceChildren(...groups.map((each) => each.group).filter((group) => group.children.length));

@@ -1,7 +1,7 @@
 // The page: asks Python for the script of the form as one types, and shows what it answers.
 import { draw } from "./drawing.js";
 import * as fields from "./form.js";
-import { showFault, showFindings, showMessages } from "./messages.js";
+import { showFault, showFindings, showMessages, showProblems } from "./messages.js";
 import { Python } from "./python.js";
 
 const PAUSE = 120; // milliseconds without typing before the script is made
@@ -20,7 +20,7 @@ function ask() {
 }
 
 function changed() {
-  fields.showOwnProfile(form);
+  fields.showProfile(form);
   const command = fields.command(form);
   if (command) fields.showFields(form, command);
   clearTimeout(timer);
@@ -30,8 +30,15 @@ function changed() {
   }, PAUSE);
 }
 
+// After the first script, since it loads all files once more; without it, only not offline.
+let keepsFiles = () => {
+  keepsFiles = () => {};
+  navigator.serviceWorker?.register("service-worker.js").catch(() => {});
+};
+
 function showScript(answer) {
   document.body.dataset.answers = Number(document.body.dataset.answers ?? 0) + 1;
+  keepsFiles();
   if (answer.fault) {
     status.textContent = "No script.";
     $("script").hidden = true;
@@ -40,6 +47,7 @@ function showScript(answer) {
   }
   fields.showFields(form, answer.command);
   showMessages(form, answer.messages);
+  showProblems(form, $("problems"), answer.messages);
   script = answer.upper + answer.machinery;
   $("script").hidden = !script;
   $("line").textContent = answer.line;
@@ -52,7 +60,7 @@ function showScript(answer) {
   const problems = answer.messages.filter((each) => !each.is_warning).length;
   status.textContent = script
     ? `The script has ${script.split("\n").length - 1} lines.`
-    : `No script: ${problems} ${problems === 1 ? "problem" : "problems"}, shown where it can be mended.`;
+    : `No script: ${problems} ${problems === 1 ? "problem" : "problems"}, each at its field.`;
 }
 
 function showJob(answer) {
@@ -142,6 +150,14 @@ form.addEventListener("reset", (event) => {
 addEventListener("hashchange", () => {
   if (location.hash.slice(1) !== fields.fragment(form)) restore();
 });
+// Not by the fragment, which has the form.
+for (const link of document.querySelectorAll("[data-goes-to]")) {
+  link.addEventListener("click", (event) => {
+    event.preventDefault();
+    $(link.dataset.goesTo).focus();
+    $(link.dataset.goesTo).scrollIntoView();
+  });
+}
 addEventListener("resize", redraw);
 $("copy-line").addEventListener("click", ({ target }) => copy($("line").textContent, target));
 $("copy-script").addEventListener("click", ({ target }) => copy(script, target));
@@ -152,4 +168,3 @@ $("download").addEventListener("click", download);
 $("lint").addEventListener("click", lint);
 $("lint-file").addEventListener("change", readFile);
 restore();
-navigator.serviceWorker?.register("service-worker.js").catch(() => {}); // without it, only not offline

@@ -18,6 +18,22 @@ export function showMessages(form, messages) {
   }
 }
 
+// Buttons that lead to the fields with problems, for who does not see them from the script.
+export function showProblems(form, list, messages) {
+  const wrong = new Set(messages.filter((each) => !each.is_warning).map((each) => each.field));
+  const controls = [...form.elements].filter(({ name }) => name && wrong.has(name));
+  const items = controls.filter((each) => !each.closest("[hidden]")).map((control) => {
+    const [item, button] = ["li", "button"].map((each) => document.createElement(each));
+    button.type = "button";
+    button.className = "link";
+    button.textContent = control.labels[0].textContent.trim();
+    button.addEventListener("click", () => control.focus());
+    item.append(button);
+    return item;
+  });
+  list.replaceChildren(...items);
+}
+
 export function showFault(text) {
   const line = document.createElement("p");
   line.className = "fault";

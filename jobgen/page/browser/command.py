@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from jobgen.errors import JobgenError, problem
 from jobgen.generator import Generator
@@ -71,7 +72,7 @@ def words_of(form: Form, profile: str | None, command: str) -> list[str]:
 
     Only the fields that the command has count: others are not shown.
     """
-    values: dict[str, str | tuple[str, ...]] = {}
+    values: dict[str, Any] = {}
     own_values: list[str] = []
     for field in all_fields():
         text = form.get(field.name, "")

@@ -15,7 +15,7 @@ class Drawing(NamedTuple):
     ranks_per_node: int
     gpus_per_node: int  # 0: the ranks run on the CPU
     numbers_ranks: bool  # whether node 0 has the first ranks
-    interface: str
+    interface: str  # "": the script finds it
     port: str
     text: str
 
@@ -28,7 +28,7 @@ def drawing_of(plan: Plan) -> Drawing:
     # torchrun's c10d numbers the nodes by the order of their addresses.
     numbers_ranks = request.nodes == 1 or launch.rendezvous != "c10d"
     numbers_ranks = numbers_ranks or launch.launcher in ("srun", "mpiexec")
-    interface = " or ".join(network.interface) or "the interface of the default route"
+    interface = " or ".join(network.interface)
     port = str(network.port) if network.port else "from the job's id"
     drawing = Drawing(
         request.nodes, request.spares, ranks, gpus, numbers_ranks, interface, port, ""
@@ -41,16 +41,18 @@ def _sentences(drawing: Drawing, plan: Plan) -> list[str]:
     total = nodes * ranks
     what = "program" if plan.launch.launcher == "node" else "rank"
     text = f"{_count(nodes, 'node')} with {_count(ranks, what)} each"
-    text += f" on {_count(drawing.gpus_per_node, 'GPU')}" if drawing.gpus_per_node else " on the CPU"
+    text += (
+        f" on {_count(drawing.gpus_per_node, 'GPU')}" if drawing.gpus_per_node else " on the CPU"
+    )
     sentences = [f"{text}: {_count(total, what)} in all."]
     if plan.elastic:
         sentences.append(f"The job continues with {plan.request.min_nodes} if others are lost.")
     if drawing.spares:
         sentences.append(f"{_count(drawing.spares, 'spare node')} beside them.")
     if nodes > 1:
+        interface = drawing.interface or "the interface that the script finds"
         sentences.append(
-            f"Node 0 is the head: the others connect to it over {drawing.interface},"
-            f" port {drawing.port}."
+            f"Node 0 is the head: the others connect to it over {interface}, port {drawing.port}."
         )
     if not drawing.numbers_ranks:
         sentences.append("torchrun numbers the ranks by the addresses of the nodes.")

@@ -131,12 +131,12 @@ _PROGRAM = Field(
 
 def _option_field(name: str) -> Field:
     row = OPTIONS[name]
-    kind, choices = "text", ()
+    kind, choices = "text", _choices(row.metavar)
     if not row.metavar:
         kind = "switch"
     elif row.repeatable:
         kind = "lines"
-    elif choices := _choices(row.metavar):
+    elif choices:
         kind = "choice"
     label = _LABELS.get(name) or name.replace("_", " ").capitalize()
     path = "" if kind == "switch" else row.path

@@ -32,12 +32,12 @@ class Message(NamedTuple):
     is_warning: bool
 
 
-def messages(stderr: str, form: Form) -> list[Message]:
+def messages(stderr: str, form: Form, is_refused: bool) -> list[Message]:
     """The messages in what a command wrote to stderr, each with its field."""
     fields = _fields_by_place()
     lines = [line.removeprefix(_PREFIX) for line in stderr.splitlines() if line.strip()]
     return [
-        Message(line, _field_of(line, form, fields), line.startswith(_WARNING))
+        Message(line, _field_of(line, form, fields), not is_refused)
         for line in lines
         if not _MISSING_PROGRAM.match(line)
     ]

@@ -73,7 +73,9 @@ class Session:
             "exit": output.exit_code,
             "upper": upper,
             "machinery": mark + machinery,
-            "messages": [each._asdict() for each in messages(output.stderr, form)],
+            "messages": [
+                each._asdict() for each in messages(output.stderr, form, output.exit_code != 0)
+            ],
         }
 
     def job(self, question: Mapping[str, Any]) -> dict[str, Any]:
