@@ -1,8 +1,8 @@
 // Draws a job: nodes, their ranks on their GPUs, the head, and the network between them.
 const SVG = "http://www.w3.org/2000/svg";
-const WIDTH = 172; // of a node, in pixels
+const WIDTH = 196; // of a node, in pixels
 const GAP = 16;
-const CELL = 38;
+const CELL = 44;
 const IN_ROW = 4;
 const MOST_RANKS = 16;
 const MOST_NODES = 6;

@@ -114,7 +114,8 @@ function lint() {
   $("lint-status").textContent = "…";
   python.ask({ kind: "lint", text: lintText() }, (answer) => {
     showFindings($("findings"), answer.findings ?? "");
-    $("lint-status").textContent = answer.fault ?? answer.summary;
+    const fault = `This cannot be parsed here: ${answer.fault}`;
+    $("lint-status").textContent = answer.fault ? fault : answer.summary;
   });
 }
 

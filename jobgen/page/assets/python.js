@@ -35,22 +35,23 @@ export class Python {
     this.waiting.delete(kind);
     this.worker.postMessage(this.current.question);
     // The first answer waits for downloads, which may take long.
-    if (!this.isNew) this.timer = setTimeout(() => this.restart(), LONGEST);
+    if (this.isNew) return;
+    const fault = { fault: `no answer after ${LONGEST / 1000} s` };
+    this.timer = setTimeout(() => this.answered(fault), LONGEST);
   }
 
+  // After a fault, Python starts anew; not after one of its start, which would come again.
   answered(answer) {
     const { question, callback } = this.current ?? {};
     clearTimeout(this.timer);
     this.current = null;
-    this.isNew = false;
+    if (answer.fault && !this.isNew) {
+      this.worker.terminate();
+      this.start();
+    } else {
+      this.isNew = false;
+    }
     if (callback && !this.waiting.has(question.kind)) callback(answer);
     this.next();
-  }
-
-  restart() {
-    this.worker.terminate();
-    this.start();
-    this.answered({ fault: `no answer after ${LONGEST / 1000} s` });
-    this.isNew = true;
   }
 }
