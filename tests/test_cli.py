@@ -122,7 +122,7 @@ def test_help_and_version() -> None:
     names = [line.split()[0] for line in listed if line.startswith("  ")]
     assert names == [
         *("sbatch", "qsub", "local", "build", "check", "lint", "rules", "interactive", "byhand"),
-        *("doctor", "why", "detect", "profiles", "trainers", "templates", "completion"),
+        *("doctor", "why", "detect", "profiles", "trainers", "templates", "completion", "page"),
     ]
     assert jobgen("--version").stdout.decode() == f"jobgen, version {__version__}\n"
 

@@ -84,7 +84,9 @@ def offers(shell: str, line: str, folder: Path) -> list[str]:
     return sorted(done.stdout.split())
 
 
-COMMANDS = "build byhand check completion detect doctor interactive lint local profiles qsub rules"
+COMMANDS = (
+    "build byhand check completion detect doctor interactive lint local page profiles qsub rules"
+)
 COMMANDS += " sbatch templates trainers why"
 
 

@@ -39,12 +39,12 @@ def drawing_of(plan: Plan) -> Drawing:
 def _sentences(drawing: Drawing, plan: Plan) -> list[str]:
     nodes, ranks = drawing.nodes, drawing.ranks_per_node
     total = nodes * ranks
-    what = "program" if plan.launch.launcher == "node" else "rank"
-    text = f"{_count(nodes, 'node')} with {_count(ranks, what)} each"
+    noun = "program" if plan.launch.launcher == "node" else "rank"
+    text = f"{_count(nodes, 'node')} with {_count(ranks, noun)} each"
     text += (
         f" on {_count(drawing.gpus_per_node, 'GPU')}" if drawing.gpus_per_node else " on the CPU"
     )
-    sentences = [f"{text}: {_count(total, what)} in all."]
+    sentences = [f"{text}: {_count(total, noun)} in all."]
     if plan.elastic:
         sentences.append(f"The job continues with {plan.request.min_nodes} if others are lost.")
     if drawing.spares:
