@@ -244,6 +244,21 @@ def test_a_link_restores_the_form(page: Page) -> None:
     assert page.tab.is_checked("#requeue")
 
 
+def test_the_drawing_has_the_nodes_the_ranks_and_how_they_meet(page: Page) -> None:
+    page.link({"profile": "sites/lumi-g", "nodes": "8", "rendezvous": "static"})
+    page.until(lambda: "64 ranks in all" in page.text("drawing-text"))
+    texts = page.tab.evaluate(
+        "[...document.querySelectorAll('#drawing svg text')].map(each => each.textContent)"
+    )
+    nodes = [text for text in texts if "node" in text]
+    assert nodes == ["node 0, the head", "node 1", "node 2", "node 3", "… 3 more nodes …", "node 7"]
+    assert texts[1:17] == [text for n in range(8) for text in (str(n), f"GPU {n}")]
+    assert texts[-4] == "63"
+    assert texts[-2:] == ["interface: hsn0 or hsn1 or hs…", "port: from the job's id"]
+    described = page.tab.locator("#drawing svg").get_attribute("aria-describedby")
+    assert page.text(str(described)).startswith("8 nodes with 8 ranks each on 8 GPUs: 64 ranks")
+
+
 def test_hostile_values_stay_text(page: Page) -> None:
     count = "document.querySelectorAll('img, iframe, svg[onload], script, form').length"
     before = page.tab.evaluate(count)

@@ -68,9 +68,10 @@ def write_folder(output: str, files: Mapping[str, bytes]) -> None:
 def _check_replaceable(output: str, folder: Path) -> None:
     """Raise JobgenError if the folder has a file that would be lost."""
     hint = "name a new folder, or an empty one"
+    for path in (folder, *folder.parents):
+        if os.path.lexists(path) and not path.is_dir():
+            raise _output_error(output, f"{path.name} is a file, not a folder", hint)
     if not folder.is_dir():
-        if os.path.lexists(folder):
-            raise _output_error(output, "it is a file, not a folder", hint)
         return
     present = {file.relative_to(folder).as_posix() for file in folder.rglob("*") if _is_leaf(file)}
     if others := sorted(present - _own_files(folder)):

@@ -6,12 +6,24 @@ const CELL = 44;
 const IN_ROW = 4;
 const MOST_RANKS = 16;
 const MOST_NODES = 6;
+const MOST_LETTERS = 30; // beside the wire, where there is one column of nodes
 
 function element(name, attributes, text) {
   const made = document.createElementNS(SVG, name);
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
   if (text !== undefined) made.textContent = text;
   return made;
+}
+
+// What a rank runs on; which of the GPUs is its own is sure only if each has one.
+function deviceOf(number, { gpus_per_node: gpus, ranks_per_node: ranks }) {
+  if (!gpus) return "CPU";
+  if (gpus === ranks) return `GPU ${number}`;
+  return ranks === 1 ? `${gpus} GPUs` : "GPU";
+}
+
+function shortened(text) {
+  return text.length > MOST_LETTERS ? `${text.slice(0, MOST_LETTERS - 1)}…` : text;
 }
 
 function rank(x, y, number, drawing, node) {
@@ -21,8 +33,7 @@ function rank(x, y, number, drawing, node) {
   const middle = x + (CELL - 4) / 2;
   const put = (dy, text, kind) =>
     group.append(element("text", { x: middle, y: y + dy, "text-anchor": "middle", class: kind }, text));
-  const place = drawing.gpus_per_node ? "GPU" : "CPU";
-  const device = drawing.gpus_per_node === drawing.ranks_per_node ? `${place} ${number}` : place;
+  const device = deviceOf(number, drawing);
   if (name) put(15, name, "strong");
   put(name ? 28 : 21, device, "small");
   return group;
@@ -102,7 +113,7 @@ export function draw(drawing, width) {
     picture.append(element("path", { d: `M6 ${2 + height + 14}V${bottom + 6}`, class: "wire" }));
     const put = (dy, text) =>
       picture.append(element("text", { x: 14, y: bottom + dy }, text));
-    put(10, `interface: ${drawing.interface || "found by the script"}`);
+    put(10, shortened(`interface: ${drawing.interface || "found by the script"}`));
     put(28, `port: ${drawing.port}`);
   }
   return picture;
