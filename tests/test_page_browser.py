@@ -335,6 +335,13 @@ def test_it_fits_a_phone_and_a_desk(width: int, page: Page) -> None:
     ):
         page.link(form)
         assert page.tab.evaluate("document.documentElement.scrollWidth") == width
+    page.tab.locator("#lint-text").scroll_into_view_if_needed()
+    covered = (
+        "(() => { const box = document.getElementById('lint-text').getBoundingClientRect();"
+        " const found = document.elementFromPoint(box.right - 20, (box.top + box.bottom) / 2);"
+        " return found.id; })()"
+    )
+    assert page.tab.evaluate(covered) == "lint-text"
 
 
 def test_it_works_without_a_network_and_sends_nothing(chromium: Any, folder: Path) -> None:
