@@ -6,7 +6,7 @@ import json
 import os
 import re
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,10 @@ from typing import Any
 import pytest
 
 from jobgen.__main__ import run
+from jobgen.lint.rules import rules
 from jobgen.page.browser.fields import all_fields
 from jobgen.page.browser.session import Session
+from jobgen.page.browser.syntax_tree import Parser
 from jobgen.page.packages import PACKAGES
 from jobgen.planning.job_options import OPTIONS
 from tests.helpers import jobgen
@@ -143,6 +145,65 @@ def test_a_drawing_says_what_the_job_is(answer: Answer) -> None:
     wrong = answer("job", form={"profile": "eap", "nodes": "x"})
     assert wrong["drawing"] is None
     assert wrong["defaults"]["queue"]
+
+
+def test_the_tree_for_lint_is_that_of_the_python_package() -> None:
+    """The browser's parser gives numbers; here the package gives them."""
+    tree_sitter, grammar = map(pytest.importorskip, ("tree_sitter", "tree_sitter_bash"))
+    parser = tree_sitter.Parser(tree_sitter.Language(grammar.language()))
+    texts = [rule.module.BAD for rule in rules().values()]
+    for text in (*texts, "écho '€ 😀' && (ü=😀 a\n b) # 😀\n", "if (", ""):
+        data = text.encode()
+        expected = list(nodes_of(parser.parse(data).root_node))
+        found = list(nodes_of(Parser(lambda text: numbers_of(parser, text)).parse(data).root_node))
+        assert found == expected, text
+
+
+def numbers_of(parser: Any, text: str) -> tuple[list[int], list[str], list[str]]:
+    """What parse.js gives for a text."""
+    data = text.encode()
+    kinds: list[str] = []
+    fields: list[str] = []
+    numbers: list[int] = []
+
+    def number(name: str, names: list[str]) -> int:
+        if name not in names:
+            names.append(name)
+        return names.index(name)
+
+    def units(offset: int) -> int:
+        return len(data[:offset].decode().encode("utf-16-le")) // 2
+
+    def add(node: Any, parent: int, field: str) -> None:
+        flags = node.is_named + 2 * node.is_missing
+        places = units(node.start_byte), units(node.end_byte)
+        own = len(numbers) // 6
+        numbers.extend((number(node.type, kinds), flags, *places, parent, number(field, fields)))
+        for index, child in enumerate(node.children):
+            add(child, own, node.field_name_for_child(index) or "")
+
+    add(parser.parse(data).root_node, 0, "")
+    return numbers, kinds, fields
+
+
+def nodes_of(node: Any) -> Iterator[tuple[Any, ...]]:
+    """All that lint reads of a tree."""
+    points = tuple(node.start_point), tuple(node.end_point)
+    named = [child.type for child in node.named_children]
+    yield (
+        node.type,
+        node.is_named,
+        node.is_missing,
+        node.has_error,
+        node.start_byte,
+        node.end_byte,
+    )
+    yield (*points, node.named_child_count, named)
+    for field in ("name", "value", "variable", "body", "condition"):
+        child = node.child_by_field_name(field)
+        yield field, child and (child.type, child.start_byte)
+    for child in node.children:
+        yield from nodes_of(child)
 
 
 # ---- the folder ----

@@ -7,150 +7,26 @@ from __future__ import annotations
 
 import json
 import random
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
-from urllib.parse import urlencode
 
 import pytest
 
-from jobgen.__main__ import run
 from jobgen.lint.rules import rules
-from jobgen.page.browser.session import Session
 from jobgen.page.folder import page_files, write_folder
-from jobgen.paths import bundled
+from tests.page_browser import CommandLine, Page, served
 from tests.page_forms import VALUES, packages_or_skip, random_form
 from tests.test_doctor_browser import reason_to_skip
 
 playwright = pytest.importorskip("playwright.sync_api", reason="no playwright")
 pytestmark = pytest.mark.slow
+LONG = (
+    Path(__file__).parent / "golden/aws-nvidia.sh"
+)  # more than lint trusts without a process of its own
 HOSTILE = (
     "<img src=x onerror=alert(1)><script>alert(2)</script>\"'></textarea><svg onload=alert(3)>"
 )
-PATIENCE = 120  # seconds for an answer; the machine may be busy
-
-
-class Page:
-    """A tab with the page, and all that it wrote to the console and requested."""
-
-    def __init__(self, context: Any, address: str) -> None:
-        self.tab = context.new_page()
-        self.console: list[str] = []
-        self.requests: list[str] = []
-        self.tab.on("console", lambda message: self.console.append(message.text))
-        self.tab.on("pageerror", lambda error: self.console.append(str(error)))
-        self.tab.on("dialog", lambda dialog: self.console.append(dialog.message))
-        self.tab.on("request", lambda request: self.requests.append(request.url))
-        self.address = address
-        self.tab.goto(address)
-        self.wait(0)
-
-    def answers(self) -> int:
-        return int(self.tab.evaluate("document.body.dataset.answers ?? 0"))
-
-    def wait(self, answers: int) -> None:
-        """Until there are more answers with a script than before, and no question is open."""
-        self.until(lambda: self.answers() > answers)
-
-    def until(self, condition: Any) -> None:
-        end = time.monotonic() + PATIENCE
-        while not condition():
-            assert time.monotonic() < end, self.console
-            time.sleep(0.02)
-
-    def link(self, form: dict[str, str]) -> None:
-        """Open a link with a form."""
-        before = self.answers()
-        self.tab.evaluate("fragment => { location.hash = fragment; }", urlencode(form))
-        self.wait(before)
-
-    def fill(self, name: str, text: str) -> None:
-        before = self.answers()
-        self.tab.evaluate(
-            "([id, text]) => { const box = document.getElementById(id); box.value = text;"
-            " box.dispatchEvent(new Event('input', { bubbles: true })); }",
-            [name, text],
-        )
-        self.wait(before)
-
-    def text(self, name: str) -> str:
-        """The text of an element, with what is folded."""
-        return str(self.tab.evaluate("id => document.getElementById(id).textContent", name))
-
-    def shown(self) -> dict[str, Any]:
-        """What the page shows of an answer: the command, the script, and messages by field."""
-        boxes = self.tab.evaluate(
-            "[...document.querySelectorAll('.message')]"
-            ".map(box => [box.parentElement.id.replace(/-messages$/, ''), box.textContent])"
-        )
-        return {
-            "line": self.text("line"),
-            "script": "" if self.tab.is_hidden("#script") else self.script(),
-            "messages": sorted(map(tuple, boxes)),
-        }
-
-    def script(self) -> str:
-        return self.text("upper") + self.text("machinery")
-
-    def lint(self, text: str) -> tuple[str, str]:
-        """The findings in a file, and the last line."""
-        self.tab.evaluate("document.getElementById('lint-status').textContent = '…'")
-        file = {"name": "x.sh", "mimeType": "text/plain", "buffer": text.encode()}
-        self.tab.set_input_files("#lint-file", file)
-        self.until(lambda: self.text("lint-status") != "…")
-        findings = self.tab.evaluate(
-            "[...document.querySelectorAll('#findings li')].map(each => each.textContent + '\\n')"
-        )
-        return "".join(findings), self.text("lint-status")
-
-
-class CommandLine:
-    """The same answers, by the Python of the tests."""
-
-    def __init__(self) -> None:
-        self.session = Session(run)
-
-    def ask(self, kind: str, **fields: Any) -> dict[str, Any]:
-        answer: dict[str, Any] = json.loads(
-            self.session.answer(json.dumps({"kind": kind, **fields}))
-        )
-        assert "fault" not in answer, answer
-        return answer
-
-    def shown(self, form: dict[str, str]) -> dict[str, Any]:
-        answer = self.ask("script", form=form)
-        paths = (str(bundled("profiles")), "/app/jobgen/bundled/profiles")
-        return {
-            "line": answer["line"],
-            "script": answer["upper"] + answer["machinery"],
-            "messages": sorted(
-                (each["field"] or "other", each["text"].replace(*paths))
-                for each in answer["messages"]
-            ),
-        }
-
-
-@contextmanager
-def served(folder: Path) -> Iterator[str]:
-    """The address of a web server with a folder."""
-
-    class Quiet(SimpleHTTPRequestHandler):
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
-    thread = Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/"
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 @pytest.fixture(scope="module")
@@ -220,6 +96,7 @@ def test_what_lint_finds_is_what_the_command_line_finds(
     monkeypatch.setenv("PATH", "")
     scripts = [rule.module.BAD for rule in rules().values()]
     scripts += ["", "if", "#!/bin/bash\n#SBATCH -N 2\nécho '€ 😀' && torchrun ü.py # 😀\n"]
+    scripts.append(LONG.read_text(encoding="utf-8"))
     for script in scripts:
         expected = command_line.ask("lint", text=script)
         assert page.lint(script) == (expected["findings"], expected["summary"]), script
@@ -255,8 +132,23 @@ def test_the_drawing_has_the_nodes_the_ranks_and_how_they_meet(page: Page) -> No
     assert texts[1:17] == [text for n in range(8) for text in (str(n), f"GPU {n}")]
     assert texts[-4] == "63"
     assert texts[-2:] == ["interface: hsn0 or hsn1 or hs…", "port: from the job's id"]
+    assert page.tab.get_attribute("#partition", "placeholder") == "standard-g"
+    assert page.tab.inner_text("#launcher option >> nth=0") == "torchrun (default)"
     described = page.tab.locator("#drawing svg").get_attribute("aria-describedby")
     assert page.text(str(described)).startswith("8 nodes with 8 ranks each on 8 GPUs: 64 ranks")
+
+
+def test_the_script_can_be_copied_and_downloaded(page: Page) -> None:
+    page.link({"profile": "mi210", "program": "train.py ü"})
+    script = page.script()
+    page.tab.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    for button, text in (("script", script), ("line", page.text("line"))):
+        page.tab.click(f"#copy-{button}")
+        page.until(lambda: page.tab.evaluate("navigator.clipboard.readText()") == text)  # noqa: B023
+    with page.tab.expect_download() as waiting:
+        page.tab.click("#download")
+    assert waiting.value.suggested_filename == "job.sh"
+    assert waiting.value.path().read_bytes() == script.encode()
 
 
 def test_hostile_values_stay_text(page: Page) -> None:

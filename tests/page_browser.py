@@ -1,0 +1,138 @@
+"""The page in a browser and the same answers by the command line, for its tests and its bench."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+from urllib.parse import urlencode
+
+from jobgen.__main__ import run
+from jobgen.page.browser.session import Session
+from jobgen.paths import bundled
+
+PATIENCE = 120  # seconds for an answer; the machine may be busy
+
+
+class Page:
+    """A tab with the page, and all that it wrote to the console and requested."""
+
+    def __init__(self, context: Any, address: str) -> None:
+        self.tab = context.new_page()
+        self.console: list[str] = []
+        self.requests: list[str] = []
+        self.tab.on("console", lambda message: self.console.append(message.text))
+        self.tab.on("pageerror", lambda error: self.console.append(str(error)))
+        self.tab.on("dialog", lambda dialog: self.console.append(dialog.message))
+        self.tab.on("request", lambda request: self.requests.append(request.url))
+        self.address = address
+        self.tab.goto(address)
+        self.wait(0)
+
+    def answers(self) -> int:
+        return int(self.tab.evaluate("document.body.dataset.answers ?? 0"))
+
+    def wait(self, answers: int) -> None:
+        """Until there are more answers with a script than before, and no question is open."""
+        self.until(lambda: self.answers() > answers)
+
+    def until(self, condition: Any) -> None:
+        end = time.monotonic() + PATIENCE
+        while not condition():
+            assert time.monotonic() < end, self.console
+            time.sleep(0.02)
+
+    def link(self, form: dict[str, str]) -> None:
+        """Open a link with a form."""
+        before = self.answers()
+        self.tab.evaluate("fragment => { location.hash = fragment; }", urlencode(form))
+        self.wait(before)
+
+    def fill(self, name: str, text: str) -> None:
+        before = self.answers()
+        self.tab.evaluate(
+            "([id, text]) => { const box = document.getElementById(id); box.value = text;"
+            " box.dispatchEvent(new Event('input', { bubbles: true })); }",
+            [name, text],
+        )
+        self.wait(before)
+
+    def text(self, name: str) -> str:
+        """The text of an element, with what is folded."""
+        return str(self.tab.evaluate("id => document.getElementById(id).textContent", name))
+
+    def shown(self) -> dict[str, Any]:
+        """What the page shows of an answer: the command, the script, and messages by field."""
+        boxes = self.tab.evaluate(
+            "[...document.querySelectorAll('.message')]"
+            ".map(box => [box.parentElement.id.replace(/-messages$/, ''), box.textContent])"
+        )
+        return {
+            "line": self.text("line"),
+            "script": "" if self.tab.is_hidden("#script") else self.script(),
+            "messages": sorted(map(tuple, boxes)),
+        }
+
+    def script(self) -> str:
+        return self.text("upper") + self.text("machinery")
+
+    def lint(self, text: str) -> tuple[str, str]:
+        """The findings in a file, and the last line."""
+        self.tab.evaluate("document.getElementById('lint-status').textContent = '…'")
+        file = {"name": "x.sh", "mimeType": "text/plain", "buffer": text.encode()}
+        self.tab.set_input_files("#lint-file", file)
+        self.until(lambda: self.text("lint-status") != "…")
+        findings = self.tab.evaluate(
+            "[...document.querySelectorAll('#findings li')].map(each => each.textContent + '\\n')"
+        )
+        return "".join(findings), self.text("lint-status")
+
+
+class CommandLine:
+    """The same answers, by the Python of the tests."""
+
+    def __init__(self) -> None:
+        self.session = Session(run)
+
+    def ask(self, kind: str, **fields: Any) -> dict[str, Any]:
+        answer: dict[str, Any] = json.loads(
+            self.session.answer(json.dumps({"kind": kind, **fields}))
+        )
+        assert "fault" not in answer, answer
+        return answer
+
+    def shown(self, form: dict[str, str]) -> dict[str, Any]:
+        answer = self.ask("script", form=form)
+        paths = (str(bundled("profiles")), "/app/jobgen/bundled/profiles")
+        return {
+            "line": answer["line"],
+            "script": answer["upper"] + answer["machinery"],
+            "messages": sorted(
+                (each["field"] or "other", each["text"].replace(*paths))
+                for each in answer["messages"]
+            ),
+        }
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """The address of a web server with a folder."""
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
+    thread = Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/"
+    finally:
+        server.shutdown()
+        server.server_close()
