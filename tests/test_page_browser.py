@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -236,9 +237,12 @@ def test_it_fits_a_phone_and_a_desk(width: int, page: Page) -> None:
     assert page.tab.evaluate(covered) == "lint-text"
 
 
-def test_it_works_without_a_network_and_sends_nothing(chromium: Any, folder: Path) -> None:
+def test_it_works_without_a_network_and_sends_nothing(
+    chromium: Any, folder: Path, tmp_path: Path
+) -> None:
+    public = shutil.copytree(folder, tmp_path / "public")
     context = chromium.new_context()
-    with served(folder) as address:
+    with served(public) as address:
         page = Page(context, f"{address}#profile=mi210&nodes=3")
         shown = page.shown()
         elsewhere = "fetch('http://127.0.0.1:9/').then(() => 'sent', () => 'refused')"
@@ -246,13 +250,22 @@ def test_it_works_without_a_network_and_sends_nothing(chromium: Any, folder: Pat
         assert [each.evaluate(elsewhere) for each in (page.tab, worker)] == ["refused"] * 2
         assert "Content Security Policy" in page.console[0]
         page.console.clear()
-        kept = "caches.keys().then(names => names.length && caches.open(names[0]))"
-        count = f"{kept}.then(cache => cache ? cache.keys() : []).then(keys => keys.length)"
-        files = len(json.loads((folder / "files.json").read_bytes()))
-        page.until(lambda: page.tab.evaluate(count) > files)
-        page.tab.evaluate("navigator.serviceWorker.ready.then(() => 1)")
+        until_all_is_there(page, len(list(public.rglob("*.*"))))
+        index = public / "index.html"
+        index.write_text(index.read_text().replace("<title>", "<title>New: "))
+        page.tab.reload()
+        assert page.tab.title().startswith("New: ")
     page.tab.reload()
     page.until(lambda: page.answers() > 0)
+    assert page.tab.title().startswith("New: ")
     assert page.shown() == shown
     assert page.lint("#!/bin/bash\n#SBATCH -N 2\n")[1].startswith("0 findings")
     context.close()
+
+
+def until_all_is_there(page: Page, files: int) -> None:
+    """Wait for the service worker, which has `./` beside the files."""
+    kept = "caches.keys().then(names => names.length && caches.open(names[0]))"
+    count = f"{kept}.then(cache => cache ? cache.keys() : []).then(keys => keys.length)"
+    page.until(lambda: page.tab.evaluate(count) > files)
+    page.tab.evaluate("navigator.serviceWorker.ready.then(() => 1)")

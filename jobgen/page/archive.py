@@ -5,10 +5,11 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Iterator, Mapping
-from importlib.metadata import distribution
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from importlib.util import find_spec
 from pathlib import Path
 
+from jobgen.errors import problem
 from jobgen.paths import bundled
 
 SITE_PROFILES = "site/profiles"  # in the archive; worker.js names it, too
@@ -20,6 +21,7 @@ _LIBRARIES = {
     "markupsafe": "markupsafe",
     "yaml": "pyyaml",
 }
+_LICENCES = ("LICENSE", "LICENCE", "COPYING")  # how the names of their files begin
 _EARLIEST = (1980, 1, 1, 0, 0, 0)  # of a ZIP; every file has this time
 
 
@@ -39,8 +41,8 @@ def archive(site_profiles: Mapping[str, bytes]) -> bytes:
 
 
 def versions() -> dict[str, str]:
-    """The versions of the libraries, by the names of their packages."""
-    return {name: distribution(name).version for name in _LIBRARIES.values()}
+    """The versions of the libraries, by the names of their packages. Raises JobgenError."""
+    return {name: _distribution(name).version for name in _LIBRARIES.values()}
 
 
 def _jobgen() -> Iterator[tuple[str, bytes]]:
@@ -66,11 +68,21 @@ def _libraries() -> Iterator[tuple[str, bytes]]:
 
 
 def licences() -> str:
-    """The licences of the libraries, in full."""
+    """The licences of the libraries: in full, if they are installed with them."""
     parts = []
-    for name, version in versions().items():
-        for file in distribution(name).files or ():
-            if file.name.upper().startswith(("LICEN", "COPYING")):
-                text = Path(str(file.locate())).read_text(encoding="utf-8")
-                parts.append(f"==== {name} {version} ====\n\n{text.strip()}\n")
+    for name in _LIBRARIES.values():
+        library = _distribution(name)
+        files = [each for each in library.files or () if each.name.upper().startswith(_LICENCES)]
+        texts = [Path(str(each.locate())).read_text(encoding="utf-8") for each in files]
+        if not texts and "License" in library.metadata:
+            texts = [library.metadata["License"]]
+        parts.append(f"==== {name} {library.version} ====\n\n" + "\n".join(texts))
     return "\n".join(parts)
+
+
+def _distribution(name: str) -> Distribution:
+    try:
+        return distribution(name)
+    except PackageNotFoundError:
+        text = f"{name} is here without its metadata, such as its licence"
+        raise problem("page", text, "missing", f"pip install {name}") from None

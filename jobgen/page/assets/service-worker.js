@@ -1,4 +1,5 @@
 // Lets the page work without a network: the server's files while there is one, else the last ones.
+const FRESH = { cache: "no-cache" }; // asks the server whether a file has changed
 const KEPT = `jobgen-page ${self.registration.scope}`;
 
 self.addEventListener("install", (event) => {
@@ -9,8 +10,8 @@ self.addEventListener("activate", (event) => event.waitUntil(self.clients.claim(
 
 async function keepAll() {
   const kept = await caches.open(KEPT);
-  const files = await (await fetch("files.json")).json();
-  await kept.addAll(["./", ...files]);
+  const files = await (await fetch("files.json", FRESH)).json();
+  await kept.addAll(["./", ...files].map((file) => new Request(file, FRESH)));
 }
 
 self.addEventListener("fetch", (event) => {
@@ -23,7 +24,7 @@ self.addEventListener("fetch", (event) => {
 async function answer(request) {
   const kept = await caches.open(KEPT);
   try {
-    const response = await fetch(request);
+    const response = await fetch(request.url, FRESH);
     if (response.ok) await kept.put(request, response.clone());
     return response;
   } catch (error) {
