@@ -1,0 +1,107 @@
+"""A page for each public site and each fabric: values with sources, a command and what it gives."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import yaml
+from jobgen.cli.lookup.profile_list import NOT_RUN
+from jobgen.generator import find_profiles
+from page_text import bullets, fence, inline, page
+from rule_pages import Pages
+
+ROOT = Path(__file__).parent.parent.parent
+MACHINERY = "# ==== machinery of jobgen"
+
+
+def site_names() -> list[str]:
+    """The names of the bundled public sites, sorted."""
+    return sorted(file.stem for file in (ROOT / "profiles/sites").glob("*.yaml"))
+
+
+def fabric_names() -> list[str]:
+    """The names of the bundled fabrics, sorted."""
+    return sorted(file.stem for file in (ROOT / "profiles/fabrics").glob("*.yaml"))
+
+
+def machine_pages() -> Pages:
+    """The pages of all sites and fabrics."""
+    with ThreadPoolExecutor(4) as pool:
+        uppers = dict(zip(site_names(), pool.map(_upper_part, site_names()), strict=True))
+    sites = {f"sites/{name}.md": _site_page(name, upper) for name, upper in uppers.items()}
+    return sites | {f"fabrics/{name}.md": _fabric_page(name) for name in fabric_names()}
+
+
+def machine_title(name: str) -> str:
+    """What a site is called: the description of its profile up to the first comma."""
+    return find_profiles().load(f"sites/{name}").profile.description.partition(",")[0]
+
+
+def _site_page(name: str, upper: str) -> str:
+    text = (ROOT / f"profiles/sites/{name}.yaml").read_text(encoding="utf-8")
+    profile = find_profiles().load(f"sites/{name}").profile
+    facts = _facts(name)
+    base = yaml.safe_load(text).get("extends", "")
+    fabric = f"It extends the base [{base}](../{base}.md)." if base.startswith("fabrics/") else ""
+    return page(
+        machine_title(name),
+        f"{inline(profile.description.removesuffix(NOT_RUN))}. This profile was written from the "
+        f"documentation of the site, which was read on {facts['read']}. No job was run there. "
+        "[Public sites](../sites.md) says what was checked, and how you make the values yours.",
+        "## Write a script",
+        fence(f"jobgen {' '.join(_words(name))}", "bash"),
+        "The options after `-N 2` are examples: the account, the time and the like are yours."
+        if facts.get("options")
+        else "",
+        "The upper part of the script, above the machinery:",
+        fence(upper, "bash"),
+        "## The values and their sources",
+        f"Marks in brackets name the pages at the head of the file. {fabric}".rstrip(),
+        fence(text, "yaml", f"profiles/sites/{name}.yaml"),
+        "## The pages that were read",
+        bullets(facts["source"]),
+        description=f"A multi-node PyTorch job on {machine_title(name)}",
+    )
+
+
+def _facts(name: str) -> dict[str, Any]:
+    """What a user has to give, and the pages that were read: a test compares them to the profile."""
+    file = ROOT / f"tests/sites/{name}.yaml"
+    facts: dict[str, Any] = yaml.safe_load(file.read_text(encoding="utf-8"))
+    return facts
+
+
+def _words(name: str) -> list[str]:
+    facts = _facts(name)
+    command = "qsub" if facts.get("pbs") else "sbatch"
+    options = [str(word) for word in facts.get("options", [])]
+    return [command, "--profile", f"sites/{name}", "-N", "2", *options, "--", "train.py"]
+
+
+def _upper_part(name: str) -> str:
+    """The script that the command gives, up to the machinery."""
+    done = subprocess.run(
+        [sys.executable, "-m", "jobgen", *_words(name)],
+        cwd=Path(__file__).parent,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        check=True,
+    )
+    return done.stdout.partition(MACHINERY)[0]
+
+
+def _fabric_page(name: str) -> str:
+    text = (ROOT / f"profiles/fabrics/{name}.yaml").read_text(encoding="utf-8")
+    description = str(yaml.safe_load(text).get("description", name))
+    return page(
+        f"fabrics/{name}",
+        f"{inline(description)}. A profile takes it with `extends: fabrics/{name}` "
+        "([Profiles](../profiles.md)).",
+        fence(text, "yaml", f"profiles/fabrics/{name}.yaml"),
+        description=f"The base of profiles fabrics/{name}",
+    )

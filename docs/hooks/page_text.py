@@ -1,0 +1,78 @@
+"""Text of docstrings and helps as Markdown: every character stays as it is, names become code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+_PIECE = re.compile(
+    r"(?P<code>`[^`]+`)"
+    r"|(?P<link>https?://[^\s<>()]*[^\s<>().,;:])"
+    # Words that no sentence has: an option, a variable, a path of a source file, an assignment.
+    r"|(?P<name>(?<![\w/.-])(?:--[a-z][\w-]*(?:=[^\s,;:)]*[^\s,;:.)])?|\$\w+|\w*[A-Za-z]\w*_\w+"
+    r"(?:=[^\s,;:)]*[^\s,;:.)])?|[\w.-]+(?:/[\w.-]+)+\.(?:c|cc|h|py|cpp|cu|in|yaml|toml|md|log))\b)"
+)
+_SPECIAL = re.compile(r"([\\*_<>\[\]#|$~^=])")
+_LABEL = re.compile(r"(Evidence|Cure|The cure|What misleads|Sources|Usual reasons|Not this): ?")
+
+
+def inline(text: str) -> str:
+    """A sentence as Markdown; what is in backticks there is code here, too."""
+    parts, end = [], 0
+    for found in _PIECE.finditer(text):
+        parts.append(_SPECIAL.sub(r"\\\1", text[end : found.start()]))
+        parts.append(_code_or_link(found))
+        end = found.end()
+    return "".join([*parts, _SPECIAL.sub(r"\\\1", text[end:])])
+
+
+def _code_or_link(found: re.Match[str]) -> str:
+    if found["link"]:
+        return f"<{found[0]}>"
+    return found[0] if found["code"] else f"`{found[0]}`"
+
+
+def prose(text: str) -> str:
+    """The paragraphs of a docstring; a list of sources has one source a line."""
+    return "\n\n".join(_paragraph(part.split("\n")) for part in text.strip().split("\n\n"))
+
+
+def _paragraph(lines: Sequence[str]) -> str:
+    if lines[0].startswith("Sources:"):
+        rest = [line for line in [lines[0].removeprefix("Sources:").strip(), *lines[1:]] if line]
+        return "**Sources:**\n\n" + bullets(rest)
+    if lines[0].startswith("- "):
+        return bullets(item.removeprefix("- ") for item in " ".join(lines).split(" - "))
+    text = " ".join(line.strip() for line in lines)
+    if label := _LABEL.match(text):
+        return f"**{label[1]}:** {inline(text[label.end() :])}"
+    return inline(text)
+
+
+def bullets(items: Iterable[str]) -> str:
+    """A list, with an item for each text."""
+    return "\n".join(f"- {inline(item)}" for item in items)
+
+
+def fence(text: str, language: str = "", title: str = "") -> str:
+    """A block of code that shows `text`, whatever is in it."""
+    marks = "`" * max(3, *(len(run) + 1 for run in re.findall("`+", text)), 3)
+    head = f'{language or "text"} title="{title}"' if title else language or "text"
+    return f"{marks}{head}\n{text.rstrip()}\n{marks}"
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table of cells in Markdown; a | in them stays one."""
+    lines = [heads, ["---"] * len(heads), *rows]
+    cells = ([cell.replace("|", r"\|").replace(r"\\|", r"\|") for cell in line] for line in lines)
+    return "\n".join("| " + " | ".join(line) + " |" for line in cells)
+
+
+def page(title: str, *parts: str, description: str = "") -> str:
+    """A page with its title; empty parts are left out."""
+    head = f"---\ndescription: {_quoted(description)}\n---\n\n" if description else ""
+    return head + "\n\n".join([f"# {inline(title)}", *filter(None, parts)]) + "\n"
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,74 @@
+"""The hook of MkDocs: it adds the pages that are made when the site is built, and mends links.
+
+Nothing that it makes is written into docs/. The same files always give the same pages.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from machine_pages import fabric_names, machine_pages, machine_title, site_names
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+from reference_pages import key_groups, reference_pages
+from repository_pages import repository_pages, with_site_links
+from rule_pages import class_pages, path_of_class, path_of_rule, rule_groups, rule_pages
+
+from jobgen.cli.help import COMMANDS
+from jobgen.diagnosis.classes import classes
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Put the generated pages into the navigation, where it has their names in angle brackets."""
+    lists = {
+        "<rules>": _rule_navigation(),
+        "<classes of failure>": [{each.code: path_of_class(each.code)} for each in classes().values()],
+        "<public sites>": [{machine_title(name): f"sites/{name}.md"} for name in site_names()],
+        "<fabrics>": [{name: f"fabrics/{name}.md"} for name in fabric_names()],
+        "<commands>": [
+            {heading: [{f"jobgen {name}": f"reference/{name}.md"} for name in names]}
+            for heading, names in COMMANDS.items()
+        ],
+        "<keys>": [{name: f"reference/keys-{name}.md"} for name in key_groups()],
+    }
+    config.nav = _filled(config.nav, lists)
+    return config
+
+
+def _rule_navigation() -> list[Any]:
+    return [
+        {group: [{f"{rule.code} {rule.title}": path_of_rule(rule)} for rule in members]}
+        for group, members in rule_groups().items()
+    ]
+
+
+def _filled(items: Any, lists: dict[str, list[Any]]) -> Any:
+    """The navigation with a list in the place of each name in angle brackets."""
+    if isinstance(items, dict):
+        return {name: _filled(each, lists) for name, each in items.items()}
+    if not isinstance(items, list):
+        return items
+    parts = (lists[item] if str(item) in lists else [_filled(item, lists)] for item in items)
+    return [item for part in parts for item in part]
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages of rules, classes, sites and commands, and those of the repository's root."""
+    parts = (rule_pages(), class_pages(), machine_pages(), reference_pages(), repository_pages())
+    for pages in parts:
+        for path, text in pages.items():
+            files.append(File.generated(config, path, content=text))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """The text of a page for the site."""
+    return with_site_links(markdown)
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Remove the map for search engines: it needs an address, and has the day of the build."""
+    for name in ("sitemap.xml", "sitemap.xml.gz"):
+        Path(config.site_dir, name).unlink(missing_ok=True)
