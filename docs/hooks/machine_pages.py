@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from jobgen.cli.lookup.profile_list import NOT_RUN
-from jobgen.generator import find_profiles
 from page_text import bullets, fence, inline, page
 from rule_pages import Pages
+
+from jobgen.cli.lookup.profile_list import NOT_RUN
+from jobgen.generator import find_profiles
 
 ROOT = Path(__file__).parent.parent.parent
 MACHINERY = "# ==== machinery of jobgen"
@@ -69,7 +70,7 @@ def _site_page(name: str, upper: str) -> str:
 
 
 def _facts(name: str) -> dict[str, Any]:
-    """What a user has to give, and the pages that were read: a test compares them to the profile."""
+    """What a user has to give, and the pages that were read; tests compare the profile with it."""
     file = ROOT / f"tests/sites/{name}.yaml"
     facts: dict[str, Any] = yaml.safe_load(file.read_text(encoding="utf-8"))
     return facts

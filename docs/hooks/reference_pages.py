@@ -7,6 +7,9 @@ import re
 from collections.abc import Iterator
 
 import click
+from page_text import fence, inline, page, table
+from rule_pages import Pages
+
 import jobgen.cli.manual  # noqa: F401 - it imports all commands
 from jobgen.cli.app import main
 from jobgen.cli.help import COMMANDS, NAMES
@@ -17,8 +20,6 @@ from jobgen.planning.job_options import OPTIONS
 from jobgen.planning.option_row import GROUPS, Option
 from jobgen.profiles.model import ROOT
 from jobgen.profiles.records import Key, keys_of, rows_of
-from page_text import fence, inline, page, table
-from rule_pages import Pages
 
 
 def reference_pages() -> Pages:

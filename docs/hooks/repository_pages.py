@@ -37,4 +37,6 @@ def with_site_links(markdown: str) -> str:
 
 def _page_of(path: str) -> str:
     """The page for a path of the repository; README tells what the start page tells."""
-    return {"docs/": "", "docs": "index.md", "README.md": "index.md"}.get(path) or FILES.get(path, "")
+    return {"docs/": "", "docs": "index.md", "README.md": "index.md"}.get(path) or FILES.get(
+        path, ""
+    )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from page_text import fence, inline, page, prose, table
+
 from jobgen.diagnosis.classes import FailureClass, classes
 from jobgen.lint.rules import Rule, rules
 from jobgen.lint.run import problems_in
 from jobgen.lint.settings import Settings
-from page_text import fence, inline, page, prose, table
 
 Pages = dict[str, str]  # the text of each page by its path
 GROUPS = {
@@ -79,8 +80,9 @@ def _findings(rule: Rule) -> str:
 
 def _list_of_rules() -> str:
     parts = [
-        f"{len(rules())} rules of `jobgen lint` ([Linting job scripts](../linting.md)). Each page says "
-        "why a job fails, shows the evidence, and has a script with the mistake and one without it.",
+        f"The {len(rules())} rules of `jobgen lint` ([Linting job scripts](../linting.md)). Each "
+        "page says why a job fails, and has the evidence, the cure, and a script with the mistake "
+        "and without it.",
     ]
     for group, members in rule_groups().items():
         rows = [(_link(rule.code, path_of_rule(rule)), _line(rule)) for rule in members]

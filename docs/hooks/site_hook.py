@@ -24,7 +24,9 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Put the generated pages into the navigation, where it has their names in angle brackets."""
     lists = {
         "<rules>": _rule_navigation(),
-        "<classes of failure>": [{each.code: path_of_class(each.code)} for each in classes().values()],
+        "<classes of failure>": [
+            {each.code: path_of_class(each.code)} for each in classes().values()
+        ],
         "<public sites>": [{machine_title(name): f"sites/{name}.md"} for name in site_names()],
         "<fabrics>": [{name: f"fabrics/{name}.md"} for name in fabric_names()],
         "<commands>": [
