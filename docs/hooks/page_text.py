@@ -9,10 +9,15 @@ _PIECE = re.compile(
     r"(?P<code>`[^`]+`)"
     r"|(?P<link>https?://[^\s<>()]*[^\s<>().,;:])"
     # Words that no sentence has: an option, a variable, a path of a source file, an assignment.
-    r"|(?P<name>(?<![\w/.-])(?:--[a-z][\w-]*(?:=[^\s,;:)]*[^\s,;:.)])?|\$\w+|\w*[A-Za-z]\w*_\w+"
+    r"|(?P<name>(?<![\w/.-])(?:-[A-Za-z](?![\w-])|--[a-z][\w-]*(?:=[^\s,;:)]*[^\s,;:.)])?|\$\w+|\w*[A-Za-z]\w*_\w+"
     r"(?:=[^\s,;:)]*[^\s,;:.)])?|[\w.-]+(?:/[\w.-]+)+\.(?:c|cc|h|py|cpp|cu|in|yaml|toml|md|log))\b)"
 )
-_SPECIAL = re.compile(r"([\\*_<>\[\]#|$~^=])")
+_SPECIAL = {
+    **{letter: f"\\{letter}" for letter in "\\`*_{}[]#"},
+    "<": "&lt;",
+    ">": "&gt;",
+    "&": "&amp;",
+}
 _LABEL = re.compile(r"(Evidence|Cure|The cure|What misleads|Sources|Usual reasons|Not this): ?")
 
 
@@ -20,10 +25,14 @@ def inline(text: str) -> str:
     """A sentence as Markdown; what is in backticks there is code here, too."""
     parts, end = [], 0
     for found in _PIECE.finditer(text):
-        parts.append(_SPECIAL.sub(r"\\\1", text[end : found.start()]))
+        parts.append(_escaped(text[end : found.start()]))
         parts.append(_code_or_link(found))
         end = found.end()
-    return "".join([*parts, _SPECIAL.sub(r"\\\1", text[end:])])
+    return "".join([*parts, _escaped(text[end:])])
+
+
+def _escaped(text: str) -> str:
+    return "".join(_SPECIAL.get(letter, letter) for letter in text)
 
 
 def _code_or_link(found: re.Match[str]) -> str:
@@ -54,18 +63,18 @@ def bullets(items: Iterable[str]) -> str:
     return "\n".join(f"- {inline(item)}" for item in items)
 
 
-def fence(text: str, language: str = "", title: str = "") -> str:
-    """A block of code that shows `text`, whatever is in it."""
+def fence(text: str, language: str = "text", title: str = "") -> str:
+    """A block of code that shows `text`, whatever is in it; a message is wrapped."""
     marks = "`" * max(3, *(len(run) + 1 for run in re.findall("`+", text)), 3)
-    head = f'{language or "text"} title="{title}"' if title else language or "text"
+    head = "{.text .message}" if language == "message" else language
+    head += f' title="{title}"' if title else ""
     return f"{marks}{head}\n{text.rstrip()}\n{marks}"
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table of cells in Markdown; a | in them stays one."""
+    """A table of cells in Markdown, whose code may have a |."""
     lines = [heads, ["---"] * len(heads), *rows]
-    cells = ([cell.replace("|", r"\|").replace(r"\\|", r"\|") for cell in line] for line in lines)
-    return "\n".join("| " + " | ".join(line) + " |" for line in cells)
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def page(title: str, *parts: str, description: str = "") -> str:

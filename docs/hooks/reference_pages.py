@@ -12,7 +12,7 @@ from rule_pages import Pages
 
 import jobgen.cli.manual  # noqa: F401 - it imports all commands
 from jobgen.cli.app import main
-from jobgen.cli.help import COMMANDS, NAMES
+from jobgen.cli.help import NAMES
 from jobgen.cli.job_commands import RowOption
 from jobgen.cli.lookup.key_pages import example
 from jobgen.cli.option_effects import SAMPLES, all_options, as_markdown, changes
@@ -39,10 +39,8 @@ def _group_of(key: Key) -> str:
 
 
 def _command_page(name: str) -> str:
-    heads = {each: line for lines in COMMANDS.values() for each, line in lines.items()}
     return page(
         f"jobgen {name}",
-        inline(heads[name]),
         *_command_parts(main.commands[name], f"jobgen {name}", 2),
         description=f"The command jobgen {name} and its options",
     )

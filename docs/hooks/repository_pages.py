@@ -20,6 +20,10 @@ _MARK = re.compile(r"<!-- (?:run|not run|table): .*? -->\n", re.DOTALL)
 _LINK = re.compile(r"\]\((?:\.\./)?(docs/|docs(?=\))|CONTRIBUTING\.md|SECURITY\.md|CHANGELOG\.md"
                    r"|README\.md|bench/README\.md)")  # fmt: skip
 
+# GitHub reads \| in a table as |, also in code; here, | in code needs no escape.
+_ROW = re.compile(r"^\|.*\|$", re.MULTILINE)
+_CODE = re.compile(r"`[^`]+`")
+
 
 def repository_pages() -> Pages:
     """The pages of the files at the root of the repository."""
@@ -32,6 +36,7 @@ def with_site_links(markdown: str) -> str:
     Marks for the tests are left out: what they say is shown.
     """
     text = _FILE.sub(r'```\2 title="\1"\n', markdown)
+    text = _ROW.sub(lambda row: _CODE.sub(lambda code: code[0].replace(r"\|", "|"), row[0]), text)
     return _LINK.sub(lambda found: f"]({_page_of(found[1])}", _MARK.sub("", text))
 
 

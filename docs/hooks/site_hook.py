@@ -5,6 +5,7 @@ Nothing that it makes is written into docs/. The same files always give the same
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,9 @@ from rule_pages import class_pages, path_of_class, path_of_rule, rule_groups, ru
 
 from jobgen.cli.help import COMMANDS
 from jobgen.diagnosis.classes import classes
+
+_CODE = re.compile(r"(?<!<pre>)<code>[^<]*</code>")
+_OPTION = re.compile(r"(?<=[ >])-[\w-]{1,24}")
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -41,9 +45,14 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 def _rule_navigation() -> list[Any]:
     return [
-        {group: [{f"{rule.code} {rule.title}": path_of_rule(rule)} for rule in members]}
+        {group: [{_plain(f"{rule.code} {rule.title}"): path_of_rule(rule)} for rule in members]}
         for group, members in rule_groups().items()
     ]
+
+
+def _plain(title: str) -> str:
+    """A title for the navigation, which has no code."""
+    return title.replace("`", "")
 
 
 def _filled(items: Any, lists: dict[str, list[Any]]) -> Any:
@@ -66,8 +75,15 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """The text of a page for the site."""
+    """The text of a page for the site; the start page has the whole width."""
+    if page.file.src_uri == "index.md":
+        page.meta["hide"] = ["navigation", "toc"]
     return with_site_links(markdown)
+
+
+def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """The page with each option in one piece: a line would break behind a hyphen."""
+    return _CODE.sub(lambda code: _OPTION.sub(r'<span class="option">\g<0></span>', code[0]), html)
 
 
 def on_post_build(config: MkDocsConfig) -> None:
