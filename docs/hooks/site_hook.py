@@ -76,7 +76,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """The text of a page for the site; the start page has the whole width."""
-    if page.file.src_uri == "index.md":
+    if page.is_homepage:
         page.meta["hide"] = ["navigation", "toc"]
     return with_site_links(markdown)
 

@@ -1,0 +1,152 @@
+"""The built site: it is the same each time, its links lead somewhere, and nothing is elsewhere."""
+
+from __future__ import annotations
+
+import filecmp
+import html
+import re
+import sys
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jobgen.cli.help import NAMES
+from jobgen.cli.option_effects import all_options
+from jobgen.diagnosis.classes import classes
+from jobgen.lint.rules import rules
+from jobgen.profiles.model import ROOT as PROFILE
+from jobgen.profiles.records import keys_of
+from tests.site_build import ROOT, build, built_site, html_of, skip_without_packages, styles_of
+
+PAGES = sorted([*(ROOT / "docs").glob("*.md"), ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"])
+NAMES_ON_SITE = {"CONTRIBUTING": "contributing", "CHANGELOG": "changes"}
+PARTS = "h1 h2 h3 h4 ul ol li table tr td pre em strong".split()
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built_site(tmp_path_factory)
+
+
+def test_it_is_built_without_a_warning(site: Path) -> None:
+    assert "WARNING" not in (site / "built.txt").read_text(encoding="utf-8")
+
+
+def files_of(folder: Path) -> set[str]:
+    return {str(file.relative_to(folder)) for file in folder.rglob("*") if file.is_file()}
+
+
+def test_it_is_the_same_each_time(site: Path, tmp_path: Path) -> None:
+    build(tmp_path / "again")
+    files = files_of(site) - {"built.txt"}
+    assert files_of(tmp_path / "again") == files
+    _, different, errors = filecmp.cmpfiles(site, tmp_path / "again", files, shallow=False)
+    assert (different, errors) == ([], [])
+
+
+def test_every_link_leads_to_a_page_and_its_anchor(site: Path) -> None:
+    pages = [page for page in site.rglob("*.html") if page.name != "404.html"]
+    assert len(pages) > 150
+    links = [(page, link) for page in pages for link in html_of(page).links]
+    assert [f"{page.name}: {link}" for page, link in links if not leads_somewhere(page, link)] == []
+
+
+def leads_somewhere(page: Path, link: str) -> bool:
+    """Whether a link has a page and its anchor; another host's has a name, and is not asked."""
+    address = urlsplit(link)
+    if address.scheme:
+        return address.scheme in {"https", "http"} and "." in address.netloc
+    target = (page.parent / unquote(address.path)).resolve() if address.path else page
+    if not target.is_file():
+        return False
+    return not address.fragment or unquote(address.fragment) in html_of(target).ids
+
+
+def test_nothing_is_loaded_from_another_host(site: Path) -> None:
+    loads = [(page, load) for page in site.rglob("*.html") for load in html_of(page).loads]
+    loads += styles_of(site)
+    assert len(loads) > 1000
+    wrong = []
+    for file, load in loads:
+        address = urlsplit(load)
+        if address.scheme == "data" or file.name == "404.html":
+            continue
+        if address.scheme or address.netloc or not (file.parent / unquote(address.path)).exists():
+            wrong.append(f"{file.name}: {load}")
+    assert wrong == []
+
+
+def test_what_is_loaded_by_404_is_in_the_site(site: Path) -> None:
+    """It is shown at any address: so it names the site's files from the root."""
+    for load in html_of(site / "404.html").loads:
+        assert re.match("/[^/]", load)
+        assert (site / load.lstrip("/")).exists(), load
+
+
+def test_everything_that_can_be_looked_up_has_its_page(site: Path) -> None:
+    pages = [f"rules/{code.lower()}" for code in rules()]
+    pages += [f"failures/{code}" for code in classes()]
+    pages += [f"reference/{name}" for name in NAMES]
+    for folder in ("sites", "fabrics"):
+        pages += [f"{folder}/{file.stem}" for file in (ROOT / f"profiles/{folder}").glob("*.yaml")]
+    assert [page for page in pages if not (site / f"{page}.html").is_file()] == []
+    options = {row.flags[-1].lstrip("-") for row in all_options()}
+    assert options <= html_of(site / "reference/options.html").ids
+    keys = {re.sub(r"\W", "-", key.path) for key in keys_of(PROFILE.cls)}
+    assert keys <= {
+        name for page in site.glob("reference/keys-*.html") for name in html_of(page).ids
+    }
+
+
+def page_on_site(site: Path, page: Path) -> Path:
+    return site / f"{NAMES_ON_SITE.get(page.stem, page.stem)}.html"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_has_the_parts_that_it_has_on_github(page: Path, site: Path) -> None:
+    """MkDocs' Markdown differs in lists, tables and code: a page may use only what both read."""
+    from markdown_it import MarkdownIt
+
+    text = re.sub(r"<!--.*?-->\n", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    expected = MarkdownIt("commonmark").enable("table").render(text)
+    counts = html_of(page_on_site(site, page)).counts
+    for tag in (
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "ul",
+        "ol",
+        "li",
+        "table",
+        "tr",
+        "td",
+        "pre",
+        "em",
+        "strong",
+    ):
+        assert counts.get(tag, 0) == len(re.findall(f"<{tag}[ >]", expected)), tag
+
+
+def test_marks_for_the_tests_are_not_shown(site: Path) -> None:
+    for page in PAGES:
+        text = page_on_site(site, page).read_text(encoding="utf-8")
+        assert not re.search("(<|&lt;)!-- (run|file|not run|table): ", text), page.name
+
+
+@given(st.text(st.sampled_from("ab1 -_*<>[]()#&|$=\\{}~^!.,:/+\"'"), min_size=1, max_size=40))
+def test_text_of_a_docstring_stays_as_it_is(text: str) -> None:
+    skip_without_packages()
+    import markdown
+
+    sys.path.insert(0, str(ROOT / "docs/hooks"))
+    try:
+        from page_text import inline
+    finally:
+        sys.path.pop(0)
+    words = " ".join(f"x {text} x".split())
+    shown = markdown.markdown(inline(words), extensions=["attr_list", "sane_lists", "tables"])
+    assert html.unescape(re.sub("<[^>]+>", "", shown)) == words
