@@ -71,7 +71,7 @@ class Browser:
         elif name == "Page.loadEventFired":
             self._loaded = True
         elif name in ERRORS:
-            self.errors.append(json.dumps(values)[:500])
+            self.errors.append(json.dumps(values)[:2000])
 
     def open(self, url: str) -> None:
         """Open a page and wait until it has loaded."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 _PIECE = re.compile(
     r"(?P<code>`[^`]+`)"
-    r"|(?P<link>https?://[^\s<>()]*[^\s<>().,;:])"
+    r"|(?P<link>https?://[\w-]+\.[^\s<>()]*[^\s<>().,;:])"
     # Words that no sentence has: an option, a variable, a path of a source file, an assignment.
     r"|(?P<name>(?<![\w/.-])(?:-[A-Za-z](?![\w-])|--[a-z][\w-]*(?:=[^\s,;:)]*[^\s,;:.)])?|\$\w+|\w*[A-Za-z]\w*_\w+"
     r"(?:=[^\s,;:)]*[^\s,;:.)])?|[\w.-]+(?:/[\w.-]+)+\.(?:c|cc|h|py|cpp|cu|in|yaml|toml|md|log))\b)"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
+from pymdownx.slugs import slugify
 from rule_pages import Pages
 
 ROOT = Path(__file__).parent.parent.parent
@@ -15,14 +17,16 @@ FILES = {
     "CHANGELOG.md": "changes.md",
     "bench/README.md": "measurements.md",
 }
+# README tells what the start page tells.
+_PAGES = {**FILES, "docs/": "", "docs": "index.md", "README.md": "index.md"}
+_LINK = re.compile(rf"\]\((?:\.\./)?({'|'.join(FILES)}|README\.md|docs/|docs(?=\)))")
 _FILE = re.compile(r"<!-- file: (\S+) -->\n```(\w+)\n")
 _MARK = re.compile(r"<!-- (?:run|not run|table): .*? -->\n", re.DOTALL)
-_LINK = re.compile(r"\]\((?:\.\./)?(docs/|docs(?=\))|CONTRIBUTING\.md|SECURITY\.md|CHANGELOG\.md"
-                   r"|README\.md|bench/README\.md)")  # fmt: skip
-
 # GitHub reads \| in a table as |, also in code; here, | in code needs no escape.
 _ROW = re.compile(r"^\|.*\|$", re.MULTILINE)
 _CODE = re.compile(r"`[^`]+`")
+# On GitHub, a link shows the name of a file; on the site, the title of the page or of its part.
+_NAMED = re.compile(r"\[[\w/-]+\.md\]\(([\w-]+\.md)(?:#([\w-]+))?\)")
 
 
 def repository_pages() -> Pages:
@@ -37,11 +41,23 @@ def with_site_links(markdown: str) -> str:
     """
     text = _FILE.sub(r'```\2 title="\1"\n', markdown)
     text = _ROW.sub(lambda row: _CODE.sub(lambda code: code[0].replace(r"\|", "|"), row[0]), text)
-    return _LINK.sub(lambda found: f"]({_page_of(found[1])}", _MARK.sub("", text))
+    text = _LINK.sub(lambda found: f"]({_PAGES[found[1]]}", _MARK.sub("", text))
+    return _NAMED.sub(_with_title, text)
 
 
-def _page_of(path: str) -> str:
-    """The page for a path of the repository; README tells what the start page tells."""
-    return {"docs/": "", "docs": "index.md", "README.md": "index.md"}.get(path) or FILES.get(
-        path, ""
-    )
+def _with_title(link: re.Match[str]) -> str:
+    """A link with the title of its target; one that leads nowhere stays: MkDocs reports it."""
+    page, anchor = link.groups()
+    title = _titles(page).get(anchor or "")
+    return f"[{title}]({page}{f'#{anchor}' if anchor else ''})" if title else link[0]
+
+
+@cache
+def _titles(page: str) -> dict[str, str]:
+    """The headings of a page by their anchors; the first one also has the anchor ""."""
+    names = {page: file for file, page in FILES.items()}
+    file = ROOT / names.get(page, f"docs/{page}")
+    text = file.read_text(encoding="utf-8") if file.is_file() else ""
+    titles = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S), re.M)
+    slug = slugify(case="lower")
+    return {"": titles[0] if titles else "", **{slug(title, "-"): title for title in titles}}
