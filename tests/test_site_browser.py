@@ -180,7 +180,8 @@ def test_a_keyboard_reaches_the_text_at_once(site: Path, tab: Browser) -> None:
     tab.press("Tab", 9)
     focus = "document.activeElement"
     assert tab.value(f"{focus}.className").split()[0] == "md-skip"
-    assert tab.value(f"getComputedStyle({focus}).opacity") != "0"
+    tab.value("Promise.all(document.getAnimations().map(each => each.finished)).then(() => 1)")
+    assert tab.value(f"getComputedStyle({focus}).opacity") == "1"
     tab.press("Enter", 13, "\r")
     assert tab.value("location.hash") == "#when-a-job-fails"
     tab.press("Tab", 9)
