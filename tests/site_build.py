@@ -27,11 +27,11 @@ def skip_without_packages() -> None:
         pytest.skip(f"no {', '.join(missing)}: pip install '.[docs]'")
 
 
-def build(folder: Path, root: Path = ROOT) -> str:
-    """Build the site, as `make docs` does; returns what MkDocs wrote."""
+def build(folder: Path) -> str:
+    """Build the site, as `make docs` does; returns what MkDocs wrote, and its exit code."""
     done = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "-d", str(folder)],
-        cwd=root,
+        cwd=ROOT,
         env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -39,8 +39,7 @@ def build(folder: Path, root: Path = ROOT) -> str:
         timeout=600,
         check=False,
     )
-    assert done.returncode == 0, done.stdout
-    return done.stdout
+    return f"{done.stdout}exit code {done.returncode}\n"
 
 
 def built_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -48,11 +47,13 @@ def built_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     skip_without_packages()
     base = tmp_path_factory.getbasetemp()
     base = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
-    folder, lock = base / "site", base / "site.lock"
-    with lock.open("w") as file:
+    folder, log = base / "site", base / "site.log"
+    with (base / "site.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        if not (folder / "built.txt").exists():
-            (folder / "built.txt").write_text(build(folder), encoding="utf-8")
+        if not log.exists():
+            log.write_text(build(folder), encoding="utf-8")
+    if not log.read_text(encoding="utf-8").endswith("exit code 0\n"):
+        pytest.fail(log.read_text(encoding="utf-8"), pytrace=False)
     return folder
 
 
