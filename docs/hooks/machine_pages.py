@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -38,8 +39,8 @@ def machine_pages() -> Pages:
 
 
 def machine_title(name: str) -> str:
-    """What a site is called: the description of its profile up to the first comma."""
-    return find_profiles().load(f"sites/{name}").profile.description.partition(",")[0]
+    """What a site is called: the description of its profile up to what a node has."""
+    return re.split(r", (?=\d)", find_profiles().load(f"sites/{name}").profile.description)[0]
 
 
 def _site_page(name: str, upper: str) -> str:
