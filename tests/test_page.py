@@ -103,6 +103,9 @@ def test_a_refusal_is_at_its_field(
 ) -> None:
     found = answer(form={"profile": "mi210", **form})
     assert (found["exit"], found["upper"]) == (2, "")
+    has_no_words = "is for a shell" in text or field == "profile_file"
+    assert found["line"].startswith("" if has_no_words else "jobgen sbatch")
+    assert bool(found["line"]) != has_no_words
     (message,) = found["messages"]
     assert (message["field"], message["is_warning"]) == (field, False)
     assert text in message["text"]

@@ -168,6 +168,13 @@ def test_hostile_values_stay_text(page: Page) -> None:
     assert page.tab.evaluate(count) == before
 
 
+def test_a_profile_without_an_end_is_refused(page: Page, command_line: CommandLine) -> None:
+    for text in ("a: " + "[" * 5000, "a: &a [1]\n" + "b: [*a, *a]\n" * 5000, "x" * 300_000):
+        form = {"profile": "-", "profile_text": text}
+        page.link(form)
+        assert page.shown() == command_line.shown(form)
+
+
 @pytest.mark.thorough
 def test_a_script_that_is_too_much_for_the_parser_is_no_end_of_the_page(page: Page) -> None:
     """It takes gigabytes of memory, or 30 s: then Python starts anew."""

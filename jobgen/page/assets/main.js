@@ -25,8 +25,8 @@ function changed() {
   if (command) fields.showFields(form, command);
   clearTimeout(timer);
   timer = setTimeout(() => {
-    history.replaceState(null, "", `#${fields.fragment(form)}`);
     ask();
+    history.replaceState(null, "", `#${fields.fragment(form)}`);
   }, PAUSE);
 }
 

@@ -54,7 +54,8 @@ class Session:
     def script(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """The script of a form, the command that makes it, and its messages by their fields."""
         form = clean(question["form"])
-        command, words = "sbatch", [""]
+        command = "sbatch"
+        words: list[str] = []
 
         def run() -> int:
             nonlocal command, words
@@ -87,8 +88,8 @@ class Session:
             answer["defaults"] = defaults(profile) if profile else {}
             words = words_of(form, profile, command_of(profile))
             answer["drawing"] = drawing_of(Generator().plan(parse_command(words[1:])))._asdict()
-        except JobgenError:
-            pass
+        except (JobgenError, MemoryError, RecursionError):
+            pass  # the question for the script is answered with the reason
         return answer
 
     def lint(self, question: Mapping[str, Any]) -> dict[str, Any]:
