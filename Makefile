@@ -17,7 +17,7 @@ PACKAGES := slurm-wlm munge iproute2 procps shellcheck podman runc docker.io ope
 
 .DEFAULT_GOAL := help
 FORCE:
-.PHONY: FORCE help run quick test test-all recipes lint golden mutants coverage cluster fuzz bench bench-peers wheel-check release-check clean
+.PHONY: FORCE help run quick test test-all recipes lint golden docs docs-serve mutants coverage cluster fuzz bench bench-peers wheel-check release-check clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*##/\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -29,7 +29,7 @@ run: $(VENV)/run  ## generate the job `local` and run it here: four ranks report
 quick: lint  ## lint, types, and the tests without a cluster, torch or long examples: 2 minutes
 	PATH="$(BIN):$$PATH" python -m pytest -q -n 2 --dist worksteal --ignore=tests/cluster -m 'not torch and not slow' $(ARGS)
 
-test: $(VENV)/test $(VENV)/packages  ## the tests; what this machine lacks is skipped, with the reason
+test: $(VENV)/test $(VENV)/packages .cache/npm/made  ## the tests; what this machine lacks is skipped, with the reason
 	PATH="$(BIN):$$PATH" python -m pytest -n 4 --dist worksteal --durations=20 $(ARGS)
 
 test-all: test  ## the same, and then what takes long: all faults, each kind of script
@@ -49,6 +49,13 @@ golden: $(VENV)/test  ## write the expected scripts, messages, pages and the man
 	PATH="$(BIN):$$PATH" python -m pytest -q --update tests/test_golden.py tests/test_errors.py tests/test_docs.py tests/test_manual.py \
 	  tests/test_api.py tests/test_schema.py tests/test_packaging.py
 	git --no-pager diff --stat -- tests/golden tests/errors tests/api-signatures.txt '*.md' '*.ipynb' man completions packaging
+
+docs: $(VENV)/test .cache/npm/made  ## the site in build/site: docs/ by MkDocs, and in make/ the page where a script is made
+	PATH="$(BIN):$$PATH" NO_MKDOCS_2_WARNING=1 python -m mkdocs build --quiet --strict -d build/site
+	if [ -s .cache/npm/made ]; then PATH="$(BIN):$$PATH" jobgen page -o build/site/make --packages .cache/npm; fi
+
+docs-serve: $(VENV)/test  ## the site at http://127.0.0.1:8000, made again when a page changes
+	PATH="$(BIN):$$PATH" NO_MKDOCS_2_WARNING=1 python -m mkdocs serve
 
 # In a copy, without caches: mutmut leaves functions with a decorator alone.
 mutants: $(VENV)/test  ## faults in quoting, planning and schedulers that no unit test notices; takes hours
@@ -121,6 +128,12 @@ $(VENV)/test: $(VENV)/run
 	$(BIN)/python -c 'import torch; print("torch==" + torch.__version__)' > .venv-recipes/torch.txt
 	.venv-recipes/bin/python -m pip install --quiet --disable-pip-version-check -c .venv-recipes/torch.txt $(RECIPES)
 	@touch $@
+
+# What the page runs on. Without npm, `make docs` leaves the page out, and its tests are skipped.
+.cache/npm/made: jobgen/page/packages.py $(VENV)/made
+	@mkdir -p $(@D)
+	@if command -v npm > /dev/null; then cd $(@D) && npm pack --silent $$($(BIN)/python -c 'from jobgen.page.packages import PACKAGES; print(*(f"{p.name}@{p.version}" for p in PACKAGES))') > made; \
+	else echo "no npm: the page is not made, and its tests are skipped"; : > $@; fi
 
 $(VENV)/packages: $(VENV)/made
 	$(if $(APT),apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends $(PACKAGES) || echo "some packages are missing: their tests will be skipped",@echo "not root, or no apt-get: tests that need Slurm, podman or docker are skipped where these are missing")

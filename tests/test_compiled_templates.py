@@ -84,6 +84,15 @@ def test_without_a_cache_the_script_is_the_same(home: str, monkeypatch: pytest.M
     assert compilations() > 0
 
 
+def test_a_home_that_does_not_exist_is_not_created(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "nobody"))
+    assert compilations() > 0
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_without_a_home_nothing_is_written_to_the_working_folder(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -58,6 +58,8 @@ class CompiledTemplates(BytecodeCache):
             _IN_MEMORY[self._path(bucket).name] = data.getvalue()
             return
         try:
+            if not self.folder.parents[1].is_dir():
+                return  # a home that does not exist is not created
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             if self._is_private():
                 path = Path(os.path.realpath(self._path(bucket)))
