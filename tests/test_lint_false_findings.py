@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -12,7 +13,7 @@ from jobgen.lint.documents import scripts_in
 from jobgen.lint.reader.parse import parse
 from jobgen.lint.reader.script import Script
 from jobgen.lint.rules import rules
-from jobgen.lint.run import problems_in
+from jobgen.lint.run import lint, problems_in
 from jobgen.lint.settings import Settings
 
 
@@ -96,6 +97,42 @@ NNODES = "torchrun --nnodes=8 --nproc-per-node=4"
             "#!/bin/bash\n#SBATCH --mem=64G\n",
             "export NCCL_DEBUG=INFO\nsrun torchrun --nnodes=$SLURM_NNODES a.py\n",
             "export NCCL_DEBUG=INFO\nsrun torchrun --nnodes=1 a.py\n",
+        ),
+        (
+            "JG206",
+            TWO_NODES,
+            "#SBATCH --hint=nomultithread\n#SBATCH --hint=memory_bound\nsrun ./a\n",
+            "#SBATCH --distribution=block\n#SBATCH --distribution=cyclic\nsrun ./a\n",
+        ),
+        (
+            "JG507",
+            "#!/bin/bash\n#SBATCH --gres=gpu:1\n",
+            "#SBATCH -J debug_loader\nexport CUDA_LAUNCH_BLOCKING=1\nsrun ./a\n",
+            "#SBATCH -J loader\nexport CUDA_LAUNCH_BLOCKING=1\nsrun ./a\n",
+        ),
+        (
+            "JG105",
+            "#!/bin/bash\n#SBATCH --nodes=1\n#SBATCH --ntasks-per-node=8\n",
+            "#SBATCH --ntasks=1\nsrun torchrun --nproc-per-node=8 a.py\n",
+            "#SBATCH --ntasks=8\nsrun torchrun --nproc-per-node=8 a.py\n",
+        ),
+        (
+            "JG210",
+            "#!/bin/bash\n#SBATCH --output=logs/%j.out\nmkdir -p logs\n",
+            'if [ "$SLURM_JOB_ID" ]; then exec ./a; fi\nexec sbatch "${BASH_SOURCE[0]}"\n',
+            "exec sbatch next.sh\n",
+        ),
+        (
+            "JG217",
+            "#!/bin/bash\n",
+            "#SBATCH --nodes=##count\n#SBATCH --gres=gpu:##gpus\nsrun ./a\n",
+            "#SBATCH --nodes=  ##count\n#SBATCH --gres=gpu: ##gpus\nsrun ./a\n",
+        ),
+        (
+            "JG204",
+            TWO_NODES,
+            "#SBATCH option_name=argument\nsrun ./a\n",
+            "#SBATCH partition=gpu\nsrun ./a\n",
         ),
         (
             "JG504",
@@ -186,6 +223,34 @@ def test_placeholders_and_annotations_of_a_document_are_no_mistakes() -> None:
     ((script, _),) = scripts_in(document)
     assert script.splitlines()[9:11] == ["export A=_a_folder_/b", "cd /home/_your_name_"]
     assert {"JG001", "JG204", "JG206", "JG208"} <= set(found_codes(job))
+
+
+def test_lines_of_both_schedulers_in_a_document_are_examples() -> None:
+    lines = "#SBATCH --account=a\n#PBS -W group_list=a\n"
+    assert document_codes(f"```\n{lines}```\n") == [[]]
+    assert document_codes(f"```\n#!/bin/bash\n{lines}```\n") == [["JG207"]]
+
+
+def test_command_whose_beginning_a_document_omits_is_not_cut() -> None:
+    rest = "  --data [YOUR FOLDER] \\\n  --epochs 10\n"
+    head = "#!/bin/bash\n#SBATCH --mem=[##G]\n#SBATCH --nodes=#\n#SBATCH -n <tasks>\n"
+    assert document_codes(f"```\n{head}...\n{rest}```\n") == [[]]
+    assert document_codes(f"```\n{head}srun ./a\n{rest}```\n") == [["JG605"]]
+
+
+def test_program_of_another_language_in_a_document_is_no_shell_script() -> None:
+    program = "#SBATCH --nodes=1\nif a > 1: print('b)\n"
+    assert document_codes(f"Text.\n\n```\n#!/bin/env python3\n{program}```\n") == [[]]
+    assert document_codes(f"Text.\n\n```\n#!/bin/bash\n{program}```\n") == [["JG001"]]
+
+
+def test_script_with_names_for_another_program_to_replace_is_a_template(tmp_path: Path) -> None:
+    file = tmp_path / "job.sub"
+    file.write_text('#!/bin/bash\n#SBATCH -t @WALLTIME@\n#SBATCH @("@A@" != "" ? "" : "")@\n')
+    outcome = lint([str(file)], Settings())
+    assert (outcome.problems, outcome.skipped) == ([], 1)
+    file.write_text("#!/bin/bash\n#SBATCH --mail-user=a@example.org odd\n")
+    assert [each.code for each in lint([str(file)], Settings()).problems] == ["JG204"]
 
 
 def test_carriage_returns_of_a_document_are_not_the_scripts() -> None:

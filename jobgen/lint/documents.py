@@ -21,8 +21,11 @@ _ANNOTATION = re.compile(
     r"^(#(?:SBATCH|PBS)[ \t].*?)[ \t]+(?:#[ \t]*)?\(\d+\)!?[ \t]*$", re.MULTILINE
 )
 
-# <your file>, in a command; what a directive has is for the rules.
-_PLACEHOLDER = re.compile(r"(?<!<)<(?=[^\s<>&|;$(=])[^<>\n]*(?<!\s)>(?!>)|<<[\w ./-]+>>")
+# <your file>, in a command; [###], which begins a comment for sbatch. What else a directive has is
+# for the rules.
+_PLACEHOLDER = re.compile(
+    r"(?<!<)<(?=[^\s<>&|;$(=])[^<>\n]*(?<!\s)>(?!>)|<<[\w ./-]+>>|\[#+\w*\]|(?<==)#+(?=\s|$)"
+)
 
 
 def is_document(path: str) -> bool:

@@ -37,6 +37,8 @@ _MODULES = {
     "accelerate.commands.launch": "accelerate launch",
     "deepspeed.launcher.runner": "deepspeed",
 }
+# An address that is the node itself, on every node; a port may follow.
+LOOPBACK = re.compile(r"(?:localhost|127(?:\.\d+){3}|\[?::1\]?)(?=:\d+$|$)")
 _STARTERS_ON_ALL_NODES = ("srun", "mpiexec", "mpirun", "pbsdsh", "pdsh", "clush")
 _OTHER_COMMANDS = frozenset(
     "echo printf which command export pip conda module type pgrep pkill killall test [ grep".split()

@@ -19,8 +19,8 @@ from jobgen.lint.rules import Finding, jg001_invalid_bash, jg002_ignore_comment
 from jobgen.lint.settings import Settings, chosen_rules, codes_of, load_profile
 from jobgen.lint.trial import ends_within_bounds, out_of_bounds
 
-# A template of Jinja, of R's brew or of Python makes a script, and is none.
-_TEMPLATE = re.compile(r"^(#(SBATCH|PBS).*(\{\{|<%|%\(\w+\)s)|\s*\{%)", re.MULTILINE)
+# A template of Jinja, of R's brew, of Python or with @NAMES@ makes a script, and is none.
+_TEMPLATE = re.compile(r"^(#(SBATCH|PBS).*(\{\{|<%|%\(\w+\)s|@[A-Z][A-Z_]+@)|\s*\{%)", re.MULTILINE)
 
 Linted = list[tuple[Script, list[Problem]]]  # the scripts of a file, with what is found in them
 
@@ -126,10 +126,11 @@ def _add(path: str, linted: Linted, outcome: Outcome) -> None:
 def _linted(text: str, path: str, settings: Settings) -> Linted:
     """The scripts of a file, each with what is found in it."""
     indented = scripts_in(text) if is_document(path) else [(text, 0)]
-    scripts = [(parse(script, path), indent) for script, indent in indented]
     return [
         (script, _problems(script, settings_for(path, settings), indent))
-        for script, indent in scripts
+        for text, indent in indented
+        if not _TEMPLATE.search(text)
+        for script in [parse(text, path)]
     ]
 
 

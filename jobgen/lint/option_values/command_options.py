@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from jobgen.lint.reader.commands import Command, Word
-from jobgen.lint.reader.directives import Directive
+from jobgen.lint.reader.directives import QSUB_WITHOUT_VALUE, Directive
 from jobgen.lint.reader.sbatch_options import OPTIONS, SHORT_WITH_VALUE, WITHOUT_VALUE, full_name
 from jobgen.schedulers.slurm_options import LONG_NAMES
 
@@ -19,7 +19,6 @@ _OF_SRUN = frozenset(
     """.split()
 )
 _SRUN_LETTERS = {"r": "relative", "T": "threads"}
-_QSUB_WITHOUT_VALUE = "IVXfhzdnx"
 
 
 def slurm_options(command: Command) -> Iterator[Directive]:
@@ -53,7 +52,7 @@ def qsub_options(command: Command) -> Iterator[Directive]:
         if not re.match("-[A-Za-z]", word.text):
             return
         letter, value = word.text[1], word.text[2:]
-        if letter in _QSUB_WITHOUT_VALUE:
+        if letter in QSUB_WITHOUT_VALUE:
             continue
         following = word if value else next(remaining, None)
         if following is None:

@@ -18,13 +18,14 @@ from jobgen.schedulers.slurm_options import LONG_NAMES
 
 # qsub(1B) allows blanks before #PBS, sbatch does not.
 _PREFIX = re.compile(r"(#SBATCH)(?=\s|-)|\s*(#PBS)(?=\s)")
-_QSUB_WITHOUT_VALUE = "IVXfhz"  # see qsub(1B)
+# GETOPT_ARGS in src/cmds/qsub_sup.c of OpenPBS, and in qsub_functions.c of Torque (E, n, x).
+QSUB_WITHOUT_VALUE = "EIVXfhnxz"
 # After one of these words, the directives are for the next part of a heterogeneous job.
 _SEPARATORS = ("hetjob", "packjob")
 
-# A word that is a part of one of these is no mistake: `<name>`, `...`, or the value of a variable
-# of the shell that writes the script.
-_PLACEHOLDER = re.compile(rf"[{{}}<>\[\]…{OUTER}]|\.\.\.")
+# A word that is a part of one of these is no mistake: `<name>`, `...`, the value of a variable of
+# the shell that writes the script, or `option_name=argument`.
+_PLACEHOLDER = re.compile(rf"[{{}}<>\[\]…{OUTER}]|\.\.\.|^\s*-*option(_?name)?\b", re.IGNORECASE)
 
 _Words = deque[tuple[str, int]]  # each with its column
 
@@ -135,7 +136,7 @@ def _pbs_directives(
             yield StrayWord("pbs", word, line, column, is_late)
             return
         letter, value = word[1], word[2:]
-        if letter not in _QSUB_WITHOUT_VALUE and not value:
+        if letter not in QSUB_WITHOUT_VALUE and not value:
             value = _take(words)
         yield Directive("pbs", letter, value, line, column, word, is_late)
 

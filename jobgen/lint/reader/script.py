@@ -78,10 +78,19 @@ class Script:
         return self.text.split("\n")
 
     @cached_property
+    def has_interpreter(self) -> bool:
+        """Whether its first line that is not empty names a program: `#!/bin/bash`."""
+        return bool(self._interpreter)
+
+    @cached_property
+    def _interpreter(self) -> str:
+        first = next((line for line in self.lines if line.strip()), "")
+        return first[2:].strip() if first.startswith("#!") else ""
+
+    @cached_property
     def is_other_language(self) -> bool:
-        """Whether its first line names a program that is not a Bourne shell."""
-        first = self.lines[self.first_line - 1]
-        words = first[2:].split() if first.startswith("#!") else []
+        """Whether that line names a program that is not a Bourne shell."""
+        words = self._interpreter.split()
         names = [word.rpartition("/")[2] for word in words if not re.match(r"-|\w+=", word)]
         names = names[1:] if names[:1] == ["env"] else names
         return bool(names) and not re.match(r"(ba|da|z|k|mk|a)?sh\b", names[0])

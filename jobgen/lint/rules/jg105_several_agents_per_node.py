@@ -41,7 +41,8 @@ _COUNTS = ("--ntasks-per-node", "--tasks-per-node", "-n", "--ntasks", "-N", "--n
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
     tasks = script.directive("ntasks-per-node")
-    if not tasks or (whole_number(tasks.value) or 1) < 2:
+    count = _tasks_per_node(script)
+    if not tasks or count < 2:
         return
     for launcher in launchers(script):
         name, ranks = launcher.name, launcher.ranks_per_node
@@ -49,6 +50,15 @@ def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
         if not is_started_by_srun or name == "deepspeed" or (ranks and ranks.count <= 1):
             continue
         if not starter_option(launcher.words_before, *_COUNTS):
-            text = f"srun starts {tasks.value} {name}s on each node (see line {tasks.line})"
+            text = f"srun starts {count} {name}s on each node (see line {tasks.line})"
             cure = f"use --ntasks-per-node=1: {name} itself starts the ranks"
             yield finding_at(launcher.word, text, cure)
+
+
+def _tasks_per_node(script: Script) -> int:
+    """How many tasks srun starts on a node; with --ntasks, --ntasks-per-node is only the most."""
+    counts = [script.directive(option) for option in ("ntasks-per-node", "ntasks")]
+    per_node, tasks = (whole_number(each.value) if each else None for each in counts)
+    if tasks and script.nodes:
+        return min(per_node or 1, -(-tasks // script.nodes))
+    return per_node or 1

@@ -23,8 +23,7 @@ from collections.abc import Iterator
 from jobgen.lint.launchers import (
     Launcher,
     launchers,
-    outer_command,
-    selects_nodes,
+    runs_on_all_nodes,
 )
 from jobgen.lint.reader.commands import OUTER, Word
 from jobgen.lint.reader.script import Script
@@ -52,10 +51,10 @@ def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
         return
     for launcher in launchers(script):
         is_static = launcher.value("rdzv-backend") in ("", "static")
-        on_all_nodes = launcher.starter == "srun" and not _selects_nodes(script, launcher)
+        by_srun = launcher.starter == "srun" and runs_on_all_nodes(script, launcher.command)
         if launcher.name == "deepspeed" or not launcher.is_multi_node:
             continue
-        if is_static and on_all_nodes and (text := _same_rank(script, launcher)):
+        if is_static and by_srun and (text := _same_rank(script, launcher)):
             name, option = launcher.name, launcher.option_name("node-rank")
             cure = f"use srun bash -c '{name} … {option}=$SLURM_NODEID …', or --rdzv-backend=c10d"
             yield finding_at(launcher.options.get("node-rank", launcher.word), text, cure)
@@ -82,8 +81,3 @@ def _expanded_early(script: Script, launcher: Launcher, word: Word) -> str:
         return ""  # the node's shell expands it
     found = _NUMBER.search(script.resolved(re.sub(rf"{OUTER}(\w+)", r"$\1", word.text)))
     return found[1] if found and f"\\${found[1]}" not in script.text else ""
-
-
-def _selects_nodes(script: Script, launcher: Launcher) -> bool:
-    own_words = launcher.words_before
-    return selects_nodes(own_words) or selects_nodes(outer_command(script, launcher.command).words)

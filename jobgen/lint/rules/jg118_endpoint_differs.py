@@ -20,6 +20,7 @@ import re
 from collections.abc import Iterator
 
 from jobgen.lint.launchers import (
+    LOOPBACK,
     Launcher,
     launchers,
     runs_on_all_nodes,
@@ -44,7 +45,6 @@ srun --ntasks-per-node=1 bash -c 'torchrun --nnodes=2 --rdzv-id=$SLURM_JOB_ID --
 """
 
 _OWN_NAME = re.compile(r"\$\{?SLURMD_NODENAME\b\}?|(?:\$\(|`)\s*(?:hostname|uname -n)[^)`]*[)`]")
-_LOOPBACK = re.compile(r"(?:localhost|127(?:\.\d+){3}|\[?::1\]?)(?=:\d+$|$)")
 
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
@@ -64,7 +64,7 @@ def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
 
 def _own_name(launcher: Launcher, word: Word) -> str:
     """The part of an endpoint that is another node on each node; "" if it is one for all."""
-    if found := _LOOPBACK.match(word.text if word.is_literal else ""):
+    if found := LOOPBACK.match(word.text if word.is_literal else ""):
         return found[0]
     found = _OWN_NAME.search(word.raw) if launcher.command.depth else None
     return found[0] if found else ""

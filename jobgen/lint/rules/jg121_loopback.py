@@ -13,10 +13,10 @@ interface of the fast network for NCCL_SOCKET_IFNAME.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from jobgen.lint.launchers import (
+    LOOPBACK,
     launchers,
     runs_on_all_nodes,
     work_commands,
@@ -41,7 +41,6 @@ export MASTER_ADDR=$(hostname) MASTER_PORT=29500
 srun python train.py
 """
 
-_ADDRESS = re.compile(r"localhost|127(\.\d+){3}|::1")
 _CURES = {
     "MASTER_ADDR": "use MASTER_ADDR=$(hostname) here, on the first node",
     "NCCL_SOCKET_IFNAME": "name the interface of the network between the nodes",
@@ -71,5 +70,5 @@ def _reaches_all_nodes(script: Script) -> bool:
 def _is_loopback(assignment: Assignment) -> bool:
     value = assignment.value.text
     if assignment.name == "MASTER_ADDR":
-        return assignment.is_certain and bool(_ADDRESS.fullmatch(value))
+        return assignment.is_certain and bool(LOOPBACK.match(value))
     return assignment.is_certain and value in ("lo", "=lo")

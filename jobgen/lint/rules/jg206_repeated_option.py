@@ -41,7 +41,7 @@ def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
     for directive in script.active_directives:
         if directive.option == "hetjob":
             seen.clear()
-        if directive.option == "mail-type":  # several of them add up
+        if directive.option in ("mail-type", "hint"):  # several of them add up
             continue
         if directive.scheduler == "slurm" and directive.option not in OPTIONS:
             continue  # a plug-in (SPANK) has added it, and may add them up

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jobgen.lint.documents import is_document
 from jobgen.lint.reader.script import Script
 from jobgen.lint.rules import Finding, finding_at
 from jobgen.profiles.model import Profile
@@ -33,6 +34,8 @@ def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
     schedulers = {directive.scheduler for directive in script.active_directives}
     if len(schedulers) < 2 or script.directive("ignore-pbs"):
         return
+    if is_document(script.file) and not script.has_interpreter:
+        return  # it shows the lines of one scheduler beside those of the other
     for directive in script.active_directives:
         if directive.scheduler == "pbs" and directive.option != "S":
             text = "sbatch also reads #PBS lines, and they override the #SBATCH lines"

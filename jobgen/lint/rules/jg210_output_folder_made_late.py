@@ -12,6 +12,7 @@ if there is no $SLURM_JOB_ID.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import takewhile
 
@@ -39,6 +40,7 @@ srun hostname
 """
 
 _BRANCHES = frozenset(("if_statement", "case_statement", "function_definition"))
+_OWN_NAME = re.compile(r"\$0\b|\$\{0\}|BASH_SOURCE")
 _OTHER_BRANCHES = frozenset(("else_clause", "elif_clause"))
 
 
@@ -59,7 +61,7 @@ def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
 
 
 def _submits_then(script: Script, mkdir: Command) -> bool:
-    """Whether the same branch then submits a job, as in a script that submits itself."""
+    """Whether the same branch then submits a job, or the script then submits itself anywhere."""
     branch = mkdir.enclosing & _BRANCHES
 
     def is_in_branch(command: Command) -> bool:
@@ -67,8 +69,11 @@ def _submits_then(script: Script, mkdir: Command) -> bool:
         return bool(branch) and command.enclosing >= branch and not leaves
 
     after = [command for command in script.commands if command.offset > mkdir.offset]
-    return any(
-        word.text in ("sbatch", "qsub")
-        for command in takewhile(is_in_branch, after)
-        for word in command.words[:2]
+    return any(map(_submits, takewhile(is_in_branch, after))) or any(
+        _submits(command) and any(_OWN_NAME.search(word.text) for word in command.words)
+        for command in after
     )
+
+
+def _submits(command: Command) -> bool:
+    return any(word.text in ("sbatch", "qsub") for word in command.words[:2])

@@ -51,6 +51,8 @@ def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
         grammar = grammar_of("openpbs" if is_openpbs else option.scheduler, option.option)
         if not grammar or _is_missing(option) or is_template(option.value):
             continue
+        if script.lines[option.line - 1].startswith("#", option.column - 1 + len(option.raw)):
+            continue  # a # stands for the value
         refused = grammar.refused(option.value)
         if refused and not is_placeholder(refused, grammar.is_number):
             name = _name(option)

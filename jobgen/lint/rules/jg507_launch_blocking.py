@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from jobgen.lint.reader.commands import Assignment
+from jobgen.lint.reader.commands import Assignment, base_name
 from jobgen.lint.reader.script import Script
 from jobgen.lint.rules import Finding, finding_at
 from jobgen.profiles.model import Profile
@@ -41,6 +41,9 @@ _REASON = re.compile(
 
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+    job_name = script.directive("job-name", "N")
+    if "debug" in f"{base_name(script.file)} {job_name.value if job_name else ''}".lower():
+        return
     for name in _NAMES if script.active_directives else ():
         assignments = script.assignments_of(name)
         if len(assignments) == 1 and _is_left_on(script, assignments[0]):

@@ -49,6 +49,8 @@ def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
         begin = script.lines[command.line - 1][: command.column - 1]
         if begin.strip() or command.line in script.quoted_lines:
             continue  # an option of a site's shell function, or a part of a template
+        if _is_omitted(script.lines, command.line):
+            continue  # the beginning of the command is not shown
         text = f"bash runs `{command.name}` as a command: {_cause(script.lines, command.line)}"
         yield finding_at(command, text, "end each line of the command but the last with \\")
 
@@ -56,6 +58,12 @@ def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
 def _is_reached(command: Command) -> bool:
     """Whether the script certainly does not end at a command."""
     return command.name != "exit" or bool(command.depth or command.enclosing)
+
+
+def _is_omitted(lines: list[str], line: int) -> bool:
+    """Whether three dots stand for what comes before a line, as in documentation."""
+    before = next((each.strip() for each in reversed(lines[: line - 1]) if each.strip()), "")
+    return before in ("...", "…")
 
 
 def _cause(lines: list[str], line: int) -> str:

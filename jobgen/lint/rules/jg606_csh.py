@@ -36,7 +36,7 @@ export OMP_NUM_THREADS=4
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
     shell = script.directive("S") if script.scheduler == "pbs" else None
-    if (shell and "csh" in shell.value) or not script.lines[script.first_line - 1].startswith("#!"):
+    if (shell and "csh" in shell.value) or not script.has_interpreter:
         return
     for command in script.commands:
         if command.depth or command.name in script.functions:
