@@ -6,9 +6,11 @@ import re
 
 from jobgen.lint.reader.commands import OUTER
 
-# Of a variable, a template, `<name>` (in a document `_name_`), `...` and `[optional]`. In an array, %4 is none.
+# Of a variable, a template, `<name>` (`_name_` in a document), `...` and `[optional]`. In an array,
+# %4 is none.
 _TEMPLATE = re.compile(
-    rf"[$`<>{{}}!…{OUTER}]|\.\.\.|__|(?<!\w)_(\w*_)?(?!\w)|@\w+@|%[A-Za-z(]|\[[A-Za-z]|XX|\b[A-Z][A-Z]+_[a-z]"
+    rf"[$`<>{{}}!…{OUTER}]|\.\.\.|__|(?<!\w)_(\w*_)?(?!\w)|@\w+@|%[A-Za-z(]|\[[A-Za-z]|XX"
+    r"|\b[A-Z][A-Z]+_[a-z]"
 )
 _UNIT = "([kmgt]b?)?"
 _CAPITALS = rf"[A-Z][A-Z_]*{_UNIT}(?![a-z])"
