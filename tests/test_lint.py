@@ -81,6 +81,8 @@ def test_folder_is_searched_whatever_the_suffix(folder: Path) -> None:
         "no.py": f"import os\nJOB = '''\n{directives}'''\n",
         "no.yaml": f"run: |\n{directives}",
         "no.md": "# Jobs\n",
+        "no": f"To do:\nif it fails, more memory\n{directives}",
+        "yes": f"#!/bin/sh\nulimit -c 0\n{directives}",
         "no.sh.j2": BAD,
     }
     for name, text in texts.items():
@@ -88,7 +90,7 @@ def test_folder_is_searched_whatever_the_suffix(folder: Path) -> None:
     (folder / "no.bin").write_bytes(directives.encode() + bytes(9))
     done = jobgen("lint", ".", cwd=folder)
     files = {line.split(":")[0] for line in done.stdout.decode().splitlines()}
-    assert files == {"./job.sh", "./a.mine", "./b.txt", "./c.md", "./d.csh"}
+    assert files == {"./job.sh", "./a.mine", "./b.txt", "./c.md", "./d.csh", "./yes"}
     assert b"are not job scripts" not in done.stderr
 
 
@@ -184,7 +186,7 @@ def test_hook_selects_the_same_files_as_a_folder() -> None:
     hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
     (hook,) = (hook for hook in hooks if hook["id"] == "jobgen-lint")
     assert hook["entry"].split() == ["jobgen", "lint", "--jobs-only"]
-    for suffix in SUFFIXES:
+    for suffix in SUFFIXES | {""}:
         assert re.search(hook["files"], f"jobs/train{suffix}")
     assert not re.search(hook["files"], "jobs/train.py")
 

@@ -249,6 +249,8 @@ def test_script_with_names_for_another_program_to_replace_is_a_template(tmp_path
     file.write_text('#!/bin/bash\n#SBATCH -t @WALLTIME@\n#SBATCH @("@A@" != "" ? "" : "")@\n')
     outcome = lint([str(file)], Settings())
     assert (outcome.problems, outcome.skipped) == ([], 1)
+    file.write_text("#!/bin/bash\n#SBATCH -o <<<log>>>\nsource <<<settings>>>\n")
+    assert lint([str(file)], Settings()).problems == []
     file.write_text("#!/bin/bash\n#SBATCH --mail-user=a@example.org odd\n")
     assert [each.code for each in lint([str(file)], Settings()).problems] == ["JG204"]
 

@@ -15,13 +15,14 @@ from jobgen.limits import LINT_BYTES
 from jobgen.lint.documents import is_document
 from jobgen.paths import is_outside, repository, to_path, walk
 
-# The suffixes of shell scripts. Other files of a folder are job scripts only if they begin as one.
+# The suffixes of shell scripts. Other files of a folder, such as README, are job scripts only if
+# they begin as one.
 SUFFIXES = frozenset(
     """
     .sh .bash .sbatch .slurm .pbs .qsub .job .sub .run .sl .slm .slr .slrm .batch .sb .srun .cmd
     .q .qs .script .submit
     """.split()
-) | {""}
+)
 _TEMPLATES = frozenset(
     ".in .j2 .jinja .jinja2 .tmpl .tpl .erb .mustache .example .sample .dist".split()
 )

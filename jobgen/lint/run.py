@@ -19,8 +19,11 @@ from jobgen.lint.rules import Finding, jg001_invalid_bash, jg002_ignore_comment
 from jobgen.lint.settings import Settings, chosen_rules, codes_of, load_profile
 from jobgen.lint.trial import ends_within_bounds, out_of_bounds
 
-# A template of Jinja, of R's brew, of Python or with @NAMES@ makes a script, and is none.
-_TEMPLATE = re.compile(r"^(#(SBATCH|PBS).*(\{\{|<%|%\(\w+\)s|@[A-Z][A-Z_]+@)|\s*\{%)", re.MULTILINE)
+# A template of Jinja, of R's brew, of Python, or with @NAMES@ or <<<names>>>, makes a script, and
+# is none.
+_TEMPLATE = re.compile(
+    r"^(#(SBATCH|PBS).*(\{\{|<%|%\(\w+\)s|@[A-Z][A-Z_]+@|<<<\w+>>>)|\s*\{%)", re.MULTILINE
+)
 
 Linted = list[tuple[Script, list[Problem]]]  # the scripts of a file, with what is found in them
 
