@@ -99,6 +99,18 @@ NNODES = "torchrun --nnodes=8 --nproc-per-node=4"
             "export NCCL_DEBUG=INFO\nsrun torchrun --nnodes=1 a.py\n",
         ),
         (
+            "JG108",
+            TWO_NODES,
+            "ip=$(hostname -I | cut -d' ' -f 2)\nother=$(hostname -I | awk '{print $3}')\n",
+            "ip=$(hostname -I | cut -d' ' -f 1)\n",
+        ),
+        (
+            "JG201",
+            "#!/bin/bash\n#SBATCH --nodes=1\nsrun ./a\n",
+            "#!/bin/bash\n#SBATCH --nodes=2\nsrun ./b\n",
+            "#SBATCH --nodes=2\nsrun ./b\n",
+        ),
+        (
             "JG206",
             TWO_NODES,
             "#SBATCH --hint=nomultithread\n#SBATCH --hint=memory_bound\nsrun ./a\n",
@@ -225,6 +237,19 @@ def test_placeholders_and_annotations_of_a_document_are_no_mistakes() -> None:
     assert {"JG001", "JG204", "JG206", "JG208"} <= set(found_codes(job))
 
 
+def test_parts_of_scripts_in_a_document_have_no_late_directives() -> None:
+    parts = "#SBATCH --mem=1G\n./a\n\n#SBATCH --mem=2G\n./b\n"
+    assert document_codes(f"```\n{parts}```\n") == [[]]
+    assert document_codes(f"```\n#!/bin/bash\n{parts}```\n") == [["JG201"]]
+
+
+def test_message_between_angle_brackets_is_no_placeholder() -> None:
+    script = '#!/bin/bash\n#SBATCH -N 1\n./a "b\necho "<---- End ---->"\n'
+    (problem,) = problems_in(script, "job.sh", Settings())
+    assert problem.code == "JG001"
+    assert "placeholder" not in problem.text
+
+
 def test_lines_of_both_schedulers_in_a_document_are_examples() -> None:
     lines = "#SBATCH --account=a\n#PBS -W group_list=a\n"
     assert document_codes(f"```\n{lines}```\n") == [[]]
@@ -279,6 +304,7 @@ def read(*lines: str) -> Script:
         "cat > a.sh <<'RANK'\nRANK=$1\nRANKS=`echo\nRANK",
         "rm !(keep|this).log",
         '[ "$a" \\> "$b" ]',
+        "if [ !-d a ]; then mkdir a; fi",
         '[[ $a =~ "x "(.*) ]]',
         "head=${SLURM_JOB_NODELIST%%[*}",
         "a=`echo b, | sed s/,$//g`",

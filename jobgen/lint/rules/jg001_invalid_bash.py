@@ -53,7 +53,7 @@ def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
     before = "\n".join(script.lines[: error.line - 1])
     if re.search(r"^exit\b", before, re.MULTILINE):
         return  # bash does not come here; another language may follow, such as Julia
-    if found := re.search(r"<[^<>]*[^<>\s]>", script.lines[error.line - 1]):
+    if found := re.search(r"<\w[^<>]*(?<!\s)>", script.lines[error.line - 1]):
         text = f"bash cannot parse the placeholder {found[0]}: < and > are redirections"
         yield Finding(error.line, found.start() + 1, text, "replace it by a value")
     else:

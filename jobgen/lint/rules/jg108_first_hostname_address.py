@@ -12,8 +12,10 @@ Cure: name the interface: `ip -4 -o addr show hsn0`; jobgen's `network.interface
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
+from jobgen.lint.reader.commands import Command
 from jobgen.lint.reader.script import Script
 from jobgen.lint.rules import Finding, finding_at
 from jobgen.profiles.model import Profile
@@ -34,6 +36,15 @@ def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
     for command in script.commands:
         options = {word.text for word in command.words[1:]}
         lists_all = command.name == "hostname" and options & {"-I", "--all-ip-addresses"}
-        if lists_all and command.piped_into in ("awk", "cut", "head") and script.nodes != 1:
+        if lists_all and script.nodes != 1 and _takes_first(script, command):
             text = "the first address of `hostname -I` may be on any network"
             yield finding_at(command, text, "name the interface: ip -4 -o addr show NAME")
+
+
+def _takes_first(script: Script, command: Command) -> bool:
+    """Whether the next command of the pipeline takes the first address, and not another one."""
+    if command.piped_into not in ("awk", "cut", "head"):
+        return False
+    after = (each for each in script.commands if each.offset > command.offset)
+    words = next((each.words for each in after if each.name == command.piped_into), ())
+    return not re.search(r"-f ?[2-9]|\$[2-9]", " ".join(word.text for word in words))

@@ -49,7 +49,7 @@ _TASKS = ("nodes", "ntasks", "ntasks-per-node")
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
     if script.scheduler != "slurm" or script.runs_itself or not _has_several_tasks(script):
         return
-    for assignment in script.assignments:
+    for assignment in {each.name: each for each in script.assignments}.values():  # the last ones
         number = _NUMBER.fullmatch(assignment.value.text)
         if number and _is_for_tasks(script, assignment):
             text = f"{assignment.name} is 0 for every task: ${number[1]} is 0 in the batch script"

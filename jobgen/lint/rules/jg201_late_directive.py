@@ -20,6 +20,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from jobgen.errors import Edit
+from jobgen.lint.documents import is_document
 from jobgen.lint.reader.directives import Directive
 from jobgen.lint.reader.sbatch_options import OPTIONS
 from jobgen.lint.reader.script import Script
@@ -46,8 +47,8 @@ _QSUB_OPTIONS = frozenset("AaCcefhIJjklmMNopPqrRSuvVWXz")  # see qsub(1B)
 
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
-    if script.parse_error:
-        return
+    if script.parse_error or (is_document(script.file) and not script.has_interpreter):
+        return  # a document may show parts of several scripts
     blocks = list(_blocks(script.lines, _late_directives(script)))
     can_move = _can_move(script, blocks)
     for block in blocks:
@@ -60,8 +61,9 @@ def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
 
 
 def _late_directives(script: Script) -> list[Directive]:
-    """The directives after the first command, and before the script ends."""
-    ends = [
+    """The directives after the first command, and before the script ends or another one begins."""
+    ends = [number for number, line in enumerate(script.lines, 1) if line.startswith("#!/")][1:]
+    ends += [
         command.line
         for command in script.commands
         if command.name in ("exit", "return") and not command.enclosing and not command.depth
