@@ -105,6 +105,12 @@ NNODES = "torchrun --nnodes=8 --nproc-per-node=4"
             "ip=$(hostname -I | cut -d' ' -f 1)\n",
         ),
         (
+            "JG113",
+            f'{TWO_NODES}L="accelerate launch --num_machines 2 --main_process_ip $HEAD"\n',
+            "srun bash -c 'set -x\n'\"$L\"' --machine_rank $SLURM_NODEID a.py'\n",
+            "srun $L --machine_rank $SLURM_NODEID a.py\n",
+        ),
+        (
             "JG201",
             "#!/bin/bash\n#SBATCH --nodes=1\nsrun ./a\n",
             "#!/bin/bash\n#SBATCH --nodes=2\nsrun ./b\n",

@@ -208,7 +208,7 @@ class Script:
         text = self.resolved(word.text, before)
         if text == word.text:
             return [word]
-        if word.raw.startswith('"'):
+        if re.search("[\"']", word.raw):  # the shell splits no value in quotes
             return [replace(word, text=text)]
         return [replace(word, text=part) for part in text.split()]
 

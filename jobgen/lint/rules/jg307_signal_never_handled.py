@@ -6,7 +6,8 @@ But bash runs a trap only when the command in the foreground has ended: if that 
 at the time limit, and then nothing is left to do.
 
 Evidence: sbatch(1), --signal: "By default all job steps will be signaled, but not the batch shell
-itself". bash(1), SIGNALS: bash runs the trap after the command that it waits for.
+itself". bash(1), SIGNALS: bash runs the trap after the command that it waits for. Found in scripts
+of public repositories: a trap that requeues the job, and no B:.
 
 Cure: `--signal=B:USR1@300`, with the run in the background: `srun … &` and `wait`.
 """
