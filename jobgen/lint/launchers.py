@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from jobgen.lint.reader.commands import SHELLS, Command, Word, base_name, starter_of
@@ -37,6 +37,7 @@ _MODULES = {
     "accelerate.commands.launch": "accelerate launch",
     "deepspeed.launcher.runner": "deepspeed",
 }
+_ANY_LAUNCHER = re.compile("torchrun|torch.distributed|accelerate|deepspeed")
 # An address that is the node itself, on every node; a port may follow.
 LOOPBACK = re.compile(r"(?:localhost|127(?:\.\d+){3}|\[?::1\]?)(?=:\d+$|$)")
 _STARTERS_ON_ALL_NODES = ("srun", "mpiexec", "mpirun", "pbsdsh", "pdsh", "clush")
@@ -115,6 +116,8 @@ def torchruns(script: Script) -> list[Launcher]:
 @lru_cache(8)  # most rules ask for the same script's
 def launchers(script: Script) -> list[Launcher]:
     """Every command of a script that starts ranks on a node."""
+    if not _ANY_LAUNCHER.search(script.text):  # most job scripts have none
+        return []
     found = (
         _launcher(script, command)
         for command in script.commands
@@ -170,7 +173,7 @@ def _options(words: Sequence[Word]) -> tuple[dict[str, Word], bool]:
         name, equals, value = word.text.lstrip("-").partition("=")
         name = "hostfile" if name == "H" else name.replace("_", "-")
         if equals or name in _WITHOUT_VALUE:
-            options[name] = replace(word, text=value)
+            options[name] = word._replace(text=value)
         elif (following := next(remaining, None)) is not None:
             options[name] = following
     return options, has_all
@@ -187,7 +190,7 @@ def starter_option(words: Sequence[Word], *names: str) -> Word | None:
                 is_short and re.match(re.escape(name) + r"\d", word.text)
             ):
                 text = word.text[len(name) :].removeprefix("=")
-                return replace(word, text=text, raw="")
+                return word._replace(text=text, raw="")
     return None
 
 

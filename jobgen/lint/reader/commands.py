@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 # A string for another shell is read as a script. In it, this character and a name stand for an
 # expansion of the outer shell whose value is not known.
@@ -19,8 +20,7 @@ STARTERS = frozenset(
 )
 
 
-@dataclass(frozen=True)
-class Word:
+class Word(NamedTuple):
     """A word: `text` has no quotes, and its expansions as they are written."""
 
     text: str

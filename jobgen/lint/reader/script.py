@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -198,19 +198,21 @@ class Script:
 
     def expanded_words(self, command: Command) -> list[Word]:
         """A command's words after the shell has replaced constants and split their values."""
+        if not any(word.variables for word in command.words):
+            return list(command.words)
         return [each for word in command.words for each in self._expanded(word, command.offset)]
 
     def _expanded(self, word: Word, before: int) -> Iterable[Word]:
         if not word.variables:
             return [word]
         if items := self.constants.array(word.text, before):
-            return [replace(item, text=self.resolved(item.text, before)) for item in items]
+            return [item._replace(text=self.resolved(item.text, before)) for item in items]
         text = self.resolved(word.text, before)
         if text == word.text:
             return [word]
         if re.search("[\"']", word.raw):  # the shell splits no value in quotes
-            return [replace(word, text=text)]
-        return [replace(word, text=part) for part in text.split()]
+            return [word._replace(text=text)]
+        return [word._replace(text=part) for part in text.split()]
 
     def shell_options(self, before: Command) -> ShellOptions:
         """What the script has turned on when it comes to a command."""

@@ -26,8 +26,11 @@ class Source:
 
     def __init__(self, file: bytes, text: str, offsets: Sequence[int] | None = None) -> None:
         self.file = file
+        self.text = text
         self.data = to_bytes(text)
         self.offsets = offsets
+        # Where each character is one byte, no text is decoded for a place or a word.
+        self.is_file_ascii, self.is_text_ascii = file.isascii(), text.isascii()
         self.line_starts = [0, *(found.end() for found in re.finditer(b"\n", file))]
 
     def offset(self, position: int) -> int:
@@ -44,6 +47,8 @@ class Source:
 
     def column(self, line: int, offset: int) -> int:
         """The column of an offset in the file that is on a line."""
+        if self.is_file_ascii:
+            return offset - self.line_starts[line - 1] + 1
         before = self.file[self.line_starts[line - 1] : offset]
         return len(before.decode("utf-8", "replace")) + 1
 
@@ -53,6 +58,8 @@ class Source:
 
     def between(self, start: int, end: int) -> str:
         """The text between two bytes."""
+        if self.is_text_ascii:
+            return self.text[start:end]
         return self.data[start:end].decode("utf-8", "replace")
 
 

@@ -24,6 +24,13 @@ _UNCERTAIN = frozenset(
     function_definition command_substitution process_substitution elif_clause else_clause
     """.split()
 )
+# Nodes in which nothing is to be noted: most nodes are.
+_LEAVES = frozenset(
+    """
+    word number string_content variable_name special_variable_name file_descriptor heredoc_start
+    heredoc_content heredoc_end regex test_operator
+    """.split()
+)
 # Commands that set the variables that they name.
 _SETTERS = ("read", "mapfile", "readarray", "getopts", "printf", "let", "unset")
 
@@ -42,7 +49,7 @@ class _Context:
 
     def inside(self, kind: str) -> _Context:
         """The context of what is inside a node of a kind."""
-        return replace(self, enclosing=self.enclosing | {kind})
+        return _Context(self.enclosing | {kind}, self.piped_into)
 
 
 class _TreeReader:
@@ -74,25 +81,27 @@ class _TreeReader:
         self._walk(root, _Context())
 
     def _walk(self, node: Node, context: _Context) -> None:
-        if node.type in ("heredoc_body", "ERROR"):
-            if node.type == "heredoc_body":
+        kind = node.type
+        if kind in ("heredoc_body", "ERROR"):
+            if kind == "heredoc_body":
                 self._quoted(node, context)
             self._expansions(node, context)
             return
-        if reader := self.readers.get(node.type):
+        if reader := self.readers.get(kind):
             reader(node, context)
-        if node.named_child_count:
-            for child, inner in self._children(node, context):
-                self._walk(child, inner)
+        for child, inner in self._children(node, kind, context):
+            self._walk(child, inner)
 
-    def _children(self, node: Node, context: _Context) -> Iterator[tuple[Node, _Context]]:
-        if node.type == "pipeline":
+    def _children(
+        self, node: Node, kind: str, context: _Context
+    ) -> Iterator[tuple[Node, _Context]]:
+        if kind == "pipeline":
             yield from self._pipeline(node, context)
             return
-        kind, children = node.type, node.children
+        children = node.children
         inner = context.inside(kind) if kind in _UNCERTAIN else context
         for index, child in enumerate(children, 1):
-            if not child.is_named:  # a word of the grammar, such as `then`
+            if not child.is_named or child.type in _LEAVES:  # unnamed is a word such as `then`
                 continue
             if kind in ("command", "declaration_command") and child.type == "variable_assignment":
                 for value in child.named_children:  # it is noted with the command itself
