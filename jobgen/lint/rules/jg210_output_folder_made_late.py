@@ -45,16 +45,18 @@ _OTHER_BRANCHES = frozenset(("else_clause", "elif_clause"))
 
 
 def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+    directives = [each for name in ("output", "error") if (each := script.directive(name))]
+    if not any("/" in directive.value for directive in directives):
+        return
     made_by = {
         word.text.removeprefix("./").rstrip("/"): command
         for command in script.commands
         if command.name == "mkdir" and not _submits_then(script, command)
         for word in script.expanded_words(command)[1:]
     }
-    for option in ("output", "error"):
-        directive = script.directive(option)
-        folder = directive.value.rpartition("/")[0].removeprefix("./") if directive else ""
-        if directive and folder and (mkdir := made_by.pop(folder, None)):
+    for directive in directives:
+        folder = directive.value.rpartition("/")[0].removeprefix("./")
+        if folder and (mkdir := made_by.pop(folder, None)):
             text = f"{folder} must exist before the job starts"
             text += f": the mkdir on line {mkdir.line} is too late"
             yield finding_at(directive, text, "make it before you submit")
