@@ -273,3 +273,14 @@ def test_options_of_a_heredoc_s_command_are_found_once() -> None:
         "2:8: --time does not take `1d`",
         "4:9: --mem does not take `4.5G`",
     ]
+
+
+@pytest.mark.parametrize(
+    "options", ["-E -n -x -l walltime=soon", "-d work -l walltime=soon", "-z -V -l walltime=soon"]
+)
+def test_options_of_qsub_take_the_same_words_in_a_directive_and_on_a_command_line(
+    options: str,
+) -> None:
+    for script in (f"#PBS {options}\nhostname\n", f"#PBS -N a\nqsub {options} next.sh\n"):
+        found = problems_in(f"#!/bin/bash\n{script}", "job.sh", Settings())
+        assert [each.text for each in found] == ["-l does not take `walltime=soon`"]
