@@ -6,7 +6,7 @@ import json
 import os
 import re
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from jobgen.page.packages import PACKAGES
 from jobgen.planning.job_options import OPTIONS
 from tests.helpers import jobgen
 from tests.page_forms import packages_or_skip
+from tests.page_tree import nodes_of, numbers_of
 
 ROOT = Path(__file__).parent.parent
 PROFILE = "description: Ours\nextends: mi210\npartition: ours\n"
@@ -160,53 +161,6 @@ def test_the_tree_for_lint_is_that_of_the_python_package() -> None:
         expected = list(nodes_of(parser.parse(data).root_node))
         found = list(nodes_of(Parser(lambda text: numbers_of(parser, text)).parse(data).root_node))
         assert found == expected, text
-
-
-def numbers_of(parser: Any, text: str) -> tuple[list[int], list[str], list[str]]:
-    """What parse.js gives for a text."""
-    data = text.encode()
-    kinds: list[str] = []
-    fields: list[str] = []
-    numbers: list[int] = []
-
-    def number(name: str, names: list[str]) -> int:
-        if name not in names:
-            names.append(name)
-        return names.index(name)
-
-    def units(offset: int) -> int:
-        return len(data[:offset].decode().encode("utf-16-le")) // 2
-
-    def add(node: Any, parent: int, field: str) -> None:
-        flags = node.is_named + 2 * node.is_missing
-        places = units(node.start_byte), units(node.end_byte)
-        own = len(numbers) // 6
-        numbers.extend((number(node.type, kinds), flags, *places, parent, number(field, fields)))
-        for index, child in enumerate(node.children):
-            add(child, own, node.field_name_for_child(index) or "")
-
-    add(parser.parse(data).root_node, 0, "")
-    return numbers, kinds, fields
-
-
-def nodes_of(node: Any) -> Iterator[tuple[Any, ...]]:
-    """All that lint reads of a tree."""
-    points = tuple(node.start_point), tuple(node.end_point)
-    named = [child.type for child in node.named_children]
-    yield (
-        node.type,
-        node.is_named,
-        node.is_missing,
-        node.has_error,
-        node.start_byte,
-        node.end_byte,
-    )
-    yield (*points, node.named_child_count, named)
-    for field in ("name", "value", "variable", "body", "condition"):
-        child = node.child_by_field_name(field)
-        yield field, child and (child.type, child.start_byte)
-    for child in node.children:
-        yield from nodes_of(child)
 
 
 # ---- the folder ----
