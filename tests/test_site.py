@@ -52,6 +52,10 @@ def test_every_link_leads_to_a_page_and_its_anchor(site: Path) -> None:
     assert len(pages) > 150
     links = [(page, link) for page in pages for link in html_of(page).links]
     assert [f"{page.name}: {link}" for page, link in links if not leads_somewhere(page, link)] == []
+    page = site / "linting.html"
+    assert "rules/jg201.html" in html_of(page).links  # each code of a rule in a text is a link
+    for wrong in ("missing.html", "failures.html#missing", "#missing", "https://host"):
+        assert not leads_somewhere(page, wrong)
 
 
 def leads_somewhere(page: Path, link: str) -> bool:

@@ -5,7 +5,6 @@ Nothing that it makes is written into docs/. The same files always give the same
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +12,13 @@ from machine_pages import fabric_names, machine_pages, machine_title, site_names
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
+from page_html import with_rule_links, with_whole_options
 from reference_pages import key_groups, reference_pages
 from repository_pages import repository_pages, with_site_links
 from rule_pages import class_pages, path_of_class, path_of_rule, rule_groups, rule_pages
 
 from jobgen.cli.help import COMMANDS
 from jobgen.diagnosis.classes import classes
-
-_CODE = re.compile(r"(?<!<pre>)<code>[^<]*</code>")
-_OPTION = re.compile(r"(?<=[ >])-[\w-]{1,24}")
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -82,8 +79,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """The page with each option in one piece: a line would break behind a hyphen."""
-    return _CODE.sub(lambda code: _OPTION.sub(r'<span class="option">\g<0></span>', code[0]), html)
+    """The HTML of a page, with a link for each rule that it names."""
+    return with_whole_options(with_rule_links(html, "../" * page.url.count("/")))
 
 
 def on_post_build(config: MkDocsConfig) -> None:
