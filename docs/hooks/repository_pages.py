@@ -13,9 +13,11 @@ ROOT = Path(__file__).parent.parent.parent
 # Files of the repository, and their pages.
 FILES = {
     "CONTRIBUTING.md": "contributing.md",
+    "CODE_OF_CONDUCT.md": "conduct.md",
     "SECURITY.md": "security-policy.md",
     "CHANGELOG.md": "changes.md",
     "bench/README.md": "measurements.md",
+    "packaging/README.md": "packaging.md",
 }
 # README tells what the start page tells.
 _PAGES = {**FILES, "docs/": "", "docs": "index.md", "README.md": "index.md"}
