@@ -21,6 +21,7 @@ from jobgen.profiles.model import ROOT as PROFILE
 from jobgen.profiles.records import keys_of
 from tests.site_build import ROOT, build, built_site, html_of, skip_without_packages, styles_of
 
+pytestmark = pytest.mark.slow
 PAGES = sorted([*(ROOT / "docs").glob("*.md"), ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"])
 NAMES_ON_SITE = {"CONTRIBUTING": "contributing", "CHANGELOG": "changes"}
 PARTS = "h1 h2 h3 h4 ul ol li table tr td pre em strong".split()

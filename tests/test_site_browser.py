@@ -16,6 +16,7 @@ from tests.site_browser import Browser, browser
 from tests.site_build import built_site
 from tests.test_doctor_browser import reason_to_skip
 
+pytestmark = pytest.mark.slow
 SAMPLE = ["index", "rules/jg101", "sites/lumi-g", "reference/options", "failures"]
 # Boxes that are wider than the screen, and that no box around them scrolls or hides.
 WIDE = """width => [...document.querySelectorAll(".md-content *")].filter(box => {

@@ -14,6 +14,7 @@ import pytest
 
 from tests.site_build import ROOT, Html, built_site, html_of, skip_without_packages
 
+pytestmark = pytest.mark.slow
 WORDS = ROOT / "docs/words.txt"
 # A word with a digit, a capital inside, or capitals alone is a name or a short form.
 WORD = re.compile(r"(?<![\w./@#$])[A-Za-z]?[a-z]+(?:['’][a-z]+)?(?![\w/@`]|\.\w)")
