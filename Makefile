@@ -47,7 +47,7 @@ lint: $(VENV)/test  ## ruff, mypy --strict, and the order of the package's rooms
 
 golden: $(VENV)/test  ## write the expected scripts, messages, pages and the manual again; review their diff
 	PATH="$(BIN):$$PATH" python -m pytest -q --update tests/test_golden.py tests/test_errors.py tests/test_docs.py tests/test_manual.py \
-	  tests/test_api.py tests/test_schema.py tests/test_packaging.py
+	  tests/test_api.py tests/test_schema.py tests/test_packaging.py tests/test_site_spelling.py
 	git --no-pager diff --stat -- tests/golden tests/errors tests/api-signatures.txt '*.md' '*.ipynb' man completions packaging
 
 docs: $(VENV)/test .cache/npm/made  ## the site in build/site: docs/ by MkDocs, and in make/ the page where a script is made
