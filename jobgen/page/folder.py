@@ -58,11 +58,11 @@ def write_folder(output: str, files: Mapping[str, bytes]) -> None:
             with suppress(OSError):
                 old.rename(folder)
             raise
+        shutil.rmtree(old, ignore_errors=True)
     except OSError as error:
         raise _output_error(output, f"cannot be written: {error.strerror}") from None
     finally:
-        for rest in (new, old):
-            shutil.rmtree(rest, ignore_errors=True)
+        shutil.rmtree(new, ignore_errors=True)
 
 
 def _check_replaceable(output: str, folder: Path) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -53,38 +51,22 @@ def choices(folder: str | None) -> dict[str, list[Choice]]:
     """
     found: dict[str, list[Choice]] = {heading: [] for heading in HEADINGS if heading != BASES}
     problems: list[Problem] = []
-    with _only_profiles_of(folder):
-        profiles = find_profiles(NOWHERE)
-        for name, file in sorted(profile_files(NOWHERE).items()):
-            heading = heading_of(file)
-            try:
-                profile = profiles.load(name).profile
-            except JobgenError as error:
-                problems += error.problems
-                continue
-            if profile.scheduler and heading in found:
-                text = profile.description
-                text = text.removesuffix(NOT_RUN) if heading == SITES else text
-                found[heading].append(Choice(name, profile.scheduler, text))
+    environ = {"JOBGEN_PROFILES": folder or ""}
+    profiles = find_profiles(NOWHERE, environ=environ)
+    for name, file in sorted(profile_files(NOWHERE, environ=environ).items()):
+        heading = heading_of(file)
+        try:
+            profile = profiles.load(name).profile
+        except JobgenError as error:
+            problems += error.problems
+            continue
+        if profile.scheduler and heading in found:
+            text = profile.description
+            text = text.removesuffix(NOT_RUN) if heading == SITES else text
+            found[heading].append(Choice(name, profile.scheduler, text))
     if problems:
         raise JobgenError(problems)
     if folder is not None and not found[OWN]:
         text = f"no profile in {folder} names a scheduler: all are bases for others"
         raise problem("--profiles", text, "no-scheduler")
     return {heading: rows for heading, rows in found.items() if rows}
-
-
-@contextmanager
-def _only_profiles_of(folder: str | None) -> Iterator[None]:
-    """Let this process see the profiles of a folder and the bundled ones, as the page will."""
-    seen = {"JOBGEN_PROFILES": folder or "", "XDG_CONFIG_HOME": str(NOWHERE)}
-    before: Mapping[str, str | None] = {name: os.environ.get(name) for name in seen}
-    os.environ.update(seen)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
