@@ -34,7 +34,7 @@ test: $(VENV)/test $(VENV)/packages .cache/npm/made  ## the tests; what this mac
 
 test-all: test  ## the same, and then what takes long: all faults, each kind of script
 	PATH="$(BIN):$$PATH" python -m pytest -n 4 --dist worksteal -m thorough --faults 2
-	@git diff --quiet HEAD 2>/dev/null && git rev-parse HEAD > build/tested || true  # for release-check
+	@[ "$(ARGS)" ] || ! git diff --quiet HEAD 2> /dev/null || git rev-parse HEAD > build/tested  # for release-check
 
 recipes: .venv-recipes/made $(VENV)/packages  ## install what docs/recipes.md needs (350 MB), and run each recipe on a real Slurm
 	PATH="$(BIN):$$PATH" python -m pytest -v tests/cluster/test_recipes.py $(ARGS)
@@ -132,8 +132,9 @@ $(VENV)/test: $(VENV)/run
 # What the page runs on. Without npm, `make docs` leaves the page out, and its tests are skipped.
 .cache/npm/made: jobgen/page/packages.py $(VENV)/made
 	@mkdir -p $(@D)
-	@if command -v npm > /dev/null; then cd $(@D) && npm pack --silent $$($(BIN)/python -c 'from jobgen.page.packages import PACKAGES; print(*(f"{p.name}@{p.version}" for p in PACKAGES))') > made; \
-	else echo "no npm: the page is not made, and its tests are skipped"; : > $@; fi
+	@names=$$($(BIN)/python -c 'from jobgen.page.packages import PACKAGES; print(*(f"{p.name}@{p.version}" for p in PACKAGES))') && \
+	  (cd $(@D) && npm pack --silent $$names > names) && mv $(@D)/names $@ || \
+	  { echo "npm is missing, or downloads nothing: the page is not made, and its tests are skipped"; : > $@; }
 
 $(VENV)/packages: $(VENV)/made
 	$(if $(APT),apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends $(PACKAGES) || echo "some packages are missing: their tests will be skipped",@echo "not root, or no apt-get: tests that need Slurm, podman or docker are skipped where these are missing")

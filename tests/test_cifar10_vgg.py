@@ -20,6 +20,7 @@ pytestmark = pytest.mark.torch
 pytest.importorskip("torch", reason="the trainers need torch: pip install '.[trainers]'")
 
 
+@pytest.mark.thorough
 def test_vgg_learns_synthetic_images_and_resumes(tmp_path: Path) -> None:
     arguments = ("2", "1", "--synthetic", "256", "--batch-size", "16", "--lr", "0.003")
     result = run(tmp_path, "cifar10_vgg", *arguments, "--metrics", "m.jsonl")

@@ -107,10 +107,9 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         file = folder / f"{name}.yaml"
         file.parent.mkdir(parents=True, exist_ok=True)
         scheduler = "" if name.startswith("fabrics") else "scheduler: slurm\n"
-        end = profile_list.NOT_RUN if name.startswith("sites") else ""
+        end = search.NOT_RUN if name.startswith("sites") else ""
         file.write_text(f"description: the {name}{end}\n{scheduler}")
-    for module in (search, profile_list):
-        monkeypatch.setattr(module, "bundled", lambda kind: folder)
+    monkeypatch.setattr(search, "bundled", lambda kind: folder)
     here = tmp_path / "here"
     (here / "profiles").mkdir(parents=True)
     (here / "profiles/mine.yaml").write_text("scheduler: pbs\ndescription: my own\n")

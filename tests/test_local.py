@@ -89,6 +89,7 @@ def test_stray_options_of_torchrun_do_nothing(tmp_path: Path) -> None:
     assert (done.returncode, found) == (0, ["rank 0", "rank 1"])
 
 
+@pytest.mark.thorough
 def test_options_of_the_program_are_none_of_torchrun_s(tmp_path: Path) -> None:
     """--n is the beginning of several of torchrun's."""
     (tmp_path / "show.py").write_text("import sys\nprint(sys.argv[1:])\n")

@@ -237,6 +237,7 @@ def test_tasks_that_would_each_train_alone_are_refused(
     )
 
 
+@pytest.mark.thorough
 def test_the_script_in_the_documentation_resumes(tmp_path: Path) -> None:
     page = Path(__file__).parent.parent / "docs/trainers.md"
     match = re.search(r"<!-- file: train.py -->\n```python\n(.*?)```", page.read_text(), re.DOTALL)

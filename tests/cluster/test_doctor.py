@@ -108,7 +108,7 @@ NEEDS = pytest.mark.skipif(
     not os.access(CPU / "cgroup.procs", os.W_OK), reason="no cgroup v1 of CPUs"
 )
 FAULT = pytest.mark.parametrize(
-    "fault", ["healthy", "link", pytest.param("processor", marks=NEEDS)]
+    "fault", ["healthy", "link", pytest.param("processor", marks=[NEEDS, pytest.mark.thorough])]
 )
 
 

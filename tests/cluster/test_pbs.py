@@ -182,6 +182,7 @@ def test_qdel_before_the_ranks(pbs: PbsDesk) -> None:
     assert pbs.site.wait(job, pbs.folder).status == 256 + 15
 
 
+@pytest.mark.thorough
 def test_walltime(pbs: PbsDesk) -> None:
     job = started(pbs, "-t", "45", "--", pbs.program("ranks.py", RANKS), "hang")
     done = pbs.site.wait(job, pbs.folder)

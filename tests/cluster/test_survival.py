@@ -235,8 +235,6 @@ FAULTS = {
 OFTEN = (  # in `make test`, too
     "SIGKILL of the first node's rank, then of the other's torchrun",
     "scontrol requeue",
-    "the walltime's warning",
-    "a full disk, and SIGKILL meanwhile",
 )
 
 
