@@ -108,6 +108,31 @@ def test_an_interface_of_a_fabric_without_its_variables_is_mentioned(text: str, 
     assert messages(*program[:3], "-e", "NCCL_NET=Socket", "--", "train.py") == []
 
 
+@pytest.mark.parametrize(
+    ("request_text", "is_mentioned"),
+    [
+        ("{}", True),
+        ("{gpu_option: ngpus}", False),
+        ("{gpu_option: none}", False),
+        ("{chunk: {gpu_type: a100}}", False),
+        ("{constraint: gpu_model=a100}", False),
+    ],
+)
+def test_gpus_that_pbs_is_not_asked_for_are_mentioned(
+    request_text: str, is_mentioned: bool
+) -> None:
+    Path("cluster.yaml").write_text(
+        f"scheduler: pbs\nnode: {{gpus: 4, cpus: 8}}\nrequest: {request_text}\n"
+    )
+    program = ("qsub", "--profile", "cluster.yaml", "--", "train.py")
+    text = "warning: cluster.yaml:2:14: a node has 4 GPUs, and PBS is asked for none; "
+    hint = "`request.gpu_option: ngpus`, or `none` if the queue gives them [gpus]"
+    wanted = [f"{text}{hint}"] if is_mentioned else []
+    assert messages(*program) == wanted
+    assert messages("profiles", "validate", "cluster.yaml")[:-1] == wanted
+    assert messages(*program[:3], "-G", "0", "--", "train.py") == []
+
+
 @pytest.mark.slow
 def test_every_bundled_profile_is_without_advice() -> None:
     for file in bundled("profiles").rglob("*.yaml"):

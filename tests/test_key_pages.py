@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from jobgen.cli.lookup import profile_list
 from jobgen.cli.lookup.key_pages import _in_yaml, explain
 from jobgen.cli.lookup.profile_list import list_profiles
 from jobgen.errors import JobgenError

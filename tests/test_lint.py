@@ -492,7 +492,7 @@ def test_parser_is_an_extra(folder: Path) -> None:
     (folder / "tree_sitter.py").write_text("raise ImportError\n")
     done = jobgen("lint", "job.sh", cwd=folder)
     message = b"jobgen: lint: tree-sitter and tree-sitter-bash are not installed; "
-    message += b"pip install 'jobgen[lint]' [missing]\n"
+    message += b"pip install tree-sitter tree-sitter-bash [missing]\n"
     assert (done.returncode, done.stdout, done.stderr) == (2, b"", message)
     assert jobgen("local", cwd=folder).returncode == 0
 

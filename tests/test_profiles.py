@@ -156,6 +156,12 @@ def test_a_missing_profile_is_refused_with_the_nearest_name() -> None:
         assert str(error.value).startswith(message)
 
 
+def test_a_file_of_the_name_that_is_not_in_the_folder_of_profiles_is_named() -> None:
+    write("mine.yaml", "scheduler: slurm\n")
+    with pytest.raises(JobgenError, match="the file here is mine.yaml: write that"):
+        find_profiles().load("mine")
+
+
 def test_the_problems_of_all_files_are_shown_at_once() -> None:
     write("profiles/base.yaml", "node: {gpus: x}\n")
     write("profiles/top.yaml", "extends: base\npartitio: a\n")

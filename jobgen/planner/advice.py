@@ -43,6 +43,7 @@ def is_secret(name: str, value: str) -> bool:
 def profile_advice(resolved: Resolved) -> list[Problem]:
     """Warnings about a profile alone."""
     found = [*_fabric(resolved.profile, resolved.origins), *_lost_exports(resolved)]
+    found += _gpus_not_requested(resolved)
     for name, variable in resolved.profile.network.environment.items():
         if is_secret(name, variable.value or ""):
             found.append(_secret(resolved.origins.get(f"network.environment.{name}"), name))
@@ -76,11 +77,28 @@ def job_advice(job: Job, plan: Plan, resolved: Resolved) -> list[Problem]:
     several = plan.request.nodes > 1
     found = list(_fabric(resolved.profile, resolved.origins, names)) if several else []
     found += _lost_exports(resolved)
+    if plan.request.gpus_per_node and job.command != "byhand":
+        found += _gpus_not_requested(resolved)
     for name, value, _ in plan.software.environment:
         if value is not None and is_secret(name, value):
             origin = resolved.origins.get(f"network.environment.{name}")
             found.append(_secret(Mark("-e") if name in from_user else origin, name))
     return found
+
+
+def _gpus_not_requested(resolved: Resolved) -> Iterator[Problem]:
+    """GPUs of a node for which the profile has no option of PBS: the ranks may see none."""
+    request, gpus = resolved.profile.request, resolved.profile.node.gpus
+    words = f"{request.chunk} {request.constraint} {request.directives}".lower()
+    if (
+        resolved.profile.scheduler == "pbs"
+        and gpus
+        and not request.gpu_option
+        and "gpu" not in words
+    ):
+        text = f"a node has {gpus} GPUs, and PBS is asked for none"
+        hint = "`request.gpu_option: ngpus`, or `none` if the queue gives them"
+        yield Problem(resolved.origins.get("node.gpus", Mark("the profile")), text, "gpus", hint)
 
 
 def _secret(mark: Mark | None, name: str) -> Problem:

@@ -128,6 +128,8 @@ def find_by_name(
     remaining = files[same[0] + 1 :] if same else files
     if not remaining:
         hint = _profile_hint(name, sorted(names()))
+        if is_file(candidates[0].parent.parent / to_path(f"{name}.yaml")):
+            hint = f"the file here is {name}.yaml: write that, or move it to profiles/"
         raise JobgenError([Problem(mark, f"no profile `{name:.80}`", "no-profile", hint)])
     first, last = remaining[0], remaining[-1]
     replaces_bundled = first == candidates[0] and last == candidates[-1]

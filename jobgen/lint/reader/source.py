@@ -86,7 +86,7 @@ def _parser() -> Parser:
         import tree_sitter_bash
     except ImportError:
         text = "tree-sitter and tree-sitter-bash are not installed"
-        raise problem("lint", text, "missing", "pip install 'jobgen[lint]'") from None
+        raise problem("lint", text, "missing", "pip install tree-sitter tree-sitter-bash") from None
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
 
 
