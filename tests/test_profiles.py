@@ -158,7 +158,7 @@ def test_a_missing_profile_is_refused_with_the_nearest_name() -> None:
 
 def test_a_file_of_the_name_that_is_not_in_the_folder_of_profiles_is_named() -> None:
     write("mine.yaml", "scheduler: slurm\n")
-    with pytest.raises(JobgenError, match="the file here is mine.yaml: write that"):
+    with pytest.raises(JobgenError, match=r"the file here is mine\.yaml: write that"):
         find_profiles().load("mine")
 
 
