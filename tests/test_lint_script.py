@@ -68,6 +68,22 @@ def test_command_in_a_substitution_is_no_arithmetic() -> None:
     assert (endpoint.text[1:], endpoint.line, endpoint.column) == ("A:29500", 4, 3)
 
 
+def test_number_with_a_base_has_commands_and_variables() -> None:
+    script = read("x=$((10#$(hostname -s) + 10#${A:-3}))")
+    assert [command.name for command in script.commands] == ["hostname"]
+    assert script.variable_uses == [("A", 2)]
+
+
+def test_other_script_begins_at_its_interpreter() -> None:
+    late = "hostname\n#SBATCH --mem=4G\n"
+    for text, codes in (
+        (f"# of the group\n\n#!/bin/bash\n{late}", ["JG201"]),
+        (f"hostname\n#!/bin/bash\n{late}", []),
+    ):
+        settings = Settings(select=("JG201",))
+        assert [each.code for each in problems_in(text, "job.sh", settings)] == codes
+
+
 def test_heredoc_has_no_commands_and_no_directives() -> None:
     script = read("cat > job.sh <<EOF", "#SBATCH --nodes=2", "torchrun --nnodes=2 x.py", "EOF")
     assert [command.name for command in script.commands] == ["cat"]
@@ -203,6 +219,19 @@ hostname
 
 # -n 4
 #SBATCH -n 4
+"""),
+    "a late directive below a script in a heredoc": ("JG201", """
+#SBATCH --nodes=1
+cat > run.sh <<'END'
+#!/bin/bash
+python train.py
+END
+#SBATCH --mem=4G
+bash run.sh
+"""),
+    "the first address in a number": ("JG108", """
+#SBATCH --nodes=2
+x=$((10#$(hostname -I | awk '{print $1}')))
 """),
     "any placeholder in a directive": ("JG208", """
 #SBATCH --time=<HH:MM:SS>  # of <4 hours>

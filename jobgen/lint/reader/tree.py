@@ -27,7 +27,7 @@ _UNCERTAIN = frozenset(
 # Nodes in which nothing is to be noted: most nodes are.
 _LEAVES = frozenset(
     """
-    word number string_content variable_name special_variable_name file_descriptor heredoc_start
+    word string_content variable_name special_variable_name file_descriptor heredoc_start
     heredoc_content heredoc_end regex test_operator
     """.split()
 )

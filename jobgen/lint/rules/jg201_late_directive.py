@@ -62,7 +62,7 @@ def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
 
 def _late_directives(script: Script) -> list[Directive]:
     """The directives after the first command, and before the script ends or another one begins."""
-    ends = [number for number, line in enumerate(script.lines, 1) if line.startswith("#!/")][1:]
+    ends = _other_scripts(script)
     ends += [
         command.line
         for command in script.commands
@@ -77,6 +77,18 @@ def _late_directives(script: Script) -> list[Directive]:
         return found
     # It may be another kind of script, with an indented comment about directives.
     return [directive for directive in found if not script.lines[directive.line - 1][:1].isspace()]
+
+
+def _other_scripts(script: Script) -> list[int]:
+    """The lines where another script begins; a #! line with only comments above is its own."""
+    starts = [
+        number
+        for number, line in enumerate(script.lines, 1)
+        if line.startswith("#!/") and number not in script.quoted_lines
+    ]
+    above = script.lines[: starts[0] - 1] if starts else []
+    is_own = all(not line.strip() or line.lstrip().startswith("#") for line in above)
+    return starts[1:] if is_own else starts
 
 
 def _blocks(lines: Sequence[str], directives: list[Directive]) -> Iterator[list[Directive]]:
