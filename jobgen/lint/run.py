@@ -131,9 +131,9 @@ def _linted(text: str, path: str, settings: Settings) -> Linted:
     indented = scripts_in(text) if is_document(path) else [(text, 0)]
     return [
         (script, _problems(script, settings_for(path, settings), indent))
-        for text, indent in indented
-        if not _TEMPLATE.search(text)
-        for script in [parse(text, path)]
+        for part, indent in indented
+        if not _TEMPLATE.search(part)
+        for script in [parse(part, path)]
     ]
 
 
