@@ -27,6 +27,12 @@ SIGNS = (
         Role.CONFIRMATION,
         certainty="likely",
     ),
+    Sign(  # of scripts that older versions wrote: there, a node waited for node 0
+        _NODE + r"(?P<problem>no answer from node 0 at \S+ to \S+ on \S+): (?P<cure>.+)",
+        "{problem}",
+        Role.CONFIRMATION,
+        certainty="likely",
+    ),
     Sign(
         _NODE + r"(?P<problem>made for .+ nodes?, not \d+|port \d+ is in use"
         r"|it is \w+, not \w+|no address for other nodes on interface .+?"
