@@ -54,6 +54,17 @@ def user_folder(variable: str, folder: str, environ: Mapping[str, str] | None = 
     return Path(os.devnull, "jobgen")
 
 
+def with_home(path: Path, environ: Mapping[str, str] | None = None) -> Path:
+    """A path with the user's home in the place of `~`; `environ` is that of `user_folder`.
+
+    If HOME is no absolute path there, the result is a path that cannot exist.
+    """
+    if environ is None or path.parts[:1] != ("~",):
+        return Path(os.path.expanduser(path))
+    home = environ.get("HOME", "")
+    return Path(home if os.path.isabs(home) else os.devnull, *path.parts[1:])
+
+
 def settings_folder(environ: Mapping[str, str] | None = None) -> Path:
     """The user's own profiles and templates: $XDG_CONFIG_HOME/jobgen, else ~/.config/jobgen."""
     return user_folder("XDG_CONFIG_HOME", ".config", environ)
@@ -96,9 +107,9 @@ def is_file(path: Path) -> bool:
 
 
 def is_same_file(one: Path, other: Path) -> bool:
-    """Whether two paths lead to one file; a path that leads to none is not an error."""
+    """Whether two paths lead to one file; a path that leads to none leads to itself."""
     try:
-        return one.samefile(other)
+        return one == other or one.samefile(other)
     except OSError:
         return False
 

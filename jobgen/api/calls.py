@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from jobgen.api.values import given_profile, job_fields, path_text
+from jobgen.api.values import given_profile, job_fields, path_text, variables
 from jobgen.errors import JobgenError, Problem, excess_text, nearest_hint, problem
 from jobgen.generator import Generator
 from jobgen.planning.command_line import overrides
@@ -124,7 +124,7 @@ def _request(
             raise TypeError(text)
     given = {name: value for name, value in options.items() if value is not None}
     folder = Path(path_text("folder", given.pop("folder", ".")))
-    generator = Generator(folder, environ=given.pop("environ", {}))
+    generator = Generator(folder, environ=variables(given.pop("environ", {})))
     if isinstance(profile, Mapping):
         profile_name, tree = given_profile(profile)
         generator.profiles.add(profile_name, tree)

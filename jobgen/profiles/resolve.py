@@ -144,7 +144,7 @@ class Profiles:
             return folder / name
         if is_profile_path(name):
             inside = self.within if self.confined and not after else None
-            return find_by_path(name, mark, folder, inside)
+            return find_by_path(name, mark, folder, inside, self.environ)
         folders = profile_folders(self.within, self.environ)
         report = report_replacement if self.environ is None else _no_report
         return find_by_name(name, mark, folders, after, self._all_names, report)

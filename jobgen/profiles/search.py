@@ -20,6 +20,7 @@ from jobgen.paths import (
     settings_folder,
     to_path,
     walk,
+    with_home,
 )
 
 OWN, SITES, BASES = (
@@ -92,16 +93,26 @@ def is_profile_path(name: str) -> bool:
     return name.endswith((".yaml", ".yml"))
 
 
-def find_by_path(name: str, mark: Mark, folder: Path, inside: Path | None = None) -> Path:
+def find_by_path(
+    name: str,
+    mark: Mark,
+    folder: Path,
+    inside: Path | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> Path:
     """The file of a profile that is named by its path from a folder; `~` is the user's home.
 
-    Raises JobgenError, also for a file outside the folder `inside`.
+    The home is that of `environ`, or of the process. Raises JobgenError, also for a file outside
+    the folder `inside`.
     """
-    path = folder / os.path.expanduser(to_path(name))
+    path = folder / with_home(to_path(name), environ)
     if inside and is_outside(path, inside):
         raise outside_error(str(mark), name, inside)
     if is_file(path):
         return path
+    if path.is_relative_to(os.devnull):
+        hint = "`~` is HOME of `environ`, an absolute path"
+        raise JobgenError([Problem(mark, f"no file {name:.80}", "no-profile", hint)])
     raise JobgenError([Problem(mark, f"no file {path}", "no-profile")])
 
 
