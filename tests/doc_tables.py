@@ -8,7 +8,6 @@ from types import NoneType
 from typing import Any, get_args, get_type_hints
 
 import jobgen
-from jobgen.cli.lookup.profile_list import NOT_RUN
 from jobgen.cli.option_effects import table as option_effects
 from jobgen.generator import find_profiles
 from jobgen.limits import TABLE
@@ -16,6 +15,7 @@ from jobgen.planning.job_options import OPTIONS
 from jobgen.planning.plan import Plan
 from jobgen.profiles.model import ROOT, Profile
 from jobgen.profiles.records import keys_of
+from jobgen.profiles.search import NOT_RUN
 from tests.site_facts import SITES
 
 

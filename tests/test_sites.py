@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from jobgen.cli.lookup.profile_list import NOT_RUN
 from jobgen.generator import find_profiles
 from jobgen.paths import bundled
+from jobgen.profiles.search import NOT_RUN
 from tests.helpers import jobgen
 from tests.site_facts import SITES, SiteFacts
 

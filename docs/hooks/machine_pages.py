@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +10,12 @@ import yaml
 from page_text import bullets, fence, inline, page
 from rule_pages import Pages
 
-from jobgen.cli.lookup.profile_list import NOT_RUN
-from jobgen.generator import find_profiles
+from jobgen.generator import Generator
+from jobgen.page.browser.session import MACHINERY
+from jobgen.planning.command_line import parse_command
+from jobgen.profiles.search import NOT_RUN
 
 ROOT = Path(__file__).parent.parent.parent
-MACHINERY = "# ==== machinery of jobgen"
 
 
 def site_names() -> list[str]:
@@ -32,20 +30,23 @@ def fabric_names() -> list[str]:
 
 def machine_pages() -> Pages:
     """The pages of all sites and fabrics."""
-    with ThreadPoolExecutor(4) as pool:
-        uppers = dict(zip(site_names(), pool.map(_upper_part, site_names()), strict=True))
-    sites = {f"sites/{name}.md": _site_page(name, upper) for name, upper in uppers.items()}
+    sites = {f"sites/{name}.md": _site_page(name) for name in site_names()}
     return sites | {f"fabrics/{name}.md": _fabric_page(name) for name in fabric_names()}
 
 
 def machine_title(name: str) -> str:
     """What a site is called: the description of its profile up to what a node has."""
-    return re.split(r", (?=\d)", find_profiles().load(f"sites/{name}").profile.description)[0]
+    return re.split(r", (?=\d)", _generator().profiles.load(f"sites/{name}").profile.description)[0]
 
 
-def _site_page(name: str, upper: str) -> str:
+def _generator() -> Generator:
+    """What makes the scripts; profiles and variables of who builds the site do not count."""
+    return Generator(Path(__file__).parent, environ={})
+
+
+def _site_page(name: str) -> str:
     text = (ROOT / f"profiles/sites/{name}.yaml").read_text(encoding="utf-8")
-    profile = find_profiles().load(f"sites/{name}").profile
+    profile = _generator().profiles.load(f"sites/{name}").profile
     facts = _facts(name)
     base = yaml.safe_load(text).get("extends", "")
     fabric = f"It extends the base [{base}](../{base}.md)." if base.startswith("fabrics/") else ""
@@ -60,7 +61,7 @@ def _site_page(name: str, upper: str) -> str:
         if facts.get("options")
         else "",
         "The upper part of the script, above the machinery:",
-        fence(upper, "bash"),
+        fence(_upper_part(name), "bash"),
         "## The values and their sources",
         f"Marks in brackets name the pages at the head of the file. {fabric}".rstrip(),
         fence(text, "yaml", f"profiles/sites/{name}.yaml"),
@@ -86,15 +87,7 @@ def _words(name: str) -> list[str]:
 
 def _upper_part(name: str) -> str:
     """The script that the command gives, up to the machinery."""
-    done = subprocess.run(
-        [sys.executable, "-m", "jobgen", *_words(name)],
-        cwd=Path(__file__).parent,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        check=True,
-    )
-    return done.stdout.partition(MACHINERY)[0]
+    return _generator().script(parse_command(_words(name))).partition(MACHINERY)[0]
 
 
 def _fabric_page(name: str) -> str:
