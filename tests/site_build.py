@@ -10,8 +10,10 @@ import sys
 from dataclasses import dataclass, field
 from functools import cache
 from html.parser import HTMLParser
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,6 +27,15 @@ def skip_without_packages() -> None:
     """Skip a test where the packages that build the site are missing."""
     if missing := [name for name in NEEDS if not find_spec(name)]:
         pytest.skip(f"no {', '.join(missing)}: pip install '.[docs]'")
+
+
+def hook(name: str) -> Any:
+    """A module of docs/hooks."""
+    sys.path.insert(0, str(ROOT / "docs/hooks"))
+    try:
+        return import_module(name)
+    finally:
+        sys.path.pop(0)
 
 
 def build(folder: Path) -> str:

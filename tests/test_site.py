@@ -5,7 +5,6 @@ from __future__ import annotations
 import filecmp
 import html
 import re
-import sys
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -19,11 +18,22 @@ from jobgen.diagnosis.classes import classes
 from jobgen.lint.rules import rules
 from jobgen.profiles.model import ROOT as PROFILE
 from jobgen.profiles.records import keys_of
-from tests.site_build import ROOT, build, built_site, html_of, skip_without_packages, styles_of
+from tests.site_build import (
+    ROOT,
+    build,
+    built_site,
+    hook,
+    html_of,
+    skip_without_packages,
+    styles_of,
+)
 
+pytest.importorskip("pymdownx", reason="no pymdownx: pip install '.[docs]'")
+pytest.importorskip("tree_sitter_bash")
 pytestmark = pytest.mark.slow
-PAGES = sorted([*(ROOT / "docs").glob("*.md"), ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"])
-NAMES_ON_SITE = {"CONTRIBUTING": "contributing", "CHANGELOG": "changes"}
+# The pages that people write, with their names on the site.
+PAGES = {page: page.name for page in sorted((ROOT / "docs").glob("*.md"))}
+PAGES |= {ROOT / file: page for file, page in hook("repository_pages").FILES.items()}
 PARTS = "h1 h2 h3 h4 ul ol li table tr td pre em strong".split()
 
 
@@ -107,10 +117,10 @@ def test_everything_that_can_be_looked_up_has_its_page(site: Path) -> None:
 
 
 def page_on_site(site: Path, page: Path) -> Path:
-    return site / f"{NAMES_ON_SITE.get(page.stem, page.stem)}.html"
+    return (site / PAGES[page]).with_suffix(".html")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_a_page_has_the_parts_that_it_has_on_github(page: Path, site: Path) -> None:
     """MkDocs' Markdown differs in lists, tables and code: a page may use only what both read."""
     from markdown_it import MarkdownIt
@@ -118,22 +128,21 @@ def test_a_page_has_the_parts_that_it_has_on_github(page: Path, site: Path) -> N
     text = re.sub(r"<!--.*?-->\n", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     expected = MarkdownIt("commonmark").enable("table").render(text)
     counts = html_of(page_on_site(site, page)).counts
-    for tag in (
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "ul",
-        "ol",
-        "li",
-        "table",
-        "tr",
-        "td",
-        "pre",
-        "em",
-        "strong",
-    ):
+    for tag in PARTS:
         assert counts.get(tag, 0) == len(re.findall(f"<{tag}[ >]", expected)), tag
+
+
+def test_the_profiles_of_who_builds_it_are_not_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    skip_without_packages()
+    machine_pages = hook("machine_pages").machine_pages
+    pages = machine_pages()
+    (tmp_path / "sites").mkdir()
+    text = "scheduler: slurm\ndescription: my own\npartition: mine\n"
+    (tmp_path / "sites/alps.yaml").write_text(text)
+    monkeypatch.setenv("JOBGEN_PROFILES", str(tmp_path))
+    assert machine_pages() == pages
 
 
 def test_marks_for_the_tests_are_not_shown(site: Path) -> None:
@@ -147,11 +156,8 @@ def test_text_of_a_docstring_stays_as_it_is(text: str) -> None:
     skip_without_packages()
     import markdown
 
-    sys.path.insert(0, str(ROOT / "docs/hooks"))
-    try:
-        from page_text import inline
-    finally:
-        sys.path.pop(0)
     words = " ".join(f"x {text} x".split())
-    shown = markdown.markdown(inline(words), extensions=["attr_list", "sane_lists", "tables"])
+    shown = markdown.markdown(
+        hook("page_text").inline(words), extensions=["attr_list", "sane_lists", "tables"]
+    )
     assert html.unescape(re.sub("<[^>]+>", "", shown)) == words
