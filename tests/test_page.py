@@ -1,13 +1,10 @@
-"""`jobgen page`: the folder that it writes, and the Python that answers the form in the browser."""
+"""The Python of `jobgen page` that answers the form in the browser."""
 
 from __future__ import annotations
 
 import json
 import os
-import re
-import zipfile
 from collections.abc import Callable
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +15,7 @@ from jobgen.lint.rules import rules
 from jobgen.page.browser.fields import all_fields
 from jobgen.page.browser.session import Session
 from jobgen.page.browser.syntax_tree import Parser
-from jobgen.page.packages import PACKAGES
 from jobgen.planning.job_options import OPTIONS
-from tests.helpers import jobgen
-from tests.page_forms import packages_or_skip
 from tests.page_tree import nodes_of, numbers_of
 
 ROOT = Path(__file__).parent.parent
@@ -43,9 +37,6 @@ def answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., dic
 
 
 Answer = Callable[..., dict[str, Any]]
-
-
-# ---- what the form becomes ----
 
 
 def test_a_form_is_a_command_line_and_its_script(answer: Answer) -> None:
@@ -161,97 +152,3 @@ def test_the_tree_for_lint_is_that_of_the_python_package() -> None:
         expected = list(nodes_of(parser.parse(data).root_node))
         found = list(nodes_of(Parser(lambda text: numbers_of(parser, text)).parse(data).root_node))
         assert found == expected, text
-
-
-# ---- the folder ----
-
-
-def test_the_folder_is_the_same_twice_and_replaces_itself(tmp_path: Path) -> None:
-    folder = written(tmp_path)
-    first = contents(folder)
-    assert written(tmp_path) == folder
-    assert contents(folder) == first
-    assert os.listdir(tmp_path) == ["public"]
-    listed = json.loads(first["files.json"])
-    assert set(listed) == set(first)
-
-
-def test_the_page_has_nothing_from_elsewhere_and_no_script_in_it(tmp_path: Path) -> None:
-    """What the policy forbids; the browser's tests show that it is obeyed."""
-    page = contents(written(tmp_path))["index.html"].decode()
-    assert re.findall(r"\b(?:src|href)=\"(?!#)[^\"]*[:/]", page) == []
-    assert re.findall(r"<script(?! type=\"module\" src=\"main.js\"></script>)", page) == []
-    assert re.findall(r"<style|\son\w+=|\sstyle=", page) == []
-    assert "default-src &#39;none&#39;" in page
-
-
-def test_a_sites_profiles_and_words_come_first(tmp_path: Path) -> None:
-    (tmp_path / "ours").mkdir()
-    (tmp_path / "ours/base.yaml").write_text("node: {gpus: 4}\n")
-    (tmp_path / "ours/gpu.yaml").write_text("extends: [mi210, base]\ndescription: <b>Ours</b>\n")
-    (tmp_path / "notes.txt").write_text("Ask us: <help>.\n\nSecond.\n")
-    words = ("--profiles", "ours", "--title", "A & B", "--notes", "notes.txt")
-    files = contents(written(tmp_path, *words))
-    page = files["index.html"].decode()
-    assert "<h1>A &amp; B</h1>\n    <p>Ask us: &lt;help&gt;.</p>\n    <p>Second.</p>" in page
-    headings = re.findall(r"optgroup label=\"(.*?)\"", page)
-    assert headings[0] == "This site"
-    assert "gpu: &lt;b&gt;Ours&lt;/b&gt;</option>" in page
-    with zipfile.ZipFile(BytesIO(files["python.zip"])) as archive:
-        names = set(archive.namelist())
-    assert {"site/profiles/base.yaml", "site/profiles/gpu.yaml", "jobgen/__main__.py"} <= names
-    assert "yaml/__init__.py" in names
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("--profiles", "bad"), "jobgen: bad/x.yaml:1:1: unknown key `a`"),
-        (("--profiles", "bad/x.yaml"), "jobgen: --profiles: there is no folder bad/x.yaml"),
-        (("--profiles", "empty"), "jobgen: --profiles: empty has no file *.yaml"),
-        (("--profiles", "bases"), "jobgen: --profiles: no profile in bases names a scheduler"),
-        (("--notes", "nope"), "jobgen: --notes: nope cannot be read: No such file"),
-        (("--packages", "empty"), "it is not the package that npm has"),
-        (("-o", "bad/x.yaml"), "jobgen: -o bad/x.yaml: x.yaml is a file, not a folder"),
-        (("-o", "bad/x.yaml/y"), "jobgen: -o bad/x.yaml/y: x.yaml is a file, not a folder"),
-        (("-o", "bad"), "jobgen: -o bad: it has files that are not of such a page, such as 'x.ya"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
-)
-def test_what_is_wrong_is_said_and_nothing_is_written(
-    words: tuple[str, ...], message: str, tmp_path: Path
-) -> None:
-    for name, text in (("bad/x.yaml", "a: b\n"), ("bases/x.yaml", "account: a\n")):
-        (tmp_path / name).parent.mkdir()
-        (tmp_path / name).write_text(text)
-    (tmp_path / "empty").mkdir()
-    for package in PACKAGES:
-        (tmp_path / "empty" / package.archive).write_bytes(b"other")
-    before = contents(tmp_path)
-    packages = () if "--packages" in words else ("--packages", str(packages_or_skip()))
-    done = jobgen("page", "-o", "public", *packages, *words, cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (2, b"")
-    assert message in done.stderr.decode()
-    assert contents(tmp_path) == before
-
-
-def test_without_the_packages_the_command_that_gets_them_is_said(tmp_path: Path) -> None:
-    done = jobgen("page", "-o", "public", cwd=tmp_path)
-    assert done.returncode == 2
-    names = " ".join(f"{each.name}@{each.version}" for each in PACKAGES)
-    lines = done.stderr.decode().splitlines()
-    assert [line.partition("; ")[2] for line in lines] == [f"npm pack {names} [package]"] * 3
-
-
-def written(folder: Path, *words: str) -> Path:
-    """The folder `public` of a page."""
-    packages = ("--packages", str(packages_or_skip()))
-    done = jobgen("page", "-o", "public", *packages, *words, cwd=folder)
-    assert done.returncode == 0, done.stderr.decode()
-    return folder / "public"
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    """All files of a folder by their paths."""
-    files = (file for file in folder.rglob("*") if file.is_file())
-    return {file.relative_to(folder).as_posix(): file.read_bytes() for file in files}

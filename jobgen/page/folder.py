@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 
 from jobgen.errors import JobgenError, problem
@@ -16,8 +16,10 @@ from jobgen.page.document import ASSETS, TEMPLATE, document
 from jobgen.page.site import choices, site_files
 from jobgen.paths import to_path
 
-MARK = "files.json"  # lists all files of the folder, for the service worker and for the next time
+MARK = "files.json"  # the other files with their sums, for the service worker and for the next time
+FORMAT = {"jobgen page": 1}  # how MARK begins: other programs write a files.json, too
 ARCHIVE = "python.zip"
+_OF_MARK = "own"  # instead of a checksum: MARK cannot have its own
 
 
 def page_files(
@@ -30,8 +32,13 @@ def page_files(
     files |= npm.runtime_files(packages)
     files["licences.txt"] = f"{npm.licences()}\n{licences()}".encode()
     files[ARCHIVE] = archive(own_profiles)
-    listed = json.dumps(sorted([*files, MARK]), indent=0)
-    return {**files, MARK: f"{listed}\n".encode()}
+    return {**files, MARK: mark_of(files)}
+
+
+def mark_of(files: Mapping[str, bytes]) -> bytes:
+    """What MARK holds for the other files."""
+    sums = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items())}
+    return f"{json.dumps({**FORMAT, 'files': sums}, indent=1)}\n".encode()
 
 
 def write_folder(output: str, files: Mapping[str, bytes]) -> None:
@@ -50,19 +57,25 @@ def write_folder(output: str, files: Mapping[str, bytes]) -> None:
             file = new / name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(data)
-        if folder.is_dir():
-            folder.rename(old)
-        try:
-            new.rename(folder)
-        except OSError:
-            with suppress(OSError):
-                old.rename(folder)
-            raise
+        _exchange(folder, new, old)
         shutil.rmtree(old, ignore_errors=True)
     except OSError as error:
-        raise _output_error(output, f"cannot be written: {error.strerror}") from None
+        hint = f"the page before is in {old}" if old.is_dir() and not folder.exists() else ""
+        raise _output_error(output, f"cannot be written: {error.strerror}", hint) from None
     finally:
         shutil.rmtree(new, ignore_errors=True)
+
+
+def _exchange(folder: Path, new: Path, old: Path) -> None:
+    """Rename `folder` to `old`, and `new` to `folder`: if it fails or ends early, neither."""
+    try:
+        if folder.is_dir():
+            folder.rename(old)
+        new.rename(folder)
+    except BaseException:  # Ctrl-C, too
+        if old.is_dir() and not folder.exists():
+            old.rename(folder)
+        raise
 
 
 def _check_replaceable(output: str, folder: Path) -> None:
@@ -71,25 +84,35 @@ def _check_replaceable(output: str, folder: Path) -> None:
     for path in (folder, *folder.parents):
         if os.path.lexists(path) and not path.is_dir():
             raise _output_error(output, f"{path.name} is a file, not a folder", hint)
-    if not folder.is_dir():
-        return
-    present = {file.relative_to(folder).as_posix() for file in folder.rglob("*") if _is_leaf(file)}
-    if others := sorted(present - _own_files(folder)):
-        text = f"it has files that are not of such a page, such as {others[0]!r:.80}"
-        raise _output_error(output, text, hint)
+    sums = _sums(folder)
+    for file in filter(_is_leaf, folder.rglob("*")):
+        name = file.relative_to(folder).as_posix()
+        if not _is_own(file, sums.get(name)):
+            text = f"it has a file that is not of such a page, or was edited: {name!r:.80}"
+            raise _output_error(output, text, hint)
 
 
 def _is_leaf(file: Path) -> bool:
     return file.is_symlink() or not file.is_dir()
 
 
-def _own_files(folder: Path) -> set[str]:
-    """The files that jobgen wrote into the folder."""
+def _is_own(file: Path, checksum: str | None) -> bool:
+    """Whether jobgen wrote the file as it is; a link or a device is never read."""
+    if not checksum or file.is_symlink() or not file.is_file():
+        return False
+    return checksum == _OF_MARK or hashlib.sha256(file.read_bytes()).hexdigest() == checksum
+
+
+def _sums(folder: Path) -> dict[str, str]:
+    """The checksums of the files that jobgen wrote into the folder, by their paths."""
     try:
-        listed = json.loads((folder / MARK).read_bytes())
+        mark = json.loads((folder / MARK).read_bytes())
     except (OSError, ValueError):
-        return set()
-    return {str(name) for name in listed} if isinstance(listed, list) else set()
+        return {}
+    if not isinstance(mark, dict) or not isinstance(mark.get("files"), dict):
+        return {}
+    is_ours = mark.keys() == {*FORMAT, "files"} and mark.items() >= FORMAT.items()
+    return {**mark["files"], MARK: _OF_MARK} if is_ours else {}
 
 
 def _output_error(output: str, text: str, hint: str = "") -> JobgenError:

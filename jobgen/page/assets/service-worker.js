@@ -1,17 +1,17 @@
 // Lets the page work without a network: the server's files while there is one, else the last ones.
 const FRESH = { cache: "no-cache" }; // asks the server whether a file has changed
-const KEPT = `jobgen-page ${self.registration.scope}`;
+const CACHE = `jobgen-page ${self.registration.scope}`;
 
 self.addEventListener("install", (event) => {
-  event.waitUntil(keepAll());
+  event.waitUntil(cacheAll());
   self.skipWaiting();
 });
 self.addEventListener("activate", (event) => event.waitUntil(self.clients.claim()));
 
-async function keepAll() {
-  const kept = await caches.open(KEPT);
-  const files = await (await fetch("files.json", FRESH)).json();
-  await kept.addAll(["./", ...files].map((file) => new Request(file, FRESH)));
+async function cacheAll() {
+  const cache = await caches.open(CACHE);
+  const files = Object.keys((await (await fetch("files.json", FRESH)).json()).files);
+  await cache.addAll(["./", ...files].map((file) => new Request(file, FRESH)));
 }
 
 self.addEventListener("fetch", (event) => {
@@ -22,13 +22,14 @@ self.addEventListener("fetch", (event) => {
 });
 
 async function answer(request) {
-  const kept = await caches.open(KEPT);
+  const cache = await caches.open(CACHE);
   try {
-    const response = await fetch(request.url, FRESH);
-    if (response.ok) await kept.put(request, response.clone());
+    const response = await fetch(request.url, { ...FRESH, redirect: request.redirect });
+    // A browser refuses a redirected answer for a page that it opens.
+    if (response.ok && !response.redirected) await cache.put(request, response.clone());
     return response;
   } catch (error) {
-    const found = await kept.match(request, { ignoreSearch: true });
+    const found = await cache.match(request, { ignoreSearch: true });
     if (found) return found;
     throw error;
   }
