@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import zipfile
 from io import BytesIO
 from pathlib import Path
@@ -111,8 +112,9 @@ def test_the_page_has_nothing_from_elsewhere_and_no_script_in_it(tmp_path: Path)
 
 def test_a_sites_profiles_and_words_come_first(tmp_path: Path) -> None:
     (tmp_path / "ours").mkdir()
-    (tmp_path / "ours/base.yaml").write_text("node: {gpus: 4}\n")
-    (tmp_path / "ours/gpu.yaml").write_text("extends: [mi210, base]\ndescription: <b>Ours</b>\n")
+    (tmp_path / "ours/base.yml").write_text("node: {gpus: 4}\n")
+    text = "extends: [mi210, ./base.yml]\ndescription: <b>Ours</b>\n"
+    (tmp_path / "ours/gpu.yaml").write_text(text)
     (tmp_path / "notes.txt").write_text("Ask us: <help>.\n\nSecond.\n")
     words = ("--profiles", "ours", "--title", "A & B", "--notes", "notes.txt")
     files = contents(written(tmp_path, *words))
@@ -123,8 +125,9 @@ def test_a_sites_profiles_and_words_come_first(tmp_path: Path) -> None:
     assert "gpu: &lt;b&gt;Ours&lt;/b&gt;</option>" in page
     with zipfile.ZipFile(BytesIO(files["python.zip"])) as archive:
         names = set(archive.namelist())
-    assert {"site/profiles/base.yaml", "site/profiles/gpu.yaml", "jobgen/__main__.py"} <= names
+    assert {"site/profiles/base.yml", "site/profiles/gpu.yaml", "jobgen/__main__.py"} <= names
     assert "yaml/__init__.py" in names
+    assert "base" not in re.findall(r"option value=\"(.*?)\"", page)
 
 
 @pytest.mark.parametrize(
@@ -134,6 +137,11 @@ def test_a_sites_profiles_and_words_come_first(tmp_path: Path) -> None:
         (("--profiles", "bad/x.yaml"), "jobgen: --profiles: there is no folder bad/x.yaml"),
         (("--profiles", "empty"), "jobgen: --profiles: empty has no file *.yaml"),
         (("--profiles", "bases"), "jobgen: --profiles: no profile in bases names a scheduler"),
+        (("--profiles", "up"), "jobgen: up/x.yaml:1:10: no file up/../shared.yaml; the page"),
+        (("--profiles", "away"), "/shared.yaml is outside away; the page has no other files"),
+        (("--profiles", "yml"), "jobgen: yml/x.yml:1:1: unknown key `a`"),
+        (("--profiles", "bytes"), "jobgen: --profiles: the name of \\udcff.yaml is not UTF-8"),
+        (("--title", "\udcff"), "jobgen: --title: it is not UTF-8 text"),
         (("--notes", "nope"), "jobgen: --notes: nope cannot be read: No such file"),
         (("--packages", "empty"), "it is not the package that npm has"),
         (("-o", "bad/x.yaml"), "jobgen: -o bad/x.yaml: x.yaml is a file, not a folder"),
@@ -148,8 +156,16 @@ def test_a_sites_profiles_and_words_come_first(tmp_path: Path) -> None:
 def test_what_is_wrong_is_reported_and_nothing_is_written(
     words: tuple[str, ...], message: str, tmp_path: Path
 ) -> None:
-    for name, text in (("bad/x.yaml", "a: b\n"), ("bases/x.yaml", "account: a\n")):
-        (tmp_path / name).parent.mkdir()
+    for name, text in {
+        "shared.yaml": "extends: mi210\n",
+        "bad/x.yaml": "a: b\n",
+        "bases/x.yaml": "account: a\n",
+        "up/x.yaml": "extends: ../shared.yaml\n",
+        "away/x.yaml": f"extends: {tmp_path}/shared.yaml\n",
+        "yml/x.yml": "a: b\n",
+        "bytes/\udcff.yaml": "extends: mi210\n",
+    }.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
     (tmp_path / "empty").mkdir()
     for package in PACKAGES:
@@ -168,6 +184,13 @@ def test_without_the_packages_the_command_that_gets_them_is_reported(tmp_path: P
     names = " ".join(f"{each.name}@{each.version}" for each in PACKAGES)
     lines = done.stderr.decode().splitlines()
     assert [line.partition("; ")[2] for line in lines] == [f"npm pack {names} [package]"] * 3
+
+
+def test_the_command_that_shows_the_page_can_be_pasted(tmp_path: Path) -> None:
+    packages = ("--packages", str(packages_or_skip()))
+    done = jobgen("page", "-o", "our page", *packages, cwd=tmp_path)
+    last = done.stderr.decode().splitlines()[-1]
+    assert shlex.split(last)[1:] == ["python3", "-m", "http.server", "-d", "our page"]
 
 
 def written(folder: Path, *words: str) -> Path:

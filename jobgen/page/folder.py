@@ -27,7 +27,7 @@ def page_files(
 ) -> dict[str, bytes]:
     """The files of the page by their paths. Raises JobgenError with all that is wrong."""
     own_profiles = site_files(profiles)
-    files = {"index.html": document(choices(profiles), title, notes).encode("utf-8")}
+    files = {"index.html": document(choices(own_profiles, profiles), title, notes).encode("utf-8")}
     files |= {each.name: each.read_bytes() for each in ASSETS.iterdir() if each.name != TEMPLATE}
     files |= npm.runtime_files(packages)
     files["licences.txt"] = f"{npm.licences()}\n{licences()}".encode()

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from jobgen.errors import JobgenError, Problem, problem
 from jobgen.generator import find_profiles
-from jobgen.profiles.search import BASES, HEADINGS, NOT_RUN, OWN, SITES, heading_of, profile_files
-
-NOWHERE = Path(os.devnull)  # no folder: neither profiles of a project nor of a user are seen
+from jobgen.profiles.search import (
+    BASES,
+    HEADINGS,
+    NOT_RUN,
+    OWN,
+    SITES,
+    heading_of,
+    is_profile_path,
+    profile_files,
+)
 
 
 class Choice(NamedTuple):
@@ -28,45 +37,84 @@ def site_files(folder: str | None) -> dict[str, bytes]:
     top = Path(folder)
     if not top.is_dir():
         raise problem("--profiles", f"there is no folder {folder}", "missing")
-    if os.pathsep in folder:
-        raise problem("--profiles", f"{folder} has a {os.pathsep} in it", "usage", "rename it")
     try:
         files = {
             file.relative_to(top).as_posix(): file.read_bytes()
-            for file in sorted(top.rglob("*.yaml"))
-            if file.is_file()
+            for file in sorted(top.rglob("*"))
+            if is_profile_path(file.name) and file.is_file()
         }
     except OSError as error:
         text = f"{error.filename} cannot be read: {error.strerror}"
         raise problem("--profiles", text, "unreadable") from None
     if not files:
         raise problem("--profiles", f"{folder} has no file *.yaml", "missing")
+    if wrong := next((name for name in files if not is_utf8(name)), None):
+        raise problem("--profiles", f"the name of {wrong} is not UTF-8", "value", "rename it")
     return files
 
 
-def choices(folder: str | None) -> dict[str, list[Choice]]:
+def is_utf8(text: str) -> bool:
+    """Whether a text, of a command line or a file's name, can be written as UTF-8."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def choices(files: Mapping[str, bytes], folder: str | None) -> dict[str, list[Choice]]:
     """The profiles that a page offers, under their headings; the site's own come first.
 
-    Raises JobgenError with all problems of the site's profiles.
+    `files` are those of site_files, and `folder` is what messages call their folder. A copy is
+    checked, since the page has these files alone: one may extend another that is elsewhere. Raises
+    JobgenError with all problems of the site's profiles.
     """
+    with TemporaryDirectory(prefix="jobgen-") as temporary:
+        top = Path(os.path.realpath(temporary), "site")
+        for name, data in files.items():
+            file = top / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(data)
+        try:
+            found = _choices(top)
+        except JobgenError as error:
+            place = str(Path(folder or ""))
+            raise JobgenError(_in_place(each, top, place) for each in error.problems) from None
+    if folder is not None and not found[OWN]:
+        text = f"no profile in {folder} names a scheduler: all are bases for others"
+        raise problem("--profiles", text, "no-scheduler")
+    return {heading: rows for heading, rows in found.items() if rows}
+
+
+def _choices(top: Path) -> dict[str, list[Choice]]:
     found: dict[str, list[Choice]] = {heading: [] for heading in HEADINGS if heading != BASES}
     problems: list[Problem] = []
-    environ = {"JOBGEN_PROFILES": folder or ""}
-    profiles = find_profiles(NOWHERE, environ=environ)
-    for name, file in sorted(profile_files(NOWHERE, environ=environ).items()):
+    above = top.parent  # it has neither profiles of a project nor of a user
+    environ = {"JOBGEN_PROFILES": str(top)}
+    profiles = find_profiles(above, confined=True, environ=environ)
+    files = profile_files(above, environ=environ)
+    for path in top.rglob("*.yml"):  # no name leads to it, but other profiles may extend it
+        files[str(path)] = path
+    for name, file in sorted(files.items()):
         heading = heading_of(file)
         try:
             profile = profiles.load(name).profile
         except JobgenError as error:
             problems += error.problems
             continue
-        if profile.scheduler and heading in found:
+        if profile.scheduler and heading in found and name != str(file):
             text = profile.description
             text = text.removesuffix(NOT_RUN) if heading == SITES else text
             found[heading].append(Choice(name, profile.scheduler, text))
     if problems:
         raise JobgenError(problems)
-    if folder is not None and not found[OWN]:
-        text = f"no profile in {folder} names a scheduler: all are bases for others"
-        raise problem("--profiles", text, "no-scheduler")
-    return {heading: rows for heading, rows in found.items() if rows}
+    return found
+
+
+def _in_place(each: Problem, top: Path, folder: str) -> Problem:
+    """A problem of the copy, as one of the folder itself."""
+
+    def placed(text: str) -> str:
+        return text.replace(str(top), folder).replace(str(top.parent), folder)
+
+    hint = placed(each.hint)
+    if each.code in ("no-profile", "outside") and hint in ("", "keep a copy"):
+        hint = f"the page has no other files than those below {folder}"
+    mark = each.mark._replace(file=placed(each.mark.file))
+    return each._replace(mark=mark, text=placed(each.text), hint=hint)
