@@ -13,9 +13,12 @@ from threading import Thread
 from typing import Any
 from urllib.parse import urlencode
 
+import pytest
+
 from jobgen.__main__ import run
 from jobgen.page.browser.session import Session
 from jobgen.paths import bundled
+from tests.test_doctor_browser import reason_to_skip
 
 PATIENCE = 120  # seconds for an answer; the machine may be busy
 
@@ -118,6 +121,20 @@ class CommandLine:
                 for each in answer["messages"]
             ),
         }
+
+
+@contextmanager
+def browser() -> Iterator[Any]:
+    """Chromium; without it, the test is skipped."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="no playwright")
+    if reason := reason_to_skip():
+        pytest.skip(reason)
+    with playwright.sync_playwright() as driver:
+        made = driver.chromium.launch(
+            executable_path="/usr/bin/chromium", args=["--no-sandbox", "--disable-gpu"]
+        )
+        yield made
+        made.close()
 
 
 @contextmanager

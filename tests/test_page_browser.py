@@ -16,11 +16,9 @@ import pytest
 
 from jobgen.lint.rules import rules
 from jobgen.page.folder import page_files, write_folder
-from tests.page_browser import CommandLine, Page, served
+from tests.page_browser import CommandLine, Page, browser, served
 from tests.page_forms import VALUES, packages_or_skip, random_form
-from tests.test_doctor_browser import reason_to_skip
 
-playwright = pytest.importorskip("playwright.sync_api", reason="no playwright")
 pytestmark = pytest.mark.slow
 LONG = (
     Path(__file__).parent / "golden/aws-nvidia.sh"
@@ -32,14 +30,8 @@ HOSTILE = (
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    if reason := reason_to_skip():
-        pytest.skip(reason)
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(
-            executable_path="/usr/bin/chromium", args=["--no-sandbox", "--disable-gpu"]
-        )
-        yield browser
-        browser.close()
+    with browser() as made:
+        yield made
 
 
 @pytest.fixture(scope="module")
@@ -173,16 +165,6 @@ def test_a_profile_without_an_end_is_refused(page: Page, command_line: CommandLi
         form = {"profile": "-", "profile_text": text}
         page.link(form)
         assert page.shown() == command_line.shown(form)
-
-
-@pytest.mark.thorough
-def test_a_script_that_is_too_much_for_the_parser_is_no_end_of_the_page(page: Page) -> None:
-    """It takes gigabytes of memory, or 30 s: then Python starts anew."""
-    assert page.lint("a|" * 50_000)[1].startswith("This cannot be parsed here: ")
-    page.console.clear()
-    assert page.lint("#!/bin/bash\n#SBATCH -N 2\n")[1] == "0 findings in 0 of 1 scripts\n"
-    page.fill("nodes", "2")
-    assert "-N 2" in page.text("line")
 
 
 def test_a_refusal_is_tied_to_its_field(page: Page) -> None:

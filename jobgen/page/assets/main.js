@@ -40,8 +40,7 @@ function showScript(answer) {
   document.body.dataset.answers = Number(document.body.dataset.answers ?? 0) + 1;
   keepsFiles();
   if (answer.fault) {
-    status.textContent = "No script.";
-    $("script").hidden = true;
+    showNothing();
     showFault(answer.fault);
     return;
   }
@@ -63,10 +62,21 @@ function showScript(answer) {
     : `No script: ${problems} ${problems === 1 ? "problem" : "problems"}, each at its field.`;
 }
 
+// After a fault: what was shown before is of another form.
+function showNothing() {
+  status.textContent = "No script.";
+  script = "";
+  drawing = null;
+  for (const id of ["script", "job"]) $(id).hidden = true;
+  for (const id of ["line", "upper", "machinery"]) $(id).textContent = "";
+  $("copy-line").disabled = true;
+  showMessages(form, []);
+  showProblems(form, $("problems"), []);
+}
+
 function showJob(answer) {
-  if (answer.fault) return;
-  fields.showDefaults(form, answer.defaults);
-  drawing = answer.drawing;
+  if (!answer.fault) fields.showDefaults(form, answer.defaults);
+  drawing = answer.drawing ?? null;
   $("job").hidden = !drawing;
   if (!drawing) return;
   $("drawing-text").textContent = drawing.text;

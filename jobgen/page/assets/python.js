@@ -6,6 +6,7 @@ export class Python {
   constructor() {
     this.waiting = new Map();
     this.current = null;
+    this.failed = null; // the fault of its start
     this.start();
   }
 
@@ -14,11 +15,17 @@ export class Python {
     const module = new URL("worker.js", import.meta.url).href;
     const source = new Blob([`import ${JSON.stringify(module)};`], { type: "text/javascript" });
     const address = URL.createObjectURL(source);
+    this.isNew = true; // until it is ready
     this.worker = new Worker(address, { type: "module" });
-    this.worker.onmessage = ({ data }) => this.answered(JSON.parse(data));
+    this.worker.onmessage = ({ data }) => this.received(JSON.parse(data));
     this.worker.onerror = (event) =>
       this.answered({ fault: event.message || "a file of this page cannot be loaded" });
-    this.isNew = true;
+  }
+
+  received(answer) {
+    if (!answer.ready) return this.answered(answer);
+    this.isNew = false;
+    if (this.current) this.limit();
   }
 
   // Calls back with the answer, unless a newer question of the same kind has come.
@@ -33,9 +40,13 @@ export class Python {
     if (!kind) return;
     this.current = this.waiting.get(kind);
     this.waiting.delete(kind);
+    if (this.failed) return this.answered(this.failed);
     this.worker.postMessage(this.current.question);
-    // The first answer waits for downloads, which may take long.
-    if (this.isNew) return;
+    if (!this.isNew) this.limit();
+  }
+
+  // Not before Python is ready: it waits for downloads, which may take long.
+  limit() {
     const fault = { fault: `no answer after ${LONGEST / 1000} s` };
     this.timer = setTimeout(() => this.answered(fault), LONGEST);
   }
@@ -45,11 +56,11 @@ export class Python {
     const { question, callback } = this.current ?? {};
     clearTimeout(this.timer);
     this.current = null;
-    if (answer.fault && !this.isNew) {
+    if (answer.fault && this.isNew) {
+      this.failed = answer;
+    } else if (answer.fault) {
       this.worker.terminate();
       this.start();
-    } else {
-      this.isNew = false;
     }
     if (callback && !this.waiting.has(question.kind)) callback(answer);
     this.next();

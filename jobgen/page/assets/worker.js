@@ -29,6 +29,8 @@ async function start() {
 }
 
 const started = start();
+const isReady = () => self.postMessage(JSON.stringify({ ready: true }));
+started.then(isReady, () => {}); // the first question is answered with the fault
 
 self.onmessage = async ({ data }) => {
   try {

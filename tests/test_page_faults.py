@@ -1,0 +1,96 @@
+"""The page in a browser after a fault of its Python, or of its start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jobgen.page.folder import page_files, write_folder
+from tests.page_browser import Page, browser, served
+from tests.page_forms import packages_or_skip
+
+pytestmark = pytest.mark.slow
+BROKEN = '() => { self.onmessage = () => self.postMessage(\'{"fault": "broken <b>"}\'); }'
+SILENT = "if (data.form?.nodes === '13') return;"
+ENDLESS = "a|" * 50_000  # for the parser
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    with browser() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def public(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("page") / "public"
+    write_folder(str(path), page_files(str(packages_or_skip())))
+    return path
+
+
+@pytest.fixture
+def page(chromium: Any, public: Path) -> Iterator[Page]:
+    with served(public) as address:
+        yield Page(chromium.new_context(), f"{address}#profile=mi210")
+
+
+def test_after_a_fault_nothing_of_an_older_form_is_shown(page: Page) -> None:
+    page.until(lambda: page.tab.is_visible("#job"))
+    page.fill("nodes", "0")
+    page.until(lambda: page.tab.is_hidden("#job"))  # no question is open
+    assert page.shown()["messages"]
+    assert page.tab.is_enabled("#copy-line")
+    (worker,) = page.tab.workers
+    worker.evaluate(BROKEN)
+    page.fill("nodes", "x")
+    assert page.text("other-messages") == "This page has failed: broken <b>"
+    assert page.shown() == {"line": "", "script": "", "messages": []}
+    assert page.text("problems") == ""
+    assert page.tab.locator("[aria-invalid]").count() == 0
+    assert page.tab.is_disabled("#copy-line")
+    page.fill("nodes", "2")
+    assert "-N 2" in page.text("line")
+    assert page.text("other-messages") == ""
+
+
+def test_a_start_that_fails_is_reported_and_not_tried_again(chromium: Any, tmp_path: Path) -> None:
+    broken = tmp_path / "broken"
+    files = page_files(str(packages_or_skip()))
+    write_folder(str(broken), {name: files[name] for name in files if name != "python.zip"})
+    with served(broken) as address:
+        page = Page(chromium.new_context(), f"{address}#profile=mi210")
+        for nodes in ("2", "3"):
+            page.fill("nodes", nodes)
+            assert "python.zip: 404" in page.text("other-messages")
+    starts = [each for each in page.requests if each.endswith("/python.zip")]
+    assert len(starts) == 1
+
+
+@pytest.mark.thorough
+def test_python_starts_anew_after_each_time_out(chromium: Any, tmp_path: Path) -> None:
+    """Neither the script nor the drawing of one form is ever answered: 30 s for each."""
+    silent = tmp_path / "silent"
+    files = page_files(str(packages_or_skip()))
+    begin = b"async ({ data }) => {"
+    assert begin in files["worker.js"]
+    files["worker.js"] = files["worker.js"].replace(begin, begin + SILENT.encode())
+    write_folder(str(silent), files)
+    with served(silent) as address:
+        page = Page(chromium.new_context(), f"{address}#profile=mi210")
+        page.fill("nodes", "13")
+        assert page.text("other-messages") == "This page has failed: no answer after 30 s"
+        page.fill("nodes", "2")
+        assert "-N 2" in page.text("line")
+
+
+@pytest.mark.thorough
+def test_a_script_that_is_too_much_for_the_parser_is_no_end_of_the_page(page: Page) -> None:
+    """It takes gigabytes of memory, or 30 s: then Python starts anew, the second time, too."""
+    for _ in range(2):
+        assert page.lint(ENDLESS)[1].startswith("This cannot be parsed here: ")
+    assert page.lint("#!/bin/bash\n#SBATCH -N 2\n")[1] == "0 findings in 0 of 1 scripts\n"
+    page.fill("nodes", "2")
+    assert "-N 2" in page.text("line")
