@@ -110,6 +110,19 @@ def test_the_page_has_nothing_from_elsewhere_and_no_script_in_it(tmp_path: Path)
     assert "default-src &#39;none&#39;" in page
 
 
+def test_the_texts_of_the_licences_are_in_the_page(tmp_path: Path) -> None:
+    text = contents(written(tmp_path))["licences.txt"].decode()
+    parts = dict(re.findall(r"^==== (\S+) \S+ ====\n(.*?)(?=^====|\Z)", text, re.M | re.S))
+    names = ["jobgen", "click", "python-hostlist", "jinja2", "markupsafe", "pyyaml"]
+    assert list(parts) == [*names, *(each.name for each in PACKAGES)]
+    assert "https://www.mozilla.org/MPL/2.0/" in parts.pop("pyodide")
+    wanted = r"Permission is hereby granted|Redistribution and use|GNU GENERAL PUBLIC LICENSE"
+    assert [name for name, part in parts.items() if not re.search(wanted, part)] == []
+    assert parts["web-tree-sitter"].startswith(
+        "\nMIT; https://github.com/tree-sitter/tree-sitter\n"
+    )
+
+
 def test_a_sites_profiles_and_words_come_first(tmp_path: Path) -> None:
     (tmp_path / "ours").mkdir()
     (tmp_path / "ours/base.yml").write_text("node: {gpus: 4}\n")

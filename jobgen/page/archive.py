@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Iterator, Mapping
-from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from importlib.metadata import Distribution, PackageNotFoundError, distribution, distributions
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -68,16 +68,19 @@ def _libraries() -> Iterator[tuple[str, bytes]]:
 
 
 def licences() -> str:
-    """The licences of the libraries: in full, if they are installed with them."""
-    parts = []
-    for name in _LIBRARIES.values():
-        library = _distribution(name)
-        files = [each for each in library.files or () if each.name.upper().startswith(_LICENCES)]
-        texts = [Path(str(each.locate())).read_text(encoding="utf-8") for each in files]
-        if not texts and "License" in library.metadata:
-            texts = [library.metadata["License"]]
-        parts.append(f"==== {name} {library.version} ====\n\n" + "\n".join(texts))
-    return "\n".join(parts)
+    """The licences of jobgen and the libraries: in full, if they are installed with them."""
+    own = [("jobgen", each) for each in distributions(name="jobgen")][:1]  # none: not installed
+    found = own + [(name, _distribution(name)) for name in _LIBRARIES.values()]
+    return "\n".join(f"==== {name} {each.version} ====\n\n{_text(each)}" for name, each in found)
+
+
+def _text(library: Distribution) -> str:
+    names = [each for each in library.files or () if each.name.upper().startswith(_LICENCES)]
+    files = filter(Path.is_file, (Path(str(each.locate())) for each in names))
+    texts = [file.read_text(encoding="utf-8") for file in files]
+    if not texts and "License" in library.metadata:
+        texts = [library.metadata["License"]]
+    return "\n".join(texts)
 
 
 def _distribution(name: str) -> Distribution:

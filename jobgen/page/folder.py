@@ -29,8 +29,9 @@ def page_files(
     own_profiles = site_files(profiles)
     files = {"index.html": document(choices(own_profiles, profiles), title, notes).encode("utf-8")}
     files |= {each.name: each.read_bytes() for each in ASSETS.iterdir() if each.name != TEMPLATE}
-    files |= npm.runtime_files(packages)
-    files["licences.txt"] = f"{npm.licences()}\n{licences()}".encode()
+    runtime = npm.runtime(packages)
+    files |= runtime.files
+    files["licences.txt"] = f"{licences()}\n{runtime.licences}".encode()
     files[ARCHIVE] = archive(own_profiles)
     return {**files, MARK: mark_of(files)}
 

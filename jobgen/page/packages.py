@@ -9,11 +9,11 @@ import base64
 import hashlib
 import io
 import tarfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from jobgen.errors import JobgenError, Mark, Problem
+from jobgen.quoting import quote
 
 FOLDER = "runtime"  # in the page's folder
 
@@ -22,7 +22,8 @@ class Package(NamedTuple):
     """A package of npm in the version that is tested; `files` has their new names in the page.
 
     Not every web server knows the type of .mjs. `integrity` is what `npm view` prints as
-    dist.integrity, the SHA-512 of the file.
+    dist.integrity, the SHA-512 of the file. `license_file` is "" if the package has none; then
+    `license_note` says where its text is.
     """
 
     name: str
@@ -31,6 +32,8 @@ class Package(NamedTuple):
     integrity: str
     files: dict[str, str]
     source: str
+    license_file: str = ""
+    license_note: str = ""
 
     @property
     def archive(self) -> str:
@@ -52,6 +55,8 @@ PACKAGES = (
             "pyodide-lock.json": "pyodide-lock.json",
         },
         "https://github.com/pyodide/pyodide",
+        license_note="The package has no text of its licence: https://www.mozilla.org/MPL/2.0/\n"
+        "It contains Python (PSF-2.0, https://docs.python.org/3/license.html).\n",
     ),
     Package(
         "web-tree-sitter",
@@ -63,6 +68,7 @@ PACKAGES = (
             "web-tree-sitter.wasm": "web-tree-sitter.wasm",
         },
         "https://github.com/tree-sitter/tree-sitter",
+        "LICENSE",
     ),
     Package(
         "tree-sitter-bash",
@@ -71,58 +77,72 @@ PACKAGES = (
         "sha512-7hMytuYIMoXOq24yRulgIxthE9YmggZIOHCyPTTuJcu6EU54tYD+4G39cUb28kxC6jMf/AbPfWGLQtgPTdh3xw==",
         {"tree-sitter-bash.wasm": "tree-sitter-bash.wasm"},
         "https://github.com/tree-sitter/tree-sitter-bash",
+        "LICENSE",
     ),
 )
 
 
-def licences() -> str:
-    """Which licences the packages have, and where their source is."""
-    lines = (f"{each.name} {each.version}: {each.license}; {each.source}" for each in PACKAGES)
-    return "\n".join(lines) + "\n"
+class Runtime(NamedTuple):
+    """The files of all packages by their paths in the page, and the texts of their licences."""
+
+    files: dict[str, bytes]
+    licences: str
 
 
 def npm_command(folder: str) -> str:
     """The command line that gets the packages into a folder."""
-    from jobgen.quoting import quote
-
     names = " ".join(f"{each.name}@{each.version}" for each in PACKAGES)
-    where = "" if folder == "." else f" --pack-destination {quote(folder)}"
-    return f"npm pack{where} {names}"
+    destination = "" if folder == "." else f" --pack-destination {quote(folder)}"
+    return f"npm pack{destination} {names}"
 
 
-def runtime_files(folder: str) -> dict[str, bytes]:
-    """The files of all packages by their paths in the page; `folder` has what `npm pack` made.
+def runtime(folder: str) -> Runtime:
+    """What the page takes from the packages; `folder` has what `npm pack` made.
 
     Raises JobgenError with each package that is missing, or is not what was tested.
     """
-    found: dict[str, bytes] = {}
+    files: dict[str, bytes] = {}
+    licences: list[str] = []
     problems: list[Problem] = []
     for package in PACKAGES:
         try:
-            found.update(_files(package, Path(folder, package.archive)))
+            part = _part(package, Path(folder, package.archive))
         except OSError as error:
             text = f"cannot be read: {error.strerror}"
             problems.append(_problem(folder, package, text, npm_command(folder)))
         except ValueError as error:
             hint = f"remove it, and then: {npm_command(folder)}"
             problems.append(_problem(folder, package, str(error), hint))
+        else:
+            files |= part.files
+            licences.append(part.licences)
     if problems:
         raise JobgenError(problems)
-    return found
+    return Runtime(files, "\n".join(licences))
 
 
 def _problem(folder: str, package: Package, text: str, hint: str) -> Problem:
     return Problem(Mark(str(Path(folder, package.archive))), text, "package", hint)
 
 
-def _files(package: Package, archive: Path) -> Iterator[tuple[str, bytes]]:
-    """The files of a package. Raises OSError, or ValueError if it is another one."""
+def _part(package: Package, archive: Path) -> Runtime:
+    """What the page takes from a package. Raises OSError, or ValueError if it is another one."""
     data = archive.read_bytes()
     digest = base64.b64encode(hashlib.sha512(data).digest()).decode("ascii")
     if f"sha512-{digest}" != package.integrity:
         raise ValueError(f"it is not the package that npm has: {package.integrity:.24}…")
     with tarfile.open(fileobj=io.BytesIO(data), mode="r:gz") as members:
-        for name, new_name in package.files.items():
-            member = members.extractfile(f"package/{name}")
-            assert member, name  # its checksum is right
-            yield f"{FOLDER}/{new_name}", member.read()
+        contents = {
+            name: _content(members, f"package/{name}")
+            for name in (*package.files, *filter(None, [package.license_file]))
+        }
+    files = {f"{FOLDER}/{new}": contents[name] for name, new in package.files.items()}
+    text = contents.get(package.license_file, b"").decode("utf-8") or package.license_note
+    heading = f"==== {package.name} {package.version} ====\n\n{package.license}; {package.source}"
+    return Runtime(files, f"{heading}\n\n{text}")
+
+
+def _content(members: tarfile.TarFile, name: str) -> bytes:
+    member = members.extractfile(name)
+    assert member, name  # the checksum of the archive is right
+    return member.read()
