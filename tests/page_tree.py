@@ -45,7 +45,7 @@ def nodes_of(node: Any) -> Iterator[tuple[Any, ...]]:
         node.start_byte,
         node.end_byte,
     )
-    yield (*points, node.named_child_count, named)
+    yield (*points, named)
     for field in ("name", "value", "variable", "body", "condition"):
         child = node.child_by_field_name(field)
         yield field, child and (child.type, child.start_byte)

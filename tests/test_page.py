@@ -86,7 +86,7 @@ def test_every_option_has_its_place_in_the_form() -> None:
         ({"profile": ""}, "profile", "--profile: no profile is named"),
         ({"gpus_per_node": "2", "shared": "on"}, "profile", r"mi210.yaml:36:13: with podman"),
         ({"profile": "-", "profile_text": "a: b"}, "profile_text", "cluster.yaml:1:1: unknown"),
-        ({"profile": "-", "profile_file": "../x.yaml"}, "profile_file", "profile_file: '../x.yam"),
+        ({"profile": "-", "profile_file": "../x.yaml"}, "profile_file", "'../x.yaml' is no name"),
     ],
     ids=lambda value: next(iter(value), "") if isinstance(value, dict) else None,
 )
@@ -96,11 +96,12 @@ def test_a_refusal_is_at_its_field(
     found = answer(form={"profile": "mi210", **form})
     assert (found["exit"], found["upper"]) == (2, "")
     has_no_words = "is for a shell" in text or field == "profile_file"
-    assert found["line"].startswith("" if has_no_words else "jobgen sbatch")
-    assert bool(found["line"]) != has_no_words
+    program = " ".join(found["line"].split()[:2])
+    assert program == ("" if has_no_words else "jobgen sbatch")
     (message,) = found["messages"]
     assert (message["field"], message["is_warning"]) == (field, False)
     assert text in message["text"]
+    assert "profile_file" not in message["text"]
 
 
 def test_what_the_page_cannot_know_is_no_warning(answer: Answer) -> None:
@@ -137,6 +138,13 @@ def test_a_drawing_says_what_the_job_is(answer: Answer) -> None:
     one = answer("job", form={"profile": "local", "nodes": "1"})
     assert one["drawing"]["text"] == "1 node with 2 ranks each on the CPU: 2 ranks in all."
     assert one["defaults"]["nodes"] == "2"
+    form = {"profile": "mi210", "nodes": "2", "program": "./run.sh"}
+    by_address = "torchrun numbers the ranks by the addresses of the nodes."
+    assert answer("job", form=form)["drawing"]["text"].endswith(f" {by_address}")
+    programs = answer("job", form={**form, "launcher": "node"})["drawing"]
+    assert programs["text"].startswith("2 nodes with 1 program each")
+    assert by_address not in programs["text"]
+    assert not programs["numbers_ranks"]
     wrong = answer("job", form={"profile": "eap", "nodes": "x"})
     assert wrong["drawing"] is None
     assert wrong["defaults"]["queue"]

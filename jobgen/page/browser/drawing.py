@@ -27,7 +27,8 @@ def drawing_of(plan: Plan) -> Drawing:
     gpus = 0 if plan.node.gpu == "none" else request.gpus_per_node
     # torchrun's c10d numbers the nodes by the order of their addresses.
     numbers_ranks = request.nodes == 1 or launch.rendezvous != "c10d"
-    numbers_ranks = numbers_ranks or launch.launcher in ("srun", "mpiexec")
+    numbers_ranks = numbers_ranks or launch.launcher != "torchrun"
+    numbers_ranks = numbers_ranks and launch.launcher != "node"  # its programs are no ranks
     interface = " or ".join(network.interface)
     port = str(network.port) if network.port else "from the job's id"
     drawing = Drawing(
@@ -54,7 +55,7 @@ def _sentences(drawing: Drawing, plan: Plan) -> list[str]:
         sentences.append(
             f"Node 0 is the head: the others connect to it over {interface}, port {drawing.port}."
         )
-    if not drawing.numbers_ranks:
+    if not drawing.numbers_ranks and plan.launch.launcher == "torchrun":
         sentences.append("torchrun numbers the ranks by the addresses of the nodes.")
     return sentences
 

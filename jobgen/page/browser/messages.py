@@ -18,6 +18,7 @@ from jobgen.planning.job_options import OPTIONS
 
 _PREFIX = "jobgen: "
 _WARNING = "warning: "
+_OWN_FILE = f"{PROFILE_FILE}: "  # only the page has this place: it is not shown
 _OPTION = re.compile(r"(--set [\w.]+|-[-\w]*): ")
 _FILE = re.compile(r"\S.*?\.ya?ml(:\d+:\d+)?: ")
 # The page has none of the user's files, so it cannot tell whether this one is missing.
@@ -25,7 +26,7 @@ _MISSING_PROGRAM = re.compile(r"warning: --: there is no file .* \[program\]$")
 
 
 class Message(NamedTuple):
-    """A line of stderr without `jobgen: `; `field` is "" if it belongs to none."""
+    """A line of stderr as the page shows it; `field` is "" if it belongs to none."""
 
     text: str
     field: str
@@ -37,7 +38,7 @@ def messages(stderr: str, form: Form, is_refused: bool) -> list[Message]:
     fields = _fields_by_place()
     lines = [line.removeprefix(_PREFIX) for line in stderr.splitlines() if line.strip()]
     return [
-        Message(line, _field_of(line, form, fields), not is_refused)
+        Message(line.removeprefix(_OWN_FILE), _field_of(line, form, fields), not is_refused)
         for line in lines
         if not _MISSING_PROGRAM.match(line)
     ]
@@ -52,7 +53,7 @@ def _fields_by_place() -> dict[str, str]:
 
 def _field_of(line: str, form: Form, fields: dict[str, str]) -> str:
     line = line.removeprefix(_WARNING)
-    if line.startswith(f"{PROFILE_FILE}: "):
+    if line.startswith(_OWN_FILE):
         return PROFILE_FILE
     if found := _OPTION.match(line):
         place = found[1]

@@ -43,26 +43,21 @@ class Node:
         return [child for child in self.children if child.is_named]
 
     @property
-    def named_child_count(self) -> int:
-        """How many these are."""
-        return len(self.named_children)
-
-    @property
     def start_point(self) -> Point:
-        """Where it begins."""
+        """The place of its first character."""
         return self._point(self.start_byte)
 
     @property
     def end_point(self) -> Point:
-        """Where it ends."""
+        """The place after its last character."""
         return self._point(self.end_byte)
 
     def child_by_field_name(self, name: str) -> Node | None:
-        """The first child in that field."""
+        """The first child in a field of the grammar, such as `body`; None if it is empty."""
         return self._fields.get(name)
 
     def add(self, child: Node, field: str) -> None:
-        """Add a child, in a field unless that is empty."""
+        """Add a child, in a field of the grammar unless `field` is ""."""
         self.children.append(child)
         if field:
             self._fields.setdefault(field, child)
@@ -73,19 +68,19 @@ class Node:
 
 
 class Tree(NamedTuple):
-    """What a parser returns."""
+    """What a parser returns; it has no more than lint reads."""
 
     root_node: Node
 
 
 class Parser:
-    """Parses with a function of the browser."""
+    """Parses with a function of the browser; it has the interface of tree_sitter.Parser."""
 
     def __init__(self, parse: Parse) -> None:
         self._parse = parse
 
     def parse(self, data: bytes) -> Tree:
-        """The tree of a script."""
+        """The tree of a script in UTF-8."""
         text = data.decode("utf-8", "replace")
         numbers, kinds, fields = self._parse(text)
         offsets = _byte_offsets(text)
