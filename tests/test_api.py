@@ -501,6 +501,13 @@ def test_an_option_that_does_not_exist_is_a_type_error() -> None:
         jobgen.script("mi210", node=3)  # type: ignore[call-arg]
 
 
+@pytest.mark.parametrize(("name", "right"), [("env", "environment"), ("set", "set_values")])
+def test_the_name_of_an_option_leads_to_its_argument(name: str, right: str) -> None:
+    options: dict[str, Any] = {name: {}}
+    with pytest.raises(TypeError, match=f"did you mean `{right}`"):
+        jobgen.script("mi210", **options)
+
+
 GOOD = """
 import os
 from pathlib import Path

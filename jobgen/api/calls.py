@@ -119,7 +119,7 @@ def _request(
     """The job that the arguments describe, and what plans it. Raises JobgenError and TypeError."""
     for name in options:
         if name not in Options.__annotations__:
-            hint = nearest_hint(name, Options.__annotations__)
+            hint = _nearest_argument(name)
             text = f"{function}() got an unexpected keyword argument {name!r:.80}; {hint}"
             raise TypeError(text)
     given = {name: value for name, value in options.items() if value is not None}
@@ -133,6 +133,16 @@ def _request(
     fields = job_fields(program, given)
     command = fields.pop("command", None) or _command(generator, profile_name, fields)
     return generator, _job(command, {**fields, "profile": profile_name})
+
+
+def _nearest_argument(name: str) -> str:
+    """A hint for a name that is no argument; it may be that of an option, such as `env`."""
+    flags = {
+        flag.strip("-").replace("-", "_"): key for key, row in OPTIONS.items() for flag in row.flags
+    }
+    if flags.get(name) in Options.__annotations__:
+        return f"did you mean `{flags[name]}`?"
+    return nearest_hint(name, Options.__annotations__)
 
 
 def _command(generator: Generator, profile: str, fields: Mapping[str, Any]) -> str:
