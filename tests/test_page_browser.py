@@ -81,6 +81,17 @@ def test_the_bytes_are_those_of_the_command_line(
     assert count / 4 < scripts < count
 
 
+def test_a_link_with_a_profile_that_the_page_lacks_makes_no_script(page: Page) -> None:
+    page.tab.evaluate("location.hash = 'profile=nothere&nodes=4'")
+    page.until(lambda: "nothere" in page.tab.locator("#profile-messages").inner_text())
+    assert not page.tab.locator("#script").is_visible()
+    page.tab.select_option("#profile", "mi210")
+    page.until(lambda: page.tab.locator("#script").is_visible())
+    assert "-N 4" in page.tab.locator("#line").inner_text()
+    assert page.tab.locator("#profile-messages").inner_text() == ""
+
+
+
 def test_what_lint_finds_is_what_the_command_line_finds(
     page: Page, command_line: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

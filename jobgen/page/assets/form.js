@@ -17,6 +17,7 @@ export function values(form) {
 }
 
 // A link may have been made by anybody: its texts become values of fields, and nothing else.
+// Returns the profile that the link names, if the page does not have it: then none is chosen.
 export function fill(form, fragment) {
   const texts = new URLSearchParams(fragment.replace(/^#/, ""));
   for (const each of controls(form)) {
@@ -28,7 +29,9 @@ export function fill(form, fragment) {
     const filled = [...folded.querySelectorAll("[name]")].some((each) => texts.get(each.name));
     folded.open ||= filled;
   }
-  if (form.elements.profile.selectedIndex < 0) form.elements.profile.selectedIndex = 0;
+  const list = form.elements.profile;
+  if (!texts.get("profile")) list.selectedIndex = 0;
+  return list.selectedIndex < 0 ? texts.get("profile") : "";
 }
 
 export function fragment(form) {

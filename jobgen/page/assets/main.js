@@ -20,6 +20,7 @@ function ask() {
 }
 
 function changed() {
+  if (form.elements.profile.selectedIndex < 0) return;
   fields.showProfile(form);
   const command = fields.command(form);
   if (command) fields.showFields(form, command);
@@ -144,8 +145,16 @@ async function readFile() {
 
 function restore() {
   clearSearch();
-  fields.fill(form, location.hash);
-  changed();
+  const missing = fields.fill(form, location.hash);
+  if (missing) showMissing(missing);
+  else changed();
+}
+
+function showMissing(profile) {
+  showNothing();
+  const text = `The link names the profile ${profile}, which this page does not have: choose one.`;
+  showMessages(form, [{ text, field: "profile" }]);
+  showProblems(form, $("problems"), [{ text, field: "profile" }]);
 }
 
 const clearSearch = fields.makeSearch(form, $("search"));
