@@ -251,6 +251,10 @@ def test_it_works_without_a_network_and_sends_nothing(
         assert "Content Security Policy" in page.console[0]
         page.console.clear()
         until_all_is_cached(page, len(list(public.rglob("*.*"))))
+        other = context.new_page()
+        other.goto(f"{address}runtime")  # the server redirects
+        assert other.url == f"{address}runtime/"
+        other.close()
         index = public / "index.html"
         index.write_text(index.read_text().replace("<title>", "<title>New: "))
         page.tab.reload()
