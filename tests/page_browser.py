@@ -10,7 +10,7 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import urlencode
 
 import pytest
@@ -138,10 +138,12 @@ def browser() -> Iterator[Any]:
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[str]:
-    """The address of a web server with a folder."""
+def served(folder: Path, wasm: str = "application/wasm") -> Iterator[str]:
+    """The address of a web server with a folder; `wasm` is the type that it sends for .wasm."""
 
     class Quiet(SimpleHTTPRequestHandler):
+        extensions_map: ClassVar = {**SimpleHTTPRequestHandler.extensions_map, ".wasm": wasm}
+
         def log_message(self, *_: Any) -> None:
             pass
 

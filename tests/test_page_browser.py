@@ -91,7 +91,6 @@ def test_a_link_with_a_profile_that_the_page_lacks_makes_no_script(page: Page) -
     assert page.tab.locator("#profile-messages").inner_text() == ""
 
 
-
 def test_what_lint_finds_is_what_the_command_line_finds(
     page: Page, command_line: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,4 +1,4 @@
-"""The page in a browser after a fault of its Python, or of its start."""
+"""The page in a browser after a fault of its Python or its start, and on a plainer server."""
 
 from __future__ import annotations
 
@@ -54,6 +54,13 @@ def test_after_a_fault_nothing_of_an_older_form_is_shown(page: Page) -> None:
     page.fill("nodes", "2")
     assert "-N 2" in page.text("line")
     assert page.text("other-messages") == ""
+
+
+def test_a_server_need_not_know_the_type_of_wasm(chromium: Any, public: Path) -> None:
+    with served(public, wasm="application/octet-stream") as address:
+        page = Page(chromium.new_context(), f"{address}#profile=mi210")
+        assert page.script()
+        assert page.lint("#!/bin/bash\n#SBATCH -N 2\n")[1].startswith("0 findings")
 
 
 def test_a_start_that_fails_is_reported_and_not_tried_again(chromium: Any, tmp_path: Path) -> None:

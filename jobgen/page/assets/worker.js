@@ -15,6 +15,16 @@ from jobgen.page.browser.session import Session
 Session(run, parse).answer
 `;
 
+// A server may not know the type of .wasm, without which a browser does not compile a stream.
+for (const name of ["compileStreaming", "instantiateStreaming"]) {
+  const original = WebAssembly[name].bind(WebAssembly);
+  WebAssembly[name] = async (source, imports) => {
+    const { body, status } = await source;
+    const headers = { "Content-Type": "application/wasm" };
+    return original(new Response(body, { status, headers }), imports);
+  };
+}
+
 async function start() {
   const archive = fetch(new URL("python.zip", import.meta.url));
   const python = await loadPyodide({
