@@ -132,6 +132,7 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return load_file(folder / "regression.pt")
 
 
+@pytest.mark.thorough
 def test_a_signal_to_one_rank_stops_all_and_the_next_run_resumes(
     uninterrupted: dict[str, Any], tmp_path: Path
 ) -> None:

@@ -113,6 +113,7 @@ def test_a_killed_torchrun(desk: Desk) -> None:
     assert " failed first: killed by signal 9" in line
 
 
+@pytest.mark.thorough
 def test_a_job_that_ends_well_keeps_logs_only_where_they_are_wanted(desk: Desk) -> None:
     name = desk.program("train.py", program("break", 4).replace(" and rank == 4", ""))
     assert desk.run(*SIX, "--", name).state == "COMPLETED"

@@ -218,6 +218,7 @@ def test_a_training_survives(pbs: PbsDesk) -> None:
     assert all(weights.equal(ended[name]) for name, weights in wanted.items())
 
 
+@pytest.mark.thorough
 def test_the_script_warns_before_the_walltime(pbs: PbsDesk) -> None:
     """PBS warns nobody; ranks that start late are warned when they have a handler."""
     trained = ("--trainer", "regression", "--", "1000", "1000")
