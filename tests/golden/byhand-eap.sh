@@ -1,7 +1,7 @@
 # Lines to paste, host by host, made by jobgen:
 #   jobgen byhand --profile eap --hosts 'blancapeak[003-004]' -- multinode.py 50 10
 # sha256 of the other lines: 0a752be85d0a7902
-# made of jobgen 1.0.0, profile 9d2d3ad3, template 22412a76
+# made of jobgen 1.0.0, profile 9d2d3ad3, template 14472b44
 
 # ---- on every host ----
 [ -z "${ZSH_VERSION-}" ] || setopt interactivecomments

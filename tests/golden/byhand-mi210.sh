@@ -1,7 +1,7 @@
 # Lines to paste, host by host, made by jobgen:
 #   jobgen byhand --profile mi210 --hosts 'smc-r07-[07-08]'
 # sha256 of the other lines: 9e822fa92230b306
-# made of jobgen 1.0.0, profile 91a466bb, template 00a73271, trainer 451fa444
+# made of jobgen 1.0.0, profile 91a466bb, template 1de69521, trainer 451fa444
 # Have the trainer in the folder first: jobgen trainers export elastic_ddp
 
 # ---- on every host ----

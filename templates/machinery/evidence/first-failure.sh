@@ -10,7 +10,7 @@ first_failure() {
   found=$(grep -E "^node|^rank .* signal ([4789]|11)$" <<< "$ends"
     sed -nE 's/^([^ ]+) (rank [0-9]+): (\[rank[0-9]+\]: )?([A-Za-z_.]+(Error|Exception|Interrupt)(:.*)?)$/\2 on \1: \4/p' \
       "$logs"/stderr* | grep -vE 'peer|[Cc]onnection|Broken pipe|[Tt]imed out|NCCL|Rendezvous|Dist[A-Z]'  # consequences
-    grep -vE "signal 15$|(status|code) 1$|Terminated" <<< "$ends" | sort -s -r -k 1,1 |  # a rank, a local rank, a launcher
+    grep -vE "signal 15$|(status|code) 1$|Terminated${reason+|^launcher.*Aborted}" <<< "$ends" | sort -s -r -k 1,1 |
       sed -E 's/: Killed$/: killed by signal 9/; s/Exited with exit code/ended with status/')
   who=${found%%: *} text=${found%%$'\n'*} text=${text#*: }
   note=$(grep -hF "jobgen: ${who##* }: last words: " "$logs"/stderr* |
