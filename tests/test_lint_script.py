@@ -75,10 +75,10 @@ def test_number_with_a_base_has_commands_and_variables() -> None:
 
 
 def test_other_script_begins_at_its_interpreter() -> None:
-    late = "hostname\n#SBATCH --mem=4G\n"
+    late_directive = "hostname\n#SBATCH --mem=4G\n"
     for text, codes in (
-        (f"# of the group\n\n#!/bin/bash\n{late}", ["JG201"]),
-        (f"hostname\n#!/bin/bash\n{late}", []),
+        (f"# of the group\n\n#!/bin/bash\n{late_directive}", ["JG201"]),
+        (f"hostname\n#!/bin/bash\n{late_directive}", []),
     ):
         settings = Settings(select=("JG201",))
         assert [each.code for each in problems_in(text, "job.sh", settings)] == codes

@@ -89,13 +89,9 @@ def job_advice(job: Job, plan: Plan, resolved: Resolved) -> list[Problem]:
 def _gpus_not_requested(resolved: Resolved) -> Iterator[Problem]:
     """GPUs of a node for which the profile has no option of PBS: the ranks may see none."""
     request, gpus = resolved.profile.request, resolved.profile.node.gpus
-    words = f"{request.chunk} {request.constraint} {request.directives}".lower()
-    if (
-        resolved.profile.scheduler == "pbs"
-        and gpus
-        and not request.gpu_option
-        and "gpu" not in words
-    ):
+    if resolved.profile.scheduler != "pbs" or not gpus or request.gpu_option:
+        return
+    if "gpu" not in f"{request.chunk} {request.constraint} {request.directives}".lower():
         text = f"a node has {gpus} GPUs, and PBS is asked for none"
         hint = "`request.gpu_option: ngpus`, or `none` if the queue gives them"
         yield Problem(resolved.origins.get("node.gpus", Mark("the profile")), text, "gpus", hint)
