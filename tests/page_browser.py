@@ -17,7 +17,9 @@ import pytest
 
 from jobgen.__main__ import run
 from jobgen.page.browser.session import Session
+from jobgen.page.folder import page_files, write_folder
 from jobgen.paths import bundled
+from tests.page_forms import packages_or_skip
 from tests.test_doctor_browser import reason_to_skip
 
 PATIENCE = 120  # seconds for an answer; the machine may be busy
@@ -155,3 +157,10 @@ def served(folder: Path, wasm: str = "application/wasm") -> Iterator[str]:
     finally:
         server.shutdown()
         server.server_close()
+
+
+def public_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the page; without the packages that it runs on, the test is skipped."""
+    path = tmp_path_factory.mktemp("page") / "public"
+    write_folder(str(path), page_files(str(packages_or_skip())))
+    return path

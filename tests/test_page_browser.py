@@ -15,9 +15,8 @@ from typing import Any
 import pytest
 
 from jobgen.lint.rules import rules
-from jobgen.page.folder import page_files, write_folder
-from tests.page_browser import CommandLine, Page, browser, served
-from tests.page_forms import VALUES, packages_or_skip, random_form
+from tests.page_browser import CommandLine, Page, browser, public_folder, served
+from tests.page_forms import VALUES, random_form
 
 pytestmark = pytest.mark.slow
 LONG = (
@@ -36,9 +35,7 @@ def chromium() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("page") / "public"
-    write_folder(str(path), page_files(str(packages_or_skip())))
-    return path
+    return public_folder(tmp_path_factory)
 
 
 @pytest.fixture(scope="module")

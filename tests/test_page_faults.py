@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from jobgen.page.folder import page_files, write_folder
-from tests.page_browser import Page, browser, served
+from tests.page_browser import Page, browser, public_folder, served
 from tests.page_forms import packages_or_skip
 
 pytestmark = pytest.mark.slow
@@ -26,9 +26,7 @@ def chromium() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def public(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("page") / "public"
-    write_folder(str(path), page_files(str(packages_or_skip())))
-    return path
+    return public_folder(tmp_path_factory)
 
 
 @pytest.fixture
