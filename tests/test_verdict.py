@@ -25,11 +25,11 @@ def report(host: str, rank: int, status: str) -> str:
     )
 
 
-def bash(program: str, folder: Path, **variables: str) -> str:
+def bash(program: str, folder: Path, *prefix: str, **variables: str) -> str:
     sources = f". '{EVIDENCE}/first-failure.sh'; . '{EVIDENCE}/last-words.sh'; "
     sources += f". '{EVIDENCE}/hung-ranks.sh'; "
     done = subprocess.run(
-        ["bash", "-c", f"set -euo pipefail; {sources} logs='{folder}' host=nB; {program}"],
+        [*prefix, "bash", "-c", f"set -euo pipefail; {sources} logs='{folder}' host=nB; {program}"],
         env={**os.environ, **variables},
         capture_output=True,
         text=True,
@@ -43,12 +43,21 @@ KILLED = "rank 5 on nB failed first: killed by signal 9"
 MEMORY = (
     "out of memory (oom_kill +1): ask for more with --set request.memory=SIZE, or use fewer workers"
 )
+OTHER = MEMORY.replace("out of memory", "memory ran out for this job or another")
 DISK = "OSError: [Errno 28] No space left on device"
 STDERR = {
     "a rank was killed": (LOST + report("nB", 5, "-9") + report("nA", 0, "1"), KILLED),
     "for memory": (
         report("nB", 5, "-9") + f"{WORDS},{MEMORY}\n",
         f"{KILLED}; on that node: {MEMORY}",
+    ),
+    "for memory, it seems": (
+        report("nB", 5, "-9") + f"{WORDS},{OTHER}\n",
+        f"{KILLED}; on that node: {OTHER}",
+    ),
+    "another job lacked memory": (
+        f"nB rank 5: [rank5]: ValueError: no such sample\n{WORDS},{OTHER}\n",
+        "rank 5 on nB failed first: ValueError: no such sample",
     ),
     "another node lacked memory": (
         report("nB", 5, "-9") + WORDS.replace("nB", "nC") + f",{MEMORY}\n",
@@ -140,22 +149,63 @@ def test_where_ranks_hung(tmp_path: Path) -> None:
     assert bash("hung_ranks", tmp_path) == ""
 
 
+TOOLS = {  # a GPU with two errors that ECC did not mend, and one that has left the bus
+    "nvidia-smi": "#!/bin/sh\nprintf '0\\n[N/A]\\n3\\n'\n",
+    "dmesg": "#!/bin/sh\necho '[1.0] NVRM: Xid (PCI:0000:07:00): 79, pid=1'\n",
+}
+
+
 def test_last_words(tmp_path: Path) -> None:
     """What can be read, and no error where a tool is absent or knows nothing."""
-    (tmp_path / "nB").mkdir()
-    kills = "$(awk '$1 == \"oom_kill\" { print $2 - 1 }' /proc/vmstat)"
+    count = tmp_path / "nB" / "oom_kill"
+    count.parent.mkdir()
     tools = tmp_path / "bin"
     tools.mkdir()
-    (tools / "nvidia-smi").write_text("#!/bin/sh\nprintf '0\\n[N/A]\\n3\\n'\n")
-    (tools / "dmesg").write_text("#!/bin/sh\necho '[1.0] NVRM: Xid (PCI:0000:07:00): 79, pid=1'\n")
-    for tool in tools.iterdir():
-        tool.chmod(0o755)
-    program = f"echo oom_kill {kills} > $logs/nB/oom_kill; last_words"
-    found = bash(program, tmp_path, PATH=f"{tools}:{os.environ['PATH']}").strip()
+    for name, text in TOOLS.items():
+        (tools / name).write_text(text)
+        (tools / name).chmod(0o755)
+    assert "oom_kill" not in bash(f"killed_for_memory > '{count}'; last_words", tmp_path)
+    path, _, kills = count.read_text().splitlines()[-1].partition(" ")
+    assert path == "/proc/vmstat:oom_kill"
+    count.write_text(f"{path} {int(kills) - 1}\n")
+    found = bash("last_words", tmp_path, PATH=f"{tools}:{os.environ['PATH']}").strip()
     assert found.startswith("jobgen: nB: last words: /dev/shm ")
-    assert found.endswith(f"%,uncorrectable ECC errors on GPU 2,Xid 79,{MEMORY}")
-    found = bash("grep -w oom_kill /proc/vmstat > $logs/nB/oom_kill; last_words", tmp_path)
-    assert "out of memory" not in found
+    assert found.endswith(f"%,uncorrectable ECC errors on GPU 2,Xid 79,{OTHER}")
+
+
+CGROUPS = next(  # of version 2
+    (path for path in map(Path, ("/sys/fs/cgroup/unified", "/sys/fs/cgroup"))
+     if os.access(path / "cgroup.procs", os.W_OK)), None,
+)  # fmt: skip
+
+
+@pytest.mark.skipif(
+    not CGROUPS or os.geteuid() != 0, reason="no cgroups of version 2 that root can make"
+)
+@pytest.mark.parametrize(("kills", "words"), [(2, ""), (3, f",{MEMORY}")])
+def test_the_count_of_the_job_says_whose_memory_ran_out(
+    kills: int, words: str, tmp_path: Path
+) -> None:
+    """The shell is in a step of Slurm, and the count in the job's folder above it."""
+    (tmp_path / "nB").mkdir()
+    assert CGROUPS
+    group = f"jobgen-test-{os.getpid()}/job_7"
+    events = tmp_path / "cgroups" / group / "memory.events"
+    events.parent.mkdir(parents=True)
+    events.write_text("oom 9\noom_kill 2\noom_group_kill 0\n")
+    step = CGROUPS / group / "step_0" / "user"
+    program = f"""
+        mkdir -p '{step}'; echo "$$" > '{step}/cgroup.procs'
+        mount --bind '{tmp_path}/cgroups' /sys/fs/cgroup
+        killed_for_memory > "$logs/nB/oom_kill"
+        sed -i 's/oom_kill 2/oom_kill {kills}/' '{events}'
+        last_words"""
+    try:
+        found = bash(program, tmp_path, "unshare", "--mount")
+    finally:
+        for folder in (step, step.parent, step.parent.parent, step.parent.parent.parent):
+            folder.rmdir()
+    assert found.endswith(f"%{words}\n")
 
 
 def test_a_folder_that_cannot_be_written_ends_the_job_with_a_cure(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ OMPI_COMM_WORLD_RANK OMPI_COMM_WORLD_LOCAL_RANK OMPI_COMM_WORLD_SIZE
 _SCRIPT = """
 address all all_options answer arch before begun boot changed chosen comment copy devices differ
 each ending ends exclude_at_most exported failed fan_out file first folder found free gpus head
-host hosts i id image in_use interface job join_timeout kind launcher limit line lines lock
+host hosts i id image in_use interface job join_timeout killed kind launcher limit line lines lock
 log_folder logs max_restarts min_nodes mounts mpiexec_options name named need needed no_reason node
 node_command node_shell node_step nodes note now nowhere on_each_node other others own part passed
 pid pids place port problems program python rank rank_options rank_step ranks ranks_per_node ready

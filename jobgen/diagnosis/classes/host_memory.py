@@ -60,7 +60,7 @@ SIGNS = (
         Role.CONFIRMATION,
     ),
     Sign(
-        r"^jobgen: (?P<node>[\w.-]+): last words: .*\boom_kill \+[1-9]",
+        r"^jobgen: (?P<node>[\w.-]+): last words: .*\bout of memory \(oom_kill \+[1-9]",
         "the node ran out of memory, and the kernel killed a process",
         Role.CONFIRMATION,
     ),
@@ -68,6 +68,12 @@ SIGNS = (
         FAILED_FIRST + r".*\bout of memory",
         "killed by signal 9, and the node ran out of memory",
         Role.CONFIRMATION,
+    ),
+    Sign(  # the kernel's counter of a whole node: the process may be another job's
+        FAILED_FIRST + r".*\bmemory ran out for this job or another",
+        "killed by signal 9, and the kernel killed a process of that node because memory ran out",
+        Role.CONFIRMATION,
+        certainty="likely",
     ),
     Sign(
         r"(?<![`'\"])DataLoader worker \(pid\(?s?\)? [\d, ]+\) is killed by signal: Killed",

@@ -1,7 +1,7 @@
 # observe: what this rank leaves as evidence.
 observe() {
   mkdir -p "$logs/$host"
-  grep -w oom_kill /proc/vmstat > "$logs/$host/oom_kill"
+  killed_for_memory > "$logs/$host/oom_kill"
   ${stall:+watch_ranks "${OMPI_COMM_WORLD_LOCAL_RANK-${MPI_LOCALRANKID-${PALS_LOCAL_RANKID-0}}}"}
 }
 

@@ -3,6 +3,6 @@ observe() {
   printf '\036\036%s: \n' "$host${rank+ rank $rank}"; printf '\036\036%s: \n' "$host${rank+ rank $rank}" >&2
   mkdir -p "$logs/$host"
   export PET_TEE=3 PET_LOG_DIR="$logs/$host" TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE=$'\036'"$host rank \${rank}: "
-  grep -w oom_kill /proc/vmstat > "$logs/$host/oom_kill"
+  killed_for_memory > "$logs/$host/oom_kill"
   ${stall:+watch_ranks "$SLURM_LOCALID"}
 }
