@@ -137,6 +137,7 @@ def run_on_two_nodes(folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.thorough
 def test_results_of_two_nodes(tmp_path: Path, doctor: ModuleType) -> None:
     first = run_on_two_nodes(tmp_path)
     (file,) = (tmp_path / "jobgen-doctor").iterdir()

@@ -70,7 +70,7 @@ def test_every_rank_reports_and_nothing_is_left(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "ranks"),
     [
-        (("-N", "1"), 2),
+        pytest.param(("-N", "1"), 2, marks=pytest.mark.thorough),
         (("-N", "3", "--rendezvous", "static", "--set", "launch.processes_per_node=1"), 3),
     ],
 )
@@ -81,6 +81,7 @@ def test_other_numbers_of_ranks(tmp_path: Path, words: tuple[str, ...], ranks: i
     assert (done.returncode, found) == (0, [f"rank {rank}" for rank in range(ranks)]), done.stderr
 
 
+@pytest.mark.thorough
 def test_stray_options_of_torchrun_do_nothing(tmp_path: Path) -> None:
     (tmp_path / "show.py").write_text(SHOW)
     words = ("-N", "1", "--", "show.py")
@@ -128,7 +129,9 @@ def test_one_failed_rank_stops_all(tmp_path: Path) -> None:
     assert sleepers(program.name) == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.thorough)]
+)
 def test_a_stopped_job_leaves_no_process(tmp_path: Path, number: signal.Signals) -> None:
     program = tmp_path / f"sleep-{number.name}-{os.getpid()}.py"
     text = "import os, time\nopen('on' + os.environ['RANK'], 'w').close()\ntime.sleep(1000)\n"

@@ -50,6 +50,7 @@ def files_of(folder: Path) -> set[str]:
     return {str(file.relative_to(folder)) for file in folder.rglob("*") if file.is_file()}
 
 
+@pytest.mark.thorough
 def test_it_is_the_same_each_time(site: Path, tmp_path: Path) -> None:
     assert build(tmp_path / "again").endswith("exit code 0\n")
     files = files_of(site)

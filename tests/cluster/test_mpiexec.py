@@ -199,6 +199,7 @@ sys.stdout.write(f"saved {os.environ['RANK']}\\n")
 """
 
 
+@pytest.mark.thorough
 def test_the_script_warns_before_the_walltime(pbs: PbsDesk, mpiexec: tuple[str, ...]) -> None:
     words = ("-t", "60", "--signal", "50", "--", pbs.program("handler.py", HANDLER))
     done = pbs.site.wait(submit(pbs, *mpiexec, *words), pbs.folder)

@@ -358,12 +358,14 @@ def wrong(pbs: PbsDesk, **parts: str) -> Ended:
     return pbs.site.wait(pbs.send(script), pbs.folder)
 
 
+@pytest.mark.thorough
 def test_the_tutorial_s_agent_on_the_first_node_only(pbs: PbsDesk) -> None:
     done = wrong(pbs, head="$(own eth0)", run='"${agent[@]}"')
     assert done.status == 1
     assert "RendezvousTimeoutError" in done.output
 
 
+@pytest.mark.thorough
 def test_the_tutorial_s_head_of_the_sorted_node_file(pbs: PbsDesk) -> None:
     """The host is the node that runs the script, and nobody listens at the other's address."""
     head = """$(getent ahostsv4 "$sorted" | awk '{ print $1; exit }')"""
@@ -372,6 +374,7 @@ def test_the_tutorial_s_head_of_the_sorted_node_file(pbs: PbsDesk) -> None:
     assert "RendezvousConnectionError" in done.output
 
 
+@pytest.mark.thorough
 def test_the_fabric_s_address_without_is_host(pbs: PbsDesk) -> None:
     """No agent takes itself for the host, since the hostname is the management network's."""
     done = wrong(pbs, head="$(own hsn0)")
@@ -379,6 +382,7 @@ def test_the_fabric_s_address_without_is_host(pbs: PbsDesk) -> None:
     assert "RendezvousConnectionError" in done.output
 
 
+@pytest.mark.thorough
 def test_the_same_jobs_with_the_cures(pbs: PbsDesk) -> None:
     """The failures above are not the tests' own."""
     done = wrong(pbs, chunks=f"{CHUNK}5+{CHUNK}3", head="$(own hsn0)", conf="CONF")

@@ -70,6 +70,7 @@ def in_container(desk: Desk) -> tuple[str, ...]:
     return (*words, "--set", "launch.join_timeout=120")
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("image")
 def test_mi210_in_podman(desk: Desk) -> None:
     done = desk.run(*in_container(desk), "-N", "2", "-G", "2", timeout=240)
