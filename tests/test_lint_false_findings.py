@@ -81,6 +81,12 @@ NNODES = "torchrun --nnodes=8 --nproc-per-node=4"
             "cp a\\b c\\d\n",
         ),
         (
+            "JG208",
+            "#!/bin/bash\n",
+            """evaluate --stop '{"until": ["Q:","<eot_id>", "<end_id>"]}'\n""",
+            "evaluate --stop '<eot_id>'\n",
+        ),
+        (
             "JG405",
             "#!/bin/bash\n",
             "#SBATCH -N 2\nif [ $PBS_NODEFILE ]; then pbsdsh a.sh; else srun a.sh; fi\n",

@@ -322,6 +322,7 @@ def test_csh_is_searched_for_in_scripts_for_bash_only() -> None:
         ("run --a \\# x\n  --b", "line 1 has no \\ at its end"),
         ("run --a \\ # x\n  --b", "a comment follows the \\ of line 1"),
         ("run --a \\\n# x\n\n  --b", "a comment or an empty line cuts the one of line 1"),
+        ("run\nargs=a.py --b 3", "`--b` as a command: the value of args ends before the blank"),
     ],
 )
 def test_message_says_why_a_command_ends(lines: str, cause: str) -> None:

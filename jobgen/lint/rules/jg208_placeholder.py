@@ -66,6 +66,7 @@ def _in_command(line: str) -> Iterator[re.Match[str]]:
         return
     code = line[:1] + re.split(r"\s#", line[1:])[0]  # without a comment
     code = re.sub(r"\$\{\w+:?\?[^}]*", lambda message: " " * len(message[0]), code)
+    code = re.sub(r'[\[,:] ?"<', lambda start: " " * len(start[0]), code)  # JSON: text of a model
     for found in re.finditer(r"(?<![<$(@])<([A-Za-z][\w /-]*)>(?![>(])", code):
         if _ASKS_FOR_VALUE.search(found[1]):
             yield found

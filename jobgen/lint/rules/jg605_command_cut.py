@@ -5,10 +5,13 @@ with a blank or a comment behind it, the command ends. It ends, too, at a commen
 lines, and at a line without a `\`. What follows runs as a command: bash looks for a program that
 is called `--epochs`, does not find it, and goes on. The run has none of the options that follow.
 
+The same happens after a value without quotes that has a blank: `ARGS=train.py --epochs 3`.
+
 Evidence: bash(1), QUOTING (a backslash and a newline) and COMMENTS. Tried: `--epochs: command not
 found`, and the exit status of the script is that of its last command.
 
-Cure: end each line but the last with a `\`, and put comments before the command.
+Cure: end each line but the last with a `\`, put comments before the command, and a value with a
+blank in quotes.
 """
 
 from __future__ import annotations
@@ -51,8 +54,13 @@ def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
             continue  # an option of a site's shell function, or a part of a template
         if _is_omitted(script.lines, command.line):
             continue  # the beginning of the command is not shown
-        text = f"bash runs `{command.name}` as a command: {_cause(script.lines, command.line)}"
-        yield finding_at(command, text, "end each line of the command but the last with \\")
+        if command.assignments:
+            name = command.assignments[-1].name
+            cause, cure = f"the value of {name} ends before the blank", "put the value in quotes"
+        else:
+            cause = _cause(script.lines, command.line)
+            cure = "end each line of the command but the last with \\"
+        yield finding_at(command, f"bash runs `{command.name}` as a command: {cause}", cure)
 
 
 def _is_reached(command: Command) -> bool:
