@@ -25,6 +25,21 @@ class JobCommand(click.Command):
             self.params = _parameters(str(self.name))
         return super().get_params(ctx)
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click does it; the error for an option of sbatch, qsub or torchrun says what to write.
+
+        People know these options, and their names are not near to jobgen's.
+        """
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            from jobgen.cli.jobs.other_options import own_words
+
+            words = own_words(str(self.name), error.option_name)
+            if not words:
+                raise
+            raise click.UsageError(f"No such option '{error.option_name}'; {words}.", ctx) from None
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         rows: dict[str, list[tuple[str, str]]] = {group: [] for group in GROUPS}
         for parameter in self.get_params(ctx):

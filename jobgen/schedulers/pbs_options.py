@@ -8,35 +8,48 @@ from jobgen.errors import problem
 from jobgen.planning.plan import Directive, Plan
 from jobgen.schedulers import checked_visible
 
-# Resources of a chunk that jobgen sets, with what to use instead.
+# What says the same to jobgen: words of its command line, and after a comma what they mean.
+# Resources of a chunk that jobgen sets.
 CHUNK_OPTIONS = {
     "ncpus": "--set node.cpus=N",
     "mpiprocs": "--set request.chunk.mpiprocs=N",
-    "ngpus": "-G",
+    "ngpus": "-G N",
     "mem": "--set request.memory=SIZE",
 }
-# Options that contradict the script that jobgen plans, with what to use instead.
-_PLANNED = {
-    "N": "-J",
-    "J": "--array",
-    "A": "-A",
-    "q": "-q",
+# Resources of a job that jobgen sets.
+JOB_RESOURCES = {
+    "nodes": "-N N",
+    "select": "-N N --set request.chunk.NAME=VALUE",
+    "place": "--set request.place=scatter",
+    "walltime": "-t TIME",
+}
+OWN_WORDS = {
+    "N": "-J NAME",
+    "J": "--array FIRST-LAST",
+    "A": "-A NAME",
+    "q": "-q NAME",
     "o": "--set request.output=FILE",
     "e": "--set request.error=FILE",
-    "j": "--set request.error=FILE: without it, both streams go to one file",
+    "j": "--set request.error=FILE, without which both streams go to one file",
     "k": "--set request.live_output=true",
-    "v": "-e NAME or -e NAME=VALUE",
+    "v": "-e NAME=VALUE, or -e NAME",
+    "l": "-N N -G N -t TIME, or --directive='-l NAME=VALUE'",
+    "m": "--mail-on begin,end,fail",
+    "M": "--mail ADDRESS",
+    "r": "--requeue",
+    "W": "--after ID, or --directive='-W ATTRIBUTE=VALUE'",
 }
+_PLANNED = "NJAqoejkv"  # options that contradict every script that jobgen plans
 # Options that do not belong in a script that others submit, with what to do instead.
-_COMMAND_LINE = {
+ON_COMMAND_LINE = {
     "I": "use jobgen interactive",
     "X": "use jobgen interactive",
     "S": "the first line of the script names its shell",
     "C": "a script's directives begin with #PBS",
     "z": "use it on qsub's own command line",
 }
-_WITH_VALUE = "aclmMpPrRuW"
-_WITHOUT_VALUE = "fhV"
+WITH_VALUE = "aclmMpPrRuW"
+WITHOUT_VALUE = "fhV"
 
 
 def user_option(directive: Directive, plan: Plan) -> tuple[str, str]:
@@ -49,10 +62,10 @@ def user_option(directive: Directive, plan: Plan) -> tuple[str, str]:
     letter, value = found[1], found[2] or ""
     if letter in _PLANNED:
         text = f"jobgen sets -{letter} itself"
-        raise problem(place, text, "conflict", f"use {_PLANNED[letter]}")
-    if letter in _COMMAND_LINE:
+        raise problem(place, text, "conflict", f"use {OWN_WORDS[letter]}")
+    if letter in ON_COMMAND_LINE:
         text = f"-{letter} does not belong in a script"
-        raise problem(place, text, "conflict", _COMMAND_LINE[letter])
+        raise problem(place, text, "conflict", ON_COMMAND_LINE[letter])
     _check_has_value(letter, value, place)
     if letter == "l":
         _check_resources(value, place)
@@ -70,24 +83,23 @@ def user_option(directive: Directive, plan: Plan) -> tuple[str, str]:
 
 def _check_has_value(letter: str, value: str, place: str) -> None:
     """Raise JobgenError for an unknown option, and for a value that is missing or not taken."""
-    if letter not in _WITH_VALUE + _WITHOUT_VALUE:
-        options = " ".join(f"-{each}" for each in _WITH_VALUE + _WITHOUT_VALUE)
+    if letter not in WITH_VALUE + WITHOUT_VALUE:
+        options = " ".join(f"-{each}" for each in WITH_VALUE + WITHOUT_VALUE)
         text = f"-{letter} is not an option of qsub"
         raise problem(place, text, "value", f"one of: {options}")
-    if letter in _WITH_VALUE and not value:
+    if letter in WITH_VALUE and not value:
         hint = f"write --directive='-{letter} VALUE'"
         raise problem(place, f"-{letter} needs a value", "value", hint)
-    if letter in _WITHOUT_VALUE and value:
+    if letter in WITHOUT_VALUE and value:
         hint = f"write --directive=-{letter}"
         raise problem(place, f"-{letter} takes no value", "value", hint)
 
 
 def _check_resources(text: str, place: str) -> None:
-    planned = {"select": "-N and request.chunk", "place": "--set request.place=…", "walltime": "-t"}
+    planned = {**JOB_RESOURCES, **CHUNK_OPTIONS}
     for name in re.findall(r"(?:^|,)\s*(\w+)\s*=", text.lower()):  # PBS compares without case
-        if name in planned or name in ("nodes", *CHUNK_OPTIONS):
-            option = planned.get(name) or CHUNK_OPTIONS.get(name) or "-N"
-            hint = f"PBS refuses it beside `select`: use {option}"
+        if name in planned:
+            hint = f"PBS refuses it beside `select`: use {planned[name]}"
             raise problem(place, f"jobgen sets {name} itself", "conflict", hint)
 
 

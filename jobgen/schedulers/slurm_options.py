@@ -92,43 +92,59 @@ LONG_NAMES = dict(
     O:overcommit o:output p:partition q:qos S:core-spec s:oversubscribe t:time w:nodelist x:exclude
     """.split()
 )
-# Options that contradict the script that jobgen plans, with what to use instead.
-_GPUS = "-G, node.gpu_type and request.gpu_option"
-_PLANNED = {
-    **dict.fromkeys(("ntasks", "tasks-per-node"), "--set launch.processes_per_node=N"),
-    **dict.fromkeys(("gpus", "gpus-per-node", "gpus-per-socket", "gpus-per-task"), _GPUS),
-    **dict.fromkeys(("ntasks-per-gpu", "tres-per-task"), _GPUS),
-    **dict.fromkeys(("cpus-per-gpu", "mincpus"), "--set node.cpus=N"),
-    **dict.fromkeys(("export-file", "get-user-env"), "-e NAME or -e NAME=VALUE"),
-    "array": "--array",
+# What says the same to jobgen: words of its command line, and after a comma what they mean.
+_GPUS = "-G N, the GPUs on each node"
+_GPU_OPTION = f"{_GPUS}, requested as request.gpu_option says"
+_RANKS = "--set launch.processes_per_node=N, the ranks on each node"
+_CORES = "--set node.cpus=N, the cores of a whole node"
+OWN_WORDS = {
+    **dict.fromkeys(("ntasks", "tasks", "ntasks-per-node", "tasks-per-node"), _RANKS),
+    "ntasks-per-gpu": _RANKS,
+    **dict.fromkeys(("gpus", "gres", "gpus-per-socket", "tres-per-task"), _GPUS),
+    **dict.fromkeys(("gpus-per-node", "gpus-per-task"), _GPU_OPTION),
+    **dict.fromkeys(("cpus-per-task", "cpus-per-gpu", "mincpus"), _CORES),
+    **dict.fromkeys(("export", "export-file", "get-user-env"), "-e NAME=VALUE, or -e NAME"),
+    "account": "-A NAME",
+    "array": "--array FIRST-LAST",
     "chdir": "--set request.chdir=FOLDER",
-    "container": "--set software.container=…",
+    "constraint": "-C EXPRESSION",
+    "container": "--set software.container.image=IMAGE",
+    "dependency": "--after ID",
+    "error": "--set request.error=FILE",
+    "exclude": "--set request.exclude=NODES",
+    "exclusive": "--exclusive",
     # On sbatch it would hide GPUs from the check of the nodes, too.
-    "gpu-bind": "--set launch.srun_options=[--gpu-bind=…]",
+    "gpu-bind": "--set 'launch.srun_options=[--gpu-bind=VALUE]'",
+    "hint": "--set request.hint=nomultithread",
+    "job-name": "-J NAME",
+    "licenses": "--set request.licenses=NAME",
+    "mail-type": "--mail-on begin,end,fail",
+    "mail-user": "--mail ADDRESS",
+    "mem": "--set request.memory=SIZE",
     "mem-per-cpu": "--set request.memory_per_cpu=SIZE",
     "mem-per-gpu": "--set request.memory_per_gpu=SIZE",
+    "nodes": "-N N",
+    "output": "--set request.output=FILE",
+    **dict.fromkeys(("oversubscribe", "share"), "--shared"),
+    "partition": "-p NAME",
+    "qos": "--qos NAME",
+    "requeue": "--requeue",
+    "reservation": "--reservation NAME",
     "signal": "--signal SECONDS",
+    "threads-per-core": "--set request.threads_per_core=N",
+    "time": "-t TIME",
     "wait": "--wait",
     "wrap": "-- PROGRAM",
 }
-# Options of jobgen for those of sbatch.
-_OWN = {
-    "account": "-A",
-    "constraint": "-C",
-    "dependency": "--after",
-    "exclusive": "--exclusive",
-    "job-name": "-J",
-    "mail-type": "--mail-on",
-    "mail-user": "--mail",
-    "nodes": "-N",
-    "output": "--set request.output=FILE",
-    "partition": "-p",
-    "qos": "--qos",
-    "reservation": "--reservation",
-    "time": "-t",
-}
+# Options that contradict every script that jobgen plans.
+_PLANNED = (
+    *("ntasks", "tasks-per-node", "gpus", "gpus-per-node", "gpus-per-socket", "gpus-per-task"),
+    *("ntasks-per-gpu", "tres-per-task", "cpus-per-gpu", "mincpus", "export-file", "get-user-env"),
+    *("array", "chdir", "container", "gpu-bind", "mem-per-cpu", "mem-per-gpu", "signal", "wait"),
+    "wrap",
+)
 # Options that do not belong in a script that others submit, with what to do instead.
-_COMMAND_LINE = {
+ON_COMMAND_LINE = {
     "workdir": "use --set request.chdir=FOLDER",
     **dict.fromkeys(("uid", "gid"), "submit as that user"),
     **dict.fromkeys(
@@ -155,15 +171,11 @@ def user_option(directive: Directive, options: Options) -> tuple[str, str | None
     planned = (each for each in (*_PLANNED, *options) if each.startswith(name))
     exact = name in ("export", "wait-all-nodes")  # does not mean --export-file
     if not exact and (first := next(planned, None)):
-        hint = (
-            f"use {_PLANNED[first]}"
-            if first in _PLANNED
-            else f"use jobgen's own {_OWN.get(first, 'option, or --set')}"
-        )
+        hint = f"use {OWN_WORDS[first]}" if first in OWN_WORDS else "leave it out"
         raise problem(place, f"jobgen sets --{first} itself", "conflict", hint)
-    if first := next((each for each in _COMMAND_LINE if each.startswith(name)), None):
+    if first := next((each for each in ON_COMMAND_LINE if each.startswith(name)), None):
         text = f"--{first} does not belong in a script"
-        raise problem(place, text, "conflict", _COMMAND_LINE[first])
+        raise problem(place, text, "conflict", ON_COMMAND_LINE[first])
     for opposite, undone in _OPPOSITE.items():
         if opposite.startswith(name) and undone in options:
             text = f"--{name} undoes the --{undone} that is requested"
