@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 
 import jobgen
 from jobgen.api.calls import Options
+from jobgen.api.keywords import with_arguments
 from jobgen.cli.jobs.words import run_plain
 from jobgen.errors import JobgenError
 from jobgen.paths import bundled
@@ -50,14 +51,14 @@ def with_scheduler() -> dict[str, str]:
 
 
 def of_command_line(words: list[str]) -> bytes | str:
-    """What `jobgen WORDS` writes to stdout, or its refusal."""
+    """What `jobgen WORDS` writes to stdout, or its refusal, which names arguments."""
     stream = io.TextIOWrapper(io.BytesIO(), "utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.stdout", stream)
         try:
             assert run_plain(words) == 0
         except JobgenError as error:
-            return str(error)
+            return str(JobgenError(with_arguments(error.problems)))
         assert isinstance(stream.buffer, io.BytesIO)
         return stream.buffer.getvalue()
 
@@ -302,7 +303,8 @@ def test_advice_is_what_the_command_line_warns_of() -> None:
     options = {"nodes": 2, "environment": {"HF_TOKEN": "hf_secret"}}
     found = jobgen.advice("mi210", ["true"], **options)
     done = program("sbatch", "--profile", "mi210", "-N2", "-eHF_TOKEN=hf_secret", "--", "true")
-    assert [f"jobgen: warning: {each}" for each in found] == done.stderr.decode().splitlines()
+    lines = [f"jobgen: warning: {each}" for each in found]
+    assert lines == done.stderr.decode().replace("-e: ", "environment: ").splitlines()
     assert "HF_TOKEN" in found[0].text
 
 
@@ -332,7 +334,28 @@ WRONG: dict[str, tuple[tuple[Any, ...], dict[str, Any], str]] = {
     ),
     "flag": (("mi210",), {"plain": "yes"}, "plain: expected True or False, got 'yes'"),
     "number": (("mi210",), {"nodes": [3]}, "nodes: expected text or a number, got [3]"),
-    "range": (("mi210",), {"nodes": 0}, "-N: 0 is out of range; a whole number from 1"),
+    "truth of a number": (
+        ("mi210",),
+        {"nodes": True},
+        "nodes: expected text or a number, got True; 1",
+    ),
+    "truth of a name": (
+        ("mi210",),
+        {"name": True},
+        "name: expected text or a number, got True; such",
+    ),
+    "fraction": (("mi210",), {"nodes": 3.0}, "nodes: expected a whole number, got the number 3.0"),
+    "false": (("mi210",), {"labels": False, "stall": 5}, "stall: without labels, the script keeps"),
+    "job's name": (("mi210",), {"name": "a/b"}, "name: 'a/b' is not a valid job name"),
+    "launcher": (("mi210", ["torchrun"]), {}, "program: torchrun starts ranks itself"),
+    "hosts": (("mi210",), {"hosts": 3}, 'hosts: expected a list of words, got 3; such as ["a"'),
+    "variable name": (("mi210",), {"environment": {"A B": 1}}, "environment: 'A B' is not a"),
+    "set value": (
+        ("mi210",),
+        {"set_values": {"node.gpus": "x"}},
+        "set_values: node.gpus: expected a whole number",
+    ),
+    "range": (("mi210",), {"nodes": 0}, "nodes: 0 is out of range; a whole number from 1"),
     "variable": (
         ("mi210",),
         {"environment": {"A": []}},
@@ -358,11 +381,11 @@ WRONG: dict[str, tuple[tuple[Any, ...], dict[str, Any], str]] = {
         {"command": "interactive"},
         "command: 'interactive' makes no script; one of:",
     ),
-    "other command": (("mi210",), {"command": "qsub"}, "--profile: profile mi210 is for slurm"),
+    "other command": (("mi210",), {"command": "qsub"}, "profile: profile mi210 is for slurm"),
     "profile": ((3,), {}, "profile: expected text or a path, got 3"),
-    "no profile": (("mi21",), {}, "--profile: no profile `mi21`; did you mean `mi210`?"),
-    "no file": ((Path("none.yaml"),), {}, "--profile: no file none.yaml"),
-    "base": (("fabrics/efa",), {}, "--profile: profile fabrics/efa names no scheduler"),
+    "no profile": (("mi21",), {}, "profile: no profile `mi21`; did you mean `mi210`?"),
+    "no file": ((Path("none.yaml"),), {}, "profile: no file none.yaml"),
+    "base": (("fabrics/efa",), {}, "profile: profile fabrics/efa names no scheduler"),
     "key": (
         ({"schedular": "slurm"},),
         {},

@@ -9,6 +9,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypedDict
 
+from jobgen.api.keywords import errors_name_arguments, with_arguments
 from jobgen.api.values import given_profile, job_fields, path_text, variables
 from jobgen.errors import JobgenError, Problem, excess_text, nearest_hint, problem
 from jobgen.generator import Generator
@@ -76,12 +77,13 @@ def script(profile: Profile, program: Sequence[Word] = (), **options: Unpack[Opt
 
     Raises JobgenError for a job that cannot be, and TypeError for an option that does not exist.
     """
-    generator, job = _request("script", profile, program, options)
-    if job.command not in RANKS:
-        hint = f"one of: {', '.join(sorted(RANKS))}"
-        raise problem("command", f"{job.command!r:.40} makes no script", "usage", hint)
-    with _ONE_AT_A_TIME:
-        return generator.script(job)
+    with errors_name_arguments():
+        generator, job = _request("script", profile, program, options)
+        if job.command not in RANKS:
+            hint = f"one of: {', '.join(sorted(RANKS))}"
+            raise problem("command", f"{job.command!r:.40} makes no script", "usage", hint)
+        with _ONE_AT_A_TIME:
+            return generator.script(job)
 
 
 def plan(profile: Profile, program: Sequence[Word] = (), **options: Unpack[Options]) -> Plan:
@@ -89,8 +91,8 @@ def plan(profile: Profile, program: Sequence[Word] = (), **options: Unpack[Optio
 
     The arguments and the errors are those of `script`.
     """
-    generator, job = _request("plan", profile, program, options)
-    return _planned(generator, job)
+    with errors_name_arguments():
+        return _planned(*_request("plan", profile, program, options))
 
 
 def advice(
@@ -101,9 +103,11 @@ def advice(
     Whether the program's file exists is not looked at. The arguments and the errors are those of
     `script`.
     """
-    generator, job = _request("advice", profile, program, options)
-    planned = _planned(generator, job)
-    return tuple(generator.advice(job, planned, len(planned.hosts)))
+    with errors_name_arguments():
+        generator, job = _request("advice", profile, program, options)
+        planned = _planned(generator, job)
+    warnings = generator.advice(job, planned, len(planned.hosts))
+    return tuple(with_arguments(warnings))
 
 
 def _planned(generator: Generator, job: Job) -> Plan:

@@ -10,6 +10,9 @@ from typing import Any
 from jobgen.errors import Mark, problem
 from jobgen.planning.job_options import OPTIONS
 from jobgen.planning.option_row import Option
+from jobgen.profiles.kinds import ProblemList
+from jobgen.profiles.model import ROOT
+from jobgen.profiles.records import kind_at
 from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, parse
 
 GIVEN = "profile.yaml"  # the file that a mapping is taken for: the script's header names it
@@ -25,12 +28,13 @@ def job_fields(program: Sequence[Any], given: Mapping[str, Any]) -> dict[str, An
         if name == "set_values":
             continue
         if row is None:
-            fields[name] = _text(name, value)
+            fields[name] = _text(name, value, "such as sbatch")  # the command
         elif row.repeatable:
             fields[name] = tuple(_repeated(name, value))
         elif row.metavar:
             is_list = name in _LISTED and not isinstance(value, str)
-            fields[name] = ",".join(_words(name, value)) if is_list else _text(name, value)
+            text = ",".join(_words(name, value)) if is_list else _text(name, value, _right(row))
+            fields[name] = text
         elif (text := _flag(name, value, row)) == row.flag_value:
             fields[name] = text
         else:
@@ -140,17 +144,26 @@ def _yaml(name: str, value: Any) -> str:
 
 def _words(name: str, value: Any) -> Iterator[str]:
     if isinstance(value, (str, bytes)) or not isinstance(value, Sequence):
-        raise _wrong_type(name, "a list of words", value, '["train.py", "--lr", "0.1"]')
+        example = '["train.py", "--lr", "0.1"]' if name == "program" else '["a", "b"]'
+        raise _wrong_type(name, "a list of words", value, example)
     for number, word in enumerate(value):
         yield _text(f"{name}[{number}]", word)
 
 
-def _text(name: str, value: Any) -> str:
-    """A value that is text on the command line, too."""
+def _right(row: Option) -> str:
+    """What would be a value of an option."""
+    if row.path:
+        kind = kind_at(ROOT, row.path.split("."), Mark(row.path), ProblemList())
+        return kind.in_words() if kind else ""
+    return f"such as {row.example or row.metavar}"
+
+
+def _text(name: str, value: Any, right: str = "") -> str:
+    """A value that is text on the command line, too; `right` says what would be one."""
     if isinstance(value, (str, os.PathLike)):
         return _encodable(name, os.fsdecode(value))
     if isinstance(value, bool):
-        hint = f'write it as a program reads it, such as "{str(value).lower()}"'
+        hint = right or f'write it as a program reads it, such as "{str(value).lower()}"'
         raise _wrong_type(name, "text or a number", value, hint)
     if isinstance(value, (int, float)):
         try:

@@ -129,9 +129,6 @@ def _check_conflicts(job: Job) -> None:
         raise problem("--reservation", "-q names another queue", "conflict", hint)
     if job.exclusive and job.shared:
         raise problem("--shared", "--exclusive is given, too", "conflict", "give one of the two")
-    if job.command == "qsub" and job.nodes and re.match("[A-Za-z]", job.nodes):
-        text = f"{job.nodes!r:.60} is not a number of nodes"
-        raise problem("-N", text, "value", "the option for the job's name is -J NAME")
     if job.gpus_per_node and re.search("[,:]", job.gpus_per_node):
         text = f"{job.gpus_per_node!r:.40} is not a number of GPUs"
         hint = "one number, or one job for each kind of node"

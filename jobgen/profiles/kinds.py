@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 from jobgen.errors import Mark, Problem, nearest_hint
-from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, parse, with_mark
+from jobgen.profiles.yaml_tree import Node, Scalar, Seq, describe, parse, unquoted, with_mark
 from jobgen.quoting import variable_problem
 
 Schema = dict[str, Any]
@@ -37,18 +37,6 @@ class ProblemList:
 
     def wrong_type(self, node: Node, wanted: str, hint: str = "") -> None:
         self.note(node.mark, f"expected {wanted}, got {describe(node)}", "type", hint)
-
-
-def describe(node: Node) -> str:
-    """What a node is, in words for a message."""
-    if isinstance(node, Map):
-        return "a map"
-    if isinstance(node, Seq):
-        return "a list"
-    if isinstance(node.value, str):
-        return f"the text `{node.text}`"
-    kinds = {bool: "the truth value", int: "the number", float: "the number"}
-    return f"{kinds[type(node.value)]} {node.text}" if node.value is not None else "nothing"
 
 
 def pattern_schema(pattern: str) -> str:
@@ -172,7 +160,7 @@ class Int(Kind):
         value = node.value if isinstance(node, Scalar) else None
         span = f"at least {self.low}" if self.high is None else f"from {self.low} to {self.high}"
         if isinstance(value, bool) or not isinstance(value, int):
-            problems.wrong_type(node, "a whole number")
+            problems.wrong_type(node, "a whole number", _meant(node, int))
         elif value < self.low or (self.high is not None and value > self.high):
             problems.note(node.mark, f"{value} is out of range", "range", f"a whole number {span}")
         else:
@@ -188,13 +176,25 @@ class Int(Kind):
         return f"{self.low} to {self.high}" if self.high else f"{self.low} or more"
 
 
+def _meant(node: Node, wanted: type[int]) -> str:
+    """A hint for a number or a truth value that is written as something else."""
+    value = node.value if isinstance(node, Scalar) else None
+    if isinstance(value, float) and value.is_integer() and wanted is int:
+        return f"write {value:.0f}"
+    if isinstance(value, str) and type(unquoted(value)) is wanted:
+        return f"write {value}, without quotes"
+    other_words = {**dict.fromkeys(("yes", "on"), "true"), **dict.fromkeys(("no", "off"), "false")}
+    meant = other_words.get(str(value).lower()) if wanted is bool else None
+    return f"write {meant}" if meant else ""
+
+
 class Bool(Kind):
     """`true` or `false`."""
 
     def read(self, node: Node, problems: ProblemList) -> bool | None:
         if isinstance(node, Scalar) and isinstance(node.value, bool):
             return node.value
-        problems.wrong_type(node, "true or false")
+        problems.wrong_type(node, "true or false", _meant(node, bool))
         return None
 
     def schema(self) -> Schema:

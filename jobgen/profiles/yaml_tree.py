@@ -57,14 +57,16 @@ Node = Scalar | Seq | Map
 
 def scalar(text: str, mark: Mark) -> Scalar:
     """A plain scalar, its value as YAML 1.2's core schema reads it (octal and hex stay text)."""
-    value: Value = text
+    return Scalar(mark, text, unquoted(text))
+
+
+def unquoted(text: str) -> Value:
+    """The value of a text without quotes."""
     if text in _WORDS:
-        value = _WORDS[text]
-    elif _INT.fullmatch(text) and len(text) < 20:
-        value = int(text)
-    elif _FLOAT.fullmatch(text):
-        value = float(text)
-    return Scalar(mark, text, value)
+        return _WORDS[text]
+    if _INT.fullmatch(text) and len(text) < 20:
+        return int(text)
+    return float(text) if _FLOAT.fullmatch(text) else text
 
 
 def parse(data: bytes, file: str) -> Node:
@@ -101,7 +103,11 @@ class _Builder:
             events = yaml.parse(text, Loader=loader)
             tree = self._document(events)
         except yaml.MarkedYAMLError as error:
-            self._note(error.problem_mark, error.problem or "not YAML", "yaml")
+            if _is_tab(text, error.problem_mark):
+                hint = "YAML indents with blanks alone"
+                self._note(error.problem_mark, "a tab", "yaml", hint)
+            else:
+                self._note(error.problem_mark, error.problem or "not YAML", "yaml")
         if self.problems:
             raise JobgenError(self.problems)
         return tree
@@ -167,9 +173,28 @@ class _Builder:
         self.problems.append(Problem(where, text, code, hint))
 
 
+def _is_tab(text: str, mark: Any) -> bool:
+    """Whether a tab is at a place."""
+    lines = re.split("\r\n|\r|\n", text)
+    has_place = mark and mark.line < len(lines)
+    return bool(has_place) and lines[mark.line][mark.column : mark.column + 1] == "\t"
+
+
 def is_null(node: Node) -> bool:
     """Whether a node is null, which means that the value is not given."""
     return isinstance(node, Scalar) and node.value is None
+
+
+def describe(node: Node) -> str:
+    """What a node is, in words for a message."""
+    if isinstance(node, Map):
+        return "a map"
+    if isinstance(node, Seq):
+        return "a list"
+    if isinstance(node.value, str):
+        return f"the text `{node.text}`"
+    kinds = {bool: "the truth value", int: "the number", float: "the number"}
+    return f"{kinds[type(node.value)]} {node.text}" if node.value is not None else "nothing"
 
 
 def with_mark(node: Node, mark: Mark) -> Node:

@@ -7,7 +7,7 @@ from typing import Any
 
 from jobgen.cli.lookup.program_files import program_advice
 from jobgen.cli.output_options import output_options
-from jobgen.errors import report
+from jobgen.errors import problem, report
 from jobgen.generator import Generator
 from jobgen.paths import is_folder
 from jobgen.planning.job_options import Job
@@ -22,6 +22,9 @@ def run_job(command: str, fields: dict[str, Any]) -> int:
     if fields.get("profile") is None and command != "local":  # which has a default of its own
         fields["profile"] = default_profile()
     job = Job(command, **fields)
+    if command == "qsub" and job.nodes and job.nodes[0].isalpha():  # as people know it of qsub
+        text = f"{job.nodes!r:.60} is not a number of nodes"
+        raise problem("-N", text, "value", "the option for the job's name is -J NAME")
     if command == "interactive":
         return interactive(job)
     return by_hand(job, **output) if command == "byhand" else generate(job, **output)
