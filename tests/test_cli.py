@@ -136,6 +136,42 @@ def test_validate_ends_with_1_when_it_finds_something() -> None:
     assert jobgen("profiles", "validate", "good.yaml", cwd=errors).returncode == 0
 
 
+@pytest.mark.parametrize(
+    ("lines", "warning"),
+    [
+        (
+            "scheduler: pbs\nrequest: {place: pack}\n",
+            "a.yaml:2:18: for two nodes: `pack` may put two chunks on one node",
+        ),
+        ("scheduler: pbs\nlimits: {nodes: 1}\nrequest: {place: pack}\n", ""),
+        (
+            "scheduler: slurm\nrequest: {spares: 2}\n",
+            "a.yaml:2:19: for one node: a job of one node",
+        ),
+        ("scheduler: slurm\nrequest: {nodes: 4, min_nodes: 3}\n", ""),
+        ("scheduler: slurm\nlaunch: {launcher: node}\n", ""),
+        ("scheduler: pbs\nlaunch: {signal: 60}\n", ""),  # the job gives the walltime
+        ("scheduler: local\nnode: {gpus: 2, gpu: nvidia}\n", ""),
+        ("launch: {launcher: srun}\n", ""),  # a base
+    ],
+)
+def test_validate_warns_of_what_some_jobs_are_refused(
+    lines: str,
+    warning: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.yaml").write_text(lines)
+    assert run_words(["profiles", "validate", "a.yaml"]) == 0
+    output = capsys.readouterr()
+    *warnings, count = output.err.splitlines()
+    assert (output.out, count) == ("", "jobgen: 1 of 1 profiles are valid")
+    assert len(warnings) == bool(warning)
+    assert "".join(warnings).startswith(f"jobgen: warning: {warning}" if warning else "")
+
+
 def test_a_shown_profile_is_yaml_with_every_value_and_its_origin(tmp_path: Path) -> None:
     done = jobgen("profiles", "show", "mi210", "--set", "node.gpu=none", cwd=tmp_path)
     shown = yaml.safe_load(done.stdout)

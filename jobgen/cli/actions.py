@@ -41,16 +41,21 @@ def show_profile(name: str, set_values: Sequence[str]) -> int:
 def validate_profiles(files: Sequence[str]) -> int:
     """Write what is wrong with each file, and report how many are valid; 1 if any is not.
 
-    What may not be meant is a warning on stderr.
+    A profile whose jobs are refused is not valid. What may not be meant is a warning on stderr.
     """
-    from jobgen.generator import find_profiles
+    from jobgen.cli.lookup.trial_jobs import refused_jobs
+    from jobgen.generator import Generator
     from jobgen.planner.advice import profile_advice
 
     wrong = 0
-    profiles = find_profiles()
+    generator = Generator()
     for file in files:
         try:
-            for warning in profile_advice(profiles.load(file)):
+            warnings = profile_advice(generator.profiles.load(file))
+            refused, refused_for_some = refused_jobs(generator, file)
+            if refused:
+                raise JobgenError(refused)
+            for warning in (*warnings, *refused_for_some):
                 report(f"warning: {warning}")
         except JobgenError as error:
             write(f"{error}\n")
