@@ -137,7 +137,8 @@ def test_rule_whose_mend_makes_another_finding_is_left_alone() -> None:
     script = f"{HEAD}#SBATCH -c=2 --mem-per-cpu=4G\nset -e\n#SBATCH --mem=4G\n"
     new = mended("job.sh", script.encode(), search)
     assert new.text == script.replace("-c=2", "-c 2")
-    assert new.refused == ["JG201"]
+    assert new.refused == {"JG201": "its mend would make another finding, JG211"}
+    assert [(each.mark.line, each.code) for each in new.findings] == [(3, "JG215")]
 
 
 def test_mend_that_changes_a_command_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,7 +231,10 @@ def test_fix_shows_the_changes_and_reports_what_is_left(tmp_path: Path) -> None:
     assert "--- job.sh\n+++ job.sh, mended\n" in shown
     assert "\n-#SBATCH -c=2\n+#SBATCH -c 2\n" in shown
     assert re.findall(r"\[(JG\d+)\]$", shown, re.MULTILINE) == ["JG205"]
-    assert done.stderr == b"jobgen: 1 finding in 1 of 1 scripts; 1 mended\n"
+    assert done.stderr.decode().splitlines() == [
+        "jobgen: job.sh:2:9: mended: the value of -c is `=2`, with the = [JG215]",
+        "jobgen: 1 finding in 1 of 1 scripts; 1 mended",
+    ]
     assert done.returncode == 1
     assert "#SBATCH -c 2\n" in file.read_text()
     file.write_text(WRONG)
@@ -239,6 +243,35 @@ def test_fix_shows_the_changes_and_reports_what_is_left(tmp_path: Path) -> None:
     before = file.stat()
     assert jobgen("lint", "--fix", ".", cwd=tmp_path).stdout == b""
     assert file.stat() == before
+
+
+@pytest.mark.parametrize(
+    ("words", "verb"), [(["--diff", "job.sh"], "to be mended"), (["--fix", "job.sh"], "mended")]
+)
+def test_each_mend_names_its_rule_and_its_line_before(
+    words: list[str], verb: str, tmp_path: Path
+) -> None:
+    """Also of two mends on one line, and of one whose line moves."""
+    script = (
+        "#SBATCH -c=2 --ntasks_per_node=1\n#SBTACH --time=5\nset -e\n#SBATCH --mem=4G\nsrun a\n"
+    )
+    (tmp_path / "job.sh").write_text(f"#!/bin/bash\n{script}")
+    lines = jobgen("lint", *words, cwd=tmp_path).stderr.decode().splitlines()
+    assert [re.sub(r": [^:]*: .* \[", " ", line) for line in lines[:-1]] == [
+        "jobgen: job.sh:2:9 JG215]",
+        "jobgen: job.sh:2:14 JG203]",
+        "jobgen: job.sh:3:1 JG202]",
+        "jobgen: job.sh:5:9 JG201]",
+    ]
+    assert all(f": {verb}: " in line for line in lines[:-1])
+
+
+def test_mend_that_is_left_says_why(tmp_path: Path) -> None:
+    script = f"{HEAD}#SBATCH -c=2 --mem-per-cpu=4G\nset -e\n#SBATCH --mem=4G\n"
+    (tmp_path / "job.sh").write_text(script)
+    done = jobgen("lint", "--fix", "job.sh", cwd=tmp_path)
+    text = "jobgen: job.sh:5:9: JG201 is left: its mend would make another finding, JG211;"
+    assert f"{text} mend it by hand\n" in done.stderr.decode()
 
 
 def test_diff_writes_nothing(tmp_path: Path) -> None:
@@ -347,7 +380,7 @@ def test_file_that_changes_meanwhile_is_left(tmp_path: Path) -> None:
     file = tmp_path / "job.sh"
     file.write_text("# edited\n")
     with pytest.raises(JobgenError, match="it has changed since it was read; lint it again"):
-        write_mended(Mended(str(file), WRONG.encode(), RIGHT, ()))
+        write_mended(Mended(str(file), WRONG.encode(), RIGHT))
     assert file.read_text() == "# edited\n"
 
 
@@ -359,7 +392,7 @@ def test_failed_write_leaves_the_file(tmp_path: Path, monkeypatch: pytest.Monkey
     file.write_text(WRONG)
     monkeypatch.setattr(os, "replace", replace)
     with pytest.raises(JobgenError, match="No space left"):
-        write_mended(Mended(str(file), WRONG.encode(), RIGHT, ()))
+        write_mended(Mended(str(file), WRONG.encode(), RIGHT))
     assert [each.name for each in tmp_path.iterdir()] == ["job.sh"]
     assert file.read_text() == WRONG
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from jobgen.errors import Edit, Problem, problem
@@ -28,12 +29,17 @@ _WORD = re.compile(r"""(?:"[^"]*"?|'[^']*'?|\\.|[^\s"'\\;|&])*""")
 
 
 class Mended(NamedTuple):
-    """A file with its text before and after; `refused` has rules whose mends were not taken."""
+    """A file with its text before and after.
+
+    `findings` are those that are gone, at their places before. `refused` has the rules whose mends
+    were not taken, and why.
+    """
 
     path: str
     data: bytes
     text: str
-    refused: Sequence[str]
+    findings: Sequence[Problem] = ()
+    refused: Mapping[str, str] = MappingProxyType({})
 
     @property
     def new_data(self) -> bytes:
@@ -43,7 +49,7 @@ class Mended(NamedTuple):
 
 def unchanged(path: str, data: bytes) -> Mended:
     """A file with nothing to mend."""
-    return Mended(path, data, data.decode("utf-8", "surrogateescape"), ())
+    return Mended(path, data, data.decode("utf-8", "surrogateescape"))
 
 
 Search = Callable[[str], list[Problem]]  # what the chosen rules find in a text
@@ -52,17 +58,20 @@ Search = Callable[[str], list[Problem]]  # what the chosen rules find in a text
 def mended(path: str, data: bytes, search: Search) -> Mended:
     """A file, mended. If not all mends of it together can be taken, those of single rules are."""
     text = data.decode("utf-8", "surrogateescape")
+    before = [each for each in search(text) if each.edits]
     new = _edited(text, search)
-    if _is_safe(text, new, search):
-        return Mended(path, data, new, ())
-    refused = []
-    for code in sorted({each.code for each in search(text) if each.edits}):
-        new = _edited(text, search, code)
-        if _is_safe(text, new, search):
-            text = new
-        else:
-            refused.append(code)
-    return Mended(path, data, text, refused)
+    refused = {}
+    if _objection(text, new, search):
+        new = text
+        for code in sorted({each.code for each in before}):
+            changed = _edited(new, search, code)
+            if reason := _objection(new, changed, search):
+                refused[code] = reason
+            else:
+                new = changed
+    left = {(each.code, each.text) for each in search(new)}
+    gone = [each for each in before if (each.code, each.text) not in left]
+    return Mended(path, data, new, gone, refused)
 
 
 def _edited(text: str, search: Search, code: str = "") -> str:
@@ -101,10 +110,12 @@ def _lines(edit: Edit) -> range:
     return range(edit.line, max(edit.line, last) + 1)
 
 
-def _is_safe(text: str, new: str, search: Search) -> bool:
-    """Whether a new text is read as the old one, and no rule finds more in it."""
+def _objection(text: str, new: str, search: Search) -> str:
+    """Why a new text cannot be taken: a rule finds more in it, or it is not read as the old one."""
     before, after = (Counter(each.code for each in search(each)) for each in (text, new))
-    return after <= before and _code(text) == _code(new)
+    if more := sorted(after - before):
+        return f"its mend would make another finding, {', '.join(more)}"
+    return "" if _code(text) == _code(new) else "its mend would change a command"
 
 
 def _code(text: str) -> object:

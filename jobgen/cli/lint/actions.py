@@ -38,6 +38,7 @@ def lint_files(
     if fix and "-" in files:
         for each in outcome.mended:
             write_to_stdout(each.new_data)
+            _report_mended(each, fix)
         sys.stderr.write(found)
     else:
         for each in _changed(outcome):
@@ -79,16 +80,24 @@ def _act(mended: Mended, outcome: Outcome, fix: bool, shows: bool) -> None:
         return
     if shows:
         write("".join(diff_lines(mended.path, mended.data, mended.new_data, "mended")))
+    _report_mended(mended, fix)
+
+
+def _report_mended(mended: Mended, fix: bool) -> None:
+    """Report which rule each mend belongs to; the lines are those of the file before."""
+    for each in mended.findings:
+        text = f"{'mended' if fix else 'to be mended'}: {each.text}"
+        report(str(each._replace(text=text, hint="")))
 
 
 def _report(outcome: Outcome, fix: bool) -> None:
     """Report what could not be read, written or mended, and count the findings."""
     for each in outcome.unread:
         report(str(each))
-    for mended in outcome.mended:
-        for code in mended.refused:
-            text = "its mend would make another finding, or change a command"
-            report(f"{mended.path}: {code} is left: {text}; mend it by hand")
+    refused = {each.path: each.refused for each in outcome.mended}
+    for each in outcome.problems:
+        if each.edits and (reason := refused.get(each.mark.file, {}).get(each.code)):
+            report(f"{each.mark}: {each.code} is left: {reason}; mend it by hand")
     for place in outcome.partly_read:
         report(f"{place}: this cannot be parsed; what follows was read in part")
     with_findings = len({finding.mark.file for finding in outcome.problems})
