@@ -203,7 +203,8 @@ def test_the_command_that_shows_the_page_can_be_pasted(tmp_path: Path) -> None:
     packages = ("--packages", str(packages_or_skip()))
     done = jobgen("page", "-o", "our page", *packages, cwd=tmp_path)
     last = done.stderr.decode().splitlines()[-1]
-    assert shlex.split(last)[1:] == ["python3", "-m", "http.server", "-d", "our page"]
+    server = ["python3", "-m", "http.server", "--bind", "127.0.0.1"]
+    assert shlex.split(last)[1:] == [*server, "-d", "our page"]
 
 
 def written(folder: Path, *words: str) -> Path:

@@ -20,7 +20,7 @@ def write_page(
     write_folder(output, files)
     size = sum(map(len, files.values())) / 1e6
     report(f"{output}: {len(files)} files, {size:.0f} MB; to look at the page:")
-    report(f"python3 -m http.server -d {quote(output)}")
+    report(f"python3 -m http.server --bind 127.0.0.1 -d {quote(output)}")
     return 0
 
 
