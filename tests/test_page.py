@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -87,6 +88,8 @@ def test_every_option_has_its_place_in_the_form() -> None:
         ({"gpus_per_node": "2", "shared": "on"}, "profile", r"mi210.yaml:36:13: with podman"),
         ({"profile": "-", "profile_text": "a: b"}, "profile_text", "cluster.yaml:1:1: unknown"),
         ({"profile": "-", "profile_file": "../x.yaml"}, "profile_file", "'../x.yaml' is no name"),
+        ({"profile": "-"}, "profile_text", "no profile is here yet; paste one, such as"),
+        ({"profile": "-", "profile_text": " \n"}, "profile_text", "no profile is here yet"),
     ],
     ids=lambda value: next(iter(value), "") if isinstance(value, dict) else None,
 )
@@ -95,13 +98,13 @@ def test_a_refusal_is_at_its_field(
 ) -> None:
     found = answer(form={"profile": "mi210", **form})
     assert (found["exit"], found["upper"]) == (2, "")
-    has_no_words = "is for a shell" in text or field == "profile_file"
+    has_no_words = "is for a shell" in text or text.startswith(("'../x", "no profile is here"))
     program = " ".join(found["line"].split()[:2])
     assert program == ("" if has_no_words else "jobgen sbatch")
     (message,) = found["messages"]
     assert (message["field"], message["is_warning"]) == (field, False)
     assert text in message["text"]
-    assert "profile_file" not in message["text"]
+    assert not re.search("profile_(file|text)", message["text"])
 
 
 def test_what_the_page_cannot_know_is_no_warning(answer: Answer) -> None:
@@ -137,7 +140,6 @@ def test_a_drawing_says_what_the_job_is(answer: Answer) -> None:
     assert text.startswith("4 nodes with 8 ranks each on 8 GPUs: 32 ranks in all. Node 0 is ")
     one = answer("job", form={"profile": "local", "nodes": "1"})
     assert one["drawing"]["text"] == "1 node with 2 ranks each on the CPU: 2 ranks in all."
-    assert one["defaults"]["nodes"] == "2"
     form = {"profile": "mi210", "nodes": "2", "program": "./run.sh"}
     by_address = "torchrun numbers the ranks by the addresses of the nodes."
     assert answer("job", form=form)["drawing"]["text"].endswith(f" {by_address}")
@@ -145,9 +147,45 @@ def test_a_drawing_says_what_the_job_is(answer: Answer) -> None:
     assert programs["text"].startswith("2 nodes with 1 program each")
     assert by_address not in programs["text"]
     assert not programs["numbers_ranks"]
-    wrong = answer("job", form={"profile": "eap", "nodes": "x"})
-    assert wrong["drawing"] is None
-    assert wrong["defaults"]["queue"]
+    assert answer("job", form={"profile": "eap", "nodes": "x"})["drawing"] is None
+
+
+def test_a_field_shows_what_holds_without_a_choice(answer: Answer) -> None:
+    """Also if another field is wrong."""
+
+    def defaults(profile: str, text: str = "") -> dict[str, str]:
+        form = {"profile": profile, "profile_text": text, "nodes": "x"}
+        found: dict[str, str] = answer("job", form=form)["defaults"]
+        return found
+
+    whole_nodes = defaults("mi210")
+    assert (whole_nodes["nodes"], whole_nodes["gpus_per_node"]) == ("2", "8")
+    assert whole_nodes["exclusive"] == "on"
+    assert defaults("local")["gpus_per_node"] == "0"
+    assert not {"exclusive", "shared", "requeue", "labels"} & set(defaults("eap"))
+    assert defaults("sites/lumi-g")["network.interface"] == "hsn0, hsn1, hsn2, hsn3"
+    own = "extends: mi210\nrequest: {gpus_per_node: 2}\nlaunch: {labels: false, requeue: true}\n"
+    found = defaults("-", own)
+    assert (found["gpus_per_node"], found["labels"], found["requeue"]) == ("2", "on", "on")
+
+
+def test_blanks_around_a_value_do_not_count(answer: Answer) -> None:
+    form = {
+        "profile": "-",
+        "profile_file": " ours.yaml\t",
+        "profile_text": PROFILE,
+        "nodes": " 3 ",
+        "time": "10\u00a0",
+        "account": "  ",
+        "program": " train.py ' two  words ' ",
+        "request.memory": " 64G",
+    }
+    found = answer(form=form)
+    assert found["line"] == (
+        "jobgen sbatch --profile ours.yaml -N 3 -t 10 --set request.memory=64G"
+        " -- train.py ' two  words '"
+    )
+    assert found["exit"] == 0
 
 
 def test_the_tree_for_lint_is_that_of_the_python_package() -> None:

@@ -56,13 +56,15 @@ export function showProfile(form) {
   for (const id of ["own-file", "own-text"]) document.getElementById(id).hidden = !isOwn;
 }
 
-// What a field has without a value of its own, which the profile says.
+// What holds for a field without a value of its own.
 export function showDefaults(form, defaults) {
   for (const each of controls(form)) {
     if (each.name.startsWith("profile")) continue;
     const text = Object.hasOwn(defaults, each.name) ? defaults[each.name] : "";
     if (each.tagName === "SELECT") each.options[0].textContent = text ? `${text} (default)` : "–";
-    else if (each.type !== "checkbox") each.placeholder = text;
+    else if (each.type === "checkbox") {
+      document.getElementById(`${each.name}-default`).textContent = text && "(default)";
+    } else each.placeholder = text;
   }
 }
 

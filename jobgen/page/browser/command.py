@@ -50,12 +50,16 @@ class OwnProfile:
             self._file = None
         if form.get(PROFILE) != OWN_PROFILE:
             return form.get(PROFILE) or None
-        name = form.get(PROFILE_FILE) or DEFAULT_FILE
+        name = form.get(PROFILE_FILE, "").strip() or DEFAULT_FILE
         if not re.fullmatch(_FILE_NAME, name):
             hint = f"a name such as {DEFAULT_FILE}"
             raise problem(PROFILE_FILE, f"{name!r:.80} is no name of a profile", "value", hint)
+        text = form.get(PROFILE_TEXT, "")
+        if not text.strip():
+            hint = "paste one, such as `jobgen detect` writes it"
+            raise problem(PROFILE_TEXT, "no profile is here yet", "missing", hint)
         self._file = Path(name)
-        self._file.write_text(form.get(PROFILE_TEXT, ""), encoding="utf-8", newline="")
+        self._file.write_text(text, encoding="utf-8", newline="")
         return name
 
 
@@ -70,12 +74,13 @@ def command_of(profile: str | None) -> str:
 def words_of(form: Form, profile: str | None, command: str) -> list[str]:
     """The command line of a form. Raises JobgenError.
 
-    Only the fields that the command has count: others are not shown.
+    Only the fields that the command has count: others are not shown. Blanks around a value do not
+    count: nobody sees them.
     """
     values: dict[str, Any] = {}
     own_values: list[str] = []
     for field in all_fields():
-        text = form.get(field.name, "")
+        text = form.get(field.name, "").strip()
         if not text or command not in field.commands:
             continue
         if field.name == PROGRAM:
@@ -93,7 +98,7 @@ def words_of(form: Form, profile: str | None, command: str) -> list[str]:
 
 def _program(text: str) -> tuple[str, ...]:
     try:
-        return tuple(split_words(text.strip()))
+        return tuple(split_words(text))
     except ValueError as error:
         raise problem("--", str(error), "usage", "put the word between '…'") from None
 

@@ -139,8 +139,7 @@ def _option_field(name: str) -> Field:
     elif choices:
         kind = "choice"
     label = _LABELS.get(name) or name.replace("_", " ").capitalize()
-    path = "" if kind == "switch" else row.path
-    return Field(name, label, row.help, kind, path, row.commands, choices)
+    return Field(name, label, row.help, kind, row.path, row.commands, choices)
 
 
 def _choices(metavar: str) -> tuple[str, ...]:

@@ -18,7 +18,8 @@ from jobgen.planning.job_options import OPTIONS
 
 _PREFIX = "jobgen: "
 _WARNING = "warning: "
-_OWN_FILE = f"{PROFILE_FILE}: "  # only the page has this place: it is not shown
+# Only the page has these places: they are not shown.
+_OWN_PLACE = re.compile(f"^({PROFILE_FILE}|{PROFILE_TEXT}): ")
 _OPTION = re.compile(r"(--set [\w.]+|-[-\w]*): ")
 _FILE = re.compile(r"\S.*?\.ya?ml(:\d+:\d+)?: ")
 # The page has none of the user's files, so it cannot tell whether this one is missing.
@@ -38,7 +39,7 @@ def messages(stderr: str, form: Form, is_refused: bool) -> list[Message]:
     fields = _fields_by_place()
     lines = [line.removeprefix(_PREFIX) for line in stderr.splitlines() if line.strip()]
     return [
-        Message(line.removeprefix(_OWN_FILE), _field_of(line, form, fields), not is_refused)
+        Message(_OWN_PLACE.sub("", line, count=1), _field_of(line, form, fields), not is_refused)
         for line in lines
         if not _MISSING_PROGRAM.match(line)
     ]
@@ -53,8 +54,8 @@ def _fields_by_place() -> dict[str, str]:
 
 def _field_of(line: str, form: Form, fields: dict[str, str]) -> str:
     line = line.removeprefix(_WARNING)
-    if line.startswith(_OWN_FILE):
-        return PROFILE_FILE
+    if found := _OWN_PLACE.match(line):
+        return found[1]
     if found := _OPTION.match(line):
         place = found[1]
         if place.startswith("--set "):

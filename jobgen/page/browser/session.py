@@ -17,7 +17,10 @@ from jobgen.page.browser.drawing import drawing_of
 from jobgen.page.browser.fields import all_fields
 from jobgen.page.browser.messages import messages
 from jobgen.page.browser.syntax_tree import install
+from jobgen.planner.amounts import gpus_per_node
 from jobgen.planning.command_line import parse_command
+from jobgen.planning.job_options import OPTIONS
+from jobgen.profiles.model import Profile
 from jobgen.quoting import quote
 
 MACHINERY = "# ==== machinery of jobgen"  # how its first line begins, below what a person reads
@@ -127,13 +130,26 @@ class Session:
 
 
 def defaults(profile: str) -> dict[str, str]:
-    """The values of a profile for the fields that override them. Raises JobgenError."""
-    values = find_profiles().load(profile).profile
-    found = {}
-    for field in all_fields():
-        value: Any = values if field.path else None
-        for name in field.path.split("."):
-            value = getattr(value, name, None)
-        if value not in (None, "", ()):
-            found[field.name] = ", ".join(value) if isinstance(value, tuple) else str(value)
-    return found
+    """What holds for fields without a choice; a switch is `on` or missing. Raises JobgenError."""
+    resolved = find_profiles().load(profile)
+    values = {each.name: _value(resolved.profile, each.path) for each in all_fields() if each.path}
+    values["gpus_per_node"] = gpus_per_node(resolved)
+    del values["shared"]  # a site may give whole nodes to whoever does not ask for them
+    texts = {name: _default(name, value) for name, value in values.items()}
+    return {name: text for name, text in texts.items() if text}
+
+
+def _value(profile: Profile, path: str) -> Any:
+    """The value of a key, None in a part that the profile does not have."""
+    value: Any = profile
+    for name in path.split("."):
+        value = getattr(value, name, None)
+    return value
+
+
+def _default(name: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return "on" if str(value).lower() == OPTIONS[name].flag_value else ""
+    if isinstance(value, tuple):
+        return ", ".join(value)
+    return "" if value is None else str(value)
