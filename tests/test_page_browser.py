@@ -132,10 +132,17 @@ def test_the_drawing_has_the_nodes_the_ranks_and_how_they_meet(page: Page) -> No
     assert texts[1:17] == [text for n in range(8) for text in (str(n), f"GPU {n}")]
     assert texts[-4] == "63"
     assert texts[-2:] == ["interface: hsn0 or hsn1 or hs…", "port: from the job's id"]
-    assert page.tab.get_attribute("#partition", "placeholder") == "standard-g"
-    assert page.tab.inner_text("#launcher option >> nth=0") == "torchrun (default)"
     described = page.tab.locator("#drawing svg").get_attribute("aria-describedby")
     assert page.text(str(described)).startswith("8 nodes with 8 ranks each on 8 GPUs: 64 ranks")
+
+
+def test_a_field_shows_what_holds_without_a_choice(page: Page) -> None:
+    page.until(lambda: page.text("exclusive-default") == "(default)")
+    page.link({"profile": "sites/lumi-g"})
+    page.until(lambda: page.text("exclusive-default") == "")
+    assert page.tab.get_attribute("#partition", "placeholder") == "standard-g"
+    assert page.tab.get_attribute("#gpus_per_node", "placeholder") == "8"
+    assert page.tab.text_content("#launcher option >> nth=0") == "torchrun (default)"
 
 
 def test_the_script_can_be_copied_and_downloaded(page: Page) -> None:
@@ -231,6 +238,40 @@ def test_it_fits_a_phone_and_a_desk(width: int, page: Page) -> None:
         " return found.id; })()"
     )
     assert page.tab.evaluate(covered) == "lint-text"
+
+
+def test_on_a_phone_the_bar_covers_neither_the_focus_nor_a_message(page: Page) -> None:
+    page.tab.set_viewport_size({"width": 360, "height": 640})
+    page.link({"profile": "mi210", "stall": "30"})
+    page.tab.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
+    bar = page.tab.evaluate("document.querySelector('.bar').getBoundingClientRect().top")
+    assert 500 < bar < 640
+
+    def bottom(name: str) -> float:
+        box = f"document.getElementById('{name}').getBoundingClientRect()"
+        return float(page.tab.evaluate(f"{box}.height < {bar} ? {box}.bottom : {box}.top"))
+
+    page.tab.focus("#search")
+    names = []
+    while (name := page.tab.evaluate("document.activeElement.id")) != "lint":
+        names.append(name)
+        assert not name or bottom(name) <= bar, name
+        page.tab.keyboard.press("Tab")
+    assert len(names) > 40
+    place = "document.getElementById('stall').getBoundingClientRect().bottom"
+    page.tab.evaluate(f"scrollBy(0, {place} - {bar} + 5)")
+    page.tab.evaluate("document.getElementById('stall').focus({ preventScroll: true })")
+    page.tab.keyboard.type("x")
+    page.until(lambda: page.text("stall-messages") != "")
+    assert bottom("stall-messages") <= bar
+    page.link({"profile": "mi210", "stall": "soon"})
+    page.tab.evaluate("scrollTo(0, 0)")
+    page.tab.click("#problems button")
+    assert 0 < bottom("stall") < bottom("stall-messages") <= bar
+    page.tab.fill("#lint-text", "x")
+    page.tab.click("#lint")
+    page.until(lambda: "finding" in page.text("lint-status"))
+    assert bottom("lint-status") <= bar
 
 
 def test_it_works_without_a_network_and_sends_nothing(

@@ -127,6 +127,7 @@ function lint() {
     showFindings($("findings"), answer.findings ?? "");
     const fault = `This cannot be parsed here: ${answer.fault}`;
     $("lint-status").textContent = answer.fault ? fault : answer.summary;
+    $("lint-status").scrollIntoView({ block: "nearest" });
   });
 }
 
@@ -157,6 +158,7 @@ function showMissing(profile) {
   showProblems(form, $("problems"), [{ text, field: "profile" }]);
 }
 
+status.textContent = "Python is loading …";
 const clearSearch = fields.makeSearch(form, $("search"));
 form.addEventListener("input", (event) => event.target.id === "search" || changed());
 form.addEventListener("submit", (event) => event.preventDefault());

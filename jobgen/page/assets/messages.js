@@ -15,7 +15,13 @@ export function showMessages(form, messages) {
     control.setAttribute("aria-invalid", "true");
     const folded = control.closest("details");
     if (folded) folded.open = true;
+    if (control === document.activeElement) reveal(control);
   }
+}
+
+// Scrolls as little as shows a field with its messages: they are below it.
+function reveal(control) {
+  control.closest(".field").scrollIntoView({ block: "nearest" });
 }
 
 // Buttons that lead to the fields with problems, for who does not see them from the script.
@@ -27,7 +33,10 @@ export function showProblems(form, list, messages) {
     button.type = "button";
     button.className = "link";
     button.textContent = control.labels[0].textContent.trim();
-    button.addEventListener("click", () => control.focus());
+    button.addEventListener("click", () => {
+      control.focus();
+      reveal(control);
+    });
     item.append(button);
     return item;
   });
