@@ -50,11 +50,10 @@ golden: $(VENV)/test  ## write the expected scripts, messages, pages and the man
 	  tests/test_api.py tests/test_schema.py tests/test_packaging.py tests/test_site_spelling.py
 	git --no-pager diff --stat -- tests/golden tests/errors tests/api-signatures.txt '*.md' '*.ipynb' man completions packaging
 
-docs: $(VENV)/test .cache/npm/made  ## the site in build/site: docs/ by MkDocs, and in make/ the page where a script is made
+docs: $(VENV)/test .cache/npm/made  ## the site in build/site, with the page where a script is made
 	PATH="$(BIN):$$PATH" NO_MKDOCS_2_WARNING=1 python -m mkdocs build --quiet --strict -d build/site
-	if [ -s .cache/npm/made ]; then PATH="$(BIN):$$PATH" jobgen page -o build/site/make --packages .cache/npm; fi
 
-docs-serve: $(VENV)/test  ## the site at http://127.0.0.1:8000, made again when a page changes
+docs-serve: $(VENV)/test .cache/npm/made  ## the site at http://127.0.0.1:8000, made again when a page changes
 	PATH="$(BIN):$$PATH" NO_MKDOCS_2_WARNING=1 python -m mkdocs serve
 
 # In a copy, without caches: mutmut leaves functions with a decorator alone.
@@ -129,7 +128,7 @@ $(VENV)/test: $(VENV)/run
 	.venv-recipes/bin/python -m pip install --quiet --disable-pip-version-check -c .venv-recipes/torch.txt $(RECIPES)
 	@touch $@
 
-# What the page runs on. Without npm, `make docs` leaves the page out, and its tests are skipped.
+# What the page runs on. Without npm, the site says how to make the page, and its tests are skipped.
 .cache/npm/made: jobgen/page/packages.py $(VENV)/made
 	@mkdir -p $(@D)
 	@names=$$($(BIN)/python -c 'from jobgen.page.packages import PACKAGES; print(*(f"{p.name}@{p.version}" for p in PACKAGES))') && \

@@ -18,6 +18,7 @@ from jobgen.diagnosis.classes import classes
 from jobgen.lint.rules import rules
 from jobgen.profiles.model import ROOT as PROFILE
 from jobgen.profiles.records import keys_of
+from tests.page_forms import packages_or_skip
 from tests.site_build import (
     ROOT,
     build,
@@ -79,6 +80,20 @@ def leads_somewhere(page: Path, link: str) -> bool:
     if not target.is_file():
         return False
     return not address.fragment or unquote(address.fragment) in html_of(target).ids
+
+
+def test_pages_lead_to_the_one_that_makes_a_script(site: Path, tmp_path: Path) -> None:
+    """By its path from theirs: then it does not matter where the site is served."""
+    start = html_of(site / "index.html").links
+    assert start.count("make/index.html") == 3  # its text, and twice its navigation
+    assert html_of(site / "rules/jg101.html").links.count("../make/index.html") == 2
+    without = hook("make_page").make_page(tmp_path)
+    (tmp_path / "index.html").write_bytes(without.pop("make/index.html"))
+    (link,) = html_of(tmp_path / "index.html").links
+    assert leads_somewhere(site / "make/index.html", link)
+    assert without == {}
+    packages_or_skip()
+    assert (site / "make/python.zip").is_file()
 
 
 def test_nothing_is_loaded_from_another_host(site: Path) -> None:

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from machine_pages import fabric_names, machine_pages, machine_title, site_names
+from make_page import PAGE, make_page
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.nav import Navigation
 from mkdocs.structure.pages import Page
 from page_html import with_rule_links, with_whole_options
 from reference_pages import key_groups, reference_pages
@@ -63,12 +65,22 @@ def _filled(items: Any, lists: dict[str, list[Any]]) -> Any:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages of rules, classes, sites and commands, and those of the repository's root."""
+    """Add the pages made from the package, those of the repository's root, and the folder make/."""
     parts = (rule_pages(), class_pages(), machine_pages(), reference_pages(), repository_pages())
     for pages in parts:
         for path, text in pages.items():
             files.append(File.generated(config, path, content=text))
+    for path, data in make_page().items():
+        files.append(File.generated(config, path, content=data))
     return files
+
+
+def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:
+    """Let "previous" and "next" pass by the page that makes scripts: it has neither."""
+    page = next(each for each in nav.pages if each.url == PAGE)
+    before, after = page.previous_page, page.next_page
+    before.next_page, after.previous_page = after, before
+    return nav
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
