@@ -120,6 +120,19 @@ def test_a_page_fits_a_phone_and_logs_no_error(site: Path, tab: Browser, step: i
     assert requests_elsewhere(tab) == []
 
 
+@pytest.mark.parametrize("width", [360, 1280])
+def test_the_button_that_copies_covers_no_code(site: Path, tab: Browser, width: int) -> None:
+    """A reader would miss the end of a command, and not see that there is more."""
+    tab.screen(width, 780, phone=width == 360)
+    tab.open((site / "failures.html").as_uri())
+    # The distance of each button from its code, which scrolls.
+    room = tab.value("""[...document.querySelectorAll("nav.md-code__nav")].map(button =>
+      button.getBoundingClientRect().left
+        - button.closest("pre").querySelector("code").getBoundingClientRect().right)""")
+    assert len(room) > 10
+    assert min(room) >= 0
+
+
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_text_has_contrast_and_fits_at_each_width(site: Path, tab: Browser, dark: bool) -> None:
     for name in SAMPLE:
