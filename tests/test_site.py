@@ -167,6 +167,21 @@ def test_marks_for_the_tests_are_not_shown(site: Path) -> None:
         assert not re.search("(<|&lt;)!-- (run|file|not run|table): ", text), page.name
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Request `--gres=gpu:gh200:4`: it",
+        "Set (`-e HF_HOME=…`, `-e TMPDIR=/x`), or `PYTORCH_ALLOC=expandable_segments:True`.",
+        "`--set software.container.options='[--ipc=host]'` (`getopt_long(3)`, `sbatch(1)`)",
+        '`torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))` and `destroy_process_group()`',
+        '`map_location="cpu"`; `src/slurm_opt.c`, `proc_args.c`, `a/run_ddp.sh` (`JOB_EXEC_…`)',
+        "the rank(s) of node 1: a time such as 1:30:00, and x=y, e.g. in DIR/FILE (see below)",
+    ],
+)
+def test_names_in_a_docstring_are_code_as_a_whole(text: str) -> None:
+    assert hook("page_text").inline(text.replace("`", "")) == text
+
+
 @given(st.text(st.sampled_from("ab1 -_*<>[]()#&|$=\\{}~^!.,:/+\"'"), min_size=1, max_size=40))
 def test_text_of_a_docstring_stays_as_it_is(text: str) -> None:
     skip_without_packages()

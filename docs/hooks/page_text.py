@@ -5,12 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+# In the text of an option or a docstring, these are code:
+_VALUE = r"""=(?:'[^'`]*'|"[^"`]*"|[^\s,;)`'"]*[^\s,;:.)`'"])"""  # of an assignment
+_NAMES = (
+    rf"(?:-[A-Za-z]|--[a-z][\w-]*)\ [\w.]+{_VALUE}",  # -e NAME=VALUE
+    rf"--[a-z][\w-]*(?:{_VALUE}|…)?",
+    r"-[A-Za-z](?![\w-])",
+    r"\$\w+",
+    r"[A-Za-z_][\w.]*[._]\w+\((?:[^\s()`]|\([^\s()`]*\))*\)",  # a call of a function
+    r"[a-z][\w.-]*\([1-8][A-Z]?\)",  # a manual page
+    # A file.
+    r"[\w.-]+(?:/[\w.-]+)*[/_][\w-]+\.(?:c|cc|h|py|cpp|cu|in|yaml|toml|md|rst|log|sh|sbatch)\b",
+    rf"\w*[A-Za-z]\w*_\w*(?:{_VALUE}|…|(?<=\w)\b)",  # no sentence has a word with _
+)
 _PIECE = re.compile(
     r"(?P<code>`[^`]+`)"
     r"|(?P<link>https?://[\w-]+\.[^\s<>()]*[^\s<>().,;:])"
-    # Words that no sentence has: an option, a variable, a path of a source file, an assignment.
-    r"|(?P<name>(?<![\w/.-])(?:-[A-Za-z](?![\w-])|--[a-z][\w-]*(?:=[^\s,;:)]*[^\s,;:.)])?|\$\w+|\w*[A-Za-z]\w*_\w+"
-    r"(?:=[^\s,;:)]*[^\s,;:.)])?|[\w.-]+(?:/[\w.-]+)+\.(?:c|cc|h|py|cpp|cu|in|yaml|toml|md|log))\b)"
+    rf"|(?P<name>(?<![\w/.:-])(?:{'|'.join(_NAMES)}))"
 )
 _SPECIAL = {
     **{letter: f"\\{letter}" for letter in "\\`*_{}[]#"},

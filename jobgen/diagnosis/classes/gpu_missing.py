@@ -9,7 +9,7 @@ One sees `invalid device ordinal` (rank 4 of a node with 4 GPUs asks for cuda:4)
 are available`, `no CUDA-capable device is detected`, `Torch not compiled with CUDA enabled`.
 
 With Slurm's --gpus-per-task or --gpu-bind a rank sees only its own GPU, and that is cuda:0: a
-program that uses cuda:LOCAL_RANK then fails on all ranks but the first.
+program that uses `cuda:LOCAL_RANK` then fails on all ranks but the first.
 
 What misleads: the lost peers and timeouts of the ranks that did get a GPU.
 
