@@ -30,6 +30,7 @@ class Page:
 
     def __init__(self, context: Any, address: str) -> None:
         self.tab = context.new_page()
+        self.tab.set_default_timeout(PATIENCE * 1000)
         self.console: list[str] = []
         self.requests: list[str] = []
         self.tab.on("console", lambda message: self.console.append(message.text))
