@@ -272,6 +272,17 @@ def test_mend_that_is_left_says_why(tmp_path: Path) -> None:
     done = jobgen("lint", "--fix", "job.sh", cwd=tmp_path)
     text = "jobgen: job.sh:5:9: JG201 is left: its mend would make another finding, JG211;"
     assert f"{text} mend it by hand\n" in done.stderr.decode()
+    again = jobgen("lint", "--fix", "job.sh", cwd=tmp_path).stderr.decode()
+    assert again.splitlines()[-1] == "jobgen: 1 finding in 1 of 1 scripts"
+
+
+def test_only_edits_that_fix_takes_are_offered(tmp_path: Path) -> None:
+    script = f"{HEAD}#SBATCH -c=2 --mem-per-cpu=4G\nset -e\n#SBATCH --mem=4G\n"
+    (tmp_path / "job.sh").write_text(script)
+    done = jobgen("lint", "--format", "json", "job.sh", cwd=tmp_path)
+    offered = {each["code"]: bool(each["edits"]) for each in json.loads(done.stdout)}
+    assert offered == {"JG215": True, "JG201": False}
+    assert done.stderr.endswith(b"; --fix mends 1\n")
 
 
 def test_diff_writes_nothing(tmp_path: Path) -> None:

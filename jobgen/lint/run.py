@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from jobgen.errors import JobgenError, Mark, Problem
@@ -97,15 +97,25 @@ def _lint_data(data: bytes, path: str, settings: Settings, fix: bool, outcome: O
     if not is_trusted and not ends_within_bounds(_linted, text, path, settings):
         raise out_of_bounds(path, "is it a script?")
     linted = _linted(text, path, settings)
-    if fix:
-        new = unchanged(path, data)
-        if any(problem.edits for _, problems in linted for problem in problems):
-            if not is_trusted and not ends_within_bounds(_mended, data, path, settings):
-                raise out_of_bounds(path, "mend it by hand")
+    new = unchanged(path, data)
+    if with_edits := {each.code for _, found in linted for each in found if each.edits}:
+        if is_trusted or ends_within_bounds(_mended, data, path, settings):
             new = _mended(data, path, settings)
-            linted = _linted(new.text, path, settings)
-        outcome.mended.append(new)
+            linted = _linted(new.text, path, settings) if fix else _offered(linted, new.refused)
+        elif fix:
+            raise out_of_bounds(path, "mend it by hand")
+        else:
+            linted = _offered(linted, with_edits)
+    outcome.mended += [new] if fix else []
     _add(path, linted, outcome)
+
+
+def _offered(linted: Linted, refused: Container[str]) -> Linted:
+    """What was found, with the edits alone that `--fix` takes: an editor takes them unseen."""
+    return [
+        (script, [each._replace(edits=()) if each.code in refused else each for each in found])
+        for script, found in linted
+    ]
 
 
 def _mended(data: bytes, path: str, settings: Settings) -> Mended:

@@ -105,8 +105,8 @@ def _report(outcome: Outcome, fix: bool) -> None:
     line = f"{count} finding{'s' * (count != 1)} in {with_findings} of {outcome.files} scripts"
     if outcome.skipped:
         line += f"; {outcome.skipped} files are not job scripts"
-    if outcome.mended and (changed := len(_changed(outcome))):
+    if changed := len(_changed(outcome)):
         line += f"; {changed} {'mended' if fix else 'to be mended'}"
-    elif fixable := sum(bool(each.edits) for each in outcome.problems):
+    elif not outcome.mended and (fixable := sum(bool(each.edits) for each in outcome.problems)):
         line += f"; --fix mends {fixable}"
     report(line)
