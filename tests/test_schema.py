@@ -41,6 +41,11 @@ STRUCTURE_IS_RIGHT = {
     "ce",
     "engines",
     "good",
+    "jobs-limits",
+    "jobs-option",
+    "jobs-pbs",
+    "jobs-several",
+    "jobs-slurm",
     "pyxis",
 }
 
