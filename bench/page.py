@@ -24,7 +24,8 @@ sys.path.insert(0, str(ROOT))
 from playwright.sync_api import sync_playwright
 
 from jobgen.page.folder import page_files, write_folder
-from tests.page_browser import Page, served
+from tests.browser import served
+from tests.page_browser import Page
 
 RUNS = int(sys.argv[1]) if len(sys.argv) > 1 else 3
 CHANGES = 20

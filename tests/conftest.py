@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.browser import browser
 
 ROOT = Path(__file__).parent.parent
 
 # No example has to be quick: other programs may be running on the machine.
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("busy")
+
+
+@pytest.fixture(scope="module")  # not longer: its event loop would be in the way of other tests
+def chromium() -> Iterator[Any]:
+    """A browser; each test opens contexts of its own in it."""
+    with browser() as made:
+        yield made
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

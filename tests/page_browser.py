@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
-from typing import Any, ClassVar
+from typing import Any
 from urllib.parse import urlencode
 
 import pytest
@@ -19,26 +14,17 @@ from jobgen.__main__ import run
 from jobgen.page.browser.session import Session
 from jobgen.page.folder import page_files, write_folder
 from jobgen.paths import bundled
+from tests.browser import PATIENCE, Tab
 from tests.page_forms import packages_or_skip
-from tests.test_doctor_browser import reason_to_skip
-
-PATIENCE = 120  # seconds for an answer; the machine may be busy
 
 
-class Page:
-    """A tab with the page, and all that it wrote to the console and requested."""
+class Page(Tab):
+    """A tab with the page."""
 
     def __init__(self, context: Any, address: str) -> None:
-        self.tab = context.new_page()
-        self.tab.set_default_timeout(PATIENCE * 1000)
-        self.console: list[str] = []
-        self.requests: list[str] = []
-        self.tab.on("console", lambda message: self.console.append(message.text))
-        self.tab.on("pageerror", lambda error: self.console.append(str(error)))
-        self.tab.on("dialog", lambda dialog: self.console.append(dialog.message))
-        self.tab.on("request", lambda request: self.requests.append(request.url))
+        super().__init__(context)
         self.address = address
-        self.tab.goto(address)
+        self.open(address)
         self.wait(0)
 
     def answers(self) -> int:
@@ -124,40 +110,6 @@ class CommandLine:
                 for each in answer["messages"]
             ),
         }
-
-
-@contextmanager
-def browser() -> Iterator[Any]:
-    """Chromium; without it, the test is skipped."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="no playwright")
-    if reason := reason_to_skip():
-        pytest.skip(reason)
-    with playwright.sync_playwright() as driver:
-        made = driver.chromium.launch(
-            executable_path="/usr/bin/chromium", args=["--no-sandbox", "--disable-gpu"]
-        )
-        yield made
-        made.close()
-
-
-@contextmanager
-def served(folder: Path, wasm: str = "application/wasm") -> Iterator[str]:
-    """The address of a web server with a folder; `wasm` is the type that it sends for .wasm."""
-
-    class Quiet(SimpleHTTPRequestHandler):
-        extensions_map: ClassVar = {**SimpleHTTPRequestHandler.extensions_map, ".wasm": wasm}
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
-    thread = Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/"
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 def public_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:

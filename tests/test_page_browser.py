@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from jobgen.lint.rules import rules
-from tests.page_browser import CommandLine, Page, browser, public_folder, served
+from tests.browser import served
+from tests.page_browser import CommandLine, Page, public_folder
 from tests.page_forms import VALUES, random_form
 
 pytestmark = pytest.mark.slow
@@ -25,12 +26,6 @@ LONG = (
 HOSTILE = (
     "<img src=x onerror=alert(1)><script>alert(2)</script>\"'></textarea><svg onload=alert(3)>"
 )
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with browser() as made:
-        yield made
 
 
 @pytest.fixture(scope="module")

@@ -9,19 +9,14 @@ from typing import Any
 import pytest
 
 from jobgen.page.folder import page_files, write_folder
-from tests.page_browser import Page, browser, public_folder, served
+from tests.browser import served
+from tests.page_browser import Page, public_folder
 from tests.page_forms import packages_or_skip
 
 pytestmark = pytest.mark.slow
 BROKEN = '() => { self.onmessage = () => self.postMessage(\'{"fault": "broken <b>"}\'); }'
 SILENT = "if (data.form?.nodes === '13') return;"
 ENDLESS = "a|" * 50_000  # for the parser
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with browser() as made:
-        yield made
 
 
 @pytest.fixture(scope="module")

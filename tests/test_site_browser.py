@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
-from tests.site_browser import Browser, browser
+from tests.browser import Tab, reason_to_skip, served
 from tests.site_build import built_site
-from tests.test_doctor_browser import reason_to_skip
 
 pytestmark = pytest.mark.slow
 SAMPLE = ["index", "rules/jg101", "sites/lumi-g", "reference/options", "failures"]
@@ -62,28 +58,13 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def tab(tmp_path: Path) -> Iterator[Browser]:
-    with browser(tmp_path / "chromium") as tab:
-        yield tab
+def tab(chromium: Any) -> Iterator[Tab]:
+    context = chromium.new_context()
+    yield Tab(context)
+    context.close()
 
 
-@contextmanager
-def served(folder: Path) -> Iterator[str]:
-    """The address of a static server of the folder."""
-
-    class Quiet(SimpleHTTPRequestHandler):
-        def log_message(self, format: str, *arguments: object) -> None:
-            """Write no line for each request."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-
-
-def requests_elsewhere(tab: Browser, host: str = "") -> list[str]:
+def requests_elsewhere(tab: Tab, host: str = "") -> list[str]:
     """What was requested from another host than the site's; `data:` is in the page itself."""
     addresses = [(url, urlsplit(url)) for url in tab.requests]
     return [
@@ -93,7 +74,7 @@ def requests_elsewhere(tab: Browser, host: str = "") -> list[str]:
     ]
 
 
-def wide_boxes(tab: Browser, width: int) -> list[str]:
+def wide_boxes(tab: Tab, width: int) -> list[str]:
     """The boxes that are wider than the screen, as HTML."""
     boxes: list[str] = tab.value(f"({WIDE})({width})")
     return boxes
@@ -103,7 +84,7 @@ EVERY_PAGE = pytest.param(1, id="all", marks=pytest.mark.thorough)
 
 
 @pytest.mark.parametrize("step", [pytest.param(20, id="some"), EVERY_PAGE])
-def test_a_page_fits_a_phone_and_logs_no_error(site: Path, tab: Browser, step: int) -> None:
+def test_a_page_fits_a_phone_and_logs_no_error(site: Path, tab: Tab, step: int) -> None:
     """All pages that people write, and each twentieth of those that are made from the package."""
     tab.screen(360, 780, phone=True)
     pages = [*site.glob("*.html"), *sorted(site.glob("*/*.html"))[::step]]
@@ -115,13 +96,13 @@ def test_a_page_fits_a_phone_and_logs_no_error(site: Path, tab: Browser, step: i
             if tab.value("document.documentElement.scrollWidth") > 360 or wide_boxes(tab, 360):
                 wide[str(page.relative_to(site))] = wide_boxes(tab, 360)
     assert wide == {}
-    assert tab.errors == []
+    assert tab.console == []
     assert len(tab.requests) > 5 * len(pages)
     assert requests_elsewhere(tab) == []
 
 
 @pytest.mark.parametrize("width", [360, 1280])
-def test_the_button_that_copies_covers_no_code(site: Path, tab: Browser, width: int) -> None:
+def test_the_button_that_copies_covers_no_code(site: Path, tab: Tab, width: int) -> None:
     """A reader would miss the end of a command, and not see that there is more."""
     tab.screen(width, 780, phone=width == 360)
     tab.open((site / "failures.html").as_uri())
@@ -134,7 +115,7 @@ def test_the_button_that_copies_covers_no_code(site: Path, tab: Browser, width: 
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_text_has_contrast_and_fits_at_each_width(site: Path, tab: Browser, dark: bool) -> None:
+def test_text_has_contrast_and_fits_at_each_width(site: Path, tab: Tab, dark: bool) -> None:
     for name in SAMPLE:
         for width in (768, 1280):
             tab.screen(width, 900, dark)
@@ -144,7 +125,7 @@ def test_text_has_contrast_and_fits_at_each_width(site: Path, tab: Browser, dark
             assert ratio >= 4.5, f"{name}: {place}"
 
 
-def test_colours_follow_the_system_until_somebody_chooses(site: Path, tab: Browser) -> None:
+def test_colours_follow_the_system_until_somebody_chooses(site: Path, tab: Tab) -> None:
     paper = "getComputedStyle(document.body).backgroundColor"
     page = (site / "index.html").as_uri()
     tab.screen(1280, 900)
@@ -166,11 +147,11 @@ def test_colours_follow_the_system_until_somebody_chooses(site: Path, tab: Brows
 
 
 @pytest.mark.parametrize("way", ["folder", "server"])
-def test_search_finds_words_in_the_site_itself(site: Path, tab: Browser, way: str) -> None:
+def test_search_finds_words_in_the_site_itself(site: Path, tab: Tab, way: str) -> None:
     tab.screen(1280, 900)
     with served(site) as address:
         host = urlsplit(address).netloc if way == "server" else ""
-        tab.open(f"{address}/index.html" if host else (site / "index.html").as_uri())
+        tab.open(f"{address}index.html" if host else (site / "index.html").as_uri())
         found = tab.value("""new Promise(resolve => {
           const query = document.querySelector("[data-md-component=search-query]");
           const results = () => [...document.querySelectorAll(".md-search-result__link")];
@@ -185,27 +166,27 @@ def test_search_finds_words_in_the_site_itself(site: Path, tab: Browser, way: st
           }, 200);
         })""")
         assert any("rules/jg104.html" in link for link in found)
-        assert tab.errors == []
+        assert tab.console == []
         assert requests_elsewhere(tab, host) == []
 
 
-def test_a_keyboard_reaches_the_text_at_once(site: Path, tab: Browser) -> None:
+def test_a_keyboard_reaches_the_text_at_once(site: Path, tab: Tab) -> None:
     tab.screen(1280, 900)
     tab.open((site / "failures.html").as_uri())
-    tab.press("Tab", 9)
+    tab.tab.keyboard.press("Tab")
     focus = "document.activeElement"
     assert tab.value(f"{focus}.className").split()[0] == "md-skip"
     tab.value("Promise.all(document.getAnimations().map(each => each.finished)).then(() => 1)")
     assert tab.value(f"getComputedStyle({focus}).opacity") == "1"
-    tab.press("Enter", 13, "\r")
+    tab.tab.keyboard.press("Enter")
     assert tab.value("location.hash") == "#when-a-job-fails"
-    tab.press("Tab", 9)
+    tab.tab.keyboard.press("Tab")
     assert tab.value(f"Boolean({focus}.closest('article'))")
     assert tab.value(f"getComputedStyle({focus}).outlineStyle") != "none"
 
 
-def test_it_can_be_read_without_scripts(site: Path, tab: Browser) -> None:
-    tab.call("Emulation.setScriptExecutionDisabled", value=True)
+def test_it_can_be_read_without_scripts(site: Path, chromium: Any) -> None:
+    tab = Tab(chromium.new_context(java_script_enabled=False))
     for width in (360, 1280):
         tab.screen(width, 780, phone=width == 360)
         for name in SAMPLE:
@@ -214,10 +195,10 @@ def test_it_can_be_read_without_scripts(site: Path, tab: Browser) -> None:
             assert tab.value("document.querySelector('article').innerText.length") > 500
     links = tab.value("[...document.querySelectorAll('nav a')].filter(a => a.offsetParent).length")
     assert links > 20
-    assert tab.errors == []
+    assert tab.console == []
 
 
-def test_the_counter_proof_a_request_and_an_error_are_noticed(site: Path, tab: Browser) -> None:
+def test_the_counter_proof_a_request_and_an_error_are_noticed(site: Path, tab: Tab) -> None:
     page = site.parent / "wrong.html"
     text = "<p><script src='http://127.0.0.1:9/x.js'></script><script>missing()</script>"
     wide = "<div class=md-content><p style='width:2000px'>wide</p></div>"
@@ -225,5 +206,5 @@ def test_the_counter_proof_a_request_and_an_error_are_noticed(site: Path, tab: B
     tab.screen(360, 780, phone=True)
     tab.open(page.as_uri())
     assert requests_elsewhere(tab) == ["http://127.0.0.1:9/x.js"]
-    assert any("missing is not defined" in error for error in tab.errors)
+    assert any("missing is not defined" in error for error in tab.console)
     assert len(wide_boxes(tab, 360)) == 1
