@@ -142,7 +142,10 @@ def check_stall(output: str, nodes: int) -> None:
     line = output.splitlines()[-1]
     verdict = r"jobgen: the ranks hung: rank 3 on \S+ in train\.py:8 waiting_for_data; "
     assert re.match(verdict, line), output
-    assert re.search(r"; \d ranks in all_reduce; what ", line), output
+    # Up to three are named; on a busy machine, some have ended before their node's turn.
+    assert re.search(
+        r"; (\d ranks|rank \d on \S+(, rank \d on \S+)*) in all_reduce; what ", line
+    ), output
     assert output.count("no rank has printed a line for 1 minutes") == nodes
     found = diagnose_text(output)
     assert (found.code, found.rank) == ("stalled", 3), output
