@@ -16,6 +16,7 @@ from jobgen.doctor import html_report, results_of
 from tests.browser import Tab
 from tests.doctor_results import example_results
 
+pytestmark = pytest.mark.slow
 PIXEL = tuple[int, int, int]
 FACTS = """(() => {
   const root = document.documentElement, all = words => [...document.querySelectorAll(words)];

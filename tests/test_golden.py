@@ -505,6 +505,7 @@ def test_the_sandbox_changes_no_byte(
         assert script(job) == (GOLDEN / f"{case}.sh").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_script_is_clean(case: str) -> None:
     text = script(CASES[case])
