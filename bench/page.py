@@ -21,10 +21,9 @@ from turns import ROOT
 
 sys.path.insert(0, str(ROOT))
 
-from playwright.sync_api import sync_playwright
 
 from jobgen.page.folder import page_files, write_folder
-from tests.browser import served
+from tests.browser import browser, served
 from tests.page_browser import Page
 
 RUNS = int(sys.argv[1]) if len(sys.argv) > 1 else 3
@@ -38,10 +37,10 @@ document.body.dataset.answers = 1;
 </script>"""
 
 
-def first(browser: Any, address: str) -> tuple[float, Page]:
+def first(chromium: Any, address: str) -> tuple[float, Page]:
     """Seconds until a new visitor has a script, and the page."""
     start = time.perf_counter()
-    page = Page(browser.new_context(), address)
+    page = Page(chromium.new_context(), address)
     return time.perf_counter() - start, page
 
 
@@ -57,16 +56,15 @@ def following(page: Page) -> list[float]:
 
 def main() -> None:
     rows: dict[str, list[float]] = {"Pyodide alone": [], "first script": [], "next script": []}
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
+    with tempfile.TemporaryDirectory() as folder, browser() as chromium:
         write_folder(f"{folder}/page", page_files(str(ROOT / ".cache/npm")))
         Path(folder, "page/alone.html").write_text(ALONE, encoding="utf-8")
-        browser = driver.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
         with served(Path(folder, "page")) as address:
             for _ in range(RUNS):
-                seconds, page = first(browser, f"{address}alone.html")
+                seconds, page = first(chromium, f"{address}alone.html")
                 rows["Pyodide alone"].append(seconds)
                 page.tab.context.close()
-                seconds, page = first(browser, address)
+                seconds, page = first(chromium, address)
                 rows["first script"].append(seconds)
                 rows["next script"] += following(page)
                 page.tab.context.close()

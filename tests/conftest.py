@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.browser import browser
+from tests.browser import Tab, browser
 
 ROOT = Path(__file__).parent.parent
 
@@ -25,6 +25,14 @@ def chromium() -> Iterator[Any]:
     """A browser; each test opens contexts of its own in it."""
     with browser() as made:
         yield made
+
+
+@pytest.fixture
+def tab(chromium: Any) -> Iterator[Tab]:
+    """An empty tab, in a context of its own."""
+    context = chromium.new_context()
+    yield Tab(context)
+    context.close()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -6,7 +6,6 @@ import base64
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -44,13 +43,6 @@ BYTES = """fetch("data:image/png;base64,%s").then(got => got.blob()).then(create
     return bytes.toBase64 ? bytes.toBase64() : btoa(Array.from(bytes, each =>
       String.fromCharCode(each)).join(""));
   })"""
-
-
-@pytest.fixture
-def tab(chromium: Any) -> Iterator[Tab]:
-    context = chromium.new_context()
-    yield Tab(context)
-    context.close()
 
 
 def written_page(folder: Path, count: int) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -55,13 +54,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if reason := reason_to_skip():
         pytest.skip(reason)
     return built_site(tmp_path_factory)
-
-
-@pytest.fixture
-def tab(chromium: Any) -> Iterator[Tab]:
-    context = chromium.new_context()
-    yield Tab(context)
-    context.close()
 
 
 def requests_elsewhere(tab: Tab, host: str = "") -> list[str]:

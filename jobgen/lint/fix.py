@@ -10,6 +10,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
@@ -57,6 +58,7 @@ Search = Callable[[str], list[Problem]]  # what the chosen rules find in a text
 
 def mended(path: str, data: bytes, search: Search) -> Mended:
     """A file, mended. If not all mends of it together can be taken, those of single rules are."""
+    search = cache(search)  # each text is asked about several times below
     text = data.decode("utf-8", "surrogateescape")
     before = [each for each in search(text) if each.edits]
     new = _edited(text, search)
@@ -69,8 +71,8 @@ def mended(path: str, data: bytes, search: Search) -> Mended:
                 refused[code] = reason
             else:
                 new = changed
-    left = {(each.code, each.text) for each in search(new)}
-    gone = [each for each in before if (each.code, each.text) not in left]
+    still_found = {(each.code, each.text) for each in search(new)}
+    gone = [each for each in before if (each.code, each.text) not in still_found]
     return Mended(path, data, new, gone, refused)
 
 
