@@ -87,7 +87,6 @@ bench: $(VENV)/test  ## ratios against references in the same run: start-up, siz
 	PATH="$(BIN):$$PATH" python bench/scripts.py
 	PATH="$(BIN):$$PATH" python bench/trainers.py
 	PATH="$(BIN):$$PATH" python bench/first_step.py
-	PATH="$(BIN):$$PATH" python bench/labels.py
 	PATH="$(BIN):$$PATH" python bench/lint.py
 
 bench-peers: $(VENV)/test  ## jobgen beside torchx, signac-flow, ReFrame, Maestro, slurmkit, which it installs in .cache

@@ -25,7 +25,7 @@ from tests.cluster.jobs import ON_CPU, PATH, generate
 NODES = {"smc-r07-07": 17, "smc-r07-08": 18, "smc-r07-09": 19}
 # Each rank prints when it started, when torch was imported, and when its first step ended.
 PROGRAM = """
-import time
+import os, time
 started = time.time()
 import torch, torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
@@ -36,7 +36,8 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 model(torch.ones(8, 20)).sum().backward()
 optimizer.step()
 print("first step", started, imported, time.time(), flush=True)
-dist.destroy_process_group()
+dist.barrier()
+os._exit(0)  # gloo may abort where the model is taken down after the group
 """
 
 
@@ -47,9 +48,23 @@ def times_of_ranks(output: str) -> list[tuple[float, ...]]:
     return [tuple(map(float, times)) for times in lines]
 
 
+def parts_of_ranks(before: float, output: str) -> dict[str, float]:
+    """The parts of the time from `before`, when the launchers are started: of the slowest rank."""
+    ranks = times_of_ranks(output)
+    return {
+        "torchrun": max(started for started, _, _ in ranks) - before,
+        "import torch": max(imported - started for started, imported, _ in ranks),
+        "first step": max(ended - imported for _, imported, ended in ranks),
+        "all": max(ended for _, _, ended in ranks) - before,
+    }
+
+
 def print_time_after(pattern: str, name: str, script: str) -> str:
-    """The script with a line that prints NAME and the time, after the first line that matches."""
-    line = rf"\1\necho {name} $(date +%s.%N)"
+    """The script with a line that prints NAME and the time, after the first line that matches.
+
+    The copies that the nodes run do not print it: they get the name of a function.
+    """
+    line = rf"\1\n(($#)) || echo {name} $EPOCHREALTIME"
     script, count = re.subn(rf"^({pattern})$", line, script, count=1, flags=re.MULTILINE)
     assert count == 1, pattern
     return script
@@ -64,35 +79,41 @@ def seconds_of_job(cluster: Cluster, folder: Path) -> dict[str, float]:
     words = ("--profile", "mi210", *ON_CPU, "-N", "3", "-G", "1", "--", "program.py")
     script = generate("sbatch", *words, cwd=folder)
     script = print_time_after("set -euo pipefail", "started", script)
-    script = print_time_after(r"SLURM_KILL_BAD_EXIT=0 roll_call .*", "checked", script)
+    script = print_time_after(r"  sed .*the nodes differ:/'", "checked", script)
     job = cluster.wait(cluster.sbatch(script, cwd=folder, env={"PATH": PATH}), 60)
     started, checked = (time_printed(name, job.output) for name in ("started", "checked"))
-    ranks = times_of_ranks(job.output)
-    return {
-        "roll call": checked - started,
-        "srun and torchrun": max(rank_started for rank_started, _, _ in ranks) - checked,
-        "import torch": max(imported - rank_started for rank_started, imported, _ in ranks),
-        "all": max(ended for _, _, ended in ranks) - started,
-    }
+    parts = parts_of_ranks(checked, job.output)
+    all_seconds = parts["all"] + checked - started
+    return {"roll call": checked - started, **parts, "all": all_seconds}
 
 
-def seconds_by_hand(cluster: Cluster, folder: Path) -> float:
-    """The time to the first step, if torchrun alone is started on each node."""
+def seconds_by_hand(cluster: Cluster, folder: Path, port: int) -> dict[str, float] | None:
+    """The same parts, if torchrun alone is started on each node; None if one of them fails.
+
+    Then the others would wait for it for ten minutes; they end with the cluster.
+    """
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--nnodes=3", "--nproc-per-node=1"]
-    torchrun += ["--rdzv-backend=c10d", "--rdzv-id=bare", "--rdzv-endpoint=10.71.0.17:29500"]
+    torchrun += ["--rdzv-backend=c10d", "--rdzv-id=bare", f"--rdzv-endpoint=10.71.0.17:{port}"]
     started, processes = time.time(), []
     for node, number in NODES.items():
         options = [f"--rdzv-conf=is_host={int(number == 17)}", f"--local-addr=10.71.0.{number}"]
         command = [str(SCRIPTS / "node.sh"), str(cluster.folder), "run", node]
         command += ["env", "OMP_NUM_THREADS=1", *torchrun, *options, "program.py"]
-        processes.append(
-            subprocess.Popen(
-                cluster.command(command), cwd=folder, env=cluster.environment(), text=True,
-                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-            )
-        )  # fmt: skip
-    output = "".join(process.communicate()[0] for process in processes)
-    return max(ended for _, _, ended in times_of_ranks(output)) - started
+        with (folder / f"errors.{node}").open("wb") as errors:
+            processes.append(
+                subprocess.Popen(
+                    cluster.command(command), cwd=folder, env=cluster.environment(), text=True,
+                    stdout=subprocess.PIPE, stderr=errors,
+                )
+            )  # fmt: skip
+    while any(process.poll() is None for process in processes):
+        time.sleep(0.1)
+        for node, process in zip(NODES, processes, strict=True):
+            if process.poll():
+                text = (folder / f"errors.{node}").read_text()[-2000:]
+                print(f"torchrun by hand failed on {node}, and the turn is left out:\n{text}")
+                return None
+    return parts_of_ranks(started, "".join(process.communicate()[0] for process in processes))
 
 
 def main() -> None:
@@ -103,17 +124,23 @@ def main() -> None:
         folder = Path(name, "job")
         folder.mkdir()
         (folder / "program.py").write_text(PROGRAM)
-        pairs = [
-            (seconds_of_job(cluster, folder), seconds_by_hand(cluster, folder))
-            for _ in range(turns)
-        ]
+        pairs = []
+        for turn in range(turns):
+            by_script = seconds_of_job(cluster, folder)
+            if by_hand := seconds_by_hand(cluster, folder, 29500 + turn):
+                pairs.append((by_script, by_hand))
+    turns = len(pairs)
     print(f"seconds to the first step on 3 nodes, which share {os.cpu_count()} cores; ", end="")
     print(f"medians of {turns} turns")
+    print(f"{'':<16}{'script':>8}{'by hand':>9}")
     for part in pairs[0][0]:
-        print(f"  {part:<18}{statistics.median(parts[part] for parts, _ in pairs):6.2f}")
-    print(f"  {'by hand':<18}{statistics.median(seconds for _, seconds in pairs):6.2f}")
-    ratio = statistics.median(parts["all"] / seconds for parts, seconds in pairs)
-    print(f"  ratio of script to hand: {ratio:.2f}")
+        script, hand = (
+            [seconds.get(part, 0) for seconds in each] for each in zip(*pairs, strict=True)
+        )
+        print(f"  {part:<14}{statistics.median(script):8.2f}{statistics.median(hand):9.2f}")
+    ratios = sorted(script["all"] / hand["all"] for script, hand in pairs)
+    print(f"  ratio of script to hand: {statistics.median(ratios):.2f}, ", end="")
+    print(f"half of them from {ratios[turns // 4]:.2f} to {ratios[-1 - turns // 4]:.2f}")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """Many scripts in one command, as ratios against a bare Jinja2 loop measured in the same run.
 
 The reference renders jobgen's own template for one plan again and again, with a plain environment
-of Jinja: it makes no plan, reads no profile, quotes no printed value, and writes no file. A second
+of Jinja: it makes no plan, chooses no parts, reads no profile, quotes no printed value, and writes
+no file. A second
 loop writes each script to a file of its own: it is the reference of a build of all new scripts. The
 table has scripts a second of CPU and of elapsed time, each with its ratio to the reference (the
 median of runs one after the other), and the peak of a process's memory (RSS). `build` and `check`
@@ -58,7 +59,9 @@ def reference(count: int, folder: Path | None = None) -> None:
     from jobgen.generator import Generator
     from jobgen.planning.job_options import Job
     from jobgen.scripts.filters import FILTERS
+    from jobgen.scripts.parts import chosen_parts
     from jobgen.scripts.render import machinery
+    from jobgen.scripts.starting import upper_part
 
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
@@ -71,13 +74,13 @@ def reference(count: int, folder: Path | None = None) -> None:
     job = Job("sbatch", profile="dgx-a100", nodes="4", program=("train.py", "--lr", "0.1"))
     plan = Generator().plan(job)
 
-    def machinery_of(*names: str) -> str:
-        return machinery(tuple(filter(None, names)))
-
-    template.render(plan=plan, machinery=machinery_of)
+    parts = chosen_parts(plan)
+    text = machinery(parts)
+    values = {"plan": plan, "machinery": lambda: text, **upper_part(plan, parts)}
+    template.render(values, keeper_paths=())
     start = Clock()
     for number in range(count):
-        script = template.render(plan=plan, machinery=machinery_of)
+        script = template.render(values, keeper_paths=())
         if folder:
             (folder / f"{number}.sh").write_text(script)
     report(count, start)

@@ -6,7 +6,7 @@ Prints four tables:
    process that writes each;
 3. how long the generated scripts need on Slurm and PBS, with stand-ins for their commands
    (standins.py);
-4. how long a node needs to find its number where mpiexec starts it.
+4. the same with mpiexec, and how long a node then needs to find its number.
 
 Writing is measured in an empty folder: in the checkout, templates/ would count as a project's own.
 
@@ -20,12 +20,15 @@ import statistics
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from itertools import pairwise
 
 import installed
 from standins import moments
 from turns import Command, medians
 
 MANY = 16_384
+MOST_OF_LEAD = 512  # nodes, where no mpiexec starts them
+WITH_MPIEXEC = ("qsub", "--profile", "eap", "--set", "launch.starter=mpiexec-pals")
 ONCE = 1000  # a script for more nodes runs once: it takes long
 SCRIPTS = (
     "sbatch --profile dgx-a100 -N 2",
@@ -46,12 +49,7 @@ def parse_arguments() -> argparse.Namespace:
     add = parser.add_argument
     add("--runs", type=int, default=5, help="of each (%(default)s)")
     add("--slurm", type=numbers, default="2,64,512,16384", help="numbers of nodes (%(default)s)")
-    add(
-        "--pbs",
-        type=numbers,
-        default="2,64,512,1000,2048,16384",
-        help="numbers of nodes (%(default)s)",
-    )
+    add("--pbs", type=numbers, default="2,64,512", help="numbers of nodes (%(default)s)")
     add("--mpiexec", type=numbers, default="2,1000,16384", help="the same (%(default)s)")
     return parser.parse_args()
 
@@ -88,11 +86,12 @@ def print_part_lengths(jobgen: str) -> None:
 def growing_commands() -> dict[str, list[str]]:
     """The words of commands with more and more nodes, values and hosts."""
     commands = {}
-    for command, profile in (("sbatch", "mi210"), ("qsub", "eap")):
-        for nodes in (1, 2, MANY):
-            commands[f"{command}, nodes: {nodes:,}"] = [
-                command, "--profile", profile, "-N", str(nodes)
-            ]  # fmt: skip
+    for nodes in (1, 2, MANY):
+        commands[f"sbatch, nodes: {nodes:,}"] = ["sbatch", "--profile", "mi210", "-N", str(nodes)]
+    for nodes in (1, 2, MOST_OF_LEAD):
+        commands[f"qsub, nodes: {nodes:,}"] = ["qsub", "--profile", "eap", "-N", str(nodes)]
+    for nodes in (2, MANY):
+        commands[f"qsub, mpiexec: {nodes:,}"] = [*WITH_MPIEXEC, "-N", str(nodes)]
     for count in (1, 10, 1000):
         values = [f"--env=NAME_{number}=value {number}" for number in range(count)]
         commands[f"sbatch, values: {count:,}"] = ["sbatch", "--profile", "mi210", *values]
@@ -119,9 +118,9 @@ def print_growth(jobgen: str, runs: int) -> None:
         print(f"{name:<24}{size:>10,}{usage.cpu * 1000:>6.0f} ms{usage.peak:>5.0f} MiB")
 
 
-def median_moments(script: str, nodes: int, runs: int, last: str = "end") -> dict[str, float]:
+def median_moments(script: str, nodes: int, runs: int) -> dict[str, float]:
     """The medians of the times to each moment; from one run, if there are many nodes."""
-    results = [moments(script, nodes, last) for _ in range(1 if nodes > ONCE else runs)]
+    results = [moments(script, nodes) for _ in range(1 if nodes > ONCE else runs)]
     return {moment: statistics.median(each[moment] for each in results) for moment in results[0]}
 
 
@@ -130,43 +129,44 @@ def print_times(nodes: int, times: Sequence[float]) -> None:
 
 
 def print_slurm(jobgen: str, sizes: Sequence[int], runs: int) -> None:
-    print("\nSlurm: from the start of the script to the roll call, and from there to torchrun")
-    print(f"{'nodes':>8}{'start':>12}{'roll call':>12}")
+    print("\nSlurm: from the start of the script to the srun of the roll call; from the nodes'")
+    print("answers to the srun of the ranks; and from that to the end")
+    print(f"{'nodes':>8}{'start':>12}{'roll call':>12}{'end':>12}")
     for nodes in sizes:
         script = script_of(jobgen, "sbatch", "--profile", "mi210", "-N", str(nodes))
         at = median_moments(script, nodes, runs)
-        print_times(nodes, [at["check_node"], at["run_node"] - at["check_node"]])
+        steps = [at["check_node"], at["run_node"] - at["answered"], at["end"] - at["run_node"]]
+        print_times(nodes, steps)
 
 
 def print_pbs(jobgen: str, sizes: Sequence[int], runs: int) -> None:
+    print("\nPBS with pbs_tmrsh: from the start of the script to the first node of the roll call,")
     print(
-        "\nPBS with pbs_tmrsh: from the start of the script to the first node that it starts, from"
+        "from there to the last node, to the first node of the ranks, to the last one, to the end"
     )
-    print("there to the last node, to the order to start the ranks, and to the end of the script")
-    print(f"{'nodes':>8}{'first node':>12}{'last node':>12}{'roll call':>12}{'end':>12}")
+    print(
+        f"{'nodes':>8}{'start':>12}{'last node':>12}{'roll call':>12}{'last node':>12}{'end':>12}"
+    )
     for nodes in sizes:
         script = script_of(jobgen, "qsub", "--profile", "eap", "-N", str(nodes))
         at = median_moments(script, nodes, runs)
-        print_times(
-            nodes,
-            [
-                at["first_node"],
-                max(at["last_node"] - at["first_node"], 0),  # two may start in any order
-                at["order"] - at["last_node"],
-                at["end"] - at["order"],
-            ],
-        )
+        names = ("check_node", "last check_node", "run_node", "last run_node", "end")
+        times = [0, *(at[name] for name in names)]
+        print_times(nodes, [after - before for before, after in pairwise(times)])
 
 
 def print_mpiexec(jobgen: str, sizes: Sequence[int], runs: int) -> None:
-    print("\nPBS with mpiexec: from the start of the script to mpiexec; and on the last node, from")
-    print("the start of its shell until it has found its number")
-    print(f"{'nodes':>8}{'mpiexec':>12}{'number':>12}")
+    print(
+        "\nPBS with mpiexec: from the start of the script to the mpiexec of the roll call; on the"
+    )
+    print("last node, from the start of its shell until it has found its number; and on the first")
+    print("node, from the nodes' answers to the mpiexec of the ranks, without that search")
+    print(f"{'nodes':>8}{'start':>12}{'number':>12}{'roll call':>12}")
     for nodes in sizes:
-        words = ["--set", "launch.starter=mpiexec-pals", "-N", str(nodes)]
-        script = script_of(jobgen, "qsub", "--profile", "eap", *words)
-        at = median_moments(script, nodes, runs, "numbered")
-        print_times(nodes, [at["mpiexec"], at["numbered"] - at["mpiexec"]])
+        script = script_of(jobgen, *WITH_MPIEXEC, "-N", str(nodes))
+        at = median_moments(script, nodes, runs)
+        number = at["numbered"] - at["shell"]
+        print_times(nodes, [at["check_node"], number, at["run_node"] - at["answered"] - number])
 
 
 def main() -> None:

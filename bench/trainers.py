@@ -7,7 +7,6 @@ Prints ratios to references that are measured in turns: plain_vgg.py, and epochs
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import statistics
@@ -21,18 +20,16 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from jobgen.trainers import source
+
 HERE = Path(__file__).parent
-TRAINERS = HERE.parent / "jobgen/trainers"
 EPOCHS = 10  # of about 1 s, for the cost of snapshots
 
 
 def import_trainer(name: str) -> ModuleType:
-    """A packaged trainer as a module, although it is no part of the package's own code."""
-    spec = importlib.util.spec_from_file_location(name, TRAINERS / f"{name}.py")
-    assert spec
-    assert spec.loader
-    trainer = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(trainer)
+    """A packaged trainer as a module, as a script carries it."""
+    trainer = ModuleType(name)
+    exec(compile(source(name), f"{name}.py", "exec"), trainer.__dict__)
     return trainer
 
 
@@ -42,7 +39,9 @@ def rate_of_trainer(images: int, batch_size: int, folder: str) -> float:
     arguments += ["--metrics", f"{folder}/metrics", "--snapshot", f"{folder}/snapshot"]
     for file in Path(folder).iterdir():
         file.unlink()
-    command = [sys.executable, str(TRAINERS / "cifar10_vgg.py"), *arguments]
+    program = Path(folder, "cifar10_vgg.py")
+    program.write_text(source("cifar10_vgg"), encoding="utf-8")
+    command = [sys.executable, str(program), *arguments]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     last_line = Path(folder, "metrics").read_text().splitlines()[-1]
     return float(json.loads(last_line)["images_per_s"])

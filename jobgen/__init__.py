@@ -3,7 +3,7 @@
 In Python: `jobgen.script`, `jobgen.plan` and `jobgen.advice`; docs/api.md explains them.
 """
 
-__version__ = "1.0.0"
+__version__ = "1.1.0"
 __all__ = ["JobgenError", "Plan", "Problem", "__version__", "advice", "plan", "script"]
 
 TYPE_CHECKING = False  # not from typing: `jobgen --version` does without it

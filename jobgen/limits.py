@@ -1,8 +1,7 @@
 """Every bound of jobgen in one table: what it bounds, and who could do harm without it.
 
-`jobgen check`, `build` and `lint` read untrusted repositories, in CI too; a file of a few bytes
-must not take all memory, all time or all of a disk there. A bound that only users with files of
-their own could meet has no place here. `tests/test_limits.py` checks that each has a test.
+`check`, `build` and `lint` read untrusted repositories, and `why` logs. A bound that only users
+with files of their own could meet has no place here. `tests/test_limits.py` looks for the tests.
 """
 
 from __future__ import annotations
@@ -28,7 +27,6 @@ def _limit(name: str, value: int, bounds: str, harm: str, test: str) -> int:
 
 
 # ---- messages ----
-
 MESSAGE_CHARACTERS = _limit(
     *("MESSAGE_CHARACTERS", 1000),
     "characters of a message, and of its hint",
@@ -67,12 +65,10 @@ DIFF_LINES = _limit(
 )
 
 # ---- folders and files ----
-
 FOLDER_DEPTH = _limit(
     *("FOLDER_DEPTH", 64),
     "folders below the one that is searched, and below the one of a manifest for its scripts",
-    "a repository with 1,500 folders in each other ends Python up to 3.11; a manifest with 2,000"
-    " for each of thousands of scripts takes all memory",
+    "1,500 folders in each other end Python up to 3.11; 2,000 for each script take all memory",
     "test_files.py::test_folders_without_end_are_reported",
 )
 PROFILE_NAMES = _limit(
@@ -113,7 +109,6 @@ SCRIPT_BYTES = _limit(
 )
 
 # ---- profiles ----
-
 BASES = _limit(
     *("BASES", 32),
     "profiles that one `extends`, and in a chain of them",
@@ -134,7 +129,6 @@ OPTION_VALUES = _limit(
 )
 
 # ---- jobs ----
-
 HOSTS = _limit(
     *("HOSTS", 1 << 15),
     "hosts of `byhand`; the largest clusters have some 16,000 nodes",
@@ -168,7 +162,6 @@ NODE_BYTES = _limit(
 )
 
 # ---- templates of a project, of a user, or of --template ----
-
 TEMPLATE_BYTES = _limit(
     *("TEMPLATE_BYTES", 1 << 20),
     "bytes of a template",
@@ -195,7 +188,6 @@ TEMPLATE_MEMORY = _limit(
 )
 
 # ---- manifests ----
-
 MANIFEST_SCRIPTS = _limit(
     *("MANIFEST_SCRIPTS", 100_000),
     "scripts of a manifest",
@@ -240,7 +232,6 @@ BUILD_BYTES_EACH = _limit(
 )
 
 # ---- lint ----
-
 LINT_BYTES = _limit(
     *("LINT_BYTES", 1 << 20),
     "bytes of a job script, and of pyproject.toml",
@@ -278,8 +269,19 @@ LINT_VALUE_CHARACTERS = _limit(
     "test_lint_script.py::test_values_of_variables_are_bounded",
 )
 
-# ---- dumps of torch's flight recorder ----
-
+# ---- what `why` reads: the folder of a job, dumps of torch's flight recorder ----
+JOB_ENTRIES = _limit(
+    *("JOB_ENTRIES", 300_000),
+    "files and folders in a job's folder that are looked at; 1,000 nodes of 8 ranks have 28,000",
+    "a rank fills its folder, and the last line of the job never comes",
+    "diagnosis/test_folders_hostile.py::test_a_folder_of_many_files_is_read_in_part",
+)
+JOB_FOLDER_BYTES = _limit(
+    *("JOB_FOLDER_BYTES", 1 << 29),
+    "bytes of a job's folder that are read: the same for each file, at least 2^18, the last ones",
+    "a rank that writes without end keeps `why` busy for hours",
+    "diagnosis/test_folders_hostile.py::test_of_a_huge_file_the_end_is_read",
+)
 DUMP_BYTES = _limit(
     *("DUMP_BYTES", 1 << 26),
     "bytes of a rank's dump; one of the usual 2,000 entries has one or two million",

@@ -40,7 +40,6 @@ VALUES = {
     "signal": ["120"],
     "launcher": ["torchrun", "srun", "mpiexec", "node"],
     "rendezvous": ["c10d", "static"],
-    "labels": ["on"],
     "plain": ["on"],
     "exclusive": ["on"],
     "shared": ["on"],

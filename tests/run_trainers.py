@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import atexit
 import importlib.util
 import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -21,9 +25,19 @@ def one_thread() -> dict[str, str]:
     return {**os.environ, "OMP_NUM_THREADS": "1"}
 
 
+@cache
+def carried(trainer: str) -> Path:
+    """The file of a packaged trainer, as a script carries it, in an empty folder."""
+    folder = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    file = Path(folder, f"{trainer}.py")
+    file.write_text(trainers.source(trainer), encoding="utf-8")
+    return file
+
+
 def command(trainer: str, *arguments: str, ranks: int = 1) -> list[str]:
     """The command for a packaged trainer, or for another file that ends in .py."""
-    file = trainer if trainer.endswith(".py") else str(trainers.FOLDER / f"{trainer}.py")
+    file = trainer if trainer.endswith(".py") else str(carried(trainer))
     if ranks == 1:
         return [sys.executable, file, *arguments]
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
@@ -81,7 +95,8 @@ def read_metrics(folder: Path) -> list[dict[str, float]]:
 
 
 def import_trainer(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, trainers.FOLDER / f"{name}.py")
+    """A trainer as a script carries it, all its modules in one."""
+    spec = importlib.util.spec_from_file_location(name, carried(name))
     assert spec
     assert spec.loader
     module = importlib.util.module_from_spec(spec)

@@ -144,7 +144,7 @@ def words_of(command: str, profile: str, words: list[str], options: Mapping[str,
         row = OPTIONS[name]
         if not row.metavar:
             inverse = name == "shared"
-            if value == (name != "labels"):
+            if value:
                 flags.append(row.flags[0])
             else:
                 changes.append(f"{row.path}={'true' if value != inverse else 'false'}")
@@ -345,7 +345,6 @@ WRONG: dict[str, tuple[tuple[Any, ...], dict[str, Any], str]] = {
         "name: expected text or a number, got True; such",
     ),
     "fraction": (("mi210",), {"nodes": 3.0}, "nodes: expected a whole number, got the number 3.0"),
-    "false": (("mi210",), {"labels": False, "stall": 5}, "stall: without labels, the script keeps"),
     "job's name": (("mi210",), {"name": "a/b"}, "name: 'a/b' is not a valid job name"),
     "launcher": (("mi210", ["torchrun"]), {}, "program: torchrun starts ranks itself"),
     "hosts": (("mi210",), {"hosts": 3}, 'hosts: expected a list of words, got 3; such as ["a"'),
@@ -540,7 +539,7 @@ import jobgen
 text: str = jobgen.script(profile="mi210", nodes=3, program=["train.py", "--lr", 0.1])
 plan: jobgen.Plan = jobgen.plan(
     {"scheduler": "slurm"}, ["a.py"], time="1:00:00", environment={"A": "1"}, folder=Path("x"),
-    environ=os.environ, labels=False, hosts=None, set_values={"network.port": 29500},
+    environ=os.environ, hosts=None, set_values={"network.port": 29500},
 )
 nodes: int = plan.request.nodes
 try:

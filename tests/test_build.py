@@ -69,7 +69,9 @@ def test_every_combination_is_a_script(folder: Path, capsys: pytest.CaptureFixtu
     assert build() == 0
     out, err = capsys.readouterr()
     assert sorted(path.name for path in (folder / "jobs").iterdir()) == NAMES
-    assert out == "".join(f"jobs/{name}: written\n" for name in NAMES)
+    (keeper,) = (folder / ".jobgen").iterdir()
+    paths = (f".jobgen/{keeper.name}", *(f"jobs/{name}" for name in NAMES))
+    assert out == "".join(f"{path}: written\n" for path in paths)
     assert err == "jobgen: 7 scripts: 7 written, 0 unchanged; 0 removed\n"
     assert command_of(folder / "jobs/bert-2n-lr1e-3.sh") == (
         "jobgen sbatch --profile dgx-a100 -N 2 -J bert -e A=1 -e 'B=rate 1e-3'"
@@ -608,7 +610,8 @@ def test_a_build_that_is_killed_leaves_whole_files(folder: Path) -> None:
         [sys.executable, "-m", "jobgen", "build"], stdout=subprocess.PIPE, cwd=folder
     )
     assert process.stdout is not None
-    process.stdout.readline()  # the first is written
+    for _ in range(2):  # the keeper and the first script are written
+        process.stdout.readline()
     process.send_signal(signal.SIGKILL)
     process.wait()
     written = list((folder / "jobs").glob("*.sh"))

@@ -91,7 +91,7 @@ def test_the_lines_of_the_hosts_differ_in_who_is_the_first_alone() -> None:
     )
     assert first.replace("is_host=1", "is_host=0") == second
     assert '--rdzv-endpoint="a:29500" ' in first
-    assert first.endswith(",read_timeout=200\" x.py 'a b'")
+    assert first.endswith(",join_timeout=600\" x.py 'a b'")
     assert ' --local-addr="$address" ' in first
 
 

@@ -31,9 +31,9 @@ from jobgen.repository import check
 from jobgen.repository.check import check_all
 from jobgen.scripts import render
 from jobgen.scripts.header import add_checksums, checksum, read_header
+from tests.golden_cases import CASES
 from tests.helpers import jobgen, script
 from tests.test_edges import JOBS
-from tests.test_golden import CASES, GOLDEN
 
 MINE = "extends: dgx-a100\naccount: mine\n"
 OURS = '{% extends "sbatch.sh.j2" %}{% block begin %}\n# ours\n{% endblock %}'
@@ -89,8 +89,12 @@ def test_a_script_is_current(repository: Path, capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_every_golden_script_is_current(case: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert first(check_output(capsys, GOLDEN / f"{case}.sh", code=0)) == "current"
+def test_the_script_of_each_case_is_current(
+    case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / f"{case}.sh"
+    file.write_text(script(CASES[case]), encoding="utf-8")
+    assert first(check_output(capsys, file, code=0)) == "current"
 
 
 def test_an_edit_is_reported_and_kept(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -167,11 +171,9 @@ def test_a_change_of_the_machinery_is_reported(
     repository: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file, real = repository / "jobs/plain.sh", render.machinery
-    changed = mock.patch.object(render, "machinery", lambda names: f"{real(names)}# more\n")
+    changed = mock.patch.object(render, "machinery", lambda parts: f"{real(parts)}# more\n")
     with changed:
-        render._machinery_fingerprint.cache_clear()
         text = check_output(capsys, file, code=1)
-    render._machinery_fingerprint.cache_clear()
     assert first(text) == "stale: the machinery changed"
     assert text.endswith("\n+# more\n")
 
@@ -495,9 +497,9 @@ def test_any_command_in_a_header_is_read_or_refused(line: str) -> None:
         parse_command(quoting.split_words(line))
 
 
-def test_every_golden_command_is_read_again() -> None:
-    for case, job in CASES.items():
-        top = read_header((GOLDEN / f"{case}.sh").read_bytes())
+def test_the_command_of_each_case_is_read_again() -> None:
+    for job in CASES.values():
+        top = read_header(script(job).encode())
         assert top is not None
         read = parse_command(quoting.split_words(top.command)[1:])
         assert read._replace(profile=job.profile) == job

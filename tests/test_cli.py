@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -14,13 +15,18 @@ from unittest import mock
 import pytest
 import yaml
 
-from jobgen import __version__
+from jobgen import __version__, trainers
 from jobgen.__main__ import run
 from jobgen.cli import job_commands
 from jobgen.cli.app import run_words
 from jobgen.cli.jobs import words as job_words
 from jobgen.cli.output_options import output_options
+from jobgen.keeper.carried import keeper_text
+from jobgen.paths import bundled
 from jobgen.planning.job_options import job_options
+from jobgen.scripts.parts import PARTS
+from tests.golden_cases import CASES
+from tests.helpers import script
 
 ROOT = Path(__file__).parent.parent
 ENGINES = ["apptainer", "ce", "docker", "oci", "podman", "pyxis", "shifter", "singularity"]
@@ -37,8 +43,7 @@ def jobgen(*words: str | bytes, **more: object) -> subprocess.CompletedProcess[b
 def test_stdout_is_the_script_and_nothing_else() -> None:
     done = jobgen("sbatch", "--profile", "mi210", "-N", "3")
     assert (done.returncode, done.stderr) == (0, b"")
-    golden = (ROOT / "tests/golden/mi210-3-nodes.sh").read_bytes()
-    assert done.stdout == golden
+    assert done.stdout.decode() == script(CASES["mi210-3-nodes"])
 
 
 @pytest.mark.parametrize(
@@ -94,6 +99,9 @@ def test_click_is_asked_for_help_and_for_mistakes(line: str) -> None:
         (["profiles", "show", "nope"], "no profile `nope`"),
         (["trainers", "show", "nope"], "no trainer `nope`"),
         (["templates", "show", "nope"], "no template `nope`"),
+        (["machinery", "show", "keper"], "no part `keper`; did you mean `keeper`?"),
+        (["machinery", "show", "../../base"], "no part `../../base`; "),
+        (["local", "--stall", "5"], "No such option '--stall'; look yourself: `py-spy dump --pid"),
         (["profiles", "validate"], "Missing argument"),
         (["local", "-o", "/no/such/folder/x"], "jobgen: -o /no/such/folder/x: cannot be written"),
         (["local", "--set", "x=\x1b[31m"], "unknown key `x`"),
@@ -122,7 +130,8 @@ def test_help_and_version() -> None:
     names = [line.split()[0] for line in listed if line.startswith("  ")]
     assert names == [
         *("sbatch", "qsub", "local", "build", "check", "lint", "rules", "interactive", "byhand"),
-        *("doctor", "why", "detect", "profiles", "trainers", "templates", "completion", "page"),
+        *("doctor", "why", "detect", "profiles", "trainers", "templates", "machinery"),
+        *("completion", "page"),
     ]
     assert jobgen("--version").stdout.decode() == f"jobgen, version {__version__}\n"
 
@@ -218,9 +227,26 @@ def test_profiles_trainers_and_templates_are_listed() -> None:
     assert json.loads(jobgen("profiles", "schema").stdout)["type"] == "object"
 
 
+def test_the_parts_of_the_machinery() -> None:
+    lines = jobgen("machinery", "list").stdout.decode().splitlines()
+    assert [line.split()[0] for line in lines] == [*(part.name for part in PARTS), "keeper", "lead"]
+    listed = [re.split("  +", line) for line in lines]
+    comment = "The roll call: all nodes are ready, or the job ends here and says which are not."
+    assert ["job/roll-call", "roll_call", comment] in listed
+    assert ["job/choose-nodes", "spares -may_lose"] in [each[:2] for each in listed]
+
+
+def test_a_part_is_shown_as_a_script_has_it() -> None:
+    shown = jobgen("machinery", "show", "job/roll-call", "task-number").stdout.decode()
+    file = bundled("templates") / "machinery/job/roll-call.sh"
+    assert shown == f"{file.read_text()}\nhost=$SLURMD_NODENAME node=$SLURM_NODEID\n"
+    assert jobgen("machinery", "show", "keeper").stdout.decode() == keeper_text(False)
+    assert jobgen("machinery", "show", "lead").stdout.decode() == keeper_text(True)
+
+
 def test_export_does_not_overwrite(tmp_path: Path) -> None:
     assert jobgen("trainers", "export", "elastic_ddp", cwd=tmp_path).returncode == 0
-    text = (ROOT / "jobgen/trainers/elastic_ddp.py").read_text()
+    text = trainers.source("elastic_ddp")
     assert (tmp_path / "elastic_ddp.py").read_text() == text
     assert jobgen("trainers", "show", "elastic_ddp").stdout.decode() == text
     assert jobgen("trainers", "export", "elastic_ddp", cwd=tmp_path).returncode == 2

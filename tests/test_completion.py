@@ -85,9 +85,9 @@ def offers(shell: str, line: str, folder: Path) -> list[str]:
 
 
 COMMANDS = (
-    "build byhand check completion detect doctor interactive lint local page profiles qsub rules"
+    "build byhand check completion detect doctor interactive lint local machinery page profiles"
 )
-COMMANDS += " sbatch templates trainers why"
+COMMANDS += " qsub rules sbatch templates trainers why"
 
 
 @pytest.mark.parametrize("shell", SHELLS)
@@ -106,6 +106,8 @@ COMMANDS += " sbatch templates trainers why"
         ("jobgen qsub -J 'my run' --rendezvous s", "static"),
         ("jobgen trainers export c", "cifar10_vgg"),
         ("jobgen templates show q", "qsub.sh.j2"),
+        ("jobgen machinery ", "list show"),
+        ("jobgen machinery show keeper node/check-n", "node/check-node"),
         ("jobgen completion ", "bash fish zsh"),
         ("jobgen sbatch -o ", "file"),
         ("jobgen sbatch --template ", "file"),

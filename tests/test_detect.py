@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,7 @@ CONFIG = """\
 Configuration data as of 2026-11-22T15:53:16
 AccountingStorageEnforce = {enforce}
 ClusterName             = {name}
+KillWait                = 30 sec
 SelectType              = select/{select}
 SLURM_VERSION           = 22.05.8
 TaskPlugin              = task/affinity,task/cgroup
@@ -253,6 +255,26 @@ def test_a_profile_of_slurm_with_two_kinds_of_nodes(slurm_login: LoginNode) -> N
     assert "#SBATCH --gres=gpu:a100:4" in load(slurm_login, done.stdout)
 
 
+@pytest.mark.parametrize(
+    ("delay", "launch"),
+    [
+        ("30 sec", None),  # the default, of which a profile says nothing
+        ("90 sec", {"kill_delay": 90}),
+        ("4 sec", {"kill_delay": 4, "stop_grace": 2}),
+        ("1 sec", None),  # jobgen refuses it: a comment says so
+    ],
+)
+def test_what_slurm_leaves_a_job_that_it_ends(
+    slurm_login: LoginNode, delay: str, launch: dict[str, int] | None
+) -> None:
+    config = slurm_login.folder / "config"
+    config.write_text(config.read_text().replace("30 sec", delay))
+    text = slurm_login.run().stdout
+    assert values(text).get("launch") == launch
+    assert ("jobgen takes no such value" in text.decode()) == (delay == "1 sec")
+    load(slurm_login, text)
+
+
 def test_another_partition(slurm_login: LoginNode) -> None:
     done = slurm_login.run("--partition", "cpu")
     found = values(done.stdout)
@@ -422,6 +444,26 @@ def test_a_queue_whose_jobs_get_certain_nodes(pbs_login: LoginNode) -> None:
     found = values(pbs_login.run("--queue", "v").stdout)
     assert found["node"] == {"cpus": 36, "gpus": 2, "gpu": "nvidia", "memory": "368640M"}
     assert found["request"] == {"gpu_option": "ngpus"}
+
+
+@pytest.mark.parametrize(
+    ("delay", "launch"),
+    [
+        (10, None),
+        (60, {"kill_delay": 60}),
+        (5, {"kill_delay": 5, "stop_grace": 3}),
+    ],
+)
+def test_what_a_queue_leaves_a_job_that_it_ends(
+    pbs_login: LoginNode, delay: int, launch: dict[str, int] | None
+) -> None:
+    """PBS shows the attribute where the site has set it."""
+    queues = {**QUEUES, "workq": {**QUEUES["workq"], "kill_delay": delay}}
+    (pbs_login.folder / "queues").write_text(pbs_json(NODES, queues)["queues"])
+    text = pbs_login.run().stdout
+    assert values(text).get("launch") == launch
+    load(pbs_login, text)
+    assert "launch" not in values(pbs_login.run("--queue", "v").stdout)
 
 
 def test_pbs_that_prints_no_json(pbs_login: LoginNode) -> None:
@@ -654,7 +696,8 @@ def test_no_name_of_a_scheduler_breaks_the_profile(names: list[str], number: int
         notes=(names[2],),
     )
     other = Nodes(1, 8, features=frozenset({names[5]}), names=names[1])
-    partition = Partition(names[6], (kind, other), max_time=names[7], notes=(names[0],))
+    partition = Partition(names[6], (kind, other), kill_delay=number)
+    partition = replace(partition, max_time=names[7], notes=(names[0],))
     cluster = Cluster(
         *("slurm", names[5], names[3], (partition, Partition(names[2]))),
         gpu_options=("gres",),

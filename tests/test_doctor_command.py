@@ -25,18 +25,16 @@ def script(*words: str, cwd: Path | None = None) -> str:
     [
         (
             ("--profile", "mi210", "-N", "8"),
-            "sbatch --profile mi210 -N 8 -t 0:30:00 --trainer doctor --no-labels"
+            "sbatch --profile mi210 -N 8 -t 0:30:00 --trainer doctor"
             " -- --exit-zero --cluster mi210",
         ),
         (
             ("--profile", "eap", "-t", "10:00", "-q", "gpu"),
-            "qsub --profile eap -t 10:00 -q gpu --trainer doctor --no-labels"
-            " -- --exit-zero --cluster eap",
+            "qsub --profile eap -t 10:00 -q gpu --trainer doctor -- --exit-zero --cluster eap",
         ),
         (
             ("--profile", "local", "-e", "A=1"),
-            "local --profile local --trainer doctor -e A=1 --no-labels"
-            " -- --exit-zero --cluster local",
+            "local --profile local --trainer doctor -e A=1 -- --exit-zero --cluster local",
         ),
     ],
 )

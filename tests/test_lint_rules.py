@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -12,10 +11,10 @@ pytest.importorskip("tree_sitter_bash")
 from jobgen.lint.rules import Rule, codes, rules
 from jobgen.lint.run import problems_in
 from jobgen.lint.settings import Settings
+from tests.golden_cases import CASES
+from tests.helpers import script
 
-ROOT = Path(__file__).parent.parent
 RULES = list(rules().values())
-GOLDEN = sorted((ROOT / "tests/golden").glob("*.sh"))
 
 
 def found_codes(script: str, rule: Rule) -> set[str]:
@@ -43,7 +42,7 @@ def test_codes_are_those_of_the_rules() -> None:
     assert codes() == list(rules()) == sorted(codes())
 
 
-@pytest.mark.parametrize("file", GOLDEN, ids=lambda file: file.stem)
-def test_generated_script_has_no_finding(file: Path) -> None:
-    found = problems_in(file.read_text(encoding="utf-8"), file.name, Settings())
+@pytest.mark.parametrize("case", CASES)
+def test_generated_script_has_no_finding(case: str) -> None:
+    found = problems_in(script(CASES[case]), f"{case}.sh", Settings())
     assert [str(problem) for problem in found] == []

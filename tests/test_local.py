@@ -13,14 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from jobgen.trainers import FOLDER as TRAINERS
+from jobgen import trainers
 from tests.helpers import unlabelled
+from tests.run_trainers import carried
 
 pytestmark = pytest.mark.torch
 
 torch = pytest.importorskip("torch", reason="ranks need torch: pip install '.[trainers]'")
 
-TRAINER = str(TRAINERS / "elastic_ddp.py")
+TRAINER = str(carried("elastic_ddp"))
 PATH = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
 
 
@@ -64,7 +65,8 @@ def test_every_rank_reports_and_nothing_is_left(tmp_path: Path) -> None:
     done = run(cwd=tmp_path, TMPDIR=str(tmp_path / "tmp"))
     assert (done.returncode, reported(done.stdout)) == (0, [0, 1, 2, 3]), done.stderr
     assert "All 4 ranks took one DDP step together: mean loss " in done.stdout
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["job.sh", "tmp"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["job.sh", "jobgen-logs", "tmp"]
+    assert not any((tmp_path / "jobgen-logs").iterdir())
 
 
 @pytest.mark.parametrize(
@@ -107,8 +109,7 @@ def test_options_of_the_program_are_none_of_torchrun_s(tmp_path: Path) -> None:
 def test_a_missing_program(tmp_path: Path) -> None:
     """Once: all nodes are this machine."""
     done = run("--", "nothere.py", cwd=tmp_path)
-    text = f"there is no program nothere.py in {tmp_path}: "
-    text += "go to its folder, or give its full path"
+    text = f"no program nothere.py in {tmp_path}: go to its folder"
     assert done.returncode == 1
     assert done.stderr == f"jobgen: {socket.gethostname()}: {text}\n"
 
@@ -185,7 +186,7 @@ def test_the_trainer_as_srun_starts_it(tmp_path: Path) -> None:
 
 def test_no_trainer_has_the_words_that_end_it_in_a_script() -> None:
     """The heredoc's end; and a line that sbatch would take for a directive."""
-    for file in TRAINERS.glob("*.py"):
-        for line in file.read_text().splitlines():
+    for name in trainers.names():
+        for line in trainers.source(name).splitlines():
             assert line != "PYTHON"
             assert not line.startswith(("#SBATCH", "#PBS", "#BSUB"))

@@ -162,11 +162,11 @@ def test_a_field_shows_what_holds_without_a_choice(answer: Answer) -> None:
     assert (whole_nodes["nodes"], whole_nodes["gpus_per_node"]) == ("2", "8")
     assert whole_nodes["exclusive"] == "on"
     assert defaults("local")["gpus_per_node"] == "0"
-    assert not {"exclusive", "shared", "requeue", "labels"} & set(defaults("eap"))
+    assert not {"exclusive", "shared", "requeue"} & set(defaults("eap"))
     assert defaults("sites/lumi-g")["network.interface"] == "hsn0, hsn1, hsn2, hsn3"
-    own = "extends: mi210\nrequest: {gpus_per_node: 2}\nlaunch: {labels: false, requeue: true}\n"
+    own = "extends: mi210\nrequest: {gpus_per_node: 2}\nlaunch: {requeue: true}\n"
     found = defaults("-", own)
-    assert (found["gpus_per_node"], found["labels"], found["requeue"]) == ("2", "on", "on")
+    assert (found["gpus_per_node"], found["requeue"]) == ("2", "on")
 
 
 def test_blanks_around_a_value_do_not_count(answer: Answer) -> None:

@@ -16,13 +16,14 @@ import pytest
 
 from jobgen.lint.rules import rules
 from tests.browser import served
+from tests.golden_cases import CASES
+from tests.helpers import script
 from tests.page_browser import CommandLine, Page, public_folder
 from tests.page_forms import VALUES, random_form
 
 pytestmark = pytest.mark.slow
-LONG = (
-    Path(__file__).parent / "golden/aws-nvidia.sh"
-)  # more than lint trusts without a process of its own
+# More than lint trusts without a process of its own.
+LONG = script(CASES["aws-nvidia"])
 HOSTILE = (
     "<img src=x onerror=alert(1)><script>alert(2)</script>\"'></textarea><svg onload=alert(3)>"
 )
@@ -91,10 +92,10 @@ def test_what_lint_finds_is_what_the_command_line_finds(
     monkeypatch.setenv("PATH", "")
     scripts = [rule.module.BAD for rule in rules().values()]
     scripts += ["", "if", "#!/bin/bash\n#SBATCH -N 2\nécho '€ 😀' && torchrun ü.py # 😀\n"]
-    scripts.append(LONG.read_text(encoding="utf-8"))
-    for script in scripts:
-        expected = command_line.ask("lint", text=script)
-        assert page.lint(script) == (expected["findings"], expected["summary"]), script
+    scripts.append(LONG)
+    for text in scripts:
+        expected = command_line.ask("lint", text=text)
+        assert page.lint(text) == (expected["findings"], expected["summary"]), text
 
 
 def test_a_link_restores_the_form(page: Page) -> None:

@@ -52,6 +52,50 @@ def test_defaults_of_mi210() -> None:
     assert not found.software.container.privileged
 
 
+@pytest.mark.parametrize(
+    ("command", "profile", "starter", "others"),
+    [
+        ("qsub", "eap", "pbs_tmrsh", "mpiexec-openmpi (or mpiexec-mpich, mpiexec-pals)"),
+        ("qsub", "eap", "ssh", "mpiexec-openmpi (or mpiexec-mpich, mpiexec-pals)"),
+        ("sbatch", "dgx-a100", "ssh", "srun (or mpirun)"),
+    ],
+)
+def test_one_lead_starts_512_nodes(command: str, profile: str, starter: str, others: str) -> None:
+    own = (f"launch.starter={starter}", "request.exclusive=true", "limits.nodes=null")
+
+    def fields(nodes: int, *more: str) -> dict[str, object]:
+        return {"nodes": str(nodes), "set_values": (*own, *more)}
+
+    assert planned(command, profile, **fields(512)).request.nodes == 512
+    text = refusal(command, profile, **fields(513))
+    assert text == (
+        f"-N: {starter} is started once for each node, and one lead starts at most 512;"
+        f" --set launch.starter={others}, or --plain [limit]"
+    )
+    assert planned(command, profile, plain="true", **fields(513)).request.nodes == 513
+    with_mpi = fields(513, f"launch.starter={others.split()[0]}")
+    assert planned(command, profile, **with_mpi).request.nodes == 513
+
+
+@pytest.mark.parametrize(
+    ("command", "profile", "name", "most"),
+    [("qsub", "eap", "pbs", 8), ("sbatch", "mi210", "slurm", 28)],
+)
+def test_the_grace_of_ranks_ends_before_the_scheduler_s(
+    command: str, profile: str, name: str, most: int
+) -> None:
+    assert planned(command, profile, set_values=(f"launch.stop_grace={most}",)).launch.stop_grace
+    text = refusal(command, profile, set_values=(f"launch.stop_grace={most + 1}",))
+    assert f"ranks have {most + 1} s after TERM, and {name} kills after {most + 2}: " in text
+    assert f"; --set launch.stop_grace={most}, or the site's launch.kill_delay (" in text
+    longer = (f"launch.stop_grace={most + 1}", f"launch.kill_delay={most + 3}")
+    assert planned(command, profile, set_values=longer).launch.stop_grace == most + 1
+    shorter = refusal(command, profile, set_values=("launch.kill_delay=6",))
+    assert "ranks have 5 s after TERM" in shorter
+    values = (f"launch.stop_grace={most + 1}",)
+    assert planned(command, profile, plain="true", set_values=values)
+
+
 def test_a_share_of_a_node() -> None:
     found = planned(profile="dgx-a100")
     assert (found.request.gpus_per_node, found.request.cpus_per_task, found.network.port) == (

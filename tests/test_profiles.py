@@ -126,6 +126,17 @@ def test_the_value_of_an_option_is_read_by_the_kind_of_its_row(
         ("node.gpu", "none!", "--set: unknown value `none!`; did you mean `none`? [value]"),
         ("software.modules", "[", None),
         (
+            "launch.stall",
+            "5",
+            "--set: local has no stall; look yourself: `py-spy dump --pid PID`, or `kill -ABRT PID`"
+            " with -e PYTHONFAULTHANDLER=1 [conflict]",
+        ),
+        (
+            "launch.kill_delay",
+            "5",
+            "--set: local has no kill_delay; no scheduler ends a local job [conflict]",
+        ),
+        (
             "extends",
             "mi210",
             "--set: `extends` belongs in a file; name the profile with --profile [usage]",

@@ -28,8 +28,9 @@ def generated(site: SiteFacts) -> str:
 
 
 def has(text: str, wanted: str) -> bool:
-    """Whether a line has the words `wanted`, as words of their own."""
-    return bool(re.search(rf"(?<![^\s(]){re.escape(wanted)}(?=$|[\s;)])", text, re.MULTILINE))
+    """Whether a text has the words `wanted`, as words of their own; a list may go on below."""
+    words = r"\s+".join(map(re.escape, wanted.split(" ")))
+    return bool(re.search(rf"(?<![^\s(]){words}(?=$|[\s;)])", text, re.MULTILINE))
 
 
 def test_each_profile_has_its_facts_and_each_fact_its_profile() -> None:

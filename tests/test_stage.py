@@ -14,14 +14,21 @@ import pytest
 from jobgen.errors import JobgenError
 from jobgen.planning.job_options import Job
 from jobgen.quoting import quote
+from jobgen.scripts.parts import PARTS
 from jobgen.scripts.render import machinery
 from tests.helpers import planned
 
-FOLDER = ("node/fail", "stage/unpack-folder", "stage/copy", "stage/pack-folder")
+FOLDER = ("fail", "stage/folder", "stage/copy")
 SENT = (*FOLDER, "stage/send")
-IMAGE = ("node/fail", "stage/unpack-image", "stage/copy", "stage/pack-image")
+IMAGE = ("fail", "stage/image", "stage/copy")
 HOSTILE = "a b'\"$(touch pwned)`touch pwned`é*[x]"
 is_root = pytest.mark.skipif(os.geteuid() != 0, reason="mounts, and makes files of others")
+
+
+def functions(names: tuple[str, ...]) -> str:
+    """The functions of these parts, which are not called."""
+    parts = {part.name: part for part in PARTS if part.name in names}
+    return machinery(tuple(parts.values())).removesuffix("\npack_environment\nsend_environment\n")
 
 
 class Node:
@@ -37,10 +44,10 @@ class Node:
     def start(self, code: str, parts: tuple[str, ...] = FOLDER) -> subprocess.Popen[str]:
         """Run the parts, and then bash code, as on a node."""
         values = (
-            f"stage_values() {{ stage_from={quote(str(self.source))}"
+            f"nodes=2 host=here; stage_values() {{ stage_from={quote(str(self.source))}"
             f" stage_to={quote(str(self.disk))}; }}"
         )
-        script = f"set -euo pipefail\n{values}\nsleep() {{ :; }}\n{machinery(parts)}\n{code}"
+        script = f"set -euo pipefail\n{values}\nsleep() {{ :; }}\n{functions(parts)}\n{code}"
         return subprocess.Popen(
             # Mounts of a test end with its shell.
             [*(("unshare", "--mount") if os.geteuid() == 0 else ()), "bash", "-c", script],
@@ -51,10 +58,11 @@ class Node:
         )
 
     def run(self, code: str, parts: tuple[str, ...] = FOLDER) -> tuple[int, str, str]:
-        """The exit status, the output and the errors of that."""
+        """The exit status, the output and the errors of that; what fails is also in the errors."""
         process = self.start(code, parts)
         output, errors = process.communicate(timeout=60)
-        return process.returncode, output, errors
+        failures = [line for line in output.splitlines() if line.startswith("jobgen: here: ")]
+        return process.returncode, output, "\n".join([errors, *failures])
 
     def stage(self, more: str = "") -> Path:
         """The copy that a job gets."""

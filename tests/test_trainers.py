@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import io
 import os
 import pty
@@ -41,38 +40,6 @@ def saved(content: Any) -> bytes:
     return file.getvalue()
 
 
-def definitions(trainer: str) -> dict[str, str]:
-    """The text of each function and class of a trainer."""
-    text = trainers.source(trainer)
-    nodes = [
-        node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef | ast.ClassDef)
-    ]
-    return {node.name: ast.get_source_segment(text, node) or "" for node in nodes}
-
-
-DIFFERENT_IN_EACH = {"parse_arguments", "describe_epoch", "main"}
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "shared"),
-    [
-        (
-            "regression",
-            "cifar10_vgg",
-            {"join_ranks", "write_snapshot", "read_snapshot", "load_snapshot", "Training"},
-        ),
-        ("elastic_ddp", "doctor", {"print_line", "rank_from_environment", "choose_device"}),
-        ("elastic_ddp", "regression", {"print_line"}),
-    ],
-)
-def test_what_trainers_share_is_the_same_text(first: str, second: str, shared: set[str]) -> None:
-    """Each is a file of its own, so what saves and resumes is written twice; never differently."""
-    in_first, in_second = definitions(first), definitions(second)
-    in_both = set(in_first) & set(in_second) - DIFFERENT_IN_EACH
-    assert shared <= in_both
-    assert {name for name in in_both if in_first[name] != in_second[name]} == set()
-
-
 @pytest.mark.parametrize("name", trainers.names())
 def test_a_trainer_fits_into_a_variable(name: str) -> None:
     """A script hands its trainer to the nodes in a variable, and Linux takes 128 KiB."""
@@ -84,6 +51,18 @@ def test_no_line_of_a_trainer_means_something_else_in_a_script(name: str) -> Non
     """A script has the trainer in a heredoc that PYTHON ends; schedulers look for directives."""
     lines = trainers.source(name).splitlines()
     assert [line for line in lines if re.match(r"PYTHON$|\s*#(SBATCH|PBS)", line)] == []
+
+
+@pytest.mark.parametrize("name", trainers.names())
+def test_the_file_runs_alone(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a folder of its own, and with nothing of jobgen on Python's path."""
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    (tmp_path / "jobgen.py").write_text("raise SystemExit('jobgen is imported')\n")
+    (tmp_path / f"{name}.py").write_text(trainers.source(name), encoding="utf-8")
+    result = run(tmp_path, f"{name}.py", *([] if name == "elastic_ddp" else ["--help"]))
+    assert result.returncode == 0, result.stderr
+    line = "All 1 ranks took one DDP step" if name == "elastic_ddp" else trainers.summary(name)
+    assert line.split(",")[0] in result.stdout
 
 
 @pytest.mark.parametrize("name", ["regression", "cifar10_vgg", "doctor"])

@@ -145,6 +145,7 @@ def test_a_variable_that_is_not_set_ends_the_job_with_its_name(tmp_path: Path) -
     line = next(n for n, text in enumerate(script(job).split("\n"), 1) if "export DATA" in text)
     file = tmp_path / "job.sh"
     file.write_text(script(job))
+    (tmp_path / "x.py").touch()
     done = subprocess.run(["bash", str(file)], cwd=tmp_path, capture_output=True, check=False)
     assert done.returncode == 1
     assert f"job.sh: line {line}: NO_SUCH: unbound variable" in done.stderr.decode()
@@ -202,6 +203,7 @@ ENGINE = """#!/bin/bash
 @pytest.mark.parametrize("engine", ["podman", "docker", "apptainer"])
 def test_an_engine_gets_the_node_s_values(engine: str, tmp_path: Path) -> None:
     """In mounts, options and the image; the container is given the value from outside of it."""
+    (tmp_path / "x.py").touch()
     (tmp_path / engine).write_text(ENGINE)
     (tmp_path / engine).chmod(0o755)
     sets = (

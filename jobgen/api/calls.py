@@ -61,7 +61,6 @@ class Options(TypedDict, total=False):
     launcher: str | None
     rendezvous: str | None
     max_restarts: int | str | None
-    labels: bool | None
     stall: int | str | None
     requeue: bool | None
     signal: int | str | None

@@ -34,6 +34,12 @@ def _templates() -> list[str]:
     return sorted(path.name for path in bundled("templates").glob("*.j2"))
 
 
+def _parts() -> Iterable[str]:
+    from jobgen.cli.lookup.machinery import names
+
+    return names()
+
+
 def _rules() -> list[str]:
     from jobgen.lint.rules import codes
 
@@ -57,6 +63,7 @@ _NAMES: dict[str, Callable[[], Iterable[str]]] = {
     "PROFILE": profile_files,
     "TRAINER": trainers.names,
     "TEMPLATE": _templates,
+    "PART": _parts,
     "CODE": _rules,
     "CLASS": _classes,
     "KEY": _keys,
@@ -67,7 +74,9 @@ def values(metavar: str, incomplete: str) -> list[Item]:
     """What can continue `incomplete` for an option with that metavar; see `Option`."""
     kinds = re.findall("[A-Z]+", metavar)
     offers = [name for kind in kinds for name in _NAMES.get(kind, tuple)()]
-    if "/" not in incomplete:  # of what is in a folder, all but the sites are bases for others
+    if (
+        "/" not in incomplete and "PART" not in kinds
+    ):  # of what is in a folder, all but the sites are bases for others
         offers = [name for name in offers if "/" not in name or name.startswith("sites/")]
     if metavar.islower():
         before = incomplete[: incomplete.rfind(",") + 1] if "," in metavar else ""

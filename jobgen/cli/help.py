@@ -29,6 +29,7 @@ COMMANDS = {
         "profiles": "The clusters: list, show NAME, explain KEY, validate FILE..., schema.",
         "trainers": "The packaged trainers: list, show NAME, export NAME.",
         "templates": "The templates: list, show NAME.",
+        "machinery": "The parts that make the lower half of a script: list, show NAME...",
         "completion": "The script that completes jobgen's words in a shell.",
     },
     "Serve a site": {

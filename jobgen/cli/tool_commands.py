@@ -219,6 +219,31 @@ def _templates_show(name: str) -> int:
     return show_template(name)
 
 
+@main.group(cls=Group)
+def machinery() -> None:
+    """The parts that make the lower half of a script: list, show NAME..."""
+
+
+@machinery.command("list")
+def _machinery_list() -> int:
+    """All parts in the order of a script, with what a script has that has them.
+
+    A word such as `stage` is a feature of the script; `-stage` says that it has it not.
+    """
+    from jobgen.cli.lookup.machinery import list_machinery
+
+    return list_machinery()
+
+
+@machinery.command("show")
+@click.argument("names", nargs=-1, required=True, metavar="PART...", shell_complete=complete_value)
+def _machinery_show(names: tuple[str, ...]) -> int:
+    """The text of parts; `keeper` and `lead` are programs that some scripts carry."""
+    from jobgen.cli.lookup.machinery import show_machinery
+
+    return show_machinery(names)
+
+
 @main.command()
 @click.argument(
     "shell",

@@ -78,6 +78,7 @@ class Partition:
     max_time: str = ""
     default_time: str = ""
     least_time: str = ""
+    kill_delay: int | None = None  # seconds between TERM and KILL, if it says them
     notes: tuple[str, ...] = ()
 
     @property

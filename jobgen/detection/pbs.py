@@ -156,13 +156,6 @@ def parse_queue(
         key = f"{kind}.{resource}"
         return values.get(key, "") or server.get(key, "")
 
-    notes = []
-    if destinations := values.get("route_destinations"):
-        notes.append(f"A routing queue: its jobs go to {destinations}, which have the limits.")
-    if least := values.get("resources_min.walltime"):
-        notes.append(f"A job has to request at least {least}.")
-    if values.get("resources_min.nodect"):
-        notes.append(f"A job has to have at least {values['resources_min.nodect']} nodes.")
     acl = [key for key in ("acl_user_enable", "acl_group_enable") if values.get(key) == "True"]
     return Partition(
         name=name,
@@ -174,8 +167,21 @@ def parse_queue(
         max_time=limit("resources_max", "walltime"),
         default_time=limit("resources_default", "walltime"),
         least_time=values.get("resources_min.walltime", ""),
-        notes=tuple(notes),
+        kill_delay=_count(values["kill_delay"]) if "kill_delay" in values else None,
+        notes=tuple(_notes(values)),
     )
+
+
+def _notes(values: Record) -> list[str]:
+    """What a job of the queue has to know and no key of a profile says."""
+    notes = []
+    if destinations := values.get("route_destinations"):
+        notes.append(f"A routing queue: its jobs go to {destinations}, which have the limits.")
+    if least := values.get("resources_min.walltime"):
+        notes.append(f"A job has to request at least {least}.")
+    if values.get("resources_min.nodect"):
+        notes.append(f"A job has to have at least {values['resources_min.nodect']} nodes.")
+    return notes
 
 
 def _named(kinds: tuple[Nodes, ...]) -> tuple[Nodes, ...]:

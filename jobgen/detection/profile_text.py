@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from jobgen.detection.cluster import Cluster, Nodes, Partition, own_feature
 from jobgen.detection.hardware import FABRICS, Hardware, gpu_vendor
 from jobgen.detection.yaml_lines import Section
+from jobgen.profiles.model import Launch
 from jobgen.profiles.schema.document import FILE
+from jobgen.schedulers import GRACE_LESS, get_scheduler
 
 ASK = "jobgen detect --probe asks a node"
 MANY = 20  # partitions or names in a comment
@@ -275,7 +277,19 @@ def _launch(found: Findings) -> Section:
             f"{found.cluster.binding}: srun binds its tasks to cores. A torchrun is one task with "
             "all cores of the job on a node, unless the site's default is another: cpu_bind: none"
         )
+    _kill_delay(found, section)
     return section
+
+
+def _kill_delay(found: Findings, section: Section) -> None:
+    """What the scheduler leaves the ranks of a job that it ends, where it is not the default."""
+    delay, usual = found.partition.kill_delay, get_scheduler(found.cluster.scheduler).KILL_DELAY
+    if delay is None or delay == usual:
+        return
+    source = "KillWait" if found.cluster.scheduler == "slurm" else "The queue's kill_delay"
+    section.key("kill_delay", delay, f"{source}: seconds between TERM and KILL.")
+    if 0 <= delay - GRACE_LESS < Launch().stop_grace:
+        section.key("stop_grace", delay - GRACE_LESS, "The most that this leaves the ranks.")
 
 
 def _listed(names: Sequence[str]) -> str:

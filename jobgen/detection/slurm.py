@@ -46,8 +46,9 @@ def read_cluster(answers: Mapping[str, Answer]) -> Cluster:
     """The cluster of the answers to `commands`. Raises JobgenError if Slurm does not answer."""
     groups = parse_sinfo(needed(answers["nodes"]))
     config = parse_config(needed(answers["config"]))
+    delay = config.get("KillWait")  # such as `30 sec`, the same for all partitions
     partitions = tuple(
-        parse_partition(line, groups)
+        replace(parse_partition(line, groups), kill_delay=_number(delay) if delay else None)
         for line in needed(answers["partitions"]).splitlines()
         if line.startswith("PartitionName=")
     )

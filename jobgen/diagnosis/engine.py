@@ -30,6 +30,13 @@ class Source(NamedTuple):
 
 def diagnose(sources: Iterable[Source]) -> Verdict:
     """The verdict on a job whose output these are."""
+    case, stacks = collect(sources)
+    case.events += stalled_ranks(stacks, case.world)
+    return judge(case)
+
+
+def collect(sources: Iterable[Source]) -> tuple[Case, list[Stack]]:
+    """All that the files of a job say, and the Python stacks in them, which are not judged yet."""
     case = Case()
     stacks: list[Stack] = []
     dumps: list[str] = []
@@ -43,8 +50,8 @@ def diagnose(sources: Iterable[Source]) -> Verdict:
             file.read()
         _add(case, file)
         stacks += file.stacks.stacks
-    case.events += stalled_ranks(stacks, case.world) + read_dumps(dumps)
-    return judge(case)
+    case.events += read_dumps(dumps)
+    return case, stacks
 
 
 def diagnose_text(text: str, name: str = "log") -> Verdict:

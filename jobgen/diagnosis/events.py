@@ -63,3 +63,5 @@ class Verdict:
     cure: str = ""
     misleads: str = ""
     notes: tuple[str, ...] = ()
+    node_notes: tuple[str, ...] = ()  # what the kernel and the GPUs of `node` noted
+    alike: bool = False  # whether all of `one_of` say the same

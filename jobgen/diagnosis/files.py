@@ -19,6 +19,7 @@ from jobgen.diagnosis.lines.labels import Label
 from jobgen.errors import JobgenError, problem
 from jobgen.paths import to_path, walk
 
+SCHEDULER = "scheduler"  # the name of what the scheduler says of a job
 PEEKED = 4096  # bytes at a file's beginning that show what it is
 # The endings of logs; the scheduler's are followed by the job's number.
 _LOG = re.compile(
@@ -27,7 +28,7 @@ _LOG = re.compile(
 # What all ranks wrote, with labels, for jobgen: stderr, stderr.HOST, stderr.HOST.RANK
 _LABELLED = re.compile(r"^(stdout|stderr)(\.[\w.-]+)?$")
 # torch's names of dumps end with the rank: TORCH_FR_DUMP_TEMP_FILE + RANK.
-_DUMP = re.compile(r"\d(\.(json|pkl|pickle))?$")
+DUMP = re.compile(r"\d(\.(json|pkl|pickle))?$")
 # torchrun's: FOLDER/ID/attempt_N/LOCAL RANK/stderr.log
 _ATTEMPT = re.compile(
     r"(?:^|/)attempt_(?P<attempt>\d{1,4})/(?P<local_rank>\d{1,4})/(?:stdout|stderr)"
@@ -61,12 +62,12 @@ def _folder(top: str) -> Iterator[Source]:
         os.path.join(folder, name)
         for folder, _, names in walk(to_path(top), _raise)
         for name in names
-        if _is_log(name) or _DUMP.search(name)
+        if _is_log(name) or DUMP.search(name)
     ]
     found.sort(key=_natural)
     logs = [file for file in found if _is_log(os.path.basename(file))]
     texts = [file for file in _once(logs) if _is_text(file)]
-    dumps = [file for file in found if _DUMP.search(file) and _is_dump(file)]
+    dumps = [file for file in found if DUMP.search(file) and _is_dump(file)]
     for file in dumps:
         name = os.fsencode(file).decode("utf-8", "surrogateescape")
         yield Source(name, BytesIO(), is_dump=True)

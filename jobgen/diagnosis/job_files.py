@@ -7,13 +7,15 @@ classes match like lines of a log.
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from glob import escape, glob
 from pathlib import Path
 
+from jobgen.diagnosis.job_folder import is_job_folder
 from jobgen.errors import JobgenError, problem
 from jobgen.submission import pbs_queue, slurm_queue
 from jobgen.submission.job_queue import run_query
@@ -40,6 +42,12 @@ class JobFiles:
     paths: tuple[str, ...]
     facts: tuple[str, ...]
     missing: tuple[str, ...] = ()  # files that it should have, and that cannot be read here
+    folders: tuple[str, ...] = ()  # where it was submitted
+
+    @property
+    def numbers(self) -> list[str]:
+        """The job's own numbers, by the scheduler."""
+        return [number for fact in self.facts for number in re.findall(r"\bJobId=(\d+)", fact)]
 
 
 def is_job_id(text: str) -> bool:
@@ -61,6 +69,30 @@ def find_job_files(job_id: str) -> JobFiles:
     if is_pbs and (found := _ask_pbs(job_id, errors)):
         return found
     raise _unknown(job_id, errors)
+
+
+def find_job_folder(job_id: str, beside: Sequence[str] = ("",)) -> str:
+    """The folder that a job left in `jobgen-logs` of one of these folders; "" if there is none.
+
+    Of several tries of a requeued job, the last one's: JOBID, JOBID.1, …
+    """
+    number = re.split(r"[.;]", job_id)[0]
+    for folder in beside:
+        pattern = os.path.join(escape(folder), "jobgen-logs", f"{escape(number)}*")
+        found = {path: _try(path, number) for path in glob(pattern)}
+        tries = [path for path, order in found.items() if order and is_job_folder(path)]
+        if tries:
+            return max(tries, key=lambda path: found[path] or (0, 0.0))
+    return ""
+
+
+def _try(path: str, number: str) -> tuple[int, float] | None:
+    """How late a try of the job a folder is of; None if it is another job's."""
+    rest = os.path.basename(path)[len(number) :]
+    if not re.fullmatch(r"(?:\.\d{1,6}|\.[A-Za-z][\w.-]*)?", rest):
+        return None
+    last = rest.rpartition(".")[2]
+    return int(last) if last.isdecimal() else 0, os.lstat(path).st_mtime
 
 
 def _unknown(job_id: str, errors: list[str]) -> JobgenError:
@@ -95,7 +127,9 @@ def _ask_slurm(job: str, cluster: str, errors: list[str]) -> JobFiles | None:
     if not paths:
         paths = output_paths(accounting, lambda words: _query(words, errors))
     facts = [_control_fact(record) for record in records]
-    return _found(paths, facts + [fact for record in accounting if (fact := record.fact())])
+    facts += [fact for record in accounting if (fact := record.fact())]
+    folders = [slurm_queue.find_field(record, r"WorkDir=(.*)$") for record in records]
+    return _found(paths, facts, folders)
 
 
 def _control_paths(record: str) -> list[str]:
@@ -133,7 +167,9 @@ def _ask_pbs(job: str, errors: list[str]) -> JobFiles | None:
     for words in pbs_queue.query_commands(job, ""):
         attributes = pbs_queue.parse_attributes(_query(words, errors))
         if "job_state" in attributes:
-            return _found(_pbs_paths(attributes), [_pbs_fact(attributes)])
+            found = re.search(r"(?:^|,)PBS_O_WORKDIR=([^,]+)", attributes.get("Variable_List", ""))
+            folders = [found[1]] if found else []
+            return _found(_pbs_paths(attributes), [_pbs_fact(attributes)], folders)
     return None
 
 
@@ -167,8 +203,9 @@ def _pbs_fact(attributes: dict[str, str]) -> str:
 # ---- both ----
 
 
-def _found(paths: Iterable[str], facts: list[str]) -> JobFiles:
+def _found(paths: Iterable[str], facts: Iterable[str], folders: Iterable[str]) -> JobFiles:
     unique = [path for path in dict.fromkeys(paths) if path != "/dev/null"]
     here = [path for path in unique if Path(path).is_file()]
     missing = tuple(path for path in unique if path not in here)
-    return JobFiles(tuple(here), tuple(" ".join(fact.split()) for fact in facts), missing)
+    lines = tuple(" ".join(fact.split()) for fact in facts)
+    return JobFiles(tuple(here), lines, missing, tuple(filter(None, folders)))

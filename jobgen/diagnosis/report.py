@@ -19,6 +19,8 @@ NOTHING = "no failure found"
 def as_text(verdict: Verdict, everything: bool = False) -> str:
     """What failed first, the evidence, the cure, what misleads; with `everything`, the chain."""
     lines = [*_head(verdict), *_evidence(verdict), *_advice(verdict)]
+    if verdict.node_notes:
+        lines.append(f"note: on {verdict.node}: {', '.join(verdict.node_notes)}")
     lines += [f"note: {note}" for note in verdict.notes]
     if everything and verdict.chain:
         lines += ["", "all that belongs to it, in the order of the files:"]
@@ -91,6 +93,7 @@ def as_json(verdict: Verdict, everything: bool = False) -> str:
         "cure": verdict.cure or None,
         "misleads": verdict.misleads or None,
         "notes": list(verdict.notes),
+        "node_notes": list(verdict.node_notes),
     }
     if everything:
         value["chain"] = [_event(event) for event in verdict.chain]

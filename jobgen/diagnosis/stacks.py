@@ -193,6 +193,11 @@ def _places(stacks: list[Stack]) -> str:
     return " and ".join(place for place, _ in Counter(map(_full, stacks)).most_common(2))
 
 
+def where_others_are(stacks: list[Stack]) -> str:
+    """`ranks 0, 1 are in all_reduce (train.py:23 main)`."""
+    return f"{_text(stacks)} in {_places(stacks)}"
+
+
 def _counted(stacks: list[Stack]) -> str:
     places = Counter(map(_full, stacks)).most_common(2)
     return ", ".join(f"{count} in {place}" for place, count in places)

@@ -24,7 +24,7 @@ from jobgen.profiles.model import Profile
 from jobgen.profiles.resolve import Resolved
 from jobgen.schedulers import COMMANDS, Scheduler, get_scheduler
 from jobgen.schedulers.mpiexec import binding_options, depth_problem
-from jobgen.schedulers.starters import MPIEXEC, OUTSIDE_SLURM, fan_out_of, starter_of
+from jobgen.schedulers.starters import MPIEXEC, starter_of
 
 BYHAND_TEMPLATE = "byhand.sh.j2"
 BYHAND_NAME = "[A-Za-z0-9][A-Za-z0-9_.-]*"
@@ -98,7 +98,7 @@ def _base_plan(resolved: Resolved, command: str, shared: bool) -> Plan:
         node=Node(profile.node.gpu, profile.node.gpu_type, profile.node.arch, profile.node.memory),
         request=request,
         software=_software(profile, request, launch.processes_per_node),
-        network=Network(profile.network.interface or (), _port(profile, by_hand)),
+        network=Network(profile.network.interface or (), _port(resolved, by_hand)),
         launch=launch,
     )
 
@@ -155,10 +155,8 @@ def _launch(resolved: Resolved, scheduler: Scheduler, request: Request, by_hand:
         rank_options=rank_options,
         numa_binding=launch.numa_binding,
         plain=launch.plain,
-        labels=launch.labels,
         stall=launch.stall,
         mpiexec_options=_mpiexec_options(resolved.profile, starter, request),
-        fan_out=None if launch.plain or by_hand else fan_out_of(starter, request.nodes),
     )
 
 
@@ -194,6 +192,7 @@ def _software(profile: Profile, request: Request, processes: int) -> Software:
         commands=software.commands,
         after_modules=software.after_modules,
         once_per_node=software.once_per_node,
+        jobgen=software.jobgen,
         environment=profile_variables(profile, request, processes, threads),
         stage=software.stage,
         stage_from=software.venv if software.stage == "venv" else software.stage_from,
@@ -214,9 +213,7 @@ def _with_files(plan: Plan, resolved: Resolved, job: Job, scheduler: Scheduler) 
         )
         software = software._replace(
             container=planned_container(profile, plan.request.gpus_per_node, workspace),
-            passed=passed_variables(
-                plan, profile, workspace, _variables(plan, scheduler), job.command
-            ),
+            passed=passed_variables(plan, profile, workspace, scheduler.VARIABLES, job.command),
         )
     return plan._replace(software=software)
 
@@ -225,16 +222,12 @@ def _directives(texts: tuple[str, ...], place: str) -> tuple[Directive, ...]:
     return tuple(Directive(text, place) for text in texts)
 
 
-def _variables(plan: Plan, scheduler: Scheduler) -> tuple[str, ...]:
-    """The variables of a rank that the scheduler or the machinery sets."""
-    is_guarded = plan.launch.starter in OUTSIDE_SLURM and "JOBGEN_JOB" not in scheduler.VARIABLES
-    return (*scheduler.VARIABLES, *(["JOBGEN_JOB"] if is_guarded else []))
-
-
-def _port(profile: Profile, by_hand: bool) -> int | None:
+def _port(resolved: Resolved, by_hand: bool) -> int | None:
+    profile, mark = resolved.profile, resolved.origins.get("network.port")
     if by_hand:  # there is no job whose id a port could be computed from
         return profile.network.port or TORCHRUN_PORT
-    return profile.network.port if profile.request.exclusive else None
+    is_option = mark is not None and mark.file.startswith("--set")  # for this job
+    return profile.network.port if profile.request.exclusive or is_option else None
 
 
 def _name(job: Job, program: Program, scheduler: Scheduler) -> str:

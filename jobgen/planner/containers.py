@@ -21,9 +21,8 @@ VISIBLE_GPUS = {
 }
 
 
-# What the machinery tells torchrun about labels, and a program about the watch for a stall.
-LABELS = ("PET_TEE", "PET_LOG_DIR", "TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE")
-STALL = ("PYTHONFAULTHANDLER", "JOBGEN_ALIVE")
+# The label of a rank's lines, and what a keeper finds its ranks by.
+LABEL, KEEPER = "TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE", "JOBGEN_KEEPER"
 
 # Engines whose containers get all variables of the job; the others get the named ones.
 PASS_ALL = ("pyxis", "shifter", "ce")
@@ -68,7 +67,7 @@ def planned_container(profile: Profile, gpus: int, workspace: Workspace | None) 
     if workspace and container.engine not in ("shifter", "ce"):  # the site, or the EDF, mounts it
         mounts = (*mounts, "$workspace:$workspace")
     if profile.request.log_folder and container.engine not in ("shifter", "ce"):
-        mounts = (*mounts, "$log_folder:$log_folder")
+        mounts = (*mounts, "$logs:$logs")
     vendor = profile.node.gpu if gpus else "none"
     devices, groups, gpu_mounts, gpu_options = _gpu_needs(container.engine, vendor)
     return container._replace(
@@ -147,7 +146,9 @@ def passed_variables(
     if workspace:
         names.append("PYTHONPATH")
     if plan.observed:
-        names += [*LABELS, *(STALL if plan.launch.stall else ())]
+        names.append(LABEL)
+    if plan.launch.signal or plan.launch.stall:
+        names.append(KEEPER)
     container = profile.software.container
     if container and container.engine not in PASS_ALL:
         names += [*scheduler_variables, *VISIBLE_GPUS[profile.node.gpu]]

@@ -14,6 +14,7 @@ from jobgen.profiles.resolve import Resolved
 from jobgen.profiles.software_keys import Software
 from jobgen.quoting import quote_path, quoted_size, variable_problem
 from jobgen.schedulers import COMMANDS, Scheduler, get_scheduler
+from jobgen.schedulers.starters import MOST_STARTED, ONE_NODE_EACH, starter_of
 
 # Apptainer and SingularityCE set these themselves, or read them as a part of PATH (in both,
 # internal/pkg/util/env/clean.go, `SetContainerEnv`).
@@ -87,8 +88,20 @@ def check_launch(resolved: Resolved, scheduler: Scheduler, nodes: int, by_hand: 
         text = f"{container.engine} is a part of srun, which is not used by hand"
         hint = "the engine podman, docker, apptainer or singularity"
         raise problem(resolved.origin("software.container.engine"), text, "conflict", hint)
+    if not by_hand:
+        _check_starter(resolved, scheduler, nodes)
     _check_elastic(resolved, scheduler, nodes)
     _check_spares(resolved, nodes)
+
+
+def _check_starter(resolved: Resolved, scheduler: Scheduler, nodes: int) -> None:
+    starter = starter_of(resolved.profile, scheduler.STARTERS)
+    is_plain = resolved.profile.launch.plain
+    if starter in ONE_NODE_EACH and nodes > MOST_STARTED and not is_plain:
+        text = f"{starter} is started once for each node, and one lead starts at most"
+        first, *others = (each for each in scheduler.STARTERS if each not in ONE_NODE_EACH)
+        hint = f"--set launch.starter={first} (or {', '.join(others)}), or --plain"
+        raise problem(resolved.origin("request.nodes"), f"{text} {MOST_STARTED}", "limit", hint)
 
 
 def _check_spares(resolved: Resolved, nodes: int) -> None:

@@ -61,6 +61,9 @@ def _own_variables(
     profile: Profile, request: Request, processes: int, threads: int | None
 ) -> Iterator[Variable]:
     yield Variable("PYTHONUNBUFFERED", "1", "The output of a rank appears at once.")
+    if profile.launch.stall:
+        why = "SIGABRT then has Python write the stack of a rank."
+        yield Variable("PYTHONFAULTHANDLER", "1", why)
     if threads:
         why = "Cores of one rank; torchrun's default is 1."
         if profile.scheduler == "pbs":

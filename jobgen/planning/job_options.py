@@ -231,20 +231,12 @@ class Job(NamedTuple):
         commands=RANKS,
         effect="in the script",
     )
-    labels: str | None = _launch(
-        "--no-labels",
-        help="Lines of ranks without node and rank before them, and no verdict after a failure.",
-        path="launch.labels",
-        commands=SCRIPT,
-        flag_value="false",
-        effect="launch alone",
-    )
     stall: str | None = _launch(
         "--stall",
         metavar="MINUTES",
         help="End a job that hangs: no rank has written a line for so long. Stacks name the rank.",
         path="launch.stall",
-        commands=SCRIPT,
+        commands=BATCH,
         example="30",
         effect="in the script",
     )

@@ -86,6 +86,7 @@ class Software(NamedTuple):
     commands: tuple[str, ...]  # shell lines, before the modules
     after_modules: tuple[str, ...]
     once_per_node: tuple[str, ...]
+    jobgen: str | None  # a jobgen on the nodes; None: the one on PATH
     environment: tuple[Variable, ...]
     container: Container | None = None
     passed: tuple[str, ...] = ()  # names of the variables that a container is given
@@ -131,10 +132,8 @@ class Launch(NamedTuple):
     rank_options: tuple[str, ...]  # of the srun that starts the ranks
     numa_binding: str | None
     plain: bool
-    labels: bool
     stall: int | None  # minutes
     mpiexec_options: tuple[str, ...] = ()  # if it is the launcher
-    fan_out: int | None = None  # nodes that each node starts, where they are a tree
 
 
 class Plan(NamedTuple):
@@ -170,9 +169,9 @@ class Plan(NamedTuple):
 
     @property
     def observed(self) -> bool:
-        """Whether the script labels the lines of ranks, and names what failed first."""
+        """Whether lines of ranks begin with node and rank, and are kept in files."""
         in_engine = self.engine == "ce" and self.launch.launcher == "srun"  # srun starts them there
-        return self.launch.labels and not (self.launch.plain or self.hosts or in_engine)
+        return not (self.launch.plain or self.hosts or in_engine)
 
     @property
     def excludes(self) -> bool:
@@ -185,7 +184,8 @@ class Plan(NamedTuple):
     @property
     def replaces(self) -> bool:
         """Whether a spare takes the place of a node that is lost while the job runs."""
-        return self.request.spares > 0 and self.launch.max_restarts > 0
+        launch = self.launch
+        return self.request.spares > 0 and launch.max_restarts > 0 and launch.launcher == "torchrun"
 
     @property
     def hides_gpus(self) -> bool:

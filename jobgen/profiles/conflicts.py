@@ -26,7 +26,7 @@ def conflicts(
     def note(path: str, text: str, hint: str) -> None:
         found.append(Problem(origins.get(path, Mark("the profile")), text, "conflict", hint))
 
-    for check in (_software, _stage, _workspace, _request, _plain, _logs, _variables, *more_checks):
+    for check in (_software, _stage, _workspace, _request, _plain, _variables, *more_checks):
         check(profile, note)
     return found
 
@@ -187,19 +187,6 @@ def _plain(profile: Profile, note: Note) -> None:
     for path, (is_set, text) in reasons.items():
         if is_set:
             note(path, text, f"remove --plain (launch.plain), or {path}")
-
-
-def _logs(profile: Profile, note: Note) -> None:
-    """What needs the logs of the ranks."""
-    if profile.launch.labels:
-        return
-    for path, value in (
-        ("launch.stall", profile.launch.stall),
-        ("request.log_folder", profile.request.log_folder),
-    ):
-        if value:
-            text = "without labels, the script keeps no logs of the ranks"
-            note(path, text, f"remove --no-labels (launch.labels), or {path}")
 
 
 def _variables(profile: Profile, note: Note) -> None:

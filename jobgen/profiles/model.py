@@ -224,18 +224,18 @@ class Launch(NamedTuple):
     plain: bool = row(Bool(), "The short script: no checks, no signals, no restarts.", False)
     stop_grace: int = row(
         Int(0, 3600),
-        "PBS: seconds between TERM and KILL for the ranks; PBS kills 10 to 24 s after TERM.",
+        "Seconds between TERM and KILL for the ranks, below `kill_delay` by 2 or more.",
         5,
+    )
+    kill_delay: int | None = row(
+        Int(2, 3600),
+        "Seconds between the scheduler's TERM and its KILL; default: 10 on PBS (kill_delay of a "
+        "queue), 30 on Slurm (KillWait).",
     )
     processes_per_node: int | None = row(
         Int(1, 1024), "Ranks on a node; default: one a GPU, or one."
     )
     max_restarts: int = row(Int(0, 1000), "How many times failed ranks are started again.", 0)
-    labels: bool = row(
-        Bool(),
-        "Lines of ranks begin with node and rank; the last one says what failed first.",
-        True,
-    )
     stall: int | None = row(
         Int(1, 10080), "Minutes without a line of any rank until each writes its stack and ends."
     )

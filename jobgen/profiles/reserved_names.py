@@ -22,15 +22,13 @@ OMPI_COMM_WORLD_RANK OMPI_COMM_WORLD_LOCAL_RANK OMPI_COMM_WORLD_SIZE
 """
 # The scripts' own variables; `tests/test_golden.py` compares them with the scripts.
 _SCRIPT = """
-address all all_options answer arch before begun boot changed chosen comment copy devices differ
-each ending ends exclude_at_most exported failed fan_out file first folder found free gpus head
-host hosts i id image in_use interface job join_timeout killed kind launcher limit line lines lock
-log_folder logs max_restarts min_nodes mounts mpiexec_options name named need needed no_reason node
-node_command node_shell node_step nodes note now nowhere on_each_node other others own part passed
-pid pids place port problems program python rank rank_options rank_step ranks ranks_per_node ready
-reason removed report reserve restart running sent size spares stage_from stage_to stall status
-step step_options stop_grace target task text tick time torch torchrun trainer unsafe used values
-variables warn_after warned warning warning_step who workspace workspace_url written
+address answers arch bad before boot chosen comment copy devices each each_node end environment
+exclude_at_most exported file files folder folders free gpu_api gpus head host hosts id image in_use
+interface itself job jobgen join_timeout keep_logs keeper label lead left limit line lock logs
+max_restarts min_nodes mount mounts name named need node nodes now other others own part passed peer
+pid pids place port program python rank rank_step read_timeout ready reserve restart sent size
+spares stage_from stage_to stall start start_ranks starter status stop_grace torch trainer unsafe
+values variable variables warn_after workspace workspace_url written
 """
 RESERVED = frozenset((_SHELL + _LAUNCH + _SCRIPT).split())
 

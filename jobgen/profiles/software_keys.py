@@ -109,6 +109,11 @@ class Software(NamedTuple):
     after_modules: tuple[str, ...] = row(
         ListOf(SHELL_LINE), "Shell lines that every node runs after modules, conda and venv.", ()
     )
+    jobgen: str | None = row(
+        PATH,
+        "The path of a jobgen that the nodes see. When a job fails, its answer (`jobgen why`) is "
+        "the last line. Default: the jobgen on PATH, if there is one.",
+    )
     once_per_node: tuple[str, ...] = row(
         ListOf(SHELL_LINE),
         "Shell lines that run once on each node before its ranks, and not in the check of the "

@@ -15,9 +15,11 @@ from typing import Any, NamedTuple
 
 from jobgen.errors import USAGE, JobgenError, Problem, printable, problem, report
 from jobgen.generator import Generators
+from jobgen.keeper.beside import named_files
 from jobgen.limits import BUILD_BYTES, BUILD_BYTES_EACH, PROBLEMS_KEPT
 from jobgen.paths import is_outside, repository_or_folder, to_path
 from jobgen.quoting import escape_unseen
+from jobgen.repository.keepers import prune_keepers, write_keepers
 from jobgen.repository.manifest import read_manifest
 from jobgen.repository.matrix import Script
 from jobgen.repository.processes import results_in_order
@@ -36,6 +38,14 @@ class Change(NamedTuple):
     size: int
 
 
+class Made(NamedTuple):
+    """A script that can be made; `data` is empty if the file has these bytes."""
+
+    manifest: str
+    data: bytes
+    keepers: frozenset[str]
+
+
 @dataclass
 class Build:
     """What there is to do; the scripts themselves are in a file, so that memory does not grow."""
@@ -45,6 +55,7 @@ class Build:
     size: int = 0
     changes: list[Change] = field(default_factory=list)
     real_paths: set[str] = field(default_factory=set)
+    keepers: set[str] = field(default_factory=set)  # the files that the scripts name
     problems: set[Problem] = field(default_factory=set)
 
     @property
@@ -78,16 +89,17 @@ def build_all(file: str, prune: bool, force: bool, dry_run: bool) -> int:
         if build.problems:
             raise JobgenError(build.problems)
         obsolete = list(_obsolete(folders, build, manifest, force)) if prune else []
+        changed = write_keepers(path.parent, build.keepers, dry_run)  # before what names them
         written = _write_changes(build, force, dry_run)
     removed = _remove_obsolete(obsolete, force, dry_run)
-    verb = "to be " * dry_run
-    unchanged = total - written
-    report(
-        f"{total} scripts: {written} {verb}written, {unchanged} unchanged; {removed} {verb}removed"
-    )
+    if prune:
+        going = {real for _, real, _ in obsolete}
+        changed |= prune_keepers(path.parent, build.keepers, folders, going, dry_run)
+    verb, same = "to be " * dry_run, total - written
+    report(f"{total} scripts: {written} {verb}written, {same} unchanged; {removed} {verb}removed")
     if written < len(build.changes) or removed < len(obsolete):
         return USAGE
-    return int(dry_run and bool(written or removed))
+    return int(dry_run and bool(written or removed or changed))
 
 
 def _make_scripts(
@@ -95,7 +107,7 @@ def _make_scripts(
 ) -> None:
     generators = Generators()
 
-    def made(script: Script | JobgenError) -> tuple[str, bytes]:
+    def made(script: Script | JobgenError) -> Made:
         if isinstance(script, JobgenError):
             raise script
         return _made(script, generators, manifest, force)
@@ -121,20 +133,21 @@ def _each_or_error(scripts: Iterator[Script]) -> Iterator[Script | JobgenError]:
             yield error
 
 
-def _made(script: Script, generators: Generators, manifest: str, force: bool) -> tuple[str, bytes]:
-    """The manifest's path in a script's header, and the script; no bytes if the file has them."""
+def _made(script: Script, generators: Generators, manifest: str, force: bool) -> Made:
     name = _manifest_path(os.path.dirname(script.real), manifest)
-    generated = _generate(script, generators, name)
-    return name, generated if _must_write(script.path, generated, name, force) else b""
+    data = _generate(script, generators, name)
+    keepers = named_files(data)
+    return Made(name, data if _must_write(script.path, data, name, force) else b"", keepers)
 
 
-def _note_result(script: Script, result: tuple[str, bytes] | JobgenError, build: Build) -> None:
+def _note_result(script: Script, result: Made | JobgenError, build: Build) -> None:
     """Keep a script that must be written, or the problems of one that cannot be made."""
     build.real_paths.add(script.real)
     try:
         if isinstance(result, JobgenError):
             raise result
-        name, generated = result
+        name, generated, keepers = result
+        build.keepers |= keepers
         if generated:
             build.changes.append(Change(script.path, script.real, name, len(generated)))
             if not build.problems:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from jobgen.errors import USAGE, JobgenError, printable, problem, report
 from jobgen.generator import Generators
+from jobgen.keeper.beside import named_files
 from jobgen.paths import is_outside, repository
 from jobgen.repository.diff import diff_lines
+from jobgen.repository.keepers import keeper_folder, write_keeper, wrong_keepers
 from jobgen.repository.processes import results_in_order
 from jobgen.repository.script_files import find_files, read_script, report_unreadable
 from jobgen.repository.verdict import (
@@ -23,9 +25,11 @@ from jobgen.repository.verdict import (
     Verdict,
     judge,
 )
+from jobgen.scripts.header import read_header
 from jobgen.scripts.write import rewrite, write
 
 FIXED, UNREADABLE, OTHER_FILES = "fixed", "unreadable", "other files"
+NO_KEEPER = "keepers missing or changed"
 
 
 class Outcome(NamedTuple):
@@ -34,6 +38,8 @@ class Outcome(NamedTuple):
     states: Sequence[str]  # to count
     text: str = ""
     fix: tuple[bytes, bytes] | None = None
+    manifest: str = ""  # of the script's header
+    keepers: frozenset[str] = frozenset()  # the files that the script names
 
 
 def check_all(paths: Sequence[str], fix: bool, force: bool) -> int:
@@ -45,6 +51,7 @@ def check_all(paths: Sequence[str], fix: bool, force: bool) -> int:
     if force and not fix:
         raise problem("--force", "it works only with --fix", "usage")
     generators, counts = Generators(), Counter[str]()
+    keepers: dict[Path, set[str]] = {}
 
     def on_error(error: OSError) -> None:
         report_unreadable(error)
@@ -56,13 +63,17 @@ def check_all(paths: Sequence[str], fix: bool, force: bool) -> int:
     for (path, real), outcome in results_in_order(outcome_of, find_files(paths, on_error)):
         try:
             counts.update(_act(path, real, outcome))
+            manifest, named = _named_keepers(outcome)
+            if named and (folder := keeper_folder(real, manifest)):
+                keepers.setdefault(folder, set()).update(named)
         except JobgenError as error:
             report(str(error))
             counts[UNREADABLE] += 1
+    counts.update(_check_keepers(keepers, fix))
     report(_summary(counts))
     if counts[UNREADABLE]:
         return USAGE
-    return int(any(counts[state] for state in (EDITED, STALE, UNKNOWN, IMPOSSIBLE)))
+    return int(any(counts[state] for state in (EDITED, STALE, UNKNOWN, IMPOSSIBLE, NO_KEEPER)))
 
 
 def _outcome(path: Path, generators: Generators, fix: bool, force: bool) -> Outcome:
@@ -73,9 +84,12 @@ def _outcome(path: Path, generators: Generators, fix: bool, force: bool) -> Outc
     may_fix = fix and bool(verdict.generated) and not verdict.is_current
     is_fixed = may_fix and (force or not verdict.loses_edit)
     text = _verdict_text(path, data, verdict, is_fixed, may_fix and not is_fixed)
+    header = read_header(data)
+    manifest = header.manifest if header else ""
     if is_fixed:
-        return Outcome([FIXED], text, (data, verdict.generated))
-    return Outcome(verdict.states, text)
+        keepers = named_files(verdict.generated)
+        return Outcome([FIXED], text, (data, verdict.generated), manifest, keepers)
+    return Outcome(verdict.states, text, None, manifest, named_files(data))
 
 
 def _act(path: Path, real: str, outcome: Outcome | JobgenError) -> Sequence[str]:
@@ -87,6 +101,30 @@ def _act(path: Path, real: str, outcome: Outcome | JobgenError) -> Sequence[str]
     if outcome.text:
         write(outcome.text)
     return outcome.states
+
+
+def _named_keepers(outcome: Outcome | JobgenError) -> tuple[str, frozenset[str]]:
+    """The manifest of a script, and the files that the script names."""
+    if isinstance(outcome, JobgenError):
+        return "", frozenset()
+    return outcome.manifest, outcome.keepers
+
+
+def _check_keepers(keepers: dict[Path, set[str]], fix: bool) -> Iterator[str]:
+    """Write what is wrong with the files that scripts name, or write them; yields what to count."""
+    for folder, names in keepers.items():
+        for path, state in wrong_keepers(folder, names):
+            line = f"{state}: its scripts would end at once; --fix writes it"
+            if fix:
+                try:
+                    write_keeper(path)
+                except JobgenError as error:
+                    report(str(error))
+                    yield UNREADABLE
+                    continue
+                line = f"fixed: it was {state}"
+            write(f"{printable(str(path))}: {line}\n")
+            yield FIXED if fix else NO_KEEPER
 
 
 def _fix(path: Path, real: str, data: bytes, generated: bytes) -> None:
@@ -114,6 +152,6 @@ def _verdict_text(
 
 
 def _summary(counts: Counter[str]) -> str:
-    states = (CURRENT, FIXED, EDITED, STALE, UNKNOWN, IMPOSSIBLE, UNREADABLE)
+    states = (CURRENT, FIXED, EDITED, STALE, UNKNOWN, IMPOSSIBLE, NO_KEEPER, UNREADABLE)
     parts = [f"{counts[state]} {state}" for state in states if counts[state]]
     return f"{', '.join(parts) or 'no script'}; {counts[OTHER_FILES]} other files skipped"

@@ -36,6 +36,7 @@ class Scheduler(Protocol):
     ELASTIC: bool  # whether a job can have from MIN to MAX nodes
     SIGNALS: bool  # whether it signals a job before its walltime
     REQUEUES_AT_WALLTIME: bool  # whether a job can put itself back into the queue
+    KILL_DELAY: int | None  # seconds between its TERM and its KILL, unless a site has others
 
     @staticmethod
     def seconds(walltime: str) -> int | None:
@@ -66,6 +67,11 @@ class Scheduler(Protocol):
 
 
 MODULES = {name: f"jobgen.schedulers.{name}" for name in ("slurm", "pbs", "local")}
+GRACE_LESS = 2  # seconds that the ranks have less than the scheduler gives, for what ends them
+_SHOWS_DELAY = {
+    "slurm": "`scontrol show config | grep KillWait`",
+    "pbs": "`qmgr -c 'list queue NAME kill_delay'`",
+}
 COMMANDS = {"slurm": "sbatch", "pbs": "qsub", "local": "local"}
 
 
@@ -83,10 +89,34 @@ def profile_conflicts(profile: Profile, note: Callable[[str, str, str], None]) -
         if attrgetter(path)(profile):
             note(path, f"{profile.scheduler} has no {path.rpartition('.')[2]}", hint)
     starter_conflicts(profile, scheduler.STARTERS, note)
+    _grace(profile, scheduler, note)
     gpu_option = profile.request.gpu_option
     if gpu_option and scheduler.GPU_OPTIONS and gpu_option not in scheduler.GPU_OPTIONS:
         text = f"{profile.scheduler} has no `{gpu_option}`"
         note("request.gpu_option", text, f"one of: {', '.join(scheduler.GPU_OPTIONS)}")
+
+
+def _grace(profile: Profile, scheduler: Scheduler, note: Callable[[str, str, str], None]) -> None:
+    """Note a grace of the ranks beyond the scheduler's own.
+
+    A scheduler lists the nodes as free after its KILL, and what still runs there then disturbs the
+    next job; with PBS, it may run on.
+    """
+    launch = profile.launch
+    if scheduler.KILL_DELAY is None or launch.plain:
+        return
+    delay = launch.kill_delay or scheduler.KILL_DELAY
+    if launch.stop_grace <= delay - GRACE_LESS:
+        return
+    text = (
+        f"ranks have {launch.stop_grace} s after TERM, and {profile.scheduler} kills after {delay}:"
+        " what then still runs would disturb the next job on its node"
+    )
+    shown = _SHOWS_DELAY[str(profile.scheduler)]
+    hint = (
+        f"--set launch.stop_grace={delay - GRACE_LESS}, or the site's launch.kill_delay ({shown})"
+    )
+    note("launch.stop_grace", text, hint)
 
 
 def checked_visible(value: str, place: str) -> str:

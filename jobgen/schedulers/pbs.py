@@ -20,7 +20,6 @@ from jobgen.schedulers.starters import MPIEXEC
 TEMPLATE = "qsub.sh.j2"
 VARIABLES = (
     *("PBS_JOBID", "PBS_JOBNAME", "PBS_QUEUE", "PBS_O_WORKDIR", "PBS_NODENUM", "PBS_ARRAY_INDEX"),
-    "JOBGEN_JOB",  # the machinery finds the processes of a job by it
 )
 # ck_job_name.c; PBS_MAXJOBNAME is 230.
 NAME_RULE = r"[A-Za-z0-9_+.-]{1,230}"
@@ -45,6 +44,7 @@ FOREIGN_KEYS = {
 }
 LONGEST_LINE = 4094  # bytes, with its end
 ELASTIC = SIGNALS = REQUEUES_AT_WALLTIME = False
+KILL_DELAY = 10  # the default of a queue (pbs_queue_attributes(7B), kill_delay)
 
 _TIME = re.compile(
     r"(?:(?P<d>\d+)-)?(?P<h>\d+):(?P<m>\d+):(?P<s>\d+)|(?:(?P<ms>\d+):)?(?P<ss>\d+)", re.ASCII

@@ -42,6 +42,7 @@ FOREIGN_KEYS = {
     "queue": "Slurm has a `partition`",
 }
 ELASTIC = SIGNALS = REQUEUES_AT_WALLTIME = True
+KILL_DELAY = 30  # slurm.conf(5), KillWait
 
 _TIME = re.compile(
     r"(?P<days>\d+)-(?P<dh>\d+)(:(?P<dm>\d+)(:(?P<ds>\d+))?)?"

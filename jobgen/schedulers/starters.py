@@ -14,12 +14,9 @@ Note = Callable[[str, str, str], None]  # path, text, hint
 MPIEXEC = tuple(NAMES)
 # On Slurm, these start nodes without Slurm: processes are neither in a step nor in its cgroup.
 OUTSIDE_SLURM = ("ssh", "mpirun")
-# These start one node for each process. Up to DIRECT_NODES, the first node starts all: that takes
-# under a second, and no node depends on another. Then the nodes are a tree, in which each starts
-# FAN_OUT more: 512 to 16,512 nodes in two steps, so that few nodes depend on others.
-_ONE_NODE_EACH = ("pbs_tmrsh", "pbsdsh", "ssh")
-DIRECT_NODES = 512
-FAN_OUT = 128
+# These start one node for each process, all of them from the first node, which a lead waits for.
+ONE_NODE_EACH = ("pbs_tmrsh", "pbsdsh", "ssh")
+MOST_STARTED = 512  # nodes; each takes a process and three open files of the lead
 _PLANNED = "-n -np --np -N --ppn -ppn --npernode -f --hostfile -machinefile --hosts".split()
 _ENDED = ("apptainer", "singularity")  # engines whose containers end with their processes
 
@@ -27,11 +24,6 @@ _ENDED = ("apptainer", "singularity")  # engines whose containers end with their
 def starter_of(profile: Profile, starters: tuple[str, ...]) -> str:
     """The starter of a job: the profile's, or the scheduler's default; "" if it has none."""
     return profile.launch.starter or (starters[0] if starters else "")
-
-
-def fan_out_of(starter: str, nodes: int) -> int | None:
-    """How many nodes each node starts; None if the first node starts all, or an mpiexec does."""
-    return FAN_OUT if starter in _ONE_NODE_EACH and nodes > DIRECT_NODES else None
 
 
 def starter_conflicts(profile: Profile, starters: tuple[str, ...], note: Note) -> None:

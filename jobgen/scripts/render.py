@@ -8,7 +8,6 @@ template: it is appended as it is.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
@@ -19,6 +18,7 @@ import jinja2
 
 from jobgen import __version__
 from jobgen.errors import OUT_OF_MEMORY, JobgenError, Mark, problem
+from jobgen.keeper.beside import digits, keeper_paths
 from jobgen.limits import SCRIPT_BYTES, TEMPLATE_KILL_SECONDS, TEMPLATE_MEMORY, TEMPLATE_SECONDS
 from jobgen.paths import WORKING_FOLDER, bundled, is_outside, outside_error, to_path
 from jobgen.planning.plan import Plan
@@ -26,12 +26,12 @@ from jobgen.profiles.search import report_replacement
 from jobgen.scripts.environments import OwnEnvironment, SandboxedEnvironment, make_environment
 from jobgen.scripts.filters import Raw
 from jobgen.scripts.header import add_checksums
+from jobgen.scripts.parts import Part, chosen_parts
+from jobgen.scripts.starting import upper_part
 from jobgen.scripts.template_files import find_templates, read_template, template_folders
 
 if TYPE_CHECKING:
     from jobgen.isolation import ChildProcess
-
-_PART_NAME = re.compile(r"[a-z]+/[a-z_-]+")
 
 
 def render(plan: Plan, template: str | None = None) -> str:
@@ -69,14 +69,15 @@ class Templates:
     def render_bytes(self, plan: Plan, template: str | None = None, manifest: str = "") -> bytes:
         """The script for a plan, from the plan's template or from a file, with its checksums.
 
-        `manifest` is the path of the one that lists the script, from the script's folder.
+        `manifest` is the path of the one that lists the script, from the script's folder; such a
+        script carries no keeper, unless its job runs in another folder than it is submitted from.
 
         Raises JobgenError with the template's file and line for whatever goes wrong in it.
         """
         if isinstance(self._environment(template), OwnEnvironment):
-            script, parts = self._rendered(plan, template)
+            script, parts = self._rendered(plan, template, manifest)
         else:
-            script, parts = self._rendered_in_child(plan, template)
+            script, parts = self._rendered_in_child(plan, template, manifest)
         made_of = {"jobgen": __version__, "profile": plan.fingerprint, **parts}
         if plan.program.source:
             made_of["trainer"] = fingerprint(plan.program.source)
@@ -120,14 +121,16 @@ class Templates:
         self._fingerprints[template, name] = fingerprint(text)
         return text, str(path), None
 
-    def _rendered_in_child(self, plan: Plan, template: str | None) -> tuple[bytes, dict[str, str]]:
+    def _rendered_in_child(
+        self, plan: Plan, template: str | None, manifest: str
+    ) -> tuple[bytes, dict[str, str]]:
         from jobgen.isolation import ChildEnded, ChildProcess
 
         self._child = self._child or ChildProcess(
             self._answer, TEMPLATE_MEMORY, TEMPLATE_KILL_SECONDS
         )
         try:
-            script, parts, replacements = self._child.call(plan, template)
+            script, parts, replacements = self._child.call(plan, template, manifest)
         except ChildEnded as error:
             name = template or plan.template
             raise problem(name, str(error), "template", "a simpler template") from None
@@ -139,27 +142,32 @@ class Templates:
                 report_replacement(path)
         return script, parts
 
-    def _answer(self, plan: Plan, template: str | None) -> tuple[bytes, dict[str, str], list[Path]]:
+    def _answer(
+        self, plan: Plan, template: str | None, manifest: str
+    ) -> tuple[bytes, dict[str, str], list[Path]]:
         """The script, its parts, and the templates that replaced jobgen's own."""
         from jobgen.isolation import cpu_seconds
 
-        script, parts = self._rendered(plan, template, cpu_seconds(TEMPLATE_SECONDS))
+        script, parts = self._rendered(plan, template, manifest, cpu_seconds(TEMPLATE_SECONDS))
         return script, parts, self._replacements
 
     def _rendered(
         self,
         plan: Plan,
         template: str | None,
+        manifest: str,
         time_limit: AbstractContextManager[None] | None = None,
     ) -> tuple[bytes, dict[str, str]]:
         """The text of a script, and the fingerprints of its templates and of its machinery."""
         environment = self._environment(template)
         name = plan.template if template is None else template
-        machinery_parts: list[str] = []
+        chosen, machinery_texts = chosen_parts(plan), list[str]()
         environment.used.clear()
         with _template_errors(name), time_limit or nullcontext():
             text = environment.get_template(name).render(
-                plan=plan, machinery=_machinery_function(machinery_parts)
+                plan=plan,
+                **_upper_part(plan, chosen, manifest),
+                machinery=_machinery_function(chosen, machinery_texts),
             )
             script = text.encode("utf-8")
         if len(script) > SCRIPT_BYTES:
@@ -167,8 +175,8 @@ class Templates:
             raise problem(name, size, "template", f"at most {SCRIPT_BYTES}")
         used = dict.fromkeys(environment.used)
         parts = {"template": _combined(tuple(self._fingerprints[template, each] for each in used))}
-        if machinery_parts:
-            parts["machinery"] = _machinery_fingerprint(tuple(machinery_parts))
+        if machinery_texts:
+            parts["machinery"] = fingerprint("".join(machinery_texts))
         return script, parts
 
 
@@ -190,45 +198,42 @@ def _template_errors(name: str) -> Iterator[None]:
         raise problem(_error_place(error, name), text, "template") from None
 
 
-def _machinery_function(names: list[str]) -> Callable[..., Raw]:
-    """The function `machinery(NAME, …)` of templates; it adds the names that it gets to a list."""
+def _upper_part(plan: Plan, chosen: tuple[Part, ...], manifest: str) -> dict[str, object]:
+    values = upper_part(plan, chosen)
+    text = str(values["carried"])
+    if not text or not manifest or plan.request.chdir:
+        return {**values, "keeper_paths": ()}
+    beside = {"keeper_paths": keeper_paths(text, manifest), "keeper_digits": digits(text)}
+    return {**values, **beside, "carried": ""}
 
-    def machinery_of(*parts: str) -> Raw:
-        nonempty = tuple(part for part in parts if part)
-        names.extend(nonempty)
-        return Raw(machinery(nonempty).rstrip("\n"))
 
-    return machinery_of
+def _machinery_function(chosen: tuple[Part, ...], texts: list[str]) -> Callable[[], Raw]:
+    """The function `machinery()` of templates; the text that it gives is added to a list."""
+
+    def machinery_of_plan() -> Raw:
+        texts.append(machinery(chosen).rstrip("\n"))
+        return Raw(texts[-1])
+
+    return machinery_of_plan
 
 
 @cache
-def machinery(names: tuple[str, ...]) -> str:
-    """The parts of the machinery with these names, in their order. Raises ValueError.
-
-    A blank line stands before the comment of a function, and behind a function.
-    """
+def machinery(parts: tuple[Part, ...]) -> str:
+    """The text of these parts, in their order; a blank line stands between functions."""
     text = ""
-    for name in names:
-        part = _machinery_part(name)
-        text += "\n" if part.startswith("#") or text.endswith("}\n") else ""
-        text += part
+    for part in parts:
+        lines = part_text(part)
+        begins = lines.startswith("#") or ("() {" in lines.partition("\n")[0] and "\n}\n" in lines)
+        text += "\n" if begins or text.endswith("\n}\n") else ""
+        text += lines
     return text.lstrip("\n")
 
 
 @cache
-def _machinery_part(name: str) -> str:
-    path = bundled("templates") / "machinery" / f"{name}.sh"
-    try:
-        if not _PART_NAME.fullmatch(name):  # an untrusted template may name any file
-            raise ValueError
-        return path.read_bytes().decode("utf-8")
-    except (OSError, TypeError, ValueError):
-        raise ValueError(f"the machinery has no part {name!r:.80}") from None
-
-
-@cache
-def _machinery_fingerprint(names: tuple[str, ...]) -> str:
-    return fingerprint(machinery(names))
+def part_text(part: Part) -> str:
+    """The bash of one part."""
+    file = bundled("templates") / "machinery" / f"{part.name}.sh"
+    return part.text or file.read_text(encoding="utf-8")
 
 
 @cache

@@ -1,6 +1,8 @@
-"""The packaged trainers: each is one file that needs torch alone.
+"""The packaged trainers: a script carries each as one file that needs torch alone.
 
-A script carries the whole text of its trainer. Not here: how the ranks are started (scripts/).
+A module here is a trainer. What several of them use is in shared/, the parts of doctor are in
+checkup/; `jobgen.one_file` puts a trainer and its modules into one file. Not here: how the ranks
+are started (scripts/).
 """
 
 from __future__ import annotations
@@ -23,12 +25,14 @@ def source(name: str, place: str = "jobgen trainers") -> str:
     """The text of a trainer. Raises JobgenError for an unknown name, which was given at `place`."""
     if name not in names():
         raise problem(place, f"no trainer `{name:.80}`", "no-trainer", nearest_hint(name, names()))
-    return _text(FOLDER / f"{name}.py")
+    return _carried(name)
 
 
 @cache
-def _text(path: Path) -> str:
-    return path.read_text(encoding="utf-8")
+def _carried(name: str) -> str:
+    from jobgen.one_file import one_file  # not where only names are asked for, as by completion
+
+    return one_file(f"jobgen.trainers.{name}", FOLDER.parent.parent)
 
 
 def summary(name: str) -> str:

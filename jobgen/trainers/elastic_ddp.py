@@ -4,7 +4,6 @@ It runs under torchrun, under `srun python3` with MASTER_ADDR and MASTER_PORT, a
 with NCCL (or RCCL) on GPUs, with oneCCL on Intel's, with gloo on CPUs. It needs torch alone.
 """
 
-import os
 import socket
 
 import torch
@@ -13,35 +12,8 @@ import torch.distributed.nn  # else DDP imports it later, and keeps the group al
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-BACKENDS = {"cuda": "nccl", "xpu": "xccl"}
-GPU = next((kind for kind in BACKENDS if getattr(torch, kind).is_available()), "")  # xpu: Intel's
-
-
-def print_line(text: str) -> None:
-    print(f"{text}\n", end="", flush=True)  # one write, so that the lines of ranks do not mix
-
-
-def rank_from_environment() -> tuple[int, int, int]:
-    """The rank of this process, the number of ranks, and its rank on this node."""
-    torchrun = ("RANK", "WORLD_SIZE", "LOCAL_RANK")
-    slurm = ("SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID")
-    for names in (torchrun, slurm):
-        # A batch script has SLURM_PROCID=0, too: only MASTER_ADDR says that there are other ranks.
-        if "MASTER_ADDR" in os.environ and names[0] in os.environ:
-            rank, world, local_rank = (int(os.environ[name]) for name in names)
-            return rank, world, local_rank
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="0")  # a single rank, on any free port
-    return 0, 1, 0
-
-
-def choose_device(local_rank: int) -> torch.device:
-    """The device of this rank, which torch uses from now on."""
-    gpu = getattr(torch, GPU, None)
-    if not gpu:
-        return torch.device("cpu")
-    number = local_rank % gpu.device_count()  # where a rank sees only its own GPU, that is 0
-    gpu.set_device(number)  # before NCCL or oneCCL starts, which would choose a GPU itself
-    return torch.device(GPU, number)
+from jobgen.trainers.shared.rank import BACKENDS, GPU, choose_device, print_line
+from jobgen.trainers.shared.variables import rank_from_environment
 
 
 def loss_of_one_step(rank: int, device: torch.device) -> torch.Tensor:

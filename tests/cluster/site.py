@@ -155,8 +155,8 @@ class OpenPbs(Site):
 
     def missing(self) -> str | None:
         """Why the user there could not run these tests' jobs, or None."""
-        words = ["--reuid=20001", "--regid=20001", "--clear-groups", sys.executable, "-c", ""]
-        done = self.cluster.run(["setpriv", *words])
+        become = ["setpriv", "--reuid=20001", "--regid=20001", "--clear-groups", "env"]
+        done = self.cluster.run([*become, sys.executable, "-c", ""])  # env: setpriv may do more
         return f"other users cannot run {sys.executable}" if done.returncode else None
 
     def submit(self, script: str, cwd: Path, file: bool = False) -> str:

@@ -209,9 +209,8 @@ def test_ranks_of_srun_in_the_container_engine(desk: Desk, stand_ins: Path, form
     """The ranks' own step has the environment: Slurm's numbers are right, and no rank needs ip."""
     words = ("--set", "node.gpu=none", "--set", "launch.processes_per_node=2", *form.split("="))
     output, calls = run(desk, stand_ins, "ce", "--launcher", "srun", *filter(None, words))
-    step = ["--cpu-bind=none"]  # the profile's, for the step of the ranks
-    step += ["--nodes=2", "--ntasks=4"] if form != "--plain" else []
-    step += ["--ntasks-per-node=2", "--kill-on-bad-exit=1", "--export=ALL"]
+    step = ["--nodes=2", "--ntasks=2", "--ntasks-per-node=1", "--export=ALL", "-K0"]
+    step += ["--cpu-bind=none", "--ntasks=4", "--ntasks-per-node=2", "-K1", "--export=ALL"]
     assert calls[-1][: len(step) + 2] == ["srun", *step, f"--environment={HOME}/a b.toml"]
     assert all(call[1:5] == STEP for call in calls[:-1])  # the checks of the nodes
     assert [re.sub(r"\d+ job", "a job", line) for line in ranks(output)] == [

@@ -22,7 +22,7 @@ from tests.cluster.jobs import ON_CPU, PATH, Desk
 
 NODE, NUMBER = "smc-r07-08", 18  # the last number of its addresses
 WORDS = (
-    *("--profile", "mi210", *ON_CPU, "-N", "3", "-G", "1", "-t", "10", "--no-labels"),
+    *("--profile", "mi210", *ON_CPU, "-N", "3", "-G", "1", "-t", "10"),
     *("--set", "network.interface=hsn0", "--trainer", "doctor"),
     *("--", "--cluster", "lab", "--to", "1M"),
 )
@@ -100,7 +100,7 @@ def check(desk: Desk, fault: str) -> None:
         assert done.state == "FAILED"
     else:
         # Not the last line: a torchrun may say that another one has ended before it.
-        assert "\njobgen doctor: no node is slower than the others\n" in done.labelled
+        assert "\njobgen doctor: no node is slower than the others\n" in done.output
         assert done.state == "COMPLETED"
 
 

@@ -41,7 +41,7 @@ def test_other_nodes(desk: Desk) -> None:
     ran = sorted(line for line in done.output.splitlines() if line.startswith("ran on "))
     assert ran == ["ran on smc-r07-08", "ran on smc-r07-09"]
     assert " ExcNodeList=dgx01,smc-r07-07\n" in shown(desk)
-    comment = "Comment=of mine jobgen excludes smc-r07-07: smc-r07-07: no answer: its set-up"
+    comment = "Comment=of mine jobgen excludes smc-r07-07: smc-r07-07: no answer, see above"
     assert comment in shown(desk)
 
 
@@ -83,4 +83,5 @@ def test_jobs_of_an_array(desk: Desk) -> None:
 def test_a_job_ends(bad: str, words: tuple[str, ...], last: str, desk: Desk) -> None:
     done = run(desk, bad, *words)
     assert done.state == "FAILED", done.labelled
-    assert last in done.labelled.splitlines()[-1], done.labelled
+    assert last in done.labelled, done.labelled
+    assert BACK not in done.labelled

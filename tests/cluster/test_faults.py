@@ -6,6 +6,7 @@ Soon is before a wait for another node runs out: that takes 1800 s here, `Desk.r
 from __future__ import annotations
 
 import importlib.metadata
+import re
 import time
 
 import pytest
@@ -15,13 +16,15 @@ from tests.cluster.harness import Finished
 from tests.cluster.jobs import ON_CPU, Desk
 
 TWO = ("--profile", "mi210", *ON_CPU, "-N", "2", "-G", "1")
-NO_ANSWER = "jobgen: smc-r07-0{}: no answer: its set-up failed, see above, or takes more than {} s"
-IN_USE = "jobgen: smc-r07-07: port 29400 is in use: submit again, or --set network.port=N"
+NO_ANSWER = "jobgen: smc-r07-0{}: no answer, see above"
+IN_USE = "jobgen: smc-r07-07: port 29400 is used: set network.port=N"
 
 
 def last(done: Finished, lines: int) -> list[str]:
+    """The last lines about a node; what follows says where the evidence is."""
     assert done.state == "FAILED", done.output
-    return done.output.splitlines()[-lines:]
+    assert "\njobgen: the job failed, with status 1: jobgen why " in f"\n{done.output}"
+    return re.findall(r"(?m)^jobgen: smc-r07-0\d: .*$", done.output)[-lines:]
 
 
 def blamed(done: Finished) -> tuple[str | None, str | None]:
@@ -32,29 +35,25 @@ def blamed(done: Finished) -> tuple[str | None, str | None]:
 
 def test_no_such_interface(desk: Desk) -> None:
     done = desk.run(*TWO, "--set", "network.interface=ib0")
-    text = "jobgen: smc-r07-0{1}: no address for other nodes on interface ib0; there is "
-    text += "lo 127.0.0.1/8,eth0 10.71.0.{0}/24,hsn0 10.72.0.{0}/24: --set network.interface=NAME"
-    lines = [text.format(10 + n, n) for n in (7, 8)]
-    assert last(done, 2) == lines
+    text = r"jobgen: smc-r07-0\d: no address on ib0: --set network\.interface=NAME, one of "
+    text += r"lo 127\.0\.0\.1/8,eth0 10\.71\.0\.1\d/24,hsn0 10\.72\.0\.1\d/24"
+    assert all(re.fullmatch(text, line) for line in last(done, 2)), done.output
 
 
 def test_loopback_interface(desk: Desk) -> None:
     done = desk.run(*TWO, "--set", "network.interface=lo")
-    for number, line in enumerate(last(done, 2), start=7):
-        text = f"jobgen: smc-r07-0{number}: no address for other nodes on interface lo; "
-        assert line.startswith(text)
+    assert all(": no address on lo: " in line for line in last(done, 2)), done.output
 
 
 def test_no_such_program(desk: Desk) -> None:
     done = desk.run(*TWO, "--", "nothere.py")
-    text = "jobgen: smc-r07-0{}: there is no program nothere.py in {}: "
-    text += "submit from its folder, or give its full path"
-    assert last(done, 2) == [text.format(n, desk.folder) for n in (7, 8)]
+    text = f": no program nothere.py in {desk.folder}: submit from its folder"
+    assert [line.partition(" smc-r07-0")[2][1:] for line in last(done, 2)] == [text, text]
     assert blamed(done) == ("node-not-ready", None)
 
 
 def test_no_such_command(desk: Desk) -> None:
-    text = f"there is no program ./nothere in {desk.folder}: "
+    text = f": no program ./nothere in {desk.folder}: "
     assert text in last(desk.run(*TWO, "--", "./nothere"), 1)[0]
 
 
@@ -68,14 +67,14 @@ def test_no_such_module(desk: Desk) -> None:
 def test_wrong_number_of_gpus(desk: Desk) -> None:
     done = desk.run("--profile", "mi210", "-N", "2", "--set", "software.container=null")
     version = importlib.metadata.version("torch")
-    for number, line in enumerate(last(done, 2), start=7):
-        text = f"jobgen: smc-r07-0{number}: torch {version} sees 0 GPUs, the job asked for 8: "
-        assert line == f"{text}is this torch built for these GPUs? Otherwise change -G of jobgen"
+    text = f": torch {version} sees 0 GPUs; the job asked for 8 GPUs: "
+    text += "see software() in the script, or change -G"
+    assert all(line.endswith(text) for line in last(done, 2)), done.output
 
 
 def test_wrong_architecture(desk: Desk) -> None:
     done = desk.run(*TWO, "--set", "node.arch=ppc64le")
-    assert ", not ppc64le: --set node.arch=" in last(done, 1)[0]
+    assert ": it is not ppc64le: --set node.arch=" in last(done, 1)[0]
 
 
 def test_python_that_is_not_for_this_machine(desk: Desk) -> None:
@@ -85,13 +84,14 @@ def test_python_that_is_not_for_this_machine(desk: Desk) -> None:
     (folder / "python3").write_bytes(b"\x7fELF\x02\x01\x01" + bytes(57))
     (folder / "python3").chmod(0o755)
     done = desk.run(*TWO, "--set", f"software.venv={desk.folder}/venv")
-    text = "python3 does not run, or finds no torch: see software() in the script"
-    assert text in last(done, 1)[0]
+    line = last(done, 1)[0]
+    assert "python3 has no torch: " in line
+    assert line.endswith("Exec format error: see software() in the script")
 
 
 def test_failing_setup(desk: Desk) -> None:
     done = desk.run(*TWO, "--set", 'software.commands=["ls /not/there"]')
-    assert last(done, 2) == [NO_ANSWER.format(7, 1800), NO_ANSWER.format(8, 1800)]
+    assert last(done, 2) == [NO_ANSWER.format(7), NO_ANSWER.format(8)]
     assert "ls: cannot access '/not/there'" in done.output
 
 
@@ -99,7 +99,7 @@ def test_failing_setup_on_one_node(desk: Desk) -> None:
     """The others are heard all the same: srun must not kill them for the one that failed."""
     setup = "[[ $(hostname) == smc-r07-08 ]] || sleep 2; [[ $(hostname) != smc-r07-08 ]]"
     done = desk.run(*TWO, "--set", f'software.commands=["{setup}"]')
-    assert last(done, 1) == [NO_ANSWER.format(8, 1800)]
+    assert last(done, 1) == [NO_ANSWER.format(8)]
     assert "jobgen: smc-r07-07 is ready" in done.output
     assert blamed(done) == ("node-not-ready", "smc-r07-08")
 
@@ -120,7 +120,7 @@ def test_port_in_use(desk: Desk) -> None:
 def test_node_that_never_answers(desk: Desk) -> None:
     hang = 'software.commands=["[[ $(hostname) != smc-r07-08 ]] || sleep 1000"]'
     done = desk.run(*TWO, "-N", "3", "--set", hang, "--set", "launch.join_timeout=20")
-    assert last(done, 1) == [NO_ANSWER.format(8, 20)]
+    assert last(done, 1) == [NO_ANSWER.format(8)]
     assert done.seconds >= 20
     assert blamed(done) == ("node-not-ready", "smc-r07-08")
 
@@ -134,27 +134,25 @@ def test_node_that_cannot_reach_the_first(desk: Desk) -> None:
         done = desk.run(*TWO, *words)
     finally:
         desk.cluster.on("smc-r07-08", "sh", "-c", move.format(72))
-    text = "smc-r07-08 failed first: no answer from node 0 at 10.72.0.17:29400: a firewall?"
-    assert text in last(done, 1)[0]
-    assert blamed(done) == ("rendezvous", "smc-r07-08")
     assert done.state == "FAILED"
+    assert "did not find one another at the start: " in done.output.splitlines()[-1]
+    assert blamed(done)[0] == "rendezvous"
 
 
 def test_node_that_dies_in_its_setup(desk: Desk) -> None:
     done = desk.run(*TWO, "--set", "software.commands=['kill -9 $$']")
-    assert last(done, 2) == [NO_ANSWER.format(7, 1800), NO_ANSWER.format(8, 1800)]
+    assert last(done, 2) == [NO_ANSWER.format(7), NO_ANSWER.format(8)]
 
 
 def test_number_of_nodes_that_was_changed_by_sbatch(desk: Desk) -> None:
     done = desk.run(*TWO, options=["-N3"])
-    text = "jobgen: smc-r07-07: made for 2 nodes, not 3: say -N to jobgen, not to sbatch"
-    assert last(done, 1) == [text]
+    assert last(done, 1) == ["jobgen: smc-r07-07: 3 nodes, not 2: -N of jobgen"]
 
 
 def test_banner_does_not_hide_what_is_wrong(desk: Desk) -> None:
     (desk.folder / "sitecustomize.py").write_text("print('BANNER')\nprint('of two lines')\n")
     words = ("-e", f"PYTHONPATH={desk.folder}", "--", "nothere.py")
-    assert "there is no program nothere.py" in last(desk.run(*TWO, *words), 1)[0]
+    assert ": no program nothere.py in " in last(desk.run(*TWO, *words), 1)[0]
 
 
 def test_warning_of_the_scheduler_is_the_program_s(desk: Desk) -> None:

@@ -45,13 +45,17 @@ FAULTS = {
         "python-exception",
     ),
     "kill": ("os.kill(os.getpid(), signal.SIGKILL)", "killed by signal 9", "killed"),
-    "segmentation": ("os.kill(os.getpid(), signal.SIGSEGV)", "killed by signal 11", "crash"),
+    "segmentation": (
+        "os.kill(os.getpid(), signal.SIGSEGV)",
+        "crashed in compiled code (seg",
+        "crash",
+    ),
     "abort": ("os.abort()", "killed by signal 6", "crash"),
     "status": ("os._exit(3)", "ended with status 3", "peer-lost"),
-    "import": ("import nothere", "ModuleNotFoundError: No module named 'nothere'", "import"),
+    "import": ("import nothere", "Python does not find the module nothere", "import"),
     "disk": (
         'raise OSError(28, "No space left on device")',
-        "OSError: [Errno 28] No space left on device",
+        "No space left on device",
         "disk-full",
     ),
 }
@@ -67,9 +71,10 @@ def program(fault: str, rank: int) -> str:
 def check(output: str, rank: int, words: str, code: str, node: str = "") -> None:
     """The last line names the rank and the cause; `why` names the same."""
     output = without_memory_of_others(output)
-    line = output.splitlines()[-1]
+    *_, end, line = output.splitlines()
+    assert re.match(r"jobgen: the job failed, with status \d+: jobgen why \S+ reads /", end), output
     assert line.startswith(f"jobgen: rank {rank} on {node}"), output
-    assert f" failed first: {words}; what each rank wrote is in " in line, output
+    assert f" failed first: {words}" in line, output
     verdict = diagnose_text(output)
     assert (verdict.code or "") == code, output
     assert verdict.rank in (rank, None), output
@@ -118,7 +123,7 @@ def test_a_killed_torchrun(desk: Desk) -> None:
 def test_a_job_that_ends_well_keeps_logs_only_where_they_are_wanted(desk: Desk) -> None:
     name = desk.program("train.py", program("break", 4).replace(" and rank == 4", ""))
     assert desk.run(*SIX, "--", name).state == "COMPLETED"
-    assert not (desk.folder / "jobgen-logs").exists()
+    assert not list(desk.folder.glob("jobgen-logs/*"))
     done = desk.run(*SIX, "--log-dir", str(desk.folder / "kept"), "--", name)
     logs = desk.folder.glob("kept/*/smc-r07-07/*/attempt_0/*/stdout.log")
     assert [log.read_text() for log in sorted(logs)] == ["rank 0 began\n", "rank 1 began\n"]
@@ -126,27 +131,15 @@ def test_a_job_that_ends_well_keeps_logs_only_where_they_are_wanted(desk: Desk) 
     assert sum(line.endswith(" began") for line in done.labelled.splitlines()) == 6
 
 
-@pytest.mark.thorough
-def test_without_labels(desk: Desk) -> None:
-    name = desk.program("train.py", program('raise ValueError("no such sample")', 4))
-    done = desk.run(*SIX, "--no-labels", "--", name)
-    assert "rank 4 began" in done.labelled  # gloo's own words may stand before it
-    assert "rank 4: " not in done.labelled
-    assert not (desk.folder / "jobgen-logs").exists()
-
-
 STUCK = program("waiting_for_data()", 3)
 
 
-def check_stall(output: str, nodes: int) -> None:
+def check_stall(output: str) -> None:
     line = output.splitlines()[-1]
-    verdict = r"jobgen: the ranks hung: rank 3 on \S+ in train\.py:8 waiting_for_data; "
+    verdict = r"jobgen: the ranks hung: rank 3 on \S+ in train\.py:8 waiting_for_data[;,] "
     assert re.match(verdict, line), output
-    # Up to three are named; on a busy machine, some have ended before their node's turn.
-    assert re.search(
-        r"; (\d ranks|rank \d on \S+(, rank \d on \S+)*) in all_reduce; what ", line
-    ), output
-    assert output.count("no rank has printed a line for 1 minutes") == nodes
+    assert re.search(r" (\d ranks|rank \d on \S+(, rank \d on \S+)*) in all_reduce", line), output
+    assert output.count("no rank has written for 1 minutes: each writes its stack\n") == 1
     found = diagnose_text(output)
     assert (found.code, found.rank) == ("stalled", 3), output
 
@@ -156,7 +149,7 @@ def test_stall(desk: Desk) -> None:
     """A rank hangs in its own code, the others wait for it in a collective."""
     name = desk.program("train.py", STUCK)
     done: Finished = desk.run(*SIX, "--stall", "1", "--", name, timeout=300)
-    check_stall(done.labelled, 3)
+    check_stall(done.labelled)
 
 
 def test_on_pbs(pbs: PbsDesk) -> None:
@@ -228,7 +221,7 @@ def ended(desk: Desk, job: int) -> str:
     """The output of a job, with its last line: Slurm may call it ended before its script has."""
     done = desk.cluster.wait(job, 180)
     for _ in range(60):
-        if "; what each rank wrote is in " in done.labelled:
+        if "\njobgen: the job " in done.labelled:
             break
         time.sleep(1)
         done = desk.cluster.wait(job, 180)
@@ -238,7 +231,9 @@ def ended(desk: Desk, job: int) -> str:
 def check_ended_from_outside(desk: Desk, job: int, code: str) -> None:
     """No rank is to blame."""
     output = ended(desk, job)
-    assert "\njobgen: the job was ended from outside; what each rank wrote is in " in output, output
+    assert "\njobgen: the job was ended from outside, with status 143: jobgen why " in output, (
+        output
+    )
     verdict = diagnose_text(output)
     assert (verdict.code, verdict.node, verdict.rank) == (code, None, None), output
 
@@ -274,9 +269,8 @@ def test_a_lost_node(option: str, desk: Desk) -> None:
         output = ended(desk, job)
     finally:
         desk.cluster.run([*node, "start", "smc-r07-09"])
-    line = "\njobgen: node smc-r07-09 failed first: it no longer answers; what each rank wrote is"
-    if "; what each rank wrote is " in output:  # Slurm may kill the script before it says that
-        assert line in output, output
+    if "\njobgen: the job " in output:  # Slurm may kill the script before it says that
+        assert "\njobgen: node smc-r07-09 failed first: " in output, output
     verdict = diagnose_text(output)
     assert (verdict.code, verdict.node) == ("node-lost", "smc-r07-09"), output
 
@@ -367,9 +361,11 @@ sys.stdout.write("the last")
 @pytest.mark.thorough
 @pytest.mark.parametrize("launcher", ["torchrun", "srun"])
 def test_long_lines_stay_whole(desk: Desk, launcher: str) -> None:
-    """srun cuts them at 1024 bytes, and six ranks write theirs at the same time."""
+    """In the job's log they may mix, for six ranks write theirs at the same time."""
     name = desk.program("train.py", LINES)
-    done = desk.run(*SIX, "--launcher", launcher, "--", name)
-    for rank in range(6):
-        own = re.findall(rf"^smc-r07-0\d rank {rank}: (.*)$", done.labelled, re.MULTILINE)
-        assert own == [f"line {number} {'x' * 3000}" for number in range(100)] + ["the last"]
+    words = ("--log-dir", str(desk.folder / "kept"), "--launcher", launcher)
+    done = desk.run(*SIX, *words, "--", name)
+    assert done.state == "COMPLETED", done.labelled[-2000:]
+    files = list((desk.folder / "kept").rglob("stdout.log"))
+    wanted = "".join(f"line {number} {'x' * 3000}\n" for number in range(100)) + "the last"
+    assert [file.read_text() == wanted for file in files] == [True] * 6

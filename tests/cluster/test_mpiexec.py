@@ -10,35 +10,40 @@ import os
 import re
 import shutil
 import sys
+import time
 
 import pytest
 
 from tests.cluster.jobs import PbsDesk
-from tests.cluster.test_pbs import ALL_TOGETHER, RANKS
+from tests.cluster.test_pbs import ALL_TOGETHER, FIRST, RANKS, SECOND, check_end, check_not_started
 
 MPIEXECS = {"mpiexec-openmpi": "mpiexec.openmpi", "mpiexec-mpich": "mpiexec.mpich"}
 # What PALS does, as far as a script can see: `ppn` processes on each host of the node file, each
-# with its numbers; if one fails, all end. Its words are kept beside it.
+# with its numbers; their output is its own; if one fails, all end. Its words are kept beside it.
 PALS = """#!{python}
-import os, shlex, subprocess, sys, time
+import os, subprocess, sys, tempfile, time
 words = sys.argv[1:]
-with open({words!r}, "a") as file:
-    end = next(n for n, word in enumerate(words) if word in ("env", "bash"))
-    file.write(" ".join(words[:end]) + "\\n")
 options = {{}}
+told = words[:]
 while words[0].startswith("-"):
     options[words[0]] = words[1]
     words = words[2:]
+with open({words!r}, "a") as file:
+    file.write(" ".join(told[: -len(words)]) + "\\n")
 hosts = list(dict.fromkeys(open(os.environ["PBS_NODEFILE"]).read().split()))
 per_node = int(options["--ppn"])
 assert int(options["-n"]) == per_node * len(hosts), options
 names = [name for name in os.environ if name != "PBS_NODENUM"]
-running = []
+running, copies, folder = [], [], tempfile.mkdtemp(dir=os.path.dirname({words!r}))
 for rank in range(int(options["-n"])):
     own = {{"PALS_RANKID": rank, "PALS_LOCAL_RANKID": rank % per_node}}
     pairs = [f"{{name}}={{os.environ[name]}}" for name in names]
     pairs += [f"{{name}}={{value}}" for name, value in own.items()]
-    command = ["pbs_tmrsh", hosts[rank // per_node], "env", *pairs, *words]
+    output = f"{{folder}}/{{rank}}"  # pbs_tmrsh brings none back
+    os.mkfifo(output)
+    copies.append(subprocess.Popen(["cat", output]))
+    command = ["pbs_tmrsh", hosts[rank // per_node], "env", *pairs]
+    command += ["bash", "-c", 'exec "$@" > "$0"', output, *words]
     running.append(subprocess.Popen(command, stdin=subprocess.DEVNULL))
 status = 0
 while running and not status:
@@ -46,6 +51,10 @@ while running and not status:
     for process in [each for each in running if each.poll() is not None]:
         running.remove(process)
         status = status or process.returncode % 256
+while not status and any(each.poll() is None for each in copies):
+    time.sleep(0.1)
+for each in copies:
+    each.kill()
 sys.exit(status)
 """
 
@@ -91,7 +100,7 @@ def test_ddp(pbs: PbsDesk, mpiexec: tuple[str, ...]) -> None:
     assert ALL_TOGETHER.search(done.output)[1] == "4"  # type: ignore[index]
     for node in ("blancapeak003", "blancapeak004"):
         assert done.output.count(f"(node {node}, device cpu, backend gloo)") == 2
-    assert not (pbs.folder / "jobgen-logs").exists()
+    assert not list(pbs.folder.glob("jobgen-logs/*"))
 
 
 NUMBERS = """
@@ -132,11 +141,7 @@ def test_a_rank_crashes(pbs: PbsDesk, mpiexec: tuple[str, ...], rank: str) -> No
     words = (*mpiexec, "--", pbs.program("ranks.py", RANKS), "crash", rank)
     done = pbs.site.wait(submit(pbs, *words), pbs.folder)
     assert done.status == 3, done.output
-    node = r"^jobgen: blancapeak\S+: ended with exit status 3: see its own error above$"
-    assert re.search(node, done.output, re.MULTILINE), done.output
-    host = "blancapeak003" if rank == "0" else "blancapeak004"
-    verdict = rf"jobgen: rank {rank} on {host}\S+ failed first: ended with status 3; "
-    assert re.match(verdict, done.last), done.output
+    check_end(done, FIRST if rank == "0" else SECOND, 3)
 
 
 def test_a_rank_crashes_in_the_plain_form(pbs: PbsDesk, mpiexec: tuple[str, ...]) -> None:
@@ -154,10 +159,7 @@ def test_a_rank_is_killed(pbs: PbsDesk, mpiexec: tuple[str, ...]) -> None:
     pbs.site.cluster.on("blancapeak004", "kill", "-KILL", pid)
     done = pbs.site.wait(job, pbs.folder)
     assert done.status == 137, done.output
-    node = r"^jobgen: blancapeak004\S+: ended with exit status 137: "
-    assert re.search(node, done.output, re.MULTILINE), done.output
-    verdict = r"jobgen: rank [23] on blancapeak004\S+ failed first: killed by signal 9; "
-    assert re.match(verdict, done.last), done.output
+    check_end(done, SECOND, 137)
 
 
 @pytest.mark.thorough
@@ -178,14 +180,53 @@ def test_the_walltime(pbs: PbsDesk, mpiexec: tuple[str, ...]) -> None:
 
 
 @pytest.mark.thorough
-def test_a_guard_is_killed(pbs: PbsDesk, mpiexec: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("victim", ["stub", "keeper"])
+def test_a_process_of_the_keeper_is_killed(
+    pbs: PbsDesk, mpiexec: tuple[str, ...], victim: str
+) -> None:
     """The ranks of a node that nobody watches are ended, and the job with them."""
     job = started(pbs, *mpiexec, "--", pbs.program("ranks.py", RANKS), "hang")
-    guard = pbs.site.pids("blancapeak004", r"\d bash /.*node.sh guard 1$")
-    pbs.site.cluster.on("blancapeak004", "kill", "-KILL", *guard)
+    pids = sorted(pbs.site.pids("blancapeak004", "python3 -I -S .*keeper.py keep"), key=int)
+    sessions = [pbs.site.cluster.on("blancapeak004", "ps", "-o", "sid=", pid) for pid in pids]
+    leads = [sid.stdout.strip() == pid for sid, pid in zip(sessions, pids, strict=True)]
+    pid = pids[leads.index(victim == "keeper")]  # a keeper leads a session
+    pbs.site.cluster.on("blancapeak004", "kill", "-KILL", pid)
     done = pbs.site.wait(job, pbs.folder)
     assert done.status not in (0, 256 + 15), done.output
-    assert re.search(r"^jobgen: \S+: ended with exit status \d+: ", done.last), done.output
+    assert re.search("^jobgen: the job failed, with status ", done.output, re.MULTILINE)
+
+
+@pytest.mark.thorough
+def test_mpiexec_is_killed(pbs: PbsDesk, mpiexec: tuple[str, ...]) -> None:
+    job = started(pbs, *mpiexec, "--", pbs.program("ranks.py", RANKS), "hang")
+    pbs.site.kill("blancapeak003", r"mpiexec\S* -n ")
+    done = pbs.site.wait(job, pbs.folder)
+    assert done.status == 137, done.output
+
+
+@pytest.mark.parametrize("how", ["end", "crash", "qdel", "torchrun is killed"])
+def test_torchrun_below_an_mpiexec(pbs: PbsDesk, mpiexec: tuple[str, ...], how: str) -> None:
+    """One process of it on each node; if one ends with a status, the other one has to end, too."""
+    words = ("--set", "launch.launcher=torchrun", *mpiexec[2:])
+    if how == "end":
+        done = pbs.site.wait(submit(pbs, *words), pbs.folder)
+        assert done.status == 0, done.output
+        assert ALL_TOGETHER.search(done.output)[1] == "4"  # type: ignore[index]
+        return
+    rank = "2" if how == "crash" else "-1"
+    program = pbs.program("ranks.py", RANKS.replace('== "hang"', '!= "x"'))
+    job = started(pbs, *words, "--", program, "crash", rank)
+    if how == "qdel":
+        pbs.site.delete(job)
+    elif how != "crash":
+        pbs.site.kill("blancapeak004", r"torch\.distributed\.run")
+    start = time.monotonic()
+    done = pbs.site.wait(job, pbs.folder)
+    assert time.monotonic() - start < 60
+    assert done.status == {"qdel": 256 + 15, "crash": 1}.get(how, 137), done.output
+    if how != "qdel":
+        check_end(done, SECOND, done.status)
+    assert pbs.site.leftovers() == {}
 
 
 HANDLER = """
@@ -213,8 +254,8 @@ def test_a_node_that_is_not_ready(pbs: PbsDesk, mpiexec: tuple[str, ...]) -> Non
     failing = 'software.commands=["[[ $(hostname) != blancapeak004 ]]"]'
     done = pbs.site.wait(submit(pbs, *mpiexec, "--set", failing), pbs.folder)
     assert done.status == 1
-    assert "no answer: its set-up failed" in done.last
-    assert "mpiexec: ended" not in done.output
+    assert f"\njobgen: {SECOND}: no answer, see above\n" in done.output
+    check_not_started(done)
 
 
 def test_what_pals_is_told(pbs: PbsDesk, mpiexec: tuple[str, ...]) -> None:

@@ -16,10 +16,10 @@ from collections.abc import Callable
 
 import pytest
 
-from jobgen import trainers
 from tests.cluster.jobs import PbsDesk
 from tests.cluster.site import DOMAIN, NODES, USER, Ended, OpenPbs
 from tests.hostile import ARGUMENTS, literal
+from tests.run_trainers import carried
 
 FIRST, SECOND, THIRD = (f"blancapeak00{n}.{DOMAIN}" for n in (3, 4, 5))
 ALL_TOGETHER = re.compile(r"All (\d+) ranks took one DDP step together")
@@ -52,6 +52,18 @@ def started(pbs: PbsDesk, *words: str, ranks: int = 2) -> str:
     return job
 
 
+def check_end(done: Ended, host: str, status: int) -> None:
+    """The last lines say which node ended, what the job's status is, and where to read more."""
+    certain = f"jobgen: {host}: (ended with status {status}|was killed by signal {status - 128})"
+    what = f"jobgen: the job failed, with status {status}: jobgen why "
+    lines = [line for line in done.output.splitlines() if line.startswith("jobgen: ")][-3:]
+    assert any(line.startswith(what) for line in lines[-2:]), done.output
+    assert any(re.fullmatch(certain, line) for line in lines[:-1]), done.output
+    assert done.last.startswith("jobgen: "), done.output
+    if shutil.which("jobgen", path=f"{sys.prefix}/bin"):  # the job has it on PATH, then
+        assert not done.last.startswith(what), done.output
+
+
 def test_two_nodes_from_standard_input(pbs: PbsDesk) -> None:
     done = pbs.run()
     assert done.status == 0, done.output
@@ -60,7 +72,7 @@ def test_two_nodes_from_standard_input(pbs: PbsDesk) -> None:
         assert f"jobgen: {host} is ready, {address} on hsn0" in done.output
     for node in ("blancapeak003", "blancapeak004"):
         assert done.output.count(f"(node {node}, device cpu, backend gloo)") == 1
-    assert not (pbs.folder / "jobgen-logs").exists()
+    assert not list(pbs.folder.glob("jobgen-logs/*"))
 
 
 def test_a_folder_with_a_blank(pbs: PbsDesk) -> None:
@@ -70,7 +82,7 @@ def test_a_folder_with_a_blank(pbs: PbsDesk) -> None:
     done = inner.run("--", inner.program("x.py", "print('here')"))
     assert done.status == 0, done.output
     assert done.output.count("here") == 2
-    assert not list(folder.glob(".jobgen*"))
+    assert not list(folder.glob("jobgen-logs/*"))
 
 
 def test_three_nodes_from_a_file(pbs: PbsDesk) -> None:
@@ -124,38 +136,75 @@ def test_every_rank_gets_the_environment_and_the_arguments(pbs: PbsDesk) -> None
 
 @pytest.mark.parametrize("rank", ["0", "1"])
 def test_a_worker_crashes(pbs: PbsDesk, rank: str) -> None:
-    """One line says which node ended, the last one which rank was the cause."""
-    done = pbs.run("--", pbs.program("ranks.py", RANKS), "crash", rank)
-    assert done.status == 1, done.output
-    node = rf"^jobgen: ({FIRST}|{SECOND}): ended with exit status 1: see its own error above$"
-    assert re.search(node, done.output, re.MULTILINE), done.output
-    host = (FIRST, SECOND)[int(rank)]
-    wanted = f"jobgen: rank {rank} on {host} failed first: ended with status 3; what each rank "
-    assert done.last.startswith(wanted), done.output
-    assert "exitcode  : 3" in done.output
-
-
-def test_a_remote_torchrun_is_killed(pbs: PbsDesk) -> None:
-    """Its workers, in sessions of their own, would else stay."""
-    job = started(pbs, "--", pbs.program("ranks.py", RANKS), "hang")
-    (torchrun,) = pbs.site.pids("blancapeak004", "torch.distributed.run")
-    pbs.site.cluster.on("blancapeak004", "kill", "-KILL", torchrun)
+    """One line says which node ended, and torchrun's report is kept."""
+    job = pbs.submit("--", pbs.program("ranks.py", RANKS), "crash", rank)
     done = pbs.site.wait(job, pbs.folder)
-    assert done.status == 137
-    text = f"jobgen: {SECOND}: ended with exit status 137: see its own error above"
-    assert text in done.output.splitlines(), done.output
-    assert done.last.startswith(f"{text}; what each rank wrote is in ")
+    assert done.status == 1, done.output
+    check_end(done, (FIRST, SECOND)[int(rank)], 1)
+    assert "exitcode  : 3" in done.output
+    assert "exitcode  : 3" in (pbs.folder / "jobgen-logs" / job / "stderr").read_text()
 
 
-def test_a_remote_guard_is_killed(pbs: PbsDesk) -> None:
+# What is killed by KILL on a node, and what the job's end says of it: a status, the node.
+VICTIMS = {
+    "torchrun": (r"torch\.distributed\.run", 137, SECOND),
+    "keeper": ("keeper.py agent", 137, SECOND),
+    "stub": ("keeper.py agent", 137, SECOND),
+    "agent": ("keeper.py agent", 1, SECOND),
+    "rank": (r"python3 -u ranks\.py", 1, SECOND),
+}
+
+
+@pytest.mark.parametrize("victim", VICTIMS)
+def test_a_process_of_a_remote_node_is_killed(pbs: PbsDesk, victim: str) -> None:
+    """Ranks, in sessions of their own, would else stay."""
     job = started(pbs, "--", pbs.program("ranks.py", RANKS), "hang")
-    guard = pbs.site.pids("blancapeak004", r"\d bash /.*node.sh guard 1$")
-    pbs.site.cluster.on("blancapeak004", "kill", "-KILL", *guard)
+    pattern, status, host = VICTIMS[victim]
+    pids = sorted(pbs.site.pids("blancapeak004", pattern), key=int)
+    which = {"keeper": 2, "stub": 1}.get(victim, 0)  # each is the child of the one before
+    pbs.site.cluster.on("blancapeak004", "kill", "-KILL", pids[which])
+    start = time.monotonic()
+    done = pbs.site.wait(job, pbs.folder)
+    assert done.status == status, done.output
+    assert time.monotonic() - start < 60
+    if victim == "agent":
+        assert f"\njobgen: {host}: no longer answers" in done.output
+    else:
+        check_end(done, host, status)
+
+
+def test_the_lead_is_killed(pbs: PbsDesk) -> None:
+    """Nobody orders the nodes to stop: they notice that it is gone."""
+    job = started(pbs, "--", pbs.program("ranks.py", RANKS), "hang")
+    pbs.site.kill("blancapeak003", "keeper.py lead")
     done = pbs.site.wait(job, pbs.folder)
     assert done.status == 137, done.output
-    text = f"jobgen: {SECOND}: ended with exit status 137"
-    assert f"\n{text}" in done.output
-    assert done.last.startswith(text)
+    assert "\njobgen: the job failed, with status 137: " in done.output
+
+
+def test_strangers_on_the_lead_s_port(pbs: PbsDesk) -> None:
+    """They cost nobody anything, and do not stay."""
+    job = started(pbs, "--", pbs.program("ranks.py", RANKS), "crash", "-1")
+    on = ("blancapeak003", "sh", "-c")
+    listening = pbs.site.cluster.on(*on, "ss -Hltnp | grep python").stdout
+    ports = re.findall(r"10\.72\.0\.3:(\d+) ", listening)
+    assert ports
+    line = "import socket, sys, time\nlinks = [socket.create_connection(('10.72.0.3', port), 5)"
+    line += f" for port in {list(map(int, ports))} for _ in range(120)]\n"
+    line += "for link in links[::2]:\n  link.send(b'x' * 99)\ntime.sleep(11)\n"
+    line += "for link in links[1::2]:\n  link.settimeout(3)\n  assert link.recv(1) == b''\n"
+    done = pbs.site.cluster.on("blancapeak004", sys.executable, "-c", line)
+    assert done.returncode == 0, done.stderr
+    assert pbs.site.ended(job) is None
+    pbs.site.delete(job)
+    assert pbs.site.wait(job, pbs.folder).status == 256 + 15
+
+
+def test_the_batch_script_is_killed(pbs: PbsDesk) -> None:
+    job = started(pbs, "--", pbs.program("ranks.py", RANKS), "hang")
+    pbs.site.kill("blancapeak003", r"^ *\d+ /bin/bash \S*(SC|script)$")
+    assert pbs.site.wait(job, pbs.folder).status not in (0, None)
+    assert pbs.site.leftovers() == {}
 
 
 @pytest.mark.parametrize("how", ["healthy", "hang"])
@@ -175,7 +224,7 @@ def test_qdel_on_one_node(pbs: PbsDesk) -> None:
 
 
 def test_qdel_before_the_ranks(pbs: PbsDesk) -> None:
-    setup = "echo setting up; sleep 1000"
+    setup = "echo setting up >&2; sleep 1000"  # stdout is the roll call's
     job = pbs.submit("--set", f'software.commands=["{setup}"]')
     pbs.site.wait_for("setting up", job, pbs.folder)
     pbs.site.delete(job)
@@ -205,7 +254,7 @@ def test_a_training_survives(pbs: PbsDesk) -> None:
     reference = pbs.folder / "reference"
     reference.mkdir()
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
-    trainer = [*torchrun, str(trainers.FOLDER / "regression.py"), *words]
+    trainer = [*torchrun, str(carried("regression")), *words]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     subprocess.run(trainer, cwd=reference, env=environment, check=True, capture_output=True)
     import torch
@@ -224,9 +273,21 @@ def test_the_script_warns_before_the_walltime(pbs: PbsDesk) -> None:
     trained = ("--trainer", "regression", "--", "1000", "1000")
     done = pbs.run("-t", "80", "--signal", "65", *trained)
     assert done.status == 0, done.output
-    assert "jobgen: the walltime is near: the ranks are warned\n" in done.output
     assert "Stopped early" in done.output
     assert done.last.endswith("the ranks have ended: submit again to continue")
+
+
+@pytest.mark.thorough
+def test_a_hang(pbs: PbsDesk) -> None:
+    """Each rank writes its stack; the one that is frozen is named."""
+    text = "import os, time\nprint('up', os.environ['RANK'])\ntime.sleep(1000)\n"
+    job = started(pbs, "--stall", "1", "--", pbs.program("hang.py", text))
+    pbs.site.cluster.on("blancapeak004", "pkill", "-STOP", "-f", "^[^ ]*python3 -u hang.py")
+    done = pbs.site.wait(job, pbs.folder)
+    assert done.status not in (0, 256 + 15), done.output
+    assert "jobgen: no rank has written for 1 minutes" in done.output
+    assert f"jobgen: {SECOND}: rank 1 wrote no stack: it is frozen" in done.output
+    assert 'hang.py", line 3' in done.output
 
 
 def test_a_node_without_the_interface(pbs: PbsDesk) -> None:
@@ -237,17 +298,24 @@ def test_a_node_without_the_interface(pbs: PbsDesk) -> None:
     finally:
         pbs.site.cluster.on("blancapeak004", "ip", "link", "set", "hsn0", "up")
     assert done.status == 1
-    assert done.last.startswith(
-        f"jobgen: {SECOND}: no address for other nodes on interface hsn0; there is lo "
-    )
+    text = f"jobgen: {SECOND}: no way to the first node, 10.72.0.3: see network.interface\n"
+    assert text in done.output
+    assert f"jobgen: {SECOND}: no answer, see above\n" in done.output
+    check_not_started(done)
+
+
+def check_not_started(done: Ended) -> None:
     assert "Start running" not in done.output
+    assert "jobgen: the job failed, with status 1: jobgen why " in done.output
+    assert done.last.startswith("jobgen: "), done.output
 
 
 def test_a_node_whose_set_up_fails(pbs: PbsDesk) -> None:
     """`set -e` holds there, and the last line names the node."""
     done = pbs.run("--set", 'software.commands=["[[ $(hostname) != blancapeak004 ]]"]')
     assert done.status == 1
-    assert done.last.startswith(f"jobgen: {SECOND}: no answer: its set-up failed"), done.output
+    assert f"\njobgen: {SECOND}: no answer, see above\n" in done.output
+    check_not_started(done)
 
 
 def test_a_node_that_never_answers(pbs: PbsDesk) -> None:
@@ -255,9 +323,8 @@ def test_a_node_that_never_answers(pbs: PbsDesk) -> None:
     start = time.monotonic()
     done = pbs.run("--set", hang, "--set", "launch.join_timeout=15")
     assert done.status == 1
-    assert done.last == (
-        f"jobgen: {SECOND}: no answer: its set-up failed, see above, or takes more than 15 s"
-    )
+    assert f"\njobgen: {SECOND}: no answer, see above\n" in done.output
+    check_not_started(done)
     assert time.monotonic() - start >= 15
 
 
@@ -268,15 +335,15 @@ def test_the_first_node_need_not_be_the_first_by_name(pbs: PbsDesk) -> None:
     done = pbs.site.wait(job, pbs.folder)
     assert done.status == 0, done.output
     ready = re.findall("jobgen: (blancapeak...).* is ready", done.output)
-    assert ready == ["blancapeak005", "blancapeak003"]
+    assert sorted(ready) == ["blancapeak003", "blancapeak005"]
     assert len(re.findall(r"rank \d of 2\n", done.output)) == 2
 
 
 def test_more_nodes_than_the_script_is_for(pbs: PbsDesk) -> None:
     job = pbs.send(pbs.script().replace("select=2:", "select=3:"))
     done = pbs.site.wait(job, pbs.folder)
-    text = "made for 2 nodes, not 3: say -N to jobgen, not select to qsub"
-    assert (done.status, done.output) == (1, f"jobgen: {FIRST}: {text}\n")
+    assert done.status == 1
+    assert done.output.startswith(f"jobgen: {FIRST}: 3 nodes, not 2: -N of jobgen\n")
 
 
 def test_the_output_folder_is_made(pbs: PbsDesk) -> None:
@@ -414,8 +481,9 @@ def starter(request: pytest.FixtureRequest, real: PbsDesk) -> tuple[str, ...]:
 
 def with_bin(desk: PbsDesk, *words: str) -> str:
     """Submit a job with the folder's `bin` first on the script's PATH; its id."""
-    first = f"PATH='{desk.folder}/bin':$PATH\nunset"
-    return desk.send(desk.script(*words).replace("unset", first, 1))
+    begin = "\nset -euo pipefail\n"
+    first = f"{begin}PATH='{desk.folder}/bin':$PATH\n"
+    return desk.send(desk.script(*words).replace(begin, first, 1))
 
 
 def test_other_starters(real: PbsDesk, starter: tuple[str, ...]) -> None:
@@ -429,8 +497,7 @@ def test_other_starters_tell_of_a_crash(real: PbsDesk, starter: tuple[str, ...])
     job = with_bin(real, *starter, "--", real.program("ranks.py", RANKS), "crash", "1")
     done = real.site.wait(job, real.folder)
     assert done.status == 1, done.output
-    assert "ended with exit status 1: see its own error above\n" in done.output
-    assert done.last.startswith(f"jobgen: rank 1 on {SECOND} failed first: ended with status 3;")
+    check_end(done, SECOND, 1)
 
 
 def test_other_starters_leave_nothing_after_qdel(real: PbsDesk, starter: tuple[str, ...]) -> None:
@@ -454,6 +521,9 @@ def test_a_rerun_goes_on(real: PbsDesk) -> None:
     ended = site.wait(job, real.folder)
     assert ended.status == 0, ended.output
     assert "Done, epoch 20, step 0" in ended.output
+    (first,) = (real.folder / "jobgen-logs").iterdir()  # of the first try; the second one succeeded
+    assert re.fullmatch(re.escape(job) + r"\.\d+", first.name)
+    assert list(first.glob("*/*/attempt_0/0/stdout.log"))
 
 
 def test_ssh(real: PbsDesk) -> None:
@@ -503,7 +573,7 @@ def sshd(site: OpenPbs) -> Callable[[], None]:
 
 
 def test_a_lost_mom(real: PbsDesk) -> None:
-    """The nodes do not depend on it to stop: they share a folder."""
+    """The nodes do not depend on it to stop: they are connected."""
     site = real.site
     assert isinstance(site, OpenPbs)
     job = started(real, "--", real.program("ranks.py", RANKS), "hang")

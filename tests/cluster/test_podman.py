@@ -104,10 +104,7 @@ def test_image_that_does_not_start(desk: Desk) -> None:
     words = ("-N", "1", "-G", "1", "--set", "software.container.options=[--pull=never]")
     image = ("--set", "software.container.image=localhost/not:there")
     done = desk.run(*in_container(desk), *words, *image, timeout=240)
-    text = (
-        "jobgen: smc-r07-07: python3 does not run, or finds no torch: see software() in the script"
-    )
-    assert done.output.splitlines()[-1] == text
+    assert "jobgen: smc-r07-07: python3 has no torch: " in done.output
     assert "localhost/not:there" in done.output
 
 

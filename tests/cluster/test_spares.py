@@ -47,14 +47,15 @@ def test_the_first_that_are_ready(desk: Desk, bad: str, launcher: str) -> None:
     reserve = "smc-r07-09" if bad == "none" else "no node"
     names = ",".join(f"smc-r07-{number}" for number in ready[:2])
     assert f"jobgen: the ranks run on {names}; in reserve: {reserve}\n" in done.labelled
-    assert ("no answer: its set-up failed" in done.labelled) == (bad != "none")
+    assert ("no answer, see above" in done.labelled) == (bad != "none")
 
 
 def test_too_few(desk: Desk) -> None:
     program = desk.program("where.py", WHERE.replace("BREAKS", ""))
     done = desk.run(*JOB, *not_ready("0[79]$"), "-N", "2+1", "--", program)
     assert (done.state, where(done)) == ("FAILED", []), done.labelled
-    assert "jobgen: 1 nodes are ready, the ranks need 2\n" in done.labelled
+    assert done.labelled.count(": no answer, see above\n") == 2, done.labelled
+    assert "jobgen: the job failed, with status 1: " in done.labelled
 
 
 @pytest.mark.thorough

@@ -233,10 +233,21 @@ def test_only_consequences_are_no_verdict_without_a_peer() -> None:
     assert "cannot tell" in as_text(verdict)
 
 
+def test_a_status_of_its_own_names_the_rank() -> None:
+    """1 is what ranks end with that lost another one; 7 is the program's own."""
+    lost = "".join(
+        traceback(f"nodeA rank {n}: ", "RuntimeError: Connection closed by peer [10.0.0.2]:70")
+        for n in (0, 1, 2)
+    )
+    verdict = diagnose_text(lost + report(0, "nodeA", 1) + report(3, "nodeB", 7))
+    assert place(verdict) == ("launcher-report", "nodeB", 3)
+    assert (verdict.says, verdict.certainty) == ("ended with status 7", "likely")
+
+
 def test_an_exit_without_a_reason_is_seen_and_is_no_verdict() -> None:
-    verdict = diagnose_text(report(3, "nodeB", 7))
+    verdict = diagnose_text(report(3, "nodeB", 1))
     assert place(verdict) == (None, "nodeB", 3)
-    assert "rank 3 on nodeB: exit status 7" in as_text(verdict)
+    assert "rank 3 on nodeB: exit status 1" in as_text(verdict)
 
 
 def test_an_exception_after_which_the_job_went_on_is_no_failure() -> None:

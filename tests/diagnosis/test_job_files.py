@@ -110,6 +110,7 @@ def test_scontrol_knows_the_files_and_the_end(add: Add, tmp_path: Path) -> None:
             " JobId=12",
         ),
         (f"{tmp_path}/e-10_3.gn03",),
+        (str(tmp_path),),
     )
     assert (tmp_path / "bin/scontrol.words").read_text() == "show job 10_3 \n"
 

@@ -12,7 +12,10 @@ import pytest
 
 from jobgen.diagnosis.classes import codes
 from jobgen.diagnosis.report import LINES, NOTHING
+from tests.diagnosis.job_folders import lost, stderr_of, traceback, write_folder
 from tests.helpers import jobgen
+
+FAILED = {**lost(0, 1, 2), stderr_of(3): traceback(3, "ValueError: x")}
 
 LOG = """\
 step 1
@@ -120,3 +123,86 @@ def test_the_command_is_imported_when_it_is_called() -> None:
     code = "import sys, jobgen.cli.app; print([m for m in sys.modules if 'diagnosis' in m])"
     words = [sys.executable, "-c", code]
     assert subprocess.run(words, capture_output=True, check=True).stdout == b"[]\n"
+
+
+# ---- the folder of a job, and the last line ----
+
+
+def test_why_reads_the_folder_of_a_job(tmp_path: Path) -> None:
+    folder = write_folder(tmp_path, FAILED)
+    result = jobgen("why", str(folder))
+    lines = result.stdout.decode().splitlines()
+    assert result.returncode == 0
+    assert lines[0].startswith("rank 3 on nB failed first: ValueError: x  [python-exception, sure]")
+    assert lines[1] == f"  {folder}/{stderr_of(3)}:4: ValueError: x"
+    value = json.loads(jobgen("why", "--format", "json", str(folder)).stdout)
+    assert (value["node"], value["rank"], value["node_notes"]) == ("nB", 3, [])
+
+
+@pytest.mark.parametrize("word", ["7", "7.pbs-1", "7;big"])
+def test_why_finds_the_folder_of_the_last_try_without_a_scheduler(
+    word: str, tmp_path: Path
+) -> None:
+    write_folder(tmp_path, {})
+    for name in ("7.2", "7.10", "71", "7.x/y"):
+        other = write_folder(tmp_path / name, FAILED if name == "7.10" else {})
+        (tmp_path / "jobgen-logs" / name).parent.mkdir(exist_ok=True)
+        other.rename(tmp_path / "jobgen-logs" / name.partition("/")[0])
+    where = {"PATH": "", "PYTHONPATH": os.getcwd()}
+    result = jobgen("why", "--line", word, cwd=tmp_path, env=where)
+    assert result.stdout.startswith(b"jobgen: rank 3 on nB failed first: ValueError: x: read")
+    assert (result.returncode, result.stderr) == (0, b"")
+
+
+def test_why_finds_the_folder_where_the_job_was_submitted(tmp_path: Path) -> None:
+    """And reads the job's log, without the ranks' lines in it, and how Slurm says that it ended."""
+    place = tmp_path / "work"
+    write_folder(place, {**FAILED, "status": "143 outside\n"})
+    (place / "o.out").write_text("nA rank 0: KeyError: half\nsrun: error: nB: task 1: Killed\n")
+    record = f"JobId=7 JobName=a\n   JobState=TIMEOUT Reason=TimeLimit\n   WorkDir={place}\n"
+    record += f"   StdOut={place}/o.out\n"
+    command = tmp_path / "bin" / "scontrol"
+    command.parent.mkdir()
+    command.write_text(f"#!/bin/bash\nprintf '%s' '{record}'\n")
+    command.chmod(0o755)
+    where = {"PATH": f"{command.parent}:/usr/bin:/bin", "PYTHONPATH": os.getcwd()}
+    result = jobgen("why", "--line", "7", cwd=tmp_path, env=where)
+    assert result.stdout.startswith(b"jobgen: the job was ended from outside: "), result.stdout
+    assert b"time" in result.stdout
+    assert result.stdout.count(b"\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "text"),
+    [
+        (("{log}",), 0, b"jobgen: rank 5 on nodeB failed first: ValueError: bad label: read the"),
+        (("{log}.gone",), 2, b"jobgen: no cause found: "),
+        (("{empty}",), 2, b"jobgen: no cause found: "),
+        ((), 2, b"jobgen: no cause found: why: no file"),
+        (("12345678",), 2, b"jobgen: no cause found: 12345678: no scheduler knows this job"),
+    ],
+)
+def test_why_writes_one_line_whatever_happens(
+    words: tuple[str, ...], status: int, text: bytes, log: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "empty").mkdir()
+    names = [word.format(log=log, empty=tmp_path / "empty") for word in words]
+    result = jobgen("why", "--line", *names, cwd=tmp_path, env={"PYTHONPATH": os.getcwd()})
+    assert result.stdout.startswith(text), result.stdout
+    assert (result.returncode, result.stderr) == (status, b"")
+    assert result.stdout.count(b"\n") == 1
+    assert len(result.stdout.decode()) <= 301
+
+
+def test_a_mistake_of_jobgen_itself_is_no_traceback(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from jobgen.cli.why import actions
+
+    def broken(words: object) -> None:
+        raise RecursionError("so deep\nas that")
+
+    monkeypatch.setattr(actions, "_verdict", broken)
+    assert actions.show_line([str(tmp_path)]) == 2
+    wanted = "jobgen: no cause found: jobgen why failed: RecursionError: so deep as that\n"
+    assert capsys.readouterr().out == wanted

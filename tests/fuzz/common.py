@@ -18,11 +18,14 @@ import atheris
 ROOT = Path(__file__).parents[2]
 
 
-def fuzz(target: Callable[[bytes], object], seeds: Iterable[Path], words: Iterable[str]) -> None:
-    """Try `target` with more and more inputs, made from files and words; does not return."""
+def fuzz(
+    target: Callable[[bytes], object], seeds: Iterable[Path | str], words: Iterable[str]
+) -> None:
+    """Try `target` with more and more inputs, made from seeds and words; does not return."""
     with tempfile.TemporaryDirectory() as folder:
         for number, seed in enumerate(seeds):
-            Path(folder, str(number)).write_bytes(seed.read_bytes())
+            text = seed.encode() if isinstance(seed, str) else seed.read_bytes()
+            Path(folder, str(number)).write_bytes(text)
         dictionary = Path(folder, "words")
         dictionary.write_text("".join(f'"{_escaped(word)}"\n' for word in sorted(set(words))))
         limits = ["-max_len=65536", "-timeout=60", "-rss_limit_mb=3000", f"-dict={dictionary}"]

@@ -16,7 +16,9 @@ with atheris.instrument_imports(include=["jobgen"]):
     from jobgen.repository.check import _verdict_text
     from jobgen.repository.verdict import judge
 
-from tests.fuzz.common import ROOT, fuzz
+from tests.fuzz.common import fuzz
+from tests.golden_cases import CASES
+from tests.helpers import script
 
 FILE = Path(tempfile.mkdtemp(), "job.sh")
 GENERATORS = Generators()
@@ -33,4 +35,5 @@ def target(data: bytes) -> None:
 
 if __name__ == "__main__":
     flags = [flag for name in SCRIPT for _, row in job_options(name) for flag in row.flags]
-    fuzz(target, sorted((ROOT / "tests/golden").glob("*.sh"))[::4], [*flags, "sbatch ", "$'\\x41'"])
+    scripts = [script(job) for job in CASES.values()]
+    fuzz(target, scripts[::4], [*flags, "sbatch ", "$'\\x41'"])

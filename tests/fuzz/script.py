@@ -9,6 +9,8 @@ with atheris.instrument_imports(include=["jobgen"]):
     from jobgen.lint.settings import Settings
 
 from tests.fuzz.common import ROOT, fuzz
+from tests.golden_cases import CASES
+from tests.helpers import script
 
 EVERY = Settings(select=("JG",))
 
@@ -21,4 +23,5 @@ if __name__ == "__main__":
     seeds = [path for path in (ROOT / "tests/lint").rglob("*") if path.is_file()]
     words = ["#SBATCH --", "#PBS -l ", "srun ", "torchrun ", "--nnodes=", "${", "$(", "<<EOF"]
     words += ["# jobgen: ignore=JG", "select=2:ncpus=1", "export ", "mpiexec ", "bash -c '"]
-    fuzz(target, [*seeds, *sorted((ROOT / "tests/golden").glob("*.sh"))[::6]], words)
+    scripts = [script(job) for job in CASES.values()]
+    fuzz(target, [*seeds, *scripts[::6]], words)

@@ -9,6 +9,7 @@ from jobgen.cli.output_options import output_options
 from jobgen.lint.reader.sbatch_options import OPTIONS, WITHOUT_VALUE
 from jobgen.planning.job_options import job_options
 from jobgen.schedulers import pbs_options, slurm_options
+from jobgen.schedulers.local import LOOK
 from jobgen.schedulers.pbs import FOREIGN_KEYS
 
 _ADDRESS = "--set network.interface=NAME, which has the address"
@@ -49,7 +50,7 @@ def _answers(command: str) -> dict[str, str]:
         return {**_TORCHRUN, **habits, **_pbs_answers()}
     if command == "interactive":
         return {**_pbs_answers(), **_slurm_answers(), **_letters(_slurm_answers())}
-    return _TORCHRUN
+    return {**_TORCHRUN, "stall": LOOK}
 
 
 def _slurm_answers() -> dict[str, str]:

@@ -79,7 +79,7 @@ SIGNS = (
         Role.CONFIRMATION,
     ),
     Sign(
-        FAILED_FIRST + r"killed by signal (4|8|11)\b",
+        FAILED_FIRST + r"(?:killed by signal (4|8|11)\b|crashed in compiled code)",
         "crashed in compiled code",
         Role.CONFIRMATION,
     ),

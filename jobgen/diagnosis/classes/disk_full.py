@@ -58,11 +58,6 @@ SIGNS = (
         Role.CONFIRMATION,
         certainty="likely",
     ),
-    Sign(
-        r"^jobgen: (?P<node>[\w.-]+): last words: (.*,)?/(?!dev/shm)\S* 100%",
-        "no space left on the disk",
-        Role.CONFIRMATION,
-    ),
 )
 CURE = (
     "look at df -h, df -i and your quota; write caches and checkpoints elsewhere (-e HF_HOME=…,"

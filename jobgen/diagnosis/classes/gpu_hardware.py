@@ -22,8 +22,12 @@ https://github.com/vllm-project/vllm/issues/5222
 https://github.com/jade-hpc-gpu/jade-hpc-gpu.github.io/issues/194
 """
 
+import re
+
 from jobgen.diagnosis.signs import Role, Sign
 
+# Xids that mean hardware.
+_BROKEN = r"48|61|62|63|64|74|79|92|94|95|110|119|120|121|136|140|14[3-9]|150"
 # Not in quotes: a form's or a page's example of a message.
 _ERROR = r"(?<![`'\"])(?<![`'\"]RuntimeError: )\b(CUDA|HIP|cuda runtime) error.{0,12}: ?"
 SIGNS = (
@@ -54,19 +58,13 @@ SIGNS = (
     Sign(
         r"Xid \(PCI:(?P<device>[0-9a-fA-F]+:[0-9a-fA-F][0-9a-fA-F:.]*)\): "
         r"(.*caused by previous Xid )?"
-        r"(?P<xid>48|61|62|63|64|74|79|92|94|95|110|119|120|121|136|140|14[3-9]|150)\b",
+        rf"(?P<xid>{_BROKEN})\b",
         "the GPU at {device} reported Xid {xid}, which means broken hardware",
         Role.CONFIRMATION,
     ),
     Sign(
         r"Unable to determine the device handle for GPU\s?\S*: (Unknown Error|GPU is lost)",
         "nvidia-smi cannot reach a GPU any more",
-        Role.CONFIRMATION,
-    ),
-    Sign(
-        r"^jobgen: (?P<node>[\w.-]+): last words: .*\b(Xid (48|61|62|63|64|74|79|9[245]|1[0-4]\d)"
-        r"|uncorrectable|off the bus)",
-        "the GPU reported broken hardware",
         Role.CONFIRMATION,
     ),
     Sign(
@@ -93,3 +91,8 @@ EXPLAINS = (
     "node-lost",
     "silent-hang",
 )
+
+
+def is_broken(xid: int) -> bool:
+    """Whether an Xid means broken hardware, and not a program's mistake."""
+    return bool(re.fullmatch(_BROKEN, str(xid)))

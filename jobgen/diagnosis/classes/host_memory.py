@@ -60,11 +60,6 @@ SIGNS = (
         Role.CONFIRMATION,
     ),
     Sign(
-        r"^jobgen: (?P<node>[\w.-]+): last words: .*\bout of memory \(oom_kill \+[1-9]",
-        "the node ran out of memory, and the kernel killed a process",
-        Role.CONFIRMATION,
-    ),
-    Sign(
         FAILED_FIRST + r".*\bout of memory",
         "killed by signal 9, and the node ran out of memory",
         Role.CONFIRMATION,

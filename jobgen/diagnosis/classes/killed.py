@@ -10,12 +10,12 @@ ID -o state,exitcode,maxrss,node`, at `seff ID`, at the kernel's log of the node
 grep -i oom`), and at the memory of each process over time.
 
 What misleads: the order of the lines, since launchers print the summary of the killed rank last;
-`Unable to shutdown process … forcefully exiting via Signals.SIGKILL`, where torchrun itself is
-the killer, after something else had failed.
+`Unable to shutdown process … forcefully exiting via Signals.SIGKILL` (or `via 9`), where torchrun
+itself is the killer, after something else had failed.
 
 Cure: treat it as memory until something else is shown: `--set request.memory=all`, fewer
-DataLoader workers, a checkpoint that is loaded once a node. jobgen's scripts print the node's
-oom_kill counter as the last words of each node.
+DataLoader workers, a checkpoint that is loaded once a node. jobgen's scripts note the kernel's
+oom_kill counter of each node, which `jobgen why FOLDER` compares with the one at the start.
 
 Sources:
 https://github.com/pytorch/pytorch torch/distributed/elastic/multiprocessing/errors/__init__.py
@@ -74,13 +74,25 @@ SIGNS = (
         Role.CONFIRMATION,
         certainty="likely",
     ),
+    Sign(  # its keeper's
+        r"^jobgen: (?P<node>[\w.-]+): rank (?P<rank>\d+) .*\bended with status (?:-9|137)\b",
+        "killed by signal 9; nothing in the log says by whom",
+        Role.CONFIRMATION,
+        certainty="likely",
+    ),
+    Sign(  # torchrun, or the program of a node: srun or a keeper says it
+        r"^jobgen: (?P<node>[\w.-]+): (?!rank).*\bended with status (?:-9|137)\b",
+        "killed by signal 9; nothing in the log says by whom",
+        Role.CONSEQUENCE,
+        certainty="possible",
+    ),
     Sign(
         FAILED_FIRST + r"killed by signal 9",
         "killed by signal 9; nothing in the log says by whom",
         Role.CONFIRMATION,
     ),
     Sign(
-        r"forcefully exiting via Signals\.SIGKILL|Killing subprocess \d+|Sending SIGKILL",
+        r"forcefully exiting via (?:Signals\.SIGKILL|9\b)|Killing subprocess \d+|Sending SIGKILL",
         "the launcher ended what was left",
         Role.TEARDOWN,
     ),

@@ -167,8 +167,8 @@ SIGNS = (
     ),
 )
 CURE = (
-    "read the output of that process from its first error on; jobgen's scripts label each rank's"
-    " lines"
+    "read what that process wrote, from its first error on; jobgen's scripts leave a file of each"
+    " rank"
 )
 MISLEADS = "deepspeed's --local_rank in the printed command: it is the node's last rank"
 EXPLAINS = ()

@@ -12,7 +12,7 @@ after it.
 
 The cure is in the line itself.
 
-Sources: templates/machinery/node/ and templates/machinery/slurm/roll-call.sh of jobgen
+Sources: templates/machinery/node/ and templates/machinery/job/roll-call.sh of jobgen
 docs/machinery.md of jobgen
 """
 
@@ -22,7 +22,7 @@ _NODE = r"^jobgen: (?P<node>[A-Za-z0-9][\w.-]*): "
 
 SIGNS = (
     Sign(
-        _NODE + r"(?P<problem>no answer): (?P<cure>its set-up failed, see above.*)",
+        _NODE + r"(?P<problem>no answer)(?:, |: its set-up failed, )(?P<cure>see above.*)",
         "{problem}",
         Role.CONFIRMATION,
         certainty="likely",
@@ -34,24 +34,33 @@ SIGNS = (
         certainty="likely",
     ),
     Sign(
+        _NODE + r"(?P<problem>\d+ nodes, not \d+|port \d+ is used|it is not \w+"
+        r"|no address on .+?|no program .+|python3 has no torch|.+; the job asked for \d+ GPUs"
+        r"|the workspace cannot be fetched, as git says above"
+        r"|no /usr/bin/python3, which the keeper needs"
+        r"|mpiexec takes no folder .+ name): (?P<cure>.+)",
+        "{problem}",
+    ),
+    Sign(  # the same of scripts that older versions wrote
         _NODE + r"(?P<problem>made for .+ nodes?, not \d+|port \d+ is in use"
         r"|it is \w+, not \w+|no address for other nodes on interface .+?"
         r"|there is no program .+|python3 cannot import torch|python3 does not run, or finds no"
         r" torch"
-        r"|torch \S+ sees \d+ GPUs, the job asked for \d+|the workspace cannot be fetched, as git"
-        r" says above"
+        r"|torch \S+ sees \d+ GPUs, the job asked for \d+"
         r"|OpenMPI's mpiexec takes no folder .+ name): (?P<cure>.+)",
         "{problem}",
     ),
     Sign(_NODE + r"(?P<problem>it is none of the job's hosts)", "{problem}"),
     Sign(
-        _NODE + r"(?:Slurm does not requeue|enroot does not remove|does not say that it has stopped"
-        r"|the job would exclude"
-        r"|last words|no rank has printed|ended with exit status)",
+        _NODE + r"(?:Slurm does not requeue|enroot does not remove)",
         "",
         Role.NOISE,
     ),
-    Sign(_NODE + r"(?P<problem>[^:]+): (?P<cure>.+)", "{problem}", certainty="likely"),
+    Sign(  # not a keeper's word on a rank
+        _NODE + r"(?!(?:local )?rank \d|.*\bended with status )(?P<problem>[^:]+): (?P<cure>.+)",
+        "{problem}",
+        certainty="likely",
+    ),
     Sign(
         r"^s(?:alloc|run|batch): (?:error: )?Prolog (?:failure|error|hung) on node (?P<node>\S+)",
         "Slurm's prolog failed on this node",

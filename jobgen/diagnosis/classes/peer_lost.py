@@ -14,7 +14,7 @@ log of that node. A process that was killed with signal 9 writes nothing.
 A network that drops connections looks the same, but on several pairs of nodes at once.
 
 Cure: read the output of the node that is named, or give `jobgen why` the folder with all files of
-the job. jobgen's scripts put every node's lines, and each node's last words, into one file.
+the job. jobgen's scripts leave all of them in one folder, jobgen-logs/JOBID.
 
 Sources:
 https://github.com/pytorch/gloo/blob/main/gloo/transport/tcp/pair.cc

@@ -97,11 +97,6 @@ SIGNS = (
         certainty="likely",
     ),
     Sign(
-        r"^jobgen: (?P<node>[\w.-]+): last words: .*/dev/shm 100%",
-        "/dev/shm is full",
-        Role.CONFIRMATION,
-    ),
-    Sign(
         r"SHMEM allocation limit is set to the default of 64MB",
         "a note of NVIDIA's images at every start: harmless",
         Role.NOISE,

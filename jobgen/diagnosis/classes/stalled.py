@@ -2,8 +2,8 @@
 
 A rank is busy or stuck outside the collectives: in the data loader, on a file system that does not
 answer, in a lock, in a loop without end. The others wait for it and print nothing either. With
-`--stall MINUTES`, jobgen's scripts then send SIGABRT to all ranks; since PYTHONFAULTHANDLER=1 is
-set, each prints its Python stack under its label, and ends with status -6.
+`--stall MINUTES`, jobgen's scripts then have SIGABRT sent to all ranks; since PYTHONFAULTHANDLER=1
+is set, each writes its Python stack under its label, and ends with status -6.
 
 The rank to look at is the one whose stack differs: the others are in all_reduce, barrier or another
 collective, that one is in a line of the program. If all are in the same collective, the network or
@@ -15,7 +15,7 @@ any. A SIGABRT of the stall is no crash. Stacks after an error of one rank only 
 waited for it.
 
 Cure: look at the line that is named. If the silence is on purpose (a long evaluation, a large
-download), give `--stall` more minutes, or let the program touch the file $JOBGEN_ALIVE.
+download), give `--stall` more minutes, or let the program write a line now and then.
 
 Sources:
 https://docs.python.org/3/library/faulthandler.html
@@ -29,15 +29,21 @@ from jobgen.diagnosis.signs import Role, Sign
 
 SIGNS = (
     Sign(
-        r"^jobgen: (?:[\w.-]+: )?no rank has printed a line for (?P<minutes>\d+) minutes?\b",
-        "no rank printed a line for {minutes} minutes",
+        r"^jobgen: no rank has written for (?P<minutes>\d+) minutes?\b",
+        "no rank wrote a line for {minutes} minutes",
         Role.CONFIRMATION,
         certainty="likely",
     ),
     Sign(
         r"^jobgen: the ranks hung: rank (?P<rank>\d+) on (?P<node>[\w.-]+) in (?P<place>.+?);"
-        r" (\d+ ranks|rank [^;]*, rank [^;]*) in \w+; what",
+        r" (\d+ (ranks|processes)|ranks? [^;]*) in \w+",
         "it is in {place}, while the others wait for it",
+        Role.CONFIRMATION,
+    ),
+    Sign(
+        r"^jobgen: the ranks hung: rank (?P<rank>\d+) on (?P<node>[\w.-]+)"
+        r" (?P<how>is frozen|ended early, with status 0)\b",
+        "it {how}, while the others wait for it",
         Role.CONFIRMATION,
     ),
     Sign(
@@ -46,9 +52,9 @@ SIGNS = (
         Role.TEARDOWN,
     ),
 )
-CURE = (
-    "look at the line where that rank is; if it is silent on purpose, let it touch $JOBGEN_ALIVE,"
-    " or give --stall more minutes"
-)
+CURE = "look at the line where that rank is, or give --stall more minutes"
 MISLEADS = "exit status -6 of all ranks, and torchrun's Root Cause among them"
-EXPLAINS = ("peer-lost", "collective-timeout", "silent-hang", "rendezvous", "crash")
+EXPLAINS = (
+    *("peer-lost", "collective-timeout", "silent-hang", "rendezvous", "crash"),
+    "killed",  # a frozen rank, in the end
+)

@@ -30,6 +30,7 @@ class Place:
     rank: int | None = None
     one_of: tuple[str, ...] = ()
     everywhere: bool = False
+    alike: bool = False  # whether all of `one_of` say the same
 
 
 def place_of(events: list[Event], case: Case, everything: list[Event]) -> Place:
@@ -102,7 +103,7 @@ def _one_of(events: list[Event], case: Case) -> Place:
         if all(other is event or is_before(event, other) for other in events):
             return Place(event.node, event.rank)
     names = tuple(name_of(event.node, event.rank) for event in events)
-    return Place(node, None, names)
+    return Place(node, None, names, alike=_alike(events))
 
 
 def _together(events: list[Event]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from jobgen.diagnosis.classes import FailureClass, classes
@@ -22,12 +23,18 @@ from jobgen.diagnosis.signs import Role
 
 MOST_EVIDENCE = 3
 WAITING = frozenset(("silent-hang", "collective-timeout"))
+# Statuses that ranks end with when another one is gone: errors, and ends by a launcher.
+NOT_TELLING = (0, 1, -15, 143, -2, 130)
+_ABORTED = (-6, 134)  # by a watchdog, too
+# torchrun kills what does not end within 30 s after another rank has failed.
+_KILLS = re.compile(r"Unable to shutdown process (\d+) via \S+ forcefully exiting")
+_PID = re.compile(r"\b(?:pid: |PID )(\d+)")
 _IS_SILENT = "it alone does not complain that another one is gone"
 
 
 def judge(case: Case) -> Verdict:
     """What failed first in a job."""
-    events = _first_attempt(of_the_failure(case))
+    events = _without_launchers_kills(_first_attempt(of_the_failure(case)))
     groups = by_class(events)
     causes = {
         code: [event for event in each if event.role in CAUSES] for code, each in groups.items()
@@ -51,6 +58,20 @@ def _had_failed(events: list[Event]) -> bool:
     failed = _bad_ends(events)
     weak = all(event.certainty == "possible" for event in waiting)
     return weak and any(e.file == w.file and e.line < w.line for e in failed for w in waiting)
+
+
+def _without_launchers_kills(events: list[Event]) -> list[Event]:
+    """Without the ends of ranks that torchrun killed itself, if another one ended before."""
+    killed = {found[1] for event in events if (found := _KILLS.search(event.text))}
+    rest = [event for event in events if not _is_end_of(event, killed)]
+    is_told = any(event.code and event.role in CAUSES for event in rest) or _bad_ends(rest)
+    return rest if is_told else events
+
+
+def _is_end_of(event: Event, pids: set[str]) -> bool:
+    """Whether one of these processes was killed by signal 9, as this line says."""
+    found = _PID.search(event.text)
+    return bool(found and found[1] in pids) and (event.status == -9 or event.code == "killed")
 
 
 def _bad_ends(events: list[Event]) -> list[Event]:
@@ -88,6 +109,7 @@ def _verdict(case: Case, events: list[Event], rest: Groups, order: list[str]) ->
         tuple(events),
         filled(found.cure if found else "", groups),
         filled(found.misleads if found else "", groups),
+        alike=place.alike,
     )
 
 
@@ -145,6 +167,8 @@ def _from_consequences(case: Case, events: list[Event]) -> Verdict:
         seen = [e for e in events if ended and e.role is Role.TEARDOWN and e.code == "cancelled"]
     if not seen and not failed:
         return Verdict(None, chain=tuple(events))
+    if telling := _telling(case, events):
+        return telling
     silent = _silent(case, seen, failed)
     if silent:
         return _untold(place_of([*silent], case, events), silent[0], [*silent, *seen], events)
@@ -156,6 +180,29 @@ def _from_consequences(case: Case, events: list[Event]) -> Verdict:
         return _untold(place_of_ranks(case, ranks), seen[0], seen, events, _IS_SILENT)
     place = place_of(failed, case, events) if failed and not seen else Place()
     return _untold(place, (seen or failed)[0], [*seen[:2], *failed], events)
+
+
+def _telling(case: Case, events: list[Event]) -> Verdict | None:
+    """The one rank or launcher whose exit status no other one's end explains, if there is one."""
+    ends = [e for e in _bad_ends(events) if e.status not in NOT_TELLING and _has_place(e)]
+    ends = [e for e in ends if e.status not in _ABORTED] or [e for e in ends if e.node]
+    if not ends:
+        return None
+    place = place_of(ends, case, events)
+    if place.one_of or place.everywhere or not (place.node or place.rank is not None):
+        return None
+    main = ends[0]
+    found = classes()["crash" if main.status in _ABORTED else "launcher-report"]
+    status = main.status or 0
+    says = f"killed by signal {-status}" if status < 0 else f"ended with status {status}"
+    return Verdict(
+        found.code, "likely", says, place.node, place.rank, time=main.time, attempt=main.attempt,
+        evidence=tuple(ends[:1]), chain=tuple(events), cure=found.cure,
+    )  # fmt: skip
+
+
+def _has_place(event: Event) -> bool:
+    return event.rank is not None or event.node is not None or event.local_rank is not None
 
 
 def _silent(case: Case, seen: list[Event], failed: list[Event]) -> list[Event]:

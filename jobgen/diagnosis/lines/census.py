@@ -37,9 +37,10 @@ _TORCHRUN = (
 
 
 class Census:
-    """Counts the ranks and nodes in blocks of a log."""
+    """Counts the ranks and nodes in blocks of a log, which one rank alone may have written."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_one_rank: bool = False) -> None:
+        self._is_one_rank = is_one_rank
         self.ranks: dict[int, int] = {}  # the last line of each
         self.rank_nodes: dict[int, str] = {}
         self.addresses: dict[str, str] = {}
@@ -48,7 +49,7 @@ class Census:
 
     def take(self, block: bytes, lines_before: int) -> None:
         """Take a block that begins and ends with whole lines."""
-        if b"rank" in block:
+        if b"rank" in block and not self._is_one_rank:
             self._take_labels(block, lines_before)
         if b"NCCL INFO" in block:
             self._take_nccl(block)

@@ -78,6 +78,10 @@ _STATUS = (
     re.compile(r"Primary job +terminated normally, but 1 process returned (?P<status>)"),
     re.compile(r"mpi(?:run|exec)\S* (?:noticed|detected) that (?:process|one or more)(?P<status>)"),
     re.compile(r"Process name: \[\[\d+,\d+\],(?P<task>\d+)\](?P<status>)"),
+    re.compile(
+        r"^jobgen: (?P<node>[\w.-]+): (?:(?P<is_local>local )?rank (?P<rank>\d{1,7}) )?.*?"
+        r"\bended with status (?P<status>-?[1-9]\d*)"
+    ),
     re.compile(r"^jobgen: .*\bended with status (?P<status>-?[1-9]\d*)"),
     re.compile(r"^jobgen: (?P<status>).*\bfailed first\b"),
     re.compile(r"^(?:DUE TO|slurmstepd: error: \*\*\* (?:JOB|STEP) (?P<status>))"),
@@ -100,6 +104,8 @@ def exit_status(text: str) -> Status | None:
     for pattern in _STATUS:
         if found := pattern.search(text):
             groups = {name: value for name, value in found.groupdict().items() if value}
+            if groups.pop("is_local", ""):
+                groups["local_rank"] = groups.pop("rank")
             if signal := groups.pop("signal", ""):
                 name = signal.partition(" (")[0].strip()
                 return _SIGNALS.get(name), groups

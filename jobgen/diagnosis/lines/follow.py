@@ -30,7 +30,7 @@ EVENTS_OF_A_KIND = 40  # the same sign on the same rank
 TRACEBACK_LINES = 80
 STREAMS = 10_000
 _RESTART = re.compile(r"will restart worker group|(?:^|\s)restart_count=(?P<count>[1-9]\d*)\b")
-_STACKS_COME = "each rank prints its stack"  # jobgen's, when no rank has printed for long
+_STACKS_COME = "each writes its stack"  # jobgen's, when no rank has written for long
 _MOST_TEXT = 400
 _NUMBERS = ("rank", "local_rank", "task", "peer_rank", "status")
 
@@ -41,13 +41,13 @@ class File:
     def __init__(self, name: str, reader: LineReader, base: Label) -> None:
         self.name = name
         self._reader = reader
-        self._labeller = Labeller([plain(line) for line in reader.sample], base)
+        self._labeller = Labeller(map(plain, reader.sample), base)
         self._streams: dict[object, Stream] = {}
         self._report = FinalReport()
         self._counts: dict[object, int] = {}
         self._attempt = 0
         self.events: list[Event] = []
-        self.census = Census()
+        self.census = Census(is_one_rank=base.rank is not None)
         self.stacks = StackReader(name)
 
     def read(self) -> None:
@@ -174,6 +174,7 @@ def _status_event(place: Event, status: int | None, groups: dict[str, str]) -> E
         says=f"exit status {status}" if status is not None else "the launcher ended",
         status=status,
         node=groups.get("node") or place.node,
+        rank=_number(groups.get("rank")) if "rank" in groups else place.rank,
         local_rank=_number(groups.get("local_rank"))
         if "local_rank" in groups
         else place.local_rank,

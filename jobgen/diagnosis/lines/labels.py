@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import islice
 
 HOST = r"[A-Za-z0-9][\w.-]*"
 # Also colours whose escape character was lost when somebody copied the text.
@@ -87,7 +88,7 @@ class Labeller:
     """Takes labels off the lines of one file; a sample of them says which ones it has."""
 
     def __init__(self, sample: Iterable[str], base: Label) -> None:
-        lines = [line for line in sample if line.strip()][:_SAMPLE]
+        lines = list(islice((line for line in sample if line.strip()), _SAMPLE))
         self._base = base
         self._has_base = base != Label()
         self._prefixes = [*_PREFIXES]

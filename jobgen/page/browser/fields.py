@@ -70,7 +70,6 @@ _LABELS = {
     "launcher": "Launcher",
     "after": "Start after other jobs, one a line",
     "mail_on": "Send mail when",
-    "labels": "No labels",
     "stall": "End a job that hangs, after minutes",
     "requeue": "Requeue",
     "signal": "Signal before the walltime, seconds",
@@ -90,7 +89,7 @@ _FOLDED = {
     ),
     "Restarts, hangs and launch": (
         *("max_restarts", "requeue", "stall", "signal", "launcher", "rendezvous"),
-        *("labels", "plain"),
+        "plain",
     ),
     "Nodes and network": (
         *("request.memory", "qos", "reservation", "constraint", "exclusive", "shared"),

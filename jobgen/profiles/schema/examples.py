@@ -48,6 +48,7 @@ EXAMPLES = {
     "software.aws_ofi_nccl_root": "$HOME/software/aws-ofi-nccl",
     "software.commands": '["ulimit -l unlimited"]',
     "software.after_modules": '["export LD_LIBRARY_PATH=$CRAY_LD_LIBRARY_PATH"]',
+    "software.jobgen": "$HOME/.local/bin/jobgen",
     "software.once_per_node": '["mkdir -p /tmp/$USER/cache"]',
     "workspace.url": "https://github.com/pytorch/examples.git",
     "workspace.commit": "a03f0ba0f730d026871cfbab1e9e44a60590c357",

@@ -1,4 +1,3 @@
-# find_address: this node's IPv4 address on the job's interface; empty if it has none.
-find_address() {
-  address=$(ip -4 -o addr show up dev "$interface" 2> /dev/null | awk '{ split($4, a, "/"); print a[1]; exit }') || true
+find_address() {  # this node's IPv4 address on the job's interface; empty if it has none
+  address=$(ip -4 -br addr show dev "$interface" | awk '{ sub("/.*", "", $3); print $3 }') || true
 }

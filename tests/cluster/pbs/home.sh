@@ -2,6 +2,10 @@
 # home.sh PREFIX HOME SERVER(1|0): what OpenPBS finds on a machine of the cluster before it starts.
 set -euo pipefail
 mount -t tmpfs -o mode=755 pbs /mnt
+# The tests' Python may be below /root, which the jobs' user has to enter: on this machine alone.
+mkdir -p /mnt/root/upper /mnt/root/work
+mount -t overlay -o lowerdir=/root,upperdir=/mnt/root/upper,workdir=/mnt/root/work root /root
+chmod 755 /root
 cat > /etc/pbs.conf << EOF
 PBS_EXEC=$1
 PBS_HOME=/mnt

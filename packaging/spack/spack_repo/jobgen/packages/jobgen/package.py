@@ -15,7 +15,7 @@ class Jobgen(PythonPackage):
     license("MIT")
 
     version("main", branch="main")
-    version("1.0.0", tag="v1.0.0")
+    version("1.1.0", tag="v1.1.0")
 
     depends_on("python@3.10:", type=("build", "run"))
     depends_on("py-hatchling@1.26:", type="build")

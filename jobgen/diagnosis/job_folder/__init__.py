@@ -1,0 +1,12 @@
+"""Reads the folder that a job's script leaves, `jobgen-logs/JOBID`, and judges what failed first.
+
+layout.py finds the files, within bounds; ranks.py says which rank wrote which file; evidence.py
+reads what the kernel and the GPUs of a node noted; hangs.py finds the rank that others waited for;
+endings.py how ranks ended that wrote nothing; verdict.py puts it together. Not here: how a line is
+read and what it means (lines/, classes/), and who writes the folder (templates/).
+"""
+
+from jobgen.diagnosis.job_folder.layout import is_job_folder
+from jobgen.diagnosis.job_folder.verdict import diagnose_folder
+
+__all__ = ["diagnose_folder", "is_job_folder"]

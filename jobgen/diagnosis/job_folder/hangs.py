@@ -1,0 +1,94 @@
+"""The rank that the others waited for, where each rank was to write its Python stack.
+
+The one whose stack is elsewhere; one that wrote none, since it is frozen; one that had ended well
+before. Never one that waits in a collective.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+
+from jobgen.diagnosis.events import Event
+from jobgen.diagnosis.job_folder.layout import JobFolder, RankFiles, read_start
+from jobgen.diagnosis.judging.case import Case
+from jobgen.diagnosis.signs import Role
+from jobgen.diagnosis.stacks import MOST_EVENTS, Stack, stalled_ranks, where_others_are
+
+# Better than the class's, by how the verdict begins.
+CURES = {
+    "it is frozen": "look at the process on that node (ps, /proc/PID/stack, dmesg): a file system"
+    " or a GPU that does not answer, or a SIGSTOP; else leave the node out",
+    "it ended early": "every rank has to make the same steps: look at where its loop or its data"
+    " end sooner than the others'",
+}
+_NO_STACK = re.compile(r"\b(?P<local>local )?rank (?P<rank>\d{1,7}) wrote no stack")
+Key = tuple[str | None, int | None]
+
+
+def hung_ranks(folder: JobFolder, case: Case, stacks: list[Stack]) -> list[Event]:
+    """Whom the others waited for; nothing if the ranks did not hang, as far as is seen."""
+    is_ordered = folder.has_orders_for_stacks or any(e.code == "stalled" for e in case.events)
+    frozen = _frozen(folder)
+    stacks = [stack for stack in stacks if stack.place]
+    if not stacks or (len(stacks) < 2 and not (is_ordered or frozen)):
+        return []
+    heard = _heard(case, stacks)
+    silent = [each for each in _all(folder) if each.path not in heard]
+    events = [_of(each, stacks, "frozen", "sure") for each in silent if _keys(each) & frozen]
+    if not events and any(not stack.collective for stack in stacks):
+        events = stalled_ranks(stacks, case.world)
+        events = events if any(e.rank is not None or e.node for e in events) else []
+    gone = [each for each in silent if _has_ended_well(each, folder, case)]
+    if not events:
+        events = [_of(each, stacks, "left", "sure") for each in gone]
+    if not events and len(silent) <= max(1, len(stacks)):
+        events = [_of(each, stacks, "frozen", "likely") for each in silent]
+    return (events or stalled_ranks(stacks, case.world))[:MOST_EVENTS]
+
+
+def _all(folder: JobFolder) -> Iterable[RankFiles]:
+    return (each for host in folder.hosts for each in folder.nodes[host].ranks)
+
+
+def _frozen(folder: JobFolder) -> set[tuple[str, str, int]]:
+    """The ranks that the nodes' keepers saw alive, and that wrote no stack when they were told."""
+    found: set[tuple[str, str, int]] = set()
+    for host, node in folder.nodes.items():
+        if "keeper" in node.names:
+            for each in _NO_STACK.finditer(read_start(f"{node.path}/keeper")):
+                found.add((host, "local" if each["local"] else "rank", int(each["rank"])))
+    return found
+
+
+def _keys(files: RankFiles) -> set[tuple[str, str, int]]:
+    """The names by which a keeper may call a rank."""
+    numbers = (("rank", files.rank), ("local", files.local_rank))
+    return {(files.host, kind, number) for kind, number in numbers if number is not None}
+
+
+def _heard(case: Case, stacks: list[Stack]) -> set[str]:
+    """The folders of the ranks that wrote a stack, or that they lost their peers."""
+    files = [stack.file for stack in stacks]
+    files += [e.file for e in case.events if e.role in (Role.CAUSE, Role.CONSEQUENCE)]
+    return {file.rpartition("/")[0] for file in files}
+
+
+def _has_ended_well(files: RankFiles, folder: JobFolder, case: Case) -> bool:
+    """Whether torchrun's report names other ranks of its node, and not this one."""
+    reported = {event.rank for event in case.events if event.status not in (None, 0)}
+    others = {each.rank for each in folder.nodes[files.host].ranks if each is not files}
+    return files.rank is not None and files.rank not in reported and bool(others & reported)
+
+
+def _of(files: RankFiles, stacks: list[Stack], how: str, certainty: str) -> Event:
+    others = where_others_are([stack for stack in stacks if stack.collective] or stacks)
+    words = {
+        "frozen": f"it is frozen: it wrote no stack, while {others}",
+        "left": f"it ended early, with status 0, while {others}",
+    }
+    event = Event("stalled", Role.CONFIRMATION, words[how], f"{files.path}/stderr.log")
+    return replace(
+        event, node=files.host, rank=files.rank, local_rank=files.local_rank, certainty=certainty
+    )

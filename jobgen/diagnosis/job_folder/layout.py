@@ -1,0 +1,214 @@
+"""The files in a job's folder, found within bounds: links, pipes and devices are not followed.
+
+JOB/{job,roll-call,stderr,status}, JOB/orders/*, JOB/HOST/{oom_kill,evidence,keeper}
+JOB/HOST/ID_xxxx/attempt_K/LOCAL RANK/{stdout.log,stderr.log,error.json}   torchrun's
+JOB/HOST/rank-N/{stdout.log,stderr.log}                                    with other launchers
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from jobgen.limits import JOB_ENTRIES, JOB_FOLDER_BYTES
+from jobgen.paths import to_path
+
+_SMALL = JOB_FOLDER_BYTES >> 8  # bytes of facts, evidence, an error.json; 16,384 hosts take 400,000
+MARKS = ("job", "status", "roll-call")
+_ATTEMPT = re.compile(r"attempt_(\d{1,6})")
+_LOCAL = re.compile(r"\d{1,4}")
+_RANK = re.compile(r"rank-(\d{1,7})")
+
+
+@dataclass
+class RankFiles:
+    """What one rank wrote; `rank` is its global number as soon as it is known."""
+
+    host: str
+    path: str  # its folder
+    names: frozenset[str]
+    local_rank: int | None = None
+    rank: int | None = None
+    run: str = ""  # torchrun's folder for a run, and
+    attempt: int = 0  # which start of the ranks in it
+    changed: float = 0.0  # when it wrote last, by the file system's clock
+
+
+@dataclass
+class Node:
+    """What one node left, beside its ranks' files."""
+
+    host: str
+    path: str
+    names: frozenset[str] = frozenset()
+    ranks: list[RankFiles] = field(default_factory=list)
+
+
+@dataclass
+class JobFolder:
+    """A job's folder: its facts, and what is in it."""
+
+    path: str
+    facts: dict[str, str]
+    names: frozenset[str]
+    nodes: dict[str, Node]
+    has_orders_for_stacks: bool
+
+    @property
+    def hosts(self) -> list[str]:
+        """In the scheduler's order, as far as it is known."""
+        first = [host for host in self.facts.get("hosts", "").split() if host in self.nodes]
+        return list(dict.fromkeys([*first, *self.nodes]))
+
+    @property
+    def ranks_per_node(self) -> int:
+        """0 if it is not known."""
+        text = self.facts.get("ranks_per_node", "")
+        return int(text) if text.isdecimal() and len(text) < 6 else 0
+
+    @property
+    def end(self) -> list[str]:
+        """The job's exit status, and "outside" if the script got TERM; empty before its end."""
+        return read_start(f"{self.path}/status").split()[:2]
+
+    @property
+    def is_ended_from_outside(self) -> bool:
+        """Whether the batch script got TERM: scancel, qdel, the walltime, a preemption."""
+        return self.end[1:] == ["outside"]
+
+
+def is_job_folder(word: str) -> bool:
+    """Whether a word names the folder of one job."""
+    try:
+        folder = to_path(word)
+        return folder.is_dir() and any(_is_plain(os.path.join(folder, name)) for name in MARKS)
+    except (OSError, ValueError):
+        return False
+
+
+def _is_plain(path: str) -> bool:
+    try:
+        return stat.S_ISREG(os.lstat(path).st_mode)
+    except OSError:
+        return False
+
+
+def read_layout(word: str) -> JobFolder:
+    """What is in a job's folder. Raises OSError if the folder itself cannot be read."""
+    top = os.fspath(to_path(word))
+    os.scandir(top).close()
+    walk = _Walk()
+    folders, names = walk.entries(top)
+    nodes = {
+        name: _node(walk, name, os.path.join(top, name)) for name in folders if name != "orders"
+    }
+    orders = walk.entries(os.path.join(top, "orders"))[1] if "orders" in folders else frozenset()
+    facts = dict(
+        line.split("=", 1) for line in read_start(f"{top}/job").splitlines() if "=" in line
+    )
+    return JobFolder(top, facts, names, nodes, any(name.startswith("stacks") for name in orders))
+
+
+class _Walk:
+    """Lists folders until so many entries were seen that somebody must have filled them."""
+
+    def __init__(self) -> None:
+        self._left = JOB_ENTRIES
+
+    def entries(self, path: str) -> tuple[list[str], frozenset[str]]:
+        """The folders and the plain files in a folder."""
+        folders: list[str] = []
+        files: list[str] = []
+        try:
+            with os.scandir(path) as found:
+                for entry in found:
+                    self._left -= 1
+                    if self._left < 0:
+                        break
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(entry.name)
+                    elif entry.is_file(follow_symlinks=False):
+                        files.append(entry.name)
+        except OSError:
+            pass  # a folder of another user, or one that is gone
+        return sorted(folders), frozenset(files)
+
+
+def _node(walk: _Walk, host: str, path: str) -> Node:
+    folders, names = walk.entries(path)
+    node = Node(host, path, names)
+    for name in folders:
+        below = os.path.join(path, name)
+        if found := _RANK.fullmatch(name):
+            files = RankFiles(host, below, walk.entries(below)[1], rank=int(found[1]))
+            node.ranks.append(files)
+        else:
+            node.ranks += _run(walk, host, below)
+    for each in node.ranks:
+        each.changed = _changed(each)
+    node.ranks = _last_start(node.ranks)
+    return node
+
+
+def _run(walk: _Walk, host: str, path: str) -> Iterator[RankFiles]:
+    """What one torchrun's ranks wrote, of its last start of them."""
+    attempts = [(int(m[1]), n) for n in walk.entries(path)[0] if (m := _ATTEMPT.fullmatch(n))]
+    for attempt, name in sorted(attempts)[-1:]:
+        start = os.path.join(path, name)
+        for local in walk.entries(start)[0]:
+            if _LOCAL.fullmatch(local):
+                below = os.path.join(start, local)
+                names = walk.entries(below)[1]
+                yield RankFiles(host, below, names, int(local), run=path, attempt=attempt)
+
+
+def _changed(files: RankFiles) -> float:
+    times = [0.0]
+    for name in ("stdout.log", "stderr.log", "error.json"):
+        if name in files.names:
+            try:
+                times.append(os.lstat(os.path.join(files.path, name)).st_mtime)
+            except OSError:
+                continue
+    return max(times)
+
+
+def _last_start(ranks: list[RankFiles]) -> list[RankFiles]:
+    """Of several torchruns of one node, one after the other, the last one's."""
+    runs: dict[str, float] = {}
+    for each in ranks:
+        runs[each.run] = max(runs.get(each.run, 0.0), each.changed)
+    last = max(runs, key=lambda run: runs[run], default="")
+    return [each for each in ranks if each.run == last]
+
+
+def open_plain(path: str) -> int | None:
+    """A descriptor of a regular file, no link, no pipe; None if it cannot be read."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError):
+        return None
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return descriptor
+    os.close(descriptor)
+    return None
+
+
+def read_start(path: str) -> str:
+    """The text of a small file; "" if there is none."""
+    return read_beginning(path, _SMALL).decode("utf-8", "replace")
+
+
+def read_beginning(path: str, size: int = 4000) -> bytes:
+    """The first bytes of a plain file; none if it cannot be read."""
+    descriptor = open_plain(path)
+    if descriptor is None:
+        return b""
+    try:
+        with open(descriptor, "rb") as stream:
+            return stream.read(size)
+    except OSError:
+        return b""

@@ -1,0 +1,177 @@
+"""The verdict on a job's folder: what all its files say together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import BinaryIO, cast
+
+from jobgen.diagnosis.engine import Source, collect
+from jobgen.diagnosis.events import Event, Verdict
+from jobgen.diagnosis.files import SCHEDULER
+from jobgen.diagnosis.job_folder.endings import KILLED, assigned, node_events, quiet_ranks
+from jobgen.diagnosis.job_folder.evidence import Evidence, read_evidence
+from jobgen.diagnosis.job_folder.hangs import CURES, hung_ranks
+from jobgen.diagnosis.job_folder.layout import JobFolder, RankFiles, read_layout
+from jobgen.diagnosis.job_folder.ranks import ErrorFile, number_ranks
+from jobgen.diagnosis.job_folder.sources import WithoutRanks, folder_sources, hosts_with_files
+from jobgen.diagnosis.judging.case import Case
+from jobgen.diagnosis.judging.explain import SCHEDULERS_OWN
+from jobgen.diagnosis.judging.verdict import judge
+from jobgen.diagnosis.signs import Role
+from jobgen.errors import problem
+
+_PID = re.compile(r"\(pid: (?P<pid>\d{1,9})\)")
+# What `why --line` itself wrote at the end of the job's log.
+_OWN_VERDICT = re.compile(r"^jobgen: (?:.* failed first: |the ranks hung: |no cause found)")
+_IN_AGENT = re.compile(r"\] failed \(exitcode: -?\d+\) local_rank: ")
+_IN_REPORT = re.compile(r"^\s*exitcode *: ")
+# What an end from outside does not explain: the scheduler's own words, or a lost node.
+_OUTSIDE = SCHEDULERS_OWN | {"node-lost"}
+
+
+def diagnose_folder(path: str, others: Iterable[Source] = ()) -> Verdict:
+    """What failed first in the job of this folder; `others` are its log and its scheduler's words.
+
+    Raises JobgenError if the folder cannot be read.
+    """
+    try:
+        folder = read_layout(path)
+    except (OSError, ValueError) as error:
+        text = getattr(error, "strerror", None) or str(error)
+        raise problem(path, f"cannot be read: {text}", "unreadable") from None
+    number_ranks(folder)
+    errors = {each.path: ErrorFile(each) for each in _ranks(folder)}
+    case, stacks = collect([*folder_sources(folder, errors), *_without_ranks(folder, others)])
+    _complete(case, folder, errors)
+    job, is_only = folder.facts.get("job", ""), len(folder.nodes) == 1
+    evidence = [read_evidence(node, job, is_only) for node in folder.nodes.values()]
+    if folder.end[:1] == ["0"]:
+        return Verdict(None, says="the job ended with status 0")
+    if folder.is_ended_from_outside:
+        return _ended_from_outside(case)
+    case.events = assigned(folder, case)
+    hung = hung_ranks(folder, case, stacks)
+    case.events += hung or quiet_ranks(folder, case)
+    case.events += node_events(evidence, case)
+    for event in case.events:
+        case.lines.setdefault(event.file, 0)
+    verdict = judge(case)
+    cures = [cure for begin, cure in CURES.items() if verdict.says.startswith(begin)]
+    verdict = replace(verdict, cure=cures[0] if cures else verdict.cure)
+    return _with_notes(verdict, evidence, case)
+
+
+def _ranks(folder: JobFolder) -> list[RankFiles]:
+    return [each for node in folder.nodes.values() for each in node.ranks]
+
+
+def _without_ranks(folder: JobFolder, others: Iterable[Source]) -> Iterator[Source]:
+    """The job's log has the ranks' lines, too, in which halves of two may be mixed."""
+    hosts = hosts_with_files(folder)
+    for source in others:
+        if source.is_dump:
+            yield source
+        else:
+            yield source._replace(stream=cast("BinaryIO", WithoutRanks(source.stream, hosts)))
+
+
+def _complete(case: Case, folder: JobFolder, errors: dict[str, ErrorFile]) -> None:
+    """Give the events what the folder knows: nodes, times; take out what earlier starts left."""
+    hosts = {each.rank: each.host for each in _ranks(folder) if each.rank is not None}
+    case.rank_nodes = {**case.rank_nodes, **hosts}
+    count = folder.facts.get("nodes", "")
+    if count.isdecimal() and len(count) < 7 and folder.ranks_per_node:
+        case.world = case.world or int(count) * folder.ranks_per_node
+    case.is_torchrun |= folder.facts.get("launcher", "torchrun") == "torchrun"
+    restarted = any(each.attempt for each in _ranks(folder))
+    old = _pids_of_earlier_starts(case.events) if restarted else set()
+    events = [e for e in case.events if not (_pid(e) in old or _OWN_VERDICT.match(e.text))]
+    events = [e for e in events if e.code != "node-not-ready" or not e.file.endswith("/keeper")]
+    events = [replace(e, attempt=None, node=_host(e, hosts)) for e in events]
+    by_folder = {f"{each.path}/": each for each in _ranks(folder)}
+    case.events = list(_timed(_ranked(events), by_folder, errors))
+
+
+def _host(event: Event, hosts: dict[int, str]) -> str | None:
+    """The scheduler's name of a rank's node: torchrun's report may have another one."""
+    return event.node if event.rank is None else hosts.get(event.rank, event.node)
+
+
+def _pid(event: Event) -> str:
+    found = _PID.search(event.text)
+    return found["pid"] if found else ""
+
+
+def _pids_of_earlier_starts(events: list[Event]) -> set[str]:
+    """The processes that failed, and that no final report names: ranks have started again since."""
+    reported = {_pid(event) for event in events if _IN_REPORT.match(event.text)}
+    return {_pid(event) for event in events} - reported - {""} if reported else set()
+
+
+def _ranked(events: list[Event]) -> Iterator[Event]:
+    """An agent's line names a process: its rank is in the agent's report."""
+    local_ranks = {_pid(e): e.local_rank for e in events if _IN_AGENT.search(e.text)}
+    events = [_of_its_process(e, local_ranks) for e in events]
+    # The status, too: nodes that started at the same time give their processes the same numbers.
+    ranks = {(_pid(e), e.status): e for e in events if e.rank is not None and _pid(e)}
+    for event in events:
+        same = ranks.get((_pid(event), event.status)) if event.rank is None else None
+        pid = _pid(event)
+        groups = {**event.groups, "pid": pid} if pid else event.groups
+        event = replace(event, groups=groups)
+        yield replace(event, rank=same.rank, node=same.node) if same else event
+
+
+def _of_its_process(event: Event, local_ranks: dict[str, int | None]) -> Event:
+    """Two agents' reports may be mixed line by line: a status counts for its process alone."""
+    local = local_ranks.get(_pid(event), event.local_rank)
+    if local == event.local_rank or not _IN_REPORT.match(event.text):
+        return event
+    return replace(event, rank=None, node=None, local_rank=local)
+
+
+def _timed(
+    events: Iterable[Event], folders: dict[str, RankFiles], errors: dict[str, ErrorFile]
+) -> Iterator[Event]:
+    """Exceptions with the time in torchrun's error.json, whose own stack only repeats them."""
+    found = list(events)
+    repeated = {event.file.rpartition("/")[0] for event in found if event.context
+            and not event.file.endswith("/error.json")}  # fmt: skip
+    for event in found:
+        path, _, name = event.file.rpartition("/")
+        if name == "error.json" and path in repeated:
+            continue
+        files = folders.get(f"{path}/")
+        time = errors[files.path].time if files and event.time is None else None
+        yield replace(event, time=time) if time is not None and event.code else event
+
+
+def _ended_from_outside(case: Case) -> Verdict:
+    """The scheduler's words, else that it was ended; no rank that it ended is to blame."""
+    own = [
+        event
+        for event in case.events
+        if event.code in _OUTSIDE or (event.code and event.file == SCHEDULER)
+    ]
+    causes = [event for event in case.events if event.role is Role.CAUSE and event.context]
+    case.events = [event for event in own if event.role is not Role.NOISE]
+    verdict = judge(case)
+    words = [
+        f"rank {event.rank} on {event.node} wrote {event.says}"
+        for event in causes[:1]
+        if event.rank is not None
+    ]
+    return replace(verdict, notes=(*verdict.notes, *words))
+
+
+def _with_notes(verdict: Verdict, evidence: list[Evidence], case: Case) -> Verdict:
+    """What the kernel and the GPUs of the node that failed noted, if the verdict lacks it."""
+    noted = next((each for each in evidence if each.host == verdict.node), None)
+    if noted is None:
+        return verdict
+    own = [event for event in case.events if event.node == verdict.node]
+    killed = any(e.status in KILLED and e.rank in (verdict.rank, None) for e in own)
+    news = [note for note in noted.notes(with_memory=killed) if note not in verdict.says]
+    return replace(verdict, node_notes=tuple(news))

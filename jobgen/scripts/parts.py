@@ -1,0 +1,211 @@
+"""Which parts of the machinery a script has: one table, a row a part, the same for all schedulers.
+
+A part is plain bash: a file in templates/machinery/, or, where it is a line or two, the text in its
+row. The row says for which scripts it is, by words of `features`, and which values of the upper
+part it reads. The order of the rows is that in a script. A feature of jobgen adds rows, and changes
+none.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+from jobgen.planning.plan import Plan
+from jobgen.scripts.features import features
+
+
+class Part(NamedTuple):
+    """A part of the machinery."""
+
+    name: str  # of its file, without .sh
+    having: str  # a script has it that has all these features, …
+    without: str = ""  # … and none of these
+    values: str = ""  # of the upper part
+    text: str = ""  # if it has no file
+
+    def is_for(self, found: frozenset[str]) -> bool:
+        """Whether a script with these features has this part."""
+        return found.issuperset(self.having.split()) and found.isdisjoint(self.without.split())
+
+
+_FAIL = """\
+fail() { echo "jobgen: $host: $*"; exit 1; }  # which node, what is wrong, what to type
+"""
+_COPY_SCRIPT = 'install -D -m 700 "$0" "$logs/job.sh"\n'
+_EACH_NODE = 'each_node+=("$logs/job.sh") start_ranks+=("$logs/job.sh")\n'
+
+# fmt: off
+PARTS = (
+    # ---- what this shell is, on whichever node it runs
+    Part("path", "copied slurm", text="""\
+PATH=$PATH:/usr/sbin:/sbin  # some systems have ip and ss there
+"""),
+    Part("hosts", "copied hosts slurm", text="""\
+mapfile -t hosts < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
+"""),
+    Part("path-pbs", "copied pbs", text="""\
+PATH=$PATH:/usr/sbin:/sbin:/opt/pbs/bin  # some systems have ip and ss there, and PBS its commands
+mapfile -t hosts < <(awk 'NF && !seen[$1]++ { print $1 }' "$PBS_NODEFILE")  # a line a process
+"""),
+    Part("path-local", "local", text="""\
+PATH=$PATH:/usr/sbin:/sbin  # some systems have ss there
+host=$(uname -n) head=127.0.0.1 each_node=(true)
+find_address() { address=127.0.0.$((node + 1)); }  # each node here has one of its own
+"""),
+    Part("one-node-begin", "alone", text=f"""\
+host=$SLURMD_NODENAME each_node=(bash -c 'df -P /dev/shm .; dmesg | tail -n 50; nvidia-smi')
+{_FAIL}if (($#)); then trap "" USR1 USR2; ranks; fi  # the step below runs this script again
+"""),
+    Part("task-number", "checked copied srun", text="host=$SLURMD_NODENAME node=$SLURM_NODEID\n"),
+    Part("task-number", "plain copied srun", "in_engine", text="node=$SLURM_NODEID\n"),
+    Part("task-number", "plain in_engine", "named", text="node=0\n"),
+    Part("node/number-by-name", "copied other_starter"),
+    Part("fail", "checked copied", text=_FAIL),
+    Part("fail", "plain agent", "workspace", text=_FAIL),
+    Part("fail", "local", text=_FAIL.replace("; exit", " >&2; exit")),
+    Part("plain-fail", "plain workspace", "local", text=f"host=$(uname -n)\n{_FAIL}"),
+    # ---- functions that nodes run
+    Part("no-container", "checked torch", "container in_engine",
+         text='container() { "$@"; }  # there is none: commands run as they are\n'),
+    Part("stage/folder", "stage", "image"),
+    Part("stage/image", "stage image"),
+    Part("stage/copy", "stage"),
+    Part("node/address-named", "copied named", values="interface"),
+    Part("node/address-route", "copied", "named"),
+    Part("node/check-gpus", "checked gpus", values="gpus gpu_api"),
+    Part("node/check-torch", "checked torch", "gpus"),
+    Part("no-torch", "checked", "torch gpus", text='check_torch() { torch="no torch needed"; }\n'),
+    Part("node/check-node", "roll_call", values="arch port program"),
+    Part("node/run-node", "checked", "alone ranks", values="logs"),
+    Part("node/run-rank", "checked ranks", "in_engine", values="logs"),
+    Part("node/own-step", "checked own_step"),
+    Part("node/pyxis", "checked pyxis"),
+    Part("node/head-lost", "may_lose"),
+    Part("node/evidence", "roll_call"),
+    Part("no-core", "stalls", text="ulimit -c 0  # a rank that hangs writes a stack, no core\n"),
+    Part("python", "keeper", text="""\
+python=/usr/libexec/platform-python  # the system's own: no module changes it
+[[ -x $python ]] || python=/usr/bin/python3
+[[ -x $python ]] || fail "no /usr/bin/python3, which the keeper needs: --plain needs none"
+"""),
+    Part("node/keep", "keeper", "lead", values="stop_grace"),
+    Part("node/end-by-order", "keeper ends_by_order"),
+    # ---- the batch script, from here on
+    Part("job/end-job", "checked", values="job logs keep_logs jobgen"),
+    Part("enter", "checked copied", text="""\
+# Each node runs a copy of this script, with the name of a function. srun may lose a last line.
+if (($#)); then trap '(($?)) && sleep 1' EXIT; "$@"; exit; fi
+"""),
+    Part("plain-enter", "plain copied", "in_engine", text="""\
+if (($#)); then head=$1; find_address; software; ranks; exit; fi  # each node runs a copy of this
+"""),
+    Part("plain-end", "plain leaves_files", values="job logs", text="""\
+trap 'rm -rf "$logs"' EXIT
+"""),
+    Part("copy-script", "checked copied srun", text=_COPY_SCRIPT),
+    Part("copy-script", "plain copied srun", "in_engine", text=_COPY_SCRIPT),
+    Part("start/copy-environment", "copied other_starter"),
+    Part("start/lead", "lead", values="starter stop_grace join_timeout"),
+    Part("each-node", "copied checked", "lead in_engine", values="each_node start_ranks",
+         text=_EACH_NODE),
+    Part("each-node", "checked in_engine", values="each_node",
+         text='each_node+=("$logs/job.sh")\n'),
+    Part("each-rank", "plain copied", "one_by_one in_engine", values="start_ranks",
+         text='start_ranks+=("$logs/job.sh")\n'),
+    Part("ends-on-slurm", "roll_call srun", text="""\
+trap end_job EXIT
+trap 'outside="was ended from outside"; sleep 25 & wait -n || true; exit 143' TERM  # by Slurm
+"""),
+    Part("ends", "roll_call other_starter", values="stop_grace", text="""\
+# A keeper that has lost its parent ends its node meanwhile; then PBS may give it to other jobs.
+trap 'end_job; [[ ${outside-} || ! -e $logs/status ]] || sleep "$stop_grace"' EXIT
+trap 'outside="was ended from outside"; jobs -p | xargs -r kill
+  timeout $((stop_grace + 3)) tail -f --pid="${!-}" /dev/null || true; exit 143' TERM  # qdel
+"""),
+    Part("end-all", "keeper ends_by_order", text="""\
+mkdir -p "$logs/orders"
+start_ranks+=(end_all)
+"""),
+    Part("keeper", "keeper", "lead", text="""\
+printf '%s\\n' "$keeper" > "$logs/keeper.py"
+start_ranks+=(keep)
+"""),
+    Part("start/mpiexec-agent", "agent"),
+    Part("trainer", "trainer", values="job logs", text="""\
+mkdir -p "$logs"
+printf '%s\\n' "$trainer" > "$program"
+"""),
+    Part("job/workspace", "workspace", values="job"),
+    Part("job/one-node", "alone", values="start_ranks"),
+    Part("stage/send", "stage"),
+    Part("own-id", "requeues", text="""\
+id=$SLURM_JOB_ID  # of this job alone, also in an array
+[[ ! ${SLURM_ARRAY_TASK_ID-} ]] || id=${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID
+"""),
+    Part("job/exclude-nodes", "excludes", values="exclude_at_most"),
+    Part("pyxis-end", "checked pyxis", text="""\
+trap 'set -- "$?"; trap "" TERM; timeout 60 "${each_node[@]}" remove_container || true
+  ! declare -F exclude_nodes > /dev/null || exclude_nodes; (exit "$1"); end_job' EXIT
+"""),
+    Part("job/roll-call", "roll_call", values="nodes join_timeout"),
+    Part("job/choose-nodes", "spares", "may_lose"),
+    Part("prepare-nodes", "checked ranks prepares", "in_engine mpiexec",
+         text='"${each_node[@]}" eval "find_address; software; prepare_node"\n'),
+    Part("warn-on-slurm", "warns slurm", "in_engine", text="""\
+# Slurm signals this shell before the walltime; the keeper of each node then warns its ranks.
+trap 'mkdir -p "$logs/orders"; : > "$logs/orders/warn"' USR1
+"""),
+    Part("warn-in-engine", "warns in_engine", text="""\
+# Slurm signals this shell before the walltime; then it signals the ranks, which srun has started.
+trap 'mkdir -p "$logs/orders"; : > "$logs/orders/warn"; scancel -s USR1 "$SLURM_JOB_ID"' USR1
+"""),
+    Part("job/warn-pbs", "warns pbs", values="warn_after"),
+    Part("job/stall", "stalls", values="stall"),
+    Part("job/run", "roll_call", "supervised"),
+    Part("job/run-ranks", "supervised", "may_lose in_engine"),
+    Part("job/run-with-spares", "may_lose"),
+    Part("plain-in-engine", "plain in_engine", text="find_address\n"),
+    Part("job/run-in-engine", "in_engine", values="logs nodes port start_ranks"),
+    Part("job/restart", "restarts_all torchrun", "local", values="max_restarts"),
+    Part("job/restart-program", "restarts_all program_on_nodes", values="max_restarts"),
+    Part("job/requeue", "requeues warns"),
+    Part("warned", "warns", "requeues", text="""\
+if [[ -e $logs/orders/warn ]] && ((status == 0)); then
+  echo "jobgen: the walltime is near, and the ranks have ended: submit again to continue" >&2
+fi
+"""),
+    Part("exit", "supervised", text='((status == 0)) || exit "$status"\n'),
+    # ---- without a roll call
+    Part("plain-one-node", "plain", "copied", text="(software; ranks)\n"),
+    Part("exit", "plain in_engine", text='((status == 0)) || exit "$status"\n'),
+    Part("plain-start", "plain copied", "one_by_one in_engine", text="""\
+find_address
+"${start_ranks[@]}" "$address" < /dev/null
+"""),
+    Part("plain/start-one-by-one", "plain copied one_by_one", values="starter"),
+    Part("start/local", "local", values="nodes port program"),
+    Part("start/wait-local", "local", "elastic"),
+    Part("wait-local-some", "local elastic", text="""\
+wait "${pids[0]}" || status=$?  # the other nodes may be lost
+stop_nodes
+((status == 0)) || exit "$status"
+"""),
+)
+# fmt: on
+
+
+def chosen_parts(plan: Plan) -> tuple[Part, ...]:
+    """The parts of a plan's script, in their order."""
+    return _parts_for(features(plan))
+
+
+@cache  # most scripts of a repository have the same ones
+def _parts_for(found: frozenset[str]) -> tuple[Part, ...]:
+    return tuple(part for part in PARTS if part.is_for(found))
+
+
+@cache
+def used_values(parts: tuple[Part, ...]) -> frozenset[str]:
+    """The values of the upper part that these parts read."""
+    return frozenset(" ".join(part.values for part in parts).split())

@@ -1,0 +1,126 @@
+"""What a rank measures on its own node: GPUs, memory, disks."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from statistics import median
+from typing import Any
+
+import torch
+
+from jobgen.trainers.checkup.measures import MEASURES
+from jobgen.trainers.checkup.notes import NVIDIA_SMI, notes_of_nvidia
+from jobgen.trainers.checkup.place import Place, synchronize, wait_for_all
+from jobgen.trainers.shared.rank import GPU
+
+
+def speed(action: Callable[[], object], amount: float) -> float:
+    """`amount` a second: the median of three means, each over several periods of a CPU quota."""
+    action()
+    rates = []
+    for _ in range(3):
+        start_time, count, seconds = time.perf_counter(), 0, 0.0
+        while seconds < 0.4:
+            action()
+            synchronize()
+            count, seconds = count + 1, time.perf_counter() - start_time
+        rates.append(count * amount / seconds)
+    return median(rates)
+
+
+def measure_copies(source: torch.Tensor, target: torch.device) -> float:
+    """GB/s of copies from one place to another."""
+    copy = torch.empty_like(source, device=target)
+    return speed(lambda: copy.copy_(source, non_blocking=True), source.nbytes / 1e9)
+
+
+def measure_compute(device: torch.device) -> float:
+    size, kind = (8192, torch.bfloat16) if GPU else (512, torch.float32)
+    matrix = torch.ones(size, size, device=device, dtype=kind)
+    product = torch.empty_like(matrix)
+    return speed(lambda: torch.mm(matrix, matrix, out=product), 2 * size**3 / 1e12)
+
+
+def measure_file(folder: str | None, size: int, sync: bool) -> float:
+    """GB/s of writing a file, to the disk or also back to memory."""
+    block = bytearray(size)
+    with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
+
+        def write() -> None:
+            file.seek(0)
+            file.write(block)
+            if sync:
+                os.fsync(file.fileno())
+            else:
+                file.seek(0)
+                file.readinto(block)
+
+        return speed(write, size / 1e9 * (1 if sync else 2))
+
+
+def measure_small_files(folder: str) -> float:
+    """Milliseconds to open, write, read and remove a small file."""
+
+    def write_and_read() -> None:
+        with tempfile.NamedTemporaryFile(dir=folder, prefix=".small-") as file:
+            file.write(b"x" * 1000)
+            file.flush()
+            with open(file.name, "rb") as same:
+                same.read()
+
+    return 1000 / speed(write_and_read, 1)
+
+
+def measure_one(name: str, place: Place, folder: str) -> float | None:
+    """One of MEASURES on this node, None where this rank does not measure it."""
+    gpus = getattr(torch, GPU).device_count() if GPU else 0
+    device = place.device
+
+    def block(**options: Any) -> torch.Tensor:
+        return torch.ones(64 << 20, dtype=torch.uint8, **options)
+
+    if name == "gpus":
+        return gpus or None
+    if name == "compute":
+        return measure_compute(device)
+    if name == "memory":  # each copy reads and writes
+        return 2 * measure_copies(block(), torch.device("cpu"))
+    if name == "to_device" and gpus:
+        return measure_copies(block(pin_memory=True), device)
+    if name == "between_devices" and gpus > 1:
+        other = torch.device(GPU, ((device.index or 0) + 1) % gpus)
+        return measure_copies(block(device=device), other)
+    if name == "shared_memory" and place.local == 0:
+        return measure_file("/dev/shm", 16 << 20, sync=False)
+    if name == "local_disk" and place.local == 0:
+        return measure_file(None, 4 << 20, sync=True)
+    if name == "small_files" and place.local == 0:
+        return measure_small_files(folder)
+    return None
+
+
+def measure_node(
+    names: Sequence[str], place: Place, folder: str, notes: list[str]
+) -> dict[str, float]:
+    """What this rank measures of these, at the same time as all others."""
+    values: dict[str, float] = {}
+    for name in names:
+        wait_for_all()
+        query = None
+        if name == "compute" and place.local == 0 and GPU and shutil.which(NVIDIA_SMI[0]):
+            query = subprocess.Popen(NVIDIA_SMI, stdout=subprocess.PIPE, text=True)
+        try:
+            value = measure_one(name, place, folder)
+            if value:
+                values[name] = value
+            if query:  # it has read the clocks under load
+                notes.extend(notes_of_nvidia(query.communicate(timeout=20)[0]))
+        except (OSError, RuntimeError, subprocess.TimeoutExpired) as failure:
+            notes.append(f"{MEASURES[name].title}: {str(failure).splitlines()[0]}")
+        finally:
+            if query:
+                query.kill()
+    return values

@@ -1,0 +1,8 @@
+# torchrun starts failed ranks again. If a torchrun itself was killed (137) or crashed (139), all
+# nodes start again; 143 is one that srun has ended for that.
+for ((restart = 1; restart <= max_restarts; restart++)); do
+  ((status == 137 || status == 139 || status == 143)) || break
+  echo "jobgen: a torchrun was killed: all nodes start again, restart $restart of $max_restarts" >&2
+  status=0
+  run_ranks || status=$?
+done

@@ -1,2 +1,0 @@
-mkdir -p "${program%/*}"
-printf '%s\n' "$trainer" > "$program"

@@ -1,1 +1,0 @@
-(report=2; software; check_torch)

@@ -1,2 +1,0 @@
-# run_node: the program of a node.
-run_node() { observe; software; ranks; }

@@ -1,1 +1,0 @@
-unset "${!PET_@}"  # torchrun takes a variable PET_… for one of its options

@@ -1,2 +1,0 @@
-# check_torch: this job needs none.
-check_torch() { torch="without torch"; }

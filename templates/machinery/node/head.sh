@@ -1,1 +1,0 @@
-head=$(find_address; echo "$address")

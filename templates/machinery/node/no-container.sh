@@ -1,1 +1,0 @@
-container() { "$@"; }  # there is none: commands run as they are

@@ -1,4 +1,0 @@
-folder=$PWD/.jobgen.$job
-trap 'rm -rf "$folder"' EXIT
-mkdir -p "$folder"
-start_by_mpiexec

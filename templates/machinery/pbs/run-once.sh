@@ -1,2 +1,0 @@
-start_all
-wait_for_nodes

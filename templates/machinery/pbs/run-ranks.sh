@@ -1,3 +1,0 @@
-start_all
-start_ranks
-wait_for_nodes

@@ -1,2 +1,0 @@
-# start_node: starts the one node, this one.
-start_node() { "${node_command[@]}" "$1"; }

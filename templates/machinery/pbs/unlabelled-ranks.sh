@@ -1,1 +1,0 @@
-observe() { :; }; run_labelled() { "$@"; }; last_words() { :; }; end_job() { :; }  # the lines of ranks stay as they are

@@ -1,1 +1,0 @@
-needed=$nodes nodes=$((nodes + spares))  # until the ranks start, all nodes count

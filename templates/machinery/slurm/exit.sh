@@ -1,1 +1,0 @@
-((status == 0)) || exit "$status"

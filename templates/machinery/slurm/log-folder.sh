@@ -1,1 +1,0 @@
-logs=${log_folder-$PWD/jobgen-logs}/$SLURM_JOB_ID

@@ -1,1 +1,0 @@
-PATH=$PATH:/usr/sbin:/sbin  # some systems have ip there

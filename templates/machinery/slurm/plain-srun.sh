@@ -1,3 +1,0 @@
-if [[ ${SLURM_CPUS_PER_TASK-} ]]; then export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK; fi  # srun needs it since 22.05
-srun ${rank_options+"${rank_options[@]}"} --ntasks-per-node="$ranks_per_node" --kill-on-bad-exit=1 \
-  bash -euo pipefail -c "find_address; software; ranks"

@@ -1,1 +1,0 @@
-"${on_each_node[@]}" prepare

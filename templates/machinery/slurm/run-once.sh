@@ -1,2 +1,0 @@
-status=0
-run_ranks || status=$?

@@ -1,1 +1,0 @@
-container "${node_shell[@]}" ranks

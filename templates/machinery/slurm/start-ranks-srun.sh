@@ -1,6 +1,0 @@
-# start_ranks: all ranks, until they end.
-start_ranks() {
-  run_labelled srun ${step_options+"${step_options[@]}"} ${rank_options+"${rank_options[@]}"} \
-    --nodes="$nodes" --ntasks=$((nodes * ranks_per_node)) --ntasks-per-node="$ranks_per_node" \
-    --export=ALL --kill-on-bad-exit=1 "${node_shell[@]}" run_node
-}

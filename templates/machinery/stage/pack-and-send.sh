@@ -1,2 +1,0 @@
-pack_environment
-send_environment

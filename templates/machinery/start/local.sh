@@ -1,0 +1,26 @@
+check_node() { software; check_torch; echo "jobgen: this machine is ready: $torch"; }
+stop_nodes() {  # ends all nodes; torchrun gives its ranks 30 s
+  local pid limit=$((SECONDS + 35))
+  trap "" INT TERM
+  for pid in "${pids[@]}"; do kill -- "-$pid" 2> /dev/null || true; done
+  for pid in "${pids[@]}"; do
+    while kill -0 -- "-$pid" 2> /dev/null; do
+      ((SECONDS < limit)) || kill -KILL -- "-$pid" 2> /dev/null || true
+      sleep 0.1
+    done
+  done
+}
+
+[[ ! ${port-} || ! $(ss -Hltn "sport = :$port") ]] || fail "port $port is used: set network.port=N"
+[[ ! ${program-} || -r $program ]] || fail "no program $program in $PWD: go to its folder"
+(check_node)
+mkdir -p "$logs"
+trap end_job EXIT
+exec 2> >(trap "" INT TERM; exec tee -a "$logs/stderr" >&2)
+pids=() status=0
+trap 'outside="was ended from outside"; stop_nodes; exit 143' INT TERM
+set -m  # a process group for each node
+for ((node = 0; node < nodes; node++)); do
+  (host=node$node run_node "$head") < /dev/null &
+  pids+=("$!")
+done

@@ -1,0 +1,16 @@
+PATH=$PATH:/usr/sbin:/sbin  # some systems have ip and ss there
+mapfile -t hosts < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
+node=$SLURM_NODEID
+
+find_address() {  # this node's address and interface, on its way to another node of the job
+  local peer
+  peer=$(getent ahostsv4 "${hosts[node == 0]}" | awk '{ print $1; exit }')
+  read -r _ interface _ address _ < <(ip -4 -o route get "$peer" | grep -o "dev .*") || true
+}
+
+if (($#)); then head=$1; find_address; software; ranks; exit; fi  # each node runs a copy of this
+trap 'rm -rf "$logs"' EXIT
+install -D -m 700 "$0" "$logs/job.sh"
+start_ranks+=("$logs/job.sh")
+find_address
+"${start_ranks[@]}" "$address" < /dev/null

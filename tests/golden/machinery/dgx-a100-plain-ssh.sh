@@ -1,0 +1,28 @@
+PATH=$PATH:/usr/sbin:/sbin  # some systems have ip and ss there
+mapfile -t hosts < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
+host=$(uname -n)
+for node in "${!hosts[@]}"; do [[ ${hosts[node]%%.*} != "${host%%.*}" ]] || break; done
+host=${hosts[node]}
+
+find_address() {  # this node's address and interface, on its way to another node of the job
+  local peer
+  peer=$(getent ahostsv4 "${hosts[node == 0]}" | awk '{ print $1; exit }')
+  read -r _ interface _ address _ < <(ip -4 -o route get "$peer" | grep -o "dev .*") || true
+}
+
+if (($#)); then head=$1; find_address; software; ranks; exit; fi  # each node runs a copy of this
+trap 'rm -rf "$logs"' EXIT
+
+# A node has no variable of this shell, so its copy of the script begins with them.
+own='PBS_(NODENUM|TASKNUM|MOMPORT|JOBCOOKIE)|SLURM_(NODEID|PROCID|LOCALID)|HOSTNAME|SHLVL|TMPDIR|_'
+[[ ! -e $logs ]] || mv "$logs" "$logs.$(date +%s)"  # the scheduler runs the job again
+mkdir -p "$logs"
+if [[ ${PBS_NODEFILE-} ]]; then cp "$PBS_NODEFILE" "$logs/hosts"; PBS_NODEFILE=$logs/hosts; fi
+mapfile -t exported < <(compgen -e | grep -vxE "$own")
+install -m 700 /dev/null "$logs/job.sh"
+{ head -n 1 "$0"; declare -p "${exported[@]}"; printf 'cd %q\n' "$PWD"; cat "$0"; } > "$logs/job.sh"
+find_address
+for each in "${hosts[@]}"; do
+  "${starter[@]}" "$each" "$logs/job.sh" "$address" < /dev/null &
+done
+for _ in "${hosts[@]}"; do wait -n; done  # the first node that fails ends the job

@@ -1,0 +1,26 @@
+PATH=$PATH:/usr/sbin:/sbin:/opt/pbs/bin  # some systems have ip and ss there, and PBS its commands
+mapfile -t hosts < <(awk 'NF && !seen[$1]++ { print $1 }' "$PBS_NODEFILE")  # a line a process
+host=$(uname -n)
+for node in "${!hosts[@]}"; do [[ ${hosts[node]%%.*} != "${host%%.*}" ]] || break; done
+host=${hosts[node]}
+
+find_address() {  # this node's IPv4 address on the job's interface; empty if it has none
+  address=$(ip -4 -br addr show dev "$interface" | awk '{ sub("/.*", "", $3); print $3 }') || true
+}
+
+if (($#)); then head=$1; find_address; software; ranks; exit; fi  # each node runs a copy of this
+trap 'rm -rf "$logs"' EXIT
+
+# A node has no variable of this shell, so its copy of the script begins with them.
+own='PBS_(NODENUM|TASKNUM|MOMPORT|JOBCOOKIE)|SLURM_(NODEID|PROCID|LOCALID)|HOSTNAME|SHLVL|TMPDIR|_'
+[[ ! -e $logs ]] || mv "$logs" "$logs.$(date +%s)"  # the scheduler runs the job again
+mkdir -p "$logs"
+if [[ ${PBS_NODEFILE-} ]]; then cp "$PBS_NODEFILE" "$logs/hosts"; PBS_NODEFILE=$logs/hosts; fi
+mapfile -t exported < <(compgen -e | grep -vxE "$own")
+install -m 700 /dev/null "$logs/job.sh"
+{ head -n 1 "$0"; declare -p "${exported[@]}"; printf 'cd %q\n' "$PWD"; cat "$0"; } > "$logs/job.sh"
+find_address
+for each in "${hosts[@]}"; do
+  "${starter[@]}" "$each" "$logs/job.sh" "$address" < /dev/null &
+done
+for _ in "${hosts[@]}"; do wait -n; done  # the first node that fails ends the job

@@ -1,0 +1,237 @@
+PATH=$PATH:/usr/sbin:/sbin:/opt/pbs/bin  # some systems have ip and ss there, and PBS its commands
+mapfile -t hosts < <(awk 'NF && !seen[$1]++ { print $1 }' "$PBS_NODEFILE")  # a line a process
+host=$(uname -n)
+for node in "${!hosts[@]}"; do [[ ${hosts[node]%%.*} != "${host%%.*}" ]] || break; done
+host=${hosts[node]}
+fail() { echo "jobgen: $host: $*"; exit 1; }  # which node, what is wrong, what to type
+container() { "$@"; }  # there is none: commands run as they are
+
+unpack() {  # the archive, in few and large pieces; programs such as bin/accelerate name a Python
+  dd "if=$1" "bs=64M" status=none | tar -C "$2/files" -xf - || return 1
+  { grep -rlIZ -e "^#!.*/bin/python" -e "^'''exec' " "$2/files/bin" 2> /dev/null || true; } |
+    xargs -0r sed -i -e '1s|^#!.*/bin/python.*|#!/usr/bin/env python3|' \
+      -e "2s|^'''exec' .*|'''exec' python3 \"\$0\" \"\$@\"|"  # the copy's, not the original's
+}
+
+identity() {  # changes when pip or conda change the environment: the times of where they write
+  local folders=("$stage_from" "$stage_from"/{bin,lib/python*/site-packages,conda-meta/history})
+  { stat -Lc '%n %i %.Y' "${folders[@]}" 2> /dev/null || true; } | sha256sum | cut -c 1-16
+}
+
+note_python() {  # a venv has no Python of its own: one on a shared file system stays there
+  local python
+  python=$(realpath -e -- "$stage_from/bin/python3" 2> /dev/null) || return 0
+  if [[ $python != "$stage_from"/* ]] && is_shared "$python"; then
+    echo "jobgen: $python is not copied, and all ranks read it: an environment with its own" \
+      "Python is faster" >&2
+  fi
+}
+
+pack_environment() {  # one archive, made once for all jobs until it changes; it appears as a whole
+  local place
+  stage_values
+  [[ -d $stage_from ]] || fail "there is no folder $stage_from: see stage_values in the script"
+  stage_from=$(realpath -- "$stage_from")
+  note_python
+  place=$stage_from JOBGEN_STAGE_ID=$(identity)
+  [[ -O $stage_from && -w ${stage_from%/*} ]] || place=$PWD/${stage_from##*/}
+  export JOBGEN_STAGE_ID JOBGEN_STAGE=$place.jobgen-$JOBGEN_STAGE_ID.tar
+  [[ ! -O $JOBGEN_STAGE ]] || return 0
+  [[ ! -e $JOBGEN_STAGE ]] || fail "$JOBGEN_STAGE is of somebody else, and is not used: remove it"
+  # Archives of the environment before it changed.
+  find "$place".jobgen-*.tar* -maxdepth 0 -type f -mmin +1440 -delete 2> /dev/null || true
+  echo "jobgen: packing $stage_from, once until it changes"
+  write_archive
+}
+
+write_archive() {  # if the environment does not change meanwhile
+  local part
+  part=$(mktemp "$JOBGEN_STAGE.XXXXXX")
+  if tar --mode=u+rwX -C "$stage_from" -cf - . | dd "of=$part" "obs=64M" status=none &&
+    [[ $(identity) == "$JOBGEN_STAGE_ID" ]]; then
+    mv -T "$part" "$JOBGEN_STAGE"
+  else
+    rm -f "$part"
+    fail "$stage_from could not be packed as $JOBGEN_STAGE, see above, or has changed meanwhile:" \
+      "submit again"
+  fi
+}
+
+# The copy's name changes when a node restarts, after which files may be damaged, and every three
+# days, since many sites remove old files from /tmp one by one.
+stage_place() {  # the folder of this user's copies on a node, and this environment's
+  local boot now
+  stage_values
+  read -r boot < /proc/sys/kernel/random/boot_id; printf -v now '%(%s)T' -1
+  folder=$stage_to/jobgen-$UID
+  copy=$folder/$JOBGEN_STAGE_ID-${boot%%-*}-$((now / 259200))
+}
+
+is_shared() {  # whether nodes share the file system of a path
+  [[ $(stat -f -c %T "$1") =~ ^(nfs|lustre|gpfs|ceph|panfs|cifs|smb|afs|fuse|UNKNOWN) ]]
+}
+
+check_place() {  # nobody else may put an environment there, and it must be this node's own disk
+  # others can rename what is there
+  local unsafe=("(" -perm /022 ! -perm -1000 -o ! -uid 0 ! -uid "$UID" ")")
+  mkdir -m 700 "$folder" 2> /dev/null || true
+  [[ $(stat -c '%u %f' "$folder") == "$UID 4"[15]c0 &&
+    ! $(find -H "$stage_to" -maxdepth 0 "${unsafe[@]}") ]] ||
+    fail "$folder is not safe from other users, or cannot be made: --set software.stage_to=FOLDER"
+  ! is_shared "$folder" ||
+    fail "$stage_to is not on this node's own disk: --set software.stage_to=FOLDER"
+}
+
+copy_environment() {  # makes the copy under another name first: nothing leaves half a copy
+  local file=$JOBGEN_STAGE need free part=$folder/part
+  remove_unused
+  need=$(stat -c %s "$JOBGEN_STAGE")
+  if [[ -O ${JOBGEN_STAGE_SENT-} ]] && (($(free_bytes) >= need)); then file=$JOBGEN_STAGE_SENT; fi
+  [[ $file != "$JOBGEN_STAGE" ]] || rm -f "${JOBGEN_STAGE_SENT-}"
+  free=$(free_bytes)
+  if ((free < need)) || ! mkdir -p "$part/files" || ! unpack "$file" "$part"; then
+    rm -rf "$part" "${JOBGEN_STAGE_SENT:-$part}"
+    fail "no copy of $JOBGEN_STAGE: it needs $((need / 1000000)) MB, and $stage_to has" \
+      "$((free / 1000000)) MB free; see also above: --set software.stage_to=FOLDER"
+  fi
+  mv -T "$part" "$copy"
+}
+
+remove_unused() {  # what killed jobs left, and copies that no job uses: a job keeps its own locked
+  local other
+  rm -rf "$part" "${JOBGEN_STAGE_BROKEN-}"
+  find "$stage_to/" -maxdepth 1 -name ".jobgen-*" -uid "$UID" -mmin +60 -delete 2> /dev/null || :
+  for other in "$folder"/*-*; do
+    if [[ -d $other ]] && flock -n "$other" mv -T "$other" "$part"; then rm -rf "$part"; fi
+  done
+}
+
+free_bytes() { df -B1 --output=avail "$folder" | tail -n 1; }  # how much room the copies have
+
+stage_environment() {  # this node's own copy, JOBGEN_STAGED: one for all ranks and jobs that use it
+  local folder copy lock in_use
+  stage_place
+  check_place
+  exec {lock}> "$folder/lock"
+  flock "$lock"
+  [[ -d $copy ]] || copy_environment
+  rm -f "${JOBGEN_STAGE_SENT-}"
+  exec {in_use}< "$copy"  # stays open, and so locked, as long as torchrun or a rank runs
+  flock --shared "$in_use"
+  exec {lock}>&-
+  export JOBGEN_STAGED=$copy/files
+}
+
+find_address() {  # this node's IPv4 address on the job's interface; empty if it has none
+  address=$(ip -4 -br addr show dev "$interface" | awk '{ sub("/.*", "", $3); print $3 }') || true
+}
+
+check_torch() {  # torch sees the GPUs that the job asked for; a banner may come before its line
+  torch=$(container python3 -c "import torch; found = torch.$gpu_api.device_count()
+print('torch', torch.__version__, 'sees', found, 'GPUs'); exit(found != $gpus)" 2>&1 | tail -n 1) ||
+    fail "$torch; the job asked for $gpus GPUs: see software() in the script, or change -G"
+}
+
+check_node() {  # prints the answer of this node in the roll call: it is ready, or what is wrong
+  [[ $(uname -m) == "${arch:=$(uname -m)}" ]] || fail "it is not $arch: --set node.arch=$(uname -m)"
+  find_address
+  [[ $address && ($nodes == 1 || $address != 127.*) ]] ||
+    fail "no address on ${interface-any interface}: --set network.interface=NAME, one of $(
+      ip -4 -br addr show up | awk '{ sub("@.*", "", $1); print $1, $3 }' | paste -sd ,)"
+  ((node)) || [[ ! $(ss -Hltn "sport = :$port") ]] || fail "port $port is used: set network.port=N"
+  [[ ! ${program-} || -r $program ]] || fail "no program $program in $PWD: submit from its folder"
+  software
+  check_torch
+  echo "jobgen: $host is ready, $address on $interface: $torch, $(nproc) cores," \
+    "memlock $(ulimit -l), open files $(ulimit -n)"
+}
+
+run_node() {  # the launcher of this node; the lines of a rank begin with its node and number
+  head=$1 node=${2-$node}
+  mkdir -p "$logs/$host"
+  grep -H oom_kill /proc/vmstat > "$logs/$host/oom_kill"  # processes killed for memory until now
+  unset "${!PET_@}"  # torchrun would take them for options
+  export TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE="$host rank \${rank}: "
+  trap "" USR1 USR2  # they are for ranks with a handler, and would end torchrun
+  find_address
+  software
+  ranks
+}
+
+evidence() {  # what this node knows of a failure; jobgen why reads it
+  mkdir -p "$logs/$host"
+  {
+    df -P /dev/shm "$logs" "${TMPDIR-/tmp}"
+    grep -H oom_kill /proc/vmstat
+    nvidia-smi --query-gpu=index,ecc.errors.uncorrected.volatile.total --format=csv
+    dmesg --since "$(date -r "$logs/job.sh" "+%F %T")" | grep -E "oom-kill|Killed|Xid"
+  } > "$logs/$host/evidence" 2>&1 || true
+}
+
+python=/usr/libexec/platform-python  # the system's own: no module changes it
+[[ -x $python ]] || python=/usr/bin/python3
+[[ -x $python ]] || fail "no /usr/bin/python3, which the keeper needs: --plain needs none"
+
+end_job() {  # after a failure, the last lines say what is certain, and where the evidence is
+  local status=$?
+  if ((status == 0)); then [[ ${keep_logs-} ]] || rm -r "$logs"; return; fi
+  echo "$status ${outside-}" > "$logs/status"
+  [[ ${outside-} ]] || timeout 15 "${each_node[@]}" evidence > "$logs/evidence" 2>&1 || true
+  grep -sm 1 -E "^(srun|jobgen): .*(code|ended|illed|answers|started)" "$logs/stderr" >&2 || true
+  echo "jobgen: the job ${outside-failed}, with status $status: jobgen why $job reads $logs" >&2
+  (software &> /dev/null && "${jobgen-jobgen}" why --line "$logs" 2> /dev/null) >&2 || true
+}
+
+# Each node runs a copy of this script, with the name of a function. srun may lose a last line.
+if (($#)); then trap '(($?)) && sleep 1' EXIT; "$@"; exit; fi
+
+# A node has no variable of this shell, so its copy of the script begins with them.
+own='PBS_(NODENUM|TASKNUM|MOMPORT|JOBCOOKIE)|SLURM_(NODEID|PROCID|LOCALID)|HOSTNAME|SHLVL|TMPDIR|_'
+[[ ! -e $logs ]] || mv "$logs" "$logs.$(date +%s)"  # the scheduler runs the job again
+mkdir -p "$logs"
+if [[ ${PBS_NODEFILE-} ]]; then cp "$PBS_NODEFILE" "$logs/hosts"; PBS_NODEFILE=$logs/hosts; fi
+mapfile -t exported < <(compgen -e | grep -vxE "$own")
+install -m 700 /dev/null "$logs/job.sh"
+{ head -n 1 "$0"; declare -p "${exported[@]}"; printf 'cd %q\n' "$PWD"; cat "$0"; } > "$logs/job.sh"
+find_address
+printf '%s\n' "$keeper" > "$logs/keeper.py"
+lead=(env -u LD_LIBRARY_PATH -u LD_PRELOAD "$python" -I -S "$logs/keeper.py" lead
+  "$logs" "$address" "$join_timeout" "$stop_grace")
+each_node=("${lead[@]}" 1 "${hosts[*]}" "$starter" "$logs/job.sh")
+start_ranks=("${lead[@]}" 2 "${hosts[*]}" "$starter" "$logs/job.sh")
+
+# A keeper that has lost its parent ends its node meanwhile; then PBS may give it to other jobs.
+trap 'end_job; [[ ${outside-} || ! -e $logs/status ]] || sleep "$stop_grace"' EXIT
+trap 'outside="was ended from outside"; jobs -p | xargs -r kill
+  timeout $((stop_grace + 3)) tail -f --pid="${!-}" /dev/null || true; exit 143' TERM  # qdel
+
+send_environment() {  # to all nodes at once; where Slurm cannot, each node reads it by itself
+  local folder copy sent
+  stage_place
+  if ((nodes == 1)) || [[ -d $copy ]]; then return 0; fi  # if this node has a copy, most others do
+  type sbcast > /dev/null 2>&1 || return 0
+  sent=$stage_to/.jobgen-$SLURM_JOB_ID
+  if sbcast "$JOBGEN_STAGE" "$sent"; then export JOBGEN_STAGE_SENT=$sent; return 0; fi
+  export JOBGEN_STAGE_BROKEN=$sent
+  echo "jobgen: sbcast failed, as it says above: each node reads $JOBGEN_STAGE itself" >&2
+}
+
+pack_environment
+send_environment
+
+# The roll call: all nodes are ready, or the job ends here and says which are not.
+((${#hosts[@]} == nodes + ${spares:-0})) || fail "${#hosts[@]} nodes, not $nodes: -N of jobgen"
+find_address || true  # of the first node: the ranks meet there
+answers=$logs/roll-call
+timeout -k 9 "$join_timeout" "${each_node[@]}" check_node | sort -u > "$answers" || true
+mapfile -t bad < <(comm -23 <(printf '%s\n' "${hosts[@]}" | sort) \
+  <(sed -n 's/.*jobgen: \([^: ]*\).*/\1/p' "$answers" | sort))
+[[ ! ${bad[*]} ]] || printf 'jobgen: %s: no answer, see above\n' "${bad[@]}" >> "$answers"
+grep " is ready, " "$answers" || true
+grep -v " is ready, " "$answers" >&2 || true
+(($(grep -c " is ready, " "$answers") >= nodes)) || exit 1
+sed -n 's/.* is ready, [^:]*: //p' "$answers" | sort | uniq -c |
+  sed '1 { $ d }; s/^/jobgen: the nodes differ:/'
+(trap "" TERM; exec "${start_ranks[@]}" run_node "$address") \
+  2> >(trap "" TERM; exec tee "$logs/stderr" >&2) < /dev/null &
+wait "$!"

@@ -1,0 +1,68 @@
+PATH=$PATH:/usr/sbin:/sbin  # some systems have ss there
+host=$(uname -n) head=127.0.0.1 each_node=(true)
+find_address() { address=127.0.0.$((node + 1)); }  # each node here has one of its own
+fail() { echo "jobgen: $host: $*" >&2; exit 1; }  # which node, what is wrong, what to type
+container() { "$@"; }  # there is none: commands run as they are
+
+check_torch() {  # torch sees the GPUs that the job asked for; a banner may come before its line
+  torch=$(container python3 -c "import torch; found = torch.$gpu_api.device_count()
+print('torch', torch.__version__, 'sees', found, 'GPUs'); exit(found != $gpus)" 2>&1 | tail -n 1) ||
+    fail "$torch; the job asked for $gpus GPUs: see software() in the script, or change -G"
+}
+
+run_node() {  # the launcher of this node; the lines of a rank begin with its node and number
+  head=$1 node=${2-$node}
+  mkdir -p "$logs/$host"
+  grep -H oom_kill /proc/vmstat > "$logs/$host/oom_kill"  # processes killed for memory until now
+  unset "${!PET_@}"  # torchrun would take them for options
+  export TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE="$host rank \${rank}: "
+  trap "" USR1 USR2  # they are for ranks with a handler, and would end torchrun
+  find_address
+  software
+  ranks
+}
+
+end_job() {  # after a failure, the last lines say what is certain, and where the evidence is
+  local status=$?
+  if ((status == 0)); then [[ ${keep_logs-} ]] || rm -r "$logs"; return; fi
+  echo "$status ${outside-}" > "$logs/status"
+  [[ ${outside-} ]] || timeout 15 "${each_node[@]}" evidence > "$logs/evidence" 2>&1 || true
+  grep -sm 1 -E "^(srun|jobgen): .*(code|ended|illed|answers|started)" "$logs/stderr" >&2 || true
+  echo "jobgen: the job ${outside-failed}, with status $status: jobgen why $job reads $logs" >&2
+  (software &> /dev/null && "${jobgen-jobgen}" why --line "$logs" 2> /dev/null) >&2 || true
+}
+
+mkdir -p "$logs"
+printf '%s\n' "$trainer" > "$program"
+
+check_node() { software; check_torch; echo "jobgen: this machine is ready: $torch"; }
+stop_nodes() {  # ends all nodes; torchrun gives its ranks 30 s
+  local pid limit=$((SECONDS + 35))
+  trap "" INT TERM
+  for pid in "${pids[@]}"; do kill -- "-$pid" 2> /dev/null || true; done
+  for pid in "${pids[@]}"; do
+    while kill -0 -- "-$pid" 2> /dev/null; do
+      ((SECONDS < limit)) || kill -KILL -- "-$pid" 2> /dev/null || true
+      sleep 0.1
+    done
+  done
+}
+
+[[ ! ${port-} || ! $(ss -Hltn "sport = :$port") ]] || fail "port $port is used: set network.port=N"
+[[ ! ${program-} || -r $program ]] || fail "no program $program in $PWD: go to its folder"
+(check_node)
+mkdir -p "$logs"
+trap end_job EXIT
+exec 2> >(trap "" INT TERM; exec tee -a "$logs/stderr" >&2)
+pids=() status=0
+trap 'outside="was ended from outside"; stop_nodes; exit 143' INT TERM
+set -m  # a process group for each node
+for ((node = 0; node < nodes; node++)); do
+  (host=node$node run_node "$head") < /dev/null &
+  pids+=("$!")
+done
+for _ in "${pids[@]}"; do
+  wait -n || { status=$?; ((nodes == 1)) || sleep 2; break; }  # others report theirs
+done
+stop_nodes
+((status == 0)) || exit "$status"

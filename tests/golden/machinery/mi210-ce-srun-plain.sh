@@ -1,0 +1,27 @@
+PATH=$PATH:/usr/sbin:/sbin  # some systems have ip and ss there
+mapfile -t hosts < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
+node=0
+
+find_address() {  # this node's address and interface, on its way to another node of the job
+  local peer
+  peer=$(getent ahostsv4 "${hosts[node == 0]}" | awk '{ print $1; exit }')
+  read -r _ interface _ address _ < <(ip -4 -o route get "$peer" | grep -o "dev .*") || true
+}
+
+trap 'rm -rf "$logs"' EXIT
+find_address
+
+run_ranks() {  # srun starts the ranks in their containers, where no shell of this script is
+  local values head=$address rank_step=("${start_ranks[@]:1}")
+  printf -v values "head=%q port=%q nodes=%q program=%q workspace=%q;" \
+    "$head" "$port" "$nodes" "${program-}" "${workspace-}"
+  software
+  (trap "" TERM; container bash -c "$values $(declare -f ranks); ranks") \
+    2> >(trap "" TERM; exec tee -a "$logs/stderr" >&2) < /dev/null &
+  while kill -0 "$!" 2> /dev/null; do wait "$!" || true; done
+  wait "$!"
+}
+
+status=0
+run_ranks || status=$?
+((status == 0)) || exit "$status"

@@ -1,0 +1,90 @@
+PATH=$PATH:/usr/sbin:/sbin  # some systems have ip and ss there
+mapfile -t hosts < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
+host=$SLURMD_NODENAME node=$SLURM_NODEID
+fail() { echo "jobgen: $host: $*"; exit 1; }  # which node, what is wrong, what to type
+container() { "$@"; }  # there is none: commands run as they are
+
+find_address() {  # this node's address and interface, on its way to another node of the job
+  local peer
+  peer=$(getent ahostsv4 "${hosts[node == 0]}" | awk '{ print $1; exit }')
+  read -r _ interface _ address _ < <(ip -4 -o route get "$peer" | grep -o "dev .*") || true
+}
+
+check_torch() {  # python3 finds torch, and its version; importing it would take seconds
+  torch=$(container python3 -c 'import importlib.metadata as m, importlib.util as u, sys
+u.find_spec("torch") or sys.exit("no module torch")
+print("torch", *[each.version for each in m.distributions(name="torch")][:1])' 2>&1 | tail -n 1) ||
+    fail "python3 has no torch: $torch: see software() in the script"
+}
+
+check_node() {  # prints the answer of this node in the roll call: it is ready, or what is wrong
+  [[ $(uname -m) == "${arch:=$(uname -m)}" ]] || fail "it is not $arch: --set node.arch=$(uname -m)"
+  find_address
+  [[ $address && ($nodes == 1 || $address != 127.*) ]] ||
+    fail "no address on ${interface-any interface}: --set network.interface=NAME, one of $(
+      ip -4 -br addr show up | awk '{ sub("@.*", "", $1); print $1, $3 }' | paste -sd ,)"
+  ((node)) || [[ ! $(ss -Hltn "sport = :$port") ]] || fail "port $port is used: set network.port=N"
+  [[ ! ${program-} || -r $program ]] || fail "no program $program in $PWD: submit from its folder"
+  software
+  check_torch
+  echo "jobgen: $host is ready, $address on $interface: $torch, $(nproc) cores," \
+    "memlock $(ulimit -l), open files $(ulimit -n)"
+}
+
+run_node() {  # the launcher of this node; the lines of a rank begin with its node and number
+  head=$1 node=${2-$node}
+  mkdir -p "$logs/$host"
+  grep -H oom_kill /proc/vmstat > "$logs/$host/oom_kill"  # processes killed for memory until now
+  unset "${!PET_@}"  # torchrun would take them for options
+  export TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE="$host rank \${rank}: "
+  trap "" USR1 USR2  # they are for ranks with a handler, and would end torchrun
+  find_address
+  software
+  ranks
+}
+
+evidence() {  # what this node knows of a failure; jobgen why reads it
+  mkdir -p "$logs/$host"
+  {
+    df -P /dev/shm "$logs" "${TMPDIR-/tmp}"
+    grep -H oom_kill /proc/vmstat
+    nvidia-smi --query-gpu=index,ecc.errors.uncorrected.volatile.total --format=csv
+    dmesg --since "$(date -r "$logs/job.sh" "+%F %T")" | grep -E "oom-kill|Killed|Xid"
+  } > "$logs/$host/evidence" 2>&1 || true
+}
+
+end_job() {  # after a failure, the last lines say what is certain, and where the evidence is
+  local status=$?
+  if ((status == 0)); then [[ ${keep_logs-} ]] || rm -r "$logs"; return; fi
+  echo "$status ${outside-}" > "$logs/status"
+  [[ ${outside-} ]] || timeout 15 "${each_node[@]}" evidence > "$logs/evidence" 2>&1 || true
+  grep -sm 1 -E "^(srun|jobgen): .*(code|ended|illed|answers|started)" "$logs/stderr" >&2 || true
+  echo "jobgen: the job ${outside-failed}, with status $status: jobgen why $job reads $logs" >&2
+  (software &> /dev/null && "${jobgen-jobgen}" why --line "$logs" 2> /dev/null) >&2 || true
+}
+
+# Each node runs a copy of this script, with the name of a function. srun may lose a last line.
+if (($#)); then trap '(($?)) && sleep 1' EXIT; "$@"; exit; fi
+install -D -m 700 "$0" "$logs/job.sh"
+each_node+=("$logs/job.sh") start_ranks+=("$logs/job.sh")
+trap end_job EXIT
+trap 'outside="was ended from outside"; sleep 25 & wait -n || true; exit 143' TERM  # by Slurm
+mkdir -p "$logs"
+printf '%s\n' "$trainer" > "$program"
+
+# The roll call: all nodes are ready, or the job ends here and says which are not.
+((${#hosts[@]} == nodes + ${spares:-0})) || fail "${#hosts[@]} nodes, not $nodes: -N of jobgen"
+find_address || true  # of the first node: the ranks meet there
+answers=$logs/roll-call
+timeout -k 9 "$join_timeout" "${each_node[@]}" check_node | sort -u > "$answers" || true
+mapfile -t bad < <(comm -23 <(printf '%s\n' "${hosts[@]}" | sort) \
+  <(sed -n 's/.*jobgen: \([^: ]*\).*/\1/p' "$answers" | sort))
+[[ ! ${bad[*]} ]] || printf 'jobgen: %s: no answer, see above\n' "${bad[@]}" >> "$answers"
+grep " is ready, " "$answers" || true
+grep -v " is ready, " "$answers" >&2 || true
+(($(grep -c " is ready, " "$answers") >= nodes)) || exit 1
+sed -n 's/.* is ready, [^:]*: //p' "$answers" | sort | uniq -c |
+  sed '1 { $ d }; s/^/jobgen: the nodes differ:/'
+(trap "" TERM; exec "${start_ranks[@]}" run_node "$address") \
+  2> >(trap "" TERM; exec tee "$logs/stderr" >&2) < /dev/null &
+wait "$!"

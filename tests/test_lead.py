@@ -1,0 +1,247 @@
+"""The lead and its agents, with real processes; each node is one on this machine."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import resource
+import shlex
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.kept import Marked, marked, wait_for
+
+
+@pytest.fixture
+def nodes(tmp_path: Path) -> Iterator[Marked]:
+    with marked(tmp_path) as processes:
+        yield processes
+
+
+def lead(
+    nodes: Marked,
+    command: str,
+    count: int = 3,
+    stream: int = 2,
+    starter: str = "%a",
+    timeout: float = 10,
+) -> subprocess.Popen[str]:
+    hosts = " ".join(f"h{number}" for number in range(count))
+    words = [nodes.folder, "127.0.0.1", timeout, 1, stream, hosts, starter, "bash", "-c", command]
+    return nodes.start("lead", *words)
+
+
+def up(nodes: Marked) -> str:
+    return f"touch {nodes.folder}/$JOBGEN_HOST.up; "
+
+
+def all_up(nodes: Marked) -> bool:
+    return wait_for(lambda: len(list(nodes.folder.glob("*.up"))) == 3)
+
+
+def deaf(nodes: Marked) -> str:
+    return f"python3 {nodes.folder}/deaf.py {nodes.folder} & wait"
+
+
+def all_deaf(nodes: Marked, count: int = 3) -> bool:
+    return wait_for(lambda: len(list(nodes.folder.glob("deaf.*[0-9]"))) == 4 * count)
+
+
+@pytest.mark.parametrize("starter", ["%a", "bash -c %q", "bash -c 'exec %a' %h %n"])
+def test_output_and_environment(nodes: Marked, starter: str) -> None:
+    command = 'echo "$JOBGEN_NUMBER $JOBGEN_HOST $PWD" "a  b"; printf half; sleep .2; echo " line"'
+    started = lead(nodes, command, stream=1, starter=starter)
+    output, errors = started.communicate(timeout=10)
+    lines = [f"{n} h{n} {Path.cwd()} a  b" for n in range(3)] + ["half line"] * 3
+    assert (sorted(output.splitlines()), errors, started.returncode) == (sorted(lines), "", 0)
+    assert not list(nodes.folder.glob("join.*"))
+    assert not nodes.gone_within(1)
+
+
+def test_without_output_it_goes_its_natural_way(nodes: Marked) -> None:
+    started = lead(nodes, "echo x", starter=f"%a >> {nodes.folder}/%h.out")
+    assert started.communicate(timeout=10) == ("", "")
+    assert [(nodes.folder / f"h{n}.out").read_text() for n in range(3)] == ["x\n"] * 3
+
+
+def test_the_first_failure_ends_all_and_gives_the_status(nodes: Marked) -> None:
+    command = f"if [[ $JOBGEN_NUMBER = 1 ]]; then sleep 1; exit 7; fi; {deaf(nodes)}"
+    started = lead(nodes, command)
+    assert started.communicate(timeout=10)[1] == "jobgen: h1: ended with status 7\n"
+    assert started.returncode == 7
+    assert not nodes.gone_within(1)
+
+
+@pytest.mark.parametrize("victim", ["agent", "stub", "keeper", "command"])
+def test_nothing_is_left_when_a_process_of_a_node_is_killed(nodes: Marked, victim: str) -> None:
+    started = lead(nodes, deaf(nodes))
+    assert all_deaf(nodes)
+    agent, stub, keeper = [pid for pid in nodes.named(" h1 1") if "agent" in nodes.pids()[pid]]
+    commands = [pid for pid in nodes.named("bash -c") if parent(pid) == keeper]
+    pid = {"agent": agent, "stub": stub, "keeper": keeper, "command": commands[0]}[victim]
+    os.kill(pid, 9)
+    errors = started.communicate(timeout=10)[1]
+    problem = "no longer answers" if victim == "agent" else "ended with status 137"
+    assert errors == f"jobgen: h1: {problem}\n"
+    assert started.returncode == (1 if victim == "agent" else 137)
+    assert not nodes.gone_within(2)
+
+
+def parent(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_for_the_lead_ends_all(nodes: Marked, number: int) -> None:
+    started = lead(nodes, deaf(nodes))
+    assert all_deaf(nodes)
+    started.send_signal(number)
+    assert started.communicate(timeout=10)[1] == ""
+    assert started.returncode == 143
+    assert not nodes.gone_within(1)
+
+
+def test_a_killed_lead_leaves_nothing(nodes: Marked) -> None:
+    started = lead(nodes, deaf(nodes))
+    assert all_deaf(nodes)
+    started.kill()
+    assert not nodes.gone_within(4)
+
+
+def test_a_killed_starter_does_not_matter(nodes: Marked) -> None:
+    started = lead(nodes, up(nodes) + "sleep 1.5", starter="bash -c '%a; :' starter")
+    assert all_up(nodes)
+    for pid in nodes.pids():
+        if parent(pid) == started.pid:
+            os.kill(pid, 9)
+    assert started.communicate(timeout=10)[1] == ""
+    assert started.returncode == 0
+
+
+def test_a_starter_that_fails_is_named(nodes: Marked) -> None:
+    started = lead(nodes, deaf(nodes), starter="bash -c '[[ %h = h1 ]] && exit 5; exec %a'")
+    problem = "jobgen: h1: cannot be started: the starter ended with status 5\n"
+    assert started.communicate(timeout=10)[1] == problem
+    assert started.returncode == 1
+    assert not nodes.gone_within(3)
+
+
+def test_a_node_that_does_not_answer_is_named(nodes: Marked) -> None:
+    starter = "bash -c '[[ %h = h1 ]] && exec sleep 60; exec %a'"
+    started = lead(nodes, "sleep 60", starter=starter, timeout=1.5)
+    assert started.communicate(timeout=12)[1] == "jobgen: h1: cannot be started: no answer\n"
+    assert started.returncode == 1
+    assert not nodes.gone_within(1)
+
+
+def test_a_suspend_ends_nothing(nodes: Marked) -> None:
+    waits = "import time; [time.sleep(0.1) for _ in range(40)]"  # while it is not stopped
+    started = lead(nodes, up(nodes) + f"exec python3 -c {shlex.quote(waits)}", timeout=1)
+    assert all_up(nodes)
+    for number, pause in ((signal.SIGSTOP, 3), (signal.SIGCONT, 0)):
+        for pid in nodes.pids():
+            os.kill(pid, number)
+        time.sleep(pause)
+    assert started.communicate(timeout=30)[1] == ""
+    assert started.returncode == 0
+
+
+def joined(nodes: Marked) -> tuple[tuple[str, int], str, Path]:
+    """Address, token and file of the lead that runs."""
+    assert wait_for(lambda: list(nodes.folder.glob("join.*")))
+    join = next(nodes.folder.glob("join.*"))
+    assert wait_for(lambda: join.read_text().endswith("]"))
+    address, token, *_ = json.loads(join.read_text())
+    return (address[0], address[1]), token, join
+
+
+def test_the_token_is_in_no_command_line_and_in_no_file_of_others(nodes: Marked) -> None:
+    started = lead(nodes, up(nodes) + "sleep 60")
+    _, token, join = joined(nodes)
+    assert all_up(nodes)
+    assert join.stat().st_mode & 0o777 == 0o600
+    for entry in Path("/proc").glob("[0-9]*"):
+        for name in ("cmdline", "environ"):
+            try:
+                assert token.encode() not in (entry / name).read_bytes()
+            except OSError:
+                continue
+    started.terminate()
+    started.communicate(timeout=10)
+
+
+def test_strangers_cost_nobody_anything(nodes: Marked) -> None:
+    """While nodes start late: noise, wrong tokens, one byte at a time, and idle connections."""
+    dice = random.Random(5)
+    starter = "bash -c 'sleep 1.$((%n * 3)); exec %a'"
+    started = lead(nodes, "echo $JOBGEN_NUMBER; sleep 1", stream=1, starter=starter)
+    address, token, _ = joined(nodes)
+    strangers = []
+    words = [b"", b"\n", b"\0" * 100, f"{token} 7\n".encode(), f"{token} -1\n".encode()]
+    words += [f"{token}\n".encode(), token.encode(), b"0 0\n", b"\xff" * 65536, b"\0" + b"1\n"]
+    words += [dice.randbytes(dice.randrange(1, 3000)) for _ in range(150)]
+    for word in words + [b""] * 500:
+        link = socket.create_connection(address, 5)
+        link.setblocking(False)
+        with contextlib.suppress(OSError):
+            link.send(word[:1] if dice.random() < 0.2 else word)
+        strangers.append(link)
+    output, errors = started.communicate(timeout=10)
+    assert (sorted(output.split()), errors, started.returncode) == (["0", "1", "2"], "", 0)
+    for link in strangers:
+        link.close()
+
+
+def test_a_token_is_good_for_one_connection_of_each_node(nodes: Marked) -> None:
+    started = lead(nodes, up(nodes) + "sleep 1")
+    address, token, _ = joined(nodes)
+    assert all_up(nodes)
+    with socket.create_connection(address, 5) as again:
+        again.sendall(f"{token} 0\n".encode())
+        assert again.recv(1) == b""
+    assert started.communicate(timeout=10)[1] == ""
+    assert started.returncode == 0
+
+
+@pytest.mark.slow
+def test_512_connections_with_1024_descriptors(nodes: Marked) -> None:
+    """The agents are threads of one process: only their side of the connection is tried."""
+    script = nodes.folder / "many.py"
+    script.write_text(MANY)
+    starter = f"{nodes.folder}/starter %n %a"
+    (nodes.folder / "starter").write_text(
+        f'#!/bin/bash\n[[ $1 = 0 ]] && exec python3 {script} "$7"\nexec sleep 20\n'
+    )
+    (nodes.folder / "starter").chmod(0o700)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (1024, hard))
+    try:
+        started = lead(nodes, "true", count=512, stream=1, starter=starter, timeout=60)
+        output, errors = started.communicate(timeout=60)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert errors == ""
+    assert sorted(map(int, output.split())) == list(range(512))
+    assert started.returncode == 0
+
+
+MANY = """
+import json, socket, sys
+address, token, *_ = json.load(open(sys.argv[1]))
+links = [socket.create_connection(address) for _ in range(512)]
+for number, link in enumerate(links):
+    link.sendall(f"{token} {number}\\n".encode())
+for number, link in enumerate(links):
+    assert link.recv(1)
+    link.sendall(b"%d\\n" % number)
+for link in links:
+    link.sendall(b"\\0" + b"0")
+"""
