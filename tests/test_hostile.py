@@ -91,7 +91,7 @@ def harmless(generator: Generator, place: Input) -> list[str] | None:
     """The lines with a harmless value; None where none is taken, since a value is a number, say."""
     with named(generator, place, BENIGN):
         try:
-            return generate(generator, place.job(BENIGN))
+            return unwrapped(generate(generator, place.job(BENIGN)))
         except JobgenError:
             return None
 
@@ -165,6 +165,20 @@ def carries(line: str, benign: str, value: str) -> bool:
     return "docker://" in benign and carries(line, benign.replace("docker://", ""), value)
 
 
+def unwrapped(lines: list[str]) -> list[str]:
+    """Lines with each array on one: a long value has its array continue on lines of their own."""
+    joined: list[str] = []
+    is_open = False
+    for line in lines:
+        if is_open:
+            joined[-1] += " " + line.strip()
+        else:
+            joined.append(line)
+            is_open = re.match(r"\s*\w+=\(", line) is not None
+        is_open = is_open and not line.endswith(")")
+    return joined
+
+
 def unnamed(planned: Plan, lines: list[str]) -> list[str]:
     """Lines without what a program's name and words make of others, each as it has to be."""
     name = planned.name
@@ -185,7 +199,7 @@ def check(generator: Generator, place: Input, value: str) -> bool:
     """Whether the value is taken; it must come as it is, and nothing else may change."""
     with named(generator, place, value):
         try:
-            lines = generate(generator, place.job(value))
+            lines = unwrapped(generate(generator, place.job(value)))
         except JobgenError as error:
             messages = str(error).split("\n")
             assert all(line.isprintable() and 0 < len(line) < 2000 for line in messages), messages
