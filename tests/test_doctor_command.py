@@ -108,7 +108,7 @@ def test_a_local_job_and_its_report(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     (file,) = tmp_path.glob("jobgen-doctor/*.json")
-    assert done.stdout.splitlines()[-1].startswith("jobgen doctor: "), done.stdout
+    assert " rank 0: jobgen doctor: " in done.stdout.splitlines()[-1], done.stdout
     drawn = jobgen("doctor", "--report", str(file), cwd=tmp_path)
     assert drawn.returncode == 0, drawn.stderr
     assert file.with_suffix(".html").exists()

@@ -307,6 +307,8 @@ def test_arguments_and_variables_reach_the_program_as_they_are(
     python.parent.mkdir()
     python.write_text(PYTHON)
     python.chmod(0o755)
+    if not program[0].startswith("-"):
+        (tmp_path / program[0]).touch()  # a job whose program is missing does not begin
     trainer = "elastic_ddp" if program[0] == "--first" else None
     value = "".join(ARGUMENTS)
     job = Job(
@@ -332,12 +334,13 @@ def test_arguments_and_variables_reach_the_program_as_they_are(
     assert (tmp_path / "environment").read_bytes() == octets([value])
     words = (tmp_path / "arguments").read_bytes().split(b"\0")[:-1]
     options = [b"-m", b"torch.distributed.run", b"--nproc-per-node=2"]
-    assert words[:5] == [*options, b"--standalone", b"--local-addr=127.0.0.1"]
+    assert words[:6] == [*options, b"--standalone", b"--local-addr=127.0.0.1", b"--tee=3"]
+    assert words[6].startswith(b"--log-dir=")
     words.remove(b"--")  # torchrun takes the first for itself
     own = octets([escape_macros(word) for word in job.program]).split(b"\0")[:-1]
     assert words[-len(own) :] == own
     # The trainer's file, or --no-python.
-    assert len(words) - 5 - len(own) == (program[0] in ("--first", "./$(touch pwned)"))
+    assert len(words) - 7 - len(own) == (program[0] in ("--first", "./$(touch pwned)"))
     assert not (tmp_path / "pwned").exists()
 
 

@@ -158,6 +158,7 @@ def test_banner_does_not_hide_what_is_wrong(desk: Desk) -> None:
 def test_warning_of_the_scheduler_is_the_program_s(desk: Desk) -> None:
     text = """import os, signal, sys, time
 def stop(*_):
+    signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # Slurm may send it twice; the end restores it
     sys.stdout.write("saved\\n")
     sys.exit(0)
 signal.signal(signal.SIGUSR1, stop)

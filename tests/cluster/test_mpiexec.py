@@ -43,14 +43,20 @@ for rank in range(int(options["-n"])):
     os.mkfifo(output)
     copies.append(subprocess.Popen(["cat", output]))
     command = ["pbs_tmrsh", hosts[rank // per_node], "env", *pairs]
-    command += ["bash", "-c", 'exec "$@" > "$0"', output, *words]
+    command += ["bash", "-c", 'echo $$ > "$0.pid"; exec "$@" > "$0"', output, *words]
     running.append(subprocess.Popen(command, stdin=subprocess.DEVNULL))
-status = 0
+status, started = 0, running[:]
 while running and not status:
     time.sleep(0.1)
     for process in [each for each in running if each.poll() is not None]:
         running.remove(process)
         status = status or process.returncode % 256
+for rank, each in enumerate(started):
+    if status and each.poll() is None:
+        end = ["bash", "-c", 'kill "$(< "$0.pid")"', f"{{folder}}/{{rank}}"]
+        subprocess.run(["pbs_tmrsh", hosts[rank // per_node], *end], stdin=subprocess.DEVNULL)
+for each in started:
+    each.wait()
 while not status and any(each.poll() is None for each in copies):
     time.sleep(0.1)
 for each in copies:
