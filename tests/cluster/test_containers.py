@@ -209,8 +209,13 @@ def test_ranks_of_srun_in_the_container_engine(desk: Desk, stand_ins: Path, form
     """The ranks' own step has the environment: Slurm's numbers are right, and no rank needs ip."""
     words = ("--set", "node.gpu=none", "--set", "launch.processes_per_node=2", *form.split("="))
     output, calls = run(desk, stand_ins, "ce", "--launcher", "srun", *filter(None, words))
-    step = ["--nodes=2", "--ntasks=2", "--ntasks-per-node=1", "--export=ALL", "-K0"]
-    step += ["--cpu-bind=none", "--ntasks=4", "--ntasks-per-node=2", "-K1", "--export=ALL"]
+    ranks_a_node = ["--ntasks=4", "--ntasks-per-node=2"]
+    if form == "--plain":
+        step = ["--cpu-bind=none", "--nodes=2", *ranks_a_node, "--export=ALL", "-K1"]
+        step.append("--export=ALL")
+    else:
+        step = ["--nodes=2", "--ntasks=2", "--ntasks-per-node=1", "--export=ALL", "-K0"]
+        step += ["--cpu-bind=none", *ranks_a_node, "-K1", "--export=ALL"]
     assert calls[-1][: len(step) + 2] == ["srun", *step, f"--environment={HOME}/a b.toml"]
     assert all(call[1:5] == STEP for call in calls[:-1])  # the checks of the nodes
     assert [re.sub(r"\d+ job", "a job", line) for line in ranks(output)] == [

@@ -77,7 +77,10 @@ def test_jobs_of_an_array(desk: Desk) -> None:
     [
         ("smc", ("-N", "2"), "no answer"),  # no node's fault
         ("07$", ("-N", "2", "--set", "launch.exclude_at_most=0"), "no answer"),
-        ("0[78]$", ("-N", "3", "--set", "launch.exclude_at_most=1"), "exclude smc-r07-07,smc-r07-08: look at them"),
+        (
+            *("0[78]$", ("-N", "3", "--set", "launch.exclude_at_most=1")),
+            "exclude smc-r07-07,smc-r07-08: look at them",
+        ),
     ],
 )
 def test_a_job_ends(bad: str, words: tuple[str, ...], last: str, desk: Desk) -> None:
