@@ -30,6 +30,64 @@ def test_a_link_remains_and_its_file_is_replaced(tmp_path: Path) -> None:
     assert (tmp_path / "real").read_text() == "new"
 
 
+def test_links_through_folders_are_followed(tmp_path: Path) -> None:
+    """An absolute one, `..` behind one, and a link to a file that does not exist yet."""
+    (tmp_path / "a/b").mkdir(parents=True)
+    (tmp_path / "folder").symlink_to(tmp_path / "a/b")
+    (tmp_path / "a/link").symlink_to("../a/job.sh")
+    write("new", str(tmp_path / "folder/../link"))
+    assert (tmp_path / "a/job.sh").read_text() == "new"
+    assert (tmp_path / "a/link").is_symlink()
+
+
+def test_a_circle_of_links_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "job.sh").symlink_to("job.sh")
+    with pytest.raises(JobgenError, match="cannot be written: Too many levels of symbolic links"):
+        write("text", str(tmp_path / "job.sh"))
+    assert (tmp_path / "job.sh").is_symlink()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes a link that belongs to others")
+@pytest.mark.parametrize("mode", [0o1777, 0o777, 0o1770])
+@pytest.mark.parametrize("name", ["job.sh", "folder/job.sh", "own"])
+def test_a_link_of_others_in_a_shared_folder_is_refused(
+    tmp_path: Path, mode: int, name: str
+) -> None:
+    """A stranger puts it into /tmp, where the user would write, or where the user's link leads."""
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared").chmod(mode)
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home/job.sh").write_text("mine")
+    (tmp_path / "shared/job.sh").symlink_to("../home/job.sh")
+    (tmp_path / "shared/folder").symlink_to("../home")
+    (tmp_path / "shared/own").symlink_to("job.sh")
+    for each in ("job.sh", "folder"):
+        os.lchown(tmp_path / "shared" / each, 12345, 12345)
+    link = tmp_path / "shared" / ("job.sh" if name == "own" else name.split("/")[0])
+    with pytest.raises(JobgenError) as error:
+        write("text", str(tmp_path / "shared" / name))
+    assert str(error.value) == (
+        f"-o {tmp_path}/shared/{name}: {link} is a link of user 12345, in a folder where others can"
+        " put links; name a file in a folder of your own [output]"
+    )
+    assert (tmp_path / "home/job.sh").read_text() == "mine"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes a link that belongs to others")
+@pytest.mark.parametrize(("mode", "owner"), [(0o755, 0), (0o1777, 12345)])
+def test_a_link_of_others_is_followed_where_the_folder_s_owner_alone_puts_links(
+    tmp_path: Path, mode: int, owner: int
+) -> None:
+    """As the kernel does: whoever owns the folder could replace the file anyway."""
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs").chmod(mode)
+    os.chown(tmp_path / "theirs", owner, owner)
+    (tmp_path / "theirs/link").symlink_to("job.sh")
+    os.lchown(tmp_path / "theirs/link", 12345, 12345)
+    write("new", str(tmp_path / "theirs/link"))
+    assert (tmp_path / "theirs/job.sh").read_text() == "new"
+
+
 @pytest.mark.parametrize(
     ("name", "reason"), [("no/such/job.sh", "No such file or directory"), ("", "Is a directory")]
 )

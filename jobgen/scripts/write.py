@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from errno import EISDIR
+from errno import EISDIR, ELOOP
 from pathlib import Path
 
 from jobgen.errors import ClosedPipe, discard_stdout, problem
-from jobgen.paths import to_path
+from jobgen.paths import effective_user, to_path
 
 # Opens a folder that may be entered but not listed; only Linux has O_PATH.
 _FOLDER_FLAGS = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW
+_LINKS_AT_MOST = 40  # as Linux: path_resolution(7)
 
 
 def write(text: str, output: str | None = None, executable: bool = True) -> None:
     """Write `text` to stdout, or to the file `output`, atomically and, as a script, executable.
 
-    Raises JobgenError if it cannot be written; then the file has not changed.
+    Raises JobgenError if it cannot be written, or if the way to it is a link that somebody else may
+    have put there; then the file has not changed.
     """
     data = text.encode("utf-8")
     if output in (None, "-"):
@@ -29,11 +32,12 @@ def write(text: str, output: str | None = None, executable: bool = True) -> None
         if str(output).endswith("/"):
             raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
         path = to_path(str(output))
+        real = _followed(path, f"-o {output}")
         if path.exists() and not path.is_file():
             path.write_bytes(data)  # a device or a pipe is not replaced
         else:
             mode = (0o777 if executable else 0o666) & ~_umask()
-            replace_file(Path(os.path.realpath(path)), data, mode, sync=True)
+            replace_file(real, data, mode, sync=True)
     except OSError as error:
         raise problem(f"-o {output}", f"cannot be written: {error.strerror}", "output") from None
 
@@ -110,6 +114,38 @@ def replace_file(
         except BaseException:
             os.unlink(name, dir_fd=folder)
             raise
+
+
+def _followed(path: Path, option: str) -> Path:
+    """The path that a path leads to through its links, as the user may follow them.
+
+    Raises JobgenError for a link of somebody else in a shared folder, and OSError for a circle.
+    """
+    real, links = Path("/"), 0
+    names = [*reversed(path.absolute().parts)]  # the root is one of them
+    while names:
+        name = names.pop()
+        real = real.parent if name == ".." else real / name
+        try:
+            target = os.readlink(real)
+        except OSError:  # no link, or nothing
+            continue
+        _refuse_link_of_others(real, option)
+        links += 1
+        if links > _LINKS_AT_MOST:
+            raise OSError(ELOOP, os.strerror(ELOOP))
+        names += reversed(Path(target).parts)
+        real = real.parent
+    return real
+
+
+def _refuse_link_of_others(link: Path, option: str) -> None:
+    """Do what the kernel's fs.protected_symlinks does, which not every machine has switched on."""
+    folder, owner = link.parent.stat(), link.lstat().st_uid
+    is_shared = folder.st_mode & (stat.S_ISVTX | stat.S_IWOTH)
+    if is_shared and owner not in (effective_user(), 0, folder.st_uid):
+        text = f"{link} is a link of user {owner}, in a folder where others can put links"
+        raise problem(option, text, "output", "name a file in a folder of your own")
 
 
 @contextmanager
