@@ -83,9 +83,12 @@ def compare(header: Header, generated: bytes) -> Verdict:
 
 def _changes(old: Header, new: Header | None) -> str:
     """What has changed since a script was made: its profile, its template, …; "" if nothing."""
-    if not old.parts:
-        return f"it was made by jobgen {FIRST_VERSION}, whose scripts were different"
     new_parts = new.parts if new else {}
+    if not old.parts:
+        made_by = f"it was made by jobgen {FIRST_VERSION}"
+        if "machinery" in new_parts:  # which that version did not have
+            return f"the machinery changed, and perhaps more; {made_by}"
+        return f"{made_by}, whose scripts were different"
     changed = [
         name
         for name in ("profile", "template", "trainer", "machinery")
