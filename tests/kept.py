@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -44,10 +44,12 @@ class Marked:
         for unwanted in ("LOCAL_RANK", "JOBGEN_NODE", "JOBGEN_KEEPER"):
             self.environment.pop(unwanted, None)
 
-    def start(self, *words: object, python: str = sys.executable) -> subprocess.Popen[str]:
-        """FILE WORDS…, started as a script starts it."""
+    def start(
+        self, *words: object, python: str = sys.executable, within: Sequence[str] = ()
+    ) -> subprocess.Popen[str]:
+        """FILE WORDS…, started as a script starts it; `within` is a command that starts others."""
         program = self.lead if words[0] == "lead" else self.program
-        command = [python, "-I", "-S", str(program), *map(str, words)]
+        command = [*within, python, "-I", "-S", str(program), *map(str, words)]
         return subprocess.Popen(
             command,
             env=self.environment,

@@ -12,7 +12,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -33,10 +33,11 @@ def lead(
     stream: int = 2,
     starter: str = "%a",
     timeout: float = 10,
+    within: Sequence[str] = (),
 ) -> subprocess.Popen[str]:
     hosts = " ".join(f"h{number}" for number in range(count))
     words = [nodes.folder, "127.0.0.1", timeout, 1, stream, hosts, starter, "bash", "-c", command]
-    return nodes.start("lead", *words)
+    return nodes.start("lead", *words, within=within)
 
 
 def up(nodes: Marked) -> str:
@@ -211,9 +212,30 @@ def test_a_token_is_good_for_one_connection_of_each_node(nodes: Marked) -> None:
     assert started.returncode == 0
 
 
+# A network of its own, in which at most 128 connections wait to be accepted, as in old kernels.
+SHORT_QUEUE = """
+ip link set lo up && echo 128 > /proc/sys/net/core/somaxconn && exec "$@"
+"""
+
+
+def short_queue() -> list[str]:
+    """The command that starts others in that network."""
+    within = ["unshare", "-n", "bash", "-c", SHORT_QUEUE, "bash"]
+    read_bound = [*within, "cat", "/proc/sys/net/core/somaxconn"]
+    try:
+        done = subprocess.run(read_bound, capture_output=True, text=True, check=False)
+    except OSError as error:
+        pytest.skip(f"no network of its own: {error}")
+    if done.stdout != "128\n":
+        pytest.skip(f"no network of its own: {done.stderr.strip()}")
+    return within
+
+
 @pytest.mark.slow
-def test_512_connections_with_1024_descriptors(nodes: Marked) -> None:
-    """The agents are threads of one process: only their side of the connection is tried."""
+@pytest.mark.parametrize("has_short_queue", [False, True])
+def test_512_connections_with_1024_descriptors(nodes: Marked, has_short_queue: bool) -> None:
+    """Each agent is a thread: only its side of the connection is tried."""
+    within = short_queue() if has_short_queue else []
     script = nodes.folder / "many.py"
     script.write_text(MANY)
     starter = f"{nodes.folder}/starter %n %a"
@@ -224,7 +246,9 @@ def test_512_connections_with_1024_descriptors(nodes: Marked) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (1024, hard))
     try:
-        started = lead(nodes, "true", count=512, stream=1, starter=starter, timeout=60)
+        started = lead(
+            nodes, "true", count=512, stream=1, starter=starter, timeout=60, within=within
+        )
         output, errors = started.communicate(timeout=60)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
@@ -233,15 +257,21 @@ def test_512_connections_with_1024_descriptors(nodes: Marked) -> None:
     assert started.returncode == 0
 
 
+# 512 agents in one process, each as `agent` of lead.py comes to its connection.
 MANY = """
-import json, socket, sys
+import contextlib, json, socket, sys, threading, time
 address, token, *_ = json.load(open(sys.argv[1]))
-links = [socket.create_connection(address) for _ in range(512)]
-for number, link in enumerate(links):
-    link.sendall(f"{token} {number}\\n".encode())
-for number, link in enumerate(links):
-    assert link.recv(1)
-    link.sendall(b"%d\\n" % number)
-for link in links:
-    link.sendall(b"\\0" + b"0")
+def agent(number):
+    for _ in range(60):
+        with contextlib.suppress(OSError):
+            link = socket.create_connection(address, 5)
+            link.sendall(f"{token} {number}\\n".encode())
+            if link.recv(1):
+                break
+        time.sleep(0.5)
+    else:
+        sys.exit(f"agent {number}: no way to the lead")
+    link.sendall(b"%d\\n" % number + b"\\0" + b"0")
+for number in range(512):
+    threading.Thread(target=agent, args=(number,)).start()
 """
