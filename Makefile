@@ -4,7 +4,8 @@
 PYTHON ?= python3
 TORCH ?=
 FUZZ_SECONDS ?= 300
-RECIPES := accelerate==1.15.0 deepspeed==0.19.8 lightning==2.6.6 ray==2.60.0 transformers==5.23.0
+RECIPES := accelerate==1.15.0 deepspeed==0.19.8 lightning==2.6.6 ray==2.60.0 transformers==5.23.0 \
+  'nvidia-resiliency-ext==0.4.1; python_version < "3.13"'
 VENV := .venv
 BIN := $(CURDIR)/$(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt

@@ -129,6 +129,8 @@ LAUNCHERS = {
     "mpirun -n 4 x": "mpirun",
     "mpiexec x": "mpiexec",
     "horovodrun -np 4 x": "horovodrun",
+    "ft_launcher --nnodes=2 x.py": "ft_launcher",
+    "-m nvidia_resiliency_ext.fault_tolerance.launcher x.py": "ft_launcher",
     "ray start": "ray",
 }
 OTHERS = [

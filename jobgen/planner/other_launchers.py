@@ -1,4 +1,4 @@
-"""Programs that start ranks themselves: torchrun, accelerate, deepspeed, srun, mpirun, ray."""
+"""Programs that start ranks: torchrun, accelerate, deepspeed, ft_launcher, srun, mpirun, ray."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ _WORDS = {
     "deepspeed": "deepspeed --hostfile FILE --no_ssh --node_rank %n --master_addr %h"
     " --master_port %p …",
     "ray": "./SCRIPT, see docs/recipes.md",
+    "ft_launcher": "./SCRIPT, see docs/recipes.md",
 }
 _MODULES = {
     "torch.distributed.run": "torchrun",
@@ -33,6 +34,7 @@ _MODULES = {
     "deepspeed.launcher.runner": "deepspeed",
     "deepspeed.launcher.launch": "deepspeed",
     "horovod.runner.launch": "horovodrun",
+    "nvidia_resiliency_ext.fault_tolerance.launcher": "ft_launcher",
     "ray.scripts.scripts": "ray",
 }
 _COMMANDS = {
@@ -40,6 +42,7 @@ _COMMANDS = {
     "accelerate-launch": "accelerate launch",
     "deepspeed": "deepspeed",
     "ds": "deepspeed",
+    "ft_launcher": "ft_launcher",
     "ray": "ray",
     **{name: name for name in "srun mpirun mpiexec orterun horovodrun prun aprun jsrun".split()},
 }

@@ -31,7 +31,16 @@ RECIPES = {
     "Ray": ("ray", r"^2 tasks ran on 2 nodes: \['10\.71\.0\.3\d', '10\.71\.0\.3\d'\]$"),
     "Lightning": ("lightning", r"^4 ranks trained with Lightning$"),
     "A Trainer of Hugging Face": ("transformers", r"^4 ranks trained with transformers: loss "),
+    "NVIDIA's ft_launcher": (
+        "nvidia_resiliency_ext",
+        r"^4 ranks trained with ft_launcher: 20 steps$",
+    ),
 }
+KILLED = """
+    if step == 8 and rank == 3 and not os.path.exists("killed"):
+        open("killed", "w").close()
+        os.kill(os.getpid(), 9)
+"""
 BROKEN = 'import os\nif os.environ["RANK"] == "3":\n    raise ValueError("rank 3 is broken")\n'
 
 
@@ -80,7 +89,7 @@ def test_a_recipe_of_the_page_runs(desk: Desk, title: str) -> None:
     nothing_stays(desk)
 
 
-@pytest.mark.parametrize("title", ["Accelerate", "DeepSpeed", "Lightning"])
+@pytest.mark.parametrize("title", ["Accelerate", "DeepSpeed", "Lightning", "NVIDIA's ft_launcher"])
 def test_a_rank_that_fails_ends_the_job(desk: Desk, title: str) -> None:
     write_files(desk, title)
     (program,) = desk.folder.glob("*_train.py")
@@ -100,6 +109,19 @@ def test_a_task_of_ray_that_fails_ends_the_job(desk: Desk) -> None:
     done = run_recipe(desk, "Ray")
     assert done.state == "FAILED", done.output
     assert "AssertionError" in done.output
+    nothing_stays(desk)
+
+
+def test_ft_launcher_starts_a_killed_rank_again(desk: Desk) -> None:
+    write_files(desk, title := "NVIDIA's ft_launcher")
+    program = desk.folder / "ft_train.py"
+    after = "    step += 1\n"
+    program.write_text(program.read_text().replace(after, after + KILLED.lstrip("\n")))
+    done = run_recipe(desk, title)
+    assert done.state == "COMPLETED", done.output
+    assert (desk.folder / "killed").exists()
+    assert "2/2 attempts left; will restart worker group" in done.output
+    assert re.search(RECIPES[title][1], done.output, re.MULTILINE), done.output
     nothing_stays(desk)
 
 
