@@ -178,6 +178,24 @@ CASES = {  # what the script's own verdict named until version 1.0, and what it 
         },
         "rank 3 on nB failed first: a GPU of this node is broken: Xid 79: submit again without",
     ),
+    "a Xid from before the job": (
+        {
+            **raised(),
+            "status": "1 after 300 s \n",
+            "nB/evidence": "/proc/uptime:9000.11 70000.22\n"
+            "[ 8000.123456] NVRM: Xid (PCI:0000:07:00): 79, pid=1, GPU has fallen off the bus.\n",
+        },
+        f"{VALUE}: read",
+    ),
+    "a Xid of the job, by its time": (
+        {
+            **raised(),
+            "status": "1 after 300 s \n",
+            "nB/evidence": "/proc/uptime:9000.11 70000.22\n"
+            "[ 8800.123456] NVRM: Xid (PCI:0000:07:00): 79, pid=1, GPU has fallen off the bus.\n",
+        },
+        f"{VALUE}; on that node: Xid 79: read",
+    ),
     "a Xid of a program": (
         {**raised(), "nB/evidence": DMESG.format(31)},
         f"{VALUE}; on that node: Xid 31: read",
@@ -395,7 +413,10 @@ def test_a_hang_before_a_restart_does_not_count(tmp_path: Path) -> None:
 
 # ---- an end from outside ----
 
-OUTSIDE = {"status": "143 outside\n", "stderr": ends(3, -15) + ends(1, -9) + CANCELLED}
+OUTSIDE = {
+    "status": "143 after 311 s was ended from outside\n",
+    "stderr": ends(3, -15) + ends(1, -9) + CANCELLED,
+}
 
 
 def test_an_end_from_outside_blames_no_rank(tmp_path: Path) -> None:

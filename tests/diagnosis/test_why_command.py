@@ -157,7 +157,7 @@ def test_why_finds_the_folder_of_the_last_try_without_a_scheduler(
 def test_why_finds_the_folder_where_the_job_was_submitted(tmp_path: Path) -> None:
     """And reads the job's log, without the ranks' lines in it, and how Slurm says that it ended."""
     place = tmp_path / "work"
-    write_folder(place, {**FAILED, "status": "143 outside\n"})
+    write_folder(place, {**FAILED, "status": "143 after 311 s was ended from outside\n"})
     (place / "o.out").write_text("nA rank 0: KeyError: half\nsrun: error: nB: task 1: Killed\n")
     record = f"JobId=7 JobName=a\n   JobState=TIMEOUT Reason=TimeLimit\n   WorkDir={place}\n"
     record += f"   StdOut={place}/o.out\n"

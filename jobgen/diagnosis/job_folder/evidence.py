@@ -7,10 +7,11 @@ the cause only where it explains how a rank ended.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from jobgen.diagnosis.classes import gpu_hardware
-from jobgen.diagnosis.job_folder.layout import Node, read_start
+from jobgen.diagnosis.job_folder.layout import JobFolder, Node, read_start
 
 _SECTION = re.compile(r"^==> (?P<name>.+?)(?: <==)?$")
 _COUNT = re.compile(r"^(?P<path>\S+?):oom_kill (?P<count>\d{1,18})$", re.MULTILINE)
@@ -19,6 +20,9 @@ _XID = re.compile(r"NVRM: Xid \(\S+?\): (?P<xid>\d{1,4})\b")
 _ECC = re.compile(r"^\s*(?:(?P<gpu>\d{1,3})\s*,.*?)??(?P<count>\d{1,18})\s*$")
 _KILLED = re.compile(r"[Oo]ut of memory: Kill(?:ed)? process (?P<pid>\d+)")
 _OFF_THE_BUS = re.compile(r"fallen off the bus", re.IGNORECASE)
+_UPTIME = re.compile(r"^(?:/proc/uptime:)?(\d{1,12}\.\d\d) \d{1,15}\.\d\d$", re.MULTILINE)
+_SINCE_BOOT = re.compile(r"\[ *(\d{1,12}\.\d{1,9})\] ")
+_SLACK = 15  # seconds between the end of a job and its evidence, at most
 _MOST = 4  # of a kind, in a note
 FULL = 100  # percent
 
@@ -67,26 +71,39 @@ class Evidence:
         return [*filter(None, memory), *disks, *[f"Xid {x}" for x in self.xids[:_MOST]], *gpus]
 
 
-def read_evidence(node: Node, job: str, is_only_node: bool) -> Evidence:
-    """What a node's files say; `job` is the job's number, for its cgroup's name."""
+def read_evidence(node: Node, folder: JobFolder) -> Evidence:
+    """What a node's files say of the time of the job."""
     found = Evidence(node.host, f"{node.path}/evidence")
     if "evidence" not in node.names:
-        if not is_only_node:
+        if len(folder.nodes) > 1:
             return found
-        found.path = f"{node.path.rpartition('/')[0]}/evidence"  # the batch script's own
+        found.path = f"{folder.path}/evidence"  # the batch script's own
     text = read_start(found.path)
     section, number = "", 0
-    for line in text.splitlines():
+    for line in _of_the_job(text, folder.end[1]):
         if line.startswith("index, ecc.errors"):  # the header of nvidia-smi's table
             section, number = "nvidia", 0
             continue
         if head := _SECTION.match(line):
             section, number = head["name"].lower(), 0
             continue
-        _take(found, line, section, number, job)
+        _take(found, line, section, number, folder.number)
         number += 1
     _count_kills(found, read_start(f"{node.path}/oom_kill"), text)
     return found
+
+
+def _of_the_job(text: str, seconds: str) -> Iterator[str]:
+    """The lines without those of dmesg from before the job, which began so many seconds ago.
+
+    Both count seconds since the machine's start: dmesg's `[  81.5] NVRM: …`, and /proc/uptime.
+    """
+    uptime = _UPTIME.search(text)
+    start = float(uptime[1]) - int(seconds) - _SLACK if uptime and seconds else 0.0
+    for line in text.splitlines():
+        since_boot = _SINCE_BOOT.match(line)
+        if not since_boot or float(since_boot[1]) >= start:
+            yield line
 
 
 def _take(found: Evidence, line: str, section: str, number: int, job: str) -> None:

@@ -19,6 +19,7 @@ from jobgen.paths import to_path
 _SMALL = JOB_FOLDER_BYTES >> 8  # bytes of facts, evidence, an error.json; 16,384 hosts take 400,000
 MARKS = ("job", "status", "roll-call")
 _ATTEMPT = re.compile(r"attempt_(\d{1,6})")
+_END = re.compile(r"(\d{1,3})\b(?: after (\d{1,9}) s)?(.*)")
 _LOCAL = re.compile(r"\d{1,4}")
 _RANK = re.compile(r"rank-(\d{1,7})")
 
@@ -70,14 +71,21 @@ class JobFolder:
         return int(text) if text.isdecimal() and len(text) < 6 else 0
 
     @property
-    def end(self) -> list[str]:
-        """The job's exit status, and "outside" if the script got TERM; empty before its end."""
-        return read_start(f"{self.path}/status").split()[:2]
+    def end(self) -> tuple[str, ...]:
+        """The job's exit status, its seconds, "was ended from outside" if the script got TERM."""
+        found = _END.match(read_start(f"{self.path}/status"))
+        return found.groups(default="") if found else ("", "", "")
+
+    @property
+    def number(self) -> str:
+        """The job's, by the folder's name: 4711 of 4711.1, its second try."""
+        found = re.match(r"\d{1,12}", os.path.basename(os.path.abspath(self.path)))
+        return found[0] if found else ""
 
     @property
     def is_ended_from_outside(self) -> bool:
         """Whether the batch script got TERM: scancel, qdel, the walltime, a preemption."""
-        return self.end[1:] == ["outside"]
+        return "outside" in self.end[2]
 
 
 def is_job_folder(word: str) -> bool:

@@ -45,9 +45,8 @@ def diagnose_folder(path: str, others: Iterable[Source] = ()) -> Verdict:
     errors = {each.path: ErrorFile(each) for each in _ranks(folder)}
     case, stacks = collect([*folder_sources(folder, errors), *_without_ranks(folder, others)])
     _complete(case, folder, errors)
-    job, is_only = folder.facts.get("job", ""), len(folder.nodes) == 1
-    evidence = [read_evidence(node, job, is_only) for node in folder.nodes.values()]
-    if folder.end[:1] == ["0"]:
+    evidence = [read_evidence(node, folder) for node in folder.nodes.values()]
+    if folder.end[0] == "0":
         return Verdict(None, says="the job ended with status 0")
     if folder.is_ended_from_outside:
         return _ended_from_outside(case)
