@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 from jobgen.keeper.carried import keeper_text
 
@@ -45,7 +46,11 @@ class Marked:
             self.environment.pop(unwanted, None)
 
     def start(
-        self, *words: object, python: str = sys.executable, within: Sequence[str] = ()
+        self,
+        *words: object,
+        python: str = sys.executable,
+        within: Sequence[str] = (),
+        stdout: int | IO[str] = subprocess.PIPE,
     ) -> subprocess.Popen[str]:
         """FILE WORDS…, started as a script starts it; `within` is a command that starts others."""
         program = self.lead if words[0] == "lead" else self.program
@@ -54,7 +59,7 @@ class Marked:
             command,
             env=self.environment,
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
+            stdout=stdout,
             stderr=subprocess.PIPE,
             text=True,
         )

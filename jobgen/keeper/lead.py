@@ -33,17 +33,16 @@ class Lead:
         self.ends: dict[int, int] = {}  # of each node that has ended, the status
         self.join = os.path.join(folder, f"join.{secrets.token_hex(4)}")
         with open(os.open(self.join, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:
-            job = [[address, port], token, os.getcwd(), self.grace, self.stream, command]
-            json.dump(job, file)
+            json.dump([[address, port], token, self.grace, self.stream, command], file)
 
     def start(self, number: int) -> "subprocess.Popen[bytes]":
-        """A node's starter. %h is the host, %n the number, %a the agent, %q the agent as a word."""
+        """A node's starter. %h is the host, %a the words of the agent, %q these as one word."""
         agent = [sys.executable, "-I", "-S", os.path.abspath(sys.argv[0]), "agent", self.join]
         agent += [self.folder, self.hosts[number], str(number)]
         words = " ".join(map(shlex.quote, agent))
-        line = self.starter.replace("%h", agent[-2]).replace("%n", agent[-1])
-        line = line.replace("%q", shlex.quote(words)).replace("%a", words)
-        return subprocess.Popen(f"exec {line}", shell=True, stdin=subprocess.DEVNULL)
+        line = self.starter.replace("%h", self.hosts[number]).replace("%q", shlex.quote(words))
+        line = "exec " + line.replace("%a", words)
+        return subprocess.Popen(line, shell=True, stdin=subprocess.DEVNULL)
 
     def end(self, number: int, status: int, problem: str) -> None:
         """A node has ended; the first one that fails is named, and gives the job its status."""
@@ -54,7 +53,7 @@ class Lead:
 
     def hear(self, link: socket.socket) -> None:
         """An agent sends its token first, then what its node writes, and its status after a NUL."""
-        data, number = b"", self.peers[link]
+        data, number, text = b"", self.peers[link], b""
         with contextlib.suppress(OSError):
             data = link.recv(65536)
         if number < 0:
@@ -64,17 +63,17 @@ class Lead:
             text = self.texts[number] + data
             cut = max(text.rfind(b"\n"), text.rfind(b"\r"), len(text) - 65536) + 1
             text, self.texts[number] = text[:cut], text[cut:]  # lines, unless one is very long
-            os.write(self.stream, text)
+        is_end = not data and number >= 0
+        rest, mark, status = (self.texts[number] if is_end else b"").rpartition(b"\0")
+        with contextlib.suppress(OSError):  # a full disk
+            os.write(self.stream, text + (rest if mark else status))
         if not data:
             del self.peers[link]
             link.close()
-        if not data and number >= 0:
-            text, mark, status = self.texts[number].rpartition(b"\0")
-            os.write(self.stream, text if mark else status)
-            if mark and status.isdigit():
-                self.end(number, int(status), f"ended with status {int(status)}")
-            elif number not in self.ends:
-                self.end(number, 1, "no longer answers")
+        if is_end and number not in self.ends:
+            ended = mark and status.isdigit()
+            problem = f"ended with status {int(status)}" if ended else "no longer answers"
+            self.end(number, int(status) if ended else 1, problem)
 
     def step(self, starters: "list[subprocess.Popen[bytes]]", seconds: float) -> None:
         """What has come from the network, and which nodes have not been started."""
@@ -123,10 +122,12 @@ class Lead:
 
 def agent(join: str, host: str, number: str, step: "Callable[[], object]") -> int:
     """Runs the command on one node, until it ends or the lead closes its side of the connection."""
+    address = ["an unknown address"]
     for _ in filter(lambda _: os.path.exists(join), range(60)):  # it is removed at the lead's end
         with contextlib.suppress(OSError), open(join) as file:
-            address, token, folder, grace, stream, command = json.load(file)
+            address, token, grace, stream, command = json.load(file)
             link = socket.create_connection(address, 5)
+            link.settimeout(60)  # the lead may be busy, with 511 others
             link.sendall(f"{token} {number}\n".encode())
             if link.recv(1):
                 break
@@ -136,7 +137,6 @@ def agent(join: str, host: str, number: str, step: "Callable[[], object]") -> in
         sys.exit(line if os.path.exists(join) else 1)  # else the lead has ended, and says why
     link.settimeout(None)
     keep_alive(link)
-    os.chdir(folder)
     os.environ.update(JOBGEN_NUMBER=number, JOBGEN_HOST=host)
     (alive, held), stub = os.pipe(), os.fork()  # stub and keeper hold it
     if not stub:

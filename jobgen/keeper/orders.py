@@ -36,7 +36,10 @@ def obey(folder: str, host: str) -> "Iterator[bool]":
                 kill(int(pid), signal.SIGUSR1)
                 warned.add(pid)
             kill(int(pid), signal.SIGCONT)
-        stacks = {name for name in names - done if name.startswith("stacks")}
+        soon = time.time() + 1
+        stacks = {n for n in names - done if n[:7] == "stacks-" and float(n[7:]) < soon}
+        for name in stacks:  # all nodes ask their ranks at the same moment
+            time.sleep(max(0.0, float(name[7:]) - time.time()))
         ordered = ranks(signal.SIGABRT) if stacks else set()
         done |= stacks
         for pid in ordered:
