@@ -137,6 +137,7 @@ def covering(machineries: Machineries) -> list[Plan]:
     return found
 
 
+@pytest.mark.slow
 def test_every_machinery_is_whole_and_has_no_more(capsys: pytest.CaptureFixture[str]) -> None:
     """In one test, since each process has to try all combinations."""
     report(tried(), capsys)
@@ -147,6 +148,25 @@ def test_every_machinery_is_whole_and_has_no_more(capsys: pytest.CaptureFixture[
     text = "".join(f"({TEMPLATES.render(plan)}\n)\n" for plan in covering(tried().machineries))
     done = subprocess.run(["bash", "-n"], input=text, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.thorough
+@pytest.mark.slow
+def test_shellcheck_has_no_finding(tmp_path: Path) -> None:
+    shellcheck = shutil.which("shellcheck")
+    if not shellcheck:
+        pytest.skip("shellcheck is not installed")
+    plans = covering(tried().machineries)
+    for number, plan in enumerate(plans):
+        (tmp_path / f"{number}.sh").write_text(TEMPLATES.render(plan), encoding="utf-8")
+    files = [str(path) for path in tmp_path.iterdir()]
+    done = subprocess.run(
+        [shellcheck, "--norc", "--shell=bash", "--format=gcc", *files],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert {line.partition(" ")[2] for line in done.stdout.splitlines()} == set()
 
 
 @pytest.mark.thorough
@@ -166,21 +186,3 @@ def test_a_part_reads_its_values(part: Part) -> None:
     used = names.read | names.read_with_default | (names.assigned & {"each_node", "start_ranks"})
     used |= {"job"} if "logs" in used else set()
     assert set(part.values.split()) - used == set()
-
-
-@pytest.mark.slow
-def test_shellcheck_has_no_finding(tmp_path: Path) -> None:
-    shellcheck = shutil.which("shellcheck")
-    if not shellcheck:
-        pytest.skip("shellcheck is not installed")
-    plans = covering(tried().machineries)
-    for number, plan in enumerate(plans):
-        (tmp_path / f"{number}.sh").write_text(TEMPLATES.render(plan), encoding="utf-8")
-    files = [str(path) for path in tmp_path.iterdir()]
-    done = subprocess.run(
-        [shellcheck, "--norc", "--shell=bash", "--format=gcc", *files],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert {line.partition(" ")[2] for line in done.stdout.splitlines()} == set()

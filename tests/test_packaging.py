@@ -126,6 +126,7 @@ def checkout(folder: Path) -> Path:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_two_builds_have_the_same_bytes(tmp_path: Path) -> None:
     """In other folders, of files with other times, by users with another umask."""
     sums = []
