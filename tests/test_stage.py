@@ -28,7 +28,7 @@ is_root = pytest.mark.skipif(os.geteuid() != 0, reason="mounts, and makes files 
 def functions(names: tuple[str, ...]) -> str:
     """The functions of these parts, which are not called."""
     parts = {part.name: part for part in PARTS if part.name in names}
-    return machinery(tuple(parts.values())).removesuffix("\npack_environment\nsend_environment\n")
+    return machinery(tuple(parts.values())).removesuffix("\nsend_environment\n")
 
 
 class Node:

@@ -37,7 +37,7 @@ FOREIGN_KEYS = {
     "request.hint": "`request.chunk` for what a site calls it",
     "request.threads_per_core": "`request.chunk` for what a site calls it",
     "request.licenses": "`request.directives`: `-l NAME=N`",
-    "request.spares": "what starts nodes ends all when one is lost; queue one more job: --after ID:notok",
+    "request.spares": "when a node is lost, all are ended; queue one more job: --after ID:notok",
     "request.exclude": "PBS excludes no node by its name; ask the site's staff to take it offline",
     "node.gpu_type": "`request.chunk` with the site's resource, such as gpu_model: a100",
     "launch.srun_options": "only Slurm has srun",

@@ -33,6 +33,11 @@ _FAIL = """\
 fail() { echo "jobgen: $host: $*"; exit 1; }  # which node, what is wrong, what to type
 """
 _COPY_SCRIPT = 'install -D -m 700 "$0" "$logs/job.sh"\n'
+_NODE_FOLDERS = 'for each in "${hosts[@]}"; do mkdir -p "$logs/$each"; done\n'
+_OWN_ID = """\
+id=$SLURM_JOB_ID  # of this job alone, also in an array
+[[ ! ${SLURM_ARRAY_TASK_ID-} ]] || id=${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID
+"""
 _EACH_NODE = 'each_node+=("$logs/job.sh") start_ranks+=("$logs/job.sh")\n'
 
 # fmt: off
@@ -54,13 +59,14 @@ host=$(uname -n) head=127.0.0.1 each_node=(true)
 find_address() { address=127.0.0.$((node + 1)); }  # each node here has one of its own
 """),
     Part("one-node-begin", "alone", text=f"""\
-host=$SLURMD_NODENAME each_node=(bash -c 'df -P /dev/shm .; dmesg | tail -n 50; nvidia-smi')
-{_FAIL}if (($#)); then trap "" USR1 USR2; ranks; fi  # the step below runs this script again
+host=$SLURMD_NODENAME each_node=(bash -c 'df -P /dev/shm .; cat /proc/uptime; dmesg; nvidia-smi')
+{_FAIL}if (($#)); then trap "" USR1 USR2; "$@"; exit; fi  # the step below runs this script again
 """),
     Part("task-number", "checked copied srun", text="host=$SLURMD_NODENAME node=$SLURM_NODEID\n"),
     Part("task-number", "plain copied srun", "in_engine", text="node=$SLURM_NODEID\n"),
     Part("task-number", "plain in_engine", "named", text="node=0\n"),
-    Part("node/number-by-name", "copied other_starter"),
+    Part("lead-number", "copied lead", text="node=${JOBGEN_NUMBER-0} host=${hosts[node]}\n"),
+    Part("node/number-by-name", "copied other_starter", "lead"),
     Part("fail", "checked copied", text=_FAIL),
     Part("fail", "plain agent", "workspace", text=_FAIL),
     Part("fail", "local", text=_FAIL.replace("; exit", " >&2; exit")),
@@ -81,6 +87,7 @@ host=$SLURMD_NODENAME each_node=(bash -c 'df -P /dev/shm .; dmesg | tail -n 50; 
     Part("node/run-rank", "checked ranks", "in_engine", values="logs"),
     Part("node/own-step", "checked own_step"),
     Part("node/pyxis", "checked pyxis"),
+    Part("own-id", "may_lose", text=_OWN_ID),
     Part("node/head-lost", "may_lose"),
     Part("node/evidence", "roll_call"),
     Part("no-core", "stalls", text="ulimit -c 0  # a rank that hangs writes a stack, no core\n"),
@@ -93,9 +100,14 @@ python=/usr/libexec/platform-python  # the system's own: no module changes it
     Part("node/end-by-order", "keeper ends_by_order"),
     # ---- the batch script, from here on
     Part("job/end-job", "checked", values="job logs keep_logs jobgen"),
-    Part("enter", "checked copied", text="""\
+    Part("enter", "checked copied srun", text="""\
 # Each node runs a copy of this script, with the name of a function. srun may lose a last line.
 if (($#)); then trap '(($?)) && sleep 1' EXIT; "$@"; exit; fi
+"""),
+    Part("enter", "checked copied other_starter", text="""\
+# Each node runs a copy of this script, with the name of a function. A check that fails has said
+# why; with a status other than 0, mpiexec would end the checks of the other nodes, too.
+if (($#)); then trap '[[ $1 != check_node ]] || exit 0' EXIT; "$@"; exit; fi
 """),
     Part("plain-enter", "plain copied", "in_engine", text="""\
 if (($#)); then head=$1; find_address; software; ranks; exit; fi  # each node runs a copy of this
@@ -103,9 +115,10 @@ if (($#)); then head=$1; find_address; software; ranks; exit; fi  # each node ru
     Part("plain-end", "plain leaves_files", values="job logs", text="""\
 trap 'rm -rf "$logs"' EXIT
 """),
-    Part("copy-script", "checked copied srun", text=_COPY_SCRIPT),
+    Part("copy-script", "checked copied srun", text=_COPY_SCRIPT + _NODE_FOLDERS),
     Part("copy-script", "plain copied srun", "in_engine", text=_COPY_SCRIPT),
     Part("start/copy-environment", "copied other_starter"),
+    Part("node-folders", "checked copied other_starter", text=_NODE_FOLDERS),
     Part("start/lead", "lead", values="starter stop_grace join_timeout"),
     Part("each-node", "copied checked", "lead in_engine", values="each_node start_ranks",
          text=_EACH_NODE),
@@ -115,7 +128,8 @@ trap 'rm -rf "$logs"' EXIT
          text='start_ranks+=("$logs/job.sh")\n'),
     Part("ends-on-slurm", "roll_call srun", text="""\
 trap end_job EXIT
-trap 'outside="was ended from outside"; sleep 25 & wait -n || true; exit 143' TERM  # by Slurm
+trap 'outside="was ended from outside"  # by Slurm, which ends the ranks, too
+  timeout 25 tail -f --pid="${!-}" /dev/null || true; exit 143' TERM
 """),
     Part("ends", "roll_call other_starter", values="stop_grace", text="""\
 # A keeper that has lost its parent ends its node meanwhile; then PBS may give it to other jobs.
@@ -138,14 +152,12 @@ printf '%s\\n' "$trainer" > "$program"
 """),
     Part("job/workspace", "workspace", values="job"),
     Part("job/one-node", "alone", values="start_ranks"),
-    Part("stage/send", "stage"),
-    Part("own-id", "requeues", text="""\
-id=$SLURM_JOB_ID  # of this job alone, also in an array
-[[ ! ${SLURM_ARRAY_TASK_ID-} ]] || id=${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID
-"""),
+    Part("pack", "stage", text="pack_environment\n"),
+    Part("stage/send", "stage srun"),
+    Part("own-id", "requeues", "may_lose", text=_OWN_ID),
     Part("job/exclude-nodes", "excludes", values="exclude_at_most"),
     Part("pyxis-end", "checked pyxis", text="""\
-trap 'set -- "$?"; trap "" TERM; timeout 60 "${each_node[@]}" remove_container || true
+trap 'set -- "$?"; set +e; trap "" TERM; timeout -k 9 60 "${each_node[@]}" remove_container
   ! declare -F exclude_nodes > /dev/null || exclude_nodes; (exit "$1"); end_job' EXIT
 """),
     Part("job/roll-call", "roll_call", values="nodes join_timeout"),

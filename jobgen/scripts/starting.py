@@ -92,7 +92,9 @@ def start_ranks(plan: Plan, chooses_nodes: bool) -> str:
     if launch.launcher == "srun":
         count = f"--ntasks=$((nodes * {processes})) --ntasks-per-node={processes}"
         return _joined('"${each_node[@]}"', options, count, "-K1")
-    return _joined('"${each_node[@]}"', options, "-K1")
+    # If a slurmstepd is killed, srun never hears that its node has ended: it waits
+    # two hours for the others after the first one's end. torchruns end together.
+    return _joined('"${each_node[@]}" --wait=7200', options, "-K1")
 
 
 def _one_step(plan: Plan) -> str:

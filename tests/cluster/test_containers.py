@@ -102,7 +102,7 @@ def run(desk: Desk, calls: Path, engine: str, *words: str) -> tuple[str, list[li
     done = desk.cluster.wait(job, 240)
     assert done.state == "COMPLETED", done.output
     lines = [json.loads(line) for line in calls.read_text().splitlines()]
-    name = re.compile(rf"jobgen-{job}-[01](-0)?")  # the nodes may come in either order
+    name = re.compile(rf"jobgen-{job}-[01](-0-0)?")  # the nodes may come in either order
     rank = re.compile(r"((?:LOCAL_)?RANK|MASTER_\w+|--export=ALL,JOBGEN_JOB)=.*")
     return done.output, [
         [rank.sub(r"\1", name.sub("NAME", w)) for w in line if not re.fullmatch(r"--env=\w+", w)]

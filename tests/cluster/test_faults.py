@@ -17,7 +17,7 @@ from tests.cluster.jobs import ON_CPU, Desk
 
 TWO = ("--profile", "mi210", *ON_CPU, "-N", "2", "-G", "1")
 NO_ANSWER = "jobgen: smc-r07-0{}: no answer, see above"
-IN_USE = "jobgen: smc-r07-07: port 29400 is used: set network.port=N"
+IN_USE = "jobgen: smc-r07-07: port 29400 is used: --set network.port=N"
 
 
 def last(done: Finished, lines: int) -> list[str]:

@@ -125,6 +125,19 @@ def test_a_frozen_rank_is_named(desk: Desk) -> None:
     )
 
 
+@pytest.mark.thorough
+def test_a_killed_slurmstepd_ends_the_job_with_its_training(desk: Desk) -> None:
+    """srun does not hear of that node's end, and waits no more than it was told to."""
+    program = desk.program("steps.py", STEPS.replace("2000", "150"))
+    wait = ("--set", "launch.srun_options=[--wait=10]")  # instead of the two hours of a script
+    job = desk.submit(*PROFILE, "-N", "2", "-G", "1", *wait, "--", program)
+    until(lambda: output(desk).count("began") == 2)
+    killed = desk.cluster.on(OTHER, "pkill", "-KILL", "-f", rf"slurmstepd: \[{job}\.1\]")
+    assert killed.returncode == 0, killed
+    done = desk.cluster.wait(job, 180)
+    assert "srun: error: Timed out waiting for job step to complete" in done.output, done.output
+
+
 def test_a_python_that_is_not_there_is_not_ready(desk: Desk) -> None:
     """Another python3 on PATH has torch, and is not the one that was asked for."""
     program = desk.program("steps.py", STEPS)

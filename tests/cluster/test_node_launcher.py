@@ -93,7 +93,7 @@ def test_a_killed_program_ends_the_job_on_all_nodes(desk: Desk) -> None:
     done = desk.cluster.wait(job, 180)
     assert done.state == "FAILED", done.output  # with 143, the highest: that of the other node
     assert "\nsrun: error: smc-r07-08: task 1: Killed\njobgen: the job failed, with" in done.output
-    wanted = "jobgen: launcher on smc-r07-08 failed first: killed by signal 9: "
+    wanted = "jobgen: launcher on smc-r07-08 failed first: killed by signal 9"
     last_line = without_memory_of_others(done.output).splitlines()[-1]
     assert last_line.startswith(wanted), done.output
     # The one that was killed has orphans, which only Slurm's cgroups find; this Slurm has none.

@@ -100,6 +100,16 @@ with open("shown-" + os.environ["RANK"], "w") as file:
 
 
 @pytest.mark.usefixtures("image")
+def test_one_node_in_podman(desk: Desk) -> None:
+    """The step ends with its container."""
+    program = desk.program("once.py", "print('ran here')\n")
+    done = desk.run(*in_container(desk), "-N", "1", "-G", "1", "--", program, timeout=240)
+    assert done.state == "COMPLETED", done.output
+    assert done.output.count("ran here") == 1, done.output
+    assert done.output.count(" is ready: ") == 1, done.output
+
+
+@pytest.mark.usefixtures("image")
 def test_image_that_does_not_start(desk: Desk) -> None:
     words = ("-N", "1", "-G", "1", "--set", "software.container.options=[--pull=never]")
     image = ("--set", "software.container.image=localhost/not:there")

@@ -59,23 +59,6 @@ def test_too_few(desk: Desk) -> None:
 
 
 @pytest.mark.thorough
-def test_a_node_that_breaks_while_the_job_runs(desk: Desk) -> None:
-    """Its ranks fail again and again: the roll call finds why, and a spare takes its place."""
-    breaks = """
-if os.environ["SLURMD_NODENAME"].endswith("08"):
-    open("broken-smc-r07-08", "w")
-    sys.exit(3)
-"""
-    program = desk.program("where.py", WHERE.replace("BREAKS", breaks))
-    fails = '"[[ ! -e broken-$SLURMD_NODENAME ]] || exit 1"'
-    words = ("--set", f"software.commands=[{fails}]", "-N", "2+1", "--max-restarts", "1")
-    done = desk.run(*JOB, *words, "--", program, timeout=300)
-    assert done.state == "COMPLETED", done.labelled
-    assert "jobgen: all nodes start again, restart 1 of 1\n" in done.labelled
-    assert where(done)[-1] == "ran on smc-r07-09 of 2"
-
-
-@pytest.mark.thorough
 def test_without_a_spare_the_job_goes_back(desk: Desk) -> None:
     """It excludes the nodes that are not ready, and waits for others."""
     program = desk.program("where.py", WHERE.replace("BREAKS", ""))

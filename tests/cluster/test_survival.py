@@ -11,7 +11,6 @@ import json
 import os
 import random
 import re
-import signal
 import subprocess
 import sys
 import time
@@ -155,14 +154,13 @@ def walltime(training: Training) -> None:
     words = ("-t", "3", "--signal", "95") if slurm else ("-t", "60")
     training.submit("--requeue", *words, every=EPOCHS)
     training.reach()
-    # A rank stands still until it has been warned: Slurm looks at the time only now and then.
+    # A rank stands still until the order is there: Slurm looks at the time only now and then.
     pid = training.on(1, "pgrep", "-f", RANK).strip()
     training.on(1, "kill", "-STOP", pid)
     if not slurm:
         words = ("scancel", "--batch", "--signal=USR1", str(training.job))
         training.desk.cluster.run(words)
-    pending = ("sed", "-n", "s/^ShdPnd:\\t//p", f"/proc/{pid}/status")
-    training.until(lambda: int(training.on(1, *pending), 16) >> (signal.SIGUSR1 - 1) & 1, 150)
+    training.until(lambda: list(training.desk.folder.glob("jobgen-logs/*/orders/warn")), 150)
     training.on(1, "kill", "-CONT", pid)
     training.until(lambda: "Resuming from" in training.output())
     assert "Stopped early" in training.output()

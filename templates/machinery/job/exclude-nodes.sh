@@ -2,7 +2,7 @@ exclude_nodes() {  # back to the queue without nodes that are not ready; the com
   local ready bad job comment before own
   ready=$(grep -sc " is ready, " "$logs/roll-call") || true
   if ((${ready:-0} == 0 || ready >= nodes)); then return; fi  # no node's fault, or the ranks ran
-  bad=$(grep -v " is ready, " "$logs/roll-call" | sed 's/^jobgen: //; s/: .*//' | paste -sd ,)
+  bad=$(sed -n 's/^jobgen: \([^: ]*\): .*/\1/p' "$logs/roll-call" | sort -u | paste -sd ,)
   job=$(scontrol show job "$id")
   comment=$(sed -n 's/^ *Comment=//p' <<< "$job")
   before=$(sed -n 's/.* ExcNodeList=\([^ (]*\).*/\1/p' <<< "$job")  # the user's, too
@@ -18,4 +18,4 @@ exclude_nodes() {  # back to the queue without nodes that are not ready; the com
   scontrol update JobId="$id" ExcNodeList="${before:+$before,}$bad" || scancel "$id"
 }
 
-trap 'set -- "$?"; trap "" TERM; exclude_nodes; (exit "$1"); end_job' EXIT
+trap 'set -- "$?"; set +e; trap "" TERM; exclude_nodes; (exit "$1"); end_job' EXIT

@@ -5,4 +5,4 @@ software
 check_torch
 echo "jobgen: $host is ready: $torch, $(nproc) cores"
 export TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE="$host rank \${rank}: "
-(trap "" TERM; exec "${start_ranks[@]}" "$0" ranks 2> >(exec tee "$logs/stderr" >&2)) < /dev/null
+(trap "" TERM; exec "${start_ranks[@]}" "$0" ranks 2> >(tee "$logs/stderr" >&2)) < /dev/null

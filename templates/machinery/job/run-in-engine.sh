@@ -4,7 +4,7 @@ run_ranks() {  # srun starts the ranks in their containers, where no shell of th
     "$head" "$port" "$nodes" "${program-}" "${workspace-}"
   software
   (trap "" TERM; container bash -c "$values $(declare -f ranks); ranks") \
-    2> >(trap "" TERM; exec tee -a "$logs/stderr" >&2) < /dev/null &
+    2> >(trap "" TERM; tee -a "$logs/stderr" >&2 || cat > /dev/null) < /dev/null &
   while kill -0 "$!" 2> /dev/null; do wait "$!" || true; done
   wait "$!"
 }

@@ -1,7 +1,6 @@
 run_node() {  # the launcher of this node; the lines of a rank begin with its node and number
   head=$1 node=${2-$node}
-  mkdir -p "$logs/$host"
-  grep -H oom_kill /proc/vmstat > "$logs/$host/oom_kill"  # processes killed for memory until now
+  grep -H oom_kill /proc/vmstat > "$logs/$host/oom_kill" || true  # killed for memory until now
   unset "${!PET_@}"  # torchrun would take them for options
   export TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE="$host rank \${rank}: "
   trap "" USR1 USR2  # they are for ranks with a handler, and would end torchrun

@@ -3,7 +3,7 @@ run_node() {  # one rank: the launcher starts this for each; what it writes is a
   find_address
   local files=$logs/$host/rank-$rank label="s/^/$host rank $rank: /"
   mkdir -p "$files"
-  grep -H oom_kill /proc/vmstat > "$logs/$host/oom_kill"
+  grep -H oom_kill /proc/vmstat > "$logs/$host/oom_kill" || true
   software
   set -m  # a process group, to pass signals on; both tee end with the rank
   {

@@ -9,5 +9,4 @@ send_environment() {  # to all nodes at once; where Slurm cannot, each node read
   echo "jobgen: sbcast failed, as it says above: each node reads $JOBGEN_STAGE itself" >&2
 }
 
-pack_environment
 send_environment

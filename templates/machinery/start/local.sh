@@ -11,14 +11,16 @@ stop_nodes() {  # ends all nodes; torchrun gives its ranks 30 s
   done
 }
 
-[[ ! ${port-} || ! $(ss -Hltn "sport = :$port") ]] || fail "port $port is used: set network.port=N"
+[[ ! ${port-} || ! $(ss -Hltn "sport = :$port") ]] ||
+  fail "port $port is used: --set network.port=N"
 [[ ! ${program-} || -r $program ]] || fail "no program $program in $PWD: go to its folder"
 (check_node)
-mkdir -p "$logs"
+for ((node = 0; node < nodes; node++)); do mkdir -p "$logs/node$node"; done
 trap end_job EXIT
-exec 2> >(trap "" INT TERM; exec tee -a "$logs/stderr" >&2)
+exec 2> >(trap "" INT TERM; tee -a "$logs/stderr" >&2 || cat > /dev/null)
 pids=() status=0
-trap 'outside="was ended from outside"; stop_nodes; exit 143' INT TERM
+trap 'outside="was ended from outside"; stop_nodes; exit 143' TERM
+trap 'outside="was ended from outside"; stop_nodes; exit 130' INT
 set -m  # a process group for each node
 for ((node = 0; node < nodes; node++)); do
   (host=node$node run_node "$head") < /dev/null &

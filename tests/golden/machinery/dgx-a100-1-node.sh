@@ -1,6 +1,6 @@
-host=$SLURMD_NODENAME each_node=(bash -c 'df -P /dev/shm .; dmesg | tail -n 50; nvidia-smi')
+host=$SLURMD_NODENAME each_node=(bash -c 'df -P /dev/shm .; cat /proc/uptime; dmesg; nvidia-smi')
 fail() { echo "jobgen: $host: $*"; exit 1; }  # which node, what is wrong, what to type
-if (($#)); then trap "" USR1 USR2; ranks; fi  # the step below runs this script again
+if (($#)); then trap "" USR1 USR2; "$@"; exit; fi  # the step below runs this script again
 container() { "$@"; }  # there is none: commands run as they are
 
 check_torch() {  # torch sees the GPUs that the job asked for; a banner may come before its line
@@ -10,10 +10,10 @@ print('torch', torch.__version__, 'sees', found, 'GPUs'); exit(found != $gpus)" 
 }
 
 end_job() {  # after a failure, the last lines say what is certain, and where the evidence is
-  local status=$?
-  if ((status == 0)); then [[ ${keep_logs-} ]] || rm -r "$logs"; return; fi
-  echo "$status ${outside-}" > "$logs/status"
-  [[ ${outside-} ]] || timeout 15 "${each_node[@]}" evidence > "$logs/evidence" 2>&1 || true
+  local status=$?  # a full disk must not change it: no line here ends the shell
+  if ((status == 0)); then [[ ${keep_logs-} ]] || rm -r "$logs" || true; return; fi
+  echo "$status after $SECONDS s ${outside-}" > "$logs/status" || true
+  [[ ${outside-} ]] || timeout -k 9 15 "${each_node[@]}" evidence > "$logs/evidence" 2>&1 || true
   grep -sm 1 -E "^(srun|jobgen): .*(code|ended|illed|answers|started)" "$logs/stderr" >&2 || true
   echo "jobgen: the job ${outside-failed}, with status $status: jobgen why $job reads $logs" >&2
   (software &> /dev/null && "${jobgen-jobgen}" why --line "$logs" 2> /dev/null) >&2 || true
@@ -26,4 +26,4 @@ software
 check_torch
 echo "jobgen: $host is ready: $torch, $(nproc) cores"
 export TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE="$host rank \${rank}: "
-(trap "" TERM; exec "${start_ranks[@]}" "$0" ranks 2> >(exec tee "$logs/stderr" >&2)) < /dev/null
+(trap "" TERM; exec "${start_ranks[@]}" "$0" ranks 2> >(tee "$logs/stderr" >&2)) < /dev/null

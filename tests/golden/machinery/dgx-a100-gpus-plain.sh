@@ -3,9 +3,9 @@ mapfile -t hosts < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
 node=$SLURM_NODEID
 
 find_address() {  # this node's address and interface, on its way to another node of the job
-  local peer
-  peer=$(getent ahostsv4 "${hosts[node == 0]}" | awk '{ print $1; exit }')
-  read -r _ interface _ address _ < <(ip -4 -o route get "$peer" | grep -o "dev .*") || true
+  read -r peer _ < <(getent ahostsv4 "${hosts[node == 0]}") || true
+  read -r interface address < <(ip -4 -o route get "${peer:-unknown}" |
+    sed -n 's/.* dev \([^ ]*\) .*src \([^ ]*\).*/\1 \2/p') || true
 }
 
 if (($#)); then head=$1; find_address; software; ranks; exit; fi  # each node runs a copy of this

@@ -2,12 +2,14 @@ PATH=$PATH:/usr/sbin:/sbin  # some systems have ip and ss there
 mapfile -t hosts < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
 host=$(uname -n)
 for node in "${!hosts[@]}"; do [[ ${hosts[node]%%.*} != "${host%%.*}" ]] || break; done
+[[ ${#hosts[@]} == 1 || ${hosts[node]%%.*} == "${host%%.*}" ]] ||
+  { echo "jobgen: $host: the node file has it by another name" >&2; exit 1; }
 host=${hosts[node]}
 
 find_address() {  # this node's address and interface, on its way to another node of the job
-  local peer
-  peer=$(getent ahostsv4 "${hosts[node == 0]}" | awk '{ print $1; exit }')
-  read -r _ interface _ address _ < <(ip -4 -o route get "$peer" | grep -o "dev .*") || true
+  read -r peer _ < <(getent ahostsv4 "${hosts[node == 0]}") || true
+  read -r interface address < <(ip -4 -o route get "${peer:-unknown}" |
+    sed -n 's/.* dev \([^ ]*\) .*src \([^ ]*\).*/\1 \2/p') || true
 }
 
 if (($#)); then head=$1; find_address; software; ranks; exit; fi  # each node runs a copy of this
@@ -15,6 +17,7 @@ trap 'rm -rf "$logs"' EXIT
 
 # A node has no variable of this shell, so its copy of the script begins with them.
 own='PBS_(NODENUM|TASKNUM|MOMPORT|JOBCOOKIE)|SLURM_(NODEID|PROCID|LOCALID)|HOSTNAME|SHLVL|TMPDIR|_'
+own+='|HOST|.*_VISIBLE_DEVICES|GPU_DEVICE_ORDINAL|ZE_AFFINITY_MASK'  # each node has its own
 [[ ! -e $logs ]] || mv "$logs" "$logs.$(date +%s)"  # the scheduler runs the job again
 mkdir -p "$logs"
 if [[ ${PBS_NODEFILE-} ]]; then cp "$PBS_NODEFILE" "$logs/hosts"; PBS_NODEFILE=$logs/hosts; fi

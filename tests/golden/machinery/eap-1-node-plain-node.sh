@@ -2,6 +2,8 @@ PATH=$PATH:/usr/sbin:/sbin:/opt/pbs/bin  # some systems have ip and ss there, an
 mapfile -t hosts < <(awk 'NF && !seen[$1]++ { print $1 }' "$PBS_NODEFILE")  # a line a process
 host=$(uname -n)
 for node in "${!hosts[@]}"; do [[ ${hosts[node]%%.*} != "${host%%.*}" ]] || break; done
+[[ ${#hosts[@]} == 1 || ${hosts[node]%%.*} == "${host%%.*}" ]] ||
+  { echo "jobgen: $host: the node file has it by another name" >&2; exit 1; }
 host=${hosts[node]}
 
 find_address() {  # this node's IPv4 address on the job's interface; empty if it has none
@@ -13,6 +15,7 @@ trap 'rm -rf "$logs"' EXIT
 
 # A node has no variable of this shell, so its copy of the script begins with them.
 own='PBS_(NODENUM|TASKNUM|MOMPORT|JOBCOOKIE)|SLURM_(NODEID|PROCID|LOCALID)|HOSTNAME|SHLVL|TMPDIR|_'
+own+='|HOST|.*_VISIBLE_DEVICES|GPU_DEVICE_ORDINAL|ZE_AFFINITY_MASK'  # each node has its own
 [[ ! -e $logs ]] || mv "$logs" "$logs.$(date +%s)"  # the scheduler runs the job again
 mkdir -p "$logs"
 if [[ ${PBS_NODEFILE-} ]]; then cp "$PBS_NODEFILE" "$logs/hosts"; PBS_NODEFILE=$logs/hosts; fi

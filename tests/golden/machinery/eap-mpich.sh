@@ -2,6 +2,8 @@ PATH=$PATH:/usr/sbin:/sbin:/opt/pbs/bin  # some systems have ip and ss there, an
 mapfile -t hosts < <(awk 'NF && !seen[$1]++ { print $1 }' "$PBS_NODEFILE")  # a line a process
 host=$(uname -n)
 for node in "${!hosts[@]}"; do [[ ${hosts[node]%%.*} != "${host%%.*}" ]] || break; done
+[[ ${#hosts[@]} == 1 || ${hosts[node]%%.*} == "${host%%.*}" ]] ||
+  { echo "jobgen: $host: the node file has it by another name" >&2; exit 1; }
 host=${hosts[node]}
 fail() { echo "jobgen: $host: $*"; exit 1; }  # which node, what is wrong, what to type
 container() { "$@"; }  # there is none: commands run as they are
@@ -20,9 +22,10 @@ check_node() {  # prints the answer of this node in the roll call: it is ready, 
   [[ $(uname -m) == "${arch:=$(uname -m)}" ]] || fail "it is not $arch: --set node.arch=$(uname -m)"
   find_address
   [[ $address && ($nodes == 1 || $address != 127.*) ]] ||
-    fail "no address on ${interface-any interface}: --set network.interface=NAME, one of $(
+    fail "no address on ${interface:-any interface}: --set network.interface=NAME, one of $(
       ip -4 -br addr show up | awk '{ sub("@.*", "", $1); print $1, $3 }' | paste -sd ,)"
-  ((node)) || [[ ! $(ss -Hltn "sport = :$port") ]] || fail "port $port is used: set network.port=N"
+  ((node > ${spares:-0})) || [[ ! $(ss -Hltn "sport = :$port") ]] ||
+    fail "port $port is used: --set network.port=N"  # of each node that may be the first one
   [[ ! ${program-} || -r $program ]] || fail "no program $program in $PWD: submit from its folder"
   software
   check_torch
@@ -32,8 +35,7 @@ check_node() {  # prints the answer of this node in the roll call: it is ready, 
 
 run_node() {  # the launcher of this node; the lines of a rank begin with its node and number
   head=$1 node=${2-$node}
-  mkdir -p "$logs/$host"
-  grep -H oom_kill /proc/vmstat > "$logs/$host/oom_kill"  # processes killed for memory until now
+  grep -H oom_kill /proc/vmstat > "$logs/$host/oom_kill" || true  # killed for memory until now
   unset "${!PET_@}"  # torchrun would take them for options
   export TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE="$host rank \${rank}: "
   trap "" USR1 USR2  # they are for ranks with a handler, and would end torchrun
@@ -43,12 +45,11 @@ run_node() {  # the launcher of this node; the lines of a rank begin with its no
 }
 
 evidence() {  # what this node knows of a failure; jobgen why reads it
-  mkdir -p "$logs/$host"
   {
     df -P /dev/shm "$logs" "${TMPDIR-/tmp}"
-    grep -H oom_kill /proc/vmstat
+    grep -He oom_kill -e "^[0-9]" /proc/vmstat /proc/uptime
     nvidia-smi --query-gpu=index,ecc.errors.uncorrected.volatile.total --format=csv
-    dmesg --since "$(date -r "$logs/job.sh" "+%F %T")" | grep -E "oom-kill|Killed|Xid"
+    dmesg | grep -E "oom-kill|Killed|Xid"
   } > "$logs/$host/evidence" 2>&1 || true
 }
 
@@ -77,26 +78,29 @@ end_all() {  # mpiexec of MPICH ends no other node when one fails; the keepers d
 }
 
 end_job() {  # after a failure, the last lines say what is certain, and where the evidence is
-  local status=$?
-  if ((status == 0)); then [[ ${keep_logs-} ]] || rm -r "$logs"; return; fi
-  echo "$status ${outside-}" > "$logs/status"
-  [[ ${outside-} ]] || timeout 15 "${each_node[@]}" evidence > "$logs/evidence" 2>&1 || true
+  local status=$?  # a full disk must not change it: no line here ends the shell
+  if ((status == 0)); then [[ ${keep_logs-} ]] || rm -r "$logs" || true; return; fi
+  echo "$status after $SECONDS s ${outside-}" > "$logs/status" || true
+  [[ ${outside-} ]] || timeout -k 9 15 "${each_node[@]}" evidence > "$logs/evidence" 2>&1 || true
   grep -sm 1 -E "^(srun|jobgen): .*(code|ended|illed|answers|started)" "$logs/stderr" >&2 || true
   echo "jobgen: the job ${outside-failed}, with status $status: jobgen why $job reads $logs" >&2
   (software &> /dev/null && "${jobgen-jobgen}" why --line "$logs" 2> /dev/null) >&2 || true
 }
 
-# Each node runs a copy of this script, with the name of a function. srun may lose a last line.
-if (($#)); then trap '(($?)) && sleep 1' EXIT; "$@"; exit; fi
+# Each node runs a copy of this script, with the name of a function. A check that fails has said
+# why; with a status other than 0, mpiexec would end the checks of the other nodes, too.
+if (($#)); then trap '[[ $1 != check_node ]] || exit 0' EXIT; "$@"; exit; fi
 
 # A node has no variable of this shell, so its copy of the script begins with them.
 own='PBS_(NODENUM|TASKNUM|MOMPORT|JOBCOOKIE)|SLURM_(NODEID|PROCID|LOCALID)|HOSTNAME|SHLVL|TMPDIR|_'
+own+='|HOST|.*_VISIBLE_DEVICES|GPU_DEVICE_ORDINAL|ZE_AFFINITY_MASK'  # each node has its own
 [[ ! -e $logs ]] || mv "$logs" "$logs.$(date +%s)"  # the scheduler runs the job again
 mkdir -p "$logs"
 if [[ ${PBS_NODEFILE-} ]]; then cp "$PBS_NODEFILE" "$logs/hosts"; PBS_NODEFILE=$logs/hosts; fi
 mapfile -t exported < <(compgen -e | grep -vxE "$own")
 install -m 700 /dev/null "$logs/job.sh"
 { head -n 1 "$0"; declare -p "${exported[@]}"; printf 'cd %q\n' "$PWD"; cat "$0"; } > "$logs/job.sh"
+for each in "${hosts[@]}"; do mkdir -p "$logs/$each"; done
 each_node+=("$logs/job.sh") start_ranks+=("$logs/job.sh")
 
 # A keeper that has lost its parent ends its node meanwhile; then PBS may give it to other jobs.
@@ -118,17 +122,16 @@ chmod +x "$logs/agent"
 
 # The roll call: all nodes are ready, or the job ends here and says which are not.
 ((${#hosts[@]} == nodes + ${spares:-0})) || fail "${#hosts[@]} nodes, not $nodes: -N of jobgen"
-find_address || true  # of the first node: the ranks meet there
-answers=$logs/roll-call
-timeout -k 9 "$join_timeout" "${each_node[@]}" check_node | sort -u > "$answers" || true
-mapfile -t bad < <(comm -23 <(printf '%s\n' "${hosts[@]}" | sort) \
-  <(sed -n 's/.*jobgen: \([^: ]*\).*/\1/p' "$answers" | sort))
-[[ ! ${bad[*]} ]] || printf 'jobgen: %s: no answer, see above\n' "${bad[@]}" >> "$answers"
-grep " is ready, " "$answers" || true
-grep -v " is ready, " "$answers" >&2 || true
-(($(grep -c " is ready, " "$answers") >= nodes)) || exit 1
-sed -n 's/.* is ready, [^:]*: //p' "$answers" | sort | uniq -c |
+find_address  # of the first node: the ranks meet there
+timeout -k 9 "$join_timeout" "${each_node[@]}" check_node | sort -u > "$logs/roll-call" || true
+mapfile -t bad < <(printf '%s\n' "${hosts[@]}" |
+  grep -vxFf <(sed -n 's/.*jobgen: \([^: ]*\).*/\1/p' "$logs/roll-call"))
+[[ ! ${bad[*]} ]] || printf 'jobgen: %s: no answer, see above\n' "${bad[@]}" >> "$logs/roll-call"
+grep " is ready, " "$logs/roll-call" || true
+grep -v " is ready, " "$logs/roll-call" >&2 || true
+(($(grep -c " is ready, " "$logs/roll-call") >= nodes)) || exit 1
+sed -n 's/.* is ready, [^:]*: //p' "$logs/roll-call" | sort | uniq -c |
   sed '1 { $ d }; s/^/jobgen: the nodes differ:/'
 (trap "" TERM; exec "${start_ranks[@]}" run_node "$address") \
-  2> >(trap "" TERM; exec tee "$logs/stderr" >&2) < /dev/null &
+  2> >(trap "" TERM; tee "$logs/stderr" >&2 || cat > /dev/null) < /dev/null &
 wait "$!"

@@ -12,8 +12,7 @@ print('torch', torch.__version__, 'sees', found, 'GPUs'); exit(found != $gpus)" 
 
 run_node() {  # the launcher of this node; the lines of a rank begin with its node and number
   head=$1 node=${2-$node}
-  mkdir -p "$logs/$host"
-  grep -H oom_kill /proc/vmstat > "$logs/$host/oom_kill"  # processes killed for memory until now
+  grep -H oom_kill /proc/vmstat > "$logs/$host/oom_kill" || true  # killed for memory until now
   unset "${!PET_@}"  # torchrun would take them for options
   export TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE="$host rank \${rank}: "
   trap "" USR1 USR2  # they are for ranks with a handler, and would end torchrun
@@ -23,10 +22,10 @@ run_node() {  # the launcher of this node; the lines of a rank begin with its no
 }
 
 end_job() {  # after a failure, the last lines say what is certain, and where the evidence is
-  local status=$?
-  if ((status == 0)); then [[ ${keep_logs-} ]] || rm -r "$logs"; return; fi
-  echo "$status ${outside-}" > "$logs/status"
-  [[ ${outside-} ]] || timeout 15 "${each_node[@]}" evidence > "$logs/evidence" 2>&1 || true
+  local status=$?  # a full disk must not change it: no line here ends the shell
+  if ((status == 0)); then [[ ${keep_logs-} ]] || rm -r "$logs" || true; return; fi
+  echo "$status after $SECONDS s ${outside-}" > "$logs/status" || true
+  [[ ${outside-} ]] || timeout -k 9 15 "${each_node[@]}" evidence > "$logs/evidence" 2>&1 || true
   grep -sm 1 -E "^(srun|jobgen): .*(code|ended|illed|answers|started)" "$logs/stderr" >&2 || true
   echo "jobgen: the job ${outside-failed}, with status $status: jobgen why $job reads $logs" >&2
   (software &> /dev/null && "${jobgen-jobgen}" why --line "$logs" 2> /dev/null) >&2 || true
@@ -45,14 +44,16 @@ stop_nodes() {  # ends all nodes; torchrun gives its ranks 30 s
   done
 }
 
-[[ ! ${port-} || ! $(ss -Hltn "sport = :$port") ]] || fail "port $port is used: set network.port=N"
+[[ ! ${port-} || ! $(ss -Hltn "sport = :$port") ]] ||
+  fail "port $port is used: --set network.port=N"
 [[ ! ${program-} || -r $program ]] || fail "no program $program in $PWD: go to its folder"
 (check_node)
-mkdir -p "$logs"
+for ((node = 0; node < nodes; node++)); do mkdir -p "$logs/node$node"; done
 trap end_job EXIT
-exec 2> >(trap "" INT TERM; exec tee -a "$logs/stderr" >&2)
+exec 2> >(trap "" INT TERM; tee -a "$logs/stderr" >&2 || cat > /dev/null)
 pids=() status=0
-trap 'outside="was ended from outside"; stop_nodes; exit 143' INT TERM
+trap 'outside="was ended from outside"; stop_nodes; exit 143' TERM
+trap 'outside="was ended from outside"; stop_nodes; exit 130' INT
 set -m  # a process group for each node
 for ((node = 0; node < nodes; node++)); do
   (host=node$node run_node "$head") < /dev/null &

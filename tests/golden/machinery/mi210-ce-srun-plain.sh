@@ -3,9 +3,9 @@ mapfile -t hosts < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
 node=0
 
 find_address() {  # this node's address and interface, on its way to another node of the job
-  local peer
-  peer=$(getent ahostsv4 "${hosts[node == 0]}" | awk '{ print $1; exit }')
-  read -r _ interface _ address _ < <(ip -4 -o route get "$peer" | grep -o "dev .*") || true
+  read -r peer _ < <(getent ahostsv4 "${hosts[node == 0]}") || true
+  read -r interface address < <(ip -4 -o route get "${peer:-unknown}" |
+    sed -n 's/.* dev \([^ ]*\) .*src \([^ ]*\).*/\1 \2/p') || true
 }
 
 trap 'rm -rf "$logs"' EXIT
@@ -17,7 +17,7 @@ run_ranks() {  # srun starts the ranks in their containers, where no shell of th
     "$head" "$port" "$nodes" "${program-}" "${workspace-}"
   software
   (trap "" TERM; container bash -c "$values $(declare -f ranks); ranks") \
-    2> >(trap "" TERM; exec tee -a "$logs/stderr" >&2) < /dev/null &
+    2> >(trap "" TERM; tee -a "$logs/stderr" >&2 || cat > /dev/null) < /dev/null &
   while kill -0 "$!" 2> /dev/null; do wait "$!" || true; done
   wait "$!"
 }

@@ -25,7 +25,7 @@ workspace_url=https://github.com/gnosia93/slurm-on-grv.git
 logs=$PWD/jobgen-logs/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}
 program="$workspace"/ddp/cifar10-vgg.py
 each_node=(srun --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --export=ALL -K0)
-start_ranks=("${each_node[@]}" -K1)
+start_ranks=("${each_node[@]}" --wait=7200 -K1)
 
 software() {  # on each node: Python, torch and the variables of every rank
   set +u  # modules, conda and scripts of a site may read variables that are not set

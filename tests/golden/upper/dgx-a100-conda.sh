@@ -21,7 +21,7 @@ max_restarts=3  # by torchrun if a rank fails, and of all nodes if a torchrun is
 logs=$PWD/jobgen-logs/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}
 program=./run.sh
 each_node=(srun --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --export=ALL -K0)
-start_ranks=("${each_node[@]}" -K1)
+start_ranks=("${each_node[@]}" --wait=7200 -K1)
 
 software() {  # on each node: Python, torch and the variables of every rank
   set +u  # modules, conda and scripts of a site may read variables that are not set

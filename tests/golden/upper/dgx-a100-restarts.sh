@@ -25,7 +25,7 @@ program=train.py
 # 0, and load at its start what it saved. A program without a handler receives nothing.
 stop_grace=5  # seconds that the ranks have after SIGTERM
 each_node=(srun --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --export=ALL -K0)
-start_ranks=("${each_node[@]}" -K1)
+start_ranks=("${each_node[@]}" --wait=7200 -K1)
 
 software() {  # on each node: Python, torch and the variables of every rank
   export PYTHONUNBUFFERED=1  # The output of a rank appears at once.
@@ -45,6 +45,6 @@ ranks() {  # node 0 opens the rendezvous, whatever its host name is
 
 # ---- the keeper, as packaged with jobgen ----
 keeper=$(cat << 'PYTHON'
-(104 lines with the fingerprint f8ae44ff)
+(107 lines with the fingerprint cc616141)
 PYTHON
 )

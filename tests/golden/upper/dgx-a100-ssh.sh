@@ -44,6 +44,6 @@ ranks() {  # node 0 opens the rendezvous, whatever its host name is
 
 # ---- the keeper, as packaged with jobgen ----
 keeper=$(cat << 'PYTHON'
-(250 lines with the fingerprint 29cfa1d6)
+(253 lines with the fingerprint 1ab7b2f4)
 PYTHON
 )

@@ -20,7 +20,7 @@ join_timeout=600 read_timeout=200  # seconds that the nodes wait for one another
 logs=$PWD/jobgen-logs/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}
 program=train.py
 each_node=(srun --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --export=ALL -K0)
-start_ranks=("${each_node[@]}" -K1)
+start_ranks=("${each_node[@]}" --wait=7200 -K1)
 
 stage_values() {  # what is copied to each node's own disk before Python reads it, and where
   stage_from="$HOME/env"

@@ -61,6 +61,6 @@ ranks() {  # node 0 opens the rendezvous, whatever its host name is
 
 # ---- the keeper, as packaged with jobgen ----
 keeper=$(cat << 'PYTHON'
-(58 lines with the fingerprint de283238)
+(58 lines with the fingerprint 8c22a0da)
 PYTHON
 )

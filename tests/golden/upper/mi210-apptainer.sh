@@ -60,6 +60,6 @@ ranks() {  # srun starts this for each rank; the machinery sets head
 
 # ---- the keeper, as packaged with jobgen ----
 keeper=$(cat << 'PYTHON'
-(104 lines with the fingerprint f8ae44ff)
+(107 lines with the fingerprint cc616141)
 PYTHON
 )

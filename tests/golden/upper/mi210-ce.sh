@@ -23,7 +23,7 @@ join_timeout=1800 read_timeout=600  # seconds that the nodes wait for one anothe
 logs=$PWD/jobgen-logs/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}
 program=train.py
 each_node=(srun --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --export=ALL -K0)
-start_ranks=("${each_node[@]}" --cpu-bind=none -K1)
+start_ranks=("${each_node[@]}" --wait=7200 --cpu-bind=none -K1)
 
 software() {  # on each node: Python, torch and the variables of every rank
   # Slurm may set several variables that select GPUs; together they would hide some.

@@ -23,7 +23,7 @@ join_timeout=1800 read_timeout=600  # seconds that the nodes wait for one anothe
 logs=$PWD/jobgen-logs/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}
 program=$logs/elastic_ddp.py  # the trainer below; the script writes it there
 each_node=(srun --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --export=ALL -K0)
-start_ranks=("${each_node[@]}" --cpu-bind=none -K1)
+start_ranks=("${each_node[@]}" --wait=7200 --cpu-bind=none -K1)
 
 software() {  # on each node: Python, torch and the variables of every rank
   # The profile says `node.gpu: none`: ranks see no GPU of NVIDIA, of AMD and of Intel.

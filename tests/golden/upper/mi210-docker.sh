@@ -27,7 +27,7 @@ program=$logs/elastic_ddp.py  # the trainer below; the script writes it there
 # 0, and load at its start what it saved. A program without a handler receives nothing.
 stop_grace=5  # seconds that the ranks have after SIGTERM
 each_node=(srun --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --export=ALL -K0)
-start_ranks=("${each_node[@]}" --cpu-bind=none -K1)
+start_ranks=("${each_node[@]}" --wait=7200 --cpu-bind=none -K1)
 
 software() {  # on each node: Python, torch and the variables of every rank
   # Slurm may set several variables that select GPUs; together they would hide some.
@@ -48,7 +48,7 @@ container() {  # runs a command in the image, with the job's folder, the mounts 
   if [[ -e /dev/infiniband ]]; then devices+=(--device=/dev/infiniband); fi
   devices+=(--group-add="$(stat -c %g /dev/kfd)")
   # --user: without it, Docker writes the job's files as root.
-  local name=jobgen-$SLURM_JOB_ID-$SLURM_NODEID-$SLURM_LOCALID
+  local name=jobgen-$SLURM_JOB_ID-$SLURM_NODEID-$SLURM_LOCALID-${SLURM_RESTART_COUNT-0}
   # docker may miss TERM
   trap '{ docker stop -t 20 "$name" || sleep 3; docker rm -f "$name"; } > /dev/null 2>&1' TERM
   docker run --rm --name="$name" --user="$(id -u):$(id -g)" --env=HOME=/tmp --env=USER \
@@ -73,6 +73,6 @@ PYTHON
 
 # ---- the keeper, as packaged with jobgen ----
 keeper=$(cat << 'PYTHON'
-(104 lines with the fingerprint f8ae44ff)
+(107 lines with the fingerprint cc616141)
 PYTHON
 )

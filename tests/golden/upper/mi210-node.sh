@@ -28,7 +28,7 @@ logs=$PWD/jobgen-logs/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}
 # 0, and load at its start what it saved. A program without a handler receives nothing.
 stop_grace=5  # seconds that the ranks have after SIGTERM
 each_node=(srun --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --export=ALL -K0)
-start_ranks=("${each_node[@]}" --cpu-bind=none -K1)
+start_ranks=("${each_node[@]}" --wait=7200 --cpu-bind=none -K1)
 
 software() {  # on each node: Python, torch and the variables of every rank
   # Slurm may set several variables that select GPUs; together they would hide some.
@@ -50,7 +50,7 @@ container() {  # runs a command in the image, with the job's folder, the mounts 
     SLURM_ARRAY_TASK_ID ROCR_VISIBLE_DEVICES)
   local devices=(--device=/dev/kfd --device=/dev/dri)
   if [[ -e /dev/infiniband ]]; then devices+=(--device=/dev/infiniband); fi
-  local name=jobgen-$SLURM_JOB_ID-$SLURM_NODEID-$SLURM_LOCALID
+  local name=jobgen-$SLURM_JOB_ID-$SLURM_NODEID-$SLURM_LOCALID-${SLURM_RESTART_COUNT-0}
   # podman may miss TERM
   trap '{ podman stop -t 20 "$name" || sleep 3; podman rm -f "$name"; } > /dev/null 2>&1' TERM
   podman run --rm --name="$name" --network=host --ipc=host --ulimit=host "${devices[@]}" \
@@ -68,6 +68,6 @@ ranks() {  # on each node, once; the machinery sets node (its number) and head
 
 # ---- the keeper, as packaged with jobgen ----
 keeper=$(cat << 'PYTHON'
-(104 lines with the fingerprint f8ae44ff)
+(107 lines with the fingerprint cc616141)
 PYTHON
 )

@@ -49,7 +49,7 @@ container() {  # runs a command in the image, with the job's folder, the mounts 
     SLURM_LOCALID SLURM_NTASKS SLURM_ARRAY_TASK_ID ROCR_VISIBLE_DEVICES)
   local devices=(--device=/dev/kfd --device=/dev/dri)
   if [[ -e /dev/infiniband ]]; then devices+=(--device=/dev/infiniband); fi
-  local name=jobgen-$SLURM_JOB_ID-$SLURM_NODEID-$SLURM_LOCALID
+  local name=jobgen-$SLURM_JOB_ID-$SLURM_NODEID-$SLURM_LOCALID-${SLURM_RESTART_COUNT-0}
   # podman may miss TERM
   trap '{ podman stop -t 20 "$name" || sleep 3; podman rm -f "$name"; } > /dev/null 2>&1' TERM
   podman run --rm --name="$name" --network=host --ipc=host --ulimit=host "${devices[@]}" \
@@ -65,6 +65,6 @@ ranks() {  # srun starts this for each rank; the machinery sets head
 
 # ---- the keeper, as packaged with jobgen ----
 keeper=$(cat << 'PYTHON'
-(104 lines with the fingerprint f8ae44ff)
+(107 lines with the fingerprint cc616141)
 PYTHON
 )
