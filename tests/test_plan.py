@@ -399,6 +399,18 @@ def test_the_site_or_the_environment_mounts_the_workspace(engine: str) -> None:
     assert "SLURM_JOB_ID" not in found.software.passed  # they pass on all that is exported
 
 
+@pytest.mark.parametrize(
+    ("engine", "named"), [("shifter", False), ("ce", False), ("pyxis", True), ("podman", True)]
+)
+def test_a_secret_stands_in_no_command_line(engine: str, named: bool) -> None:
+    """shifter and ce get values as arguments; what was exported before arrives without them."""
+    image = "environment=torch" if engine == "ce" else "image=i:1"
+    sets = ("software.container=null", f"software.container={{engine: {engine}}}")
+    sets = (*sets, f"software.container.{image}")
+    found = planned(set_values=sets, environment=("HF_TOKEN", "X=1"))
+    assert ("HF_TOKEN" in found.software.passed, "X" in found.software.passed) == (named, True)
+
+
 def test_a_container_has_the_workspace_and_the_script_s_variables() -> None:
     commit = "0123456789" * 4
     workspace = f"workspace={{url: https://e.org/a, commit: '{commit}', folder: /f}}"

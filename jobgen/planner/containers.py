@@ -137,9 +137,14 @@ def passed_variables(
 ) -> tuple[str, ...]:
     """Names of the variables that the container is given; it sees no others of the host.
 
-    pyxis, shifter and ce pass all on; their list is of those that replace the image's own.
+    pyxis, shifter and ce pass all on; their list is of those that replace the image's own. With
+    shifter and ce, their values stand in a command line, so what is exported before the job is
+    submitted, such as a token, is not in it.
     """
+    container = profile.software.container
     variables = (*plan.software.environment, *plan.network.socket_variables)
+    if container and container.engine in ("shifter", "ce"):
+        variables = tuple(each for each in variables if each.value is not None)
     # By hand, `env` sets those with a value in the container.
     names = [each.name for each in variables if command != "byhand" or each.value is None]
     names += exported_names(profile.software.shell_lines)
@@ -149,7 +154,6 @@ def passed_variables(
         names.append(LABEL)
     if plan.launch.signal or plan.launch.stall:
         names.append(KEEPER)
-    container = profile.software.container
     if container and container.engine not in PASS_ALL:
         names += [*scheduler_variables, *VISIBLE_GPUS[profile.node.gpu]]
     return tuple(dict.fromkeys(names))

@@ -51,11 +51,12 @@ class Finished:
 class Cluster:
     """Starts in `folder`, and is gone with this process, however that ends.
 
-    `plugin` is a SPANK plug-in with its options.
+    `plugin` is a SPANK plug-in with its options. `cgroups` is an empty cgroup of the freezer, by
+    which Slurm then tracks processes, as most sites do; else it goes by their parents.
     """
 
-    def __init__(self, folder: Path, plugin: str = "") -> None:
-        self.folder, self.plugin = folder, plugin
+    def __init__(self, folder: Path, plugin: str = "", cgroups: Path | None = None) -> None:
+        self.folder, self.plugin, self.cgroups = folder, plugin, cgroups
         self.log = folder / "boot.log"
 
     def __enter__(self) -> Cluster:
@@ -71,6 +72,7 @@ class Cluster:
                 ["setpriv", "--pdeathsig", "KILL", "unshare", *namespaces, "--mount-proc",
                  str(SCRIPTS / "boot.sh"), str(self.folder)],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+                env={**os.environ, "CGROUPS": str(self.cgroups or "")},
             )  # fmt: skip
         try:
             self._await_nodes(30)

@@ -126,6 +126,69 @@ def test_a_frozen_rank_is_named(desk: Desk) -> None:
 
 
 @pytest.mark.thorough
+def test_a_suspend_is_no_hang(desk: Desk) -> None:
+    """Slurm stops all processes of the job, for longer than --stall would wait."""
+    program = desk.program("steps.py", STEPS.replace("2000", "200"))
+    job = desk.submit(*PROFILE, "-N", "2", "-G", "1", "--stall", "1", "--", program)
+    until(lambda: output(desk).count("began") == 2)
+    assert desk.cluster.run(["scontrol", "suspend", str(job)]).returncode == 0
+    time.sleep(80)
+    assert desk.cluster.run(["scontrol", "resume", str(job)]).returncode == 0
+    done = desk.cluster.wait(job, 120)
+    assert done.state == "COMPLETED", done.labelled
+    assert "no rank has written" not in done.labelled
+
+
+@pytest.mark.thorough
+def test_a_slurmd_that_stays_dead(desk: Desk) -> None:
+    """Slurm gives the node up. The job begins again, and nothing of it stays on that node."""
+    program = desk.program("steps.py", STEPS)
+    job = desk.submit(*PROFILE, "-N", "2", "-G", "1", "--requeue", "--", program)
+    until(lambda: output(desk).count("began") == 2)
+    node = (str(SCRIPTS / "node.sh"), str(desk.cluster.folder))
+    assert desk.cluster.on(OTHER, "pkill", "-KILL", "-x", "slurmd").returncode == 0
+    try:
+        until(lambda: restarts(desk, job) == 1, 90)
+        until(lambda: not desk.cluster.on(OTHER, "pgrep", "-f", "steps.py").stdout, 60)
+    finally:
+        desk.cluster.run(["scancel", str(job)])
+        desk.cluster.run([*node, "crash", OTHER])
+        desk.cluster.run([*node, "start", OTHER])
+    desk.cluster.wait(job, 60)
+
+
+@pytest.mark.thorough
+def test_a_killed_torchrun_of_a_job_that_may_be_requeued(desk: Desk) -> None:
+    """Nothing asks for a restart, so the job ends, with its reason, and leaves nothing."""
+    program = desk.program("steps.py", STEPS)
+    job = desk.submit(*PROFILE, "-N", "2", "-G", "1", "--requeue", "--", program)
+    until(lambda: output(desk).count("began") == 2)
+    desk.cluster.on(OTHER, "pkill", "-KILL", "-f", "torch.distributed.run")
+    done = desk.cluster.wait(job, 120)
+    assert done.state == "FAILED", done.labelled
+    assert f"launcher on {OTHER} failed first: killed by signal 9" in done.labelled, done.labelled
+    until(lambda: not desk.cluster.on(OTHER, "pgrep", "-f", "steps.py").stdout)
+
+
+@pytest.mark.thorough
+def test_a_full_folder_for_temporary_files(desk: Desk) -> None:
+    """torchrun and its ranks need none of it, and neither does the script."""
+    full = desk.folder / "full"
+    full.mkdir()
+    for node in (HEAD, OTHER):
+        desk.cluster.on(node, "mount", "-t", "tmpfs", "-o", "size=4k", "full", str(full))
+        desk.cluster.on(node, "sh", "-c", f"cat /dev/zero > {full}/filler || true")
+    program = desk.program("steps.py", STEPS.replace("2000", "20"))
+    words = ("-N", "2", "-G", "1", "--stall", "5", "-e", f"TMPDIR={full}", "--", program)
+    try:
+        done = desk.run(*PROFILE, *words)
+    finally:
+        for node in (HEAD, OTHER):
+            desk.cluster.on(node, "umount", str(full))
+    assert done.state == "COMPLETED", done.labelled
+
+
+@pytest.mark.thorough
 def test_a_killed_slurmstepd_ends_the_job_with_its_training(desk: Desk) -> None:
     """srun does not hear of that node's end, and waits no more than it was told to."""
     program = desk.program("steps.py", STEPS.replace("2000", "150"))

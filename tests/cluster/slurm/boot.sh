@@ -27,6 +27,7 @@ mount -t tmpfs -o mode=755 net "$RUN/net" # names of the nodes' networks
 for file in slurm.conf gres.conf storage.conf; do
   sed "s#@RUN@#$RUN#g; s#@LOGIN@#$LOGIN#g" "$HERE/$file.in" > "$RUN/etc/$file"
 done
+[[ ! $CGROUPS ]] || sed -i "s#proctrack/linuxproc#proctrack/cgroup#" "$RUN/etc/slurm.conf"
 cp "$HERE/cgroup.conf" "$HERE/containers.conf" "$RUN/etc/"
 own_etc login
 # Devices, since slurmd takes no plain files for GPUs; 1:3 is /dev/null.

@@ -10,6 +10,10 @@ mount --rbind /sys/fs/cgroup "$RUN/own/$2.cgroup"
 mount -t sysfs sysfs /sys
 mount --rbind "$RUN/own/$2.cgroup" /sys/fs/cgroup
 umount -l "$RUN/own/$2.cgroup"
+if [[ ${CGROUPS-} ]]; then # each node has a part of it: its slurmd sees no other node's
+  mkdir -p "$CGROUPS/$2"
+  mount --bind "$CGROUPS/$2" /sys/fs/cgroup/freezer
+fi
 mount -t tmpfs -o mode=1777 tmp /var/tmp # PBS's folders of jobs
 [[ $2 == blancapeak* ]] || slurmd -D -N "$2" &
 while :; do wait -n || sleep 0.2; done
