@@ -293,6 +293,7 @@ def other_pythons() -> list[str]:
     ]
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_the_script_has_the_same_bytes_everywhere(tmp_path: Path) -> None:
     """Any folder, locale, hash seed, home and Python: the same input is the same script."""

@@ -77,6 +77,7 @@ def test_script_is_the_golden_one(case: str) -> None:
         assert files[f"{name}.sh"] == (GOLDEN / f"{name}.sh").read_text(encoding="utf-8")
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("folder", ["templates", "none"])
 def test_the_sandbox_changes_no_byte(

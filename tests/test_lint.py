@@ -473,6 +473,7 @@ def test_parsing_is_bounded_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not trial.ends_within_bounds(parse, SLOW, "job.sh")
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_only_a_long_script_is_tried_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tried = []

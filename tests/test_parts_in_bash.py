@@ -123,3 +123,24 @@ def test_a_node_has_its_own_gpus(tmp_path: Path) -> None:
     assert 'MINE="a b"' in copied
     assert "GPU-of-first" not in copied
     assert "HOST=" not in copied
+
+
+@pytest.mark.parametrize("version", ["none", "old", "broken", "good"])
+def test_a_node_without_a_python_for_the_keeper_says_so(tmp_path: Path, version: str) -> None:
+    """One of 3.5 or older ends with a syntax error at an f-string."""
+    python = tmp_path / "python"
+    if version != "none":
+        status = {"old": 'case "$*" in *f\\"*) exit 1;; esac', "broken": "exit 127"}
+        python.write_text(f"#!/bin/sh\n{status.get(version, 'exit 0')}\n")
+        python.chmod(0o755)
+    text = part_text(ROWS["python"])
+    for name in ("/usr/libexec/platform-python", "=/usr/bin/python3"):
+        assert text.count(name) == 1
+        text = text.replace(name, f"{'=' * name.startswith('=')}{python}")
+    done = run(tmp_path, "host=n1", part_text(ROWS["fail"]), text)
+    line = (
+        "jobgen: n1: no /usr/bin/python3 of 3.6 or newer, which the keeper needs:"
+        " --plain needs none"
+    )
+    output = (done.stdout + done.stderr).strip()
+    assert (done.returncode, output) == ((0, "") if version == "good" else (1, line))

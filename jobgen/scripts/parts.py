@@ -94,7 +94,8 @@ host=$SLURMD_NODENAME each_node=(bash -c 'df -P /dev/shm .; cat /proc/uptime; dm
     Part("python", "keeper", text="""\
 python=/usr/libexec/platform-python  # the system's own: no module changes it
 [[ -x $python ]] || python=/usr/bin/python3
-[[ -x $python ]] || fail "no /usr/bin/python3, which the keeper needs: --plain needs none"
+env -u LD_LIBRARY_PATH -u LD_PRELOAD "$python" -I -S -c 'f""' 2> /dev/null ||
+  fail "no /usr/bin/python3 of 3.6 or newer, which the keeper needs: --plain needs none"
 """),
     Part("node/keep", "keeper", "lead", values="stop_grace"),
     Part("node/end-by-order", "keeper ends_by_order"),
@@ -107,7 +108,7 @@ if (($#)); then trap '(($?)) && sleep 1' EXIT; "$@"; exit; fi
     Part("enter", "checked copied other_starter", text="""\
 # Each node runs a copy of this script, with the name of a function. A check that fails has said
 # why; with a status other than 0, mpiexec would end the checks of the other nodes, too.
-if (($#)); then trap '[[ $1 != check_node ]] || exit 0' EXIT; "$@"; exit; fi
+if (($#)); then [[ $1 != check_node ]] || trap 'exit 0' EXIT; "$@"; exit; fi
 """),
     Part("plain-enter", "plain copied", "in_engine", text="""\
 if (($#)); then head=$1; find_address; software; ranks; exit; fi  # each node runs a copy of this

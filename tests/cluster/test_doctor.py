@@ -108,7 +108,12 @@ NEEDS = pytest.mark.skipif(
     not os.access(CPU / "cgroup.procs", os.W_OK), reason="no cgroup v1 of CPUs"
 )
 FAULT = pytest.mark.parametrize(
-    "fault", ["healthy", "link", pytest.param("processor", marks=[NEEDS, pytest.mark.thorough])]
+    "fault",
+    [
+        "healthy",
+        pytest.param("link", marks=pytest.mark.thorough),
+        pytest.param("processor", marks=[NEEDS, pytest.mark.thorough]),
+    ],
 )
 
 

@@ -278,6 +278,7 @@ def test_ranks_on_shared_nodes(desk: Desk) -> None:
     assert [file.read_text() for file in files] == [wanted] * 4
 
 
+@pytest.mark.thorough
 def test_each_try_of_a_job_has_its_own_folder(desk: Desk) -> None:
     program = desk.program("try.py", TRY)
     words = ("-N", "2", "-G", "1", "--requeue", "--log-dir", str(desk.folder / "kept"))

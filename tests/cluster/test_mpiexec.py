@@ -65,7 +65,13 @@ sys.exit(status)
 """
 
 
-@pytest.fixture(params=["mpiexec-openmpi", "mpiexec-mpich", "mpiexec-pals"])
+@pytest.fixture(
+    params=[
+        "mpiexec-openmpi",
+        pytest.param("mpiexec-mpich", marks=pytest.mark.thorough),
+        pytest.param("mpiexec-pals", marks=pytest.mark.thorough),
+    ]
+)
 def mpiexec(request: pytest.FixtureRequest, pbs: PbsDesk) -> tuple[str, ...]:
     """Options that choose a flavour; its mpiexec goes into the folder's `bin`."""
     (pbs.folder / "bin").mkdir()

@@ -192,6 +192,7 @@ def test_the_lead_is_killed(pbs: PbsDesk) -> None:
     assert "\njobgen: the job failed, with status 137: " in done.output
 
 
+@pytest.mark.thorough
 def test_strangers_on_the_lead_s_port(pbs: PbsDesk) -> None:
     """They cost nobody anything, and do not stay."""
     job = started(pbs, "--", pbs.program("ranks.py", RANKS), "crash", "-1")
@@ -300,6 +301,7 @@ def test_a_hang(pbs: PbsDesk) -> None:
     assert 'hang.py", line 3' in done.output
 
 
+@pytest.mark.thorough
 def test_a_node_without_the_interface(pbs: PbsDesk) -> None:
     """Nothing starts, and the last line says where and why."""
     pbs.site.cluster.on("blancapeak004", "ip", "link", "set", "hsn0", "down")

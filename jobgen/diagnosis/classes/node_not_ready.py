@@ -37,7 +37,7 @@ SIGNS = (
         _NODE + r"(?P<problem>\d+ nodes, not \d+|port \d+ is used|it is not \w+"
         r"|no address on .+?|no program .+|python3 has no torch|.+; the job asked for \d+ GPUs"
         r"|the workspace cannot be fetched, as git says above"
-        r"|no /usr/bin/python3, which the keeper needs"
+        r"|no /usr/bin/python3(?: of 3\.6 or newer)?, which the keeper needs"
         r"|mpiexec takes no folder .+ name): (?P<cure>.+)",
         "{problem}",
     ),

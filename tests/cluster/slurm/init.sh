@@ -15,5 +15,9 @@ if [[ ${CGROUPS-} ]]; then # each node has a part of it: its slurmd sees no othe
   mount --bind "$CGROUPS/$2" /sys/fs/cgroup/freezer
 fi
 mount -t tmpfs -o mode=1777 tmp /var/tmp # PBS's folders of jobs
-[[ $2 == blancapeak* ]] || slurmd -D -N "$2" &
+if [[ $2 != blancapeak* ]]; then
+  ulimit -c 0
+  # slurmd 22.05 aborts now and then ("unaligned tcache chunk"); one that is killed stays dead.
+  until slurmd -D -N "$2"; do [[ $? == 134 || $? == 139 ]] || break; done &
+fi
 while :; do wait -n || sleep 0.2; done

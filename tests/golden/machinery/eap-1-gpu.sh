@@ -55,7 +55,8 @@ evidence() {  # what this node knows of a failure; jobgen why reads it
 
 python=/usr/libexec/platform-python  # the system's own: no module changes it
 [[ -x $python ]] || python=/usr/bin/python3
-[[ -x $python ]] || fail "no /usr/bin/python3, which the keeper needs: --plain needs none"
+env -u LD_LIBRARY_PATH -u LD_PRELOAD "$python" -I -S -c 'f""' 2> /dev/null ||
+  fail "no /usr/bin/python3 of 3.6 or newer, which the keeper needs: --plain needs none"
 
 keep() {  # runs a function of this script below the keeper, which ends all that it leaves behind
   exec env -u LD_LIBRARY_PATH -u LD_PRELOAD \
@@ -75,7 +76,7 @@ end_job() {  # after a failure, the last lines say what is certain, and where th
 
 # Each node runs a copy of this script, with the name of a function. A check that fails has said
 # why; with a status other than 0, mpiexec would end the checks of the other nodes, too.
-if (($#)); then trap '[[ $1 != check_node ]] || exit 0' EXIT; "$@"; exit; fi
+if (($#)); then [[ $1 != check_node ]] || trap 'exit 0' EXIT; "$@"; exit; fi
 
 # A node has no variable of this shell, so its copy of the script begins with them.
 own='PBS_(NODENUM|TASKNUM|MOMPORT|JOBCOOKIE)|SLURM_(NODEID|PROCID|LOCALID)|HOSTNAME|SHLVL|TMPDIR|_'
