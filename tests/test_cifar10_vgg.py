@@ -49,6 +49,7 @@ def test_vgg_names_the_file_that_is_missing(tmp_path: Path) -> None:
     assert result.stderr.endswith("--download fetches the data, --synthetic needs none\n")
 
 
+@pytest.mark.thorough
 def test_vgg_reads_the_official_files(tmp_path: Path) -> None:
     write_images(tmp_path / "data")
     result = run(tmp_path, "cifar10_vgg", "0")

@@ -137,6 +137,7 @@ def covering(machineries: Machineries) -> list[Plan]:
     return found
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_every_machinery_is_whole_and_has_no_more(capsys: pytest.CaptureFixture[str]) -> None:
     """In one test, since each process has to try all combinations."""

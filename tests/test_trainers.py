@@ -171,6 +171,7 @@ def test_a_file_that_is_not_a_snapshot_of_this_run_is_refused(
     assert [refusal(content) for content in (whole[:5000], b"", b"P")] == [message] * 3
 
 
+@pytest.mark.thorough
 def test_the_previous_snapshot_replaces_a_damaged_one(tmp_path: Path) -> None:
     assert run(tmp_path, "regression", "3", "1").returncode == 0
     file = tmp_path / "regression.pt"
@@ -187,6 +188,7 @@ def test_the_previous_snapshot_replaces_a_damaged_one(tmp_path: Path) -> None:
     assert (tmp_path / "regression.pt.damaged").read_bytes() == content
 
 
+@pytest.mark.thorough
 def test_a_previous_snapshot_alone_is_refused(tmp_path: Path) -> None:
     assert run(tmp_path, "regression", "2", "1").returncode == 0
     (tmp_path / "regression.pt").unlink()

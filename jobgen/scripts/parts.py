@@ -63,7 +63,8 @@ host=$SLURMD_NODENAME each_node=(bash -c 'df -P /dev/shm .; cat /proc/uptime; dm
 {_FAIL}if (($#)); then trap "" USR1 USR2; "$@"; exit; fi  # the step below runs this script again
 """),
     Part("task-number", "checked copied srun", text="host=$SLURMD_NODENAME node=$SLURM_NODEID\n"),
-    Part("task-number", "plain copied srun", "in_engine", text="node=$SLURM_NODEID\n"),
+    Part("task-number", "plain copied srun", "in_engine ranks", text="node=$SLURM_NODEID\n"),
+    Part("task-number", "plain copied srun ranks", "in_engine named", text="node=$SLURM_NODEID\n"),
     Part("task-number", "plain in_engine", "named", text="node=0\n"),
     Part("lead-number", "copied lead", text="node=${JOBGEN_NUMBER-0} host=${hosts[node]}\n"),
     Part("node/number-by-name", "copied other_starter", "lead"),
@@ -118,6 +119,7 @@ trap 'rm -rf "$logs"' EXIT
 """),
     Part("copy-script", "checked copied srun", text=_COPY_SCRIPT + _NODE_FOLDERS),
     Part("copy-script", "plain copied srun", "in_engine", text=_COPY_SCRIPT),
+    Part("pack", "stage other_starter", text="pack_environment\n"),  # it exports what is copied
     Part("start/copy-environment", "copied other_starter"),
     Part("node-folders", "checked copied other_starter", text=_NODE_FOLDERS),
     Part("start/lead", "lead", values="starter stop_grace join_timeout"),
@@ -153,7 +155,7 @@ printf '%s\\n' "$trainer" > "$program"
 """),
     Part("job/workspace", "workspace", values="job"),
     Part("job/one-node", "alone", values="start_ranks"),
-    Part("pack", "stage", text="pack_environment\n"),
+    Part("pack", "stage", "other_starter", text="pack_environment\n"),
     Part("stage/send", "stage srun"),
     Part("own-id", "requeues", "may_lose", text=_OWN_ID),
     Part("job/exclude-nodes", "excludes", values="exclude_at_most"),

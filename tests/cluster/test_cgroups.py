@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import time
 import uuid
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -39,6 +41,17 @@ dist.destroy_process_group()
 """
 
 
+def remove(cgroups: Path) -> None:
+    """Its processes were killed, and may need a moment."""
+    limit = time.monotonic() + 20
+    while cgroups.exists():
+        for folder, _, _ in os.walk(cgroups, topdown=False):
+            with suppress(OSError):
+                os.rmdir(folder)
+        assert time.monotonic() < limit
+        time.sleep(0.2)
+
+
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A Slurm of its own."""
@@ -50,8 +63,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         with Cluster(tmp_path_factory.mktemp("slurm"), cgroups=cgroups) as running:
             yield running
     finally:
-        for folder, _, _ in os.walk(cgroups, topdown=False):
-            os.rmdir(folder)
+        remove(cgroups)
 
 
 @pytest.fixture

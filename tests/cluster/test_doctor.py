@@ -134,6 +134,7 @@ def test_each_time(fault: str, turn: int, desk: Desk) -> None:
     check(desk, fault)
 
 
+@pytest.mark.thorough
 def test_the_command_follows_the_job_and_draws_the_report(desk: Desk) -> None:
     words = ("--profile", "mi210", *ON_CPU, "-N", "2", "-G", "1", "--wait")
     command = [sys.executable, "-m", "jobgen", "doctor", *words]

@@ -31,6 +31,7 @@ def expected(nodes: list[str], each: int) -> list[tuple[int, str]]:
 MI210_NODES = ["smc-r07-07", "smc-r07-08", "smc-r07-09"]
 
 
+@pytest.mark.thorough
 def test_mi210_on_three_nodes(desk: Desk) -> None:
     done = desk.run(*MI210, "-N", "3", "-G", "2", timeout=360)
     assert done.state == "COMPLETED", done.output
@@ -95,6 +96,7 @@ def with_conda(desk: Desk, *nodes: str) -> None:
         desk.cluster.on(node, "tee", "/etc/profile.d/conda.sh", input=CONDA)
 
 
+@pytest.mark.thorough
 def test_aws_nvidia(desk: Desk) -> None:
     """VGG by plain srun, one task a GPU."""
     with_conda(desk, "slc-wn1", "slc-wn2")
@@ -119,6 +121,7 @@ def test_aws_cpu(desk: Desk) -> None:
     assert reported == [str(rank) for rank in range(8)]
 
 
+@pytest.mark.thorough
 def test_all_reduces_over_the_fabric(desk: Desk) -> None:
     words = ("--set", "network.interface=hsn0", "--trainer", "doctor")
     only = ("--", "--only", "all-reduce", "--to", "64K")

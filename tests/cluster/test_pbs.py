@@ -297,7 +297,7 @@ def test_a_hang(pbs: PbsDesk) -> None:
     done = pbs.site.wait(job, pbs.folder)
     assert done.status not in (0, 256 + 15), done.output
     assert "jobgen: no rank has written for 1 minutes" in done.output
-    assert re.search(rf"^jobgen: .*\brank 1 on {SECOND} ", done.last), done.output
+    assert re.search(rf"^jobgen: .*\b(rank 1|local rank 0) on {SECOND} ", done.last), done.output
     assert 'hang.py", line 3' in done.output
 
 

@@ -135,6 +135,7 @@ def test_cancelled_container_is_gone(desk: Desk, is_early: bool) -> None:
     wait_until_gone(desk)
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("image")
 def test_warning_reaches_ranks_in_podman(desk: Desk) -> None:
     trained = ("--trainer", "regression", "--", "1000", "1000")

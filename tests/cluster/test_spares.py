@@ -34,7 +34,11 @@ def where(done: Finished) -> list[str]:
 
 @pytest.mark.parametrize(
     ("bad", "launcher"),
-    [("07$", "torchrun"), ("08$", "srun"), ("none", "torchrun")],
+    [
+        ("07$", "torchrun"),
+        pytest.param("08$", "srun", marks=pytest.mark.thorough),
+        pytest.param("none", "torchrun", marks=pytest.mark.thorough),
+    ],
 )
 def test_the_first_that_are_ready(desk: Desk, bad: str, launcher: str) -> None:
     """Also if the first node, where the script runs, is not."""

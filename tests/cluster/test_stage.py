@@ -229,6 +229,7 @@ def test_a_job_that_is_cancelled_while_it_copies(
     assert desk.cluster.on(NODES[2], *looked).returncode == 1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mounts", [True, False])
 def test_an_image(desk: Desk, tmp_path_factory: pytest.TempPathFactory, mounts: bool) -> None:
     """Mounted while the ranks run, and unpacked on nodes that cannot mount it."""

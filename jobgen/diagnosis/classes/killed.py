@@ -81,7 +81,8 @@ SIGNS = (
         certainty="likely",
     ),
     Sign(  # torchrun, or the program of a node: srun or a keeper says it
-        r"^jobgen: (?P<node>[\w.-]+): (?!rank).*\bended with status (?:-9|137)\b",
+        r"^jobgen: (?P<node>[\w.-]+): (?!rank).*\b(?:ended with status (?:-9|137)"
+        r"|was killed by signal 9)\b",
         "killed by signal 9; nothing in the log says by whom",
         Role.CONSEQUENCE,
         certainty="possible",

@@ -194,6 +194,7 @@ def _telling(case: Case, events: list[Event]) -> Verdict | None:
     main = ends[0]
     found = classes()["crash" if main.status in _ABORTED else "launcher-report"]
     status = main.status or 0
+    status = 128 - status if 128 < status < 160 else status  # as a shell says that of a signal
     says = f"killed by signal {-status}" if status < 0 else f"ended with status {status}"
     return Verdict(
         found.code, "likely", says, place.node, place.rank, time=main.time, attempt=main.attempt,

@@ -183,6 +183,7 @@ end_job() {  # after a failure, the last lines say what is certain, and where th
 # Each node runs a copy of this script, with the name of a function. A check that fails has said
 # why; with a status other than 0, mpiexec would end the checks of the other nodes, too.
 if (($#)); then [[ $1 != check_node ]] || trap 'exit 0' EXIT; "$@"; exit; fi
+pack_environment
 
 # A node has no variable of this shell, so its copy of the script begins with them.
 own='PBS_(NODENUM|TASKNUM|MOMPORT|JOBCOOKIE)|SLURM_(NODEID|PROCID|LOCALID)|HOSTNAME|SHLVL|TMPDIR|_'
@@ -205,7 +206,6 @@ start_ranks=("${lead[@]}" 2 "${hosts[*]}" "$starter" "$logs/job.sh")
 trap 'end_job; [[ ${outside-} || ! -e $logs/status ]] || sleep "$stop_grace"' EXIT
 trap 'outside="was ended from outside"; jobs -p | xargs -r kill
   timeout $((stop_grace + 3)) tail -f --pid="${!-}" /dev/null || true; exit 143' TERM  # qdel
-pack_environment
 
 # The roll call: all nodes are ready, or the job ends here and says which are not.
 ((${#hosts[@]} == nodes + ${spares:-0})) || fail "${#hosts[@]} nodes, not $nodes: -N of jobgen"
