@@ -20,6 +20,8 @@ from jobgen.keeper.carried import keeper_text
 from jobgen.keeper.orders import obey
 from tests.kept import Marked, marked, wait_for
 
+pytestmark = pytest.mark.slow  # they wait for real processes
+
 # Writes one letter for each TERM that it gets.
 COUNTS = """
 import os, signal, sys, time

@@ -19,6 +19,8 @@ import pytest
 
 from tests.kept import Marked, marked, wait_for
 
+pytestmark = pytest.mark.slow  # they wait for real processes
+
 
 @pytest.fixture
 def nodes(tmp_path: Path) -> Iterator[Marked]:
