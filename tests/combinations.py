@@ -52,6 +52,7 @@ STARTS: tuple[tuple[Values, ...], ...] = (
         {"request.nodes": 2},
         {"request.nodes": 2, "request.spares": 1},
         {"request.nodes": 3, "request.min_nodes": 2},
+        {"request.nodes": 65},
     ),
     ({}, {"launch.plain": True}),
     ({}, {"launch.signal": 300}),

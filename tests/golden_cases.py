@@ -13,6 +13,7 @@ PLACES = ("--rank=%n", "%N", "%h:%p", "%g", "100%%", "%a", "%d")
 
 CASES = {
     "mi210-3-nodes": Job("sbatch", profile="mi210", nodes="3"),
+    "mi210-65-nodes": Job("sbatch", profile="mi210", nodes="65", program=("train.py",)),
     "mi210-1-node": Job("sbatch", profile="mi210", nodes="1"),
     "mi210-cpu": Job(
         "sbatch",

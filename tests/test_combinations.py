@@ -31,7 +31,7 @@ Machineries = dict[tuple[Part, ...], Plan]
 # of a distribution (coreutils, util-linux, grep, sed, awk, findutils, iproute2, tar).
 COMMANDS = set(
     "awk cat chmod comm cp cut date dd df dmesg enroot env find flock getent git grep head id"
-    " install ip mkdir mktemp mountpoint mv nproc nvidia-smi paste realpath rm rmdir sbcast"
+    " install ip ln mkdir mktemp mountpoint mv nproc nvidia-smi paste realpath rm rmdir sbcast"
     " scancel scontrol sed sha256sum sleep sort squeue srun ss stat tail tar tee timeout tr uname"
     " uniq unsquashfs wc xargs".split()
 )

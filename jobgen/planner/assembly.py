@@ -212,7 +212,7 @@ def _with_files(plan: Plan, resolved: Resolved, job: Job, scheduler: Scheduler) 
             job.program, plan.software.environment, resolved, job.command == "byhand"
         )
         software = software._replace(
-            container=planned_container(profile, plan.request.gpus_per_node, workspace),
+            container=planned_container(plan, profile, workspace),
             passed=passed_variables(plan, profile, workspace, scheduler.VARIABLES, job.command),
         )
     return plan._replace(software=software)

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
-from jobgen.planning.plan import Plan
+from jobgen.planning.plan import MOUNTED_BY_SITE, Plan
 from jobgen.profiles.model import Profile
 from jobgen.profiles.software_keys import Container, Workspace
 
@@ -58,17 +58,22 @@ _DEVICES = {
 }
 
 
-def planned_container(profile: Profile, gpus: int, workspace: Workspace | None) -> Container | None:
+def planned_container(
+    plan: Plan, profile: Profile, workspace: Workspace | None
+) -> Container | None:
     """The container of the profile, with what its GPUs need if the profile does not set it."""
     container = profile.software.container
     if container is None:
         return None
+    own = {
+        "$workspace": workspace is not None,
+        "$logs": profile.request.log_folder is not None,
+        "$rank_files": plan.local_files,
+    }
     mounts = tuple(map(_mount, container.mounts))
-    if workspace and container.engine not in ("shifter", "ce"):  # the site, or the EDF, mounts it
-        mounts = (*mounts, "$workspace:$workspace")
-    if profile.request.log_folder and container.engine not in ("shifter", "ce"):
-        mounts = (*mounts, "$logs:$logs")
-    vendor = profile.node.gpu if gpus else "none"
+    if container.engine not in MOUNTED_BY_SITE:
+        mounts += tuple(f"{folder}:{folder}" for folder, is_used in own.items() if is_used)
+    vendor = profile.node.gpu if plan.request.gpus_per_node else "none"
     devices, groups, gpu_mounts, gpu_options = _gpu_needs(container.engine, vendor)
     return container._replace(
         image=_image(container.engine, container.image or ""),
@@ -143,7 +148,7 @@ def passed_variables(
     """
     container = profile.software.container
     variables = (*plan.software.environment, *plan.network.socket_variables)
-    if container and container.engine in ("shifter", "ce"):
+    if container and container.engine in MOUNTED_BY_SITE:
         variables = tuple(each for each in variables if each.value is not None)
     # By hand, `env` sets those with a value in the container.
     names = [each.name for each in variables if command != "byhand" or each.value is None]

@@ -9,6 +9,9 @@ from typing import NamedTuple
 from jobgen.planning.program import Program
 from jobgen.profiles.software_keys import Container, Workspace
 
+MOUNTED_BY_SITE = ("shifter", "ce")  # engines whose containers see what the site chose
+SHARED_FILES_UP_TO = 64  # nodes: ranks of more make thousands of files on a shared file system
+
 
 class Variable(NamedTuple):
     """An environment variable, its value, in which $NAME is the node's, and the reason for it.
@@ -172,6 +175,18 @@ class Plan(NamedTuple):
         """Whether lines of ranks begin with node and rank, and are kept in files."""
         in_engine = self.engine == "ce" and self.launch.launcher == "srun"  # srun starts them there
         return not (self.launch.plain or self.hosts or in_engine)
+
+    @property
+    def local_files(self) -> bool:
+        """Whether ranks write their files on their node's own disk, to be fetched after a failure.
+
+        Not where somebody reads them meanwhile: `--stall`, and who names a folder.
+        """
+        request, is_visible = self.request, self.engine not in MOUNTED_BY_SITE
+        is_read = self.launch.stall is not None or request.log_folder is not None
+        is_large = request.nodes + request.spares > SHARED_FILES_UP_TO
+        is_batch = self.scheduler != "local"
+        return self.observed and is_batch and is_large and is_visible and not is_read
 
     @property
     def excludes(self) -> bool:

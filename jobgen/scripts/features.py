@@ -85,6 +85,7 @@ def _of_what_happens(plan: Plan) -> dict[str, bool]:
     waits = launch.signal or launch.max_restarts or _is_in_engine(plan) or may_lose
     return {
         "warns": launch.signal is not None,  # before the walltime
+        "local_files": plan.local_files,  # the ranks' files are on their node's own disk
         "stalls": launch.stall is not None,
         "requeues": launch.requeue and plan.scheduler == "slurm",
         "excludes": plan.excludes,

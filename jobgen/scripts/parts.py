@@ -34,6 +34,7 @@ fail() { echo "jobgen: $host: $*"; exit 1; }  # which node, what is wrong, what 
 """
 _COPY_SCRIPT = 'install -D -m 700 "$0" "$logs/job.sh"\n'
 _NODE_FOLDERS = 'for each in "${hosts[@]}"; do mkdir -p "$logs/$each"; done\n'
+_NODE_LINKS = 'for each in "${hosts[@]}"; do ln -s "$rank_files" "$logs/$each"; done\n'
 _OWN_ID = """\
 id=$SLURM_JOB_ID  # of this job alone, also in an array
 [[ ! ${SLURM_ARRAY_TASK_ID-} ]] || id=${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID
@@ -100,6 +101,11 @@ env -u LD_LIBRARY_PATH -u LD_PRELOAD "$python" -I -S -c 'f""' 2> /dev/null ||
 """),
     Part("node/keep", "keeper", "lead", values="stop_grace"),
     Part("node/end-by-order", "keeper ends_by_order"),
+    Part("local-files", "local_files", values="rank_files", text="""\
+# Ranks of so many nodes write on their node's own disk; after a failure, the files come here.
+if [[ ${1-} == check_node ]]; then rm -rf "$rank_files"; mkdir -m 700 "$rank_files"; fi
+if [[ ${1-} == evidence ]]; then rm "$logs/$host"; mv -T "$rank_files" "$logs/$host"; fi
+"""),
     # ---- the batch script, from here on
     Part("job/end-job", "checked", values="job logs keep_logs jobgen"),
     Part("enter", "checked copied srun", text="""\
@@ -117,11 +123,12 @@ if (($#)); then head=$1; find_address; software; ranks; exit; fi  # each node ru
     Part("plain-end", "plain leaves_files", values="job logs", text="""\
 trap 'rm -rf "$logs"' EXIT
 """),
-    Part("copy-script", "checked copied srun", text=_COPY_SCRIPT + _NODE_FOLDERS),
+    Part("copy-script", "checked copied srun", text=_COPY_SCRIPT),
     Part("copy-script", "plain copied srun", "in_engine", text=_COPY_SCRIPT),
     Part("pack", "stage other_starter", text="pack_environment\n"),  # it exports what is copied
     Part("start/copy-environment", "copied other_starter"),
-    Part("node-folders", "checked copied other_starter", text=_NODE_FOLDERS),
+    Part("node-folders", "checked copied", "local_files", text=_NODE_FOLDERS),
+    Part("node-folders", "local_files", text=_NODE_LINKS),
     Part("start/lead", "lead", values="starter stop_grace join_timeout"),
     Part("each-node", "copied checked", "lead in_engine", values="each_node start_ranks",
          text=_EACH_NODE),
@@ -191,6 +198,8 @@ if [[ -e $logs/orders/warn ]] && ((status == 0)); then
 fi
 """),
     Part("exit", "supervised", text='((status == 0)) || exit "$status"\n'),
+    Part("remove-files", "local_files",
+         text='timeout -k 9 60 "${each_node[@]}" rm -r "$rank_files" || true\n'),
     # ---- without a roll call
     Part("plain-one-node", "plain", "copied", text="(software; ranks)\n"),
     Part("exit", "plain in_engine", text='((status == 0)) || exit "$status"\n'),

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 import time
 from collections.abc import Callable
+from subprocess import run
 
 import pytest
 
 from tests.cluster.harness import SCRIPTS, Finished
-from tests.cluster.jobs import ON_CPU, Desk
+from tests.cluster.jobs import ON_CPU, PATH, Desk, generate
 
 PROFILE = ("--profile", "mi210", *ON_CPU, "-t", "10")
 HEAD, OTHER = "smc-r07-07", "smc-r07-08"
@@ -304,3 +306,63 @@ while not os.path.exists("again"):
 if "SLURM_RESTART_COUNT" not in os.environ:
     time.sleep(100)
 """
+
+
+FAILS = """
+import os, sys, time
+print("rank", os.environ["RANK"], sys.argv[1], flush=True)
+if sys.argv[1] == "fail" and os.environ["RANK"] == "3":
+    raise ValueError("no such sample")
+if sys.argv[1] != "pass":
+    time.sleep(600)
+"""
+
+
+def as_of_many_nodes(desk: Desk, *arguments: str) -> int:
+    """The script for 65 nodes, on two; their own disk is /var/tmp in the nodes of the tests."""
+    program = desk.program("fails.py", FAILS)
+    script = generate(
+        "sbatch", *PROFILE, "-N", "65", "-G", "2", "--", program, *arguments, cwd=desk.folder
+    )
+    script = script.replace("nodes=65", "nodes=2").replace("=/tmp/jobgen-", "=/var/tmp/jobgen-")
+    return desk.cluster.sbatch(script, cwd=desk.folder, env={"PATH": PATH})
+
+
+def files_of_ranks(desk: Desk, job: int) -> list[str]:
+    """What ranks have written on the nodes' own disks, of both nodes."""
+    found = [desk.cluster.on(node, "find", "/var/tmp", "-path", f"*/jobgen-{job}/*", "-name",
+             "std*.log").stdout.split() for node in (HEAD, OTHER)]  # fmt: skip
+    return [line for lines in found for line in lines]
+
+
+def test_ranks_of_many_nodes_write_on_their_own_disks(desk: Desk) -> None:
+    """After a success nothing is left; after a failure, the files are in the job's folder."""
+    job = as_of_many_nodes(desk, "pass")
+    done = desk.cluster.wait(job, 120)
+    assert done.exit_code == 0, done.labelled
+    assert files_of_ranks(desk, job) == []
+    assert not list(desk.folder.glob("jobgen-logs/*"))
+
+    job = as_of_many_nodes(desk, "fail")
+    done = desk.cluster.wait(job, 120)
+    assert done.exit_code, done.labelled
+    line = f"jobgen: rank 3 on {OTHER} failed first: ValueError: no such sample"
+    assert done.output.splitlines()[-1].startswith(line), done.labelled
+    logs = desk.folder / f"jobgen-logs/{job}"
+    written = {file.read_text() for file in logs.rglob("stdout.log")}
+    assert written == {f"rank {rank} fail\n" for rank in range(4)}
+    assert all((logs / node / "evidence").is_file() for node in (HEAD, OTHER))
+    assert files_of_ranks(desk, job) == []
+
+
+def test_many_nodes_that_are_ended_from_outside(desk: Desk) -> None:
+    """Slurm starts no step then: the ranks' files stay on the nodes, and why reads what is here."""
+    job = as_of_many_nodes(desk, "hang")
+    until(lambda: output(desk).count(" hang") == 4)
+    desk.cluster.run(["scancel", str(job)])
+    desk.cluster.wait(job, 120)
+    assert len(files_of_ranks(desk, job)) == 8
+    logs = str(desk.folder / f"jobgen-logs/{job}")
+    done = run([sys.executable, "-m", "jobgen", "why", logs], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "ended from outside" in done.stdout

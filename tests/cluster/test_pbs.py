@@ -146,6 +146,23 @@ def test_a_worker_crashes(pbs: PbsDesk, rank: str) -> None:
     assert "exitcode  : 3" in (pbs.folder / "jobgen-logs" / job / "stderr").read_text()
 
 
+@pytest.mark.parametrize("ends", ["well", "crash"])
+def test_ranks_of_many_nodes_write_on_their_own_disks(pbs: PbsDesk, ends: str) -> None:
+    """The script for 65 nodes, on two, whose own disk is /var/tmp in these tests."""
+    words = ("--", pbs.program("show.py", SHOW))
+    if ends == "crash":
+        words = ("--", pbs.program("ranks.py", RANKS), "crash", "1")
+    text = pbs.script("-N", "65", *words).replace("nodes=65", "nodes=2")
+    text = text.replace("=/tmp/jobgen-", "=/var/tmp/jobgen-").replace("select=65:", "select=2:")
+    job = pbs.send(text)
+    done = pbs.site.wait(job, pbs.folder)
+    assert done.status == (ends == "crash"), done.output
+    for node in ("blancapeak003", "blancapeak004"):
+        assert not pbs.site.cluster.on(node, "find", "/var/tmp", "-name", "jobgen-*").stdout
+    written = [each.read_text() for each in pbs.folder.glob(f"jobgen-logs/{job}/**/stdout.log")]
+    assert sorted(written) == (["up 0\n", "up 1\n"] if ends == "crash" else [])
+
+
 # What is killed by KILL on a node, and what the job's end says of it: a status, the node.
 VICTIMS = {
     "torchrun": (r"torch\.distributed\.run", 137, SECOND),
