@@ -2,11 +2,11 @@
 ((${#hosts[@]} == nodes + ${spares:-0})) || fail "${#hosts[@]} nodes, not $nodes: -N of jobgen"
 find_address  # of the first node: the ranks meet there
 timeout -k 9 "$join_timeout" "${each_node[@]}" check_node | sort -u > "$logs/roll-call" || true
-mapfile -t bad < <(printf '%s\n' "${hosts[@]}" |
+mapfile -t bad < <(printf '%s\n' "${hosts[@]}" |  # nodes that printed nothing
   grep -vxFf <(sed -n 's/.*jobgen: \([^: ]*\).*/\1/p' "$logs/roll-call"))
 [[ ! ${bad[*]} ]] || printf 'jobgen: %s: no answer, see above\n' "${bad[@]}" >> "$logs/roll-call"
 grep " is ready, " "$logs/roll-call" || true
 grep -v " is ready, " "$logs/roll-call" >&2 || true
 (($(grep -c " is ready, " "$logs/roll-call") >= nodes)) || exit 1
-sed -n 's/.* is ready, [^:]*: //p' "$logs/roll-call" | sort | uniq -c |
-  sed '1 { $ d }; s/^/jobgen: the nodes differ:/'
+sed -n 's/.* is ready, [^:]*: //p' "$logs/roll-call" | sort | uniq -c |  # each kind of node
+  sed '1 { $ d }; s/^/jobgen: the nodes differ:/'  # nothing if there is one kind

@@ -5,7 +5,7 @@ fail() { echo "jobgen: $host: $*"; exit 1; }  # which node, what is wrong, what 
 container() { "$@"; }  # there is none: commands run as they are
 
 find_address() {  # this node's address and interface, on its way to another node of the job
-  read -r peer _ < <(getent ahostsv4 "${hosts[node == 0]}") || true
+  read -r peer _ < <(getent ahostsv4 "${hosts[node == 0]}") || true  # the first or the second
   read -r interface address < <(ip -4 -o route get "${peer:-unknown}" |
     sed -n 's/.* dev \([^ ]*\) .*src \([^ ]*\).*/\1 \2/p') || true
 }
@@ -32,7 +32,7 @@ check_node() {  # prints the answer of this node in the roll call: it is ready, 
 }
 
 run_node() {  # the launcher of this node; the lines of a rank begin with its node and number
-  head=$1 node=${2-$node}
+  head=$1 node=${2-$node}  # the address of the first node, and this node's number
   grep -H oom_kill /proc/vmstat > "$logs/$host/oom_kill" || true  # killed for memory until now
   unset "${!PET_@}"  # torchrun would take them for options
   export TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE="$host rank \${rank}: "
@@ -52,7 +52,7 @@ evidence() {  # what this node knows of a failure; jobgen why reads it
 }
 
 end_job() {  # after a failure, the last lines say what is certain, and where the evidence is
-  local status=$?  # a full disk must not change it: no line here ends the shell
+  local status=$?  # of the job; a full disk must not change it, so each line has a || true
   if ((status == 0)); then [[ ${keep_logs-} ]] || rm -r "$logs" || true; return; fi
   echo "$status after $SECONDS s ${outside-}" > "$logs/status" || true
   [[ ${outside-} ]] || timeout -k 9 15 "${each_node[@]}" evidence > "$logs/evidence" 2>&1 || true
@@ -89,14 +89,14 @@ fetch_workspace() {  # the program's repository at one commit, once for all node
 ((${#hosts[@]} == nodes + ${spares:-0})) || fail "${#hosts[@]} nodes, not $nodes: -N of jobgen"
 find_address  # of the first node: the ranks meet there
 timeout -k 9 "$join_timeout" "${each_node[@]}" check_node | sort -u > "$logs/roll-call" || true
-mapfile -t bad < <(printf '%s\n' "${hosts[@]}" |
+mapfile -t bad < <(printf '%s\n' "${hosts[@]}" |  # nodes that printed nothing
   grep -vxFf <(sed -n 's/.*jobgen: \([^: ]*\).*/\1/p' "$logs/roll-call"))
 [[ ! ${bad[*]} ]] || printf 'jobgen: %s: no answer, see above\n' "${bad[@]}" >> "$logs/roll-call"
 grep " is ready, " "$logs/roll-call" || true
 grep -v " is ready, " "$logs/roll-call" >&2 || true
 (($(grep -c " is ready, " "$logs/roll-call") >= nodes)) || exit 1
-sed -n 's/.* is ready, [^:]*: //p' "$logs/roll-call" | sort | uniq -c |
-  sed '1 { $ d }; s/^/jobgen: the nodes differ:/'
+sed -n 's/.* is ready, [^:]*: //p' "$logs/roll-call" | sort | uniq -c |  # each kind of node
+  sed '1 { $ d }; s/^/jobgen: the nodes differ:/'  # nothing if there is one kind
 (trap "" TERM; exec "${start_ranks[@]}" run_node "$address") \
   2> >(trap "" TERM; tee "$logs/stderr" >&2 || cat > /dev/null) < /dev/null &
 wait "$!"

@@ -5,7 +5,7 @@ fail() { echo "jobgen: $host: $*"; exit 1; }  # which node, what is wrong, what 
 container() { "$@"; }  # there is none: commands run as they are
 
 find_address() {  # this node's address and interface, on its way to another node of the job
-  read -r peer _ < <(getent ahostsv4 "${hosts[node == 0]}") || true
+  read -r peer _ < <(getent ahostsv4 "${hosts[node == 0]}") || true  # the first or the second
   read -r interface address < <(ip -4 -o route get "${peer:-unknown}" |
     sed -n 's/.* dev \([^ ]*\) .*src \([^ ]*\).*/\1 \2/p') || true
 }
@@ -61,7 +61,7 @@ evidence() {  # what this node knows of a failure; jobgen why reads it
 }
 
 end_job() {  # after a failure, the last lines say what is certain, and where the evidence is
-  local status=$?  # a full disk must not change it: no line here ends the shell
+  local status=$?  # of the job; a full disk must not change it, so each line has a || true
   if ((status == 0)); then [[ ${keep_logs-} ]] || rm -r "$logs" || true; return; fi
   echo "$status after $SECONDS s ${outside-}" > "$logs/status" || true
   [[ ${outside-} ]] || timeout -k 9 15 "${each_node[@]}" evidence > "$logs/evidence" 2>&1 || true
@@ -83,14 +83,14 @@ trap 'outside="was ended from outside"  # by Slurm, which ends the ranks, too
 ((${#hosts[@]} == nodes + ${spares:-0})) || fail "${#hosts[@]} nodes, not $nodes: -N of jobgen"
 find_address  # of the first node: the ranks meet there
 timeout -k 9 "$join_timeout" "${each_node[@]}" check_node | sort -u > "$logs/roll-call" || true
-mapfile -t bad < <(printf '%s\n' "${hosts[@]}" |
+mapfile -t bad < <(printf '%s\n' "${hosts[@]}" |  # nodes that printed nothing
   grep -vxFf <(sed -n 's/.*jobgen: \([^: ]*\).*/\1/p' "$logs/roll-call"))
 [[ ! ${bad[*]} ]] || printf 'jobgen: %s: no answer, see above\n' "${bad[@]}" >> "$logs/roll-call"
 grep " is ready, " "$logs/roll-call" || true
 grep -v " is ready, " "$logs/roll-call" >&2 || true
 (($(grep -c " is ready, " "$logs/roll-call") >= nodes)) || exit 1
-sed -n 's/.* is ready, [^:]*: //p' "$logs/roll-call" | sort | uniq -c |
-  sed '1 { $ d }; s/^/jobgen: the nodes differ:/'
+sed -n 's/.* is ready, [^:]*: //p' "$logs/roll-call" | sort | uniq -c |  # each kind of node
+  sed '1 { $ d }; s/^/jobgen: the nodes differ:/'  # nothing if there is one kind
 "${each_node[@]}" eval "find_address; software; prepare_node"
 (trap "" TERM; exec "${start_ranks[@]}" run_node "$address") \
   2> >(trap "" TERM; tee "$logs/stderr" >&2 || cat > /dev/null) < /dev/null &

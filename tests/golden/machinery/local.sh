@@ -12,7 +12,7 @@ print("torch", *[each.version for each in m.distributions(name="torch")][:1])' 2
 }
 
 run_node() {  # the launcher of this node; the lines of a rank begin with its node and number
-  head=$1 node=${2-$node}
+  head=$1 node=${2-$node}  # the address of the first node, and this node's number
   grep -H oom_kill /proc/vmstat > "$logs/$host/oom_kill" || true  # killed for memory until now
   unset "${!PET_@}"  # torchrun would take them for options
   export TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE="$host rank \${rank}: "
@@ -23,7 +23,7 @@ run_node() {  # the launcher of this node; the lines of a rank begin with its no
 }
 
 end_job() {  # after a failure, the last lines say what is certain, and where the evidence is
-  local status=$?  # a full disk must not change it: no line here ends the shell
+  local status=$?  # of the job; a full disk must not change it, so each line has a || true
   if ((status == 0)); then [[ ${keep_logs-} ]] || rm -r "$logs" || true; return; fi
   echo "$status after $SECONDS s ${outside-}" > "$logs/status" || true
   [[ ${outside-} ]] || timeout -k 9 15 "${each_node[@]}" evidence > "$logs/evidence" 2>&1 || true

@@ -9,7 +9,7 @@ print('torch', torch.__version__, 'sees', found, 'GPUs'); exit(found != $gpus)" 
 }
 
 end_job() {  # after a failure, the last lines say what is certain, and where the evidence is
-  local status=$?  # a full disk must not change it: no line here ends the shell
+  local status=$?  # of the job; a full disk must not change it, so each line has a || true
   if ((status == 0)); then [[ ${keep_logs-} ]] || rm -r "$logs" || true; return; fi
   echo "$status after $SECONDS s ${outside-}" > "$logs/status" || true
   [[ ${outside-} ]] || timeout -k 9 15 "${each_node[@]}" evidence > "$logs/evidence" 2>&1 || true

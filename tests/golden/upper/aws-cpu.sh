@@ -15,7 +15,7 @@ set -euo pipefail
 job=$SLURM_JOB_ID nodes=2
 port=29500
 join_timeout=900 read_timeout=300  # seconds that the nodes wait for one another
-logs=$PWD/jobgen-logs/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}
+logs=$PWD/jobgen-logs/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}  # with .1 after a requeue
 program=$logs/regression.py  # the trainer below; the script writes it there
 each_node=(srun --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --export=ALL -K0)
 start_ranks=("${each_node[@]}" --wait=7200 --cpu-bind=none -K1)

@@ -22,10 +22,10 @@ port=29400
 join_timeout=600 read_timeout=200  # seconds that the nodes wait for one another
 workspace=/mnt/efs/slurm-on-grv/a03f0ba0f730d026871cfbab1e9e44a60590c357
 workspace_url=https://github.com/gnosia93/slurm-on-grv.git
-logs=$PWD/jobgen-logs/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}
+logs=$PWD/jobgen-logs/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}  # with .1 after a requeue
 program="$workspace"/ddp/cifar10-vgg.py
 each_node=(srun --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --export=ALL -K0)
-start_ranks=("${each_node[@]}" --wait=7200 -K1)
+start_ranks=("${each_node[@]}" --wait=7200 -K1)  # -K1: a node that fails ends all
 
 software() {  # on each node: Python, torch and the variables of every rank
   set +u  # modules, conda and scripts of a site may read variables that are not set

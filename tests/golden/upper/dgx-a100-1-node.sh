@@ -14,7 +14,7 @@
 # ---- the job: all that differs from other scripts is above the machinery ----
 set -euo pipefail
 job=$SLURM_JOB_ID gpus=2 gpu_api=cuda
-logs=$PWD/jobgen-logs/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}
+logs=$PWD/jobgen-logs/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}  # with .1 after a requeue
 start_ranks=(srun --nodes=1 --ntasks=1 --cpus-per-task=32 --export=ALL)
 
 software() {  # on each node: Python, torch and the variables of every rank

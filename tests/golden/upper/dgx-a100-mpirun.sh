@@ -17,7 +17,7 @@ set -euo pipefail
 job=$SLURM_JOB_ID nodes=2 gpus=2 gpu_api=cuda arch=x86_64
 port=29400
 join_timeout=600 read_timeout=200  # seconds that the nodes wait for one another
-logs=$PWD/jobgen-logs/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}
+logs=$PWD/jobgen-logs/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}  # with .1 after a requeue
 program=train.py
 stop_grace=5  # seconds that the ranks have after SIGTERM
 each_node=(mpirun -n "$nodes" --map-by ppr:1:node --bind-to none)

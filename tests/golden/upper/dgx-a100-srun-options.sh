@@ -26,7 +26,7 @@ unset SLURM_GPUS SLURM_GPUS_PER_TASK SLURM_TRES_PER_TASK
 job=$SLURM_JOB_ID nodes=2 gpus=2 gpu_api=cuda arch=x86_64
 port=$((10000 + SLURM_JOB_ID % 20000))  # few jobs share a port
 join_timeout=600  # seconds that the nodes wait for one another
-logs=$PWD/jobgen-logs/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}
+logs=$PWD/jobgen-logs/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}  # with .1 after a requeue
 program=train.py
 each_node=(srun --mpi=pmix --gpus-per-node=a100:2 --nodes="$nodes" --ntasks="$nodes"
   --ntasks-per-node=1 --export=ALL -K0)

@@ -19,7 +19,7 @@ job=$SLURM_JOB_ID nodes=2 gpus=2 gpu_api=cuda arch=x86_64
 port=29400
 join_timeout=600 read_timeout=200  # seconds that the nodes wait for one another
 max_restarts=2  # by torchrun if a rank fails, and of all nodes if a torchrun is killed
-logs=$PWD/jobgen-logs/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}
+logs=$PWD/jobgen-logs/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}  # with .1 after a requeue
 program=train.py
 # The ranks receive SIGUSR1 300 s before the walltime. The program has to handle it: save, end with
 # 0, and load at its start what it saved. A program without a handler receives nothing.

@@ -17,7 +17,7 @@
 # ---- the job: all that differs from other scripts is above the machinery ----
 set -euo pipefail
 job=$SLURM_JOB_ID gpus=8 gpu_api=cuda
-logs=$PWD/jobgen-logs/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}
+logs=$PWD/jobgen-logs/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}  # with .1 after a requeue
 program=$logs/elastic_ddp.py  # the trainer below; the script writes it there
 start_ranks=(srun --nodes=1 --ntasks=1 --cpus-per-task=128 --cpu-bind=none --export=ALL)
 

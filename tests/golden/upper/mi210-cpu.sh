@@ -20,7 +20,7 @@ export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK  # srun needs it since 22.05
 job=$SLURM_JOB_ID nodes=3 arch=x86_64
 port=29400
 join_timeout=1800 read_timeout=600  # seconds that the nodes wait for one another
-logs=$PWD/jobgen-logs/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}
+logs=$PWD/jobgen-logs/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}  # with .1 after a requeue
 program=$logs/elastic_ddp.py  # the trainer below; the script writes it there
 each_node=(srun --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --export=ALL -K0)
 start_ranks=("${each_node[@]}" --wait=7200 --cpu-bind=none -K1)

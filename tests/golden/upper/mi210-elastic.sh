@@ -27,7 +27,7 @@ join_timeout=1800 read_timeout=600  # seconds that the nodes wait for one anothe
 min_nodes=2  # the job continues with as few
 max_restarts=3  # by torchrun if a rank fails, and of all nodes if a torchrun is killed
 exclude_at_most=3  # nodes that are not ready; the job goes back to the queue without them
-logs=$PWD/jobgen-logs/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}
+logs=$PWD/jobgen-logs/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}  # with .1 after a requeue
 program=train.py
 # The ranks receive SIGUSR1 120 s before the walltime. The program has to handle it: save, end with
 # 0, and load at its start what it saved. A program without a handler receives nothing.

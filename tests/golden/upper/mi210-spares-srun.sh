@@ -21,7 +21,7 @@ job=$SLURM_JOB_ID nodes=2 gpus=8 gpu_api=cuda arch=x86_64
 port=29400
 join_timeout=1800  # seconds that the nodes wait for one another
 spares=1  # more nodes, in reserve
-logs=$PWD/jobgen-logs/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}
+logs=$PWD/jobgen-logs/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}  # with .1 after a requeue
 program=train.py
 each_node=(srun --nodes="$((nodes + spares))" --ntasks="$((nodes + spares))" --ntasks-per-node=1
   --export=ALL -K0)
