@@ -101,11 +101,7 @@ env -u LD_LIBRARY_PATH -u LD_PRELOAD "$python" -I -S -c 'f""' 2> /dev/null ||
 """),
     Part("node/keep", "keeper", "lead", values="stop_grace"),
     Part("node/end-by-order", "keeper ends_by_order"),
-    Part("local-files", "local_files", values="rank_files", text="""\
-# Ranks of so many nodes write on their node's own disk; after a failure, the files come here.
-if [[ ${1-} == check_node ]]; then rm -rf "$rank_files"; mkdir -m 700 "$rank_files"; fi
-if [[ ${1-} == evidence ]]; then rm "$logs/$host"; mv -T "$rank_files" "$logs/$host"; fi
-"""),
+    Part("node/local-files", "local_files", values="rank_files"),
     # ---- the batch script, from here on
     Part("job/end-job", "checked", values="job logs keep_logs jobgen"),
     Part("enter", "checked copied srun", text="""\

@@ -355,6 +355,18 @@ def test_ranks_of_many_nodes_write_on_their_own_disks(desk: Desk) -> None:
     assert files_of_ranks(desk, job) == []
 
 
+def test_a_node_s_own_disk_that_cannot_be_written(desk: Desk) -> None:
+    """It cannot be made, as on a disk that may only be read: the node says so."""
+    desk.cluster.on(OTHER, "mount", "-t", "tmpfs", "-o", "ro", "tmp", "/var/tmp")
+    try:
+        done = desk.cluster.wait(as_of_many_nodes(desk, "pass"), 120)
+    finally:
+        desk.cluster.on(OTHER, "umount", "/var/tmp")
+    assert done.exit_code == 1, done.labelled
+    assert f"\njobgen: {OTHER}: /var/tmp/jobgen-" in done.output
+    assert f"{HEAD}: no answer" not in done.output
+
+
 def test_many_nodes_that_are_ended_from_outside(desk: Desk) -> None:
     """Slurm starts no step then: the ranks' files stay on the nodes, and why reads what is here."""
     job = as_of_many_nodes(desk, "hang")

@@ -51,8 +51,14 @@ evidence() {  # what this node knows of a failure; jobgen why reads it
 }
 
 # Ranks of so many nodes write on their node's own disk; after a failure, the files come here.
-if [[ ${1-} == check_node ]]; then rm -rf "$rank_files"; mkdir -m 700 "$rank_files"; fi
-if [[ ${1-} == evidence ]]; then rm "$logs/$host"; mv -T "$rank_files" "$logs/$host"; fi
+if [[ ${1-} == check_node ]]; then
+  if ! { rm -rf "$rank_files" && mkdir -m 700 "$rank_files"; }; then
+    (fail "$rank_files cannot be made, see above; or jobgen with --log-dir FOLDER") || exit 0
+  fi
+elif [[ ${1-} == evidence ]]; then
+  rm "$logs/$host"
+  mv -T "$rank_files" "$logs/$host" || mkdir -p "$logs/$host"
+fi
 
 end_job() {  # after a failure, the last lines say what is certain, and where the evidence is
   local status=$?  # of the job; a full disk must not change it, so each line has a || true
