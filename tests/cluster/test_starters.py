@@ -54,11 +54,15 @@ class Site:
     def started(self, *words: str) -> int:
         """A job whose four ranks are up; its id."""
         job = self.submit(*words)
-        limit = time.monotonic() + 90
-        while len(set(re.findall(r"up \d", self.output(job)))) < 4:
+        self.await_ranks(job, 4)
+        return job
+
+    def await_ranks(self, job: int, number: int) -> None:
+        """Until `number` ranks are up, those of earlier starts among them."""
+        limit = time.monotonic() + 120
+        while len(re.findall(r"up \d", self.output(job))) < number:
             assert time.monotonic() < limit, self.output(job)
             time.sleep(0.2)
-        return job
 
     def output(self, job: int) -> str:
         files = list(self.folder.glob(f"*{job}.out"))
@@ -164,16 +168,11 @@ def test_the_batch_script_is_killed(site: Site) -> None:
 def test_a_torchrun_is_killed(site: Site) -> None:
     """All nodes start again, once."""
     job = site.started("--max-restarts", "1", "--", site.desk.program("ranks.py", RANKS), "hang")
-    for _ in range(2):
-        limit = time.monotonic() + 60
-        while len(site.pids("dgx02", r"ranks\.py hang")) < 3 and time.monotonic() < limit:
-            time.sleep(0.2)
-        (torchrun,) = site.pids("dgx02", r"torch\.distributed\.run")
-        site.desk.cluster.on("dgx02", "kill", "-KILL", torchrun)
-        limit = time.monotonic() + 60
-        while torchrun in site.pids("dgx02", r"torch\.dist") and time.monotonic() < limit:
-            time.sleep(0.2)
-        time.sleep(3)
+    for start in (1, 2):
+        site.await_ranks(job, 4 * start)
+        found = site.pids("dgx02", r"torch\.distributed\.run")
+        assert len(found) == 1, site.output(job)
+        site.desk.cluster.on("dgx02", "kill", "-KILL", *found)
     done = site.desk.cluster.wait(job, 120)
     assert done.exit_code == 137, done.output
     assert done.output.count("all nodes start again, restart 1 of 1") == 1
