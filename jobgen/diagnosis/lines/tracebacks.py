@@ -12,6 +12,8 @@ _FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<fun
 _LAST = re.compile(r"^(?P<type>[A-Za-z_][\w.]*)(?:: ?(?P<message>.*))?$")
 # An exception that nobody caught, and that ends nothing.
 IGNORED = re.compile(r"^Exception ignored in|^--- Logging error ---|Exception in thread ")
+_NEAR = 4  # lines between such a one's announcement and its head; several processes may write
+_OF_LOGGING = ("Message", "Arguments")  # the lines that end a logging error: no exceptions
 _LIBRARY = re.compile(r"/(?:site|dist)-packages/|/lib(?:64)?/python\d|^<frozen |^<string>")
 _CHAINED = re.compile(
     r"During handling of the above exception|The above exception was the direct cause"
@@ -62,6 +64,7 @@ class Stream:
     """The tracebacks of one stream of lines; interleaved ones without labels are counted."""
 
     open: list[Traceback] = field(default_factory=list)
+    announced: int = 0  # tracebacks that are to be ignored, and have not begun
     ignored_at: int = -9
     ignored_end: int = -9  # the last line of the last ignored one: another may be chained to it
     in_body: bool = False  # the last line was a frame, or the source that a frame shows
@@ -70,15 +73,21 @@ class Stream:
         """Take a line; the traceback that it ends, if it ends one."""
         self.in_body = False
         if IGNORED.search(text) or (_CHAINED.match(text) and number - self.ignored_end <= 3):
+            self.announced = self.announced * self._is_near(number) + 1
             self.ignored_at = number
         if head := HEAD.match(text):
-            ignored = number - self.ignored_at <= 2
+            ignored = self.announced > 0 and self._is_near(number)
+            self.announced -= ignored
+            self.ignored_at = number if ignored else self.ignored_at
             before = head["indent"]  # in torchrun's report, "  traceback : "
             indent = _blanks(before) if before.strip(" \t|+-") else len(before)
             self.open.append(Traceback(number, indent, "", 0, number, ignored))
             return None
         self.open = [each for each in self.open if number - each.last_seen <= PATIENCE]
         return self._body(number, text) if self.open else None
+
+    def _is_near(self, number: int) -> bool:
+        return number - self.ignored_at <= _NEAR
 
     def _body(self, number: int, text: str) -> Ended | None:
         each = self.open[0]
@@ -113,4 +122,4 @@ def _lead(text: str, indent: int) -> int:
 def _is_exception(name: str) -> bool:
     """Whether a word can be the type of an exception: they begin with a capital letter."""
     last = name.rpartition(".")[2]
-    return last[:1].isupper() and (len(last) > 3)
+    return last[:1].isupper() and len(last) > 3 and name not in _OF_LOGGING
