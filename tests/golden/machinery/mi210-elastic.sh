@@ -45,13 +45,13 @@ id=$SLURM_JOB_ID  # of this job alone, also in an array
 [[ ! ${SLURM_ARRAY_TASK_ID-} ]] || id=${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID
 
 run_beside() {  # as run_node, on a node that may be lost; then looks whether the job has a head
-  local left
+  local remaining
   "$0" keep run_node "$1" 1 || true  # below a keeper of its own; any number but 0
   while sleep $((10 + RANDOM % (2 * nodes))); do  # a TERM ends this, at the end of the job
-    left=$(squeue -h -j "$id" -o %N) || continue
-    left=$(scontrol show hostnames "$left" | paste -sd " ") || continue
-    [[ ! $left || " $left " == *" ${hosts[0]} "* ]] || break  # with the batch script: it is lost,
-  done  # and Slurm, told not to kill the job for a lost node, would keep it for ever
+    remaining=$(squeue -h -j "$id" -o %N) || continue
+    remaining=$(scontrol show hostnames "$remaining" | paste -sd " ") || continue
+    [[ ! $remaining || " $remaining " == *" ${hosts[0]} "* ]] || break
+  done  # the batch script is lost: Slurm, told not to kill the job for that, keeps it for ever
   scontrol requeue "$id" || scancel "$id"
 }
 
