@@ -31,15 +31,16 @@ def without_memory_of_others(output: str) -> str:
 
 @dataclass(frozen=True)
 class Desk:
-    """Where a user sits: a cluster, and a folder to submit from."""
+    """Where a user sits: a cluster, a folder to submit from, and the PATH there."""
 
     cluster: Cluster
     folder: Path
+    path: str = PATH
 
     def submit(self, *words: str, options: Sequence[str] = ()) -> int:
         """`jobgen sbatch WORDS | sbatch OPTIONS`: the job's id."""
         script = generate("sbatch", *words, cwd=self.folder)
-        return self.cluster.sbatch(script, *options, cwd=self.folder, env={"PATH": PATH})
+        return self.cluster.sbatch(script, *options, cwd=self.folder, env={"PATH": self.path})
 
     def run(self, *words: str, options: Sequence[str] = (), timeout: float = 180) -> Finished:
         """The same, and the job when it has ended."""

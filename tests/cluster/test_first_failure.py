@@ -355,8 +355,9 @@ def test_qdel(pbs: PbsDesk) -> None:
 LINES = """
 import os, sys
 for number in range(100):
-    sys.stdout.write(f"line {number} " + "x" * 3000)
-    sys.stdout.write("\\n")
+    for part in (f"line {number} ", "x" * 3000, "\\n"):
+        sys.stdout.write(part)
+        sys.stdout.flush()
 sys.stdout.write("the last")
 """
 
@@ -364,11 +365,13 @@ sys.stdout.write("the last")
 @pytest.mark.thorough
 @pytest.mark.parametrize("launcher", ["torchrun", "srun"])
 def test_long_lines_stay_whole(desk: Desk, launcher: str) -> None:
-    """In the job's log they may mix, for six ranks write theirs at the same time."""
+    """Written by halves, too. In the job's log they may mix, for six ranks write theirs at once."""
     name = desk.program("train.py", LINES)
     words = ("--log-dir", str(desk.folder / "kept"), "--launcher", launcher)
     done = desk.run(*SIX, *words, "--", name)
     assert done.state == "COMPLETED", done.labelled[-2000:]
+    labels = re.findall(r"(?m)^smc-r07-0[789] rank (\d): line ", done.labelled)
+    assert set(labels) == set("012345")
     files = list((desk.folder / "kept").rglob("stdout.log"))
     wanted = "".join(f"line {number} {'x' * 3000}\n" for number in range(100)) + "the last"
     assert [file.read_text() == wanted for file in files] == [True] * 6
