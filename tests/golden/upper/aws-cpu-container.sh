@@ -53,6 +53,6 @@ ranks() {  # node 0 opens the rendezvous, whatever its host name is
 
 # ---- the trainer regression, as packaged with jobgen ----
 trainer=$(cat << 'PYTHON'
-(331 lines with the fingerprint 02a2d4b4)
+(333 lines with the fingerprint 521033ab)
 PYTHON
 )

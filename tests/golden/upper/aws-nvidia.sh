@@ -42,6 +42,6 @@ ranks() {  # srun starts this for each rank; the machinery sets head
 
 # ---- the trainer cifar10_vgg, as packaged with jobgen ----
 trainer=$(cat << 'PYTHON'
-(463 lines with the fingerprint b338713f)
+(465 lines with the fingerprint d5fe2b67)
 PYTHON
 )
