@@ -2,7 +2,8 @@
 owner alone can read JOIN: address, token, command. Each agent holds a connection; the lead closes
 its side to end a node, and an agent that loses the lead ends its node as well."""
 
-import contextlib, json, os, secrets, select, shlex, signal, socket, subprocess, sys, time
+import contextlib, functools, json, os, select, shlex, signal, socket, subprocess, sys
+import threading, time
 from collections.abc import Callable
 
 from jobgen.keeper.keep import keep
@@ -25,13 +26,14 @@ class Lead:
         self.server = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
         self.server.bind((address, 0))
         self.server.listen(1024)
+        self.server.settimeout(0.2)
         keep_alive(self.server)  # and so will be all that it accepts
-        token, port = secrets.token_hex(16), self.server.getsockname()[1]
+        token, port = os.urandom(16).hex(), self.server.getsockname()[1]
         self.awaited = {f"{token} {i}\n".encode(): i for i in range(len(self.hosts))}
-        self.peers: dict[socket.socket, int] = {}  # nodes, and strangers: minus their time
-        self.status, self.texts = 0, [b""] * len(self.hosts)  # texts: the start of the next line
+        self.links: list[socket.socket] = []  # with a timeout until the token has come
         self.ends: dict[int, int] = {}  # of each node that has ended, the status
-        self.join = os.path.join(folder, f"join.{secrets.token_hex(4)}")
+        self.status, self.lock = 0, threading.Lock()
+        self.join = os.path.join(folder, f"join.{os.urandom(4).hex()}")
         with open(os.open(self.join, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:
             json.dump([[address, port], token, self.grace, self.stream, command], file)
 
@@ -44,57 +46,48 @@ class Lead:
         line = "exec " + line.replace("%a", words)
         return subprocess.Popen(line, shell=True, stdin=subprocess.DEVNULL)
 
-    def end(self, number: int, status: int, problem: str) -> None:
-        """A node has ended; the first one that fails is named, and gives the job its status."""
-        self.ends[number] = status
-        if status and not self.status:
-            print(f"jobgen: {self.hosts[number]}: {problem}", file=sys.stderr, flush=True)
-            self.status = status
+    def accept(self) -> None:
+        """A thread hears each connection. Of strangers 100 can wait, and none for more than 9 s."""
+        with contextlib.suppress(OSError):  # mostly, nobody has come
+            link = self.server.accept()[0]
+            link.settimeout(9)
+            self.links = [each for each in self.links if each.fileno() >= 0] + [link]
+            threading.Thread(target=self.hear, args=(link,), daemon=True).start()
+            strangers = [each for each in self.links if each.gettimeout()]
+            if len(strangers) > 100:
+                strangers[0].shutdown(socket.SHUT_RDWR)
 
     def hear(self, link: socket.socket) -> None:
         """An agent sends its token first, then what its node writes, and its status after a NUL."""
-        data, number, text = b"", self.peers[link], b""
-        with contextlib.suppress(OSError):
-            data = link.recv(65536)
-        if number < 0:
-            number = self.peers[link] = self.awaited.pop(data, -1)
-            data = b"" if number < 0 else data[: link.send(b"\n")]
-        else:
-            text = self.texts[number] + data
-            cut = max(text.rfind(b"\n"), text.rfind(b"\r"), len(text) - 65536) + 1
-            text, self.texts[number] = text[:cut], text[cut:]  # lines, unless one is very long
-        is_end = not data and number >= 0
-        rest, mark, status = (self.texts[number] if is_end else b"").rpartition(b"\0")
-        with contextlib.suppress(OSError):  # a full disk
-            os.write(self.stream, text + (rest if mark else status))
-        if not data:
-            del self.peers[link]
-            link.close()
-        if is_end and number not in self.ends:
+        number, text = -1, b""
+        with link, contextlib.suppress(OSError, KeyError):  # a stranger has no token
+            token = link.recv(65536)
+            link.settimeout(None)  # before it is a node: only strangers make room for others
+            number = self.awaited.pop(token)
+            link.sendall(b"\n")
+            for data in iter(lambda: link.recv(65536), b""):
+                text += data
+                cut = max(text.rfind(b"\n"), text.rfind(b"\r"), len(text) - 65536) + 1
+                self.write(text[:cut])  # lines, unless one is very long
+                text = text[cut:]
+        if number >= 0:
+            rest, mark, status = text.rpartition(b"\0")
+            self.write(rest if mark else status)
             ended = mark and status.isdigit()
             problem = f"ended with status {int(status)}" if ended else "no longer answers"
             self.end(number, int(status) if ended else 1, problem)
 
-    def step(self, starters: "list[subprocess.Popen[bytes]]", seconds: float) -> None:
-        """What has come from the network, and which nodes have not been started."""
-        now = int(time.monotonic())
-        heard = select.select([self.server, *self.peers], [], [], 0.5)[0]
-        for link in heard:
-            if link is not self.server:
-                self.hear(link)
-                continue
-            with contextlib.suppress(OSError):
-                self.peers[self.server.accept()[0]] = -1 - now
-        strangers = [link for link, since in self.peers.items() if since < 0]
-        for link in strangers:  # no more than 100 can wait, and none for more than 9 s
-            if self.peers[link] > 8 - now or link in strangers[:-100]:
-                del self.peers[link]
-                link.close()
-        for number in list(self.awaited.values()):
-            ended = None if heard else starters[number].poll()  # its answer may be on the way
-            if ended is not None or seconds > self.timeout:
-                problem = "no answer" if ended is None else f"the starter ended with status {ended}"
-                self.end(number, 1, f"cannot be started: {problem}")
+    def write(self, text: bytes) -> None:
+        with self.lock, contextlib.suppress(OSError):  # a full disk
+            os.write(self.stream, text)
+
+    def end(self, number: int, status: int, problem: str) -> None:
+        """A node has ended; the first one that fails is named, and gives the job its status."""
+        with self.lock:
+            if status and not self.status:
+                print(f"jobgen: {self.hosts[number]}: {problem}", file=sys.stderr, flush=True)
+                self.status = status
+            self.ends[number] = status
 
     def run(self) -> int:
         """The status of the first node that fails, after all have ended."""
@@ -103,15 +96,19 @@ class Lead:
         starters, seconds, ending = list(map(self.start, range(len(self.hosts)))), 0.0, False
         while len(self.ends) < len(starters) and not (ending and seconds > self.grace + 35):
             before = time.monotonic()
-            self.step(starters, seconds)
+            self.accept()
             seconds += min(time.monotonic() - before, 1)  # a suspend does not count
             if self.status and not ending:
                 ending, seconds = True, 0.0
-                self.ends.update(dict.fromkeys(self.awaited.values(), self.status))
-                self.awaited.clear()
-                for link in self.peers:
+                for link in self.links:
                     with contextlib.suppress(OSError):  # it has gone already
                         link.shutdown(socket.SHUT_WR)
+            for token, number in list(self.awaited.items()):
+                code = starters[number].poll()
+                problem = "no answer" if code is None else f"the starter ended with status {code}"
+                is_lost = ending or code is not None or seconds > self.timeout
+                if is_lost and self.awaited.pop(token, -1) >= 0:  # it has not answered meanwhile
+                    self.end(number, 1, f"cannot be started: {problem}")
         os.remove(self.join)
         for _ in range(50):
             time.sleep(0.1 * any(starter.poll() is None for starter in starters))
@@ -138,17 +135,11 @@ def agent(join: str, host: str, number: str, step: "Callable[[], object]") -> in
     link.settimeout(None)
     keep_alive(link)
     os.environ.update(JOBGEN_NUMBER=number, JOBGEN_HOST=host)
-    (alive, held), stub = os.pipe(), os.fork()  # stub and keeper hold it
+    stub = os.fork()  # the agent is its parent, whatever becomes of the starter
     if not stub:
         os.dup2(link.fileno(), stream)
-        link.close()
-        sys.exit(keep(grace, "", command, step))
-    os.close(held)
-    for name in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
-        signal.signal(name, lambda *_: os.kill(stub, signal.SIGTERM))
-    if link.fileno() in select.select([link.fileno(), alive], [], [])[0]:
-        os.kill(stub, signal.SIGTERM)
-    os.read(alive, 1)
+        lead_ends = functools.partial(select.select, [link], [], [], 0)  # it sends nothing else
+        sys.exit(keep(grace, "", command, lambda: step() is True or any(lead_ends())))
     status = os.waitpid(stub, 0)[1]
     status = 128 + (status & 127) if status & 127 else status >> 8
     with contextlib.suppress(OSError):  # the lead is gone

@@ -44,6 +44,6 @@ ranks() {  # node 0 opens the rendezvous, whatever its host name is
 
 # ---- the keeper, as packaged with jobgen ----
 keeper=$(cat << 'PYTHON'
-(253 lines with the fingerprint 1ab7b2f4)
+(243 lines with the fingerprint c7e8d8d0)
 PYTHON
 )

@@ -64,6 +64,6 @@ ranks() {  # on each node, once; the machinery sets node (its number) and head
 
 # ---- the keeper, as packaged with jobgen ----
 keeper=$(cat << 'PYTHON'
-(253 lines with the fingerprint 1ab7b2f4)
+(243 lines with the fingerprint c7e8d8d0)
 PYTHON
 )

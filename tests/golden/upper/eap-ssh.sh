@@ -76,6 +76,6 @@ PYTHON
 
 # ---- the keeper, as packaged with jobgen ----
 keeper=$(cat << 'PYTHON'
-(204 lines with the fingerprint 6df9f7af)
+(194 lines with the fingerprint e1174035)
 PYTHON
 )
