@@ -296,6 +296,14 @@ CASES = {
         requeue="true",
         program=("train.py",),
     ),
+    "eap-spares": Job("qsub", profile="eap", nodes="2+1", max_restarts="2", program=("train.py",)),
+    "eap-spares-ssh": Job(
+        "qsub",
+        profile="eap",
+        nodes="16+2",
+        set_values=("launch.starter=ssh",),
+        program=("train.py",),
+    ),
     "mi210-spares-srun": Job(
         "sbatch", profile="mi210", nodes="2+1", launcher="srun", program=("train.py",)
     ),

@@ -36,10 +36,11 @@ def lead(
     starter: str = "%a",
     timeout: float = 10,
     within: Sequence[str] = (),
+    spares: int = 0,
 ) -> subprocess.Popen[str]:
     hosts = " ".join(f"h{number}" for number in range(count))
-    words = [nodes.folder, "127.0.0.1", timeout, 1, stream, hosts, starter, "bash", "-c", command]
-    return nodes.start("lead", *words, within=within)
+    words = [nodes.folder, "127.0.0.1", timeout, 1, stream, spares, hosts, starter]
+    return nodes.start("lead", *words, "bash", "-c", command, within=within)
 
 
 def up(nodes: Marked) -> str:
@@ -145,6 +146,48 @@ def test_a_node_that_does_not_answer_is_named(nodes: Marked) -> None:
     assert not nodes.gone_within(1)
 
 
+CASES = "case $JOBGEN_HOST in {} esac"
+SEVENTH = "jobgen: h1: ended with status 7\n"
+
+
+def test_a_node_is_lost_and_there_is_a_spare(nodes: Marked) -> None:
+    started = lead(nodes, CASES.format("h1) exit 7;; *) sleep 2;;"), spares=1)
+    assert started.communicate(timeout=10)[1] == SEVENTH
+    assert started.returncode == 0
+
+
+def test_a_node_that_cannot_be_started_takes_a_spare(nodes: Marked) -> None:
+    starter = "bash -c '[[ %h = h1 ]] && exec sleep 60; exec %a'"
+    started = lead(nodes, "sleep 3", starter=starter, timeout=1.5, spares=1)
+    assert started.communicate(timeout=15)[1] == "jobgen: h1: cannot be started: no answer\n"
+    assert started.returncode == 0
+
+
+def test_two_nodes_are_lost_and_there_is_one_spare(nodes: Marked) -> None:
+    command = CASES.format(f"h1) exit 7;; h2) sleep 1; exit 8;; *) {deaf(nodes)};;")
+    started = lead(nodes, command, spares=1)
+    assert started.communicate(timeout=10)[1] == SEVENTH + "jobgen: h2: ended with status 8\n"
+    assert started.returncode == 8
+    assert not nodes.gone_within(1)
+
+
+@pytest.mark.parametrize("standby", ["h0", "h2"])
+def test_a_spare_that_was_not_needed_is_ended(nodes: Marked, standby: str) -> None:
+    started = lead(nodes, CASES.format(f"{standby}) {deaf(nodes)};; *) sleep 1;;"), spares=1)
+    assert started.communicate(timeout=10)[1] == ""
+    assert started.returncode == 0
+    assert not nodes.gone_within(1)
+
+
+def test_if_all_may_fail_each_is_awaited(nodes: Marked) -> None:
+    """The roll call: a node that cannot be started silences no other."""
+    starter = "bash -c '[[ %h = h1 ]] && exit 5; exec %a'"
+    command = "sleep 1.$JOBGEN_NUMBER; echo $JOBGEN_HOST"
+    started = lead(nodes, command, stream=1, starter=starter, spares=3)
+    problem = "jobgen: h1: cannot be started: the starter ended with status 5\n"
+    assert started.communicate(timeout=10) == ("h0\nh2\n", problem)
+
+
 def test_a_suspend_ends_nothing(nodes: Marked) -> None:
     waits = "import time; [time.sleep(0.1) for _ in range(40)]"  # while it is not stopped
     started = lead(nodes, up(nodes) + f"exec python3 -c {shlex.quote(waits)}", timeout=1)
@@ -170,9 +213,9 @@ def test_a_lead_that_is_slow_loses_no_node(nodes: Marked) -> None:
 
 
 def test_a_full_disk_ends_no_lead(nodes: Marked) -> None:
-    words = [nodes.folder, "127.0.0.1", 10, 1, 1, "h0 h1", "%a", "bash", "-c", "echo line; exit 0"]
+    words = [nodes.folder, "127.0.0.1", 10, 1, 1, 0, "h0 h1", "%a"]
     with open("/dev/full", "w") as full:
-        started = nodes.start("lead", *words, stdout=full)
+        started = nodes.start("lead", *words, "bash", "-c", "echo line; exit 0", stdout=full)
         assert started.communicate(timeout=30)[1] == ""
     assert started.returncode == 0
 

@@ -123,7 +123,7 @@ def test_sizes() -> None:
     assert lines_of("sbatch", "dgx-a100", nodes="2") <= 125
     assert lines_of("sbatch", "dgx-a100", nodes="1") <= 60
     assert lines_of("sbatch", "mi210", nodes="2") <= 150  # with its container
-    assert lines_of("qsub", "eap", nodes="2") <= 376  # with a lead
+    assert lines_of("qsub", "eap", nodes="2") <= 372  # with a lead
     assert lines_of("qsub", "eap", nodes="2") - carried_lines() <= 170
     for name in ("openmpi", "mpich", "pals"):
         assert lines_of("qsub", "eap", f"launch.starter=mpiexec-{name}", nodes="2") <= 263

@@ -77,6 +77,12 @@ def test_one_lead_starts_512_nodes(command: str, profile: str, starter: str, oth
     assert planned(command, profile, **with_mpi).request.nodes == 513
 
 
+def test_the_lead_starts_the_spares_too() -> None:
+    own = ("request.exclusive=true", "limits.nodes=null")
+    assert planned("qsub", "eap", nodes="510+2", set_values=own).request.spares == 2
+    assert refusal("qsub", "eap", nodes="510+3", set_values=own).endswith("[limit]")
+
+
 @pytest.mark.parametrize(
     ("command", "profile", "name", "most"),
     [("qsub", "eap", "pbs", 8), ("sbatch", "mi210", "slurm", 28)],

@@ -17,12 +17,13 @@ def keep_alive(link: socket.socket) -> None:
 
 
 class Lead:
-    """`FILE lead FOLDER ADDRESS TIMEOUT GRACE STREAM HOSTS STARTER COMMAND…`; STREAM: 1 or 2."""
+    """`FILE lead FOLDER ADDRESS TIMEOUT GRACE STREAM SPARES HOSTS STARTER COMMAND…`. STREAM is
+    1 or 2. SPARES nodes may fail; when the others have ended with 0, these are ended, too."""
 
     def __init__(self, folder: str, address: str, timeout: str, grace: str, *rest: str) -> None:
-        stream, hosts, self.starter, *command = rest
+        stream, spares, hosts, self.starter, *command = rest
         self.folder, self.hosts, self.stream = folder, hosts.split(), int(stream)
-        self.timeout, self.grace = float(timeout), float(grace)
+        self.timeout, self.grace, self.spares = float(timeout), float(grace), int(spares)
         self.server = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
         self.server.bind((address, 0))
         self.server.listen(1024)
@@ -84,10 +85,16 @@ class Lead:
     def end(self, number: int, status: int, problem: str) -> None:
         """A node has ended; the first one that fails is named, and gives the job its status."""
         with self.lock:
-            if status and not self.status:
+            if status and not self.is_over():
                 print(f"jobgen: {self.hosts[number]}: {problem}", file=sys.stderr, flush=True)
-                self.status = status
+                lost = sum(map(bool, self.ends.values()))
+                self.status = status if lost >= self.spares else 0
             self.ends[number] = status
+
+    def is_over(self) -> bool:
+        """Whether all nodes have to end. Where each may fail, each is awaited."""
+        needed = len(self.hosts) - self.spares
+        return self.status > 0 or 0 < needed <= list(self.ends.values()).count(0)
 
     def run(self) -> int:
         """The status of the first node that fails, after all have ended."""
@@ -98,7 +105,7 @@ class Lead:
             before = time.monotonic()
             self.accept()
             seconds += min(time.monotonic() - before, 1)  # a suspend does not count
-            if self.status and not ending:
+            if self.is_over() and not ending:
                 ending, seconds = True, 0.0
                 for link in self.links:
                     with contextlib.suppress(OSError):  # it has gone already

@@ -89,7 +89,7 @@ def check_launch(resolved: Resolved, scheduler: Scheduler, nodes: int, by_hand: 
         hint = "the engine podman, docker, apptainer or singularity"
         raise problem(resolved.origin("software.container.engine"), text, "conflict", hint)
     if not by_hand:
-        _check_starter(resolved, scheduler, nodes)
+        _check_starter(resolved, scheduler, nodes + resolved.profile.request.spares)
     _check_elastic(resolved, scheduler, nodes)
     _check_spares(resolved, nodes)
 

@@ -79,7 +79,7 @@ class Request(NamedTuple):
     min_nodes: int | None = row(
         NODES, "The fewest nodes that a job can start and continue with; default: all nodes."
     )
-    spares: int = row(Int(0, 1024), "Slurm: nodes in reserve, for those that are not ready.", 0)
+    spares: int = row(Int(0, 1024), "Nodes in reserve, for those that are not ready, or lost.", 0)
     gpus_per_node: int | None = row(Int(0, 64), "GPUs on each node without -G; default: node.gpus.")
     gpu_option: str | None = row(
         Choice("gres", "gpus-per-node", "gpus-per-task", "gpus", "ngpus", "none"),

@@ -37,7 +37,6 @@ FOREIGN_KEYS = {
     "request.hint": "`request.chunk` for what a site calls it",
     "request.threads_per_core": "`request.chunk` for what a site calls it",
     "request.licenses": "`request.directives`: `-l NAME=N`",
-    "request.spares": "when a node is lost, all are ended; queue one more job: --after ID:notok",
     "request.exclude": "PBS excludes no node by its name; ask the site's staff to take it offline",
     "node.gpu_type": "`request.chunk` with the site's resource, such as gpu_model: a100",
     "launch.srun_options": "only Slurm has srun",
@@ -78,6 +77,8 @@ def directives(plan: Plan) -> tuple[str, ...]:
         output.append(("-e", _file(plan, "error")))
     if plan.launch.requeue:
         output.append(("-r", "y"))
+    if request.spares:
+        output.append(("-W", "tolerate_node_failures=all"))  # the job goes on without them
     values = {
         "-v": ",".join(plan.software.submitted),  # without values, those that qsub sees
         "-J": _array(request.array),
@@ -166,7 +167,7 @@ def _place(plan: Plan) -> str:
 
 
 def _select(plan: Plan) -> str:
-    """`nodes` chunks of one node each."""
+    """Chunks of one node each, for the spares, too."""
     request = plan.request
     gpus = request.gpus_per_node if request.gpu_option == "ngpus" else 0
     chunk: dict[str, str | int | None] = {
@@ -188,7 +189,7 @@ def _select(plan: Plan) -> str:
             raise problem(place, text, "conflict", f"use {CHUNK_OPTIONS[name]}")
         chunk[name] = value
     pairs = (f"{name}={value}" for name, value in chunk.items() if value)
-    return ":".join((str(request.nodes), *pairs))
+    return ":".join((str(request.nodes + request.spares), *pairs))
 
 
 def _constraint(text: str | None) -> list[tuple[str, str]]:

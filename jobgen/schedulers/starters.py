@@ -43,6 +43,10 @@ def starter_conflicts(profile: Profile, starters: tuple[str, ...], note: Note) -
 
 def _pbs(profile: Profile, starter: str, note: Note) -> None:
     launch = profile.launch
+    if profile.request.spares and starter in MPIEXEC:
+        text = "an mpiexec ends all nodes when it loses one"
+        hint = f"--set launch.starter={ONE_NODE_EACH[0]} (or {', '.join(ONE_NODE_EACH[1:])})"
+        note("request.spares", text, hint)
     if launch.launcher != "mpiexec":
         if launch.mpiexec_options:
             hint = "--launcher mpiexec, or --set launch.mpiexec_options=null"

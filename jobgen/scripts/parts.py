@@ -39,6 +39,11 @@ _OWN_ID = """\
 id=$SLURM_JOB_ID  # of this job alone, also in an array
 [[ ! ${SLURM_ARRAY_TASK_ID-} ]] || id=${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID
 """
+_READY = r"""
+mapfile -t ready < <(sed -n 's/^jobgen: \([^ ]*\) is ready, .*/\1/p' "$logs/roll-call" |
+  grep -xFf - <(printf '%s\n' "${hosts[@]}"))
+address=$(sed -n "s/^jobgen: ${ready[0]} is ready, \([^ ]*\) .*/\1/p" "$logs/roll-call")
+""".lstrip()
 _EACH_NODE = 'each_node+=("$logs/job.sh") start_ranks+=("$logs/job.sh")\n'
 
 # fmt: off
@@ -67,7 +72,9 @@ host=$SLURMD_NODENAME each_node=(bash -c 'df -P /dev/shm .; cat /proc/uptime; dm
     Part("task-number", "plain copied srun", "in_engine ranks", text="node=$SLURM_NODEID\n"),
     Part("task-number", "plain copied srun ranks", "in_engine named", text="node=$SLURM_NODEID\n"),
     Part("task-number", "plain in_engine", "named", text="node=0\n"),
-    Part("lead-number", "copied lead", text="node=${JOBGEN_NUMBER-0} host=${hosts[node]}\n"),
+    Part("lead-number", "copied lead", text="""\
+node=${JOBGEN_NUMBER-0} host=${JOBGEN_HOST-${hosts[0]}}
+"""),
     Part("node/number-by-name", "copied other_starter", "lead"),
     Part("fail", "checked copied", text=_FAIL),
     Part("fail", "plain agent", "workspace", text=_FAIL),
@@ -89,8 +96,8 @@ host=$SLURMD_NODENAME each_node=(bash -c 'df -P /dev/shm .; cat /proc/uptime; dm
     Part("node/run-rank", "checked ranks", "in_engine", values="logs"),
     Part("node/own-step", "checked own_step"),
     Part("node/pyxis", "checked pyxis"),
-    Part("own-id", "may_lose", text=_OWN_ID),
-    Part("node/head-lost", "may_lose"),
+    Part("own-id", "may_lose srun", text=_OWN_ID),
+    Part("node/head-lost", "may_lose srun"),
     Part("node/evidence", "roll_call"),
     Part("no-core", "stalls", text="ulimit -c 0  # a rank that hangs writes a stack, no core\n"),
     Part("python", "keeper", text="""\
@@ -167,7 +174,19 @@ trap 'set -- "$?"; set +e; trap "" TERM; timeout -k 9 60 "${each_node[@]}" remov
   ! declare -F exclude_nodes > /dev/null || exclude_nodes; (exit "$1"); end_job' EXIT
 """),
     Part("job/roll-call", "roll_call", values="nodes join_timeout"),
+    Part("ready-nodes", "spares", text=_READY),
+    Part("ready-nodes", "may_lose", "spares", text=_READY),
     Part("job/choose-nodes", "spares", "may_lose"),
+    Part("chosen-nodes", "spares srun", "may_lose", text="""\
+start_ranks=(srun --nodelist="$chosen" "${start_ranks[@]:1}")
+"""),
+    Part("chosen-nodes", "spares lead", "may_lose", text="""\
+start_ranks=("${lead[@]}" 2 0 "${ready[*]:0:nodes}" "$starter" "$logs/job.sh")
+"""),
+    Part("all-ready-nodes", "may_lose lead", text="""\
+in_reserve=$((${#ready[@]} - nodes))  # so many nodes may be lost
+start_ranks=("${lead[@]}" 2 "$in_reserve" "${ready[*]}" "$starter" "$logs/job.sh")
+"""),
     Part("prepare-nodes", "checked ranks prepares", "in_engine mpiexec",
          text='"${each_node[@]}" eval "find_address; software; prepare_node"\n'),
     Part("warn-on-slurm", "warns slurm", "in_engine", text="""\
@@ -182,7 +201,8 @@ trap 'mkdir -p "$logs/orders"; : > "$logs/orders/warn"; scancel -s USR1 "$SLURM_
     Part("job/stall", "stalls", values="stall"),
     Part("job/run", "roll_call", "supervised"),
     Part("job/run-ranks", "supervised", "may_lose in_engine"),
-    Part("job/run-with-spares", "may_lose"),
+    Part("job/run-ranks", "may_lose lead"),
+    Part("job/run-with-spares", "may_lose srun"),
     Part("plain-in-engine", "plain in_engine", text="find_address\n"),
     Part("job/run-in-engine", "in_engine", values="logs nodes port start_ranks"),
     Part("job/restart", "restarts_all torchrun", "local", values="max_restarts"),

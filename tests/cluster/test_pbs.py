@@ -632,6 +632,53 @@ def test_a_lost_mom(real: PbsDesk) -> None:
         site.wait(job, real.folder)
 
 
+# A rank that waits for the loss of a node, and the rank that is started after it.
+LOSES = """
+import os, sys, time
+sys.stdout.write("up {RANK}\\non ".format(**os.environ) + os.uname().nodename + "\\n")
+sys.stdout.flush()
+time.sleep(0 if os.path.exists("lost") else 1000)
+"""
+SPARE = ("-N", "2+1", "--max-restarts", "2")
+
+
+def test_a_node_is_lost_and_a_spare_takes_its_place(real: PbsDesk) -> None:
+    """Its mom is killed with the rest; the job ends while PBS still waits for that."""
+    site = real.site
+    assert isinstance(site, OpenPbs)
+    job = started(real, *SPARE, "--", real.program("loses.py", LOSES))
+    nodes = set(re.findall(r"\bon (blanca\w+)\n", site.output(job, real.folder)))
+    victim = max(nodes)  # which ones have ranks is chance
+    (real.folder / "lost").touch()
+    site.kill(victim, r"pbs_mom|keeper\.py|job\.sh|torch\.distributed|loses\.py")
+    try:
+        done = site.wait(job, real.folder, 120)
+    finally:
+        site.cluster.on(victim, str(site.folder / "sbin/pbs_mom"))
+    assert done.status == 0, done.output
+    assert f"\njobgen: {victim}.{DOMAIN}: no longer answers\n" in done.output
+    hosts = re.findall(r"\bon (blanca\w+)\n", done.output)
+    assert sorted(hosts[2:]) == sorted({*NODES} - {victim}), done.output
+
+
+def test_a_spare_that_is_not_needed(real: PbsDesk) -> None:
+    done = real.run(*SPARE)
+    assert done.status == 0, done.output
+    assert ALL_TOGETHER.search(done.output)[1] == "2"  # type: ignore[index]
+
+
+@pytest.mark.parametrize("words", [SPARE, SPARE[:2]], ids=["restarts", ""])
+def test_a_node_that_is_not_ready_is_left_out(pbs: PbsDesk, words: tuple[str, ...]) -> None:
+    fails = 'software.commands=["[[ $(hostname) != blancapeak004 ]]"]'
+    program = pbs.program("loses.py", LOSES)
+    (pbs.folder / "lost").touch()
+    done = pbs.run(*words, "--set", fails, "--", program)
+    assert done.status == 0, done.output
+    assert f"\njobgen: {SECOND}: no answer, see above\n" in done.output
+    hosts = re.findall(r"\bon (blanca\w+)\n", done.output)
+    assert sorted(hosts) == ["blancapeak003", "blancapeak005"]
+
+
 def test_values_of_the_node_and_of_who_submits(
     pbs: PbsDesk, monkeypatch: pytest.MonkeyPatch
 ) -> None:

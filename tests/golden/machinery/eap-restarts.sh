@@ -1,6 +1,6 @@
 PATH=$PATH:/usr/sbin:/sbin:/opt/pbs/bin  # some systems have ip and ss there, and PBS its commands
 mapfile -t hosts < <(awk 'NF && !seen[$1]++ { print $1 }' "$PBS_NODEFILE")  # a line a process
-node=${JOBGEN_NUMBER-0} host=${hosts[node]}
+node=${JOBGEN_NUMBER-0} host=${JOBGEN_HOST-${hosts[0]}}
 fail() { echo "jobgen: $host: $*"; exit 1; }  # which node, what is wrong, what to type
 container() { "$@"; }  # there is none: commands run as they are
 
@@ -82,8 +82,8 @@ find_address
 printf '%s\n' "$keeper" > "$logs/keeper.py"
 lead=(env -u LD_LIBRARY_PATH -u LD_PRELOAD "$python" -I -S "$logs/keeper.py" lead
   "$logs" "$address" "$join_timeout" "$stop_grace")
-each_node=("${lead[@]}" 1 "${hosts[*]}" "$starter" "$logs/job.sh")
-start_ranks=("${lead[@]}" 2 "${hosts[*]}" "$starter" "$logs/job.sh")
+each_node=("${lead[@]}" 1 "${#hosts[@]}" "${hosts[*]}" "$starter" "$logs/job.sh")
+start_ranks=("${lead[@]}" 2 0 "${hosts[*]}" "$starter" "$logs/job.sh")
 
 # A keeper that has lost its parent ends its node meanwhile; then PBS may give it to other jobs.
 trap 'end_job; [[ ${outside-} || ! -e $logs/status ]] || sleep "$stop_grace"' EXIT

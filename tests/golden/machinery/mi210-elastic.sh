@@ -130,6 +130,9 @@ grep -v " is ready, " "$logs/roll-call" >&2 || true
 (($(grep -c " is ready, " "$logs/roll-call") >= nodes)) || exit 1
 sed -n 's/.* is ready, [^:]*: //p' "$logs/roll-call" | sort | uniq -c |  # each kind of node
   sed '1 { $ d }; s/^/jobgen: the nodes differ:/'  # nothing if there is one kind
+mapfile -t ready < <(sed -n 's/^jobgen: \([^ ]*\) is ready, .*/\1/p' "$logs/roll-call" |
+  grep -xFf - <(printf '%s\n' "${hosts[@]}"))
+address=$(sed -n "s/^jobgen: ${ready[0]} is ready, \([^ ]*\) .*/\1/p" "$logs/roll-call")
 
 # Slurm signals this shell before the walltime; the keeper of each node then warns its ranks.
 trap 'mkdir -p "$logs/orders"; : > "$logs/orders/warn"' USR1
@@ -145,10 +148,7 @@ start_on() {  # starts torchrun on these nodes
 }
 
 run_ranks() {  # the status of the first node that is ready is the job's; any other may be lost
-  local ready others=""
-  mapfile -t ready < <(sed -n 's/^jobgen: \([^ ]*\) is ready, .*/\1/p' "$logs/roll-call" |
-    grep -xFf - <(printf '%s\n' "${hosts[@]}"))
-  address=$(sed -n "s/^jobgen: ${ready[0]} is ready, \([^ ]*\) .*/\1/p" "$logs/roll-call")
+  local others=""
   if ((${#ready[@]} > 1)); then start_on run_beside "${ready[@]:1}"; others=$!; disown; fi
   start_on run_node "${ready[0]}"
   while kill -0 "$!" 2> /dev/null; do wait "$!" || true; done

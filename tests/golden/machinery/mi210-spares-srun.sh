@@ -90,12 +90,12 @@ grep -v " is ready, " "$logs/roll-call" >&2 || true
 (($(grep -c " is ready, " "$logs/roll-call") >= nodes)) || exit 1
 sed -n 's/.* is ready, [^:]*: //p' "$logs/roll-call" | sort | uniq -c |  # each kind of node
   sed '1 { $ d }; s/^/jobgen: the nodes differ:/'  # nothing if there is one kind
-
-# The ranks run on the first nodes that are ready; the others are in reserve.
 mapfile -t ready < <(sed -n 's/^jobgen: \([^ ]*\) is ready, .*/\1/p' "$logs/roll-call" |
   grep -xFf - <(printf '%s\n' "${hosts[@]}"))
-chosen=$(IFS=,; echo "${ready[*]:0:nodes}")
 address=$(sed -n "s/^jobgen: ${ready[0]} is ready, \([^ ]*\) .*/\1/p" "$logs/roll-call")
+
+# The ranks run on the first nodes that are ready; the others are in reserve.
+chosen=$(IFS=,; echo "${ready[*]:0:nodes}")
 reserve=$(IFS=,; echo "${ready[*]:nodes}")
 echo "jobgen: the ranks run on $chosen; in reserve: ${reserve:-no node}" >&2
 start_ranks=(srun --nodelist="$chosen" "${start_ranks[@]:1}")

@@ -61,6 +61,6 @@ ranks() {  # node 0 opens the rendezvous, whatever its host name is
 
 # ---- the keeper, as packaged with jobgen ----
 keeper=$(cat << 'PYTHON'
-(194 lines with the fingerprint e1174035)
+(200 lines with the fingerprint 27d9259f)
 PYTHON
 )

@@ -64,6 +64,6 @@ ranks() {  # on each node, once; the machinery sets node (its number) and head
 
 # ---- the keeper, as packaged with jobgen ----
 keeper=$(cat << 'PYTHON'
-(243 lines with the fingerprint c7e8d8d0)
+(249 lines with the fingerprint 6364fd2c)
 PYTHON
 )

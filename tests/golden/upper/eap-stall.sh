@@ -61,6 +61,6 @@ ranks() {  # node 0 opens the rendezvous, whatever its host name is
 
 # ---- the keeper, as packaged with jobgen ----
 keeper=$(cat << 'PYTHON'
-(243 lines with the fingerprint c7e8d8d0)
+(249 lines with the fingerprint 6364fd2c)
 PYTHON
 )

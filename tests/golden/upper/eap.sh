@@ -65,6 +65,6 @@ PYTHON
 
 # ---- the keeper, as packaged with jobgen ----
 keeper=$(cat << 'PYTHON'
-(194 lines with the fingerprint e1174035)
+(200 lines with the fingerprint 27d9259f)
 PYTHON
 )
