@@ -123,10 +123,10 @@ def test_sizes() -> None:
     assert lines_of("sbatch", "dgx-a100", nodes="2") <= 125
     assert lines_of("sbatch", "dgx-a100", nodes="1") <= 60
     assert lines_of("sbatch", "mi210", nodes="2") <= 150  # with its container
-    assert lines_of("qsub", "eap", nodes="2") <= 372  # with a lead
-    assert lines_of("qsub", "eap", nodes="2") - carried_lines() <= 170
+    assert lines_of("qsub", "eap", nodes="2") <= 370  # with a lead
+    assert lines_of("qsub", "eap", nodes="2") - carried_lines() <= 165
     for name in ("openmpi", "mpich", "pals"):
-        assert lines_of("qsub", "eap", f"launch.starter=mpiexec-{name}", nodes="2") <= 263
+        assert lines_of("qsub", "eap", f"launch.starter=mpiexec-{name}", nodes="2") <= 262
 
 
 def test_sizes_of_the_plain_form() -> None:

@@ -120,6 +120,10 @@ if (($#)); then trap '(($?)) && sleep 1' EXIT; "$@"; exit; fi
 # why; with a status other than 0, mpiexec would end the checks of the other nodes, too.
 if (($#)); then [[ $1 != check_node ]] || trap 'exit 0' EXIT; "$@"; exit; fi
 """),
+    Part("first-node", "roll_call", values="nodes", text="""\
+((${#hosts[@]} == nodes + ${spares:-0})) || fail "${#hosts[@]} nodes, not $nodes: -N of jobgen"
+find_address  # of the first node: the ranks meet there
+"""),
     Part("plain-enter", "plain copied", "in_engine", text="""\
 if (($#)); then head=$1; find_address; software; ranks; exit; fi  # each node runs a copy of this
 """),

@@ -146,7 +146,9 @@ def test_node_that_dies_in_its_setup(desk: Desk) -> None:
 
 def test_number_of_nodes_that_was_changed_by_sbatch(desk: Desk) -> None:
     done = desk.run(*TWO, options=["-N3"])
-    assert last(done, 1) == ["jobgen: smc-r07-07: 3 nodes, not 2: -N of jobgen"]
+    assert done.state == "FAILED"
+    assert done.output == "jobgen: smc-r07-07: 3 nodes, not 2: -N of jobgen\n"
+    assert not (desk.folder / "jobgen-logs").exists()
 
 
 def test_banner_does_not_hide_what_is_wrong(desk: Desk) -> None:

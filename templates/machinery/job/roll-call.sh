@@ -1,6 +1,4 @@
 # The roll call: all nodes are ready, or the job ends here and says which are not.
-((${#hosts[@]} == nodes + ${spares:-0})) || fail "${#hosts[@]} nodes, not $nodes: -N of jobgen"
-find_address  # of the first node: the ranks meet there
 timeout -k 9 "$join_timeout" "${each_node[@]}" check_node | sort -u > "$logs/roll-call" || true
 mapfile -t bad < <(printf '%s\n' "${hosts[@]}" |  # nodes that printed nothing
   grep -vxFf <(sed -n 's/.*jobgen: \([^: ]*\).*/\1/p' "$logs/roll-call"))

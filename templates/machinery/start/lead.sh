@@ -1,4 +1,3 @@
-find_address
 printf '%s\n' "$keeper" > "$logs/keeper.py"
 lead=(env -u LD_LIBRARY_PATH -u LD_PRELOAD "$python" -I -S "$logs/keeper.py" lead
   "$logs" "$address" "$join_timeout" "$stop_grace")

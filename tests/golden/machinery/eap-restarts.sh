@@ -67,18 +67,18 @@ end_job() {  # after a failure, the last lines say what is certain, and where th
 # Each node runs a copy of this script, with the name of a function. A check that fails has said
 # why; with a status other than 0, mpiexec would end the checks of the other nodes, too.
 if (($#)); then [[ $1 != check_node ]] || trap 'exit 0' EXIT; "$@"; exit; fi
+((${#hosts[@]} == nodes + ${spares:-0})) || fail "${#hosts[@]} nodes, not $nodes: -N of jobgen"
+find_address  # of the first node: the ranks meet there
 
 # A node has no variable of this shell, so its copy of the script begins with them.
 own='PBS_(NODENUM|TASKNUM|MOMPORT|JOBCOOKIE)|SLURM_(NODEID|PROCID|LOCALID)|HOSTNAME|SHLVL|TMPDIR|_'
 own+='|HOST|.*_VISIBLE_DEVICES|GPU_DEVICE_ORDINAL|ZE_AFFINITY_MASK'  # each node has its own
 [[ ! -e $logs ]] || mv "$logs" "$logs.$(date +%s)"  # the scheduler runs the job again
-mkdir -p "$logs"
+install -D -m 700 /dev/null "$logs/job.sh"
 if [[ ${PBS_NODEFILE-} ]]; then cp "$PBS_NODEFILE" "$logs/hosts"; PBS_NODEFILE=$logs/hosts; fi
 mapfile -t exported < <(compgen -e | grep -vxE "$own")
-install -m 700 /dev/null "$logs/job.sh"
 { head -n 1 "$0"; declare -p "${exported[@]}"; printf 'cd %q\n' "$PWD"; cat "$0"; } > "$logs/job.sh"
 for each in "${hosts[@]}"; do mkdir -p "$logs/$each"; done
-find_address
 printf '%s\n' "$keeper" > "$logs/keeper.py"
 lead=(env -u LD_LIBRARY_PATH -u LD_PRELOAD "$python" -I -S "$logs/keeper.py" lead
   "$logs" "$address" "$join_timeout" "$stop_grace")
@@ -91,8 +91,6 @@ trap 'outside="was ended from outside"; jobs -p | xargs -r kill
   timeout $((stop_grace + 3)) tail -f --pid="${!-}" /dev/null || true; exit 143' TERM  # qdel
 
 # The roll call: all nodes are ready, or the job ends here and says which are not.
-((${#hosts[@]} == nodes + ${spares:-0})) || fail "${#hosts[@]} nodes, not $nodes: -N of jobgen"
-find_address  # of the first node: the ranks meet there
 timeout -k 9 "$join_timeout" "${each_node[@]}" check_node | sort -u > "$logs/roll-call" || true
 mapfile -t bad < <(printf '%s\n' "${hosts[@]}" |  # nodes that printed nothing
   grep -vxFf <(sed -n 's/.*jobgen: \([^: ]*\).*/\1/p' "$logs/roll-call"))

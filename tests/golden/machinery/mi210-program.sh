@@ -62,6 +62,8 @@ end_job() {  # after a failure, the last lines say what is certain, and where th
 
 # Each node runs a copy of this script, with the name of a function. srun may lose a last line.
 if (($#)); then trap '(($?)) && sleep 1' EXIT; "$@"; exit; fi
+((${#hosts[@]} == nodes + ${spares:-0})) || fail "${#hosts[@]} nodes, not $nodes: -N of jobgen"
+find_address  # of the first node: the ranks meet there
 install -D -m 700 "$0" "$logs/job.sh"
 for each in "${hosts[@]}"; do mkdir -p "$logs/$each"; done
 each_node+=("$logs/job.sh") start_ranks+=("$logs/job.sh")
@@ -70,8 +72,6 @@ trap 'outside="was ended from outside"  # by Slurm, which ends the ranks, too
   timeout 25 tail -f --pid="${!-}" /dev/null || true; exit 143' TERM
 
 # The roll call: all nodes are ready, or the job ends here and says which are not.
-((${#hosts[@]} == nodes + ${spares:-0})) || fail "${#hosts[@]} nodes, not $nodes: -N of jobgen"
-find_address  # of the first node: the ranks meet there
 timeout -k 9 "$join_timeout" "${each_node[@]}" check_node | sort -u > "$logs/roll-call" || true
 mapfile -t bad < <(printf '%s\n' "${hosts[@]}" |  # nodes that printed nothing
   grep -vxFf <(sed -n 's/.*jobgen: \([^: ]*\).*/\1/p' "$logs/roll-call"))
