@@ -141,7 +141,8 @@ def _mpiexec(plan: Plan, processes: int) -> Iterator[str]:
         case "mpiexec-mpich":
             yield f'mpiexec -n {count} -f "$PBS_NODEFILE" -ppn {processes}'
             yield own or "-bind-to none"
-            yield '-launcher rsh -launcher-exec "$logs/agent"'
+            # Else the first node's variables, such as which GPUs it has, would be the others', too.
+            yield '-launcher rsh -launcher-exec "$logs/agent" -genvnone'
         case "mpiexec-pals":
             yield f"mpiexec -n {count} --ppn {processes}"
             yield own or "--cpu-bind none"

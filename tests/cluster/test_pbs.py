@@ -550,6 +550,40 @@ def test_other_starters_leave_nothing_after_qdel(real: PbsDesk, starter: tuple[s
     assert real.site.leftovers() == {}
 
 
+# What PBS's cgroups hook does on each node that has GPUs: it names them by their ids.
+GPUS = """
+import pbs, socket
+pbs.event().env["CUDA_VISIBLE_DEVICES"] = "GPU-" + socket.gethostname()
+"""
+
+
+@pytest.mark.thorough
+def test_other_starters_leave_each_node_its_gpus(real: PbsDesk, starter: tuple[str, ...]) -> None:
+    """Those of the first node would be none on another."""
+    site = real.site
+    assert isinstance(site, OpenPbs)
+    file = real.folder / real.program("gpus.py", GPUS)
+    create = "create hook gpus event=execjob_launch"
+    qmgr = (str(site.folder / "bin/qmgr"), "-c")
+    try:
+        for order in (create, f"import hook gpus application/x-python default {file}"):
+            done = site.cluster.run([*qmgr, order])
+            assert done.returncode == 0, done.stderr
+        limit = time.monotonic() + 30
+        for node in NODES[:2]:
+            while site.cluster.on(node, "test", "-s", "/mnt/mom_priv/hooks/gpus.PY").returncode:
+                assert time.monotonic() < limit
+                time.sleep(0.2)
+        text = "import os\nprint('sees', os.environ['CUDA_VISIBLE_DEVICES'])\n"
+        job = with_bin(real, *starter, "-G", "0", "--", real.program("show.py", text))
+        ended = site.wait(job, real.folder)
+    finally:
+        site.cluster.run([*qmgr, "delete hook gpus"])
+    assert ended.status == 0, ended.output
+    seen = sorted(re.findall(r"sees (\S+)", ended.output))
+    assert seen == ["GPU-blancapeak003", "GPU-blancapeak004"]
+
+
 def test_a_rerun_goes_on(real: PbsDesk) -> None:
     """What PBS does itself when a node is lost: the job is queued again, and begins anew."""
     site = real.site

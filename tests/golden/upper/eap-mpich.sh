@@ -22,7 +22,7 @@ logs=$PWD/jobgen-logs/$job
 program=train.py
 stop_grace=5  # seconds that the ranks have after SIGTERM
 each_node=(mpiexec -n "$nodes" -f "$PBS_NODEFILE" -ppn 1 -bind-to none -launcher rsh -launcher-exec
-  "$logs/agent")
+  "$logs/agent" -genvnone)
 start_ranks=("${each_node[@]}")
 
 software() {  # on each node: Python, torch and the variables of every rank

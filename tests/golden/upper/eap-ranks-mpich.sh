@@ -21,9 +21,9 @@ logs=$PWD/jobgen-logs/$job
 program=train.py
 stop_grace=5  # seconds that the ranks have after SIGTERM
 each_node=(mpiexec -n "$nodes" -f "$PBS_NODEFILE" -ppn 1 -bind-to none -launcher rsh -launcher-exec
-  "$logs/agent")
+  "$logs/agent" -genvnone)
 start_ranks=(mpiexec -n $((nodes * 4)) -f "$PBS_NODEFILE" -ppn 4 -bind-to none -launcher rsh
-  -launcher-exec "$logs/agent")
+  -launcher-exec "$logs/agent" -genvnone)
 
 software() {  # on each node: Python, torch and the variables of every rank
   set +u  # modules, conda and scripts of a site may read variables that are not set
