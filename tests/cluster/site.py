@@ -170,6 +170,14 @@ class OpenPbs(Site):
             raise RuntimeError(done.stderr)
         return done.stdout.strip()
 
+    def start_mom(self, node: str) -> None:
+        """Again, after it was killed. PBS starts no job there until it has answered."""
+        self.cluster.on(node, str(self.folder / "sbin/pbs_mom"))
+        limit = time.monotonic() + 60
+        while "state = free" not in (shown := self.tool("pbsnodes", node).stdout):
+            assert time.monotonic() < limit, shown
+            time.sleep(0.5)
+
     def attributes(self, job: str) -> dict[str, str]:
         """What `qstat -f` says of a job."""
         shown = self.tool("qstat", "-xf", job).stdout.replace("\n\t", "")

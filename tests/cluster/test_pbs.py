@@ -662,7 +662,7 @@ def test_a_lost_mom(real: PbsDesk) -> None:
         assert not site.pids("blancapeak003", "ranks.py")
         assert not site.pids("blancapeak004", "ranks.py")
     finally:
-        site.cluster.on("blancapeak004", str(site.folder / "sbin/pbs_mom"))
+        site.start_mom("blancapeak004")
         site.wait(job, real.folder)
 
 
@@ -688,7 +688,7 @@ def test_a_node_is_lost_and_a_spare_takes_its_place(real: PbsDesk) -> None:
     try:
         done = site.wait(job, real.folder, 120)
     finally:
-        site.cluster.on(victim, str(site.folder / "sbin/pbs_mom"))
+        site.start_mom(victim)
     assert done.status == 0, done.output
     assert f"\njobgen: {victim}.{DOMAIN}: no longer answers\n" in done.output
     hosts = re.findall(r"\bon (blanca\w+)\n", done.output)
