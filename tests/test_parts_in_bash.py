@@ -113,6 +113,16 @@ def test_a_node_finds_its_number_in_the_node_file(tmp_path: Path, hosts: str, st
     assert ("the node file has it by another name" in done.stderr) == bool(status)
 
 
+def test_a_ready_node_says_how_many_cores_it_has(tmp_path: Path) -> None:
+    """nproc of coreutils would print OMP_NUM_THREADS, which `software` sets to a rank's cores."""
+    stand_ins = "find_address() { address=10.9.0.1; }\ncheck_torch() { torch=ok; }\nss() { :; }"
+    values = "host=n1 node=0 nodes=2 interface=ib0 port=1\nsoftware() { export OMP_NUM_THREADS=9; }"
+    done = run(tmp_path, stand_ins, values, "node/check-node", "check_node")
+    cores = len(os.sched_getaffinity(0))
+    wanted = f"jobgen: n1 is ready, 10.9.0.1 on ib0: ok, {cores} cores, memlock "
+    assert done.stdout.startswith(wanted), done.stderr
+
+
 def test_a_node_has_its_own_gpus(tmp_path: Path) -> None:
     """What the batch script's node was given is not passed on to other nodes."""
     text = (bundled("templates") / "machinery/start/copy-environment.sh").read_text()

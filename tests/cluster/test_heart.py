@@ -330,17 +330,19 @@ def as_of_many_nodes(desk: Desk, *arguments: str) -> int:
 
 def files_of_ranks(desk: Desk, job: int) -> list[str]:
     """What ranks have written on the nodes' own disks, of both nodes."""
-    found = [desk.cluster.on(node, "find", "/var/tmp", "-path", f"*/jobgen-{job}/*", "-name",
+    found = [desk.cluster.on(node, "find", "/var/tmp", "-path", f"*/jobgen-ranks-{job}/*", "-name",
              "std*.log").stdout.split() for node in (HEAD, OTHER)]  # fmt: skip
     return [line for lines in found for line in lines]
 
 
 def test_ranks_of_many_nodes_write_on_their_own_disks(desk: Desk) -> None:
     """After a success nothing is left; after a failure, the files are in the job's folder."""
+    old = "/var/tmp/jobgen-ranks-0"
+    desk.cluster.on(OTHER, "sh", "-c", f"mkdir {old} && touch -d '40 days ago' {old}")
     job = as_of_many_nodes(desk, "pass")
     done = desk.cluster.wait(job, 120)
     assert done.exit_code == 0, done.labelled
-    assert files_of_ranks(desk, job) == []
+    assert not desk.cluster.on(OTHER, "find", "/var/tmp", "-name", "jobgen-ranks-*").stdout
     assert not list(desk.folder.glob("jobgen-logs/*"))
 
     job = as_of_many_nodes(desk, "fail")
@@ -363,7 +365,7 @@ def test_a_node_s_own_disk_that_cannot_be_written(desk: Desk) -> None:
     finally:
         desk.cluster.on(OTHER, "umount", "/var/tmp")
     assert done.exit_code == 1, done.labelled
-    assert f"\njobgen: {OTHER}: /var/tmp/jobgen-" in done.output
+    assert f"\njobgen: {OTHER}: /var/tmp/jobgen-ranks-" in done.output
     assert f"{HEAD}: no answer" not in done.output
 
 

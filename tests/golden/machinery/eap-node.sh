@@ -20,8 +20,8 @@ check_node() {  # prints the answer of this node in the roll call: it is ready, 
   [[ ! ${program-} || -r $program ]] || fail "no program $program in $PWD: submit from its folder"
   software
   check_torch
-  echo "jobgen: $host is ready, $address on $interface: $torch, $(nproc) cores," \
-    "memlock $(ulimit -l), open files $(ulimit -n)"
+  echo "jobgen: $host is ready, $address on $interface: $torch," \
+    "$(env -u OMP_NUM_THREADS nproc) cores, memlock $(ulimit -l), open files $(ulimit -n)"
 }
 
 run_node() {  # the launcher of this node; the lines of a rank begin with its node and number
@@ -76,7 +76,7 @@ mapfile -t exported < <(compgen -e | grep -vxE "$own")
 for each in "${hosts[@]}"; do mkdir -p "$logs/$each"; done
 printf '%s\n' "$keeper" > "$logs/keeper.py"
 lead=(env -u LD_LIBRARY_PATH -u LD_PRELOAD "$python" -I -S "$logs/keeper.py" lead
-  "$logs" "$address" "$join_timeout" "$stop_grace")
+  "$logs" "$address" "$((join_timeout - 3))" "$stop_grace")  # so it names who is late
 each_node=("${lead[@]}" 1 "${#hosts[@]}" "${hosts[*]}" "$starter" "$logs/job.sh")
 start_ranks=("${lead[@]}" 2 0 "${hosts[*]}" "$starter" "$logs/job.sh")
 

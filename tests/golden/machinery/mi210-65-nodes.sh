@@ -26,8 +26,8 @@ check_node() {  # prints the answer of this node in the roll call: it is ready, 
   [[ ! ${program-} || -r $program ]] || fail "no program $program in $PWD: submit from its folder"
   software
   check_torch
-  echo "jobgen: $host is ready, $address on $interface: $torch, $(nproc) cores," \
-    "memlock $(ulimit -l), open files $(ulimit -n)"
+  echo "jobgen: $host is ready, $address on $interface: $torch," \
+    "$(env -u OMP_NUM_THREADS nproc) cores, memlock $(ulimit -l), open files $(ulimit -n)"
 }
 
 run_node() {  # the launcher of this node; the lines of a rank begin with its node and number
@@ -52,12 +52,18 @@ evidence() {  # what this node knows of a failure; jobgen why reads it
 
 # Ranks of so many nodes write on their node's own disk; after a failure, the files come here.
 if [[ ${1-} == check_node ]]; then
+  # What jobs left that were ended from outside.
+  find "${rank_files%/*}" -maxdepth 1 -name "jobgen-ranks-*" -uid "$UID" -mtime +30 \
+    -exec rm -rf {} + || true
   if ! { rm -rf "$rank_files" && mkdir -m 700 "$rank_files"; }; then
     (fail "$rank_files cannot be made, see above; or jobgen with --log-dir FOLDER") || exit 0
   fi
 elif [[ ${1-} == evidence ]]; then
-  rm "$logs/$host"
-  mv -T "$rank_files" "$logs/$host" || mkdir -p "$logs/$host"
+  [[ ! -L $logs/$host ]] || rm "$logs/$host"
+  mkdir -p "$logs/$host"
+  evidence  # first, since the job does not wait for files that take long
+  cp -rT "$rank_files" "$logs/$host" && rm -r "$rank_files"
+  exit
 fi
 
 end_job() {  # after a failure, the last lines say what is certain, and where the evidence is

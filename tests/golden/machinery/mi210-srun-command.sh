@@ -22,8 +22,8 @@ check_node() {  # prints the answer of this node in the roll call: it is ready, 
   [[ ! ${program-} || -r $program ]] || fail "no program $program in $PWD: submit from its folder"
   software
   check_torch
-  echo "jobgen: $host is ready, $address on $interface: $torch, $(nproc) cores," \
-    "memlock $(ulimit -l), open files $(ulimit -n)"
+  echo "jobgen: $host is ready, $address on $interface: $torch," \
+    "$(env -u OMP_NUM_THREADS nproc) cores, memlock $(ulimit -l), open files $(ulimit -n)"
 }
 
 run_node() {  # one rank: the launcher starts this for each; what it writes is also in its files

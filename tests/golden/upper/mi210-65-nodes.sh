@@ -21,7 +21,8 @@ job=$SLURM_JOB_ID nodes=65 gpus=8 gpu_api=cuda arch=x86_64
 port=29400
 join_timeout=1800 read_timeout=600  # seconds that the nodes wait for one another
 logs=$PWD/jobgen-logs/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}  # with .1 after a requeue
-rank_files=/tmp/jobgen-${logs##*/}  # on each node's own disk; brought to `logs` after a failure
+# on each node's own disk; brought to `logs` after a failure
+rank_files=/tmp/jobgen-ranks-${logs##*/}
 program=train.py
 each_node=(srun --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --export=ALL -K0)
 start_ranks=("${each_node[@]}" --wait=7200 --cpu-bind=none -K1)
