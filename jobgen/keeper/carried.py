@@ -19,7 +19,8 @@ def keeper_text(with_lead: bool, with_orders: bool = True, hears_end: bool = Fal
     With orders, or with hears_end alone, it ends its node when FOLDER/orders/end is there.
     """
     names = ["keep", *["orders"] * with_orders, *["lead"] * with_lead]
-    ends = 'lambda: os.path.exists(sys.argv[3] + "/orders/end")' if hears_end else "bool"
+    nothing = "bool  # nothing is due each second"
+    ends = 'lambda: os.path.exists(sys.argv[3] + "/orders/end")' if hears_end else nothing
     step = "obey(sys.argv[3], sys.argv[4]).__next__" if with_orders else ends
     parts = [(Path(__file__).parent / f"{name}.py").read_text() for name in names]
     parts = [re.sub(r"(?m)^from (jobgen|collections)\..*\n", "", part).strip() for part in parts]

@@ -41,12 +41,12 @@ def keep(grace: float, host: str, command: "list[str]", step: "Callable[[], obje
         signal.sigtimedwait({signal.SIGCHLD}, 0 if reaped else 0.1 if signalled else 0.5)
         seconds += min(time.monotonic() - before, 1)  # a suspend does not use the grace up
         outside |= os.getppid() != above or bool(signal.sigpending() & {1, 2, 15})
-        reaped = libc.waitpid(-1, ctypes.byref(code), os.WNOHANG)
+        reaped = libc.waitpid(-1, ctypes.byref(code), os.WNOHANG)  # 0: all live, -1: none
         status = code.value if reaped == child else status
         if reaped == 0 and (outside or status >= 0):
             seconds = seconds if signalled else 0.0
             targets = descendants(os.getpid()) if is_keeper or status >= 0 else {str(child)}
-            kills = seconds > grace + (not is_keeper)
+            kills = seconds > grace + (not is_keeper)  # the stub a second later
             for pid in targets if kills else targets - signalled:
                 libc.kill(int(pid), signal.SIGKILL if kills else signal.SIGTERM)
             signalled |= targets

@@ -103,7 +103,7 @@ node=${JOBGEN_NUMBER-0} host=${JOBGEN_HOST-${hosts[0]}}
     Part("python", "keeper", text="""\
 python=/usr/libexec/platform-python  # the system's own: no module changes it
 [[ -x $python ]] || python=/usr/bin/python3
-env -u LD_LIBRARY_PATH -u LD_PRELOAD "$python" -I -S -c 'f""' 2> /dev/null ||
+env -u LD_LIBRARY_PATH -u LD_PRELOAD "$python" -I -S -c 'f""' 2> /dev/null ||  # f"": 3.6
   fail "no /usr/bin/python3 of 3.6 or newer, which the keeper needs: --plain needs none"
 """),
     Part("node/keep", "keeper", "lead", values="stop_grace"),
@@ -146,7 +146,7 @@ trap 'rm -rf "$logs"' EXIT
     Part("ends-on-slurm", "roll_call srun", text="""\
 trap end_job EXIT
 trap 'outside="was ended from outside"  # by Slurm, which ends the ranks, too
-  timeout 25 tail -f --pid="${!-}" /dev/null || true; exit 143' TERM
+  timeout 25 tail -f --pid="${!-}" /dev/null || true; exit 143' TERM  # waits for srun
 """),
     Part("ends", "roll_call other_starter", values="stop_grace", text="""\
 # A keeper that has lost its parent ends its node meanwhile; then PBS may give it to other jobs.

@@ -1,3 +1,3 @@
 (trap "" TERM; exec "${start_ranks[@]}" run_node "$address") \
-  2> >(trap "" TERM; tee "$logs/stderr" >&2 || cat > /dev/null) < /dev/null &
+  2> >(trap "" TERM; tee "$logs/stderr" >&2 || cat > /dev/null) < /dev/null &  # cat: a full disk
 wait "$!"

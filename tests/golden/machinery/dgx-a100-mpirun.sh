@@ -57,7 +57,7 @@ evidence() {  # what this node knows of a failure; jobgen why reads it
 
 python=/usr/libexec/platform-python  # the system's own: no module changes it
 [[ -x $python ]] || python=/usr/bin/python3
-env -u LD_LIBRARY_PATH -u LD_PRELOAD "$python" -I -S -c 'f""' 2> /dev/null ||
+env -u LD_LIBRARY_PATH -u LD_PRELOAD "$python" -I -S -c 'f""' 2> /dev/null ||  # f"": 3.6
   fail "no /usr/bin/python3 of 3.6 or newer, which the keeper needs: --plain needs none"
 
 keep() {  # runs a function of this script below the keeper, which ends all that it leaves behind
@@ -111,5 +111,5 @@ grep -v " is ready, " "$logs/roll-call" >&2 || true
 sed -n 's/.* is ready, [^:]*: //p' "$logs/roll-call" | sort | uniq -c |  # each kind of node
   sed '1 { $ d }; s/^/jobgen: the nodes differ:/'  # nothing if there is one kind
 (trap "" TERM; exec "${start_ranks[@]}" run_node "$address") \
-  2> >(trap "" TERM; tee "$logs/stderr" >&2 || cat > /dev/null) < /dev/null &
+  2> >(trap "" TERM; tee "$logs/stderr" >&2 || cat > /dev/null) < /dev/null &  # cat: a full disk
 wait "$!"

@@ -53,7 +53,7 @@ evidence() {  # what this node knows of a failure; jobgen why reads it
 
 python=/usr/libexec/platform-python  # the system's own: no module changes it
 [[ -x $python ]] || python=/usr/bin/python3
-env -u LD_LIBRARY_PATH -u LD_PRELOAD "$python" -I -S -c 'f""' 2> /dev/null ||
+env -u LD_LIBRARY_PATH -u LD_PRELOAD "$python" -I -S -c 'f""' 2> /dev/null ||  # f"": 3.6
   fail "no /usr/bin/python3 of 3.6 or newer, which the keeper needs: --plain needs none"
 
 end_job() {  # after a failure, the last lines say what is certain, and where the evidence is
@@ -83,9 +83,9 @@ mapfile -t exported < <(compgen -e | grep -vxE "$own")
 for each in "${hosts[@]}"; do mkdir -p "$logs/$each"; done
 printf '%s\n' "$keeper" > "$logs/keeper.py"
 lead=(env -u LD_LIBRARY_PATH -u LD_PRELOAD "$python" -I -S "$logs/keeper.py" lead
-  "$logs" "$address" "$((join_timeout - 3))" "$stop_grace")  # so it names who is late
-each_node=("${lead[@]}" 1 "${#hosts[@]}" "${hosts[*]}" "$starter" "$logs/job.sh")
-start_ranks=("${lead[@]}" 2 0 "${hosts[*]}" "$starter" "$logs/job.sh")
+  "$logs" "$address" "$((join_timeout - 3))" "$stop_grace")  # 3 s less: to name who is late
+each_node=("${lead[@]}" 1 "${#hosts[@]}" "${hosts[*]}" "$starter" "$logs/job.sh")  # to stdout
+start_ranks=("${lead[@]}" 2 0 "${hosts[*]}" "$starter" "$logs/job.sh")  # to stderr; 0 may fail
 
 # A keeper that has lost its parent ends its node meanwhile; then PBS may give it to other jobs.
 trap 'end_job; [[ ${outside-} || ! -e $logs/status ]] || sleep "$stop_grace"' EXIT

@@ -58,7 +58,7 @@ for each in "${hosts[@]}"; do mkdir -p "$logs/$each"; done
 each_node+=("$logs/job.sh")
 trap end_job EXIT
 trap 'outside="was ended from outside"  # by Slurm, which ends the ranks, too
-  timeout 25 tail -f --pid="${!-}" /dev/null || true; exit 143' TERM
+  timeout 25 tail -f --pid="${!-}" /dev/null || true; exit 143' TERM  # waits for srun
 
 # The roll call: all nodes are ready, or the job ends here and says which are not.
 timeout -k 9 "$join_timeout" "${each_node[@]}" check_node | sort -u > "$logs/roll-call" || true

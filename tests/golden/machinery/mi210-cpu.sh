@@ -71,7 +71,7 @@ for each in "${hosts[@]}"; do mkdir -p "$logs/$each"; done
 each_node+=("$logs/job.sh") start_ranks+=("$logs/job.sh")
 trap end_job EXIT
 trap 'outside="was ended from outside"  # by Slurm, which ends the ranks, too
-  timeout 25 tail -f --pid="${!-}" /dev/null || true; exit 143' TERM
+  timeout 25 tail -f --pid="${!-}" /dev/null || true; exit 143' TERM  # waits for srun
 mkdir -p "$logs"
 printf '%s\n' "$trainer" > "$program"
 
@@ -86,5 +86,5 @@ grep -v " is ready, " "$logs/roll-call" >&2 || true
 sed -n 's/.* is ready, [^:]*: //p' "$logs/roll-call" | sort | uniq -c |  # each kind of node
   sed '1 { $ d }; s/^/jobgen: the nodes differ:/'  # nothing if there is one kind
 (trap "" TERM; exec "${start_ranks[@]}" run_node "$address") \
-  2> >(trap "" TERM; tee "$logs/stderr" >&2 || cat > /dev/null) < /dev/null &
+  2> >(trap "" TERM; tee "$logs/stderr" >&2 || cat > /dev/null) < /dev/null &  # cat: a full disk
 wait "$!"

@@ -52,7 +52,7 @@ evidence() {  # what this node knows of a failure; jobgen why reads it
 
 python=/usr/libexec/platform-python  # the system's own: no module changes it
 [[ -x $python ]] || python=/usr/bin/python3
-env -u LD_LIBRARY_PATH -u LD_PRELOAD "$python" -I -S -c 'f""' 2> /dev/null ||
+env -u LD_LIBRARY_PATH -u LD_PRELOAD "$python" -I -S -c 'f""' 2> /dev/null ||  # f"": 3.6
   fail "no /usr/bin/python3 of 3.6 or newer, which the keeper needs: --plain needs none"
 
 keep() {  # runs a function of this script below the keeper, which ends all that it leaves behind
@@ -80,7 +80,7 @@ for each in "${hosts[@]}"; do mkdir -p "$logs/$each"; done
 each_node+=("$logs/job.sh") start_ranks+=("$logs/job.sh")
 trap end_job EXIT
 trap 'outside="was ended from outside"  # by Slurm, which ends the ranks, too
-  timeout 25 tail -f --pid="${!-}" /dev/null || true; exit 143' TERM
+  timeout 25 tail -f --pid="${!-}" /dev/null || true; exit 143' TERM  # waits for srun
 printf '%s\n' "$keeper" > "$logs/keeper.py"
 start_ranks+=(keep)
 

@@ -78,7 +78,7 @@ for each in "${hosts[@]}"; do mkdir -p "$logs/$each"; done
 each_node+=("$logs/job.sh") start_ranks+=("$logs/job.sh")
 trap end_job EXIT
 trap 'outside="was ended from outside"  # by Slurm, which ends the ranks, too
-  timeout 25 tail -f --pid="${!-}" /dev/null || true; exit 143' TERM
+  timeout 25 tail -f --pid="${!-}" /dev/null || true; exit 143' TERM  # waits for srun
 
 # The roll call: all nodes are ready, or the job ends here and says which are not.
 timeout -k 9 "$join_timeout" "${each_node[@]}" check_node | sort -u > "$logs/roll-call" || true
@@ -100,5 +100,5 @@ reserve=$(IFS=,; echo "${ready[*]:nodes}")
 echo "jobgen: the ranks run on $chosen; in reserve: ${reserve:-no node}" >&2
 start_ranks=(srun --nodelist="$chosen" "${start_ranks[@]:1}")
 (trap "" TERM; exec "${start_ranks[@]}" run_node "$address") \
-  2> >(trap "" TERM; tee "$logs/stderr" >&2 || cat > /dev/null) < /dev/null &
+  2> >(trap "" TERM; tee "$logs/stderr" >&2 || cat > /dev/null) < /dev/null &  # cat: a full disk
 wait "$!"

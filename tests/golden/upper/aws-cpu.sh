@@ -14,7 +14,7 @@
 set -euo pipefail
 job=$SLURM_JOB_ID nodes=2
 port=29500
-join_timeout=900 read_timeout=300  # seconds that the nodes wait for one another
+join_timeout=900 read_timeout=300  # seconds: until all have met; of one try
 logs=$PWD/jobgen-logs/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}  # with .1 after a requeue
 program=$logs/regression.py  # the trainer below; the script writes it there
 each_node=(srun --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --export=ALL -K0)
@@ -28,7 +28,7 @@ software() {  # on each node: Python, torch and the variables of every rank
   export PYTHONUNBUFFERED=1  # The output of a rank appears at once.
   # The profile has no node.cpus to share out; each rank would use all cores.
   export OMP_NUM_THREADS=1
-  export GLOO_SOCKET_IFNAME="$interface" NCCL_SOCKET_IFNAME="=$interface"
+  export GLOO_SOCKET_IFNAME="$interface" NCCL_SOCKET_IFNAME="=$interface"  # =: exactly this name
 }
 
 ranks() {  # node 0 opens the rendezvous, whatever its host name is

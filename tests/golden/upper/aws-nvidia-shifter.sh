@@ -28,7 +28,7 @@ software() {  # on each node: Python, torch and the variables of every rank
   export PYTHONUNBUFFERED=1  # The output of a rank appears at once.
   export OMP_NUM_THREADS=4  # Cores of one rank; torchrun's default is 1.
   export NCCL_NET=Socket  # TCP; NCCL does not search for a faster network.
-  export GLOO_SOCKET_IFNAME="$interface" NCCL_SOCKET_IFNAME="=$interface"
+  export GLOO_SOCKET_IFNAME="$interface" NCCL_SOCKET_IFNAME="=$interface"  # =: exactly this name
 }
 
 container() {  # runs a command in the image, with the job's folder, the mounts and these variables

@@ -19,13 +19,13 @@ set -euo pipefail
 export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK  # srun needs it since 22.05
 job=$SLURM_JOB_ID nodes=2 gpus=1 gpu_api=cuda arch=x86_64
 port=29400
-join_timeout=600 read_timeout=200  # seconds that the nodes wait for one another
+join_timeout=600 read_timeout=200  # seconds: until all have met; of one try
 workspace=/mnt/efs/slurm-on-grv/a03f0ba0f730d026871cfbab1e9e44a60590c357
 workspace_url=https://github.com/gnosia93/slurm-on-grv.git
 logs=$PWD/jobgen-logs/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}  # with .1 after a requeue
 program="$workspace"/ddp/cifar10-vgg.py
 each_node=(srun --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --export=ALL -K0)
-start_ranks=("${each_node[@]}" --wait=7200 -K1)  # -K1: a node that fails ends all
+start_ranks=("${each_node[@]}" --wait=7200 -K1)  # -K1: one fails, all end; 2 h: a lost slurmstepd
 
 software() {  # on each node: Python, torch and the variables of every rank
   set +u  # modules, conda and scripts of a site may read variables that are not set
@@ -35,7 +35,7 @@ software() {  # on each node: Python, torch and the variables of every rank
   export PYTHONUNBUFFERED=1  # The output of a rank appears at once.
   export OMP_NUM_THREADS=4  # Cores of one rank; torchrun's default is 1.
   export NCCL_NET=Socket  # TCP; NCCL does not search for a faster network.
-  export GLOO_SOCKET_IFNAME="$interface" NCCL_SOCKET_IFNAME="=$interface"
+  export GLOO_SOCKET_IFNAME="$interface" NCCL_SOCKET_IFNAME="=$interface"  # =: exactly this name
   export PYTHONPATH=$workspace${PYTHONPATH:+:$PYTHONPATH}
 }
 

@@ -16,7 +16,7 @@
 set -euo pipefail
 job=$SLURM_JOB_ID nodes=2 gpus=2 gpu_api=cuda arch=x86_64
 port=29400
-join_timeout=600 read_timeout=200  # seconds that the nodes wait for one another
+join_timeout=600 read_timeout=200  # seconds: until all have met; of one try
 logs=$PWD/jobgen-logs/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}  # with .1 after a requeue
 program=train.py
 stop_grace=5  # seconds that the ranks have after SIGTERM
@@ -26,7 +26,7 @@ start_ranks=("${each_node[@]}")
 software() {  # on each node: Python, torch and the variables of every rank
   export PYTHONUNBUFFERED=1  # The output of a rank appears at once.
   export OMP_NUM_THREADS=64  # Cores of one rank; torchrun's default is 1.
-  export GLOO_SOCKET_IFNAME="$interface" NCCL_SOCKET_IFNAME="=$interface"
+  export GLOO_SOCKET_IFNAME="$interface" NCCL_SOCKET_IFNAME="=$interface"  # =: exactly this name
 }
 
 ranks() {  # node 0 opens the rendezvous, whatever its host name is
@@ -38,6 +38,6 @@ ranks() {  # node 0 opens the rendezvous, whatever its host name is
 
 # ---- the keeper, as packaged with jobgen ----
 keeper=$(cat << 'PYTHON'
-(58 lines with the fingerprint ad348729)
+(58 lines with the fingerprint dc627dad)
 PYTHON
 )

@@ -22,7 +22,7 @@ start_ranks=(srun --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --expor
 software() {  # on each node: Python, torch and the variables of every rank
   export PYTHONUNBUFFERED=1  # The output of a rank appears at once.
   export OMP_NUM_THREADS=16  # Cores of one rank; torchrun's default is 1.
-  export GLOO_SOCKET_IFNAME="$interface" NCCL_SOCKET_IFNAME="=$interface"
+  export GLOO_SOCKET_IFNAME="$interface" NCCL_SOCKET_IFNAME="=$interface"  # =: exactly this name
 }
 
 ranks() {  # node 0 opens the rendezvous, whatever its host name is

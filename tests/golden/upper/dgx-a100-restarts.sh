@@ -17,7 +17,7 @@ set -euo pipefail
 export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK  # srun needs it since 22.05
 job=$SLURM_JOB_ID nodes=2 gpus=2 gpu_api=cuda arch=x86_64
 port=$((10000 + SLURM_JOB_ID % 20000))  # few jobs share a port
-join_timeout=600 read_timeout=200  # seconds that the nodes wait for one another
+join_timeout=600 read_timeout=200  # seconds: until all have met; of one try
 max_restarts=2  # by torchrun if a rank fails, and of all nodes if a torchrun is killed
 logs=$PWD/jobgen-logs/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}  # with .1 after a requeue
 program=train.py
@@ -25,14 +25,14 @@ program=train.py
 # 0, and load at its start what it saved. A program without a handler receives nothing.
 stop_grace=5  # seconds that the ranks have after SIGTERM
 each_node=(srun --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --export=ALL -K0)
-start_ranks=("${each_node[@]}" --wait=7200 -K1)  # -K1: a node that fails ends all
+start_ranks=("${each_node[@]}" --wait=7200 -K1)  # -K1: one fails, all end; 2 h: a lost slurmstepd
 
 software() {  # on each node: Python, torch and the variables of every rank
   export PYTHONUNBUFFERED=1  # The output of a rank appears at once.
   export OMP_NUM_THREADS=16  # Cores of one rank; torchrun's default is 1.
   # Restarted ranks must not read the addresses of the dead ones.
   export TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1
-  export GLOO_SOCKET_IFNAME="$interface" NCCL_SOCKET_IFNAME="=$interface"
+  export GLOO_SOCKET_IFNAME="$interface" NCCL_SOCKET_IFNAME="=$interface"  # =: exactly this name
 }
 
 ranks() {  # node 0 opens the rendezvous, whatever its host name is
@@ -45,6 +45,6 @@ ranks() {  # node 0 opens the rendezvous, whatever its host name is
 
 # ---- the keeper, as packaged with jobgen ----
 keeper=$(cat << 'PYTHON'
-(107 lines with the fingerprint cc616141)
+(107 lines with the fingerprint 6eb731a4)
 PYTHON
 )

@@ -42,7 +42,7 @@ prepare_node() {  # once on each node, before its ranks
 software() {  # on each node: Python, torch and the variables of every rank
   export PYTHONUNBUFFERED=1  # The output of a rank appears at once.
   export OMP_NUM_THREADS=16  # Cores of one rank; torchrun's default is 1.
-  export GLOO_SOCKET_IFNAME="$interface" NCCL_SOCKET_IFNAME="=$interface"
+  export GLOO_SOCKET_IFNAME="$interface" NCCL_SOCKET_IFNAME="=$interface"  # =: exactly this name
 }
 
 ranks() {  # srun starts this for each rank; the machinery sets head

@@ -17,21 +17,21 @@
 set -euo pipefail
 job=$SLURM_JOB_ID nodes=2 gpus=2 gpu_api=cuda arch=x86_64
 port=29400
-join_timeout=600 read_timeout=200  # seconds that the nodes wait for one another
+join_timeout=600 read_timeout=200  # seconds: until all have met; of one try
 max_restarts=2  # by torchrun if a rank fails, and of all nodes if a torchrun is killed
 logs=$PWD/jobgen-logs/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}  # with .1 after a requeue
 program=train.py
 # The ranks receive SIGUSR1 300 s before the walltime. The program has to handle it: save, end with
 # 0, and load at its start what it saved. A program without a handler receives nothing.
 stop_grace=5  # seconds that the ranks have after SIGTERM
-starter='ssh -o BatchMode=yes %h %q'  # starts a command on one node
+starter='ssh -o BatchMode=yes %h %q'  # starts the command %q on the node %h
 
 software() {  # on each node: Python, torch and the variables of every rank
   export PYTHONUNBUFFERED=1  # The output of a rank appears at once.
   export OMP_NUM_THREADS=64  # Cores of one rank; torchrun's default is 1.
   # Restarted ranks must not read the addresses of the dead ones.
   export TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1
-  export GLOO_SOCKET_IFNAME="$interface" NCCL_SOCKET_IFNAME="=$interface"
+  export GLOO_SOCKET_IFNAME="$interface" NCCL_SOCKET_IFNAME="=$interface"  # =: exactly this name
 }
 
 ranks() {  # node 0 opens the rendezvous, whatever its host name is
@@ -44,6 +44,6 @@ ranks() {  # node 0 opens the rendezvous, whatever its host name is
 
 # ---- the keeper, as packaged with jobgen ----
 keeper=$(cat << 'PYTHON'
-(249 lines with the fingerprint 6364fd2c)
+(249 lines with the fingerprint d59b0cdf)
 PYTHON
 )

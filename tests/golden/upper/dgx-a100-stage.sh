@@ -16,11 +16,11 @@ set -euo pipefail
 export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK  # srun needs it since 22.05
 job=$SLURM_JOB_ID nodes=2 gpus=2 gpu_api=cuda arch=x86_64
 port=$((10000 + SLURM_JOB_ID % 20000))  # few jobs share a port
-join_timeout=600 read_timeout=200  # seconds that the nodes wait for one another
+join_timeout=600 read_timeout=200  # seconds: until all have met; of one try
 logs=$PWD/jobgen-logs/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}  # with .1 after a requeue
 program=train.py
 each_node=(srun --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --export=ALL -K0)
-start_ranks=("${each_node[@]}" --wait=7200 -K1)  # -K1: a node that fails ends all
+start_ranks=("${each_node[@]}" --wait=7200 -K1)  # -K1: one fails, all end; 2 h: a lost slurmstepd
 
 stage_values() {  # what is copied to each node's own disk before Python reads it, and where
   stage_from="$HOME/env"
@@ -33,7 +33,7 @@ software() {  # on each node: Python, torch and the variables of every rank
   export PATH=$VIRTUAL_ENV/bin:$PATH
   export PYTHONUNBUFFERED=1  # The output of a rank appears at once.
   export OMP_NUM_THREADS=16  # Cores of one rank; torchrun's default is 1.
-  export GLOO_SOCKET_IFNAME="$interface" NCCL_SOCKET_IFNAME="=$interface"
+  export GLOO_SOCKET_IFNAME="$interface" NCCL_SOCKET_IFNAME="=$interface"  # =: exactly this name
 }
 
 ranks() {  # node 0 opens the rendezvous, whatever its host name is

@@ -21,7 +21,7 @@ join_timeout=600  # seconds that the nodes wait for one another
 logs=$PWD/jobgen-logs/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}  # with .1 after a requeue
 program=$logs/elastic_ddp.py  # the trainer below; the script writes it there
 each_node=(srun --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --export=ALL -K0)
-start_ranks=("${each_node[@]}" --wait=7200 -K1)  # -K1: a node that fails ends all
+start_ranks=("${each_node[@]}" --wait=7200 -K1)  # -K1: one fails, all end; 2 h: a lost slurmstepd
 
 software() {  # on each node: Python, torch and the variables of every rank
   set +u  # modules, conda and scripts of a site may read variables that are not set

@@ -45,6 +45,6 @@ ranks() {
 
 # ---- the keeper, as packaged with jobgen ----
 keeper=$(cat << 'PYTHON'
-(58 lines with the fingerprint ad348729)
+(58 lines with the fingerprint dc627dad)
 PYTHON
 )

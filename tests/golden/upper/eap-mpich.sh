@@ -17,7 +17,7 @@ set -euo pipefail
 cd "$PBS_O_WORKDIR"  # PBS starts a job in $HOME
 job=${PBS_JOBID//[^A-Za-z0-9.-]/_} nodes=2 gpus=4 gpu_api=cuda arch=aarch64
 interface=hsn0 port=$((10000 + ${PBS_JOBID%%[!0-9]*} % 20000))  # few jobs share a port
-join_timeout=600 read_timeout=200  # seconds that the nodes wait for one another
+join_timeout=600 read_timeout=200  # seconds: until all have met; of one try
 logs=$PWD/jobgen-logs/$job
 program=train.py
 stop_grace=5  # seconds that the ranks have after SIGTERM
@@ -61,6 +61,6 @@ ranks() {  # node 0 opens the rendezvous, whatever its host name is
 
 # ---- the keeper, as packaged with jobgen ----
 keeper=$(cat << 'PYTHON'
-(58 lines with the fingerprint 8c22a0da)
+(58 lines with the fingerprint ea3b9b9d)
 PYTHON
 )

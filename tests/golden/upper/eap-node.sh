@@ -25,7 +25,7 @@ program=./start.sh
 # 0, and load at its start what it saved. A program without a handler receives nothing.
 warn_after=10500  # seconds; then the walltime is near, and the ranks are warned
 stop_grace=5  # seconds that the ranks have after SIGTERM
-starter='pbs_tmrsh %h %a'  # starts a command on one node
+starter='pbs_tmrsh %h %a'  # starts the command %a on the node %h
 
 software() {  # on each node: Python, torch and the variables of every rank
   set +u  # modules, conda and scripts of a site may read variables that are not set
@@ -64,6 +64,6 @@ ranks() {  # on each node, once; the machinery sets node (its number) and head
 
 # ---- the keeper, as packaged with jobgen ----
 keeper=$(cat << 'PYTHON'
-(249 lines with the fingerprint 6364fd2c)
+(249 lines with the fingerprint d59b0cdf)
 PYTHON
 )

@@ -65,6 +65,6 @@ ranks() {  # mpiexec starts this for each rank; the machinery sets head
 
 # ---- the keeper, as packaged with jobgen ----
 keeper=$(cat << 'PYTHON'
-(107 lines with the fingerprint cc616141)
+(107 lines with the fingerprint 6eb731a4)
 PYTHON
 )

@@ -58,6 +58,6 @@ ranks() {  # mpiexec starts this for each rank; the machinery sets head
 
 # ---- the keeper, as packaged with jobgen ----
 keeper=$(cat << 'PYTHON'
-(58 lines with the fingerprint ad348729)
+(58 lines with the fingerprint dc627dad)
 PYTHON
 )

@@ -18,13 +18,13 @@ set -euo pipefail
 cd "$PBS_O_WORKDIR"  # PBS starts a job in $HOME
 job=${PBS_JOBID//[^A-Za-z0-9.-]/_} nodes=2 gpus=4 gpu_api=cuda arch=aarch64
 interface=hsn0 port=$((10000 + ${PBS_JOBID%%[!0-9]*} % 20000))  # few jobs share a port
-join_timeout=600 read_timeout=200  # seconds that the nodes wait for one another
+join_timeout=600 read_timeout=200  # seconds: until all have met; of one try
 spares=1  # more nodes, in reserve
 max_restarts=2  # by torchrun if a rank fails, and of all nodes if a torchrun is killed
 logs=$PWD/jobgen-logs/$job
 program=train.py
 stop_grace=5  # seconds that the ranks have after SIGTERM
-starter='pbs_tmrsh %h %a'  # starts a command on one node
+starter='pbs_tmrsh %h %a'  # starts the command %a on the node %h
 
 software() {  # on each node: Python, torch and the variables of every rank
   set +u  # modules, conda and scripts of a site may read variables that are not set
@@ -65,6 +65,6 @@ ranks() {  # node 0 opens the rendezvous, whatever its host name is
 
 # ---- the keeper, as packaged with jobgen ----
 keeper=$(cat << 'PYTHON'
-(200 lines with the fingerprint 27d9259f)
+(200 lines with the fingerprint fae0f6a9)
 PYTHON
 )

@@ -26,7 +26,7 @@ join_timeout=600  # seconds that the nodes wait for one another
 logs=$PWD/jobgen-logs/$job
 program=$logs/elastic_ddp.py  # the trainer below; the script writes it there
 stop_grace=5  # seconds that the ranks have after SIGTERM
-starter='ssh -o BatchMode=yes %h %q'  # starts a command on one node
+starter='ssh -o BatchMode=yes %h %q'  # starts the command %q on the node %h
 
 software() {  # on each node: Python, torch and the variables of every rank
   set +u  # modules, conda and scripts of a site may read variables that are not set
@@ -76,6 +76,6 @@ PYTHON
 
 # ---- the keeper, as packaged with jobgen ----
 keeper=$(cat << 'PYTHON'
-(200 lines with the fingerprint 27d9259f)
+(200 lines with the fingerprint fae0f6a9)
 PYTHON
 )

@@ -8,7 +8,7 @@
 set -euo pipefail
 job=$$ nodes=3
 interface=lo port=$((10000 + $$ % 20000))  # few jobs share a port
-join_timeout=60 read_timeout=20  # seconds that the nodes wait for one another
+join_timeout=60 read_timeout=20  # seconds: until all have met; of one try
 min_nodes=2  # the job continues with as few
 logs=$PWD/jobgen-logs/$job
 program=train.py
@@ -21,7 +21,7 @@ software() {  # on each node: Python, torch and the variables of every rank
   export OMP_NUM_THREADS=1
   # Restarted ranks must not read the addresses of the dead ones.
   export TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1
-  export GLOO_SOCKET_IFNAME="$interface" NCCL_SOCKET_IFNAME="=$interface"
+  export GLOO_SOCKET_IFNAME="$interface" NCCL_SOCKET_IFNAME="=$interface"  # =: exactly this name
 }
 
 ranks() {  # node 0 opens the rendezvous, whatever its host name is

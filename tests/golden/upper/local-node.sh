@@ -17,7 +17,7 @@ software() {  # on each node: Python, torch and the variables of every rank
   export PYTHONUNBUFFERED=1  # The output of a rank appears at once.
   # The profile has no node.cpus to share out; each rank would use all cores.
   export OMP_NUM_THREADS=1
-  export GLOO_SOCKET_IFNAME="$interface" NCCL_SOCKET_IFNAME="=$interface"
+  export GLOO_SOCKET_IFNAME="$interface" NCCL_SOCKET_IFNAME="=$interface"  # =: exactly this name
 }
 
 ranks() {  # on each node, once; the machinery sets node (its number) and head

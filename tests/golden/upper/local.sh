@@ -8,7 +8,7 @@
 set -euo pipefail
 job=$$ nodes=2
 interface=lo port=$((10000 + $$ % 20000))  # few jobs share a port
-join_timeout=60 read_timeout=20  # seconds that the nodes wait for one another
+join_timeout=60 read_timeout=20  # seconds: until all have met; of one try
 logs=$PWD/jobgen-logs/$job
 program=$logs/elastic_ddp.py  # the trainer below; the script writes it there
 
@@ -18,7 +18,7 @@ software() {  # on each node: Python, torch and the variables of every rank
   export PYTHONUNBUFFERED=1  # The output of a rank appears at once.
   # The profile has no node.cpus to share out; each rank would use all cores.
   export OMP_NUM_THREADS=1
-  export GLOO_SOCKET_IFNAME="$interface" NCCL_SOCKET_IFNAME="=$interface"
+  export GLOO_SOCKET_IFNAME="$interface" NCCL_SOCKET_IFNAME="=$interface"  # =: exactly this name
 }
 
 ranks() {  # node 0 opens the rendezvous, whatever its host name is

@@ -36,7 +36,7 @@ software() {  # on each node: Python, torch and the variables of every rank
   export OMP_NUM_THREADS=16  # Cores of one rank; torchrun's default is 1.
   export NCCL_NET=IB  # Fail if InfiniBand cannot be used; NCCL would use slow TCP and not say so.
   export HSA_FORCE_FINE_GRAIN_PCIE=1  # RCCL needs it if GPUs are connected by PCIe.
-  export GLOO_SOCKET_IFNAME="$interface" NCCL_SOCKET_IFNAME="=$interface"
+  export GLOO_SOCKET_IFNAME="$interface" NCCL_SOCKET_IFNAME="=$interface"  # =: exactly this name
 }
 
 container() {  # runs a command in the image, with the job's folder, the mounts and these variables
@@ -60,6 +60,6 @@ ranks() {  # srun starts this for each rank; the machinery sets head
 
 # ---- the keeper, as packaged with jobgen ----
 keeper=$(cat << 'PYTHON'
-(107 lines with the fingerprint cc616141)
+(107 lines with the fingerprint 6eb731a4)
 PYTHON
 )

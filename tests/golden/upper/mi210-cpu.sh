@@ -19,7 +19,7 @@ set -euo pipefail
 export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK  # srun needs it since 22.05
 job=$SLURM_JOB_ID nodes=3 arch=x86_64
 port=29400
-join_timeout=1800 read_timeout=600  # seconds that the nodes wait for one another
+join_timeout=1800 read_timeout=600  # seconds: until all have met; of one try
 logs=$PWD/jobgen-logs/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}  # with .1 after a requeue
 program=$logs/elastic_ddp.py  # the trainer below; the script writes it there
 each_node=(srun --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --export=ALL -K0)
@@ -32,7 +32,7 @@ software() {  # on each node: Python, torch and the variables of every rank
   export OMP_NUM_THREADS=16  # Cores of one rank; torchrun's default is 1.
   export NCCL_NET=IB  # Fail if InfiniBand cannot be used; NCCL would use slow TCP and not say so.
   export HSA_FORCE_FINE_GRAIN_PCIE=1  # RCCL needs it if GPUs are connected by PCIe.
-  export GLOO_SOCKET_IFNAME="$interface" NCCL_SOCKET_IFNAME="=$interface"
+  export GLOO_SOCKET_IFNAME="$interface" NCCL_SOCKET_IFNAME="=$interface"  # =: exactly this name
 }
 
 ranks() {  # node 0 opens the rendezvous, whatever its host name is

@@ -20,7 +20,7 @@ set -euo pipefail
 export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK  # srun needs it since 22.05
 job=$SLURM_JOB_ID nodes=2 gpus=8 gpu_api=cuda arch=x86_64
 port=29400
-join_timeout=1800 read_timeout=600  # seconds that the nodes wait for one another
+join_timeout=1800 read_timeout=600  # seconds: until all have met; of one try
 logs=$PWD/jobgen-logs/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}  # with .1 after a requeue
 program=$logs/elastic_ddp.py  # the trainer below; the script writes it there
 # The ranks receive SIGUSR1 300 s before the walltime. The program has to handle it: save, end with
@@ -36,7 +36,7 @@ software() {  # on each node: Python, torch and the variables of every rank
   export OMP_NUM_THREADS=16  # Cores of one rank; torchrun's default is 1.
   export NCCL_NET=IB  # Fail if InfiniBand cannot be used; NCCL would use slow TCP and not say so.
   export HSA_FORCE_FINE_GRAIN_PCIE=1  # RCCL needs it if GPUs are connected by PCIe.
-  export GLOO_SOCKET_IFNAME="$interface" NCCL_SOCKET_IFNAME="=$interface"
+  export GLOO_SOCKET_IFNAME="$interface" NCCL_SOCKET_IFNAME="=$interface"  # =: exactly this name
 }
 
 container() {  # runs a command in the image, with the job's folder, the mounts and these variables
@@ -73,6 +73,6 @@ PYTHON
 
 # ---- the keeper, as packaged with jobgen ----
 keeper=$(cat << 'PYTHON'
-(107 lines with the fingerprint cc616141)
+(107 lines with the fingerprint 6eb731a4)
 PYTHON
 )

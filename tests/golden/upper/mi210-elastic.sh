@@ -23,7 +23,7 @@ set -euo pipefail
 export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK  # srun needs it since 22.05
 job=$SLURM_JOB_ID nodes=$SLURM_JOB_NUM_NODES gpus=8 gpu_api=cuda arch=x86_64
 port=29400
-join_timeout=1800 read_timeout=600  # seconds that the nodes wait for one another
+join_timeout=1800 read_timeout=600  # seconds: until all have met; of one try
 min_nodes=2  # the job continues with as few
 max_restarts=3  # by torchrun if a rank fails, and of all nodes if a torchrun is killed
 exclude_at_most=3  # nodes that are not ready; the job goes back to the queue without them
@@ -44,7 +44,7 @@ software() {  # on each node: Python, torch and the variables of every rank
   export TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1
   export NCCL_NET=IB  # Fail if InfiniBand cannot be used; NCCL would use slow TCP and not say so.
   export HSA_FORCE_FINE_GRAIN_PCIE=1  # RCCL needs it if GPUs are connected by PCIe.
-  export GLOO_SOCKET_IFNAME="$interface" NCCL_SOCKET_IFNAME="=$interface"
+  export GLOO_SOCKET_IFNAME="$interface" NCCL_SOCKET_IFNAME="=$interface"  # =: exactly this name
 }
 
 container() {  # runs a command in the image, with the job's folder, the mounts and these variables
@@ -74,6 +74,6 @@ ranks() {  # node 0 opens the rendezvous, whatever its host name is
 
 # ---- the keeper, as packaged with jobgen ----
 keeper=$(cat << 'PYTHON'
-(107 lines with the fingerprint cc616141)
+(107 lines with the fingerprint 6eb731a4)
 PYTHON
 )
