@@ -11,7 +11,7 @@ from tests.cluster.jobs import ON_CPU, Desk
 
 JOB = ("--profile", "mi210", *ON_CPU, "-G", "1", "-t", "10")
 WHERE = """
-import os, sys, torch, torch.distributed as dist
+import os, sys, time, torch, torch.distributed as dist
 dist.init_process_group("gloo")
 number = torch.ones(1)
 dist.all_reduce(number)
@@ -60,6 +60,30 @@ def test_too_few(desk: Desk) -> None:
     assert (done.state, where(done)) == ("FAILED", []), done.labelled
     assert done.labelled.count(": no answer, see above\n") == 2, done.labelled
     assert "jobgen: the job failed, with status 1: " in done.labelled
+
+
+LATE = """
+import os, pathlib, sys, time
+if "torch.distributed.run" in sys.orig_argv and os.environ["SLURMD_NODENAME"] == "smc-r07-07":
+    from torch.distributed.elastic.rendezvous import dynamic_rendezvous
+    handler = dynamic_rendezvous.DynamicRendezvousHandler
+    def late(self, join=handler.next_rendezvous):
+        while not pathlib.Path("began").exists():
+            time.sleep(0.1)
+        return join(self)
+    handler.next_rendezvous = late
+"""
+
+
+def test_the_first_node_may_stand_by(desk: Desk) -> None:
+    """It joins when the others have ranks, which end with 0; then its own torchrun ends with 1."""
+    desk.program("sitecustomize.py", LATE)
+    program = desk.program("where.py", WHERE.replace("BREAKS", "open('began', 'w'); time.sleep(5)"))
+    words = ("-N", "2+1", "--max-restarts", "2", "--env", f"PYTHONPATH={desk.folder}")
+    done = desk.run(*JOB, *words, "--", program)
+    assert done.state == "COMPLETED", done.labelled
+    assert where(done) == [f"ran on smc-r07-{number} of 2" for number in ("08", "09")]
+    assert "jobgen: smc-r07-07: ended with status 1\n" in done.labelled
 
 
 @pytest.mark.thorough

@@ -46,7 +46,8 @@ id=$SLURM_JOB_ID  # of this job alone, also in an array
 
 run_beside() {  # as run_node, on a node that may be lost; then looks whether the job has a head
   local remaining
-  "$0" keep run_node "$1" 1 || true  # below a keeper of its own; any number but 0
+  # below a keeper of its own; any number but 0. -c: the job may be removing its folder
+  if "$0" keep run_node "$1" 1; then truncate -cs 1 "$logs/done.$host" || true; fi
   while sleep $((10 + RANDOM % (2 * nodes))); do  # a TERM ends this, at the end of the job
     remaining=$(squeue -h -j "$id" -o %N) || continue
     remaining=$(scontrol show hostnames "$remaining" | paste -sd " ") || continue
@@ -147,13 +148,25 @@ start_on() {  # starts torchrun on these nodes
   ) 2> >(trap "" TERM; tee -a "$logs/stderr" >&2 || cat > /dev/null) < /dev/null &
 }
 
-run_ranks() {  # the status of the first node that is ready is the job's; any other may be lost
-  local others=""
+others_are_done() {  # the first node may have stood by: whether the ranks have ended with 0
+  ((${#ready[@]} > nodes)) || return 1
+  for _ in {1..10}; do  # seconds; a byte is for a node, and NFS looks anew when a file is opened
+    (($(cat "$logs"/done.* | wc -c) < nodes)) || return 0
+    sleep 1
+  done
+  return 1
+}
+
+run_ranks() {  # the status of the first ready node is the job's, or 0 if the others are done
+  local others="" end=0
+  for each in "${ready[@]:1}"; do : > "$logs/done.$each"; done  # a byte when it has ended with 0
   if ((${#ready[@]} > 1)); then start_on run_beside "${ready[@]:1}"; others=$!; disown; fi
   start_on run_node "${ready[0]}"
   while kill -0 "$!" 2> /dev/null; do wait "$!" || true; done
+  wait "$!" || end=$?
+  ((end == 0)) || ! others_are_done || end=0
   [[ ! $others ]] || kill -KILL "$others" 2> /dev/null || true
-  wait "$!"
+  return "$end"
 }
 
 status=0
