@@ -175,7 +175,7 @@ def unwrapped(lines: list[str]) -> list[str]:
         else:
             joined.append(line)
             is_open = re.match(r"\s*\w+=\(", line) is not None
-        is_open = is_open and not line.endswith(")")
+        is_open = is_open and not line.partition("  # -K1: ")[0].endswith(")")
     return joined
 
 
