@@ -147,36 +147,74 @@ def test_a_node_that_does_not_answer_is_named(nodes: Marked) -> None:
 
 
 CASES = "case $JOBGEN_HOST in {} esac"
-SEVENTH = "jobgen: h1: ended with status 7\n"
 
 
-def test_a_node_is_lost_and_there_is_a_spare(nodes: Marked) -> None:
-    started = lead(nodes, CASES.format("h1) exit 7;; *) sleep 2;;"), spares=1)
-    assert started.communicate(timeout=10)[1] == SEVENTH
+def test_a_node_is_lost_and_a_spare_takes_its_place(nodes: Marked) -> None:
+    command = "echo $JOBGEN_HOST $JOBGEN_NUMBER; "
+    command += CASES.format("h1) sleep 1; exit 137;; h2) exit;; *) sleep 2;;")
+    started = lead(nodes, command, stream=1, spares=1)
+    output, errors = started.communicate(timeout=10)
+    assert sorted(output.splitlines()[:2]) + output.splitlines()[2:] == ["h0 0", "h1 1", "h2 2"]
+    assert errors == "jobgen: h1: ended with status 137\njobgen: h2: takes its place\n"
+    assert started.returncode == 0
+
+
+def test_a_spare_starts_when_a_node_no_longer_answers(nodes: Marked) -> None:
+    started = lead(nodes, up(nodes) + CASES.format("h2) exit;; *) sleep 3;;"), spares=1)
+    assert wait_for(lambda: len(list(nodes.folder.glob("*.up"))) == 2)
+    agent = next(pid for pid in nodes.named(" h1 1") if "agent" in nodes.pids()[pid])
+    os.kill(agent, 9)
+    errors = started.communicate(timeout=15)[1]
+    assert errors == "jobgen: h1: no longer answers\njobgen: h2: takes its place\n"
     assert started.returncode == 0
 
 
 def test_a_node_that_cannot_be_started_takes_a_spare(nodes: Marked) -> None:
-    starter = "bash -c '[[ %h = h1 ]] && exec sleep 60; exec %a'"
+    """And the spare has all the time to answer that the node had."""
+    starter = "bash -c '[[ %h = h1 ]] && exec sleep 60; [[ %h = h2 ]] && sleep 1; exec %a'"
     started = lead(nodes, "sleep 3", starter=starter, timeout=1.5, spares=1)
-    assert started.communicate(timeout=15)[1] == "jobgen: h1: cannot be started: no answer\n"
+    problem = "jobgen: h1: cannot be started: no answer\njobgen: h2: takes its place\n"
+    assert started.communicate(timeout=15)[1] == problem
     assert started.returncode == 0
 
 
 def test_two_nodes_are_lost_and_there_is_one_spare(nodes: Marked) -> None:
-    command = CASES.format(f"h1) exit 7;; h2) sleep 1; exit 8;; *) {deaf(nodes)};;")
+    command = CASES.format(f"h1) exit 137;; h2) sleep 1; exit 139;; *) {deaf(nodes)};;")
     started = lead(nodes, command, spares=1)
-    assert started.communicate(timeout=10)[1] == SEVENTH + "jobgen: h2: ended with status 8\n"
-    assert started.returncode == 8
+    errors = "jobgen: h1: ended with status 137\njobgen: h2: takes its place\n"
+    assert started.communicate(timeout=10)[1] == errors + "jobgen: h2: ended with status 139\n"
+    assert started.returncode == 139
     assert not nodes.gone_within(1)
 
 
-@pytest.mark.parametrize("standby", ["h0", "h2"])
-def test_a_spare_that_was_not_needed_is_ended(nodes: Marked, standby: str) -> None:
-    started = lead(nodes, CASES.format(f"{standby}) {deaf(nodes)};; *) sleep 1;;"), spares=1)
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("h0", 137),  # where the ranks meet
+        ("h1", 1),  # a rank has failed for good, and so will others
+    ],
+)
+def test_what_no_spare_replaces(nodes: Marked, host: str, status: int) -> None:
+    command = up(nodes) + CASES.format(f"{host}) sleep 1; exit {status};; *) {deaf(nodes)};;")
+    started = lead(nodes, command, spares=1)
+    assert started.communicate(timeout=10)[1] == f"jobgen: {host}: ended with status {status}\n"
+    assert started.returncode == status
+    assert not (nodes.folder / "h2.up").exists()
+    assert not nodes.gone_within(1)
+
+
+def test_a_node_lost_at_the_end_is_not_replaced(nodes: Marked) -> None:
+    """The ranks of another have ended with 0: a spare would wait for it."""
+    command = up(nodes) + CASES.format("h0) exit;; *) sleep 1; exit 137;;")
+    started = lead(nodes, command, spares=1)
+    assert started.communicate(timeout=10)[1] == "jobgen: h1: ended with status 137\n"
+    assert (started.returncode, (nodes.folder / "h2.up").exists()) == (137, False)
+
+
+def test_a_spare_that_is_not_needed_is_not_started(nodes: Marked) -> None:
+    started = lead(nodes, up(nodes) + "sleep 1", spares=1)
     assert started.communicate(timeout=10)[1] == ""
-    assert started.returncode == 0
-    assert not nodes.gone_within(1)
+    assert (started.returncode, (nodes.folder / "h2.up").exists()) == (0, False)
 
 
 def test_if_all_may_fail_each_is_awaited(nodes: Marked) -> None:

@@ -90,37 +90,6 @@ def test_minutes_without_a_line_are_counted_by_looks(
     assert all(time.time() + 30 < order < time.time() + 90 for order in orders)
 
 
-@pytest.mark.parametrize(
-    ("nodes", "first", "others", "status"),
-    [
-        (2, 1, "b c", 0),  # the first node stood by
-        (2, 137, "b c", 0),
-        (2, 1, "b", 1),
-        (2, 137, "", 137),
-        (2, 0, "", 0),
-        (3, 1, "b c", 1),  # -N MIN:3, or no spare is left
-    ],
-)
-def test_a_job_has_succeeded_when_its_ranks_have(
-    tmp_path: Path, nodes: int, first: int, others: str, status: int
-) -> None:
-    """The first node's torchrun may be the one that stands by, and ends with 1. An srun's stub."""
-    (tmp_path / "bin").mkdir()
-    srun = tmp_path / "bin/srun"
-    srun.write_text(
-        f"#!/bin/bash\n[[ $* != *run_node* ]] || exit {first}\n"
-        f"sleep 1\nfor each in {others}; do truncate -cs 1 {tmp_path}/logs/done.$each; done\n"
-    )
-    srun.chmod(0o755)
-    values = f"nodes={nodes} address=x ready=(a b c) start_ranks=(srun)"
-    before = 'echo > "$logs/done.b"; echo > "$logs/done.c"'  # of another try
-    done = run(
-        *(tmp_path, values, before, "job/run-with-spares", 'exit "$status"'),
-        PATH=f"{tmp_path}/bin:{os.environ['PATH']}",
-    )
-    assert (done.returncode, done.stderr) == (status, "")
-
-
 def test_the_address_of_a_route_with_a_table(tmp_path: Path) -> None:
     route = "10.9.0.2 dev ib0 table 100 src 10.9.0.1 uid 0 "
     stand_ins = f'ip() {{ echo "{route}"; }}\ngetent() {{ echo "10.9.0.2 STREAM n2"; }}'

@@ -18,7 +18,7 @@ def keep_alive(link: socket.socket) -> None:
 
 class Lead:
     """`FILE lead FOLDER ADDRESS TIMEOUT GRACE STREAM SPARES HOSTS STARTER COMMAND…`. STREAM is
-    1 or 2. SPARES nodes may fail; when the others have ended with 0, these are ended, too."""
+    1 or 2. The last SPARES hosts take the places of lost ones; if all are spares, each may fail."""
 
     def __init__(self, folder: str, address: str, timeout: str, grace: str, *rest: str) -> None:
         stream, spares, hosts, self.starter, *command = rest
@@ -33,7 +33,7 @@ class Lead:
         self.awaited = {f"{token} {i}\n".encode(): i for i in range(len(self.hosts))}
         self.links: list[socket.socket] = []  # with a timeout until the token has come
         self.ends: dict[int, int] = {}  # of each node that has ended, the status
-        self.status, self.lock = 0, threading.Lock()
+        self.status, self.lock, self.reserve = 0, threading.Lock(), self.spares % len(self.hosts)
         self.join = os.path.join(folder, f"join.{os.urandom(4).hex()}")
         with open(os.open(self.join, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:
             json.dump([[address, port], token, self.grace, self.stream, command], file)
@@ -74,48 +74,47 @@ class Lead:
         if number >= 0:
             rest, mark, status = text.rpartition(b"\0")
             self.write(rest if mark else status)
-            ended = mark and status.isdigit()
-            problem = f"ended with status {int(status)}" if ended else "no longer answers"
-            self.end(number, int(status) if ended else 1, problem)
+            end = int(status) if mark and status.isdigit() else -1  # it is lost
+            self.end(number, end, f"ended with status {end}" if end >= 0 else "no longer answers")
 
     def write(self, text: bytes) -> None:
         with self.lock, contextlib.suppress(OSError):  # a full disk
             os.write(self.stream, text)
 
     def end(self, number: int, status: int, problem: str) -> None:
-        """A node has ended; the first one that fails is named, and gives the job its status."""
+        """A node has ended. A spare takes its place, if it is lost or killed and not the first."""
         with self.lock:
-            if status and not self.is_over():
+            if status and not self.status:
+                if number and self.reserve and not 0 < status < 128 and all(self.ends.values()):
+                    self.reserve -= 1
+                    problem += f"\njobgen: {self.hosts[~self.reserve]}: takes its place"
+                elif self.spares < len(self.hosts):
+                    self.status = abs(status)
                 print(f"jobgen: {self.hosts[number]}: {problem}", file=sys.stderr, flush=True)
-                lost = sum(map(bool, self.ends.values()))
-                self.status = status if lost >= self.spares else 0
             self.ends[number] = status
-
-    def is_over(self) -> bool:
-        """Whether all nodes have to end. Where each may fail, each is awaited."""
-        needed = len(self.hosts) - self.spares
-        return self.status > 0 or 0 < needed <= list(self.ends.values()).count(0)
 
     def run(self) -> int:
         """The status of the first node that fails, after all have ended."""
         for name in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
             signal.signal(name, lambda *_: setattr(self, "status", self.status or 143))
-        starters, seconds, ending = list(map(self.start, range(len(self.hosts)))), 0.0, False
-        while len(self.ends) < len(starters) and not (ending and seconds > self.grace + 35):
+        starters, seconds, ending = [self.start(0)], 0.0, False
+        while len(self.ends) + self.reserve < len(self.hosts) and not (ending and seconds > 35):
+            while not ending and len(starters) < len(self.hosts) - self.reserve:
+                starters, seconds = [*starters, self.start(len(starters))], 0.0
             before = time.monotonic()
             self.accept()
             seconds += min(time.monotonic() - before, 1)  # a suspend does not count
-            if self.is_over() and not ending:
-                ending, seconds = True, 0.0
+            if self.status and not ending:
+                ending, seconds, self.reserve = True, -self.grace, len(self.hosts) - len(starters)
                 for link in self.links:
                     with contextlib.suppress(OSError):  # it has gone already
                         link.shutdown(socket.SHUT_WR)
-            for token, number in list(self.awaited.items()):
+            for token, number in [i for i in list(self.awaited.items()) if i[1] < len(starters)]:
                 code = starters[number].poll()
                 problem = "no answer" if code is None else f"the starter ended with status {code}"
                 is_lost = ending or code is not None or seconds > self.timeout
                 if is_lost and self.awaited.pop(token, -1) >= 0:  # it has not answered meanwhile
-                    self.end(number, 1, f"cannot be started: {problem}")
+                    self.end(number, -1, f"cannot be started: {problem}")
         os.remove(self.join)
         for _ in range(50):
             time.sleep(0.1 * any(starter.poll() is None for starter in starters))

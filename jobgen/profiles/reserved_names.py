@@ -23,12 +23,12 @@ OMPI_COMM_WORLD_RANK OMPI_COMM_WORLD_LOCAL_RANK OMPI_COMM_WORLD_SIZE
 # The scripts' own variables; `tests/test_golden.py` compares them with the scripts.
 _SCRIPT = """
 address arch bad before boot chosen comment copy devices each each_node end environment
-exclude_at_most exported file files folder folders free gpu_api gpus head host hosts id image
+exclude_at_most exported file files first folder folders free gpu_api gpus head host hosts id image
 in_reserve in_use interface itself job jobgen join_timeout keep_logs keeper label last lead limit
-line lock logs looks max_restarts min_nodes mount mounts name named need newest node nodes now other
-others own part passed peer pid pids place port program python rank rank_files rank_step
+line lock logs looks max_restarts min_nodes mount mounts name named need newest next node nodes now
+other others own part passed peer pid pids place port program python rank rank_files rank_step
 read_timeout ready remaining reserve restart sent size spares stage_from stage_to stall start
-start_ranks starter status stop_grace torch trainer unsafe values variable variables warn_after
+start_ranks starter status stop_grace torch trainer unsafe values variable variables warn_after well
 workspace workspace_url
 """
 RESERVED = frozenset((_SHELL + _LAUNCH + _SCRIPT).split())

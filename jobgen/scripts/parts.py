@@ -180,7 +180,7 @@ trap 'set -- "$?"; set +e; trap "" TERM; timeout -k 9 60 "${each_node[@]}" remov
     Part("job/roll-call", "roll_call", values="nodes join_timeout"),
     Part("ready-nodes", "spares", text=_READY),
     Part("ready-nodes", "may_lose", "spares", text=_READY),
-    Part("job/choose-nodes", "spares", "may_lose"),
+    Part("job/choose-nodes", "spares"),
     Part("chosen-nodes", "spares srun", "may_lose", text="""\
 start_ranks=(srun --nodelist="$chosen" "${start_ranks[@]:1}")
 """),
@@ -188,7 +188,7 @@ start_ranks=(srun --nodelist="$chosen" "${start_ranks[@]:1}")
 start_ranks=("${lead[@]}" 2 0 "${ready[*]:0:nodes}" "$starter" "$logs/job.sh")
 """),
     Part("all-ready-nodes", "may_lose lead", text="""\
-in_reserve=$((${#ready[@]} - nodes))  # so many nodes may be lost
+in_reserve=$((${#ready[@]} - nodes))  # the last ones; they replace nodes that are lost
 start_ranks=("${lead[@]}" 2 "$in_reserve" "${ready[*]}" "$starter" "$logs/job.sh")
 """),
     Part("prepare-nodes", "checked ranks prepares", "in_engine mpiexec",

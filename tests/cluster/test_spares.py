@@ -11,7 +11,7 @@ from tests.cluster.jobs import ON_CPU, Desk
 
 JOB = ("--profile", "mi210", *ON_CPU, "-G", "1", "-t", "10")
 WHERE = """
-import os, sys, time, torch, torch.distributed as dist
+import os, sys, torch, torch.distributed as dist
 dist.init_process_group("gloo")
 number = torch.ones(1)
 dist.all_reduce(number)
@@ -62,28 +62,49 @@ def test_too_few(desk: Desk) -> None:
     assert "jobgen: the job failed, with status 1: " in done.labelled
 
 
-LATE = """
+FAILS = """
 import os, pathlib, sys, time
-if "torch.distributed.run" in sys.orig_argv and os.environ["SLURMD_NODENAME"] == "smc-r07-07":
-    from torch.distributed.elastic.rendezvous import dynamic_rendezvous
-    handler = dynamic_rendezvous.DynamicRendezvousHandler
-    def late(self, join=handler.next_rendezvous):
-        while not pathlib.Path("began").exists():
-            time.sleep(0.1)
-        return join(self)
-    handler.next_rendezvous = late
+first = os.environ["TORCHELASTIC_RESTART_COUNT"] == "0"
+print("ran on", os.environ["SLURMD_NODENAME"], flush=True)
+time.sleep(3)
+if os.environ["RANK"] == "1" and (first or len(sys.argv) > 1):
+    sys.exit(3)
+time.sleep(3 if len(sys.argv) == 1 else 600)
 """
 
 
-def test_the_first_node_may_stand_by(desk: Desk) -> None:
-    """It joins when the others have ranks, which end with 0; then its own torchrun ends with 1."""
-    desk.program("sitecustomize.py", LATE)
-    program = desk.program("where.py", WHERE.replace("BREAKS", "open('began', 'w'); time.sleep(5)"))
-    words = ("-N", "2+1", "--max-restarts", "2", "--env", f"PYTHONPATH={desk.folder}")
-    done = desk.run(*JOB, *words, "--", program)
+@pytest.mark.parametrize(("words", "state"), [([], "COMPLETED"), (["always"], "FAILED")])
+def test_a_rank_fails_and_the_reserve_has_no_part_in_it(
+    desk: Desk, words: list[str], state: str
+) -> None:
+    """With a torchrun that stood by, the others would restart each other without an end."""
+    program = desk.program("fails.py", FAILS)
+    done = desk.run(*JOB, "-N", "2+1", "--max-restarts", "1", "--", program, *words)
+    assert (done.state, done.seconds < 60) == (state, True), done.labelled
+    assert where(done) == sorted([f"ran on smc-r07-{number}" for number in ("07", "08")] * 2)
+    assert "its place is free" not in done.labelled
+
+
+@pytest.mark.thorough
+def test_a_torchrun_is_killed_and_the_reserve_takes_its_place(desk: Desk) -> None:
+    text = (
+        "import os, time\nprint('ran on', os.environ['SLURMD_NODENAME'], flush=True)\n"
+        "time.sleep(600 if os.environ['TORCHELASTIC_RESTART_COUNT'] == '0' and"
+        " not os.path.exists('killed') else 1)\n"
+    )
+    job = desk.submit(
+        *JOB, "-N", "2+1", "--max-restarts", "1", "--", desk.program("waits.py", text)
+    )
+    limit = time.monotonic() + 120
+    while "".join(file.read_text() for file in desk.folder.glob("*.out")).count("ran on") < 2:
+        assert time.monotonic() < limit
+        time.sleep(0.5)
+    (desk.folder / "killed").touch()
+    desk.cluster.on("smc-r07-08", "pkill", "-KILL", "-f", r"torch\.distributed\.run")
+    done = desk.cluster.wait(job, 120)
     assert done.state == "COMPLETED", done.labelled
-    assert where(done) == [f"ran on smc-r07-{number} of 2" for number in ("08", "09")]
-    assert "jobgen: smc-r07-07: ended with status 1\n" in done.labelled
+    assert where(done) == [f"ran on smc-r07-{n}" for n in ("07", "07", "08", "09")], done.labelled
+    assert "\njobgen: smc-r07-09: takes the place of a node that is lost\n" in done.labelled
 
 
 @pytest.mark.thorough

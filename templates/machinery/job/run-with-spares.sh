@@ -8,25 +8,46 @@ start_on() {  # starts torchrun on these nodes
   ) 2> >(trap "" TERM; tee -a "$logs/stderr" >&2 || cat > /dev/null) < /dev/null &
 }
 
-others_are_done() {  # the first node may have stood by: whether the ranks have ended with 0
-  ((${#ready[@]} > nodes)) || return 1
-  for _ in {1..10}; do  # seconds; a byte is for a node, and NFS looks anew when a file is opened
-    (($(cat "$logs"/done.* | wc -c) < nodes)) || return 0
-    sleep 1
-  done
-  return 1
+start_others() {  # on nodes that may be lost
+  start_on run_beside "$@"
+  others+=("$!")
+  disown
 }
 
-run_ranks() {  # the status of the first ready node is the job's, or 0 if the others are done
-  local others="" end=0
-  for each in "${ready[@]:1}"; do : > "$logs/done.$each"; done  # a byte when it has ended with 0
-  if ((${#ready[@]} > 1)); then start_on run_beside "${ready[@]:1}"; others=$!; disown; fi
+fill_places() {  # a node in reserve takes the place of one that is lost; fails if there is none
+  local remaining well
+  remaining=$(squeue -h -j "$id" -o %N) || return 0
+  remaining=$(scontrol show hostnames "$remaining") || return 0
+  well=$(printf '%s\n' "${ready[@]:0:next}" | grep -xFf <(echo "$remaining") |
+    grep -cvxFf <(sed -n 's/^jobgen: \(.*\): its place is free$/\1/p' "$logs/stderr")) || true
+  if [[ ! $remaining ]] || ((well >= nodes)); then return 0; fi
+  ((next < ${#ready[@]})) || { echo "jobgen: no node in reserve is left" >&2; return 1; }
+  echo "jobgen: ${ready[next]}: takes the place of a node that is lost" >&2
+  start_others "${ready[next++]}"
+}
+
+run_all() {  # returns the status of the first ready node, or that of another one that has failed.
+  local others=() end="" next=$nodes first  # A torchrun that stood by would restart the others.
+  trap "" TERM  # it is for the ranks, which may write yet
+  ((${#ready[@]} == 1)) || start_others "${ready[@]:1:nodes-1}"
   start_on run_node "${ready[0]}"
+  first=$!
+  until timeout $((5 + RANDOM % 5)) tail -f --pid="$first" /dev/null; do
+    if [[ $end ]]; then others+=("$first"); disown "$first"; break; fi  # it had time to end
+    [[ ${spares-} ]] || continue
+    end=$(sed -En 's/^jobgen: .*: ended with status (..?|1[01].|12[0-7])$/\1/p' "$logs/stderr" |
+      tail -n 1)
+    fill_places || end=1
+  done
+  if [[ " ${others[*]} " != *" $first "* ]]; then end=0; wait "$first" || end=$?; fi
+  ((${#others[@]} == 0)) || kill -KILL "${others[@]}" 2> /dev/null || true
+  exit "$end"
+}
+
+run_ranks() {  # this shell hears signals meanwhile
+  run_all &
   while kill -0 "$!" 2> /dev/null; do wait "$!" || true; done
-  wait "$!" || end=$?
-  ((end == 0)) || ! others_are_done || end=0
-  [[ ! $others ]] || kill -KILL "$others" 2> /dev/null || true
-  return "$end"
+  wait "$!"
 }
 
 status=0

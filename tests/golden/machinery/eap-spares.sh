@@ -103,7 +103,12 @@ sed -n 's/.* is ready, [^:]*: //p' "$logs/roll-call" | sort | uniq -c |  # each 
 mapfile -t ready < <(sed -n 's/^jobgen: \([^ ]*\) is ready, .*/\1/p' "$logs/roll-call" |
   grep -xFf - <(printf '%s\n' "${hosts[@]}"))
 address=$(sed -n "s/^jobgen: ${ready[0]} is ready, \([^ ]*\) .*/\1/p" "$logs/roll-call")
-in_reserve=$((${#ready[@]} - nodes))  # so many nodes may be lost
+
+# The ranks run on the first nodes that are ready; the others are in reserve.
+chosen=$(IFS=,; echo "${ready[*]:0:nodes}")
+reserve=$(IFS=,; echo "${ready[*]:nodes}")
+echo "jobgen: the ranks run on $chosen; in reserve: ${reserve:-no node}" >&2
+in_reserve=$((${#ready[@]} - nodes))  # the last ones; they replace nodes that are lost
 start_ranks=("${lead[@]}" 2 "$in_reserve" "${ready[*]}" "$starter" "$logs/job.sh")
 
 run_ranks() {  # starts the ranks, and returns their status; this shell hears signals meanwhile

@@ -44,6 +44,6 @@ ranks() {  # node 0 opens the rendezvous, whatever its host name is
 
 # ---- the keeper, as packaged with jobgen ----
 keeper=$(cat << 'PYTHON'
-(249 lines with the fingerprint d59b0cdf)
+(249 lines with the fingerprint 61572395)
 PYTHON
 )

@@ -64,6 +64,6 @@ ranks() {  # on each node, once; the machinery sets node (its number) and head
 
 # ---- the keeper, as packaged with jobgen ----
 keeper=$(cat << 'PYTHON'
-(249 lines with the fingerprint d59b0cdf)
+(249 lines with the fingerprint 61572395)
 PYTHON
 )

@@ -76,6 +76,6 @@ PYTHON
 
 # ---- the keeper, as packaged with jobgen ----
 keeper=$(cat << 'PYTHON'
-(200 lines with the fingerprint fae0f6a9)
+(200 lines with the fingerprint e68c0102)
 PYTHON
 )

@@ -64,6 +64,6 @@ ranks() {  # node 0 opens the rendezvous, whatever its host name is
 
 # ---- the keeper, as packaged with jobgen ----
 keeper=$(cat << 'PYTHON'
-(200 lines with the fingerprint fae0f6a9)
+(200 lines with the fingerprint e68c0102)
 PYTHON
 )

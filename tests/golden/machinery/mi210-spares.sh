@@ -1,0 +1,206 @@
+PATH=$PATH:/usr/sbin:/sbin  # some systems have ip and ss there
+mapfile -t hosts < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
+host=$SLURMD_NODENAME node=$SLURM_NODEID
+fail() { echo "jobgen: $host: $*"; exit 1; }  # which node, what is wrong, what to type
+
+find_address() {  # this node's address and interface, on its way to another node of the job
+  read -r peer _ < <(getent ahostsv4 "${hosts[node == 0]}") || true  # the first or the second
+  read -r interface address < <(ip -4 -o route get "${peer:-unknown}" |
+    sed -n 's/.* dev \([^ ]*\) .*src \([^ ]*\).*/\1 \2/p') || true
+}
+
+check_torch() {  # torch sees the GPUs that the job asked for; a banner may come before its line
+  torch=$(container python3 -c "import torch; found = torch.$gpu_api.device_count()
+print('torch', torch.__version__, 'sees', found, 'GPUs'); exit(found != $gpus)" 2>&1 | tail -n 1) ||
+    fail "$torch; the job asked for $gpus GPUs: see software() in the script, or change -G"
+}
+
+check_node() {  # prints the answer of this node in the roll call: it is ready, or what is wrong
+  [[ $(uname -m) == "${arch:=$(uname -m)}" ]] || fail "it is not $arch: --set node.arch=$(uname -m)"
+  find_address
+  [[ $address && ($nodes == 1 || $address != 127.*) ]] ||
+    fail "no address on ${interface:-any interface}: --set network.interface=NAME, one of $(
+      ip -4 -br addr show up | awk '{ sub("@.*", "", $1); print $1, $3 }' | paste -sd ,)"
+  ((node > ${spares:-0})) || [[ ! $(ss -Hltn "sport = :$port") ]] ||
+    fail "port $port is used: --set network.port=N"  # of each node that may be the first one
+  [[ ! ${program-} || -r $program ]] || fail "no program $program in $PWD: submit from its folder"
+  software
+  check_torch
+  echo "jobgen: $host is ready, $address on $interface: $torch," \
+    "$(env -u OMP_NUM_THREADS nproc) cores, memlock $(ulimit -l), open files $(ulimit -n)"
+}
+
+run_node() {  # the launcher of this node; the lines of a rank begin with its node and number
+  head=$1 node=${2-$node}  # the address of the first node, and this node's number
+  grep -H oom_kill /proc/vmstat > "$logs/$host/oom_kill" || true  # killed for memory until now
+  unset "${!PET_@}"  # torchrun would take them for options
+  export TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE="$host rank \${rank}: "
+  trap "" USR1 USR2  # they are for ranks with a handler, and would end torchrun
+  find_address
+  software
+  ranks
+}
+
+id=$SLURM_JOB_ID  # of this job alone, also in an array
+[[ ! ${SLURM_ARRAY_TASK_ID-} ]] || id=${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID
+
+run_beside() {  # as run_node, on a node that may be lost; then looks whether the job has a head
+  local remaining
+  # Below a keeper of its own; any number but 0. A torchrun that a signal killed may be replaced.
+  "$0" keep run_node "$1" 1 || (($? < 128)) || echo "jobgen: $host: its place is free" >&2
+  while sleep $((10 + RANDOM % (2 * nodes))); do  # a TERM ends this, at the end of the job
+    remaining=$(squeue -h -j "$id" -o %N) || continue
+    remaining=$(scontrol show hostnames "$remaining" | paste -sd " ") || continue
+    [[ ! $remaining || " $remaining " == *" ${hosts[0]} "* ]] || break
+  done  # the batch script is lost: Slurm, told not to kill the job for that, keeps it for ever
+  scontrol requeue "$id" || scancel "$id"
+}
+
+evidence() {  # what this node knows of a failure; jobgen why reads it
+  {
+    df -P /dev/shm "$logs" "${TMPDIR-/tmp}"
+    grep -He oom_kill -e "^[0-9]" /proc/vmstat /proc/uptime
+    nvidia-smi --query-gpu=index,ecc.errors.uncorrected.volatile.total --format=csv
+    dmesg | grep -E "oom-kill|Killed|Xid"
+  } > "$logs/$host/evidence" 2>&1 || true
+}
+
+python=/usr/libexec/platform-python  # the system's own: no module changes it
+[[ -x $python ]] || python=/usr/bin/python3
+env -u LD_LIBRARY_PATH -u LD_PRELOAD "$python" -I -S -c 'f""' 2> /dev/null ||  # f"": 3.6
+  fail "no /usr/bin/python3 of 3.6 or newer, which the keeper needs: --plain needs none"
+
+keep() {  # runs a function of this script below the keeper, which ends all that it leaves behind
+  exec env -u LD_LIBRARY_PATH -u LD_PRELOAD \
+    "$python" -I -S "$logs/keeper.py" keep "$stop_grace" "$logs" "$host" \
+    env LD_LIBRARY_PATH="${LD_LIBRARY_PATH-}" LD_PRELOAD="${LD_PRELOAD-}" "$logs/job.sh" "$@"
+}
+
+end_job() {  # after a failure, the last lines say what is certain, and where the evidence is
+  local status=$?  # of the job; a full disk must not change it, so each line has a || true
+  if ((status == 0)); then [[ ${keep_logs-} ]] || rm -r "$logs" || true; return; fi
+  echo "$status after $SECONDS s ${outside-}" > "$logs/status" || true
+  [[ ${outside-} ]] || timeout -k 9 15 "${each_node[@]}" evidence > "$logs/evidence" 2>&1 || true
+  grep -sm 1 -E "^(srun|jobgen): .*(code|ended|illed|answers|started)" "$logs/stderr" >&2 || true
+  echo "jobgen: the job ${outside-failed}, with status $status: jobgen why $job reads $logs" >&2
+  (software &> /dev/null && "${jobgen-jobgen}" why --line "$logs" 2> /dev/null) >&2 || true
+}
+
+# Each node runs a copy of this script, with the name of a function. srun may lose a last line.
+if (($#)); then trap '(($?)) && sleep 1' EXIT; "$@"; exit; fi
+((${#hosts[@]} == nodes + ${spares:-0})) || fail "${#hosts[@]} nodes, not $nodes: -N of jobgen"
+find_address  # of the first node: the ranks meet there
+install -D -m 700 "$0" "$logs/job.sh"
+for each in "${hosts[@]}"; do mkdir -p "$logs/$each"; done
+each_node+=("$logs/job.sh") start_ranks+=("$logs/job.sh")
+trap end_job EXIT
+trap 'outside="was ended from outside"  # by Slurm, which ends the ranks, too
+  timeout 25 tail -f --pid="${!-}" /dev/null || true; exit 143' TERM  # waits for srun
+printf '%s\n' "$keeper" > "$logs/keeper.py"
+start_ranks+=(keep)
+
+exclude_nodes() {  # back to the queue without nodes that are not ready; the comment names them
+  local ready bad job comment before own
+  ready=$(grep -sc " is ready, " "$logs/roll-call") || true
+  if ((${ready:-0} == 0 || ready >= nodes)); then return; fi  # no node's fault, or the ranks ran
+  bad=$(sed -n 's/^jobgen: \([^: ]*\): .*/\1/p' "$logs/roll-call" | sort -u | paste -sd ,)
+  job=$(scontrol show job "$id")
+  comment=$(sed -n 's/^ *Comment=//p' <<< "$job")
+  before=$(sed -n 's/.* ExcNodeList=\([^ (]*\).*/\1/p' <<< "$job")  # the user's, too
+  own=$(sed -n 's/.*jobgen excludes \([^ ]*\):.*/\1,/p' <<< "$comment")$bad
+  if (($(tr , '\n' <<< "$own" | sort -u | wc -l) > exclude_at_most)); then
+    echo "jobgen: it would exclude $own: look at them, or --set launch.exclude_at_most=N" >&2
+    return
+  fi
+  scontrol update JobId="$id" Comment="${comment%%jobgen excludes *}jobgen excludes $own: $(
+    grep -m 1 -v " is ready, " "$logs/roll-call" | cut -c 9-250)"
+  scontrol requeue "$id" || return 0
+  echo "jobgen: the job goes back to the queue, without $own" >&2
+  scontrol update JobId="$id" ExcNodeList="${before:+$before,}$bad" || scancel "$id"
+}
+
+trap 'set -- "$?"; set +e; trap "" TERM; exclude_nodes; (exit "$1"); end_job' EXIT
+
+# The roll call: all nodes are ready, or the job ends here and says which are not.
+timeout -k 9 "$join_timeout" "${each_node[@]}" check_node | sort -u > "$logs/roll-call" || true
+mapfile -t bad < <(printf '%s\n' "${hosts[@]}" |  # nodes that printed nothing
+  grep -vxFf <(sed -n 's/.*jobgen: \([^: ]*\).*/\1/p' "$logs/roll-call"))
+[[ ! ${bad[*]} ]] || printf 'jobgen: %s: no answer, see above\n' "${bad[@]}" >> "$logs/roll-call"
+grep " is ready, " "$logs/roll-call" || true
+grep -v " is ready, " "$logs/roll-call" >&2 || true
+(($(grep -c " is ready, " "$logs/roll-call") >= nodes)) || exit 1
+sed -n 's/.* is ready, [^:]*: //p' "$logs/roll-call" | sort | uniq -c |  # each kind of node
+  sed '1 { $ d }; s/^/jobgen: the nodes differ:/'  # nothing if there is one kind
+mapfile -t ready < <(sed -n 's/^jobgen: \([^ ]*\) is ready, .*/\1/p' "$logs/roll-call" |
+  grep -xFf - <(printf '%s\n' "${hosts[@]}"))
+address=$(sed -n "s/^jobgen: ${ready[0]} is ready, \([^ ]*\) .*/\1/p" "$logs/roll-call")
+
+# The ranks run on the first nodes that are ready; the others are in reserve.
+chosen=$(IFS=,; echo "${ready[*]:0:nodes}")
+reserve=$(IFS=,; echo "${ready[*]:nodes}")
+echo "jobgen: the ranks run on $chosen; in reserve: ${reserve:-no node}" >&2
+
+# Slurm signals this shell before the walltime; the keeper of each node then warns its ranks.
+trap 'mkdir -p "$logs/orders"; : > "$logs/orders/warn"' USR1
+
+start_on() {  # starts torchrun on these nodes
+  local start=$1
+  shift
+  (
+    trap "" TERM
+    exec srun --nodes=$# --ntasks=$# --nodelist="$(IFS=,; echo "$*")" "${start_ranks[@]:1}" \
+      "$start" "$address"
+  ) 2> >(trap "" TERM; tee -a "$logs/stderr" >&2 || cat > /dev/null) < /dev/null &
+}
+
+start_others() {  # on nodes that may be lost
+  start_on run_beside "$@"
+  others+=("$!")
+  disown
+}
+
+fill_places() {  # a node in reserve takes the place of one that is lost; fails if there is none
+  local remaining well
+  remaining=$(squeue -h -j "$id" -o %N) || return 0
+  remaining=$(scontrol show hostnames "$remaining") || return 0
+  well=$(printf '%s\n' "${ready[@]:0:next}" | grep -xFf <(echo "$remaining") |
+    grep -cvxFf <(sed -n 's/^jobgen: \(.*\): its place is free$/\1/p' "$logs/stderr")) || true
+  if [[ ! $remaining ]] || ((well >= nodes)); then return 0; fi
+  ((next < ${#ready[@]})) || { echo "jobgen: no node in reserve is left" >&2; return 1; }
+  echo "jobgen: ${ready[next]}: takes the place of a node that is lost" >&2
+  start_others "${ready[next++]}"
+}
+
+run_all() {  # returns the status of the first ready node, or that of another one that has failed.
+  local others=() end="" next=$nodes first  # A torchrun that stood by would restart the others.
+  trap "" TERM  # it is for the ranks, which may write yet
+  ((${#ready[@]} == 1)) || start_others "${ready[@]:1:nodes-1}"
+  start_on run_node "${ready[0]}"
+  first=$!
+  until timeout $((5 + RANDOM % 5)) tail -f --pid="$first" /dev/null; do
+    if [[ $end ]]; then others+=("$first"); disown "$first"; break; fi  # it had time to end
+    [[ ${spares-} ]] || continue
+    end=$(sed -En 's/^jobgen: .*: ended with status (..?|1[01].|12[0-7])$/\1/p' "$logs/stderr" |
+      tail -n 1)
+    fill_places || end=1
+  done
+  if [[ " ${others[*]} " != *" $first "* ]]; then end=0; wait "$first" || end=$?; fi
+  ((${#others[@]} == 0)) || kill -KILL "${others[@]}" 2> /dev/null || true
+  exit "$end"
+}
+
+run_ranks() {  # this shell hears signals meanwhile
+  run_all &
+  while kill -0 "$!" 2> /dev/null; do wait "$!" || true; done
+  wait "$!"
+}
+
+status=0
+run_ranks || status=$?
+if [[ -e $logs/orders/warn ]] && ((status == 0)); then
+  echo "jobgen: the ranks have saved and ended: the job goes back to the queue" >&2
+  trap "exit 0" TERM  # Slurm ends this script now
+  scontrol requeue "$id" || fail "Slurm does not requeue the job: submit again to continue"
+  sleep 60 & wait "$!"
+fi
+((status == 0)) || exit "$status"
