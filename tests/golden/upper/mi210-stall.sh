@@ -20,7 +20,6 @@ export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK  # srun needs it since 22.05
 job=$SLURM_JOB_ID nodes=2 gpus=8 gpu_api=cuda arch=x86_64
 port=29400
 join_timeout=1800 read_timeout=600  # seconds: until all have met; of one try
-# with .1 after a requeue
 logs="/scratch/$USER/logs"/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}
 keep_logs=yes  # also after a success
 program=$logs/elastic_ddp.py  # the trainer below; the script writes it there
