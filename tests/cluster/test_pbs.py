@@ -681,8 +681,7 @@ def test_a_node_is_lost_and_a_spare_takes_its_place(real: PbsDesk) -> None:
     site = real.site
     assert isinstance(site, OpenPbs)
     job = started(real, *SPARE, "--", real.program("loses.py", LOSES))
-    nodes = set(re.findall(r"\bon (blanca\w+)\n", site.output(job, real.folder)))
-    victim = max(nodes)  # which ones have ranks is chance
+    victim = max(re.findall(r"\bon (blanca\w+)\n", site.output(job, real.folder)))
     (real.folder / "lost").touch()
     site.kill(victim, r"pbs_mom|keeper\.py|job\.sh|torch\.distributed|loses\.py")
     try:
@@ -690,9 +689,35 @@ def test_a_node_is_lost_and_a_spare_takes_its_place(real: PbsDesk) -> None:
     finally:
         site.start_mom(victim)
     assert done.status == 0, done.output
-    assert f"\njobgen: {victim}.{DOMAIN}: no longer answers\n" in done.output
+    lost = f"\njobgen: {victim}.{DOMAIN}: no longer answers\n"
+    assert f"{lost}jobgen: blancapeak005.{DOMAIN}: takes its place\n" in done.output
     hosts = re.findall(r"\bon (blanca\w+)\n", done.output)
     assert sorted(hosts[2:]) == sorted({*NODES} - {victim}), done.output
+
+
+# Rank 1 fails, once or always, while the other has no reason to.
+FAILS = """
+import os, sys, time
+first = os.environ["TORCHELASTIC_RESTART_COUNT"] == "0"
+sys.stdout.write("on " + os.uname().nodename + "\\n")
+sys.stdout.flush()
+time.sleep(3)
+if os.environ["RANK"] == "1" and (first or len(sys.argv) > 1):
+    sys.exit(3)
+time.sleep(3 if len(sys.argv) == 1 else 600)
+"""
+
+
+@pytest.mark.parametrize(("words", "status"), [((), 0), (("always",), 1)])
+def test_a_rank_fails_and_the_reserve_has_no_part_in_it(
+    real: PbsDesk, words: tuple[str, ...], status: int
+) -> None:
+    """With a torchrun that stood by, the others would restart each other without an end."""
+    job = real.submit("-N", "2+1", "--max-restarts", "1", "--", real.program("f.py", FAILS), *words)
+    done = real.site.wait(job, real.folder, 60)
+    assert done.status == status, done.output
+    hosts = re.findall(r"\bon (blanca\w+)\n", done.output)
+    assert sorted(hosts) == ["blancapeak003"] * 2 + ["blancapeak004"] * 2, done.output
 
 
 def test_a_spare_that_is_not_needed(real: PbsDesk) -> None:
