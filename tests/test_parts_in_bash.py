@@ -90,6 +90,52 @@ def test_minutes_without_a_line_are_counted_by_looks(
     assert all(time.time() + 30 < order < time.time() + 90 for order in orders)
 
 
+SCONTROL = """#!/bin/bash
+[[ ! $3 ]] || printf '%s\\n' $3
+"""
+SRUN = """#!/bin/bash
+if [[ $* == *run_node* ]]; then  # it ends well when c has started
+  for _ in {1..80}; do [[ ! -e c.up ]] || exit 0; sleep 0.1; done
+  exit 9
+fi
+[[ $* != *--nodelist=c* ]] || touch c.up
+[[ $* != *--nodelist=b* ]] || echo "$B_SAYS" >&2
+exec sleep 60
+"""
+
+
+@pytest.mark.parametrize(
+    ("ready", "job_has", "b_says", "status", "last"),
+    [
+        ("a b c", "a c", "", 0, "jobgen: c: takes the place of a node that is lost\n"),
+        ("a b c", "a b c", "jobgen: b: its place is free", 0, "that is lost\n"),
+        ("a b c", "a b c", "jobgen: b: ended with status 3", 3, "status 3\n"),  # it goes on
+        ("a b c", "a b c", "b rank 1: jobgen: c: its place is free", 9, "is free\n"),
+        ("a b", "a", "", 1, "jobgen: no node in reserve is left\n"),
+        ("a b c", "", "", 9, "\n"),  # Slurm does not say
+    ],
+)
+def test_a_node_in_reserve_starts_when_a_place_is_free(
+    tmp_path: Path, ready: str, job_has: str, b_says: str, status: int, last: str
+) -> None:
+    """With stubs of Slurm's commands; the looks are shorter than those of a job."""
+    (tmp_path / "bin").mkdir()
+    squeue = "#!/bin/bash\necho $JOB_HAS\n"
+    for name, text in (("srun", SRUN), ("squeue", squeue), ("scontrol", SCONTROL)):
+        (tmp_path / "bin" / name).write_text(text)
+        (tmp_path / "bin" / name).chmod(0o755)
+    values = f"nodes=2 spares=1 id=7 address=x ready=({ready}) start_ranks=(srun)"
+    shorter = 'timeout() { command timeout 0.5 "${@:2}"; }'
+    done = run(
+        *(tmp_path, values, shorter, "job/run-with-spares", 'exit "$status"'),
+        PATH=f"{tmp_path}/bin:{os.environ['PATH']}",
+        B_SAYS=b_says,
+        JOB_HAS=job_has,
+    )
+    assert (done.returncode, done.stderr[-len(last) :]) == (status, last), done.stderr
+    assert (tmp_path / "c.up").exists() == (status == 0)
+
+
 def test_the_address_of_a_route_with_a_table(tmp_path: Path) -> None:
     route = "10.9.0.2 dev ib0 table 100 src 10.9.0.1 uid 0 "
     stand_ins = f'ip() {{ echo "{route}"; }}\ngetent() {{ echo "10.9.0.2 STREAM n2"; }}'
