@@ -51,7 +51,8 @@ stop_nodes() {  # ends all nodes; torchrun gives its ranks 30 s
 (check_node)
 for ((node = 0; node < nodes; node++)); do mkdir -p "$logs/node$node"; done
 trap end_job EXIT
-exec 2> >(trap "" INT TERM; tee -a "$logs/stderr" >&2 || cat > /dev/null)
+# A job that ends at once removes the folder before tee has opened its file.
+exec 2> >(trap "" INT TERM; tee -a "$logs/stderr" >&2 2> /dev/null || cat > /dev/null)
 pids=() status=0
 trap 'outside="was ended from outside"; stop_nodes; exit 143' TERM
 trap 'outside="was ended from outside"; stop_nodes; exit 130' INT
