@@ -342,7 +342,8 @@ def test_a_signal_that_reaches_the_task_alone(desk: Desk) -> None:
 def test_the_warning_reaches_every_rank(desk: Desk, is_early: bool) -> None:
     """Slurm warns the batch shell; also ranks that still import torch get it, when they can."""
     training = Training(desk, 0, random.Random(0), desk.folder / "model.pt")
-    training.submit("--signal", "60", every=EPOCHS)
+    nodes = f"--directive=--nodelist={','.join(NODES)}"  # Slurm may still wait for one of them
+    training.submit("--signal", "60", nodes, every=EPOCHS)
     if not is_early:
         training.until(lambda: len(training.epochs()) > 1)
     for node in range(2):
