@@ -110,7 +110,7 @@ def problem(mark: Mark | str, text: str, code: str, hint: str = "") -> JobgenErr
 
 def nearest_hint(word: str, words: Iterable[str]) -> str:
     """A hint that names the nearest right word, or else the words that are right."""
-    return _nearest_hint(word, tuple(sorted(words)))
+    return _nearest_hint(word, tuple(sorted(set(words))))
 
 
 @lru_cache(256)  # a file may have the same mistake in thousands of places
@@ -118,7 +118,7 @@ def _nearest_hint(word: str, words: tuple[str, ...]) -> str:
     from difflib import get_close_matches  # it takes a while to import
 
     is_short = len(words) <= WORDS_COMPARED and len(word) <= WORD_CHARACTERS
-    longer = [f"`{each}`" for each in dict.fromkeys(words) if each.startswith(word)]
+    longer = [f"`{each}`" for each in words if each.startswith(word)]
     if is_short and 1 < len(longer) <= 3:
         return f"did you mean {' or '.join(longer)}?"
     if is_short and (close := get_close_matches(word, words, n=1, cutoff=0.6)):

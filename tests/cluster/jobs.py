@@ -39,7 +39,10 @@ class Desk:
 
     def submit(self, *words: str, options: Sequence[str] = ()) -> int:
         """`jobgen sbatch WORDS | sbatch OPTIONS`: the job's id."""
-        script = generate("sbatch", *words, cwd=self.folder)
+        return self.send(generate("sbatch", *words, cwd=self.folder), options)
+
+    def send(self, script: str, options: Sequence[str] = ()) -> int:
+        """`sbatch OPTIONS` with any script: the job's id."""
         return self.cluster.sbatch(script, *options, cwd=self.folder, env={"PATH": self.path})
 
     def run(self, *words: str, options: Sequence[str] = (), timeout: float = 180) -> Finished:

@@ -19,7 +19,7 @@ from tests.cluster.harness import Cluster, missing
 from tests.cluster.jobs import Desk, PbsDesk
 from tests.cluster.site import NODES, USER, OpenPbs, prefix
 from tests.cluster.test_heart import OTHER, PROFILE, STEPS, output, until
-from tests.cluster.test_pbs import ALL_TOGETHER, RANKS, SECOND, VICTIMS, check_end, started
+from tests.cluster.test_pbs import ALL_TOGETHER, RANKS, SECOND, start_and_kill, started
 
 ALL = Path("/sys/fs/cgroup")
 FREEZER = ALL / "freezer"
@@ -212,13 +212,7 @@ def test_pbs_has_every_process_in_the_job_s_cgroup(pbs: PbsDesk) -> None:
 
 @pytest.mark.parametrize("victim", ["torchrun", "keeper"])
 def test_pbs_ends_a_job_when_a_process_is_killed(pbs: PbsDesk, victim: str) -> None:
-    job = started(pbs, *SMALL, "--", pbs.program("ranks.py", RANKS), "hang")
-    pattern, status, host = VICTIMS[victim]
-    pids = sorted(pbs.site.pids("blancapeak004", pattern), key=int)
-    pbs.site.cluster.on("blancapeak004", "kill", "-KILL", pids[2 if victim == "keeper" else 0])
-    done = pbs.site.wait(job, pbs.folder)
-    assert done.status == status, done.output
-    check_end(done, host, status)
+    start_and_kill(pbs, victim, *SMALL)
 
 
 def test_pbs_ends_a_rank_that_has_lost_all_keepers(pbs: PbsDesk) -> None:

@@ -12,7 +12,7 @@ from subprocess import run
 import pytest
 
 from tests.cluster.harness import SCRIPTS, Finished
-from tests.cluster.jobs import ON_CPU, PATH, Desk, generate
+from tests.cluster.jobs import ON_CPU, Desk, generate
 
 PROFILE = ("--profile", "mi210", *ON_CPU, "-t", "10")
 HEAD, OTHER = "smc-r07-07", "smc-r07-08"
@@ -325,7 +325,7 @@ def as_of_many_nodes(desk: Desk, *arguments: str) -> int:
         "sbatch", *PROFILE, "-N", "65", "-G", "2", "--", program, *arguments, cwd=desk.folder
     )
     script = script.replace("nodes=65", "nodes=2").replace("=/tmp/jobgen-", "=/var/tmp/jobgen-")
-    return desk.cluster.sbatch(script, cwd=desk.folder, env={"PATH": PATH})
+    return desk.send(script)
 
 
 def files_of_ranks(desk: Desk, job: int) -> list[str]:

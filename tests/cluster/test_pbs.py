@@ -185,7 +185,12 @@ def test_each_process_of_a_remote_node_is_killed(pbs: PbsDesk, victim: str) -> N
 @pytest.mark.parametrize("victim", OFTEN)
 def test_a_process_of_a_remote_node_is_killed(pbs: PbsDesk, victim: str) -> None:
     """Ranks, in sessions of their own, would else stay."""
-    job = started(pbs, "--", pbs.program("ranks.py", RANKS), "hang")
+    start_and_kill(pbs, victim)
+
+
+def start_and_kill(pbs: PbsDesk, victim: str, *words: str) -> None:
+    """Kill a process of the second node; check the job's end."""
+    job = started(pbs, *words, "--", pbs.program("ranks.py", RANKS), "hang")
     pattern, status, host = VICTIMS[victim]
     pids = sorted(pbs.site.pids("blancapeak004", pattern), key=int)
     which = {"keeper": 2, "stub": 1}.get(victim, 0)  # each is the child of the one before
