@@ -81,13 +81,30 @@ class Marked:
         return found
 
     def named(self, text: str) -> list[int]:
-        """The processes with a text in their command line, the oldest first."""
-        return sorted(pid for pid, line in self.pids().items() if text in line)
+        """The processes with a text in their command line, each after its parent."""
+        found = [pid for pid, line in self.pids().items() if text in line]
+        return sorted(found, key=lambda pid: len(ancestors(pid)))  # pids wrap around
 
     def gone_within(self, seconds: float) -> dict[int, str]:
         """What is left after so many seconds, or as soon as nothing is."""
         wait_for(lambda: not self.pids(), seconds)
         return self.pids()
+
+
+def parent(pid: int) -> int:
+    """The pid of its parent; 0 if there is no such process."""
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
+
+
+def ancestors(pid: int) -> list[int]:
+    """The pids of its parent, of that one's parent and so on, without init."""
+    found = []
+    while (pid := parent(pid)) > 1:
+        found.append(pid)
+    return found
 
 
 def wait_for(condition: Callable[[], object], seconds: float = 10) -> bool:

@@ -18,7 +18,7 @@ import pytest
 from jobgen.keeper import keep
 from jobgen.keeper.carried import keeper_text
 from jobgen.keeper.orders import obey
-from tests.kept import Marked, marked, wait_for
+from tests.kept import Marked, marked, parent, wait_for
 
 pytestmark = pytest.mark.slow  # they wait for real processes
 
@@ -174,7 +174,7 @@ def test_nothing_is_left_when_one_process_is_killed(node: Marked, victim: str) -
     )
     assert all_deaf(node)
     stub, keeper = [pid for pid in node.named("keeper.py") if pid != started.pid]
-    command = min(pid for pid in node.named("bash -c") if pid > keeper)
+    command = next(pid for pid in node.named("bash -c") if parent(pid) == keeper)
     os.kill({"stub": stub, "keeper": keeper, "command": command, "starter": started.pid}[victim], 9)
     started.wait(timeout=5)
     assert not node.gone_within(3)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.kept import Marked, marked, wait_for
+from tests.kept import Marked, marked, parent, wait_for
 
 pytestmark = pytest.mark.slow  # they wait for real processes
 
@@ -89,18 +89,13 @@ def test_nothing_is_left_when_a_process_of_a_node_is_killed(nodes: Marked, victi
     started = lead(nodes, deaf(nodes))
     assert all_deaf(nodes)
     agent, stub, keeper = [pid for pid in nodes.named(" h1 1") if "agent" in nodes.pids()[pid]]
-    commands = [pid for pid in nodes.named("bash -c") if parent(pid) == keeper]
-    pid = {"agent": agent, "stub": stub, "keeper": keeper, "command": commands[0]}[victim]
-    os.kill(pid, 9)
+    command = next(pid for pid in nodes.named("bash -c") if parent(pid) == keeper)
+    os.kill({"agent": agent, "stub": stub, "keeper": keeper, "command": command}[victim], 9)
     errors = started.communicate(timeout=10)[1]
     problem = "no longer answers" if victim == "agent" else "ended with status 137"
     assert errors == f"jobgen: h1: {problem}\n"
     assert started.returncode == (1 if victim == "agent" else 137)
     assert not nodes.gone_within(2)
-
-
-def parent(pid: int) -> int:
-    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -98,8 +98,9 @@ class Site(ABC):
             time.sleep(0.1)
 
     def pids(self, node: str, pattern: str) -> list[str]:
-        """Processes of a node whose command line has `pattern`, as the node numbers them."""
-        found = self.cluster.on(node, "ps", "-wweo", "pid,args").stdout.splitlines()
+        """Processes of a node whose command line has `pattern`, each after its parent."""
+        found = self.cluster.on(node, "ps", "-wweo", "pid,args", "--forest").stdout
+        found = re.sub(r"^( *\d+) [ |\\_]*", r"\1 ", found, flags=re.MULTILINE).splitlines()
         return [line.split()[0] for line in found if re.search(pattern, line)]
 
     def kill(self, node: str, pattern: str) -> None:

@@ -192,7 +192,7 @@ def start_and_kill(pbs: PbsDesk, victim: str, *words: str) -> None:
     """Kill a process of the second node; check the job's end."""
     job = started(pbs, *words, "--", pbs.program("ranks.py", RANKS), "hang")
     pattern, status, host = VICTIMS[victim]
-    pids = sorted(pbs.site.pids("blancapeak004", pattern), key=int)
+    pids = pbs.site.pids("blancapeak004", pattern)
     which = {"keeper": 2, "stub": 1}.get(victim, 0)  # each is the child of the one before
     pbs.site.cluster.on("blancapeak004", "kill", "-KILL", pids[which])
     start = time.monotonic()
