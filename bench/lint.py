@@ -26,7 +26,7 @@ COUNT = 1000
 def example_scripts() -> list[str]:
     """The generated scripts of the tests, and a good and a bad script for each rule."""
     scripts = [script(job) for job in CASES.values()]
-    examples = [(rule.module.BAD, rule.module.GOOD) for rule in rules().values()]
+    examples = [(rule.bad, rule.good) for rule in rules().values()]
     return scripts + [text for pair in examples for text in pair]
 
 

@@ -195,7 +195,7 @@ def test_variable_that_is_given_from_outside_is_not_only_in_a_comment(text: str)
 
 def test_option_for_gpus_is_not_wanted_where_the_profile_has_none() -> None:
     rule = rules()["JG702"]
-    assert "JG702" in found_codes(rule.module.BAD, profile=rule.module.PROFILE)
+    assert "JG702" in found_codes(rule.bad, profile=rule.module.PROFILE)
     script = "#!/bin/bash\n#SBATCH --nodes=1\n#SBATCH --gres=gpu:1\nhostname\n"
     assert "JG702" not in found_codes(script, profile="mi210")
 

@@ -45,7 +45,7 @@ def test_rules_with_a_mend_say_so() -> None:
 
 @pytest.mark.parametrize("code", [code for code in MENDED if code != "JG204"])
 def test_bad_example_is_mended(code: str) -> None:
-    new = fixed(rules()[code].module.BAD)
+    new = fixed(rules()[code].bad)
     assert code not in {problem.code for problem in search(new)}
     assert fixed(new) == new
 
@@ -54,7 +54,7 @@ def test_bad_example_is_mended(code: str) -> None:
 def test_other_rules_have_no_edits(code: str) -> None:
     rule = rules()[code]
     settings = Settings((code,), (), rule.profile)
-    found = problems_in(rule.module.BAD, "job.sh", settings)
+    found = problems_in(rule.bad, "job.sh", settings)
     assert found
     assert not any(problem.edits for problem in found)
 

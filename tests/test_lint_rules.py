@@ -25,8 +25,8 @@ def found_codes(script: str, rule: Rule) -> set[str]:
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
 def test_rule_finds_its_bad_example_and_not_its_good_one(rule: Rule) -> None:
-    assert rule.code in found_codes(rule.module.BAD, rule)
-    assert found_codes(rule.module.GOOD, rule) == set()
+    assert rule.code in found_codes(rule.bad, rule)
+    assert found_codes(rule.good, rule) == set()
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)

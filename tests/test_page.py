@@ -192,7 +192,7 @@ def test_the_tree_for_lint_is_that_of_the_python_package() -> None:
     """The browser's parser gives numbers; here the package gives them."""
     tree_sitter, grammar = map(pytest.importorskip, ("tree_sitter", "tree_sitter_bash"))
     parser = tree_sitter.Parser(tree_sitter.Language(grammar.language()))
-    texts = [rule.module.BAD for rule in rules().values()]
+    texts = [rule.bad for rule in rules().values()]
     for text in (*texts, "écho '€ 😀' && (ü=😀 a\n b) # 😀\n", "if (", ""):
         data = text.encode()
         expected = list(nodes_of(parser.parse(data).root_node))

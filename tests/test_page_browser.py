@@ -90,7 +90,7 @@ def test_what_lint_finds_is_what_the_command_line_finds(
     """Of a machine without bash: JG001 asks `bash -n`."""
     pytest.importorskip("tree_sitter_bash")
     monkeypatch.setenv("PATH", "")
-    scripts = [rule.module.BAD for rule in rules().values()]
+    scripts = [rule.bad for rule in rules().values()]
     scripts += ["", "if", "#!/bin/bash\n#SBATCH -N 2\nécho '€ 😀' && torchrun ü.py # 😀\n"]
     scripts.append(LONG)
     for text in scripts:

@@ -49,11 +49,11 @@ def _rule_page(rule: Rule) -> str:
         prose(rule.page),
         _condition(rule),
         "## A script with this mistake",
-        fence(rule.module.BAD, "bash"),
+        fence(rule.bad, "bash"),
         "`jobgen lint` writes:",
         fence(_findings(rule), "message"),
         "## The same script without it",
-        fence(rule.module.GOOD, "bash"),
+        fence(rule.good, "bash"),
         "## Turn it off",
         f"For one line, write this comment above it: `# jobgen: ignore={rule.code}`, and then the "
         f"reason. For all scripts: `--ignore {rule.code}`, or the settings of your repository "
@@ -74,7 +74,7 @@ def _condition(rule: Rule) -> str:
 def _findings(rule: Rule) -> str:
     select = (rule.code,) if rule.optional else ()
     settings = Settings(select, (), rule.profile)
-    found = problems_in(rule.module.BAD, "job.sh", settings)
+    found = problems_in(rule.bad, "job.sh", settings)
     return "\n".join(str(problem) for problem in found if problem.code == rule.code)
 
 

@@ -124,7 +124,7 @@ def show_rules(code: str | None) -> int:
     page = f"{rule.code}: {rule.title}\n\n{rule.page}\n"
     if rule.optional:
         page += f"\nOff by default; turn it on with --also {rule.code}\n"
-    for heading, text in (("Found in", rule.module.BAD), ("Not in", rule.module.GOOD)):
+    for heading, text in (("Found in", rule.bad), ("Not in", rule.good)):
         lines = "".join(f"    {line}\n" for line in text.rstrip("\n").split("\n"))
         page += f"\n{heading}:\n\n{lines}"
     write(page)

@@ -188,12 +188,14 @@ def _problem(
 
 def _findings(script: Script, settings: Settings) -> Iterable[tuple[Finding, str]]:
     """What the chosen rules find, with their codes; ignore comments do not count yet."""
-    profile = load_profile(settings.profile) if settings.profile else None
+    script.profile = load_profile(settings.profile) if settings.profile else None
     rules = chosen_rules(settings)
-    found = [(finding, rule.code) for rule in rules for finding in rule.check(script, profile)]
+    found = [(finding, rule.code) for rule in rules for finding in rule.check(script)]
     ignore_code = jg002_ignore_comment.CODE
     if any(rule.code == ignore_code for rule in rules) and not script.parse_error:
-        searched = {rule.code for rule in rules if profile or not rule.profile} - {ignore_code}
+        searched = {rule.code for rule in rules if script.profile or not rule.profile} - {
+            ignore_code
+        }
         places = {(finding.line, code) for finding, code in found}
         unused = jg002_ignore_comment.unused(script, searched, places)
         found += [(finding, ignore_code) for finding in unused]

@@ -71,6 +71,11 @@ class Command:
     depth: int = 0  # how many such strings it is in
     is_last: bool = False  # nothing runs after it
 
+    @property
+    def text(self) -> str:
+        """Its words, without their quotes."""
+        return " ".join(word.text for word in self.words)
+
     @cached_property
     def name(self) -> str:
         """The command's name without its folder."""

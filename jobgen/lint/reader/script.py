@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
+from jobgen.lint.documents import is_document
 from jobgen.lint.reader.commands import Assignment, Command, Word
 from jobgen.lint.reader.directives import Directive, StrayWord, chunks, whole_number
 from jobgen.lint.reader.variables import Constants
+from jobgen.profiles.model import Profile
 
 
 @dataclass(frozen=True)
@@ -71,11 +73,22 @@ class Script:
     quoted_ranges: list[tuple[int, int]] = field(default_factory=list)  # of lines, see below
     submitted_scripts: list[SubmittedScript] = field(default_factory=list)
     parse_error: tuple[int, int] | None = None  # the first place that cannot be parsed
+    profile: Profile | None = None  # of its cluster, if the user has named one
 
     @cached_property
     def lines(self) -> list[str]:
         """Its lines, without their ends."""
         return self.text.split("\n")
+
+    @cached_property
+    def code(self) -> str:
+        """Its lines that are no comments."""
+        return "\n".join(line for line in self.lines if not line.lstrip().startswith("#"))
+
+    @property
+    def is_in_document(self) -> bool:
+        """Whether a document shows it, or parts of it."""
+        return is_document(self.file)
 
     @cached_property
     def has_interpreter(self) -> bool:
@@ -131,6 +144,11 @@ class Script:
             return None
         found = [each for each in self.active_directives if each.option in options]
         return found[-1] if found else None
+
+    def number(self, option: str) -> int | None:
+        """The value of a directive, if it is a plain number."""
+        directive = self.directive(option)
+        return whole_number(directive.value) if directive else None
 
     @cached_property
     def chunk_requests(self) -> list[tuple[Directive, list[tuple[int, Mapping[str, str]]]]]:
@@ -217,7 +235,7 @@ class Script:
     def shell_options(self, before: Command) -> ShellOptions:
         """What the script has turned on when it comes to a command."""
         lines = [
-            " ".join(word.text for word in command.words)
+            command.text
             for command in self.commands
             if command.name == "set" and command.depth == 0 and command.offset < before.offset
         ]

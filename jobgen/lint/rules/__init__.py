@@ -1,11 +1,13 @@
 """The rules of lint: one file for each; the file of the rule JG101 is `jg101_….py`.
 
-Here is what a rule searches for, and its page. A rule's file has a docstring (its first line is the
-title, the rest is the page), `check(script, profile)`, which yields findings, and BAD and GOOD: two
-scripts, which the tests lint. It may have PROFILE, the profile for these two, and OPTIONAL: if that
-is true, the rule is searched for only where it is selected. A finding has edits if it has one right
-mend, which `--fix` makes: one that changes no command. Not here: how a script is read (reader/),
-which rules are searched for (settings), and how scripts are mended (fix).
+A rule's file has `check(script)`, which yields findings, and a docstring: its first line is the
+title, the rest is the page. At its end is an example, which the tests lint: the lines of a script
+that has the mistake (-), those of the same script without it (+), and those of both. They begin
+with #!/bin/bash, if no other line names an interpreter. A file may have PROFILE, the profile for
+its example, and OPTIONAL: if that is true, the rule is searched for only where it is selected. A
+finding has edits if it has one right mend, which `--fix` makes: one that changes no command. Not
+here: how a script is read (reader/), which rules are searched for (settings), and how scripts are
+mended (fix).
 """
 
 from __future__ import annotations
@@ -19,8 +21,25 @@ from types import ModuleType
 from typing import NamedTuple, Protocol
 
 from jobgen.errors import Edit
-from jobgen.lint.reader.script import Script
-from jobgen.profiles.model import Profile
+from jobgen.lint.reader.commands import Assignment, Command, Word
+from jobgen.lint.reader.directives import Directive
+from jobgen.lint.reader.script import Gpus, Script
+
+# What the file of a rule needs.
+__all__ = [
+    "Assignment",
+    "Command",
+    "Directive",
+    "Edit",
+    "Finding",
+    "Findings",
+    "Gpus",
+    "Script",
+    "Word",
+    "finding_at",
+    "replacement",
+    "without_line",
+]
 
 
 class Placed(Protocol):
@@ -47,6 +66,9 @@ class Finding(NamedTuple):
     edits: tuple[Edit, ...] = ()
 
 
+Findings = Iterator[Finding]
+
+
 def finding_at(place: Placed, text: str, cure: str, edits: Iterable[Edit] = ()) -> Finding:
     """A finding at a word, a command, an assignment or a directive."""
     words = getattr(place, "words", ())  # of a command, whose name is meant
@@ -67,6 +89,9 @@ def without_line(script: Script, line: int) -> Edit:
     return Edit(line - 1, len(before) + 1, line, len(last) + 1, "")
 
 
+_EXAMPLE = "\n\nExample:\n"
+
+
 @dataclass(frozen=True)
 class Rule:
     """A rule by its code, such as JG101."""
@@ -77,12 +102,31 @@ class Rule:
     @property
     def title(self) -> str:
         """What the rule finds, in one line."""
-        return (self.module.__doc__ or "").splitlines()[0].rstrip(".")
+        return self._docstring.splitlines()[0].rstrip(".")
 
     @property
     def page(self) -> str:
         """Why it fails, the evidence, and the cure."""
-        return (self.module.__doc__ or "").partition("\n")[2].strip()
+        return self._docstring.partition("\n")[2].partition(_EXAMPLE)[0].strip()
+
+    @property
+    def bad(self) -> str:
+        """A script in which it finds something."""
+        return self._example("-")
+
+    @property
+    def good(self) -> str:
+        """The same script without the mistake."""
+        return self._example("+")
+
+    @property
+    def _docstring(self) -> str:
+        return self.module.__doc__ or ""
+
+    def _example(self, mark: str) -> str:
+        lines = self._docstring.partition(_EXAMPLE)[2].rstrip("\n").split("\n")
+        script = "".join(f"{line[2:]}\n" for line in lines if line[0] in (" ", mark))
+        return script if "#!" in script else f"#!/bin/bash\n{script}"
 
     @property
     def optional(self) -> bool:
@@ -94,9 +138,9 @@ class Rule:
         """The profile that its examples are for, if it needs one."""
         return getattr(self.module, "PROFILE", None)
 
-    def check(self, script: Script, profile: Profile | None) -> Iterator[Finding]:
+    def check(self, script: Script) -> Findings:
         """What it finds in a script."""
-        found: Iterator[Finding] = self.module.check(script, profile)
+        found: Findings = self.module.check(script)
         return found
 
 

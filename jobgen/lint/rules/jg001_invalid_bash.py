@@ -9,6 +9,12 @@ own parser cannot parse the script. Without bash on this machine, the rule finds
 
 Cure: close the quote, the bracket or the heredoc; remove the prompt; replace the placeholder by a
 value.
+
+Example:
+  if [ -n "$A" ]; then
+-   echo "$A
++   echo "$A"
++ fi
 """
 
 from __future__ import annotations
@@ -16,25 +22,10 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-if [ -n "$A" ]; then
-  echo "$A
-"""
-GOOD = """\
-#!/bin/bash
-if [ -n "$A" ]; then
-  echo "$A"
-fi
-"""
+from jobgen.lint.rules import Finding, Findings, Script
 
 CODE = "JG001"
 _ENVIRONMENT = {"LC_ALL": "C"}  # no BASH_ENV, and messages in English
@@ -47,7 +38,7 @@ class BashError(NamedTuple):
     text: str
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     if not (error := bash_error(script)):
         return
     before = "\n".join(script.lines[: error.line - 1])

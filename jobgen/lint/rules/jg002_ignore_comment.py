@@ -8,34 +8,26 @@ out of date, or on the wrong line. A comment for a rule that is not searched for
 
 Cure: use codes that `jobgen rules` lists, and give a reason in a few words. Remove a comment that
 is not needed.
+
+Example:
+  #SBATCH --nodes=2
+- head=$(hostname -I | awk '{print $1}')  # jobgen: ignore=JG108
++ # jobgen: ignore=JG108 these nodes have one network
++ head=$(hostname -I | awk '{print $1}')
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Set
+from collections.abc import Set
 
 from jobgen.lint.ignore_comments import ignore_comments
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, codes, finding_at
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-head=$(hostname -I | awk '{print $1}')  # jobgen: ignore=JG108
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-# jobgen: ignore=JG108 these nodes have one network
-head=$(hostname -I | awk '{print $1}')
-"""
+from jobgen.lint.rules import Findings, Script, codes, finding_at
 
 CODE = "JG002"
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     all_codes = codes()
     for comment in ignore_comments(script):
         if not comment.codes:
@@ -54,7 +46,7 @@ def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
             yield finding_at(comment, "the ignore comment is not valid: it has no reason", cure)
 
 
-def unused(script: Script, searched: Set[str], places: Set[tuple[int, str]]) -> Iterator[Finding]:
+def unused(script: Script, searched: Set[str], places: Set[tuple[int, str]]) -> Findings:
     """The ignore comments that suppress nothing of the rules that were `searched` for.
 
     `places` has the lines and codes of all findings.

@@ -11,35 +11,21 @@ timeout.
 
 Cure: start torchrun once on every node. On Slurm: `srun --ntasks-per-node=1 torchrun …`. On PBS:
 `pbs_tmrsh`, `pbsdsh` or `mpiexec --ppn 1`, which start it for each host of $PBS_NODEFILE.
+
+Example:
+  #SBATCH --nodes=2
+- torchrun --nnodes=2 --nproc-per-node=4 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$HOSTNAME:29500 train.py
++ #SBATCH --ntasks-per-node=1
++ srun torchrun --nnodes=2 --nproc-per-node=4 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$HOSTNAME:29500 train.py
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from jobgen.lint.launchers import (
-    launchers,
-    outer_command,
-    starts_elsewhere,
-)
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-torchrun --nnodes=2 --nproc-per-node=4 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$HOSTNAME:29500 train.py
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-#SBATCH --ntasks-per-node=1
-srun torchrun --nnodes=2 --nproc-per-node=4 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$HOSTNAME:29500 train.py
-"""
+from jobgen.lint.launchers import launchers, outer_command, starts_elsewhere
+from jobgen.lint.rules import Findings, Script, finding_at
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     nodes = script.nodes or 1
     if nodes < 2 or script.functions or script.runs_itself or _starts_others(script):
         return

@@ -8,41 +8,26 @@ Evidence: torch/distributed/run.py (`--nnodes`); a rendezvous short of one agent
 RendezvousTimeoutError (torch 2.13, tried).
 
 Cure: `--nnodes=$SLURM_NNODES`, or the same number in both places.
+
+Example:
+  #SBATCH --nodes=4
+  #SBATCH --ntasks-per-node=1
+- srun torchrun --nnodes=2 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py
++ srun torchrun --nnodes=$SLURM_NNODES --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from jobgen.lint.launchers import (
-    Launcher,
-    launchers,
-    outer_command,
-    starter_option,
-)
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#SBATCH --nodes=4
-#SBATCH --ntasks-per-node=1
-srun torchrun --nnodes=2 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH --nodes=4
-#SBATCH --ntasks-per-node=1
-srun torchrun --nnodes=$SLURM_NNODES --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py
-"""
+from jobgen.lint.launchers import Launcher, launchers, outer_command, starter_option
+from jobgen.lint.rules import Findings, Script, finding_at
 
 _OWN_NODES = ("-N", "--nodes", "-w", "--nodelist", "-n", "--ntasks")
 _LOOPS = frozenset(("for_statement", "while_statement", "c_style_for_statement"))
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     job_nodes = script.nodes
     if job_nodes is None or script.runs_itself:
         return

@@ -8,33 +8,21 @@ Evidence: NVIDIA/Megatron-LM#661, NVIDIA/nccl#1948.
 
 Cure: `--nproc-per-node` at most the GPUs per node that the directives request; for accelerate,
 `--num_processes` at most that number times `--num_machines`.
+
+Example:
+- #PBS -l select=1:ncpus=8:ngpus=1
++ #PBS -l select=1:ncpus=8:ngpus=2
++ export OMP_NUM_THREADS=4
+  torchrun --standalone --nproc-per-node=2 train.py
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from jobgen.lint.launchers import (
-    launchers,
-)
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#PBS -l select=1:ncpus=8:ngpus=1
-torchrun --standalone --nproc-per-node=2 train.py
-"""
-GOOD = """\
-#!/bin/bash
-#PBS -l select=1:ncpus=8:ngpus=2
-export OMP_NUM_THREADS=4
-torchrun --standalone --nproc-per-node=2 train.py
-"""
+from jobgen.lint.launchers import launchers
+from jobgen.lint.rules import Findings, Script, finding_at
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     gpus = script.gpus_per_node
     if not gpus or gpus.count == 0 or script.directive("exclusive"):
         return

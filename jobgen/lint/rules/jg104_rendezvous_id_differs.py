@@ -9,37 +9,24 @@ Evidence: two agents with two ids on torch 2.13: both ended with RendezvousTimeo
 Seen in pytorch/examples#1254: "rdzv_id may be not equal in multi node setup using RANDOM".
 
 Cure: the job's id: `--rdzv-id=$SLURM_JOB_ID`, `--rdzv-id=$PBS_JOBID`.
+
+Example:
+  #SBATCH --nodes=2
+- srun --ntasks-per-node=1 bash -c 'torchrun --nnodes=2 --rdzv-id=$RANDOM --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py'
++ srun --ntasks-per-node=1 bash -c 'torchrun --nnodes=2 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py'
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from jobgen.lint.launchers import (
-    Launcher,
-    torchruns,
-)
-from jobgen.lint.reader.commands import Word
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-srun --ntasks-per-node=1 bash -c 'torchrun --nnodes=2 --rdzv-id=$RANDOM --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py'
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-srun --ntasks-per-node=1 bash -c 'torchrun --nnodes=2 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py'
-"""
+from jobgen.lint.launchers import Launcher, torchruns
+from jobgen.lint.rules import Findings, Script, Word, finding_at
 
 _DIFFERS = re.compile(r"\$\{?RANDOM|uuidgen|\$\(date|\$\$")
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     if (script.nodes or (1 if script.active_directives else 2)) < 2:
         return
     for launcher in torchruns(script):

@@ -8,38 +8,24 @@ Evidence: srun(1) (`--ntasks-per-node`); stas00/ml-engineering calls `--ntasks-p
 "crucial" here. Seen in awslabs/awsome-distributed-ai#1112: eight torchruns of eight ranks each.
 
 Cure: `--ntasks-per-node=1`, with `--cpus-per-task` for all ranks of the node.
+
+Example:
+  #SBATCH --nodes=2
+- #SBATCH --ntasks-per-node=4
++ #SBATCH --ntasks-per-node=1
+  srun torchrun --nnodes=2 --nproc-per-node=4 --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from jobgen.lint.launchers import (
-    launchers,
-    starter_option,
-)
+from jobgen.lint.launchers import launchers, starter_option
 from jobgen.lint.reader.directives import whole_number
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-#SBATCH --ntasks-per-node=4
-srun torchrun --nnodes=2 --nproc-per-node=4 --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-#SBATCH --ntasks-per-node=1
-srun torchrun --nnodes=2 --nproc-per-node=4 --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py
-"""
+from jobgen.lint.rules import Findings, Script, finding_at
 
 _COUNTS = ("--ntasks-per-node", "--tasks-per-node", "-n", "--ntasks", "-N", "--nodes")
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     tasks = script.directive("ntasks-per-node")
     count = _tasks_per_node(script)
     if not tasks or count < 2:

@@ -7,42 +7,26 @@ Evidence: torch.distributed's documentation of the environment variable initiali
 pytorch/pytorch#52848: a world of 8, of which 4 ranks could be found, hung.
 
 Cure: `export WORLD_SIZE=$SLURM_NTASKS`.
+
+Example:
+  #SBATCH --nodes=2
+  #SBATCH --ntasks-per-node=4
+  #SBATCH --gres=gpu:4
+- export WORLD_SIZE=4
++ export WORLD_SIZE=$SLURM_NTASKS
+  srun python train.py
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from jobgen.lint.launchers import (
-    launchers,
-    starter_option,
-)
+from jobgen.lint.launchers import launchers, starter_option
 from jobgen.lint.reader.directives import whole_number
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-#SBATCH --ntasks-per-node=4
-#SBATCH --gres=gpu:4
-export WORLD_SIZE=4
-srun python train.py
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-#SBATCH --ntasks-per-node=4
-#SBATCH --gres=gpu:4
-export WORLD_SIZE=$SLURM_NTASKS
-srun python train.py
-"""
+from jobgen.lint.rules import Findings, Script, finding_at
 
 _COUNTS = ("-n", "--ntasks", "-N", "--nodes", "--ntasks-per-node")
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     tasks, gpus = script.directive("ntasks-per-node"), script.gpus_per_node
     assignment = script.constant("WORLD_SIZE")
     if not (tasks and gpus and assignment and script.nodes and _starts_all_tasks(script)):

@@ -12,38 +12,27 @@ until the join timeout; with is_host it worked.
 Cure: `--rdzv-conf=is_host=1` on the first node and `is_host=0` on the others, for example
 `is_host=$((SLURM_NODEID == 0))` in the part that each node runs. Add `--local-addr` with the node's
 own address; without it, the ranks get the hostname as MASTER_ADDR.
+
+Example:
+  #SBATCH --nodes=2
+- head=$(ip -4 -o addr show hsn0 | awk '{ sub("/.*", "", $4); print $4 }')
+- srun --ntasks-per-node=1 torchrun --nnodes=2 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$head:29500 train.py
++ export head=$(ip -4 -o addr show hsn0 | awk '{ sub("/.*", "", $4); print $4 }')
++ srun --ntasks-per-node=1 bash -c 'torchrun --nnodes=2 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$head:29500 --rdzv-conf=is_host=$((SLURM_NODEID == 0)) train.py'
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from jobgen.lint.launchers import (
-    torchruns,
-)
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-head=$(ip -4 -o addr show hsn0 | awk '{ sub("/.*", "", $4); print $4 }')
-srun --ntasks-per-node=1 torchrun --nnodes=2 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$head:29500 train.py
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-export head=$(ip -4 -o addr show hsn0 | awk '{ sub("/.*", "", $4); print $4 }')
-srun --ntasks-per-node=1 bash -c 'torchrun --nnodes=2 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$head:29500 --rdzv-conf=is_host=$((SLURM_NODEID == 0)) train.py'
-"""
+from jobgen.lint.launchers import torchruns
+from jobgen.lint.rules import Findings, Script, finding_at
 
 # The address of an interface that is usually not the hostname's.
 _ADDRESS = re.compile(r"\b(?:ip|ifconfig)\b.*?\b((?:ib|hsn|bond|ens)\w+)")
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     for launcher in torchruns(script):
         endpoint = launcher.options.get("rdzv-endpoint")
         has_host = "is-host" in launcher.options or "is_host" in launcher.value("rdzv-conf")

@@ -8,31 +8,21 @@ Evidence: hostname(1): "Do not make any assumptions about the order of the outpu
 Slingshot cluster, where the first one was the management network's.
 
 Cure: name the interface: `ip -4 -o addr show hsn0`; jobgen's `network.interface` does that.
+
+Example:
+- head_ip=$(hostname -I | awk '{print $1}')
++ head_ip=$(getent ahostsv4 "$(hostname)" | awk '{ print $1; exit }')
+  torchrun --nnodes=2 --rdzv-id=7 --rdzv-backend=c10d --rdzv-endpoint=$head_ip:29500 train.py
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from jobgen.lint.reader.commands import Command
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-head_ip=$(hostname -I | awk '{print $1}')
-torchrun --nnodes=2 --rdzv-id=7 --rdzv-backend=c10d --rdzv-endpoint=$head_ip:29500 train.py
-"""
-GOOD = """\
-#!/bin/bash
-head_ip=$(getent ahostsv4 "$(hostname)" | awk '{ print $1; exit }')
-torchrun --nnodes=2 --rdzv-id=7 --rdzv-backend=c10d --rdzv-endpoint=$head_ip:29500 train.py
-"""
+from jobgen.lint.rules import Command, Findings, Script, finding_at
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     for command in script.commands:
         options = {word.text for word in command.words[1:]}
         lists_all = command.name == "hostname" and options & {"-I", "--all-ip-addresses"}

@@ -7,35 +7,27 @@ address of that node.
 Evidence: sbatch(1) and qsub(1B): the script runs on the first host of the job.
 
 Cure: ask on the first node without ssh; ask on other nodes with srun or pbs_tmrsh.
+
+Example:
+  #PBS -l select=2:ncpus=4
+- head=$(head -n 1 "$PBS_NODEFILE")
+- ip=$(ssh "$head" "hostname -i")
++ ip=$(hostname -i)
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
+from jobgen.lint.rules import Findings, Script, finding_at
 
 # It works where a site has ssh between its nodes.
 OPTIONAL = True
-BAD = """\
-#!/bin/bash
-#PBS -l select=2:ncpus=4
-head=$(head -n 1 "$PBS_NODEFILE")
-ip=$(ssh "$head" "hostname -i")
-"""
-GOOD = """\
-#!/bin/bash
-#PBS -l select=2:ncpus=4
-ip=$(hostname -i)
-"""
 
 _ASKS_ADDRESS = re.compile(r"\bhostname\b|\bip\b.*addr|ifconfig")
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     for command in script.commands if script.scheduler else ():
         remote = " ".join(word.text for word in command.words[2:])
         is_substitution = "command_substitution" in command.enclosing

@@ -7,40 +7,25 @@ Evidence: qsub(1B); NCAR/miles-credit warns of it. Seen on OpenPBS: the script w
 blancapeak005, the node file had 005 and 003, and sorted 003 came first.
 
 Cure: drop repeated lines and keep the order: `awk '!seen[$1]++' "$PBS_NODEFILE"`.
+
+Example:
+  #PBS -l select=2:ncpus=4:ngpus=4
+- nodes=($(sort $PBS_NODEFILE | uniq))
++ nodes=($(awk '!seen[$1]++' $PBS_NODEFILE))
+  head=${nodes[0]}
+  pbs_tmrsh ${nodes[1]} torchrun --nnodes=2 --rdzv-endpoint=$head:29500 train.py &
+  torchrun --nnodes=2 --rdzv-endpoint=$head:29500 train.py
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from jobgen.lint.launchers import (
-    launchers,
-)
-from jobgen.lint.reader.commands import Assignment
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#PBS -l select=2:ncpus=4:ngpus=4
-nodes=($(sort $PBS_NODEFILE | uniq))
-head=${nodes[0]}
-pbs_tmrsh ${nodes[1]} torchrun --nnodes=2 --rdzv-endpoint=$head:29500 train.py &
-torchrun --nnodes=2 --rdzv-endpoint=$head:29500 train.py
-"""
-GOOD = """\
-#!/bin/bash
-#PBS -l select=2:ncpus=4:ngpus=4
-nodes=($(awk '!seen[$1]++' $PBS_NODEFILE))
-head=${nodes[0]}
-pbs_tmrsh ${nodes[1]} torchrun --nnodes=2 --rdzv-endpoint=$head:29500 train.py &
-torchrun --nnodes=2 --rdzv-endpoint=$head:29500 train.py
-"""
+from jobgen.lint.launchers import launchers
+from jobgen.lint.rules import Assignment, Findings, Script, finding_at
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     if all(launcher.starter for launcher in launchers(script)):
         return
     for assignment in script.assignments:

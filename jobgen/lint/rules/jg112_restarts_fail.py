@@ -8,33 +8,20 @@ time; with TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1 all ranks finished after one res
 rendezvous did not recover either way. Seen in pytorch#135712 and pytorch#167288.
 
 Cure: `export TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1`, and c10d.
+
+Example:
+  #SBATCH --nodes=2
++ export TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1
+  srun --ntasks-per-node=1 torchrun --nnodes=2 --max-restarts=3 --rdzv-id=7 --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from jobgen.lint.launchers import (
-    torchruns,
-)
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-srun --ntasks-per-node=1 torchrun --nnodes=2 --max-restarts=3 --rdzv-id=7 --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-export TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1
-srun --ntasks-per-node=1 torchrun --nnodes=2 --max-restarts=3 --rdzv-id=7 --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py
-"""
+from jobgen.lint.launchers import torchruns
+from jobgen.lint.rules import Findings, Script, finding_at
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     if "TORCH_DISABLE_SHARE_RDZV_TCP_STORE" in script.text:
         return
     for launcher in torchruns(script):

@@ -13,40 +13,26 @@ Seen in huggingface/accelerate#2816: each instance took itself for the main proc
 
 Cure: let the shell on the node expand it, `srun bash -c 'torchrun --node-rank=$SLURM_NODEID …'`,
 or `--rdzv-backend=c10d`, which needs no ranks.
+
+Example:
+  #SBATCH --nodes=2
+  #SBATCH --ntasks-per-node=1
+- srun torchrun --nnodes=2 --node-rank=$SLURM_NODEID --master-addr=$HEAD --master-port=29500 train.py
++ srun bash -c 'torchrun --nnodes=2 --node-rank=$SLURM_NODEID --master-addr=$HEAD --master-port=29500 train.py'
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from jobgen.lint.launchers import (
-    Launcher,
-    launchers,
-    runs_on_all_nodes,
-)
-from jobgen.lint.reader.commands import OUTER, Word
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-#SBATCH --ntasks-per-node=1
-srun torchrun --nnodes=2 --node-rank=$SLURM_NODEID --master-addr=$HEAD --master-port=29500 train.py
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-#SBATCH --ntasks-per-node=1
-srun bash -c 'torchrun --nnodes=2 --node-rank=$SLURM_NODEID --master-addr=$HEAD --master-port=29500 train.py'
-"""
+from jobgen.lint.launchers import Launcher, launchers, runs_on_all_nodes
+from jobgen.lint.reader.commands import OUTER
+from jobgen.lint.rules import Findings, Script, Word, finding_at
 
 _NUMBER = re.compile(r"\$\{?(SLURM_(?:NODEID|PROCID))\b")
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     if script.nodes == 1 or script.runs_itself or "c10d" in script.text:
         return
     for launcher in launchers(script):

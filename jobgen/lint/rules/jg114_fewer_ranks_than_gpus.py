@@ -10,39 +10,24 @@ each machine its part. Seen in stas00/ml-engineering: four ranks on eight GPUs.
 
 Cure: as many ranks as GPUs: `--nproc-per-node=gpu`, `--num_processes $((SLURM_NNODES * GPUS))`;
 or request fewer GPUs.
+
+Example:
+  #SBATCH --nodes=2
+  #SBATCH --ntasks-per-node=1
+  #SBATCH --gres=gpu:4
+- srun torchrun --nnodes=2 --nproc-per-node=2 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py
++ srun torchrun --nnodes=2 --nproc-per-node=4 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 
-from jobgen.lint.launchers import (
-    Launcher,
-    launchers,
-    work_commands,
-)
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-#SBATCH --ntasks-per-node=1
-#SBATCH --gres=gpu:4
-srun torchrun --nnodes=2 --nproc-per-node=2 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-#SBATCH --ntasks-per-node=1
-#SBATCH --gres=gpu:4
-srun torchrun --nnodes=2 --nproc-per-node=4 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py
-"""
+from jobgen.lint.launchers import Launcher, launchers, work_commands
+from jobgen.lint.rules import Findings, Script, finding_at
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     gpus, found = script.gpus_per_node, launchers(script)
     if not gpus or len(found) != 1 or _others_use_gpus(script, found[0]):
         return

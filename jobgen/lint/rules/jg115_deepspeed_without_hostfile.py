@@ -10,37 +10,24 @@ deepspeedai/DeepSpeedExamples#381: two nodes were no faster than one.
 
 Cure: write a hostfile first (`HOST slots=GPUS`, a line for each node) and give it with
 `--hostfile`; or start torchrun on every node, with the same program.
+
+Example:
+  #SBATCH --nodes=2
+  #SBATCH --gres=gpu:4
+- deepspeed --num_gpus=4 train.py --deepspeed_config zero.json
++ scontrol show hostnames "$SLURM_JOB_NODELIST" | sed 's/$/ slots=4/' > hosts
++ deepspeed --hostfile=hosts train.py --deepspeed_config zero.json
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from jobgen.lint.launchers import (
-    launchers,
-)
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-#SBATCH --gres=gpu:4
-deepspeed --num_gpus=4 train.py --deepspeed_config zero.json
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-#SBATCH --gres=gpu:4
-scontrol show hostnames "$SLURM_JOB_NODELIST" | sed 's/$/ slots=4/' > hosts
-deepspeed --hostfile=hosts train.py --deepspeed_config zero.json
-"""
+from jobgen.lint.launchers import launchers
+from jobgen.lint.rules import Findings, Script, finding_at
 
 _CHOOSES_HOSTS = {"hostfile", "no-ssh", "i", "include"}
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     if script.functions or script.runs_itself or "/job/hostfile" in script.text:
         return
     for launcher in launchers(script):

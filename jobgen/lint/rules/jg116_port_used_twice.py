@@ -9,47 +9,31 @@ torch 2.13: an agent that cannot bind the port becomes a client of whatever is t
 
 Cure: a port for each, such as $((10000 + SLURM_JOB_ID % 20000)) or
 $((29500 + SLURM_ARRAY_TASK_ID)); `--standalone` on one node; or `--array=0-9%1`.
+
+Example:
+  #SBATCH --nodes=1
+  #SBATCH --array=0-9
+  #SBATCH --gres=gpu:2
+- torchrun --nnodes=1 --nproc-per-node=2 --master-port=29501 train.py --fold $SLURM_ARRAY_TASK_ID
++ torchrun --standalone --nproc-per-node=2 train.py --fold $SLURM_ARRAY_TASK_ID
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from jobgen.lint.launchers import (
-    Launcher,
-    fixed_port,
-    launchers,
-)
-from jobgen.lint.reader.directives import Directive
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#SBATCH --nodes=1
-#SBATCH --array=0-9
-#SBATCH --gres=gpu:2
-torchrun --nnodes=1 --nproc-per-node=2 --master-port=29501 train.py --fold $SLURM_ARRAY_TASK_ID
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH --nodes=1
-#SBATCH --array=0-9
-#SBATCH --gres=gpu:2
-torchrun --standalone --nproc-per-node=2 train.py --fold $SLURM_ARRAY_TASK_ID
-"""
+from jobgen.lint.launchers import Launcher, fixed_port, launchers
+from jobgen.lint.rules import Directive, Findings, Script, finding_at
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     ports = [
         (launcher, port) for launcher in launchers(script) if (port := fixed_port(script, launcher))
     ]
     array = script.directive("array") or script.directive("J")
     for launcher, port in ports:
         others = [each for each, word in ports if word.text == port.text and each is not launcher]
-        if array and _may_share_node(script, array, profile):
+        if array and _may_share_node(script, array):
             text = f"all jobs of the array (see line {array.line}) use this port"
         elif any(_run_together(script, launcher, other) for other in others):
             text = "another launcher that runs at the same time uses this port"
@@ -59,12 +43,12 @@ def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
         yield finding_at(port, text, cure)
 
 
-def _may_share_node(script: Script, array: Directive, profile: Profile | None) -> bool:
+def _may_share_node(script: Script, array: Directive) -> bool:
     """Whether two jobs of the array may run on one node at the same time."""
     is_several = re.search("[-,:]", array.value.split("%")[0]) and not array.value.endswith("%1")
     gpus = script.gpus_per_node
     # Most nodes have 4 or 8 GPUs: two jobs that request as many are on two nodes.
-    most = profile.node.gpus if profile else 4
+    most = script.profile.node.gpus if script.profile else 4
     fills_node = script.asks_for_whole_nodes or bool(gpus and gpus.count >= most)
     return bool(is_several) and not fills_node
 

@@ -11,40 +11,27 @@ and fixed ids merge the agents of unrelated jobs.
 
 Cure: a port made from the job's id, such as $((10000 + SLURM_JOB_ID % 20000)), and the job's id as
 --rdzv-id; or --exclusive.
+
+Example:
+  #SBATCH --nodes=2
+  #SBATCH --ntasks-per-node=1
+- srun torchrun --nnodes=2 --rdzv-id=100 --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29400 train.py
++ port=$((10000 + SLURM_JOB_ID % 20000))
++ srun torchrun --nnodes=2 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$HEAD:$port train.py
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from jobgen.lint.launchers import (
-    fixed_port,
-    launchers,
-)
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
+from jobgen.lint.launchers import fixed_port, launchers
+from jobgen.lint.rules import Findings, Script, finding_at
 
 # Many sites give whole nodes without a request.
 OPTIONAL = True
-BAD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-#SBATCH --ntasks-per-node=1
-srun torchrun --nnodes=2 --rdzv-id=100 --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29400 train.py
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-#SBATCH --ntasks-per-node=1
-port=$((10000 + SLURM_JOB_ID % 20000))
-srun torchrun --nnodes=2 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$HEAD:$port train.py
-"""
 
 _CURE = "make it from the job's id, or request whole nodes"
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     if not script.scheduler or script.asks_for_whole_nodes:
         return
     found = launchers(script)

@@ -12,42 +12,27 @@ elastic/rendezvous/c10d_rendezvous_backend.py). Seen in pytorch#76069: localhost
 
 Cure: let the batch script's shell expand the first node's name: `export HEAD=$(hostname)` before
 srun, and `--rdzv-endpoint=$HEAD:29500`.
+
+Example:
+  #SBATCH --nodes=2
+- srun --ntasks-per-node=1 bash -c 'torchrun --nnodes=2 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$(hostname):29500 train.py'
++ export HEAD=$(hostname)
++ srun --ntasks-per-node=1 bash -c 'torchrun --nnodes=2 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py'
++ srun torchrun --nnodes=2 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$(hostname):29501 train.py
++ srun --ntasks-per-node=1 bash -c 'torchrun --nnodes=2 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$HOSTNAME:29502 train.py'
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from jobgen.lint.launchers import (
-    LOOPBACK,
-    Launcher,
-    launchers,
-    runs_on_all_nodes,
-)
-from jobgen.lint.reader.commands import Word
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-srun --ntasks-per-node=1 bash -c 'torchrun --nnodes=2 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$(hostname):29500 train.py'
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-export HEAD=$(hostname)
-srun --ntasks-per-node=1 bash -c 'torchrun --nnodes=2 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py'
-srun torchrun --nnodes=2 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$(hostname):29501 train.py
-srun --ntasks-per-node=1 bash -c 'torchrun --nnodes=2 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$HOSTNAME:29502 train.py'
-"""
+from jobgen.lint.launchers import LOOPBACK, Launcher, launchers, runs_on_all_nodes
+from jobgen.lint.rules import Findings, Script, Word, finding_at
 
 _OWN_NAME = re.compile(r"\$\{?SLURMD_NODENAME\b\}?|(?:\$\(|`)\s*(?:hostname|uname -n)[^)`]*[)`]")
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     for launcher in launchers(script) if script.nodes != 1 else ():
         if not launcher.is_multi_node or not runs_on_all_nodes(script, launcher.command):
             continue

@@ -11,43 +11,28 @@ script of a recipe for several nodes.
 Cure: `--nnodes=$SLURM_NNODES` with a rendezvous that all nodes share: `--rdzv-backend=c10d
 --rdzv-endpoint=$HEAD:29500`. If each node is meant to train alone, give each its own srun with
 `--nodes=1`.
+
+Example:
+  #SBATCH --nodes=2
+  #SBATCH --ntasks-per-node=1
+  #SBATCH --gres=gpu:4
+- srun torchrun --nproc-per-node=4 train.py
++ srun torchrun --nnodes=$SLURM_NNODES --nproc-per-node=4 --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from jobgen.lint.launchers import (
-    Launcher,
-    launchers,
-    runs_on_all_nodes,
-)
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-#SBATCH --ntasks-per-node=1
-#SBATCH --gres=gpu:4
-srun torchrun --nproc-per-node=4 train.py
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-#SBATCH --ntasks-per-node=1
-#SBATCH --gres=gpu:4
-srun torchrun --nnodes=$SLURM_NNODES --nproc-per-node=4 --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py
-"""
+from jobgen.lint.launchers import Launcher, launchers, runs_on_all_nodes
+from jobgen.lint.rules import Findings, Script, finding_at
 
 # Each node has other work if its number is in the command; a file may have the number of nodes.
 _OTHER_WORK = re.compile(r"SLURM_(NODEID|PROCID)|hostname|NODENAME")
 _HAS_NODES = {"config-file", "hostfile", "no-ssh", "node-rank", "launcher"}
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     nodes = script.nodes or 1
     if nodes < 2 or script.runs_itself or "PET_NNODES" in script.exports:
         return

@@ -9,44 +9,30 @@ SLURM_PROCID are 0 in the batch script. Found in tutorials and scripts of public
 Lightning-AI/pytorch-lightning#4389 has the hang of several ranks with one number.
 
 Cure: let each task's shell set it: `srun bash -c 'RANK=$SLURM_PROCID python train.py'`.
+
+Example:
+  #SBATCH --nodes=2
+  #SBATCH --ntasks-per-node=4
+- export RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID WORLD_SIZE=$SLURM_NTASKS
+- srun python train.py
++ export WORLD_SIZE=$SLURM_NTASKS
++ srun bash -c 'RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID python train.py'
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from jobgen.lint.launchers import (
-    launchers,
-    runs_on_all_nodes,
-    work_commands,
-)
-from jobgen.lint.reader.commands import Assignment, starter_of
+from jobgen.lint.launchers import launchers, runs_on_all_nodes, work_commands
+from jobgen.lint.reader.commands import starter_of
 from jobgen.lint.reader.directives import whole_number
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-#SBATCH --ntasks-per-node=4
-export RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID WORLD_SIZE=$SLURM_NTASKS
-srun python train.py
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-#SBATCH --ntasks-per-node=4
-export WORLD_SIZE=$SLURM_NTASKS
-srun bash -c 'RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID python train.py'
-"""
+from jobgen.lint.rules import Assignment, Findings, Script, finding_at
 
 _NUMBER = re.compile(r"\$\{?(SLURM_(?:PROCID|LOCALID|NODEID))(?::?-0)?\}?")
 _TASKS = ("nodes", "ntasks", "ntasks-per-node")
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     if script.scheduler != "slurm" or script.runs_itself or not _has_several_tasks(script):
         return
     for assignment in {each.name: each for each in script.assignments}.values():  # the last ones

@@ -9,37 +9,19 @@ Seen in pytorch#76069: with localhost on four nodes, each node waited for itself
 
 Cure: `export MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)`; the
 interface of the fast network for NCCL_SOCKET_IFNAME.
+
+Example:
+  #SBATCH --nodes=2
+  #SBATCH --ntasks-per-node=4
+- export MASTER_ADDR=127.0.0.1 MASTER_PORT=29500
++ export MASTER_ADDR=$(hostname) MASTER_PORT=29500
+  srun python train.py
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from jobgen.lint.launchers import (
-    LOOPBACK,
-    launchers,
-    runs_on_all_nodes,
-    work_commands,
-)
-from jobgen.lint.reader.commands import Assignment
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-#SBATCH --ntasks-per-node=4
-export MASTER_ADDR=127.0.0.1 MASTER_PORT=29500
-srun python train.py
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-#SBATCH --ntasks-per-node=4
-export MASTER_ADDR=$(hostname) MASTER_PORT=29500
-srun python train.py
-"""
+from jobgen.lint.launchers import LOOPBACK, launchers, runs_on_all_nodes, work_commands
+from jobgen.lint.rules import Assignment, Findings, Script, finding_at
 
 _CURES = {
     "MASTER_ADDR": "use MASTER_ADDR=$(hostname) here, on the first node",
@@ -48,7 +30,7 @@ _CURES = {
 }
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     nodes = script.nodes or 1
     if nodes < 2 or not _reaches_all_nodes(script):
         return

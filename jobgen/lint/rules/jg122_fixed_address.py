@@ -9,6 +9,13 @@ program was that of another machine than the job's.
 
 Cure: `export MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)`; or
 `--nodelist` with that node.
+
+Example:
+  #SBATCH --nodes=2
+  #SBATCH --ntasks-per-node=4
++ #SBATCH --nodelist=node[17-18]
+  export MASTER_ADDR=10.1.0.17 MASTER_PORT=29500
+  srun python train.py
 """
 
 from __future__ import annotations
@@ -16,35 +23,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from jobgen.lint.launchers import (
-    launchers,
-)
-from jobgen.lint.reader.commands import Word
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-#SBATCH --ntasks-per-node=4
-export MASTER_ADDR=10.1.0.17 MASTER_PORT=29500
-srun python train.py
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-#SBATCH --ntasks-per-node=4
-#SBATCH --nodelist=node[17-18]
-export MASTER_ADDR=10.1.0.17 MASTER_PORT=29500
-srun python train.py
-"""
+from jobgen.lint.launchers import launchers
+from jobgen.lint.rules import Findings, Script, Word, finding_at
 
 # An address, or a name that ends in a number: others may be placeholders.
 _ADDRESS = re.compile(r"(?!127\.|0\.0\.0\.0)\d+(?:\.\d+){3}|[A-Za-z][\w-]*\d(?:\.[\w.-]+)?")
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     if script.scheduler != "slurm" or (script.nodes or 1) < 2 or script.directive("nodelist"):
         return
     for word in _addresses(script):

@@ -10,34 +10,25 @@ Evidence: bash(1), QUOTING: "Enclosing characters in single quotes preserves the
 each character". Tried: `bash -c 'echo \$HOME'` prints $HOME.
 
 Cure: remove the backslash, or write double quotes.
+
+Example:
+  #SBATCH --nodes=2
+- srun --ntasks-per-node=1 bash -c 'torchrun --nnodes=2 --rdzv-id=\$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py'
++ srun --ntasks-per-node=1 bash -c 'torchrun --nnodes=2 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py'
++ srun --ntasks-per-node=1 bash -c "torchrun --nnodes=2 --rdzv-id=\$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29501 train.py"
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from jobgen.lint.launchers import (
-    launchers,
-)
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
-
-BAD = r"""#!/bin/bash
-#SBATCH --nodes=2
-srun --ntasks-per-node=1 bash -c 'torchrun --nnodes=2 --rdzv-id=\$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py'
-"""
-GOOD = r"""#!/bin/bash
-#SBATCH --nodes=2
-srun --ntasks-per-node=1 bash -c 'torchrun --nnodes=2 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py'
-srun --ntasks-per-node=1 bash -c "torchrun --nnodes=2 --rdzv-id=\$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29501 train.py"
-"""
+from jobgen.lint.launchers import launchers
+from jobgen.lint.rules import Findings, Script, finding_at
 
 _ESCAPED = re.compile(r"(?<!\\)\\\$\{?([A-Za-z_]\w*)")
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     for launcher in launchers(script):
         for name, word in launcher.options.items() if launcher.command.depth == 1 else ():
             if found := _ESCAPED.search(word.raw if not word.raw.startswith("'") else ""):

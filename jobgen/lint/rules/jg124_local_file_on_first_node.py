@@ -9,6 +9,13 @@ the other nodes did not find.
 
 Cure: `srun --ntasks-per-node=1 mkdir -p …` and `srun --ntasks-per-node=1 cp …`, on every node;
 `sbcast`; or a folder on the shared file system.
+
+Example:
+  #SBATCH --nodes=2
+  #SBATCH --ntasks-per-node=4
+- cp -r data /tmp/data
++ srun --ntasks-per-node=1 cp -r data /tmp/data
+  srun python train.py --data /tmp/data
 """
 
 from __future__ import annotations
@@ -16,30 +23,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from jobgen.lint.launchers import (
-    outer_command,
-    runs_on_all_nodes,
-    work_commands,
-)
-from jobgen.lint.reader.commands import Command, starter_of
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-#SBATCH --ntasks-per-node=4
-cp -r data /tmp/data
-srun python train.py --data /tmp/data
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-#SBATCH --ntasks-per-node=4
-srun --ntasks-per-node=1 cp -r data /tmp/data
-srun python train.py --data /tmp/data
-"""
+from jobgen.lint.launchers import outer_command, runs_on_all_nodes, work_commands
+from jobgen.lint.reader.commands import starter_of
+from jobgen.lint.rules import Command, Findings, Script, finding_at
 
 _MAKERS = ("mkdir", "cp", "rsync", "tar", "unzip", "mktemp", "wget", "sbcast")
 _LOCAL = re.compile(r"/(?:tmp|dev/shm)/[\w./$\{\}-]+")
@@ -50,7 +36,7 @@ _PROGRAM = re.compile(
 )
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     if (script.nodes or 1) < 2 or script.runs_itself:
         return
     runs = [each for each in work_commands(script) if runs_on_all_nodes(script, each)]

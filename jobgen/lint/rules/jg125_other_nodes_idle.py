@@ -7,42 +7,29 @@ with Ray, Dask or MPI; so lint searches for this only where the rule is selected
 Evidence: sbatch(1) ("the batch script … runs on the first node"), qsub(1B).
 
 Cure: `srun python train.py`, with a task for each GPU; or torchrun on each node; or one node.
+
+Example:
+  #SBATCH --nodes=2
++ #SBATCH --ntasks-per-node=4
+  #SBATCH --gres=gpu:4
+- python train.py
++ srun python train.py
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from jobgen.lint.launchers import (
-    launchers,
-    starts_elsewhere,
-    work_commands,
-)
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
+from jobgen.lint.launchers import launchers, starts_elsewhere, work_commands
+from jobgen.lint.rules import Findings, Script, finding_at
 
 # The program itself may start the other ranks.
 OPTIONAL = True
-BAD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-#SBATCH --gres=gpu:4
-python train.py
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-#SBATCH --ntasks-per-node=4
-#SBATCH --gres=gpu:4
-srun python train.py
-"""
 
 _STARTS_ITSELF = re.compile(r"(?i)\bray\b|dask|submitit|mpi|PBS_NODEFILE|NODELIST|hostfile")
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     nodes = script.nodes or 1
     if nodes < 2 or launchers(script) or starts_elsewhere(script):
         return

@@ -12,6 +12,13 @@ Cure: put all directives right after the #! line.
 Mend: --fix moves them below the last directive that counts, or below the #! line. It leaves all of
 them if two directives have the same option, or the same resource of PBS's -l; if one is inside an
 `if`, a loop or a function; or if a second #! line is above them.
+
+Example:
+  #SBATCH --nodes=2
++ #SBATCH --gres=gpu:4
+  module load cuda
+- #SBATCH --gres=gpu:4
+  srun python train.py
 """
 
 from __future__ import annotations
@@ -19,35 +26,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from jobgen.errors import Edit
-from jobgen.lint.documents import is_document
-from jobgen.lint.reader.directives import Directive
 from jobgen.lint.reader.sbatch_options import OPTIONS
-from jobgen.lint.reader.script import Script
 from jobgen.lint.reader.source import parse_tree, to_bytes
-from jobgen.lint.rules import Finding, finding_at, without_line
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-module load cuda
-#SBATCH --gres=gpu:4
-srun python train.py
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-#SBATCH --gres=gpu:4
-module load cuda
-srun python train.py
-"""
+from jobgen.lint.rules import Directive, Edit, Findings, Script, finding_at, without_line
 
 _QSUB_OPTIONS = frozenset("AaCcefhIJjklmMNopPqrRSuvVWXz")  # see qsub(1B)
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
-    if script.parse_error or (is_document(script.file) and not script.has_interpreter):
+def check(script: Script) -> Findings:
+    if script.parse_error or (script.is_in_document and not script.has_interpreter):
         return  # a document may show parts of several scripts
     blocks = list(_blocks(script.lines, _late_directives(script)))
     can_move = _can_move(script, blocks)

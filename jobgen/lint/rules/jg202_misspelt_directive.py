@@ -9,39 +9,27 @@ Cure: #SBATCH or #PBS at the beginning of the line; ## turns a directive off for
 
 Mend: --fix writes #SBATCH, if the line is above the first command and no other directive has one of
 its options.
+
+Example:
+  #SBATCH --nodes=2
+- #SBTACH --gres=gpu:4
++ #SBATCH --gres=gpu:4
++ ##SBATCH --qos=high
+  srun python train.py
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from jobgen.errors import Edit
-from jobgen.lint.reader.commands import Word
 from jobgen.lint.reader.directives import read_directives
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
+from jobgen.lint.rules import Edit, Findings, Script, Word, finding_at
 from jobgen.lint.rules.jg201_late_directive import can_be_added
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-#SBTACH --gres=gpu:4
-srun python train.py
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-#SBATCH --gres=gpu:4
-##SBATCH --qos=high
-srun python train.py
-"""
 
 WIDEST_INDENT = 16  # more blanks make columns of a table, in a document
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     if not script.directives:
         return
     for comment in script.comments:

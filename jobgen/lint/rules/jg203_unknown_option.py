@@ -9,33 +9,22 @@ Cure: the option as sbatch(1) spells it; with hyphens, not underscores.
 
 Mend: --fix writes the only option that differs by underscores, capitals or one letter, unless what
 is written is the beginning of several options.
+
+Example:
+- #SBATCH --ntasks_per_node=1
++ #SBATCH --ntasks-per-node=1
+  srun hostname
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from difflib import get_close_matches
 
-from jobgen.errors import Edit
-from jobgen.lint.reader.directives import Directive
 from jobgen.lint.reader.sbatch_options import OPTIONS
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at, replacement
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#SBATCH --ntasks_per_node=1
-srun hostname
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH --ntasks-per-node=1
-srun hostname
-"""
+from jobgen.lint.rules import Directive, Edit, Findings, Script, finding_at, replacement
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     for directive in script.active_directives:
         option = directive.option
         if directive.scheduler != "slurm" or len(option) == 1 or option in OPTIONS:

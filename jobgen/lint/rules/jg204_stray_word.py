@@ -12,6 +12,14 @@ Cure: `--job-name="my job"`, `--nodes=2`.
 
 Mend: --fix types the dashes again, removes blanks around `=`, and writes a missing --, if sbatch
 can then read the line. Where quotes belong it does not know.
+
+Example:
+- #SBATCH --job-name my job
++ #SBATCH --job-name "my job"
+  #SBATCH --nodes=2
++ #SBATCH hetjob
++ #SBATCH --nodes=1 --gres=gpu:4
+  srun hostname
 """
 
 from __future__ import annotations
@@ -19,33 +27,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from jobgen.errors import Edit
 from jobgen.lint.reader.directives import StrayWord, read_directives
 from jobgen.lint.reader.sbatch_options import OPTIONS
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at, replacement
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#SBATCH --job-name my job
-#SBATCH --nodes=2
-srun hostname
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH --job-name "my job"
-#SBATCH --nodes=2
-#SBATCH hetjob
-#SBATCH --nodes=1 --gres=gpu:4
-srun hostname
-"""
+from jobgen.lint.rules import Edit, Findings, Script, finding_at, replacement
 
 _TYPOGRAPHIC_DASH = re.compile("-?[\u2010-\u2015\u2212]")
 _DASHES = re.compile("-?[\u2010-\u2015\u2212]{1,2}-?")
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     for word in script.stray_words:
         if word.scheduler != "slurm" or word.is_late:
             continue

@@ -8,30 +8,21 @@ taken literally, `$PBS_JOBID` in -o too.
 
 Cure: sbatch's patterns, an absolute path, or the option on the command line: `sbatch -o
 "$HOME/x.out"`.
+
+Example:
+- #SBATCH --output=$HOME/logs/%j.out
++ #SBATCH --output=%x-%j.out
+  srun hostname
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#SBATCH --output=$HOME/logs/%j.out
-srun hostname
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH --output=%x-%j.out
-srun hostname
-"""
+from jobgen.lint.rules import Findings, Script, finding_at
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     for directive in script.active_directives:
         variable = re.search(r"\$\{?[A-Za-z_]\w*\}?", directive.value)
         is_literal = directive.scheduler == "slurm" or (

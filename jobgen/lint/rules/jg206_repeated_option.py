@@ -6,6 +6,13 @@ has several values in one option; its walltime, select and place are compared on
 Evidence: sbatch(1); OpenPBS takes the last of two -v (tried).
 
 Cure: keep the right one.
+
+Example:
+- #SBATCH --nodes=2
+- #SBATCH -N 4
++ #SBATCH --nodes=4
++ #SBATCH -p gpu
+  srun hostname
 """
 
 from __future__ import annotations
@@ -13,29 +20,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from jobgen.lint.documents import is_document
-from jobgen.lint.reader.directives import Directive
 from jobgen.lint.reader.sbatch_options import OPTIONS
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-#SBATCH -N 4
-srun hostname
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH --nodes=4
-#SBATCH -p gpu
-srun hostname
-"""
+from jobgen.lint.rules import Directive, Findings, Script, finding_at
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
-    if is_document(script.file):  # it shows one below the other what may be given
+def check(script: Script) -> Findings:
+    if script.is_in_document:  # it shows one below the other what may be given
         return
     seen: dict[tuple[str, str], tuple[int, str]] = {}
     for directive in script.active_directives:

@@ -6,35 +6,23 @@ Evidence: src/sbatch/opt.c; tried with Slurm 22.05: `#PBS -l nodes=1` made one n
 -N 2`.
 
 Cure: one script for each, or `sbatch --ignore-pbs`.
+
+Example:
+  #SBATCH --nodes=2
+- #PBS -l nodes=1
+  srun hostname
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from jobgen.lint.documents import is_document
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-#PBS -l nodes=1
-srun hostname
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-srun hostname
-"""
+from jobgen.lint.rules import Findings, Script, finding_at
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     schedulers = {directive.scheduler for directive in script.active_directives}
     if len(schedulers) < 2 or script.directive("ignore-pbs"):
         return
-    if is_document(script.file) and not script.has_interpreter:
+    if script.is_in_document and not script.has_interpreter:
         return  # it shows the lines of one scheduler beside those of the other
     for directive in script.active_directives:
         if directive.scheduler == "pbs" and directive.option != "S":

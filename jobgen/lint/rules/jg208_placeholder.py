@@ -7,6 +7,13 @@ about a file that does not exist, or a file with an odd name. In a directive, an
 purpose.
 
 Cure: replace it by the value.
+
+Example:
+- #SBATCH --account=<your-account>
+- source /home/<your-username>/env/bin/activate
++ #SBATCH --account=physics
++ : "${RUN:?set RUN to the folder results/<run_id>}"
++ source "/home/$USER/env/bin/activate"
 """
 
 from __future__ import annotations
@@ -14,23 +21,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from jobgen.lint.documents import is_document
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding
+from jobgen.lint.rules import Finding, Findings, Script
 from jobgen.lint.rules.jg001_invalid_bash import bash_error
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#SBATCH --account=<your-account>
-source /home/<your-username>/env/bin/activate
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH --account=physics
-: "${RUN:?set RUN to the folder results/<run_id>}"
-source "/home/$USER/env/bin/activate"
-"""
 
 _ASKS_FOR_VALUE = re.compile(
     r"(?i)your|user|name|path|account|project|dir|insert|put|replace|email|address|id\b"
@@ -39,8 +31,8 @@ _ASKS_FOR_VALUE = re.compile(
 _MESSAGE = re.compile(r"(?i)\b(echo|printf|sed|awk|grep|perl|usage|error)\b")
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
-    if is_document(script.file):  # its reader replaces them
+def check(script: Script) -> Findings:
+    if script.is_in_document:  # its reader replaces them
         return
     error = bash_error(script)
     for number, line in enumerate(script.lines, 1):

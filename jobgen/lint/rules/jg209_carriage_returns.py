@@ -1,4 +1,4 @@
-r"""The lines end with carriage returns, as on Windows.
+"""The lines end with carriage returns, as on Windows.
 
 With a carriage return at the end of its lines, a script is refused, or its commands get one more
 word, which nobody sees.
@@ -6,32 +6,23 @@ word, which nobody sees.
 Evidence: sbatch: "Batch script contains DOS line breaks"; qsub: "script contains cr, lf"
 (tried).
 
-Cure: `dos2unix FILE`, or `sed -i 's/\r$//' FILE`.
+Cure: `dos2unix FILE`, or `sed -i 's/\\r$//' FILE`.
 
 Mend: --fix removes the carriage returns of all lines.
+
+Example:
+- #SBATCH --nodes=2\r
+- srun hostname\r
++ #SBATCH --nodes=2
++ srun hostname
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, replacement
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#SBATCH --nodes=2\r
-srun hostname\r
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-srun hostname
-"""
+from jobgen.lint.rules import Finding, Findings, Script, replacement
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     edits = tuple(
         replacement(number, len(line), "\r", "")
         for number, line in enumerate(script.lines, 1)

@@ -8,43 +8,32 @@ Evidence: sbatch(1), filename pattern; src/slurmd/slurmstepd opens the files fir
 
 Cure: make the folder before you submit: `mkdir -p logs && sbatch job.sh`. Or let the script do both
 if there is no $SLURM_JOB_ID.
+
+Example:
+  #SBATCH --output=logs/%j.out
+- mkdir -p logs
++ if [ -z "$SLURM_JOB_ID" ]; then
++   mkdir -p logs
++   sbatch "$0"
++   exit
++ fi
++ mkdir -p results
+  srun hostname
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from itertools import takewhile
 
-from jobgen.lint.reader.commands import Command
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#SBATCH --output=logs/%j.out
-mkdir -p logs
-srun hostname
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH --output=logs/%j.out
-if [ -z "$SLURM_JOB_ID" ]; then
-  mkdir -p logs
-  sbatch "$0"
-  exit
-fi
-mkdir -p results
-srun hostname
-"""
+from jobgen.lint.rules import Command, Findings, Script, finding_at
 
 _BRANCHES = frozenset(("if_statement", "case_statement", "function_definition"))
 _OWN_NAME = re.compile(r"\$0\b|\$\{0\}|BASH_SOURCE")
 _OTHER_BRANCHES = frozenset(("else_clause", "elif_clause"))
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     directives = [each for name in ("output", "error") if (each := script.directive(name))]
     if not any("/" in directive.value for directive in directives):
         return

@@ -16,6 +16,13 @@ Evidence: each tried with Slurm 22.05; `--nodes=2 --ntasks=1` gives "can't run 1
 nodes, setting nnodes to 1". sbatch(1), --ntasks-per-node: with --ntasks, it is a maximum only.
 
 Cure: keep one of the two.
+
+Example:
+  #SBATCH --nodes=2
+- #SBATCH --ntasks=1
++ #SBATCH --ntasks=2
+  #SBATCH --gres=gpu:4
+  srun torchrun --nnodes=2 --nproc-per-node=4 --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py
 """
 
 from __future__ import annotations
@@ -24,26 +31,9 @@ import re
 from collections.abc import Iterator
 
 from jobgen.errors import JobgenError
-from jobgen.lint.reader.directives import Directive, whole_number
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
+from jobgen.lint.reader.directives import whole_number
+from jobgen.lint.rules import Directive, Findings, Script, finding_at
 from jobgen.planning.host_list import expand
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-#SBATCH --ntasks=1
-#SBATCH --gres=gpu:4
-srun torchrun --nnodes=2 --nproc-per-node=4 --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-#SBATCH --ntasks=2
-#SBATCH --gres=gpu:4
-srun torchrun --nnodes=2 --nproc-per-node=4 --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py
-"""
 
 _REFUSED = [
     ("mem", "mem-per-cpu", "mem-per-gpu"),
@@ -54,7 +44,7 @@ _OVERRIDDEN = [("exclusive", "oversubscribe"), ("requeue", "no-requeue")]
 _Contradiction = tuple[Directive, Directive, str]  # with the reason
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     if script.scheduler != "slurm" or re.search("(?i)hetjob|packjob", script.text):
         return
     for search in (_exclusive_options, _tasks, _gpus, _hosts):

@@ -12,6 +12,12 @@ undelivered/.
 
 Cure: `mkdir -p logs` before you submit. Git keeps no empty folder: commit logs/.gitkeep with the
 script, or write the output beside the script.
+
+Example:
+  #SBATCH --nodes=2
+- #SBATCH --output=no-such-folder/%j.out
++ #SBATCH --output=%x-%j.out
+  srun hostname
 """
 
 from __future__ import annotations
@@ -19,28 +25,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from jobgen.lint.reader.directives import Directive
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
+from jobgen.lint.rules import Directive, Findings, Script, finding_at
 
 # Only where the job is submitted is it known which folders exist.
 OPTIONAL = True
-BAD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-#SBATCH --output=no-such-folder/%j.out
-srun hostname
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-#SBATCH --output=%x-%j.out
-srun hostname
-"""
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     if script.file == "-" or script.directive("chdir"):
         return
     options = ("output", "error") if script.scheduler == "slurm" else ("o", "e")

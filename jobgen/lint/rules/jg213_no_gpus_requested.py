@@ -9,37 +9,21 @@ Evidence: tried with Slurm 22.05: a job without --gres has an empty CUDA_VISIBLE
 for GH200 nodes whose chunk had no ngpus.
 
 Cure: `--gres=gpu:N` or `--gpus-per-node=N`; on PBS `ngpus=N` in the chunk.
+
+Example:
+  #SBATCH --nodes=1
+  #SBATCH --cpus-per-task=16
+  #SBATCH --mem=64G
++ #SBATCH --gres=gpu:4
+  torchrun --standalone --nproc-per-node=gpu train.py
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from jobgen.lint.launchers import (
-    launchers,
-)
-from jobgen.lint.reader.commands import Word
-from jobgen.lint.reader.directives import Directive
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#SBATCH --nodes=1
-#SBATCH --cpus-per-task=16
-#SBATCH --mem=64G
-torchrun --standalone --nproc-per-node=gpu train.py
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH --nodes=1
-#SBATCH --cpus-per-task=16
-#SBATCH --mem=64G
-#SBATCH --gres=gpu:4
-torchrun --standalone --nproc-per-node=gpu train.py
-"""
+from jobgen.lint.launchers import launchers
+from jobgen.lint.rules import Directive, Findings, Script, Word, finding_at
 
 # What stands for GPUs in the names of queues, partitions, constraints and resources.
 _GPU_NAME = re.compile(
@@ -59,8 +43,8 @@ _COUNT_VARIABLES = frozenset(
 _STEP_OPTIONS = re.compile(r"--gres|--gpus|--tres|\s-G\s*\d|sbatch|qsub|\bsalloc\b")
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
-    if profile or script.scheduler not in ("slurm", "pbs") or script.directive("nodelist"):
+def check(script: Script) -> Findings:
+    if script.profile or script.scheduler not in ("slurm", "pbs") or script.directive("nodelist"):
         return
     if _may_request_gpus(script):
         return

@@ -6,34 +6,24 @@ does not run, and without `set -e` the job goes on.
 Evidence: tried with bash 5.2.
 
 Cure: the command without the prompt.
+
+Example:
+  #SBATCH --nodes=1
+- $ module load cuda
++ module load cuda
+  srun python train.py
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#SBATCH --nodes=1
-$ module load cuda
-srun python train.py
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH --nodes=1
-module load cuda
-srun python train.py
-"""
+from jobgen.lint.rules import Finding, Findings, Script
 
 _PROMPT = re.compile(r"\s*(\[?[\w.-]+@[\w.-]+[: ][~\w./-]*\]?[$#]|\$)\s+[a-z./]")
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     # What is not parsed may be inside a heredoc.
     may_be_heredoc = script.parse_error and "<<" in script.text
     if script.is_other_language or may_be_heredoc:

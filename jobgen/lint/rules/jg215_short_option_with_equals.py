@@ -9,33 +9,22 @@ node count.
 Cure: `-c 2`, or the long name: `--cpus-per-task=2`.
 
 Mend: --fix writes a blank for the `=`.
+
+Example:
+- #SBATCH -c=2
++ #SBATCH -c 2 --nodes=2
+  srun hostname
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from jobgen.errors import Edit
-from jobgen.lint.reader.directives import Directive
 from jobgen.lint.reader.sbatch_options import SHORT_WITH_VALUE
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at, replacement
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#SBATCH -c=2
-srun hostname
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH -c 2 --nodes=2
-srun hostname
-"""
+from jobgen.lint.rules import Directive, Edit, Findings, Script, finding_at, replacement
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     for directive in script.active_directives:
         if not re.match("-[A-Za-z]=", directive.raw):
             continue

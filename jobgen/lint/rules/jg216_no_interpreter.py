@@ -1,4 +1,4 @@
-"""The first line names no interpreter.
+r"""The first line names no interpreter.
 
 sbatch refuses a script that does not begin with `#!`: "This does not look like a batch script". A
 comment or a blank line above the #! line is enough. A byte order mark (BOM), which some editors
@@ -6,9 +6,16 @@ write and few show, has the same effect, and hides the line from the kernel, too
 
 Evidence: tried with Slurm 22.05, which says so; it looks at the first two bytes.
 
-Cure: `#!/bin/bash` as the first line; `sed -i '1s/^\\xef\\xbb\\xbf//' FILE` removes a BOM.
+Cure: `#!/bin/bash` as the first line; `sed -i '1s/^\xef\xbb\xbf//' FILE` removes a BOM.
 
 Mend: --fix removes a BOM, and moves a #! line up that has only comments and blank lines above it.
+
+Example:
++ #!/bin/bash
+  # trains the model
+- #!/bin/bash
+  #SBATCH --nodes=2
+  srun python train.py
 """
 
 from __future__ import annotations
@@ -16,28 +23,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from jobgen.errors import Edit
-from jobgen.lint.documents import is_document
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, without_line
-from jobgen.profiles.model import Profile
-
-BAD = """\
-# trains the model
-#!/bin/bash
-#SBATCH --nodes=2
-srun python train.py
-"""
-GOOD = """\
-#!/bin/bash
-# trains the model
-#SBATCH --nodes=2
-srun python train.py
-"""
+from jobgen.lint.rules import Edit, Finding, Findings, Script, without_line
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
-    if is_document(script.file):  # it shows parts of scripts
+def check(script: Script) -> Findings:
+    if script.is_in_document:  # it shows parts of scripts
         return
     if script.has_byte_order_mark:
         text = "a byte order mark (BOM) hides the first line from sbatch, qsub and the kernel"

@@ -12,6 +12,13 @@ Evidence: src/common/slurm_opt.c and proc_args.c of Slurm, src/lib/Libecl/ecl_ve
 OpenPBS; each kind of value was tried with Slurm 22.05, and with OpenPBS.
 
 Cure: a value that the message names.
+
+Example:
+- #SBATCH --time=05:00:00:00
+- #SBATCH --mail-type=START,END
++ #SBATCH --time=5-00:00:00
++ #SBATCH --mail-type=BEGIN,END
+  srun --ntasks=4 hostname
 """
 
 from __future__ import annotations
@@ -20,32 +27,12 @@ import re
 from collections.abc import Iterator
 
 from jobgen.lint.option_values import grammar_of
-from jobgen.lint.option_values.command_options import (
-    SLURM_COMMANDS,
-    qsub_options,
-    slurm_options,
-)
+from jobgen.lint.option_values.command_options import SLURM_COMMANDS, qsub_options, slurm_options
 from jobgen.lint.option_values.placeholders import is_placeholder, is_template
-from jobgen.lint.reader.directives import Directive
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#SBATCH --time=05:00:00:00
-#SBATCH --mail-type=START,END
-srun --ntasks=4 hostname
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH --time=5-00:00:00
-#SBATCH --mail-type=BEGIN,END
-srun --ntasks=4 hostname
-"""
+from jobgen.lint.rules import Directive, Findings, Script, finding_at
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     for option in _options(script):
         is_openpbs = option.scheduler == "pbs" and script.chunk_requests
         grammar = grammar_of("openpbs" if is_openpbs else option.scheduler, option.option)

@@ -7,36 +7,26 @@ the others wrote is lost. %A is the number of the array: it is the same for all 
 Evidence: sbatch(1), filename pattern and --open-mode: the default of a site is mostly to truncate.
 
 Cure: `--output=logs/%A_%a.out`: %a is the number of the task; or `--open-mode=append`.
+
+Example:
+  #SBATCH --array=1-10
+- #SBATCH --output=run.out
++ #SBATCH --output=run_%a.out
++ #SBATCH --error=/dev/null
+  python train.py --fold $SLURM_ARRAY_TASK_ID
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#SBATCH --array=1-10
-#SBATCH --output=run.out
-python train.py --fold $SLURM_ARRAY_TASK_ID
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH --array=1-10
-#SBATCH --output=run_%a.out
-#SBATCH --error=/dev/null
-python train.py --fold $SLURM_ARRAY_TASK_ID
-"""
+from jobgen.lint.rules import Findings, Script, finding_at
 
 # What is another text for each task: its number, its job, or (mostly) its node.
 _DIFFERS = re.compile(r"%\d*[ajJN]|\$|[{}<>]|^/dev/")
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     array = script.directive("array")
     if (
         script.scheduler != "slurm"

@@ -5,31 +5,22 @@ sbatch still sets it, for scripts from before 2010. The manual of srun no longer
 Evidence: sbatch(1): SLURM_JOB_NODELIST, "and SLURM_NODELIST for backwards compatibility".
 
 Cure: $SLURM_JOB_NODELIST.
+
+Example:
+  #SBATCH --nodes=2
+- scontrol show hostnames $SLURM_NODELIST
++ scontrol show hostnames $SLURM_JOB_NODELIST
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding
-from jobgen.profiles.model import Profile
+from jobgen.lint.rules import Finding, Findings, Script
 
 # So far it works everywhere.
 OPTIONAL = True
-BAD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-scontrol show hostnames $SLURM_NODELIST
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-scontrol show hostnames $SLURM_JOB_NODELIST
-"""
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     for name, line in dict(script.variable_uses).items():
         if name == "SLURM_NODELIST":
             column = script.lines[line - 1].find(name)

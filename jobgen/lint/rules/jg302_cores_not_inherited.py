@@ -7,39 +7,25 @@ Evidence: Slurm's changelogs of 22.05 (srun reads only SRUN_CPUS_PER_TASK) and o
 reverts that).
 
 Cure: `export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK`, which is right for every version.
+
+Example:
+  #SBATCH --nodes=2
+  #SBATCH --cpus-per-task=32
++ export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK
+  srun python train.py
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from jobgen.lint.launchers import (
-    starter_option,
-    work_commands,
-)
+from jobgen.lint.launchers import starter_option, work_commands
 from jobgen.lint.reader.directives import whole_number
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
+from jobgen.lint.rules import Findings, Script, finding_at
 
 # Other versions of Slurm do not need it.
 OPTIONAL = True
-BAD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-#SBATCH --cpus-per-task=32
-srun python train.py
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-#SBATCH --cpus-per-task=32
-export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK
-srun python train.py
-"""
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     directive = script.directive("cpus-per-task")
     if not directive or (whole_number(directive.value) or 1) < 2:
         return

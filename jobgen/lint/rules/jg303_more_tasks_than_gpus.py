@@ -8,43 +8,26 @@ Evidence: NVIDIA/nccl#1948, NVIDIA/Megatron-LM#661. `--gres` counts GPUs of a no
 job.
 
 Cure: `--ntasks-per-node` the same as `--gres=gpu:N`.
+
+Example:
+  #SBATCH --nodes=2
+- #SBATCH --ntasks-per-node=8
++ #SBATCH --ntasks-per-node=2
+  #SBATCH --gres=gpu:2
+  export MASTER_ADDR=$(hostname) WORLD_SIZE=$SLURM_NTASKS
+  srun python train.py
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from jobgen.lint.launchers import (
-    launchers,
-    starter_option,
-    work_commands,
-)
+from jobgen.lint.launchers import launchers, starter_option, work_commands
 from jobgen.lint.reader.directives import whole_number
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-#SBATCH --ntasks-per-node=8
-#SBATCH --gres=gpu:2
-export MASTER_ADDR=$(hostname) WORLD_SIZE=$SLURM_NTASKS
-srun python train.py
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-#SBATCH --ntasks-per-node=2
-#SBATCH --gres=gpu:2
-export MASTER_ADDR=$(hostname) WORLD_SIZE=$SLURM_NTASKS
-srun python train.py
-"""
+from jobgen.lint.rules import Findings, Script, finding_at
 
 _COUNTS = ("-n", "--ntasks", "--ntasks-per-node", "-N", "--nodes")
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     tasks, gpus = script.directive("ntasks-per-node"), script.gpus_per_node
     ranks = whole_number(tasks.value) if tasks else None
     has_rank_per_task = "MASTER_ADDR" in script.exports and not launchers(script)

@@ -6,34 +6,20 @@ The job counts as COMPLETED, jobs with `afterok` start, and nobody gets a messag
 Evidence: bash(1), Pipelines.
 
 Cure: `set -o pipefail`.
+
+Example:
+  #SBATCH --nodes=1
++ set -o pipefail
+  srun python train.py | tee train.log
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from jobgen.lint.launchers import (
-    work_commands,
-)
-from jobgen.lint.reader.commands import Command
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#SBATCH --nodes=1
-srun python train.py | tee train.log
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH --nodes=1
-set -o pipefail
-srun python train.py | tee train.log
-"""
+from jobgen.lint.launchers import work_commands
+from jobgen.lint.rules import Command, Findings, Script, finding_at
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     if "PIPESTATUS" in script.text:
         return
     for command in work_commands(script):

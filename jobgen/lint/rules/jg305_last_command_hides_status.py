@@ -7,36 +7,21 @@ a message.
 Evidence: bash(1), EXIT STATUS; sbatch(1): the job's exit code is the script's.
 
 Cure: `set -e` at the top, or `status=$?` after the run and `exit $status` at the end.
+
+Example:
+  #SBATCH --nodes=1
++ set -e
+  source env/bin/activate
+  srun python train.py
+  deactivate
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from jobgen.lint.launchers import (
-    work_commands,
-)
-from jobgen.lint.reader.commands import Command
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#SBATCH --nodes=1
-source env/bin/activate
-srun python train.py
-deactivate
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH --nodes=1
-set -e
-source env/bin/activate
-srun python train.py
-deactivate
-"""
+from jobgen.lint.launchers import work_commands
+from jobgen.lint.rules import Command, Findings, Script, finding_at
 
 # Commands whose status says nothing about the run.
 _SMALL_COMMANDS = frozenset(
@@ -47,7 +32,7 @@ _SMALL_COMMANDS = frozenset(
 )
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     if re.search(r"\$\?|PIPESTATUS|\btrap\b|\|\|", script.text) or not script.active_directives:
         return
     last = next((command for command in script.commands if command.is_last), None)

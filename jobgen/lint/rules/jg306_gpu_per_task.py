@@ -9,42 +9,29 @@ Evidence: srun(1), --gpus-per-task, which implies --gpu-bind=per_task. Seen in A
 mila-iqia/mila-docs#245 and NVIDIA/nccl#1948.
 
 Cure: `--gres=gpu:N` or `--gpus-per-node=N`, with as many tasks per node.
+
+Example:
+- #SBATCH --ntasks=8
+- #SBATCH --gpus-per-task=1
++ #SBATCH --nodes=2
++ #SBATCH --ntasks-per-node=4
++ #SBATCH --gpus-per-node=4
+  export MASTER_ADDR=$(hostname)
+  srun python train.py
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from jobgen.lint.launchers import (
-    launchers,
-    work_commands,
-)
+from jobgen.lint.launchers import launchers, work_commands
 from jobgen.lint.reader.commands import starter_of
 from jobgen.lint.reader.directives import whole_number
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
+from jobgen.lint.rules import Findings, Script, finding_at
 
 # Some programs need it.
 OPTIONAL = True
-BAD = """\
-#!/bin/bash
-#SBATCH --ntasks=8
-#SBATCH --gpus-per-task=1
-export MASTER_ADDR=$(hostname)
-srun python train.py
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-#SBATCH --ntasks-per-node=4
-#SBATCH --gpus-per-node=4
-export MASTER_ADDR=$(hostname)
-srun python train.py
-"""
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     per_task = script.directive("gpus-per-task")
     if not per_task or per_task.value.rpartition(":")[2] != "1" or launchers(script):
         return

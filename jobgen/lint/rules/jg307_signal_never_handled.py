@@ -10,39 +10,24 @@ itself". bash(1), SIGNALS: bash runs the trap after the command that it waits fo
 of public repositories: a trap that requeues the job, and no B:.
 
 Cure: `--signal=B:USR1@300`, with the run in the background: `srun … &` and `wait`.
+
+Example:
+- #SBATCH --signal=USR1@300
++ #SBATCH --signal=B:USR1@300
+  trap 'scontrol requeue $SLURM_JOB_ID' USR1
+  srun python train.py &
+  wait
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from jobgen.lint.launchers import (
-    work_commands,
-)
-from jobgen.lint.reader.commands import Command
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#SBATCH --signal=USR1@300
-trap 'scontrol requeue $SLURM_JOB_ID' USR1
-srun python train.py &
-wait
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH --signal=B:USR1@300
-trap 'scontrol requeue $SLURM_JOB_ID' USR1
-srun python train.py &
-wait
-"""
+from jobgen.lint.launchers import work_commands
+from jobgen.lint.rules import Command, Findings, Script, finding_at
 
 _NUMBERS = {"1": "HUP", "2": "INT", "10": "USR1", "12": "USR2", "15": "TERM"}
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     directive = script.directive("signal")
     if script.scheduler != "slurm" or not directive:
         return

@@ -6,32 +6,23 @@ characters.
 Evidence: tried on OpenPBS; qsub(1B).
 
 Cure: letters, digits and - _ . +.
+
+Example:
+- #PBS -N "my job"
++ #PBS -N my_job
+  hostname
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#PBS -N "my job"
-hostname
-"""
-GOOD = """\
-#!/bin/bash
-#PBS -N my_job
-hostname
-"""
+from jobgen.lint.rules import Findings, Script, finding_at
 
 MOST_CHARACTERS = 230
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     name = script.directive("N")
     if name and (character := re.search(r"[ /:]", name.value)):
         text = f"PBS refuses a name with `{character[0]}`"

@@ -6,34 +6,25 @@ on. PBS refuses a job that uses both.
 Evidence: pbs_resources(7B); tried on OpenPBS: "cannot be used with "select" or "place"".
 
 Cure: `-l select=N:ncpus=…:mem=…`; walltime stays outside.
+
+Example:
+- #PBS -l select=2:ncpus=4
+- #PBS -l ncpus=8
++ #PBS -l select=2:ncpus=8
++ #PBS -l walltime=1:00:00
+  hostname
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#PBS -l select=2:ncpus=4
-#PBS -l ncpus=8
-hostname
-"""
-GOOD = """\
-#!/bin/bash
-#PBS -l select=2:ncpus=8
-#PBS -l walltime=1:00:00
-hostname
-"""
+from jobgen.lint.rules import Findings, Script, finding_at
 
 _OLD_RESOURCE = re.compile(r"(?:^|,)(ncpus|nodes|mpiprocs|ompthreads)=")
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     for directive in script.active_directives if script.chunk_requests else ():
         if directive.scheduler == "pbs" and directive.option == "l":
             outside = re.sub(r"(select|place)=[^,]*", "", directive.value)

@@ -9,33 +9,23 @@ it, it works.
 Cure: `#PBS -v 'A=b,C="x,y"'`.
 
 Mend: --fix writes these quotes, if the value has no blanks and no other quotes.
+
+Example:
+- #PBS -v A=b,C="x,y"
++ #PBS -v 'A=b,C="x,y"'
+  hostname
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from jobgen.errors import Edit
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at, replacement
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#PBS -v A=b,C="x,y"
-hostname
-"""
-GOOD = """\
-#!/bin/bash
-#PBS -v 'A=b,C="x,y"'
-hostname
-"""
+from jobgen.lint.rules import Edit, Findings, Script, finding_at, replacement
 
 _QUOTED_COMMA = re.compile(r"-v\s*[^'\s]*=\"[^\"]*,")
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     for directive in script.active_directives:
         is_list = directive.scheduler == "pbs" and directive.option == "v"
         if is_list and _QUOTED_COMMA.search(script.lines[directive.line - 1]):

@@ -8,34 +8,23 @@ Evidence: tried on OpenPBS: a trailing `# comment` is a directive error.
 Cure: the comment on a line of its own.
 
 Mend: --fix moves it to a line above.
+
+Example:
++ # the big one
+  #PBS -l select=1:ncpus=4
+- #PBS -q gpu  # the big one
++ #PBS -q gpu
+  hostname
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from jobgen.errors import Edit
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#PBS -l select=1:ncpus=4
-#PBS -q gpu  # the big one
-hostname
-"""
-GOOD = """\
-#!/bin/bash
-# the big one
-#PBS -l select=1:ncpus=4
-#PBS -q gpu
-hostname
-"""
+from jobgen.lint.rules import Edit, Findings, Script, finding_at
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     for word in script.stray_words if script.chunk_requests else ():
         if word.scheduler == "pbs" and word.text.startswith("#"):
             text = "qsub takes the comment for words of the directive"

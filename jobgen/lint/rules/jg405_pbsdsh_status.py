@@ -7,31 +7,21 @@ pbs_tmrsh, ssh and OpenMPI's mpiexec hand it on.
 
 Cure: pbs_tmrsh, in the background for each host, and then `wait` for each. Or let each node write
 its status to a file, which the script reads.
+
+Example:
+  #PBS -l select=2:ncpus=4
+- pbsdsh -- bash "$PBS_O_WORKDIR/node.sh"
++ mpiexec --ppn 1 bash "$PBS_O_WORKDIR/node.sh"
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#PBS -l select=2:ncpus=4
-pbsdsh -- bash "$PBS_O_WORKDIR/node.sh"
-"""
-GOOD = """\
-#!/bin/bash
-#PBS -l select=2:ncpus=4
-mpiexec --ppn 1 bash "$PBS_O_WORKDIR/node.sh"
-"""
+from jobgen.lint.rules import Findings, Script, finding_at
 
 _STATUS_FILES = ("exit_code", "status", ".rc", "returncode", ".done")
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     if script.scheduler != "pbs":  # pbsdsh is in a branch that another scheduler does not come to
         return
     writes_status = any(name in script.text for name in _STATUS_FILES)

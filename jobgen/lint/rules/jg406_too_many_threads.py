@@ -6,34 +6,21 @@ ncpus=288 and four ranks, 1,152 threads share 288 cores.
 Evidence: pbs_resources(7B), ompthreads; seen on OpenPBS: OMP_NUM_THREADS=288 in the job.
 
 Cure: `export OMP_NUM_THREADS=N`, cores divided by ranks; or `ompthreads=N` in the chunk.
+
+Example:
+  #PBS -l select=1:ncpus=64:ngpus=4
++ export OMP_NUM_THREADS=16
+  torchrun --standalone --nproc-per-node=4 train.py
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from jobgen.lint.launchers import (
-    torchruns,
-)
+from jobgen.lint.launchers import torchruns
 from jobgen.lint.reader.directives import whole_number
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#PBS -l select=1:ncpus=64:ngpus=4
-torchrun --standalone --nproc-per-node=4 train.py
-"""
-GOOD = """\
-#!/bin/bash
-#PBS -l select=1:ncpus=64:ngpus=4
-export OMP_NUM_THREADS=16
-torchrun --standalone --nproc-per-node=4 train.py
-"""
+from jobgen.lint.rules import Findings, Script, finding_at
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     if "OMP_NUM_THREADS" in script.text or not script.chunk_requests:
         return
     _, chunks = script.chunk_requests[-1]

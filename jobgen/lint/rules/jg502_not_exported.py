@@ -6,30 +6,20 @@ default, without a message. The rule ignores a script's own NCCL_HOME, NCCL_TEST
 Evidence: bash(1), ENVIRONMENT.
 
 Cure: `export NAME=value`.
+
+Example:
+  #SBATCH --nodes=2
+- NCCL_SOCKET_IFNAME=hsn0
++ NCCL_TESTS_HOME=/opt/nccl-tests
++ export NCCL_SOCKET_IFNAME=hsn0
+  srun python train.py
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-NCCL_SOCKET_IFNAME=hsn0
-srun python train.py
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-NCCL_TESTS_HOME=/opt/nccl-tests
-export NCCL_SOCKET_IFNAME=hsn0
-srun python train.py
-"""
+from jobgen.lint.rules import Findings, Script, finding_at
 
 _FOR_PROGRAMS = re.compile(r"(NCCL|FI_|GLOO|TORCH_|TORCHELASTIC_|UCX_|MIOPEN_|OMP_NUM_THREADS$)")
 # A script uses such names for its own variables; programs read only a few of them.
@@ -42,7 +32,7 @@ _READ_BY_PROGRAMS = frozenset(
 )
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     if not script.scheduler or _exports_all(script):
         return
     known_names = script.exports | {name for name, _ in script.variable_uses}

@@ -8,29 +8,21 @@ Evidence: bash(1), SIMPLE COMMAND EXPANSION; SC2097 and SC2098 of shellcheck fin
 Tried: torchrun refuses the endpoint `:29400`.
 
 Cure: `export NAME=value` on a line before.
+
+Example:
+- MASTER_ADDR=10.0.0.1 torchrun --nnodes=2 --node_rank=0 --master_addr=$MASTER_ADDR train.py
++ export MASTER_ADDR=10.0.0.1
++ torchrun --nnodes=2 --node_rank=0 --master_addr=$MASTER_ADDR train.py
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-MASTER_ADDR=10.0.0.1 torchrun --nnodes=2 --node_rank=0 --master_addr=$MASTER_ADDR train.py
-"""
-GOOD = """\
-#!/bin/bash
-export MASTER_ADDR=10.0.0.1
-torchrun --nnodes=2 --node_rank=0 --master_addr=$MASTER_ADDR train.py
-"""
+from jobgen.lint.rules import Findings, Script, finding_at
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     for command in script.commands if not script.parse_error else ():
         used = {name for word in command.words for name in word.variables}
         for assignment in command.assignments:

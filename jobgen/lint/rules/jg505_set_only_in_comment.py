@@ -8,37 +8,23 @@ the value.
 Evidence: bash(1), COMMENTS and PARAMETERS.
 
 Cure: remove the #; or give the default where it is used, ${NAME:-value}.
+
+Example:
+  #SBATCH --nodes=2
+- #PORT=29500
++ PORT=29500
+  srun torchrun --nnodes=2 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$HOSTNAME:$PORT train.py
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from jobgen.lint.launchers import (
-    launchers,
-    work_commands,
-)
-from jobgen.lint.reader.commands import Word
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-#PORT=29500
-srun torchrun --nnodes=2 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$HOSTNAME:$PORT train.py
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-PORT=29500
-srun torchrun --nnodes=2 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$HOSTNAME:$PORT train.py
-"""
+from jobgen.lint.launchers import launchers, work_commands
+from jobgen.lint.rules import Findings, Script, Word, finding_at
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     if not script.active_directives or _may_be_given(script):
         return
     unset = _used_variables(script) - _set_variables(script)

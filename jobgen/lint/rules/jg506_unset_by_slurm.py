@@ -11,32 +11,21 @@ $SLURM_GPUS_PER_NODE and $SLURM_NTASKS_PER_NODE are empty, and $SLURM_GPUS_ON_NO
 
 Cure: the option; the variables for what the job got, $SLURM_GPUS_ON_NODE or $SLURM_CPUS_ON_NODE;
 or a default, `${SLURM_CPUS_PER_TASK:-1}`.
+
+Example:
+  #SBATCH --nodes=1
+  #SBATCH --gres=gpu:4
+- torchrun --standalone --nproc-per-node=$SLURM_GPUS train.py
++ echo "$SLURM_GPUS GPUs"
++ export OMP_NUM_THREADS=${SLURM_CPUS_PER_TASK:-8}
++ torchrun --standalone --nproc-per-node=$SLURM_GPUS_ON_NODE train.py
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from jobgen.lint.reader.commands import Word
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#SBATCH --nodes=1
-#SBATCH --gres=gpu:4
-torchrun --standalone --nproc-per-node=$SLURM_GPUS train.py
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH --nodes=1
-#SBATCH --gres=gpu:4
-echo "$SLURM_GPUS GPUs"
-export OMP_NUM_THREADS=${SLURM_CPUS_PER_TASK:-8}
-torchrun --standalone --nproc-per-node=$SLURM_GPUS_ON_NODE train.py
-"""
+from jobgen.lint.rules import Findings, Script, Word, finding_at
 
 _OPTIONS = {
     "SLURM_CPUS_PER_TASK": "cpus-per-task",
@@ -53,7 +42,7 @@ _SIZES = (
 )
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     if script.scheduler != "slurm" or not script.directive(*_SIZES) or script.runs_itself:
         return
     for name, option in _OPTIONS.items():

@@ -9,30 +9,20 @@ is provided for debugging purposes only and should not be used as a way to make 
 run reliably".
 
 Cure: remove it, or set it for a single run: `sbatch --export=ALL,CUDA_LAUNCH_BLOCKING=1 job.sh`.
+
+Example:
+  #SBATCH --gres=gpu:4
+- export CUDA_LAUNCH_BLOCKING=1
++ export CUDA_LAUNCH_BLOCKING=0
+  srun python train.py
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from jobgen.lint.reader.commands import Assignment, base_name
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#SBATCH --gres=gpu:4
-export CUDA_LAUNCH_BLOCKING=1
-srun python train.py
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH --gres=gpu:4
-export CUDA_LAUNCH_BLOCKING=0
-srun python train.py
-"""
+from jobgen.lint.reader.commands import base_name
+from jobgen.lint.rules import Assignment, Findings, Script, finding_at
 
 _NAMES = ("CUDA_LAUNCH_BLOCKING", "HIP_LAUNCH_BLOCKING", "AMD_SERIALIZE_KERNEL")
 _REASON = re.compile(
@@ -40,7 +30,7 @@ _REASON = re.compile(
 )
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     job_name = script.directive("job-name", "N")
     if "debug" in f"{base_name(script.file)} {job_name.value if job_name else ''}".lower():
         return

@@ -9,34 +9,25 @@ without --gres has none. Slurm's page on generic resources: where a job is confi
 CUDA_VISIBLE_DEVICES always begins with 0.
 
 Cure: remove the assignment: Slurm sets the variable; or request as many GPUs.
+
+Example:
+- #SBATCH --gres=gpu:1
+- export CUDA_VISIBLE_DEVICES=1
++ #SBATCH --gres=gpu:2
++ export CUDA_VISIBLE_DEVICES=0,1
+  python train.py
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from jobgen.lint.reader.script import Gpus, Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#SBATCH --gres=gpu:1
-export CUDA_VISIBLE_DEVICES=1
-python train.py
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH --gres=gpu:2
-export CUDA_VISIBLE_DEVICES=0,1
-python train.py
-"""
+from jobgen.lint.rules import Findings, Gpus, Script, finding_at
 
 _OTHER_REQUESTS = re.compile(r"--gres|--gpus|\s-G\s*\d|\bsalloc\b|\bsbatch\b")
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     assignments = script.assignments_of("CUDA_VISIBLE_DEVICES")
     gpus = _gpus(script) if assignments else None
     if not gpus or gpus.count == 0 or script.asks_for_whole_nodes:

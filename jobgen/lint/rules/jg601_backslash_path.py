@@ -6,31 +6,24 @@ bash removes a backslash, which only quotes the next character: `myenv\bin\activ
 Evidence: bash(1), QUOTING.
 
 Cure: slashes.
+
+Example:
+- source myenv\bin\activate
++ source myenv/bin/activate
++ cp run_$PBS_ARRAYID\_old.log run\_new.log
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
-
-BAD = r"""#!/bin/bash
-source myenv\bin\activate
-"""
-GOOD = """\
-#!/bin/bash
-source myenv/bin/activate
-cp run_$PBS_ARRAYID\\_old.log run\\_new.log
-"""
+from jobgen.lint.rules import Findings, Script, finding_at
 
 # Commands that take paths; the words of others may be patterns.
 _TAKES_PATHS = ("source", ".", "cd", "python", "python3", "ls", "cp", "mv", "mkdir", "bash")
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     for command in script.commands:
         for word in command.words[1:] if command.name in _TAKES_PATHS else ():
             # `\_` ends the name of a variable, in $NAME\_x.

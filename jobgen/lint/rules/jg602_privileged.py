@@ -7,28 +7,20 @@ Evidence: podman-run(1); ROCm's and NVIDIA's guides to containers name the devic
 
 Cure: AMD: `--device=/dev/kfd --device=/dev/dri --group-add=keep-groups`; NVIDIA:
 `--device=nvidia.com/gpu=all`; InfiniBand: `--device=/dev/infiniband --ulimit=memlock=-1`.
+
+Example:
+- podman run --rm --privileged --network=host rocm/pytorch:rocm6.4_ubuntu24.04 python3 train.py
++ podman run --rm --device=/dev/kfd --device=/dev/dri --network=host rocm/pytorch:rocm6.4_ubuntu24.04 python3 train.py
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from jobgen.lint.reader.commands import Word
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-podman run --rm --privileged --network=host rocm/pytorch:rocm6.4_ubuntu24.04 python3 train.py
-"""
-GOOD = """\
-#!/bin/bash
-podman run --rm --device=/dev/kfd --device=/dev/dri --network=host rocm/pytorch:rocm6.4_ubuntu24.04 python3 train.py
-"""
+from jobgen.lint.rules import Findings, Script, Word, finding_at
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     if "--privileged" not in script.text:
         return
     for command in script.commands:

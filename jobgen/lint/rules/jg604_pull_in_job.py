@@ -8,34 +8,21 @@ Evidence: git-pull(1); a requeued job starts its script again (sbatch(1), --requ
 
 Cure: fetch before you submit; or check out one commit into a folder of its own, as jobgen's
 `workspace` does.
+
+Example:
+  #SBATCH --nodes=1
+- cd repo && git pull
++ cd repo
+  srun python train.py
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from jobgen.lint.launchers import (
-    work_commands,
-)
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#SBATCH --nodes=1
-cd repo && git pull
-srun python train.py
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH --nodes=1
-cd repo
-srun python train.py
-"""
+from jobgen.lint.launchers import work_commands
+from jobgen.lint.rules import Findings, Script, finding_at
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     if not script.active_directives or not work_commands(script):
         return
     for command in script.commands:

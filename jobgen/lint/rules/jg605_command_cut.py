@@ -12,38 +12,25 @@ found`, and the exit status of the script is that of its last command.
 
 Cure: end each line but the last with a `\`, put comments before the command, and a value with a
 blank in quotes.
+
+Example:
+  #SBATCH --nodes=1
++ # --resume
+  srun python train.py \
+    --data data \
+-   # --resume \
+    --epochs 10
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from itertools import takewhile
 
-from jobgen.lint.reader.commands import Command
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#SBATCH --nodes=1
-srun python train.py \\
-  --data data \\
-  # --resume \\
-  --epochs 10
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH --nodes=1
-# --resume
-srun python train.py \\
-  --data data \\
-  --epochs 10
-"""
+from jobgen.lint.rules import Command, Findings, Script, finding_at
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     if script.parse_error:
         return
     for command in takewhile(_is_reached, script.commands):

@@ -9,33 +9,22 @@ Mouse-Imaging-Centre/pydpiper#289: a variable of each job was not set.
 
 Cure: `export NAME=value`, `name=value`, `for name in …; do …; done`; or `#!/bin/tcsh` in the first
 line.
+
+Example:
+  #PBS -l select=1:ncpus=4
+- setenv OMP_NUM_THREADS 4
++ export OMP_NUM_THREADS=4
+  ./simulate
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from jobgen.lint.reader.commands import Command
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#PBS -l select=1:ncpus=4
-setenv OMP_NUM_THREADS 4
-./simulate
-"""
-GOOD = """\
-#!/bin/bash
-#PBS -l select=1:ncpus=4
-export OMP_NUM_THREADS=4
-./simulate
-"""
+from jobgen.lint.rules import Command, Findings, Script, finding_at
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     shell = script.directive("S") if script.scheduler == "pbs" else None
     if (shell and "csh" in shell.value) or not script.has_interpreter:
         return

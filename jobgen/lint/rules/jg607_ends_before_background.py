@@ -7,38 +7,25 @@ seconds.
 Evidence: sbatch(1): the job ends when its script does; bash(1), `wait`.
 
 Cure: `wait` at the end; or no `&`.
+
+Example:
+  #SBATCH --nodes=1
+  #SBATCH --gres=gpu:2
+  CUDA_VISIBLE_DEVICES=0 python train.py --seed 1 &
+  CUDA_VISIBLE_DEVICES=1 python train.py --seed 2 &
++ wait
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
-
-BAD = """\
-#!/bin/bash
-#SBATCH --nodes=1
-#SBATCH --gres=gpu:2
-CUDA_VISIBLE_DEVICES=0 python train.py --seed 1 &
-CUDA_VISIBLE_DEVICES=1 python train.py --seed 2 &
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH --nodes=1
-#SBATCH --gres=gpu:2
-CUDA_VISIBLE_DEVICES=0 python train.py --seed 1 &
-CUDA_VISIBLE_DEVICES=1 python train.py --seed 2 &
-wait
-"""
+from jobgen.lint.rules import Findings, Script, finding_at
 
 _NO_WAIT = ("echo", "date", "printf", "true", ":", "exit", "deactivate")
 # Where a function, or a branch that is not taken, may hold what seems to be last.
 _UNCERTAIN = {"function_definition", "if_statement", "case_statement", "command_substitution"}
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     own = [command for command in script.commands if command.depth == 0]
     if not script.active_directives or any(command.name in ("wait", "fg") for command in own):
         return

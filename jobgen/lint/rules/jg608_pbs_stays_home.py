@@ -8,31 +8,21 @@ Evidence: qsub(1B): PBS_O_WORKDIR is the folder of the qsub command; the job sta
 folder.
 
 Cure: `cd "$PBS_O_WORKDIR"` before the first command.
+
+Example:
+  #PBS -l select=1:ncpus=4
++ cd "$PBS_O_WORKDIR"
+  ./simulate input.dat
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from jobgen.lint.reader.commands import Command
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
+from jobgen.lint.rules import Command, Findings, Script, finding_at
 
 # The home folder may be the right one.
 OPTIONAL = True
-BAD = """\
-#!/bin/bash
-#PBS -l select=1:ncpus=4
-./simulate input.dat
-"""
-GOOD = """\
-#!/bin/bash
-#PBS -l select=1:ncpus=4
-cd "$PBS_O_WORKDIR"
-./simulate input.dat
-"""
 
 _FOLDER_CHANGES = re.compile(r"\bcd\b|pushd|PBS_O_WORKDIR|PBS_O_INITDIR|-wdir|--chdir|\bsource\b")
 _FILE = re.compile(
@@ -40,7 +30,7 @@ _FILE = re.compile(
 )
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
     if script.scheduler != "pbs" or script.directive("d", "w"):
         return
     code = "\n".join(line for line in script.lines if not line.lstrip().startswith("#"))

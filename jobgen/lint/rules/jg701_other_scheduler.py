@@ -5,31 +5,23 @@ Directives of the other scheduler are comments to this one.
 Evidence: sbatch(1), qsub(1B).
 
 Cure: the profile for which the script is, or the directives of this one.
+
+Example:
+- #PBS -l select=2:ncpus=4
++ #SBATCH --nodes=2
++ #SBATCH --gres=gpu:8
+  hostname
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
+from jobgen.lint.rules import Findings, Script, finding_at
 
 PROFILE = "mi210"
-BAD = """\
-#!/bin/bash
-#PBS -l select=2:ncpus=4
-hostname
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-#SBATCH --gres=gpu:8
-hostname
-"""
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
+    profile = script.profile
     scheduler = profile.scheduler if profile else None
     if scheduler not in ("slurm", "pbs") or not script.active_directives:
         return

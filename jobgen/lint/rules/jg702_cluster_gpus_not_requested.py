@@ -7,34 +7,26 @@ Evidence: sbatch(1), --gres; pbs_resources(7B). Seen in a script for GH200 nodes
 no ngpus.
 
 Cure: `--gres=gpu:N` or `--gpus-per-node=N`; on PBS `ngpus=N` in the chunk.
+
+Example:
+- #PBS -l select=2:ncpus=288:mpiprocs=2
++ #PBS -l select=2:ncpus=288:mpiprocs=2:ngpus=4
+  hostname
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
+from jobgen.lint.rules import Findings, Script, finding_at
 
 PROFILE = "eap"
-BAD = """\
-#!/bin/bash
-#PBS -l select=2:ncpus=288:mpiprocs=2
-hostname
-"""
-GOOD = """\
-#!/bin/bash
-#PBS -l select=2:ncpus=288:mpiprocs=2:ngpus=4
-hostname
-"""
 
 _GPU_OPTIONS = (
     *("gres", "gpus", "gpus-per-node", "gpus-per-task", "gpus-per-socket", "tres-per-task"),
 )
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
+    profile = script.profile
     if not profile or not profile.node.gpus or profile.node.gpu == "none":
         return
     is_for_cluster = script.active_directives and script.scheduler == profile.scheduler

@@ -6,33 +6,24 @@ requests more is refused, or waits for ever.
 Evidence: sbatch: "Requested node configuration is not available" (tried).
 
 Cure: request what the node has.
+
+Example:
+  #SBATCH --nodes=2
+- #SBATCH --gres=gpu:16
++ #SBATCH --gres=gpu:8
+  srun python train.py
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from jobgen.lint.reader.directives import Directive, whole_number
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
+from jobgen.lint.reader.directives import whole_number
+from jobgen.lint.rules import Directive, Findings, Script, finding_at
 
 PROFILE = "mi210"
-BAD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-#SBATCH --gres=gpu:16
-srun python train.py
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-#SBATCH --gres=gpu:8
-srun python train.py
-"""
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
+    profile = script.profile
     if not profile or script.scheduler != profile.scheduler:
         return
     gpus, most_gpus = script.gpus_per_node, profile.limits.gpus_per_node or profile.node.gpus

@@ -8,38 +8,27 @@ Evidence: NCCL's user guide, environment variables; NCAR's notes on Derecho: "no
 without this". Byte counters showed gloo's traffic on the hostname's interface.
 
 Cure: `export NCCL_SOCKET_IFNAME=NAME`, with the profile's `network.interface`.
+
+Example:
+  #PBS -l select=2:ncpus=288:ngpus=4
+- export NCCL_DEBUG=INFO
+- #NCCL_SOCKET_IFNAME=hsn0
++ export NCCL_SOCKET_IFNAME=hsn0
+  mpiexec --ppn 1 torchrun --nnodes=2 --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from jobgen.lint.launchers import (
-    launchers,
-)
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
+from jobgen.lint.launchers import launchers
+from jobgen.lint.rules import Findings, Script, finding_at
 
 PROFILE = "eap"
-BAD = """\
-#!/bin/bash
-#PBS -l select=2:ncpus=288:ngpus=4
-export NCCL_DEBUG=INFO
-#NCCL_SOCKET_IFNAME=hsn0
-mpiexec --ppn 1 torchrun --nnodes=2 --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py
-"""
-GOOD = """\
-#!/bin/bash
-#PBS -l select=2:ncpus=288:ngpus=4
-export NCCL_SOCKET_IFNAME=hsn0
-mpiexec --ppn 1 torchrun --nnodes=2 --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py
-"""
 
 _VARIABLES = ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME")
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
+def check(script: Script) -> Findings:
+    profile = script.profile
     if not profile or not profile.network.interface or (script.nodes or 1) < 2:
         return
     if any(script.assignments_of(name) for name in _VARIABLES):

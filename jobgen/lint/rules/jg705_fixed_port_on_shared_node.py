@@ -9,38 +9,25 @@ is_host=1 it fails at once.
 
 Cure: a port made from the job's id, such as $((10000 + SLURM_JOB_ID % 20000)); `--standalone`
 on one node.
+
+Example:
+  #SBATCH --nodes=2
+  #SBATCH --gres=gpu:1
+- srun --ntasks-per-node=1 torchrun --nnodes=2 --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py
++ port=$((10000 + SLURM_JOB_ID % 20000))
++ srun --ntasks-per-node=1 torchrun --nnodes=2 --rdzv-backend=c10d --rdzv-endpoint=$HEAD:$port train.py
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from jobgen.lint.launchers import (
-    fixed_port,
-    launchers,
-)
-from jobgen.lint.reader.script import Script
-from jobgen.lint.rules import Finding, finding_at
-from jobgen.profiles.model import Profile
+from jobgen.lint.launchers import fixed_port, launchers
+from jobgen.lint.rules import Findings, Script, finding_at
 
 PROFILE = "mi210"
-BAD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-#SBATCH --gres=gpu:1
-srun --ntasks-per-node=1 torchrun --nnodes=2 --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py
-"""
-GOOD = """\
-#!/bin/bash
-#SBATCH --nodes=2
-#SBATCH --gres=gpu:1
-port=$((10000 + SLURM_JOB_ID % 20000))
-srun --ntasks-per-node=1 torchrun --nnodes=2 --rdzv-backend=c10d --rdzv-endpoint=$HEAD:$port train.py
-"""
 
 
-def check(script: Script, profile: Profile | None) -> Iterator[Finding]:
-    gpus = script.gpus_per_node
+def check(script: Script) -> Findings:
+    profile, gpus = script.profile, script.gpus_per_node
     shares_node = profile and gpus and 0 < gpus.count < profile.node.gpus
     if not shares_node or script.asks_for_whole_nodes:
         return
