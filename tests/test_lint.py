@@ -344,7 +344,7 @@ def test_wrong_usage_is_exit_code_2(folder: Path, words: list[str], message: str
         ("[tool.jobgen.lint]\nignored = []\n", "unknown key tool.jobgen.lint.ignored"),
         ('[tool.jobgen.lint]\nignore = "JG2"\n', "tool.jobgen.lint.ignore is not a list of codes"),
         ("[tool.jobgen.lint]\nignore = [2]\n", "tool.jobgen.lint.ignore is not a list of codes"),
-        ("[tool.jobgen.lint]\nprofile = 3\n", "tool.jobgen.lint.profile is not a text"),
+        ("[tool.jobgen.lint]\nprofile = 3\n", "tool.jobgen.lint.profile must be a string"),
         ('[tool.jobgen.lint]\nselect = ["JG9x"]\n', "there is no rule 'JG9X'"),
         ("[tool.jobgen.lint]\nselect = []\n", "tool.jobgen.lint.select names no rule"),
         ('[tool.jobgen.lint]\nprofile = "nope"\n', "pyproject.toml: profile: no profile `nope`"),

@@ -60,7 +60,7 @@ def _check_type(file: str, key: str, value: Any) -> None:
         hint = "the keys are select, ignore, also and profile"
         raise problem(file, f"unknown key tool.jobgen.lint.{key}", "usage", hint)
     if key == "profile" and not isinstance(value, str):
-        raise problem(file, "tool.jobgen.lint.profile is not a text", "usage")
+        raise problem(file, "tool.jobgen.lint.profile must be a string", "usage")
     is_list = isinstance(value, list) and all(isinstance(item, str) for item in value)
     if key != "profile" and not is_list:
         raise problem(file, f"tool.jobgen.lint.{key} is not a list of codes", "usage")

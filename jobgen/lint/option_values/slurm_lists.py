@@ -27,11 +27,7 @@ def _refused_array(value: str) -> str:
 
 
 def _is_array_item(item: str) -> bool:
-    found = re.fullmatch(
-        r"(?!\[?-\s*\+?\d)\[?\s*\+?(\d{0,18})\]?(-\s*\+?(\d{0,18})\]?(:\s*\+?(\d{1,18})\]?)?)?(%.*)?",
-        item,
-        re.A,
-    )
+    found = _ARRAY_ITEM.fullmatch(item)
     if not found:
         return False
     first, last, step = (int(found[group] or 0) for group in (1, 3, 5))
