@@ -517,6 +517,12 @@ def test_good_script_has_no_finding(name: str) -> None:
     assert [str(problem) for problem in found] == []
 
 
+def test_finding_on_the_empty_last_line_of_a_script_in_a_heredoc_has_a_place() -> None:
+    text = "#!/bin/bash\nsbatch <<'EOF'\n#!/bin/bash\nrun() {\n"
+    (found,) = problems_in(text, "job.sh", Settings())
+    assert (found.code, found.mark[1:], found.end) == ("JG001", (5, 1), (5, 1))
+
+
 def test_script_for_sbatch_in_a_heredoc_is_read_on_its_lines() -> None:
     text = """\
 #!/bin/bash

@@ -216,5 +216,7 @@ def _inner_problems(
         line, column = problem.mark.line, problem.mark.column
         mark = problem.mark._replace(column=inner.column(line, column) + indent)
         line, column = problem.end
-        end = line, inner.column(line, column - 1) + 1 + indent
+        is_empty = column == 1  # nothing of the line is before the end, as on an empty line
+        end_column = inner.column(line, 1) if is_empty else inner.column(line, column - 1) + 1
+        end = line, end_column + indent
         yield problem._replace(mark=mark, end=end)
