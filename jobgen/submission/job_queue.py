@@ -50,7 +50,7 @@ def get_queue(scheduler: str) -> JobQueue:
 
 
 def run_query(words: Sequence[str], seconds: float) -> tuple[str, str]:
-    """What a command prints on stdout and stderr; why it does not run or end, as the latter."""
+    """Returns (stdout, stderr); stderr has the reason if it cannot start or takes too long."""
     try:
         done = subprocess.run(
             words, stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds, check=False

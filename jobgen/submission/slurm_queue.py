@@ -33,7 +33,7 @@ def _cluster_option(cluster: str) -> tuple[str, ...]:
 
 
 def parse_status(answer: str) -> JobStatus | None:
-    """The status in `scontrol show job`; for an array all states, and the worst exit status."""
+    """Reads `scontrol show job`. An array has the states of its jobs and the worst exit status."""
     jobs = [_record_status(record) for record in split_records(answer)]
     if len(jobs) < 2:
         return jobs[0] if jobs else None
@@ -56,7 +56,10 @@ _FINAL = frozenset(
 
 
 def find_field(record: str, pattern: str) -> str:
-    """The group of a pattern at a line's beginning; not on the first, which has the job's name."""
+    """Returns the first group of a pattern at the start of a line, or "".
+
+    The first line is left out: it has the job's name, which may look like a field.
+    """
     found = re.search(rf"^ +{pattern}", record, re.MULTILINE)
     return found[1] if found else ""
 

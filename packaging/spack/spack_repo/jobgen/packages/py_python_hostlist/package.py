@@ -7,7 +7,7 @@ class PyPythonHostlist(PythonPackage):
     """Expands and collects lists of hosts as Slurm writes them."""
 
     homepage = "https://www.nsc.liu.se/~kent/python-hostlist/"
-    pypi = "python_hostlist/python_hostlist-2.3.0.tar.gz"
+    url = "https://www.nsc.liu.se/~kent/python-hostlist/python_hostlist-2.3.0.tar.gz"
 
     license("GPL-2.0-or-later")
 
