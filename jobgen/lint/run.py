@@ -181,7 +181,7 @@ def _problem(
     """A finding at its place in the file. A document shows scripts, and is never mended."""
     mark = Mark(script.file, finding.line, finding.column + indent)
     end_line, end_column = end_of(script, finding)
-    edits = finding.edits if can_be_mended and not is_document(script.file) else ()
+    edits = finding.edits if can_be_mended and not script.is_in_document else ()
     end = end_line, end_column + indent
     return Problem(mark, finding.text, code, finding.cure, end, edits)
 
@@ -193,11 +193,9 @@ def _findings(script: Script, settings: Settings) -> Iterable[tuple[Finding, str
     found = [(finding, rule.code) for rule in rules for finding in rule.check(script)]
     ignore_code = jg002_ignore_comment.CODE
     if any(rule.code == ignore_code for rule in rules) and not script.parse_error:
-        searched = {rule.code for rule in rules if script.profile or not rule.profile} - {
-            ignore_code
-        }
+        searched = {rule.code for rule in rules if script.profile or not rule.profile}
         places = {(finding.line, code) for finding, code in found}
-        unused = jg002_ignore_comment.unused(script, searched, places)
+        unused = jg002_ignore_comment.unused(script, searched - {ignore_code}, places)
         found += [(finding, ignore_code) for finding in unused]
     return found
 

@@ -19,7 +19,6 @@ Example:
 from __future__ import annotations
 
 from jobgen.lint.launchers import launchers, starter_option
-from jobgen.lint.reader.directives import whole_number
 from jobgen.lint.rules import Findings, Script, finding_at
 
 _COUNTS = ("--ntasks-per-node", "--tasks-per-node", "-n", "--ntasks", "-N", "--nodes")
@@ -43,8 +42,7 @@ def check(script: Script) -> Findings:
 
 def _tasks_per_node(script: Script) -> int:
     """How many tasks srun starts on a node; with --ntasks, --ntasks-per-node is only the most."""
-    counts = [script.directive(option) for option in ("ntasks-per-node", "ntasks")]
-    per_node, tasks = (whole_number(each.value) if each else None for each in counts)
+    per_node, tasks = script.number("ntasks-per-node"), script.number("ntasks")
     if tasks and script.nodes:
         return min(per_node or 1, -(-tasks // script.nodes))
     return per_node or 1

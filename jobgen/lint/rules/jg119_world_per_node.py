@@ -48,6 +48,7 @@ def check(script: Script) -> Findings:
 
 def _has_no_number(launcher: Launcher) -> bool:
     """Whether it certainly gets no number of nodes, and no node has work of its own."""
-    words = " ".join(word.text for word in launcher.command.words)
-    has_other_work = _OTHER_WORK.search(words) or launcher.options.keys() & _HAS_NODES
+    has_other_work = (
+        _OTHER_WORK.search(launcher.command.text) or launcher.options.keys() & _HAS_NODES
+    )
     return launcher.has_all_options and not has_other_work

@@ -25,7 +25,6 @@ import re
 
 from jobgen.lint.launchers import launchers, runs_on_all_nodes, work_commands
 from jobgen.lint.reader.commands import starter_of
-from jobgen.lint.reader.directives import whole_number
 from jobgen.lint.rules import Assignment, Findings, Script, finding_at
 
 _NUMBER = re.compile(r"\$\{?(SLURM_(?:PROCID|LOCALID|NODEID))(?::?-0)?\}?")
@@ -44,8 +43,7 @@ def check(script: Script) -> Findings:
 
 
 def _has_several_tasks(script: Script) -> bool:
-    directives = filter(None, map(script.directive, _TASKS))
-    return any((whole_number(directive.value) or 1) > 1 for directive in directives)
+    return any((script.number(option) or 1) > 1 for option in _TASKS)
 
 
 def _is_for_tasks(script: Script, assignment: Assignment) -> bool:

@@ -34,7 +34,6 @@ def check(script: Script) -> Findings:
     if nodes < 2 or launchers(script) or starts_elsewhere(script):
         return
     runs = [command for command in work_commands(script) if command.name.startswith("python")]
-    code = "\n".join(line for line in script.lines if not line.lstrip().startswith("#"))
-    if len(runs) == 1 and runs[0].depth == 0 and not _STARTS_ITSELF.search(code):
+    if len(runs) == 1 and runs[0].depth == 0 and not _STARTS_ITSELF.search(script.code):
         text = f"python runs on the first of the {nodes} nodes only"
         yield finding_at(runs[0], text, "start it with srun, or request one node")

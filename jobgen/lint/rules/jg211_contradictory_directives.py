@@ -31,7 +31,6 @@ import re
 from collections.abc import Iterator
 
 from jobgen.errors import JobgenError
-from jobgen.lint.reader.directives import whole_number
 from jobgen.lint.rules import Directive, Findings, Script, finding_at
 from jobgen.planning.host_list import expand
 
@@ -66,13 +65,13 @@ def _exclusive_options(script: Script) -> Iterator[_Contradiction]:
 def _tasks(script: Script) -> Iterator[_Contradiction]:
     """Numbers of nodes and tasks that do not fit."""
     tasks, per_node = script.directive("ntasks"), script.directive("ntasks-per-node")
-    nodes, task_count = script.nodes, whole_number(tasks.value) if tasks else None
+    nodes, task_count = script.nodes, script.number("ntasks")
     if not tasks or not nodes or not task_count:
         return
     if task_count < nodes and (directive := script.directive("nodes")):
         text = f"{task_count} tasks cannot use {nodes} nodes: the job gets {task_count}"
         yield directive, tasks, text
-    most = whole_number(per_node.value) if per_node else None
+    most = script.number("ntasks-per-node")
     if per_node and most and task_count < most:
         text = f"--ntasks={task_count} is below --ntasks-per-node={most}: the job gets {task_count}"
         yield tasks, per_node, text

@@ -59,8 +59,7 @@ def check(script: Script) -> Findings:
 def _may_request_gpus(script: Script) -> bool:
     if script.asks_for_whole_nodes:
         return True
-    code = "\n".join(line for line in script.lines if not line.lstrip().startswith("#"))
-    if _STEP_OPTIONS.search(code) or _is_asked_for_at_submission(script):
+    if _STEP_OPTIONS.search(script.code) or _is_asked_for_at_submission(script):
         return True
     return any(
         _GPU_NAME.search(f"{directive.option} {directive.value}")

@@ -21,7 +21,6 @@ Example:
 from __future__ import annotations
 
 from jobgen.lint.launchers import launchers, starter_option, work_commands
-from jobgen.lint.reader.directives import whole_number
 from jobgen.lint.rules import Findings, Script, finding_at
 
 _COUNTS = ("-n", "--ntasks", "--ntasks-per-node", "-N", "--nodes")
@@ -29,7 +28,7 @@ _COUNTS = ("-n", "--ntasks", "--ntasks-per-node", "-N", "--nodes")
 
 def check(script: Script) -> Findings:
     tasks, gpus = script.directive("ntasks-per-node"), script.gpus_per_node
-    ranks = whole_number(tasks.value) if tasks else None
+    ranks = script.number("ntasks-per-node")
     has_rank_per_task = "MASTER_ADDR" in script.exports and not launchers(script)
     if not (tasks and gpus and ranks and has_rank_per_task and ranks > gpus.count > 0):
         return

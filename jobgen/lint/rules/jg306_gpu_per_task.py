@@ -24,7 +24,6 @@ from __future__ import annotations
 
 from jobgen.lint.launchers import launchers, work_commands
 from jobgen.lint.reader.commands import starter_of
-from jobgen.lint.reader.directives import whole_number
 from jobgen.lint.rules import Findings, Script, finding_at
 
 # Some programs need it.
@@ -35,8 +34,8 @@ def check(script: Script) -> Findings:
     per_task = script.directive("gpus-per-task")
     if not per_task or per_task.value.rpartition(":")[2] != "1" or launchers(script):
         return
-    tasks = [script.directive(option) for option in ("ntasks", "ntasks-per-node")]
-    has_several = any(each and (whole_number(each.value) or 1) > 1 for each in tasks)
+    counts = script.number("ntasks"), script.number("ntasks-per-node")
+    has_several = any(count and count > 1 for count in counts)
     runs = [each for each in work_commands(script) if starter_of(each) == "srun"]
     if has_several and runs and "--gpu-bind" not in script.text:
         text = "each task sees one GPU, as number 0: a program that takes its local rank's fails"

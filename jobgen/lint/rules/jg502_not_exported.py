@@ -54,5 +54,4 @@ def _is_for_program(name: str) -> bool:
 
 def _exports_all(script: Script) -> bool:
     """Whether the script says `set -a`."""
-    lines = (" ".join(word.text for word in command.words) for command in script.commands)
-    return any(re.match(r"set .*(-[a-z]*a|allexport)", line) for line in lines)
+    return any(re.match(r"set .*(-[a-z]*a|allexport)", command.text) for command in script.commands)

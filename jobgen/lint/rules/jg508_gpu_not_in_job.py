@@ -44,8 +44,7 @@ def check(script: Script) -> Findings:
 
 def _gpus(script: Script) -> Gpus | None:
     """The GPUs that the job has on a node, at most; None if a command may request others."""
-    commands = [line for line in script.lines if not line.lstrip().startswith("#")]
-    if script.scheduler != "slurm" or _OTHER_REQUESTS.search("\n".join(commands)):
+    if script.scheduler != "slurm" or _OTHER_REQUESTS.search(script.code):
         return None
     if directive := script.directive("gpus"):
         found = re.fullmatch(r"(?:[A-Za-z][\w.-]*:)?(\d{1,4})", directive.value)

@@ -33,8 +33,7 @@ _FILE = re.compile(
 def check(script: Script) -> Findings:
     if script.scheduler != "pbs" or script.directive("d", "w"):
         return
-    code = "\n".join(line for line in script.lines if not line.lstrip().startswith("#"))
-    command = None if _FOLDER_CHANGES.search(code) else _first_with_file(script)
+    command = None if _FOLDER_CHANGES.search(script.code) else _first_with_file(script)
     if command:
         text = "this path begins in the home folder: PBS starts the script there"
         yield finding_at(command, text, 'cd "$PBS_O_WORKDIR" first')

@@ -16,8 +16,7 @@ Example:
 
 from __future__ import annotations
 
-from jobgen.lint.reader.directives import whole_number
-from jobgen.lint.rules import Directive, Findings, Script, finding_at
+from jobgen.lint.rules import Findings, Script, finding_at
 
 PROFILE = "mi210"
 
@@ -35,12 +34,11 @@ def check(script: Script) -> Findings:
         text = f"{script.nodes} nodes, but a job may have {most_nodes}"
         yield finding_at(nodes, text, f"at most {most_nodes}")
     cores, most_cores = script.directive("cpus-per-task"), profile.node.cpus
-    if cores and most_cores and (count := _cores_per_node(script, cores)) > most_cores:
+    if cores and most_cores and (count := _cores_per_node(script)) > most_cores:
         text = f"{count} cores per node, but a node has {most_cores}"
         yield finding_at(cores, text, f"at most {most_cores}")
 
 
-def _cores_per_node(script: Script, cores: Directive) -> int:
-    tasks = script.directive("ntasks-per-node")
-    task_count = (whole_number(tasks.value) if tasks else None) or 1
-    return (whole_number(cores.value) or 0) * task_count
+def _cores_per_node(script: Script) -> int:
+    cores, tasks = script.number("cpus-per-task"), script.number("ntasks-per-node")
+    return (cores or 0) * (tasks or 1)
