@@ -215,7 +215,7 @@ def test_a_spare_that_is_not_needed_is_not_started(nodes: Marked) -> None:
 def test_if_all_may_fail_each_is_awaited(nodes: Marked) -> None:
     """The roll call: a node that cannot be started silences no other."""
     starter = "bash -c '[[ %h = h1 ]] && exit 5; exec %a'"
-    command = "sleep 1.$JOBGEN_NUMBER; echo $JOBGEN_HOST"
+    command = "sleep $((1 + JOBGEN_NUMBER)); echo $JOBGEN_HOST"
     started = lead(nodes, command, stream=1, starter=starter, spares=3)
     problem = "jobgen: h1: cannot be started: the starter ended with status 5\n"
     assert started.communicate(timeout=10) == ("h0\nh2\n", problem)
@@ -363,6 +363,7 @@ def agent(number):
     for _ in range(60):
         with contextlib.suppress(OSError):
             link = socket.create_connection(address, 5)
+            link.settimeout(60)
             link.sendall(f"{token} {number}\\n".encode())
             if link.recv(1):
                 break
