@@ -4,7 +4,7 @@
 PYTHON ?= python3
 TORCH ?=
 FUZZ_SECONDS ?= 300
-RECIPES := accelerate==1.15.0 deepspeed==0.19.8 lightning==2.6.6 ray==2.60.0 transformers==5.23.0 \
+RECIPES := accelerate==1.15.0 deepspeed==0.19.8 lightning==2.6.6 ray==2.60.0 torchft==0.2.0 transformers==5.23.0 \
   'nvidia-resiliency-ext==0.4.1; python_version < "3.13"'
 VENV := .venv
 BIN := $(CURDIR)/$(VENV)/bin
@@ -15,6 +15,9 @@ APT := $(and $(ROOT),$(shell command -v apt-get))
 # completion and of the doctor's page.
 PACKAGES := slurm-wlm munge iproute2 procps shellcheck podman runc docker.io openmpi-bin mpich groff-base \
   mandoc zsh fish chromium strace squashfs-tools squashfuse
+
+# The tests start jobgen some thousand times: it is compiled once.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 FORCE:
@@ -49,7 +52,7 @@ lint: $(VENV)/test  ## ruff, mypy --strict, and the order of the package's rooms
 golden: $(VENV)/test  ## write the expected scripts, messages, pages and the manual again; review their diff
 	PATH="$(BIN):$$PATH" python -m pytest -q --update tests/test_golden.py tests/test_errors.py tests/test_docs.py tests/test_manual.py \
 	  tests/test_api.py tests/test_schema.py tests/test_packaging.py tests/test_site_spelling.py
-	git --no-pager diff --stat -- tests/golden tests/errors tests/api-signatures.txt '*.md' '*.ipynb' man completions packaging
+	git --no-pager diff --stat -- tests/golden tests/errors tests/api-signatures.txt jobgen/__init__.pyi '*.md' '*.ipynb' man completions packaging
 
 docs: $(VENV)/test .cache/npm/made  ## the site in build/site, with the page where a script is made
 	PATH="$(BIN):$$PATH" NO_MKDOCS_2_WARNING=1 python -m mkdocs build --quiet --strict -d build/site

@@ -58,10 +58,11 @@ def reference(count: int, folder: Path | None = None) -> None:
 
     from jobgen.generator import Generator
     from jobgen.planning.job_options import Job
+    from jobgen.scripts.features import features
     from jobgen.scripts.filters import FILTERS
     from jobgen.scripts.parts import chosen_parts
     from jobgen.scripts.render import machinery
-    from jobgen.scripts.starting import upper_part
+    from jobgen.scripts.start_commands import upper_part
 
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
@@ -74,9 +75,10 @@ def reference(count: int, folder: Path | None = None) -> None:
     job = Job("sbatch", profile="dgx-a100", nodes="4", program=("train.py", "--lr", "0.1"))
     plan = Generator().plan(job)
 
-    parts = chosen_parts(plan)
+    found = features(plan)
+    parts = chosen_parts(found)
     text = machinery(parts)
-    values = {"plan": plan, "machinery": lambda: text, **upper_part(plan, parts)}
+    values = {"plan": plan, "machinery": lambda: text, **upper_part(plan, found, parts)}
     template.render(values, keeper_paths=())
     start = Clock()
     for number in range(count):

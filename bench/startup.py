@@ -37,7 +37,7 @@ COMMANDS: dict[str, list[str]] = {
 TARGETS = {
     "jobgen --version": (CLICK, 1.1, None),
     "jobgen --help": (CLICK, 1.1, None),
-    "a completion (bash)": (CLICK, 1.1, None),
+    "a completion (bash)": (CLICK, 1.3, None),
     "jobgen sbatch -N 3": (MINIMAL, 1.0, 1.3),
 }
 

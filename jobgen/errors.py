@@ -13,7 +13,6 @@ from jobgen.limits import MESSAGE_CHARACTERS, PROBLEMS_SHOWN, WORD_CHARACTERS, W
 USAGE = 2  # the exit status for wrong usage or input
 INTERRUPTED = 130  # what a shell shows for a command that SIGINT ended
 CLOSED_PIPE = 141  # what a shell shows for a command that SIGPIPE ended
-OUT_OF_MEMORY = "it needs too much memory"
 
 
 class Mark(NamedTuple):

@@ -9,20 +9,24 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from jobgen.errors import Problem, excess_text, problem
-from jobgen.paths import WORKING_FOLDER, repository_or_folder
-from jobgen.planner import make_plan
+from jobgen.errors import JobgenError, Problem, excess_text, problem
+from jobgen.paths import (
+    WORKING_FOLDER,
+    is_outside,
+    repository_or_folder,
+    shortest,
+    trusted_folders,
+)
 from jobgen.planner.advice import job_advice
+from jobgen.planner.assembly import make_plan
 from jobgen.planning.command_line import overrides
+from jobgen.planning.host_list import read_hosts
 from jobgen.planning.job_options import Job
 from jobgen.planning.plan import Plan
 from jobgen.profiles.resolve import Profiles, Resolved
 from jobgen.schedulers import COMMANDS, profile_conflicts
-
-if TYPE_CHECKING:
-    from jobgen.scripts.render import Templates
+from jobgen.scripts.render import Templates
 
 
 def find_profiles(
@@ -37,9 +41,12 @@ def find_profiles(
 class Generator:
     """Makes scripts as if jobgen ran in the folder `within`.
 
+    Profiles and templates are found by name in that folder, or in the repository that it is in,
+    unless it is `confined` or has an `environ`.
     With `confined`, a command may name no file outside that folder: the command may be untrusted,
-    and messages would quote the file. With `environ`, its variables are read instead of those of
-    the process; nothing is reported, and no cache is written.
+    and messages would quote the file. The templates of that folder are then rendered only if it is
+    `trusted`. With `environ`, its variables are read instead of those of the process; nothing is
+    reported, and no cache is written.
     """
 
     def __init__(
@@ -47,12 +54,12 @@ class Generator:
         within: Path = WORKING_FOLDER,
         confined: bool = False,
         environ: Mapping[str, str] | None = None,
+        trusted: bool = False,
     ) -> None:
         self.within = within
         self.confined = confined
-        self.environ = environ
         self.profiles = find_profiles(within, confined, environ)
-        self._templates: Templates | None = None
+        self._templates = Templates(within, confined, environ, trusted)
 
     def command(self, profile: str) -> str:
         """The command that makes scripts for a profile's scheduler. Raises JobgenError."""
@@ -64,7 +71,7 @@ class Generator:
         Raises JobgenError for what cannot be planned.
         """
         if job.profile is None and job.command != "local":
-            raise problem("--profile", "no profile is named", "usage", "see `jobgen profiles list`")
+            raise no_profile()
         return make_plan(job, self._profile(job, len(hosts)), hosts)
 
     def advice(self, job: Job, plan: Plan, host_count: int = 0) -> list[Problem]:
@@ -77,14 +84,7 @@ class Generator:
 
     def render(self, plan: Plan, template: str | None) -> str:
         """The script for a plan. Raises JobgenError for what is wrong with the template."""
-        return self._loaded_templates().render(plan, template)
-
-    def _loaded_templates(self) -> Templates:
-        if self._templates is None:
-            from jobgen.scripts.render import Templates  # Jinja takes a while to import
-
-            self._templates = Templates(self.within, self.confined, self.environ)
-        return self._templates
+        return self._templates.render(plan, template)
 
     def script(self, job: Job) -> str:
         """The script for a job; see `script_bytes`."""
@@ -97,14 +97,12 @@ class Generator:
         """
         try:
             plan = self.plan(job, self.hosts(job))
-            return self._loaded_templates().render_bytes(plan, job.template, manifest)
+            return self._templates.render_bytes(plan, job.template, manifest)
         except (MemoryError, RecursionError) as error:
             raise problem(f"jobgen {job.command}", excess_text(error), "limit") from None
 
     def hosts(self, job: Job) -> tuple[str, ...]:
         """The hosts of a job by hand; none for another one. Raises JobgenError."""
-        from jobgen.planning.host_list import read_hosts
-
         if job.command != "byhand":
             return ()
         if job.hosts is None:
@@ -113,21 +111,26 @@ class Generator:
 
 
 class Generators:
-    """The generator for each script, by the repository that the script is in."""
+    """The generator for each script, by the repository that the script is in.
 
-    def __init__(self) -> None:
-        self._by_folder: dict[Path, Generator] = {}  # by the folders as they are named, too
+    The templates of a repository are rendered if the user trusts its folder, or with `trust` all.
+    """
+
+    def __init__(self, trust: bool = False) -> None:
+        self._trusted = [Path("/")] if trust else trusted_folders()
+        self._by_folder: dict[Path, Generator] = {}
 
     def of(self, script: Path) -> Generator:
         """The generator for a script's repository or, without one, its folder."""
-        folder = script.parent
-        if folder not in self._by_folder:
-            within = repository_or_folder(Path(os.path.abspath(folder)))
-            generator = self._by_folder.get(within) or Generator(_shortest(within), confined=True)
-            self._by_folder[within] = self._by_folder[folder] = generator
-        return self._by_folder[folder]
+        within = repository_or_folder(Path(os.path.abspath(script.parent)))
+        if within not in self._by_folder:
+            trusted = any(not is_outside(within, each) for each in self._trusted)
+            generator = Generator(shortest(within), confined=True, trusted=trusted)
+            self._by_folder[within] = generator
+        return self._by_folder[within]
 
 
-def _shortest(folder: Path) -> Path:
-    """The folder from here, if that is shorter: messages show it."""
-    return min(folder, Path(os.path.relpath(folder)), key=lambda path: len(str(path)))
+def no_profile() -> JobgenError:
+    """The error for a job that needs a profile."""
+    hint = "one of `jobgen profiles list`; `jobgen detect` writes one for the cluster here"
+    return problem("--profile", "no profile is named", "usage", hint)

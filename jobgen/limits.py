@@ -4,8 +4,6 @@
 with files of their own could meet has no place here. `tests/test_limits.py` looks for the tests.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 
@@ -104,8 +102,8 @@ HEADER_OFFSET = _limit(
 SCRIPT_BYTES = _limit(
     *("SCRIPT_BYTES", 1 << 23),
     "bytes of a script; the lines for 16,384 hosts take four million",
-    "an untrusted template fills the disk; a huge script takes all memory",
-    "test_files.py::test_a_harmful_template_is_stopped",
+    "a huge script of a stranger takes all memory",
+    "test_check.py::test_a_path_that_cannot_be_read_is_wrong_input",
 )
 
 # ---- profiles ----
@@ -153,38 +151,19 @@ HOST_BRACKETS = _limit(
     "python-hostlist calls itself for each",
     "test_byhand.py::test_lists_that_stand_for_too_much",
 )
-NODE_BYTES = _limit(
-    *("NODE_BYTES", 96 * 1024),
+JOB_TEXT_BYTES = _limit(
+    *("JOB_TEXT_BYTES", 96 * 1024),
     "bytes of the program's words, the variables and the software of a job",
     "Linux takes 128 KiB for one variable (execve(2)), and a node's shell gets them in one: the"
     " job would end on every node",
     "test_hostile.py::test_words_at_the_limit",
 )
 
-# ---- templates of a project, of a user, or of --template ----
 TEMPLATE_BYTES = _limit(
     *("TEMPLATE_BYTES", 1 << 20),
     "bytes of a template",
-    "compiling a huge template takes all memory",
+    "a link to /dev/zero in the folder `templates` of a clone takes all memory",
     "test_files.py::test_a_pipe_or_a_device_is_no_template",
-)
-TEMPLATE_SECONDS = _limit(
-    *("TEMPLATE_SECONDS", 10),
-    "seconds of CPU for rendering; it takes milliseconds",
-    "a template with an endless loop",
-    "test_files.py::test_an_endless_template_is_stopped",
-)
-TEMPLATE_KILL_SECONDS = _limit(
-    *("TEMPLATE_KILL_SECONDS", 30),
-    "seconds of CPU after which the kernel ends the process that renders",
-    "a template that compares huge lists, which Python cannot interrupt",
-    "test_files.py::test_a_step_that_python_cannot_interrupt_is_ended_by_the_kernel",
-)
-TEMPLATE_MEMORY = _limit(
-    *("TEMPLATE_MEMORY", 1 << 30),
-    "bytes of memory for rendering",
-    "a template that doubles a text",
-    "test_files.py::test_a_harmful_template_is_stopped",
 )
 
 # ---- manifests ----
@@ -244,18 +223,6 @@ LINT_TRUSTED_BYTES = _limit(
     "tree-sitter takes 29 s and 5 GB for 50 kB of `a|`, and cannot be interrupted",
     "test_lint.py::test_only_a_long_script_is_tried_first",
 )
-LINT_SECONDS = _limit(
-    *("LINT_SECONDS", 10),
-    "seconds of CPU for that process",
-    "the same",
-    "test_lint.py::test_parsing_is_bounded_in_time",
-)
-LINT_MEMORY = _limit(
-    *("LINT_MEMORY", 2 << 30),
-    "bytes of memory for that process",
-    "the same",
-    "test_lint.py::test_parsing_is_bounded_in_memory",
-)
 LINT_NESTING = _limit(
     *("LINT_NESTING", 4),
     "scripts in each other: in heredocs for sbatch or qsub, in strings for a shell",
@@ -288,9 +255,17 @@ DUMP_BYTES = _limit(
     "a huge untrusted file takes all memory",
     "diagnosis/test_flight_recorder.py::test_a_huge_dump_is_refused",
 )
-DUMP_STEPS = _limit(
-    *("DUMP_STEPS", 8_000_000),
-    "steps of its pickle, each of which makes one value at most; 20,000 entries have three million",
-    "64 MB of `new list` take 4 GB of memory",
-    "diagnosis/test_flight_recorder.py::test_a_huge_dump_is_refused",
+
+# ---- parsing in a child process first: a large script, a dump of the flight recorder ----
+PARSE_SECONDS = _limit(
+    *("PARSE_SECONDS", 10),
+    "seconds of CPU of the child process that parses; a dump of 20,000 entries takes one",
+    "tree-sitter takes 29 s for 50 kB of `a|`; hash() of tuples in tuples never ends",
+    "test_lint.py::test_parsing_is_bounded_in_time",
+)
+PARSE_MEMORY = _limit(
+    *("PARSE_MEMORY", 2 << 30),
+    "bytes of memory of the child process that parses",
+    "50 kB of `a|` take 5 GB; a pickle of 64 MB takes 4 GB for lists, or 64 GB for a number",
+    "test_lint.py::test_parsing_is_bounded_in_memory",
 )

@@ -5,8 +5,6 @@ is the last. The imports of other packages are gathered at the top. A module beg
 and all its imports, and has another one's names by `from jobgen.… import NAME, NAME`.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Collection

@@ -1,13 +1,11 @@
 """Paths as people type them, jobgen's own folders, and the repository that a file belongs to."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
-from jobgen.errors import JobgenError, problem
+from jobgen.errors import JobgenError, Mark, problem
 from jobgen.limits import FOLDER_DEPTH
 
 WORKING_FOLDER = Path()
@@ -68,6 +66,29 @@ def with_home(path: Path, environ: Mapping[str, str] | None = None) -> Path:
 def settings_folder(environ: Mapping[str, str] | None = None) -> Path:
     """The user's own profiles and templates: $XDG_CONFIG_HOME/jobgen, else ~/.config/jobgen."""
     return user_folder("XDG_CONFIG_HOME", ".config", environ)
+
+
+def trusted_folders() -> list[Path]:
+    """The folders whose templates are rendered from elsewhere: the lines of the user's `trusted`.
+
+    Raises JobgenError if the file cannot be read, and for a line that is no absolute path.
+    """
+    file = settings_folder() / "trusted"
+    try:
+        text = file.read_text(encoding="utf-8", errors="surrogateescape")
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise problem(str(file), f"cannot be read: {error.strerror}", "unreadable") from None
+    folders = []
+    for number, line in enumerate(map(str.strip, text.split("\n")), 1):
+        if line and not line.startswith("#"):
+            folders.append(with_home(to_path(line)))
+            if not folders[-1].is_absolute():
+                place = Mark(str(file), number, 1)
+                hint = "such as /project/jobs or ~/jobs"
+                raise problem(place, f"{line!r:.80} is no absolute path", "value", hint)
+    return folders
 
 
 def to_path(text: str) -> Path:
@@ -131,6 +152,24 @@ def walk(
         if folders and folder.count(os.sep) - str(top).count(os.sep) >= FOLDER_DEPTH:
             on_error(OSError(0, f"more than {FOLDER_DEPTH} folders deep", folder))
             folders.clear()
+
+
+def project_folder(folder: Path, is_fixed: bool = False) -> Path:
+    """Where the project's folders `profiles` and `templates` are, for who works in a folder.
+
+    It is that folder, or, if that is not fixed, the repository that it is in, as for `check`.
+    """
+    if is_fixed:
+        return folder
+    here = folder.absolute()
+    is_repository = any(any(here.glob(mark)) for mark in REPOSITORY_MARKS)
+    above = None if is_repository else repository(here)
+    return shortest(above) if above else folder
+
+
+def shortest(folder: Path) -> Path:
+    """An absolute folder from here, if that is shorter: messages show it."""
+    return min(folder, Path(os.path.relpath(folder)), key=lambda path: len(str(path)))
 
 
 def repository_or_folder(folder: Path) -> Path:

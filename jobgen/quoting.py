@@ -1,7 +1,5 @@
 """Values as words of bash: a result is one word on one line, and means exactly the value."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from functools import lru_cache
@@ -88,7 +86,10 @@ _PATTERNS = {
 
 
 def variable_problem(text: str) -> tuple[str, str, str] | None:
-    """Message, code and hint for `$NAME` in a value that nobody replaces, such as a directive's."""
+    """Returns the problem if the text has a $NAME that nothing expands, else None.
+
+    A problem is a message, its code and a hint.
+    """
     found = re.search(r"\$(\{)?([A-Za-z_]\w*)(?(1)\}?)", text, re.ASCII)
     if text.startswith("~/"):
         message = "`~/` would stay as it is: nobody replaces it in this value"
@@ -151,7 +152,6 @@ _WORD = r"""(?P<plain>[^\s|&;<>()$`\\"'*?\[\]{}!\#^~]+)
     | \$'(?P<ansi>(?:[^'\\]|\\(?:[\\'ntr]|x[0-9a-f]{2}))*)'
     | (?P<tildes>(?:\\~)+)
     | (?P<space>[ \t]+)"""
-_ALL_PLAIN = r"[A-Za-z0-9_@%+=:,./-]+(?: [A-Za-z0-9_@%+=:,./-]+)*"
 _ESCAPED = r"\\(?:x(..)|(.))"
 _LONG = {short[1]: long for long, short in _SHORT.items()}
 
@@ -161,8 +161,6 @@ def split_words(line: str) -> list[str]:
 
     Raises ValueError, with the place, for anything else that a shell would interpret.
     """
-    if re.fullmatch(_ALL_PLAIN, line):
-        return line.split(" ")
     pattern = re.compile(_WORD, re.VERBOSE)
     words: list[list[str]] = []
     new_word = True

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from jobgen.errors import JobgenError
-from jobgen.planner import make_plan
+from jobgen.planner.assembly import make_plan
 from jobgen.planning.job_options import Job
 from jobgen.planning.plan import Plan
 from jobgen.profiles.conflicts import conflicts
@@ -73,6 +73,8 @@ VALUES: tuple[tuple[Values, ...], ...] = (
     ({}, {"node.gpu": "amd"}, {"node.gpu": "intel"}),
     ({}, {"request.log_folder": "/scratch/logs"}),
     ({}, {"launch.cpu_bind": "none"}),
+    ({}, {"launch.srun_options": ("--distribution=arbitrary",)}),
+    ({}, {"software.aws_ofi_nccl_root": "/opt/aws-ofi-nccl"}),
 )
 
 

@@ -8,7 +8,6 @@ from types import NoneType
 from typing import Any, get_args, get_type_hints
 
 import jobgen
-from jobgen.cli.option_effects import table as option_effects
 from jobgen.generator import find_profiles
 from jobgen.limits import TABLE
 from jobgen.planning.job_options import OPTIONS
@@ -16,6 +15,7 @@ from jobgen.planning.plan import Plan
 from jobgen.profiles.model import ROOT, Profile
 from jobgen.profiles.records import keys_of
 from jobgen.profiles.search import NOT_RUN
+from tests.site_build import hook
 from tests.site_facts import SITES
 
 
@@ -46,7 +46,8 @@ def plan_table() -> str:
     lines = ["| Part | What it is | Its values |", "| --- | --- | --- |"]
     for path, cls in _parts("plan", Plan):
         lines.append(f"| `{path}` | {_first_line(cls)} | {_value_list(cls)} |")
-        for name, found in vars(cls).items():
+        members = {n: each for kind in cls.__mro__[::-1] for n, each in vars(kind).items()}
+        for name, found in members.items():
             if isinstance(found, property):
                 kind = _value_kind(get_type_hints(found.fget)["return"])
                 lines.append(f"| `{path}.{name}` | {_first_line(found)} | {kind} |")
@@ -140,7 +141,7 @@ def argument_table() -> str:
 
 TABLES: dict[str, Callable[[], str]] = {
     "api_arguments": argument_table,
-    "options": option_effects,
+    "options": hook("option_effects").table,
     "keys": key_table,
     "limits": limit_table,
     "plan": plan_table,

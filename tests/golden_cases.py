@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from jobgen.planning.job_options import Job
+from tests.helpers import script
 
 HOSTILE = ("--", "a b", "$(id)", "new\nline", "it's", "~/x", "é“”", "\udcff", "")
 
@@ -81,6 +84,14 @@ CASES = {
             "request.threads_per_core=1",
             "launch.srun_options=[--network=disable_rdzv_get]",
         ),
+        program=("train.py",),
+    ),
+    "dgx-a100-host-file": Job(
+        "sbatch",
+        profile="dgx-a100",
+        nodes="2",
+        launcher="srun",
+        set_values=("launch.srun_options=[--distribution=arbitrary]",),
         program=("train.py",),
     ),
     "dgx-a100-order": Job(
@@ -452,3 +463,9 @@ CASES = {
     ),
     "local-1-node": Job("local", profile="local", nodes="1", program=("train.py",)),
 }
+
+
+@cache
+def script_of(case: str) -> str:
+    """The script of a case, which all tests of this process share."""
+    return script(CASES[case])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import subprocess
@@ -9,6 +10,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from jobgen.diagnosis.engine import Source, diagnose
+from jobgen.diagnosis.events import Verdict
 from jobgen.generator import Generator
 from jobgen.planning.job_options import Job
 from jobgen.planning.plan import Plan
@@ -55,3 +58,8 @@ def jobgen(
         stderr=subprocess.PIPE,
         check=False,
     )
+
+
+def diagnose_text(text: str, name: str = "log") -> Verdict:
+    """The verdict on one log, given as text."""
+    return diagnose([Source(name, io.BytesIO(text.encode("utf-8", "surrogateescape")))])

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 from jobgen.planning.job_options import Job, job_options
 from jobgen.planning.option_row import Option
-from jobgen.profiles.kinds import Bool, Choice, Int, Kind, Walltime
+from jobgen.profiles.kinds import Bool, Choice, Int, Kind
 from jobgen.profiles.model import ROOT
 from jobgen.profiles.records import ListOf, MapOf, Record, rows_of
+from jobgen.profiles.units.kinds import Walltime
 
 PIECES = [
     *("'", '"', "\\", "$(touch pwned)", "`touch pwned`", "$HOME", "${x}", "!", "~", "~/", "*", "?"),
@@ -53,6 +54,8 @@ CORPUS = [
         "../x",
         ".x",
         "a b",
+        "'\"",
+        "'\xa0",
         "a'b",
         'a"b',
         "a\\",

@@ -31,7 +31,7 @@ class Page(Tab):
         return int(self.tab.evaluate("document.body.dataset.answers ?? 0"))
 
     def wait(self, answers: int) -> None:
-        """Until there are more answers with a script than before, and no question is open."""
+        """Until there are more answers than before; all that an answer has is shown at once."""
         self.until(lambda: self.answers() > answers)
 
     def until(self, condition: Any) -> None:
@@ -41,10 +41,22 @@ class Page(Tab):
             time.sleep(0.02)
 
     def link(self, form: dict[str, str]) -> None:
-        """Open a link with a form."""
+        """Open a link with a form; without a program, its field is empty."""
         before = self.answers()
-        self.tab.evaluate("fragment => { location.hash = fragment; }", urlencode(form))
+        fragment = urlencode({"program": "", **form})
+        self.tab.evaluate("fragment => { location.hash = fragment; }", fragment)
         self.wait(before)
+
+    def choose(self, profile: str) -> None:
+        """Choose a profile in the list."""
+        before = self.answers()
+        self.tab.locator(f"[name=profile][value='{profile}']").check()
+        self.wait(before)
+
+    def chosen(self) -> list[str]:
+        """The profile that is chosen, if there is one."""
+        radios = "[...document.querySelectorAll('[name=profile]:checked')]"
+        return list(self.tab.evaluate(f"{radios}.map(each => each.value)"))
 
     def fill(self, name: str, text: str) -> None:
         before = self.answers()
@@ -100,7 +112,7 @@ class CommandLine:
         return answer
 
     def shown(self, form: dict[str, str]) -> dict[str, Any]:
-        answer = self.ask("script", form=form)
+        answer = self.ask("form", form=form)
         paths = (str(bundled("profiles")), "/app/jobgen/bundled/profiles")
         return {
             "line": answer["line"],

@@ -74,7 +74,7 @@ def run_until(
         if line.startswith(line_start):
             break
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-    os.kill(int(children[-1]), signal.SIGUSR1)
+    os.kill(int(children[-1]) if ranks > 1 else process.pid, signal.SIGUSR1)
     output = process.communicate(timeout=120)[0]
     return process.returncode, output
 

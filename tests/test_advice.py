@@ -78,7 +78,7 @@ def test_a_secret_that_would_stand_in_the_script_is_mentioned() -> None:
     assert messages("sbatch", "--profile", "secret.yaml", "-e", "HF_TOKEN", *program) == []
 
 
-FABRIC = "node: {gpus: 4, gpu: nvidia}\nnetwork: {interface: hsn0}\nrequest: {nodes: 2}\n"
+FABRIC = "node: {gpus: 4, gpu: nvidia, cpus: 8}\nnetwork: {interface: hsn0}\nrequest: {nodes: 2}\n"
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_gpus_that_pbs_is_not_asked_for_are_mentioned(
     request_text: str, is_mentioned: bool
 ) -> None:
     Path("cluster.yaml").write_text(
-        f"scheduler: pbs\nnode: {{gpus: 4, cpus: 8}}\nrequest: {request_text}\n"
+        f"scheduler: pbs\nnode: {{gpus: 4, gpu: nvidia, cpus: 8}}\nrequest: {request_text}\n"
     )
     program = ("qsub", "--profile", "cluster.yaml", "--", "train.py")
     text = "warning: cluster.yaml:2:14: a node has 4 GPUs, and PBS is asked for none; "
@@ -133,7 +133,130 @@ def test_gpus_that_pbs_is_not_asked_for_are_mentioned(
     assert messages(*program[:3], "-G", "0", "--", "train.py") == []
 
 
+@pytest.mark.parametrize(
+    ("node", "words", "is_mentioned"),
+    [
+        ("{cpus: 8, gpus: 4}", (), True),
+        ("{cpus: 8, gpus: 4, gpu: none}", (), False),
+        ("{cpus: 8, gpus: 4, gpu: nvidia}", (), False),
+        ("{cpus: 8, gpus: 4}", ("--set", "node.gpu=amd"), False),
+        ("{cpus: 8, gpus: 4}", ("-G", "0"), False),
+        ("{cpus: 8}", (), False),
+    ],
+)
+def test_gpus_whose_vendor_nobody_wrote_are_mentioned(
+    node: str, words: tuple[str, ...], is_mentioned: bool
+) -> None:
+    """The default, none, hides the GPUs that the job asks for from its ranks."""
+    Path("cluster.yaml").write_text(f"scheduler: slurm\nnode: {node}\n")
+    text = "warning: cluster.yaml:2:23: node.gpu is not set: the ranks run on the CPU, "
+    text += "and see no GPU; "
+    hint = "`node.gpu: nvidia` (or amd, intel), or `node.gpu: none` if that is meant [gpus]"
+    wanted = [f"{text}{hint}"] if is_mentioned else []
+    assert messages("sbatch", "--profile", "cluster.yaml", *words, "--", "train.py") == wanted
+    if not words:
+        assert messages("profiles", "validate", "cluster.yaml")[:-1] == wanted
+
+
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("key", "launcher", "message"),
+    [
+        ("cpus_per_task=1", "torchrun", "4 ranks on a node share 1 core; "),
+        ("cpus_per_node=3", "node", "4 ranks on a node share 3 cores; "),
+        ("cpus_per_task=4", "torchrun", ""),
+        ("cpus_per_task=1", "srun", ""),  # a core for each rank
+    ],
+)
+def test_ranks_that_share_a_core_are_mentioned(key: str, launcher: str, message: str) -> None:
+    """The roll call expects as many cores as the job requests, and finds nothing wrong."""
+    values = ("--set", f"request.{key}", "--set", "launch.processes_per_node=4")
+    found = messages(*SBATCH, *values, "--launcher", launcher, "--", "train.py")
+    hint = "`request.cpus_per_node: 4` or more [cores]"
+    mark = f"--set request.{key.partition('=')[0]}"
+    assert found == ([f"warning: {mark}: {message}{hint}"] if message else [])
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "message"),
+    [
+        ("slurm", (), "Slurm gives all ranks of a node together one core (or DefCpuPerGPU"),
+        ("slurm", ("--launcher", "srun"), "Slurm gives each rank one core"),
+        ("slurm", ("--exclusive",), ""),
+        ("slurm", ("-G", "0"), ""),
+        ("slurm", ("--set", "node.cpus=16"), ""),
+        ("slurm", ("--set", "request.cpus_per_gpu=4"), ""),
+        ("pbs", (), "PBS gives all ranks of a node together one core (ncpus=1"),
+        ("pbs", ("--set", "request.cpus_per_node=4"), ""),
+    ],
+)
+def test_cores_that_the_profile_does_not_know_are_mentioned(
+    text: str, words: tuple[str, ...], message: str
+) -> None:
+    """Slurm's numbers: tests/cluster/test_cores.py."""
+    Path("cluster.yaml").write_text(
+        f"scheduler: {text}\nnode: {{gpus: 4, gpu: none}}\nrequest: {{gpu_option: none}}\n"
+    )
+    command = "sbatch" if text == "slurm" else "qsub"
+    lines = messages(command, "--profile", "cluster.yaml", *words, "--", "train.py")
+    start = f"warning: cluster.yaml:2:14: node.cpus is not set, and {message}"
+    assert [line[: len(start)] for line in lines] == ([start] if message else [])
+    assert all("; `node.cpus: N`, the cores of a node: `" in line for line in lines)
+    if not words:
+        assert messages("profiles", "validate", "cluster.yaml")[:-1] == lines
+
+
+@pytest.mark.parametrize(
+    ("command", "time", "message"),
+    [
+        ("sbatch", "2:00", "2:00 is 2 minutes and 0 seconds; write 2h for hours, or 2m ["),
+        ("sbatch", "1:30", "1:30 is 1 minutes and 30 seconds; write 1h30m for hours, or 1m30s ["),
+        ("sbatch", "90", ""),
+        ("sbatch", "2:00:00", ""),
+        ("sbatch", "24h", ""),
+        ("sbatch", "3600", "3600 is 3600 minutes for Slurm; write 3600s for seconds, or 3600m ["),
+        ("qsub", "90", "90 is 90 seconds for PBS; write 90m for minutes, or 90s ["),
+        ("qsub", "24:00", "24:00 is 24 minutes and 0 seconds; write 24h for hours, or 24m ["),
+        ("qsub", "5400", ""),
+        ("qsub", "1d", ""),
+    ],
+)
+def test_a_walltime_of_two_meanings_is_mentioned(command: str, time: str, message: str) -> None:
+    Path("pbs.yaml").write_text("scheduler: pbs\n")
+    profile = "slurm.yaml" if command == "sbatch" else "pbs.yaml"
+    lines = messages(command, "--profile", profile, "-t", time, "--", "train.py")
+    assert len(lines) == bool(message)
+    assert all(line.startswith(f"warning: -t: a walltime of {message}") for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--set", "launch.processes_per_node=8"), "8 ranks on each node have 4 GPUs"),
+        (("--set", "launch.processes_per_node=4"), ""),
+        (("--mail", "abe"), "mail goes to a user named abe; `request.mail_on` says when"),
+        (("--mail", "abel"), ""),
+    ],
+)
+def test_a_number_of_all_ranks_and_points_for_an_address_are_mentioned(
+    words: tuple[str, ...], message: str
+) -> None:
+    lines = messages("qsub", "--profile", "eap", *words, "--", "train.py")
+    assert len(lines) == bool(message)
+    assert all(message in line for line in lines)
+
+
+def test_a_partition_that_is_spelled_almost_as_a_known_one_is_mentioned() -> None:
+    limits = "limits.partitions={small-g: {nodes: 4}, standard-g: {nodes: 8}}"
+    for name, hint in {"smal-g": "did you mean `small-g`?", "other": "", "small-g": ""}.items():
+        done = jobgen("sbatch", "--profile", "mi210", "--set", limits, "-p", name)
+        warnings = [
+            line for line in done.stderr.decode().splitlines() if "limits.partitions" in line
+        ]
+        assert bool(warnings) == bool(hint), warnings
+        assert all(hint in line for line in warnings)
+
+
 def test_every_bundled_profile_is_without_advice() -> None:
     for file in bundled("profiles").rglob("*.yaml"):
         lines = messages("profiles", "validate", str(file))
@@ -161,6 +284,25 @@ def test_a_program_that_is_not_here_is_mentioned(words: tuple[str, ...], message
     assert len(lines) == bool(message)
     assert all(line.startswith("warning: --: ") and message in line for line in lines)
     assert messages("byhand", "--profile", "slurm.yaml", "--hosts", "a", "--", *words) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "name"),
+    [
+        ("set -e\ntorchrun --nproc-per-node=4 x.py\n", ("run.sh",), "torchrun"),
+        ("module load x; srun python x.py\n", ("bash", "run.sh"), "srun"),
+        ("# torchrun\npython x.py\n", ("bash", "run.sh"), ""),
+        ("torchrun x.py\n", ("python", "x.py", "run.sh"), ""),
+    ],
+)
+def test_a_shell_script_that_starts_ranks_is_mentioned(
+    text: str, words: tuple[str, ...], name: str
+) -> None:
+    Path("run.sh").write_text(text)
+    lines = messages(*SBATCH, "--", *words)
+    assert len(lines) == bool(name)
+    assert all(f"'run.sh' has {name} in it, and is started for each rank; give" in x for x in lines)
+    assert messages(*SBATCH, "--launcher", "node", "--", *words) == []
 
 
 def test_a_program_of_a_workspace_is_not_searched_here() -> None:
@@ -242,8 +384,91 @@ def test_what_a_sourced_file_exports_is_lost_where_a_container_gets_named_variab
 
 
 @pytest.mark.parametrize("launcher", ["torchrun", "srun"])
-def test_what_a_step_of_its_own_exports_is_lost(launcher: str) -> None:
+def test_what_runs_once_on_a_node_exports_nothing(launcher: str) -> None:
     lines = ("--launcher", launcher, "--set", "software.once_per_node=['export A=1']")
     found = messages(*SBATCH, "-N", "2", *lines, "--", "train.py")
-    assert len(found) == (launcher == "srun")
-    assert all("does not reach the ranks, which srun starts" in line for line in found)
+    assert [line for line in found if "does not reach the ranks" in line] == found != []
+
+
+def test_more_ranks_than_gpus_are_mentioned() -> None:
+    Path("gpus.yaml").write_text("scheduler: slurm\nnode: {gpu: nvidia, gpus: 4, cpus: 64}\n")
+    sbatch = ("sbatch", "--profile", "gpus.yaml", "--set", "launch.processes_per_node=4")
+    hint = "-G 4 instead gives each rank its own [gpus]"
+    text = f"--set launch.processes_per_node: 4 ranks on each node have 2 GPUs; {hint}"
+    assert messages(*sbatch, "-G", "2", "--", "train.py") == [f"warning: {text}"]
+    assert messages(*sbatch, "-G", "4", "--", "train.py") == []
+    assert (
+        messages(*sbatch, "--set", "node.gpu=none", "--set", "node.gpus=0", "--", "train.py") == []
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--", "train.py", "--s", "$SLURM_ARRAY_TASK_ID"), "write %a, the number of the job, and"),
+        (("--array", "0-3", "--", "train.py", "$PBS_ARRAY_INDEX"), "the number of the job [var"),
+        (
+            ("--", "train.py", "--o", "run-${SLURM_JOB_ID}", "a"),
+            """: -- bash -c 'exec python train.py --o "run-${SLURM_JOB_ID}" a' [variable]""",
+        ),
+        (("--", "-m", "a.b", "$SLURM_PROCID"), """bash -c 'exec python -m a.b "$RANK"' [var"""),
+        (("--", "bash", "-c", "echo $SLURM_PROCID"), ""),
+        (("--", "train.py", "${oc.env:HOME}", "${now:%Y}", "$x"), ""),
+        (("--", "train.py", "--s", "%a"), "%a in '%a' is the number of a job in an array, and"),
+        (("--array", "0-3", "--", "train.py", "--s", "%a"), ""),
+        (("-J", "run_%a", "--", "train.py"), "-J: %a stays in the job's name as it is"),
+        (("-e", "CUDA_VISIBLE_DEVICES=0,1", "--", "train.py"), "CUDA_VISIBLE_DEVICES: -G 2 [gpus]"),
+        (("-e", "CUDA_VISIBLE_DEVICES=0,1,2,3", "--", "train.py"), ""),
+        (("--directive=--exlude=n1", "--", "train.py"), "did you mean --exclude? [JG203]"),
+        (("--directive=--requeue=3", "--", "train.py"), "it takes nothing, or =expedite [JG217]"),
+        (("--directive=--nice=100", "--directive=--uenv=x", "--", "train.py"), ""),
+    ],
+)
+def test_words_that_nobody_replaces_or_takes_are_mentioned(
+    words: tuple[str, ...], message: str
+) -> None:
+    node = "node={gpu: nvidia, gpus: 4, cpus: 64}"
+    four_gpus = ("--set", node, "--set", "request.exclusive=true")
+    lines = messages(*SBATCH, *four_gpus, *words)
+    assert len(lines) == bool(message), lines
+    assert all(message in line for line in lines), lines
+
+
+@pytest.mark.slow
+def test_the_shell_that_is_shown_for_a_variable_replaces_it() -> None:
+    import subprocess
+
+    Path("train.py").write_text("import sys; print(sys.argv[1:])")
+    line = messages(*SBATCH, "--", "train.py", "it's", '"$RUN_ID"`', "${RUN_ID}\\x")[0]
+    command = line.partition("on the node: -- ")[2].rpartition(" [")[0]
+    done = subprocess.run(
+        command, shell=True, capture_output=True, env={**os.environ, "RUN_ID": "7"}
+    )
+    assert eval(done.stdout) == ["it's", '"7"`', "7\\x"]
+
+
+@pytest.mark.parametrize("engine", ["podman", "apptainer"])
+def test_an_image_of_another_engine_is_mentioned(engine: str) -> None:
+    container = f"software.container={{engine: {engine}, image: /a/torch.sif}}"
+    lines = messages(*SBATCH, "--set", container, "--", "train.py")
+    hint = "engine: apptainer` (or singularity), or the name of an image in a registry [image]"
+    assert [line for line in lines if "[image]" in line] == (lines if engine == "podman" else [])
+    assert all(hint in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("software.venv=/a/torch/bin/activate", "`venv: /a/torch` [venv]"),
+        ("software.venv=/a/torch/bin", "`venv: /a/torch` [venv]"),
+        ("network.interface=mlx5_0", "`environment: {NCCL_IB_HCA: mlx5_0}` names the adapter"),
+        ("network.environment.NCCL_IB_DISABLE=yes", "`NCCL_IB_DISABLE: 1` [value]"),
+        ("network.environment.NCCL_P2P_DISABLE=False", "`NCCL_P2P_DISABLE: 0` [value]"),
+        ("network.environment.NCCL_DEBUG=INFO", ""),
+        ("software.venv=/a/bin/torch", ""),
+    ],
+)
+def test_a_value_that_something_else_cannot_use_is_mentioned(value: str, message: str) -> None:
+    lines = messages(*SBATCH, "--set", value, "--", "train.py")
+    assert [line for line in lines if message in line] == lines
+    assert len(lines) == bool(message)

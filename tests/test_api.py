@@ -21,13 +21,14 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import jobgen
-from jobgen.api.calls import Options
-from jobgen.api.keywords import with_arguments
-from jobgen.cli.jobs.words import run_plain
+from jobgen.api.calls import ARGUMENTS, with_arguments
+from jobgen.cli.app import run_words
+from jobgen.cli.lookup.habits import check_habits
 from jobgen.errors import JobgenError
 from jobgen.paths import bundled
 from jobgen.planning.job_options import OPTIONS, Job, job_options
 from jobgen.planning.option_row import Option
+from jobgen.planning.parser import parse_command
 from jobgen.profiles.model import ROOT
 from jobgen.profiles.search import profile_files
 from jobgen.profiles.yaml_tree import parse, plain_value
@@ -37,6 +38,18 @@ from tests.hostile import HOSTILE
 from tests.test_schema import data_like
 
 GOLDEN = Path(__file__).parent / "api-signatures.txt"
+STUB = Path(__file__).parent.parent / "jobgen/__init__.pyi"
+STUB_HEAD = """\
+# Made from the rows of the options by `make golden`: the types of `jobgen`, for a checker of types.
+
+from collections.abc import Mapping, Sequence
+
+from jobgen.api.calls import PathName, Profile, Values, Word, Words
+from jobgen.errors import JobgenError, Problem
+from jobgen.planning.plan import Plan
+
+__version__: str
+"""
 OF_CALLS = {"command", "folder", "environ"}  # options that are no fields of a command line
 
 
@@ -56,7 +69,7 @@ def of_command_line(words: list[str]) -> bytes | str:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.stdout", stream)
         try:
-            assert run_plain(words) == 0
+            assert run_words(words) == 0
         except JobgenError as error:
             return str(JobgenError(with_arguments(error.problems)))
         assert isinstance(stream.buffer, io.BytesIO)
@@ -96,8 +109,21 @@ def test_the_signatures_have_not_changed(update: bool) -> None:
     assert text == GOLDEN.read_text(encoding="utf-8")
 
 
+def test_a_checker_of_types_reads_the_same_signatures(update: bool) -> None:
+    text = f"{STUB_HEAD}__all__ = {json.dumps(jobgen.__all__)}\n\n"
+    for name in ("script", "plan", "advice"):
+        signature = inspect.signature(getattr(jobgen, name))
+        lines = [f"    {each}," for each in signature.parameters.values()]
+        lines.insert(2, "    *,")
+        lines = [f"def {name}(", *lines, f") -> {signature.return_annotation}: ...\n"]
+        text += "\n".join(lines).replace("'", "")
+    if update:
+        STUB.write_text(text, encoding="utf-8")
+    assert text == STUB.read_text(encoding="utf-8")
+
+
 def test_each_option_of_a_job_is_an_argument() -> None:
-    assert set(Options.__annotations__) == (set(Job._fields) - {"profile", "program"}) | OF_CALLS
+    assert set(ARGUMENTS) == (set(Job._fields) - {"profile", "program"}) | OF_CALLS
 
 
 def values_of(name: str, row: Option, command: str) -> st.SearchStrategy[Any]:
@@ -115,7 +141,7 @@ def values_of(name: str, row: Option, command: str) -> st.SearchStrategy[Any]:
             keys = st.sampled_from(["request.exclusive", "network.port", "launch.stall"])
             maps = st.dictionaries(keys, yaml, max_size=2)
         return text | st.lists(text, max_size=2) | maps
-    return text | st.integers(0, 5) if "int" in str(Options.__annotations__[name]) else text
+    return text | st.integers(0, 5) if "int" in str(ARGUMENTS[name]) else text
 
 
 @st.composite
@@ -173,6 +199,19 @@ def words_of(command: str, profile: str, words: list[str], options: Mapping[str,
     ]
 
 
+def is_of_another_command(line: list[str]) -> bool:
+    """Whether a value is right for an option of sbatch or qsub: only the command line says so."""
+    try:
+        job = parse_command(line)
+    except JobgenError:
+        return False
+    try:
+        check_habits(job, None)
+    except JobgenError:
+        return True
+    return False
+
+
 @pytest.mark.slow
 @settings(max_examples=150)
 @given(requests())
@@ -180,9 +219,9 @@ def test_a_call_gives_the_bytes_or_the_refusal_of_the_command_line(
     request_: tuple[str, str, list[str], dict[str, Any]],
 ) -> None:
     command, profile, words, options = request_
-    # Of qsub, people know -N as the job's name: only the command line says so.
-    assume(command != "qsub" or not str(options.get("nodes", ""))[:1].isalpha())
-    expected = of_command_line(words_of(command, profile, words, options))
+    line = words_of(command, profile, words, options)
+    assume(not is_of_another_command(line))
+    expected = of_command_line(line)
     assert of_api(jobgen.script, profile, words, **options) == expected
 
 
@@ -287,7 +326,7 @@ def test_a_template_of_the_folder_is_used(
 
 
 def test_several_threads_may_call_it(tmp_path: Path) -> None:
-    """Also with templates of their own, which a child process renders."""
+    """Also with templates of their own."""
     (tmp_path / "templates").mkdir()
     own = "{% extends 'bundled/sbatch.sh.j2' %}"
     (tmp_path / "templates/sbatch.sh.j2").write_text(own)
@@ -390,7 +429,7 @@ WRONG: dict[str, tuple[tuple[Any, ...], dict[str, Any], str]] = {
     "key": (
         ({"schedular": "slurm"},),
         {},
-        "profile: schedular: unknown key `schedular`; did you mean `scheduler`?",
+        "profile: schedular: unknown key `schedular`; write `scheduler: slurm`",
     ),
     "value": (
         ({"scheduler": "slurm", "node": {"gpus": "x"}},),
@@ -520,7 +559,7 @@ def test_a_circle_and_a_depth_are_errors() -> None:
 
 
 def test_an_option_that_does_not_exist_is_a_type_error() -> None:
-    expected = r"script\(\) got an unexpected keyword argument 'node'; did you mean `nodes`\?"
+    expected = r"script\(\) got an unexpected keyword argument 'node'; write nodes=…"
     with pytest.raises(TypeError, match=expected):
         jobgen.script("mi210", node=3)  # type: ignore[call-arg]
 
@@ -529,6 +568,21 @@ def test_an_option_that_does_not_exist_is_a_type_error() -> None:
 def test_the_name_of_an_option_leads_to_its_argument(name: str, right: str) -> None:
     options: dict[str, Any] = {name: {}}
     with pytest.raises(TypeError, match=f"did you mean `{right}`"):
+        jobgen.script("mi210", **options)
+
+
+@pytest.mark.parametrize(
+    ("name", "right"),
+    [
+        ("walltime", "write time=…"),
+        ("mem", 'write set_values={"request.memory": …}'),
+        ("interface", 'write set_values={"network.interface": …}'),
+        ("job_name", "write name=…"),
+    ],
+)
+def test_a_word_of_another_tool_leads_to_the_argument(name: str, right: str) -> None:
+    options: dict[str, Any] = {name: 1}
+    with pytest.raises(TypeError, match=re.escape(right)):
         jobgen.script("mi210", **options)
 
 

@@ -46,9 +46,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def build(
-    file: str = "jobgen.yaml", prune: bool = False, force: bool = False, dry_run: bool = False
+    file: str = "jobgen.yaml",
+    prune: bool = False,
+    force: bool = False,
+    dry_run: bool = False,
+    trust: bool = False,
 ) -> int:
-    return run_command(lambda: build_all(file, prune, force, dry_run))
+    return run_command(lambda: build_all(file, prune, force, dry_run, trust))
 
 
 def header_of(path: Path) -> Header:
@@ -149,13 +153,13 @@ def test_a_file_that_jobgen_has_not_made_is_not_replaced(
 
 WRONG = {
     "jobs:\n  a: {file: x.sh, profil: mi210}\n": (
-        "2:19: unknown key `profil`; did you mean `profile`? [unknown-key]"
+        "2:19: unknown key `profil`; write `profile: mi210` [unknown-key]"
     ),
     "default: {}\njobs: {a: {file: x.sh, profile: mi210}}\n": (
-        "1:1: unknown key `default`; did you mean `defaults`? [unknown-key]"
+        "1:1: unknown key `default`; write `defaults: {}` [unknown-key]"
     ),
     "defaults: {}\n": "1:1: no jobs; such as",
-    "jobs: [a]\n": "1:7: expected a map, got a list",
+    "jobs: [a]\n": "1:7: expected a map, got a list; such as `jobs: {bert: {",
     "jobs: {a: {profile: mi210}}\n": "1:8: job `a` has no `file`",
     "jobs:\n  a: {profile: mi210, file: x.sh, matrix: {nodes: [1, 2]}}\n": (
         "2:29: 'x.sh' would be the script of `a` with nodes 2, and of `a` with nodes 1;"
@@ -193,6 +197,33 @@ WRONG = {
     ),
     "jobs: {a: {profile: mi210, file: x.sh, queue: q}}\n": (
         "1:47: `jobgen sbatch` has no `queue` [unknown-key]"
+    ),
+    "jobs: {a: {walltime: 1:00:00, mem: 4G, job_name: x, script: a.py}}\n": (
+        "jobgen: jobgen.yaml:1:12: unknown key `walltime`; write `time: 1:00:00` [unknown-key]\n"
+        "jobgen: jobgen.yaml:1:31: unknown key `mem`; write `set: {request.memory: 4G}`"
+        " [unknown-key]\n"
+        "jobgen: jobgen.yaml:1:40: unknown key `job_name`; a job's name is its key [unknown-key]\n"
+        "jobgen: jobgen.yaml:1:53: unknown key `script`; write `program: [a.py]` [unknown-key]\n"
+    ),
+    "jobs:\n  a: {dependency: 'afterok:1:2', gres: 'gpu:a100:8', export: B=3}\n": (
+        "2:7: unknown key `dependency`; write `after: [1, 2]` [unknown-key]\n"
+        "jobgen: jobgen.yaml:2:34: unknown key `gres`; write `gpus_per_node: 8`,"
+        " `set: {node.gpu_type: a100}` [unknown-key]\n"
+        "jobgen: jobgen.yaml:2:54: unknown key `export`; write `env: {B: 3}` [unknown-key]\n"
+    ),
+    "jobs: {a: {exclude: n1, cpus_per_task: 4, output: '%j.out'}}\n": (
+        "1:12: unknown key `exclude`; write `set: {request.exclude: n1}` [unknown-key]\n"
+        "jobgen: jobgen.yaml:1:25: unknown key `cpus_per_task`;"
+        " write `set: {request.cpus_per_task: 4}` [unknown-key]\n"
+        "jobgen: jobgen.yaml:1:43: unknown key `output`;"
+        ' write `set: {request.output: "%j.out"}` [unknown-key]\n'
+    ),
+    "jobs: {a: {program: train.py --lr 0.1 'a b'}}\n": (
+        'write `program: [train.py, --lr, "0.1", "a b"]` [type]'
+    ),
+    "jobs: {a: {file: x.sh, program: [python train.py --lr 1]}}\n": (
+        "1:34: `python train.py --lr 1` is one word with blanks;"
+        ' write `program: [train.py, --lr, "1"]` [value]'
     ),
     "jobs: {a: {profile: eap, file: x.sh, nodes: many}}\n": "1:45: expected a whole number",
     "jobs: {a: {profile: ep, file: x.sh}}\n": "1:21: no profile `ep`; did you mean `eap`?",
@@ -432,7 +463,7 @@ def test_an_edit_during_the_build_is_not_lost(
     assert all(path.read_text().endswith("# edited\n") for path in edited)
 
 
-@pytest.mark.parametrize("step", ["_write_changes", "_remove_obsolete"])
+@pytest.mark.parametrize("step", ["_write_changes", "remove"])
 def test_a_folder_that_becomes_a_link_during_the_build(
     step: str,
     folder: Path,
@@ -520,6 +551,29 @@ def test_more_folders_than_scripts_need_are_refused(
     assert [path.name for path in folder.iterdir()] == ["jobgen.yaml"]
 
 
+def test_a_template_of_the_repository_is_rendered_only_with_trust(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "jobs: {a: {file: 'x/{n}.sh', template: t.j2, command: local, matrix: {n: [1, 2]}}}\n"
+    (folder / "jobgen.yaml").write_text(text)
+    (folder / "t.j2").write_text("theirs\n")
+    assert build() == 2
+    why = "a template is code, and nobody has said that this one may run"
+    cure = f"read it, then use --trust, or add its repository to {folder}/config/jobgen/trusted"
+    assert capsys.readouterr().err == f"jobgen: t.j2: {why}; {cure} [untrusted]\n"
+    assert not (folder / "x").exists()
+    assert build(trust=True) == 0
+    assert (folder / "x/1.sh").read_text() == "theirs\n"
+    own = folder / "config/jobgen/templates/local.sh.j2"  # the user's own, by its name
+    own.parent.mkdir(parents=True)
+    own.write_text("own\n")
+    (folder / "jobgen.yaml").write_text(text.replace("template: t.j2, ", ""))
+    (folder / "x/1.sh").unlink()
+    (folder / "x/2.sh").unlink()
+    assert build() == 0
+    assert (folder / "x/1.sh").read_text() == "own\n"
+
+
 def test_scripts_do_not_fill_the_disk(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -527,7 +581,7 @@ def test_scripts_do_not_fill_the_disk(
     many = f"file: 'x/{{n}}.sh', template: t.j2, command: local, matrix: {{n: {list(range(4))}}}"
     (folder / "jobgen.yaml").write_text(f"jobs: {{a: {{{many}}}}}\n")
     monkeypatch.setattr(build_module, "BUILD_BYTES", 20_000_000)
-    assert build() == 2
+    assert build(trust=True) == 2
     assert capsys.readouterr().err == (
         "jobgen: all scripts: more than 20000000 bytes; smaller ones, or several manifests"
         " [limit]\n"
@@ -624,5 +678,6 @@ def test_a_build_that_is_killed_leaves_whole_files(folder: Path) -> None:
 def test_a_missing_manifest_is_one_message(tmp_path: Path) -> None:
     done = jobgen("build", cwd=tmp_path)
     assert done.returncode == 2
-    message = "jobgen: jobgen.yaml: cannot be read: No such file or directory [unreadable]\n"
+    message = "jobgen: jobgen.yaml: cannot be read: No such file or directory;"
+    message += " `jobgen build FILE` reads another [unreadable]\n"
     assert done.stderr.decode() == message

@@ -20,6 +20,7 @@ from tests.helpers import jobgen, script
         ("n[9-11],d01", "n9 n10 n11 d01"),
         ("r[1-2]c[1-2]", "r1c1 r1c2 r2c1 r2c2"),
         ("10.0.0.1,10.0.0.2", "10.0.0.1 10.0.0.2"),
+        ("fd00::9,2001:db8:0:1:2:3:4:a", "fd00::9 2001:db8:0:1:2:3:4:a"),
         ("blancapeak[003-004].hostmgmt", "blancapeak003.hostmgmt blancapeak004.hostmgmt"),
         ("blancapeak005/0*288+blancapeak003/0*288", "blancapeak005 blancapeak003"),
         ("a/0+a/1+b/0", "a b"),
@@ -46,6 +47,8 @@ def test_a_file_of_hosts_is_read_in_its_order(tmp_path: Path) -> None:
         ("a b", "'a b' is not a host name"),
         ("$(id)", "'$(id' is not a host name"),
         ("-x", "'-x' is not a host name"),
+        ("fe80::1", "'fe80::1' is not a host name"),
+        ("a:1", "'a:1' is not a host name"),
         ("a\nb", r"'a\nb' is not a host name"),
         ("/no/such", "no host in '/no/such'"),
     ],
@@ -89,10 +92,11 @@ def test_the_lines_of_the_hosts_differ_in_who_is_the_first_alone() -> None:
     first, second = torchrun_lines(
         Job("byhand", profile="eap", hosts="a,b", program=("x.py", "a b"))
     )
-    assert first.replace("is_host=1", "is_host=0") == second
+    second = second.replace("is_host=0", "is_host=1")
+    assert first.replace('--local-addr="a" ', '--local-addr="a-10001" ') == second
     assert '--rdzv-endpoint="a:29500" ' in first
     assert first.endswith(",join_timeout=600\" x.py 'a b'")
-    assert ' --local-addr="$address" ' in first
+    assert ' --local-addr="a" ' in first
 
 
 def test_with_the_static_rendezvous_each_line_has_its_node_rank() -> None:
@@ -116,10 +120,12 @@ def test_by_hand_the_launcher_is_always_torchrun() -> None:
 
 def test_a_single_host_is_standalone() -> None:
     (line,) = torchrun_lines(Job("byhand", profile="mi210", hosts="a", gpus_per_node="2"))
-    assert " --nnodes=1 --nproc-per-node=2 --standalone " in line
+    assert " --nnodes=1 --nproc-per-node=2 --standalone --local-addr=127.0.0.1 " in line
     # The container's engine takes the place of the subshell.
     assert line.startswith('(container env "${environment[@]}" torchrun ')
     assert line.endswith(" elastic_ddp.py)")
+    (line,) = torchrun_lines(Job("byhand", profile="eap", hosts="a"))
+    assert " --standalone --local-addr=127.0.0.1 " in line  # the lines of hosts have no $head
 
 
 def test_the_rendezvous_id_is_a_plain_name() -> None:
@@ -183,3 +189,11 @@ def test_a_shell_at_a_terminal_is_not_changed() -> None:
     assert "module load" in text
     assert "set -" not in text
     assert "set +" not in text
+
+
+def test_what_is_made_once_on_each_host_comes_before_the_line_of_the_host() -> None:
+    lines = "software.once_per_node=[python3 -m venv /tmp/env]"
+    job = Job("byhand", "dgx-a100", hosts="a,b", set_values=("software.venv=/tmp/env", lines))
+    text = script(job)
+    assert text.count("\npython3 -m venv /tmp/env\nls -L") == 1
+    assert text.index("python3 -m venv /tmp/env\nls") < text.index("# ---- on a ----")

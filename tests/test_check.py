@@ -18,19 +18,19 @@ from hypothesis import strategies as st
 
 from jobgen import quoting, trainers
 from jobgen.cli.app import main, run_words
-from jobgen.cli.jobs.actions import by_hand
-from jobgen.cli.output_options import output_options
+from jobgen.cli.job_commands import by_hand, output_options
 from jobgen.errors import JobgenError, run_command
 from jobgen.generator import Generator
-from jobgen.paths import repository_or_folder
-from jobgen.planning.command_line import command_words, parse_command
+from jobgen.paths import bundled, repository_or_folder
+from jobgen.planning.command_line import command_words
 from jobgen.planning.job_options import Job
+from jobgen.planning.parser import parse_command
 from jobgen.planning.plan import Plan
 from jobgen.repository import check
 from jobgen.repository.check import check_all
 from jobgen.scripts import render
 from jobgen.scripts.header import add_checksums, checksum, read_header
-from tests.golden_cases import CASES
+from tests.golden_cases import CASES, script_of
 from tests.helpers import jobgen, script
 from tests.test_edges import JOBS
 
@@ -72,9 +72,11 @@ def check_output(
     code: int,
     fix: bool = False,
     force: bool = False,
+    trust: bool = False,
 ) -> str:
     """What `jobgen check` writes to stdout for these paths."""
-    assert run_command(lambda: check_all([str(path) for path in paths], fix, force)) == code
+    words = [str(path) for path in paths]
+    assert run_command(lambda: check_all(words, fix, force, trust)) == code
     return capsys.readouterr().out
 
 
@@ -92,7 +94,7 @@ def test_the_script_of_each_case_is_current(
     case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / f"{case}.sh"
-    file.write_text(script(CASES[case]), encoding="utf-8")
+    file.write_text(script_of(case), encoding="utf-8")
     assert first(check_output(capsys, file, code=0)) == "current"
 
 
@@ -149,11 +151,76 @@ def test_a_change_of_a_template_is_reported(
 ) -> None:
     file = repository / "jobs/ours.sh"
     generated(file, Job("sbatch", profile="mine", template="templates/ours.sh.j2"))
-    assert first(check_output(capsys, file, code=0)) == "current"
+    assert first(check_output(capsys, file, code=0, trust=True)) == "current"
     (repository / "templates/ours.sh.j2").write_text(OURS.replace("# ours", "# theirs"))
-    text = check_output(capsys, file, code=1)
+    text = check_output(capsys, file, code=1, trust=True)
     assert first(text) == "stale: the template changed"
     assert "\n-# ours\n+# theirs\n" in text
+
+
+@pytest.mark.parametrize("name", ["ours.sh.j2", "sbatch.sh.j2", "base.sh.j2"])
+def test_a_template_of_a_stranger_is_not_rendered(
+    name: str, repository: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """By the name in a header, in the place of jobgen's own, or as one that jobgen's extend."""
+    template, jobs = repository / "templates" / name, repository / "jobs"
+    option = f"templates/{name}" if name == "ours.sh.j2" else None
+    generated(jobs / "theirs.sh", Job("sbatch", profile="mine", template=option))
+    template.write_text("{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}")
+    text = check_output(capsys, jobs, code=2, fix=True)
+    shown = template.relative_to(tmp_path)
+    why = "a template is code, and nobody has said that this one may run"
+    cure = f"add its repository to {tmp_path}/config/jobgen/trusted"
+    assert f"{jobs}/theirs.sh: not checked: {shown}: {why}; read it, then use --trust, or" in text
+    assert f"{cure} [untrusted]\n" in text
+    if option:  # the others are checked
+        assert f"{jobs}/plain.sh: current\n" in text
+    (jobs / "theirs.sh").write_text((jobs / "theirs.sh").read_text() + "# mine\n")
+    assert "theirs.sh: edited by hand, and not checked: " in check_output(capsys, jobs, code=2)
+
+
+def test_a_path_through_a_folder_of_the_user_is_not_the_user_s(
+    repository: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """The command in a header may be a stranger's; its path begins with a trusted folder."""
+    (tmp_path / "config/jobgen/templates").mkdir(parents=True)
+    for folder in (tmp_path / "config/jobgen/templates", bundled("templates")):
+        up = os.path.relpath(repository, folder)
+        option = f"{folder}/{up}/templates/ours.sh.j2"
+        forged(repository / "jobs/plain.sh", f"jobgen sbatch --profile mine --template {option}")
+        assert "not checked" in check_output(capsys, repository / "jobs", code=2)
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("{root}", 0),
+        ("# ours:\n\n  {root}/..  ", 0),
+        ("{root}/jobs\n{root}2\n#{root}", 2),
+        ("{link}", 0),
+        ("~/repository", 0),
+        ("repository", 2),
+    ],
+)
+def test_the_user_names_folders_whose_templates_are_rendered(
+    line: str,
+    code: int,
+    repository: Path,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    file = repository / "jobs/ours.sh"
+    generated(file, Job("sbatch", profile="mine", template="templates/ours.sh.j2"))
+    link = tmp_path / "link"
+    link.symlink_to("repository")
+    (tmp_path / "config/jobgen").mkdir(parents=True)
+    trusted = tmp_path / "config/jobgen/trusted"
+    trusted.write_text(line.format(root=repository, link=link) + "\n")
+    assert run_command(lambda: check_all([str(file)], False, False)) == code
+    relative = f"jobgen: {trusted}:1:1: 'repository' is no absolute path; such as /project/jobs"
+    assert capsys.readouterr().err.startswith(relative) == (line == "repository")
 
 
 def test_a_change_of_the_trainer_is_reported(
@@ -258,7 +325,7 @@ def test_a_script_that_can_no_longer_be_made_says_why(
     profile.write_text(f"{MINE}limits: {{nodes: 2}}\nnode: {{cpuz: 1}}\n")
     text = check_output(capsys, file, code=1, fix=True)
     assert first(text).startswith("no longer possible: ")
-    assert "mine.yaml:4:8: unknown key `cpuz`; did you mean `cpus`? [unknown-key]" in text
+    assert "mine.yaml:4:8: unknown key `cpuz`; write `cpus: 1` [unknown-key]" in text
     profile.unlink()
     assert "no profile `mine`" in check_output(capsys, file, code=1)
 
@@ -363,7 +430,7 @@ FORGED = {
     "jobgen trainers export elastic_ddp -o pwned": "jobgen trainers: no command",
     "jobgen interactive --profile dgx-a100": "jobgen interactive: no command",
     "jobgen ": "jobgen : no command",
-    "jobgen sbatch --profile dgx-a100 --requeue=yes": "--requeue=yes takes no value",
+    "jobgen sbatch --profile dgx-a100 --requeue=yes": "--requeue takes no value",
     "jobgen sbatch": "--profile: no profile is named",
     "jobgen sbatch --profile": "--profile has no value",
     "jobgen sbatch --profile dgx-a100 --template /etc/group": "--template: /etc/group is outside",
@@ -458,7 +525,7 @@ def test_a_path_that_cannot_be_read_is_wrong_input(
 
 
 def test_wrong_usage_is_one_line() -> None:
-    for words in (["check"], ["check", "--force", "."], ["check", ""]):
+    for words in (["check", "--force", "."], ["check", ""]):
         done = jobgen(*words)
         assert done.returncode == 2
         assert b"Traceback" not in done.stderr
@@ -502,8 +569,8 @@ def test_any_command_in_a_header_is_read_or_refused(line: str) -> None:
 
 
 def test_the_command_of_each_case_is_read_again() -> None:
-    for job in CASES.values():
-        top = read_header(script(job).encode())
+    for case, job in CASES.items():
+        top = read_header(script_of(case).encode())
         assert top is not None
         read = parse_command(quoting.split_words(top.command)[1:])
         assert read._replace(profile=job.profile) == job
@@ -513,7 +580,7 @@ def test_the_command_of_each_case_is_read_again() -> None:
     "line",
     [
         "sbatch --profile mi210 -N 2 -- train.py -- -x",
-        "sbatch --profile=mi210 -N2 --nodes 3 -e A=1 -eB=2 --requeue train.py -N 4",
+        "sbatch --profile=mi210 -N2 --nodes 3 -e A=1 -eB=2 --requeue train.py --lr 4",
         "qsub --profile eap -J=x --set a=b=c --name -- -- -m x",
         "local",
         "local -",
@@ -528,3 +595,15 @@ def test_a_command_is_read_as_the_command_line_is(line: str) -> None:
     for name in output_options(words[0]):
         assert fields.pop(name) is None
     assert Job(words[0], **fields) == parse_command(words)
+
+
+@pytest.mark.parametrize(("name", "words"), [("a.sh", "lint"), ("b.yaml", "build --dry-run")])
+def test_of_one_file_that_jobgen_has_not_made_it_says_what_is_for_it(
+    name: str, words: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text("#SBATCH -N 1\n")
+    done = jobgen("check", name, cwd=tmp_path)
+    lines = done.stderr.decode().splitlines()
+    hint = f"jobgen: no script of jobgen; for a file like this: jobgen {words} {name}"
+    assert (done.returncode, lines) == (0, ["jobgen: no script; 1 other files skipped", hint])
+    assert len(jobgen("check", ".", cwd=tmp_path).stderr.splitlines()) == 1

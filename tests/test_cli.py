@@ -19,14 +19,13 @@ from jobgen import __version__, trainers
 from jobgen.__main__ import run
 from jobgen.cli import job_commands
 from jobgen.cli.app import run_words
-from jobgen.cli.jobs import words as job_words
-from jobgen.cli.output_options import output_options
+from jobgen.cli.job_commands import output_options
+from jobgen.errors import JobgenError
 from jobgen.keeper.carried import keeper_text
 from jobgen.paths import bundled
 from jobgen.planning.job_options import job_options
 from jobgen.scripts.parts import PARTS
-from tests.golden_cases import CASES
-from tests.helpers import script
+from tests.golden_cases import script_of
 
 ROOT = Path(__file__).parent.parent
 ENGINES = ["apptainer", "ce", "docker", "oci", "podman", "pyxis", "shifter", "singularity"]
@@ -43,46 +42,95 @@ def jobgen(*words: str | bytes, **more: object) -> subprocess.CompletedProcess[b
 def test_stdout_is_the_script_and_nothing_else() -> None:
     done = jobgen("sbatch", "--profile", "mi210", "-N", "3")
     assert (done.returncode, done.stderr) == (0, b"")
-    assert done.stdout.decode() == script(CASES["mi210-3-nodes"])
+    assert done.stdout.decode() == script_of("mi210-3-nodes")
 
 
 @pytest.mark.parametrize(
-    "line",
+    ("line", "expected"),
     [
-        "sbatch --profile mi210 -N3 --nodes 4 -o job.sh -e A=1 -eB=2 --submit -- train.py -- -x",
-        "sbatch --profile= -p=x --exclusive --exclusive --mkdir --wait train.py -N 4",
-        "qsub --name -- -ojob.sh --set a=b=c -- -m x",
-        "sbatch -profile x",
-        "local - -h",
-        "local",
-        "byhand --hosts a,b --output=x -- -m y",
-        "interactive --profile mi210 -t 1:00:00 --",
+        (
+            "sbatch --profile mi210 -N3 --nodes 4 -o a.sh -e A=1 -eB=2 --submit -- train.py -- -x",
+            {
+                "profile": "mi210",
+                "nodes": "4",
+                "output": "a.sh",
+                "environment": ("A=1", "B=2"),
+                "submit": "true",
+                "program": ("train.py", "--", "-x"),
+            },
+        ),
+        (
+            "sbatch --profile mi210 -e A=1 train.py --lr 0.1 -- -N 4 --submit",
+            {
+                "profile": "mi210",
+                "environment": ("A=1",),
+                "program": ("train.py", "--lr", "0.1", "--", "-N", "4", "--submit"),
+            },
+        ),
+        (
+            "sbatch --profile mi210 -e A -- python x -n 2 -- -m y.py",
+            {
+                "profile": "mi210",
+                "environment": ("A",),
+                "program": ("python", "x", "-n", "2", "--", "-m", "y.py"),
+            },
+        ),
+        (
+            "sbatch --profile= -p=x --exclusive --exclusive --mkdir --wait -- train.py -N 4",
+            {
+                "profile": "",
+                "partition": "=x",
+                "exclusive": "true",
+                "mkdir": "true",
+                "wait": "true",
+                "program": ("train.py", "-N", "4"),
+            },
+        ),
+        (
+            "qsub --name -- -ojob.sh --set a=b=c -- -m x",
+            {
+                "name": "--",
+                "output": "job.sh",
+                "set_values": ("a=b=c",),
+                "program": ("-m", "x"),
+            },
+        ),
+        ("sbatch -phigh x", {"partition": "high", "program": ("x",)}),
+        ("local - -h", {"program": ("-", "-h")}),
+        ("local", {}),
+        (
+            "byhand --hosts a,b --output=x -- -m y",
+            {"hosts": "a,b", "output": "x", "program": ("-m", "y")},
+        ),
+        ("interactive --profile mi210 -t 1:00:00 --", {"profile": "mi210", "time": "1:00:00"}),
     ],
 )
-def test_words_are_read_as_click_reads_them(line: str) -> None:
-    words = line.split()
-    with mock.patch.object(job_words, "run_job", return_value=3) as plain:
-        assert job_words.run_plain(words) == 3
-    with mock.patch.object(job_commands, "run_job", return_value=3) as with_click:
-        assert run_words(words) == 3
-    fields, all_fields = plain.call_args.args[1], with_click.call_args.args[1]
-    assert plain.call_args.args[0] == with_click.call_args.args[0] == words[0]
-    assert fields == {name: all_fields[name] for name in fields}
-    assert {all_fields[name] for name in all_fields.keys() - fields.keys()} <= {None, ()}
+def test_what_the_words_of_a_job_mean(line: str, expected: dict[str, object]) -> None:
+    with mock.patch.object(job_commands, "run_job", return_value=3) as run_job:
+        assert run_words(line.split()) == 3
+    job, output = run_job.call_args.args
+    fields = {**job._asdict(), **output}
+    assert fields.pop("command") == line.split()[0]
+    assert {name: fields.pop(name) for name in expected} == expected
+    assert {*fields.values()} <= {None, ()}
 
 
 @pytest.mark.parametrize(
-    "line",
+    ("line", "exit_code"),
     [
-        *("sbatch -h", "sbatch --help", "local -N 2 --help", "sbatch --nodez 3", "sbatch -Z"),
-        *("sbatch --profile", "sbatch --exclusive=x", "interactive train.py", "local --submit"),
-        *("sbatch -hN3", "byhand -t 1:00", "interactive -o x"),
+        *[(line, 0) for line in ("sbatch -h", "sbatch --help", "local -N 2 --help", "sbatch -hN3")],
+        *[(line, 2) for line in ("sbatch --nodez 3", "sbatch -Z", "sbatch --profile")],
+        *[(line, 2) for line in ("sbatch --exclusive=x", "interactive train.py")],
+        *[(line, 2) for line in ("local --submit", "byhand -t 1:00", "interactive -o x")],
     ],
 )
-def test_click_is_asked_for_help_and_for_mistakes(line: str) -> None:
-    with mock.patch.object(job_words, "run_job") as plain:
-        assert job_words.run_plain(line.split()) is None
-    assert not plain.called
+def test_help_and_mistakes_run_no_job(line: str, exit_code: int) -> None:
+    done = jobgen(*line.split())
+    assert done.returncode == exit_code
+    if exit_code:
+        assert (done.stdout, done.stderr.count(b"Error: ")) == (b"", 1)
+    else:
+        assert done.stdout.startswith(f"Usage: jobgen {line.split()[0]} ".encode())
 
 
 @pytest.mark.parametrize(
@@ -90,7 +138,8 @@ def test_click_is_asked_for_help_and_for_mistakes(line: str) -> None:
     [
         (
             ["sbatch"],
-            "jobgen: --profile: no profile is named; see `jobgen profiles list` [usage]\n",
+            "jobgen: --profile: no profile is named; one of `jobgen profiles list`;"
+            " `jobgen detect` writes one for the cluster here [usage]\n",
         ),
         (["sbatch", "--profile", "local"], "is for local"),
         (["sbatch", "--profile", "mi210", "-N", "0"], "jobgen: -N: 0 is out of range"),
@@ -103,7 +152,8 @@ def test_click_is_asked_for_help_and_for_mistakes(line: str) -> None:
         (["machinery", "show", "../../base"], "no part `../../base`; "),
         (["local", "--stall", "5"], "No such option '--stall'; look yourself: `py-spy dump --pid"),
         (["profiles", "validate"], "Missing argument"),
-        (["local", "-o", "/no/such/folder/x"], "jobgen: -o /no/such/folder/x: cannot be written"),
+        (["lint", "--strict", "x"], "No such option '--strict'; one of: --format, --select"),
+        (["local", "-o", "/dev/null/x"], "jobgen: -o /dev/null/x: cannot be written: Not a dir"),
         (["local", "--set", "x=\x1b[31m"], "unknown key `x`"),
     ],
 )
@@ -255,15 +305,17 @@ def test_export_does_not_overwrite(tmp_path: Path) -> None:
     assert not (tmp_path / "elsewhere.py").exists()
 
 
-def test_a_closed_pipe_is_no_traceback() -> None:
-    pipe = f"set -o pipefail; {sys.executable} -m jobgen sbatch --profile mi210 | true"
+@pytest.mark.parametrize("line", ["sbatch --profile mi210", "--help", "--version"])
+def test_a_closed_pipe_is_no_traceback(line: str) -> None:
+    pipe = f"set -o pipefail; {sys.executable} -m jobgen {line} | true"
     done = subprocess.run(["bash", "-c", pipe], capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (141, b"")
 
 
-def test_a_full_disk_is_one_message() -> None:
+@pytest.mark.parametrize("word", ["local", "--help", "--version"])
+def test_a_full_disk_is_one_message(word: str) -> None:
     with Path("/dev/full").open("wb") as full:
-        done = jobgen("local", stdout=full)
+        done = jobgen(word, stdout=full)
     message = b"jobgen: standard output: cannot be written: No space left on device [output]\n"
     assert (done.returncode, done.stderr) == (2, message)
 
@@ -384,7 +436,7 @@ WRONG = {
     "--max-restarts": "-1",
     "--signal": "soon",
     "--template": "nope.j2",
-    "-o": "/no/such/folder/x",
+    "-o": "/dev/null/x",
 }
 
 
@@ -415,3 +467,15 @@ def test_a_wrong_value_is_one_message_and_no_file_is_written(
         assert message.startswith("jobgen: "), (words, message)
         assert len(message.splitlines()) == 1, (words, message)
         assert not list(tmp_path.iterdir()), words
+
+
+@pytest.mark.parametrize("before", [(), ("bash",), ("--profile", "mi210", "--", "bash")])
+def test_a_batch_script_is_no_program(
+    before: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("job.sh").write_text("#!/bin/bash\n# of a colleague\n#SBATCH -N 2\nsrun train\n")
+    with pytest.raises(JobgenError, match=r"'job.sh' is a batch script \(line 3: #SBATCH -N 2\)"):
+        run_words(["sbatch", *before, "job.sh"])
+    Path("job.sh").write_text("#!/bin/bash\npython train.py\n")
+    assert run_words(["sbatch", "--profile", "mi210", "--", "bash", "job.sh"]) == 0

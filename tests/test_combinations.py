@@ -54,7 +54,7 @@ def tried(all_details: bool = False) -> Tried:
             found.setdefault(features(plan), plan)
     machineries: Machineries = {}
     for plan in found.values():
-        machineries.setdefault(chosen_parts(plan), plan)
+        machineries.setdefault(chosen_parts(features(plan)), plan)
     return Tried(machineries, count, refused)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from jobgen.paths import user_folder
 from jobgen.planning.job_options import Job
-from jobgen.scripts import compiled_templates
+from jobgen.scripts import jinja_environments
 from tests.helpers import script
 
 JOB = Job("sbatch", profile="mi210")
@@ -64,10 +64,10 @@ def test_a_change_of_jobgen_or_of_jinja_compiles_again(
 ) -> None:
     compilations()
     with monkeypatch.context() as changed:
-        changed.setattr(compiled_templates, "__version__", "0")
+        changed.setattr(jinja2, "__version__", "0")
         assert compilations() > 0
     with monkeypatch.context() as changed:
-        changed.setattr(compiled_templates, "_SOURCES", ("scripts/render.py",))
+        changed.setattr(jinja_environments, "_SOURCES", ("scripts/render.py",))
         assert compilations() > 0
 
 

@@ -8,6 +8,8 @@ at those releases' tags).
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import time
@@ -30,9 +32,10 @@ from jobgen.detection.cluster import (
     kinds_of,
     own_feature,
 )
+from jobgen.detection.findings import Findings
 from jobgen.detection.hardware import gpu_model, gpu_vendor, parse_probe
 from jobgen.detection.probe import SCRIPT
-from jobgen.detection.profile_text import Findings, profile_text
+from jobgen.detection.profile_text import profile_text
 from jobgen.generator import find_profiles
 from tests.helpers import jobgen
 
@@ -113,6 +116,7 @@ def slurm_login(login: LoginNode) -> LoginNode:
         login.answers(name, text)
     partition = PARTITION_22.replace("Nodes=g[1-9]", "Nodes=g[1-4],v[1-2]")
     cpu = PARTITION_22.replace("=gpu ", "=cpu ").replace("Default=YES", "Default=NO")
+    cpu = cpu.replace("MaxNodes=4 MaxTime=2-00:00:00", "MaxNodes=UNLIMITED MaxTime=UNLIMITED")
     (login.folder / "partitions").write_text(f"{partition}\n{cpu}\n")
     (login.folder / "config").write_text(
         CONFIG.format(name="c", select="cons_tres", enforce="associations,limits")
@@ -184,6 +188,20 @@ def test_a_partition_in_releases_of_slurm(line: str, whole: str) -> None:
     assert [kind.count for kind in found.kinds] == [4, 2]
 
 
+def test_the_cores_that_a_partition_gives_for_each_gpu(slurm_login: LoginNode) -> None:
+    """As Slurm 22.05 printed it for a partition with DefCpuPerGPU."""
+    file = slurm_login.folder / "partitions"
+    defaults = " JobDefaults=DefCpuPerGPU=14,DefMemPerGPU=64000 DefMemPerCPU"
+    shared = file.read_text().replace("=EXCLUSIVE", "=NO").replace(" DefMemPerCPU", defaults)
+    file.write_text(shared)
+    done = slurm_login.run()
+    request = values(done.stdout)["request"]
+    assert request == {"gpu_option": "gres", "cpus_per_gpu": 14, "constraint": "a100"}
+    assert "#SBATCH --cpus-per-task=56" in load(slurm_login, done.stdout)
+    file.write_text(shared.replace("OverSubscribe=NO", "OverSubscribe=EXCLUSIVE"))
+    assert "cpus_per_gpu" not in slurm_login.run().stdout.decode()
+
+
 def test_limits_that_a_partition_does_not_have() -> None:
     line = "PartitionName=x MaxNodes=UNLIMITED MaxTime=UNLIMITED DefaultTime=NONE State=DOWN"
     found = slurm.parse_partition(line, [])
@@ -227,9 +245,10 @@ def test_a_profile_of_slurm_with_two_kinds_of_nodes(slurm_login: LoginNode) -> N
     assert found == {
         "description": "c, partition gpu: 4 GPUs a node, Slurm",
         "scheduler": "slurm",
+        "slurm_version": "22.05.8",
         "partition": "gpu",
         "account": "proj",
-        "limits": {"nodes": 4, "time": "2-00:00:00"},
+        "limits": {"nodes": 4, "time": "2-00:00:00", "partitions": {"cpu": {"nodes": 9}}},
         "node": {
             "cpus": 112,
             "gpus": 4,
@@ -253,6 +272,11 @@ def test_a_profile_of_slurm_with_two_kinds_of_nodes(slurm_login: LoginNode) -> N
     ):
         assert line in text
     assert "#SBATCH --gres=gpu:a100:4" in load(slurm_login, done.stdout)
+
+
+def test_a_queue_whose_jobs_share_nodes_of_a_group() -> None:
+    place = {"resources_default.place": "scatter:group=excl_rack"}
+    assert not pbs.parse_queue("q", place, [], True, {}).whole_nodes
 
 
 @pytest.mark.parametrize(
@@ -282,6 +306,37 @@ def test_another_partition(slurm_login: LoginNode) -> None:
     assert found["node"] == {"cpus": 64, "gpus": 0, "memory": "256000M"}
     assert found["request"] == {"exclusive": True}
     load(slurm_login, done.stdout)
+
+
+def test_a_job_of_another_partition_has_that_one_s_limits(slurm_login: LoginNode) -> None:
+    load(slurm_login, slurm_login.run().stdout)
+    words = ("sbatch", "--profile", "detected.yaml", "-N", "9", "-G", "0", "-t", "9-00:00:00")
+    words = (*words, "--set", "node.cpus=8")
+    done = jobgen(*words, "-p", "cpu", "--", "train.py", cwd=slurm_login.folder)
+    assert done.returncode == 0, done.stderr.decode()
+    refused = jobgen(*words, "--", "train.py", cwd=slurm_login.folder).stderr.decode()
+    assert "9 nodes requested, profile detected has at most 4; limits.nodes is set at" in refused
+    assert "; -p cpu allows it [limit]" in refused
+
+
+@pytest.mark.parametrize(
+    ("name", "time", "expected"),
+    [
+        ("1{a}:b", "2-0", {"1{a}:b": {"nodes": 4, "time": "2-0"}}),
+        ("yes", "", {"yes": {"nodes": 4}}),
+        ("no", "x", None),  # jobgen takes no such time: a comment says so
+        ("a: b", "2-0", None),  # nor such a name
+    ],
+)
+def test_limits_of_partitions_with_any_name(
+    name: str, time: str, expected: dict[str, object] | None
+) -> None:
+    kinds = kinds_of([Nodes(4, 64, 1000, names="c[1-4]", example="c1")])
+    gpu, other = Partition("gpu", kinds, max_time="1-0"), Partition(name, kinds, max_time=time)
+    cluster = Cluster("slurm", "c", partitions=(gpu, other))
+    text = profile_text(Findings(cluster, gpu, "the default", kinds))
+    assert values(text)["limits"] == {"nodes": 4, "time": "1-0", "partitions": expected}
+    _check(text)
 
 
 def test_a_partition_that_does_not_exist(slurm_login: LoginNode) -> None:
@@ -378,13 +433,19 @@ def test_a_slow_command_that_is_not_needed(slurm_login: LoginNode) -> None:
 VNODE = {"state": "free", "ntype": "PBS", "sharing": "default_shared"}
 
 
-def pbs_json(nodes: Mapping[str, object], queues: Mapping[str, object]) -> dict[str, str]:
-    import json
-
-    server = {"default_queue": "workq", "pbs_version": "23.06.06"}
-    whole = {"nodes": nodes, "queues": queues, "server": {"login": server}}
-    heads = {"nodes": "nodes", "queues": "Queue", "server": "Server"}
-    return {name: json.dumps({heads[name]: each}) for name, each in whole.items()}
+def pbs_text(nodes: Mapping[str, object], queues: Mapping[str, object]) -> dict[str, str]:
+    """As OpenPBS 23 prints it: `pbsnodes -av`, `qstat -Qf` and `qstat -Bf`."""
+    texts = {}
+    for name, objects in (("nodes", nodes), ("queues", queues)):
+        lines = []
+        for each, attributes in objects.items():
+            lines.append(each if name == "nodes" else f"Queue: {each}")
+            for key, value in attributes.items():  # type: ignore[attr-defined]
+                pairs = value.items() if isinstance(value, dict) else [("", value)]
+                lines += [f"    {key}.{inner} = {v}".replace(". ", " ") for inner, v in pairs]
+        texts[name] = "\n".join(lines) + "\n"
+    texts["server"] = "Server: login\n    default_queue = wor\n\tkq\n    pbs_version = 23.06.06\n"
+    return texts
 
 
 def vnode(host: str, **resources: object) -> dict[str, object]:
@@ -407,14 +468,18 @@ QUEUES = {
         "resources_max": {"walltime": "24:00:00", "nodect": 2},
         "resources_default": {"walltime": "01:00:00", "place": "scatter:excl"},
     },
-    "v": {**OPEN, "default_chunk": {"gpu_type": "v100", "ncpus": 1}},
+    "v": {
+        **OPEN,
+        "default_chunk": {"gpu_type": "v100", "ncpus": 1},
+        "resources_max": {"walltime": "02:00:00"},
+    },
     "closed": {**OPEN, "enabled": "False"},
 }
 
 
 @pytest.fixture
 def pbs_login(login: LoginNode) -> LoginNode:
-    texts = pbs_json(NODES, QUEUES)
+    texts = pbs_text(NODES, QUEUES)
     login.answers("pbsnodes", texts["nodes"])
     for name in ("queues", "server"):
         (login.folder / name).write_text(texts[name])
@@ -429,10 +494,16 @@ def test_a_profile_of_pbs_with_several_kinds_of_nodes(pbs_login: LoginNode) -> N
         "description": "login, queue workq: 4 GPUs a node, PBS",
         "scheduler": "pbs",
         "queue": "workq",
-        "limits": {"nodes": 2, "time": "24:00:00"},
+        "limits": {
+            "nodes": 2,
+            "time": "24:00:00",
+            "partitions": {"v": {"nodes": 1, "time": "02:00:00"}, "closed": {"nodes": 4}},
+        },
         "node": {"cpus": 64, "gpus": 4, "gpu": "nvidia", "memory": "515584M"},
         "request": {"gpu_option": "ngpus", "exclusive": True, "constraint": "gpu_type=a100"},
     }
+    wanted = b"# `request.account_option` is how: by -A (the default), by -P, or by -W group_list="
+    assert wanted in done.stdout
     text = done.stdout.decode()
     assert "1 node, 36 CPUs, 360G, 2 GPUs v100: v1  (request.constraint: gpu_type=v100)" in text
     assert "1 node, 36 CPUs, 200G, no GPUs: c1\n" in text
@@ -459,33 +530,11 @@ def test_what_a_queue_leaves_a_job_that_it_ends(
 ) -> None:
     """PBS shows the attribute where the site has set it."""
     queues = {**QUEUES, "workq": {**QUEUES["workq"], "kill_delay": delay}}
-    (pbs_login.folder / "queues").write_text(pbs_json(NODES, queues)["queues"])
+    (pbs_login.folder / "queues").write_text(pbs_text(NODES, queues)["queues"])
     text = pbs_login.run().stdout
     assert values(text).get("launch") == launch
     load(pbs_login, text)
     assert "launch" not in values(pbs_login.run("--queue", "v").stdout)
-
-
-def test_pbs_that_prints_no_json(pbs_login: LoginNode) -> None:
-    """Text as OpenPBS 23 prints it: `pbsnodes -av`, `qstat -Qf` and `qstat -Bf`."""
-    as_json = pbs_login.run().stdout
-    texts = {}
-    for name, objects in (("nodes", NODES), ("queues", QUEUES)):
-        lines = []
-        for each, attributes in objects.items():
-            lines.append(each if name == "nodes" else f"Queue: {each}")
-            for key, value in attributes.items():  # type: ignore[attr-defined]
-                pairs = value.items() if isinstance(value, dict) else [("", value)]
-                lines += [f"    {key}.{inner} = {v}".replace(". ", " ") for inner, v in pairs]
-        texts[name] = "\n".join(lines)
-    texts["server"] = "Server: login\n    default_queue = wor\n\tkq\n    pbs_version = 23.06.06\n"
-    for name, text in texts.items():
-        (pbs_login.folder / name).write_text(text + "\n")
-    is_json = 'case "$*" in *json*) echo "usage: …" >&2; exit 2;; esac'
-    pbs_login.add("pbsnodes", f"{is_json}; cat '{pbs_login.folder}'/nodes")
-    files = "case $1 in -Qf) f=queues;; *) f=server;; esac"
-    pbs_login.add("qstat", f"{is_json}; {files}; cat '{pbs_login.folder}'/$f")
-    assert pbs_login.run().stdout == as_json
 
 
 @pytest.mark.slow
@@ -577,7 +626,7 @@ def test_a_bundled_site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_both_rounds_of_commands_end_in_five_seconds() -> None:
-    """With Python's start, and two rounds for Slurm's nodes or for PBS without JSON."""
+    """With Python's start; the second round is for Slurm's nodes."""
     assert 2 * commands.SECONDS + commands.KILL_SECONDS < 5
 
 
@@ -609,7 +658,10 @@ host=n1
 arch=aarch64
 hostaddress=10.0.0.5
 address=1: lo    inet 127.0.0.1/8 scope host lo
+address=1: lo    inet6 ::1/128 scope host
 address=2: eth0    inet 10.0.0.5/24 brd 10.0.0.255 scope global eth0
+address=2: eth0    inet6 fd00::5/64 scope global
+address=2: eth0    inet6 fe80::1:2/64 scope link
 address=3: {interface}    inet 172.16.0.5/24 scope global {interface}
 {adapter}
 device=nvidia
@@ -619,6 +671,8 @@ gpu=GPU 0: NVIDIA GH200 120GB (UUID: GPU-1)
 gpu=GPU 1: NVIDIA GH200 120GB (UUID: GPU-2)
 driver=CUDA Version: 12.4
 engine=podman
+environment=venv 2.7.0+cpu /home/me/cpu
+environment=conda 2.6.0+cu124 /home/me/miniconda3/envs/torch
 """
 
 
@@ -639,7 +693,17 @@ def test_the_answer_of_a_node(interface: str, adapter: str, fabric: str, chosen:
     assert (found.arch, found.gpu, found.driver) == ("aarch64", "nvidia", "CUDA Version: 12.4")
     assert found.gpu_names == ("NVIDIA GH200 120GB",)
     assert found.host_interface == "eth0"
-    assert [name for name, _ in found.interfaces] == ["eth0", interface]
+    assert found.interfaces == (("eth0", "10.0.0.5"), (interface, "172.16.0.5"))
+
+
+def test_the_answer_of_a_node_without_ipv4() -> None:
+    """Its host name may have an address of a link first; that leads to no interface."""
+    text = re.sub(".* inet .*\n", "", PROBE.format(interface="hsn0", adapter=""))
+    text = text.replace("hostaddress=10.0.0.5", "hostaddress=fe80::1:2%eth0\nhostaddress=fd00::5")
+    text += "address=3: hsn0    inet6 2001:db8::a/64 scope global \\ valid_lft forever\n"
+    found = parse_probe(text)
+    assert found.interfaces == (("eth0", "fd00::5"), ("hsn0", "2001:db8::a"))
+    assert (found.host_interface, found.interface) == ("eth0", "hsn0")
 
 
 @pytest.mark.parametrize(
@@ -700,7 +764,7 @@ def test_no_name_of_a_scheduler_breaks_the_profile(names: list[str], number: int
     partition = replace(partition, max_time=names[7], notes=(names[0],))
     cluster = Cluster(
         *("slurm", names[5], names[3], (partition, Partition(names[2]))),
-        gpu_options=("gres",),
+        gpu_option="gres",
         gpu_note=names[1],
         accounts=(names[4],),
         qos=(names[5],),
@@ -729,17 +793,61 @@ def _check(text: str) -> None:
 def test_the_script_of_the_probe_passes_shellcheck() -> None:
     if not shutil.which("shellcheck"):
         pytest.skip("shellcheck is not installed")
-    script = f"#!/bin/sh\nfolder=/x\n{SCRIPT.read_text()}"
+    script = f"#!/bin/sh\nfolder=/x environments=/y\n{SCRIPT.read_text()}"
     done = subprocess.run(["shellcheck", "--norc", "-"], input=script.encode(), check=False)
     assert done.returncode == 0
 
 
 def test_the_probes_script_on_this_machine(tmp_path: Path) -> None:
-    text = f"#!/bin/sh\nfolder='{tmp_path}'\n{SCRIPT.read_text()}"
+    text = f"#!/bin/sh\nfolder='{tmp_path}' environments=''\n{SCRIPT.read_text()}"
     subprocess.run(["sh"], input=text.encode(), check=True)
     found = parse_probe((tmp_path / "answer").read_text())
     assert found.arch == os.uname().machine
     assert not (tmp_path / "part").exists()
+
+
+def with_torch(folder: Path, version: str) -> Path:
+    """An environment whose torch has this version, as far as a look at its files tells."""
+    package = folder / "lib/python3.12/site-packages/torch"
+    package.mkdir(parents=True)
+    (package / "version.py").write_text(f"from typing import Optional\n__version__ = '{version}'\n")
+    return folder
+
+
+def test_the_environments_of_a_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The active one first; one without torch is none."""
+    monkeypatch.chdir(tmp_path)
+    home = tmp_path / "home"
+    names = ("miniconda3/envs/a", "miniconda3/envs/b", "own/envs/c", "micromamba/envs/d")
+    a, b, c, d = (with_torch(home / name, "2.6.0") for name in names)
+    (home / "miniconda3/envs/empty/bin").mkdir(parents=True)
+    local, elsewhere = with_torch(tmp_path / ".venv", "2.6.0"), with_torch(tmp_path / "e", "2.6.0")
+    (home / ".conda").mkdir()
+    (home / ".conda/environments.txt").write_text(f"{home}/miniconda3/envs/a\n{elsewhere}\n")
+    variables = {"HOME": str(home), "CONDA_PREFIX": str(b), "PATH": "/nothere"}
+    variables["CONDA_EXE"] = str(home / "own/bin/conda")
+    found = software.environment_folders(variables)
+    assert found == tuple(map(str, (b, local, c, a, d, elsewhere)))
+    assert software.environment_folders({"HOME": "/nothere", "PATH": ""}) == (str(local),)
+
+
+def test_many_environments_are_not_all_sent(tmp_path: Path) -> None:
+    for number in range(software.MOST_ENVIRONMENTS + 5):
+        with_torch(tmp_path / f"miniconda3/envs/{number}", "2.6.0")
+    found = software.environment_folders({"HOME": str(tmp_path), "PATH": ""})
+    assert len(found) == software.MOST_ENVIRONMENTS
+
+
+def test_which_environments_a_node_sees(tmp_path: Path) -> None:
+    """conda's are those of an installation that has its conda."""
+    own, conda = with_torch(tmp_path / "a b", "2.6.0+cpu"), with_torch(tmp_path / "m/envs/t", "2.5")
+    (tmp_path / "m/condabin").mkdir()
+    (tmp_path / "m/condabin/conda").touch(0o755)
+    folders = shlex.quote(f"{own}\n{conda}\n{tmp_path}/of/the/login/node")
+    text = f"folder='{tmp_path}'\nenvironments={folders}\n{SCRIPT.read_text()}"
+    subprocess.run(["sh"], input=text.encode(), check=True)
+    found = parse_probe((tmp_path / "answer").read_text())
+    assert found.environments == (("venv", "2.6.0+cpu", str(own)), ("conda", "2.5", str(conda)))
 
 
 # ---- the probe, with stand-ins ----
@@ -758,6 +866,9 @@ def test_the_probe_fills_in_what_the_node_says(slurm_login: LoginNode) -> None:
     assert done.returncode == 0, done.stderr
     found = values(done.stdout)
     assert (found["extends"], found["network"]) == ("fabrics/slingshot", {"interface": "hsn0"})
+    assert found["software"] == {"conda": "/home/me/miniconda3/envs/torch"}  # for GPUs
+    assert "\n  # It has torch 2.6.0+cu124, and n1 sees it.\n" in done.stdout.decode()
+    assert '\n  # venv: "/home/me/cpu"  # torch 2.7.0+cpu\n' in done.stdout.decode()
     assert found["node"]["arch"] == "aarch64"  # type: ignore[index]
     assert found["request"]["directives"] == ["--licenses=x"]  # type: ignore[index]
     wanted = "--partition=gpu --account=proj --constraint=a100 --gres=gpu:a100:1 --licenses=x"
@@ -768,12 +879,16 @@ def test_the_probe_fills_in_what_the_node_says(slurm_login: LoginNode) -> None:
 
 def test_a_probe_that_does_not_start(slurm_login: LoginNode) -> None:
     slurm_login.add("sbatch", "cat > /dev/null; echo '7;c'")
-    slurm_login.answers("squeue", "PENDING Resources\n")
+    waits = "JobId=7 JobName=jobgen-probe\n   JobState=PENDING Reason=Resources Dependency=(null)\n"
+    slurm_login.answers("waiting", waits)
+    script = (slurm_login.bin / "scontrol").read_text().removeprefix("#!/bin/sh\n")
+    job = f'case "$*" in *" job "*) exec cat \'{slurm_login.folder}/waiting.txt\';; esac'
+    slurm_login.add("scontrol", f"{job}\n{script}")
     slurm_login.add("scancel", f"echo \"$@\" > '{slurm_login.folder}/cancelled'")
     done = slurm_login.run("--probe", "--probe-limit", "1")
     assert done.returncode == 1
     assert b"job 7 has not answered within 1 s (PENDING Resources)" in done.stderr
-    assert (slurm_login.folder / "cancelled").read_text() == "7\n"
+    assert (slurm_login.folder / "cancelled").read_text() == "-M c 7\n"
     assert not list(slurm_login.folder.glob(".jobgen-probe*"))
     load(slurm_login, done.stdout)
 

@@ -39,7 +39,7 @@ def _name(page: Path) -> str:
 
 def page_cases() -> list[object]:
     """The pages; `first-script` runs its program, which needs torch."""
-    marks = {"first-script": [pytest.mark.torch, pytest.mark.slow]}
+    marks = {"first-script": [pytest.mark.torch]}
     return [pytest.param(page, id=_name(page), marks=marks.get(page.stem, [])) for page in PAGES]
 
 
@@ -54,6 +54,7 @@ def stand_ins(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow  # `make golden` runs the pages, too
 @pytest.mark.parametrize("page", page_cases())
 def test_a_page_shows_what_happens(
     page: Path, tmp_path: Path, stand_ins: Path, update: bool

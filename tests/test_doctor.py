@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import random
 import subprocess
+import threading
 from itertools import combinations
 from pathlib import Path
 from types import ModuleType
@@ -157,7 +159,8 @@ def test_results_of_two_nodes(tmp_path: Path, doctor: ModuleType) -> None:
         "promised": "",
         "problem": "",
     }
-    on_cpus = ["compute", "memory", "shared_memory", "local_disk", "small_files"]
+    shared = ["own_cores"] if len(os.sched_getaffinity(0)) > 1 else []
+    on_cpus = ["compute", "memory", *shared, "shared_memory", "local_disk", "small_files"]
     assert list(results["measures"]) == [*on_cpus, "network", "latency"]
     for node, name in zip(results["nodes"], ("node0", "node1"), strict=True):
         assert node["name"] == name
@@ -165,7 +168,7 @@ def test_results_of_two_nodes(tmp_path: Path, doctor: ModuleType) -> None:
         assert abs(node["clock_offset"]) < 5
         assert list(node["values"]) == list(results["measures"])
         assert all(0 < value < math.inf for value in node["values"].values())
-        assert list(node["ranks"]) == ["compute", "memory"]
+        assert list(node["ranks"]) == ["compute", "memory", *shared]
         assert sum(node["ranks"]["memory"]) == pytest.approx(node["values"]["memory"], rel=1e-2)
     for rows in results["pairs"].values():
         assert rows[0][0] is rows[1][1] is None
@@ -349,6 +352,93 @@ def test_notes_about_gpus(doctor: ModuleType) -> None:
         "GPU 1 throttles: hardware slowdown, heat (hardware)",
     ]
     assert doctor.notes_of_nvidia("NVIDIA-SMI has failed\n") == []
+
+
+def place_of(doctor: ModuleType, cores: list[list[int]], local: int = 0) -> Any:
+    """A rank of a node whose ranks may use these cores."""
+    return doctor.Place(["a"], [[*range(len(cores))]], 0, local, None, cores)
+
+
+def test_ranks_that_share_cores_get_a_part_each(
+    doctor: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Eight hardware threads of four cores, numbered as Linux does, and one more core."""
+    for number in range(8):
+        (tmp_path / str(number)).write_text(f"{number % 4},{number % 4 + 4}\n")
+    monkeypatch.setattr(doctor, "SIBLINGS", f"{tmp_path}/{{}}")
+
+    def parts(*cores: list[int]) -> list[list[int]]:
+        return [doctor.own_cores(place_of(doctor, [*cores], i)) for i in range(len(cores))]
+
+    every = [*range(8)]
+    assert parts(every, every) == [[0, 1, 4, 5], [2, 3, 6, 7]]
+    assert parts(every, every, every) == [[0, 4], [1, 5], [2, 3, 6, 7]]
+    assert parts([*every, 9], [*every, 9]) == [[0, 1, 4, 5], [2, 3, 6, 7, 9]]
+    assert parts([0, 4], [0, 4]) == [[], []]  # two threads of one core
+    assert parts([0, 1], [2, 3]) == [[], []]  # each has its own
+    assert parts([0, 1], [0, 1], [2, 3], [2, 3]) == [[0], [1], [2], [3]]  # two to a socket
+
+
+def test_all_threads_are_bound_for_a_while(doctor: ModuleType) -> None:
+    before, first = os.sched_getaffinity(0), min(os.sched_getaffinity(0))
+    done = threading.Event()
+    other = threading.Thread(target=done.wait)
+    other.start()
+    try:
+        with doctor.bound_to([first]):
+            threads = map(int, os.listdir("/proc/self/task"))
+            assert {frozenset(os.sched_getaffinity(thread)) for thread in threads} == {
+                frozenset({first})
+            }
+        assert os.sched_getaffinity(other.native_id or 0) == os.sched_getaffinity(0) == before
+    finally:
+        done.set()
+
+
+def test_a_thread_that_ends_meanwhile_is_not_bound(
+    doctor: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, first = os.sched_getaffinity(0), min(os.sched_getaffinity(0))
+    threads, gone = os.listdir("/proc/self/task"), str(1 << 30)  # above any thread's number
+    monkeypatch.setattr(os, "listdir", lambda _: [gone, *threads])
+    with doctor.bound_to([first]):
+        assert os.sched_getaffinity(0) == {first}
+    assert os.sched_getaffinity(0) == before
+
+
+def results_with(memory: float, own: float | None) -> dict[str, Any]:
+    values = {"memory": memory, **({"own_cores": own} if own else {})}
+    return {"nodes": [{"name": f"n{i}", "values": values} for i in range(3)]}
+
+
+@pytest.mark.parametrize(
+    ("cores", "own", "line"),
+    [
+        ([[0, 1], [2, 3]], None, "2 ranks, each with its own of 4"),
+        ([[0]], None, "1 rank, each with its own of 1"),
+        ([[0], [0]], None, "2 ranks share 1; request more: --set request.cpus_per_gpu=N"),
+        ([[0, 1], [0, 1]], None, "2 ranks share 2"),
+        ([[0, 1]] * 2, 10.9, "2 ranks share 2; with its own cores for each, memory is 1.09 times"),
+        ([[0, 1]] * 2, 13.0, "2 ranks share 2; with its own cores for each, memory is 1.30 times"),
+    ],
+)
+def test_what_it_would_bring_to_bind_the_ranks(
+    doctor: ModuleType, cores: list[list[int]], own: float | None, line: str
+) -> None:
+    [found] = doctor.core_lines(place_of(doctor, cores), results_with(10.0, own))
+    assert found.startswith(f"cores of a node: {line}")
+    assert found.endswith(": --launcher srun, or mpiexec with launch.cpu_bind") == (own == 13.0)
+
+
+def test_ranks_on_one_core(tmp_path: Path) -> None:
+    """As torchrun's are whose step has one."""
+    first = str(min(os.sched_getaffinity(0)))
+    words = ["taskset", "-c", first, *command("doctor", *SMALL, ranks=2)]
+    done = subprocess.run(
+        words, cwd=tmp_path, env=one_thread(), capture_output=True, text=True, timeout=240
+    )
+    line = "\ncores of a node: 2 ranks share 1; request more: --set request.cpus_per_gpu=N\n"
+    assert line in done.stdout, done.stderr
 
 
 def test_a_measure_that_fails_is_a_note(

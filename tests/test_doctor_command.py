@@ -29,8 +29,8 @@ def script(*words: str, cwd: Path | None = None) -> str:
             " -- --exit-zero --cluster mi210",
         ),
         (
-            ("--profile", "eap", "-t", "10:00", "-q", "gpu"),
-            "qsub --profile eap -t 10:00 -q gpu --trainer doctor -- --exit-zero --cluster eap",
+            ("--profile", "eap", "-t", "10m", "-q", "gpu"),
+            "qsub --profile eap -t 10m -q gpu --trainer doctor -- --exit-zero --cluster eap",
         ),
         (
             ("--profile", "local", "-e", "A=1"),
@@ -56,7 +56,11 @@ def test_the_profile_s_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((), "--profile: no profile is named; see `jobgen profiles list` [usage]"),
+        (
+            (),
+            "--profile: no profile is named; one of `jobgen profiles list`; `jobgen detect`"
+            " writes one for the cluster here [usage]",
+        ),
         (
             ("--profile", "mi210", "-q", "gpu"),
             "--queue: `jobgen sbatch`, which makes the scripts for mi210, has no",

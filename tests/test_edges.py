@@ -11,9 +11,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from jobgen.cli.actions import _profile_lines, show_profile
 from jobgen.cli.app import main, run_words
-from jobgen.cli.output_options import output_options
+from jobgen.cli.job_commands import output_options
+from jobgen.cli.profile_commands import _profile_lines
 from jobgen.errors import JobgenError
 from jobgen.generator import find_profiles
 from jobgen.planning.command_line import command_words
@@ -101,7 +101,7 @@ SHOWN_PROFILES = ["mi210", "local", "dgx-a100"]
 def test_a_shown_profile_is_read_as_the_same_profile(
     name: str, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    show_profile(name, ())
+    assert run_words(["profiles", "show", name]) == 0
     (tmp_path / f"{name}.yaml").write_bytes(capfdbinary.readouterr().out)
     reread = find_profiles().load(str(tmp_path / f"{name}.yaml"))
     assert reread.profile == find_profiles().load(name).profile._replace(extends=())

@@ -22,6 +22,7 @@ from jobgen.profiles import search
 from jobgen.repository.build import build_all
 from jobgen.repository.check import check_all
 from jobgen.repository.manifest import read_manifest
+from jobgen.repository.matrix import Script
 from jobgen.scripts import render
 from jobgen.scripts.header import read_header
 from tests.helpers import jobgen, script
@@ -115,6 +116,7 @@ def test_a_job_gets_the_values_of_a_manifest_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "jobgen.yaml"
     path.write_text(json.dumps({"jobs": {"a": entry}}))
     (entry_script,) = read_manifest(path)[1]
+    assert isinstance(entry_script, Script)
     job = entry_script.job("sbatch")
     assert job.program == ("x.py", *values)
     assert job.environment == (f"X={''.join(values)}",)
@@ -182,63 +184,34 @@ def test_a_folder_that_cannot_be_read_is_reported(
     assert "1 current, 1 unreadable" in output.err
 
 
-# Templates that would take all time: each has 0.2 s of CPU, however busy the machine is.
-ENDLESS = [
-    "{% for a in range(9**5) %}{% for b in range(9**5) %}{% endfor %}{% endfor %}",
-    # Jinja tries what is constant while it compiles, and takes an error for no constant.
-    "{% if ('a' * 9000000) | unique | list %}{% endif %}{% for a in range(99999) %}"
-    "{% for b in range(99999) %}{% endfor %}{% endfor %}",
-]
-# Templates that would take all memory, or show other files, with a part of the message.
-HARMFUL = {
+# What a template cannot do, whoever wrote it.
+REFUSED = {
     "{% for a in range(10 ** 9) %}{% endfor %}": "Range too big",
-    "{{ ('x' * 10 ** 10) | raw }}": "too much memory",
     "{{ ('x' * 2000000) | raw }}": "a script of 2000001 bytes; at most 1048576",
     "{{ ('é' * 600000) | raw }}": "a script of 1200001 bytes; at most 1048576",
-    "{{ '%9999999999d' | format(1) | raw }}": "too much memory",
-    "{{ 10 ** (10 ** 8) }}": "a power of more than 4096 bits",
     "{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}": "recursion",
-    "{% set n = namespace(x='x') %}{% for a in range(99) %}{% set n.x = n.x ~ n.x %}{% endfor %}": (
-        "too much memory"
-    ),
     "{% include '../../../../../../etc/passwd' %}": "and there is none",
     "{% include '/etc/passwd' %}": "and there is none",
     "{% include 'bundled//etc/passwd' %}": "and there is none",
     "{% include 'bundled/../pyproject.toml' %}": "and there is none",
     "{{ ''.__class__.__mro__ }}": "unsafe",
+    "{{ plan.__init__.__globals__ }}": "unsafe",
+    "{% set _ = plan.request.directives.append(1) %}": "has no attribute 'append'",
     "{{ '\\ud800' | raw }}": "surrogates not allowed",
 }
 
 
-def refused_template(text: str, folder: Path) -> str:
-    """The message about a template."""
-    template = folder / "t.j2"
+@pytest.mark.parametrize("text", REFUSED)
+def test_a_template_runs_no_python(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who runs `jobgen sbatch` in a clone renders its templates."""
+    template = tmp_path / "t.j2"
     template.write_text(text + "\n")
-    limit = resource.getrlimit(resource.RLIMIT_AS)
+    monkeypatch.setattr(render, "SCRIPT_BYTES", 1 << 20)
     with pytest.raises(JobgenError) as error:
         script(Job("local", "local", template=str(template)))
-    assert resource.getrlimit(resource.RLIMIT_AS) == limit
-    return str(error.value)
-
-
-@pytest.mark.parametrize("text", ENDLESS)
-def test_an_endless_template_is_stopped(
-    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(render, "TEMPLATE_SECONDS", 0.2)
-    assert "it takes more than 0.2 s" in refused_template(text, tmp_path)
-
-
-@pytest.mark.parametrize("text", HARMFUL)
-def test_a_harmful_template_is_stopped(
-    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # So that the time of a slow machine does not end it first.
-    monkeypatch.setattr(render, "TEMPLATE_SECONDS", 120)
-    monkeypatch.setattr(render, "TEMPLATE_KILL_SECONDS", 240)
-    monkeypatch.setattr(render, "TEMPLATE_MEMORY", 1 << 28)
-    monkeypatch.setattr(render, "SCRIPT_BYTES", 1 << 20)
-    assert HARMFUL[text] in refused_template(text, tmp_path)
+    assert REFUSED[text] in str(error.value)
 
 
 def test_a_pipe_or_a_device_is_no_template(tmp_path: Path) -> None:
@@ -297,7 +270,7 @@ def test_a_stranger_s_repository_shows_no_file_outside_it(
     else:
         (root / name).symlink_to("../../secret.yaml")
     with pytest.raises(JobgenError) as error:
-        Generator(root, confined=True).script(Job("sbatch", "a"))
+        Generator(root, confined=True, trusted=True).script(Job("sbatch", "a"))
     assert "4711" not in str(error.value)
     assert "outside" in str(error.value) or "there is none" in str(error.value)
 
@@ -325,7 +298,7 @@ def test_a_linked_folder_shows_no_names_outside_the_repository(tmp_path: Path) -
     (tmp_path / "repository/profiles").symlink_to("../other")
     with pytest.raises(JobgenError) as error:
         Generator(tmp_path / "repository", confined=True).script(Job("sbatch", "zzz"))
-    assert "mi210" in str(error.value)
+    assert "no profile `zzz`" in str(error.value)
     assert "clients" not in str(error.value)
 
 
@@ -373,42 +346,6 @@ def test_a_forged_header_is_read_in_no_time() -> None:
     start = process_time()
     assert read_header(b"# Lines to paste," + b" made by jobgen" * 60_000 + b"\n") is None
     assert process_time() - start < 5
-
-
-def test_a_step_that_python_cannot_interrupt_is_ended_by_the_kernel(tmp_path: Path) -> None:
-    steps = "{% set a = [1] * 1000 %}{% set b = [1] * 1000 %}"
-    steps += "{% set a = [a] * 1000 %}{% set b = [b] * 1000 %}" * 3
-    (tmp_path / "t.j2").write_text(steps + "{{ 'x' if a == b else 'y' }}\n")
-    code = """
-from jobgen.cli.app import run_words
-from jobgen.errors import run_command
-from jobgen.scripts import render
-render.TEMPLATE_KILL_SECONDS = 0.5  # of CPU
-run_command(lambda: run_words(["local", "--template", "t.j2"]))
-"""
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(command, cwd=tmp_path, stderr=subprocess.PIPE, check=False)
-    assert done.stderr == (
-        b"jobgen: t.j2: it takes more than 0.5 s; a simpler template [template]\n"
-    )
-
-
-def test_a_template_that_crashes_python_is_one_message(tmp_path: Path) -> None:
-    """The hash of a tuple of a million levels overflows C's stack; other scripts are checked."""
-    nested = "{% set n.x = " + "(" * 40 + "n.x" + ",)" * 40 + " %}"
-    text = "{% set n = namespace(x=()) %}{% for a in range(25000) %}" + nested + "{% endfor %}"
-    (tmp_path / "jobgen.yaml").write_text("")
-    (tmp_path / "t.j2").write_text(text + "{{ 'x' if n.x in {} else 'y' }}\n")
-    text = script(Job("local", "local"))
-    for name, command in (("a", "local --template t.j2"), ("b", "local"), ("c", "local -N 3")):
-        (tmp_path / f"{name}.sh").write_text(text.replace("jobgen local", f"jobgen {command}", 1))
-    # Some clusters do not limit the stack: nothing would overflow.
-    words = ["bash", "-c", 'ulimit -s 8192; exec "$@"', "-", sys.executable, "-m", "jobgen"]
-    done = subprocess.run([*words, "check", "."], cwd=tmp_path, capture_output=True, check=False)
-    crash = b"t.j2: it crashes Python (Segmentation fault); a simpler template [template]\n"
-    assert b"a.sh: edited by hand, and no longer possible: " + crash in done.stdout
-    assert b"\nb.sh: current\nc.sh: edited by hand" in done.stdout
-    assert (done.returncode, done.stderr.count(b"\n")) == (1, 1)
 
 
 def test_the_name_of_a_profile_is_no_path(tmp_path: Path) -> None:

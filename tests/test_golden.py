@@ -16,12 +16,12 @@ import pytest
 from jobgen.paths import bundled
 from jobgen.profiles.reserved_names import is_reserved
 from jobgen.scripts.render import fingerprint
-from tests.golden_cases import CASES
+from tests.golden_cases import CASES, script_of
 from tests.helpers import script
 
 GOLDEN = Path(__file__).parent / "golden"
 MACHINERY = "\n# ==== machinery of jobgen "
-BY_HAND = tuple(case for case in CASES if case.startswith("byhand"))
+BY_HAND = {case for case in CASES if case.startswith("byhand")}
 
 
 def shown_upper_part(text: str) -> str:
@@ -39,8 +39,8 @@ def shown_carried_text(found: re.Match[str]) -> str:
 def golden_files() -> dict[str, str]:
     """The text of each file below tests/golden, by its path."""
     files, names, index = {}, {}, ""
-    for case, job in CASES.items():
-        upper, _, machinery = script(job).partition(MACHINERY)
+    for case in CASES:
+        upper, _, machinery = script_of(case).partition(MACHINERY)
         if case in BY_HAND:
             files[f"byhand/{case}.sh"] = upper
             continue
@@ -83,7 +83,7 @@ def test_script_is_the_golden_one(case: str) -> None:
 def test_the_sandbox_changes_no_byte(
     folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = {case: script(job) for case, job in CASES.items()}
+    made = {case: script_of(case) for case in CASES}
     (tmp_path / folder).mkdir()  # in a folder `templates` there may be some of the project
     monkeypatch.chdir(tmp_path)
     for case, job in CASES.items():
@@ -93,7 +93,7 @@ def test_the_sandbox_changes_no_byte(
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_script_is_clean(case: str) -> None:
-    text = script(CASES[case])
+    text = script_of(case)
     subprocess.run(["bash", "-n"], input=text, text=True, check=True)
     shellcheck = shutil.which("shellcheck")
     if not shellcheck:
@@ -129,8 +129,7 @@ def assigned_names(text: str) -> set[str]:
 
 def test_no_variable_of_a_script_can_be_the_user_s() -> None:
     """A script that assigned to an exported variable would change it for the ranks."""
-    jobs = [job for job in CASES.values() if job.command != "byhand"]
-    assigned = set().union(*(assigned_names(script(job)) for job in jobs))
+    assigned = set().union(*(assigned_names(script_of(case)) for case in CASES.keys() - BY_HAND))
     for part in (bundled("templates") / "machinery").rglob("*.sh"):
         assigned |= assigned_names(part.read_text())
     assert {"node", "head", "hosts", "status", "pid", "each", "nodes", "devices"} <= assigned

@@ -19,15 +19,15 @@ from hypothesis import strategies as st
 from jobgen import quoting
 from jobgen.errors import JobgenError
 from jobgen.generator import Generator
-from jobgen.limits import NODE_BYTES
+from jobgen.limits import JOB_TEXT_BYTES
 from jobgen.paths import to_path
 from jobgen.planning.command_line import command_words
 from jobgen.planning.job_options import Job
 from jobgen.planning.plan import Plan
 from jobgen.planning.program import escape_macros
 from jobgen.profiles.reserved_names import is_reserved
-from jobgen.schedulers import get_scheduler, pbs
-from jobgen.schedulers.slurm_options import quoted as slurm_quoted
+from jobgen.schedulers import get_scheduler, pbs_values
+from jobgen.schedulers.slurm_values import quoted as slurm_quoted
 from jobgen.scripts.filters import FILTERS
 from tests.helpers import jobgen, script
 from tests.hostile import (
@@ -146,7 +146,7 @@ SPELLINGS: tuple[Callable[[str], str], ...] = (
     lambda text: FILTERS["array"]([text]),
     lambda text: FILTERS["placed"]([text], "$node", "$nodes", 1, "")[0],  # the launcher node's
     slurm_quoted,
-    pbs.quoted,
+    pbs_values.quoted,
     lambda text: quoting.quote(escape_macros(text)),
 )
 
@@ -184,7 +184,7 @@ def unnamed(planned: Plan, lines: list[str]) -> list[str]:
     name = planned.name
     for own, plain in (
         (f"#SBATCH --job-name={slurm_quoted(name)}", "#SBATCH --job-name=N"),
-        (f"#PBS -N {pbs.quoted(name)}", "#PBS -N N"),
+        (f"#PBS -N {pbs_values.quoted(name)}", "#PBS -N N"),
         (f'--rdzv-id="{name}" ', '--rdzv-id="N" '),
     ):
         lines = [line.replace(own, plain, 1) for line in lines]
@@ -516,7 +516,7 @@ def test_a_value_that_would_be_misread_is_refused(case: str) -> None:
 
 def test_words_at_the_limit() -> None:
     """All that a job may have fits into the words of one program."""
-    words = ("x" * (NODE_BYTES - 1000), *["y"] * 200)
+    words = ("x" * (JOB_TEXT_BYTES - 1000), *["y"] * 200)
     upper, _, _ = script(Job("sbatch", "dgx-a100", program=("train.py", *words))).partition("====")
     values = 'head=a node=0 host=a address=a; python3() { echo "$#"; }; exec() { "$@"; }'
     done = subprocess.run(

@@ -18,7 +18,7 @@ import pytest
 from jobgen.keeper import keep
 from jobgen.keeper.carried import keeper_text
 from jobgen.keeper.orders import obey
-from tests.kept import Marked, marked, parent, wait_for
+from tests.kept import SOON, Marked, marked, parent, wait_for
 
 pytestmark = pytest.mark.slow  # they wait for real processes
 
@@ -118,20 +118,20 @@ def test_the_carried_text_is_short_and_old_enough() -> None:
 )
 def test_status(node: Marked, command: str, status: int, line: str) -> None:
     started = node.keep("bash", "-c", f"echo out; {command}")
-    assert started.communicate(timeout=10) == ("out\n", line)
+    assert started.communicate(timeout=SOON) == ("out\n", line)
     assert started.returncode == status
 
 
 def test_a_command_sees_ordinary_signals_and_descriptors(node: Marked) -> None:
     words = ("grep", "-E", "^Sig(Blk|Ign)", "/proc/self/status")
     as_here = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True).stdout
-    assert node.keep(*words).communicate(timeout=10)[0] == as_here
+    assert node.keep(*words).communicate(timeout=SOON)[0] == as_here
 
 
 def test_what_the_command_leaves_is_ended(node: Marked) -> None:
     ready = f"until [[ $(ls {node.folder}/deaf.*[0-9] | wc -l) = 8 ]]; do sleep 0.1; done; exit 3"
     started = node.keep("bash", "-c", deaf(node, then=ready + " 2> /dev/null"))
-    assert started.wait(timeout=10) == 3
+    assert started.wait(timeout=SOON) == 3
     assert not node.pids()
 
 
@@ -141,8 +141,8 @@ def test_a_signal_from_outside_ends_all(node: Marked, number: int) -> None:
     assert all_deaf(node)
     begin = time.monotonic()
     started.send_signal(number)
-    assert started.communicate(timeout=10)[1] == ""
-    assert 0.9 < time.monotonic() - begin < 2.5
+    assert started.communicate(timeout=SOON)[1] == ""
+    assert time.monotonic() - begin > 0.9
     assert not node.pids()
 
 
@@ -159,7 +159,7 @@ def test_each_process_gets_one_term_and_no_other_signal_ends_the_keeper(node: Ma
             os.kill(pid, number)
     started.send_signal(signal.SIGTERM)
     started.send_signal(signal.SIGTERM)
-    started.wait(timeout=10)
+    started.wait(timeout=SOON)
     assert [path.read_text() for path in node.folder.glob("counts.*[0-9]")] == ["T", "T"]
 
 
@@ -176,8 +176,8 @@ def test_nothing_is_left_when_one_process_is_killed(node: Marked, victim: str) -
     stub, keeper = [pid for pid in node.named("keeper.py") if pid != started.pid]
     command = next(pid for pid in node.named("bash -c") if parent(pid) == keeper)
     os.kill({"stub": stub, "keeper": keeper, "command": command, "starter": started.pid}[victim], 9)
-    started.wait(timeout=5)
-    assert not node.gone_within(3)
+    started.wait(timeout=SOON)
+    assert not node.remaining()
 
 
 @pytest.mark.parametrize("victim", [0, 3, 6, 7])
@@ -187,7 +187,7 @@ def test_a_killed_rank_leaves_nothing_when_its_launcher_ends(node: Marked, victi
     os.kill(node.named("deaf.py")[victim], 9)
     if victim not in (0, 1) and started.poll() is None:
         started.terminate()
-    started.communicate(timeout=10)
+    started.communicate(timeout=SOON)
     assert not node.pids()
 
 
@@ -202,7 +202,7 @@ def test_a_suspend_does_not_use_up_the_grace(node: Marked) -> None:
         for pid in node.pids():
             os.kill(pid, number)
         time.sleep(pause)
-    started.communicate(timeout=10)
+    started.communicate(timeout=SOON)
     assert (node.folder / "saved").exists()
 
 
@@ -235,7 +235,7 @@ def test_a_warning_reaches_each_rank_with_a_handler_once(node: Marked) -> None:
     assert sorted(path.read_text() for path in node.folder.glob("warned.*")) == ["0", "1"]
     assert started.poll() is None
     started.terminate()
-    started.communicate(timeout=10)
+    started.communicate(timeout=SOON)
 
 
 def test_ranks_that_end_are_not_killed_by_a_warning(node: Marked) -> None:
@@ -267,7 +267,7 @@ def test_stacks_and_a_frozen_rank(node: Marked, disk: str) -> None:
         (node.folder / "h1" / "keeper").symlink_to("/dev/full")
     os.kill(frozen, signal.SIGSTOP)
     order(node, "stacks-1")
-    errors = started.communicate(timeout=15)[1]
+    errors = started.communicate(timeout=SOON)[1]
     line = f"jobgen: h1: rank {number} wrote no stack: it is frozen\n"
     assert line in errors.splitlines(True)
     stacks = [path.read_text() for path in sorted(node.folder.glob("err.*"))]
@@ -288,7 +288,7 @@ def test_a_new_order_asks_new_ranks(node: Marked) -> None:
     time.sleep(2)
     assert second in node.pids(), "an order that has been obeyed is not for later ranks"
     order(node, "stacks-2")
-    started.communicate(timeout=10)
+    started.communicate(timeout=SOON)
     assert (node.folder / "err.0").read_text().count("in stuck_here") == 2
 
 
@@ -317,7 +317,7 @@ def test_a_healthy_job_costs_nothing(node: Marked) -> None:
     used = (sum(map(ticks, pids)) - before) / 1e9 / (time.monotonic() - begin)
     assert used < 0.003  # 0.0007 where others are busy; ten looks a second would be more
     started.terminate()
-    started.communicate(timeout=10)
+    started.communicate(timeout=SOON)
 
 
 def ticks(pid: int) -> int:
@@ -331,7 +331,7 @@ def test_other_pythons(node: Marked) -> None:
     words = ["keep", 1, node.folder, "h1", "bash", "-c", "sleep 1.2; echo x; exit 7"]
     pythons = filter(None, map(other_python, range(6, 15)))
     for started in [node.start(*words, python=python) for python in pythons]:
-        assert started.communicate(timeout=10) == ("x\n", "jobgen: h1: ended with status 7\n")
+        assert started.communicate(timeout=SOON) == ("x\n", "jobgen: h1: ended with status 7\n")
         assert started.returncode == 7
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.kept import Marked, marked, parent, wait_for
+from tests.kept import SOON, Marked, marked, parent, wait_for
 
 pytestmark = pytest.mark.slow  # they wait for real processes
 
@@ -34,7 +34,7 @@ def lead(
     count: int = 3,
     stream: int = 2,
     starter: str = "%a",
-    timeout: float = 10,
+    timeout: float = 40,
     within: Sequence[str] = (),
     spares: int = 0,
 ) -> subprocess.Popen[str]:
@@ -51,6 +51,10 @@ def all_up(nodes: Marked) -> bool:
     return wait_for(lambda: len(list(nodes.folder.glob("*.up"))) == 3)
 
 
+def until(nodes: Marked, file: str) -> str:
+    return f"until [[ -e {nodes.folder}/{file} ]]; do sleep 0.1; done"
+
+
 def deaf(nodes: Marked) -> str:
     return f"python3 {nodes.folder}/deaf.py {nodes.folder} & wait"
 
@@ -63,25 +67,25 @@ def all_deaf(nodes: Marked, count: int = 3) -> bool:
 def test_output_and_environment(nodes: Marked, starter: str) -> None:
     command = 'echo "$JOBGEN_NUMBER $JOBGEN_HOST $PWD" "a  b"; printf half; sleep .2; echo " line"'
     started = lead(nodes, command, stream=1, starter=starter)
-    output, errors = started.communicate(timeout=10)
+    output, errors = started.communicate(timeout=SOON)
     lines = [f"{n} h{n} {Path.cwd()} a  b" for n in range(3)] + ["half line"] * 3
     assert (sorted(output.splitlines()), errors, started.returncode) == (sorted(lines), "", 0)
     assert not list(nodes.folder.glob("join.*"))
-    assert not nodes.gone_within(1)
+    assert not nodes.remaining()
 
 
 def test_without_output_it_goes_its_natural_way(nodes: Marked) -> None:
     started = lead(nodes, "echo x", starter=f"%a >> {nodes.folder}/%h.out")
-    assert started.communicate(timeout=10) == ("", "")
+    assert started.communicate(timeout=SOON) == ("", "")
     assert [(nodes.folder / f"h{n}.out").read_text() for n in range(3)] == ["x\n"] * 3
 
 
 def test_the_first_failure_ends_all_and_gives_the_status(nodes: Marked) -> None:
     command = f"if [[ $JOBGEN_NUMBER = 1 ]]; then sleep 1; exit 7; fi; {deaf(nodes)}"
     started = lead(nodes, command)
-    assert started.communicate(timeout=10)[1] == "jobgen: h1: ended with status 7\n"
+    assert started.communicate(timeout=SOON)[1] == "jobgen: h1: ended with status 7\n"
     assert started.returncode == 7
-    assert not nodes.gone_within(1)
+    assert not nodes.remaining()
 
 
 @pytest.mark.parametrize("victim", ["agent", "stub", "keeper", "command"])
@@ -91,11 +95,11 @@ def test_nothing_is_left_when_a_process_of_a_node_is_killed(nodes: Marked, victi
     agent, stub, keeper = [pid for pid in nodes.named(" h1 1") if "agent" in nodes.pids()[pid]]
     command = next(pid for pid in nodes.named("bash -c") if parent(pid) == keeper)
     os.kill({"agent": agent, "stub": stub, "keeper": keeper, "command": command}[victim], 9)
-    errors = started.communicate(timeout=10)[1]
+    errors = started.communicate(timeout=SOON)[1]
     problem = "no longer answers" if victim == "agent" else "ended with status 137"
     assert errors == f"jobgen: h1: {problem}\n"
     assert started.returncode == (1 if victim == "agent" else 137)
-    assert not nodes.gone_within(2)
+    assert not nodes.remaining()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -103,63 +107,66 @@ def test_a_signal_for_the_lead_ends_all(nodes: Marked, number: int) -> None:
     started = lead(nodes, deaf(nodes))
     assert all_deaf(nodes)
     started.send_signal(number)
-    assert started.communicate(timeout=10)[1] == ""
+    assert started.communicate(timeout=SOON)[1] == ""
     assert started.returncode == 143
-    assert not nodes.gone_within(1)
+    assert not nodes.remaining()
 
 
 def test_a_killed_lead_leaves_nothing(nodes: Marked) -> None:
     started = lead(nodes, deaf(nodes))
     assert all_deaf(nodes)
     started.kill()
-    assert not nodes.gone_within(4)
+    assert not nodes.remaining()
 
 
 def test_a_killed_starter_does_not_matter(nodes: Marked) -> None:
-    started = lead(nodes, up(nodes) + "sleep 1.5", starter="bash -c '%a; :' starter")
+    command = up(nodes) + until(nodes, "killed")
+    started = lead(nodes, command, starter="bash -c '%a; :' starter")
     assert all_up(nodes)
     for pid in nodes.pids():
         if parent(pid) == started.pid:
             os.kill(pid, 9)
-    assert started.communicate(timeout=10)[1] == ""
+    (nodes.folder / "killed").touch()
+    assert started.communicate(timeout=SOON)[1] == ""
     assert started.returncode == 0
 
 
 def test_a_starter_that_fails_is_named(nodes: Marked) -> None:
     started = lead(nodes, deaf(nodes), starter="bash -c '[[ %h = h1 ]] && exit 5; exec %a'")
     problem = "jobgen: h1: cannot be started: the starter ended with status 5\n"
-    assert started.communicate(timeout=10)[1] == problem
+    assert started.communicate(timeout=SOON)[1] == problem
     assert started.returncode == 1
-    assert not nodes.gone_within(3)
+    assert not nodes.remaining()
 
 
 def test_a_node_that_does_not_answer_is_named(nodes: Marked) -> None:
     starter = "bash -c '[[ %h = h1 ]] && exec sleep 60; exec %a'"
-    started = lead(nodes, "sleep 60", starter=starter, timeout=1.5)
-    assert started.communicate(timeout=12)[1] == "jobgen: h1: cannot be started: no answer\n"
+    started = lead(nodes, "sleep 60", starter=starter, timeout=8)
+    assert started.communicate(timeout=SOON)[1] == "jobgen: h1: cannot be started: no answer\n"
     assert started.returncode == 1
-    assert not nodes.gone_within(1)
+    assert not nodes.remaining()
 
 
 CASES = "case $JOBGEN_HOST in {} esac"
 
 
 def test_a_node_is_lost_and_a_spare_takes_its_place(nodes: Marked) -> None:
-    command = "echo $JOBGEN_HOST $JOBGEN_NUMBER; "
-    command += CASES.format("h1) sleep 1; exit 137;; h2) exit;; *) sleep 2;;")
+    command = "echo $JOBGEN_HOST $JOBGEN_NUMBER; " + up(nodes)
+    command += CASES.format(f"h1) sleep 1; exit 137;; h2) exit;; *) {until(nodes, 'h2.up')};;")
     started = lead(nodes, command, stream=1, spares=1)
-    output, errors = started.communicate(timeout=10)
+    output, errors = started.communicate(timeout=SOON)
     assert sorted(output.splitlines()[:2]) + output.splitlines()[2:] == ["h0 0", "h1 1", "h2 2"]
     assert errors == "jobgen: h1: ended with status 137\njobgen: h2: takes its place\n"
     assert started.returncode == 0
 
 
 def test_a_spare_starts_when_a_node_no_longer_answers(nodes: Marked) -> None:
-    started = lead(nodes, up(nodes) + CASES.format("h2) exit;; *) sleep 3;;"), spares=1)
+    command = up(nodes) + CASES.format(f"h2) exit;; *) {until(nodes, 'h2.up')};;")
+    started = lead(nodes, command, spares=1)
     assert wait_for(lambda: len(list(nodes.folder.glob("*.up"))) == 2)
     agent = next(pid for pid in nodes.named(" h1 1") if "agent" in nodes.pids()[pid])
     os.kill(agent, 9)
-    errors = started.communicate(timeout=15)[1]
+    errors = started.communicate(timeout=SOON)[1]
     assert errors == "jobgen: h1: no longer answers\njobgen: h2: takes its place\n"
     assert started.returncode == 0
 
@@ -167,9 +174,10 @@ def test_a_spare_starts_when_a_node_no_longer_answers(nodes: Marked) -> None:
 def test_a_node_that_cannot_be_started_takes_a_spare(nodes: Marked) -> None:
     """And the spare has all the time to answer that the node had."""
     starter = "bash -c '[[ %h = h1 ]] && exec sleep 60; [[ %h = h2 ]] && sleep 1; exec %a'"
-    started = lead(nodes, "sleep 3", starter=starter, timeout=1.5, spares=1)
+    command = up(nodes) + until(nodes, "h2.up")
+    started = lead(nodes, command, starter=starter, timeout=8, spares=1)
     problem = "jobgen: h1: cannot be started: no answer\njobgen: h2: takes its place\n"
-    assert started.communicate(timeout=15)[1] == problem
+    assert started.communicate(timeout=SOON)[1] == problem
     assert started.returncode == 0
 
 
@@ -177,9 +185,9 @@ def test_two_nodes_are_lost_and_there_is_one_spare(nodes: Marked) -> None:
     command = CASES.format(f"h1) exit 137;; h2) sleep 1; exit 139;; *) {deaf(nodes)};;")
     started = lead(nodes, command, spares=1)
     errors = "jobgen: h1: ended with status 137\njobgen: h2: takes its place\n"
-    assert started.communicate(timeout=10)[1] == errors + "jobgen: h2: ended with status 139\n"
+    assert started.communicate(timeout=SOON)[1] == errors + "jobgen: h2: ended with status 139\n"
     assert started.returncode == 139
-    assert not nodes.gone_within(1)
+    assert not nodes.remaining()
 
 
 @pytest.mark.parametrize(
@@ -192,23 +200,24 @@ def test_two_nodes_are_lost_and_there_is_one_spare(nodes: Marked) -> None:
 def test_what_no_spare_replaces(nodes: Marked, host: str, status: int) -> None:
     command = up(nodes) + CASES.format(f"{host}) sleep 1; exit {status};; *) {deaf(nodes)};;")
     started = lead(nodes, command, spares=1)
-    assert started.communicate(timeout=10)[1] == f"jobgen: {host}: ended with status {status}\n"
+    assert started.communicate(timeout=SOON)[1] == f"jobgen: {host}: ended with status {status}\n"
     assert started.returncode == status
     assert not (nodes.folder / "h2.up").exists()
-    assert not nodes.gone_within(1)
+    assert not nodes.remaining()
 
 
 def test_a_node_lost_at_the_end_is_not_replaced(nodes: Marked) -> None:
     """The ranks of another have ended with 0: a spare would wait for it."""
-    command = up(nodes) + CASES.format("h0) exit;; *) sleep 1; exit 137;;")
+    command = up(nodes)
+    command += CASES.format(f"h0) exit;; *) {until(nodes, 'h0.up')}; sleep 1; exit 137;;")
     started = lead(nodes, command, spares=1)
-    assert started.communicate(timeout=10)[1] == "jobgen: h1: ended with status 137\n"
+    assert started.communicate(timeout=SOON)[1] == "jobgen: h1: ended with status 137\n"
     assert (started.returncode, (nodes.folder / "h2.up").exists()) == (137, False)
 
 
 def test_a_spare_that_is_not_needed_is_not_started(nodes: Marked) -> None:
     started = lead(nodes, up(nodes) + "sleep 1", spares=1)
-    assert started.communicate(timeout=10)[1] == ""
+    assert started.communicate(timeout=SOON)[1] == ""
     assert (started.returncode, (nodes.folder / "h2.up").exists()) == (0, False)
 
 
@@ -218,14 +227,14 @@ def test_if_all_may_fail_each_is_awaited(nodes: Marked) -> None:
     command = "sleep $((1 + JOBGEN_NUMBER)); echo $JOBGEN_HOST"
     started = lead(nodes, command, stream=1, starter=starter, spares=3)
     problem = "jobgen: h1: cannot be started: the starter ended with status 5\n"
-    assert started.communicate(timeout=10) == ("h0\nh2\n", problem)
+    assert started.communicate(timeout=SOON) == ("h0\nh2\n", problem)
 
 
 def test_a_suspend_ends_nothing(nodes: Marked) -> None:
     waits = "import time; [time.sleep(0.1) for _ in range(40)]"  # while it is not stopped
-    started = lead(nodes, up(nodes) + f"exec python3 -c {shlex.quote(waits)}", timeout=1)
+    started = lead(nodes, up(nodes) + f"exec python3 -c {shlex.quote(waits)}", timeout=3)
     assert all_up(nodes)
-    for number, pause in ((signal.SIGSTOP, 3), (signal.SIGCONT, 0)):
+    for number, pause in ((signal.SIGSTOP, 4), (signal.SIGCONT, 0)):
         for pid in nodes.pids():
             with contextlib.suppress(ProcessLookupError):  # a short one has ended
                 os.kill(pid, number)
@@ -274,7 +283,7 @@ def test_the_token_is_in_no_command_line_and_in_no_file_of_others(nodes: Marked)
             except OSError:
                 continue
     started.terminate()
-    started.communicate(timeout=10)
+    started.communicate(timeout=SOON)
 
 
 def test_strangers_cost_nobody_anything(nodes: Marked) -> None:
@@ -293,20 +302,21 @@ def test_strangers_cost_nobody_anything(nodes: Marked) -> None:
         with contextlib.suppress(OSError):
             link.send(word[:1] if dice.random() < 0.2 else word)
         strangers.append(link)
-    output, errors = started.communicate(timeout=10)
+    output, errors = started.communicate(timeout=SOON)
     assert (sorted(output.split()), errors, started.returncode) == (["0", "1", "2"], "", 0)
     for link in strangers:
         link.close()
 
 
 def test_a_token_is_good_for_one_connection_of_each_node(nodes: Marked) -> None:
-    started = lead(nodes, up(nodes) + "sleep 1")
+    started = lead(nodes, up(nodes) + until(nodes, "tried"))
     address, token, _ = joined(nodes)
     assert all_up(nodes)
     with socket.create_connection(address, 5) as again:
         again.sendall(f"{token} 0\n".encode())
         assert again.recv(1) == b""
-    assert started.communicate(timeout=10)[1] == ""
+    (nodes.folder / "tried").touch()
+    assert started.communicate(timeout=SOON)[1] == ""
     assert started.returncode == 0
 
 

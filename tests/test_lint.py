@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -18,8 +19,10 @@ from tests.helpers import jobgen
 
 pytest.importorskip("tree_sitter_bash")
 
+from jobgen import untrusted_input
+from jobgen.errors import JobgenError
 from jobgen.limits import LINT_BYTES, LINT_TRUSTED_BYTES
-from jobgen.lint import pyproject, run, trial
+from jobgen.lint import files, pyproject, run
 from jobgen.lint.files import SUFFIXES
 from jobgen.lint.reader.parse import parse
 from jobgen.lint.run import lint
@@ -324,14 +327,17 @@ def test_unreadable_file_hides_no_finding(folder: Path) -> None:
     ("words", "message"),
     [
         (["nope.sh"], "jobgen: nope.sh: cannot be read: No such file or directory [unreadable]"),
+        (["train.py"], "jobgen: train.py: a Python program; lint reads job scripts: name the one"),
+        (["my.yaml"], "jobgen: my.yaml: a YAML file; for a profile: `jobgen profiles validate"),
         (["job.sh", "--select", "JG201x"], "there is no rule 'JG201X'; did you mean JG201?"),
         (["job.sh", "--ignore", ""], "there is no rule ''"),
         (["job.sh", "--profile", "nope"], "no profile `nope`"),
         (["job.sh", "--format", "xml"], "Invalid value for '--format'"),
-        ([], "Missing argument"),
     ],
 )
 def test_wrong_usage_is_exit_code_2(folder: Path, words: list[str], message: str) -> None:
+    for name in ("train.py", "my.yaml"):
+        (folder / name).write_text("print(1)\n")
     done = jobgen("lint", *words, cwd=folder)
     assert (done.returncode, done.stdout) == (2, b"")
     assert message in done.stderr.decode()
@@ -376,9 +382,10 @@ def test_configuration_is_read_within_bounds(folder: Path, monkeypatch: pytest.M
 
     def ends_within_bounds(*words: object) -> bool:
         tries.append(words)
-        return trial.ends_within_bounds(*words)
+        return untrusted_input.ends_within_bounds(*words)
 
-    monkeypatch.setattr(trial, "LINT_SECONDS", 1)
+    for module in (untrusted_input, files):
+        monkeypatch.setattr(module, "PARSE_SECONDS", 1)
     monkeypatch.setattr(pyproject, "ends_within_bounds", ends_within_bounds)
     (folder / "b.sh").write_text(BAD)
     file = folder / "pyproject.toml"
@@ -462,15 +469,27 @@ def test_script_that_exhausts_the_parser_is_exit_code_2(folder: Path) -> None:
 
 
 def test_parsing_is_bounded_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert trial.ends_within_bounds(parse, SLOW, "job.sh")
-    monkeypatch.setattr(trial, "LINT_SECONDS", 0.01)
-    assert not trial.ends_within_bounds(parse, SLOW, "job.sh")
+    assert untrusted_input.ends_within_bounds(parse, SLOW, "job.sh")
+    monkeypatch.setattr(untrusted_input, "PARSE_SECONDS", 0.01)
+    assert not untrusted_input.ends_within_bounds(parse, SLOW, "job.sh")
 
 
 def test_parsing_is_bounded_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert trial.ends_within_bounds(parse, SLOW, "job.sh")
-    monkeypatch.setattr(trial, "LINT_MEMORY", 16 << 20)
-    assert not trial.ends_within_bounds(parse, SLOW, "job.sh")
+    assert untrusted_input.ends_within_bounds(parse, SLOW, "job.sh")
+    monkeypatch.setattr(untrusted_input, "PARSE_MEMORY", 16 << 20)
+    text = SLOW * 20  # more than what this process may have free of its own
+    assert not untrusted_input.ends_within_bounds(parse, text, "job.sh")
+
+
+def test_a_machine_without_room_for_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none() -> int:
+        raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+    monkeypatch.setattr(os, "fork", none)
+    with pytest.raises(JobgenError) as error:
+        untrusted_input.ends_within_bounds(parse, SLOW, "job.sh")
+    text = "a second process: cannot be started: Resource temporarily unavailable"
+    assert str(error.value) == f"{text}; end others of yours [process]"
 
 
 @pytest.mark.thorough
@@ -496,6 +515,8 @@ def test_parser_is_an_extra(folder: Path) -> None:
     message += b"pip install tree-sitter tree-sitter-bash [missing]\n"
     assert (done.returncode, done.stdout, done.stderr) == (2, b"", message)
     assert jobgen("local", cwd=folder).returncode == 0
+    words = ("sbatch", "--profile", "mi210", "--directive=--nise=100")  # its name is looked at
+    assert jobgen(*words, cwd=folder).returncode == 0
 
 
 def test_rules_are_listed_and_shown(folder: Path) -> None:

@@ -193,11 +193,63 @@ def test_variable_that_is_given_from_outside_is_not_only_in_a_comment(text: str)
     assert "JG505" in found_codes(TWO_NODES + SEED + USES_SEED)
 
 
+@pytest.mark.parametrize(
+    ("profile", "option", "right", "wrong"),
+    [
+        ("sites/lumi-g", "#SBATCH -p small-g\n#SBATCH --time={}", "3-0", "3-01"),
+        ("sites/lumi-g", "#SBATCH -p small-g\n#SBATCH --nodes={}", "4", "5"),
+        ("sites/lumi-g", "#SBATCH --time={}", "48:00:00", "3-0"),
+        ("sites/lumi-g", "#SBATCH -p small-g,dev-g\n#SBATCH -N {}", "32", "33"),
+        ("sites/lumi-g", "#SBATCH -p bench\n#SBATCH -N {}", "2000", "many"),
+        ("sites/polaris", "#PBS -q debug\n#PBS -l select=1,walltime={}", "01:00:00", "168:00:01"),
+        ("sites/polaris", "#PBS -q debug\n#PBS -l select={}:ncpus=64", "496", "497"),
+        ("sites/polaris", "#PBS -q debug\n#PBS -l nodes={}:ppn=64", "496", "497"),
+    ],
+)
+def test_limits_are_those_of_the_script_s_partition(
+    profile: str, option: str, right: str, wrong: str
+) -> None:
+    for value in (right, wrong):
+        script = f"#!/bin/bash\n{option.format(value)}\nhostname\n"
+        found = [code for code in found_codes(script, profile=profile) if code == "JG703"]
+        assert found == ["JG703"] * (value == wrong and value != "many")
+
+
+def test_options_that_are_new_in_slurm_or_of_a_site_are_no_mistakes() -> None:
+    options = (
+        *("segment=8", "requeue=expedite", "oom-kill-step", "stepmgr", "consolidate-segments"),
+        *("spread-segments", "external", "resources=a:1", "mem-update=60@1", "gpu_cmode=shared"),
+    )
+    lines = "".join(f"#SBATCH --{option}\n" for option in options)
+    steps = "srun --async --parsable ./a\nsrun --wait-for-children --oom-kill-step=1 ./b\n"
+    assert found_codes(f"#!/bin/bash\n#SBATCH --nodes=16\n{lines}{steps}") == []
+
+
 def test_option_for_gpus_is_not_wanted_where_the_profile_has_none() -> None:
     rule = rules()["JG702"]
-    assert "JG702" in found_codes(rule.bad, profile=rule.module.PROFILE)
+    assert "JG702" in found_codes(rule.bad, profile=rule.profile)
     script = "#!/bin/bash\n#SBATCH --nodes=1\n#SBATCH --gres=gpu:1\nhostname\n"
     assert "JG702" not in found_codes(script, profile="mi210")
+
+
+@pytest.mark.parametrize(
+    ("option", "gpu_option", "request_of", "is_found"),
+    [
+        ("ncpus", "ngpus", "ncpus=96", True),
+        ("ncpus", "ngpus", "ncpus=96\n#PBS -l ngpus=8", False),
+        ("nodes", "gpus", "nodes=2:ppn=48", True),
+        ("nodes", "gpus", "nodes=2:ppn=48:gpus=4", False),
+        ("select", "ngpus", "ncpus=96", False),
+    ],
+)
+def test_gpus_of_a_cluster_without_select(
+    tmp_path: Path, option: str, gpu_option: str, request_of: str, is_found: bool
+) -> None:
+    keys = f"{{resource_option: {option}, gpu_option: {gpu_option}}}"
+    file = tmp_path / "site.yaml"
+    file.write_text(f"scheduler: pbs\nnode: {{cpus: 48, gpus: 4, gpu: nvidia}}\nrequest: {keys}\n")
+    script = f"#!/bin/bash\n#PBS -l {request_of}\n#PBS -l walltime=1:00:00\nhostname\n"
+    assert ("JG702" in found_codes(script, profile=str(file))) == is_found
 
 
 # ---- documents ----

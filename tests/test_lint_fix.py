@@ -453,13 +453,3 @@ def test_edits_of_json_are_those_of_fix(tmp_path: Path) -> None:
     start, end = edit["column"] - 1, edit["end_column"] - 1
     lines[edit["line"] - 1] = line[:start] + edit["text"] + line[end:]
     assert "\n".join(lines) == RIGHT
-
-
-def test_one_script_needs_no_click(tmp_path: Path) -> None:
-    """Its import takes as long as linting a script."""
-    (tmp_path / "job.sh").write_text(WRONG)
-    code = "import sys; from jobgen.__main__ import run; sys.argv[1:] = ['lint', 'job.sh']\n"
-    code += "try: run()\nexcept SystemExit: print('click' in sys.modules)"
-    argv = [sys.executable, "-c", code]
-    done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "False"

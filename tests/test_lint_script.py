@@ -40,6 +40,16 @@ def test_chunks_of_pbs() -> None:
     assert chunks("ncpus=4") == [(1, {"ncpus": "4"})]
 
 
+@pytest.mark.parametrize(
+    ("request_of", "nodes", "gpus"),
+    [("2:ppn=8:gpus=4:bigmem", 2, 4), ("a1:ppn=8+a2:ppn=8", 2, None), ("3#excl", 3, None)],
+)
+def test_nodes_as_torque_has_them(request_of: str, nodes: int, gpus: int | None) -> None:
+    script = read(f"#PBS -l nodes={request_of},walltime=1:00:00")
+    assert script.nodes == nodes
+    assert (script.gpus_per_node.count if script.gpus_per_node else None) == gpus
+
+
 def test_string_for_another_shell_is_read_at_its_place() -> None:
     script = read(
         "NODES=2",
@@ -588,6 +598,18 @@ def test_values_of_variables_are_bounded() -> None:
 def test_list_of_too_many_hosts_is_ignored() -> None:
     text = f"#!/bin/bash\n#SBATCH --nodes=2 --nodelist={'a[1]' * 3000}\nhostname\n"
     assert problems_in(text, "job.sh", Settings(("JG211",))) == []
+
+
+@pytest.mark.parametrize(
+    ("place", "whole"),
+    [
+        *((place, True) for place in ("excl", "scatter:excl", "pack:exclhost:group=rack")),
+        *((place, False) for place in ("scatter", "scatter:group=excl_rack", "group=r:shared")),
+    ],
+)
+def test_a_place_of_whole_nodes(place: str, whole: bool) -> None:
+    for line in (f"-l place={place}", f"-l select=2:ncpus=8,place={place}"):
+        assert read(f"#PBS {line}").asks_for_whole_nodes == whole
 
 
 def test_scripts_that_submit_scripts_are_read_to_a_bound() -> None:

@@ -106,6 +106,9 @@ NEWER = {
     "begin": "elevenses",
     "licenses": "matlab=2;matlab@server:2;a|b",
     "array": "1-100000%500",
+    "requeue": "expedite",
+    "segment": "16",
+    "oom-kill-step": "0;1",
 }
 OPENPBS = {
     "l": (
@@ -220,6 +223,20 @@ def test_message_names_the_part_that_is_refused() -> None:
     ]
 
 
+def test_an_option_with_an_optional_value_takes_no_next_word() -> None:
+    """Of 24.05 to 26.05, whose `has_arg` in slurm_opt.c is not `required_argument`."""
+    for option in ("stepmgr", "oom-kill-step", "resv-ports", "requeue", "consolidate-segments"):
+        assert found(f"#!/bin/bash\n#SBATCH --{option} --time=1d\nsrun hostname\n") == [
+            f"2:{12 + len(option)}: --time does not take `1d`"
+        ]
+    for option in ("async", "wait-for-children", "oom-kill-step", "compress"):
+        script = f"#!/bin/bash\nsrun --{option} --ntasks=2x ./program --ntasks=3x\n"
+        assert found(script) == [f"2:{9 + len(option)}: --ntasks does not take `2x`"]
+    assert found("#!/bin/bash\n#SBATCH --requeue=now\nsrun hostname\n") == [
+        "2:9: --requeue does not take `now`"
+    ]
+
+
 def test_options_of_commands_are_read_up_to_the_program() -> None:
     script = """#!/bin/bash
 #SBATCH --nodes=2
@@ -228,6 +245,7 @@ srun -N "$N" -t${T}h --cpu-bind=closest ./program
 salloc --mem=4.5G
 sbatch --dependency=afterok: next.sh
 srun --wait 0 --label -K --ntasks=2x ./program -n 0
+srun - -n 4x
 echo srun -n 4x
 """
     assert found(script) == [

@@ -20,6 +20,7 @@ from tests.run_trainers import carried
 pytestmark = pytest.mark.torch
 
 torch = pytest.importorskip("torch", reason="ranks need torch: pip install '.[trainers]'")
+launcher_api = pytest.importorskip("torch.distributed.launcher.api")
 
 TRAINER = str(carried("elastic_ddp"))
 PATH = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
@@ -126,7 +127,7 @@ def test_one_failed_rank_stops_all(tmp_path: Path) -> None:
         "import os, sys, time\nif os.environ['RANK'] == '3': sys.exit(7)\ntime.sleep(1000)\n"
     )
     done = run("--", program.name, cwd=tmp_path)
-    assert done.returncode == 1
+    assert done.returncode == 7
     assert sleepers(program.name) == []
 
 
@@ -190,3 +191,42 @@ def test_no_trainer_has_the_words_that_end_it_in_a_script() -> None:
         for line in trainers.source(name).splitlines():
             assert line != "PYTHON"
             assert not line.startswith(("#SBATCH", "#PBS", "#BSUB"))
+
+
+def test_what_runs_once_on_a_node_runs_once_on_this_machine(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("print('a rank')\n")
+    lines = ("--set", "software.once_per_node=[echo made >> made]", "-N", "2")
+    done = run(*lines, "--", "train.py", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "made").read_text() == "made\n"
+
+
+STUBBORN = """
+import signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+print("began", flush=True)
+time.sleep(3600)
+"""
+
+
+def test_torchrun_waits_for_ranks_as_long_as_the_variable_says(tmp_path: Path) -> None:
+    """The profile's `launch.kill_delay`, in place of its own 30 s."""
+    if "TORCH_ELASTIC_SHUTDOWN_TIMEOUT" not in Path(launcher_api.__file__).read_text():
+        pytest.skip("this torch does not have it: 2.12 and newer do")
+    (tmp_path / "stubborn.py").write_text(STUBBORN)
+    words = ["torch.distributed.run", "--standalone", "--local-addr=127.0.0.1", "stubborn.py"]
+    with subprocess.Popen(
+        [sys.executable, "-m", *words],
+        cwd=tmp_path,
+        env=environment(TORCH_ELASTIC_SHUTDOWN_TIMEOUT="2"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "began\n"
+        began = time.monotonic()
+        process.terminate()
+        stderr = process.communicate()[1]
+    assert "forcefully exiting via" in stderr
+    assert 2 <= time.monotonic() - began < 25, stderr

@@ -10,13 +10,13 @@ from pathlib import Path
 import click
 import pytest
 
-from jobgen.cli import manual, option_effects
-from jobgen.cli.app import main
-from jobgen.cli.help import COMMANDS
-from jobgen.cli.job_commands import RowOption
-from jobgen.cli.output_options import OUTPUT_OPTIONS
+from jobgen.cli.app import COMMANDS, main
+from jobgen.cli.job_commands import OUTPUT_OPTIONS
 from jobgen.planning.option_row import GROUPS, Option
+from jobgen.planning.parser import RowOption
+from tests.site_build import hook
 
+manual, option_effects = hook("manual"), hook("option_effects")
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "man/jobgen.1"
 

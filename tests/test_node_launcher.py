@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from jobgen.errors import JobgenError
-from jobgen.planner.other_launchers import find_launcher
 from jobgen.planning.job_options import Job
+from jobgen.planning.own_launchers import find_launcher
 from jobgen.planning.program import make_program
 from jobgen.quoting import quote_with_shell
 from tests.helpers import planned, script
@@ -47,18 +47,30 @@ def test_each_node_gets_its_number_and_all_other_words_as_they_are(tmp_path: Pat
     program.write_text(f"#!{sys.executable}\n{SHOW}")
     program.chmod(0o755)
     hostile = [value for value in UTF_8 if "%" not in value]
-    places = ["%n", "--rank=%n", "%N", "%h:%p", "%g", "%%n", "100%", "%x", "%a", "'%n'$(id)"]
+    places = ["%n", "--rank=%n", "%N", "%h:%p", "%g", "x%G", "%%n", "100%", "%x", "%a", "'%n'$(id)"]
     done = run_here(tmp_path, "./show", *places, *hostile)
     assert done.returncode == 0, done.stderr
     for node in ("0", "1"):
         words, variables = json.loads((tmp_path / f"shown-{node}").read_text())
         head, port = variables[2:4]
         assert (variables[:3], variables[4]) == ([node, "2", "127.0.0.1"], "2")
-        expected = [node, f"--rank={node}", "2", f"{head}:{port}", "2", "%n", "100%", "%x", "%a"]
+        expected = [
+            node,
+            f"--rank={node}",
+            "2",
+            f"{head}:{port}",
+            "2",
+            "x4",
+            "%n",
+            "100%",
+            "%x",
+            "%a",
+        ]
         assert words == [*expected, f"'{node}'$(id)", *hostile]
     assert not list(tmp_path.rglob("pwned"))
 
 
+@pytest.mark.torch
 def test_one_node(tmp_path: Path) -> None:
     (tmp_path / "show.py").write_text(SHOW)
     done = run_here(tmp_path, "show.py", "%n", "%N", nodes="1")
@@ -132,6 +144,14 @@ LAUNCHERS = {
     "ft_launcher --nnodes=2 x.py": "ft_launcher",
     "-m nvidia_resiliency_ext.fault_tolerance.launcher x.py": "ft_launcher",
     "ray start": "ray",
+    "uv run torchrun x.py": "torchrun",
+    "uv run --extra gpu --with wandb torchrun x.py": "torchrun",
+    "poetry run accelerate launch x.py": "accelerate launch",
+    "pixi run -e gpu deepspeed x.py": "deepspeed",
+    "conda run -n torch python -m torch.distributed.run x.py": "torchrun",
+    "apptainer exec --nv image.sif torchrun x.py": "torchrun",
+    "timeout 10h numactl -m 0 torchrun x.py": "torchrun",
+    "fabric run x.py": "fabric run",
 }
 OTHERS = [
     *(
@@ -150,7 +170,8 @@ OTHERS = [
         "env",
         "env A=b",
     ),
-    *("python -c torchrun", "echo torchrun"),
+    *("python -c torchrun", "echo torchrun", "uv run x.py torchrun", "uv run tool torchrun"),
+    *("uv pip torchrun", "uv run", "conda run -n torch", "fabric list", "bash run.sh", "bash -c"),
 ]
 
 
@@ -175,6 +196,58 @@ def test_a_launcher_that_is_not_told_its_node_is_refused() -> None:
 @pytest.mark.parametrize("line", OTHERS)
 def test_a_program_that_looks_like_a_launcher_is_none(line: str) -> None:
     assert find_launcher(make_program(tuple(line.split()), "elastic_ddp", False, "")) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("source env.sh && torchrun x.py", "torchrun"),
+        ("cd x; exec srun x", "srun"),
+        ("which torchrun || echo torchrun", ""),
+        ("# torchrun x\nset -e\nA=1 B= torchrun x.py \\\n  --lr 1", "torchrun"),
+        ("", ""),
+    ],
+)
+def test_a_launcher_in_the_text_of_a_shell(text: str, name: str) -> None:
+    found = find_launcher(make_program(("bash", "-lc", text), "elastic_ddp", False, ""))
+    assert (found.name if found else "") == name
+
+
+@pytest.mark.parametrize(
+    ("line", "inner"),
+    [
+        ("torchrun --nproc-per-node 4 x.py --lr 1", "x.py --lr 1"),
+        ("torchrun --module pkg.x -m 1", "-m pkg.x -m 1"),
+        ("srun -m block x", ""),
+        ("srun python3 -m pkg.x", "-m pkg.x"),
+        ("-m torch.distributed.run x.py", "x.py"),
+    ],
+)
+def test_the_program_of_a_launcher_is_shown(line: str, inner: str) -> None:
+    found = find_launcher(make_program(tuple(line.split()), "elastic_ddp", False, ""))
+    assert found
+    assert " ".join(found.inner) == inner
+
+
+# Each rank would do all runs; one process alone may.
+RUNS = ["wandb agent a/b/c", "uv run wandb agent x", "x.py -m lr=1,2", "python x.py --multirun"]
+RUNS += ["-m pkg.x lr=1,2 -m", "x.py hydra.mode=MULTIRUN lr=1,2", "x.py +lr=range(1,5) --multirun"]
+
+
+@pytest.mark.parametrize("line", RUNS)
+def test_a_program_of_several_runs_is_refused_in_several_ranks(line: str) -> None:
+    job = Job("sbatch", "dgx-a100", nodes="1", gpus_per_node="1", program=tuple(line.split()))
+    planned(job)
+    planned(job._replace(gpus_per_node="2", launcher="node"))
+    with pytest.raises(JobgenError, match=r"each of 2 ranks would .*\[conflict\]"):
+        planned(job._replace(gpus_per_node="2"))
+
+
+@pytest.mark.parametrize(
+    "line", ["x.py -m resnet", "python -m pkg.x lr=1,2", "x.py lr=1,2", "wandb login", "x -m a=1"]
+)
+def test_a_program_of_one_run_is_none_of_several(line: str) -> None:
+    planned(Job("sbatch", "dgx-a100", program=tuple(line.split())))
 
 
 def test_by_hand_no_other_launcher_is_offered() -> None:

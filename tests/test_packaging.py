@@ -148,6 +148,7 @@ def test_two_builds_have_the_same_bytes(tmp_path: Path) -> None:
     data = f"jobgen-{jobgen.__version__}.data/data/share"
     assert {
         "jobgen/py.typed",
+        "jobgen/other_words/words.yaml",
         "jobgen/bundled/profiles/mi210.yaml",
         f"{data}/man/man1/jobgen.1",
         f"{data}/bash-completion/completions/jobgen",

@@ -29,7 +29,7 @@ def answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., dic
     monkeypatch.chdir(tmp_path)
     session = Session(run)
 
-    def ask(kind: str = "script", **fields: Any) -> dict[str, Any]:
+    def ask(kind: str = "form", **fields: Any) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(session.answer(json.dumps({"kind": kind, **fields})))
         assert "fault" not in found, found
         return found
@@ -126,8 +126,9 @@ def test_a_pasted_profile_is_a_file_and_the_only_one(answer: Answer) -> None:
 
 def test_a_drawing_says_what_the_job_is(answer: Answer) -> None:
     form = {"profile": "sites/lumi-g", "nodes": "4", "rendezvous": "static"}
-    drawing = answer("job", form=form)["drawing"]
+    drawing = answer(form=form)["drawing"]
     text = drawing.pop("text")
+    assert drawing.pop("title") == "4 nodes × 8 GPUs = 32 ranks"
     assert drawing == {
         "nodes": 4,
         "spares": 0,
@@ -138,16 +139,19 @@ def test_a_drawing_says_what_the_job_is(answer: Answer) -> None:
         "port": "from the job's id",
     }
     assert text.startswith("4 nodes with 8 ranks each on 8 GPUs: 32 ranks in all. Node 0 is ")
-    one = answer("job", form={"profile": "local", "nodes": "1"})
+    one = answer(form={"profile": "local", "nodes": "1"})
     assert one["drawing"]["text"] == "1 node with 2 ranks each on the CPU: 2 ranks in all."
+    assert one["drawing"]["title"] == "1 node × 2 ranks = 2 ranks on CPUs"
     form = {"profile": "mi210", "nodes": "2", "program": "./run.sh"}
-    by_address = "torchrun numbers the ranks by the addresses of the nodes."
-    assert answer("job", form=form)["drawing"]["text"].endswith(f" {by_address}")
-    programs = answer("job", form={**form, "launcher": "node"})["drawing"]
+    assert answer(form=form)["drawing"]["numbers_ranks"]  # with c10d, too
+    programs = answer(form={**form, "launcher": "node"})["drawing"]
     assert programs["text"].startswith("2 nodes with 1 program each")
-    assert by_address not in programs["text"]
     assert not programs["numbers_ranks"]
-    assert answer("job", form={"profile": "eap", "nodes": "x"})["drawing"] is None
+    assert programs["title"] == "2 nodes × 1 program = 2 programs, each node with 8 GPUs"
+    elastic = {"profile": "mi210", "nodes": "1:2", "program": "train.py"}
+    title = answer(form=elastic)["drawing"]["title"]
+    assert title == "2 nodes × 8 GPUs = 16 ranks, or fewer"
+    assert answer(form={"profile": "eap", "nodes": "x"})["drawing"] is None
 
 
 def test_a_field_shows_what_holds_without_a_choice(answer: Answer) -> None:
@@ -155,7 +159,7 @@ def test_a_field_shows_what_holds_without_a_choice(answer: Answer) -> None:
 
     def defaults(profile: str, text: str = "") -> dict[str, str]:
         form = {"profile": profile, "profile_text": text, "nodes": "x"}
-        found: dict[str, str] = answer("job", form=form)["defaults"]
+        found: dict[str, str] = answer(form=form)["defaults"]
         return found
 
     whole_nodes = defaults("mi210")
@@ -167,6 +171,25 @@ def test_a_field_shows_what_holds_without_a_choice(answer: Answer) -> None:
     own = "extends: mi210\nrequest: {gpus_per_node: 2}\nlaunch: {requeue: true}\n"
     found = defaults("-", own)
     assert (found["gpus_per_node"], found["requeue"]) == ("2", "on")
+
+
+def test_the_limits_of_a_cluster_are_beside_their_fields(answer: Answer) -> None:
+    """Those of the partition in the form, also if another field is wrong."""
+    lumi = {"profile": "sites/lumi-g", "nodes": "x"}
+    partitions = "such as standard-g, small-g, dev-g"
+    assert answer(form=lumi)["limits"] == {
+        "nodes": "at most 1024 on standard-g",
+        "gpus_per_node": "at most 8",
+        "time": "at most 48:00:00 on standard-g",
+        "partition": partitions,
+        "queue": partitions,
+    }
+    found = answer(form={**lumi, "partition": "small-g,dev-g"})["limits"]
+    assert found["nodes"] == "at most 4 on small-g or 32 on dev-g"
+    assert found["time"] == "at most 72:00:00 on small-g or 3:00:00 on dev-g"
+    own = {"profile": "-", "profile_text": "scheduler: slurm\nlimits: {nodes: 8}\n"}
+    assert answer(form=own)["limits"] == {"nodes": "at most 8"}
+    assert answer(form={"profile": "-", "profile_text": "a: b"})["limits"] == {}
 
 
 def test_blanks_around_a_value_do_not_count(answer: Answer) -> None:

@@ -16,14 +16,13 @@ import pytest
 
 from jobgen.lint.rules import rules
 from tests.browser import served
-from tests.golden_cases import CASES
-from tests.helpers import script
+from tests.golden_cases import script_of
 from tests.page_browser import CommandLine, Page, public_folder
 from tests.page_forms import VALUES, random_form
 
 pytestmark = pytest.mark.slow
 # More than lint trusts without a process of its own.
-LONG = script(CASES["aws-nvidia"])
+LONG = script_of("aws-nvidia")
 HOSTILE = (
     "<img src=x onerror=alert(1)><script>alert(2)</script>\"'></textarea><svg onload=alert(3)>"
 )
@@ -74,12 +73,88 @@ def test_the_bytes_are_those_of_the_command_line(
     assert count / 4 < scripts < count
 
 
+def test_it_starts_with_no_cluster_chosen(chromium: Any, folder: Path) -> None:
+    """And a search that leaves one chooses it, while one without it ends that choice."""
+    with served(folder) as address:
+        page = Page(chromium.new_context(), address)
+        assert (page.chosen(), page.tab.is_hidden("#script")) == ([], True)
+        assert page.tab.is_visible("#start")
+        assert page.tab.is_disabled("#download")
+        assert page.tab.input_value("#program") == "train.py"
+        page.fill("search", "Polaris")
+        assert page.chosen() == ["sites/polaris"]
+        assert page.text("line") == "jobgen qsub --profile sites/polaris -- train.py"
+        assert page.tab.is_enabled("#download")
+        page.tab.fill("#search", "a100")
+        assert page.chosen() == ["sites/polaris"]  # it is one of those that are left
+        page.tab.fill("#search", "gh200")
+        assert page.chosen() == []
+        assert page.tab.is_hidden("#script")
+        assert page.tab.is_disabled("#copy-script")
+        page.until(lambda: page.tab.evaluate("location.hash") == "")
+        page.fill("search", "")  # as before the search
+        assert page.chosen() == ["sites/polaris"]
+        assert page.tab.is_visible("#script")
+        page.tab.fill("#search", "no such cluster")
+        assert page.tab.locator(".choice:visible b").all_inner_texts() == ["Paste its profile"]
+        page.tab.context.close()
+
+
+def test_the_name_of_no_cluster_is_cut(page: Page) -> None:
+    for width in (360, 768, 1280):
+        page.tab.set_viewport_size({"width": width, "height": 800})
+        page.tab.focus("#search")
+        cut = (
+            "[...document.querySelectorAll('.choice, .choice *')]"
+            ".filter(each => each.clientWidth && each.scrollWidth > each.clientWidth + 1).length"
+        )
+        assert page.tab.evaluate(cut) == 0, width
+
+
+def test_nothing_can_be_taken_while_a_refusal_stands(page: Page) -> None:
+    buttons = ("download", "copy-script", "copy-line", "copy-link")
+    page.link({"profile": "mi210", "nodes": "2"})
+    assert all(page.tab.is_enabled(f"#{each}") for each in buttons)
+    page.link({"profile": "mi210", "nodes": "0"})
+    assert all(page.tab.is_disabled(f"#{each}") for each in buttons)
+    described = str(page.tab.get_attribute("#actions", "aria-describedby"))
+    assert page.text(described) == "Nothing can be copied: a field has a problem."
+    assert page.tab.is_hidden("#line")
+    # From the first key on, since what is shown is of an older form.
+    page.fill("nodes", "2")
+    change = (
+        "(() => { const box = document.getElementById('nodes'); box.value = '0';"
+        " box.dispatchEvent(new Event('input', { bubbles: true }));"
+        " return document.getElementById('actions').disabled; })()"
+    )
+    assert page.tab.evaluate(change)
+
+
+def test_what_can_be_taken_is_always_of_the_form(page: Page) -> None:
+    """Also if an answer comes after the next key and before its question."""
+    page.link({"profile": "mi210", "nodes": "1"})
+    pairs = page.tab.evaluate(
+        "async () => { const pairs = []; const [box, actions, line] ="
+        " ['nodes', 'actions', 'line'].map(id => document.getElementById(id));"
+        " const note = () => actions.disabled || pairs.push([box.value, line.textContent]);"
+        " new MutationObserver(note).observe(actions, { attributes: true });"
+        " for (let number = 2; number < 42; number++) {"
+        "  box.value = number; box.dispatchEvent(new Event('input', { bubbles: true }));"
+        "  await new Promise(done => setTimeout(done, 120 + 8 * number)); }"
+        " return pairs; }"
+    )
+    page.until(lambda: "-N 41" in page.text("line"))
+    assert pairs
+    assert [pair for pair in pairs if f"-N {pair[0]}" not in pair[1]] == []
+
+
 def test_a_link_with_a_profile_that_the_page_lacks_makes_no_script(page: Page) -> None:
     page.tab.evaluate("location.hash = 'profile=nothere&nodes=4'")
     page.until(lambda: "nothere" in page.tab.locator("#profile-messages").inner_text())
     assert not page.tab.locator("#script").is_visible()
-    page.tab.select_option("#profile", "mi210")
-    page.until(lambda: page.tab.locator("#script").is_visible())
+    assert page.tab.is_disabled("#download")
+    page.choose("mi210")
+    assert page.tab.locator("#script").is_visible()
     assert "-N 4" in page.tab.locator("#line").inner_text()
     assert page.tab.locator("#profile-messages").inner_text() == ""
 
@@ -119,23 +194,28 @@ def test_a_link_restores_the_form(page: Page) -> None:
 
 def test_the_drawing_has_the_nodes_the_ranks_and_how_they_meet(page: Page) -> None:
     page.link({"profile": "sites/lumi-g", "nodes": "8", "rendezvous": "static"})
-    page.until(lambda: "64 ranks in all" in page.text("drawing-text"))
+    assert page.text("heading-result") == "8 nodes × 8 GPUs = 64 ranks"
     texts = page.tab.evaluate(
         "[...document.querySelectorAll('#drawing svg text')].map(each => each.textContent)"
     )
     nodes = [text for text in texts if "node" in text]
-    assert nodes == ["node 0, the head", "node 1", "node 2", "node 3", "… 3 more nodes …", "node 7"]
+    assert nodes == ["node 0, the head", "node 1", "… 5 more nodes …", "node 7"]
     assert texts[1:17] == [text for n in range(8) for text in (str(n), f"GPU {n}")]
     assert texts[-4] == "63"
-    assert texts[-2:] == ["interface: hsn0 or hsn1 or hs…", "port: from the job's id"]
+    interfaces = "interface: hsn0 or hsn1 or hsn2 or hsn3"
+    assert texts[-2:] == [interfaces, "port: from the job's id"]
+    page.tab.set_viewport_size({"width": 360, "height": 640})
+    page.until(lambda: page.tab.locator("#drawing svg text").count() < len(texts))
+    assert page.tab.evaluate("document.documentElement.scrollWidth") == 360
     described = page.tab.locator("#drawing svg").get_attribute("aria-describedby")
     assert page.text(str(described)).startswith("8 nodes with 8 ranks each on 8 GPUs: 64 ranks")
 
 
 def test_a_field_shows_what_holds_without_a_choice(page: Page) -> None:
-    page.until(lambda: page.text("exclusive-default") == "(default)")
+    assert page.text("exclusive-default") == "(default)"
     page.link({"profile": "sites/lumi-g"})
-    page.until(lambda: page.text("exclusive-default") == "")
+    assert page.text("exclusive-default") == ""
+    assert page.text("nodes-limit") == "at most 1024 on standard-g"
     assert page.tab.get_attribute("#partition", "placeholder") == "standard-g"
     assert page.tab.get_attribute("#gpus_per_node", "placeholder") == "8"
     assert page.tab.text_content("#launcher option >> nth=0") == "torchrun (default)"
@@ -179,7 +259,7 @@ def test_a_profile_without_an_end_is_refused(page: Page, command_line: CommandLi
 
 def test_a_refusal_is_tied_to_its_field(page: Page) -> None:
     page.link({"profile": "mi210", "nodes": "0", "stall": "soon"})
-    assert page.text("status") == "No script: 2 problems, each at its field."
+    assert page.text("status") == "Nothing can be copied: 2 problems."
     for name, text in (("nodes", "-N: 0 is out of range"), ("stall", "--stall: expected")):
         box = page.tab.locator(f"#{name}")
         assert box.get_attribute("aria-invalid") == "true"
@@ -188,6 +268,7 @@ def test_a_refusal_is_tied_to_its_field(page: Page) -> None:
         assert page.tab.is_visible(f"#{messages}")
     page.tab.click("#problems button >> nth=1")
     assert page.tab.evaluate("document.activeElement.id") == "stall"
+    assert page.tab.locator("#problems li >> nth=1").inner_text().startswith("End a job that hangs")
     page.link({"profile": "mi210", "nodes": "2"})
     assert page.tab.locator("[aria-invalid]").count() == 0
 
@@ -195,22 +276,36 @@ def test_a_refusal_is_tied_to_its_field(page: Page) -> None:
 def test_the_keyboard_is_enough(page: Page) -> None:
     keys = page.tab.keyboard
     page.tab.focus("#search")
-    keys.type("perlmutter")
+    keys.type("nersc")
+    keys.press("Tab")  # to the list, in which one cluster is left and chosen
+    assert page.tab.evaluate("document.activeElement.value") == "sites/perlmutter"
     keys.press("Tab")
-    keys.press("End")  # the chosen profile stays in the list, and the last entry
-    keys.press("ArrowUp")
-    keys.press("Tab")
+    assert page.tab.evaluate("document.activeElement.id") == "program"
     answers = page.answers()
+    keys.press("Tab")
     keys.type("3")
     page.until(lambda: "-N 3" in page.text("line"))
     assert page.answers() > answers
     assert "--profile sites/perlmutter" in page.text("line")
+    page.tab.fill("#search", "no such cluster")
+    page.tab.fill("#search", "booster")  # it is chosen, and Enter keeps it
+    page.tab.focus("#search")
+    keys.press("Enter")
+    assert page.chosen() == ["sites/juwels-booster"]
+    page.tab.click("#change")
+    assert page.tab.evaluate("document.activeElement.id") == "search"
+    keys.press("Tab")
+    answers = page.answers()
+    keys.press("ArrowDown")  # the next one, while the list stays open
+    page.wait(answers)
+    assert page.text("line").startswith("jobgen sbatch --profile sites/lumi-g")
+    assert page.tab.is_visible(".choice:has([value='sites/alps'])")
     page.tab.focus(".skip")
     order = []
     for _ in range(80):
         keys.press("Tab")
         order.append(page.tab.evaluate("document.activeElement.id"))
-    wanted = ["search", "profile", "nodes", "program", "line", "copy-script", "upper", "lint-text"]
+    wanted = ["search", "program", "nodes", "copy-script", "upper", "line", "lint-text"]
     assert [each for each in order if each in wanted][: len(wanted)] == wanted
     unnamed = (
         "[...document.querySelectorAll('input, select, textarea')].filter(e => !e.labels.length)"
@@ -218,7 +313,7 @@ def test_the_keyboard_is_enough(page: Page) -> None:
     assert page.tab.evaluate(f"{unnamed}.length") == 0
 
 
-@pytest.mark.parametrize("width", [360, 390, 1280])
+@pytest.mark.parametrize("width", [360, 390, 768, 1280])
 def test_it_fits_a_phone_and_a_desk(width: int, page: Page) -> None:
     page.tab.set_viewport_size({"width": width, "height": 900})
     for form in (
@@ -227,13 +322,22 @@ def test_it_fits_a_phone_and_a_desk(width: int, page: Page) -> None:
     ):
         page.link(form)
         assert page.tab.evaluate("document.documentElement.scrollWidth") == width
-    page.tab.locator("#lint-text").scroll_into_view_if_needed()
     covered = (
-        "(() => { const box = document.getElementById('lint-text').getBoundingClientRect();"
-        " const found = document.elementFromPoint(box.right - 20, (box.top + box.bottom) / 2);"
-        " return found.id; })()"
+        "(() => { const box = document.getElementById('lint-text');"
+        " box.scrollIntoView({ block: 'nearest' });"
+        " const { top, right, bottom } = box.getBoundingClientRect();"
+        " return document.elementFromPoint(right - 20, (top + bottom) / 2).id; })()"
     )
     assert page.tab.evaluate(covered) == "lint-text"
+
+
+@pytest.mark.parametrize("profile", ["sites/lumi-g", "sites/aurora", "aws-cpu"])
+def test_a_laptop_shows_the_script_without_scrolling(profile: str, page: Page) -> None:
+    page.tab.set_viewport_size({"width": 1280, "height": 800})
+    page.link({"profile": profile, "nodes": "4", "program": "train.py"})
+    page.tab.evaluate("scrollTo(0, 0)")
+    last = page.tab.locator("#upper .directive").last.bounding_box()
+    assert last["y"] + last["height"] < 800
 
 
 def test_on_a_phone_the_bar_covers_neither_the_focus_nor_a_message(page: Page) -> None:

@@ -16,6 +16,7 @@ from tests.page_forms import packages_or_skip
 pytestmark = pytest.mark.slow
 BROKEN = '() => { self.onmessage = () => self.postMessage(\'{"fault": "broken <b>"}\'); }'
 SILENT = "if (data.form?.nodes === '13') return;"
+FILES = ("runtime/pyodide.asm.wasm", "runtime/python_stdlib.zip", "python.zip")
 ENDLESS = "a|" * 50_000  # for the parser
 
 
@@ -31,11 +32,10 @@ def page(chromium: Any, public: Path) -> Iterator[Page]:
 
 
 def test_after_a_fault_nothing_of_an_older_form_is_shown(page: Page) -> None:
-    page.until(lambda: page.tab.is_visible("#job"))
+    assert page.tab.is_visible("#job")
     page.fill("nodes", "0")
-    page.until(lambda: page.tab.is_hidden("#job"))  # no question is open
+    assert page.tab.is_hidden("#job")
     assert page.shown()["messages"]
-    assert page.tab.is_enabled("#copy-line")
     (worker,) = page.tab.workers
     worker.evaluate(BROKEN)
     page.fill("nodes", "x")
@@ -47,6 +47,28 @@ def test_after_a_fault_nothing_of_an_older_form_is_shown(page: Page) -> None:
     page.fill("nodes", "2")
     assert "-N 2" in page.text("line")
     assert page.text("other-messages") == ""
+
+
+def test_the_bytes_of_python_are_counted_while_it_loads(chromium: Any, public: Path) -> None:
+    context = chromium.new_context()
+    context.add_init_script(
+        "addEventListener('DOMContentLoaded', () => { window.seen = [];"
+        " const box = document.getElementById('loading');"
+        " new MutationObserver(() => seen.push(box.textContent))"
+        ".observe(box, { childList: true }); })"
+    )
+    with served(public) as address:
+        page = Page(context, f"{address}#profile=mi210")
+        seen = page.tab.evaluate("seen")
+        assert page.tab.is_hidden("#progress")
+        page.lint("#!/bin/bash\n#SBATCH -N 2\n")  # its parser loads bytes, too
+        assert page.tab.is_hidden("#progress")
+    numbers = [float(text.split(": ")[1].split()[0]) for text in seen if " of " in text]
+    total = sum((public / name).stat().st_size for name in FILES) / 1e6
+    assert numbers == sorted(numbers)
+    assert len(numbers) > 10
+    assert all(text.endswith(f" of {total:.1f} MB") for text in seen[:-1] if " of " in text)
+    assert seen[-1] == "Python is loaded, and starts …"
 
 
 def test_a_server_need_not_know_the_type_of_wasm(chromium: Any, public: Path) -> None:

@@ -7,16 +7,17 @@ import os
 import re
 import shlex
 import zipfile
+from html import unescape
 from io import BytesIO
 from pathlib import Path
 
 import pytest
 
 from jobgen.errors import JobgenError
-from jobgen.page.folder import MARK, mark_of, write_folder
+from jobgen.page.folder import MARK, mark_of, page_files, write_folder
 from jobgen.page.packages import PACKAGES
 from tests.helpers import jobgen
-from tests.page_forms import packages_or_skip
+from tests.page_forms import ROOT, packages_or_skip
 
 
 def test_the_folder_is_the_same_twice_and_replaces_itself(tmp_path: Path) -> None:
@@ -104,10 +105,20 @@ def test_a_page_that_cannot_get_back_is_not_removed(
 def test_the_page_has_nothing_from_elsewhere_and_no_script_in_it(tmp_path: Path) -> None:
     """What the policy forbids; the browser's tests show that it is obeyed."""
     page = contents(written(tmp_path))["index.html"].decode()
-    assert re.findall(r"\b(?:src|href)=\"(?!#)[^\"]*[:/]", page) == []
+    assert re.findall(r"\b(?:src|href)=\"(?!#)[^\"]*(?::|//)", page) == []
     assert re.findall(r"<script(?! type=\"module\" src=\"main.js\"></script>)", page) == []
     assert re.findall(r"<style|\son\w+=|\sstyle=", page) == []
     assert "default-src &#39;none&#39;" in page
+
+
+def test_a_page_of_the_documentation_leads_back_to_it() -> None:
+    """From the head, and from each public site to what the documentation has of it."""
+    page = page_files(str(packages_or_skip()), docs="../")["index.html"].decode()
+    assert '<a href="../index.html">Documentation</a>' in page
+    sites = [file.stem for file in (ROOT / "profiles/sites").glob("*.yaml")]
+    assert set(re.findall(r'data-page="(.*?)"', page)) == {
+        f"../sites/{name}.html" for name in sites
+    }
 
 
 def test_the_texts_of_the_licences_are_in_the_page(tmp_path: Path) -> None:
@@ -132,15 +143,18 @@ def test_a_sites_profiles_and_words_come_first(tmp_path: Path) -> None:
     words = ("--profiles", "ours", "--title", "A & B", "--notes", "notes.txt")
     files = contents(written(tmp_path, *words))
     page = files["index.html"].decode()
-    assert "<h1>A &amp; B</h1>\n    <p>Ask us: &lt;help&gt;.</p>\n    <p>Second.</p>" in page
-    headings = re.findall(r"optgroup label=\"(.*?)\"", page)
-    assert headings[0] == "This site"
-    assert "gpu: &lt;b&gt;Ours&lt;/b&gt;</option>" in page
+    assert "<h1>A &amp; B</h1>" in page
+    words_of_site = '<p class="notes">Ask us: &lt;help&gt;.</p>\n  <p class="notes">Second.</p>'
+    assert words_of_site in page
+    headings = re.findall("<h3>(.*?) *(?:<span>.*)?</h3>", page)
+    others = ["Public sites", "Clouds", "Tutorials' systems", "Another cluster"]
+    assert [unescape(each) for each in headings[: len(others) + 1]] == ["This site", *others]
+    assert "<b>gpu</b><span>&lt;b&gt;Ours&lt;/b&gt;</span>" in page
     with zipfile.ZipFile(BytesIO(files["python.zip"])) as archive:
         names = set(archive.namelist())
     assert {"site/profiles/base.yml", "site/profiles/gpu.yaml", "jobgen/__main__.py"} <= names
-    assert "yaml/__init__.py" in names
-    assert "base" not in re.findall(r"option value=\"(.*?)\"", page)
+    assert {"yaml/__init__.py", "jobgen/other_words/words.yaml"} <= names
+    assert "base" not in re.findall(r"radio\" name=\"profile\" value=\"(.*?)\"", page)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from jobgen.errors import JobgenError
 from jobgen.planning.job_options import Job
 from jobgen.planning.plan import Directive, Plan
-from jobgen.schedulers import pbs
+from jobgen.schedulers import pbs, pbs_values
 from tests.helpers import interactive_line, planned, script
 from tests.hostile import HOSTILE
 
@@ -33,6 +34,8 @@ BENIGN = "benign4711"
         ("2-12:00:01", 2 * DAY + 12 * HOUR + 1),
         ("0", 0),
         ("2-12", None),
+        ("90m", 90 * MINUTE),
+        ("1d12h", DAY + 12 * HOUR),
         ("1:2:3:4", None),
         ("1.5", None),
         ("", None),
@@ -76,7 +79,7 @@ def as_qsub_reads(line: str) -> list[str]:
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1) | st.text("'\"\\# $x-"))
 def test_qsub_reads_the_value_back(value: str) -> None:
     expected = ["-A", value] if value else ["-A"]
-    assert as_qsub_reads(f"#PBS -A {pbs.quoted(value)}") == expected
+    assert as_qsub_reads(f"#PBS -A {pbs_values.quoted(value)}") == expected
 
 
 def directives(**fields: object) -> list[str]:
@@ -168,6 +171,82 @@ def test_what_a_profile_can_ask_for(sets: str, line: str) -> None:
     assert f"#PBS {line}" in directives(set_values=(sets,))
 
 
+@pytest.mark.parametrize(
+    ("option", "line"),
+    [
+        ("null", "-A ab12"),
+        ("A", "-A ab12"),
+        ("P", "-P ab12"),
+        ("group_list", "-W group_list=ab12"),
+    ],
+)
+def test_the_option_of_the_account(option: str, line: str) -> None:
+    job = Job("qsub", "eap", account="ab12", set_values=(f"request.account_option={option}",))
+    assert planned(job).directives[2] == f"#PBS {line}"
+    assert f" {line} -l select=" in interactive_line(job._replace(command="interactive"))
+
+
+# As Gadi has it: 48 cores and 4 GPUs a node.
+GADI = ("resource_option=ncpus", "memory=190G", "chunk={jobfs: 100GB}")
+TORQUE = ("resource_option=nodes", "gpu_option=gpus", "memory=64G", "constraint=big:gtx=1")
+
+
+@pytest.mark.parametrize(
+    ("keys", "fields", "resources"),
+    [
+        (GADI, {"nodes": "2"}, "ncpus=96 ngpus=8 mem=380gb jobfs=100GB"),
+        (GADI, {"nodes": "2+1"}, "ncpus=144 ngpus=12 mem=570gb jobfs=100GB"),
+        (GADI, {"nodes": "1", "gpus_per_node": "1"}, "ncpus=12 ngpus=1 mem=190gb jobfs=100GB"),
+        (GADI, {"nodes": "2", "gpus_per_node": "1", "exclusive": "true"},
+         "ncpus=96 ngpus=2 mem=380gb jobfs=100GB"),
+        ((*GADI[:1], "gpu_option=none", "chunk=null"), {"nodes": "2"}, "ncpus=96"),
+        (TORQUE, {"nodes": "2"}, "nodes=2:ppn=48:gpus=4:big mem=128gb gtx=1 sales_op=blanca"),
+        (TORQUE, {"nodes": "1", "gpus_per_node": "2"},
+         "nodes=1:ppn=24:gpus=2:big mem=64gb gtx=1 sales_op=blanca"),
+        ((*TORQUE[:2], "chunk=null"), {"nodes": "2", "set_values": ("node.cpus=null",)},
+         "nodes=2:gpus=4"),
+    ],
+)  # fmt: skip
+def test_without_select(keys: tuple[str, ...], fields: dict[str, object], resources: str) -> None:
+    values = ("node.cpus=48", "node.memory=384G", "request.chunk.sales_op=null")
+    values = values[: 2 + ("blanca" not in resources)]
+    values += tuple(f"request.{key}" for key in keys) + tuple(fields.pop("set_values", ()))  # type: ignore[call-overload]
+    job = Job("qsub", profile="eap", set_values=values, **fields)  # type: ignore[arg-type]
+    lines = planned(job).directives
+    assert sorted(
+        f"#PBS -l {each}" for each in (*resources.split(), "walltime=03:00:00")
+    ) == sorted(line for line in lines if line.startswith("#PBS -l "))
+    assert script(job).startswith("#!/bin/bash")
+    line = interactive_line(job._replace(command="interactive"))
+    assert all(f" -l {each} " in line for each in resources.split())
+
+
+def test_variables_for_pbs_itself() -> None:
+    """qsub reads the last -v alone: they are one list, with those of who submits."""
+    own = ("-v RTYPE=rt_HF", '-v A="b,c d",E=')
+    lines = directives(directives=own, environment=("HF_TOKEN",))
+    (line,) = [line for line in lines if line.startswith("#PBS -v")]
+    assert as_qsub_reads(line) == ["-v", 'HF_TOKEN,RTYPE=rt_HF,A="b,c d",E=']
+    job = Job("interactive", profile="eap", directives=own)
+    assert shlex.split(interactive_line(job))[-2:] == ["-v", 'RTYPE=rt_HF,A="b,c d",E=']
+    text = script(Job("qsub", profile="eap", directives=own))
+    assert "RTYPE" not in text.partition("# ---- the job")[2]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["A", "A,B=c", "A=b,C", "A=b c", "A=b'", 'A="b', "A=b\\,c", "1=2", "=2", "A=b,,C=d", "A=b,"],
+)
+def test_no_variables_for_pbs(text: str) -> None:
+    assert "-v takes no" in refusal(directives=(f"-v {text}",))
+
+
+def test_what_output_pbs_keeps() -> None:
+    sets = ("request.live_output=false",)
+    lines = directives(directives=("-k oe",), set_values=sets)
+    assert [line for line in lines if line.startswith("#PBS -k")] == ["#PBS -k oe"]
+
+
 def test_all_of_a_node_s_memory() -> None:
     lines = directives(set_values=("request.memory=all", "node.memory=850G"))
     assert "mem=850gb" in "".join(lines)
@@ -201,6 +280,10 @@ MAKES = {
     "output": lambda value: Job("qsub", profile="eap", set_values=(f"request.output={value}",)),
     "chunk": lambda value: Job("qsub", profile="eap", set_values=(f"request.chunk.x={value}",)),
     "directive": lambda value: Job("qsub", profile="eap", directives=(f"-M {value}",)),
+    "variable": lambda value: Job("qsub", profile="eap", directives=(f"-v X={value}",)),
+    "group": lambda value: Job(
+        "qsub", profile="eap", account=value, set_values=("request.account_option=group_list",)
+    ),
 }  # fmt: skip
 
 
@@ -304,3 +387,16 @@ def test_what_a_job_waits_for_and_who_hears_of_it() -> None:
     assert "#PBS -l place=scatter:exclhost" in directives(exclusive="true", set_values=whole)
     with pytest.raises(JobgenError, match="is false"):
         directives(shared="false", set_values=whole)
+
+
+def test_a_place_for_whole_nodes_says_that_they_are_exclusive(tmp_path: Path) -> None:
+    """All cores of a node are the job's, and `exclusive: true` is not needed beside it."""
+    file = tmp_path / "site.yaml"
+    node = "scheduler: pbs\nnode: {cpus: 64, gpus: 4, gpu: nvidia}\n"
+    file.write_text(f"{node}request: {{gpu_option: ngpus, place: 'scatter:excl'}}\n")
+    text = script(Job("qsub", str(file), nodes="2", gpus_per_node="2"))
+    assert "select=2:ncpus=64:mpiprocs=1:ngpus=2\n#PBS -l place=scatter:excl\n" in text
+    group = file.read_text().replace("scatter:excl", "scatter:group=excl_rack")
+    file.write_text(group)
+    text = script(Job("qsub", str(file), nodes="2", gpus_per_node="2"))
+    assert "select=2:ncpus=32:mpiprocs=1:ngpus=2\n#PBS -l place=scatter:group=excl_rack\n" in text

@@ -5,15 +5,20 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from tokenize import COMMENT, tokenize
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
 
+import jobgen
 from jobgen.errors import JobgenError
-from jobgen.limits import NODE_BYTES
+from jobgen.limits import JOB_TEXT_BYTES
 from jobgen.planning.job_options import Job
 from jobgen.planning.plan import Plan
 from jobgen.planning.program import escape_macros
 from tests import helpers
+from tests.golden_cases import CASES
 
 
 def planned(command: str = "sbatch", profile: str = "mi210", **fields: object) -> Plan:
@@ -132,6 +137,54 @@ def test_ranks_without_gpus_get_a_core_each_on_a_shared_node() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("key", "launcher", "cores_of_task", "threads"),
+    [
+        ("cpus_per_gpu=18", "torchrun", 36, "18"),
+        ("cpus_per_gpu=18", "srun", 18, "18"),
+        ("cpus_per_gpu=18", "node", 36, "18"),
+        ("cpus_per_node=20", "torchrun", 20, "10"),
+        ("cpus_per_node=20", "srun", 10, "10"),
+        ("cpus_per_task=16", "torchrun", 16, "8"),
+        ("cpus_per_task=16", "srun", 16, "16"),
+    ],
+)
+@pytest.mark.parametrize("cpus", ["null", "128"])
+@pytest.mark.parametrize("exclusive", ["false", "true"])
+def test_cores_as_a_site_counts_them(
+    key: str, launcher: str, cores_of_task: int, threads: str, cpus: str, exclusive: str
+) -> None:
+    """Two GPUs and two ranks on a node, whose own cores nobody has to know, or make up."""
+    set_values = (f"request.{key}", f"node.cpus={cpus}", f"request.exclusive={exclusive}")
+    fields = {"profile": "dgx-a100", "launcher": launcher, "program": ("train.py",)}
+    found = planned(**fields, set_values=set_values)  # type: ignore[arg-type]
+    assert f"#SBATCH --cpus-per-task={cores_of_task}" in found.directives
+    assert values(found)["OMP_NUM_THREADS"] == threads
+
+
+@pytest.mark.parametrize("key", ["cpus_per_gpu=18", "cpus_per_node=36"])
+@pytest.mark.parametrize(("launcher", "tasks"), [("torchrun", 1), ("mpiexec", 2)])
+def test_cores_of_a_chunk(key: str, launcher: str, tasks: int) -> None:
+    set_values = (f"request.{key}", "launch.starter=mpiexec-pals", "node.cpus=null")
+    found = planned("qsub", "eap", launcher=launcher, gpus_per_node="2", set_values=set_values)
+    chunk = f"#PBS -l select=2:ncpus=36:mpiprocs={tasks}:ngpus=2:sales_op=blanca"
+    assert chunk in found.directives
+    assert values(found)["OMP_NUM_THREADS"] == "18"
+
+
+def test_by_hand_a_task_is_still_the_profile_s() -> None:
+    set_values = ("request.cpus_per_task=16", "launch.launcher=srun")
+    found = planned("byhand", "dgx-a100", set_values=set_values)
+    assert values(found)["OMP_NUM_THREADS"] == "16"
+
+
+def test_cores_for_each_gpu_of_a_job_without_gpus() -> None:
+    """It has what any other job without GPUs has: one for each rank."""
+    set_values = ("request.cpus_per_gpu=18", "launch.processes_per_node=4")
+    found = planned(profile="dgx-a100", gpus_per_node="0", set_values=set_values)
+    assert found.request.cpus_per_task == 4
+
+
 def test_threads_where_the_cores_are_unknown() -> None:
     """One rank may take them all, several would each."""
     found = planned(set_values=("node.cpus=null",), gpus_per_node="2")
@@ -160,6 +213,31 @@ def test_as_much_as_there_is() -> None:
     sets = ("request.memory=1T", "node.memory=1024G")
     assert planned(set_values=sets).request.memory == "1T"
     assert planned(time="1:00:00", set_values=("limits.time=60",)).request.time == 3600
+
+
+def test_limits_of_the_job_s_partition() -> None:
+    """They replace those of the cluster; of several partitions, one has to allow the job."""
+    sets = (
+        "limits={nodes: 8, time: '48:00:00', partitions: {small: {nodes: 2, time: 3-0}, any: {}}}",
+        "request.spares=0",
+    )
+    for partition, nodes, time in (
+        ("standard", "8", "48:00:00"),
+        ("small", "2", "72:00:00"),
+        ("any", "99", "99-0"),
+        ("small,standard", "8", "3-0"),
+    ):
+        assert planned(partition=partition, nodes=nodes, time=time, set_values=sets)
+    for partition, nodes, time, key in (
+        ("standard", "9", "1", "limits.nodes"),
+        ("standard", "1", "72:00:00", "limits.time"),
+        ("small", "4", "1", "limits.partitions.small.nodes"),
+        ("small", "1+2", "1", "limits.partitions.small.nodes"),
+        ("small", "1", "73:00:00", "limits.partitions.small.time"),
+        ("small,standard", "9", "1", "limits.partitions.small.nodes"),
+    ):
+        with pytest.raises(JobgenError, match=f"{key} is set at"):
+            planned(partition=partition, nodes=nodes, time=time, set_values=sets)
 
 
 def test_one_node_needs_no_rendezvous() -> None:
@@ -206,7 +284,7 @@ def test_everything_said_reaches_the_container() -> None:
         (("dir/run.sh",), "command", "dir/run.sh", (), "run.sh"),
         (("-m", "a.b", "-m"), "module", "a.b", ("-m",), "a.b"),
         (("python3", "x.py"), "command", "python3", ("x.py",), "python3"),
-        (("A=b", "x"), "command", "A=b", ("x",), "A=b"),
+        (("./A=b", "x"), "command", "./A=b", ("x",), "A=b"),
         (("a/runX/",), "command", "a/runX/", (), "runX"),
         (("\n",), "command", "\n", (), "job"),
     ],
@@ -230,7 +308,7 @@ def test_planning_is_pure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.parametrize("key", ["commands", "after_modules", "once_per_node"])
 def test_all_shell_of_a_profile_counts(key: str) -> None:
-    lines = ",".join(["x" * 4000] * (NODE_BYTES // 4000 + 1))
+    lines = ",".join(["x" * 4000] * (JOB_TEXT_BYTES // 4000 + 1))
     text = refusal(program=("a",), set_values=(f"software.{key}=[{lines}]",))
     assert text.startswith("software: modules, commands, mounts and options have ")
 
@@ -250,13 +328,13 @@ def test_how_much_text_a_node_can_be_given(place: str) -> None:
         }
         return jobs[place]
 
-    found = re.match(r"(.+?): .* of (\d+); (.*)", refusal(**job(NODE_BYTES)))
+    found = re.match(r"(.+?): .* of (\d+); (.*)", refusal(**job(JOB_TEXT_BYTES)))
     assert found
     assert found[1] == place
-    assert found[3] == f"at most {NODE_BYTES} in all: put the rest into a file [limit]"
-    most = NODE_BYTES - (int(found[2]) - NODE_BYTES)
+    assert found[3] == f"at most {JOB_TEXT_BYTES} in all: put the rest into a file [limit]"
+    most = JOB_TEXT_BYTES - (int(found[2]) - JOB_TEXT_BYTES)
     assert planned(**job(most))
-    assert f" of {NODE_BYTES + 1}; " in refusal(**job(most + 1))
+    assert f" of {JOB_TEXT_BYTES + 1}; " in refusal(**job(most + 1))
 
 
 def test_a_nul_character_is_refused() -> None:
@@ -429,3 +507,134 @@ def test_a_container_has_the_workspace_and_the_script_s_variables() -> None:
     )  # the trainer comes with the script
     by_hand = planned("byhand", set_values=(workspace,), program=("train.py",), hosts="a,b")
     assert by_hand.software.workspace is None  # a node's shell is where its user has put it
+
+
+@pytest.mark.parametrize("word", ["qos", "licenses", "threads_per_core"])
+def test_an_option_is_one_place(word: str) -> None:
+    """Its row, the key of the profile, and the directive: all else is made of them.
+
+    Rooms that read what others wrote know the words of schedulers by themselves.
+    """
+    package, readers = Path(jobgen.__file__).parent, {"lint", "diagnosis", "detection"}
+    named = set()
+    for file in package.rglob("*.py"):
+        with file.open("rb") as stream:
+            words = [each.string for each in tokenize(stream.readline) if each.type != COMMENT]
+        if not readers & set(file.parts) and re.search(rf"\b{word}\b", " ".join(words)):
+            named.add(str(file.relative_to(package)))
+    assert len(named) <= 3, named
+
+
+def is_of(value: object, hint: Any) -> bool:
+    """Whether a value is of a type: a class, one of several, or a tuple or a map of any items."""
+    kinds = get_args(hint) if isinstance(hint, UnionType) else (hint,)
+    return type(value) in [get_origin(kind) or kind for kind in kinds]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_values_of_a_plan_are_of_their_types(case: str) -> None:
+    """No checker of types sees what a record that extends a profile's is made of."""
+    plan = helpers.planned(CASES[case])
+    for record in (plan, plan.request, plan.software, plan.network, plan.launch, plan.node):
+        hints = get_type_hints(type(record))
+        wrong = {
+            name: value
+            for name, value in zip(record._fields, record, strict=True)
+            if not is_of(value, hints[name])
+        }
+        assert wrong == {}
+
+
+DUMPS = 'export TORCH_{FR_DUMP,NCCL_DEBUG_INFO}_TEMP_FILE="$logs/$host/nccl-rank-"'
+
+
+@pytest.mark.parametrize(
+    ("values_of_profile", "fields", "expected"),
+    [
+        ((), {}, True),
+        ((), {"environment": ("TORCH_FR_DUMP_TEMP_FILE=/scratch/dump",)}, False),
+        ((), {"environment": ("TORCH_NCCL_DEBUG_INFO_TEMP_FILE",)}, False),
+        (("software.once_per_node=[. fr.sh; export TORCH_FR_DUMP_TEMP_FILE]",), {}, False),
+        (("node.gpu=none",), {}, False),
+        (("node.gpu=intel",), {}, False),
+        (("launch.plain=true",), {}, False),
+        ((), {"nodes": "1", "gpus_per_node": "1"}, False),
+        ((), {"nodes": "1", "gpus_per_node": "2"}, True),
+    ],
+)
+def test_ranks_with_nccl_write_their_dumps_into_the_job_s_folder(
+    values_of_profile: tuple[str, ...], fields: dict[str, Any], expected: bool
+) -> None:
+    """Not where the user or the profile names a file; a container is given the variables."""
+    job = Job("sbatch", profile="mi210", set_values=values_of_profile, **fields)
+    is_passed = "TORCH_NCCL_DEBUG_INFO_TEMP_FILE" in fields.get("environment", ())
+    assert (DUMPS in helpers.script(job)) == expected
+    passed = helpers.planned(job).software.passed
+    assert ("TORCH_NCCL_DEBUG_INFO_TEMP_FILE" in passed) == (expected or is_passed)
+
+
+@pytest.mark.parametrize(
+    ("profile", "fields", "asks", "address"),
+    [
+        ("mi210", {"stall": "20"}, "ras_port=28028 ", ""),
+        ("dgx-a100", {"stall": "20"}, "ras_port=$((30000 + SLURM_JOB_ID % 20000))", "$ras_port"),
+        ("mi210", {}, "", ""),
+        ("mi210", {"stall": "20", "environment": ("NCCL_RAS_ENABLE=0",)}, "", ""),
+        ("mi210", {"stall": "20", "set_values": ("node.gpu=none",)}, "", ""),
+    ],
+)
+def test_nccl_is_asked_at_a_port_of_the_job(
+    profile: str, fields: dict[str, Any], asks: str, address: str
+) -> None:
+    """On a node that jobs share, 28028 may be another job's."""
+    text = helpers.script(Job("sbatch", profile=profile, nodes="2", **fields))
+    assert ("ask_nccl() {" in text, "ras_port=" in text) == (bool(asks), bool(asks))
+    assert asks in text
+    assert ("export NCCL_RAS_ADDR=localhost:$ras_port" in text) == bool(address)
+
+
+@pytest.mark.parametrize(
+    ("delay", "launcher", "expected"),
+    [
+        ("120", "torchrun", "120"),
+        ("31", "node", "31"),
+        ("30", "torchrun", None),
+        ("120", "srun", None),
+    ],
+)
+def test_torchrun_kills_no_rank_before_the_scheduler_does(
+    delay: str, launcher: str, expected: str | None
+) -> None:
+    """Of its own, it does so 30 s after TERM; a variable, since an old torch knows no option."""
+    sets = (f"launch.kill_delay={delay}", f"launch.launcher={launcher}")
+    found = values(planned(set_values=sets, program=("train.py",)))
+    assert found.get("TORCH_ELASTIC_SHUTDOWN_TIMEOUT") == expected
+    own = planned(
+        set_values=sets, program=("train.py",), environment=("TORCH_ELASTIC_SHUTDOWN_TIMEOUT=40",)
+    )
+    assert values(own)["TORCH_ELASTIC_SHUTDOWN_TIMEOUT"] == "40"
+
+
+@pytest.mark.parametrize(
+    ("command", "profile", "fields", "expected"),
+    [
+        ("qsub", "eap", {}, True),
+        ("qsub", "eap", {"nodes": "1"}, False),  # without the variables of the fabric
+        ("qsub", "eap", {"set_values": ("node.gpu=none",)}, False),
+        ("qsub", "eap", {"set_values": ("network.environment.NCCL_NET=null",)}, False),
+        ("sbatch", "dgx-a100", {"nodes": "2"}, False),
+        (
+            "sbatch",
+            "dgx-a100",
+            {"nodes": "2", "set_values": ("software.aws_ofi_nccl_root=/o",)},
+            True,
+        ),
+        ("sbatch", "mi210", {"set_values": ("network.environment.NCCL_NET=Libfabric",)}, False),
+    ],
+)
+def test_the_roll_call_has_the_version_of_the_plug_in_for_libfabric(
+    command: str, profile: str, fields: dict[str, Any], expected: bool
+) -> None:
+    """Where the profile uses it, and its file is not in an image."""
+    text = helpers.script(Job(command, profile, **{"nodes": "2", **fields}))
+    assert ("find_plugin() {" in text, "|| find_plugin" in text) == (expected, expected)

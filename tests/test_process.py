@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from jobgen import __main__ as program
-from jobgen.scripts import template_files
+from jobgen.scripts import render
 from tests.helpers import jobgen
 
 ROOT = Path(__file__).parent.parent
@@ -89,7 +89,7 @@ def test_an_interrupt_is_one_message(
     def interrupt() -> list[str]:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(template_files, "template_names", interrupt)
+    monkeypatch.setattr(render, "template_names", interrupt)
     monkeypatch.setattr(sys, "argv", ["jobgen", "templates", "list"])
     with pytest.raises(SystemExit) as exit_info:
         program.run()
@@ -128,7 +128,7 @@ def test_the_file_is_the_script_executable_and_no_other_file_appears(
         assert (tmp_path / "other").read_text() == "old\n"
 
 
-@pytest.mark.parametrize(("options", "file"), [("-N 0", "job.sh"), ("", "."), ("", "no/job.sh")])
+@pytest.mark.parametrize(("options", "file"), [("-N 0", "job.sh"), ("", "."), ("", "job.sh/x.sh")])
 def test_after_a_failure_all_files_are_as_before(options: str, file: str, tmp_path: Path) -> None:
     (tmp_path / "job.sh").write_text("old")
     done = bash(f"jobgen sbatch --profile mi210 {options} -o {file}", tmp_path)
@@ -207,7 +207,7 @@ def test_a_terminal_that_lacks_some_letters_gets_the_message(encoding: str) -> N
     env = {"PYTHONIOENCODING": encoding}
     done = jobgen("sbatch", "--profile", "nop€\udcff".encode("utf-8", "surrogateescape"), env=env)
     assert (done.returncode, done.stdout) == (2, b"")
-    assert done.stderr.startswith(b"jobgen: --profile: no profile `nop\\u20ac\\udcff`; one of: ")
+    assert done.stderr.startswith(b"jobgen: --profile: no profile `nop\\u20ac\\udcff`; `jobgen ")
 
 
 @pytest.mark.parametrize("command", ["profiles", "sbatch"])

@@ -7,7 +7,7 @@ from unittest import mock
 
 import pytest
 
-from jobgen.cli.lookup.profile_list import list_profiles
+from jobgen.cli.app import run_words
 from jobgen.errors import JobgenError
 from jobgen.generator import find_profiles
 from jobgen.profiles import resolve, search
@@ -116,7 +116,11 @@ def test_the_value_of_an_option_is_read_by_the_kind_of_its_row(
 @pytest.mark.parametrize(
     ("path", "text", "message"),
     [
-        ("node.gpuss", "1", "--set: unknown key `node.gpuss`; did you mean `gpus`? [unknown-key]"),
+        (
+            "node.gpuss",
+            "1",
+            "--set: unknown key `node.gpuss`; write --set node.gpus=1 [unknown-key]",
+        ),
         (
             "node.gpus.x",
             "1",
@@ -158,13 +162,20 @@ def test_an_impossible_value_of_an_option_is_refused(
 def test_a_missing_profile_is_refused_with_the_nearest_name() -> None:
     Path("profiles/odd.yaml").mkdir(parents=True)
     for name, message in {
-        "nothere": "--profile: no profile `nothere`; one of: ",
+        "nothere": "--profile: no profile `nothere`; `jobgen profiles list` shows all",
         "mi21": "--profile: no profile `mi21`; did you mean `mi210`? [no-profile]",
         "no/such.yaml": "--profile: no file no/such.yaml [no-profile]",
     }.items():
         with pytest.raises(JobgenError) as error:
             find_profiles().load(name)
         assert str(error.value).startswith(message)
+
+
+def test_a_profile_to_validate_that_is_not_found_is_a_file(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run_words(["profiles", "validate", "nofile"]) == 1
+    assert capsys.readouterr().out.startswith("FILE nofile: no profile `nofile`; `jobgen profiles")
 
 
 def test_a_file_of_the_name_that_is_not_in_the_folder_of_profiles_is_named() -> None:
@@ -181,7 +192,7 @@ def test_the_problems_of_all_files_are_shown_at_once() -> None:
     assert str(error.value).splitlines() == [
         "-N: 0 is out of range; a whole number from 1 to 1048576 [range]",
         "profiles/base.yaml:1:14: expected a whole number, got the text `x` [type]",
-        "profiles/top.yaml:2:1: unknown key `partitio`; did you mean `partition`? [unknown-key]",
+        "profiles/top.yaml:2:1: unknown key `partitio`; write `partition: a` [unknown-key]",
     ]
 
 
@@ -233,10 +244,10 @@ def test_a_base_and_the_list_of_names_are_read_once_for_many_profiles(
         write(f"profiles/q{number}.yaml", "extends: nope\n")
         Path(f"profiles/lost{number}.yaml").symlink_to("nowhere")
     with (
-        mock.patch.object(resolve, "read_profile", side_effect=resolve.read_profile) as read,
+        mock.patch.object(resolve, "_read_file", side_effect=resolve._read_file) as read,
         mock.patch.object(search, "_yaml_files", side_effect=search._yaml_files) as list_folder,
     ):
-        assert list_profiles() == 1
+        assert run_words(["profiles", "list"]) == 1
     files = [call.args[0] for call in read.call_args_list]
     assert len(files) == len(set(files))
     folders = [call.args[0] for call in list_folder.call_args_list]

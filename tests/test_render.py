@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import itertools
-import os
 import re
 import shutil
 import subprocess
@@ -16,7 +14,6 @@ import pytest
 
 from jobgen.errors import JobgenError
 from jobgen.planning.job_options import Job
-from jobgen.scripts.render import Templates
 from tests import helpers
 
 
@@ -44,36 +41,6 @@ def test_a_template_replaces_a_block_and_keeps_the_rest(template: Path) -> None:
     assert added[2].startswith("# made of jobgen ")
     assert added[3:] == ["echo \"\\$(id)\" 'a b'"]
     assert any(line.startswith("  export PYTHONUNBUFFERED=1") for line in ours)
-
-
-def test_a_template_that_fails_costs_no_process_for_each_script(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As when someone edits it, and 10,000 scripts are made by it."""
-    (tmp_path / "t.j2").write_text("{{ plan.nope }}")
-    forks, fork = [], os.fork
-    monkeypatch.setattr(os, "fork", lambda: forks.append(1) or fork())  # type: ignore[func-returns-value]
-    templates = Templates(tmp_path, confined=True)
-    for _ in range(3):
-        with pytest.raises(JobgenError, match="has no attribute 'nope'"):
-            templates.render(helpers.planned(Job("local", "local")), "t.j2")
-    (tmp_path / "other.j2").write_text("{{ plan.name }}")
-    assert "elastic_ddp" in templates.render(helpers.planned(Job("local", "local")), "other.j2")
-    assert len(forks) == 1
-
-
-def test_a_machine_without_room_for_a_process(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def none() -> int:
-        raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
-
-    (tmp_path / "t.j2").write_text("")
-    monkeypatch.setattr(os, "fork", none)
-    with pytest.raises(JobgenError) as error:
-        Templates(tmp_path).render(helpers.planned(Job("local", "local")), "t.j2")
-    text = "a second process: cannot be started: Resource temporarily unavailable"
-    assert str(error.value) == f"{text}; end others of yours [process]"
 
 
 def test_a_project_s_template_may_take_the_name_of_a_bundled_one(

@@ -1,7 +1,8 @@
 """The JSON Schema and the checker come from the same rows, and accept the same files.
 
-The schema cannot see two kinds of mistake: what is wrong as YAML (duplicates, anchors), and what
-only a profile with all its bases shows (missing bases, values that exclude each other).
+The schema cannot see three kinds of mistake: what is wrong as YAML (duplicates, anchors), what
+only a profile with all its bases shows (missing bases, values that exclude each other), and a time
+with a unit that is out of range (`stall: 20d`).
 """
 
 from __future__ import annotations
@@ -35,9 +36,11 @@ BAD = Path(__file__).parent / "errors"
 STRUCTURE_IS_RIGHT = {
     "bad-extends",
     "bad-base",
+    "names-base-path",
     "cycle-a",
     "cycle-b",
     "conflicts",
+    "cores",
     "ce",
     "engines",
     "good",
@@ -46,7 +49,17 @@ STRUCTURE_IS_RIGHT = {
     "jobs-pbs",
     "jobs-several",
     "jobs-slurm",
+    "jobs-torque",
+    "jobs-without-select",
+    "keys",
+    "keys-directive",
+    "keys-numa",
+    "keys-option",
+    "keys-pbs",
+    "keys-starter",
     "pyxis",
+    "torque-whole",
+    "without-select",
 }
 
 
@@ -94,6 +107,7 @@ def test_every_row_is_documented() -> None:
 
 
 WORDS = ["slurm", "local", "nvidia", "none", "gres", "all", "440G", "1:30:00", "90", "2-12", "x/y"]
+WORDS += ["10m", "10 min", "1d12h30", "100GB", "100 GiB", "1.5T", "0.0T", "64k"]
 WORDS += [
     "-x",
     "a b",
@@ -195,8 +209,8 @@ WRONG = {
     "node: {memory: 64}": ("node.memory", "expected a size, such as 512G"),
     "partition: -x": ("partition", "expected text without blanks that does not begin with -"),
     "account: $ME": ("account", "$NAME is not replaced in it"),
-    "limits: {time: [1]}": ("limits.time", "expected a walltime: 90, 1:30:00 or 2-12:00:00"),
-    "request: {time: 1h}": ("request.time", "expected a walltime: 90, 1:30:00 or 2-12:00:00"),
+    "limits: {time: [1]}": ("limits.time", "expected a walltime: 90m, 24h, 1d12h, 1:30:00 or"),
+    "request: {time: 1h30}": ("request.time", "expected a walltime: 90m, 24h, 1d12h, 1:30:00"),
     'request: {memory: "64"}': ("request.memory", "expected `all`, or a size such as 440G"),
     "request: {exclusive: 3}": ("request.exclusive", "expected true or false"),
     "request: {mail_on: now}": ("request.mail_on", "expected some of: begin, end, fail"),

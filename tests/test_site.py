@@ -6,18 +6,18 @@ import filecmp
 import html
 import re
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobgen.cli.help import NAMES
-from jobgen.cli.option_effects import all_options
+from jobgen.cli.app import NAMES
 from jobgen.diagnosis.classes import classes
 from jobgen.lint.rules import rules
 from jobgen.profiles.model import ROOT as PROFILE
 from jobgen.profiles.records import keys_of
+from tests.page_blocks import Block, parts_of
 from tests.page_forms import packages_or_skip
 from tests.site_build import (
     ROOT,
@@ -67,7 +67,8 @@ def test_every_link_leads_to_a_page_and_its_anchor(site: Path) -> None:
     assert [f"{page.name}: {link}" for page, link in links if not leads_somewhere(page, link)] == []
     page = site / "linting.html"
     assert "rules/jg201.html" in html_of(page).links  # each code of a rule in a text is a link
-    for wrong in ("missing.html", "failures.html#missing", "#missing", "https://host"):
+    wrong_form = "make/index.html#profile=sites%2Fmissing"
+    for wrong in ("missing.html", "failures.html#missing", "#missing", "https://host", wrong_form):
         assert not leads_somewhere(page, wrong)
 
 
@@ -79,6 +80,9 @@ def leads_somewhere(page: Path, link: str) -> bool:
     target = (page.parent / unquote(address.path)).resolve() if address.path else page
     if not target.is_file():
         return False
+    if target.name == "index.html" and target.parent.name == "make":
+        form = dict(parse_qsl(address.fragment))  # the page fills its form with it
+        return not form or (ROOT / f"profiles/{form.get('profile')}.yaml").is_file()
     return not address.fragment or unquote(address.fragment) in html_of(target).ids
 
 
@@ -94,6 +98,46 @@ def test_pages_lead_to_the_one_that_makes_a_script(site: Path, tmp_path: Path) -
     assert without == {}
     packages_or_skip()
     assert (site / "make/python.zip").is_file()
+
+
+@pytest.mark.parametrize("name", hook("machine_pages").site_names())
+def test_a_site_leads_to_the_page_with_its_profile_chosen(site: Path, name: str) -> None:
+    links = html_of(site / f"sites/{name}.html").links
+    assert links.count(f"../make/index.html#profile=sites%2F{name}") == 1
+    assert "../sites.html" in links
+    assert f"sites/{name}.html" in html_of(site / "sites.html").links  # its row of the table
+    packages_or_skip()
+    assert f"sites/{name}" in (site / "make/index.html").read_text(encoding="utf-8")
+
+
+def test_the_start_page_has_what_its_commands_write(site: Path) -> None:
+    text = html.unescape(re.sub("<[^>]+>", "", (site / "index.html").read_text(encoding="utf-8")))
+    outputs = [block for block in page_blocks("docs/index.md") if block.kind == "run"]
+    assert len(outputs) >= 4
+    for block in outputs:
+        assert block.content in text, block.words
+    assert "sites.html" in html_of(site / "index.html").links
+
+
+def page_blocks(page: str) -> list[Block]:
+    parts = parts_of((ROOT / page).read_text(encoding="utf-8"))
+    return [part for part in parts if isinstance(part, Block)]
+
+
+def test_the_build_runs_the_commands_of_the_start_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    skip_without_packages()
+    with_outputs = hook("run_blocks").with_outputs
+    (tmp_path / "mine.yaml").write_text("scheduler: slurm\n", encoding="utf-8")
+    monkeypatch.setenv("JOBGEN_PROFILES", str(tmp_path))
+    page = "<!-- file: a.txt -->\n```bash\nb\n```\n<!-- run: {} -->\n```text\nold\n```\n"
+    marks = "```{.text .message .output}\n"
+    assert with_outputs(page.format("cat a.txt")).endswith(f"{marks}b\n```\n")
+    assert f"{marks}1\n" in with_outputs(page.format("jobgen profiles list | grep -c '^  mi210 '"))
+    for wrong in ("jobgen profiles show mine", "jobgen lint missing.sh"):
+        with pytest.raises(Exception, match=r"exit code \d: jobgen"):
+            with_outputs(page.format(wrong))
 
 
 def test_nothing_is_loaded_from_another_host(site: Path) -> None:
@@ -124,7 +168,7 @@ def test_everything_that_can_be_looked_up_has_its_page(site: Path) -> None:
     for folder in ("sites", "fabrics"):
         pages += [f"{folder}/{file.stem}" for file in (ROOT / f"profiles/{folder}").glob("*.yaml")]
     assert [page for page in pages if not (site / f"{page}.html").is_file()] == []
-    options = {row.flags[-1].lstrip("-") for row in all_options()}
+    options = {row.flags[-1].lstrip("-") for row in hook("option_effects").all_options()}
     assert options <= html_of(site / "reference/options.html").ids
     keys = {re.sub(r"\W", "-", key.path) for key in keys_of(PROFILE.cls)}
     assert keys <= {

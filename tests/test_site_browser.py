@@ -9,10 +9,11 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.browser import Tab, reason_to_skip, served
+from tests.page_forms import packages_or_skip
 from tests.site_build import built_site
 
 pytestmark = pytest.mark.slow
-SAMPLE = ["index", "rules/jg101", "sites/lumi-g", "reference/options", "failures"]
+SAMPLE = ["index", "rules/jg101", "sites/lumi-g", "reference/options", "failures", "coming-from"]
 # Boxes that are wider than the screen, and that no box around them scrolls or hides.
 WIDE = """width => [...document.querySelectorAll(".md-content *")].filter(box => {
   if (box.getBoundingClientRect().right <= width + 1) return false;
@@ -104,6 +105,17 @@ def test_the_button_that_copies_covers_no_code(site: Path, tab: Tab, width: int)
         - button.closest("pre").querySelector("code").getBoundingClientRect().right)""")
     assert len(room) > 10
     assert min(room) >= 0
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_a_command_is_seen_whole(site: Path, tab: Tab, width: int) -> None:
+    tab.screen(width, 780, phone=width == 360)
+    for name in ("index", "coming-from", "sites/lumi-g"):
+        tab.open((site / f"{name}.html").as_uri())
+        hidden = tab.value("""[...document.querySelectorAll(".command code")].map(code =>
+          code.scrollWidth - code.clientWidth)""")
+        assert hidden, name
+        assert max(hidden) <= 0, name
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
@@ -200,3 +212,13 @@ def test_the_counter_proof_a_request_and_an_error_are_noticed(site: Path, tab: T
     assert requests_elsewhere(tab) == ["http://127.0.0.1:9/x.js"]
     assert any("missing is not defined" in error for error in tab.console)
     assert len(wide_boxes(tab, 360)) == 1
+
+
+def test_the_button_of_a_site_fills_the_form_of_the_page(site: Path, tab: Tab) -> None:
+    packages_or_skip()
+    tab.screen(1280, 900)
+    with served(site) as address:
+        tab.open(f"{address}sites/lumi-g.html")
+        tab.tab.get_by_text("Make a script for this cluster").click()
+        tab.tab.get_by_text("jobgen sbatch --profile sites/lumi-g").first.wait_for()
+        assert requests_elsewhere(tab, urlsplit(address).netloc) == []

@@ -60,6 +60,16 @@ def test_a_site_is_valid_and_says_that_it_was_not_run_there(file: Path) -> None:
     assert profile.account is None
 
 
+def test_limits_are_those_of_the_partition() -> None:
+    """LUMI's small-g allows three days and four nodes, standard-g two days and 1,024 nodes."""
+    words = ("sbatch", "--profile", "sites/lumi-g", "-A", "project_465000001", "--", "train.py")
+    for partition, nodes, time in (("small-g", 4, "72:00:00"), ("standard-g", 1024, "48:00:00")):
+        job = (*words[:5], "-p", partition, "-N", str(nodes), "-t", time, *words[5:])
+        assert jobgen(*job).returncode == 0
+        for wrong in ((str(nodes), str(nodes + 1)), (time, "73:00:00")):
+            assert jobgen(*[wrong[1] if word == wrong[0] else word for word in job]).returncode == 2
+
+
 def sourced(text: str) -> list[str]:
     """The lines with a value that have no source: on them, or above them up to a blank line.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +12,7 @@ from jobgen.errors import JobgenError
 from jobgen.planning.job_options import Job
 from jobgen.planning.plan import Plan
 from jobgen.schedulers import slurm
-from jobgen.schedulers.slurm_options import quoted
+from jobgen.schedulers.slurm_values import quoted
 from tests import helpers
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
@@ -31,7 +33,11 @@ MINUTE, HOUR, DAY = 60, 3600, 86400
         ("abc", None),
         ("1:2:3:4", None),
         ("1-2:3:4:5", None),
-        ("1h", None),
+        ("1h", HOUR),
+        ("1h30", None),
+        ("1d12h", DAY + 12 * HOUR),
+        ("24855d", 24855 * DAY),
+        ("24856d", None),
         ("1.5", None),
         (" 90", None),
         ("٣", None),
@@ -134,7 +140,7 @@ def test_how_long_a_directive_may_be(option: str, most: int) -> None:
     assert str(error.value) == f"{option}: {most + 1} bytes; Slurm takes {most} [limit]"
 
 
-@pytest.mark.parametrize("word", ["--export=NONE", "--wait-all-nodes=1"])
+@pytest.mark.parametrize("word", ["--export=NONE", "--wait-all-nodes=1", "--gpu_cmode=shared"])
 def test_options_whose_names_only_begin_as_those_that_are_refused(word: str) -> None:
     assert f"#SBATCH {word}" in planned(directives=(word,)).directives
 
@@ -224,6 +230,34 @@ def test_what_sites_request() -> None:
     )
 
 
+def test_what_is_new_in_slurm_is_requested_unless_the_profile_s_version_lacks_it() -> None:
+    values = ("request.segment=8", "launch.expedite=true", "launch.oom_kill_step=true")
+    for version in ("null", "25.11", "26.05.1"):
+        plan = planned(nodes="16", requeue="true", set_values=(*values, f"slurm_version={version}"))
+        assert {"#SBATCH --segment=8", "#SBATCH --requeue=expedite"} < set(plan.directives)
+        assert plan.launch.rank_options[-1] == "--oom-kill-step=1"
+    lacking = (
+        ("24.05", "launch.oom_kill_step=true", "--oom-kill-step"),
+        ("23.11.10", "request.segment=8", "--segment"),
+        ("22.05", "request.directives=[--stepmgr]", "--stepmgr"),
+        ("25.05", "launch.srun_options=[--async]", "--async"),
+    )
+    for version, value, option in lacking:
+        with pytest.raises(JobgenError, match=f"{option} is new in Slurm"):
+            planned(set_values=(value, f"slurm_version={version}"))
+    with pytest.raises(JobgenError, match="--requeue=expedite is new"):
+        planned(requeue="true", set_values=("launch.expedite=true", "slurm_version=25.05"))
+
+
+def test_the_nodes_of_a_job_fill_segments() -> None:
+    """Or are within one; sbatch of 26.05 refuses others, an older Slurm never starts them."""
+    for nodes in ("2", "8", "24", "16+8", "8:16"):
+        planned(nodes=nodes, set_values=("request.segment=8", "limits.nodes=null"))
+    for nodes, wrong in (("12", 12), ("16+2", 18), ("12:16", 12)):
+        with pytest.raises(JobgenError, match=f"{wrong} nodes are not a multiple of the 8"):
+            planned(nodes=nodes, set_values=("request.segment=8", "limits.nodes=null"))
+
+
 def test_salloc_gets_what_it_has() -> None:
     values = ("request.directives=[--wait-all-nodes=1, --umask=22]", "request.error=e")
     words = planned(set_values=values)._replace(command=())
@@ -237,3 +271,28 @@ def test_options_of_srun_go_to_their_steps() -> None:
     plan = planned(set_values=(f"launch.srun_options=[{', '.join(options)}]",))
     assert plan.launch.step_options == ("--mpi=pmix", "--environment=$HOME/e.toml")
     assert plan.launch.rank_options == ("--gpu-bind=closest", "-c7", "--label")
+
+
+@pytest.mark.parametrize("launcher", ["torchrun", "srun"])
+def test_the_check_of_a_node_is_bound_as_its_torchrun(launcher: str) -> None:
+    """It counts the cores that the ranks will share; srun's ranks are bound one by one."""
+    values = ("launch.cpu_bind=cores", "node.gpu=none", "software.container=null")
+    text = helpers.script(Job("sbatch", "mi210", launcher=launcher, set_values=values))
+    for name, is_bound in (("each_node", launcher == "torchrun"), ("start_ranks", True)):
+        [array] = re.findall(rf"^{name}=\(.*?\)$", text, re.MULTILINE | re.DOTALL)
+        whole = array.replace('"${each_node[@]}"', "--cpu-bind=cores" * (launcher == "torchrun"))
+        assert whole.count("--cpu-bind=cores") == is_bound, text
+
+
+@pytest.mark.parametrize("nodes", ["1", "2"])
+@pytest.mark.parametrize("cpus", ["null", "128"])
+@pytest.mark.parametrize("starter", ["srun", "mpirun"])
+def test_a_step_has_the_cores_of_its_job(nodes: str, cpus: str, starter: str) -> None:
+    """srun 22.05 and newer does not read SLURM_CPUS_PER_TASK, which `sbatch -c` sets, too."""
+    values = (f"node.cpus={cpus}", f"launch.starter={starter}", "request.exclusive=true")
+    text = helpers.script(Job("sbatch", "dgx-a100", nodes=nodes, set_values=values))
+    is_option = "srun --nodes=1 --ntasks=1 --cpus-per-task=128 " in text
+    assert is_option == (nodes == "1" and cpus == "128" and starter == "srun")
+    exports = re.findall(r"^.*export SRUN_CPUS_PER_TASK=\$SLURM_CPUS_PER_TASK  # ", text, re.M)
+    assert len(exports) == (not is_option)
+    assert all(("[[ ! " in line) == (cpus == "null") for line in exports)

@@ -202,7 +202,7 @@ def test_doctor_measures_each_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     copies = lambda _, target: targets.append(target) or 1.0  # noqa: E731
     monkeypatch.setattr(doctor, "measure_copies", copies)
     gpu, cpu = torch.device("cuda", 3), torch.device("cpu")
-    place = doctor.Place(["a"], [[0, 1, 2, 3]], 0, 3, gpu)
+    place = doctor.Place(["a"], [[0, 1, 2, 3]], 0, 3, gpu, [[0]] * 4)
     names = ("gpus", "memory", "to_device", "between_devices", "local_disk", "small_files")
     assert [doctor.measure_one(name, place, "") for name in names] == [4, 2.0, 1.0, 1.0, None, None]
     assert targets == [cpu, gpu, torch.device("cuda", 0)]

@@ -65,7 +65,13 @@ def test_the_file_runs_alone(name: str, tmp_path: Path, monkeypatch: pytest.Monk
     assert line.split(",")[0] in result.stdout
 
 
-@pytest.mark.parametrize("name", ["regression", "cifar10_vgg", "doctor"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "regression",
+        *(pytest.param(name, marks=pytest.mark.thorough) for name in ("cifar10_vgg", "doctor")),
+    ],
+)
 def test_unknown_arguments_are_errors(name: str, tmp_path: Path) -> None:
     result = run(tmp_path, name, "--nope")
     assert (result.returncode, "unrecognized arguments: --nope" in result.stderr) == (2, True)
@@ -86,7 +92,7 @@ def test_the_loss_falls_and_every_rank_reports(tmp_path: Path) -> None:
     assert snapshot["at"] == {"epoch": 5, "samples": 0, "loss": 0.0, "metrics": size}
     assert len(snapshot["random"]) == 2
     assert load_file(tmp_path / "regression.pt.previous")["at"]["epoch"] == 4
-    again = run(tmp_path, "regression", "5", "2", ranks=2)
+    again = run(tmp_path, "regression", "5", "2")
     assert "Epoch" not in again.stdout  # all epochs are done
 
 
@@ -103,24 +109,20 @@ def test_a_progress_bar_on_a_terminal(tmp_path: Path) -> None:
     assert output.endswith("".join(bars) + "\r\x1b[K")
 
 
-@pytest.fixture(scope="module")
-def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """The snapshot of two ranks after 30 epochs."""
-    folder = tmp_path_factory.mktemp("uninterrupted")
-    assert run(folder, "regression", "30", "30", ranks=2).returncode == 0
-    return load_file(folder / "regression.pt")
-
-
-@pytest.mark.thorough
+@pytest.mark.parametrize("ranks", [1, pytest.param(2, marks=pytest.mark.thorough)])
 def test_a_signal_to_one_rank_stops_all_and_the_next_run_resumes(
-    uninterrupted: dict[str, Any], tmp_path: Path
+    tmp_path: Path, ranks: int
 ) -> None:
+    """The weights are those of a run without it, to the bit."""
+    (tmp_path / "uninterrupted").mkdir()
+    assert run(tmp_path / "uninterrupted", "regression", "30", "30", ranks=ranks).returncode == 0
+    uninterrupted = load_file(tmp_path / "uninterrupted/regression.pt")
     arguments = ("30", "30", "--metrics", "m.jsonl")
-    start_of_line = "[RANK 1] Epoch 0 "
-    status, output = run_until(start_of_line, tmp_path, "regression", *arguments, ranks=2)
+    start_of_line = f"[RANK {ranks - 1}] Epoch 0 "
+    status, output = run_until(start_of_line, tmp_path, "regression", *arguments, ranks=ranks)
     assert status == 0
     assert re.search(r"^Stopped early, epoch \d+, step \d+: regression\.pt$", output, re.MULTILINE)
-    resumed = run(tmp_path, "regression", *arguments, ranks=2)
+    resumed = run(tmp_path, "regression", *arguments, ranks=ranks)
     assert resumed.returncode == 0, resumed.stderr
     assert "Resuming from regression.pt, epoch " in resumed.stdout
     assert [line["epoch"] for line in read_metrics(tmp_path)] == list(range(30))
@@ -219,18 +221,44 @@ def test_tasks_that_would_each_train_alone_are_refused(
     )
 
 
+def program_of(page: str) -> str:
+    """The train.py of a page of the documentation."""
+    text = (Path(__file__).parent.parent / "docs" / page).read_text()
+    match = re.search(r"<!-- file: train.py -->\n```python\n(.*?)```", text, re.DOTALL)
+    assert match
+    return match[1]
+
+
+def test_the_script_that_saves_when_it_is_warned(tmp_path: Path) -> None:
+    """One rank alone is warned: all stop after the same step, and go on there."""
+    script = tmp_path / "train.py"
+    text = program_of("surviving.md")
+    steps, begin = "STEPS, SNAPSHOT = 1000,", "while step < STEPS:\n"
+    assert steps in text
+    assert begin in text
+    shown = f"print('began at', step, flush=True)\n{begin}"
+    endless = text.replace(steps, "STEPS, SNAPSHOT = 10**9,").replace(begin, shown)
+    script.write_text(endless)
+    status, output = run_until("began at 0", tmp_path, str(script), ranks=2)
+    (step,) = map(int, re.findall(r"^saved after step (\d+)$", output, re.MULTILINE))
+    assert (status, load_file(tmp_path / "snapshot.pt")["step"]) == (0, step)
+    script.write_text(text.replace(steps, f"STEPS, SNAPSHOT = {step + 5},").replace(begin, shown))
+    for began in (step, step + 5):  # the second time, all is done
+        resumed = run(tmp_path, str(script), ranks=2)
+        lines = [f"began at {began}"] * 2 + [f"saved after step {step + 5}"]
+        assert (resumed.returncode, sorted(resumed.stdout.splitlines())) == (0, lines)
+
+
 @pytest.mark.thorough
 def test_the_script_in_the_documentation_resumes(tmp_path: Path) -> None:
-    page = Path(__file__).parent.parent / "docs/trainers.md"
-    match = re.search(r"<!-- file: train.py -->\n```python\n(.*?)```", page.read_text(), re.DOTALL)
-    assert match
     script = tmp_path / "train.py"
-    script.write_text(match[1].replace("EPOCHS = 200", "EPOCHS = 10**9"))  # it cannot end before
+    text = program_of("trainers.md")
+    script.write_text(text.replace("EPOCHS = 200", "EPOCHS = 10**9"))  # it cannot end before
     status, _ = run_until("epoch 3:", tmp_path, str(script), ranks=2)
     assert status == 0
     last_epoch = load_file(tmp_path / "snapshot.pt")["epoch"]
     assert last_epoch >= 3
-    script.write_text(match[1].replace("EPOCHS = 200", f"EPOCHS = {last_epoch + 4}"))
+    script.write_text(text.replace("EPOCHS = 200", f"EPOCHS = {last_epoch + 4}"))
     resumed = run(tmp_path, str(script), ranks=2)
     epochs = [int(epoch) for epoch in re.findall(r"^epoch (\d+): ", resumed.stdout, re.MULTILINE)]
     assert epochs == list(range(last_epoch + 1, last_epoch + 4))

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from jobgen import quoting
 from jobgen.errors import JobgenError
-from jobgen.limits import NODE_BYTES
+from jobgen.limits import JOB_TEXT_BYTES
 from jobgen.planning.job_options import Job
 from jobgen.profiles.kinds import FREE, NODE, REFUSED, SHELL, Text
 from jobgen.profiles.model import ROOT
@@ -185,7 +185,7 @@ def test_by_hand_a_value_cannot_double_without_end() -> None:
     doubled = ("V0=" + "x" * 100, *(f"V{n}=$V{n - 1}$V{n - 1}" for n in range(1, 30)))
     with pytest.raises(JobgenError) as error:
         script(Job("byhand", "local", hosts="a", environment=doubled, program=("x.py",)))
-    assert f"has more than {NODE_BYTES} characters" in str(error.value)
+    assert f"has more than {JOB_TEXT_BYTES} characters" in str(error.value)
 
 
 def test_by_hand_a_tilde_that_is_no_home_is_refused() -> None:

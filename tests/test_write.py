@@ -89,16 +89,27 @@ def test_a_link_of_others_is_followed_where_the_folder_s_owner_alone_puts_links(
 
 
 @pytest.mark.parametrize(
-    ("name", "reason"), [("no/such/job.sh", "No such file or directory"), ("", "Is a directory")]
+    ("name", "reason"), [("a/job.sh/b", "Not a directory"), ("", "Is a directory")]
 )
 def test_a_file_that_cannot_be_written_is_an_error_with_the_reason(
     tmp_path: Path, name: str, reason: str
 ) -> None:
+    write("old", str(tmp_path / "a/job.sh"))
     path = tmp_path / name
     with pytest.raises(JobgenError) as error:
         write("text", str(path))
     assert str(error.value) == f"-o {path}: cannot be written: {reason} [output]"
-    assert list(tmp_path.iterdir()) == []
+    assert [*tmp_path.rglob("*")] == [tmp_path / "a", tmp_path / "a/job.sh"]
+
+
+def test_the_folder_of_a_file_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `build` does it, and with links of one's own on the way."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "link").symlink_to("elsewhere")
+    for name in ("jobs/two/x.sh", "link/x.sh"):
+        write("new", name)
+        assert (tmp_path / name).read_text() == "new"
+    assert (tmp_path / "elsewhere/x.sh").stat().st_mode & 0o111
 
 
 def test_after_a_failure_the_old_file_is_the_only_one(

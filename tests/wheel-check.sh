@@ -29,6 +29,8 @@ scripts() {  # one of each template, with its machinery
   done
 }
 scripts python -m jobgen > "$folder/checkout.sh"
+results='import json; from tests.doctor_results import example_results as of; print(json.dumps(of(8)))'
+python -c "$results" > "$folder/results.json"
 root=$PWD
 cd "$folder"
 venv/bin/python -c 'import jobgen, sys; assert jobgen.__file__.startswith(sys.prefix), jobgen.__file__'
@@ -38,6 +40,9 @@ cmp checkout.sh wheel.sh
 venv/bin/python -c 'import jobgen; print(jobgen.script("mi210", nodes=3), end="")' > api.sh
 test -s api.sh
 head -c "$(wc -c < api.sh)" wheel.sh | cmp - api.sh
+# Packaged files beside scripts: the templates of the doctor's page.
+venv/bin/python -m jobgen doctor --report results.json -o page.html || [ $? -eq 1 ]
+test -s page.html
 if [ -z "$thorough" ]; then
   echo "the wheel generates the same scripts as the checkout, and has the man page and completions"
   exit

@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import yaml
+from make_page import PAGE
 from page_text import bullets, fence, inline, page
 from rule_pages import Pages
 
 from jobgen.generator import Generator
 from jobgen.page.browser.session import MACHINERY
-from jobgen.planning.command_line import parse_command
+from jobgen.planning.parser import parse_command
 from jobgen.profiles.search import NOT_RUN
 
 ROOT = Path(__file__).parent.parent.parent
@@ -39,6 +41,11 @@ def machine_title(name: str) -> str:
     return re.split(r", (?=\d)", _generator().profiles.load(f"sites/{name}").profile.description)[0]
 
 
+def with_page_of_each(markdown: str) -> str:
+    """The page on sites with links from its table: GitHub has no page of a site."""
+    return re.sub(r"^\| `(sites/[\w-]+)`", r"| [`\1`](\1.md)", markdown, flags=re.MULTILINE)
+
+
 def _generator() -> Generator:
     """What makes the scripts; profiles and variables of who builds the site do not count."""
     return Generator(Path(__file__).parent, environ={})
@@ -55,6 +62,8 @@ def _site_page(name: str) -> str:
         f"{inline(profile.description.removesuffix(NOT_RUN))}. This profile was written from the "
         f"documentation of the site, which was read on {facts['read']}. No job was run there. "
         "[Public sites](../sites.md) says what was checked, and how you make the values yours.",
+        f"[Make a script for this cluster](../{_form(name)}){{ .md-button .md-button--primary }} "
+        "[All public sites](../sites.md){ .md-button }",
         "## Write a script",
         fence(f"jobgen {' '.join(_words(name))}", "bash"),
         "The options after `-N 2` are examples: the account, the time and the like are yours."
@@ -83,6 +92,11 @@ def _words(name: str) -> list[str]:
     command = "qsub" if facts.get("pbs") else "sbatch"
     options = [str(word) for word in facts.get("options", [])]
     return [command, "--profile", f"sites/{name}", "-N", "2", *options, "--", "train.py"]
+
+
+def _form(name: str) -> str:
+    """The page where a script is made, with the site chosen: the part after # fills its form."""
+    return f"{PAGE}#{urlencode({'profile': f'sites/{name}'})}"
 
 
 def _upper_part(name: str) -> str:

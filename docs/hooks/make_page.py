@@ -25,5 +25,5 @@ _NOT_MADE = """<!DOCTYPE html>
 def make_page(packages: Path = _PACKAGES) -> dict[str, bytes]:
     """Its files by their paths; without its packages, one that says how to get it."""
     has_all = all((packages / each.archive).is_file() for each in PACKAGES)
-    files = page_files(str(packages)) if has_all else {"index.html": _NOT_MADE.encode()}
+    files = page_files(str(packages), docs="../") if has_all else {"index.html": _NOT_MADE.encode()}
     return {f"make/{name}": data for name, data in files.items()}

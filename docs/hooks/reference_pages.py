@@ -7,17 +7,16 @@ import re
 from collections.abc import Iterator
 
 import click
+import manual  # noqa: F401 - it imports all commands
+from option_effects import SAMPLES, all_options, as_markdown, changes
 from page_text import fence, inline, page, table
 from rule_pages import Pages
 
-import jobgen.cli.manual  # noqa: F401 - it imports all commands
-from jobgen.cli.app import main
-from jobgen.cli.help import NAMES
-from jobgen.cli.job_commands import RowOption
+from jobgen.cli.app import NAMES, main
 from jobgen.cli.lookup.key_pages import example
-from jobgen.cli.option_effects import SAMPLES, all_options, as_markdown, changes
 from jobgen.planning.job_options import OPTIONS
 from jobgen.planning.option_row import GROUPS, Option
+from jobgen.planning.parser import RowOption
 from jobgen.profiles.model import ROOT
 from jobgen.profiles.records import Key, keys_of, rows_of
 

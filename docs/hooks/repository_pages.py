@@ -22,7 +22,7 @@ FILES = {
 # README tells what the start page tells.
 _PAGES = {**FILES, "docs/": "", "docs": "index.md", "README.md": "index.md"}
 _LINK = re.compile(rf"\]\((?:\.\./)?({'|'.join(FILES)}|README\.md|docs/|docs(?=\)))")
-_FILE = re.compile(r"<!-- file: (\S+) -->\n```(\w+)\n")
+_FILE = re.compile(r"<!-- file: (\S+) -->\n```(\w+|\{[^}\n]+)(\}?)\n")
 # What only the site has, such as a link to the folder make/; GitHub shows nothing of it.
 _ON_SITE = re.compile(r"<!-- on the site: (.*?) -->", re.DOTALL)
 _MARK = re.compile(r"<!-- (?:run|not run|table): .*? -->\n", re.DOTALL)
@@ -43,7 +43,7 @@ def with_site_links(markdown: str) -> str:
 
     Marks for the tests are left out: what they say is shown.
     """
-    text = _FILE.sub(r'```\2 title="\1"\n', _ON_SITE.sub(r"\1", markdown))
+    text = _FILE.sub(r'```\2 title="\1"\3\n', _ON_SITE.sub(r"\1", markdown))
     text = _ROW.sub(lambda row: _CODE.sub(lambda code: code[0].replace(r"\|", "|"), row[0]), text)
     text = _LINK.sub(lambda found: f"]({_PAGES[found[1]]}", _MARK.sub("", text))
     return _NAMED.sub(_with_title, text)

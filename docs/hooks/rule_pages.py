@@ -123,8 +123,8 @@ def _class_page(each: FailureClass) -> str:
         f"{each.title}",
         f"`{each.code}` is the class of failure in the first line of `jobgen why` "
         "([When a job fails](../failures.md#ask-for-the-cause)).",
-        f"**What to do:** {inline(each.cure)}." if each.cure else "",
-        f"**Not the cause:** {inline(each.misleads)}." if each.misleads else "",
+        f"**What to do:** {inline(each.cure)}.",
+        f"**Not the cause:** {inline(each.misleads)}.",
         "## What happens",
         prose(each.page),
         "## Other classes" if each.explains or _causes_of(each.code) else "",

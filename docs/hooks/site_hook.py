@@ -8,18 +8,25 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from machine_pages import fabric_names, machine_pages, machine_title, site_names
+from machine_pages import (
+    fabric_names,
+    machine_pages,
+    machine_title,
+    site_names,
+    with_page_of_each,
+)
 from make_page import PAGE, make_page
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.nav import Navigation
 from mkdocs.structure.pages import Page
-from page_html import with_rule_links, with_whole_options
+from page_html import with_rule_links, with_whole_options, with_wrapped_commands
 from reference_pages import key_groups, reference_pages
 from repository_pages import repository_pages, with_site_links
 from rule_pages import class_pages, path_of_class, path_of_rule, rule_groups, rule_pages
+from run_blocks import with_outputs
 
-from jobgen.cli.help import COMMANDS
+from jobgen.cli.app import COMMANDS
 from jobgen.diagnosis.classes import classes
 
 
@@ -84,15 +91,20 @@ def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """The text of a page for the site; the start page has the whole width."""
+    """The text of a page for the site; the start page has the whole width, and real outputs."""
     if page.is_homepage:
         page.meta["hide"] = ["navigation", "toc"]
+        markdown = with_outputs(markdown)
+    if page.file.src_uri == "sites.md":
+        page.meta["hide"] = ["toc"]  # its table needs the room
+        markdown = with_page_of_each(markdown)
     return with_site_links(markdown)
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """The HTML of a page, with a link for each rule that it names."""
-    return with_whole_options(with_rule_links(html, "../" * page.url.count("/")))
+    linked = with_rule_links(html, "../" * page.url.count("/"))
+    return with_wrapped_commands(with_whole_options(linked))
 
 
 def on_post_build(config: MkDocsConfig) -> None:

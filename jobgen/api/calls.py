@@ -1,74 +1,42 @@
-"""The functions of the API. `Options` has a key for each field of `Job`, with the same meaning."""
+"""The functions of the API. Each option of a job is an argument; None is as good as not given."""
 
+# The signatures show annotations as they are written.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from inspect import Parameter, Signature
 from pathlib import Path
-from threading import Lock
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import Any
 
-from jobgen.api.keywords import errors_name_arguments, with_arguments
-from jobgen.api.values import given_profile, job_fields, path_text, variables
+from jobgen.api.values import argument_type, given_profile, job_fields, path_text, variables
 from jobgen.errors import JobgenError, Problem, excess_text, nearest_hint, problem
 from jobgen.generator import Generator
 from jobgen.planning.command_line import overrides
-from jobgen.planning.job_options import OPTIONS, Job
+from jobgen.planning.job_options import FIELD_OF_FLAG, OPTIONS, Job
 from jobgen.planning.option_row import ALL, RANKS
 from jobgen.planning.plan import Plan
 from jobgen.schedulers import COMMANDS
 
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-_ONE_AT_A_TIME = Lock()  # a process has one child that renders the templates of others
 PathName = str | os.PathLike[str]
 Profile = str | os.PathLike[str] | Mapping[str, Any]
 Word = str | int | float | os.PathLike[str]
 Words = str | Sequence[str]
 Values = Mapping[str, Any] | Sequence[str]
 
-
-class Options(TypedDict, total=False):
-    """The options of a job, by the names of `Job`'s fields; None is as good as not given."""
-
-    command: str | None
-    folder: PathName | None
-    environ: Mapping[str, str] | None
-    hosts: Words | None
-    nodes: int | str | None
-    gpus_per_node: int | str | None
-    time: int | str | None
-    name: str | None
-    partition: str | None
-    queue: str | None
-    account: str | None
-    qos: str | None
-    reservation: str | None
-    constraint: str | None
-    exclusive: bool | None
-    shared: bool | None
-    array: str | None
-    after: Words | None
-    mail: str | None
-    mail_on: Words | None
-    log_folder: PathName | None
-    trainer: str | None
-    environment: Values | None
-    set_values: Values | None
-    directives: Words | None
-    launcher: str | None
-    rendezvous: str | None
-    max_restarts: int | str | None
-    stall: int | str | None
-    requeue: bool | None
-    signal: int | str | None
-    plain: bool | None
-    template: PathName | None
+# The arguments with their types: those of a call alone, and the options of a job.
+ARGUMENTS = {
+    "command": "str",
+    "folder": "PathName",
+    "environ": "Mapping[str, str]",
+    **{name: argument_type(row) for name, row in OPTIONS.items() if name != "profile"},
+}
+# The arguments, by what messages of the command line call them.
+_PLACES = {**FIELD_OF_FLAG, "--": "program"}
 
 
-def script(profile: Profile, program: Sequence[Word] = (), **options: Unpack[Options]) -> str:
+def script(profile: Profile, program: Sequence[Word] = (), **options: Any) -> str:
     """The text of the script that a job is submitted with, as the command line writes it.
 
     `profile` is a name, the path of a .yaml file, or a mapping with a profile's keys. `program` has
@@ -76,33 +44,30 @@ def script(profile: Profile, program: Sequence[Word] = (), **options: Unpack[Opt
 
     Raises JobgenError for a job that cannot be, and TypeError for an option that does not exist.
     """
-    with errors_name_arguments():
+    with _errors_name_arguments():
         generator, job = _request("script", profile, program, options)
         if job.command not in RANKS:
             hint = f"one of: {', '.join(sorted(RANKS))}"
             raise problem("command", f"{job.command!r:.40} makes no script", "usage", hint)
-        with _ONE_AT_A_TIME:
-            return generator.script(job)
+        return generator.script(job)
 
 
-def plan(profile: Profile, program: Sequence[Word] = (), **options: Unpack[Options]) -> Plan:
+def plan(profile: Profile, program: Sequence[Word] = (), **options: Any) -> Plan:
     """The plan of a job: all that its script is made of, resolved and checked. It is frozen.
 
     The arguments and the errors are those of `script`.
     """
-    with errors_name_arguments():
+    with _errors_name_arguments():
         return _planned(*_request("plan", profile, program, options))
 
 
-def advice(
-    profile: Profile, program: Sequence[Word] = (), **options: Unpack[Options]
-) -> tuple[Problem, ...]:
+def advice(profile: Profile, program: Sequence[Word] = (), **options: Any) -> tuple[Problem, ...]:
     """What is possible in a job, and probably not meant: the warnings of the command line.
 
     Whether the program's file exists is not looked at. The arguments and the errors are those of
     `script`.
     """
-    with errors_name_arguments():
+    with _errors_name_arguments():
         generator, job = _request("advice", profile, program, options)
         planned = _planned(generator, job)
     warnings = generator.advice(job, planned, len(planned.hosts))
@@ -121,7 +86,7 @@ def _request(
 ) -> tuple[Generator, Job]:
     """The job that the arguments describe, and what plans it. Raises JobgenError and TypeError."""
     for name in options:
-        if name not in Options.__annotations__:
+        if name not in ARGUMENTS:
             hint = _nearest_argument(name)
             text = f"{function}() got an unexpected keyword argument {name!r:.80}; {hint}"
             raise TypeError(text)
@@ -140,12 +105,19 @@ def _request(
 
 def _nearest_argument(name: str) -> str:
     """A hint for a name that is no argument; it may be that of an option, such as `env`."""
-    flags = {
-        flag.strip("-").replace("-", "_"): key for key, row in OPTIONS.items() for flag in row.flags
-    }
-    if flags.get(name) in Options.__annotations__:
-        return f"did you mean `{flags[name]}`?"
-    return nearest_hint(name, Options.__annotations__)
+    option = name.replace("_", "-")
+    if (field := FIELD_OF_FLAG.get(f"--{option}", FIELD_OF_FLAG.get(f"-{option}"))) in ARGUMENTS:
+        return f"did you mean `{field}`?"
+    from jobgen.other_words.search import answers, path_of  # only a mistake needs them
+    from jobgen.planning.key_words import keys_named
+
+    fields = {row.path: field for field, row in OPTIONS.items() if row.path and row.metavar}
+    for path in map(path_of, answers("keys", name) or keys_named(name)):
+        return f"write {fields[path]}=…" if path in fields else f'write set_values={{"{path}": …}}'
+    for words in answers("options", name):
+        if (field := FIELD_OF_FLAG.get(words.split(" ")[0])) in ARGUMENTS:
+            return f"write {field}=…"
+    return nearest_hint(name, ARGUMENTS)
 
 
 def _command(generator: Generator, profile: str, fields: Mapping[str, Any]) -> str:
@@ -173,17 +145,46 @@ def _job(command: str, fields: dict[str, Any]) -> Job:
     return Job(command, **fields)
 
 
-def _signature(returned: str) -> Signature:
-    """The signature that `help` shows: a checker of types reads `Unpack`, and a person does not."""
-    hints = Options.__annotations__.items()
-    either, keyword = Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY
-    options = [
-        Parameter(name, keyword, default=None, annotation=getattr(hint, "__forward_arg__", hint))
-        for name, hint in hints
+@contextmanager
+def _errors_name_arguments() -> Iterator[None]:
+    """Let errors name arguments."""
+    try:
+        yield
+    except JobgenError as error:
+        if not error.problems:
+            raise
+        raise JobgenError(with_arguments(error.problems), error.exit_code) from None
+
+
+def with_arguments(problems: Iterable[Problem]) -> list[Problem]:
+    """The problems, each at an argument if it is at an option."""
+    return [
+        each._replace(mark=each.mark._replace(file=_place(each.mark.file)))
+        if not each.mark.line
+        else each
+        for each in problems
     ]
-    program = Parameter("program", either, default=(), annotation="Sequence[Word]")
+
+
+def _place(place: str) -> str:
+    option, _, path = place.partition(" ")
+    if option == "--set" and path:
+        return f"set_values: {path}"
+    return place if path else _PLACES.get(option, option)
+
+
+def _signature(returned: str) -> Signature:
+    """The signature that `help` shows; a checker of types reads the same in `__init__.pyi`."""
+    either, keyword = Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY
     return Signature(
-        [Parameter("profile", either, annotation="Profile"), program, *options],
+        [
+            Parameter("profile", either, annotation="Profile"),
+            Parameter("program", either, default=(), annotation="Sequence[Word]"),
+            *(
+                Parameter(name, keyword, default=None, annotation=f"{kind} | None")
+                for name, kind in ARGUMENTS.items()
+            ),
+        ],
         return_annotation=returned,
     )
 

@@ -1,7 +1,5 @@
 """Values of Python as the text that a command line has, and a mapping as a profile's tree."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,13 +8,13 @@ from typing import Any
 from jobgen.errors import Mark, problem
 from jobgen.planning.job_options import OPTIONS
 from jobgen.planning.option_row import Option
-from jobgen.profiles.kinds import ProblemList
+from jobgen.profiles.kinds import Int, Kind, ProblemList
 from jobgen.profiles.model import ROOT
 from jobgen.profiles.records import kind_at
-from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, parse
+from jobgen.profiles.units.kinds import Walltime
+from jobgen.profiles.yaml_tree import Node, parse, with_marks
 
 GIVEN = "profile.yaml"  # the file that a mapping is taken for: the script's header names it
-_LISTED = ("hosts", "mail_on")  # what is joined by commas on the command line
 
 
 def job_fields(program: Sequence[Any], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -32,7 +30,7 @@ def job_fields(program: Sequence[Any], given: Mapping[str, Any]) -> dict[str, An
         elif row.repeatable:
             fields[name] = tuple(_repeated(name, value))
         elif row.metavar:
-            is_list = name in _LISTED and not isinstance(value, str)
+            is_list = row.is_list and not isinstance(value, str)
             text = ",".join(_words(name, value)) if is_list else _text(name, value, _right(row))
             fields[name] = text
         elif (text := _flag(name, value, row)) == row.flag_value:
@@ -77,7 +75,7 @@ def given_profile(data: Mapping[str, Any]) -> tuple[str, Node]:
         hint = "texts, numbers, true, false, null, lists and maps"
         raise problem("profile", f"it cannot be YAML: {error}", "type", hint) from None
     tree = parse(text.encode("utf-8", "surrogatepass"), "profile")
-    return GIVEN, _with_paths(tree, "")
+    return GIVEN, with_marks(tree, lambda path: Mark(f"profile: {path}" if path else "profile"))
 
 
 def _plain(value: Any) -> Any:
@@ -86,19 +84,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, os.PathLike):
         return os.fsdecode(value)
     raise TypeError(f"{value!r:.80} is of type {type(value).__name__}")
-
-
-def _with_paths(node: Node, path: str) -> Node:
-    """The same tree; the place of a value is its path."""
-    mark = Mark(f"profile: {path}" if path else "profile")
-    if isinstance(node, Map):
-        paths = {name: f"{path}.{name}" if path else name for name in node.items}
-        items = {name: _with_paths(child, paths[name]) for name, child in node.items.items()}
-        return Map(mark, items, {name: Mark(f"profile: {paths[name]}") for name in items})
-    if isinstance(node, Seq):
-        items_of = enumerate(node.items)
-        return Seq(mark, [_with_paths(child, f"{path}[{number}]") for number, child in items_of])
-    return Scalar(mark, node.text, node.value)
 
 
 def _flag(name: str, value: Any, row: Option) -> str:
@@ -150,12 +135,27 @@ def _words(name: str, value: Any) -> Iterator[str]:
         yield _text(f"{name}[{number}]", word)
 
 
+def argument_type(row: Option) -> str:
+    """The type of the argument for an option, for a checker of types."""
+    if not row.metavar:
+        return "bool"
+    if row.repeatable or row.is_list:
+        return "Values" if "=" in row.metavar else "Words"
+    if row.metavar in ("FILE", "FOLDER"):
+        return "PathName"
+    return "int | str" if isinstance(_kind(row), (Int, Walltime)) else "str"
+
+
+def _kind(row: Option) -> Kind | None:
+    """The kind of the profile's value that an option sets."""
+    path = row.path.split(".") if row.path else []
+    return kind_at(ROOT, path, Mark(row.path), ProblemList()) if path else None
+
+
 def _right(row: Option) -> str:
     """What would be a value of an option."""
-    if row.path:
-        kind = kind_at(ROOT, row.path.split("."), Mark(row.path), ProblemList())
-        return kind.in_words() if kind else ""
-    return f"such as {row.example or row.metavar}"
+    kind = _kind(row)
+    return kind.in_words() if kind else f"such as {row.example or row.metavar}"
 
 
 def _text(name: str, value: Any, right: str = "") -> str:

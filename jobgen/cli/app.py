@@ -1,26 +1,123 @@
 """The command line: a group of commands, each made when it is called."""
 
-from __future__ import annotations
-
+import re
 import sys
-from collections.abc import Sequence
+from functools import partial
 from importlib import import_module
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from jobgen import __version__
-from jobgen.cli.help import JOB_COMMANDS, NAMES, overview
+from jobgen.scripts.write import write
 
+COMMANDS = {
+    "Write a script": {
+        "sbatch": "The script for Slurm, on stdout.",
+        "qsub": "The script for PBS, on stdout.",
+        "local": "The script for this machine alone.",
+    },
+    "Keep scripts": {
+        "build": "Write the scripts of a manifest.",
+        "check": "Check whether generated scripts are still what jobgen makes.",
+        "lint": "Find what goes wrong with job scripts.",
+        "rules": "The rules of lint, or the page of one.",
+    },
+    "Work by hand": {
+        "interactive": "The command that requests nodes and a shell.",
+        "byhand": "The torchrun command for each host, to paste.",
+    },
+    "Check a cluster": {
+        "doctor": "The script of a job that measures each node and the network.",
+    },
+    "Find what failed": {
+        "why": "Find what failed first in a job, from its output.",
+    },
+    "Look up": {
+        "detect": "Write a profile of the cluster that it runs on.",
+        "profiles": "The clusters: list, show NAME, explain KEY, validate FILE..., schema.",
+        "trainers": "The packaged trainers: list, show NAME, export NAME.",
+        "templates": "The templates: list, show NAME.",
+        "machinery": "The parts that make the lower half of a script: list, show NAME...",
+        "completion": "The script that completes jobgen's words in a shell.",
+    },
+    "Serve a site": {
+        "page": "Write a web page on which people make scripts.",
+    },
+}
+_MODULES = {
+    **dict.fromkeys([*COMMANDS["Write a script"], *COMMANDS["Work by hand"]], "job_commands"),
+    **dict.fromkeys(["lint", "rules"], "lint_command"),
+    "doctor": "doctor_command",
+    "profiles": "profile_commands",
+    "why": "why_command",
+}
+TEXTS = {name: text for texts in COMMANDS.values() for name, text in texts.items()}
+NAMES = list(TEXTS)
+
+_HEAD = """\
+Usage: jobgen [OPTIONS] COMMAND [ARGS]...
+
+  Write the batch script for a multi-node PyTorch job.
+
+    jobgen sbatch --profile mi210 -N 3 | sbatch
+    jobgen sbatch --profile mi210 -N 3 -- train.py --lr 0.1 | sbatch
+    jobgen qsub --profile eap -N 2 | qsub
+    jobgen local | bash
+"""
+_OPTIONS = {"--version": "Show the version and exit.", "-h, --help": "Show this message and exit."}
+# Words such as -queue: to click, several letters.
+_ONE_DASH = re.compile("-[a-zA-Z][a-z_-]+(=.*)?", re.DOTALL).fullmatch
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+class Command(click.Command):
+    """A command that says of an option that it does not have what to write instead."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Returns the words that click leaves. Raises click.UsageError."""
+        options = args[: args.index("--")] if "--" in args else args
+        if not ctx.resilient_parsing and any(map(_ONE_DASH, options)):
+            from jobgen.cli.lookup.usage_errors import one_dash
+
+            if found := one_dash(self, ctx, args):
+                raise found
+        try:
+            return super().parse_args(ctx, [*args])
+        except (click.NoSuchOption, click.BadOptionUsage) as error:
+            from jobgen.cli.lookup.usage_errors import usage_error
+
+            raise usage_error(self, ctx, args, error) from None
+        except click.UsageError as error:
+            from jobgen.cli.lookup.usage_errors import stray_words
+
+            raise stray_words(self, ctx, error) from None
 
 
 class Group(click.Group):
     """A group that runs its command `list` when none is named."""
 
+    command_class = Command
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         is_named = args or "list" not in self.commands or ctx.resilient_parsing  # for completion
-        return super().parse_args(ctx, args if is_named else ["list"])
+        try:
+            return super().parse_args(ctx, [*args] if is_named else ["list"])
+        except click.NoSuchOption as error:
+            from jobgen.cli.lookup.usage_errors import early_option
+
+            raise early_option(self, ctx, args, error) from None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if not ctx.resilient_parsing and self.get_command(ctx, args[0]) is None:
+            from jobgen.cli.lookup.other_commands import command_hint
+
+            hint = command_hint(ctx, self, args[0])
+            ctx.fail(f"No such command '{args[0]}'; {hint}{'.' * (hint[-1:] != '?')}")
+        return super().resolve_command(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         self.format_commands(ctx, formatter)
@@ -35,32 +132,39 @@ class MainGroup(Group):
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name in NAMES and name not in self.commands:
-            other = "job_commands" if name in JOB_COMMANDS else "tool_commands"
-            own_folder = name in ("doctor", "lint", "page", "why")
-            import_module(f"jobgen.cli.{f'{name}.command' if own_folder else other}")
+            import_module(f"jobgen.cli.{_MODULES.get(name, 'tool_commands')}")
         return super().get_command(ctx, name)
 
     def get_help(self, ctx: click.Context) -> str:
         return overview()
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The names of commands, without making them, or options."""
+        names = [name for name in NAMES if name.startswith(incomplete)]
+        options = click.Command.shell_complete(self, ctx, incomplete)
+        return [*(CompletionItem(name, help=TEXTS[name]) for name in names), *options]
 
-def write_section(
-    formatter: click.HelpFormatter, heading: str, rows: Sequence[tuple[str, str]], width: int
-) -> None:
-    """Write rows in two columns, of the same width under all headings."""
-    if rows:
-        with formatter.section(heading):
-            formatter.write_dl([(f"{name:<{width}}", text) for name, text in rows], width)
+
+def overview() -> str:
+    """The commands under their headings, one line each, and the options of all of them."""
+    text = _HEAD
+    for heading, rows in {**COMMANDS, "Options": _OPTIONS}.items():
+        width = 12 if rows is not _OPTIONS else 10
+        text += f"\n{heading}:\n"
+        text += "".join(f"  {name:<{width}}  {line}\n" for name, line in rows.items())
+    return text.rstrip("\n")
 
 
 def complete_value(_: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
     """What completes the value of a parameter, by its metavar."""
-    from click.shell_completion import CompletionItem
-
     from jobgen.cli.completion import values
 
-    found = values(parameter.metavar or "", incomplete)
-    return [CompletionItem(item.value, item.kind) for item in found]
+    return values(parameter.metavar or "", incomplete)
+
+
+# For the decorators of commands: values are completed by the metavar.
+option = partial(click.option, shell_complete=complete_value)
+argument = partial(click.argument, shell_complete=complete_value)
 
 
 @click.group(cls=MainGroup, context_settings=SETTINGS)
@@ -71,6 +175,9 @@ def main() -> None:
 
 def run_words(words: list[str]) -> int:
     """Run the command that the words of a command line name; returns its exit code."""
+    if words in (["--version"], ["-h"], ["--help"]):  # click would not report a closed stdout
+        write(f"jobgen, version {__version__}\n" if words == ["--version"] else f"{overview()}\n")
+        return 0
     try:
         return main(words, "jobgen", standalone_mode=False) or 0
     except click.Abort:  # click's name for Ctrl-C

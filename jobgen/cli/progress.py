@@ -1,7 +1,5 @@
 """Shows a job's status on stderr: one line, rewritten, on a terminal; else one line a change."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys
@@ -29,9 +27,9 @@ class Progress:
     def show(self, status: JobStatus) -> None:
         """Show a job that has not ended."""
         if self.is_terminal:
-            self._rewrite(f"{_describe(status)}  {last_line(status.output)}")
+            self._rewrite(f"{status}  {last_line(status.output)}")
         elif (status.state, status.restarts) != self.shown:
-            report(f"job {self.job}: {_describe(status)}")
+            report(f"job {self.job}: {status}")
         self.shown = status.state, status.restarts
 
     def show_failure(self, text: str) -> None:
@@ -45,7 +43,7 @@ class Progress:
 
     def show_end(self, status: JobStatus) -> int:
         """Show how the job ended and, if it failed, what failed first; returns its exit status."""
-        self.finish(_describe(status) + (f"; output: {status.output}" if status.output else ""))
+        self.finish(str(status) + (f"; output: {status.output}" if status.output else ""))
         if status.exit_status and status.output:
             _show_cause(status.output)
         return status.exit_status or 0
@@ -73,14 +71,6 @@ def _show_cause(output: str) -> None:
         verdict = diagnose(sources([output]))
         if verdict.code:
             report(as_text(verdict, False).rstrip())
-
-
-def _describe(status: JobStatus) -> str:
-    """Such as: RUNNING (restart 1), 0:10:00."""
-    notes = [status.note, f"restart {status.restarts}" if status.restarts else ""]
-    note = ", ".join(filter(None, notes))
-    elapsed = f", {status.elapsed}" if status.elapsed else ""
-    return status.state + (f" ({note})" if note else "") + elapsed
 
 
 def last_line(file: str) -> str:

@@ -1,50 +1,52 @@
-"""The commands that plan no job: check, build, rules, profiles, trainers and others.
+"""The other commands: check, build, detect, trainers, templates, machinery, completion, page."""
 
-Each is a click command with its help; what it does is a function in cli/actions.
-"""
-
-from __future__ import annotations
-
+import os
 from typing import Any
 
 import click
 
-from jobgen.cli.app import Group, complete_value, main
+from jobgen import trainers
+from jobgen.cli.app import Group, argument, main, option
+from jobgen.cli.lookup.text import columns
+from jobgen.errors import problem, report
+from jobgen.paths import to_path
+from jobgen.quoting import quote
+from jobgen.scripts.write import write
+
+_trust = option(
+    "--trust", is_flag=True, help="Render templates of the repository, too: they are code."
+)
 
 
 @main.command()
-@click.argument(
-    "paths", nargs=-1, required=True, metavar="FILE|FOLDER...", shell_complete=complete_value
-)
-@click.option("--fix", is_flag=True, help="Generate stale scripts again; files keep their mode.")
-@click.option(
-    "--force", is_flag=True, help="With --fix, edited scripts, too: their edits are lost."
-)
-def check(paths: tuple[str, ...], fix: bool, force: bool) -> int:
+@argument("paths", nargs=-1, metavar="[FILE|FOLDER...]")
+@option("--fix", is_flag=True, help="Generate stale scripts again; files keep their mode.")
+@option("--force", is_flag=True, help="With --fix, edited scripts, too: their edits are lost.")
+@_trust
+def check(paths: tuple[str, ...], fix: bool, force: bool, trust: bool) -> int:
     """Check whether generated scripts are still what jobgen makes.
 
     Every script is generated again from the command in its header, which no shell ever sees, and
     compared: it is current, edited by hand, stale (with the reason: the profile, a template, the
     trainer, the machinery or jobgen has changed), or no longer possible. Profiles and templates are
     searched in the script's own repository: the nearest folder above it with .git, jobgen.yaml,
-    profiles/*.yaml or templates/*.j2. Other files are skipped. The exit code is 0 if all are
-    current, 1 if any is not.
+    profiles/*.yaml or templates/*.j2. Other files are skipped. Without a path, it is the working
+    folder. The exit code is 0 if all are current, 1 if any is not.
     """
     from jobgen.repository.check import check_all
 
-    return check_all(paths, fix, force)
+    return check_all(paths or ["."], fix, force, trust)
 
 
 @main.command()
-@click.argument("manifest", default="jobgen.yaml", metavar="[FILE]", shell_complete=complete_value)
-@click.option("--prune", is_flag=True, help="Remove scripts that the manifest no longer has.")
-@click.option(
-    "--force", is_flag=True, help="Replace edited scripts and those of other manifests, too."
-)
-@click.option(
+@argument("manifest", default="jobgen.yaml", metavar="[FILE]")
+@option("--prune", is_flag=True, help="Remove scripts that the manifest no longer has.")
+@option("--force", is_flag=True, help="Replace edited scripts and those of other manifests, too.")
+@option(
     "-n", "--dry-run", is_flag=True, help="Only show what would change; exit 1 if anything would."
 )
-def build(manifest: str, prune: bool, force: bool, dry_run: bool) -> int:
+@_trust
+def build(manifest: str, prune: bool, force: bool, dry_run: bool, trust: bool) -> int:
     """Write the scripts of a manifest.
 
     A manifest is a YAML file of jobs, with defaults and a matrix of values: one script for each
@@ -54,42 +56,28 @@ def build(manifest: str, prune: bool, force: bool, dry_run: bool) -> int:
     """
     from jobgen.repository.build import build_all
 
-    return build_all(manifest, prune, force, dry_run)
+    return build_all(manifest, prune, force, dry_run, trust)
 
 
 @main.command()
-@click.argument("code", required=False, metavar="[CODE]", shell_complete=complete_value)
-def rules(code: str | None) -> int:
-    """The rules of lint, or the page of one.
-
-    A page explains what the rule finds, why that fails, the evidence, and the cure.
-    """
-    from jobgen.cli.actions import show_rules
-
-    return show_rules(code)
-
-
-@main.command()
-@click.option("--partition", metavar="NAME", help="Slurm: the partition that the profile is for.")
-@click.option("--queue", metavar="NAME", help="PBS: the queue that the profile is for.")
-@click.option("--account", metavar="NAME", default="", help="The account that jobs are charged to.")
-@click.option(
+@option("--partition", metavar="NAME", help="Slurm: the partition that the profile is for.")
+@option("--queue", metavar="NAME", help="PBS: the queue that the profile is for.")
+@option("--account", metavar="NAME", default="", help="The account that jobs are charged to.")
+@option(
     *("--directive", "directives"),
     metavar="OPTION",
     multiple=True,
     help="What the site demands of every job, as for sbatch or qsub. Repeatable.",
 )
-@click.option("--probe", is_flag=True, help="Ask one compute node, too, with a job of a minute.")
-@click.option(
+@option("--probe", is_flag=True, help="Ask one compute node, too, with a job of a minute.")
+@option(
     "--probe-limit",
     metavar="SECONDS",
     type=click.FloatRange(1, 86400),
     default=300,
     help="How long --probe waits for its job before it cancels it; default: 300.",
 )
-@click.option(
-    *("-o", "--output"), metavar="FILE", help="Write to FILE.", shell_complete=complete_value
-)
+@option(*("-o", "--output"), metavar="FILE", help="Write to FILE.")
 def detect(output: str | None, **options: Any) -> int:
     """Write a profile of the cluster that it runs on.
 
@@ -103,98 +91,37 @@ def detect(output: str | None, **options: Any) -> int:
     return detect(Options(**options), output)
 
 
-@main.group(cls=Group)
-def profiles() -> None:
-    """The clusters: list, show NAME, explain KEY, validate FILE..., schema."""
-
-
-@profiles.command("list")
-def _profiles_list() -> int:
-    """All profiles, with their descriptions: your own, and those that come with jobgen."""
-    from jobgen.cli.lookup.profile_list import list_profiles
-
-    return list_profiles()
-
-
-@profiles.command("show")
-@click.argument("name", metavar="PROFILE|FILE", shell_complete=complete_value)
-@click.option(
-    "--set", "sets", metavar="PATH=VALUE", multiple=True, help="Override a value, as for a job."
-)
-def _profiles_show(name: str, sets: tuple[str, ...]) -> int:
-    """A profile, with the origin of each of its values."""
-    from jobgen.cli.actions import show_profile
-
-    return show_profile(name, sets)
-
-
-@profiles.command("explain")
-@click.argument("key", required=False, metavar="[KEY]", shell_complete=complete_value)
-def _profiles_explain(key: str | None) -> int:
-    """What a key of a profile means, what it may be, its default, and an example.
-
-    A group of keys such as `request` lists them; without KEY, all are listed.
-    """
-    from jobgen.cli.lookup.key_pages import explain
-
-    return explain(key or "")
-
-
-@profiles.command("validate")
-@click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=complete_value)
-def _profiles_validate(files: tuple[str, ...]) -> int:
-    """Check profiles.
-
-    Shows every problem with its file, line and column; the exit code is 1 if there is any.
-    """
-    from jobgen.cli.actions import validate_profiles
-
-    return validate_profiles(files)
-
-
-@profiles.command("schema")
-def _profiles_schema() -> int:
-    """The JSON Schema of a profile, for editors."""
-    from jobgen.cli.actions import print_schema
-
-    return print_schema()
-
-
-@main.group(cls=Group)
-def trainers() -> None:
+@main.group("trainers", cls=Group)
+def _trainers() -> None:
     """The packaged trainers: list, show NAME, export NAME."""
 
 
-@trainers.command("list")
+@_trainers.command("list")
 def _trainers_list() -> int:
     """All packaged trainers, with what they do."""
-    from jobgen.cli.actions import list_trainers
+    write(columns([(name, trainers.summary(name)) for name in trainers.names()]))
+    return 0
 
-    return list_trainers()
 
-
-@trainers.command("show")
-@click.argument("name", metavar="TRAINER", shell_complete=complete_value)
+@_trainers.command("show")
+@argument("name", metavar="TRAINER")
 def _trainers_show(name: str) -> int:
     """The text of a trainer, on stdout."""
-    from jobgen.cli.actions import export_trainer
+    write(trainers.source(name))
+    return 0
 
-    return export_trainer(name, "-")
 
-
-@trainers.command("export")
-@click.argument("name", metavar="TRAINER", shell_complete=complete_value)
-@click.option(
-    *("-o", "--output"),
-    metavar="FILE",
-    help="The file; the default is TRAINER.py here.",
-    shell_complete=complete_value,
-)
+@_trainers.command("export")
+@argument("name", metavar="TRAINER")
+@option(*("-o", "--output"), metavar="FILE", help="The file; the default is TRAINER.py here.")
 def _trainers_export(name: str, output: str | None) -> int:
     """Write a trainer to a file, to keep it in a job's repository."""
-    from jobgen.cli.actions import export_trainer
-
-    return export_trainer(name, output or f"{name}.py")
+    text = trainers.source(name)
+    output = output or f"{name}.py"
+    if output != "-" and os.path.lexists(to_path(output)):  # also a link to nothing
+        raise problem(f"-o {output}", "the file exists already", "output", "remove it first")
+    write(text, output)
+    return 0
 
 
 @main.group(cls=Group)
@@ -205,18 +132,20 @@ def templates() -> None:
 @templates.command("list")
 def _templates_list() -> int:
     """All bundled templates."""
-    from jobgen.cli.actions import list_templates
+    from jobgen.scripts.render import template_names
 
-    return list_templates()
+    write("".join(f"{name}\n" for name in template_names()))
+    return 0
 
 
 @templates.command("show")
-@click.argument("name", metavar="TEMPLATE", shell_complete=complete_value)
+@argument("name", metavar="TEMPLATE")
 def _templates_show(name: str) -> int:
     """The text of a template, as jobgen finds it from here."""
-    from jobgen.cli.actions import show_template
+    from jobgen.scripts.render import template_source
 
-    return show_template(name)
+    write(template_source(name))
+    return 0
 
 
 @main.group(cls=Group)
@@ -236,7 +165,7 @@ def _machinery_list() -> int:
 
 
 @machinery.command("show")
-@click.argument("names", nargs=-1, required=True, metavar="PART...", shell_complete=complete_value)
+@argument("names", nargs=-1, required=True, metavar="PART...")
 def _machinery_show(names: tuple[str, ...]) -> int:
     """The text of parts; `keeper` and `lead` are programs that some scripts carry."""
     from jobgen.cli.lookup.machinery import show_machinery
@@ -245,12 +174,7 @@ def _machinery_show(names: tuple[str, ...]) -> int:
 
 
 @main.command()
-@click.argument(
-    "shell",
-    metavar="bash|zsh|fish",
-    type=click.Choice(["bash", "zsh", "fish"]),
-    shell_complete=complete_value,
-)
+@argument("shell", metavar="bash|zsh|fish", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> int:
     """The script that completes jobgen's words in a shell.
 
@@ -260,6 +184,63 @@ def completion(shell: str) -> int:
       ~/.zshrc, after compinit    eval "$(jobgen completion zsh)"
       ~/.config/fish/config.fish  jobgen completion fish | source
     """
-    from jobgen.cli.actions import print_completion
+    from jobgen.cli.completion import source_script
 
-    return print_completion(shell, main)
+    write(source_script(shell, main))
+    return 0
+
+
+@main.command()
+@option(
+    *("-o", "--output"),
+    metavar="FOLDER",
+    required=True,
+    help="The folder; it replaces one that this command made.",
+)
+@option(
+    "--profiles", metavar="FOLDER", help="The site's own profiles, which come first in the list."
+)
+@option("--title", metavar="TEXT", help="The heading of the page.")
+@option(
+    "--notes",
+    metavar="FILE",
+    help="Text to show below it: plain text, with empty lines between paragraphs.",
+)
+@option(
+    "--packages",
+    metavar="FOLDER",
+    default=".",
+    help="Where the three packages of npm are that the page runs on; default: here.",
+)
+def page(
+    output: str, packages: str, profiles: str | None, title: str | None, notes: str | None
+) -> int:
+    """Write a web page on which people make scripts.
+
+    People fill in a form, and jobgen itself runs in their browser: the script has the same bytes
+    as that of the command line. The page is a folder of files, for any web server; nothing that
+    people type leaves their browser. It needs Pyodide and a parser of bash, which `npm pack`
+    downloads; without them, the message has the command.
+    """
+    from jobgen.page.folder import page_files, write_folder
+    from jobgen.page.site import is_utf8
+
+    if not is_utf8(title or ""):
+        raise problem("--title", "it is not UTF-8 text", "value")
+    text = _notes(notes) if notes is not None else ""
+    files = page_files(packages, profiles, title, text)
+    write_folder(output, files)
+    size = sum(map(len, files.values())) / 1e6
+    report(f"{output}: {len(files)} files, {size:.0f} MB; to look at the page:")
+    report(f"python3 -m http.server --bind 127.0.0.1 -d {quote(output)}")
+    return 0
+
+
+def _notes(file: str) -> str:
+    try:
+        return to_path(file).read_bytes().decode("utf-8")
+    except OSError as error:
+        text = f"{file} cannot be read: {error.strerror}"
+        raise problem("--notes", text, "unreadable") from None
+    except UnicodeDecodeError:
+        raise problem("--notes", f"{file} is not UTF-8 text", "unreadable") from None

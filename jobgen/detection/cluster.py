@@ -1,7 +1,5 @@
 """A cluster: its partitions or queues, their kinds of nodes, and which site it may be."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -77,9 +75,16 @@ class Partition:
     max_nodes: int | None = None
     max_time: str = ""
     default_time: str = ""
+    cpus_per_gpu: int | None = None
     least_time: str = ""
     kill_delay: int | None = None  # seconds between TERM and KILL, if it says them
     notes: tuple[str, ...] = ()
+
+    @property
+    def most_nodes(self) -> int | None:
+        """The nodes of its largest job: its limit, or all of its nodes."""
+        count = sum(kind.count for kind in self.kinds)
+        return min(self.max_nodes or count, count) or self.max_nodes
 
     @property
     def gpu_nodes(self) -> int:
@@ -94,13 +99,12 @@ class Cluster:
     name: str
     version: str = ""
     partitions: tuple[Partition, ...] = ()
-    gpu_options: tuple[str, ...] = ()  # the first is the one to use
+    gpu_option: str = ""  # how a job requests GPUs
     gpu_note: str = ""
     binding: str = ""
     accounts: tuple[str, ...] = ()
     qos: tuple[str, ...] = ()
     account_note: str = ""
-    chunk: frozenset[str] = frozenset()  # names of the site's own resources of PBS
 
 
 def kinds_of(groups: Iterable[Nodes]) -> tuple[Nodes, ...]:

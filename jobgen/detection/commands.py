@@ -1,14 +1,11 @@
 """Runs the commands of a login node: several at once, in the C locale, until one moment."""
 
-from __future__ import annotations
-
 import os
-import selectors
 import shutil
 import signal
 import subprocess
-import time
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
@@ -17,7 +14,6 @@ from jobgen.errors import JobgenError, printable, problem
 SECONDS = 2.0  # for the commands that run together; `jobgen detect` has two rounds of them
 SUBMIT_SECONDS = 60.0  # a busy scheduler takes a job late, and a job that is not known is lost
 KILL_SECONDS = 0.5
-_READ_BYTES = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -46,28 +42,32 @@ def run_together(
     commands: Mapping[str, Sequence[str]], seconds: float = SECONDS
 ) -> dict[str, Answer]:
     """The answers of commands that run at the same time; those that take longer are killed."""
-    limit = time.monotonic() + seconds
-    started = {name: _start(words) for name, words in commands.items()}
-    try:
-        texts = _read([process for process in started.values() if process], limit)
-        return {
-            name: _answer(commands[name], process, texts, limit)
-            for name, process in started.items()
-        }
-    finally:
-        for process in filter(None, started.values()):
-            _kill(process)
+    with ThreadPoolExecutor(len(commands)) as pool:
+        answers = pool.map(lambda words: run(words, seconds=seconds), commands.values())
+        return dict(zip(commands, answers, strict=True))
 
 
 def run(words: Sequence[str], text: str = "", seconds: float = SECONDS) -> Answer:
     """The answer of one command that gets `text` on its standard input."""
-    process = _start(words, subprocess.PIPE)
-    if process is None:
+    if not shutil.which(words[0]):
+        return Answer(words[0], is_here=False)
+    try:
+        # In a session of its own, all that it started can be killed, and Ctrl-C does not reach it.
+        process = subprocess.Popen(
+            words,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "LC_ALL": "C", "LANG": "C"},
+            start_new_session=True,
+        )
+    except OSError:
         return Answer(words[0], is_here=False)
     try:
         output, error = process.communicate(text.encode(), seconds)
-    except subprocess.TimeoutExpired:
-        return Answer(words[0])
+    except subprocess.TimeoutExpired as timeout:  # it may have ended, and what it started not
+        output, error = timeout.output or b"", timeout.stderr or b""
+        return Answer(words[0], _decoded(output), _decoded(error), process.poll())
     finally:
         _kill(process)
     return Answer(words[0], _decoded(output), _decoded(error), process.returncode)
@@ -91,57 +91,6 @@ def signals_wait() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, previous)
-
-
-def _start(words: Sequence[str], stdin: int = subprocess.DEVNULL) -> subprocess.Popen[bytes] | None:
-    if not shutil.which(words[0]):
-        return None
-    try:
-        # In a session of its own, all that it started can be killed, and Ctrl-C does not reach it.
-        return subprocess.Popen(
-            words,
-            stdin=stdin,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={**os.environ, "LC_ALL": "C", "LANG": "C"},
-            start_new_session=True,
-        )
-    except OSError:
-        return None
-
-
-def _read(processes: list[subprocess.Popen[bytes]], limit: float) -> dict[int, bytes]:
-    """What processes write until all have ended, or until `limit`; by file descriptor."""
-    texts: dict[int, bytes] = {}
-    with selectors.DefaultSelector() as selector:
-        for process in processes:
-            for stream in (process.stdout, process.stderr):
-                assert stream
-                texts[stream.fileno()] = b""
-                selector.register(stream.fileno(), selectors.EVENT_READ)
-        while selector.get_map() and (remaining := limit - time.monotonic()) > 0:
-            for key, _ in selector.select(remaining):
-                data = os.read(key.fd, _READ_BYTES)
-                texts[key.fd] += data
-                if not data:
-                    selector.unregister(key.fd)
-    return texts
-
-
-def _answer(
-    words: Sequence[str],
-    process: subprocess.Popen[bytes] | None,
-    texts: Mapping[int, bytes],
-    limit: float,
-) -> Answer:
-    if process is None:
-        return Answer(words[0], is_here=False)
-    with suppress(subprocess.TimeoutExpired):
-        process.wait(max(limit - time.monotonic(), 0))
-    assert process.stdout
-    assert process.stderr
-    output, error = (texts[stream.fileno()] for stream in (process.stdout, process.stderr))
-    return Answer(words[0], _decoded(output), _decoded(error), process.returncode)
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

@@ -1,7 +1,5 @@
 """`jobgen detect`: asks the scheduler, chooses what the profile is for, and writes it."""
 
-from __future__ import annotations
-
 import shlex
 import shutil
 from collections.abc import Mapping, Sequence
@@ -16,8 +14,9 @@ from jobgen.detection.cluster import (
     chosen_partition,
 )
 from jobgen.detection.commands import Answer, run_together
-from jobgen.detection.probe import Request, probe
-from jobgen.detection.profile_text import Findings, profile_text
+from jobgen.detection.findings import Findings
+from jobgen.detection.probe import probe
+from jobgen.detection.profile_text import profile_text
 from jobgen.errors import JobgenError, nearest_hint, problem, report
 from jobgen.scripts.write import write
 
@@ -40,16 +39,8 @@ def detect(options: Options, output: str | None) -> int:
     found = _findings(options)
     exit_code = 0
     if options.probe:
-        request = Request(
-            found.cluster,
-            found.partition,
-            found.kind,
-            found.constraint,
-            found.account,
-            found.directives,
-        )
         try:
-            found = replace(found, hardware=probe(request, options.probe_limit))
+            found = replace(found, hardware=probe(found, options.probe_limit))
         except JobgenError as error:
             report(str(error))
             report("the profile is without what a node would say")
@@ -96,8 +87,6 @@ def _read(scheduler: str, may_be_pbs: bool) -> tuple[Cluster, dict[str, Answer]]
     answers = run_together({**reader.commands(), **software.commands()})
     if scheduler == "slurm" and answers["nodes"].status and may_be_pbs and shutil.which("pbsnodes"):
         return _read("pbs", may_be_pbs)
-    if scheduler == "pbs" and (again := pbs.text_commands(answers)):
-        answers |= run_together(again)
     return reader.read_cluster(answers), answers
 
 

@@ -1,9 +1,7 @@
 """What one compute node says of itself, and what names of GPUs hint at."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 _NVIDIA = (
@@ -36,6 +34,7 @@ class Hardware:
     adapters: tuple[str, ...] = ()
     fabric: str = ""  # a word of FABRICS; "" if it is not clear
     engines: tuple[str, ...] = ()
+    environments: tuple[tuple[str, ...], ...] = ()  # venv or conda, torch's version, the folder
 
     @property
     def interface(self) -> str:
@@ -74,24 +73,36 @@ def parse_probe(text: str) -> Hardware:
     def one(name: str) -> str:
         return values.get(name, [""])[0]
 
-    interfaces = _interfaces(values.get("address", []))
+    found = _interfaces(values.get("address", []))
+    by_address = {address: name for name, address in found}
+    host_addresses = values.get("hostaddress", [])
+    interfaces: dict[str, str] = {}
+    for name, address in found:
+        interfaces.setdefault(name, address)  # of IPv4, if there is one
     return Hardware(
         host=one("host"),
         arch=one("arch"),
         gpu=_vendor(values),
         gpu_names=tuple(dict.fromkeys(_gpu_name(each) for each in values.get("gpu", []))),
         driver=", ".join(values.get("driver", [])),
-        interfaces=interfaces,
-        host_interface=next((n for n, address in interfaces if address == one("hostaddress")), ""),
+        interfaces=tuple(interfaces.items()),
+        host_interface=next((by_address[own] for own in host_addresses if own in by_address), ""),
         adapters=tuple(values.get("adapter", [])),
-        fabric=_fabric(values.get("adapter", []), [name for name, _ in interfaces]),
+        fabric=_fabric(values.get("adapter", []), [*interfaces]),
         engines=tuple(values.get("engine", [])),
+        environments=tuple(_environments(values.get("environment", []))),
     )
 
 
+def _environments(lines: Iterable[str]) -> Iterator[tuple[str, ...]]:
+    found = (re.fullmatch(r"(venv|conda) (\S+) (/.*)", line) for line in lines)
+    yield from (each.groups() for each in found if each)
+
+
 def _interfaces(lines: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """Names and addresses in `ip -o -4 addr`, without those of the node alone."""
-    found = (re.match(r"\d+:\s+(\S+)\s+inet\s+([\d.]+)", line) for line in lines)
+    """Names and addresses in `ip -o addr`, without those of the node alone or of a link."""
+    pattern = r"\d+:\s+(\S+)\s+inet6?\s+(?!fe80:)([\da-f.:]+)"
+    found = (re.match(pattern, line) for line in lines)
     local = ("lo", "docker", "podman", "cni", "virbr", "veth", "br-")
     return tuple((each[1], each[2]) for each in found if each and not each[1].startswith(local))
 

@@ -1,15 +1,13 @@
-"""Reads PBS: the JSON of pbsnodes and qstat, or their text where a PBS has no `-F json`."""
+"""Reads PBS: the text of pbsnodes and qstat, which all versions print; JSON came with PBS 18."""
 
-from __future__ import annotations
-
-import json
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 
 from jobgen.detection.cluster import Cluster, Nodes, Partition, kinds_of
 from jobgen.detection.commands import Answer, needed
 from jobgen.detection.hardware import gpu_model
+from jobgen.profiles.request_keys import asks_for_whole_nodes
+from jobgen.submission.pbs_queue import parse_attributes
 
 # Resources that every PBS has (pbs_resources(7B)); others are the site's.
 BUILT_IN = frozenset(
@@ -21,18 +19,9 @@ BUILT_IN = frozenset(
 Record = Mapping[str, str]
 
 
-ASKS = {"nodes": ("pbsnodes", "-av"), "queues": ("qstat", "-Qf"), "server": ("qstat", "-Bf")}
-
-
 def commands() -> dict[str, tuple[str, ...]]:
     """What a login node is asked."""
-    return {name: (*words, "-F", "json") for name, words in ASKS.items()}
-
-
-def text_commands(answers: Mapping[str, Answer]) -> dict[str, tuple[str, ...]]:
-    """What is asked again as text: PBS before 18 has no JSON, and some values make it invalid."""
-    failed = (name for name in ASKS if answers[name].failure or not _is_json(answers[name].text))
-    return {name: ASKS[name] for name in failed if answers[name].status is not None}
+    return {"nodes": ("pbsnodes", "-av"), "queues": ("qstat", "-Qf"), "server": ("qstat", "-Bf")}
 
 
 def read_cluster(answers: Mapping[str, Answer]) -> Cluster:
@@ -53,55 +42,19 @@ def read_cluster(answers: Mapping[str, Answer]) -> Cluster:
             parse_queue(each, values, hosts, each == default, server)
             for each, values in queues.items()
         ),
-        gpu_options=("ngpus",) if has_gpus else ("none",),
+        gpu_option="ngpus" if has_gpus else "none",
         gpu_note=note,
-        chunk=frozenset(pair.partition("=")[0] for each in hosts for pair in each[0].features),
     )
-
-
-def _is_json(text: str) -> bool:
-    try:
-        return isinstance(json.loads(text, strict=False), dict)
-    except (ValueError, RecursionError):
-        return False
 
 
 def parse_records(text: str) -> dict[str, dict[str, str]]:
     """Objects of PBS by their names, each with its attributes as NAME or NAME.RESOURCE."""
-    if not _is_json(text):
-        return _text_records(text)
-    # As they are written: PBS prints a text such as 007 as a number.
-    whole = json.loads(text, strict=False, parse_int=str, parse_float=str, parse_constant=str)
-    objects: object = next((whole[key] for key in ("nodes", "Queue", "Server") if key in whole), {})
-    if not isinstance(objects, dict):
-        return {}
-    return {name: _flat(each) for name, each in objects.items() if isinstance(each, dict)}
-
-
-def _flat(values: Mapping[str, object]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for name, value in values.items():
-        if isinstance(value, dict):
-            found |= {f"{name}.{key}": _text(inner) for key, inner in value.items()}
-        else:
-            found[name] = _text(value)
-    return found
-
-
-def _text(value: object) -> str:
-    if isinstance(value, list):
-        return ",".join(map(str, value))
-    return str(value)
-
-
-def _text_records(text: str) -> dict[str, dict[str, str]]:
-    found: dict[str, dict[str, str]] = {}
-    for line in text.replace("\n\t", "").splitlines():
-        if line and not line[0].isspace():
-            values = found.setdefault(re.sub(r"^(Queue|Server): *", "", line.strip()), {})
-        elif found and (pair := re.match(r"\s+([\w.]+) = (.*)", line)):
-            values[pair[1]] = pair[2].strip()
-    return found
+    records = (record.partition("\n") for record in re.split(r"\n+(?=\S)", text.strip()))
+    return {
+        re.sub(r"^(Queue|Server): *", "", head).strip(): parse_attributes(lines)
+        for head, _, lines in records
+        if head
+    }
 
 
 def hosts_of(vnodes: Mapping[str, Record]) -> list[tuple[Nodes, Record]]:
@@ -147,7 +100,7 @@ def parse_queue(
     """A queue, with the kinds of the nodes that its jobs can get."""
     nodes = [each for each, record in hosts if _serves(name, values, record)]
     place = values.get("resources_default.place", "") or values.get("default_chunk.place", "")
-    whole = f"resources_default.place={place}" if "excl" in place else ""
+    whole = f"resources_default.place={place}" if asks_for_whole_nodes(place) else ""
     sharing = {record.get("sharing", "") for each, record in hosts if each in nodes}
     if not whole and sharing and all("excl" in each for each in sharing):
         whole = f"sharing={sorted(sharing)[0]} on its nodes"
@@ -159,7 +112,7 @@ def parse_queue(
     acl = [key for key in ("acl_user_enable", "acl_group_enable") if values.get(key) == "True"]
     return Partition(
         name=name,
-        kinds=_named(kinds_of(nodes)),
+        kinds=kinds_of(nodes),
         is_default=is_default,
         is_open=values.get("enabled") == values.get("started") == "True" and not acl,
         whole_nodes=whole,
@@ -182,16 +135,6 @@ def _notes(values: Record) -> list[str]:
     if values.get("resources_min.nodect"):
         notes.append(f"A job has to have at least {values['resources_min.nodect']} nodes.")
     return notes
-
-
-def _named(kinds: tuple[Nodes, ...]) -> tuple[Nodes, ...]:
-    """The kinds with the names of a few of their nodes."""
-    return tuple(replace(kind, names=_few(kind.names)) for kind in kinds)
-
-
-def _few(names: str) -> str:
-    several = names.split(",")
-    return ", ".join(several[:3]) + (" …" if len(several) > 3 else "")
 
 
 def _serves(queue: str, values: Record, vnode: Record) -> bool:

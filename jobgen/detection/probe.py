@@ -1,7 +1,5 @@
 """A job of a minute on one compute node, which prints what only that node knows."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex
@@ -9,88 +7,46 @@ import shutil
 import signal
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from jobgen.detection.cluster import Cluster, Nodes, Partition
 from jobgen.detection.commands import SUBMIT_SECONDS, run, signals_wait
+from jobgen.detection.findings import Findings
 from jobgen.detection.hardware import Hardware, parse_probe
+from jobgen.detection.software import environment_folders
 from jobgen.errors import JobgenError, problem, report
+from jobgen.submission.job_queue import JobQueue, get_queue
 
 SCRIPT = Path(__file__).with_name("probe.sh")
 PAUSE = 0.3  # seconds between two looks for the answer
 QUERY_PAUSE = 3.0  # seconds between two questions to the scheduler
 LATE_FILE_SECONDS = 15.0  # a shared file system may show a file of another node that much later
+JobId = tuple[str, str]  # with its cluster
 
 
-@dataclass(frozen=True)
-class Request:
-    """Which node the job is for, and what the site wants in every job."""
-
-    cluster: Cluster
-    partition: Partition
-    kind: Nodes
-    constraint: str
-    account: str
-    directives: Sequence[str]
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        """The command that submits the script on its standard input."""
-        return self._qsub() if self.cluster.scheduler == "pbs" else self._sbatch()
-
-    def _sbatch(self) -> tuple[str, ...]:
-        gpu = ":".join(filter(None, ("gpu", self.kind.gpu_type, "1")))
-        options = {
-            "partition": self.partition.name,
-            "account": self.account,
-            "constraint": self.constraint,
-            "gres": gpu if self.kind.gpus else "",
-        }
-        return (
-            *("sbatch", "--parsable", "--job-name=jobgen-probe", "--output=/dev/null"),
-            *("--nodes=1", "--ntasks=1", "--time=1"),
-            *(f"--{name}={value}" for name, value in options.items() if value),
-            *(word for text in self.directives for word in shlex.split(text)),
-        )
-
-    def _qsub(self) -> tuple[str, ...]:
-        uses_gpus = self.kind.gpus and "ngpus" in self.cluster.gpu_options
-        chunk = ["1:ncpus=1", "ngpus=1" if uses_gpus else "", self.constraint]
-        account = ("-A", self.account) if self.account else ()
-        return (
-            *("qsub", "-N", "jobgen-probe", "-q", self.partition.name, *account),
-            *("-l", f"select={':'.join(filter(None, chunk))}"),
-            *("-l", f"walltime={self.partition.least_time or '00:01:00'}"),
-            *("-j", "oe", "-o", "/dev/null", "-m", "n"),
-            *(word for text in self.directives for word in shlex.split(text)),
-        )
-
-
-def probe(request: Request, seconds: float) -> Hardware:
+def probe(found: Findings, seconds: float) -> Hardware:
     """What one node says. Raises JobgenError with exit code 1 if it says nothing in time.
 
     Nothing is left: the folder of the answer is removed, and a job that has not ended is cancelled.
     """
+    queue = get_queue(found.cluster.scheduler)
     with _folder() as folder, _interruptible():
-        job = ""
+        job = None
         try:
             with signals_wait():
-                job = _submit(request, folder)
-            report(f"probe: job {job} is submitted; waiting for it, at most {seconds:g} s")
-            text = _answer(request, job, folder, seconds)
-            job = ""
+                job = _submit(found, folder, queue)
+            report(f"probe: job {job[0]} is submitted; waiting for it, at most {seconds:g} s")
+            text = _answer(queue, job, folder, seconds)
+            job = None
             return parse_probe(text)
         finally:
             if job:
-                cancel = "qdel" if request.cluster.scheduler == "pbs" else "scancel"
-                failure = run((cancel, job), seconds=SUBMIT_SECONDS).failure
-                text = f"; {cancel} {failure}" if failure else ""
-                report(f"probe: job {job} is cancelled{text}")
+                answer = run(queue.cancel_command(*job), seconds=SUBMIT_SECONDS)
+                text = f"; {answer.command} {answer.failure}" if answer.failure else ""
+                report(f"probe: job {job[0]} is cancelled{text}")
 
 
 @contextmanager
@@ -127,18 +83,48 @@ def _interruptible() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _submit(request: Request, folder: Path) -> str:
+def _sbatch(found: Findings) -> tuple[str, ...]:
+    gpu = ":".join(filter(None, ("gpu", found.kind.gpu_type, "1")))
+    options = {
+        "partition": found.partition.name,
+        "account": found.account,
+        "constraint": found.constraint,
+        "gres": gpu if found.kind.gpus else "",
+    }
+    return (
+        *("--job-name=jobgen-probe", "--output=/dev/null"),
+        *("--nodes=1", "--ntasks=1", "--time=1"),
+        *(f"--{name}={value}" for name, value in options.items() if value),
+    )
+
+
+def _qsub(found: Findings) -> tuple[str, ...]:
+    uses_gpus = found.kind.gpus and found.cluster.gpu_option == "ngpus"
+    chunk = ["1:ncpus=1", "ngpus=1" if uses_gpus else "", found.constraint]
+    account = ("-A", found.account) if found.account else ()
+    return (
+        *("-N", "jobgen-probe", "-q", found.partition.name, *account),
+        *("-l", f"select={':'.join(filter(None, chunk))}"),
+        *("-l", f"walltime={found.partition.least_time or '00:01:00'}"),
+        *("-j", "oe", "-o", "/dev/null", "-m", "n"),
+    )
+
+
+def _submit(found: Findings, folder: Path, queue: JobQueue) -> JobId:
     script = SCRIPT.read_text(encoding="utf-8")
-    text = f"#!/bin/sh\nfolder={shlex.quote(str(folder))}\n{script}"
-    answer = run(request.words, text, SUBMIT_SECONDS)
-    job = re.search(r"^(\d+(?:\.[\w.-]+)?)(?:;\S+)?$", answer.text, re.MULTILINE | re.ASCII)
+    environments = shlex.quote("\n".join(environment_folders(os.environ)))
+    text = f"#!/bin/sh\nfolder={shlex.quote(str(folder))}\nenvironments={environments}\n{script}"
+    words = _qsub(found) if found.cluster.scheduler == "pbs" else _sbatch(found)
+    words += tuple(word for option in found.directives for word in shlex.split(option))
+    answer = run((*queue.SUBMIT, *words), text, SUBMIT_SECONDS)
+    job = next(filter(None, map(queue.parse_id, answer.text.splitlines())), None)
     if answer.failure or not job:
         hint = "what your site demands of every job: --account NAME, --directive OPTION"
         raise _no_answer(f"{answer.command} {answer.failure or 'printed no id'}", hint)
-    return job[1]
+    return job
 
 
-def _answer(request: Request, job: str, folder: Path, seconds: float) -> str:
+def _answer(queue: JobQueue, job: JobId, folder: Path, seconds: float) -> str:
     """What the job has written, once it is whole."""
     limit = time.monotonic() + seconds
     state, next_query, ended = "", 0.0, 0.0
@@ -148,29 +134,29 @@ def _answer(request: Request, job: str, folder: Path, seconds: float) -> str:
                 return (folder / "answer").read_text(encoding="utf-8", errors="replace")
         if time.monotonic() > next_query:
             next_query = time.monotonic() + QUERY_PAUSE
-            state = _state(request.cluster.scheduler, job) or state
+            state = _state(queue, job) or state
             ended = ended or (time.monotonic() if state == "ENDED" else 0.0)
         if ended and time.monotonic() > ended + LATE_FILE_SECONDS:
             hint = "run it in a folder that compute nodes share; see why jobs fail in the queue"
-            raise _no_answer(f"job {job} has ended, and its answer is not in {folder.parent}", hint)
+            raise _no_answer(
+                f"job {job[0]} has ended, and its answer is not in {folder.parent}", hint
+            )
         time.sleep(PAUSE)
-    text = f"job {job} has not answered within {seconds:g} s" + (f" ({state})" if state else "")
+    text = f"job {job[0]} has not answered within {seconds:g} s" + (f" ({state})" if state else "")
     raise _no_answer(text, "--probe-limit SECONDS, or run it without --probe")
 
 
-def _state(scheduler: str, job: str) -> str:
+def _state(queue: JobQueue, job: JobId) -> str:
     """The job's state with its reason, "ENDED", or "" if it is not known."""
-    if scheduler == "pbs":
-        answer = run(("qstat", "-f", job))
-        if re.search("Unknown Job Id|has finished", answer.error):
-            return "ENDED"
-        found = re.search(r"^ +comment = (.*)", answer.text.replace("\n\t", ""), re.MULTILINE)
-        return found[1] if found else ""
-    answer = run(("squeue", "-h", "-j", job, "-o", "%T %r"))
-    if "Invalid job id" in answer.error or (not answer.failure and not answer.text.strip()):
-        return "ENDED"
-    state = answer.text.strip()
-    return "ENDED" if re.match("CANCELLED|COMPLETED|FAILED|TIMEOUT|NODE_FAIL", state) else state
+    error = ""
+    for words in queue.query_commands(*job):
+        answer = run(words)
+        if status := queue.parse_status(answer.text):
+            if status.exit_status is not None:
+                return "ENDED"
+            return f"{status.state} {status.note}".rstrip()
+        error += answer.error
+    return "ENDED" if re.search(queue.UNKNOWN_JOB_PATTERN, error) else ""
 
 
 def _no_answer(text: str, hint: str) -> JobgenError:

@@ -1,13 +1,13 @@
 # What `jobgen detect --probe` reads on one compute node: lines NAME=VALUE. It changes nothing there.
 # shellcheck shell=sh
-# shellcheck disable=SC2154 # `folder`: jobgen writes it above
+# shellcheck disable=SC2154 # `folder` and `environments`: jobgen writes them above
 exec > "$folder/part" 2> /dev/null < /dev/null
 PATH=$PATH:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin:/opt/rocm/bin
 name_lines() { while read -r line; do echo "$1=$line"; done; }
 echo "host=$(hostname)"
 echo "arch=$(uname -m)"
 hostname -i | tr ' ' '\n' | name_lines hostaddress
-ip -o -4 addr show up | name_lines address
+ip -o addr show up | name_lines address
 for path in /sys/class/infiniband/*; do
   [ -e "$path" ] || continue
   driver=$(readlink "$path/device/driver")
@@ -30,6 +30,14 @@ if command -v xpu-smi > /dev/null; then
 fi
 for engine in podman docker apptainer singularity shifter enroot; do
   ! command -v "$engine" > /dev/null || echo "engine=$engine"
+done
+printf '%s\n' "$environments" | while read -r place; do  # which of them this node sees, too
+  kind=venv  # for one without conda
+  [ ! -x "${place%/envs/*}/condabin/conda" ] || kind=conda
+  for file in "$place"/lib/python3*/site-packages/torch/version.py; do
+    version=$(sed -n "s/^__version__ = '\([^' ]*\)'.*/\1/p" "$file")
+    [ ! "$version" ] || echo "environment=$kind $version $place"
+  done
 done
 # Under its last name only when it is whole.
 mv "$folder/part" "$folder/answer"

@@ -5,8 +5,6 @@ tags): CPUEfctv is printed since 22.05; whole nodes are `OverSubscribe=EXCLUSIVE
 `Exclusive=NODE` or `Exclusive=TOPO` since 26.05. `sinfo` takes no -p beside -a, so all is read.
 """
 
-from __future__ import annotations
-
 import getpass
 import re
 from collections.abc import Mapping
@@ -59,7 +57,7 @@ def read_cluster(answers: Mapping[str, Answer]) -> Cluster:
         name=name,
         version=config.get("SLURM_VERSION", ""),
         partitions=partitions,
-        gpu_options=("gres", "gpus-per-node") if _counts_gpus(config) else ("gres",),
+        gpu_option="gres",
         gpu_note=_gpu_note(config),
         binding=_binding(config),
         accounts=tuple(dict.fromkeys(row[1] for row in rows if row[1])),
@@ -134,6 +132,7 @@ def parse_partition(line: str, groups: list[tuple[str, Nodes]]) -> Partition:
     whole = {key: values.get(key, "") for key in ("OverSubscribe", "Exclusive")}
     is_whole = whole["OverSubscribe"] == "EXCLUSIVE" or whole["Exclusive"] in ("NODE", "TOPO")
     max_nodes = _number(values.get("MaxNodes", ""))
+    defaults = dict(re.findall(r"(\w+)=(\w+)", values.get("JobDefaults", "")))
     return Partition(
         name=name,
         kinds=kinds_of(nodes for partition, nodes in groups if partition == name),
@@ -143,6 +142,7 @@ def parse_partition(line: str, groups: list[tuple[str, Nodes]]) -> Partition:
         max_nodes=max_nodes or None,
         max_time=_set(values.get("MaxTime", "")),
         default_time=_set(values.get("DefaultTime", "")),
+        cpus_per_gpu=_number(defaults.get("DefCpuPerGPU", "")) or None,
         notes=tuple(_partition_notes(values)),
     )
 
@@ -201,14 +201,10 @@ def usable_cpus(values: Mapping[str, str]) -> int:
     return max(_number(values.get("CPUTot", "")) - reserved, 0)
 
 
-def _counts_gpus(config: Mapping[str, str]) -> bool:
-    """Only select/cons_tres has --gpus-per-node and its like (sbatch(1))."""
-    return config.get("SelectType", "").endswith("cons_tres")
-
-
 def _gpu_note(config: Mapping[str, str]) -> str:
+    """Only select/cons_tres has --gpus-per-node and its like (sbatch(1))."""
     select = config.get("SelectType", "")
-    if _counts_gpus(config):
+    if select.endswith("cons_tres"):
         return f"SelectType={select}: gpus-per-node, gpus-per-task and gpus work, too."
     return f"SelectType={select}: it has no --gpus-per-node."
 

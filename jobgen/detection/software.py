@@ -1,15 +1,19 @@
-"""What a login node offers: modules with PyTorch, and the engines of containers."""
+"""What a login node offers: modules and environments with PyTorch, and engines of containers."""
 
-from __future__ import annotations
-
+import os
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 from jobgen.detection.commands import Answer
 
 ENGINES = ("podman", "docker", "apptainer", "singularity", "shifter", "enroot")
 MODULES_SHOWN = 12
+MOST_ENVIRONMENTS = 50
+# Where the installers of conda, mamba and micromamba put themselves, and `conda create` its own.
+_HOMES = ("miniforge3", "miniconda3", "anaconda3", "mambaforge", "micromamba", ".conda")
+_TORCH_VERSION = "lib/python3*/site-packages/torch/version.py"
 _TORCH = re.compile(r"torch", re.IGNORECASE)
 _PYTHON = re.compile(
     r"conda|mamba|miniforge|frameworks|deep-?learning|machine-?learning", re.IGNORECASE
@@ -66,3 +70,34 @@ def module_notes(answer: Answer) -> list[str]:
     if answer.status is None:
         return [f"Not known: modules with PyTorch; `module -t avail` {answer.failure}."]
     return ["No module has torch or conda in its name; all of them: module avail"]
+
+
+def environment_folders(variables: Mapping[str, str]) -> tuple[str, ...]:
+    """The user's virtual and conda environments with torch, the active one first.
+
+    Nothing is run or imported: torch is there if its version.py is.
+    """
+    found = dict.fromkeys(os.path.abspath(each) for each in _environments(variables))
+    with_torch = [each for each in found if any(Path(each).glob(_TORCH_VERSION))]
+    return tuple(each for each in with_torch if each.isprintable())[:MOST_ENVIRONMENTS]
+
+
+def _environments(variables: Mapping[str, str]) -> Iterator[Path]:
+    """Folders in which an environment may be."""
+    home = Path(variables.get("HOME", "/"))
+    if python := shutil.which("python3", path=variables.get("PATH")):
+        own = Path(python).parents[1]
+        if (own / "pyvenv.cfg").exists() or (own / "conda-meta").exists():
+            yield own
+    active = (variables.get(name) for name in ("VIRTUAL_ENV", "CONDA_PREFIX"))
+    yield from (Path(each) for each in active if each)
+    yield from (Path(".venv"), Path("venv"))
+    bases = [home / name for name in _HOMES]
+    if conda := variables.get("CONDA_EXE"):
+        bases.insert(0, Path(conda).parents[1])
+    for base in bases:
+        yield from (base, *sorted(base.glob("envs/*")))
+    try:  # conda's own list
+        yield from map(Path, (home / ".conda/environments.txt").read_text().split("\n"))
+    except (OSError, UnicodeDecodeError):
+        return

@@ -1,16 +1,12 @@
 """What failed first, from the files of a job: reads them, and judges the events."""
 
-from __future__ import annotations
-
-import io
 from collections.abc import Iterable
 from typing import BinaryIO, NamedTuple
 
 from jobgen.diagnosis.events import Verdict
-from jobgen.diagnosis.flight_recorder import read_dumps
 from jobgen.diagnosis.judging.case import Case
 from jobgen.diagnosis.judging.verdict import judge
-from jobgen.diagnosis.lines.follow import File
+from jobgen.diagnosis.lines.file_events import File
 from jobgen.diagnosis.lines.labels import Label
 from jobgen.diagnosis.reader import LineReader
 from jobgen.diagnosis.stacks import Stack, stalled_ranks
@@ -50,13 +46,11 @@ def collect(sources: Iterable[Source]) -> tuple[Case, list[Stack]]:
             file.read()
         _add(case, file)
         stacks += file.stacks.stacks
-    case.events += read_dumps(dumps)
+    if dumps:
+        from jobgen.diagnosis.flight_recorder.missing_ranks import read_dumps  # few jobs have one
+
+        case.events += read_dumps(dumps)
     return case, stacks
-
-
-def diagnose_text(text: str, name: str = "log") -> Verdict:
-    """The verdict on one log, given as text."""
-    return diagnose([Source(name, io.BytesIO(text.encode("utf-8", "surrogateescape")))])
 
 
 def _add(case: Case, file: File) -> None:

@@ -3,18 +3,15 @@
 Times are seconds since a year's beginning: most logs have no year, and no job lasts that long.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from jobgen.diagnosis.signs import Role
 
 CERTAINTIES = ("sure", "likely", "possible")
 
 
-@dataclass(frozen=True)
-class Event:
+class Event(NamedTuple):
     """One line that a sign matched, or what a file other than a log says (a dump, a stack).
 
     `node` and `rank` are the ones the event is about; None if the log does not say. `file` is as
@@ -37,7 +34,7 @@ class Event:
     peer: str = ""  # the host or the address that it blames
     peer_rank: int | None = None
     status: int | None = None  # an exit status; a signal is negative
-    groups: Mapping[str, str] = field(default_factory=dict)
+    groups: Mapping[str, str] = {}
     certainty: str = "sure"
     needs_failure: bool = False
     reporter: bool = False  # its rank only reports
@@ -45,8 +42,7 @@ class Event:
     context: int = 0  # a traceback's first line, 0 for others
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(NamedTuple):
     """What failed first; `code` is None where the log does not tell."""
 
     code: str | None

@@ -1,20 +1,16 @@
 """The files that a person names: a log, a folder of the ranks' logs, stdin."""
 
-from __future__ import annotations
-
 import os
 import re
 import stat
 import sys
 from collections.abc import Iterator, Sequence
-from difflib import get_close_matches
 from io import BufferedReader, BytesIO
 from pathlib import Path
 from typing import BinaryIO
 
 from jobgen.diagnosis.classes import codes
 from jobgen.diagnosis.engine import Source
-from jobgen.diagnosis.flight_recorder import is_dump
 from jobgen.diagnosis.lines.labels import Label
 from jobgen.errors import JobgenError, problem
 from jobgen.paths import to_path, walk
@@ -22,13 +18,14 @@ from jobgen.paths import to_path, walk
 SCHEDULER = "scheduler"  # the name of what the scheduler says of a job
 PEEKED = 4096  # bytes at a file's beginning that show what it is
 # The endings of logs; the scheduler's are followed by the job's number.
-_LOG = re.compile(
-    r"(\.(log|txt|out|err|output|error|stdout|stderr)|\.[oe]\d+|^(stdout|stderr))([.\-_]?\d+)?$"
-)
+_LOG = r"(\.(log|txt|out|err|output|error|stdout|stderr)|\.[oe]\d+|^(stdout|stderr))([.\-_]?\d+)?$"
 # What all ranks wrote, with labels, for jobgen: stderr, stderr.HOST, stderr.HOST.RANK
-_LABELLED = re.compile(r"^(stdout|stderr)(\.[\w.-]+)?$")
+_LABELLED = r"^(stdout|stderr)(\.[\w.-]+)?$"
 # torch's names of dumps end with the rank: TORCH_FR_DUMP_TEMP_FILE + RANK.
 DUMP = re.compile(r"\d(\.(json|pkl|pickle))?$")
+_DUMP = (b"pg_config", b"pg_status", b"comm_lib_version", b"nccl_version", b"collective_seq_id")
+# Files of a job's folder that a script makes there.
+_MARKS = ("job", "status", "roll-call")
 # torchrun's: FOLDER/ID/attempt_N/LOCAL RANK/stderr.log
 _ATTEMPT = re.compile(
     r"(?:^|/)attempt_(?P<attempt>\d{1,4})/(?P<local_rank>\d{1,4})/(?:stdout|stderr)"
@@ -45,6 +42,22 @@ def sources(paths: Sequence[str]) -> Iterator[Source]:
             yield from _folder(path)
         else:
             yield _file(path)
+
+
+def is_job_folder(word: str) -> bool:
+    """Whether a word names the folder of one job."""
+    try:
+        folder = to_path(word)
+        return folder.is_dir() and any(_is_plain(os.path.join(folder, name)) for name in _MARKS)
+    except (OSError, ValueError):
+        return False
+
+
+def _is_plain(path: str) -> bool:
+    try:
+        return stat.S_ISREG(os.lstat(path).st_mode)
+    except OSError:
+        return False
 
 
 def _file(path: str) -> Source:
@@ -66,20 +79,32 @@ def _folder(top: str) -> Iterator[Source]:
     ]
     found.sort(key=_natural)
     logs = [file for file in found if _is_log(os.path.basename(file))]
-    texts = [file for file in _once(logs) if _is_text(file)]
-    dumps = [file for file in found if DUMP.search(file) and _is_dump(file)]
+    texts = [file for file in _once(logs) if _kind(file) == "text"]
+    dumps = [file for file in found if DUMP.search(file) and _kind(file) == "dump"]
     for file in dumps:
-        name = os.fsencode(file).decode("utf-8", "surrogateescape")
-        yield Source(name, BytesIO(), is_dump=True)
+        yield Source(as_word(file), BytesIO(), is_dump=True)
     if not texts and not dumps:
         raise problem(top, "no logs are in this folder", "empty", "name a file, or another folder")
     for file in texts:
-        name = os.fsencode(file).decode("utf-8", "surrogateescape")
+        name = as_word(file)
         yield Source(name, _opened(name), path_label(os.path.relpath(file, to_path(top))))
 
 
+def is_dump(first_bytes: bytes) -> bool:
+    """Whether a file that begins so is a dump of torch's flight recorder."""
+    start = first_bytes[:4000]
+    if start[:1] == b"\x80":
+        return start[1:2] in (b"\2", b"\3", b"\4", b"\5") and any(f in start for f in _DUMP)
+    return start.lstrip()[:2] == b'{"' and any(b'"%s"' % field in start for field in _DUMP)
+
+
+def as_word(path: str) -> str:
+    """A path as messages have it: names may be any bytes."""
+    return os.fsencode(path).decode("utf-8", "surrogateescape")
+
+
 def _is_log(name: str) -> bool:
-    return bool(_LOG.search(name) or _LABELLED.search(name))
+    return bool(re.search(_LOG, name) or re.search(_LABELLED, name))
 
 
 def _once(logs: list[str]) -> Iterator[str]:
@@ -88,7 +113,7 @@ def _once(logs: list[str]) -> Iterator[str]:
     labelled = {
         f"{os.path.dirname(file)}/"
         for file in logs
-        if file not in of_rank and _LABELLED.search(os.path.basename(file))
+        if file not in of_rank and re.search(_LABELLED, os.path.basename(file))
     }
     folders = tuple(labelled)
     for file in logs:
@@ -112,25 +137,16 @@ def _natural(path: str) -> list[tuple[int, str]]:
     return [(int(p), "") if p.isdigit() else (-1, p) for p in re.split(r"(\d{1,18})", path)]
 
 
-def _is_text(file: str) -> bool:
-    """Whether it may be a log: a regular file, not a link, with no zero byte at its beginning."""
-    start = _start(file)
-    return start is not None and b"\0" not in start and not is_dump(start)
-
-
-def _is_dump(file: str) -> bool:
-    return is_dump(_start(file) or b"")
-
-
-def _start(file: str) -> bytes | None:
-    """The first bytes of a regular file, no link; None if it cannot be read."""
+def _kind(file: str) -> str:
+    """`text` if it may be a log, or `dump`; "" for others, also for a link, a pipe or a device."""
     try:
         if not stat.S_ISREG(os.lstat(file).st_mode):
-            return None
+            return ""
         with open(file, "rb") as stream:
-            return stream.read(PEEKED)
+            start = stream.read(PEEKED)
     except OSError:
-        return None
+        return ""
+    return "dump" if is_dump(start) else "" if b"\0" in start else "text"
 
 
 def _opened(path: str) -> BinaryIO:
@@ -139,6 +155,8 @@ def _opened(path: str) -> BinaryIO:
             raise problem(path, "no file can have this name", "unreadable")
         return open(to_path(path), "rb")
     except FileNotFoundError:
+        from difflib import get_close_matches  # it takes a while to import
+
         near = get_close_matches(path[:80], codes(), 1)
         hint = "name a file, a folder, a job's number, - for stdin, or a class of failure"
         hint = f"did you mean `{near[0]}`?" if near else hint

@@ -5,22 +5,20 @@ answers become facts: lines such as `sacct: State=TIMEOUT JobID=12 …`, which t
 classes match like lines of a log.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from glob import escape, glob
 from pathlib import Path
 
-from jobgen.diagnosis.job_folder import is_job_folder
+from jobgen.diagnosis.files import is_job_folder
 from jobgen.errors import JobgenError, problem
 from jobgen.submission import pbs_queue, slurm_queue
-from jobgen.submission.job_queue import run_query
-from jobgen.submission.slurm_accounting import query_accounting
-from jobgen.submission.slurm_output import expand_pattern, output_paths
+from jobgen.submission.job_queue import JobStatus, run_query
+from jobgen.submission.slurm_accounting import expand_pattern, output_paths, query_accounting
 
 QUERY_SECONDS = 30.0  # a command's; a controller that does not answer makes scontrol wait longer
 
@@ -43,6 +41,7 @@ class JobFiles:
     facts: tuple[str, ...]
     missing: tuple[str, ...] = ()  # files that it should have, and that cannot be read here
     folders: tuple[str, ...] = ()  # where it was submitted
+    status: JobStatus | None = None  # of a job that has not ended
 
     @property
     def numbers(self) -> list[str]:
@@ -97,7 +96,9 @@ def _try(path: str, number: str) -> tuple[int, float] | None:
 
 def _unknown(job_id: str, errors: list[str]) -> JobgenError:
     reasons = "; ".join(dict.fromkeys(error.strip() for error in errors if error.strip()))
-    return problem(job_id, f"no scheduler knows this job: {reasons}", "job", _HINT)
+    here = sorted(Path().glob(f"*[-.]*{job_id}.*"))[:1] if job_id.isdigit() else []
+    hint = f"{_HINT}, such as {here[0]}" if here else _HINT
+    return problem(job_id, f"no scheduler knows this job: {reasons}", "job", hint)
 
 
 def _query(words: tuple[str, ...], errors: list[str]) -> str:
@@ -120,16 +121,18 @@ def _ask_slurm(job: str, cluster: str, errors: list[str]) -> JobFiles | None:
     records: list[str] = []
     for words in slurm_queue.query_commands(job, cluster):
         records = records or slurm_queue.split_records(_query(words, errors))
-    accounting = query_accounting(job, cluster, lambda words: _query(words, errors))
+    ask = partial(_query, errors=errors)
+    accounting = query_accounting(job, cluster, ask)
     if not records and not accounting:
         return None
     paths = [path for record in records for path in _control_paths(record)]
     if not paths:
-        paths = output_paths(accounting, lambda words: _query(words, errors))
+        paths = output_paths(accounting, ask)
     facts = [_control_fact(record) for record in records]
     facts += [fact for record in accounting if (fact := record.fact())]
     folders = [slurm_queue.find_field(record, r"WorkDir=(.*)$") for record in records]
-    return _found(paths, facts, folders)
+    status = slurm_queue.parse_status("\n\n".join(records))
+    return _found(paths, facts, folders, status)
 
 
 def _control_paths(record: str) -> list[str]:
@@ -165,11 +168,13 @@ def _control_fact(record: str) -> str:
 
 def _ask_pbs(job: str, errors: list[str]) -> JobFiles | None:
     for words in pbs_queue.query_commands(job, ""):
-        attributes = pbs_queue.parse_attributes(_query(words, errors))
+        attributes = pbs_queue.parse_attributes(answer := _query(words, errors))
         if "job_state" in attributes:
             found = re.search(r"(?:^|,)PBS_O_WORKDIR=([^,]+)", attributes.get("Variable_List", ""))
             folders = [found[1]] if found else []
-            return _found(_pbs_paths(attributes), [_pbs_fact(attributes)], folders)
+            is_over = attributes["job_state"] in "FMXC"  # C is Torque's, X of one of an array
+            status = None if is_over else pbs_queue.parse_status(answer)
+            return _found(_pbs_paths(attributes), [_pbs_fact(attributes)], folders, status)
     return None
 
 
@@ -203,9 +208,12 @@ def _pbs_fact(attributes: dict[str, str]) -> str:
 # ---- both ----
 
 
-def _found(paths: Iterable[str], facts: Iterable[str], folders: Iterable[str]) -> JobFiles:
+def _found(
+    paths: Iterable[str], facts: Iterable[str], folders: Iterable[str], status: JobStatus | None
+) -> JobFiles:
     unique = [path for path in dict.fromkeys(paths) if path != "/dev/null"]
     here = [path for path in unique if Path(path).is_file()]
     missing = tuple(path for path in unique if path not in here)
     lines = tuple(" ".join(fact.split()) for fact in facts)
-    return JobFiles(tuple(here), lines, missing, tuple(filter(None, folders)))
+    running = status if status and status.exit_status is None else None
+    return JobFiles(tuple(here), lines, missing, tuple(filter(None, folders)), running)

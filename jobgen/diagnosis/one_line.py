@@ -1,18 +1,16 @@
 """A verdict as one line: the last one of a job's output."""
 
-from __future__ import annotations
-
 import re
 
+from jobgen.diagnosis.classes import codes_with
 from jobgen.diagnosis.events import Verdict
 from jobgen.diagnosis.judging.places import name_of
 from jobgen.errors import printable
 
 CHARACTERS = 300
 _FEWEST_OF_CURE = 30  # below that, a cure says nothing
-_OF_A_LAUNCHER = frozenset(("killed", "crash", "launcher-report", "host-memory"))
-_DIFFERS = re.compile(r"^it is in (?P<place>.+?), while (?P<others>.+)$")
-_ARE_IN = re.compile(r"\b(?:is|are) in (?=\w)")
+_DIFFERS = r"^it is in (?P<place>.+?), while (?P<others>.+)$"
+_ARE_IN = r"\b(?:is|are) in (?=\w)"
 _NO_CAUSE = "no cause found"
 
 
@@ -48,15 +46,15 @@ def _sentence(verdict: Verdict) -> str:
     if verdict.code == "stalled":
         return f"the ranks hung: {_hung(verdict, says)}{notes}"
     who = _who(verdict)
-    if not who and verdict.code in ("cancelled", "preempted", "scheduler-limit"):
+    if not who and verdict.code in codes_with("outside"):
         return f"the job was ended from outside: {says}"
     return f"{who} failed first: {says}{notes}" if who else f"{says}{notes}"
 
 
 def _hung(verdict: Verdict, says: str) -> str:
     who = _who(verdict)
-    if differs := _DIFFERS.match(says):
-        others = _ARE_IN.sub("in ", differs["others"])
+    if differs := re.match(_DIFFERS, says):
+        others = re.sub(_ARE_IN, "in ", differs["others"])
         return f"{who} in {differs['place']}; {others}"
     return f"{who} {says.removeprefix('it ')}" if who else says
 
@@ -78,7 +76,7 @@ def _who(verdict: Verdict) -> str:
         return ""
     if main and main.local_rank is not None and main.node == verdict.node:
         return f"local rank {main.local_rank} on {verdict.node}"
-    is_launcher = verdict.code in _OF_A_LAUNCHER and main and (main.code or main.status)
+    is_launcher = verdict.code in codes_with("process") and main and (main.code or main.status)
     return f"launcher on {verdict.node}" if is_launcher else f"node {verdict.node}"
 
 

@@ -1,8 +1,5 @@
 """A verdict as text of at most 15 lines, or as JSON."""
 
-from __future__ import annotations
-
-import json
 from typing import Any
 
 from jobgen.diagnosis.events import Event, Verdict
@@ -37,7 +34,7 @@ def _head(verdict: Verdict) -> list[str]:
         who = f"{_who(verdict)} failed first" if _who(verdict) else "first failure"
         return [f"{who}{when}: {_cut(verdict.says, _SHORT)}{how}"]
     if not verdict.evidence:
-        return [NOTHING]
+        return [f"{NOTHING}: {verdict.says}" if verdict.says else NOTHING]
     who = f"{_who(verdict)}: " if _who(verdict) else ""
     return [f"I cannot tell what failed first, but this is seen: {who}{_cut(verdict.says, _SHORT)}"]
 
@@ -79,6 +76,8 @@ def _cut(text: str, length: int) -> str:
 
 def as_json(verdict: Verdict, everything: bool = False) -> str:
     """The same, for programs."""
+    import json  # few ask for it, and it takes a while to import
+
     value: dict[str, Any] = {
         "code": verdict.code,
         "certainty": verdict.certainty or None,

@@ -4,12 +4,10 @@ With PYTHONFAULTHANDLER=1 a rank that gets SIGABRT prints the stack of each of i
 one last (CPython, Python/traceback.c, _Py_DumpTracebackThreads). `py-spy dump` names threads.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from jobgen.diagnosis.events import Event
 from jobgen.diagnosis.signs import Role
@@ -22,42 +20,41 @@ _RANKS_SHOWN = 6
 
 # Not `Fatal Python error: Segmentation fault`, which is no hang.
 _BEGIN = re.compile(r"^(?:Fatal Python error: Aborted|Timeout \(\d+:\d\d:\d\d(?:\.\d+)?\)!)\s*$")
-_THREAD = re.compile(
-    r"^(?:Current thread|Thread) 0x[0-9a-f]+ (?:\[[^\]]*\] )?\(most recent call first\):\s*$"
-)
-_FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+) in (?P<function>\S+)\s*$')
+_THREAD = r"^(?:Current thread|Thread) 0x[0-9a-f]+ (?:\[[^\]]*\] )?\(most recent call first\):\s*$"
+_FRAME = r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+) in (?P<function>\S+)\s*$'
 _SPY_PROCESS = re.compile(r"^Process \d+: \S+")
-_SPY_THREAD = re.compile(r'^Thread (?:0x[0-9A-Fa-f]+|\d+) \([^)]*\): "(?P<name>[^"]*)"')
-_SPY_FRAME = re.compile(r"^\s+(?P<function>[^\s(]+) \((?P<file>[^():]+):(?P<line>\d+)\)\s*$")
+_SPY_THREAD = r'^Thread (?:0x[0-9A-Fa-f]+|\d+) \([^)]*\): "(?P<name>[^"]*)"'
+_SPY_FRAME = r"^\s+(?P<function>[^\s(]+) \((?P<file>[^():]+):(?P<line>\d+)\)\s*$"
 
-_LIBRARY = re.compile(r"/(?:site|dist)-packages/|/lib(?:64)?/python\d|/torch/|^<(?!stdin>|string>)")
+_LIBRARY = r"/(?:site|dist)-packages/|/lib(?:64)?/python\d|/torch/|^<(?!stdin>|string>)"
 # py-spy shortens the paths of packages.
-_SPY_LIBRARY = re.compile(r"^(?:torch|multiprocessing|threading|queue|selectors|socket|ssl)[/.]")
-_COLLECTIVES = re.compile(r"torch/distributed/(?:distributed_c10d|_functional_collectives)\.py$")
-_INNER = re.compile(r"^(?:_|wrapper$|wait$|<)")
+_SPY_LIBRARY = r"^(?:torch|multiprocessing|threading|queue|selectors|socket|ssl)[/.]"
+_COLLECTIVES = r"torch/distributed/(?:distributed_c10d|_functional_collectives)\.py$"
+_INNER = r"^(?:_|wrapper$|wait$|<)"
 
 
-@dataclass
-class Stack:
+class Stack(NamedTuple):
     """The main thread's frames of one process, the innermost first: (file, line, function)."""
 
     file: str
     line: int
     node: str | None
     rank: int | None
-    frames: list[tuple[str, str, str]] = field(default_factory=list)
+    frames: list[tuple[str, str, str]]
 
     @property
     def collective(self) -> str:
         """The collective operation that it waits in; "" if in none."""
-        names = [n for f, _, n in self.frames if _COLLECTIVES.search(f) and not _INNER.match(n)]
+        names = [
+            n for f, _, n in self.frames if re.search(_COLLECTIVES, f) and not re.match(_INNER, n)
+        ]
         return names[0] if names else ""
 
     @property
     def own_frame(self) -> str:
         """The innermost line of the user's program, as `data.py:88 load`."""
         for file, line, function in self.frames:
-            if not _LIBRARY.search(file) and not _SPY_LIBRARY.match(file):
+            if not re.search(_LIBRARY, file) and not re.match(_SPY_LIBRARY, file):
                 return f"{file.rpartition('/')[2]}:{line} {function}"
         return ""
 
@@ -74,28 +71,28 @@ class StackReader:
         self.stacks: list[Stack] = []
         self._file = file
         self._open: dict[object, Stack] = {}
-        self._taking: dict[object, bool] = {}  # whether the present thread's frames count
+        self._in_main: dict[object, bool] = {}  # whether the main thread's frames are being read
 
     def take(self, number: int, node: str | None, rank: int | None, text: str) -> bool:
         """Take a line; whether those after it may belong to a stack."""
         key = (node, rank)
         if _BEGIN.match(text) or _SPY_PROCESS.match(text):
             if len(self.stacks) < MOST_STACKS:
-                self._open[key] = Stack(self._file, number, node, rank)
+                self._open[key] = Stack(self._file, number, node, rank, [])
+                self._in_main[key] = False
                 self.stacks.append(self._open[key])
-                self._taking[key] = False
             return True
         return key in self._open and self._part(key, text)
 
     def _part(self, key: object, text: str) -> bool:
         stack = self._open[key]
-        if _THREAD.match(text):
+        if re.match(_THREAD, text):
             stack.frames.clear()  # the main thread is the last
-            self._taking[key] = True
-        elif thread := _SPY_THREAD.match(text):
-            self._taking[key] = thread["name"] == "MainThread"
-        elif frame := _FRAME.match(text) or _SPY_FRAME.match(text):
-            if self._taking[key] and len(stack.frames) < MOST_FRAMES:
+            self._in_main[key] = True
+        elif thread := re.match(_SPY_THREAD, text):
+            self._in_main[key] = thread["name"] == "MainThread"
+        elif frame := re.match(_FRAME, text) or re.match(_SPY_FRAME, text):
+            if self._in_main[key] and len(stack.frames) < MOST_FRAMES:
                 stack.frames.append((frame["file"], frame["line"], frame["function"]))
         elif text.startswith("Extension modules:"):
             del self._open[key]
@@ -131,14 +128,12 @@ def _first_of_each(stacks: Iterable[Stack]) -> list[Stack]:
 def _outside(waiting: list[Stack], outside: list[Stack]) -> list[Event]:
     """Those that are in no collective operation hold up the others."""
     if len(outside) > max(1, len(waiting)):
-        places = _counted(outside)
-        text = (
-            f"{_text(waiting)} in {_places(waiting)}, and {len(outside)} others are not: {places}"
-        )
+        places = ", ".join(f"{count} in {place}" for place, count in _places(outside))
+        text = f"{where_they_are(waiting)}, and {len(outside)} others are not: {places}"
         return [_event(outside[0], "stalled", text, "possible", everybody=True)]
-    text = f"{_text(waiting)} in {_places(waiting)}"
+    others = where_they_are(waiting)
     return [
-        _event(stack, "stalled", f"it is in {stack.place}, while {text}", "sure")
+        _event(stack, "stalled", f"it is in {stack.place}, while {others}", "sure")
         for stack in outside[:MOST_EVENTS]
     ]
 
@@ -162,11 +157,11 @@ def _same(stacks: list[Stack], world: int) -> list[Event]:
     """All at one place, or with no place that most have."""
     ranks = {stack.rank for stack in stacks if stack.rank is not None}
     absent = sorted(set(range(world)) - ranks) if len(ranks) == len(stacks) else []
-    text = f"{_text(stacks)} in {_places(stacks)}"
+    text = where_they_are(stacks)
     if 0 < len(absent) <= len(stacks) // 2 and len({stack.place for stack in stacks}) == 1:
         says = f"it printed no stack, while {text}"
         event = _event(stacks[0], "stalled", says, "likely", everybody=True)
-        return [replace(event, rank=rank) for rank in absent[:MOST_EVENTS]]
+        return [event._replace(rank=rank) for rank in absent[:MOST_EVENTS]]
     return [_event(stacks[0], "stalled", text, "possible", everybody=True)]
 
 
@@ -189,18 +184,14 @@ def _full(stack: Stack) -> str:
     return stack.place + own
 
 
-def _places(stacks: list[Stack]) -> str:
-    return " and ".join(place for place, _ in Counter(map(_full, stacks)).most_common(2))
+def _places(stacks: list[Stack]) -> list[tuple[str, int]]:
+    """The two that most of them are in, with how many."""
+    return Counter(map(_full, stacks)).most_common(2)
 
 
-def where_others_are(stacks: list[Stack]) -> str:
+def where_they_are(stacks: list[Stack]) -> str:
     """`ranks 0, 1 are in all_reduce (train.py:23 main)`."""
-    return f"{_text(stacks)} in {_places(stacks)}"
-
-
-def _counted(stacks: list[Stack]) -> str:
-    places = Counter(map(_full, stacks)).most_common(2)
-    return ", ".join(f"{count} in {place}" for place, count in places)
+    return f"{_text(stacks)} in {' and '.join(place for place, _ in _places(stacks))}"
 
 
 def _text(stacks: list[Stack]) -> str:

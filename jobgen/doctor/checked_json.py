@@ -41,24 +41,25 @@ class Value(NamedTuple):
         """The value of a key that must be present."""
         if key not in self._map():
             raise self.wrong(f"has no `{key}`")
-        return self._below(key)
+        return self._below(key, self.raw[key])
 
-    def optional(self, key: str) -> Value | None:
-        """The value of a key that may be absent or null."""
-        return None if self._map().get(key) is None else self._below(key)
+    def optional(self, key: str, default: Any = None) -> Value:
+        """The value of a key that may be absent or null: it has the default's value then."""
+        raw = self._map().get(key)
+        return self._below(key, default if raw is None else raw)
 
     def fields(self) -> Iterator[tuple[str, Value]]:
         """The keys of a map, with their values."""
-        for key in self._map():
-            yield Value(self.file, f"{self.place} (a key)", key).text(), self._below(key)
+        for key, raw in self._map().items():
+            yield Value(self.file, f"{self.place} (a key)", key).text(), self._below(key, raw)
 
     def _map(self) -> dict[str, Any]:
         if not isinstance(self.raw, dict):
             raise self._is_not("a map")
         return self.raw
 
-    def _below(self, key: str) -> Value:
-        return Value(self.file, f"{self.place}.{key}" if self.place else key, self.raw[key])
+    def _below(self, key: str, raw: Any) -> Value:
+        return Value(self.file, f"{self.place}.{key}" if self.place else key, raw)
 
     def items(self, at_most: int = MOST_LISTS) -> list[Value]:
         """The values of a list."""
@@ -90,9 +91,9 @@ class Value(NamedTuple):
             raise self._is_not(f"from {least:g} to {_LARGEST:g}")
         return float(self.raw)
 
-    def number_or_none(self) -> float | None:
+    def number_or_none(self, least: float = 0) -> float | None:
         """A number, or None for null."""
-        return None if self.raw is None else self.number()
+        return None if self.raw is None else self.number(least)
 
 
 def read_json(path: str) -> Value:

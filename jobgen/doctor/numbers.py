@@ -1,11 +1,7 @@
 """Numbers as people read them, and how a value compares with the others."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from statistics import median
-
-from jobgen.doctor.results import Measure, Results
 
 NO_VALUE = "–"
 # How much of the median a value reaches; each bound is the first of its class.
@@ -60,21 +56,6 @@ def middle_of(values: Iterable[float | None]) -> float | None:
     """The median of the values that exist."""
     present = [value for value in values if value is not None]
     return median(present) if present else None
-
-
-def measured(results: Results, measure: Measure) -> list[float | None]:
-    """The values of a measure, in the order of the nodes."""
-    return [node.values.get(measure.name) for node in results.nodes]
-
-
-def bad_nodes(results: Results, measure: str) -> set[str]:
-    """The nodes that have a finding about a measure: the job decided, not this page."""
-    return {found.node for found in results.findings if found.measure == measure and found.node}
-
-
-def bad_pairs(results: Results, measure: str) -> list[tuple[str, str]]:
-    """The pairs of nodes that have one."""
-    return [found.pair for found in results.findings if found.measure == measure and found.pair]
 
 
 def short_names(names: Sequence[str]) -> list[str]:

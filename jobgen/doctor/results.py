@@ -4,8 +4,6 @@ A key that format 1 lacks is ignored, and a measure that this version of jobgen 
 like any other; a value that format 1 has, but in another form, is an error.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -29,6 +27,11 @@ class Measure:
     unit: str
     higher_is_better: bool
     tolerance: float
+
+    @property
+    def heading(self) -> str:
+        """Of a column with its values."""
+        return f"{self.title}, {self.unit}" if self.unit else self.title
 
 
 @dataclass(frozen=True)
@@ -104,6 +107,11 @@ class Results:
     compared: Comparison | None
     lines: tuple[str, ...]
 
+    def bad_nodes(self, measure: str) -> tuple[int, ...]:
+        """The places of the nodes that have a finding about a measure: the job decided."""
+        bad = {found.node for found in self.findings if found.measure == measure}
+        return tuple(i for i, node in enumerate(self.nodes) if node.name in bad)
+
 
 def read_results(path: str) -> Results:
     """The results in a JSON file; JobgenError where it is not one that `jobgen doctor` wrote."""
@@ -122,8 +130,7 @@ def _results(whole: Value) -> Results:
     nodes = _nodes(whole.field("nodes"))
     names = {node.name for node in nodes}
     verdict, pairs = whole.field("verdict"), whole.field("pairs")
-    compared = whole.optional("compared")
-    reduced = whole.field("allreduce")
+    compared, reduced = whole.optional("compared"), whole.field("allreduce")
     return Results(
         job=whole.field("job").text(),
         cluster=whole.field("cluster").text(),
@@ -132,7 +139,7 @@ def _results(whole: Value) -> Results:
         device=whole.field("device").text(),
         device_name=whole.field("device_name").text(),
         ranks_per_node=int(whole.field("ranks_per_node").number(least=1)),
-        network=_network(whole.optional("network")),
+        network=_network(whole.optional("network", {})),
         measures=_measures(whole.field("measures"), nodes),
         nodes=nodes,
         bandwidth=_matrix(pairs.field("bandwidth"), len(nodes)),
@@ -142,28 +149,22 @@ def _results(whole: Value) -> Results:
         exclude=tuple(_name_of(value, names) for value in verdict.field("exclude").items()),
         findings=tuple(_finding(value, names) for value in verdict.field("findings").items()),
         rule=verdict.field("rule").text(),
-        compared=_comparison(compared) if compared else None,
-        lines=_texts(whole.optional("lines")),
+        compared=_comparison(compared) if compared.raw is not None else None,
+        lines=_texts(whole.optional("lines", [])),
     )
 
 
-def _network(network: Value | None) -> Network:
-    if not network:
-        return Network((), "", "")
-    promised, wrong = (_text_or_none(network.optional(key)) for key in ("promised", "problem"))
-    return Network(_texts(network.optional("used")), promised, wrong)
+def _network(network: Value) -> Network:
+    promised, wrong = (network.optional(key, "").text() for key in ("promised", "problem"))
+    return Network(_texts(network.optional("used", [])), promised, wrong)
 
 
-def _text_or_none(value: Value | None) -> str:
-    return value.text() if value else ""
-
-
-def _texts(values: Value | None) -> tuple[str, ...]:
-    return tuple(value.text() for value in values.items()) if values else ()
+def _texts(values: Value) -> tuple[str, ...]:
+    return tuple(value.text() for value in values.items())
 
 
 def _measures(table: Value, nodes: tuple[Node, ...]) -> tuple[Measure, ...]:
-    """Those that the file describes, then those of which it has only values."""
+    """The measures that the file describes, then those of which it has only values."""
     measures = [_measure(name, value) for name, value in table.fields()]
     names = dict.fromkeys(name for node in nodes for name in (*node.values, *node.ranks))
     described = {measure.name for measure in measures}
@@ -197,17 +198,16 @@ def _nodes(values: Value) -> tuple[Node, ...]:
 
 
 def _node(value: Value) -> Node:
-    ranks, offset = value.optional("ranks"), value.optional("clock_offset")
-    name, address = value.field("name"), value.optional("address")
+    name = value.field("name")
     if not name.text(HOST_CHARACTERS):
         raise name.wrong("the name is empty")
     return Node(
         name.text(HOST_CHARACTERS),
-        address.text(HOST_CHARACTERS) if address else "",
-        offset.number(least=-1e15) if offset else None,
+        value.optional("address", "").text(HOST_CHARACTERS),
+        value.optional("clock_offset").number_or_none(least=-1e15),
         {key: v.number() for key, v in value.field("values").fields() if v.raw is not None},
-        {key: _numbers(v) for key, v in ranks.fields()} if ranks else {},
-        _texts(value.optional("notes")),
+        {key: _numbers(v) for key, v in value.optional("ranks", {}).fields()},
+        _texts(value.optional("notes", [])),
     )
 
 
@@ -258,19 +258,24 @@ def _name_of(value: Value, names: set[str]) -> str:
 
 
 def _finding(value: Value, names: set[str]) -> Finding:
-    node, pair = value.field("node"), value.optional("pair")
-    both = [_name_of(end, names) for end in pair.items()] if pair else []
-    if pair and len(both) != 2:
-        raise pair.wrong(f"has {len(both)} nodes", "a pair has two")
-    number, median = (value.optional(key) for key in ("value", "median"))
+    node = value.field("node")
     return Finding(
         node=_name_of(node, names) if node.raw != "" else "",
-        pair=(both[0], both[1]) if both else None,
+        pair=_pair(value.optional("pair"), names),
         measure=value.field("measure").text(),
-        value=number.number() if number else None,
-        median=median.number() if median else None,
+        value=value.optional("value").number_or_none(),
+        median=value.optional("median").number_or_none(),
         text=value.field("text").text(),
     )
+
+
+def _pair(pair: Value, names: set[str]) -> tuple[str, str] | None:
+    if pair.raw is None:
+        return None
+    ends = [_name_of(end, names) for end in pair.items()]
+    if len(ends) != 2:
+        raise pair.wrong(f"has {len(ends)} nodes", "a pair has two")
+    return ends[0], ends[1]
 
 
 def _comparison(value: Value) -> Comparison:

@@ -1,48 +1,51 @@
 """The verdict in plain words, with the line that leaves the bad nodes out of the next job."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from jobgen.doctor.numbers import count_text
-from jobgen.doctor.results import Results
+from jobgen.doctor.results import Finding, Results
 from jobgen.quoting import quote
 
 _NAMED = 6
 
 
 class Verdict(NamedTuple):
-    """`tone` is good, warn or bad; `mark` repeats it for those who do not see its colour."""
+    """`tone` is good, warn or bad."""
 
     tone: str
-    mark: str
     headline: str
-    names: str  # of the nodes that it is about
-    paste: str  # "" where no node is to be left out
+    names: str = ""  # of the nodes that it is about
+    paste: str = ""  # "" where no node is to be left out
 
 
 def verdict_of(results: Results) -> Verdict:
     """What the page begins with."""
-    if results.exclude:
-        bad, count = results.exclude, len(results.nodes)
-        is_one = len(bad) == 1
-        headline = f"{len(bad)} of {count_text(count, 'node')} {'is' if is_one else 'are'}"
+    if bad := results.exclude:
+        count = count_text(len(results.nodes), "node")
+        headline = f"{len(bad)} of {count} {_are(len(bad))} {_fault(results)}"
         paste = f"--set {quote('request.exclude=' + ','.join(bad))}"
-        return Verdict("bad", "✕", f"{headline} {_fault(results)}", _names(bad), paste)
+        return Verdict("bad", headline, _names(bad), paste)
     if results.network.problem:
-        return Verdict("bad", "✕", "The job did not use the network it was promised", "", "")
+        return Verdict("bad", "The job did not use the network it was promised")
     if pairs := list(dict.fromkeys(found.pair for found in results.findings if found.pair)):
-        names = _names([f"{a} – {b}" for a, b in pairs])
-        is_one = len(pairs) == 1
-        headline = f"{count_text(len(pairs), 'pair')} of nodes {'is' if is_one else 'are'} slow"
-        return Verdict("warn", "!", headline, names, "")
+        headline = f"{count_text(len(pairs), 'pair')} of nodes {_are(len(pairs))} slow"
+        return Verdict("warn", headline, _names([f"{a} – {b}" for a, b in pairs]))
     if results.findings:
-        return Verdict(
-            "warn", "!", count_text(len(results.findings), "thing") + " to look at", "", ""
-        )
+        return Verdict("warn", f"{count_text(len(results.findings), 'thing')} to look at")
     if len(results.nodes) == 1:
-        return Verdict("good", "✓", "Nothing is wrong with this node", "", "")
-    return Verdict("good", "✓", "No node is slower than the others", "", "")
+        return Verdict("good", "Nothing is wrong with this node")
+    return Verdict("good", "No node is slower than the others")
+
+
+def finding_text(found: Finding) -> str:
+    """The job's own sentence, with the names that it may lack."""
+    names = [name for name in (found.node, *(found.pair or ())) if name and name not in found.text]
+    return f"{' – '.join(names)}: {found.text}" if names else found.text
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
 
 
 def _fault(results: Results) -> str:
@@ -52,6 +55,6 @@ def _fault(results: Results) -> str:
     return "slow" if is_slow else "not fit"
 
 
-def _names(names: tuple[str, ...] | list[str]) -> str:
+def _names(names: Sequence[str]) -> str:
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return ", ".join(names[:_NAMED]) + more

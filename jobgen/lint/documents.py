@@ -1,7 +1,5 @@
 """The job scripts that a document shows: Markdown, MyST, reStructuredText."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path

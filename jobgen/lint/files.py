@@ -1,7 +1,5 @@
 """Finds the files that may be job scripts, and reads them."""
 
-from __future__ import annotations
-
 import os
 import re
 import stat
@@ -11,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from jobgen.errors import JobgenError, problem
-from jobgen.limits import LINT_BYTES
+from jobgen.limits import LINT_BYTES, PARSE_MEMORY, PARSE_SECONDS
 from jobgen.lint.documents import is_document
 from jobgen.paths import is_outside, repository, to_path, walk
 
@@ -127,9 +125,30 @@ def _check_file(path: str, file: Path) -> None:
         raise problem(path, f"a link out of {within}", "outside", "name the file itself")
 
 
+_OTHER_FILES = {
+    ".py": ("a Python program", "lint reads job scripts: name the one that starts it"),
+    ".ipynb": ("a notebook", "lint reads job scripts"),
+    ".yaml": ("a YAML file", "for a profile: `jobgen profiles validate FILE`"),
+    ".yml": ("a YAML file", "for a profile: `jobgen profiles validate FILE`"),
+}
+
+
+def check_is_script(path: str, data: bytes) -> None:
+    """Raise JobgenError for a file that is surely no job script, by its suffix."""
+    text, hint = _OTHER_FILES.get(Path(path).suffix.lower(), ("", ""))
+    if text and not has_directives(data):
+        raise unreadable(path, text, hint)
+
+
 def unreadable(path: str, text: str, hint: str = "") -> JobgenError:
     """The error for a file that cannot be read."""
     return problem(path, text, "unreadable", hint)
+
+
+def out_of_bounds(path: str, hint: str = "") -> JobgenError:
+    """The error for a file that cannot be parsed within the bounds."""
+    text = f"cannot be parsed within {PARSE_SECONDS} s and {PARSE_MEMORY >> 30} GiB"
+    return unreadable(path, text, hint)
 
 
 @cache

@@ -4,8 +4,6 @@ The edits come from the rules. Here they are applied, again until none is left, 
 taken only if it is read as before, and no rule finds more in it.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections import Counter
@@ -17,6 +15,7 @@ from typing import NamedTuple
 
 from jobgen.errors import Edit, Problem, problem
 from jobgen.lint.files import read_file
+from jobgen.lint.reader.directives import is_code
 from jobgen.lint.reader.parse import parse
 from jobgen.lint.reader.script import Script
 from jobgen.lint.rules import Finding
@@ -32,8 +31,8 @@ _WORD = re.compile(r"""(?:"[^"]*"?|'[^']*'?|\\.|[^\s"'\\;|&])*""")
 class Mended(NamedTuple):
     """A file with its text before and after.
 
-    `findings` are those that are gone, at their places before. `refused` has the rules whose mends
-    were not taken, and why.
+    `findings` are those that were mended, with their places in the old text. `refused` has
+    the rules whose mends were not taken, and why.
     """
 
     path: str
@@ -126,7 +125,7 @@ def _code(text: str) -> object:
     lines = [
         line
         for number, line in enumerate(script.lines, 1)
-        if number in script.quoted_lines or not re.match(r"\s*(#|$)", line)
+        if number in script.quoted_lines or is_code(line)
     ]
     words = [[word.text for word in command.words] for command in script.commands]
     return bool(script.parse_error), words, lines

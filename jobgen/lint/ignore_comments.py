@@ -1,7 +1,5 @@
 """The comments with which the author of a script turns rules off for a line."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -13,7 +11,7 @@ from jobgen.lint.reader.script import Script
 class IgnoreComment(NamedTuple):
     """`# jobgen: ignore=CODES reason`, for the line `ignored_line`.
 
-    `codes` is empty if they are not written like this. `text` is all that follows `ignore`.
+    `codes` is empty if the comment does not have this form. `text` is all that follows `ignore`.
     """
 
     line: int

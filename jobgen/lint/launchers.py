@@ -1,11 +1,9 @@
 """The commands of a script that start ranks, with their options by torchrun's names."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 from jobgen.lint.reader.commands import SHELLS, Command, Word, base_name, starter_of
 from jobgen.lint.reader.directives import whole_number
@@ -40,7 +38,10 @@ _MODULES = {
 _ANY_LAUNCHER = re.compile("torchrun|torch.distributed|accelerate|deepspeed")
 # An address that is the node itself, on every node; a port may follow.
 LOOPBACK = re.compile(r"(?:localhost|127(?:\.\d+){3}|\[?::1\]?)(?=:\d+$|$)")
+_PORT = re.compile(r"^\d{4,5}$|:\d{4,5}$")
 _STARTERS_ON_ALL_NODES = ("srun", "mpiexec", "mpirun", "pbsdsh", "pdsh", "clush")
+# Options of srun that say how many tasks or nodes a step has.
+STEP_COUNTS = ("-n", "--ntasks", "-N", "--nodes", "--ntasks-per-node")
 _OTHER_COMMANDS = frozenset(
     "echo printf which command export pip conda module type pgrep pkill killall test [ grep".split()
 )
@@ -99,13 +100,11 @@ class Launcher:
                 return RanksPerNode(count // nodes, self.options[name]) if nodes else None
         return None
 
-    @cached_property
+    @property
     def words_before(self) -> list[Word]:
         """The words before the launcher's name: srun with its options, a container, …"""
         place = self.word.line, self.word.column
-        words = self.command.words
-        end = next((n for n, word in enumerate(words) if (word.line, word.column) >= place), None)
-        return list(words[:end])
+        return [word for word in self.command.words if (word.line, word.column) < place]
 
 
 def torchruns(script: Script) -> list[Launcher]:
@@ -194,7 +193,7 @@ def starter_option(words: Sequence[Word], *names: str) -> Word | None:
     return None
 
 
-def selects_nodes(words: Sequence[Word]) -> bool:
+def _selects_nodes(words: Sequence[Word]) -> bool:
     """Whether srun's options name nodes, or ask for one node or one task."""
     counts = [starter_option(words, *names) for names in (("-N", "--nodes"), ("-n", "--ntasks"))]
     named = starter_option(words, "-w", "--nodelist", "-r", "--relative")
@@ -207,9 +206,8 @@ def runs_on_all_nodes(script: Script, command: Command) -> bool:
     if is_branch or starter_of(command) not in _STARTERS_ON_ALL_NODES:
         return False
     tasks = script.directive("ntasks")
-    return not (tasks and tasks.value == "1") and not selects_nodes(
-        outer_command(script, command).words
-    )
+    has_one_task = tasks and tasks.value == "1"
+    return not has_one_task and not _selects_nodes(outer_command(script, command).words)
 
 
 def starts_elsewhere(script: Script) -> bool:
@@ -226,8 +224,8 @@ def outer_command(script: Script, command: Command) -> Command:
     """The script's own command that a command is, or that has it in a string."""
     if not command.depth:
         return command
-    own = [each for each in script.commands if not each.depth and each.offset <= command.offset]
-    return max(own, key=lambda each: each.offset, default=command)
+    before = [each for each in script.own_commands if each.offset <= command.offset]
+    return max(before, key=lambda each: each.offset, default=command)
 
 
 @lru_cache(8)
@@ -254,12 +252,13 @@ def _runs_program(command: Command) -> bool:
     )
 
 
-def fixed_port(script: Script, launcher: Launcher) -> Word | None:
-    """The word that names a port that is the same in every job; None if there is none."""
-    if "standalone" in launcher.options or "is_host" in launcher.value("rdzv-conf"):
-        return None
-    for name in ("rdzv-endpoint", "master-port"):
-        word = launcher.options.get(name)
-        if word and re.search(r"^\d{4,5}$|:\d{4,5}$", script.resolved(word.text)):
-            return word
-    return None
+def fixed_ports(script: Script) -> list[tuple[Launcher, Word]]:
+    """The launchers with a port that is the same in every job, and the words that name it."""
+    found = []
+    for launcher in launchers(script):
+        words = [launcher.options.get(name) for name in ("rdzv-endpoint", "master-port")]
+        fixed = [word for word in words if word and _PORT.search(script.resolved(word.text))]
+        has_own_port = "standalone" in launcher.options or "is_host" in launcher.value("rdzv-conf")
+        if fixed and not has_own_port:
+            found.append((launcher, fixed[0]))
+    return found

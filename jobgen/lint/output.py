@@ -1,7 +1,5 @@
 """The formats of the findings: text, JSON, SARIF, and annotations of GitHub."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -69,10 +67,7 @@ def _sarif_result(finding: Problem, rule_index: int) -> dict[str, Any]:
         "locations": [{"physicalLocation": location}],
     }
     replacements = [
-        {
-            "deletedRegion": _region(*edit[:4]),
-            "insertedContent": {"text": _encodable(edit.text)},
-        }
+        {"deletedRegion": _region(*edit[:4]), "insertedContent": {"text": _encodable(edit.text)}}
         for edit in _edits(finding)
     ]
     if replacements:
@@ -82,13 +77,8 @@ def _sarif_result(finding: Problem, rule_index: int) -> dict[str, Any]:
     return result
 
 
-def _region(line: int, column: int, end_line: int, end_column: int) -> dict[str, int]:
-    return {
-        "startLine": line,
-        "startColumn": column,
-        "endLine": end_line,
-        "endColumn": end_column,
-    }
+def _region(*place: int) -> dict[str, int]:
+    return dict(zip(("startLine", "startColumn", "endLine", "endColumn"), place, strict=True))
 
 
 def _edits(finding: Problem) -> tuple[Edit, ...]:

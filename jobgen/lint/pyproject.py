@@ -1,7 +1,5 @@
 """The table [tool.jobgen.lint] of the pyproject.toml that is nearest to a script."""
 
-from __future__ import annotations
-
 import os
 import sys
 from functools import cache
@@ -11,10 +9,16 @@ from typing import Any
 
 from jobgen.errors import JobgenError, Mark, problem
 from jobgen.limits import LINT_BYTES, LINT_TRUSTED_BYTES
-from jobgen.lint.files import unreadable
+from jobgen.lint.files import out_of_bounds, unreadable
 from jobgen.lint.settings import Settings, codes_of, load_profile
-from jobgen.lint.trial import ends_within_bounds, out_of_bounds
-from jobgen.paths import WORKING_FOLDER, is_outside, repository_or_folder, to_path
+from jobgen.paths import (
+    WORKING_FOLDER,
+    is_outside,
+    project_folder,
+    repository_or_folder,
+    to_path,
+)
+from jobgen.untrusted_input import ends_within_bounds
 
 _TABLE = ("tool", "jobgen", "lint")
 _LISTS = ("select", "ignore", "also")
@@ -122,34 +126,23 @@ def _check_profile(name: str, file: str) -> None:
 
     The configuration may be untrusted, and messages about a profile quote it.
     """
+    from jobgen.generator import find_profiles  # only a few users name a profile
+    from jobgen.profiles.search import is_profile_path
+
     within = repository_or_folder(Path(file).parent)
     # No file has a zero byte in its name.
     path = os.path.abspath(os.path.expanduser(to_path(name.partition("\0")[0])))
-    is_path = _is_profile_path(name)
+    is_path = is_profile_path(name)
     if "\0" in name or (is_path and is_outside(Path(path), within)):
         text = f"{name:.80} is outside {within}"
         raise problem(f"{file}: profile", text, "outside", "keep it in the repository")
     try:
-        if is_path:
-            _load_confined(path, within)
-        else:
-            _load_confined(name, WORKING_FOLDER)
+        folder = within if is_path else project_folder(WORKING_FOLDER)
+        profiles = find_profiles(folder, confined=True)
+        profiles.load(path if is_path else name)  # which may take no values from outside a folder
         load_profile(name)
     except JobgenError as error:
         if any(each.code == "no-profile" for each in error.problems):
             mark = Mark(f"{file}: profile")
             raise JobgenError(each._replace(mark=mark) for each in error.problems) from None
         raise
-
-
-def _is_profile_path(name: str) -> bool:
-    from jobgen.profiles.search import is_profile_path  # only a few users name a profile
-
-    return is_profile_path(name)
-
-
-def _load_confined(name: str, within: Path) -> None:
-    """Raise JobgenError for a profile that is wrong, or takes values from outside a folder."""
-    from jobgen.generator import find_profiles
-
-    find_profiles(within, confined=True).load(name)

@@ -1,7 +1,5 @@
 """Lints files: searches each script in them for what the chosen rules find, and mends it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +7,14 @@ from dataclasses import dataclass, field
 from jobgen.errors import JobgenError, Mark, Problem
 from jobgen.limits import LINT_NESTING, LINT_TRUSTED_BYTES
 from jobgen.lint.documents import is_document, is_whole_script, scripts_in
-from jobgen.lint.files import find_files, has_directives, read_file, unreadable
+from jobgen.lint.files import (
+    check_is_script,
+    find_files,
+    has_directives,
+    out_of_bounds,
+    read_file,
+    unreadable,
+)
 from jobgen.lint.fix import Mended, end_of, mended, unchanged
 from jobgen.lint.ignore_comments import ignore_comments
 from jobgen.lint.pyproject import settings_for
@@ -17,7 +22,7 @@ from jobgen.lint.reader.parse import parse
 from jobgen.lint.reader.script import Script, SubmittedScript
 from jobgen.lint.rules import Finding, jg001_invalid_bash, jg002_ignore_comment
 from jobgen.lint.settings import Settings, chosen_rules, codes_of, load_profile
-from jobgen.lint.trial import ends_within_bounds, out_of_bounds
+from jobgen.untrusted_input import ends_within_bounds
 
 # A template of Jinja, of R's brew, of Python, or with @NAMES@ or <<<names>>>, makes a script, and
 # is none.
@@ -68,6 +73,8 @@ def lint(
         name = stdin_name if path == "-" else path
         try:
             data = read_file(path)
+            if is_named and not jobs_only:
+                check_is_script(path, data)
             if (is_named and not jobs_only) or has_directives(data):
                 _lint_data(data, name, settings, fix, outcome)
             else:

@@ -1,7 +1,5 @@
 """What the user chose: which rules, and the profile of the scripts' cluster."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches

@@ -1,7 +1,5 @@
 """The page itself: HTML from the form's fields and the profiles, without a script in it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,16 +8,18 @@ import jinja2
 
 from jobgen import __version__
 from jobgen.page.archive import versions
-from jobgen.page.browser.command import DEFAULT_FILE
 from jobgen.page.browser.fields import OWN_PROFILE, sections
+from jobgen.page.browser.form import DEFAULT_FILE
 from jobgen.page.packages import PACKAGES
-from jobgen.page.site import Choice
-from jobgen.profiles.search import OWN
+from jobgen.page.site import CLOUDS, Choice
+from jobgen.profiles.search import OWN, SITES
 from jobgen.schedulers import COMMANDS
 
 ASSETS = Path(__file__).parent / "assets"
 TEMPLATE = "index.html.j2"
 TITLE = "Make a script for a PyTorch job"
+# What the first script does not need.
+_LATER = ("main.js", "parse.js", "service-worker.js")
 # Nothing from elsewhere, and nothing in the page itself. A worker from a blob, unlike one from a
 # file, is bound by this, too.
 POLICY = (
@@ -28,8 +28,18 @@ POLICY = (
 )
 
 
-def document(choices: Mapping[str, Sequence[Choice]], title: str | None, notes: str) -> str:
-    """The page; `notes` is plain text, in which an empty line ends a paragraph."""
+def document(
+    choices: Mapping[str, Sequence[Choice]],
+    title: str | None,
+    notes: str,
+    docs: str,
+    downloads: Mapping[str, int],
+) -> str:
+    """The page; `notes` is plain text, in which an empty line ends a paragraph.
+
+    `docs` is the address of the documentation, "" if there is none; `downloads` are the files that
+    Python needs before the first script, with their bytes.
+    """
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(ASSETS),
         autoescape=True,
@@ -46,6 +56,10 @@ def document(choices: Mapping[str, Sequence[Choice]], title: str | None, notes: 
         paragraphs=[text.strip() for text in re.split(r"\n\s*\n", notes) if text.strip()],
         choices=headings,
         commands=COMMANDS,
+        docs=docs,
+        documented=(SITES, CLOUDS),
+        downloads=downloads,
+        modules=sorted(file.name for file in ASSETS.glob("*.js") if file.name not in _LATER),
         sections=sections(),
         own_profile=OWN_PROFILE,
         default_file=DEFAULT_FILE,

@@ -1,7 +1,5 @@
 """Writes the page's folder: it appears as a whole, and has the same bytes each time."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -23,16 +21,24 @@ _OF_MARK = "own"  # instead of a checksum: MARK cannot have its own
 
 
 def page_files(
-    packages: str, profiles: str | None = None, title: str | None = None, notes: str = ""
+    packages: str,
+    profiles: str | None = None,
+    title: str | None = None,
+    notes: str = "",
+    docs: str = "",
 ) -> dict[str, bytes]:
-    """The files of the page by their paths. Raises JobgenError with all that is wrong."""
+    """The files of the page by their paths; `docs` is the address of the documentation.
+
+    Raises JobgenError with all that is wrong.
+    """
     own_profiles = site_files(profiles)
-    files = {"index.html": document(choices(own_profiles, profiles), title, notes).encode("utf-8")}
-    files |= {each.name: each.read_bytes() for each in ASSETS.iterdir() if each.name != TEMPLATE}
+    listed = choices(own_profiles, profiles)
     runtime = npm.runtime(packages)
-    files |= runtime.files
+    files = {each.name: each.read_bytes() for each in ASSETS.iterdir() if each.name != TEMPLATE}
+    files |= {ARCHIVE: archive(own_profiles), **runtime.files}
     files["licences.txt"] = f"{licences()}\n{runtime.licences}".encode()
-    files[ARCHIVE] = archive(own_profiles)
+    downloads = {name: len(files[name]) for name in (*npm.FIRST, ARCHIVE)}
+    files["index.html"] = document(listed, title, notes, docs, downloads).encode("utf-8")
     return {**files, MARK: mark_of(files)}
 
 

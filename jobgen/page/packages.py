@@ -3,8 +3,6 @@
 jobgen requests nothing from a network. A person gets the packages by npm, or copies them.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import io
@@ -16,6 +14,7 @@ from jobgen.errors import JobgenError, Mark, Problem
 from jobgen.quoting import quote
 
 FOLDER = "runtime"  # in the page's folder
+FIRST = (f"{FOLDER}/pyodide.asm.wasm", f"{FOLDER}/python_stdlib.zip")  # before a script is made
 
 
 class Package(NamedTuple):

@@ -1,8 +1,7 @@
 """A site's own profiles: what the page lists, and what goes into it."""
 
-from __future__ import annotations
-
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,8 +9,8 @@ from typing import NamedTuple
 
 from jobgen.errors import JobgenError, Problem, problem
 from jobgen.generator import find_profiles
+from jobgen.profiles.model import Profile
 from jobgen.profiles.search import (
-    BASES,
     HEADINGS,
     NOT_RUN,
     OWN,
@@ -21,13 +20,27 @@ from jobgen.profiles.search import (
     profile_files,
 )
 
+CLOUDS = "Clouds, from their documentation, not run there"
+_CLOUD = re.compile("sites/(aws|azure|gcp|oci)-")
+
 
 class Choice(NamedTuple):
-    """A profile that the page offers."""
+    """A profile that the page offers: what it is called, what a node has, and how many GPUs."""
 
     name: str
     scheduler: str
+    title: str
     description: str
+    gpus: int
+
+
+def choice_of(name: str, profile: Profile) -> Choice:
+    """A profile as a choice: its description may begin with what the cluster is called."""
+    text = profile.description.removesuffix(NOT_RUN)
+    title, *rest = re.split(r", (?=\d)", text, maxsplit=1)
+    if not rest:
+        title, rest = name, [text]
+    return Choice(name, profile.scheduler or "", title, rest[0], profile.node.gpus)
 
 
 def site_files(folder: str | None) -> dict[str, bytes]:
@@ -83,7 +96,7 @@ def choices(files: Mapping[str, bytes], folder: str | None) -> dict[str, list[Ch
 
 
 def _choices(top: Path) -> dict[str, list[Choice]]:
-    found: dict[str, list[Choice]] = {heading: [] for heading in HEADINGS if heading != BASES}
+    found: dict[str, list[Choice]] = {each: [] for each in (OWN, SITES, CLOUDS, *HEADINGS)}
     problems: list[Problem] = []
     above = top.parent  # it has neither profiles of a project nor of a user
     environ = {"JOBGEN_PROFILES": str(top)}
@@ -98,10 +111,9 @@ def _choices(top: Path) -> dict[str, list[Choice]]:
         except JobgenError as error:
             problems += error.problems
             continue
-        if profile.scheduler and heading in found and name != str(file):
-            text = profile.description
-            text = text.removesuffix(NOT_RUN) if heading == SITES else text
-            found[heading].append(Choice(name, profile.scheduler, text))
+        if profile.scheduler and name != str(file):
+            heading = CLOUDS if heading == SITES and _CLOUD.match(name) else heading
+            found[heading].append(choice_of(name, profile))
     if problems:
         raise JobgenError(problems)
     return found

@@ -3,7 +3,3 @@
 Planning is pure: it reads no clock, no host name, no environment and no file. Not here: what a
 directive or a command line looks like (schedulers/), and the text of a script (scripts/).
 """
-
-from jobgen.planner.assembly import make_plan
-
-__all__ = ["make_plan"]

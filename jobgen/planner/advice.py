@@ -1,16 +1,15 @@
 """What is possible, and probably not meant: warnings about a profile and about a job."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from jobgen.errors import Mark, Problem
-from jobgen.planner.containers import PASS_ALL
+from jobgen.planner.word_advice import word_advice
 from jobgen.planning.job_options import Job
 from jobgen.planning.plan import Plan
 from jobgen.profiles.model import Profile
 from jobgen.profiles.resolve import Resolved
+from jobgen.profiles.software_keys import ENGINES
 
 # A word of a variable's name that is the name of a secret; TOKENIZERS_… and MAX_TOKENS are not.
 _SECRET = re.compile(
@@ -43,7 +42,12 @@ def is_secret(name: str, value: str) -> bool:
 def profile_advice(resolved: Resolved) -> list[Problem]:
     """Warnings about a profile alone."""
     found = [*_fabric(resolved.profile, resolved.origins), *_lost_exports(resolved)]
-    found += _gpus_not_requested(resolved)
+    found += [*_gpus_not_requested(resolved), *_misspelt_partition(resolved)]
+    found += [
+        *_cores_not_requested(resolved, resolved.profile.node.gpus),
+        *_unlikely_values(resolved),
+    ]
+    found += _unused_gpus(resolved, resolved.profile.node.gpus)
     for name, variable in resolved.profile.network.environment.items():
         if is_secret(name, variable.value or ""):
             found.append(_secret(resolved.origins.get(f"network.environment.{name}"), name))
@@ -52,20 +56,17 @@ def profile_advice(resolved: Resolved) -> list[Problem]:
 
 def _lost_exports(resolved: Resolved) -> Iterator[Problem]:
     """What shell lines export and the ranks do not get."""
-    software, launcher = resolved.profile.software, resolved.profile.launch.launcher
-    container = software.container
-    if container and container.engine not in PASS_ALL:
-        for key in ("commands", "after_modules", "once_per_node"):
+    software, container = resolved.profile.software, resolved.profile.software.container
+    if container and not ENGINES[container.engine].passes_all:
+        for key in ("commands", "after_modules"):
             path = f"software.{key}"
             if any(re.match(r"\s*(source|\.|eval)\s", line) for line in getattr(software, key)):
                 text = f"what these lines source does not reach the container of {container.engine}"
                 hint = "name each variable that it needs: -e NAME, or `export NAME` in a line"
                 yield Problem(resolved.origins.get(path, Mark(path)), text, "export", hint)
-    if launcher in ("srun", "mpiexec") and re.search(
-        r"\bexport\s", "\n".join(software.once_per_node)
-    ):
+    if re.search(r"\bexport\s", "\n".join(software.once_per_node)):
         path = "software.once_per_node"
-        text = f"what it exports does not reach the ranks, which {launcher} starts"
+        text = "what it exports does not reach the ranks: it runs in a process of its own"
         hint = "export it in software.after_modules"
         yield Problem(resolved.origins.get(path, Mark(path)), text, "export", hint)
 
@@ -76,14 +77,134 @@ def job_advice(job: Job, plan: Plan, resolved: Resolved) -> list[Problem]:
     names = {f"network.environment.{name}" for name in from_user}
     several = plan.request.nodes > 1
     found = list(_fabric(resolved.profile, resolved.origins, names)) if several else []
-    found += _lost_exports(resolved)
+    found += [*_lost_exports(resolved), *_misspelt_partition(resolved), *_unlikely_values(resolved)]
+    found += [*word_advice(job, plan), *_unused_gpus(resolved, plan.request.gpus_per_node)]
+    if job.command != "byhand":
+        found += [*_shared_cores(plan, resolved), *_doubtful_time(resolved)]
+        found += [*_ranks_without_gpu(plan, resolved), *_points_for_address(resolved)]
     if plan.request.gpus_per_node and job.command != "byhand":
         found += _gpus_not_requested(resolved)
+        found += _cores_not_requested(resolved, plan.request.gpus_per_node)
     for name, value, _ in plan.software.environment:
         if value is not None and is_secret(name, value):
             origin = resolved.origins.get(f"network.environment.{name}")
             found.append(_secret(Mark("-e") if name in from_user else origin, name))
     return found
+
+
+def _unlikely_values(resolved: Resolved) -> Iterator[Problem]:
+    """Values that the keys take, and that something else cannot use."""
+    profile, path = resolved.profile, "software.container.image"
+    container, venv = profile.software.container, profile.software.venv or ""
+    found = []
+    engine = container.engine if container else ""
+    if container and engine in ("podman", "docker") and str(container.image).endswith(".sif"):
+        hint = "`engine: apptainer` (or singularity), or the name of an image in a registry"
+        text = f"{engine} runs no .sif, which is a file of Apptainer"
+        found.append((path, text, "image", hint))
+    if folder := re.fullmatch(r"(.+)/bin(/activate|/python3?|/)?", venv):
+        text = "the folder that has the environment's bin is meant"
+        found.append(("software.venv", text, "venv", f"`venv: {folder[1]}`"))
+    for name in profile.network.interface or ():
+        if re.fullmatch(r"(mlx[45]|bnxt_re|efa)_\d+", name):
+            text = f"{name} is an adapter, and no interface such as ib0 (`ip -br address`)"
+            hint = f"`environment: {{NCCL_IB_HCA: {name}}}` names the adapter"
+            found.append(("network.interface", text, "interface", hint))
+    for name, variable in profile.network.environment.items():
+        value = (variable.value or "").lower()
+        if name.startswith("NCCL_") and value in ("true", "yes", "on", "false", "no", "off"):
+            number = int(value in ("true", "yes", "on"))
+            text = f"NCCL reads a number, and `{value}` is none"
+            found.append((f"network.environment.{name}", text, "value", f"`{name}: {number}`"))
+    for path, text, code, hint in found:
+        yield Problem(resolved.origins.get(path, Mark(path)), text, code, hint)
+
+
+def _misspelt_partition(resolved: Resolved) -> Iterator[Problem]:
+    """A partition or queue that is spelled almost as one with limits of its own."""
+    profile = resolved.profile
+    path = "queue" if profile.queue else "partition"
+    for name in (profile.queue or profile.partition or "").split(","):
+        others = profile.limits.partitions
+        if name in others or not others:
+            continue
+        from difflib import get_close_matches  # it takes a while to import
+
+        if close := get_close_matches(name, others, n=1, cutoff=0.8):
+            text = f"`{name}` is not in limits.partitions, whose names are known"
+            mark = resolved.origins.get(path, Mark("the profile"))
+            yield Problem(mark, text, "partition", f"did you mean `{close[0]}`?")
+
+
+def _ranks_without_gpu(plan: Plan, resolved: Resolved) -> Iterator[Problem]:
+    """More ranks than GPUs, of which each takes the one with its number (the rule JG103)."""
+    ranks, gpus = plan.launch.processes_per_node, plan.request.gpus_per_node
+    if 0 < gpus < ranks:
+        mark = resolved.origins.get("launch.processes_per_node", Mark("the profile"))
+        text = f"{ranks} ranks on each node have {gpus} {'GPUs' if gpus > 1 else 'GPU'}"
+        hint = f"-G {ranks} instead gives each rank its own"
+        if ranks > resolved.profile.node.gpus:
+            hint = "it is the number of one node, not of all ranks"
+        yield Problem(mark, text, "gpus", hint)
+
+
+def _shared_cores(plan: Plan, resolved: Resolved) -> Iterator[Problem]:
+    """Fewer cores than ranks: the check of a node expects no more than the job requests."""
+    cores, ranks = plan.request.cpus_per_task, plan.ranks_per_task
+    if cores and cores < ranks:
+        paths = ("request.cpus_per_task", "request.cpus_per_gpu", "request.cpus_per_node")
+        mark = next((resolved.origins[path] for path in paths if path in resolved.origins), None)
+        text = f"{ranks} ranks on a node share {cores} {'cores' if cores > 1 else 'core'}"
+        hint = f"`request.cpus_per_node: {ranks}` or more"
+        yield Problem(mark or Mark("the profile"), text, "cores", hint)
+
+
+def _cores_not_requested(resolved: Resolved, gpus: int) -> Iterator[Problem]:
+    """Cores that the profile does not know: the scheduler gives one to a task or a chunk.
+
+    Tried on Slurm 22.05, which gives all of an exclusive node, and on OpenPBS 23.
+    """
+    profile, request = resolved.profile, resolved.profile.request
+    amounts = (profile.node.cpus, request.cpus_per_gpu, request.cpus_per_node)
+    if not gpus or any((*amounts, request.cpus_per_task)):
+        return
+    if profile.scheduler == "slurm" and not request.exclusive:
+        whose = "each rank" if profile.launch.launcher == "srun" else "all ranks of a node together"
+        text = f"Slurm gives {whose} one core (or DefCpuPerGPU of the partition for each GPU)"
+        hint = "`node.cpus: N`, the cores of a node: `sinfo -Neo '%P %c'`"
+    elif profile.scheduler == "pbs":
+        text = "PBS gives all ranks of a node together one core (ncpus=1, its default)"
+        hint = "`node.cpus: N`, the cores of a node: `pbsnodes -a | grep ncpus`"
+    else:
+        return
+    mark = resolved.origins.get("node.gpus", Mark("the profile"))
+    yield Problem(mark, f"node.cpus is not set, and {text}", "cores", hint)
+
+
+def _doubtful_time(resolved: Resolved) -> Iterator[Problem]:
+    """A walltime that other tools, or the other scheduler, read as another time."""
+    text, scheduler = resolved.profile.request.time or "", resolved.profile.scheduler
+    if found := re.fullmatch(r"(\d+):(\d+)", text):
+        first, second = map(int, found.groups())
+        read = f"{first} minutes and {second} seconds"
+        minutes, seconds = (f"{second}{unit}" if second else "" for unit in "ms")
+        hint = f"write {first}h{minutes} for hours, or {first}m{seconds}"
+    elif scheduler == "pbs" and text.isdecimal() and int(text) < 3600:
+        read, hint = f"{text} seconds for PBS", f"write {text}m for minutes, or {text}s"
+    elif scheduler == "slurm" and text.isdecimal() and not int(text) % 3600:
+        read, hint = f"{text} minutes for Slurm", f"write {text}s for seconds, or {text}m"
+    else:
+        return
+    mark = resolved.origins.get("request.time", Mark("-t"))
+    yield Problem(mark, f"a walltime of {text} is {read}", "walltime", hint)
+
+
+def _points_for_address(resolved: Resolved) -> Iterator[Problem]:
+    """When to send mail, as qsub's -m has it, in the place of the address."""
+    mail = resolved.profile.request.mail or ""
+    if re.fullmatch("[abe]{1,3}|n", mail):
+        text, hint = f"mail goes to a user named {mail}", "`request.mail_on` says when to send it"
+        yield Problem(resolved.origins.get("request.mail", Mark("--mail")), text, "mail", hint)
 
 
 def _gpus_not_requested(resolved: Resolved) -> Iterator[Problem]:
@@ -95,6 +216,14 @@ def _gpus_not_requested(resolved: Resolved) -> Iterator[Problem]:
         text = f"a node has {gpus} GPUs, and PBS is asked for none"
         hint = "`request.gpu_option: ngpus`, or `none` if the queue gives them"
         yield Problem(resolved.origins.get("node.gpus", Mark("the profile")), text, "gpus", hint)
+
+
+def _unused_gpus(resolved: Resolved, gpus: int) -> Iterator[Problem]:
+    """GPUs without a vendor that anybody wrote: the default, none, hides them from the ranks."""
+    if gpus and "node.gpu" not in resolved.origins:
+        text = "node.gpu is not set: the ranks run on the CPU, and see no GPU"
+        hint = "`node.gpu: nvidia` (or amd, intel), or `node.gpu: none` if that is meant"
+        yield Problem(resolved.origins.get("node.gpus", Mark("-G")), text, "gpus", hint)
 
 
 def _secret(mark: Mark | None, name: str) -> Problem:

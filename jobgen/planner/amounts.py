@@ -1,23 +1,59 @@
-"""How much a job gets: nodes, GPUs, cores, memory and time, within the profile's limits."""
-
-from __future__ import annotations
+"""What a job gets: nodes, GPUs, cores, memory and time, within the profile's limits."""
 
 from jobgen.errors import problem
 from jobgen.planner.refusals import limit_error
-from jobgen.profiles.model import Profile
 from jobgen.profiles.resolve import Resolved
 from jobgen.schedulers import Scheduler
 
 REQUEUE_SIGNAL = 120  # seconds before the walltime, if the profile sets none
 
 
-def nodes(resolved: Resolved) -> int:
+def nodes(resolved: Resolved, scheduler: Scheduler) -> int:
     """The nodes of the job."""
-    request, limit = resolved.profile.request, resolved.profile.limits.nodes
-    amount = request.nodes + request.spares
-    if limit is not None and amount > limit:
-        raise limit_error(resolved, "request.nodes", amount, "limits.nodes", limit)
-    return request.nodes
+    _check_limit(resolved, scheduler, "nodes")
+    return resolved.profile.request.nodes
+
+
+def _check_limit(resolved: Resolved, scheduler: Scheduler, key: str) -> None:
+    """Raise JobgenError if the job requests more nodes or time (`key`) than its partition gives.
+
+    The error names partitions or queues that allow the job.
+    """
+    profile = resolved.profile
+    if above := _above(resolved, scheduler, key, profile.partition or profile.queue):
+        others = [
+            name
+            for name in profile.limits.partitions
+            if not any(_above(resolved, scheduler, each, name) for each in ("nodes", "time"))
+        ]
+        amount = _requested(resolved, key)
+        raise limit_error(resolved, f"request.{key}", amount or 0, *above[0], others)
+
+
+def _requested(resolved: Resolved, key: str) -> int | str | None:
+    request = resolved.profile.request
+    return request.nodes + request.spares if key == "nodes" else request.time
+
+
+def _above(
+    resolved: Resolved, scheduler: Scheduler, key: str, partitions: str | None
+) -> list[tuple[str, int | str]]:
+    """The limits that the job is above, with their paths; none if a partition allows it."""
+
+    def size(path: str, value: int | str) -> int:
+        return value if isinstance(value, int) else _seconds(resolved, scheduler, path, value)
+
+    requested = _requested(resolved, key)
+    limits = [
+        (f"{path}.{key}", getattr(each, key))
+        for path, each in resolved.profile.limits.of(partitions)
+    ]
+    above = [
+        (path, most)
+        for path, most in limits
+        if requested and most and size(f"request.{key}", requested) > size(path, most)
+    ]
+    return above if len(above) == len(limits) else []
 
 
 def gpus_per_node(resolved: Resolved) -> int:
@@ -28,14 +64,30 @@ def gpus_per_node(resolved: Resolved) -> int:
         limit, limit_path = node.gpus, "node.gpus"
     amount = node.gpus if request.gpus_per_node is None else request.gpus_per_node
     if amount > limit:
-        raise limit_error(resolved, "request.gpus_per_node", amount, limit_path, limit)
+        nodes = resolved.profile.request.nodes
+        share = amount // nodes if nodes > 1 and amount % nodes == 0 else 0
+        more = f"; of all nodes together, that is -G {share}" if 0 < share <= limit else ""
+        raise limit_error(resolved, "request.gpus_per_node", amount, limit_path, limit, more=more)
     return amount
 
 
-def cores(profile: Profile, gpus: int, processes: int) -> int | None:
-    """Cores of the job on a node: all of an exclusive node; else its GPUs' share, or one a rank."""
-    node = profile.node
-    if profile.request.exclusive or profile.scheduler == "local":
+def cores(resolved: Resolved, gpus: int, processes: int, tasks: int) -> int | None:
+    """Cores of the job on a node, with so many of each there: those that are requested.
+
+    Else all of an exclusive node, the share of the GPUs, or one for each rank (`processes`).
+    """
+    request, node = resolved.profile.request, resolved.profile.node
+    amounts = {
+        "request.cpus_per_gpu": (request.cpus_per_gpu or 0) * gpus,
+        "request.cpus_per_node": request.cpus_per_node,
+        "request.cpus_per_task": (request.cpus_per_task or 0) * tasks,
+    }
+    for path, amount in amounts.items():
+        if amount and node.cpus and amount > node.cpus:
+            raise limit_error(resolved, path, amount, "node.cpus", node.cpus)
+        if amount:
+            return amount
+    if request.exclusive or resolved.profile.scheduler == "local":
         return node.cpus
     if node.cpus is None:
         return None if gpus else processes
@@ -63,13 +115,11 @@ def _kib(size: str) -> int:
 
 def walltime(resolved: Resolved, scheduler: Scheduler) -> int | None:
     """The walltime in seconds; the scheduler decides what a text means."""
-    text, limit = resolved.profile.request.time, resolved.profile.limits.time
+    text = resolved.profile.request.time
     if text is None:
         return None
-    amount = _seconds(resolved, scheduler, "request.time", text)
-    if limit is not None and amount > _seconds(resolved, scheduler, "limits.time", limit):
-        raise limit_error(resolved, "request.time", text, "limits.time", limit)
-    return amount
+    _check_limit(resolved, scheduler, "time")
+    return _seconds(resolved, scheduler, "request.time", text)
 
 
 def _seconds(resolved: Resolved, scheduler: Scheduler, path: str, text: str) -> int:
@@ -90,8 +140,8 @@ def signal(resolved: Resolved, scheduler: Scheduler, time: int | None) -> int | 
         return min(REQUEUE_SIGNAL, time // 2 if time else REQUEUE_SIGNAL) if needs_signal else None
     if time is None and not scheduler.SIGNALS:
         text = f"{resolved.profile.scheduler} sends no signal, and the script knows no walltime"
-        raise problem(resolved.origin("launch.signal"), text, "conflict", "give one: -t TIME")
+        raise resolved.conflict("launch.signal", text, "give one: -t TIME")
     if time is not None and launch.signal >= time:
         text = f"a signal {launch.signal} s before the end of a walltime of {time} s"
-        raise problem(resolved.origin("launch.signal"), text, "conflict", "a smaller number")
+        raise resolved.conflict("launch.signal", text, "a smaller number")
     return launch.signal

@@ -1,26 +1,20 @@
 """Puts the Plan together: what the profile decides, then what the job adds."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import lru_cache
 
-from jobgen.errors import JobgenError, problem
-from jobgen.planner import amounts, refusals
-from jobgen.planner.containers import passed_variables, planned_container
-from jobgen.planner.variables import (
-    profile_variables,
-    socket_variables,
-    values_in_one_step,
-    with_user_variables,
-)
-from jobgen.planning.command_line import command_words
+from jobgen.errors import JobgenError, Problem, problem
+from jobgen.planner import amounts, refusals, variables
+from jobgen.planner.container_options import passed_variables, planned_container
+from jobgen.planner.program_refusals import check_program
+from jobgen.planning.command_line import command_words, with_paths
 from jobgen.planning.job_options import Job
-from jobgen.planning.plan import Directive, Launch, Network, Node, Plan, Request, Software
+from jobgen.planning.plan import OFI, Directive, Launch, Network, Plan, Request, Software
 from jobgen.planning.program import Program, make_program
+from jobgen.profiles.conflicts import at_origin
 from jobgen.profiles.model import Profile
+from jobgen.profiles.records import extend
 from jobgen.profiles.resolve import Resolved
 from jobgen.schedulers import COMMANDS, Scheduler, get_scheduler
 from jobgen.schedulers.mpiexec import binding_options, depth_problem
@@ -28,11 +22,6 @@ from jobgen.schedulers.starters import MPIEXEC, starter_of
 
 BYHAND_TEMPLATE = "byhand.sh.j2"
 BYHAND_NAME = "[A-Za-z0-9][A-Za-z0-9_.-]*"
-# What a job requests as the profile has it.
-COPIED = (
-    "qos reservation constraint gpu_option place exclusive memory_per_cpu memory_per_gpu hint"
-    " threads_per_core licenses exclude chdir output error log_folder live_output mail"
-).split()
 TORCHRUN_PORT = 29400  # torchrun's own default
 
 
@@ -48,12 +37,11 @@ def make_plan(job: Job, resolved: Resolved, hosts: tuple[str, ...] = ()) -> Plan
     program = make_program(
         job.program, resolved.profile.trainer, job.trainer is not None, resolved.origin("trainer")
     )
-    environment = with_user_variables(base.software.environment, job.environment)
+    environment = variables.with_user_variables(base.software.environment, job.environment)
     if job.command == "byhand":
-        environment = values_in_one_step(environment)
-    for text in job.directives:
-        refusals.check_no_variable("--directive", text)
-    refusals.check_program(program, base.launch.launcher, resolved, job.command == "byhand")
+        environment = variables.values_in_one_step(environment)
+    request = _with_options(base.request, job)
+    check_program(program, base, resolved, job.command == "byhand")
     refusals.check_size(program, environment, resolved.profile.software)
     plan = base._replace(
         command=tuple(command_words(job)),
@@ -61,15 +49,15 @@ def make_plan(job: Job, resolved: Resolved, hosts: tuple[str, ...] = ()) -> Plan
         name=_name(job, program, scheduler),
         has_own_name=job.name is not None,
         hosts=hosts,
-        request=base.request._replace(
-            array=job.array,
-            after=job.after,
-            directives=base.request.directives + _directives(job.directives, "--directive"),
+        request=request,
+        network=base.network._replace(
+            socket_variables=variables.socket_variables(base, environment)
         ),
-        network=base.network._replace(socket_variables=socket_variables(base, environment)),
-        software=base.software._replace(environment=environment),
+        software=extend(Software, base.software, environment=environment),
     )
     refusals.check_submitted(plan)
+    with _origins(resolved):
+        refusals.check_order(plan)
     plan = _with_files(plan, resolved, job, scheduler)
     if job.command not in COMMANDS.values():
         return plan
@@ -77,13 +65,12 @@ def make_plan(job: Job, resolved: Resolved, hosts: tuple[str, ...] = ()) -> Plan
         return plan._replace(directives=scheduler.directives(plan))
 
 
-@lru_cache(256)  # many jobs have the profile and its overrides in common
 def _base_plan(resolved: Resolved, command: str, shared: bool) -> Plan:
     """What the profile and its overrides decide, whatever program the job runs."""
     profile = resolved.profile
     scheduler = get_scheduler(str(profile.scheduler))
     by_hand = command == "byhand"
-    request = _request(resolved, scheduler, shared, by_hand)
+    request = _request(resolved, scheduler, shared)
     refusals.check_launch(resolved, scheduler, request.nodes, by_hand)
     refusals.check_gpus_of_container(resolved, request.gpus_per_node)
     launch = _launch(resolved, scheduler, request, by_hand)
@@ -95,29 +82,28 @@ def _base_plan(resolved: Resolved, command: str, shared: bool) -> Plan:
         scheduler=str(profile.scheduler),
         template=BYHAND_TEMPLATE if by_hand else scheduler.TEMPLATE,
         array_index=scheduler.ARRAY_INDEX,
-        node=Node(profile.node.gpu, profile.node.gpu_type, profile.node.arch, profile.node.memory),
+        node=profile.node,
         request=request,
-        software=_software(profile, request, launch.processes_per_node),
+        software=_software(resolved, request, launch.processes_per_node),
         network=Network(profile.network.interface or (), _port(resolved, by_hand)),
         launch=launch,
     )
 
 
-def _request(resolved: Resolved, scheduler: Scheduler, shared: bool, by_hand: bool) -> Request:
+def _request(resolved: Resolved, scheduler: Scheduler, shared: bool) -> Request:
     profile, request = resolved.profile, resolved.profile.request
-    nodes, gpus = amounts.nodes(resolved), amounts.gpus_per_node(resolved)
-    launcher = "torchrun" if by_hand else profile.launch.launcher
+    nodes, gpus = amounts.nodes(resolved, scheduler), amounts.gpus_per_node(resolved)
     processes = profile.launch.processes_per_node or max(gpus, 1)
-    tasks = processes if launcher in ("srun", "mpiexec") else 1
-    cores = amounts.cores(profile, gpus, processes)
-    return Request(
-        **{name: getattr(request, name) for name in COPIED},
+    tasks = processes if profile.launch.launcher in ("srun", "mpiexec") else 1
+    cores = amounts.cores(resolved, gpus, processes, tasks)
+    return extend(
+        Request,
+        request,
         partition=profile.partition,
         queue=profile.queue,
         account=profile.account,
         nodes=nodes,
         min_nodes=request.min_nodes or nodes,
-        spares=request.spares,
         tasks_per_node=tasks,
         cpus_per_task=_cores_of_task(scheduler, cores, tasks),
         gpus_per_node=gpus,
@@ -126,7 +112,17 @@ def _request(resolved: Resolved, scheduler: Scheduler, shared: bool, by_hand: bo
         time=amounts.walltime(resolved, scheduler),
         mail_on=_mail_on(profile),
         directives=_directives(request.directives, "request.directives"),
+        array=None,
+        after=(),
     )
+
+
+def _with_options(request: Request, job: Job) -> Request:
+    """The request with the options that no profile has."""
+    for text in job.directives:
+        refusals.check_no_variable("--directive", text)
+    directives = request.directives + _directives(job.directives, "--directive")
+    return extend(Request, request, array=job.array, after=job.after, directives=directives)
 
 
 def _mail_on(profile: Profile) -> tuple[str, ...]:
@@ -139,23 +135,16 @@ def _launch(resolved: Resolved, scheduler: Scheduler, request: Request, by_hand:
     launch = resolved.profile.launch
     step_options, rank_options = scheduler.step_options(resolved.profile, request)
     starter = starter_of(resolved.profile, scheduler.STARTERS)
-    return Launch(
+    return extend(
+        Launch,
+        launch,
         launcher="torchrun" if by_hand else launch.launcher,
         rendezvous=launch.rendezvous if request.nodes > 1 else "standalone",
         starter=starter,
         processes_per_node=launch.processes_per_node or max(request.gpus_per_node, 1),
-        max_restarts=launch.max_restarts,
-        join_timeout=launch.join_timeout,
-        stop_grace=launch.stop_grace,
-        requeue=launch.requeue,
-        exclude_at_most=launch.exclude_at_most,
         signal=amounts.signal(resolved, scheduler, request.time),
-        cpu_bind=launch.cpu_bind,
         step_options=step_options,
         rank_options=rank_options,
-        numa_binding=launch.numa_binding,
-        plain=launch.plain,
-        stall=launch.stall,
         mpiexec_options=_mpiexec_options(resolved.profile, starter, request),
     )
 
@@ -176,27 +165,23 @@ def _mpiexec_options(profile: Profile, starter: str, request: Request) -> tuple[
     return (*bind, *launch.mpiexec_options)
 
 
-def _software(profile: Profile, request: Request, processes: int) -> Software:
-    software = profile.software
+def _software(resolved: Resolved, request: Request, processes: int) -> Software:
+    profile, software = resolved.profile, resolved.profile.software
     libraries = {
-        "AWS_OFI_NCCL_ROOT": software.aws_ofi_nccl_root,
+        OFI: software.aws_ofi_nccl_root,
         "NCCL_ROOT": software.nccl_root,
     }
-    cores = amounts.cores(profile, request.gpus_per_node, processes)
+    cores = amounts.cores(resolved, request.gpus_per_node, processes, request.tasks_per_node)
     threads = max(1, cores // processes) if cores else None
-    return Software(
-        modules=software.modules,
-        venv=software.venv,
-        conda=software.conda,
+    return extend(
+        Software,
+        software,
         libraries=tuple((name, path) for name, path in libraries.items() if path),
-        commands=software.commands,
-        after_modules=software.after_modules,
-        once_per_node=software.once_per_node,
-        jobgen=software.jobgen,
-        environment=profile_variables(profile, request, processes, threads),
-        stage=software.stage,
+        environment=variables.profile_variables(profile, request, processes, threads),
         stage_from=software.venv if software.stage == "venv" else software.stage_from,
-        stage_to=software.stage_to,
+        container=None,
+        passed=(),
+        workspace=None,
     )
 
 
@@ -206,12 +191,14 @@ def _with_files(plan: Plan, resolved: Resolved, job: Job, scheduler: Scheduler) 
     # A packaged trainer comes with the script. By hand, nobody fetches anything.
     needs_workspace = job.command != "byhand" and plan.program.kind != "trainer"
     workspace = profile.workspace if needs_workspace else None
-    software = plan.software._replace(workspace=workspace)
+    software = extend(Software, plan.software, workspace=workspace)
     if profile.software.container:
         refusals.check_container_values(
             job.program, plan.software.environment, resolved, job.command == "byhand"
         )
-        software = software._replace(
+        software = extend(
+            Software,
+            software,
             container=planned_container(plan, profile, workspace),
             passed=passed_variables(plan, profile, workspace, scheduler.VARIABLES, job.command),
         )
@@ -248,7 +235,11 @@ def _origins(resolved: Resolved) -> Iterator[None]:
     try:
         yield
     except JobgenError as error:
-        origins = resolved.origins
-        raise JobgenError(
-            each._replace(mark=origins.get(each.mark.file, each.mark)) for each in error.problems
-        ) from None
+        raise JobgenError(_placed(each, resolved) for each in error.problems) from None
+
+
+def _placed(each: Problem, resolved: Resolved) -> Problem:
+    """A problem at its value's origin; in a file, its hint names keys in the place of options."""
+    in_file = resolved.origins.get(each.mark.file, each.mark).line
+    hint = with_paths(each.hint) if in_file else each.hint
+    return at_origin(each._replace(hint=hint), resolved.origins)

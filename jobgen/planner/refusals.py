@@ -1,17 +1,15 @@
 """What is refused: combinations that a scheduler, a launcher or an engine cannot do."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Sequence
 
 from jobgen.errors import JobgenError, problem
-from jobgen.limits import NODE_BYTES
-from jobgen.planner.other_launchers import find_launcher
+from jobgen.limits import JOB_TEXT_BYTES
 from jobgen.planning.job_options import Job
 from jobgen.planning.plan import Plan, Variable
 from jobgen.planning.program import Program, escape_macros
 from jobgen.profiles.resolve import Resolved
-from jobgen.profiles.software_keys import Software
+from jobgen.profiles.software_keys import ENGINES, Software
 from jobgen.quoting import quote_path, quoted_size, variable_problem
 from jobgen.schedulers import COMMANDS, Scheduler, get_scheduler
 from jobgen.schedulers.starters import MOST_STARTED, ONE_NODE_EACH, starter_of
@@ -30,6 +28,8 @@ def scheduler_of(job: Job, resolved: Resolved) -> Scheduler:
     if name is None:
         text = f"profile {resolved.name} names no scheduler: it is a base for others"
         hint = "choose one that `jobgen profiles list` shows"
+        if not resolved.name.startswith("fabrics/"):
+            hint = "write `scheduler: slurm`, or pbs, in it"
         raise problem("--profile", text, "no-scheduler", hint)
     if COMMANDS[name] != job.command and job.command in COMMANDS.values():
         text = f"profile {resolved.name} is for {name} ({resolved.origin('scheduler')})"
@@ -40,18 +40,36 @@ def scheduler_of(job: Job, resolved: Resolved) -> Scheduler:
 _REQUESTED = {
     "request.nodes": "{} nodes",
     "request.gpus_per_node": "{} GPUs on each node",
+    **dict.fromkeys(
+        ("request.cpus_per_gpu", "request.cpus_per_node", "request.cpus_per_task"),
+        "{} cores on each node",
+    ),
     "request.memory": "{} of memory",
     "request.time": "a walltime of {}",
 }
 
 
 def limit_error(
-    resolved: Resolved, path: str, amount: int | str, limit_path: str, limit: int | str
+    resolved: Resolved,
+    path: str,
+    amount: int | str,
+    limit_path: str,
+    limit: int | str,
+    others: Sequence[str] = (),
+    more: str = "",
 ) -> JobgenError:
-    """The error for a job that requests more than a limit; the paths are those of both values."""
-    has, more = f"profile {resolved.name} has at most", ""
-    if path == "request.memory":
-        has, more = "a node has", "; `all` requests all of it"
+    """The error for a job that requests more than a limit; the paths are those of both values.
+
+    `others` are partitions or queues that allow it; `more` ends the hint.
+    """
+    has = f"profile {resolved.name} has at most"
+    if limit_path in ("node.cpus", "node.memory"):
+        has, more = "a node has", "; `all` requests all of it" * (limit_path == "node.memory")
+    elif others:
+        option = "-q" if resolved.profile.scheduler == "pbs" else "-p"
+        more = f"; {option} {' or '.join(others[:3])} allows it"
+    elif limit_path == "node.gpus" and limit == 0:
+        more = f"; if a node has GPUs: --set node.gpus={amount} --set node.gpu=nvidia, or amd"
     text = f"{_REQUESTED[path].format(amount)} requested, {has} {limit}"
     hint = f"{limit_path} is set at {resolved.origin(limit_path)}{more}"
     return problem(resolved.origin(path), text, "limit", hint)
@@ -63,31 +81,33 @@ def check_launch(resolved: Resolved, scheduler: Scheduler, nodes: int, by_hand: 
     if launch.launcher not in scheduler.LAUNCHERS:
         text = f"{resolved.profile.scheduler} has no launcher {launch.launcher}"
         hint = f"use {' or '.join(scheduler.LAUNCHERS)}"
-        raise problem(resolved.origin("launch.launcher"), text, "conflict", hint)
+        raise resolved.conflict("launch.launcher", text, hint)
     if launch.max_restarts and launch.launcher in ("srun", "mpiexec"):
         text, hint = f"{launch.launcher} cannot restart ranks", "use the launcher torchrun"
-        raise problem(resolved.origin("launch.max_restarts"), text, "conflict", hint)
+        raise resolved.conflict("launch.max_restarts", text, hint)
     if launch.max_restarts and launch.launcher == "node" and resolved.profile.scheduler == "local":
         text, hint = "a local job does not start its nodes again", "use the launcher torchrun"
-        raise problem(resolved.origin("launch.max_restarts"), text, "conflict", hint)
+        raise resolved.conflict("launch.max_restarts", text, hint)
     is_static = launch.launcher == "torchrun" and launch.rendezvous == "static"
     if launch.max_restarts and is_static and nodes > 1:
         text = "with the static rendezvous, restarted ranks of several nodes do not meet"
         hint = "use the rendezvous c10d"
-        raise problem(resolved.origin("launch.max_restarts"), text, "conflict", hint)
+        raise resolved.conflict("launch.max_restarts", text, hint)
     if launch.numa_binding and launch.launcher != "torchrun":
-        text, hint = "only torchrun binds ranks to the cores near a GPU", "--set launch.cpu_bind=…"
-        raise problem(resolved.origin("launch.numa_binding"), text, "conflict", hint)
+        text = "only torchrun binds ranks to the cores near a GPU"
+        is_option = str(resolved.origin("launch.launcher")).startswith("-")
+        path = "launch.launcher" if is_option else "launch.numa_binding"
+        raise resolved.conflict(path, text, "--set launch.numa_binding=null")
     if launch.stall and launch.launcher == "srun" and container and container.engine == "ce":
         text = "the ranks start in their containers, where no shell of jobgen watches them"
-        raise problem(resolved.origin("launch.stall"), text, "conflict", "the launcher torchrun")
+        raise resolved.conflict("launch.stall", text, "the launcher torchrun")
     if by_hand and resolved.profile.software.stage:
         text, hint = "a job copies it, and by hand there is none", "--set software.stage=null"
-        raise problem(resolved.origin("software.stage"), text, "conflict", hint)
-    if by_hand and container and container.engine in ("pyxis", "ce"):
+        raise resolved.conflict("software.stage", text, hint)
+    if by_hand and container and ENGINES[container.engine].is_step:
         text = f"{container.engine} is a part of srun, which is not used by hand"
         hint = "the engine podman, docker, apptainer or singularity"
-        raise problem(resolved.origin("software.container.engine"), text, "conflict", hint)
+        raise resolved.conflict("software.container.engine", text, hint)
     if not by_hand:
         _check_starter(resolved, scheduler, nodes + resolved.profile.request.spares)
     _check_elastic(resolved, scheduler, nodes)
@@ -114,10 +134,10 @@ def _check_spares(resolved: Resolved, nodes: int) -> None:
     elif request.min_nodes and request.min_nodes < nodes:
         text = "spares, and a range of nodes: a job continues with fewer nodes, or with a spare"
         hint = "-N N+SPARES, or -N MIN:MAX"
-    elif container and container.engine in ("pyxis", "ce"):
+    elif container and ENGINES[container.engine].is_step:
         text, hint = f"{container.engine} starts ranks on all nodes of a job", "-N without spares"
     if text:
-        raise problem(resolved.origin("request.spares"), text, "conflict", hint)
+        raise resolved.conflict("request.spares", text, hint)
 
 
 def _check_elastic(resolved: Resolved, scheduler: Scheduler, nodes: int) -> None:
@@ -127,7 +147,7 @@ def _check_elastic(resolved: Resolved, scheduler: Scheduler, nodes: int) -> None
         needs = "the launcher torchrun, the rendezvous c10d, and Slurm or local"
         text = f"a range of nodes ({least} to {nodes}) needs {needs}"
         hint = "without them, give one number of nodes"
-        raise problem(resolved.origin("request.min_nodes"), text, "conflict", hint)
+        raise resolved.conflict("request.min_nodes", text, hint)
 
 
 def check_gpus_of_container(resolved: Resolved, gpus: int) -> None:
@@ -139,39 +159,31 @@ def check_gpus_of_container(resolved: Resolved, gpus: int) -> None:
     profile = resolved.profile
     container, node = profile.software.container, profile.node
     shared = not profile.request.exclusive and node.gpu != "none" and 0 < gpus < node.gpus
-    if shared and container and container.engine in ("podman", "docker"):
+    if shared and container and ENGINES[container.engine].takes_devices:
         text = f"with {container.engine}, jobs on a shared node would use each other's GPUs"
         hint = "--exclusive, or the engine apptainer, singularity or pyxis"
-        raise problem(resolved.origin("software.container.engine"), text, "conflict", hint)
+        raise resolved.conflict("software.container.engine", text, hint)
 
 
-def check_program(program: Program, launcher: str, resolved: Resolved, by_hand: bool) -> None:
-    """Raise JobgenError for a program that the launcher cannot start.
+def check_order(plan: Plan) -> None:
+    """Raise JobgenError for hosts in the order of a file where not all of them are used, in order.
 
-    A program that is itself a launcher would start a world of its own in each rank.
+    Slurm starts the script on its own first node; a check says where that of the file is.
     """
-    if launcher == "node" and program.kind == "trainer":
-        text = "the launcher node starts a program once on each node; a trainer is started as ranks"
-        hint = "give a program: -- PROGRAM ARGS…, or use the launcher torchrun"
-        raise problem(resolved.origin("launch.launcher"), text, "conflict", hint)
-    found = find_launcher(program)
-    if launcher == "node" and found and "%n" in found.words:
-        words = " ".join(program.arguments)
-        if resolved.profile.request.nodes > 1 and not re.search("%[nh]|JOBGEN_", words):
-            text = (
-                f"{found.name} is not told which node it is on, and would train on each by itself"
-            )
-            raise problem("--", text, "conflict", f"write: {found.words}")
-    if launcher != "node" and found:
-        text = f"{found.name} starts ranks itself, and would be started for each rank"
-        hint = "give the program that it starts"
-        if found.words and not by_hand:
-            hint += f", or start it once on each node: --launcher node -- {found.words}"
-        raise problem("--", text, "conflict", hint)
-    if program.kind == "command" and launcher != "torchrun" and "=" in program.name:
-        hint = "give it another name, or use the launcher torchrun"
-        text = f"the program {program.name!r:.80} has a = in its name"
-        raise problem("--", text, "value", hint)
+    if not plan.ordered_at:
+        return
+    text, hint = "", ""
+    if plan.launch.plain:
+        text = "the plain script starts on Slurm's first node"
+        hint = "remove launch.plain (--plain)"
+    elif plan.request.spares or plan.elastic:
+        text = "a file of hosts has an order for all nodes of a job"
+        form, key = ("+S", "spares") if plan.request.spares else ("MIN:", "min_nodes")
+        hint = f"-N without {form}, or remove request.{key}"
+    elif plan.engine == "ce" and plan.launch.launcher == "srun":
+        text, hint = "srun starts the ranks in their containers", "the launcher torchrun"
+    if text:
+        raise problem(plan.ordered_at, f"--distribution=arbitrary: {text}", "conflict", hint)
 
 
 def check_submitted(plan: Plan) -> None:
@@ -189,7 +201,7 @@ def check_no_variable(option: str, text: str) -> None:
 
 
 def check_size(program: Program, environment: tuple[Variable, ...], software: Software) -> None:
-    """Raise JobgenError for more text than the shell of a node can be given (NODE_BYTES)."""
+    """Raise JobgenError for more text than the shell of a node can be given (JOB_TEXT_BYTES)."""
     words = map(escape_macros, (program.name, *program.arguments))
     lines = (*software.modules, *software.shell_lines)
     if container := software.container:
@@ -203,10 +215,10 @@ def check_size(program: Program, environment: tuple[Variable, ...], software: So
         "software": ("modules, commands, mounts and options", sum(map(_size, lines))),
     }
     total = sum(size for _, size in sizes.values())
-    if total > NODE_BYTES:
+    if total > JOB_TEXT_BYTES:
         option, (text, size) = max(sizes.items(), key=lambda item: item[1][1])
         text = f"{text} have {size} bytes" + (f", of {total}" if total > size else "")
-        hint = f"at most {NODE_BYTES} in all: put the rest into a file"
+        hint = f"at most {JOB_TEXT_BYTES} in all: put the rest into a file"
         raise problem(option, text, "limit", hint)
 
 

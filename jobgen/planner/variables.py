@@ -1,18 +1,18 @@
-"""The environment variables of the ranks: jobgen's own, then the profile's, then the user's."""
-
-from __future__ import annotations
+"""The variables of the ranks: jobgen's own, then the profile's, then the user's."""
 
 import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from jobgen.errors import problem
-from jobgen.limits import NODE_BYTES
+from jobgen.limits import JOB_TEXT_BYTES
 from jobgen.planning.plan import Plan, Request, Variable
 from jobgen.profiles.kinds import VARIABLE
 from jobgen.profiles.model import Profile
 from jobgen.profiles.reserved_names import is_reserved
 from jobgen.quoting import expand
+
+TORCHRUN_KILLS_AFTER = 30  # seconds after TERM, by default (torch/distributed/launcher/api.py)
 
 
 def profile_variables(
@@ -22,8 +22,12 @@ def profile_variables(
 
     `processes` are the ranks of a node, `threads` the cores of one rank, if they are known.
     """
-    own = _own_variables(profile, request, processes, threads)
-    return _merged(own, _fabric_variables(profile, request.nodes))
+    fabric = (
+        Variable(name, variable.value or "", variable.why)
+        for name, variable in profile.network.environment.items()
+        if request.nodes > 1 or variable.nodes == "any"
+    )
+    return _merged(_own_variables(profile, request, processes, threads), fabric)
 
 
 def with_user_variables(
@@ -84,15 +88,13 @@ def _own_variables(
     if container and container.engine == "pyxis" and profile.node.gpu == "none":
         why = "Without it, enroot's hook searches for a driver."
         yield Variable("NVIDIA_VISIBLE_DEVICES", "void", why)
+    delay = profile.launch.kill_delay or 0
+    if delay > TORCHRUN_KILLS_AFTER and profile.launch.launcher in ("torchrun", "node"):
+        why = "torchrun kills ranks 30 s after TERM, unless it is told (2.12)."
+        yield Variable("TORCH_ELASTIC_SHUTDOWN_TIMEOUT", str(delay), why)
     if profile.launch.max_restarts or request.min_nodes < request.nodes:
         why = "Restarted ranks must not read the addresses of the dead ones."
         yield Variable("TORCH_DISABLE_SHARE_RDZV_TCP_STORE", "1", why)
-
-
-def _fabric_variables(profile: Profile, nodes: int) -> Iterator[Variable]:
-    for name, variable in profile.network.environment.items():
-        if nodes > 1 or variable.nodes == "any":
-            yield Variable(name, variable.value or "", variable.why)
 
 
 def _user_variables(texts: tuple[str, ...]) -> Iterator[Variable]:
@@ -103,7 +105,8 @@ def _user_variables(texts: tuple[str, ...]) -> Iterator[Variable]:
             raise problem("-e", f"{name!r:.80} is not a variable name", "value", hint)
         if is_reserved(name):
             message = f"{name} belongs to the script, torchrun or bash"
-            raise problem("-e", message, "value", "choose another name")
+            hint = f"write --set network.port={value}" if name == "MASTER_PORT" and value else ""
+            raise problem("-e", message, "value", hint or "choose another name")
         if "\0" in value:
             message = f"the value of {name} contains a NUL character"
             raise problem("-e", message, "value", "remove it")
@@ -119,8 +122,8 @@ def values_in_one_step(variables: tuple[Variable, ...]) -> tuple[Variable, ...]:
             found.append(variable)
             continue
         whole = expand(variable.value, earlier)
-        if len(whole) > NODE_BYTES:
-            text = f"the value of {variable.name} has more than {NODE_BYTES} characters"
+        if len(whole) > JOB_TEXT_BYTES:
+            text = f"the value of {variable.name} has more than {JOB_TEXT_BYTES} characters"
             raise problem("-e", text, "limit", "a shorter one")
         if re.match("~(/|$)", whole):  # there is no other way to write it
             text = f"by hand, the value of {variable.name} would begin with your home"

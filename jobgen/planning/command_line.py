@@ -1,15 +1,10 @@
-"""A job as a command line, in both directions, and the values of the profile that it overrides."""
-
-from __future__ import annotations
+"""A job as a command line, and the values of the profile that its options override."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
-from typing import Any
+from collections.abc import Iterator
 
 from jobgen.errors import problem
-from jobgen.planning.job_options import Job, job_options
-from jobgen.planning.option_row import RANKS, Option
+from jobgen.planning.job_options import OPTIONS, Job, job_options
 
 
 def command_words(job: Job) -> list[str]:
@@ -29,71 +24,6 @@ def command_words(job: Job) -> list[str]:
     return [*words, "--", *job.program] if job.program else words
 
 
-def parse_command(words: Sequence[str]) -> Job:
-    """The job for the words that follow `jobgen` in a script's header.
-
-    They are read as the command line is, without the options that say what to do with a script.
-    Raises JobgenError for anything else.
-    """
-    command, *others = words or ("",)
-    if command not in RANKS:
-        hint = f"one of: {', '.join(sorted(RANKS))}"
-        raise problem(f"jobgen {command:.80}", "no command that makes a script", "usage", hint)
-    return Job(command, **read_words(command, others, _job_rows(command)))
-
-
-Rows = Mapping[str, tuple[str, Option]]  # a field with its option, by each spelling of the option
-
-
-def rows_by_flag(options: Iterable[tuple[str, Option]]) -> Rows:
-    """What `read_words` needs of a command's options."""
-    return {flag: (name, row) for name, row in options for flag in row.flags}
-
-
-@cache
-def _job_rows(command: str) -> Rows:
-    return rows_by_flag(job_options(command))
-
-
-def read_words(command: str, words: Sequence[str], rows: Rows) -> dict[str, Any]:
-    """The fields that the words after a command give: those of its options, and `program`.
-
-    click reads the same, and takes as long as making the script. Raises JobgenError for what is no
-    option.
-    """
-    fields: dict[str, Any] = {}
-    rest = iter(words)
-    for word in rest:
-        if word == "--" or not word.startswith("-") or word == "-":
-            fields["program"] = (*([] if word == "--" else [word]), *rest)
-            break
-        flag, value = _flag_and_value(word)
-        if flag not in rows:
-            raise problem(f"jobgen {command}", f"no option {flag:.80} of a script", "usage")
-        name, row = rows[flag]
-        if value is None and row.metavar:
-            value = next(rest, None)
-        if (value is None) == bool(row.metavar):
-            mistake = "has no value" if row.metavar else "takes no value"
-            raise problem(f"jobgen {command}", f"{word:.80} {mistake}", "usage")
-        value = row.flag_value if value is None else value
-        if row.repeatable:
-            fields.setdefault(name, []).append(value)
-        else:
-            fields[name] = value
-    return {
-        name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()
-    }
-
-
-def _flag_and_value(word: str) -> tuple[str, str | None]:
-    """The option that a word names, and its value if that is in the same word."""
-    if word.startswith("--"):
-        flag, has_value, value = word.partition("=")
-        return flag, value if has_value else None
-    return word[:2], word[2:] or None
-
-
 def overrides(job: Job, host_count: int = 0) -> Iterator[tuple[str, str, str]]:
     """What the options change in the profile: (option, path, value), the strongest last.
 
@@ -111,6 +41,8 @@ def overrides(job: Job, host_count: int = 0) -> Iterator[tuple[str, str, str]]:
         value = getattr(job, name)
         if row.path == "request.nodes" and value is not None and ":" in value:
             least, _, value = value.partition(":")
+            if not (least and value):
+                raise problem(row.flags[0], "a number is missing at the :", "value", "as in 2:4")
             yield row.flags[0], "request.min_nodes", least
         elif row.path == "request.nodes" and value is not None and "+" in value:
             value, _, spares = value.partition("+")
@@ -123,6 +55,20 @@ def overrides(job: Job, host_count: int = 0) -> Iterator[tuple[str, str, str]]:
         yield "--hosts", "request.nodes", str(host_count)
 
 
+def with_paths(hint: str) -> str:
+    """A hint with --set in the place of each option of its own that sets one value of a profile."""
+    rows = {flag: row for row in OPTIONS.values() if row.path for flag in row.flags}
+
+    def set_of(found: re.Match[str]) -> str:
+        row = rows.get(found[1])
+        if row is None or bool(row.metavar) != bool(found[2]):
+            return found[0]
+        return f"--set {row.path}={found[2] or row.flag_value}"
+
+    hint = re.sub(r"(?<=^use )(--?[A-Za-z][\w-]*) ([^\s,;]+)(?=$|[,;])", set_of, hint)
+    return re.sub(r"(?<!\S)(--?[A-Za-z][\w-]*)(?: ([A-Z]+|\d+)(?![\w:+|]))?", set_of, hint)
+
+
 def _check_conflicts(job: Job) -> None:
     if job.queue and job.reservation:
         hint = "a reservation of PBS is a queue: give one of the two"
@@ -132,6 +78,7 @@ def _check_conflicts(job: Job) -> None:
     if job.gpus_per_node and re.search("[,:]", job.gpus_per_node):
         text = f"{job.gpus_per_node!r:.40} is not a number of GPUs"
         hint = "one number, or one job for each kind of node"
-        if found := re.fullmatch(r"([A-Za-z][\w.-]*):(\d+)", job.gpus_per_node):
-            hint = f"-G {found[2]} --set node.gpu_type={found[1]}"
+        if found := re.fullmatch(r"(?:gpu:)?(?:([A-Za-z][\w.-]*):)?(\d+)", job.gpus_per_node):
+            kind = found[1] if job.command != "qsub" else ""
+            hint = f"-G {found[2]}" + (f" --set node.gpu_type={kind}" if kind else "")
         raise problem("-G", text, "value", hint)

@@ -1,7 +1,5 @@
 """The hosts of a job that is started by hand."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable
@@ -13,7 +11,10 @@ from jobgen.paths import WORKING_FOLDER, is_file, is_outside, outside_error, to_
 
 _FILE_CHARACTERS = HOSTS * 256
 _PART = re.compile(r"(?:[^,[]+|\[[^]]*]?)+")  # up to a comma outside brackets
-_HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*", re.ASCII)
+# A name or an address; of IPv6, one that leads to the same host from everywhere.
+_HOST = re.compile(
+    r"[A-Za-z0-9][A-Za-z0-9._-]*|(?!fe80)(?:[\da-f]{0,4}:){2,7}[\da-f]{0,4}", re.ASCII
+)
 _RULE = "such as smc-r07-[07-08], a,b,c or a file of hosts that exists"
 
 
@@ -36,6 +37,8 @@ def read_hosts(text: str, within: Path = WORKING_FOLDER, confined: bool = False)
             raise problem("--hosts", f"{text:.80} cannot be read: {error}", "value") from None
     elif re.search(r"[/+(]", text):
         words = [re.split("[/:]", part.strip("() "))[0] for part in text.split("+")]
+    elif re.search(r"\.(txt|lst|list|hosts|csv)$|^\./", text):
+        raise problem("--hosts", f"there is no file {text!r:.80}", "value", _RULE)
     else:
         words = [text]
     hosts = tuple(expand(words))

@@ -25,21 +25,18 @@ class Job(NamedTuple):
 
     command: str
     profile: str | None = _cluster(
-        "--profile",
-        metavar="PROFILE|FILE",
-        help="The cluster: the name of a profile, or a .yaml file.",
+        "--profile PROFILE|FILE",
+        "The cluster: the name of a profile, or a .yaml file.",
         effect="the whole script",
     )
     hosts: str | None = _cluster(
-        "--hosts",
-        metavar="LIST|FILE",
-        help="The hosts: a list such as smc-r07-[07-08], or a file of hosts.",
+        "--hosts LIST|FILE",
+        "The hosts: a list such as smc-r07-[07-08], or a file of hosts.",
         commands=BYHAND,
     )
     nodes: str | None = _size(
-        *("-N", "--nodes"),
-        metavar="N|MIN:MAX|N+SPARES",
-        help="Number of nodes. MIN:MAX: the job continues with MIN nodes if others are lost."
+        "-N --nodes N|MIN:MAX|N+SPARES",
+        "Number of nodes. MIN:MAX: the job continues with MIN nodes if others are lost."
         " N+SPARES: more nodes are requested, which replace those that are not ready, or lost.",
         path="request.nodes",
         commands=SCRIPT | REQUEST,
@@ -47,226 +44,214 @@ class Job(NamedTuple):
         effect={"qsub": "one number only"},
     )
     gpus_per_node: str | None = _size(
-        *("-G", "--gpus-per-node"),
-        metavar="N",
-        help="GPUs on each node.",
+        "-G --gpus-per-node N",
+        "GPUs on each node.",
         path="request.gpus_per_node",
         example="1",
+        label="GPUs on each node",
     )
     time: str | None = _size(
-        *("-t", "--time"),
-        metavar="TIME",
-        help="Walltime: 1:30:00, 2-12:00:00; 90 is minutes for Slurm, seconds for PBS.",
+        "-t --time TIME",
+        "Walltime: 90m, 24h, 1d12h, 1:30:00; 90 alone is minutes for Slurm, seconds for PBS.",
         path="request.time",
         commands=REQUEST,
         example="1:30:00",
     )
     name: str | None = _job(
-        *("-J", "--name"),
-        metavar="NAME",
-        help="Name of the job.",
+        "-J --name NAME",
+        "Name of the job.",
         commands=REQUEST,
         example="bert",
+        label="Name of the job",
     )
     partition: str | None = _cluster(
-        *("-p", "--partition"),
-        metavar="NAME",
-        help="Slurm's partition.",
+        "-p --partition NAME",
+        "Slurm's partition.",
         path="partition",
         commands=REQUEST - {"qsub"},
         example="gpu",
     )
     queue: str | None = _cluster(
-        *("-q", "--queue"),
-        metavar="NAME",
-        help="PBS's queue.",
+        "-q --queue NAME",
+        "PBS's queue.",
         path="queue",
         commands=REQUEST - {"sbatch"},
         example="gpu",
     )
     account: str | None = _cluster(
-        *("-A", "--account"),
-        metavar="NAME",
-        help="The account that is charged.",
+        "-A --account NAME",
+        "The account that is charged.",
         path="account",
         commands=REQUEST,
         example="physics",
     )
     qos: str | None = _cluster(
-        "--qos",
-        metavar="NAME",
-        help="Slurm's quality of service.",
+        "--qos NAME",
+        "Slurm's quality of service.",
         path="request.qos",
         commands=REQUEST - {"qsub"},
         example="long",
+        label="Quality of service",
     )
     reservation: str | None = _cluster(
-        "--reservation",
-        metavar="NAME",
-        help="The reservation to run in; with PBS, its queue.",
+        "--reservation NAME",
+        "The reservation to run in; with PBS, its queue.",
         path="request.reservation",
         commands=REQUEST,
         example="maint",
     )
     constraint: str | None = _cluster(
-        *("-C", "--constraint"),
-        metavar="EXPRESSION",
-        help="What nodes must have: features for Slurm (ib&a100), NAME=VALUE for PBS.",
+        "-C --constraint EXPRESSION",
+        "What nodes must have: features for Slurm (ib&a100), NAME=VALUE for PBS.",
         path="request.constraint",
         commands=REQUEST,
         example={"sbatch": "ib&a100", "qsub": "gpu_model=a100"},
     )
     exclusive: str | None = _cluster(
         "--exclusive",
-        help="Whole nodes, shared with no other job.",
+        "Whole nodes, shared with no other job.",
         path="request.exclusive",
         commands=REQUEST,
     )
     shared: str | None = _cluster(
         "--shared",
-        help="Other jobs may run on the same nodes.",
+        "Other jobs may run on the same nodes.",
         path="request.exclusive",
         commands=REQUEST,
         flag_value="false",
         example_context=("--set=request.exclusive=true",),
     )
     array: str | None = _job(
-        "--array",
-        metavar="FIRST-LAST[%N]",
-        help="One job for each number, N at a time; %a in PROGRAM's arguments is the number.",
+        "--array FIRST-LAST[%N]",
+        "One job for each number, N at a time; %a in PROGRAM's arguments is the number.",
         commands=BATCH,
         example="0-9%2",
     )
     after: tuple[str, ...] = _job(
-        "--after",
-        metavar="ID[:ok|any|notok]",
-        help="Start after another job: if it succeeded (ok), failed (notok), or in any case;"
+        "--after ID[:ok|any|notok]",
+        "Start after another job: if it succeeded (ok), failed (notok), or in any case;"
         " repeatable.",
         repeatable=True,
         commands=BATCH,
         example="4711",
+        label="Start after other jobs",
     )
     mail: str | None = _job(
-        "--mail",
-        metavar="ADDRESS",
-        help="Send mail about the job to this address.",
+        "--mail ADDRESS",
+        "Send mail about the job to this address.",
         path="request.mail",
         commands=BATCH,
         example="me@example.org",
     )
     mail_on: str | None = _job(
-        "--mail-on",
-        metavar="begin,end,fail",
-        help="When to send mail; the default is when the job ends or fails.",
+        "--mail-on begin,end,fail",
+        "When to send mail; the default is when the job ends or fails.",
         path="request.mail_on",
         commands=BATCH,
         example="begin,fail",
         example_context=("--mail=me@example.org",),
+        label="Send mail when",
     )
     log_folder: str | None = _job(
-        "--log-dir",
-        metavar="FOLDER",
-        help="Keep what each rank writes there; without it, only after a failure, in jobgen-logs.",
+        "--log-dir FOLDER",
+        "Keep what each rank writes there; without it, only after a failure, in jobgen-logs.",
         path="request.log_folder",
         commands=SCRIPT,
         example="/scratch/logs",
         effect="in the script",
+        label="Folder for what each rank writes",
     )
     trainer: str | None = _program(
-        "--trainer",
-        metavar="TRAINER",
-        help="Run a packaged trainer (see `jobgen trainers`).",
+        "--trainer TRAINER",
+        "Run a packaged trainer (see `jobgen trainers`).",
         path="trainer",
         commands=RANKS,
         effect="in the script",
+        label="Or a packaged trainer",
     )
     environment: tuple[str, ...] = _program(
-        *("-e", "--env"),
-        metavar="K=V|K",
-        help="Set a variable for every rank ($NAME: the node's), or pass yours on; repeatable.",
+        "-e --env K=V|K",
+        "Set a variable for every rank ($NAME: the node's), or pass yours on; repeatable.",
         repeatable=True,
         commands=RANKS,
         example="NCCL_DEBUG=INFO",
         effect="exported",
+        label="Environment variables",
     )
     set_values: tuple[str, ...] = _other(
-        "--set",
-        metavar="PATH=VALUE",
-        help="Override a value of the profile; repeatable.",
+        "--set PATH=VALUE",
+        "Override a value of the profile; repeatable.",
         repeatable=True,
         example="request.memory=64G",
+        label="Values of the profile",
     )
     directives: tuple[str, ...] = _other(
-        "--directive",
-        metavar="OPTION",
-        help="An option of sbatch or qsub that jobgen does not have; repeatable.",
+        "--directive OPTION",
+        "An option of sbatch or qsub that jobgen does not have; repeatable.",
         repeatable=True,
         commands=REQUEST,
         example={"sbatch": "--nice=100", "qsub": "-p 100"},
     )
     launcher: str | None = _launch(
-        "--launcher",
-        metavar="torchrun|srun|mpiexec|node",
-        help="What starts the ranks; srun with Slurm, mpiexec with PBS; node: PROGRAM, once on each"
+        "--launcher torchrun|srun|mpiexec|node",
+        "What starts the ranks; srun with Slurm, mpiexec with PBS; node: PROGRAM, once on each"
         " node; in its arguments %n is the node's number, %N nodes, %h the head's address, %p a"
-        " port, %g processes a node.",
+        " port, %g processes a node, %G of all nodes.",
         path="launch.launcher",
         commands=SCRIPT,
         example={"sbatch": "srun", "qsub": "torchrun"},
         effect={"qsub": "with mpiexec, `mpiprocs` is the number of ranks"},
     )
     rendezvous: str | None = _launch(
-        "--rendezvous",
-        metavar="c10d|static",
-        help="How torchrun's agents meet.",
+        "--rendezvous c10d|static",
+        "How torchrun's agents meet.",
         path="launch.rendezvous",
         commands=RANKS,
         effect="in the script",
     )
     max_restarts: str | None = _launch(
-        "--max-restarts",
-        metavar="N",
-        help="How many times failed ranks are started again.",
+        "--max-restarts N",
+        "How many times failed ranks are started again.",
         path="launch.max_restarts",
         commands=RANKS,
         effect="in the script",
     )
     stall: str | None = _launch(
-        "--stall",
-        metavar="MINUTES",
-        help="End a job that hangs: no rank has written a line for so long. Stacks name the rank.",
+        "--stall MINUTES",
+        "End a job that hangs: no rank has written for so long (30, 2h). Stacks name the rank.",
         path="launch.stall",
         commands=BATCH,
         example="30",
         effect="in the script",
+        label="End a job that hangs, after minutes",
     )
     requeue: str | None = _launch(
         "--requeue",
-        help="Requeue the job after a lost node and, with Slurm, at the walltime.",
+        "Requeue the job after a lost node and, with Slurm, at the walltime.",
         path="launch.requeue",
         commands=BATCH,
         effect={"sbatch": "`scontrol requeue` at the walltime"},
     )
     signal: str | None = _launch(
-        "--signal",
-        metavar="SECONDS",
-        help="Send the ranks SIGUSR1 this long before the walltime.",
+        "--signal SECONDS",
+        "Send the ranks SIGUSR1 this long before the walltime (300, 5m).",
         path="launch.signal",
         commands=BATCH,
         example="300",
         effect={"qsub": "the script measures the time"},
+        label="Signal before the walltime, seconds",
     )
     plain: str | None = _launch(
         "--plain",
-        help="The short script: no checks, signals, restarts or clean-up.",
+        "The short script: no checks, signals, restarts or clean-up.",
         path="launch.plain",
         commands=BATCH,
         effect="launch alone",
+        label="Plain script",
     )
     template: str | None = _other(
-        "--template",
-        metavar="FILE",
-        help="Use this template instead of jobgen's.",
+        "--template FILE",
+        "Use this template instead of jobgen's.",
         commands=RANKS,
         effect="the whole script",
     )
@@ -277,6 +262,8 @@ class Job(NamedTuple):
 # fields hold such rows, takes longer to make than all imports here.
 OPTIONS = {name: row for name, row in Job._field_defaults.items() if isinstance(row, Option)}
 Job.__new__.__defaults__ = (*(() if row.repeatable else None for row in OPTIONS.values()), ())
+# A field by each spelling of its option.
+FIELD_OF_FLAG = {flag: name for name, row in OPTIONS.items() for flag in row.flags}
 
 
 @cache

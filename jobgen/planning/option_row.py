@@ -1,7 +1,6 @@
 """A row that describes a command-line option."""
 
-from __future__ import annotations
-
+import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -24,7 +23,7 @@ class Option(NamedTuple):
     of the profile that the option sets; `commands` are the commands that have it; the values of a
     `repeatable` option are a tuple. For the manual, `example` is a sample value, used together with
     the words `example_context`; `effect` says what the job's directives do not show. Both may
-    differ by command.
+    differ by command. `label` is its name in a form, if its field's is not good enough.
     """
 
     flags: tuple[str, ...]
@@ -38,8 +37,21 @@ class Option(NamedTuple):
     example: str | Mapping[str, str] = ""
     example_context: tuple[str, ...] = ()
     effect: str | Mapping[str, str] = ""
+    label: str = ""
+
+    @property
+    def placeholder(self) -> str:
+        """What stands for its value in a hint: the first word of the metavar."""
+        return re.split(r"[|[]", self.metavar)[0]
+
+    @property
+    def is_list(self) -> bool:
+        """Whether its value may be a list, which is joined by commas."""
+        return "," in self.metavar or self.metavar.startswith("LIST")
 
 
-def option(group: str, *flags: str, **more: Any) -> Any:
-    """A field of Job that is an option."""
-    return Option(flags, group=group, **more)
+def option(group: str, spelling: str, help: str, **more: Any) -> Any:
+    """A field of Job that is an option, spelled as in a manual: `-N --nodes N`."""
+    words = spelling.split(" ")
+    metavar = "" if words[-1].startswith("-") else words.pop()
+    return Option(tuple(words), help, group, metavar, **more)

@@ -1,16 +1,23 @@
 """The Plan: a profile and a job, resolved and checked; all that a template sees.
 
-Its parts have the names of the profile's. Sizes and counts are per node where they say so.
+Its parts have the names of the profile's. Most of them are the profile's records, with values that
+are resolved, and with more fields. Sizes and counts are per node where they say so.
 """
 
 # No `annotations` from __future__: `typing` compiles each annotation of a tuple that is text.
+import re
 from typing import NamedTuple
 
 from jobgen.planning.program import Program
-from jobgen.profiles.software_keys import Container, Workspace
+from jobgen.profiles import model, software_keys
+from jobgen.profiles.model import Node as Node
+from jobgen.profiles.records import extended
 
-MOUNTED_BY_SITE = ("shifter", "ce")  # engines whose containers see what the site chose
 SHARED_FILES_UP_TO = 64  # nodes: ranks of more make thousands of files on a shared file system
+OFI = "AWS_OFI_NCCL_ROOT"
+RAS = ("NCCL_RAS_ADDR", "NCCL_RAS_ENABLE")  # NCCL's answers on its state: where, and whether
+# The beginning of the files' names: of torch 2.9 and newer, and of older ones (FlightRecorder.cpp).
+DUMP_FILES = ("TORCH_FR_DUMP_TEMP_FILE", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE")
 
 
 class Variable(NamedTuple):
@@ -24,13 +31,7 @@ class Variable(NamedTuple):
     why: str = ""
 
 
-class Node(NamedTuple):
-    """One compute node."""
-
-    gpu: str  # nvidia | amd | intel | none
-    gpu_type: str | None
-    arch: str | None  # what `uname -m` must print
-    memory: str | None
+ARBITRARY = re.compile(r"(-m ?|--dist[a-z]*=)(?i:arbitrary|hostfile)([:,].*)?")
 
 
 class Directive(NamedTuple):
@@ -40,63 +41,35 @@ class Directive(NamedTuple):
     place: str
 
 
-class Request(NamedTuple):
+@extended
+class Request(model.Request):
     """What the scheduler is asked for."""
 
+    __slots__ = ()
     partition: str | None
     queue: str | None
     account: str | None
-    qos: str | None
-    reservation: str | None
-    constraint: str | None
-    nodes: int  # the most, if `min_nodes` is less
-    min_nodes: int
-    spares: int  # nodes in reserve, beside `nodes`
+    min_nodes: int  # `nodes` is the most, if it is less
     tasks_per_node: int  # the scheduler's tasks: one agent, or one for each rank
     cpus_per_task: int | None
     gpus_per_node: int
-    gpu_option: str | None
-    chunk: tuple[tuple[str, str], ...]  # more resources of PBS
-    place: str | None
-    exclusive: bool
-    memory: str | None  # `all` or a size
-    memory_per_cpu: str | None
-    memory_per_gpu: str | None
-    hint: str | None
-    threads_per_core: int | None
-    licenses: str | None
-    exclude: str | None  # a list of nodes
-    chdir: str | None  # the folder that the job runs in
-    time: int | None  # seconds
-    output: str | None
-    error: str | None  # None: the error stream goes to `output`
-    log_folder: str | None  # None: it goes when the job ends well
-    live_output: bool
-    mail: str | None
-    mail_on: tuple[str, ...]  # begin, end, fail
-    array: str | None = None
-    after: tuple[str, ...] = ()  # ID or ID:KIND
-    directives: tuple[Directive, ...] = ()  # of the profile, then those of --directive
+    chunk: tuple[tuple[str, str], ...]  # type: ignore[assignment]  # more resources of PBS
+    time: int | None  # type: ignore[assignment]  # seconds
+    mail_on: tuple[str, ...]
+    array: str | None
+    after: tuple[str, ...]  # ID or ID:KIND
+    directives: tuple[Directive, ...]  # type: ignore[assignment]  # those of --directive last
 
 
-class Software(NamedTuple):
+@extended
+class Software(software_keys.Software):
     """How Python, torch and the variables of the ranks are set up on a node."""
 
-    modules: tuple[str, ...]
-    venv: str | None
-    conda: str | None
+    __slots__ = ()
     libraries: tuple[tuple[str, str], ...]  # the user's own: the variable, the folder
-    commands: tuple[str, ...]  # shell lines, before the modules
-    after_modules: tuple[str, ...]
-    once_per_node: tuple[str, ...]
-    jobgen: str | None  # a jobgen on the nodes; None: the one on PATH
     environment: tuple[Variable, ...]
-    container: Container | None = None
-    passed: tuple[str, ...] = ()  # names of the variables that a container is given
-    workspace: Workspace | None = None
-    stage: str | None = None  # venv | folder | squashfs
-    stage_from: str | None = None  # the environment that is copied to each node's own disk
-    stage_to: str | None = None
+    passed: tuple[str, ...]  # names of the variables that a container is given
+    workspace: software_keys.Workspace | None
 
     @property
     def submitted(self) -> tuple[str, ...]:
@@ -117,26 +90,15 @@ class Network(NamedTuple):
     socket_variables: tuple[Variable, ...] = ()  # set to the found interface; `value` is a prefix
 
 
-class Launch(NamedTuple):
+@extended
+class Launch(model.Launch):
     """How the ranks are started."""
 
-    launcher: str  # torchrun | srun | mpiexec | node
-    rendezvous: str  # standalone | c10d | static
+    __slots__ = ()
     starter: str  # resolved; "" for local jobs
     processes_per_node: int
-    max_restarts: int
-    join_timeout: int  # seconds
-    stop_grace: int  # seconds
-    requeue: bool
-    exclude_at_most: int  # nodes that are not ready
-    signal: int | None  # seconds before the walltime
-    cpu_bind: str | None  # as srun or mpiexec writes it
     step_options: tuple[str, ...]  # of every srun of the job
     rank_options: tuple[str, ...]  # of the srun that starts the ranks
-    numa_binding: str | None
-    plain: bool
-    stall: int | None  # minutes
-    mpiexec_options: tuple[str, ...] = ()  # if it is the launcher
 
 
 class Plan(NamedTuple):
@@ -171,6 +133,11 @@ class Plan(NamedTuple):
         return self.software.container.engine if self.software.container else ""
 
     @property
+    def engine_traits(self) -> software_keys.Engine:
+        """What the container's engine is and does; nothing special if there is no container."""
+        return software_keys.ENGINES.get(self.engine, software_keys.Engine())
+
+    @property
     def observed(self) -> bool:
         """Whether lines of ranks begin with node and rank, and are kept in files."""
         in_engine = self.engine == "ce" and self.launch.launcher == "srun"  # srun starts them there
@@ -182,11 +149,56 @@ class Plan(NamedTuple):
 
         Not where somebody reads them meanwhile: `--stall`, and who names a folder.
         """
-        request, is_visible = self.request, self.engine not in MOUNTED_BY_SITE
+        request, is_visible = self.request, not self.engine_traits.mounted_by_site
         is_read = self.launch.stall is not None or request.log_folder is not None
         is_large = request.nodes + request.spares > SHARED_FILES_UP_TO
         is_batch = self.scheduler != "local"
         return self.observed and is_batch and is_large and is_visible and not is_read
+
+    @property
+    def dumps(self) -> bool:
+        """Whether ranks write torch's record of their NCCL (or RCCL) calls into the job's folder.
+
+        It is written when a collective fails. Not if the profile or the user names another file.
+        """
+        return self._uses_nccl and not self._is_set(*DUMP_FILES)
+
+    @property
+    def asks_nccl(self) -> bool:
+        """Whether NCCL is asked what it knows, before a job is ended that hangs.
+
+        Not if the profile or the user sets where it answers, or that it does not.
+        """
+        return self._uses_nccl and self.launch.stall is not None and not self._is_set(*RAS)
+
+    @property
+    def shows_plugin(self) -> bool:
+        """Whether the roll call has the version of aws-ofi-nccl: by a file outside a container."""
+        software = self.software
+        nets = {each.value for each in software.environment if each.name == "NCCL_NET"}
+        is_used = bool(nets & {"AWS Libfabric", "Libfabric"} or dict(software.libraries).get(OFI))
+        return self._uses_nccl and is_used and not software.container
+
+    @property
+    def _uses_nccl(self) -> bool:
+        """Whether the ranks of a checked job talk by NCCL, or by RCCL, which is alike."""
+        ranks = self.request.nodes * self.launch.processes_per_node
+        has_gpus = self.node.gpu in ("nvidia", "amd") and self.request.gpus_per_node > 0
+        return has_gpus and ranks > 1 and not (self.launch.plain or self.hosts)
+
+    def _is_set(self, *names: str) -> bool:
+        """Whether the profile or the user sets one of these variables."""
+        software = self.software
+        lines = (*software.shell_lines, *(each.name for each in software.environment))
+        return any(name in line for line in lines for name in names)
+
+    @property
+    def ordered_at(self) -> str:
+        """Where a file of the user orders the hosts, SLURM_HOSTFILE (srun(1)); "" if none does."""
+        options = [Directive(each, "launch.srun_options") for each in self.launch.rank_options]
+        found = (*self.request.directives, *options)
+        places = [each.place for each in found if ARBITRARY.fullmatch(each.text)]
+        return places[0] if places and self.scheduler == "slurm" and self.request.nodes > 1 else ""
 
     @property
     def excludes(self) -> bool:
@@ -218,6 +230,22 @@ class Plan(NamedTuple):
         """The variable that selects the GPUs of a process, by their numbers."""
         names = {"amd": "ROCR_VISIBLE_DEVICES", "intel": "ZE_AFFINITY_MASK"}
         return names.get(self.node.gpu, "CUDA_VISIBLE_DEVICES")
+
+    @property
+    def expected_cores(self) -> int:
+        """The cores that the check of a node expects: a task's, or else one for each of its ranks.
+
+        0, and no check, where the profile itself binds the ranks.
+        """
+        launch = self.launch
+        if launch.cpu_bind or any(text.startswith("--cpu-bind") for text in launch.rank_options):
+            return 0
+        return self.request.cpus_per_task or self.ranks_per_task
+
+    @property
+    def ranks_per_task(self) -> int:
+        """The ranks that share the cores of a task: of a node, or with srun a rank's own."""
+        return 1 if self.launch.launcher == "srun" else self.launch.processes_per_node
 
     @property
     def checked_gpus(self) -> int:

@@ -1,12 +1,11 @@
 """What every rank runs: a packaged trainer, or the user's own program with its arguments."""
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 
 from jobgen import trainers
 from jobgen.errors import problem
+from jobgen.quoting import quote
 
 
 class Program(NamedTuple):
@@ -39,7 +38,13 @@ def make_program(words: tuple[str, ...], trainer: str, trainer_given: bool, plac
     if words[0] == "-m":
         if len(words) == 1 or words[1].startswith("-"):
             raise problem("--", "-m without a module", "usage", "-m PACKAGE.MODULE")
+        if words[1].endswith(".py"):
+            hint = f"write -- {quote(words[1])}, or a module: -- -m {quote(words[1][:-3])}"
+            raise problem("--", f"-m with the file {words[1]!r:.80}", "usage", hint)
         return Program("module", words[1], words[2:])
+    if words[0].endswith((".pbs", ".sbatch", ".slurm")):
+        hint = "jobgen writes that script: give the program in it, such as -- train.py"
+        raise problem("--", f"{words[0]!r:.80} is a script for a scheduler", "usage", hint)
     if not words[0] or words[0].startswith("-"):
         hint = "a script, a command, or -m MODULE"
         raise problem("--", f"{words[0]!r:.80} is not a program", "usage", hint)

@@ -1,20 +1,34 @@
 """Values of a resolved profile that exclude each other, which no single row can see."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
+from operator import attrgetter
 
 from jobgen.errors import Mark, Problem
 from jobgen.profiles.model import Profile
 from jobgen.profiles.reserved_names import is_reserved
-from jobgen.profiles.software_keys import Container
+from jobgen.profiles.software_keys import ENGINES, Container
+from jobgen.profiles.yaml_tree import as_yaml
 from jobgen.quoting import variable_problem
 
 Note = Callable[[str, str, str], None]  # path, text, hint
 Check = Callable[[Profile, Note], None]
 
+_SET = re.compile(r"--set (?:'([\w.]+)=([^']*)'|([\w.]+)=([^\s,;)]*))")
+_DIRECTIVE = re.compile(r"--directive=(?:'([^']*)'|(\S+))")
 OUTSIDE_CONTAINER = ("venv", "conda", "nccl_root", "aws_ofi_nccl_root")
+
+
+def at_origin(each: Problem, origins: Mapping[str, Mark]) -> Problem:
+    """A problem of the value at a path, at the place where it was set.
+
+    In a file, what a person would write on the command line (`--set a.b=c`) is a key.
+    """
+    mark = origins.get(each.mark.file, each.mark)
+    if not mark.line:
+        return each._replace(mark=mark)
+    hint = _SET.sub(lambda a: f"`{as_yaml(a[1] or a[3], a[2] or a[4])}`", each.hint)
+    return each._replace(mark=mark, hint=_DIRECTIVE.sub(r"`\1\2`", hint))
 
 
 def conflicts(
@@ -24,9 +38,11 @@ def conflicts(
     found: list[Problem] = []
 
     def note(path: str, text: str, hint: str) -> None:
-        found.append(Problem(origins.get(path, Mark("the profile")), text, "conflict", hint))
+        mark = Mark(path if path in origins else "the profile")
+        found.append(at_origin(Problem(mark, text, "conflict", hint), origins))
 
-    for check in (_software, _stage, _workspace, _request, _plain, _variables, *more_checks):
+    own_checks = (_software, _made_venv, _stage, _workspace, _request, _plain, _variables)
+    for check in (*own_checks, *more_checks):
         check(profile, note)
     return found
 
@@ -47,16 +63,27 @@ def _software(profile: Profile, note: Note) -> None:
         if getattr(software, name):
             hint = "ranks run in the container, and do not see it: keep one of the two"
             note(f"software.{name}", f"`{name}` and `container` are both set", hint)
-    if container.engine not in ("podman", "docker"):
-        _host_devices(container, note)
-    if container.engine in ("pyxis", "ce") and profile.scheduler not in ("slurm", None):
+    engine = ENGINES[container.engine]
+    if not engine.takes_devices:
+        _host_devices(container, engine.mount_separator, note)
+    if engine.is_step and profile.scheduler not in ("slurm", None):
         hint = "podman, docker, apptainer or singularity"
         note("software.container.engine", f"{container.engine} is a part of Slurm", hint)
     if container.engine == "pyxis" and profile.launch.launcher in ("srun", "mpiexec"):
-        text = (
-            "with the launcher srun, Slurm would number the ranks anew in each container of pyxis"
-        )
-        note("launch.launcher", text, "the launcher torchrun, or another engine")
+        hint = "the launcher torchrun, or another engine"
+        why = "Slurm would number the ranks anew in each container of pyxis"
+        note("launch.launcher", f"with the launcher srun, {why}", hint)
+
+
+def _made_venv(profile: Profile, note: Note) -> None:
+    """An environment that is activated before `once_per_node` makes it."""
+    software = profile.software
+    for line in software.after_modules:
+        found = re.match(r"\s*(?:source|\.)\s+[\"']?(\S+)/bin/activate", line)
+        made = found and rf"venv\s.*{re.escape(found[1])}"
+        if found and any(re.search(str(made), each) for each in software.once_per_node):
+            text = "this runs before `once_per_node` makes the environment"
+            note("software.after_modules", text, f"`venv: {found[1]}` activates it instead")
 
 
 def _stage(profile: Profile, note: Note) -> None:
@@ -103,24 +130,20 @@ def _environment(container: Container, note: Note) -> None:
     """What ce has: an environment, whose file names the image and the mounts."""
     if not container.environment:
         text = "with the engine ce, `software.container` has no `environment`"
-        note(
-            "software.container",
-            text,
-            "--set software.container.environment=NAME, as for srun --environment",
-        )
+        hint = "--set software.container.environment=NAME, as for srun --environment"
+        note("software.container", text, hint)
     for name in ("image", "mounts"):
         if getattr(container, name):
             text = f"with the engine ce, the file that `environment` names has the {name}"
             note(f"software.container.{name}", text, "write it there; null removes a base's value")
 
 
-def _host_devices(container: Container, note: Note) -> None:
+def _host_devices(container: Container, separator: str, note: Note) -> None:
     """Engines that show the host's devices anyway, and separate mounts by a character."""
     for name in ("devices", "groups", "privileged"):
         if getattr(container, name):
             text = f"{container.engine} has the host's devices, and no `{name}`"
             note(f"software.container.{name}", text, "null removes the value of a base")
-    separator = ";" if container.engine == "shifter" else ","
     for mount in container.mounts:
         if separator in mount:
             why = f"which separates mounts for {container.engine}"
@@ -138,55 +161,60 @@ def _request(profile: Profile, note: Note) -> None:
     request = profile.request
     if profile.scheduler == "slurm" and (found := variable_problem(request.chdir or "")):
         note("request.chdir", f"on Slurm, {found[0]}", found[2])
-    sizes = [
-        path for path in ("memory", "memory_per_cpu", "memory_per_gpu") if getattr(request, path)
-    ]
-    for path in sizes[1:]:
-        text = f"`{sizes[0]}` and `{path}` are both set"
-        note(f"request.{path}", text, "keep one; null removes the one of a base")
+    for names in (
+        ("memory", "memory_per_cpu", "memory_per_gpu"),
+        ("cpus_per_gpu", "cpus_per_node", "cpus_per_task"),
+    ):
+        first, *others = [name for name in names if getattr(request, name)] or [""]
+        for name in others:
+            text = f"`{first}` and `{name}` are both set"
+            note(f"request.{name}", text, "keep one; null removes the one of a base")
+    if request.cpus_per_gpu and profile.scheduler and not profile.node.gpus:
+        text = "`cpus_per_gpu`, and a node has no GPUs"
+        note("request.cpus_per_gpu", text, "set `node.gpus`, or `cpus_per_node` instead")
     if request.hint and request.threads_per_core:
         text = "Slurm takes only one of `hint` and `threads_per_core`"
         note("request.threads_per_core", text, "keep one; null removes the one of a base")
+    most, segment = request.nodes + request.spares, request.segment or 1
+    for nodes in {request.min_nodes or most, most}:
+        if rest := nodes % segment if nodes > segment else 0:
+            text = f"{nodes} nodes are not a multiple of the {segment} of a segment"
+            note("request.segment", text, f"{nodes - rest} or {nodes - rest + segment} nodes")
+    if profile.launch.expedite and not profile.launch.requeue:
+        note("launch.expedite", "`expedite` without `requeue`", "--requeue (launch.requeue)")
     if request.min_nodes and request.min_nodes > request.nodes:
         text = f"at least {request.min_nodes} of {request.nodes} nodes"
         note("request.min_nodes", text, "-N MIN:MAX, the smaller number first")
 
 
+# What the plain script cannot do, since it has no machinery.
+_NOT_PLAIN = {
+    "launch.requeue": "the plain script cannot put the job back into the queue",
+    "launch.stall": "the plain script does not watch the ranks",
+    "software.stage": "the plain script copies nothing",
+    "request.log_folder": "the plain script keeps no logs",
+    "launch.signal": "the plain script passes no signal to the ranks",
+    "launch.max_restarts": "the plain script starts nothing again",
+    "request.spares": "the plain script checks no node, so it chooses none",
+}
+
+
 def _plain(profile: Profile, note: Note) -> None:
-    """What the plain script cannot do, since it has no machinery."""
     request, launch = profile.request, profile.launch
     if not launch.plain:
         return
-    reasons = {
-        "launch.requeue": (
-            launch.requeue,
-            "the plain script cannot put the job back into the queue",
-        ),
-        "launch.stall": (launch.stall, "the plain script does not watch the ranks"),
-        "software.stage": (profile.software.stage, "the plain script copies nothing"),
-        "request.log_folder": (request.log_folder, "the plain script keeps no logs"),
-        "launch.signal": (launch.signal, "the plain script passes no signal to the ranks"),
-        "launch.max_restarts": (launch.max_restarts, "the plain script starts nothing again"),
-        "request.min_nodes": (
-            request.min_nodes and request.min_nodes < request.nodes,
-            "the plain script fails when a node is lost",
-        ),
-        "request.spares": (request.spares, "the plain script checks no node, so it chooses none"),
-        "launch.starter": (
-            launch.starter == "pbsdsh",
-            "pbsdsh always exits with 0, so the plain script cannot detect a failure",
-        ),
-    }
-    if profile.software.once_per_node and launch.launcher == "srun":
+    reasons = {path: text for path, text in _NOT_PLAIN.items() if attrgetter(path)(profile)}
+    if request.min_nodes and request.min_nodes < request.nodes:
+        reasons["request.min_nodes"] = "the plain script fails when a node is lost"
+    if launch.starter == "pbsdsh":
+        text = "pbsdsh always exits with 0, so the plain script cannot detect a failure"
+        reasons["launch.starter"] = text
+    for path, text in reasons.items():
+        note(path, text, f"remove --plain (launch.plain), or {path}")
+    if profile.software.once_per_node and launch.launcher in ("srun", "mpiexec"):
         text = f"the plain script starts the ranks of {launch.launcher} all at once"
-        note(
-            "software.once_per_node",
-            text,
-            "remove --plain (launch.plain), or the launcher torchrun",
-        )
-    for path, (is_set, text) in reasons.items():
-        if is_set:
-            note(path, text, f"remove --plain (launch.plain), or {path}")
+        hint = "remove --plain (launch.plain), or the launcher torchrun"
+        note("software.once_per_node", text, hint)
 
 
 def _variables(profile: Profile, note: Note) -> None:

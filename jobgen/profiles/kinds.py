@@ -3,13 +3,12 @@
 The two stand side by side so that they cannot differ unnoticed.
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Callable
 from typing import Any
 
 from jobgen.errors import Mark, Problem, nearest_hint
-from jobgen.profiles.yaml_tree import Node, Scalar, Seq, describe, parse, unquoted, with_mark
+from jobgen.profiles.yaml_tree import Node, Scalar, Seq, describe, parse, unquoted, with_marks
 from jobgen.quoting import variable_problem
 
 Schema = dict[str, Any]
@@ -27,10 +26,11 @@ _DOLLAR_NAME = r"\$\{?[A-Za-z_]"
 
 
 class ProblemList:
-    """The problems that are found while a tree is read."""
+    """The problems that are found while a tree is read; `file` is the tree, if it is a map."""
 
     def __init__(self) -> None:
         self.found: list[Problem] = []
+        self.file: Node | None = None
 
     def note(self, mark: Mark, text: str, code: str, hint: str = "") -> None:
         self.found.append(Problem(mark, text, code, hint))
@@ -63,7 +63,12 @@ class Kind:
         """The node for `text`, as `--set` gives it. Raises JobgenError if it is not YAML."""
         if self.literal or text in ("null", ""):
             return Scalar(mark, text, None if text == "null" else text)
-        return with_mark(parse(text.encode("utf-8", "surrogateescape"), str(mark)), mark)
+        return _yaml(text, mark)
+
+
+def _yaml(text: str, mark: Mark) -> Node:
+    tree = parse(text.encode("utf-8", "surrogateescape"), str(mark))
+    return with_marks(tree, lambda path: mark)
 
 
 class Text(Kind):
@@ -82,23 +87,21 @@ class Text(Kind):
         any_scalar: bool = False,
         most: int = 4096,
         dollar: str = REFUSED,
-        unlike: tuple[str, str] = ("", ""),
+        unlike: tuple[str, Callable[[str], str]] | None = None,
     ) -> None:
         self.pattern = pattern
         self.rule = rule
         self.any_scalar = any_scalar
         self.most = most
         self.dollar = dollar
-        self.unlike = unlike  # a frequent mistake, as a pattern, and the hint for it
+        self.unlike = unlike  # a frequent mistake, as a pattern, and what makes the hint for it
 
     def read(self, node: Node, problems: ProblemList) -> str | None:
-        mistake, cure = self.unlike
         if not isinstance(node, Scalar):
             problems.wrong_type(node, self.rule)
-        elif mistake and re.fullmatch(mistake, node.text):
-            problems.note(
-                node.mark, f"expected {self.rule}, got {node.text}", "value", cure % node.text
-            )
+        elif self.unlike and re.fullmatch(self.unlike[0], node.text):
+            text = f"expected {self.rule}, got {node.text}"
+            problems.note(node.mark, text, "value", self.unlike[1](node.text))
         elif not self.any_scalar and not isinstance(node.value, str):
             problems.wrong_type(node, self.rule, f'write "{node.text}", in quotes')
         elif len(node.text) > self.most:
@@ -122,31 +125,6 @@ class Text(Kind):
 
     def in_words(self) -> str:
         return f"{self.rule}; {NODE_VARIABLE}" if self.dollar == NODE else self.rule
-
-
-class Walltime(Kind):
-    """A walltime as the scheduler writes it; it stays text (the plan reads it)."""
-
-    literal = True
-    pattern = r"[0-9]+(:[0-9]+){0,3}|[0-9]+-[0-9]+(:[0-9]+){0,2}"
-
-    def read(self, node: Node, problems: ProblemList) -> str | None:
-        whole = isinstance(node, Scalar) and not isinstance(node.value, bool)
-        if whole and re.fullmatch(self.pattern, str(node.value)):  # type: ignore[union-attr]
-            return str(node.value)  # type: ignore[union-attr]
-        problems.wrong_type(node, "a walltime", "write it as 90, 1:30:00 or 2-12:00:00")
-        return None
-
-    def schema(self) -> Schema:
-        return {
-            "type": ["string", "integer"],
-            "pattern": pattern_schema(self.pattern),
-            "minimum": 0,
-            "errorMessage": "expected a walltime: 90, 1:30:00 or 2-12:00:00",
-        }
-
-    def in_words(self) -> str:
-        return "a walltime"
 
 
 class Int(Kind):
@@ -216,12 +194,8 @@ class Choice(Kind):
         if not isinstance(node, Scalar):
             problems.wrong_type(node, f"one of: {', '.join(self.words)}")
         elif not isinstance(node.value, str) or node.text not in self.words:
-            problems.note(
-                node.mark,
-                f"unknown value `{node.text}`",
-                "value",
-                nearest_hint(node.text, self.words),
-            )
+            hint = nearest_hint(node.text, self.words)
+            problems.note(node.mark, f"unknown value `{node.text}`", "value", hint)
         else:
             return node.text
         return None
@@ -258,11 +232,7 @@ class SomeOf(Choice):
         return f"some of {super().in_words()}, as a list or joined by `,`"
 
     def parse_option(self, text: str, mark: Mark) -> Node:
-        is_list = text.startswith("[")
-        return Kind.parse_option(_YAML, text, mark) if is_list else super().parse_option(text, mark)
-
-
-_YAML = Kind()  # the value of its option is YAML
+        return _yaml(text, mark) if text.startswith("[") else super().parse_option(text, mark)
 
 
 RESOURCE = Text("[A-Za-z][A-Za-z0-9_]*", "the name of a resource: letters, digits and _")
@@ -289,6 +259,3 @@ INTERFACE = Text("[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}", "a network interface, such 
 # (slurm.h, NO_VAL16), and wraps greater numbers.
 NODES = Int(1, 1 << 20)
 CPUS = Int(1, (1 << 16) - 3)
-SIZE = "[1-9][0-9]{0,8}[KMGT]"  # Slurm wraps sizes beyond 64 bits
-# Slurm would read a number alone as MB, and PBS as bytes.
-NO_UNIT = ("[1-9][0-9]{0,8}", "write %sG")

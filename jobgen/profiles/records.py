@@ -4,12 +4,14 @@ The classes of a profile are `@record`s: named tuples whose fields are declared 
 `row(kind, doc, default)`. A dataclass takes four times as long to make.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Iterator
+import re
+from collections import namedtuple
+from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any, NamedTuple, TypeVar
 
 from jobgen.errors import Mark, nearest_hint
+from jobgen.limits import PROBLEMS_SHOWN
 from jobgen.profiles.kinds import (
     NODE,
     NODE_VARIABLE,
@@ -18,7 +20,7 @@ from jobgen.profiles.kinds import (
     Schema,
     Text,
 )
-from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, is_null
+from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, is_null, unquoted
 
 
 class ListOf(Kind):
@@ -92,15 +94,24 @@ class Record(Kind):
         if self.short and isinstance(node, Scalar):
             node = Map(node.mark, {self.short: node}, {self.short: node.mark})
         if not isinstance(node, Map):
-            problems.wrong_type(node, "a map", f"its keys: {', '.join(sorted(rows))}")
+            found = re.match(r"(\w+) ?[:=](?!//) ?(\S+)", getattr(node, "text", ""))
+            hint = f"write `{found[1]}: {found[2]}`, with a blank after the colon" if found else ""
+            problems.wrong_type(node, "a map", hint or f"its keys: {', '.join(sorted(rows))}")
             return self.cls()
+        problems.file = problems.file or node
         values = {}
         for name, child in node.items.items():
             if name not in rows:
-                hint = nearest_hint(name, rows)
-                problems.note(node.keys[name], f"unknown key `{name}`", "unknown-key", hint)
+                mark = node.keys[name]
+                hint = _unknown_key(name, child, mark, self.cls, problems)
+                problems.note(mark, f"unknown key `{name}`", "unknown-key", hint)
             elif not is_null(child):
+                first = len(problems.found)
                 values[name] = rows[name].kind.read(child, problems)
+                if first < len(problems.found) <= PROBLEMS_SHOWN:
+                    from jobgen.profiles.mistakes.values import add_hints
+
+                    add_hints(name, child, *_around(self.cls), problems, first)
         return self.cls(**values)
 
     def schema(self) -> Schema:
@@ -127,21 +138,28 @@ class Record(Kind):
 
 
 class Row(NamedTuple):
-    """What is declared of a field: its kind, its documentation and its default."""
+    """What is declared of a field: its kind, its documentation and its default.
+
+    `example` is a value as YAML, where the kind does not show one. `absent` names the schedulers
+    that do not have it, each with a hint of what to use instead.
+    """
 
     kind: Kind
     doc: str
     default: Any
+    example: str = ""
+    absent: Mapping[str, str] = {}
 
 
-def row(kind: Kind, doc: str, default: Any = None) -> Any:
+def row(kind: Kind, doc: str, default: Any = None, **more: Any) -> Any:
     """A field of a record; a default that can be called makes the default's value."""
-    return Row(kind, doc, default() if callable(default) else default)
+    return Row(kind, doc, default() if callable(default) else default, **more)
 
 
 _ROWS: dict[type, dict[str, Row]] = {}
 
 AnyRecord = TypeVar("AnyRecord", bound=type)
+Extended = TypeVar("Extended")
 
 
 def record(cls: AnyRecord) -> AnyRecord:
@@ -151,6 +169,23 @@ def record(cls: AnyRecord) -> AnyRecord:
     fields._field_defaults = {name: row.default for name, row in _ROWS[cls].items()}
     fields.__new__.__defaults__ = tuple(fields._field_defaults.values())
     return cls
+
+
+def extended(cls: AnyRecord) -> AnyRecord:
+    """Make a named tuple of a record's subclass, with the record's fields and with its own.
+
+    Python itself takes fields only from a class that names NamedTuple as its base.
+    """
+    base: Any = cls.__base__
+    names = dict.fromkeys((*base._fields, *cls.__annotations__))
+    fields = namedtuple(cls.__name__, names)  # type: ignore[misc]
+    members = {"__doc__": cls.__doc__, "__module__": cls.__module__, "__slots__": ()}
+    return type(cls.__name__, (fields, cls), members)  # type: ignore[return-value]
+
+
+def extend(cls: type[Extended], values: Any, **others: Any) -> Extended:
+    """A record of a class that is `extended`: the values of another record, and others."""
+    return cls(**{**values._asdict(), **others})
 
 
 def is_record(value: object) -> bool:
@@ -166,16 +201,55 @@ class Key(NamedTuple):
     default: str
 
 
-def keys_of(cls: type, before: str = "") -> Iterator[Key]:
+def keys_of(cls: type, before: str = "") -> list[Key]:
     """All keys of a record's class, those of its records with their paths."""
+    found: list[Key] = []
     for name, row in rows_of(cls):
-        path = f"{before}{name}"
+        path, value = f"{before}{name}", row.default
         if isinstance(row.kind, Record):
-            yield from keys_of(row.kind.cls, f"{path}.")
+            found += keys_of(row.kind.cls, f"{path}.")
             continue
-        value = row.default
         text = str(value).lower() if isinstance(value, bool) else str(value)
-        yield Key(path, row, "" if value in (None, "", (), {}) else text)
+        found.append(Key(path, row, "" if value in (None, "", (), {}) else text))
+    return found
+
+
+@cache
+def _tree(cls: type, before: str = "") -> dict[str, Row]:
+    """The rows of a record's class, and of the groups in it, by their paths."""
+    found: dict[str, Row] = {}
+    for name, row in rows_of(cls):
+        found[f"{before}{name}"] = row
+        if isinstance(row.kind, Record):
+            found |= _tree(row.kind.cls, f"{before}{name}.")
+    return found
+
+
+def _around(cls: type) -> tuple[dict[str, Row], str]:
+    """The keys of the file that has a record, and the group that the record is in it."""
+    root = next(each for each in reversed(_ROWS) if cls in _classes(each))
+    for path, row in _tree(root).items():
+        if isinstance(row.kind, Record) and row.kind.cls is cls:
+            return _tree(root), path
+    return (_tree(root) if cls is root else _ROWS[cls]), ""
+
+
+def _unknown_key(name: str, node: Node, mark: Mark, cls: type, problems: ProblemList) -> str:
+    """What to write instead of an unknown key of a record."""
+    from jobgen.profiles.mistakes.unknown_key import key_hint
+
+    if len(problems.found) > PROBLEMS_SHOWN:
+        return ""
+    hint = key_hint(name, node, *_around(cls), problems, mark)
+    return hint or nearest_hint(name, _ROWS[cls])
+
+
+@cache
+def _classes(cls: type) -> frozenset[type]:
+    """A record's class, and those of the records in it."""
+    kinds = (getattr(row.kind, "value", row.kind) for _, row in rows_of(cls))
+    inner = (_classes(kind.cls) for kind in kinds if isinstance(kind, Record))
+    return frozenset({cls}).union(*inner)
 
 
 def _description(row: Row) -> str:
@@ -189,19 +263,24 @@ def rows_of(cls: type) -> Iterable[tuple[str, Row]]:
     return _ROWS[cls].items()
 
 
-def kind_at(kind: Kind, path: list[str], mark: Mark, problems: ProblemList) -> Kind | None:
-    """The kind of the value at `path`; notes the first unknown key of the path."""
+def kind_at(
+    kind: Kind, path: list[str], mark: Mark, problems: ProblemList, value: str = ""
+) -> Kind | None:
+    """The kind at `path`, which shall have a value; notes the first unknown key of the path."""
     for number, name in enumerate(path):
         if isinstance(kind, MapOf):
             kind = kind.value
             continue
         rows = _ROWS[kind.cls] if isinstance(kind, Record) else {}
         if name not in rows:
-            where = ".".join(path[:number])
-            hint = nearest_hint(name, rows) if rows else f"`{where}` has no keys"
-            problems.note(
-                mark, f"unknown key `{'.'.join(path[: number + 1])}`", "unknown-key", hint
-            )
+            hint = f"`{'.'.join(path[:number])}` has no keys"
+            if isinstance(kind, Record):
+                node: Node = Scalar(mark, value, unquoted(value))
+                for inner in reversed(path[number + 1 :]):
+                    node = Map(mark, {inner: node}, {inner: mark})
+                hint = _unknown_key(name, node, mark, kind.cls, problems)
+            text = f"unknown key `{'.'.join(path[: number + 1])}`"
+            problems.note(mark, text, "unknown-key", hint)
             return None
         kind = rows[name].kind
     return kind

@@ -1,20 +1,20 @@
 """Profiles with all that they extend and that options override, and the origin of each value."""
 
-from __future__ import annotations
-
 import hashlib
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from jobgen.errors import JobgenError, Mark, Problem
-from jobgen.limits import OPTION_VALUES, YAML_BYTES
-from jobgen.paths import WORKING_FOLDER
-from jobgen.profiles.conflicts import Check, conflicts
-from jobgen.profiles.inheritance import Inheritance
+from jobgen.errors import JobgenError, Mark, Problem, problem
+from jobgen.limits import BASES, MERGES, OPTION_VALUES, YAML_BYTES
+from jobgen.paths import WORKING_FOLDER, is_outside, is_same_file, project_folder
+from jobgen.profiles.conflicts import Check, at_origin, conflicts
 from jobgen.profiles.kinds import ProblemList
 from jobgen.profiles.model import ROOT, Profile
 from jobgen.profiles.records import kind_at
+from jobgen.profiles.request_keys import asks_for_whole_nodes
 from jobgen.profiles.search import (
     find_by_name,
     find_by_path,
@@ -27,6 +27,7 @@ from jobgen.profiles.yaml_tree import (
     Map,
     Node,
     Scalar,
+    Seq,
     is_null,
     marks_by_path,
     merge,
@@ -37,8 +38,6 @@ from jobgen.profiles.yaml_tree import (
 
 CACHED = 256  # files, profiles, and profiles with overrides, so that memory does not grow
 
-Overrides = tuple[tuple[str, str, str], ...]
-
 
 class Resolved(NamedTuple):
     """A profile with all that it extends; `origins` has the place of every value by its path."""
@@ -48,22 +47,22 @@ class Resolved(NamedTuple):
     fingerprint: str  # of the profile without overrides
     origins: Mapping[str, Mark]
 
-    def __hash__(self) -> int:
-        """It equals itself alone, so that results for it can be cached."""
-        return id(self)
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
-
     def origin(self, path: str) -> str:
         """Where the value at `path` comes from, for a message: a place, or "jobgen's default"."""
         mark = self.origins.get(path)
         return str(mark) if mark else "jobgen's default"
 
+    def conflict(self, path: str, text: str, hint: str) -> JobgenError:
+        """The error for a value that cannot be, beside others; it is at the value's origin."""
+        mark = Mark(path if path in self.origins else "jobgen's default")
+        return JobgenError([at_origin(Problem(mark, text, "conflict", hint), self.origins)])
+
 
 class Profiles:
     """The profiles visible from the folder `within`; each is read once.
 
+    Those of the project are in that folder, or in the repository that it is in, unless it is
+    `confined` or has an `environ`.
     With `confined`, a profile of that folder may not be a link out of it, and may extend no file
     outside it, except by name: messages about a file quote it. `checks` find the conflicts that the
     schedulers know. With `environ`, its variables are read instead of those of the process, and
@@ -78,13 +77,14 @@ class Profiles:
         environ: Mapping[str, str] | None = None,
     ) -> None:
         self.within = within
+        self.project = project_folder(within, confined or environ is not None)
         self.confined = confined
         self.checks = checks
         self.environ = environ
         self._given: dict[Path, Node] = {}  # files that exist in memory only
-        self._trees: dict[str, tuple[Node, list[Problem], str]] = {}
-        self._files: dict[Path, tuple[Node | None, list[Problem]]] = {}
-        self._resolved: dict[tuple[str, Overrides], Resolved] = {}
+        self._resolved = lru_cache(CACHED)(self._resolve)
+        self._trees = lru_cache(CACHED)(self._merged_tree)
+        self._files = lru_cache(CACHED)(_read_file)
         self._names: list[str] = []
 
     def add(self, name: str, tree: Node) -> None:
@@ -97,18 +97,14 @@ class Profiles:
         `overrides` are (option, path, value); a later one wins. Raises JobgenError with all
         problems of all files that the profile is made of.
         """
-        key = name, tuple(overrides)
-        if len(key[1]) > OPTION_VALUES:
-            text = f"{len(key[1])} values, more than {OPTION_VALUES}"
-            raise JobgenError([Problem(Mark("--set"), text, "limit", "put them in a profile")])
-        if key not in self._resolved:
-            if len(self._resolved) >= CACHED:
-                self._resolved.clear()
-            self._resolved[key] = self._resolve(name, key[1])
-        return self._resolved[key]
+        values = tuple(overrides)
+        if len(values) > OPTION_VALUES:
+            text = f"{len(values)} values, more than {OPTION_VALUES}"
+            raise problem("--set", text, "limit", "put them in a profile")
+        return self._resolved(name, values)
 
-    def _resolve(self, name: str, overrides: Overrides) -> Resolved:
-        tree, file_problems, fingerprint = self._tree(name)
+    def _resolve(self, name: str, overrides: tuple[tuple[str, str, str], ...]) -> Resolved:
+        tree, file_problems, fingerprint = self._trees(name)
         problems = ProblemList()
         problems.found += file_problems
         for option, path, value in overrides:
@@ -117,22 +113,21 @@ class Profiles:
         if problems.found:
             raise JobgenError(problems.found)
         profile = ROOT.read(tree, problems)
-        origins = dict(marks_by_path(tree))
+        origins = marks_by_path(tree)
+        is_whole = asks_for_whole_nodes(profile.request.place or "")
+        if is_whole and "request.exclusive" not in origins:
+            origins["request.exclusive"] = origins["request.place"]
+            profile = profile._replace(request=profile.request._replace(exclusive=True))
         if found := problems.found + conflicts(profile, origins, self.checks):
             raise JobgenError(found)
         short_name = Path(name).stem if is_profile_path(name) else name
         return Resolved(short_name, profile, fingerprint, origins)
 
-    def _tree(self, name: str) -> tuple[Node, list[Problem], str]:
+    def _merged_tree(self, name: str) -> tuple[Node, list[Problem], str]:
         """The merged tree of a profile's files, their problems, and the tree's fingerprint."""
-        if name not in self._trees:
-            if len(self._trees) >= CACHED:
-                self._trees.clear()
-            problems = ProblemList()
-            file = self.find(name, Mark("--profile"), self.within)
-            tree = Inheritance(problems, self).tree(file)
-            self._trees[name] = tree, problems.found, _fingerprint(tree)
-        return self._trees[name]
+        problems = ProblemList()
+        tree = _Inheritance(problems, self).tree(self.find(name, Mark("--profile"), self.within))
+        return tree, problems.found, _fingerprint(tree)
 
     def find(self, name: str, mark: Mark, folder: Path, after: Path | None = None) -> Path:
         """The file of a profile, by its name or by its path from `folder`.
@@ -145,9 +140,10 @@ class Profiles:
         if is_profile_path(name):
             inside = self.within if self.confined and not after else None
             return find_by_path(name, mark, folder, inside, self.environ)
-        folders = profile_folders(self.within, self.environ)
-        report = report_replacement if self.environ is None else _no_report
-        return find_by_name(name, mark, folders, after, self._all_names, report)
+        folders = profile_folders(self.project, self.environ)
+        # Who passes `environ` names the folders: it is no news that one replaces another's file.
+        report = report_replacement if self.environ is None else lambda _: None
+        return find_by_name(name, mark, self.within, folders, after, self._all_names, report)
 
     def _all_names(self) -> list[str]:
         """The names for a hint; the folders may be large, and are listed once."""
@@ -159,34 +155,109 @@ class Profiles:
         if file in self._given:
             ROOT.read(self._given[file], problems)
             return self._given[file]
-        if file not in self._files:
-            if len(self._files) >= CACHED:
-                self._files.clear()
-            file_problems = ProblemList()
-            self._files[file] = read_profile(file, file_problems), file_problems.found
-        tree, found = self._files[file]
+        tree, found = self._files(file)
         problems.found += found
         return tree
 
 
-def _no_report(path: Path) -> None:
-    """For a caller who names the folders: it is no news that one replaces another's file."""
+class _Inheritance:
+    """Merges files with their bases; each file is merged once, however many files extend it."""
+
+    def __init__(self, problems: ProblemList, profiles: Profiles) -> None:
+        self.problems = problems
+        self.profiles = profiles
+        self.trees: dict[Path, Node] = {}
+        self.merges = 0
+
+    def tree(self, file: Path, chain: tuple[Path, ...] = ()) -> Node:
+        """The tree of a file, merged over its bases' trees; the problems of all are noted."""
+        key = file.resolve()
+        if key not in self.trees and not chain and self._is_forbidden(file, file, Mark(str(file))):
+            return Map(Mark(str(file)), {}, {})
+        if key not in self.trees:
+            self.trees[key] = self._merged(file, (*chain, file))
+        return self.trees[key]
+
+    def _is_forbidden(self, file: Path, named_by: Path, mark: Mark) -> bool:
+        """Whether a file is outside the folder that it is confined to; notes it."""
+        within = self.profiles.within
+        below = os.path.abspath(named_by).startswith(os.path.join(os.path.abspath(within), ""))
+        if self.profiles.confined and below and is_outside(file, within):
+            text = f"{file} is outside {within}"
+            self.problems.note(mark, text, "outside", "keep a copy")
+            return True
+        return False
+
+    def _merged(self, file: Path, chain: tuple[Path, ...]) -> Node:
+        tree = self.profiles.read(file, self.problems)
+        if not isinstance(tree, Map):
+            return Map(Mark(str(file)), {}, {})
+        whole: Node = Map(tree.mark, {}, {})
+        for base in self._bounded(list(_bases(tree))):
+            if found := self._find_base(base, chain):
+                whole = merge(whole, self.tree(found, chain))
+        whole = merge(whole, tree)
+        if isinstance(whole, Map) and "extends" not in tree.items:
+            whole.items.pop("extends", None)
+        return whole
+
+    def _bounded(self, bases: list[Scalar]) -> Iterator[Scalar]:
+        """The bases, as far as BASES and MERGES go; notes the first one beyond."""
+        hint = "one base of your own that has them"
+        if len(bases) > BASES:
+            text = f"{len(bases)} profiles, more than {BASES}"
+            self.problems.note(bases[BASES].mark, text, "limit", hint)
+        for base in bases[:BASES]:
+            self.merges += 1
+            if self.merges == MERGES + 1:
+                text = f"more than {MERGES} merges of bases and their bases"
+                self.problems.note(base.mark, text, "limit", hint)
+            if self.merges > MERGES:
+                return
+            yield base
+
+    def _find_base(self, base: Scalar, chain: tuple[Path, ...]) -> Path | None:
+        file = chain[-1]
+        try:
+            path = self.profiles.find(base.text, base.mark, file.parent, file)
+        except JobgenError as error:
+            self.problems.found += error.problems
+            return None
+        if self._is_forbidden(path, file if is_profile_path(base.text) else path, base.mark):
+            return None
+        if any(is_same_file(path, other) for other in chain):
+            names = " → ".join(p.stem for p in (*chain, path))
+            self.problems.note(base.mark, f"`extends` forms a circle: {names}", "cycle")
+            return None
+        if len(chain) > BASES:
+            text = f"a chain of more than {BASES} profiles"
+            self.problems.note(base.mark, text, "cycle")
+            return None
+        return path
 
 
-def read_profile(file: Path, problems: ProblemList) -> Node | None:
-    """The tree of one file, checked by itself; notes its problems."""
+def _bases(tree: Map) -> Iterator[Scalar]:
+    extends = tree.items.get("extends")
+    items = extends.items if isinstance(extends, Seq) else [extends]
+    for item in items:
+        if isinstance(item, Scalar) and isinstance(item.value, str):
+            yield item
+
+
+def _read_file(file: Path) -> tuple[Node | None, list[Problem]]:
+    """The tree of one file, None if it has none, and the problems of the file by itself."""
+    problems = ProblemList()
     try:
         with file.open("rb") as stream:
             data = stream.read(YAML_BYTES + 1)
         tree = parse(data, str(file))
     except OSError as error:
         problems.note(Mark(str(file)), f"cannot be read: {error.strerror}", "unreadable")
-        return None
+        return None, problems.found
     except JobgenError as error:
-        problems.found += error.problems
-        return None
+        return None, error.problems
     ROOT.read(tree, problems)
-    return tree
+    return tree, problems.found
 
 
 def _fingerprint(tree: Node) -> str:
@@ -199,7 +270,7 @@ def _override(option: str, path: str, value: str, problems: ProblemList) -> Map 
     """The tree with the one value that an option overrides; notes what is wrong with it."""
     mark = Mark(option)
     keys = path.split(".")
-    kind = kind_at(ROOT, keys, mark, problems)
+    kind = kind_at(ROOT, keys, mark, problems, value)
     if kind is None:
         return None
     if path == "extends":

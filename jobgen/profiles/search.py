@@ -1,7 +1,5 @@
 """Where profiles are found, by name or by path, and the list of their names."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
@@ -17,6 +15,7 @@ from jobgen.paths import (
     is_plain_name,
     is_same_file,
     outside_error,
+    project_folder,
     settings_folder,
     to_path,
     walk,
@@ -43,17 +42,15 @@ def heading_of(file: Path) -> str:
     return _BUNDLED.get(file.parent.relative_to(folder).as_posix().removeprefix("."), _BUNDLED[""])
 
 
-def profile_folders(
-    within: Path = WORKING_FOLDER, environ: Mapping[str, str] | None = None
-) -> list[Path]:
-    """The folders that are searched for profiles from the folder `within`, in order.
+def profile_folders(project: Path, environ: Mapping[str, str] | None = None) -> list[Path]:
+    """The folders that are searched for profiles in the folder of a project, in order.
 
     The variables that add folders are those of `environ`, or of the process.
     """
     variables = os.environ if environ is None else environ
     listed = [Path(p) for p in variables.get("JOBGEN_PROFILES", "").split(os.pathsep) if p]
     own = settings_folder(environ) / "profiles"
-    return [within / "profiles", *listed, own, bundled("profiles")]
+    return [project / "profiles", *listed, own, bundled("profiles")]
 
 
 def profile_files(
@@ -67,7 +64,7 @@ def profile_files(
     show the names there.
     """
     found: dict[str, Path] = {}
-    folders = profile_folders(within, environ)
+    folders = profile_folders(project_folder(within, confined or environ is not None), environ)
     if confined and is_outside(folders[0], within):
         del folders[0]
     for folder in folders:
@@ -113,12 +110,14 @@ def find_by_path(
     if path.is_relative_to(os.devnull):
         hint = "`~` is HOME of `environ`, an absolute path"
         raise JobgenError([Problem(mark, f"no file {name:.80}", "no-profile", hint)])
-    raise JobgenError([Problem(mark, f"no file {path}", "no-profile")])
+    hint = f"a packaged one has no .yaml: {bare}" if (bare := name[:-5]) in profile_files() else ""
+    raise JobgenError([Problem(mark, f"no file {path}", "no-profile", hint)])
 
 
 def find_by_name(
     name: str,
     mark: Mark,
+    here: Path,
     folders: Iterable[Path],
     after: Path | None,
     names: Callable[[], Iterable[str]],
@@ -139,7 +138,7 @@ def find_by_name(
     remaining = files[same[0] + 1 :] if same else files
     if not remaining:
         hint = _profile_hint(name, sorted(names()))
-        if is_file(candidates[0].parent.parent / to_path(f"{name}.yaml")):
+        if is_file(here / to_path(f"{name}.yaml")):
             hint = f"the file here is {name}.yaml: write that, or move it to profiles/"
         raise JobgenError([Problem(mark, f"no profile `{name:.80}`", "no-profile", hint)])
     first, last = remaining[0], remaining[-1]
@@ -156,7 +155,10 @@ def _profile_hint(wanted: str, names: list[str]) -> str:
         return f"did you mean {' or '.join(f'`{name}`' for name in found[:3])}?"
     if wanted.startswith("sites/"):
         return "no profile of this site comes with jobgen: run `jobgen detect` on its login node"
-    return nearest_hint(wanted, names)
+    hint = nearest_hint(wanted, names)
+    if hint.startswith("did you mean"):
+        return hint
+    return "`jobgen profiles list` shows all; `jobgen detect` writes one for the cluster here"
 
 
 def _same_bytes(one: Path, other: Path) -> bool:

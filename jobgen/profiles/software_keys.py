@@ -22,12 +22,36 @@ from jobgen.profiles.kinds import (
 from jobgen.profiles.records import ListOf, Record, record, row
 
 
+class Engine(NamedTuple):
+    """What an engine of containers is and does, as far as jobgen has to know."""
+
+    # Its containers see the devices that they are given, and all GPUs of the node if these are some
+    # (they are not in the job's cgroup); those of other engines see what the job sees.
+    takes_devices: bool = False
+    is_step: bool = False  # a part of srun, which starts a step of Slurm in the container
+    passes_all: bool = False  # containers get all variables of the job, and not only named ones
+    mounted_by_site: bool = False  # containers see what the site chose, and no mount of jobgen's
+    ends_with_processes: bool = False  # its containers do, also where Slurm does not end them
+    mount_separator: str = ","
+
+
+ENGINES = {
+    "podman": Engine(takes_devices=True),
+    "docker": Engine(takes_devices=True),
+    "apptainer": Engine(ends_with_processes=True),
+    "singularity": Engine(ends_with_processes=True),
+    "shifter": Engine(passes_all=True, mounted_by_site=True, mount_separator=";"),
+    "pyxis": Engine(is_step=True, passes_all=True),
+    "ce": Engine(is_step=True, passes_all=True, mounted_by_site=True),
+}
+
+
 @record
 class Container(NamedTuple):
     """The container that the ranks run in."""
 
     engine: str = row(
-        Choice("podman", "docker", "apptainer", "singularity", "shifter", "pyxis", "ce"),
+        Choice(*ENGINES),
         "What runs the container; `pyxis` is srun --container-image, which unpacks with enroot; "
         "`ce` is srun --environment, which reads an environment definition file (EDF).",
         "podman",
@@ -36,9 +60,12 @@ class Container(NamedTuple):
         IMAGE,
         "The image with its registry; for apptainer and singularity also a .sif, for pyxis a .sqsh "
         "file.",
+        example="docker.io/rocm/pytorch:latest",
     )
     environment: str | None = row(
-        PATH, "ce: the name or the file of the environment, which names the image and its mounts."
+        PATH,
+        "ce: the name or the file of the environment, which names the image and its mounts.",
+        example="$SCRATCH/pytorch.toml",
     )
     mounts: tuple[str, ...] = row(
         ListOf(MOUNT),
@@ -46,19 +73,24 @@ class Container(NamedTuple):
         "is mounted anyway, at the same path; not with shifter, whose site mounts its file "
         "systems, and with ce, whose environment has the mounts.",
         (),
+        example="[$SCRATCH, /data:/data:ro]",
     )
     devices: tuple[str, ...] | None = row(
         ListOf(PATH),
         "podman, docker: devices; default: those of the GPUs (AMD: /dev/kfd and /dev/dri).",
+        example="[/dev/kfd, /dev/dri]",
     )
     groups: tuple[str, ...] | None = row(
-        ListOf(WORD), "podman, docker: extra groups; default: those of the GPUs."
+        ListOf(WORD), "podman, docker: extra groups; default: those of the GPUs.", example="[video]"
     )
     privileged: bool = row(
         Bool(), "podman, docker: all devices and capabilities of the host.", False
     )
     options: tuple[str, ...] = row(
-        ListOf(NODE_LINE), "More options of the engine, one word each.", ()
+        ListOf(NODE_LINE),
+        "More options of the engine, one word each.",
+        (),
+        example='["--env=HF_HOME=$SCRATCH/hf"]',
     )
 
 
@@ -66,15 +98,26 @@ class Container(NamedTuple):
 class Software(NamedTuple):
     """How a node loads Python and torch."""
 
-    modules: tuple[str, ...] = row(ListOf(WORD), "Environment modules to load, in order.", ())
-    venv: str | None = row(LISTED_PATH, "The folder of a virtual environment.")
+    modules: tuple[str, ...] = row(
+        ListOf(WORD),
+        "Environment modules to load, in order.",
+        (),
+        example="[python/3.11, cuda/12.6]",
+    )
+    venv: str | None = row(
+        LISTED_PATH,
+        "The folder of a virtual environment; `once_per_node` may make it.",
+        example="$HOME/envs/torch",
+    )
     conda: str | None = row(
         Text(
             f"[^{CONTROLS}-][^{CONTROLS}]*",
             "a name or a path that does not begin with -",
             dollar=NODE,
         ),
-        "The name or the folder of a conda environment.",
+        "The name or the folder of a conda environment. Of BASE/envs/NAME, the conda in BASE is "
+        "used, unless one is on PATH.",
+        example="$HOME/miniconda3/envs/torch",
     )
     stage: str | None = row(
         Choice("venv", "folder", "squashfs"),
@@ -86,39 +129,52 @@ class Software(NamedTuple):
         ABSOLUTE,
         "The folder or the image with the environment, whose `bin` comes first on PATH. A file in "
         "it that was edited in place is only noticed after `touch FOLDER`.",
+        example="$SCRATCH/envs/torch.squashfs",
     )
     stage_to: str = row(
         LISTED_ABSOLUTE,
         "A folder on each node's own disk, for the copies. They stay there for the next job, and "
         "each user has one that no job uses.",
         "/tmp",
+        example="/local",
     )
     container: Container | None = row(Record(Container), "A container for the ranks.")
     nccl_root: str | None = row(
-        LISTED_PATH, "Your own NCCL: its `lib` is added to LD_LIBRARY_PATH, and NCCL_ROOT set."
+        LISTED_PATH,
+        "Your own NCCL: its `lib` is added to LD_LIBRARY_PATH, and NCCL_ROOT set.",
+        example="$HOME/software/nccl",
     )
     aws_ofi_nccl_root: str | None = row(
-        LISTED_PATH, "Your own aws-ofi-nccl: the same, with AWS_OFI_NCCL_ROOT."
+        LISTED_PATH,
+        "Your own aws-ofi-nccl: the same, with AWS_OFI_NCCL_ROOT.",
+        example="$HOME/software/aws-ofi-nccl",
     )
     commands: tuple[str, ...] = row(
         ListOf(SHELL_LINE),
         "Shell lines that every node runs first, before the modules. Shell is allowed in these "
         "three keys only.",
         (),
+        example='["ulimit -l unlimited"]',
     )
     after_modules: tuple[str, ...] = row(
-        ListOf(SHELL_LINE), "Shell lines that every node runs after modules, conda and venv.", ()
+        ListOf(SHELL_LINE),
+        "Shell lines that every node runs after modules, conda and venv.",
+        (),
+        example='["export LD_LIBRARY_PATH=$CRAY_LD_LIBRARY_PATH"]',
     )
     jobgen: str | None = row(
         PATH,
         "The path of a jobgen that the nodes see. When a job fails, its answer (`jobgen why`) is "
         "the last line. Default: the jobgen on PATH, if there is one.",
+        example="$HOME/.local/bin/jobgen",
     )
     once_per_node: tuple[str, ...] = row(
         ListOf(SHELL_LINE),
-        "Shell lines that run once on each node before its ranks, and not in the check of the "
-        "node: to make a folder for caches, or to copy data to the node's own disk.",
+        "Shell lines that run once on each node in its check, after the modules and before torch "
+        "is looked for: to make a folder for caches, copy data to the node's own disk, or make the "
+        "environment that `venv` names.",
         (),
+        example='["mkdir -p /tmp/$USER/cache"]',
     )
 
     @property
@@ -138,10 +194,12 @@ class Workspace(NamedTuple):
             dollar=NODE,
         ),
         "The URL; every node that a job can start on must reach it.",
+        example="https://github.com/pytorch/examples.git",
     )
     commit: str | None = row(
         Text("[0-9a-f]{40}([0-9a-f]{24})?", "a whole commit id, as `git rev-parse` prints it"),
         "The commit. A branch would be another program tomorrow.",
+        example="a03f0ba0f730d026871cfbab1e9e44a60590c357",
     )
     # torchrun replaces $local_rank in a path by the rank.
     folder: str | None = row(
@@ -151,4 +209,5 @@ class Workspace(NamedTuple):
             dollar=NODE,
         ),
         "The folder for it, with a subfolder for each commit; all nodes must see it.",
+        example="$SCRATCH/code",
     )

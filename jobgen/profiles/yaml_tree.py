@@ -7,7 +7,7 @@ False and 45000). Duplicate keys, aliases, tags and several documents are errors
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import yaml
@@ -20,6 +20,17 @@ Value = str | int | float | bool | None
 # YAML 1.2, 5.1; checked here, since libyaml gives places in bytes. The line ends of YAML 1.1
 # (U+0085, U+2028, U+2029) are refused, too: PyYAML replaces them by blanks within a value.
 _NOT_YAML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
+# A line whose colon has no blank after it, or has another sign in its place.
+_SEPARATOR = re.compile(r"\s*(?:- )?([A-Za-z_]\w*)(?::(?=[^\s:/\\])|\s*=\s*)(.*)")
+# What the parser says, and what it means.
+_HINTS = {
+    "expected ',' or": "close the bracket that is open before it",
+    "unexpected end of stream": "close the quote that is open before it",
+    "<document start>": "all keys of the top level begin in the first column",
+    "expected key": "the keys of a group begin in one column; quotes are around a whole value",
+    "mapping values": "the keys of a group begin in one column, below a line that ends with `:`",
+    "'-' indicator": "a list has `- ` before each item, and no keys",
+}
 _INT = re.compile(r"[-+]?[0-9]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+\.[0-9]*)([eE][-+]?[0-9]+)?")
 _WORDS: dict[str, Value] = {
@@ -55,13 +66,8 @@ class Map(NamedTuple):
 Node = Scalar | Seq | Map
 
 
-def scalar(text: str, mark: Mark) -> Scalar:
-    """A plain scalar, its value as YAML 1.2's core schema reads it (octal and hex stay text)."""
-    return Scalar(mark, text, unquoted(text))
-
-
 def unquoted(text: str) -> Value:
-    """The value of a text without quotes."""
+    """The value of a text without quotes, by YAML 1.2's core schema; octal and hex stay text."""
     if text in _WORDS:
         return _WORDS[text]
     if _INT.fullmatch(text) and len(text) < 20:
@@ -87,6 +93,9 @@ def parse(data: bytes, file: str) -> Node:
         line = text.count("\n", 0, found.start()) + 1
         mark = Mark(file, line, found.start() - text.rfind("\n", 0, found.start()))
         raise problem(mark, f"the control character {found[0]!a}", "yaml")
+    if re.match(r"#!.*sh\b", text):
+        hint = f"a script: `jobgen lint {file}`; one of jobgen's: `jobgen check --fix {file}`"
+        raise problem(Mark(file, 1, 1), "not a profile or a manifest, which are YAML", "yaml", hint)
     return _Builder(file).build(text)
 
 
@@ -103,11 +112,7 @@ class _Builder:
             events = yaml.parse(text, Loader=loader)
             tree = self._document(events)
         except yaml.MarkedYAMLError as error:
-            if _is_tab(text, error.problem_mark):
-                hint = "YAML indents with blanks alone"
-                self._note(error.problem_mark, "a tab", "yaml", hint)
-            else:
-                self._note(error.problem_mark, error.problem or "not YAML", "yaml")
+            self._note(error.problem_mark, *_explained(text, error))
         if self.problems:
             raise JobgenError(self.problems)
         return tree
@@ -136,8 +141,8 @@ class _Builder:
         if event.tag:
             self._note(event.start_mark, f"the tag {event.tag}", "yaml", "a profile has no tags")
         if isinstance(event, yaml.ScalarEvent):
-            plain = event.implicit[0]
-            return scalar(event.value, mark) if plain else Scalar(mark, event.value, event.value)
+            is_plain = event.implicit[0]
+            return Scalar(mark, event.value, unquoted(event.value) if is_plain else event.value)
         if isinstance(event, yaml.SequenceStartEvent):
             return self._seq(mark, events, depth)
         return self._map(mark, events, depth)
@@ -156,11 +161,8 @@ class _Builder:
             if not isinstance(key, Scalar):
                 self._note(event.start_mark, "a key that is not text", "yaml")
             elif key.text in found.items:
-                first = found.keys[key.text]
-                text = f"duplicate key `{key.text}`"
-                self._note(
-                    event.start_mark, text, "duplicate", f"the first is in line {first.line}"
-                )
+                hint = f"the first is in line {found.keys[key.text].line}"
+                self._note(event.start_mark, f"duplicate key `{key.text}`", "duplicate", hint)
             else:
                 found.items[key.text], found.keys[key.text] = value, key.mark
         return found
@@ -173,11 +175,26 @@ class _Builder:
         self.problems.append(Problem(where, text, code, hint))
 
 
-def _is_tab(text: str, mark: Any) -> bool:
-    """Whether a tab is at a place."""
-    lines = re.split("\r\n|\r|\n", text)
-    has_place = mark and mark.line < len(lines)
-    return bool(has_place) and lines[mark.line][mark.column : mark.column + 1] == "\t"
+def _explained(text: str, error: yaml.MarkedYAMLError) -> tuple[str, str, str]:
+    """What the parser could not read: a message, its code, and what to write instead."""
+    message, mark = error.problem or "not YAML", error.problem_mark
+    before = re.split("\r\n|\r|\n", text)[: mark.line + 1 if mark else 0]
+    line, column = (before[-1], mark.column) if mark and before else ("", 0)
+    character = line[column : column + 1]
+    hint = next((right for words, right in _HINTS.items() if words in message), "")
+    key, _, value = line.strip().partition(": ")
+    if character == "\t":
+        message, hint = "a tab", "YAML indents with blanks alone"
+    elif "cannot start any token" in message:
+        message = f"a value cannot begin with {character}"
+        inside = re.search(r"[{\[]", line[:column])
+        value = re.split(r"[,\]}]" if inside else "$", line[column:])[0]
+        hint = f'write it in quotes: "{value.strip()}"'
+    elif ": " in value and "mapping values" in message:
+        message, hint = "a second `: ` in the line", f'write {key}: "{value}", in quotes'
+    elif found := next(filter(None, map(_SEPARATOR.fullmatch, reversed(before))), None):
+        hint = f"write `{found[1]}: {found[2]}` for `{found[0].strip()}`"
+    return message, "yaml", hint
 
 
 def is_null(node: Node) -> bool:
@@ -197,13 +214,16 @@ def describe(node: Node) -> str:
     return f"{kinds[type(node.value)]} {node.text}" if node.value is not None else "nothing"
 
 
-def with_mark(node: Node, mark: Mark) -> Node:
-    """The same tree with `mark` as the place of all its nodes."""
+def with_marks(node: Node, mark_at: Callable[[str], Mark], path: str = "") -> Node:
+    """The same tree with other places: `mark_at` has the one of each path."""
+    mark = mark_at(path)
     if isinstance(node, Map):
-        items = {name: with_mark(child, mark) for name, child in node.items.items()}
-        return Map(mark, items, dict.fromkeys(items, mark))
+        paths = {name: f"{path}.{name}" if path else name for name in node.items}
+        items = {name: with_marks(node.items[name], mark_at, paths[name]) for name in paths}
+        return Map(mark, items, {name: mark_at(paths[name]) for name in paths})
     if isinstance(node, Seq):
-        return Seq(mark, [with_mark(child, mark) for child in node.items])
+        numbered = enumerate(node.items)
+        return Seq(mark, [with_marks(item, mark_at, f"{path}[{n}]") for n, item in numbered])
     return Scalar(mark, node.text, node.value)
 
 
@@ -223,12 +243,13 @@ def merge(base: Node | None, over: Node) -> Node:
     return Map(over.mark, items, {**base.keys, **over.keys})
 
 
-def marks_by_path(node: Node, path: str = "") -> Iterator[tuple[str, Mark]]:
-    """Every path in a tree with the place of its value."""
-    yield path, node.mark
+def marks_by_path(node: Node, path: str = "") -> dict[str, Mark]:
+    """The place of every value in a tree, by its path."""
+    marks = {path: node.mark}
     if isinstance(node, Map):
         for name, child in node.items.items():
-            yield from marks_by_path(child, f"{path}.{name}" if path else name)
+            marks |= marks_by_path(child, f"{path}.{name}" if path else name)
+    return marks
 
 
 def plain_value(node: Node) -> Any:
@@ -238,3 +259,12 @@ def plain_value(node: Node) -> Any:
     if isinstance(node, Seq):
         return [plain_value(child) for child in node.items]
     return node.value
+
+
+def as_yaml(path: str, value: str) -> str:
+    """The value at a path of a profile, on one line."""
+    *groups, name = path.split(".")
+    inner = f"{name}: {value}"
+    for group in reversed(groups[1:]):
+        inner = f"{group}: {{{inner}}}"
+    return f"{groups[0]}: {{{inner}}}" if groups else inner

@@ -1,30 +1,29 @@
 """`jobgen check`: says of every script whether it is current, and generates stale ones again."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from jobgen.errors import USAGE, JobgenError, printable, problem, report
 from jobgen.generator import Generators
-from jobgen.keeper.beside import named_files
-from jobgen.paths import is_outside, repository
-from jobgen.repository.diff import diff_lines
-from jobgen.repository.keepers import keeper_folder, write_keeper, wrong_keepers
-from jobgen.repository.processes import results_in_order
-from jobgen.repository.script_files import find_files, read_script, report_unreadable
-from jobgen.repository.verdict import (
+from jobgen.paths import is_file, is_outside, repository, to_path
+from jobgen.quoting import quote
+from jobgen.repository.compare import (
     CURRENT,
     EDITED,
     IMPOSSIBLE,
     STALE,
     UNKNOWN,
+    UNTRUSTED,
     Verdict,
     judge,
 )
+from jobgen.repository.diff import diff_lines
+from jobgen.repository.keeper_files import keepers_of, write_keeper, wrong_keepers
+from jobgen.repository.processes import results_in_order
+from jobgen.repository.script_files import find_files, read_script, report_unreadable
 from jobgen.scripts.header import read_header
 from jobgen.scripts.write import rewrite, write
 
@@ -38,93 +37,77 @@ class Outcome(NamedTuple):
     states: Sequence[str]  # to count
     text: str = ""
     fix: tuple[bytes, bytes] | None = None
-    manifest: str = ""  # of the script's header
-    keepers: frozenset[str] = frozenset()  # the files that the script names
+    keepers: Sequence[Path] = ()  # the files that the script names
 
 
-def check_all(paths: Sequence[str], fix: bool, force: bool) -> int:
+def check_all(paths: Sequence[str], fix: bool, force: bool, trust: bool = False) -> int:
     """Write the verdict on every script; 0 if all are current (in the end, with `fix`), else 1.
 
-    Raises JobgenError for wrong usage; a path that cannot be read is reported, and means exit
-    code 2.
+    With `trust`, templates of any repository are rendered. Raises JobgenError for wrong usage; a
+    path that cannot be read is reported, and means exit code 2, as does a script that is not
+    checked.
     """
     if force and not fix:
         raise problem("--force", "it works only with --fix", "usage")
-    generators, counts = Generators(), Counter[str]()
-    keepers: dict[Path, set[str]] = {}
+    generators, counts = Generators(trust), Counter[str]()
+    keepers: dict[Path, None] = {}  # in their order
 
     def on_error(error: OSError) -> None:
         report_unreadable(error)
         counts[UNREADABLE] += 1
 
     def outcome_of(file: tuple[Path, str]) -> Outcome:
-        return _outcome(file[0], generators, fix, force)
+        return _outcome(*file, generators, fix, force)
 
     for (path, real), outcome in results_in_order(outcome_of, find_files(paths, on_error)):
         try:
-            counts.update(_act(path, real, outcome))
-            manifest, named = _named_keepers(outcome)
-            if named and (folder := keeper_folder(real, manifest)):
-                keepers.setdefault(folder, set()).update(named)
+            if isinstance(outcome, JobgenError):
+                raise outcome
+            if outcome.fix:
+                _fix(path, real, *outcome.fix)
+            if outcome.text:
+                write(outcome.text)
+            counts.update(outcome.states)
+            keepers.update(dict.fromkeys(outcome.keepers))
         except JobgenError as error:
             report(str(error))
             counts[UNREADABLE] += 1
     counts.update(_check_keepers(keepers, fix))
-    report(_summary(counts))
-    if counts[UNREADABLE]:
+    _report_summary(counts, paths)
+    if counts[UNREADABLE] or counts[UNTRUSTED]:
         return USAGE
     return int(any(counts[state] for state in (EDITED, STALE, UNKNOWN, IMPOSSIBLE, NO_KEEPER)))
 
 
-def _outcome(path: Path, generators: Generators, fix: bool, force: bool) -> Outcome:
+def _outcome(path: Path, real: str, generators: Generators, fix: bool, force: bool) -> Outcome:
     data = read_script(path)
-    verdict = judge(path, data, generators) if data else None
-    if not verdict:
+    header = read_header(data)
+    if header is None:
         return Outcome([OTHER_FILES])
+    verdict = judge(path, header, generators)
     may_fix = fix and bool(verdict.generated) and not verdict.is_current
     is_fixed = may_fix and (force or not verdict.loses_edit)
     text = _verdict_text(path, data, verdict, is_fixed, may_fix and not is_fixed)
-    header = read_header(data)
-    manifest = header.manifest if header else ""
     if is_fixed:
-        keepers = named_files(verdict.generated)
-        return Outcome([FIXED], text, (data, verdict.generated), manifest, keepers)
-    return Outcome(verdict.states, text, None, manifest, named_files(data))
+        keepers = keepers_of(real, header.manifest, verdict.generated)
+        return Outcome([FIXED], text, (data, verdict.generated), keepers)
+    return Outcome(verdict.states, text, None, keepers_of(real, header.manifest, data))
 
 
-def _act(path: Path, real: str, outcome: Outcome | JobgenError) -> Sequence[str]:
-    """Fix a file if that is its outcome, and write the verdict; returns what to count."""
-    if isinstance(outcome, JobgenError):
-        raise outcome
-    if outcome.fix:
-        _fix(path, real, *outcome.fix)
-    if outcome.text:
-        write(outcome.text)
-    return outcome.states
-
-
-def _named_keepers(outcome: Outcome | JobgenError) -> tuple[str, frozenset[str]]:
-    """The manifest of a script, and the files that the script names."""
-    if isinstance(outcome, JobgenError):
-        return "", frozenset()
-    return outcome.manifest, outcome.keepers
-
-
-def _check_keepers(keepers: dict[Path, set[str]], fix: bool) -> Iterator[str]:
+def _check_keepers(keepers: Iterable[Path], fix: bool) -> Iterator[str]:
     """Write what is wrong with the files that scripts name, or write them; yields what to count."""
-    for folder, names in keepers.items():
-        for path, state in wrong_keepers(folder, names):
-            line = f"{state}: its scripts would end at once; --fix writes it"
-            if fix:
-                try:
-                    write_keeper(path)
-                except JobgenError as error:
-                    report(str(error))
-                    yield UNREADABLE
-                    continue
-                line = f"fixed: it was {state}"
-            write(f"{printable(str(path))}: {line}\n")
-            yield FIXED if fix else NO_KEEPER
+    for path, state in wrong_keepers(keepers):
+        line = f"{state}: its scripts would end at once; --fix writes it"
+        if fix:
+            try:
+                write_keeper(path)
+            except JobgenError as error:
+                report(str(error))
+                yield UNREADABLE
+                continue
+            line = f"fixed: it was {state}"
+        write(f"{printable(str(path))}: {line}\n")
+        yield FIXED if fix else NO_KEEPER
 
 
 def _fix(path: Path, real: str, data: bytes, generated: bytes) -> None:
@@ -151,7 +134,11 @@ def _verdict_text(
     return text
 
 
-def _summary(counts: Counter[str]) -> str:
-    states = (CURRENT, FIXED, EDITED, STALE, UNKNOWN, IMPOSSIBLE, NO_KEEPER, UNREADABLE)
+def _report_summary(counts: Counter[str], paths: Sequence[str]) -> None:
+    """Report how many scripts are in which state; of one other file, also what is for it."""
+    states = (CURRENT, FIXED, EDITED, STALE, UNKNOWN, IMPOSSIBLE, UNTRUSTED, NO_KEEPER, UNREADABLE)
     parts = [f"{counts[state]} {state}" for state in states if counts[state]]
-    return f"{', '.join(parts) or 'no script'}; {counts[OTHER_FILES]} other files skipped"
+    report(f"{', '.join(parts) or 'no script'}; {counts[OTHER_FILES]} other files skipped")
+    if counts == {OTHER_FILES: 1} and [*map(is_file, map(to_path, paths))] == [True]:
+        words = "build --dry-run" if paths[0].endswith((".yaml", ".yml")) else "lint"
+        report(f"no script of jobgen; for a file like this: jobgen {words} {quote(paths[0])}")

@@ -1,7 +1,5 @@
 """A unified diff of two scripts, coloured on a terminal."""
 
-from __future__ import annotations
-
 import difflib
 import os
 import re

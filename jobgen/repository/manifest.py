@@ -9,40 +9,32 @@
 Its keys are the options of the command line, with _ for -.
 """
 
-from __future__ import annotations
-
 import math
+import re
 from collections import namedtuple
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jobgen.errors import JobgenError, problem
+from jobgen.errors import JobgenError, Problem, problem
 from jobgen.limits import (
+    JOB_TEXT_BYTES,
     MANIFEST_SCRIPTS,
     MANIFEST_VALUES,
     MATRIX_KEYS,
-    NODE_BYTES,
     YAML_BYTES,
 )
-from jobgen.planning.job_options import OPTIONS
 from jobgen.planning.option_row import RANKS, Option
 from jobgen.profiles.kinds import FREE, Bool, Choice, Kind, ProblemList, Text
+from jobgen.profiles.mistakes.readings import as_flow, as_words
 from jobgen.profiles.records import ListOf, MapOf, Record, record, row
-from jobgen.profiles.yaml_tree import Map, Node, Scalar, is_null, merge, parse
-from jobgen.repository.matrix import Script, Scripts
+from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, is_null, merge, parse
+from jobgen.repository.matrix import KEYS, Script, Scripts, manifest_words
 from jobgen.repository.script_paths import ScriptPaths
 
 # The option that a value is for says what `$NAME` in it means.
-_VALUE = Text(r"[^\0]*", "a text or a number", any_scalar=True, most=NODE_BYTES, dollar=FREE)
+_VALUE = Text(r"[^\0]*", "a text or a number", any_scalar=True, most=JOB_TEXT_BYTES, dollar=FREE)
 _NAME = Text(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*", "a name of letters, digits and _ . + -")
-
-# The options that a job can have, by their keys.
-KEYS: dict[str, tuple[str, Option]] = {
-    option.flags[-1].lstrip("-").replace("-", "_"): (field, option)
-    for field, option in OPTIONS.items()
-    if option.commands & RANKS
-}
 
 
 def _kind(option: Option) -> Kind:
@@ -72,11 +64,11 @@ class Manifest(NamedTuple):
     jobs: Any = row(MapOf(Record(Entry), _NAME), "The jobs by their names.", dict)
 
 
-def read_manifest(file: Path) -> tuple[int, Iterator[Script], list[Path]]:
+def read_manifest(file: Path) -> tuple[int, Iterator[Script | JobgenError], list[Path]]:
     """The number of scripts, the scripts, and the folders in which their patterns begin.
 
-    Iterating goes on after a JobgenError of one script. Raises JobgenError for a manifest that is
-    wrong as a whole, with all its problems.
+    In the place of a script may be its error. Raises JobgenError for a manifest that is wrong as a
+    whole, with all its problems.
     """
     try:
         if file.exists() and not file.is_file():  # opening a pipe would wait for its writer
@@ -84,21 +76,45 @@ def read_manifest(file: Path) -> tuple[int, Iterator[Script], list[Path]]:
         with file.open("rb") as stream:
             tree = parse(stream.read(YAML_BYTES + 1), str(file))
     except OSError as error:
-        raise problem(str(file), f"cannot be read: {error.strerror}", "unreadable") from None
+        hint = "`jobgen build FILE` reads another" if str(file) == "jobgen.yaml" else ""
+        text = f"cannot be read: {error.strerror}"
+        raise problem(str(file), text, "unreadable", hint) from None
     problems = ProblemList()
     Record(Manifest).read(tree, problems)
     if problems.found:
-        raise JobgenError(problems.found)
+        raise JobgenError([_of_other_tool(each, tree) for each in problems.found])
     jobs = _merged_jobs(tree, problems)
     if problems.found:
         raise JobgenError(problems.found)
-    total = sum(_count(job) for job in jobs.values())
+    entries = [(name, job, Record(Entry).read(job, problems)) for name, job in jobs.items()]
+    total = sum(math.prod(map(len, entry.matrix.values())) for _, _, entry in entries)
     if total > MANIFEST_SCRIPTS:
         text = f"{total} scripts, more than {MANIFEST_SCRIPTS}"
         raise problem(tree.mark, text, "limit", "a smaller matrix")
     paths = ScriptPaths(file.parent)
-    entries = ((name, job, Record(Entry).read(job, ProblemList())) for name, job in jobs.items())
-    return total, Scripts(paths, entries, KEYS), _folders(tree, jobs, paths)
+    return total, Scripts(paths).of(entries), _folders(tree, jobs, paths)
+
+
+_JOBS = "such as `jobs: {bert: {program: [train.py]}}`"
+
+
+def _of_other_tool(each: Problem, tree: Node) -> Problem:
+    """A problem; that of an unknown key which is an option of another tool says what has it."""
+    top = tree.items if isinstance(tree, Map) else {}
+    jobs = top.get("jobs")
+    if each.code == "type" and each.mark == getattr(jobs, "mark", None):
+        return each._replace(hint=_JOBS)
+    if each.code != "unknown-key":
+        return each
+    maps = [top.get("defaults"), *(jobs.items.values() if isinstance(jobs, Map) else ())]
+    for job in (one for one in maps if isinstance(one, Map)):
+        name = next((name for name, mark in job.keys.items() if mark == each.mark), "")
+        if value := getattr(job.items.get(name), "text", ""):
+            from jobgen.planning.key_words import option_words
+
+            hint = manifest_words(option_words(name, "sbatch", value))
+            return each._replace(hint=f"write {hint}") if hint else each
+    return each
 
 
 def _folders(tree: Node, jobs: Mapping[str, Map], paths: ScriptPaths) -> list[Path]:
@@ -117,8 +133,7 @@ def _merged_jobs(tree: Node, problems: ProblemList) -> dict[str, Map]:
     defaults, jobs = tree.items.get("defaults"), tree.items.get("jobs")
     values = 0
     if not isinstance(jobs, Map):  # an empty one is right: the last job may be removed by --prune
-        hint = "such as `jobs: {bert: {program: [train.py]}}`"
-        problems.note(tree.mark, "no jobs", "usage", hint)
+        problems.note(tree.mark, "no jobs", "usage", _JOBS)
         return merged
     for name, node in jobs.items.items():
         own = node if isinstance(node, Map) else Map(jobs.keys[name], {}, {})
@@ -142,12 +157,21 @@ def _check_job(name: str, own: Map, job: Map, problems: ProblemList) -> None:
     if "file" not in job.items or is_null(job.items["file"]):
         hint = "such as `file: jobs/{name}.sh`, in the job or in `defaults`"
         problems.note(job.mark, f"job `{name}` has no `file`", "usage", hint)
+    _check_program(own.items.get("program"), problems)
     matrix = job.items.get("matrix")
     if isinstance(matrix, Map) and len(matrix.items) > MATRIX_KEYS:
         text = f"a matrix of {len(matrix.items)} keys"
         problems.note(matrix.mark, text, "limit", f"at most {MATRIX_KEYS} for a job")
     for key, values in matrix.items.items() if isinstance(matrix, Map) else ():
         _check_matrix_key(key, values, own, problems)
+
+
+def _check_program(node: Node | None, problems: ProblemList) -> None:
+    """Note a script and its arguments in one word, which would be the name of a program."""
+    word = node.items[0] if isinstance(node, Seq) and len(node.items) == 1 else None
+    if isinstance(word, Scalar) and re.match(r"(\S+\.py|python3?) \S", word.text):
+        hint = f"write `program: {as_flow(Seq(word.mark, as_words(word)))}`"
+        problems.note(word.mark, f"`{word.text:.60}` is one word with blanks", "value", hint)
 
 
 def _check_matrix_key(key: str, values: Node, own: Map, problems: ProblemList) -> None:
@@ -163,8 +187,3 @@ def _check_matrix_key(key: str, values: Node, own: Map, problems: ProblemList) -
         problems.note(values.mark, f"`{key}` takes several values anyway", "conflict", hint)
     if key in ("file", "matrix", "program", "command"):
         problems.note(values.mark, f"`{key}` cannot be in a matrix", "conflict", "another name")
-
-
-def _count(job: Map) -> int:
-    matrix = Record(Entry).read(job, ProblemList()).matrix
-    return math.prod(len(values) for values in matrix.values())

@@ -1,7 +1,5 @@
 """The scripts of a manifest: each combination of a job's matrix, its values filled into texts."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,16 +10,43 @@ from typing import Any
 
 from jobgen.errors import JobgenError, Mark, Problem, nearest_hint, problem
 from jobgen.limits import MANIFEST_CHARACTERS, PROBLEMS_KEPT
-from jobgen.planning.job_options import Job, job_options
-from jobgen.planning.option_row import Option
+from jobgen.planning.job_options import OPTIONS, Job, job_options
+from jobgen.planning.option_row import RANKS, Option
 from jobgen.profiles.kinds import ProblemList
-from jobgen.profiles.yaml_tree import Map
+from jobgen.profiles.mistakes.readings import as_flow
+from jobgen.profiles.yaml_tree import Map, Scalar, unquoted
+from jobgen.quoting import split_words
 from jobgen.repository.script_paths import ScriptPaths
 
 TEXT_COST = 16  # characters that each text counts in addition to its own
 _PLACE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
-Keys = Mapping[str, tuple[str, Option]]  # the field of Job and the option, by the manifest's key
+# The options that a job can have: by the manifest's key, the field of Job and the option.
+KEYS: dict[str, tuple[str, Option]] = {
+    option.flags[-1].lstrip("-").replace("-", "_"): (field, option)
+    for field, option in OPTIONS.items()
+    if option.commands & RANKS
+}
+_KEY_OF_FIELD = {field: key for key, (field, _) in KEYS.items()}
+_KEY_OF_FLAG = {flag: key for key, (_, option) in KEYS.items() for flag in option.flags}
+
+
+def manifest_words(line: str) -> str:
+    """Options of a job as keys of a manifest; "" for other words, and for what needs no key."""
+    words = split_words(line.partition(", ")[0])
+    values: dict[str, list[str]] = {}
+    for flag, value in zip(words[::2], words[1::2], strict=False):
+        path, _, text = value.partition("=") if flag in ("--set", "-e") else ("", "", value)
+        text = as_flow(Scalar(Mark(path), text, unquoted(text)))
+        one = f"{path}: {text}" if path else text
+        values.setdefault(_KEY_OF_FLAG.get(flag, "name"), []).append(one)
+    if len(words) % 2 or "name" in values or "VALUE" in line:
+        return ""
+    found = []
+    for key, texts in values.items():
+        ends = "{}" if key in ("set", "env") else "[]" * (len(texts) > 1)
+        found.append(f"`{key}: {ends[:1]}{', '.join(texts)}{ends[1:]}`")
+    return ", ".join(found)
 
 
 @dataclass(frozen=True)
@@ -34,7 +59,6 @@ class Script:
     real: str  # the path without links
     label: str
     tree: Map
-    keys: Keys
 
     def job(self, command: str) -> Job:
         """The job. Raises JobgenError for an option that the command does not have."""
@@ -43,7 +67,7 @@ class Script:
             if field == "name":  # every job has one, for its file's name
                 del fields["name"]
                 continue
-            key = next(key for key, (name, _) in self.keys.items() if name == field)
+            key = _KEY_OF_FIELD[field]
             text = f"`jobgen {command}` has no `{key}`"
             raise problem(self.place(key), text, "unknown-key")
         return Job(command, **fields)
@@ -59,13 +83,12 @@ class Script:
 
     def with_places(self, error: JobgenError) -> list[Problem]:
         """The problems of an error, those of options with their places in the manifest."""
-        keys = {flag: key for key, (_, option) in self.keys.items() for flag in option.flags}
         found = []
         for each in error.problems:
             mark = each.mark
             if not mark.line and mark.file.startswith("-"):
-                key = keys.get(mark.file.split(" ")[0], "program" if mark.file == "--" else "")
-                mark = self.place(key)
+                option = mark.file.split(" ")[0]
+                mark = self.place("program" if option == "--" else _KEY_OF_FLAG.get(option, ""))
             found.append(Problem(mark, each.text, each.code, each.hint))
         return found
 
@@ -76,66 +99,52 @@ def _fields_of(command: str) -> frozenset[str]:
 
 
 class Scripts:
-    """Iterates over the scripts of all jobs; it can go on after a JobgenError."""
+    """Makes the scripts of jobs, whose texts have up to MANIFEST_CHARACTERS in all."""
 
-    def __init__(
-        self, paths: ScriptPaths, entries: Iterable[tuple[str, Map, Any]], keys: Keys
-    ) -> None:
+    def __init__(self, paths: ScriptPaths) -> None:
         self.paths = paths
-        self.keys = keys
-        self.texts = _Texts()
-        self.combinations = (
-            (name, tree, entry, dict(zip(entry.matrix, values, strict=True)))
-            for name, tree, entry in entries
-            for values in itertools.product(*entry.matrix.values())
-        )
+        self.remaining = MANIFEST_CHARACTERS
 
-    def __iter__(self) -> Iterator[Script]:
-        return self
+    def of(self, jobs: Iterable[tuple[str, Map, Any]]) -> Iterator[Script | JobgenError]:
+        """The script for each combination, or its error; a job is its name, YAML tree and entry."""
+        for name, tree, entry in jobs:
+            for values in itertools.product(*entry.matrix.values()):
+                chosen = dict(zip(entry.matrix, values, strict=True))
+                try:
+                    yield self._script(name, tree, entry, chosen)
+                except JobgenError as error:
+                    yield error
 
-    def __next__(self) -> Script:
-        name, tree, entry, chosen = next(self.combinations)
+    def _script(self, name: str, tree: Map, entry: Any, chosen: Mapping[str, str]) -> Script:
         problems = ProblemList()
-        options = self._options(entry, chosen)
-        fields = self._fields(name, tree, entry, options, chosen, problems)
-        plain = {key: fields[f] for key, f, _ in options if isinstance(fields.get(f), str)}
+        fields = self._fields(name, tree, entry, chosen, problems)
+        plain = {key: fields.get(field) for key, (field, _) in KEYS.items()}
+        texts = {key: value for key, value in plain.items() if isinstance(value, str)}
         mark = tree.items["file"].mark
-        values = {**plain, "name": name, **chosen}
-        text = self.texts.filled(entry.file, values, mark, problems)
+        text = self._filled(entry.file, {**texts, "name": name, **chosen}, mark, problems)
         if problems.found:
             raise JobgenError(problems.found)
         described = ", ".join(f"{key:.80} {value:.80}" for key, value in chosen.items())
         label = f"`{name}` with {described}" if described else f"`{name}`"
         path, real = self.paths.add(text, label, mark)
-        return Script(entry.command, fields, path, real, label, tree, self.keys)
-
-    def _options(self, entry: Any, chosen: Mapping[str, str]) -> list[tuple[str, str, Option]]:
-        """The key, the field and the option for each value of a job, its own or the matrix's."""
-        values = {**{key: getattr(entry, key) for key in self.keys}, **chosen}
-        return [
-            (key, *self.keys[key]) for key in self.keys if values[key] not in (None, False, (), {})
-        ]
+        return Script(entry.command, fields, path, real, label, tree)
 
     def _fields(
-        self,
-        name: str,
-        tree: Map,
-        entry: Any,
-        options: list[tuple[str, str, Option]],
-        chosen: Mapping[str, str],
-        problems: ProblemList,
+        self, name: str, tree: Map, entry: Any, chosen: Mapping[str, str], problems: ProblemList
     ) -> dict[str, Any]:
         """The fields of a Job, with the values of the matrix filled in."""
         values, fields = {"name": name, **chosen}, {"name": name}
-        for key, field, option in options:
-            mark = tree.items[key].mark if key in tree.items else tree.mark
+        for key, (field, option) in KEYS.items():
             value = chosen.get(key, getattr(entry, key))
-            if key in chosen and option.metavar:
-                fields[field] = value
-            elif not option.metavar:
+            if value in (None, False, (), {}):
+                continue
+            if not option.metavar:
                 is_set = value.lower() == "true" if key in chosen else value
                 fields |= {field: option.flag_value} if is_set else {}
+            elif key in chosen:
+                fields[field] = value
             else:
+                mark = tree.items[key].mark if key in tree.items else tree.mark
                 fields[field] = self._filled(value, values, mark, problems)
         if entry.program:
             mark = tree.items["program"].mark
@@ -145,23 +154,11 @@ class Scripts:
     def _filled(
         self, value: Any, values: Mapping[str, str], mark: Mark, problems: ProblemList
     ) -> Any:
+        """A text, or all texts, with {NAME} replaced by its value; {{ and }} are braces."""
         if isinstance(value, dict):
             value = tuple(f"{name}={text}" for name, text in value.items())
         if isinstance(value, tuple):
-            return tuple(self.texts.filled(text, values, mark, problems) for text in value)
-        return self.texts.filled(value, values, mark, problems)
-
-
-class _Texts:
-    """Fills values into texts, up to MANIFEST_CHARACTERS in all scripts."""
-
-    def __init__(self) -> None:
-        self.remaining = MANIFEST_CHARACTERS
-
-    def filled(
-        self, text: str, values: Mapping[str, str], mark: Mark, problems: ProblemList
-    ) -> str:
-        """The text with {NAME} replaced by its value; {{ and }} are braces."""
+            return tuple(self._filled(text, values, mark, problems) for text in value)
 
         def replacement(found: re.Match[str]) -> str:
             if found[0] in ("{{", "}}"):
@@ -170,13 +167,13 @@ class _Texts:
                 self._spend(values[found[1]], mark)
                 return values[found[1]]
             if len(problems.found) < PROBLEMS_KEPT:
-                message = f"`{found[0]:.80}` in {text[:80]!r:.80} is not a value of the job"
+                message = f"`{found[0]:.80}` in {value[:80]!r:.80} is not a value of the job"
                 hint = f"{nearest_hint(found[1] or '', values)}; a brace is written {{{{ or }}}}"
                 problems.note(mark, message, "unknown-value", hint)
             return ""
 
-        self._spend(text, mark)
-        return _PLACE.sub(replacement, text) if "{" in text or "}" in text else text
+        self._spend(value, mark)
+        return _PLACE.sub(replacement, value) if "{" in value or "}" in value else value
 
     def _spend(self, text: str, mark: Mark) -> None:
         self.remaining -= len(text) + TEXT_COST

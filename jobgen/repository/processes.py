@@ -1,30 +1,25 @@
 """One function for many items, in their order: a few in this process, more in several ones."""
 
-from __future__ import annotations
-
-import gc
 import io
 import os
-import pickle
 import signal
 import sys
-from collections import deque
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from itertools import islice
-from typing import Generic, NamedTuple, NoReturn, TypeVar
+from typing import Any, TypeVar
 
-from jobgen.errors import JobgenError, Problem
-from jobgen.isolation import ChildProcess
+from jobgen.errors import JobgenError
 
 ALONE = 1000  # items that this process does itself; it then has read the profiles and templates
 BATCH = 500  # items of a child process: starting one takes as long as some 20 items
-MOST_PROCESSES = 4  # a login node has other users, and a template may take a GiB in each
-
-BUFFER = 1 << 22  # bytes of results that a child keeps until they are read
+PART = 50  # items that a child does even if nobody wants them any more
+MOST_PROCESSES = 4  # a login node has other users
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+_work: tuple[Callable[[Any], Any], Sequence[Any]]  # of a child: its function, and all items
 
 
 def results_in_order(
@@ -40,19 +35,9 @@ def results_in_order(
     if processes < 2:
         yield from _done_here(function, rest)
         return
-    running: deque[_Batch[Item, Result]] = deque()
     reported: set[str] = set()
-    try:
-        while True:
-            while len(running) < processes and (batch := list(islice(rest, BATCH))):
-                running.append(_Batch(function, batch))
-            if not running:
-                return
-            yield from running[0].results(reported)
-            running.popleft()
-    finally:
-        for each in running:
-            each.stop()
+    while batch := list(islice(rest, processes * BATCH)):
+        yield from _done_by_children(function, batch, processes, reported)
 
 
 def _cpus() -> int:
@@ -66,71 +51,63 @@ def _done_here(
     function: Callable[[Item], Result], items: Iterable[Item]
 ) -> Iterator[tuple[Item, Result | JobgenError]]:
     for item in items:
-        try:
-            result: Result | JobgenError = function(item)
-        except JobgenError as error:
-            result = error
-        yield item, result
+        yield item, _result_of(function, item)
 
 
-class _Batch(Generic[Item, Result]):
-    """Items of which a child process makes results; it is a copy of this one, and gets no input."""
-
-    def __init__(self, function: Callable[[Item], Result], items: Sequence[Item]) -> None:
-        self.function = function
-        self.items = items
-        self.pid = 0
-        answers_read, answers_write = os.pipe()
-        with suppress(OSError):  # too many processes: `results` finds no answer
-            self.pid = os.fork()
-            if not self.pid:
-                os.close(answers_read)  # else a child whose parent was killed would never end
-                self._work(answers_write)
-        os.close(answers_write)
-        self.answers = os.fdopen(answers_read, "rb")
-
-    def results(self, reported: set[str]) -> Iterator[tuple[Item, Result | JobgenError]]:
-        """What `results_in_order` yields; reports what the child does, unless it is `reported`."""
-        for number, item in enumerate(self.items):
-            try:
-                result, lines = pickle.load(self.answers)
-            except (EOFError, OSError, pickle.UnpicklingError):  # the child was killed, for example
-                yield from _done_here(self.function, self.items[number:])
-                break
-            if lines and lines not in reported and sys.stderr is not None:
-                sys.stderr.write(lines)
-            reported.add(lines)
-            yield item, JobgenError(result.problems) if isinstance(result, _Failure) else result
-        self.stop()
-
-    def stop(self) -> None:
-        """End the child, if it still runs."""
-        self.answers.close()
-        if self.pid:
-            os.kill(self.pid, signal.SIGKILL)
-            os.waitpid(self.pid, 0)
-            self.pid = 0
-
-    def _work(self, answers_write: int) -> NoReturn:
-        try:
-            signal.signal(signal.SIGINT, signal.SIG_DFL)  # the parent says that it was interrupted
-            gc.freeze()
-            ChildProcess.forget()
-            stderr = sys.stderr = io.StringIO()
-            with os.fdopen(answers_write, "wb", BUFFER) as answers:
-                for _, result in _done_here(self.function, self.items):
-                    if isinstance(result, JobgenError):
-                        answer: Result | _Failure = _Failure(result.problems or str(result))
-                    else:
-                        answer = result
-                    pickle.dump((answer, stderr.getvalue()), answers)
-                    stderr.seek(0)
-                    stderr.truncate()
-        finally:
-            os._exit(0)
+def _result_of(function: Callable[[Item], Result], item: Item) -> Result | JobgenError:
+    try:
+        return function(item)
+    except JobgenError as error:
+        return error
 
 
-class _Failure(NamedTuple):
-    """A JobgenError, which cannot be pickled."""
+def _done_by_children(
+    function: Callable[[Item], Result], items: Sequence[Item], processes: int, reported: set[str]
+) -> Iterator[tuple[Item, Result | JobgenError]]:
+    """Children are copies of this process, which have the items; they report each line once."""
+    from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor
+    from multiprocessing import get_context
 
-    problems: list[Problem] | str
+    pool = ProcessPoolExecutor(processes, get_context("fork"), _begin, (function, items))
+    done = 0
+    try:
+        for results, lines in pool.map(_results, range(0, len(items), PART)):
+            _report(lines, reported)
+            for result in results:
+                yield items[done], result
+                done += 1
+    except (BrokenProcessPool, OSError):  # a child was killed, or there is no room for one
+        yield from _done_here(function, items[done:])
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _begin(function: Callable[[Item], Result], items: Sequence[Item]) -> None:
+    global _work
+    _work = function, items
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends its children
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """Without this, a child whose parent was killed would wait for work for ever."""
+    from multiprocessing import parent_process
+
+    if parent := parent_process():
+        parent.join()
+        os._exit(1)
+
+
+def _results(first: int) -> tuple[list[Any], str]:
+    """The results of PART items, and what was reported meanwhile."""
+    function, items = _work
+    sys.stderr = io.StringIO()
+    results = [_result_of(function, item) for item in items[first : first + PART]]
+    return results, sys.stderr.getvalue()
+
+
+def _report(lines: str, reported: set[str]) -> None:
+    for line in lines.splitlines(keepends=True):
+        if line not in reported and sys.stderr is not None:
+            sys.stderr.write(line)
+        reported.add(line)

@@ -1,7 +1,5 @@
 """Finds generated scripts in files and folders, and reads them."""
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator

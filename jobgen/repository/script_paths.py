@@ -1,7 +1,5 @@
 """Where the scripts of a manifest may be: below its folder, not hidden, and no two in one place."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

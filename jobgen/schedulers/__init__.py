@@ -6,18 +6,21 @@ here: what happens to a job after it is submitted (submission/).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib import import_module
 from operator import attrgetter
 from typing import TYPE_CHECKING, Protocol, cast
 
 from jobgen.errors import problem
+from jobgen.profiles.model import Profile
+from jobgen.profiles.records import keys_of
 from jobgen.quoting import has_unseen
 from jobgen.schedulers.starters import starter_conflicts
 
 if TYPE_CHECKING:
     from jobgen.planning.plan import Plan, Request
-    from jobgen.profiles.model import Profile
 
 
 class Scheduler(Protocol):
@@ -32,11 +35,11 @@ class Scheduler(Protocol):
     LAUNCHERS: tuple[str, ...]
     STARTERS: tuple[str, ...]  # the values of launch.starter; the first is the default
     GPU_OPTIONS: tuple[str, ...]  # the values of request.gpu_option
-    FOREIGN_KEYS: Mapping[str, str]  # keys of a profile that it does not have, each with a hint
     ELASTIC: bool  # whether a job can have from MIN to MAX nodes
     SIGNALS: bool  # whether it signals a job before its walltime
     REQUEUES_AT_WALLTIME: bool  # whether a job can put itself back into the queue
     KILL_DELAY: int | None  # seconds between its TERM and its KILL, unless a site has others
+    NEW_OPTIONS: Mapping[str, str]  # options that not every version has, with the first that does
 
     @staticmethod
     def seconds(walltime: str) -> int | None:
@@ -66,7 +69,6 @@ class Scheduler(Protocol):
         """The words of the command that requests the same nodes and a shell on the first."""
 
 
-MODULES = {name: f"jobgen.schedulers.{name}" for name in ("slurm", "pbs", "local")}
 GRACE_LESS = 2  # seconds that the ranks have less than the scheduler gives, for what ends them
 _SHOWS_DELAY = {
     "slurm": "`scontrol show config | grep KillWait`",
@@ -77,7 +79,14 @@ COMMANDS = {"slurm": "sbatch", "pbs": "qsub", "local": "local"}
 
 def get_scheduler(name: str) -> Scheduler:
     """The scheduler of that name; its module is imported when it is needed."""
-    return cast(Scheduler, import_module(MODULES[name]))
+    return cast(Scheduler, import_module(f"jobgen.schedulers.{name}"))
+
+
+@cache
+def absent_keys(scheduler: str) -> dict[str, str]:
+    """The keys of a profile that a scheduler does not have, each with a hint."""
+    hints = {key.path: key.row.absent.get(scheduler, "") for key in keys_of(Profile)}
+    return {path: hint for path, hint in hints.items() if hint}
 
 
 def profile_conflicts(profile: Profile, note: Callable[[str, str, str], None]) -> None:
@@ -85,15 +94,38 @@ def profile_conflicts(profile: Profile, note: Callable[[str, str, str], None]) -
     if profile.scheduler is None:
         return
     scheduler = get_scheduler(profile.scheduler)
-    for path, hint in scheduler.FOREIGN_KEYS.items():
+    for path, hint in absent_keys(profile.scheduler).items():
         if attrgetter(path)(profile):
             note(path, f"{profile.scheduler} has no {path.rpartition('.')[2]}", hint)
     starter_conflicts(profile, scheduler.STARTERS, note)
     _grace(profile, scheduler, note)
+    if profile.slurm_version:
+        _new_options(profile, profile.slurm_version, scheduler.NEW_OPTIONS, note)
     gpu_option = profile.request.gpu_option
     if gpu_option and scheduler.GPU_OPTIONS and gpu_option not in scheduler.GPU_OPTIONS:
         text = f"{profile.scheduler} has no `{gpu_option}`"
         note("request.gpu_option", text, f"one of: {', '.join(scheduler.GPU_OPTIONS)}")
+
+
+def _new_options(
+    profile: Profile, version: str, since: Mapping[str, str], note: Callable[[str, str, str], None]
+) -> None:
+    """Note options that `version` of the scheduler does not have."""
+    request, launch = profile.request, profile.launch
+    options = {
+        "request.segment": ("--segment",) * bool(request.segment),
+        "launch.oom_kill_step": ("--oom-kill-step",) * launch.oom_kill_step,
+        "launch.expedite": ("--requeue=expedite",) * launch.expedite,
+        "request.directives": request.directives,
+        "launch.srun_options": launch.srun_options,
+    }
+    for path, words in options.items():
+        for name, first in since.items():
+            if first > version and any(re.match(f"--{name}(=|$)", word) for word in words):
+                text = f"--{name} is new in Slurm {first}, and slurm_version is {version}"
+                note(
+                    path, text, "leave it out, or correct slurm_version if the site has a newer one"
+                )
 
 
 def _grace(profile: Profile, scheduler: Scheduler, note: Callable[[str, str, str], None]) -> None:
@@ -105,18 +137,31 @@ def _grace(profile: Profile, scheduler: Scheduler, note: Callable[[str, str, str
     launch = profile.launch
     if scheduler.KILL_DELAY is None or launch.plain:
         return
-    delay = launch.kill_delay or scheduler.KILL_DELAY
-    if launch.stop_grace <= delay - GRACE_LESS:
-        return
-    text = (
-        f"ranks have {launch.stop_grace} s after TERM, and {profile.scheduler} kills after {delay}:"
-        " what then still runs would disturb the next job on its node"
-    )
-    shown = _SHOWS_DELAY[str(profile.scheduler)]
-    hint = (
-        f"--set launch.stop_grace={delay - GRACE_LESS}, or the site's launch.kill_delay ({shown})"
-    )
-    note("launch.stop_grace", text, hint)
+    grace, delay = launch.stop_grace, launch.kill_delay or scheduler.KILL_DELAY
+    most = delay - GRACE_LESS
+    if grace > most:
+        text = f"ranks have {grace} s after TERM, and {profile.scheduler} kills after {delay}:"
+        text += " what then still runs would disturb the next job on its node"
+        shown = _SHOWS_DELAY[str(profile.scheduler)]
+        hint = f"--set launch.stop_grace={most}, or the site's launch.kill_delay ({shown})"
+        note("launch.stop_grace", text, hint)
+
+
+def after_hint(text: str, form: str, job: str) -> str:
+    """What to write for a value of another form, such as afterok:1:2 or 123:456; else `form`.
+
+    `job` is the pattern of a job's id.
+    """
+    if not text or text.startswith("-"):
+        return f"the value is missing; {form}"
+    words = re.sub("(?i)submitted batch job", "", text).replace("after", "")
+    tokens = [word for word in re.split(r"[:,\s]+", words) if word]
+    ids = [word for word in tokens if re.fullmatch(job, word, re.ASCII)]
+    kinds = {word for word in tokens if word in ("ok", "any", "notok")}
+    if not ids or len(kinds) > 1 or len(ids) + len(kinds) < len(set(tokens)):
+        return form
+    kind = f":{''.join(kinds)}" if kinds - {"ok"} else ""
+    return f"write {' '.join(f'--after {each}{kind}' for each in ids)}"
 
 
 def checked_visible(value: str, place: str) -> str:

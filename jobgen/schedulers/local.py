@@ -1,9 +1,5 @@
 """No scheduler: several "nodes" on this machine, each with a loopback address of its own."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
-
 from jobgen.errors import problem
 from jobgen.planning.plan import Plan, Request
 from jobgen.profiles.model import Profile
@@ -17,19 +13,10 @@ ARRAY_INDEX = ""
 LAUNCHERS = ("torchrun", "node")
 STARTERS: tuple[str, ...] = ()
 GPU_OPTIONS: tuple[str, ...] = ()
-# PYTHONFAULTHANDLER has no handler of SIGQUIT (Ctrl-\\), which ends a rank without its stack.
-LOOK = "look yourself: `py-spy dump --pid PID`, or `kill -ABRT PID` with -e PYTHONFAULTHANDLER=1"
-FOREIGN_KEYS: Mapping[str, str] = {
-    "launch.plain": "a local job is short as it is",
-    "launch.starter": "a local job has one machine",
-    "launch.kill_delay": "no scheduler ends a local job",
-    "launch.stall": LOOK,
-    "request.spares": "a local job has one machine",
-    "request.exclude": "a local job has one machine",
-}
 ELASTIC = True
 SIGNALS = REQUEUES_AT_WALLTIME = False
 KILL_DELAY = None
+NEW_OPTIONS: dict[str, str] = {}
 MOST_NODES = 254  # 127.0.0.1 to 127.0.0.254
 
 

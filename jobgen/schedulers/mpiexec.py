@@ -4,8 +4,6 @@ PALS: its man page as docs.alcf.anl.gov shows it (`--cpu-bind`, `--depth`), read
 `mpiexec -bind-to -help` of hydra 4.0. OpenMPI: mpirun(1) of 4.1, "Mapping, Ranking, and Binding".
 """
 
-from __future__ import annotations
-
 import re
 
 NAMES = {"mpiexec-openmpi": "OpenMPI", "mpiexec-mpich": "MPICH", "mpiexec-pals": "PALS"}
@@ -35,7 +33,7 @@ def binding_problem(starter: str, text: str, cores: int | None) -> tuple[str, st
         if has_value and not re.fullmatch("[1-9][0-9]{0,4}", value):
             return f"`{text:.40}` has no number of cores", "depth:N, such as depth:8"
         if not has_value and cores is None:
-            return "`depth` needs the cores of a rank", "depth:N, or set node.cpus"
+            return "`depth` needs the cores of a rank", "depth:N, or set request.cpus_per_node"
     elif kind != "list" and has_value:
         return f"`{kind}` takes no value", kind
     return None

@@ -3,18 +3,17 @@
 The rules are from its source (src/cmds/qsub.c, src/lib/Libcmds), and were tried on OpenPBS 23.
 """
 
-from __future__ import annotations
-
 import re
-from collections import Counter
-from collections.abc import Iterable
 
 from jobgen.errors import problem
 from jobgen.planning.plan import Plan, Request
 from jobgen.profiles.model import Profile
+from jobgen.profiles.units.reading import seconds_of
 from jobgen.quoting import quote
 from jobgen.schedulers import checked_visible
-from jobgen.schedulers.pbs_options import CHUNK_OPTIONS, user_option
+from jobgen.schedulers.pbs_options import user_options, with_one_list
+from jobgen.schedulers.pbs_resources import requested
+from jobgen.schedulers.pbs_values import array, depend, quoted
 from jobgen.schedulers.starters import MPIEXEC
 
 TEMPLATE = "qsub.sh.j2"
@@ -24,37 +23,29 @@ VARIABLES = (
 # ck_job_name.c; PBS_MAXJOBNAME is 230.
 NAME_RULE = r"[A-Za-z0-9_+.-]{1,230}"
 NAME_RULE_IN_WORDS = "PBS takes up to 230 letters, digits and _ + . -"
-TIME_RULE_IN_WORDS = "write seconds (5400), H:MM:SS (1:30:00) or D-HH:MM:SS (2-12:00:00)"
+TIME_RULE_IN_WORDS = (
+    "write 90m, 24h, 1d12h, seconds (5400), H:MM:SS (1:30:00) or D-HH:MM:SS (2-12:00:00)"
+)
 ARRAY_INDEX = "PBS_ARRAY_INDEX"
 LAUNCHERS = ("torchrun", "mpiexec", "node")
 STARTERS = ("pbs_tmrsh", "pbsdsh", "ssh", *MPIEXEC)
-GPU_OPTIONS = ("ngpus", "none")
-FOREIGN_KEYS = {
-    "partition": "PBS has a `queue`",
-    "request.qos": "PBS has queues for that",
-    "request.memory_per_cpu": "`request.memory`, on each node",
-    "request.memory_per_gpu": "`request.memory`, on each node",
-    "request.hint": "`request.chunk` for what a site calls it",
-    "request.threads_per_core": "`request.chunk` for what a site calls it",
-    "request.licenses": "`request.directives`: `-l NAME=N`",
-    "request.exclude": "PBS excludes no node by its name; ask the site's staff to take it offline",
-    "node.gpu_type": "`request.chunk` with the site's resource, such as gpu_model: a100",
-    "launch.srun_options": "only Slurm has srun",
-}
+GPU_OPTIONS = ("ngpus", "gpus", "none")
 LONGEST_LINE = 4094  # bytes, with its end
 ELASTIC = SIGNALS = REQUEUES_AT_WALLTIME = False
+NEW_OPTIONS: dict[str, str] = {}
 KILL_DELAY = 10  # the default of a queue (pbs_queue_attributes(7B), kill_delay)
 
 _TIME = re.compile(
     r"(?:(?P<d>\d+)-)?(?P<h>\d+):(?P<m>\d+):(?P<s>\d+)|(?:(?P<ms>\d+):)?(?P<ss>\d+)", re.ASCII
 )
-_PLAIN = re.compile(r"[A-Za-z0-9_.,:/@%+=^\[\]*&|~#-]+")
 _MAIL = {"begin": "b", "end": "e", "fail": "a"}
-_SIZE = {"K": "kb", "M": "mb", "G": "gb", "T": "tb"}
 
 
 def seconds(walltime: str) -> int | None:
-    """Seconds of S, M:S or H:M:S, as PBS reads them: `90` is 90 seconds; and of D-H:M:S."""
+    """Seconds of S, M:S or H:M:S, as PBS reads them: `90` is 90 seconds; of D-H:M:S; of 24h."""
+    length = seconds_of(walltime)
+    if length is not None:
+        return length
     found = _TIME.fullmatch(walltime)
     if not found or len(walltime) > 20:
         return None
@@ -81,15 +72,14 @@ def directives(plan: Plan) -> tuple[str, ...]:
         output.append(("-W", "tolerate_node_failures=all"))  # the job goes on without them
     values = {
         "-v": ",".join(plan.software.submitted),  # without values, those that qsub sees
-        "-J": _array(request.array),
-        "-W": _depend(request.after),
+        "-J": array(request.array),
+        "-W": depend(request.after),
         "-M": request.mail,
         "-m": "".join(_MAIL[word] for word in request.mail_on),
     }
     others = [(flag, checked_visible(value, flag)) for flag, value in values.items() if value]
-    user_options = [user_option(each, plan) for each in request.directives]
-    options = [("-N", plan.name), *_resources(plan), *output, *others, *user_options]
-    lines = tuple(f"#PBS {flag} {quoted(value)}".rstrip() for flag, value in options)
+    options = [("-N", plan.name), *requested(plan), *output, *others, *user_options(plan)]
+    lines = tuple(f"#PBS {flag} {quoted(value)}".rstrip() for flag, value in with_one_list(options))
     _check_length("the command", f"#   {' '.join(map(quote, plan.command))}")
     for line in lines:
         _check_length(line.split(" ")[1], line)
@@ -127,95 +117,8 @@ def lost_without_folder(plan: Plan) -> str:
 def interactive(plan: Plan) -> tuple[str, ...]:
     """`qsub -I` with what the directives request."""
     name = [("-N", plan.name)] if plan.has_own_name else []
-    user_options = [user_option(each, plan) for each in plan.request.directives]
-    pairs = [*name, *_resources(plan), *user_options]
+    pairs = with_one_list([*name, *requested(plan), *user_options(plan)])
     return ("qsub", "-I", *(word for pair in pairs for word in pair if word))
-
-
-def _resources(plan: Plan) -> list[tuple[str, str]]:
-    request, time = plan.request, plan.request.time
-    walltime = time and f"{time // 3600:02}:{time // 60 % 60:02}:{time % 60:02}"
-    place = _place(plan)
-    options = (
-        ("-q", request.reservation or request.queue),  # a reservation is a queue of its own
-        ("-A", request.account),
-        ("-l", f"select={_select(plan)}"),
-        ("-l", place and f"place={place}"),
-        ("-l", walltime and f"walltime={walltime}"),
-    )
-    return [(flag, checked_visible(value, flag)) for flag, value in options if value]
-
-
-def _place(plan: Plan) -> str:
-    """How chunks are placed: one on each node, and whole nodes if they are exclusive."""
-    request = plan.request
-    place = request.place or ":".join(
-        word for word in ("scatter" * (request.nodes > 1), "excl" * request.exclusive) if word
-    )
-    sharing = {"excl": True, "exclhost": True, "shared": False}
-    word = next((word for word in place.split(":") if word in sharing), None)
-    if word and sharing[word] != request.exclusive:
-        text = f"`{place}`, but request.exclusive is {str(request.exclusive).lower()}"
-        option = "--exclusive" if sharing[word] else "--shared"
-        raise problem("request.place", text, "conflict", f"{option}, or another place")
-    if request.exclusive and not word:
-        place += ":excl"
-    if request.nodes > 1 and not place.startswith("scatter"):
-        text = f"`{place}` may put two chunks on one node, and each node runs one torchrun"
-        raise problem("request.place", text, "conflict", "scatter, or scatter:excl")
-    return place
-
-
-def _select(plan: Plan) -> str:
-    """Chunks of one node each, for the spares, too."""
-    request = plan.request
-    gpus = request.gpus_per_node if request.gpu_option == "ngpus" else 0
-    chunk: dict[str, str | int | None] = {
-        "ncpus": request.cpus_per_task,
-        "mpiprocs": request.tasks_per_node,
-        "ngpus": gpus or None,
-        "mem": _memory(plan),
-    }
-    constraint = _constraint(request.constraint)
-    additions = [(f"request.chunk.{name}", name, value) for name, value in request.chunk]
-    additions += [("request.constraint", name, value) for name, value in constraint]
-    _check_once("request.chunk", request.chunk)
-    _check_once("request.constraint", constraint)
-    spelling = {name: name for name in chunk}  # PBS compares names without case
-    for place, spelled, value in additions:
-        name = spelling.setdefault(spelled.lower(), spelled)
-        if name in CHUNK_OPTIONS and name != "mpiprocs":
-            text = f"jobgen sets {name} itself"
-            raise problem(place, text, "conflict", f"use {CHUNK_OPTIONS[name]}")
-        chunk[name] = value
-    pairs = (f"{name}={value}" for name, value in chunk.items() if value)
-    return ":".join((str(request.nodes + request.spares), *pairs))
-
-
-def _constraint(text: str | None) -> list[tuple[str, str]]:
-    pairs = [part.partition("=") for part in text.split(":")] if text else []
-    for name, _, value in pairs:
-        if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII) or not re.fullmatch(r"[\w.-]+", value):
-            hint = "NAME=VALUE, several joined by `:`, such as mem_type=hbm"
-            raise problem("request.constraint", f"PBS takes no {text!r:.40}", "value", hint)
-    return [(name, value) for name, _, value in pairs]
-
-
-def _check_once(place: str, pairs: Iterable[tuple[str, str]]) -> None:
-    """Raise JobgenError for a resource that is given twice; PBS compares names without case."""
-    times = Counter(name.lower() for name, _ in pairs)
-    if name := next((name for name, number in times.items() if number > 1), None):
-        raise problem(place, f"{name} is given twice", "conflict", "give one of the two")
-
-
-def _memory(plan: Plan) -> str | None:
-    size = plan.request.memory
-    if size == "all":
-        size = plan.node.memory
-        if size is None:
-            text = "PBS has no word for all of a node's memory, and `node.memory` is not set"
-            raise problem("request.memory", text, "conflict", "--set node.memory=SIZE, or null")
-    return size and size[:-1] + _SIZE[size[-1]]
 
 
 def step_options(profile: Profile, request: Request) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -237,39 +140,3 @@ def _file(plan: Plan, stream: str) -> str:
         hint = "only ^array_index^ is replaced; a path that ends in / gets a file JOBID.OU"
         raise problem(place, f"PBS does not replace `{found[0]}`", "value", hint)
     return checked_visible(path, place)
-
-
-def quoted(value: str) -> str:
-    r"""A value as qsub reads it (qsub.c, `make_argv`).
-
-    Inside quotes of either kind only their end is special; outside, \ escapes.
-    """
-    if not value or _PLAIN.fullmatch(value):
-        return value
-    pieces = re.findall(r"[^\"]+|\"+", value)
-    return "".join(f"'{text}'" if text[0] == '"' else f'"{text}"' for text in pieces)
-
-
-def _array(text: str | None) -> str | None:
-    if text is None:
-        return None
-    found = re.fullmatch(r"(\d{1,9})-(\d{1,9})(?::[1-9]\d*)?(?:%[1-9]\d*)?", text, re.ASCII)
-    if not found or int(found[1]) >= int(found[2]):
-        hint = "FIRST-LAST[:STEP][%AT_ONCE], the last greater than the first, such as 0-9%2"
-        raise problem("--array", f"PBS takes no array {text!r:.40}", "value", hint)
-    return text
-
-
-def _depend(jobs: tuple[str, ...]) -> str:
-    """The value of -W for jobs that come first (qsub(1B), depend)."""
-    kinds: dict[str, list[str]] = {}
-    for text in jobs:
-        found = re.fullmatch(
-            r"(\d+(?:\[\d*\])?(?:\.[A-Za-z0-9.-]+)?)(?::(ok|any|notok))?", text, re.ASCII
-        )
-        if not found:
-            hint = "ID[:ok|any|notok], such as 123, 123.server or 123[]:any"
-            raise problem("--after", f"{text!r:.40} is not a job of PBS", "value", hint)
-        kinds.setdefault(found[2] or "ok", []).append(found[1])
-    joined = ",".join(f"after{kind}:{':'.join(ids)}" for kind, ids in kinds.items())
-    return f"depend={joined}" if joined else ""

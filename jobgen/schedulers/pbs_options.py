@@ -1,45 +1,15 @@
 """The options of qsub that --directive may add to a script."""
 
-from __future__ import annotations
-
 import re
 
 from jobgen.errors import problem
 from jobgen.planning.plan import Directive, Plan
+from jobgen.profiles.reserved_names import is_reserved
 from jobgen.schedulers import checked_visible
 
-# What says the same to jobgen: words of its command line, and after a comma what they mean.
-# Resources of a chunk that jobgen sets.
-CHUNK_OPTIONS = {
-    "ncpus": "--set node.cpus=N",
-    "mpiprocs": "--set request.chunk.mpiprocs=N",
-    "ngpus": "-G N",
-    "mem": "--set request.memory=SIZE",
-}
-# Resources of a job that jobgen sets.
-JOB_RESOURCES = {
-    "nodes": "-N N",
-    "select": "-N N --set request.chunk.NAME=VALUE",
-    "place": "--set request.place=scatter",
-    "walltime": "-t TIME",
-}
-OWN_WORDS = {
-    "N": "-J NAME",
-    "J": "--array FIRST-LAST",
-    "A": "-A NAME",
-    "q": "-q NAME",
-    "o": "--set request.output=FILE",
-    "e": "--set request.error=FILE",
-    "j": "--set request.error=FILE, without which both streams go to one file",
-    "k": "--set request.live_output=true",
-    "v": "-e NAME=VALUE, or -e NAME",
-    "l": "-N N -G N -t TIME, or --directive='-l NAME=VALUE'",
-    "m": "--mail-on begin,end,fail",
-    "M": "--mail ADDRESS",
-    "r": "--requeue",
-    "W": "--after ID, or --directive='-W ATTRIBUTE=VALUE'",
-}
-_PLANNED = "NJAqoejkv"  # options that contradict every script that jobgen plans
+CHUNK_OPTIONS = ("ncpus", "mpiprocs", "ngpus", "mem")  # resources of a chunk that jobgen sets
+_RESOURCES = (*CHUNK_OPTIONS, "nodes", "select", "place", "walltime")
+_PLANNED = "NJAqoej"  # options that contradict every script that jobgen plans
 # Options that do not belong in a script that others submit, with what to do instead.
 ON_COMMAND_LINE = {
     "I": "use jobgen interactive",
@@ -48,13 +18,33 @@ ON_COMMAND_LINE = {
     "C": "a script's directives begin with #PBS",
     "z": "use it on qsub's own command line",
 }
-WITH_VALUE = "aclmMpPrRuW"
+WITH_VALUE = "aclkmMpPrRuvW"
 WITHOUT_VALUE = "fhV"
 
 
-def user_option(directive: Directive, plan: Plan) -> tuple[str, str]:
-    """The option that a person wrote, with its value."""
+def user_options(plan: Plan) -> list[tuple[str, str]]:
+    """The options that a person wrote, with their values."""
+    options = [_option(directive, plan) for directive in plan.request.directives]
+    resources = [re.match(r"\w+=", value) for flag, value in options if flag == "-l"]
+    names = [found[0] for found in resources if found]
+    for (flag, value), (_, place) in [*zip(options, plan.request.directives, strict=True)][::-1]:
+        if flag == "-l" and names.count(name := f"{value.partition('=')[0]}=") > 1:
+            hint = f"one alone: --set 'request.directives=[\"-l {value}\"]'"
+            raise problem(place, f"-l {name}… is given twice", "conflict", hint)
+    return options
+
+
+def with_one_list(options: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The options with one -v: of several, qsub reads the last alone."""
+    lists = [value for flag, value in options if flag == "-v"]
+    others = [each for each in options if each[0] != "-v"]
+    return [*others, ("-v", ",".join(lists))] if len(lists) > 1 else options
+
+
+def _option(directive: Directive, plan: Plan) -> tuple[str, str]:
+    """An option that a person wrote, with its value."""
     text, place = directive
+    text = re.sub(r"^#PBS\s+", "", text)
     found = re.fullmatch(r"-([A-Za-z])(?:[ =]?(.*))?", text, re.DOTALL)
     if not found:
         hint = "such as --directive='-W depend=afterok:123'"
@@ -62,15 +52,15 @@ def user_option(directive: Directive, plan: Plan) -> tuple[str, str]:
     letter, value = found[1], found[2] or ""
     if letter in _PLANNED:
         text = f"jobgen sets -{letter} itself"
-        raise problem(place, text, "conflict", f"use {OWN_WORDS[letter]}")
+        from jobgen.planning.key_words import letter_words  # only a mistake needs it
+
+        raise problem(place, text, "conflict", f"use {letter_words(letter, value)}")
     if letter in ON_COMMAND_LINE:
         text = f"-{letter} does not belong in a script"
         raise problem(place, text, "conflict", ON_COMMAND_LINE[letter])
     _check_has_value(letter, value, place)
-    if letter == "l":
-        _check_resources(value, place)
-    if letter == "W":
-        _check_attributes(value, place)
+    if check := _CHECKS.get(letter):
+        check(value, place, plan)
     request = plan.request
     if (letter == "W" and request.after and "depend" in value) or (letter in "mM" and request.mail):
         hint = "use --after for all of it" if letter == "W" else "use --mail and --mail-on"
@@ -95,12 +85,61 @@ def _check_has_value(letter: str, value: str, place: str) -> None:
         raise problem(place, f"-{letter} takes no value", "value", hint)
 
 
-def _check_resources(text: str, place: str) -> None:
-    planned = {**JOB_RESOURCES, **CHUNK_OPTIONS}
-    for name in re.findall(r"(?:^|,)\s*(\w+)\s*=", text.lower()):  # PBS compares without case
-        if name in planned:
-            hint = f"PBS refuses it beside `select`: use {planned[name]}"
+def _check_resources(text: str, place: str, plan: Plan) -> None:
+    for name, value in re.findall(r"(?:^|,)\s*(\w+)\s*=([^,]*)", text.lower()):  # as PBS does
+        if name in _RESOURCES:
+            from jobgen.planning.key_words import resource_words  # only a mistake needs it
+
+            found = resource_words(name, value)
+            hint = f"use {found}" if found else "leave it out"
+            if plan.request.resource_option in (None, "select"):
+                form = "nodes" if name == "nodes" else "ncpus"
+                without = f"; where the site takes none: --set request.resource_option={form}"
+                hint = f"PBS refuses it beside `select`: {hint}"
+                hint += without if name in ("nodes", "ncpus", "ngpus", "mem") else ""
             raise problem(place, f"jobgen sets {name} itself", "conflict", hint)
+
+
+def _check_account(text: str, place: str, plan: Plan) -> None:
+    if plan.request.account and plan.request.account_option == "P":
+        raise problem(place, "jobgen sets -P itself", "conflict", "use -A NAME")
+
+
+def _check_kept(text: str, place: str, plan: Plan) -> None:
+    """Without d, PBS keeps the output in the home folder, under its own name (qsub(1B), -k)."""
+    request = plan.request
+    if text not in ("o", "e", "oe", "eo", "n"):
+        hint = "o, e, oe or n; --set request.live_output=true writes -k doe"
+        raise problem(place, f"-k takes no {text!r:.40} here", "value", hint)
+    if request.live_output:
+        text, hint = "request.live_output sets -k doe", "--set request.live_output=false"
+        raise problem(place, text, "conflict", hint)
+    if text != "n" and (request.output or request.error):
+        name = "output" if request.output else "error"
+        why = f"-k {text} keeps the output in the home folder, and request.{name} has no effect"
+        raise problem(place, why, "conflict", f"--set request.{name}=null, or no -k")
+
+
+# A comma ends a value, unless the value is in quotes (qsub(1B), -v; tried on OpenPBS 23).
+_VARIABLE = r"""([A-Za-z_]\w*)=(?:"[^"'\\]*"|[^"'\\,\s]*)"""
+
+
+def _check_variables(text: str, place: str, plan: Plan) -> None:
+    """Variables for PBS itself, such as the site's hooks: no name that the script or -e sets."""
+    if not re.fullmatch(f"{_VARIABLE}(?:,{_VARIABLE})*", text, re.ASCII):
+        hint = 'NAME=VALUE, several joined by commas, a value with a comma as "a,b"; or -e NAME'
+        raise problem(place, f"-v takes no {text!r:.40} here", "value", hint)
+    names = re.findall(rf"{_VARIABLE}(?:,|$)", text, re.ASCII)
+    ours = {variable.name for variable in plan.software.environment}
+    for name in names:
+        if is_reserved(name):
+            text, hint = f"{name} belongs to the script, torchrun or bash", "choose another name"
+            raise problem(place, text, "value", hint)
+        if name in ours:
+            hint = f"keep one: this -v, for PBS itself, or -e {name}=VALUE, for the ranks"
+            raise problem(place, f"the script sets {name}, too", "conflict", hint)
+        if names.count(name) > 1:
+            raise problem(place, f"{name} is given twice", "conflict", "give one of the two")
 
 
 # -W takes any attribute by its name, so also those that make it another job (Job_Name,
@@ -111,11 +150,23 @@ _ATTRIBUTES = (
 ).split()
 
 
-def _check_attributes(text: str, place: str) -> None:
+def _check_attributes(text: str, place: str, plan: Plan) -> None:
     """A name stands between a comma and the next `=`; values may have commas."""
+    has_group = plan.request.account and plan.request.account_option == "group_list"
     first, *rest = text.split("=")
     for name in (first, *(part.rpartition(",")[2] for part in rest[:-1])):
         if not rest or name.strip() not in _ATTRIBUTES:
             hint = f"NAME=VALUE with one of: {', '.join(_ATTRIBUTES)}"
             text = f"-W takes no {name.strip()!r:.40} here"
             raise problem(place, text, "value", hint)
+        if has_group and name.strip() == "group_list":
+            raise problem(place, "jobgen sets group_list itself", "conflict", "use -A NAME")
+
+
+_CHECKS = {
+    "l": _check_resources,
+    "k": _check_kept,
+    "P": _check_account,
+    "v": _check_variables,
+    "W": _check_attributes,
+}

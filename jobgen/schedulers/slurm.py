@@ -1,26 +1,21 @@
 """Slurm: its directives, their quoting and their limits."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 
 from jobgen.errors import problem
 from jobgen.planning.plan import Plan, Request
 from jobgen.profiles.model import Profile
+from jobgen.profiles.units.reading import seconds_of
 from jobgen.quoting import UNSEEN
-from jobgen.schedulers.slurm_gpus import gpu_options, step_gpus
 from jobgen.schedulers.slurm_options import (
     NOT_FOR_SALLOC,
     Options,
-    check_array_output,
-    check_export,
     option_word,
-    patterns,
-    quoted,
+    planned_options,
     user_option,
 )
-from jobgen.schedulers.slurm_steps import sorted_options
+from jobgen.schedulers.slurm_values import check_array_output, patterns, quoted, step_gpus
 
 TEMPLATE = "sbatch.sh.j2"
 VARIABLES = (
@@ -31,18 +26,47 @@ VARIABLES = (
 NAME_RULE = rf"(?i:(?!.*(?:packjob|hetjob)))(?!\.\.?$)[^/{UNSEEN}]+"
 NAME_RULE_IN_WORDS = "one line of visible characters, not . or .., without /, hetjob and packjob"
 TIME_RULE_IN_WORDS = (
-    "write minutes (90), H:MM:SS (1:30:00) or D-HH:MM:SS (2-12:00:00), at most 24855 days"
+    "write 90m, 24h, 1d12h, minutes (90), H:MM:SS (1:30:00) or D-HH:MM:SS (2-12:00:00), at most"
+    " 24855 days"
 )
 ARRAY_INDEX = "SLURM_ARRAY_TASK_ID"
 LAUNCHERS = ("torchrun", "srun", "node")
 STARTERS = ("srun", "ssh", "mpirun")
 GPU_OPTIONS = ("gres", "gpus-per-node", "gpus-per-task", "gpus", "none")
-FOREIGN_KEYS = {
-    "launch.mpiexec_options": "Slurm has `launch.srun_options`",
-    "queue": "Slurm has a `partition`",
-}
 ELASTIC = SIGNALS = REQUEUES_AT_WALLTIME = True
 KILL_DELAY = 30  # slurm.conf(5), KillWait
+
+# What a step cannot do without: its container, its network and its kind of MPI. All others (such as
+# --gpu-bind) divide a node among ranks, and the check of a node has to see all of it.
+_OF_EVERY_STEP = re.compile(r"--(environment|network|mpi|uenv|view|container-[a-z-]+)(=|$)")
+# Options that contradict the script that jobgen plans, with what to use instead.
+_PLANNED_STEP = {
+    **dict.fromkeys(("nodes", "N"), "jobgen's own -N, or request.nodes"),
+    **dict.fromkeys(
+        ("ntasks", "n", "ntasks-per-node", "ntasks-per-gpu"), "--set launch.processes_per_node=N"
+    ),
+    **dict.fromkeys(("nodelist", "w", "nodefile", "F"), "request.directives"),
+    **dict.fromkeys(("exclude", "x"), "request.exclude"),
+    **dict.fromkeys(("kill-on-bad-exit", "K", "no-kill", "k"), "-N MIN:MAX if nodes may be lost"),
+    **dict.fromkeys(("relative", "r", "multi-prog", "pty", "jobid"), "leave it out"),
+    **dict.fromkeys(("chdir", "D"), "request.chdir"),
+    "export": "-e NAME=VALUE",
+    "cpus-per-task": "--set request.cpus_per_task=N",
+    "cpus-per-gpu": "--set request.cpus_per_gpu=N",
+    "overlap": "leave it out",
+}
+
+# What came later, with its release (src/common/slurm_opt.c at the releases' tags).
+NEW_OPTIONS = {
+    "segment": "24.05",
+    "stepmgr": "24.05",
+    "oom-kill-step": "24.11",
+    "wait-for-children": "25.05",
+    "requeue=expedite": "25.11",
+    "consolidate-segments": "25.11",
+    "spread-segments": "25.11",
+    "async": "26.05",
+}
 
 _TIME = re.compile(
     r"(?P<days>\d+)-(?P<dh>\d+)(:(?P<dm>\d+)(:(?P<ds>\d+))?)?"
@@ -53,18 +77,25 @@ _LONGEST_TIME = 24855 * 86400
 
 
 def seconds(walltime: str) -> int | None:
-    """Seconds of M, M:S, H:M:S, D-H, D-H:M or D-H:M:S (sbatch(1), --time): `90` is 90 minutes.
+    """Seconds of a walltime as sbatch reads it, or of one with units, such as 24h.
 
     sbatch counts them in 31 bits, and makes another time of 24856 days (22.05, measured).
     """
+    length = seconds_of(walltime)
+    if length is None and len(walltime) <= 20:
+        length = _sbatch_seconds(walltime)
+    return length if length is not None and length <= _LONGEST_TIME else None
+
+
+def _sbatch_seconds(walltime: str) -> int | None:
+    """Seconds of M, M:S, H:M:S, D-H, D-H:M or D-H:M:S (sbatch(1), --time): `90` is 90 minutes."""
     found = _TIME.fullmatch(walltime)
-    if not found or len(walltime) > 20:
+    if not found:
         return None
     part = {name: int(text or 0) for name, text in found.groupdict().items()}
     hours = part["days"] * 24 + part["dh"] + part["h"]
     minutes = part["dm"] + part["hm"] + part["m"]
-    length = hours * 3600 + minutes * 60 + part["ds"] + part["hs"] + part["s"]
-    return length if length <= _LONGEST_TIME else None
+    return hours * 3600 + minutes * 60 + part["ds"] + part["hs"] + part["s"]
 
 
 def directives(plan: Plan) -> tuple[str, ...]:
@@ -74,7 +105,7 @@ def directives(plan: Plan) -> tuple[str, ...]:
         path = getattr(plan.request, place)
         if plan.request.array and path:
             check_array_output(f"request.{place}", path)
-    return tuple(f"#SBATCH {word}" for word in _words(_options(plan), plan, quoted))
+    return tuple(f"#SBATCH {word}" for word in _words(planned_options(plan), plan, quoted))
 
 
 def output_folder(plan: Plan) -> str:
@@ -82,9 +113,8 @@ def output_folder(plan: Plan) -> str:
     path = plan.request.output or ""
     folder, _, name = path.rpartition("/")
     if plan.request.output is not None and name in ("", ".", ".."):
-        text = (
-            f"{path!r:.60} is not a file: Slurm would not start the job"  # JobLaunchFailure, 22.05
-        )
+        # JobLaunchFailure, 22.05
+        text = f"{path!r:.60} is not a file: Slurm would not start the job"
         raise problem("request.output", text, "value", "add the name of the file")
     if "\\" in path:
         return folder.replace("\\", "")
@@ -104,7 +134,7 @@ def interactive(plan: Plan) -> tuple[str, ...]:
     dropped = {"signal", "mail-user", "mail-type", *NOT_FOR_SALLOC}
     dropped |= {"ntasks-per-node", "cpus-per-task"} if plan.request.exclusive else set()
     dropped |= set() if plan.has_own_name else {"job-name"}
-    options = {name: value for name, value in _options(plan).items() if name not in dropped}
+    options = {name: value for name, value in planned_options(plan).items() if name not in dropped}
     return ("salloc", *_words(options, plan, str, NOT_FOR_SALLOC))
 
 
@@ -113,54 +143,25 @@ def step_options(profile: Profile, request: Request) -> tuple[tuple[str, ...], t
 
     Raises JobgenError for an option that contradicts the script.
     """
-    every_step, ranks = sorted_options(profile.launch.srun_options)
+    options = profile.launch.srun_options
+    for text in options:
+        _check_step_option(text)
+    every_step = tuple(text for text in options if _OF_EVERY_STEP.match(text))
+    ranks = tuple(text for text in options if text not in every_step)
+    ranks += ("--oom-kill-step=1",) * profile.launch.oom_kill_step
     return (*every_step, *step_gpus(request, profile.node.gpu_type)), ranks
 
 
-def _nodes(plan: Plan) -> str:
-    request = plan.request
-    least = f"{request.min_nodes}-" if plan.elastic else ""
-    return f"{least}{request.nodes + request.spares}"
-
-
-def _options(plan: Plan) -> Options:
-    request, launch = plan.request, plan.launch
-    options: dict[str, str | int | bool | None] = {
-        "job-name": plan.name,
-        "partition": request.partition,
-        "account": request.account,
-        "qos": request.qos,
-        "reservation": request.reservation,
-        "constraint": request.constraint,
-        "licenses": request.licenses,
-        "exclude": request.exclude,
-        "nodes": _nodes(plan),
-        "no-kill": plan.elastic or plan.replaces,
-        # With it, Slurm would count the tasks of the fewest nodes, and give no more nodes.
-        "ntasks-per-node": None if plan.elastic else request.tasks_per_node,
-        "cpus-per-task": request.cpus_per_task,
-        "threads-per-core": request.threads_per_core,
-        "hint": request.hint,
-        **gpu_options(request, plan.node.gpu_type),
-        "exclusive": request.exclusive,
-        "mem": "0" if request.memory == "all" else request.memory,
-        "mem-per-cpu": request.memory_per_cpu,
-        "mem-per-gpu": request.memory_per_gpu,
-        "time": _clock(request.time),
-        "signal": launch.signal and f"B:USR1@{launch.signal}",
-        "requeue": launch.requeue,
-        "open-mode": "append" if launch.requeue else None,
-        "chdir": request.chdir,
-        "output": request.output,
-        "error": request.error,
-        "array": _array(request.array),
-        "dependency": ",".join(map(_after, request.after)) or None,
-        # Without it, a job waits for ever for one that ended in the other way.
-        "kill-on-invalid-dep": "yes" if request.after else None,
-        "mail-user": request.mail,
-        "mail-type": ",".join(request.mail_on).upper() or None,
-    }
-    return {name: value for name, value in options.items() if value not in (None, False)}
+def _check_step_option(text: str) -> None:
+    place = "launch.srun_options"
+    found = re.fullmatch(r"--([a-z][a-z0-9_-]*)(=.*)?|-([A-Za-z])(.*)", text, re.DOTALL)
+    if not found or re.match(r"\s", found[4] or ""):
+        hint = "one word for each option: --OPTION=VALUE, or a letter with its value, such as -c7"
+        raise problem(place, f"{text!r:.80} is not an option of srun", "value", hint)
+    name = found[1] or found[3]
+    if name in _PLANNED_STEP:
+        flag = f"--{name}" if found[1] else f"-{name}"
+        raise problem(place, f"jobgen sets {flag} itself", "conflict", f"use {_PLANNED_STEP[name]}")
 
 
 def _words(
@@ -177,39 +178,21 @@ def _words(
     for directive in plan.request.directives:
         name, value = user_option(directive, options)
         if name == "export":
-            check_export(value or "", plan.software.submitted)
+            _check_export(value or "", plan.software.submitted)
         if name not in dropped:
             words.append(option_word(name, value, quote))
     return tuple(words)
 
 
-def _array(text: str | None) -> str | None:
-    item = r"\d{1,9}(-\d{1,9}(:[1-9]\d{,8})?)?"
-    if text is None:
-        return None
-    if re.fullmatch(rf"{item}(,{item})*(%[1-9]\d{{,8}})?", text, re.ASCII):
-        ranges = [part.split("-") for part in re.split("[,:%]", text) if "-" in part]
-        if all(int(first) <= int(last) for first, last in ranges):
-            return text
-    raise problem(
-        "--array", f"{text!r:.40} is not an array", "value", "such as 0-9, 0-9%2 or 1,4,7-9"
-    )
+def _check_export(value: str, names: tuple[str, ...]) -> None:
+    """Raise JobgenError for an --export that does not pass the variables with these names on.
 
-
-def _after(text: str) -> str:
-    """A job, or one job of an array (123_4), and how it must have ended."""
-    found = re.fullmatch(r"(\d{1,10}(?:_\d{1,10})?)(?::(ok|any|notok))?", text, re.ASCII)
-    if not found:
-        hint = "ID[:ok|any|notok], such as 123 or 123_4:any"
-        raise problem("--after", f"{text!r:.40} is not a job of Slurm", "value", hint)
-    if any(int(number) >= 1 << 32 for number in found[1].split("_")):
-        raise problem("--after", f"{text!r:.40} is not a job of Slurm", "limit", "32 bits at most")
-    return f"after{found[2] or 'ok'}:{found[1]}"
-
-
-def _clock(seconds: int | None) -> str | None:
-    if seconds is None:
-        return None
-    days, rest = divmod(seconds, 86400)
-    clock = f"{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"
-    return f"{days}-{clock}" if days else clock
+    Without it, sbatch passes all (sbatch(1), --export); NONE stands alone.
+    """
+    passed = value.split(",")
+    lost = [name for name in names if name not in passed]
+    if lost and "ALL" not in map(str.upper, passed):
+        others = [name for name in passed if name.upper() not in ("NONE", "NIL", "")]
+        hint = f"write --export={','.join([*others, *lost])}, which passes these alone"
+        text = f"--export={value:.80} does not pass {', '.join(lost)} on"
+        raise problem("-e", text, "conflict", hint)

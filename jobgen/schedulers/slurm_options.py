@@ -1,18 +1,16 @@
-"""Options of sbatch as words of a directive, and those that --directive may add."""
-
-from __future__ import annotations
+"""Options of sbatch: those of a plan, those that --directive may add, and each as a word."""
 
 import re
 from collections.abc import Callable
-from functools import lru_cache
+from typing import Any
 
 from jobgen.errors import problem
-from jobgen.planning.plan import Directive
+from jobgen.planning.plan import Directive, Plan
 from jobgen.schedulers import checked_visible
+from jobgen.schedulers.slurm_values import after, array, check_array_output, clock, gpu_options
 
 Options = dict[str, str | int | bool]
 
-_PLAIN = re.compile(r"[A-Za-z0-9_.,:/@%+=^\[\]*&|-]+")
 # The most bytes that slurmctld takes (src/slurmctld/job_mgr.c, `_validate_job_desc`).
 _LONGEST = {
     **dict.fromkeys(
@@ -26,8 +24,8 @@ _LONGEST = {
 _SEPARATOR = re.compile("packjob|hetjob", re.IGNORECASE)
 
 
-@lru_cache(1024)  # many scripts have most of their options in common
 def option_word(name: str, value: str | None, quote: Callable[[str], str]) -> str:
+    """An option with its value. Raises JobgenError for a value that sbatch would not take."""
     if value is None:
         return f"--{name}"
     size, most = len(value.encode("utf-8", "surrogateescape")), _LONGEST.get(name, 1 << 16)
@@ -37,43 +35,6 @@ def option_word(name: str, value: str | None, quote: Callable[[str], str]) -> st
         text = f"{value!r:.80} has `{found[0]}` in it, which sbatch takes for a separator of jobs"
         raise problem(f"--{name}", text, "value", "choose another")
     return f"--{name}={quote(checked_visible(value, f'--{name}'))}"
-
-
-def quoted(value: str) -> str:
-    r"""A value as sbatch reads it: in double quotes, in which \ escapes any character.
-
-    Nothing else is special inside them (src/sbatch/opt.c, `_get_argument`).
-    """
-    if _PLAIN.fullmatch(value):
-        return value
-    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-def patterns(path: str) -> list[str]:
-    r"""What Slurm replaces in a path, except %%: nothing if there is a \, which it removes."""
-    found = [] if "\\" in path else re.findall("%%|%[0-9]*[a-zA-Z]", path)
-    return [pattern for pattern in found if pattern != "%%"]
-
-
-def check_array_output(place: str, path: str) -> None:
-    """Raise JobgenError for a file that all jobs of an array would write."""
-    if path != "/dev/null" and not re.search("[ajJ]", "".join(patterns(path))):
-        text = f"all jobs of the array would write {path!r:.60}"
-        raise problem(place, text, "conflict", "use %a or %j in it")
-
-
-def check_export(value: str, names: tuple[str, ...]) -> None:
-    """Raise JobgenError for an --export that does not pass the variables with these names on.
-
-    Without it, sbatch passes all (sbatch(1), --export); NONE stands alone.
-    """
-    passed = value.split(",")
-    lost = [name for name in names if name not in passed]
-    if lost and "ALL" not in map(str.upper, passed):
-        others = [name for name in passed if name.upper() not in ("NONE", "NIL", "")]
-        hint = f"write --export={','.join([*others, *lost])}, which passes these alone"
-        text = f"--export={value:.80} does not pass {', '.join(lost)} on"
-        raise problem("-e", text, "conflict", hint)
 
 
 # What salloc does not have (tried with 22.05).
@@ -90,56 +51,14 @@ LONG_NAMES = dict(
     A:account a:array b:begin C:constraint c:cpus-per-task D:chdir d:dependency e:error F:nodefile
     G:gpus H:hold i:input J:job-name k:no-kill L:licenses M:clusters m:distribution N:nodes n:ntasks
     O:overcommit o:output p:partition q:qos S:core-spec s:oversubscribe t:time w:nodelist x:exclude
+    B:extra-node-info Q:quiet W:wait v:verbose
     """.split()
 )
-# What says the same to jobgen: words of its command line, and after a comma what they mean.
-_GPUS = "-G N, the GPUs on each node"
-_GPU_OPTION = f"{_GPUS}, requested as request.gpu_option says"
-_RANKS = "--set launch.processes_per_node=N, the ranks on each node"
-_CORES = "--set node.cpus=N, the cores of a whole node"
-OWN_WORDS = {
-    **dict.fromkeys(("ntasks", "tasks", "ntasks-per-node", "tasks-per-node"), _RANKS),
-    "ntasks-per-gpu": _RANKS,
-    **dict.fromkeys(("gpus", "gres", "gpus-per-socket", "tres-per-task"), _GPUS),
-    **dict.fromkeys(("gpus-per-node", "gpus-per-task"), _GPU_OPTION),
-    **dict.fromkeys(("cpus-per-task", "cpus-per-gpu", "mincpus"), _CORES),
-    **dict.fromkeys(("export", "export-file", "get-user-env"), "-e NAME=VALUE, or -e NAME"),
-    "account": "-A NAME",
-    "array": "--array FIRST-LAST",
-    "chdir": "--set request.chdir=FOLDER",
-    "constraint": "-C EXPRESSION",
-    "container": "--set software.container.image=IMAGE",
-    "dependency": "--after ID",
-    "error": "--set request.error=FILE",
-    "exclude": "--set request.exclude=NODES",
-    "exclusive": "--exclusive",
-    # On sbatch it would hide GPUs from the check of the nodes, too.
-    "gpu-bind": "--set 'launch.srun_options=[--gpu-bind=VALUE]'",
-    "hint": "--set request.hint=nomultithread",
-    "job-name": "-J NAME",
-    "licenses": "--set request.licenses=NAME",
-    "mail-type": "--mail-on begin,end,fail",
-    "mail-user": "--mail ADDRESS",
-    "mem": "--set request.memory=SIZE",
-    "mem-per-cpu": "--set request.memory_per_cpu=SIZE",
-    "mem-per-gpu": "--set request.memory_per_gpu=SIZE",
-    "nodes": "-N N",
-    "output": "--set request.output=FILE",
-    **dict.fromkeys(("oversubscribe", "share"), "--shared"),
-    "partition": "-p NAME",
-    "qos": "--qos NAME",
-    "requeue": "--requeue",
-    "reservation": "--reservation NAME",
-    "signal": "--signal SECONDS",
-    "threads-per-core": "--set request.threads_per_core=N",
-    "time": "-t TIME",
-    "wait": "--wait",
-    "wrap": "-- PROGRAM",
-}
 # Options that contradict every script that jobgen plans.
 _PLANNED = (
     *("ntasks", "tasks-per-node", "gpus", "gpus-per-node", "gpus-per-socket", "gpus-per-task"),
-    *("ntasks-per-gpu", "tres-per-task", "cpus-per-gpu", "mincpus", "export-file", "get-user-env"),
+    *("ntasks-per-gpu", "tres-per-task", "export-file", "get-user-env"),
+    *("cpus-per-gpu", "cpus-per-task", "mincpus"),  # steps and OMP_NUM_THREADS need them, too
     *("array", "chdir", "container", "gpu-bind", "mem-per-cpu", "mem-per-gpu", "signal", "wait"),
     "wrap",
 )
@@ -155,6 +74,65 @@ ON_COMMAND_LINE = {
 _OPPOSITE = {"no-requeue": "requeue", "oversubscribe": "exclusive", "share": "exclusive"}
 
 
+def planned_options(plan: Plan) -> Options:
+    """The options of sbatch for a plan, in the order in which they are written."""
+    options = {"job-name": plan.name, **_options_of_nodes(plan), **_options_of_run(plan)}
+    return {name: value for name, value in options.items() if value not in (None, False)}
+
+
+def _options_of_nodes(plan: Plan) -> dict[str, Any]:
+    """Which nodes a job gets, and what of them."""
+    request = plan.request
+    return {
+        "partition": request.partition,
+        "account": request.account,
+        "qos": request.qos,
+        "reservation": request.reservation,
+        "constraint": request.constraint,
+        "licenses": request.licenses,
+        "exclude": request.exclude,
+        "nodes": _nodes(plan),
+        "segment": request.segment,
+        "no-kill": plan.elastic or plan.replaces,
+        # With it, Slurm would count the tasks of the fewest nodes, and give no more nodes.
+        "ntasks-per-node": None if plan.elastic else request.tasks_per_node,
+        "cpus-per-task": request.cpus_per_task,
+        "threads-per-core": request.threads_per_core,
+        "hint": request.hint,
+        **gpu_options(request, plan.node.gpu_type),
+        "exclusive": request.exclusive,
+        "mem": "0" if request.memory == "all" else request.memory,
+        "mem-per-cpu": request.memory_per_cpu,
+        "mem-per-gpu": request.memory_per_gpu,
+    }
+
+
+def _options_of_run(plan: Plan) -> dict[str, Any]:
+    """When a job runs, and what the scheduler does with it."""
+    request, launch = plan.request, plan.launch
+    return {
+        "time": clock(request.time),
+        "signal": launch.signal and f"B:USR1@{launch.signal}",
+        "requeue": "expedite" if launch.expedite else launch.requeue,
+        "open-mode": "append" if launch.requeue else None,
+        "chdir": request.chdir,
+        "output": request.output,
+        "error": request.error,
+        "array": array(request.array),
+        "dependency": ",".join(map(after, request.after)) or None,
+        # Without it, a job waits for ever for one that ended in the other way.
+        "kill-on-invalid-dep": "yes" if request.after else None,
+        "mail-user": request.mail,
+        "mail-type": ",".join(request.mail_on).upper() or None,
+    }
+
+
+def _nodes(plan: Plan) -> str:
+    request = plan.request
+    least = f"{request.min_nodes}-" if plan.elastic else ""
+    return f"{least}{request.nodes + request.spares}"
+
+
 def user_option(directive: Directive, options: Options) -> tuple[str, str | None]:
     """The full name and the value of a directive, which a person wrote.
 
@@ -168,10 +146,14 @@ def user_option(directive: Directive, options: Options) -> tuple[str, str | None
         raise problem(place, text, "value", "one job at a time")
     if "gres".startswith(name):
         _check_gres(value or "", options, place)
-    planned = (each for each in (*_PLANNED, *options) if each.startswith(name))
-    exact = name in ("export", "wait-all-nodes")  # does not mean --export-file
-    if not exact and (first := next(planned, None)):
-        hint = f"use {OWN_WORDS[first]}" if first in OWN_WORDS else "leave it out"
+    plain = name.replace("_", "-")  # a site's own option may have a _; sbatch's own have a -
+    planned = (each for each in (*_PLANNED, *options) if each.startswith(plain))
+    if name != "export" and (first := next(planned, None)):  # which is not short for --export-file
+        first = plain if plain in (*_PLANNED, *options) else first  # `mem` is short for others, too
+        from jobgen.planning.key_words import option_words  # only a mistake needs it
+
+        words = option_words(first, "sbatch", value or "")
+        hint = f"use {words}" if words else "leave it out"
         raise problem(place, f"jobgen sets --{first} itself", "conflict", hint)
     if first := next((each for each in ON_COMMAND_LINE if each.startswith(name)), None):
         text = f"--{first} does not belong in a script"
@@ -187,16 +169,14 @@ def user_option(directive: Directive, options: Options) -> tuple[str, str | None
 
 def _parsed(text: str, place: str) -> tuple[str, str | None]:
     """The name and the value of --OPTION, --OPTION=VALUE or of a letter with its value."""
-    if found := re.fullmatch(r"--([a-z][a-z0-9-]*)(?:=(.*))?", text, re.DOTALL):
+    if found := re.fullmatch(r"--([a-z][a-z0-9_-]*)(?:=(.*))?", text, re.DOTALL):
         return found[1], found[2]
-    if (found := re.fullmatch(r"-([A-Za-z]) ?(.*)", text, re.DOTALL)) and found[1] in LONG_NAMES:
+    if (found := re.fullmatch(r"-([A-Za-z])[ =]?(.*)", text, re.DOTALL)) and found[1] in LONG_NAMES:
         return LONG_NAMES[found[1]], found[2] or None
-    example = (
-        "such as --constraint=ib"
-        if place == "request.directives"
-        else ("such as --directive=--constraint=ib")
-    )
-    raise problem(place, f"{text!r:.80} is not --OPTION or --OPTION=VALUE", "value", example)
+    words = re.fullmatch(r"(?:#SBATCH +)?-{0,2}([a-z][a-z0-9_-]+)[ =]+(\S+)", text)
+    right = f"--{words[1]}={words[2]}" if words else ""
+    hint = f"write --directive={right}" if right else "such as --directive=--constraint=ib"
+    raise problem(place, f"{text!r:.80} is not --OPTION or --OPTION=VALUE", "value", hint)
 
 
 def _check_gres(value: str, options: Options, place: str) -> None:

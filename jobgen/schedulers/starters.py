@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
+from jobgen.profiles.software_keys import ENGINES
 from jobgen.schedulers.mpiexec import NAMES, binding_problem
 
 if TYPE_CHECKING:
@@ -18,7 +20,6 @@ OUTSIDE_SLURM = ("ssh", "mpirun")
 ONE_NODE_EACH = ("pbs_tmrsh", "pbsdsh", "ssh")
 MOST_STARTED = 512  # nodes; each takes a process and three open files of the lead
 _PLANNED = "-n -np --np -N --ppn -ppn --npernode -f --hostfile -machinefile --hosts".split()
-_ENDED = ("apptainer", "singularity")  # engines whose containers end with their processes
 
 
 def starter_of(profile: Profile, starters: tuple[str, ...]) -> str:
@@ -49,11 +50,11 @@ def _pbs(profile: Profile, starter: str, note: Note) -> None:
         note("request.spares", text, hint)
     if launch.launcher != "mpiexec":
         if launch.mpiexec_options:
-            hint = "--launcher mpiexec, or --set launch.mpiexec_options=null"
+            hint = "the launcher mpiexec, or --set launch.mpiexec_options=null"
             note("launch.mpiexec_options", "no mpiexec starts the ranks", hint)
         if launch.cpu_bind:
             text = f"PBS binds nothing to cores, and the launcher {launch.launcher} neither"
-            hint = "--launcher mpiexec, or --set launch.cpu_bind=null"
+            hint = "the launcher mpiexec, or --set launch.cpu_bind=null"
             note("launch.cpu_bind", text, hint)
         return
     if starter not in MPIEXEC:
@@ -78,27 +79,28 @@ def _pbs(profile: Profile, starter: str, note: Note) -> None:
 
 
 def _outside_slurm(profile: Profile, starter: str, note: Note) -> None:
-    """What Slurm does for its own steps alone."""
+    """Note what a starter other than srun lacks, since Slurm does it for its own steps alone."""
     launch, request, container = profile.launch, profile.request, profile.software.container
-    least = request.min_nodes or request.nodes
     reasons = {
-        "launch.launcher": (launch.launcher == "srun", "srun starts the ranks itself"),
-        "launch.requeue": (launch.requeue, f"a job of {starter} is not put back into the queue"),
-        "launch.cpu_bind": (launch.cpu_bind, "only srun binds tasks to cores"),
-        "launch.srun_options": (launch.srun_options, "these options are srun's"),
-        "request.min_nodes": (least < request.nodes, "only srun goes on when a node is lost"),
-        "request.spares": (request.spares, "only srun starts ranks on some of the job's nodes"),
-        "software.container.engine": (
-            container is not None and container.engine not in _ENDED,
-            "only Slurm, for what srun starts, ends containers of this engine",
-        ),
+        "launch.requeue": f"a job of {starter} is not put back into the queue",
+        "launch.cpu_bind": "only srun binds tasks to cores",
+        "launch.srun_options": "these options are srun's",
+        "launch.oom_kill_step": "only a step of srun is ended as a whole",
+        "request.spares": "only srun starts ranks on some of the job's nodes",
     }
-    for path, (is_set, text) in reasons.items():
-        if is_set:
-            hint = f"the starter srun, or the engine {' or '.join(_ENDED)}"
-            others = f"the starter srun instead of {starter}, or remove {path}"
-            note(path, text, hint if path.endswith("engine") else others)
+    reasons = {path: text for path, text in reasons.items() if attrgetter(path)(profile)}
+    if launch.launcher == "srun":
+        reasons["launch.launcher"] = "srun starts the ranks itself"
+    if request.min_nodes and request.min_nodes < request.nodes:
+        reasons["request.min_nodes"] = "only srun goes on when a node is lost"
+    for path, text in reasons.items():
+        note(path, text, f"the starter srun instead of {starter}, or remove {path}")
+    if container and not ENGINES[container.engine].ends_with_processes:
+        text = "only Slurm, for what srun starts, ends containers of this engine"
+        ending = [name for name, engine in ENGINES.items() if engine.ends_with_processes]
+        hint = f"the starter srun, or the engine {' or '.join(ending)}"
+        note("software.container.engine", text, hint)
     gpus = profile.node.gpus if request.gpus_per_node is None else request.gpus_per_node
     if profile.node.gpu != "none" and gpus < profile.node.gpus and not request.exclusive:
         text = f"Slurm gives GPUs to what srun starts; by {starter}, jobs would use each other's"
-        note("launch.starter", text, "--exclusive, or all GPUs of a node")
+        note("launch.starter", text, "whole nodes (request.exclusive), or all GPUs of a node")

@@ -1,11 +1,10 @@
 """What a plan needs of the machinery, as words: the conditions of the table of parts."""
 
-from __future__ import annotations
-
 from jobgen.planning.plan import Plan
 
 _BY_COMMAND = ("pbs_tmrsh", "pbsdsh", "ssh")  # starters that start one node each
 _NEED_AGENT = ("mpiexec-openmpi", "mpiexec-mpich")  # they start their daemons by pbs_tmrsh
+_MPI = (*_NEED_AGENT, "mpiexec-pals", "mpirun")  # they may be in a module
 
 
 def features(plan: Plan) -> frozenset[str]:
@@ -24,11 +23,11 @@ def _of_the_nodes(plan: Plan) -> dict[str, bool]:
     """How many there are, and what each of them does before the ranks start."""
     request, launch = plan.request, plan.launch
     torchrun, several = launch.launcher == "torchrun", request.nodes > 1
-    is_bare = _is_alone(plan) or plan.scheduler == "local"
+    is_bare = _is_one_torchrun(plan) or plan.scheduler == "local"
     return {
         "plain": launch.plain,
         "checked": not launch.plain,
-        "alone": _is_alone(plan),  # one torchrun on one node, and nothing beside it
+        "one_torchrun": _is_one_torchrun(plan),  # one torchrun on one node, and nothing beside it
         "several": several,  # nodes
         "named": bool(plan.network.interface) or not several,  # the network interface
         # Each node runs a copy of the script.
@@ -38,6 +37,7 @@ def _of_the_nodes(plan: Plan) -> dict[str, bool]:
         "roll_call": _has_roll_call(plan),
         "spares": request.spares > 0,
         "elastic": plan.elastic,
+        "ordered": bool(plan.ordered_at),  # by a file of the user
     }
 
 
@@ -46,6 +46,7 @@ def _of_the_start(plan: Plan) -> dict[str, bool]:
     launcher, starter = plan.launch.launcher, plan.launch.starter
     several, keeper = plan.request.nodes > 1, _has_keeper(plan)
     one_by_one = several and starter in _BY_COMMAND
+    starts_nodes = several or launcher == "mpiexec"
     return {
         "torchrun": launcher == "torchrun",
         "mpiexec": launcher == "mpiexec",
@@ -58,23 +59,24 @@ def _of_the_start(plan: Plan) -> dict[str, bool]:
         "lead": keeper and one_by_one,
         "keeper": keeper,  # the launcher of a node is below one
         "ends_by_order": starter == "mpiexec-mpich" and several,  # Hydra ends no other node
-        "agent": starter in _NEED_AGENT and (several or launcher == "mpiexec"),
+        "mpi": starter in _MPI and starts_nodes,
+        "agent": starter in _NEED_AGENT and starts_nodes,
     }
 
 
 def _of_the_software(plan: Plan) -> dict[str, bool]:
     """What the program needs on each node."""
-    software, has_engine = plan.software, plan.engine in ("pyxis", "ce")
+    software, is_step = plan.software, plan.engine_traits.is_step
     return {
         "container": software.container is not None or software.stage == "squashfs",
-        "own_step": has_engine and not _is_in_engine(plan),  # the container is one
+        "own_step": is_step and not _is_in_engine(plan),  # the container is one
         "pyxis": plan.engine == "pyxis",
         "trainer": plan.program.kind == "trainer" and not plan.hosts,
         "workspace": software.workspace is not None,
         "stage": software.stage is not None,
         "image": software.stage == "squashfs",
-        "prepares": bool(software.once_per_node),
         "gpus": plan.checked_gpus > 0,
+        "plugin": plan.shows_plugin and _has_roll_call(plan),  # NCCL's for libfabric
         "torch": plan.needs_torch,
     }
 
@@ -82,17 +84,23 @@ def _of_the_software(plan: Plan) -> dict[str, bool]:
 def _of_what_happens(plan: Plan) -> dict[str, bool]:
     """What the job does while the ranks run, and what it survives."""
     launch, may_lose = plan.launch, _may_lose(plan)
+    requeues = launch.requeue and plan.scheduler == "slurm"
+    restarts_all = launch.max_restarts > 0 and not may_lose
     waits = launch.signal or launch.max_restarts or _is_in_engine(plan) or may_lose
     return {
         "warns": launch.signal is not None,  # before the walltime
         "local_files": plan.local_files,  # the ranks' files are on their node's own disk
         "stalls": launch.stall is not None,
-        "requeues": launch.requeue and plan.scheduler == "slurm",
+        "asks_nccl": plan.asks_nccl,  # before a job that hangs is ended
+        "requeues": requeues,
         "excludes": plan.excludes,
         "may_lose": may_lose and plan.scheduler != "local",  # a node, and the job goes on
+        "picks_nodes": plan.request.spares > 0 or (may_lose and plan.scheduler != "local"),
         # The script does something when the ranks have ended.
         "supervised": _has_roll_call(plan) and bool(waits),
-        "restarts_all": launch.max_restarts > 0 and not may_lose,  # if a torchrun is killed
+        "restarts_all": restarts_all,  # if a torchrun is killed
+        # The job, or all of its nodes: not after a 93.
+        "starts_again": requeues or (restarts_all and plan.scheduler != "local"),
     }
 
 
@@ -103,7 +111,7 @@ def _needs_hosts(plan: Plan) -> bool:
 
 
 def _has_roll_call(plan: Plan) -> bool:
-    return not (plan.launch.plain or plan.scheduler == "local" or _is_alone(plan))
+    return not (plan.launch.plain or plan.scheduler == "local" or _is_one_torchrun(plan))
 
 
 def _has_keeper(plan: Plan) -> bool:
@@ -121,10 +129,10 @@ def _may_lose(plan: Plan) -> bool:
     return plan.elastic or plan.replaces
 
 
-def _is_alone(plan: Plan) -> bool:
+def _is_one_torchrun(plan: Plan) -> bool:
     launch = plan.launch
     beside = (launch.plain, launch.signal, launch.max_restarts, launch.stall, launch.requeue)
     is_one = plan.request.nodes == 1 and launch.launcher == "torchrun"
-    own_step = plan.engine in ("pyxis", "ce")
     outside = launch.starter != "srun" or plan.software.stage
-    return plan.scheduler == "slurm" and is_one and not (own_step or outside or any(beside))
+    is_simple = not (plan.engine_traits.is_step or outside or any(beside))
+    return plan.scheduler == "slurm" and is_one and is_simple

@@ -1,7 +1,5 @@
 """The filters of templates: each makes quoted shell text of values."""
 
-from __future__ import annotations
-
 import re
 import textwrap
 from collections.abc import Callable, Iterable
@@ -64,8 +62,11 @@ def _placed(values: Iterable[str], node: str, nodes: str, processes: int, index:
     """
     variables = {"%n": node, "%N": nodes, "%h": "$head", "%p": "$port"}
     variables |= {"%a": index} if index else {}
-    pieces = {name: f'"{variable}"' for name, variable in variables.items()}
-    pieces |= {"%g": str(processes), "%%": "%"}
+    # Before a port, an address of IPv6 is in brackets.
+    pieces = {"%h:": '"${head/*:*/[$head]}":'}
+    pieces |= {name: f'"{variable}"' for name, variable in variables.items()}
+    everywhere = f'"$(({nodes.removeprefix("$")} * {processes}))"'
+    pieces |= {"%g": str(processes), "%G": everywhere, "%%": "%"}
     return _shell(quote_with_shell(value, pieces) for value in values)
 
 

@@ -10,8 +10,6 @@ edited. After the number, a script of a manifest names that: `; of ../jobgen.yam
 lets `jobgen check` say what has changed since; a script is current even if only that line differs.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from typing import NamedTuple

@@ -6,13 +6,10 @@ part it reads. The order of the rows is that in a script. A feature of jobgen ad
 none.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import NamedTuple
 
-from jobgen.planning.plan import Plan
-from jobgen.scripts.features import features
+from jobgen.scripts import ready_nodes
 
 
 class Part(NamedTuple):
@@ -32,6 +29,11 @@ class Part(NamedTuple):
 _FAIL = """\
 fail() { echo "jobgen: $host: $*"; exit 1; }  # which node, what is wrong, what to type
 """
+_AGENT = r"""
+[[ $logs != *[[:space:]]* ]] || fail "mpiexec takes no folder with a blank in its name: $logs"
+install -m 700 /dev/stdin "$logs/agent" \
+  <<< $'#!/bin/bash\nexec pbs_tmrsh "$1" bash "${0%/*}/start" bash -c "${*:2}"'  # has no PATH
+""".lstrip()
 _COPY_SCRIPT = 'install -D -m 700 "$0" "$logs/job.sh"\n'
 _NODE_FOLDERS = 'for each in "${hosts[@]}"; do mkdir -p "$logs/$each"; done\n'
 _NODE_LINKS = 'for each in "${hosts[@]}"; do ln -s "$rank_files" "$logs/$each"; done\n'
@@ -39,11 +41,6 @@ _OWN_ID = """\
 id=$SLURM_JOB_ID  # of this job alone, also in an array
 [[ ! ${SLURM_ARRAY_TASK_ID-} ]] || id=${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID
 """
-_READY = r"""
-mapfile -t ready < <(sed -n 's/^jobgen: \([^ ]*\) is ready, .*/\1/p' "$logs/roll-call" |
-  grep -xFf - <(printf '%s\n' "${hosts[@]}"))
-address=$(sed -n "s/^jobgen: ${ready[0]} is ready, \([^ ]*\) .*/\1/p" "$logs/roll-call")
-""".lstrip()
 _EACH_NODE = 'each_node+=("$logs/job.sh") start_ranks+=("$logs/job.sh")\n'
 
 # fmt: off
@@ -52,9 +49,10 @@ PARTS = (
     Part("path", "copied slurm", text="""\
 PATH=$PATH:/usr/sbin:/sbin  # some systems have ip and ss there
 """),
-    Part("hosts", "copied hosts slurm", text="""\
+    Part("hosts", "copied hosts slurm", "ordered", text="""\
 mapfile -t hosts < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
 """),
+    Part("hosts-in-order", "copied hosts slurm ordered", values="logs", text=ready_nodes.HOSTS),
     Part("path-pbs", "copied pbs", text="""\
 PATH=$PATH:/usr/sbin:/sbin:/opt/pbs/bin  # some systems have ip and ss there, and PBS its commands
 mapfile -t hosts < <(awk 'NF && !seen[$1]++ { print $1 }' "$PBS_NODEFILE")  # a line a process
@@ -64,11 +62,13 @@ PATH=$PATH:/usr/sbin:/sbin  # some systems have ss there
 host=$(uname -n) head=127.0.0.1 each_node=(true)
 find_address() { address=127.0.0.$((node + 1)); }  # each node here has one of its own
 """),
-    Part("one-node-begin", "alone", text=f"""\
+    Part("one-node-begin", "one_torchrun", text=f"""\
 host=$SLURMD_NODENAME each_node=(bash -c 'df -P /dev/shm .; cat /proc/uptime; dmesg; nvidia-smi')
 {_FAIL}if (($#)); then trap "" USR1 USR2; "$@"; exit; fi  # the step below runs this script again
 """),
-    Part("task-number", "checked copied srun", text="host=$SLURMD_NODENAME node=$SLURM_NODEID\n"),
+    Part("number-in-order", "checked copied srun ordered", text=ready_nodes.NUMBER),
+    Part("task-number", "checked copied srun", "ordered",
+         text="host=$SLURMD_NODENAME node=$SLURM_NODEID\n"),
     Part("task-number", "plain copied srun", "in_engine ranks", text="node=$SLURM_NODEID\n"),
     Part("task-number", "plain copied srun ranks", "in_engine named", text="node=$SLURM_NODEID\n"),
     Part("task-number", "plain in_engine", "named", text="node=0\n"),
@@ -77,7 +77,7 @@ node=${JOBGEN_NUMBER-0} host=${JOBGEN_HOST-${hosts[0]}}
 """),
     Part("node/number-by-name", "copied other_starter", "lead"),
     Part("fail", "checked copied", text=_FAIL),
-    Part("fail", "plain agent", "workspace", text=_FAIL),
+    Part("fail", "plain mpi", "workspace", text=_FAIL),
     Part("fail", "local", text=_FAIL.replace("; exit", " >&2; exit")),
     Part("plain-fail", "plain workspace", "local", text=f"host=$(uname -n)\n{_FAIL}"),
     # ---- functions that nodes run
@@ -91,11 +91,18 @@ node=${JOBGEN_NUMBER-0} host=${JOBGEN_HOST-${hosts[0]}}
     Part("node/check-gpus", "checked gpus", values="gpus gpu_api"),
     Part("node/check-torch", "checked torch", "gpus"),
     Part("no-torch", "checked", "torch gpus", text='check_torch() { torch="no torch needed"; }\n'),
-    Part("node/check-node", "roll_call", values="arch port program"),
-    Part("node/run-node", "checked", "alone ranks", values="logs"),
+    Part("find-plugin", "plugin", text="""\
+find_plugin() {  # sets plugin: aws-ofi-nccl's version, a text in the file that NCCL or RCCL loads
+  read -r plugin < <(tr : '\\0' <<< "${LD_LIBRARY_PATH-}:" | xargs -0 -I % find % -maxdepth 1 \\
+    -name "lib?ccl-net*.so" -exec grep -aoh "aws-ofi-nccl [0-9][0-9.]*" {} + 2> /dev/null) || true
+}
+"""),
+    Part("node/check-node", "roll_call", values="arch cores port program"),
+    Part("node/run-node", "checked", "one_torchrun ranks", values="logs"),
     Part("node/run-rank", "checked ranks", "in_engine", values="logs"),
     Part("node/own-step", "checked own_step"),
     Part("node/pyxis", "checked pyxis"),
+    Part("show-place", "picks_nodes srun", text=ready_nodes.SHOW_PLACE),
     Part("own-id", "may_lose srun", text=_OWN_ID),
     Part("node/head-lost", "may_lose srun"),
     Part("node/evidence", "roll_call"),
@@ -111,6 +118,7 @@ env -u LD_LIBRARY_PATH -u LD_PRELOAD "$python" -I -S -c 'f""' 2> /dev/null ||  #
     Part("node/local-files", "local_files", values="rank_files"),
     # ---- the batch script, from here on
     Part("job/end-job", "checked", values="job logs keep_logs jobgen"),
+    Part("job/show-set-up", "checked", "local"),
     Part("enter", "checked copied srun", text="""\
 # Each node runs a copy of this script, with the name of a function. srun may lose a last line.
 if (($#)); then trap '(($?)) && sleep 1' EXIT; "$@"; exit; fi
@@ -120,7 +128,8 @@ if (($#)); then trap '(($?)) && sleep 1' EXIT; "$@"; exit; fi
 # why; with a status other than 0, mpiexec would end the checks of the other nodes, too.
 if (($#)); then [[ $1 != check_node ]] || trap 'exit 0' EXIT; "$@"; exit; fi
 """),
-    Part("first-node", "roll_call", values="nodes", text="""\
+    Part("first-node", "roll_call ordered", values="nodes", text=ready_nodes.ALL_HOSTS),
+    Part("first-node", "roll_call", "ordered", values="nodes", text="""\
 ((${#hosts[@]} == nodes + ${spares:-0})) || fail "${#hosts[@]} nodes, not $nodes: -N of jobgen"
 find_address  # of the first node: the ranks meet there
 """),
@@ -134,9 +143,25 @@ trap 'rm -rf "$logs"' EXIT
     Part("copy-script", "plain copied srun", "in_engine", text=_COPY_SCRIPT),
     Part("pack", "stage other_starter", text="pack_environment\n"),  # it exports what is copied
     Part("start/copy-environment", "copied other_starter"),
+    Part("host-file", "ordered", text=ready_nodes.HOST_FILE),
+    Part("task-file", "ordered ranks", text=ready_nodes.TASKS),
     Part("node-folders", "checked copied", "local_files", text=_NODE_FOLDERS),
     Part("node-folders", "local_files", text=_NODE_LINKS),
     Part("start/lead", "lead", values="starter stop_grace join_timeout"),
+    Part("start/mpiexec", "mpi"),
+    Part("note-software", "mpi", "stage", "start_ranks", 'note_software "${start_ranks[0]}" &\n'),
+    Part("note-software", "mpi stage", values="start_ranks", text="""\
+(
+  stage_environment() { stage_values; JOBGEN_STAGED=$stage_from; }  # the copy is for the ranks
+  note_software "${start_ranks[0]}"
+) &
+"""),
+    Part("software-noted", "mpi", text="""\
+wait "$!" || { rm -r "$logs"; exit 1; }
+"""),
+    Part("start-there", "mpi", text='start_ranks=(bash "$logs/start" "${start_ranks[@]}")\n'),
+    Part("start-there", "mpi checked", values="each_node",
+         text='each_node=(bash "$logs/start" "${each_node[@]}")\n'),
     Part("each-node", "copied checked", "lead in_engine", values="each_node start_ranks",
          text=_EACH_NODE),
     Part("each-node", "checked in_engine", values="each_node",
@@ -144,13 +169,13 @@ trap 'rm -rf "$logs"' EXIT
     Part("each-rank", "plain copied", "one_by_one in_engine", values="start_ranks",
          text='start_ranks+=("$logs/job.sh")\n'),
     Part("ends-on-slurm", "roll_call srun", text="""\
-trap end_job EXIT
+trap 'end_job "$?"; exit "$status"' EXIT
 trap 'outside="was ended from outside"  # by Slurm, which ends the ranks, too
   timeout 25 tail -f --pid="${!-}" /dev/null || true; exit 143' TERM  # waits for srun
 """),
     Part("ends", "roll_call other_starter", values="stop_grace", text="""\
-# A keeper that has lost its parent ends its node meanwhile; then PBS may give it to other jobs.
-trap 'end_job; [[ ${outside-} || ! -e $logs/status ]] || sleep "$stop_grace"' EXIT
+trap 'end_job "$?"; [[ ${outside-} || ! -e $logs/status ]] || sleep "$stop_grace"
+  exit "$status"' EXIT  # keepers that lost their parent end meanwhile; then PBS may give nodes away
 trap 'outside="was ended from outside"; jobs -p | xargs -r kill
   timeout $((stop_grace + 3)) tail -f --pid="${!-}" /dev/null || true; exit 143' TERM  # qdel
 """),
@@ -162,24 +187,28 @@ start_ranks+=(end_all)
 printf '%s\\n' "$keeper" > "$logs/keeper.py"
 start_ranks+=(keep)
 """),
-    Part("start/mpiexec-agent", "agent"),
+    Part("agent", "agent", text=_AGENT),
     Part("trainer", "trainer", values="job logs", text="""\
 mkdir -p "$logs"
 printf '%s\\n' "$trainer" > "$program"
 """),
     Part("job/workspace", "workspace", values="job"),
-    Part("job/one-node", "alone", values="start_ranks"),
+    Part("job/one-node", "one_torchrun", values="start_ranks"),
     Part("pack", "stage", "other_starter", text="pack_environment\n"),
     Part("stage/send", "stage srun"),
     Part("own-id", "requeues", "may_lose", text=_OWN_ID),
     Part("job/exclude-nodes", "excludes", values="exclude_at_most"),
     Part("pyxis-end", "checked pyxis", text="""\
 trap 'set -- "$?"; set +e; trap "" TERM; timeout -k 9 60 "${each_node[@]}" remove_container
-  ! declare -F exclude_nodes > /dev/null || exclude_nodes; (exit "$1"); end_job' EXIT
+  ! declare -F exclude_nodes > /dev/null || exclude_nodes
+  end_job "$1"; exit "$status"' EXIT
 """),
     Part("job/roll-call", "roll_call", values="nodes join_timeout"),
-    Part("ready-nodes", "spares", text=_READY),
-    Part("ready-nodes", "may_lose", "spares", text=_READY),
+    Part("address-in-order", "ordered", text=ready_nodes.FIRST_OF_HOSTS),
+    Part("ready-nodes", "picks_nodes", text=ready_nodes.READY),
+    Part("nodes-in-order", "picks_nodes srun", text=ready_nodes.IN_ORDER),
+    Part("neighbours", "spares srun", text=ready_nodes.NEIGHBOURS),
+    Part("first-address", "picks_nodes", text=ready_nodes.FIRST_ADDRESS),
     Part("job/choose-nodes", "spares"),
     Part("chosen-nodes", "spares srun", "may_lose", text="""\
 start_ranks=(srun --nodelist="$chosen" "${start_ranks[@]:1}")
@@ -191,8 +220,6 @@ start_ranks=("${lead[@]}" 2 0 "${ready[*]:0:nodes}" "$starter" "$logs/job.sh")
 in_reserve=$((${#ready[@]} - nodes))  # the last ones; they replace nodes that are lost
 start_ranks=("${lead[@]}" 2 "$in_reserve" "${ready[*]}" "$starter" "$logs/job.sh")
 """),
-    Part("prepare-nodes", "checked ranks prepares", "in_engine mpiexec",
-         text='"${each_node[@]}" eval "find_address; software; prepare_node"\n'),
     Part("warn-on-slurm", "warns slurm", "in_engine", text="""\
 # Slurm signals this shell before the walltime; the keeper of each node then warns its ranks.
 trap 'mkdir -p "$logs/orders"; : > "$logs/orders/warn"' USR1
@@ -202,6 +229,11 @@ trap 'mkdir -p "$logs/orders"; : > "$logs/orders/warn"' USR1
 trap 'mkdir -p "$logs/orders"; : > "$logs/orders/warn"; scancel -s USR1 "$SLURM_JOB_ID"' USR1
 """),
     Part("job/warn-pbs", "warns pbs", values="warn_after"),
+    Part("ask-nccl", "asks_nccl", values="ras_port", text="""\
+ask_nccl() {  # what NCCL knows of each communicator (RAS, since 2.24): jobgen why reads it
+  (exec 3<> "/dev/tcp/localhost/$ras_port" && echo verbose status >&3 && timeout 60 cat <&3)
+}
+"""),
     Part("job/stall", "stalls", values="stall"),
     Part("job/run", "roll_call", "supervised"),
     Part("job/run-ranks", "supervised", "may_lose in_engine"),
@@ -209,10 +241,25 @@ trap 'mkdir -p "$logs/orders"; : > "$logs/orders/warn"; scancel -s USR1 "$SLURM_
     Part("job/run-with-spares", "may_lose srun"),
     Part("plain-in-engine", "plain in_engine", text="find_address\n"),
     Part("job/run-in-engine", "in_engine", values="logs nodes port start_ranks"),
+    Part("ended-for-good", "starts_again", text="""\
+ended_for_good() {  # a rank or a node's program ended with 93, as ft_launcher of NVRx does
+  sleep 1  # for tee
+  grep -sqE "^(srun: error|jobgen): .* (code|status) 93$|^  exitcode  : 93 " "$logs/stderr"
+}
+"""),
     Part("job/restart", "restarts_all torchrun", "local", values="max_restarts"),
     Part("job/restart-program", "restarts_all program_on_nodes", values="max_restarts"),
+    Part("no-other-start", "starts_again", text="""\
+if ((status)) && ended_for_good; then
+  echo "jobgen: the program ended with 93, so nothing starts it again" >&2
+  status=93
+fi
+"""),
+    Part("no-other-requeue", "requeues", text="""\
+((status != 93)) || scontrol update JobId="$id" Requeue=0 || true  # whoever else would requeue it
+"""),
     Part("job/requeue", "requeues warns"),
-    Part("warned", "warns", "requeues", text="""\
+    Part("say-time-is-up", "warns", "requeues", text="""\
 if [[ -e $logs/orders/warn ]] && ((status == 0)); then
   echo "jobgen: the walltime is near, and the ranks have ended: submit again to continue" >&2
 fi
@@ -239,13 +286,9 @@ stop_nodes
 # fmt: on
 
 
-def chosen_parts(plan: Plan) -> tuple[Part, ...]:
-    """The parts of a plan's script, in their order."""
-    return _parts_for(features(plan))
-
-
 @cache  # most scripts of a repository have the same ones
-def _parts_for(found: frozenset[str]) -> tuple[Part, ...]:
+def chosen_parts(found: frozenset[str]) -> tuple[Part, ...]:
+    """The parts of a script with these features, in their order."""
     return tuple(part for part in PARTS if part.is_for(found))
 
 

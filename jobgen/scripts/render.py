@@ -1,49 +1,53 @@
-"""Plan to script, through a Jinja template in which every printed value is quoted.
+"""Plan to script, through a Jinja template that is found here, with every printed value quoted.
 
 A value that a template prints becomes one shell word; what a template writes itself (its text, its
 blocks, `super()`, macros) stays as it is, and `| raw` marks the exception. The machinery is no
 template: it is appended as it is.
 """
 
-from __future__ import annotations
-
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import jinja2
 
 from jobgen import __version__
-from jobgen.errors import OUT_OF_MEMORY, JobgenError, Mark, problem
-from jobgen.keeper.beside import digits, keeper_paths
-from jobgen.limits import SCRIPT_BYTES, TEMPLATE_KILL_SECONDS, TEMPLATE_MEMORY, TEMPLATE_SECONDS
-from jobgen.paths import WORKING_FOLDER, bundled, is_outside, outside_error, to_path
+from jobgen.errors import JobgenError, Mark, problem
+from jobgen.limits import SCRIPT_BYTES, TEMPLATE_BYTES
+from jobgen.paths import (
+    WORKING_FOLDER,
+    bundled,
+    is_file,
+    is_outside,
+    is_plain_name,
+    is_same_file,
+    outside_error,
+    project_folder,
+    settings_folder,
+    to_path,
+    trusted_folders,
+)
 from jobgen.planning.plan import Plan
 from jobgen.profiles.search import report_replacement
-from jobgen.scripts.environments import OwnEnvironment, SandboxedEnvironment, make_environment
+from jobgen.scripts.features import features
 from jobgen.scripts.filters import Raw
 from jobgen.scripts.header import add_checksums
+from jobgen.scripts.jinja_environments import Environment, make_environment
 from jobgen.scripts.parts import Part, chosen_parts
-from jobgen.scripts.starting import upper_part
-from jobgen.scripts.template_files import find_templates, read_template, template_folders
+from jobgen.scripts.start_commands import upper_part
 
-if TYPE_CHECKING:
-    from jobgen.isolation import ChildProcess
-
-
-def render(plan: Plan, template: str | None = None) -> str:
-    """The script for a plan, with the templates visible from here; see `Templates.render`."""
-    return Templates().render(plan, template)
+BUNDLED = "bundled/"  # before a name: jobgen's own, whatever the project or the user has
 
 
 class Templates:
     """The templates visible from the folder `within`; each is read once.
 
-    With `confined`, none may be a link out of that folder. With `environ`, its variables are read
-    instead of those of the process, and nothing is reported.
+    Those of the project are in that folder, or, as for Profiles, in its repository. They are
+    code: with `confined`, and from a folder below the project's, they are rendered only if it is
+    `trusted`, and none may be a link out of it. With `environ`, its variables are read instead of
+    those of the process, and nothing is reported.
     """
 
     def __init__(
@@ -51,16 +55,16 @@ class Templates:
         within: Path = WORKING_FOLDER,
         confined: bool = False,
         environ: Mapping[str, str] | None = None,
+        trusted: bool = False,
     ) -> None:
         self.within = within
+        self.project = project_folder(within, confined or environ is not None)
         self.confined = confined
         self.environ = environ
-        self._environments: dict[str | None, OwnEnvironment | SandboxedEnvironment] = {}
-        self._fingerprints: dict[
-            tuple[str | None, str], str
-        ] = {}  # of the templates that were read
-        self._replacements: list[Path] = []  # files of a project that replace jobgen's own
-        self._child: ChildProcess | None = None
+        self.trusted = trusted
+        self._environments: dict[str | None, Environment] = {}
+        # Of the templates that were read, for each --template.
+        self._fingerprints: dict[tuple[str | None, str], str] = {}
 
     def render(self, plan: Plan, template: str | None = None) -> str:
         """The script for a plan; see `render_bytes`."""
@@ -74,18 +78,33 @@ class Templates:
 
         Raises JobgenError with the template's file and line for whatever goes wrong in it.
         """
-        if isinstance(self._environment(template), OwnEnvironment):
-            script, parts = self._rendered(plan, template, manifest)
-        else:
-            script, parts = self._rendered_in_child(plan, template, manifest)
-        made_of = {"jobgen": __version__, "profile": plan.fingerprint, **parts}
+        environment = self._environment(template)
+        name = plan.template if template is None else template
+        found = features(plan)
+        parts = chosen_parts(found)
+        lower_part = machinery(parts).rstrip("\n")
+        environment.used.clear()
+        with _template_errors(name):
+            values = upper_part(plan, found, parts, manifest)
+            text = environment.get_template(name).render(
+                plan=plan, machinery=lambda: Raw(lower_part), **values
+            )
+            script = text.encode("utf-8")
+        if len(script) > SCRIPT_BYTES:
+            size = f"a script of {len(script)} bytes"
+            raise problem(name, size, "template", f"at most {SCRIPT_BYTES}")
+        used = (self._fingerprints[template, each] for each in dict.fromkeys(environment.used))
+        made_of = {"jobgen": __version__, "profile": plan.fingerprint}
+        made_of["template"] = fingerprint(" ".join(used))
+        if lower_part and lower_part in text:
+            made_of["machinery"] = fingerprint(lower_part)
         if plan.program.source:
             made_of["trainer"] = fingerprint(plan.program.source)
         return add_checksums(script, made_of, manifest)
 
-    def _environment(self, template: str | None) -> OwnEnvironment | SandboxedEnvironment:
+    def _environment(self, template: str | None) -> Environment:
         if template not in self._environments:
-            *others, bundled_folder = template_folders(self.within, self.environ)
+            *others, bundled_folder = template_folders(self.project, self.environ)
             existing = [
                 each for each in others if each.is_dir() and not each.samefile(bundled_folder)
             ]
@@ -95,89 +114,47 @@ class Templates:
             self._environments[template] = make_environment(loader, is_own, in_memory)
         return self._environments[template]
 
-    def _files(self, name: str) -> list[Path]:
-        return find_templates(name, self.within, self.environ)
-
     def _load(self, name: str, template: str | None) -> tuple[str, str, None] | None:
         """What Jinja asks of a loader: the text of a template, its path, and no way to reload."""
         is_option = name == template
-        found = [self.within / to_path(name)] if is_option else self._files(name)
+        if is_option:
+            found = [self.within / to_path(name)]
+        else:
+            found = find_templates(name, self.project, self.environ)
         if not found:
             return None
         path, *replaced = found
-        if self.confined and is_option and is_outside(path, self.within):
-            raise outside_error("--template", name, self.within)
-        if self.confined and not path.is_file():  # opening a pipe would wait for its writer
-            raise problem(str(path), "not a regular file", "template")
-        *_, own_folder = folders = template_folders(self.within, self.environ)
-        of_project = not any(path.is_relative_to(folder) for folder in folders[1:])
-        if of_project and self.confined and is_outside(path, self.within):
-            text = f"it is a link out of {self.within}"
-            raise problem(str(path), text, "outside", "keep a copy")
+        _, *others = template_folders(self.project, self.environ)
+        # A path that somebody wrote may begin with a folder and leave it by `..`.
+        is_own = any(path.is_relative_to(folder) for folder in others)
+        is_own |= is_same_file(path, found[-1]) and found[-1].is_relative_to(others[-1])  # a clone
+        of_project = is_option or not is_own
+        if self.confined:
+            if is_option and is_outside(path, self.within):
+                raise outside_error("--template", name, self.within)
+            if not path.is_file():  # opening a pipe would wait for its writer
+                raise problem(str(path), "not a regular file", "template")
+        if of_project and (self.confined or (not is_option and self.project != self.within)):
+            self._check_trust(path)
         text = read_template(path)
-        replaces_own = bool(replaced) and replaced[-1] == own_folder / name
-        if of_project and replaces_own and text != read_template(replaced[-1]):
-            self._replacements.append(path)
+        replaces_own = of_project and replaced[-1:] == [others[-1] / name]
+        if replaces_own and self.environ is None and text != read_template(replaced[-1]):
+            report_replacement(path)
         self._fingerprints[template, name] = fingerprint(text)
         return text, str(path), None
 
-    def _rendered_in_child(
-        self, plan: Plan, template: str | None, manifest: str
-    ) -> tuple[bytes, dict[str, str]]:
-        from jobgen.isolation import ChildEnded, ChildProcess
-
-        self._child = self._child or ChildProcess(
-            self._answer, TEMPLATE_MEMORY, TEMPLATE_KILL_SECONDS
-        )
-        try:
-            script, parts, replacements = self._child.call(plan, template, manifest)
-        except ChildEnded as error:
-            name = template or plan.template
-            raise problem(name, str(error), "template", "a simpler template") from None
-        finally:
-            if not self.confined:  # it is one script, and with --wait jobgen stays for long
-                self._child.stop()
-        if self.environ is None:
-            for path in replacements:
-                report_replacement(path)
-        return script, parts
-
-    def _answer(
-        self, plan: Plan, template: str | None, manifest: str
-    ) -> tuple[bytes, dict[str, str], list[Path]]:
-        """The script, its parts, and the templates that replaced jobgen's own."""
-        from jobgen.isolation import cpu_seconds
-
-        script, parts = self._rendered(plan, template, manifest, cpu_seconds(TEMPLATE_SECONDS))
-        return script, parts, self._replacements
-
-    def _rendered(
-        self,
-        plan: Plan,
-        template: str | None,
-        manifest: str,
-        time_limit: AbstractContextManager[None] | None = None,
-    ) -> tuple[bytes, dict[str, str]]:
-        """The text of a script, and the fingerprints of its templates and of its machinery."""
-        environment = self._environment(template)
-        name = plan.template if template is None else template
-        chosen, machinery_texts = chosen_parts(plan), list[str]()
-        environment.used.clear()
-        with _template_errors(name), time_limit or nullcontext():
-            text = environment.get_template(name).render(
-                plan=plan,
-                **_upper_part(plan, chosen, manifest),
-                machinery=_machinery_function(chosen, machinery_texts),
-            )
-            script = text.encode("utf-8")
-        if len(script) > SCRIPT_BYTES:
-            size = f"a script of {len(script)} bytes"
-            raise problem(name, size, "template", f"at most {SCRIPT_BYTES}")
-        used = dict.fromkeys(environment.used)
-        parts = {"template": _combined(tuple(self._fingerprints[template, each] for each in used))}
-        if machinery_texts:
-            parts["machinery"] = fingerprint("".join(machinery_texts))
-        return script, parts
+    def _check_trust(self, path: Path) -> None:
+        """Raise JobgenError for a repository's template that leads out of it, or is not trusted."""
+        if is_outside(path, self.project):
+            text = f"it is a link out of {self.project}"
+            raise problem(str(path), text, "outside", "keep a copy")
+        trusted = () if self.confined else trusted_folders()
+        if not self.trusted and all(is_outside(self.project, each) for each in trusted):
+            text = "a template is code, and nobody has said that this one may run"
+            file = settings_folder() / "trusted"
+            how = "use --trust" if self.confined else f"run jobgen in {self.project}"
+            hint = f"read it, then {how}, or add its repository to {file}"
+            raise problem(str(path), text, "untrusted", hint)
 
 
 @contextmanager
@@ -191,30 +168,10 @@ def _template_errors(name: str) -> Iterator[None]:
     except jinja2.TemplateNotFound as error:
         text = f"it needs the template `{error.name}`, and there is none"
         raise problem(name, text, "template") from None
-    except JobgenError:
+    except (JobgenError, MemoryError):
         raise
     except Exception as error:
-        text = OUT_OF_MEMORY if isinstance(error, MemoryError) else str(error)
-        raise problem(_error_place(error, name), text, "template") from None
-
-
-def _upper_part(plan: Plan, chosen: tuple[Part, ...], manifest: str) -> dict[str, object]:
-    values = upper_part(plan, chosen)
-    text = str(values["carried"])
-    if not text or not manifest or plan.request.chdir:
-        return {**values, "keeper_paths": ()}
-    beside = {"keeper_paths": keeper_paths(text, manifest), "keeper_digits": digits(text)}
-    return {**values, **beside, "carried": ""}
-
-
-def _machinery_function(chosen: tuple[Part, ...], texts: list[str]) -> Callable[[], Raw]:
-    """The function `machinery()` of templates; the text that it gives is added to a list."""
-
-    def machinery_of_plan() -> Raw:
-        texts.append(machinery(chosen).rstrip("\n"))
-        return Raw(texts[-1])
-
-    return machinery_of_plan
+        raise problem(_error_place(error, name), str(error), "template") from None
 
 
 @cache
@@ -236,11 +193,6 @@ def part_text(part: Part) -> str:
     return part.text or file.read_text(encoding="utf-8")
 
 
-@cache
-def _combined(fingerprints: tuple[str, ...]) -> str:
-    return fingerprint(" ".join(fingerprints))
-
-
 def fingerprint(text: str) -> str:
     """Eight digits that tell whether a text has changed."""
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:8]
@@ -255,3 +207,47 @@ def _error_place(error: Exception, name: str) -> Mark:
             found = Mark(trace.tb_frame.f_code.co_filename, trace.tb_lineno, 1)
         trace = trace.tb_next
     return found
+
+
+def template_names() -> list[str]:
+    """The bundled templates, sorted."""
+    folder = bundled("templates")
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.j2"))
+
+
+def template_folders(project: Path, environ: Mapping[str, str] | None = None) -> list[Path]:
+    """Where templates are searched, in order; jobgen's own are the last."""
+    return [project / "templates", settings_folder(environ) / "templates", bundled("templates")]
+
+
+def find_templates(
+    name: str, project: Path, environ: Mapping[str, str] | None = None
+) -> list[Path]:
+    """The files of a template's name; only a plain name, so that no other file can be shown."""
+    folders = template_folders(project, environ)
+    if name.startswith(BUNDLED):
+        folders, name = folders[-1:], name[len(BUNDLED) :]
+    return [folder / name for folder in folders if is_plain_name(name) and is_file(folder / name)]
+
+
+def read_template(path: Path) -> str:
+    """The text of a template. Raises JobgenError if it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(TEMPLATE_BYTES + 1)
+        if len(data) > TEMPLATE_BYTES:
+            text = f"more than {TEMPLATE_BYTES} bytes"
+            raise problem(str(path), text, "template", "is it a template?")
+        return data.decode("utf-8")
+    except OSError as error:
+        raise problem(str(path), f"cannot be read: {error.strerror}", "template") from None
+    except UnicodeDecodeError:
+        raise problem(str(path), "not UTF-8 text", "template", "save it as UTF-8") from None
+
+
+def template_source(name: str) -> str:
+    """The text of a template that is visible from the working folder. Raises JobgenError."""
+    for path in find_templates(name, project_folder(WORKING_FOLDER)):
+        return read_template(path)
+    hint = f"one of: {', '.join(template_names())}"
+    raise problem("jobgen templates", f"no template `{name:.80}`", "no-template", hint)

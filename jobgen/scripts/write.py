@@ -1,7 +1,5 @@
 """Writes a script to stdout, or to a file that appears as a whole."""
 
-from __future__ import annotations
-
 import os
 import stat
 import sys
@@ -21,6 +19,7 @@ _LINKS_AT_MOST = 40  # as Linux: path_resolution(7)
 def write(text: str, output: str | None = None, executable: bool = True) -> None:
     """Write `text` to stdout, or to the file `output`, atomically and, as a script, executable.
 
+    Folders that are missing are created.
     Raises JobgenError if it cannot be written, or if the way to it is a link that somebody else may
     have put there; then the file has not changed.
     """
@@ -37,7 +36,7 @@ def write(text: str, output: str | None = None, executable: bool = True) -> None
             path.write_bytes(data)  # a device or a pipe is not replaced
         else:
             mode = (0o777 if executable else 0o666) & ~_umask()
-            replace_file(real, data, mode, sync=True)
+            replace_file(real, data, mode, sync=True, make_folders=True)
     except OSError as error:
         raise problem(f"-o {output}", f"cannot be written: {error.strerror}", "output") from None
 

@@ -1,7 +1,5 @@
 """Follows a submitted job until it ends."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from contextlib import suppress

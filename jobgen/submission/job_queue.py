@@ -1,7 +1,5 @@
 """A scheduler's queue: the commands to submit, query and cancel a job, and its status."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Sequence
 from importlib import import_module
@@ -18,6 +16,19 @@ class JobStatus(NamedTuple):
     output: str = ""  # the file
     exit_status: int | None = None  # None until the job has ended
     array_jobs: tuple[tuple[str, int | None], ...] = ()  # ids and exit statuses of an array's jobs
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it, or a job of an array, has nodes."""
+        words = ("RUNNING", "SUSPENDED", "BEGUN", "EXITING", "COMPLETING")
+        return any(word in self.state for word in words)
+
+    def __str__(self) -> str:
+        """Such as: RUNNING (restart 1), 0:10:00."""
+        notes = [self.note, f"restart {self.restarts}" if self.restarts else ""]
+        note = ", ".join(filter(None, notes))
+        elapsed = f", {self.elapsed}" if self.elapsed else ""
+        return f"{self.state} ({note}){elapsed}" if note else f"{self.state}{elapsed}"
 
 
 class JobQueue(Protocol):

@@ -1,7 +1,5 @@
 """PBS's queue: qsub, qstat -f, qdel."""
 
-from __future__ import annotations
-
 import re
 
 from jobgen.submission.job_queue import JobStatus

@@ -1,9 +1,11 @@
-"""What Slurm's accounting (sacct) knows of a job and its steps."""
+"""What Slurm's accounting (sacct) knows of a job and its steps, and the files of its output."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
+import re
+import shlex
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
 
 Query = Callable[[tuple[str, ...]], str]
 
@@ -14,6 +16,7 @@ _FIELDS = (
 _JOB_FIELDS = "JobIDRaw JobName User WorkDir"
 # A field that a sacct does not have is an error: newer ones first.
 _NEWER_FIELDS = ("SubmitLine StdOut StdErr", "SubmitLine", "")  # Slurm 24.05, 21.08, older
+_DEFAULT, _DEFAULT_OF_ARRAY = "slurm-%j.out", "slurm-%A_%a.out"
 _NOTHING = ("", "None", "Unknown", "(null)")
 
 
@@ -54,3 +57,76 @@ def query_accounting(job: str, cluster: str, query: Query) -> list[Account]:
         if accounts:
             return accounts
     return []
+
+
+def output_paths(accounts: Iterable[Account], query: Query) -> list[str]:
+    """The output and error files of each job in the accounting, without its steps."""
+    jobs = [account.fields for account in accounts if not account.is_step]
+    return [path for fields in jobs for path in _job_paths(fields, query)]
+
+
+def _job_paths(fields: Mapping[str, str], query: Query) -> list[str]:
+    patterns = [fields.get("StdOut", ""), fields.get("StdErr", "")]
+    if not any(patterns):
+        patterns = _patterns_of_sbatch(fields, query)
+    return [expand_pattern(name, _values(fields), fields["WorkDir"]) for name in patterns if name]
+
+
+def _patterns_of_sbatch(fields: Mapping[str, str], query: Query) -> list[str]:
+    """--output and --error of the command line or of the script; else sbatch's default."""
+    words = _words(fields.get("SubmitLine", ""))
+    if not _option(words, "o", "output"):
+        script = query(("sacct", "-j", fields["JobIDRaw"], "--batch-script"))
+        directives = re.findall(r"^#SBATCH\s+(.*)$", script, re.MULTILINE)
+        words = [*words, *(word for line in directives for word in _words(line))]
+    default = _DEFAULT_OF_ARRAY if "_" in fields["JobID"] else _DEFAULT
+    return [_option(words, "o", "output") or default, _option(words, "e", "error")]
+
+
+def _words(line: str) -> list[str]:
+    try:
+        return shlex.split(line, comments=True)
+    except ValueError:  # a quotation mark that is not closed
+        return line.split()
+
+
+def _option(words: list[str], short: str, long: str) -> str:
+    """The value of -o FILE, -oFILE, --output FILE or --output=FILE; the first wins."""
+    for word, following in pairwise([*words, ""]):
+        if word in (f"-{short}", f"--{long}"):
+            return following
+        if word.startswith(f"--{long}="):
+            return word.partition("=")[2]
+        if word.startswith(f"-{short}") and not word.startswith("--"):
+            return word[2:]
+    return ""
+
+
+def _values(fields: Mapping[str, str]) -> dict[str, str]:
+    array, _, task = fields["JobID"].partition("_")
+    host = re.match(r"[^,[]+(?:\[(\d+))?", fields["NodeList"])
+    return {
+        "j": fields["JobIDRaw"],
+        "A": array,
+        "a": task,
+        "u": fields["User"],
+        "x": fields["JobName"],
+        "N": host[0].replace("[", "") if host else "",
+    }
+
+
+def expand_pattern(name: str, values: Mapping[str, str], folder: str) -> str:
+    """A file's name with sbatch's patterns filled in (%j, %A, %a, %4a, %N, %u, %x, %%).
+
+    %n, %s and %t have the values of a batch script. A backslash keeps all as it is.
+    """
+    own = {"%": "%", "n": "0", "s": "batch", "t": "0", "b": values["a"][-1:] or "0"}
+    letters = {**own, "J": values["j"], **{k: v for k, v in values.items() if v}}
+
+    def fill(found: re.Match[str]) -> str:
+        width, letter = found[1], found[2]
+        text = letters.get(letter)
+        return found[0] if text is None else text.zfill(int(width or 0)) if letter != "%" else "%"
+
+    expanded = name.replace("\\", "") if "\\" in name else re.sub(r"%(\d?)([\w%])", fill, name)
+    return str(Path(folder) / expanded)

@@ -1,7 +1,5 @@
 """Slurm's queue: sbatch, scontrol show job, scancel."""
 
-from __future__ import annotations
-
 import re
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Submits a script: the scheduler's command gets it on stdin, as from a pipe."""
 
-from __future__ import annotations
-
 import shutil
 import signal
 import subprocess

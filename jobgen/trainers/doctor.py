@@ -30,7 +30,12 @@ from jobgen.trainers.checkup.judging import changes, judge_all, newest_results, 
 from jobgen.trainers.checkup.measures import FEW, MEASURES, Measure
 from jobgen.trainers.checkup.network import Result, network_in_log, report
 from jobgen.trainers.checkup.place import LINES, Place, find_place, gathered, show
-from jobgen.trainers.checkup.printing import heat_map, node_lines, verdict_lines
+from jobgen.trainers.checkup.printing import (
+    core_lines,
+    heat_map,
+    node_lines,
+    verdict_lines,
+)
 from jobgen.trainers.shared.backends import WITH_GLOO
 from jobgen.trainers.shared.rank import GPU, choose_device
 from jobgen.trainers.shared.variables import rank_from_environment
@@ -93,7 +98,7 @@ def measure_all(args: argparse.Namespace, device: torch.device) -> tuple[dict[st
         if node_values(results, name)
     }
     results["verdict"] = judge_all(results, reference[0])
-    show(*heat_map(results), *node_lines(results["nodes"]))
+    show(*heat_map(results), *node_lines(results["nodes"]), *core_lines(place, results))
     results["allreduce"], right = measure_all_reduces(args, place)
     results["compared"] = previous and {
         **{key: previous[key] for key in ("job", "time")},

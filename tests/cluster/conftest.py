@@ -15,11 +15,15 @@ from tests.cluster.standin import StandIn
 
 
 @pytest.fixture(scope="session")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """A real Slurm; what needs it is skipped, with the reason, where none can run."""
+def cluster() -> Iterator[Cluster]:
+    """A real Slurm; what needs it is skipped, with the reason, where none can run.
+
+    Not in pytest's folder: another run of pytest takes the rights of other users from that.
+    """
     if reason := missing():
         pytest.skip(reason)
-    with Cluster(tmp_path_factory.mktemp("slurm")) as running:
+    made = TemporaryDirectory(prefix="slurm", ignore_cleanup_errors=True)
+    with made as folder, Cluster(Path(folder)) as running:
         yield running
 
 

@@ -52,11 +52,14 @@ class Cluster:
     """Starts in `folder`, and is gone with this process, however that ends.
 
     `plugin` is a SPANK plug-in with its options. `cgroups` is an empty cgroup of the freezer, by
-    which Slurm then tracks processes, as most sites do; else it goes by their parents.
+    which Slurm then tracks processes, as most sites do; else it goes by their parents. With `binds`
+    it binds tasks to cores (TaskPlugin=task/affinity); else it leaves them all.
     """
 
-    def __init__(self, folder: Path, plugin: str = "", cgroups: Path | None = None) -> None:
-        self.folder, self.plugin, self.cgroups = folder, plugin, cgroups
+    def __init__(
+        self, folder: Path, plugin: str = "", cgroups: Path | None = None, binds: bool = False
+    ) -> None:
+        self.folder, self.plugin, self.cgroups, self.binds = folder, plugin, cgroups, binds
         self.log = folder / "boot.log"
 
     def __enter__(self) -> Cluster:
@@ -72,10 +75,10 @@ class Cluster:
                 ["setpriv", "--pdeathsig", "KILL", "unshare", *namespaces, "--mount-proc",
                  str(SCRIPTS / "boot.sh"), str(self.folder)],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
-                env={**os.environ, "CGROUPS": str(self.cgroups or "")},
+                env={**os.environ, "CGROUPS": str(self.cgroups or ""), "BINDS": "yes" * self.binds},
             )  # fmt: skip
         try:
-            self._await_nodes(30)
+            self._await_nodes(120)  # others may start theirs at the same time
         except BaseException:
             self.stop()
             raise

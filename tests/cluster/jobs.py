@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,6 +18,30 @@ from tests.cluster.site import ONE_THREAD, Ended, Site, lab
 # of ranks stay.
 ON_CPU = ("--set", "software.container=null", "--set", "node.gpu=none", *ONE_THREAD)
 PATH = f"{Path(sys.executable).parent}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+def until(condition: Callable[[], object], seconds: float = 120) -> None:
+    """Wait until a condition holds."""
+    limit = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < limit
+        time.sleep(0.2)
+
+
+def own_environment(*lines: str, node: str = "HOSTNAME") -> list[str]:
+    """Words with which each node makes an environment of its own, after other lines of shell.
+
+    It has the torch of the tests by a .pth file; its folder is `env-` and the node's name, which
+    the variable `node` has.
+    """
+    packages = Path(str(importlib.util.find_spec("torch").origin)).parents[1]  # type: ignore[union-attr]
+    made = (
+        *lines,
+        f"python3 -m venv env-${node}",
+        f"echo {packages} > $(echo env-${node}/lib/python3*/site-packages)/torch.pth",
+    )
+    values = (f"software.venv=$PWD/env-${node}", f"software.once_per_node={[*made]}")
+    return [word for value in values for word in ("--set", value)]
 
 
 def generate(*words: str, cwd: Path) -> str:

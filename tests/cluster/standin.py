@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import socket
 import subprocess
 import sys
@@ -82,21 +83,25 @@ class StandIn(Site):
             found = re.search(pattern, directives)
             return found[1] if found else default
 
-        names = re.findall(r"\w+", directive_value(r"-v (\S+)", ""))
+        variables = shlex.split(directive_value("-v (.*)", "''"))[0]  # as make_argv reads it
+        listed = re.findall(r'(\w+)(?:=("[^"]*"|[^,]*))?(?:,|$)', variables)
+        given = {name: text.strip('"') for name, text in listed if f"{name}=" in variables}
+        names = [name for name, _ in listed if name not in given]
         if not set(names) <= set(self.environment):
             raise RuntimeError("qsub: cannot send environment with the job")  # as a real one says
         hosts = re.findall(r":host=(\w+)", directives)
         clock = directive_value(r"walltime=(\S+)", "0").split(":")
+        count = int(directive_value(r"(?:select|nodes)=(\d+)", "1"))
         job = _Job(
             id=f"{number}.login",
             name=directive_value(r"-N (\S+)", "STDIN"),
-            hosts=hosts or list(NODES[: int(directive_value(r"select=(\d+)", "1"))]),
-            mpiprocs=int(directive_value(r"mpiprocs=(\d+)", "1")),
-            ncpus=int(directive_value(r"ncpus=(\d+)", "1")),
+            hosts=hosts or list(NODES[:count]),
+            mpiprocs=int(directive_value(r"(?:mpiprocs|ppn)=(\d+)", "1")),
+            ncpus=int(directive_value(r"(?:ncpus|ppn)=(\d+)", "1")),
             walltime=sum(int(part) * 60**n for n, part in enumerate(reversed(clock))),
             cwd=cwd,
             folder=self.folder / f"job{number}",
-            passed={name: self.environment[name] for name in names},
+            passed=given | {name: self.environment[name] for name in names},
         )
         job.folder.mkdir()
         (job.folder / "script").write_text(script)
@@ -136,10 +141,11 @@ class StandIn(Site):
             self._stop(job, 10, -29)
 
     def _stop(self, job: _Job, grace: float, status: int) -> None:
+        """TERM on the first node; when nothing runs there, KILL on all."""
         job.stopping = True
         self._signal(job, "TERM", job.hosts[:1])
         limit = time.monotonic() + grace
-        while self._signal(job, "0", job.hosts) and time.monotonic() < limit:
+        while self._signal(job, "0", job.hosts[:1]) and time.monotonic() < limit:
             time.sleep(0.2)
         self._signal(job, "KILL", job.hosts)
         job.status = status

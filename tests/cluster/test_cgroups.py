@@ -193,6 +193,19 @@ def test_pbs_runs_a_job(pbs: PbsDesk) -> None:
     assert ALL_TOGETHER.search(done.output)[1] == "2"  # type: ignore[index]
 
 
+def test_pbs_gives_one_core_to_the_ranks_of_a_profile_that_knows_none(pbs: PbsDesk) -> None:
+    """The default of ncpus, to which the hook's cpuset holds them."""
+    own = ("request.gpu_option=none", "request.memory=1G", "node.cpus=null")
+    unknown = ("-G", "4", *(word for each in own for word in ("--set", each)))
+    ranks = ("--set", "launch.processes_per_node=4")
+    done = pbs.run(*unknown, *ranks)
+    assert done.status == 1, done.output
+    problem = "1 of 4 cores for its ranks (bound: no): --set request.cpus_per_node=N\n"
+    assert f"jobgen: {SECOND}: {problem}" in done.output
+    cured = pbs.run(*unknown, *ranks, "--set", "request.cpus_per_node=2")
+    assert cured.status == 0, cured.output
+
+
 def test_pbs_has_every_process_in_the_job_s_cgroup(pbs: PbsDesk) -> None:
     """Also those in sessions of their own; qdel leaves none, and no cgroup."""
     job = started(pbs, *SMALL, "--", pbs.program("ranks.py", RANKS), "hang")

@@ -102,7 +102,7 @@ def run(desk: Desk, calls: Path, engine: str, *words: str) -> tuple[str, list[li
     done = desk.cluster.wait(job, 240)
     assert done.state == "COMPLETED", done.output
     lines = [json.loads(line) for line in calls.read_text().splitlines()]
-    name = re.compile(rf"jobgen-{job}-[01](-0-0)?")  # the nodes may come in either order
+    name = re.compile(rf"jobgen-{job}-([01](-0-0)?|smc-r07-0[789])")  # the nodes come in any order
     rank = re.compile(r"((?:LOCAL_)?RANK|MASTER_\w+|--export=ALL,JOBGEN_JOB)=.*")
     return done.output, [
         [rank.sub(r"\1", name.sub("NAME", w)) for w in line if not re.fullmatch(r"--env=\w+", w)]
@@ -211,11 +211,18 @@ def test_ranks_of_srun_in_the_container_engine(desk: Desk, stand_ins: Path, form
     output, calls = run(desk, stand_ins, "ce", "--launcher", "srun", *filter(None, words))
     ranks_a_node = ["--ntasks=4", "--ntasks-per-node=2"]
     if form == "--plain":
-        step = ["--cpu-bind=none", "--nodes=2", *ranks_a_node, "--export=ALL", "-K1"]
+        step = [
+            "--cpu-bind=none",
+            "--distribution=block",
+            "--nodes=2",
+            *ranks_a_node,
+            "--export=ALL",
+            "-K1",
+        ]
         step.append("--export=ALL")
     else:
         step = ["--nodes=2", "--ntasks=2", "--ntasks-per-node=1", "--export=ALL", "-K0"]
-        step += ["--cpu-bind=none", *ranks_a_node, "-K1", "--export=ALL"]
+        step += ["--cpu-bind=none", "--distribution=block", *ranks_a_node, "-K1", "--export=ALL"]
     assert calls[-1][: len(step) + 2] == ["srun", *step, f"--environment={HOME}/a b.toml"]
     assert all(call[1:5] == STEP for call in calls[:-1])  # the checks of the nodes
     assert [re.sub(r"\d+ job", "a job", line) for line in ranks(output)] == [

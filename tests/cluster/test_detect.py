@@ -63,7 +63,15 @@ def test_a_profile_without_the_probe_runs_a_job(desk: Desk) -> None:
         "memory": "1000000M",
         "arch": os.uname().machine,
     }
-    assert found["limits"] == {"nodes": 2, "time": "1-00:00:00"}
+    assert found["limits"] == {
+        "nodes": 2,
+        "time": "1-00:00:00",
+        "partitions": {
+            "1CN128C8G2H_2IB_MI210_SLES15": {"nodes": 3, "time": "1-00:00:00"},
+            "nvidia": {"nodes": 2, "time": "1-00:00:00"},
+        },
+    }
+    assert found["slurm_version"] == desk.cluster.run(["sinfo", "--version"]).stdout.split()[1]
     # This Slurm has no slurmdbd.
     assert "# Accounts are not known: sacctmgr failed: You are not running a supported" in text
     program = desk.program("show.py", SHOW)
@@ -83,11 +91,11 @@ def test_the_probe_fills_in_what_a_node_knows(desk: Desk) -> None:
     assert found["network"]["interface"] == "hsn0"
     assert "Interfaces of slc-wn1: eth0 10.71.0.21, hsn0 10.72.0.21." in text
     assert "Its host name belongs to eth0." in text
+    assert found["software"] == {"venv": sys.prefix}  # as python3 on PATH says
     assert "extends" not in found  # hsn0, but no Slingshot
     assert os.listdir(desk.folder) == ["found.yaml"]
     program = desk.program("show.py", SHOW)
-    words = ("--set", f"software.venv={sys.prefix}", *ON_CPU)
-    ended = desk.run("--profile", "found.yaml", "-N", "2", *words, "--", program)
+    ended = desk.run("--profile", "found.yaml", "-N", "2", *ON_CPU, "--", program)
     assert ended.state == "COMPLETED", ended.output
     assert "on hsn0" in ended.output
 
@@ -211,14 +219,17 @@ def test_nodes_of_two_kinds_in_openpbs(real: PbsDesk, pbs_folder: Path) -> None:
     admin = [str(site.folder / "bin/qmgr"), "-c"]
     site.cluster.run([*admin, "set node blancapeak005 resources_available.sales_op=other"])
     site.cluster.run([*admin, "set node blancapeak005 resources_available.ngpus=1"])
+    site.cluster.run([*admin, "set queue blanca resources_max.walltime=02:00:00"])
     try:
         done = pbs_detect(site, pbs_folder)
     finally:
         site.cluster.run([*admin, "set node blancapeak005 resources_available.sales_op=blanca"])
         site.cluster.run([*admin, "set node blancapeak005 resources_available.ngpus=4"])
+        site.cluster.run([*admin, "unset queue blanca resources_max.walltime"])
     assert (done.returncode, done.stderr) == (0, "")
     found = profile(done.stdout)
     assert (found["queue"], found["node"]["gpus"], found["limits"]["nodes"]) == ("workq", 4, 2)
+    assert found["limits"]["partitions"]["blanca"]["time"] == "02:00:00"
     assert found["request"]["constraint"] == "sales_op=blanca"
     other = r"1 node, 288 CPUs, \d+G, 1 GPU: blancapeak005  \(request.constraint: sales_op=other\)"
     assert re.search(other, done.stdout)

@@ -23,9 +23,9 @@ def machine() -> list[str]:
 def test_nodes_have_names_and_two_networks(cluster: Cluster) -> None:
     assert cluster.on("smc-r07-08", "hostname").stdout == "smc-r07-08\n"
     addresses = cluster.on("smc-r07-08", "ip", "-4", "-br", "addr", "show", "up").stdout.split()
-    assert [word for word in addresses if "/24" in word] == ["10.71.0.18/24", "10.72.0.18/24"]
+    assert [word for word in addresses if "/24" in word] == ["10.71.0.10/24", "10.72.0.10/24"]
     named = cluster.on("smc-r07-08", "getent", "ahostsv4", "smc-r07-08").stdout.split()
-    assert named[0] == "10.71.0.18"
+    assert named[0] == "10.71.0.10"
 
 
 def test_what_a_node_writes_to_etc_is_its_own(cluster: Cluster) -> None:

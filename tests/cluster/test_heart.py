@@ -6,13 +6,12 @@ import json
 import re
 import sys
 import time
-from collections.abc import Callable
 from subprocess import run
 
 import pytest
 
 from tests.cluster.harness import SCRIPTS, Finished
-from tests.cluster.jobs import ON_CPU, Desk, generate
+from tests.cluster.jobs import ON_CPU, Desk, generate, until
 
 PROFILE = ("--profile", "mi210", *ON_CPU, "-t", "10")
 HEAD, OTHER = "smc-r07-07", "smc-r07-08"
@@ -25,13 +24,6 @@ for step in range(2000):
     dist.all_reduce(torch.ones(1))
     time.sleep(0.05)
 """
-
-
-def until(condition: Callable[[], object], seconds: float = 120) -> None:
-    limit = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < limit
-        time.sleep(0.2)
 
 
 def output(desk: Desk) -> str:

@@ -11,11 +11,20 @@ import re
 import shutil
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
-from tests.cluster.jobs import PbsDesk
-from tests.cluster.test_pbs import ALL_TOGETHER, FIRST, RANKS, SECOND, check_end, check_not_started
+from tests.cluster.jobs import PbsDesk, own_environment
+from tests.cluster.test_pbs import (
+    ALL_TOGETHER,
+    FIRST,
+    RANKS,
+    SECOND,
+    SILENT,
+    check_end,
+    check_not_started,
+)
 
 MPIEXECS = {"mpiexec-openmpi": "mpiexec.openmpi", "mpiexec-mpich": "mpiexec.mpich"}
 # What PALS does, as far as a script can see: `ppn` processes on each host of the node file, each
@@ -81,18 +90,19 @@ def mpiexec(request: pytest.FixtureRequest, pbs: PbsDesk) -> tuple[str, ...]:
     text = PALS.format(python=sys.executable, words=str(pbs.folder / "words"))
     if tool:
         root = "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"  # the stand-in's user
-        text = f'#!/bin/sh\nexec env {root} {shutil.which(tool)} "$@"\n'
+        # Not by its path, by which it would know where its daemon is.
+        text = f'#!/bin/sh\nPATH=$PATH:/usr/bin exec env {root} {tool} "$@"\n'
     (pbs.folder / "bin/mpiexec").write_text(text)
     (pbs.folder / "bin/mpiexec").chmod(0o755)
     starter = f"launch.starter={request.param}"
     return ("--launcher", "mpiexec", "--set", starter, "--set", "launch.processes_per_node=2")
 
 
-def submit(desk: PbsDesk, *words: str) -> str:
+def submit(desk: PbsDesk, *words: str, path: str = "$PATH") -> str:
     """Submit a job with the folder's `bin` first on the script's PATH; its id."""
     text = desk.script(*words)
     assert "\nset -euo pipefail\n" in text
-    first = f"\nset -euo pipefail\nPATH='{desk.folder}/bin':$PATH\n"
+    first = f"\nset -euo pipefail\nPATH='{desk.folder}/bin':{path}\n"
     return desk.send(text.replace("\nset -euo pipefail\n", first, 1))
 
 
@@ -139,10 +149,11 @@ def test_numbers(pbs: PbsDesk, mpiexec: tuple[str, ...], nodes: str, plain: tupl
 
 
 def test_shell_lines_run_once_on_each_node(pbs: PbsDesk, mpiexec: tuple[str, ...]) -> None:
-    program = pbs.program("p.py", "import os\nassert os.environ['AFTER'] == '1'\n")
-    lines = "software.once_per_node=['echo prepared $AFTER >> prepared']"
-    exports = "software.after_modules=['export AFTER=1']"
-    words = (*mpiexec, "--set", lines, "--set", exports, "-N", "2", "--", program)
+    """They may make the environment; the mpiexec is looked for before that."""
+    text = "import os, sys\nassert os.environ['AFTER'] == '1' and '/env-' in sys.prefix\n"
+    lines = own_environment("echo prepared $AFTER >> prepared")
+    exports = ("--set", "software.after_modules=['export AFTER=1']")
+    words = (*mpiexec, *lines, *exports, "-N", "2", "--", pbs.program("p.py", text))
     done = pbs.site.wait(submit(pbs, *words), pbs.folder)
     assert done.status == 0, done.output
     assert (pbs.folder / "prepared").read_text() == "prepared 1\n" * 2
@@ -241,9 +252,11 @@ def test_torchrun_below_an_mpiexec(pbs: PbsDesk, mpiexec: tuple[str, ...], how: 
     start = time.monotonic()
     done = pbs.site.wait(job, pbs.folder)
     assert time.monotonic() - start < 60
-    assert done.status == {"qdel": 256 + 15, "crash": 1}.get(how, 137), done.output
+    # Behind what PALS writes before each line, the report of torchrun is not found: its own status.
+    crash = 1 if any("mpiexec-pals" in word for word in mpiexec) else 3
+    assert done.status == {"qdel": 256 + 15, "crash": crash}.get(how, 137), done.output
     if how != "qdel":
-        check_end(done, SECOND, done.status)
+        check_end(done, SECOND, done.status, launcher=1 if how == "crash" else None)
     assert pbs.site.leftovers() == {}
 
 
@@ -272,7 +285,7 @@ def test_a_node_that_is_not_ready(pbs: PbsDesk, mpiexec: tuple[str, ...]) -> Non
     failing = 'software.commands=["[[ $(hostname) != blancapeak004 ]]"]'
     done = pbs.site.wait(submit(pbs, *mpiexec, "--set", failing), pbs.folder)
     assert done.status == 1
-    assert f"\njobgen: {SECOND}: no answer, see above\n" in done.output
+    assert f"\njobgen: {SECOND}: {SILENT}\n" in done.output
     check_not_started(done)
 
 
@@ -287,6 +300,88 @@ def test_what_pals_is_told(pbs: PbsDesk, mpiexec: tuple[str, ...]) -> None:
         "-n 2 --ppn 1 --cpu-bind none",
         "-n 4 --ppn 2 --cpu-bind list:1-8:9-16",
     ]
+
+
+# As the real ones: what is loaded already is not loaded again.
+MODULE = """
+module() {{
+  [[ :${{LOADEDMODULES-}}: != *:"$2":* ]] || return 0
+  export LOADEDMODULES=${{LOADEDMODULES:+$LOADEDMODULES:}}$2 PATH={mpi}:$PATH
+}}
+"""
+PLAIN = [(), pytest.param(("--plain",), marks=pytest.mark.thorough)]
+OF_AN_MPI = re.compile("mpi|hydra|orte|ompi|prte|prun")
+
+
+def without_mpi(folder: Path) -> Path:
+    """A folder with the programs of this machine, and no MPI among them."""
+    bare = folder / "bare"
+    bare.mkdir()
+    for program in Path("/usr/bin").iterdir():
+        if not OF_AN_MPI.match(program.name):
+            (bare / program.name).symlink_to(program)
+    return bare
+
+
+def mpi_module(folder: Path) -> tuple[str, ...]:
+    """Options for an MPI that a module has: what was in `bin`, and what that needs."""
+    mpi = (folder / "bin").rename(folder / "mpi")
+    for program in Path("/usr/bin").iterdir():
+        if OF_AN_MPI.match(program.name) and not (mpi / program.name).exists():
+            (mpi / program.name).symlink_to(program)
+    for command in mpi.glob("mpi*"):
+        if not command.is_symlink():
+            command.write_text(command.read_text().replace("PATH=$PATH:/usr/bin ", ""))
+    (folder / "modules.sh").write_text(MODULE.format(mpi=mpi))
+    source = f"software.commands=['source {folder}/modules.sh']"
+    return ("--set", source, "--set", "software.modules=[mpi/4]")
+
+
+@pytest.mark.parametrize("plain", PLAIN)
+def test_an_mpi_that_a_module_has(
+    pbs: PbsDesk, mpiexec: tuple[str, ...], plain: tuple[str, ...]
+) -> None:
+    """The nodes load it, too, whatever of the first node's environment mpiexec gives them."""
+    if plain and "launch.starter=mpiexec-mpich" in mpiexec:
+        pytest.skip("refused")
+    path = f"{without_mpi(pbs.folder)}:{pbs.site.folder}/bin"
+    program = pbs.program("p.py", "import os, shutil\nprint('has', shutil.which('mpiexec'))\n")
+    once = () if plain else ("--set", "software.once_per_node=['echo here >> prepared']")
+    words = (*mpiexec, *mpi_module(pbs.folder), *once, *plain, "--", program)
+    done = pbs.site.wait(submit(pbs, *words, path=path), pbs.folder)
+    assert done.status == 0, done.output
+    assert done.output.count(f"has {pbs.folder}/mpi/mpiexec\n") == 4
+    assert plain or (pbs.folder / "prepared").read_text() == "here\n" * 2
+
+
+@pytest.mark.thorough
+def test_an_environment_that_the_nodes_make(pbs: PbsDesk, mpiexec: tuple[str, ...]) -> None:
+    """The first node has none when it starts the others."""
+    venv = pbs.folder / "env"
+    make = f"software.once_per_node=['ln -sfn {sys.prefix} {venv}']"
+    words = ("--set", f"software.venv={venv}", "--set", make, "--", pbs.program("p.py", NUMBERS))
+    done = pbs.site.wait(submit(pbs, *mpiexec, *words), pbs.folder)
+    assert done.status == 0, done.output
+    assert "No such file" not in done.output
+    assert done.output.count("numbers ") == 4
+
+
+@pytest.mark.parametrize("plain", PLAIN)
+def test_no_mpi(pbs: PbsDesk, mpiexec: tuple[str, ...], plain: tuple[str, ...]) -> None:
+    """The last line says so at once. The real PBS has an mpiexec of its own, which is none."""
+    if plain and "launch.starter=mpiexec-mpich" in mpiexec:
+        pytest.skip("refused")
+    path = f"{without_mpi(pbs.folder)}:{pbs.site.folder}/bin"
+    shutil.rmtree(pbs.folder / "bin")
+    start = time.monotonic()
+    done = pbs.site.wait(submit(pbs, *mpiexec, *plain, path=path), pbs.folder)
+    assert time.monotonic() - start < 30
+    assert done.status == 1, done.output
+    assert not list(pbs.folder.glob("jobgen-logs/*"))
+    assert done.last == (
+        f"jobgen: {FIRST}: no mpiexec of an MPI on PATH after software(): add the site's MPI to"
+        " software.modules, or choose another starter (--set launch.starter=NAME)"
+    )
 
 
 BOUND = """

@@ -71,7 +71,7 @@ def test_each_node_of_slurm_gets_its_number(desk: Desk, form: tuple[str, ...]) -
     program = "./" + desk.program("show", SHOW)
     done = desk.run(*TWO, *form, "--", program, *PLACES, *HOSTILE)
     assert done.state == "COMPLETED", done.output
-    check_shown(desk.folder, "10.71.0.17", "2", HOSTILE)
+    check_shown(desk.folder, "10.71.0.9", "2", HOSTILE)
     assert not list(desk.folder.rglob("pwned"))
 
 

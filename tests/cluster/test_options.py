@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tests.cluster.jobs import Desk, generate
 from tests.helpers import unlabelled
+from tests.site_build import hook
 
 ONE = ("--profile", "dgx-a100", "--set", "node.gpu=none", "-G", "1")
 PLAIN = (*ONE, "-N", "1", "--launcher", "srun")
@@ -125,9 +126,8 @@ def test_srun_of_the_program_gets_all_cores(desk: Desk) -> None:
 
 def test_directives_are_options_of_sbatch(desk: Desk) -> None:
     """What the manual's table names; `sbatch --help` leaves some out, so sbatch itself is asked."""
-    from jobgen.cli.option_effects import table
-
-    column = [line.split(" | ")[2] for line in table().splitlines()[2:]]
+    table = hook("option_effects").table()
+    column = [line.split(" | ")[2] for line in table.splitlines()[2:]]
     named = set(re.findall(r"`--([a-z-]+)", "".join(column)))
     assert {"array", "dependency", "mail-type", "qos", "requeue", "signal"} <= named
     for name in (*sorted(named), "nonsense"):

@@ -119,7 +119,7 @@ def test_image_that_does_not_start(desk: Desk) -> None:
 
 
 @pytest.mark.usefixtures("image")
-@pytest.mark.parametrize("is_early", [False, True])
+@pytest.mark.parametrize("is_early", [False, pytest.param(True, marks=pytest.mark.thorough)])
 def test_cancelled_container_is_gone(desk: Desk, is_early: bool) -> None:
     """Also one whose torchrun is still imported: as the first process there it ignores TERM."""
     program = desk.program("sleep.py", "import time\nprint('on', flush=True)\ntime.sleep(1000)\n")

@@ -9,7 +9,7 @@ import re
 
 import pytest
 
-from tests.cluster.jobs import Desk
+from tests.cluster.jobs import Desk, own_environment
 
 COUNT = """_C, __version__ = None, "2.0"
 class cuda:
@@ -97,7 +97,7 @@ def test_what_else_sites_request(site: Desk) -> None:
 
 @pytest.mark.parametrize("launcher", ["torchrun", "srun"])
 def test_shell_lines_run_in_their_order(desk: Desk, launcher: str) -> None:
-    """Once on each node before the ranks, and not in the check; with srun in a step of its own."""
+    """Once on each node, in its check and after all that it may use."""
     program = desk.program(
         "p.py", "import os, sys\nsys.stdout.write(f'rank {os.environ[\"AFTER\"]}\\n')\n"
     )
@@ -122,3 +122,54 @@ def test_a_node_that_cannot_be_prepared_ends_the_job(desk: Desk) -> None:
     assert done.state == "FAILED"
     assert "cannot create directory" in done.output
     assert "\nrank\n" not in done.output
+
+
+MADE = """import os, sys
+import torch
+if os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") < sys.argv[1]:
+    sys.exit(3)
+print("made", sys.prefix.rpartition("/")[2], flush=True)
+"""
+WAYS = {
+    "torchrun": ("-N", "2"),
+    "srun": ("-N", "2", "--launcher", "srun"),
+    "restart": ("-N", "2", "--max-restarts", "3"),  # the nodes do not fail together
+    "plain": ("-N", "2", "--plain"),
+    "one-node": ("-N", "1"),
+    "spares": ("-N", "2+1", "--set", "software.container=null"),
+}
+
+
+@pytest.mark.parametrize(
+    "way",
+    [*list(WAYS)[:2], *(pytest.param(way, marks=pytest.mark.thorough) for way in list(WAYS)[2:])],
+)
+def test_an_environment_is_made_once_on_each_node_before_torch_is_looked_for(
+    desk: Desk, way: str
+) -> None:
+    """A real one, from `python3 -m venv`, with the torch of the tests by a .pth file."""
+    made = "echo made >> env-$SLURMD_NODENAME-made"
+    lines = own_environment("echo making", made, node="SLURMD_NODENAME")
+    values = set_values("node.gpu=none", "launch.processes_per_node=2")
+    restarts = str(int(way == "restart"))
+    profile = "mi210" if way == "spares" else "dgx-a100"  # it has more nodes
+    words = ("--profile", profile, *WAYS[way], *lines, *values, "-e", "OMP_NUM_THREADS=1")
+    done = desk.run(*words, "--", desk.program("made.py", MADE), restarts)
+    assert done.state == "COMPLETED", done.output
+    nodes = sorted(path.name[: -len("-made")] for path in desk.folder.glob("env-*-made"))
+    several, _, spares = WAYS[way][1].partition("+")
+    assert len(nodes) == int(several) + int(spares or 0)
+    assert len(re.findall("^making$", done.output, re.MULTILINE)) == len(nodes)
+    assert [(desk.folder / f"{node}-made").read_text() for node in nodes] == ["made\n"] * len(nodes)
+    ranks = re.findall(r"(?:^|: )made (\S+)$", done.output, re.MULTILINE)
+    started = [node for node in nodes[: int(several)] for _ in range(2)]
+    assert set(ranks) == set(started)
+    assert way == "restart" or sorted(ranks) == started
+
+
+def test_an_environment_that_cannot_be_made_ends_the_job(desk: Desk) -> None:
+    values = ("software.venv=$PWD/env", "software.once_per_node=[': made']", "node.gpu=none")
+    done = desk.run("--profile", "dgx-a100", "-N", "2", *set_values(*values), "--", "/bin/true")
+    assert done.state == "FAILED"
+    assert "env/bin/python3': No such file" in done.output
+    assert len(re.findall(r"(?m)^jobgen: dgx0\d: its set-up stopped at: ls: ", done.output)) == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import pytest
@@ -51,14 +52,15 @@ def test_the_first_that_are_ready(desk: Desk, bad: str, launcher: str) -> None:
     reserve = "smc-r07-09" if bad == "none" else "no node"
     names = ",".join(f"smc-r07-{number}" for number in ready[:2])
     assert f"jobgen: the ranks run on {names}; in reserve: {reserve}\n" in done.labelled
-    assert ("no answer, see above" in done.labelled) == (bad != "none")
+    assert ("set-up stopped at: no message" in done.labelled) == (bad != "none")
 
 
 def test_too_few(desk: Desk) -> None:
     program = desk.program("where.py", WHERE.replace("BREAKS", ""))
     done = desk.run(*JOB, *not_ready("0[79]$"), "-N", "2+1", "--", program)
     assert (done.state, where(done)) == ("FAILED", []), done.labelled
-    assert done.labelled.count(": no answer, see above\n") == 2, done.labelled
+    stopped = r"(?m)^jobgen: smc-r07-0[79]: its set-up stopped at: no message: "
+    assert len(re.findall(stopped, done.labelled)) == 2, done.labelled
     assert "jobgen: the job failed, with status 1: " in done.labelled
 
 
@@ -73,7 +75,10 @@ time.sleep(3 if len(sys.argv) == 1 else 600)
 """
 
 
-@pytest.mark.parametrize(("words", "state"), [([], "COMPLETED"), (["always"], "FAILED")])
+@pytest.mark.parametrize(
+    ("words", "state"),
+    [([], "COMPLETED"), pytest.param(["always"], "FAILED", marks=pytest.mark.thorough)],
+)
 def test_a_rank_fails_and_the_reserve_has_no_part_in_it(
     desk: Desk, words: list[str], state: str
 ) -> None:

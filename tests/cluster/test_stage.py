@@ -213,8 +213,10 @@ def test_a_job_that_is_cancelled_while_it_copies(
     desk.program("show.py", SHOW)
     slow = desk.folder / "tools"
     slow.mkdir()
-    (slow / "tar").write_text('#!/bin/sh\n[ "$3" != -xf ] || sleep 60\nexec /bin/tar "$@"\n')
-    (slow / "tar").chmod(0o755)
+    # A KILL may reach tar before its shell, which then removes what tar wrote: rm waits, too.
+    for tool, waits in (("tar", '"$3" = -xf'), ("rm", '-d "$2/files"')):
+        (slow / tool).write_text(f'#!/bin/sh\n[ ! {waits} ] || sleep 60\nexec /bin/{tool} "$@"\n')
+        (slow / tool).chmod(0o755)
     first = desk.submit(*staged(venv, "--set", f"software.commands=['PATH={slow}:$PATH']"))
     limit = time.monotonic() + 60
     looked = ["test", "-d", f"{DISK}/jobgen-0/part"]

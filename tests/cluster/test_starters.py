@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ import pytest
 
 from tests.cluster.harness import Cluster, Finished
 from tests.cluster.jobs import ON_CPU, PATH, Desk, generate
-from tests.cluster.test_mpiexec import HANDLER
+from tests.cluster.test_mpiexec import HANDLER, mpi_module, without_mpi
 from tests.cluster.test_stage import DISK, imported, make_venv
 
 pytestmark = pytest.mark.thorough
@@ -42,14 +43,17 @@ class Site:
     starter: str
     folder: Path
 
-    def submit(self, *words: str) -> int:
+    def submit(self, *words: str, path: str = "") -> int:
         own = ("--set", f"launch.starter={self.starter}", "--set", "launch.processes_per_node=2")
         script = generate("sbatch", "--profile", "dgx-a100", *ON_CPU, *own, *words, cwd=self.folder)
+        if path:  # a login shell has another one
+            begin = "\nset -euo pipefail\n"
+            script = script.replace(begin, f"{begin}PATH={path}\n", 1)
         path = f"{self.folder}/bin:{PATH}"
         return self.desk.cluster.sbatch(script, cwd=self.folder, env={"PATH": path})
 
-    def run(self, *words: str) -> Finished:
-        return self.desk.cluster.wait(self.submit(*words), 120)
+    def run(self, *words: str, path: str = "") -> Finished:
+        return self.desk.cluster.wait(self.submit(*words, path=path), 120)
 
     def started(self, *words: str) -> int:
         """A job whose four ranks are up; its id."""
@@ -101,7 +105,8 @@ def mpirun(folder: Path) -> list[tuple[str, ...]]:
     if not (found := shutil.which("mpirun.openmpi")):
         pytest.skip("OpenMPI's mpirun is not installed")
     root = "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
-    tool(folder / "bin/mpirun", f'exec env {root} {found} "$@"')
+    # Not by its path, by which it would know where its daemon is.
+    tool(folder / "bin/mpirun", f'PATH=$PATH:/usr/bin exec env {root} {Path(found).name} "$@"')
     return []
 
 
@@ -140,9 +145,23 @@ def test_ddp(site: Site, plain: tuple[str, ...]) -> None:
     assert not list(site.folder.glob("jobgen-logs/*"))
 
 
+def test_an_mpi_that_a_module_has_and_none(site: Site) -> None:
+    if site.starter == "ssh":
+        pytest.skip("it is no MPI")
+    path = f"{Path(sys.executable).parent}:{without_mpi(site.folder)}"
+    program = site.desk.program("p.py", "import shutil\nprint('has', shutil.which('mpirun'))\n")
+    done = site.run(*mpi_module(site.folder), "--", program, path=path)
+    assert done.exit_code == 0, done.output
+    assert done.output.count(f"has {site.folder}/mpi/mpirun\n") == 4
+    done = site.run("--", program, path=path)
+    assert done.exit_code == 1
+    last = done.output.splitlines()[-1]
+    assert last.startswith("jobgen: dgx01: no mpirun of an MPI on PATH after software(): add the")
+
+
 def test_a_rank_crashes(site: Site) -> None:
     done = site.run("--", site.desk.program("ranks.py", RANKS), "crash")
-    assert done.exit_code == 1, done.output
+    assert done.exit_code == 3, done.output
     node = r"^jobgen: dgx0\d: ended with status 1$"
     assert re.search(node, done.output, re.MULTILINE), done.output
     wanted = "jobgen: rank 3 on dgx02 failed first: ended with status 3: "
@@ -192,7 +211,7 @@ def test_a_node_that_is_not_ready(site: Site) -> None:
     failing = 'software.commands=["[[ $(hostname) != dgx02 ]]"]'
     done = site.run("--set", failing)
     assert done.exit_code == 1
-    assert "jobgen: dgx02: no answer, see above" in done.output
+    assert "jobgen: dgx02: its set-up stopped at: no message: see " in done.output
 
 
 def test_a_copied_environment(site: Site, tmp_path_factory: pytest.TempPathFactory) -> None:

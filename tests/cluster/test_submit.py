@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.harness import Cluster
-from tests.cluster.jobs import PATH, Desk, PbsDesk, generate
+from tests.cluster.jobs import PATH, Desk, PbsDesk, generate, until
 from tests.cluster.site import OpenPbs, lab
 
 ROOT = Path(__file__).parents[2]
 # Quick jobs: one task, no torch.
 ONE = ("sbatch", "--profile", "dgx-a100", "-N", "1", "-G", "0", "--set", "node.gpu=none")
 ONE = (*ONE, "--launcher", "srun")
-UNTIL = ("--", "sh", "-c", "echo up; until [ -e go ]; do sleep 0.1; done")
+UNTIL = ("--", "sh", "-c", "echo up; touch up; until [ -e go ]; do sleep 0.1; done")
 # Of a shell's background job, Python would take no SIGINT; the session is the terminal's part.
 BEGIN = ("setsid", "env", "--default-signal=INT", "sh", "-c", 'echo $$ > pid; exec "$@"', "sh")
 
@@ -88,11 +88,22 @@ def test_the_id_is_alone_on_stdout_and_the_job_runs(here: Desk) -> None:
     assert "it ran\n" in ended.output
 
 
-@pytest.mark.parametrize("words", [("-p", "nope"), ("-t", "48:00:00")])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("-p", "nope"),
+        ("-t", "48:00:00"),
+        # What 22.05 lacks, as docs/profiles.md quotes it; with its slurm_version, jobgen refuses.
+        ("--set", "request.segment=16"),
+        ("--requeue", "--set", "launch.expedite=true"),
+    ],
+)
 def test_what_sbatch_refuses_is_in_its_own_words(here: Desk, words: tuple[str, ...]) -> None:
     script = generate(*ONE, *words, cwd=here.folder)
     own = here.cluster.run(["sbatch"], input=script, cwd=here.folder)
     assert own.returncode
+    if "request.segment=16" in words:
+        assert "unrecognized option '--segment=16'" in own.stderr
     done = jobgen(here, *words, "--submit")
     assert (done.returncode, done.stdout, done.stderr) == (own.returncode, "", own.stderr)
 
@@ -114,6 +125,7 @@ def test_wait_ends_as_the_job_does(here: Desk, status: int, state: str) -> None:
 )
 def test_a_job_that_is_ended(here: Desk, command: str, status: int, state: str) -> None:
     waiting = wait(here, *UNTIL)
+    until((here.folder / "up").exists)  # a job is RUNNING before its script is
     here.cluster.run([*command.split(), waiting.job])
     found, last = waiting.end()
     assert (found, last.startswith(state)) == (status, True), last

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from jobgen.diagnosis.events import Verdict
-from jobgen.diagnosis.job_folder import diagnose_folder
+from jobgen.diagnosis.job_folder.verdict import diagnose_folder
 from jobgen.diagnosis.one_line import as_line
 
 FACTS = "scheduler=slurm\njob=7\nnodes=2\nhosts=nA nB\nranks_per_node=2\nlauncher=torchrun\n"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from jobgen.diagnosis.engine import Source, diagnose, diagnose_text
+from jobgen.diagnosis.engine import Source, diagnose
 from jobgen.diagnosis.events import Verdict
 from jobgen.diagnosis.files import path_label, sources
 from jobgen.diagnosis.lines.final_report import exit_status
@@ -19,6 +19,7 @@ from jobgen.diagnosis.lines.literals import literals
 from jobgen.diagnosis.lines.times import clock, line_time
 from jobgen.diagnosis.reader import BLOCK, LONGEST_LINE, LineReader
 from jobgen.diagnosis.report import LINES, as_json, as_text
+from tests.helpers import diagnose_text
 
 HEALTHY = "".join(f"step {i} loss {1 / i:.4f} lr 3e-4\n" for i in range(1, 400))
 
@@ -69,8 +70,15 @@ def place(verdict: Verdict) -> tuple[str | None, str | None, int | None]:
 # ---- which lines are read ----
 
 
-def test_only_lines_with_an_anchor_are_read_and_their_numbers_are_right() -> None:
-    reader = LineReader(io.BytesIO(b"fine\nan Error here\r\nfine\n\nkilled"))
+def reader_of(data: bytes, *words: bytes) -> LineReader:
+    """A reader to which the lines matter that have one of the words."""
+    reader = LineReader(io.BytesIO(data))
+    reader.may_matter = lambda shape: any(word in shape for word in words)
+    return reader
+
+
+def test_only_lines_that_may_matter_are_read_and_their_numbers_are_right() -> None:
+    reader = reader_of(b"fine\nan Error here\r\nfine\n\nkilled", b"error", b"kill")
     assert list(reader) == [(2, b"an Error here"), (5, b"killed")]
     assert reader.count == 5
 
@@ -79,14 +87,14 @@ def test_numbers_are_right_over_many_blocks() -> None:
     count = 3 * BLOCK // 20
     lines = [b"step %06d loss 0.12" % i for i in range(count)]
     lines[count // 2] = lines[-1] = b"it failed"
-    assert [number for number, _ in LineReader(io.BytesIO(b"\n".join(lines)))] == [
+    assert [number for number, _ in reader_of(b"\n".join(lines), b"fail")] == [
         count // 2 + 1,
         count,
     ]
 
 
 def test_lines_after_one_are_read_when_they_are_asked_for() -> None:
-    reader = LineReader(io.BytesIO(b"error\na\nb\nc\n"))
+    reader = reader_of(b"error\na\nb\nc\n", b"error")
     found = []
     for number, line in reader:
         found.append(line)
@@ -95,11 +103,16 @@ def test_lines_after_one_are_read_when_they_are_asked_for() -> None:
     assert found == [b"error", b"a", b"b"]
 
 
+def test_a_line_is_read_that_only_its_own_sign_knows() -> None:
+    """It has no word such as error or failed."""
+    assert diagnose_text("/h/flash_attn_2_cuda.so: undefined symbol: _ZN3c10\n").code == "library"
+
+
 def test_an_endless_line_is_cut_and_a_progress_bar_shows_its_last_error() -> None:
     endless = b"error " * (BLOCK // 2)
-    assert all(len(line) <= LONGEST_LINE + 10 for _, line in LineReader(io.BytesIO(endless)))
+    assert all(len(line) <= LONGEST_LINE + 10 for _, line in reader_of(endless, b"error"))
     bar = b"\r 1%|#| 1/9\rerror: no\r 2%|#| 2/9\n"
-    assert list(LineReader(io.BytesIO(bar))) == [(1, b"error: no")]
+    assert list(reader_of(bar, b"error")) == [(1, b"error: no")]
 
 
 # ---- whose they are ----
@@ -161,15 +174,17 @@ def test_status_of_a_process() -> None:
 @pytest.mark.parametrize(
     ("pattern", "texts"),
     [
-        (r"Detected \d+ oom_kill event", (" oom_kill event",)),
-        (r"a\.b|[cd]ef+", ("a.b", "ef")),
-        (r"no (?:socket|interface) was found", (" was found",)),
-        (r"(?:socket|interface) \w+", ("socket", "interface")),
-        (r"colou?r", ("colo",)),
-        (r"(?!never)x(?P<a>\d+)", ("x",)),
+        (r"Detected \d+ oom_kill event", [" oom_kill event"]),
+        (r"a\.bc|[cd]ef+", ["bc", "ef"]),
+        (r"no (?:socket|interface) was found", [" was found"]),
+        (r"(?:socket|interface) \w+", ["socket", "interface"]),
+        (r"colou?r", ["colo"]),
+        (r"(?!never)x(?P<a>\d+)", ["x"]),
+        (r"(?i)a(?:bc|(?P<x>de(?:fgh|ij)) k){2} lm\(n\|o\)", [" lm"]),
+        (r"(?:on(?:e|ly)|(two)+|three(?:four)?)", ["on", "two", "three"]),
     ],
 )
-def test_fixed_texts_of_a_pattern(pattern: str, texts: tuple[str, ...]) -> None:
+def test_fixed_texts_of_a_pattern(pattern: str, texts: list[str]) -> None:
     assert literals(pattern) == texts
 
 
@@ -287,6 +302,7 @@ def test_code_that_a_traceback_shows_is_no_sign() -> None:
         b"Traceback (most recent call last):\n" * 5000,
         b"Root Cause (first observed failure):\n[0]:\n" * 3000,
         b"error " * 400_000,
+        b"a" + b"1" * 60_000 + b"\n",
         b"error\r" * 100_000,
         b"Traceback (most recent call last):\n" + b"  File" * 100_000,
     ],

@@ -14,8 +14,8 @@ import pytest
 
 from jobgen.diagnosis.engine import diagnose
 from jobgen.diagnosis.events import Event
-from jobgen.diagnosis.files import sources
-from jobgen.diagnosis.flight_recorder import is_dump, read_dumps
+from jobgen.diagnosis.files import is_dump, sources
+from jobgen.diagnosis.flight_recorder.missing_ranks import read_dumps
 from jobgen.errors import JobgenError
 
 SECOND = 10**9
@@ -242,7 +242,8 @@ def hostile(marker: Path) -> dict[str, bytes]:
         "huge-text-8": start + b"\x8d" + b"\xff" * 8 + b"u.",
         "huge-bytes-8": start + b"\x8e" + b"\xff" * 8 + b"u.",
         "huge-number": start + b"\x8b\xff\xff\xff\x7fu.",
-        "long-number": start + b"\x8a\xff" + b"\x01" * 255 + b"u.",
+        "key-number": start + b"}\x8b\x00\x00\x10\x00" + b"\x01" * (1 << 20) + b"}su.",
+        "numbered": start + b"]r\xff\xff\xff\xffu.",  # a table of so many values
         "copies": start + b"]" + b"2" * 1000 + b"u.",
         "no-mark": b"\x80\x02X\x09\x00\x00\x00pg_configu.",
         "empty-stack": b"\x80\x02X\x09\x00\x00\x00pg_config00.",
@@ -280,13 +281,34 @@ def test_deep_lists_are_read(tmp_path: Path) -> None:
     assert read_dumps([str(tmp_path / "rank_0")]) == []
 
 
-@pytest.mark.parametrize(("limit", "value"), [("dump.DUMP_BYTES", 100), ("pickled.DUMP_STEPS", 9)])
+BEGIN = b"\x80\x02}(X\x09\x00\x00\x00pg_config"
+
+
+@pytest.mark.parametrize(
+    ("limit", "value", "data"),
+    [
+        ("diagnosis.flight_recorder.dump.DUMP_BYTES", 100, pickle.dumps(WAITING, 2)),
+        (
+            "untrusted_input.PARSE_SECONDS",
+            0.2,
+            BEGIN + b"}" + b")" + b"2\x86" * 60 + b"Nsu.",
+        ),  # hash() of 2^60
+        ("untrusted_input.PARSE_MEMORY", 1 << 28, BEGIN + b"]" * 8_000_000 + b"u."),
+    ],
+    ids=["bytes", "seconds", "memory"],
+)
 def test_a_huge_dump_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, value: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, value: float, data: bytes
 ) -> None:
-    monkeypatch.setattr(f"jobgen.diagnosis.flight_recorder.{limit}", value)
+    monkeypatch.setattr(f"jobgen.{limit}", value)
+    (tmp_path / "rank_0").write_bytes(data)
     with pytest.raises(JobgenError, match=r"rank_0: .* more than"):
-        judged(tmp_path, {0: WAITING})
+        read_dumps([str(tmp_path / "rank_0")])
+
+
+def test_a_long_number_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "rank_0").write_bytes(BEGIN + b"\x8a\xff" + b"\x01" * 255 + b"u.")
+    assert read_dumps([str(tmp_path / "rank_0")]) == []
 
 
 def test_values_of_another_kind_are_left_out(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from jobgen.diagnosis.engine import Source, diagnose_text
-from jobgen.diagnosis.job_folder import diagnose_folder
+from jobgen.diagnosis.engine import Source
+from jobgen.diagnosis.job_folder.verdict import diagnose_folder
 from jobgen.diagnosis.one_line import as_line
 from tests.diagnosis.job_folders import (
     CANCELLED,
@@ -28,6 +28,7 @@ from tests.diagnosis.job_folders import (
     waiting,
     write_folder,
 )
+from tests.helpers import diagnose_text
 
 REAL = Path(__file__).parent / "folders"
 KILLS = "/sys/fs/cgroup/job_7/memory.events:oom_kill {}\n/proc/vmstat:oom_kill {}\n"
@@ -383,6 +384,16 @@ def test_ranks_that_lost_an_aborted_one_are_not_frozen(tmp_path: Path) -> None:
     """On a busy machine some ranks end before their signal comes."""
     files = {**frozen("jobgen: nB: rank 3 wrote no stack: it is frozen\n"), **lost(1, 2)}
     assert judged(tmp_path, files).rank == 3
+
+
+def test_a_rank_that_was_ending_already_is_not_where_the_others_wait(tmp_path: Path) -> None:
+    """The first stack ends its rank; another one had lost it before its own signal came."""
+    ending = stack("/usr/lib64/python3.11/weakref.py", 666, "_exitfunc").replace(
+        '  File "/home/me/train.py", line 90 in main\n', ""
+    )
+    files = {**hang(3), stderr_of(2): traceback(2, LOST) + ending}
+    line = line_of(tmp_path, files)
+    assert line.startswith("the ranks hung: rank 3 on nB in data.py:88 load; ranks 0, 1 in"), line
 
 
 def test_a_rank_that_ended_well_too_early(tmp_path: Path) -> None:

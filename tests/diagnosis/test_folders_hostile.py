@@ -9,19 +9,24 @@ from pathlib import Path
 
 import pytest
 
-from jobgen.diagnosis import job_folder
-from jobgen.diagnosis.job_folder import diagnose_folder, is_job_folder, layout, sources
+from jobgen.diagnosis.files import is_job_folder
+from jobgen.diagnosis.job_folder import layout, sources
+from jobgen.diagnosis.job_folder.verdict import diagnose_folder
 from jobgen.diagnosis.one_line import as_line
 from tests.diagnosis.job_folders import (
+    FACTS,
     TORCHRUN,
     ends,
+    judged,
     lost,
     place_of,
     stack,
     stderr_of,
     traceback,
+    waiting,
     write_folder,
 )
+from tests.helpers import diagnose_text
 
 SECRET = traceback(0, "ValueError: a secret")
 
@@ -96,7 +101,16 @@ def test_a_job_file_that_is_a_pipe_is_no_job_folder(tmp_path: Path) -> None:
 
 def test_a_folder_that_is_gone_between(tmp_path: Path) -> None:
     with pytest.raises(Exception, match="cannot be read"):
-        job_folder.diagnose_folder(str(tmp_path / "gone"))
+        diagnose_folder(str(tmp_path / "gone"))
+
+
+def test_a_job_of_a_billion_ranks_takes_no_memory(tmp_path: Path) -> None:
+    facts = FACTS.replace("nodes=2", "nodes=99999").replace("per_node=2", "per_node=99999")
+    verdict = judged(tmp_path, waiting(0, 1, 2, 3), job=facts)
+    assert (verdict.code, verdict.rank) == ("stalled", None)
+    log = "n1:7:9 [0] NCCL INFO comm 0x1 rank 0 nranks 99999999999 busId 5000\n"
+    log += "".join(f"[rank{n}]: [Rank {n}] {TIMEOUT}\n" for n in (0, 1, 3))
+    assert diagnose_text(log).code == "collective-timeout"
 
 
 def test_names_and_lines_that_a_terminal_would_obey(tmp_path: Path) -> None:
@@ -112,6 +126,7 @@ def test_names_and_lines_that_a_terminal_would_obey(tmp_path: Path) -> None:
     assert "\x9b" not in line
 
 
+TIMEOUT = "Watchdog caught collective operation timeout: WorkNCCL(SeqNum=8, Timeout(ms)=60000)"
 PIECES = (
     *("", "\0", "\n", "{", "[" * 5000, "-1", "9" * 5000, "rank 3 ", "nB rank 99999999999: x\n"),
     *("jobgen: ", "jobgen: nB: rank 3 wrote no stack: it is frozen\n", "143 outside\n"),

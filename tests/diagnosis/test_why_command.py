@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from jobgen.cli.app import run_words
 from jobgen.diagnosis.classes import codes
 from jobgen.diagnosis.report import LINES, NOTHING
 from tests.diagnosis.job_folders import lost, stderr_of, traceback, write_folder
@@ -197,12 +198,12 @@ def test_why_writes_one_line_whatever_happens(
 def test_a_mistake_of_jobgen_itself_is_no_traceback(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from jobgen.cli.why import actions
+    from jobgen.cli import why_command
 
     def broken(words: object) -> None:
         raise RecursionError("so deep\nas that")
 
-    monkeypatch.setattr(actions, "_verdict", broken)
-    assert actions.show_line([str(tmp_path)]) == 2
+    monkeypatch.setattr(why_command, "_verdict", broken)
+    assert run_words(["why", "--line", str(tmp_path)]) == 2
     wanted = "jobgen: no cause found: jobgen why failed: RecursionError: so deep as that\n"
     assert capsys.readouterr().out == wanted

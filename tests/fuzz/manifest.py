@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 
 import atheris
@@ -11,7 +12,8 @@ import atheris
 with atheris.instrument_imports(include=["jobgen"]):
     from jobgen.errors import JobgenError
     from jobgen.generator import Generator
-    from jobgen.repository.manifest import KEYS, read_manifest
+    from jobgen.repository.manifest import read_manifest
+    from jobgen.repository.matrix import KEYS, Script
 
 from tests.fuzz.common import ROOT, fuzz
 
@@ -23,10 +25,8 @@ def target(data: bytes) -> None:
     FILE.write_bytes(data)
     with suppress(JobgenError):
         _, scripts, _ = read_manifest(FILE)
-        for _ in range(20):
-            with suppress(JobgenError):
-                if (script := next(scripts, None)) is None:
-                    return
+        for script in islice(scripts, 20):
+            if isinstance(script, Script):
                 try:
                     GENERATOR.plan(script.job(script.command or "sbatch"))
                 except JobgenError as error:

@@ -1,4 +1,4 @@
-"""What is looked up for a person: the list of profiles, the page of a key, the program's file.
+"""What commands look up for a person: a key, a part of the machinery, what to write instead.
 
 Not here: the checks that make a job impossible (planner/).
 """

@@ -1,7 +1,5 @@
 """`jobgen profiles explain`: the page of a key, from its row in the model."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Iterable
 
@@ -10,7 +8,8 @@ from jobgen.errors import nearest_hint, problem
 from jobgen.planning.job_options import OPTIONS
 from jobgen.profiles.model import ROOT
 from jobgen.profiles.records import Key, MapOf, keys_of, rows_of
-from jobgen.profiles.schema.examples import example
+from jobgen.profiles.schema.document import example
+from jobgen.profiles.yaml_tree import as_yaml
 from jobgen.scripts.write import write
 
 WIDTH = 80  # columns
@@ -40,13 +39,17 @@ def _is_in(path: str, key: Key) -> bool:
 
 
 def _hint(path: str, keys: Iterable[str]) -> str:
-    """The keys with the same last name, or the nearest key, or the groups."""
-    last = path.rpartition(".")[2]
-    if same := [f"`{key}`" for key in keys if key.rpartition(".")[2] == last]:
-        return f"did you mean {' or '.join(same)}?"
-    hint = nearest_hint(path, [*keys, *(key.rpartition(".")[0] or key for key in keys)])
-    is_near = hint.startswith("did")
-    return hint if is_near else nearest_hint(path, {key.partition(".")[0] for key in keys})
+    """The keys that a name may mean, or what has no key, or the groups."""
+    from jobgen.other_words.search import answers, path_of, places  # only a mistake needs them
+
+    group, _, last = path.rpartition(".")
+    if found := places(last, keys, group) or places(path.partition(".")[0], keys, ""):
+        return f"did you mean {' or '.join(f'`{path_of(each)}`' for each in found)}?"
+    for option in answers("options", last):
+        return f"it is each job's own: {option}"
+    for sentence in answers("sentences", last):
+        return sentence
+    return nearest_hint(path, {key.partition(".")[0] for key in keys})
 
 
 def _group(path: str, keys: list[Key]) -> str:
@@ -62,7 +65,7 @@ def _group(path: str, keys: list[Key]) -> str:
 def _page(key: Key) -> str:
     lines = [key.path, "", *textwrap.wrap(key.row.doc, WIDTH), ""]
     values = [("Value", key.row.kind.in_words()), ("Default", key.default or "not set")]
-    for name, text in (*values, ("Example", _in_yaml(key.path, example(key)))):
+    for name, text in (*values, ("Example", as_yaml(key.path, example(key)))):
         filled = textwrap.fill(
             text,
             WIDTH,
@@ -78,12 +81,3 @@ def _page(key: Key) -> str:
     ]
     options = ", or ".join([*own, f"--set {key.path}{free}=VALUE"])
     return "\n".join([*lines, f"Option:   {options}"]) + "\n"
-
-
-def _in_yaml(path: str, value: str) -> str:
-    """The value at a path of a profile, on one line."""
-    *groups, name = path.split(".")
-    inner = f"{name}: {value}"
-    for group in reversed(groups[1:]):
-        inner = f"{group}: {{{inner}}}"
-    return f"{groups[0]}: {{{inner}}}" if groups else inner

@@ -1,7 +1,5 @@
 """The parts of the machinery, and the programs that a script carries for the nodes."""
 
-from __future__ import annotations
-
 import re
 
 from jobgen.cli.lookup.text import columns

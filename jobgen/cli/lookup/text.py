@@ -1,7 +1,5 @@
 """Tables of text."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from jobgen.errors import printable

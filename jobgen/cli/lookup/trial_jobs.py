@@ -1,12 +1,11 @@
 """What is refused only when a job is planned, for `jobgen profiles validate`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from jobgen.errors import JobgenError, Mark, Problem
 from jobgen.generator import Generator
 from jobgen.planning.job_options import Job
+from jobgen.profiles.request_keys import Limits, PartitionLimits
 from jobgen.profiles.resolve import Resolved
 from jobgen.schedulers import COMMANDS
 
@@ -39,7 +38,14 @@ def _job(resolved: Resolved, name: str) -> Job:
     profile = resolved.profile
     command = COMMANDS[str(profile.scheduler)]
     needs_time = command != "local" and not profile.request.time
-    return Job(command, name, time=profile.limits.time or "24:00:00" if needs_time else None)
+    _, limits = _limits(resolved)
+    return Job(command, name, time=limits.time or "24:00:00" if needs_time else None)
+
+
+def _limits(resolved: Resolved) -> tuple[str, Limits | PartitionLimits]:
+    """The limits of the profile's own partition or queue, with their path."""
+    profile = resolved.profile
+    return profile.limits.of(profile.partition or profile.queue)[0]
 
 
 def _refusals(generator: Generator, resolved: Resolved, job: Job) -> set[Problem]:
@@ -62,7 +68,7 @@ def _marked(nodes: str, problems: Iterable[Problem]) -> Iterator[Problem]:
 
 def _at_file(problems: Iterable[Problem], resolved: Resolved, name: str) -> Found:
     """The problems at places of the profile, where they are at an option or a default."""
-    origins, keys = resolved.origins, {"-N": "request.nodes", "-t": "limits.time"}
+    origins, keys = resolved.origins, {"-N": "request.nodes", "-t": f"{_limits(resolved)[0]}.time"}
     marks = {str(mark): mark for mark in origins.values()}
 
     def mark_of(place: str) -> Mark:

@@ -1,75 +1,69 @@
 """The classes of failure: one file for each; the file of the class host-memory is host_memory.py.
 
 Here is how a class is found by its code. A class's file has a docstring (its first line is the
-title, the rest is the page), SIGNS, CURE, MISLEADS and EXPLAINS. Not here: how lines are read, and
-how the first failure is found.
+title, the rest is the page), SIGNS, CURE, MISLEADS, EXPLAINS and TRAITS. Not here: how lines are
+read, and how the first failure is found.
 """
 
-from __future__ import annotations
-
 import pkgutil
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from types import ModuleType
+from typing import NamedTuple
 
-from jobgen.diagnosis.signs import Sign
+from jobgen.diagnosis.signs import Signs
+
+# What the judge asks of a class beside its signs.
+TRAITS = {
+    "scheduler": "the scheduler ended what was left: it is the cause only if nothing failed before",
+    "outside": "the node of its lines only wrote them, and did not fail",
+    "general": "a process failed, and not why: any other class says more",
+    "setup": "a rank that ended with an error is not named for it: the others would have ended so",
+    "waiting": "ranks waited for others in vain: not the cause if a process had ended badly before",
+    "peers": "ranks waited for others, or lost them: if a GPU of a node is broken, it is the cause",
+    "gpu": "a broken GPU of its node can be behind it",
+    "process": "a process ended so: on a node that names no rank, it was the node's launcher",
+    "plain": "it only says that a process failed: a line of its message may be another class's",
+}
 
 
-@dataclass(frozen=True)
-class FailureClass:
-    """A class of failure by its code, such as host-memory."""
+class FailureClass(NamedTuple):
+    """A class of failure, as its file says."""
 
-    code: str
-    module: ModuleType
-
-    @property
-    def title(self) -> str:
-        """What fails, in one line."""
-        return (self.module.__doc__ or "").strip().partition("\n")[0].rstrip(".")
-
-    @property
-    def page(self) -> str:
-        """What happens, how it shows, what misleads, the cure, and the sources."""
-        return (self.module.__doc__ or "").strip().partition("\n")[2].strip()
-
-    @property
-    def signs(self) -> tuple[Sign, ...]:
-        """The patterns of its lines."""
-        return tuple(self.module.SIGNS)
-
-    @property
-    def cure(self) -> str:
-        """What to do, in one line; groups of a pattern are in braces."""
-        return str(getattr(self.module, "CURE", ""))
-
-    @property
-    def misleads(self) -> str:
-        """What looks like the cause, and is not; "" if nothing does."""
-        return str(getattr(self.module, "MISLEADS", ""))
-
-    @property
-    def explains(self) -> tuple[str, ...]:
-        """The codes of the classes that are its consequences when both are seen."""
-        return tuple(getattr(self.module, "EXPLAINS", ()))
+    code: str  # such as host-memory
+    title: str  # what fails, in one line
+    page: str  # what happens, how it shows, what misleads, more on the cure, and the sources
+    signs: Signs
+    cure: str  # what to do, in one line; groups of a pattern are in braces
+    misleads: str  # what looks like the cause, and is not
+    explains: frozenset[str]  # the codes of its consequences, when both are seen
+    traits: frozenset[str]  # names of TRAITS
 
 
 def codes() -> list[str]:
     """The codes of all classes, sorted; none is imported."""
-    return list(_modules())
+    names = (name for _, name, _ in pkgutil.iter_modules(__path__))
+    return sorted(name.replace("_", "-") for name in names)
 
 
 @cache
 def classes() -> dict[str, FailureClass]:
     """All classes by their codes, sorted."""
-    return {
-        code: FailureClass(code, import_module(f"{__name__}.{name}"))
-        for code, name in _modules().items()
-    }
+    return {code: _read(code) for code in codes()}
 
 
 @cache
-def _modules() -> dict[str, str]:
-    """The names of the classes' modules by their codes, sorted."""
-    names = sorted(name for _, name, _ in pkgutil.iter_modules(__path__))
-    return {name.replace("_", "-"): name for name in names if not name.startswith("_")}
+def codes_with(trait: str) -> frozenset[str]:
+    """The codes of the classes that have a trait."""
+    return frozenset(code for code, each in classes().items() if trait in each.traits)
+
+
+def _read(code: str) -> FailureClass:
+    module = import_module(f"{__name__}.{code.replace('-', '_')}")
+    title, _, page = (module.__doc__ or "").partition("\n")
+    explains, traits = (
+        frozenset(getattr(module, name, "").split()) for name in ("EXPLAINS", "TRAITS")
+    )
+    return FailureClass(
+        code, title.rstrip("."), page.strip(), module.SIGNS, module.CURE, module.MISLEADS,
+        explains, traits,
+    )  # fmt: skip

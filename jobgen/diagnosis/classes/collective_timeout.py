@@ -14,129 +14,83 @@ A longer timeout helps only where the slow part is on purpose, and ends. Otherwi
 hang longer before it fails. An earlier failure of one rank (no memory, an exception) has the same
 look on the others: it is the cause, and this is what follows from it.
 
-Cure: move long work of one rank out of the loop, or let the others wait in a barrier of gloo with
-its own timeout; give all ranks the same number of batches. `jobgen … --stall MINUTES` prints every
-rank's Python stack while the job hangs.
+Move long work of one rank out of the loop, or let the others wait in a barrier of gloo with its own
+timeout; give all ranks the same number of batches.
 
-Sources:
-https://github.com/pytorch/pytorch/blob/main/torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp
+Sources: https://github.com/pytorch/pytorch/blob/main/torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp
 https://github.com/pytorch/gloo/blob/main/gloo/transport/tcp/unbound_buffer.cc
 https://github.com/pytorch/pytorch/issues/83289
 https://github.com/NVIDIA/nccl/issues/849
 https://github.com/bytedance/HLLM/issues/20
 """
 
-from __future__ import annotations
-
-from jobgen.diagnosis.signs import Role, Sign
-
-_UNIQUE_ID = r"setting up NCCL communicator and retr\w+ ncclUniqueId from \[(?P<peer_rank>\d+)\]"
+from jobgen.diagnosis.signs import UNIQUE_ID, likely, possible, sure
 
 SIGNS = (
-    Sign(
+    *likely.report(
+        "it waited for the others in a collective ({operation}), until the timeout",
         # With the rank or the number: without them it is prose. A line may end after the colon.
         r"(?:\[[Rr]ank \d+\]|ProcessGroup\w+\.cpp:\d+\]).*aught collective operation timeout:"
         r"(?:$| (?:Work\w+\()?(?:SeqNum=(?P<sequence>\d+), )?(?:OpType=(?P<operation>\w+))?"
         r"(?:, NumelIn=(?P<size>\d+))?)"
         r"|aught collective operation timeout: Work\w+\((?:SeqNum=\d|OpType=\w+, )",
-        "it waited for the others in a collective ({operation}), until the timeout",
-        certainty="likely",
-        reporter=True,
-    ),
-    Sign(
-        r"Timeout at NCCL work: (?P<sequence>\d+), last enqueued",
-        "it waited for the others in a collective, until the timeout",
-        certainty="likely",
-        reporter=True,
-    ),
-    Sign(
         r"\bWork\w+\(.*OpType=(?P<operation>\w+).*\) timed out in blocking wait",
-        "it waited for the others in a collective ({operation}), until the timeout",
-        certainty="likely",
-        reporter=True,
     ),
-    Sign(
+    *likely.report(
+        "it waited for the others in a collective, until the timeout",
+        r"Timeout at NCCL work: (?P<sequence>\d+), last enqueued",
         r"Received a (?:dump signal due to a collective timeout|timeout signal) "
         r"from +this local rank",
-        "it waited for the others in a collective, until the timeout",
-        certainty="likely",
-        reporter=True,
     ),
-    Sign(
-        r"Received a dump signal due to a collective timeout from +rank \d+",
+    *sure.consequence(
         "another rank's collective timed out",
-        Role.CONSEQUENCE,
-        reporter=True,
+        r"Received a dump signal due to a collective timeout from +rank \d+",
     ),
-    Sign(
+    *likely.report(
+        "it waited for another rank in a collective of gloo, until the timeout",
         r"\bTimed out waiting \d+ms for (?:recv|send) operation to complete",
-        "it waited for another rank in a collective of gloo, until the timeout",
-        certainty="likely",
-        reporter=True,
-    ),
-    Sign(
         r"\] Application timeout caused pair closure",
-        "it waited for another rank in a collective of gloo, until the timeout",
-        certainty="likely",
-        reporter=True,
     ),
-    Sign(
-        r"\bRank (?P<rank>\d+) failed to pass monitoredBarrier in \d+ ms",
+    *sure.cause(
         "it did not come to the barrier in time",
+        r"\bRank (?P<rank>\d+) failed to pass monitoredBarrier in \d+ ms",
     ),
-    Sign(
-        r"\bRanks (?P<ranks>\d[\d, ]*) failed to pass monitoredBarrier in \d+ ms",
+    *sure.report(
         "the ranks {ranks} did not come to the barrier in time",
-        reporter=True,
+        r"\bRanks (?P<ranks>\d[\d, ]*) failed to pass monitoredBarrier in \d+ ms",
     ),
-    Sign(
-        _UNIQUE_ID + r".* got (?:error|exception): (?:Socket Timeout|Timeout waiting|wait timeout)",
+    *likely.report(
         "it waited for rank {peer_rank} before the first collective, until the timeout",
-        certainty="likely",
-        reporter=True,
+        rf"{UNIQUE_ID}.* got (?:error|exception): (?:Socket Timeout|Timeout waiting|wait timeout)",
     ),
-    Sign(
+    *possible.report(
+        "it waited for a key that another rank sets, until the timeout",
         r"(?:DistStoreError|RuntimeError): (?:wait timeout after \d+ms, keys: (?!\S*torchelastic)"
         r"|barrier timeout after \d+ms|Socket Timeout`?$|Timeout waiting for key: )",
-        "it waited for a key that another rank sets, until the timeout",
-        certainty="possible",
-        reporter=True,
     ),
-    Sign(
+    *sure.consequence(
+        "the watchdog found the failed collective",
         r"Exception \(either an error or timeout\) detected by watchdog at work",
-        "the watchdog found the failed collective",
-        Role.CONSEQUENCE,
-    ),
-    Sign(
-        r"successfully reached monitoredBarrier, but received errors while waiting",
-        "the barrier failed on rank 0",
-        Role.CONSEQUENCE,
-    ),
-    Sign(
-        r"Some NCCL operations have failed or timed out\. Due to the asynchronous",
-        "the watchdog ends the process",
-        Role.CONSEQUENCE,
-    ),
-    Sign(
-        r"avoid data inconsistency, we are taking the entire process down",
-        "the watchdog ends the process",
-        Role.CONSEQUENCE,
-    ),
-    Sign(
-        r"Observed flight recorder dump signal from another rank",
-        "another rank's collective timed out",
-        Role.CONSEQUENCE,
-    ),
-    Sign(
         r"failure detected by watchdog at work sequence id: \d+ PG status: last enqueued",
-        "the watchdog found the failed collective",
-        Role.CONSEQUENCE,
+    ),
+    *sure.consequence(
+        "the barrier failed on rank 0",
+        r"successfully reached monitoredBarrier, but received errors while waiting",
+    ),
+    *sure.consequence(
+        "the watchdog ends the process",
+        r"Some NCCL operations have failed or timed out\. Due to the asynchronous",
+        r"avoid data inconsistency, we are taking the entire process down",
+    ),
+    *sure.consequence(
+        "another rank's collective timed out",
+        r"Observed flight recorder dump signal from another rank",
     ),
 )
-
 CURE = (
-    "find the rank that does not wait (its last line; --stall MINUTES prints all stacks): "
-    "it is busy, stuck or dead; a longer timeout alone seldom helps"
+    "find the rank that does not wait (its last line; --stall MINUTES prints all stacks): it is"
+    " busy, stuck or dead; a longer timeout alone seldom helps"
 )
 MISLEADS = "the ranks whose watchdog complains: they waited for another one"
-EXPLAINS = ("peer-lost",)
+EXPLAINS = "peer-lost"
+TRAITS = "waiting peers gpu"

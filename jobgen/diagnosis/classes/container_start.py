@@ -5,13 +5,7 @@ run there.
 
 pyxis runs inside of srun, so its lines begin with `pyxis:` or `slurmstepd: error: pyxis:`; what
 follows from Slurm (`Failed to invoke spank plugin stack`, an exit status of 1) says nothing more.
-The first of its lines has the reason.
-
-What misleads: srun's exit status; the message that a plugin stack failed, which reads like a
-fault of Slurm.
-
-The cure: fetch the image once on a login node and name the file; check that each folder of
-`software.container.mounts` is on every node; free the node's disk.
+The first of its lines has the reason. A disk of the node that is full is one: free it.
 
 Sources: https://github.com/NVIDIA/pyxis/issues/61
 https://github.com/NVIDIA/pyxis/issues/135
@@ -20,56 +14,45 @@ https://apptainer.org/docs/user/main/
 https://docs.podman.io/en/latest/
 """
 
-from jobgen.diagnosis.signs import Role, Sign
+from jobgen.diagnosis.signs import likely, sure
 
 _PYXIS = r"^(?:\[\S+\](?: \[[\d.]+\])? )?(?:slurm(?:stepd|d)(?:-\S+)?: )?error: pyxis: +"
 
 SIGNS = (
-    Sign(
-        _PYXIS + r"(?P<reason>(?:couldn't start container|container start failed)[^,;]*)",
+    *sure.confirmation(
         "pyxis: {reason}",
-        Role.CONFIRMATION,
+        rf"{_PYXIS}(?P<reason>(?:couldn't start container|container start failed)[^,;]*)",
     ),
-    Sign(
-        _PYXIS + r"(?!printing contents|if the image|skipping|\[INFO\]|\[WARN\])(?P<reason>.+)",
+    *likely.cause(
         "pyxis: {reason}",
-        certainty="likely",
+        rf"{_PYXIS}(?!printing contents|if the image|skipping|\[INFO\]|\[WARN\])(?P<reason>.+)",
     ),
-    Sign(
-        r"^\[ERROR\] (?P<reason>(?:URL |/etc/enroot/|File already exists|Could not).*)",
+    *likely.if_failed.cause(
         "enroot: {reason}",
-        needs_failure=True,
-        certainty="likely",
+        r"^\[ERROR\] (?P<reason>(?:URL |/etc/enroot/|File already exists|Could not).*)",
     ),
-    Sign(
-        r"^(?:slurmstepd(?:-\S+)?: )?error: (?:spank: required plugin spank_pyxis\.so"
-        r"|Failed to invoke spank plugin stack)",
+    *sure.consequence(
         "Slurm's plugin for containers failed",
-        Role.CONSEQUENCE,
+        r"^(?:slurmstepd(?:-\S+)?: )?error: "
+        r"(?:spank: required plugin spank_pyxis\.so|Failed to invoke spank plugin stack)",
     ),
-    Sign(
-        r"^FATAL: +(?P<reason>(?:Unable to (?:build|handle|pull)|While (?:loading|making"
-        r"|performing)"
-        r"|could not open image|container creation failed|image (?:could|does)|Couldn't).*)",
+    *sure.cause(
         "apptainer: {reason}",
+        r"^FATAL: +(?P<reason>"
+        r"(?:Unable to (?:build|handle|pull)|While (?:loading|making|performing)"
+        r"|could not open image|container creation failed|image (?:could|does)|Couldn't).*)",
     ),
-    Sign(
-        r"^(?:Error: | *\* |docker: )(?P<reason>(?:Error response from daemon: |initializing source"
-        r" docker://"
-        r"|unable to copy from source|statfs |crun: |runc: |OCI runtime ).*)",
+    *likely.if_failed.cause(
         "the container engine: {reason}",
-        needs_failure=True,
-        certainty="likely",
+        r"^(?:Error: | *\* |docker: )(?P<reason>(?:Error response from daemon: "
+        r"|initializing source docker://|unable to copy from source"
+        r"|statfs |crun: |runc: |OCI runtime ).*)",
     ),
-    Sign(
-        r"^FAILED to find requested image",
-        "shifter: it does not have the image",
-        certainty="likely",
-    ),
+    *likely.cause("shifter: it does not have the image", r"^FAILED to find requested image"),
 )
 CURE = (
     "fetch the image once on a login node and set software.container.image to the file; check"
     " software.container.mounts on every node"
 )
 MISLEADS = "Failed to invoke spank plugin stack: it only says that the container did not start"
-EXPLAINS = ("launcher-report", "srun-step", "cancelled")
+EXPLAINS = "launcher-report srun-step cancelled"

@@ -10,129 +10,95 @@ Usual reasons: extensions built for another torch or CUDA; two versions of NCCL 
 process; an OFI plugin that does not fit; fork after CUDA or MPI started; a stack that is too
 small. `Illegal instruction` (signal 4): the program was built for a newer CPU than this node's.
 
-What misleads: a crash of the other ranks at their end, after a first failure; torchrun's
-summary, which names the first of one node only.
+Other ranks may crash at their end, after a first failure; torchrun's summary names the first of one
+node only. Make the versions on all nodes the same, and try without the plugin that the backtrace
+names.
 
-Cure: -e PYTHONFAULTHANDLER=1 shows the Python line; make the versions on all nodes the same; try
-without the plugin that the backtrace names. A crash on one node only: leave that node out.
-
-Sources:
-https://docs.python.org/3/library/faulthandler.html
+Sources: https://docs.python.org/3/library/faulthandler.html
 https://github.com/deepseek-ai/DeepEP/issues/150
 https://github.com/NVIDIA/nccl/issues/1914
 https://github.com/ai2cm/ace/issues/346
 https://github.com/tinygrad/tinygrad/issues/3343
 """
 
-from jobgen.diagnosis.signs import FAILED_FIRST, Role, Sign
-
-# As torchrun's agent logs it; else it is a page that quotes it.
-_AGENT = r"(?:(?<!# )\bERROR:torch[\w.]*:|E\d{4} [\d:.]+ \d+ \S*\] |\[ERROR\] |^\s*ERROR\s+)failed "
+from jobgen.diagnosis.signs import AGENT_FAILED, FAILED_FIRST, likely, possible, sure
 
 SIGNS = (
-    Sign(
-        r"^Fatal Python error: (?P<what>Segmentation fault|Illegal instruction"
-        r"|Floating point exception)",
+    *sure.cause(
         "crashed in compiled code ({what})",
+        r"^Fatal Python error: "
+        r"(?P<what>Segmentation fault|Illegal instruction|Floating point exception)",
     ),
-    Sign(
-        r"Caught signal 11 \(Segmentation fault|!!!!!!! Segfault encountered !!!!!!!"
-        r"|\*\*\* SIGSEGV \(@?\S*\) received by PID|Signal: Segmentation fault \(11\)",
+    *sure.cause(
         "crashed in compiled code (segmentation fault)",
+        r"Caught signal 11 \(Segmentation fault|!!!!!!! Segfault encountered !!!!!!!",
+        r"\*\*\* SIGSEGV \(@?\S*\) received by PID|Signal: Segmentation fault \(11\)",
+        r"^\S+: line \d+: +\d+ Segmentation fault\b|^Segmentation fault( +\(core dumped\))?$",
+        r"^\S*\[\d+\]: segfault at |python\S*\[\d+\]: segfault at ",
     ),
-    Sign(
-        r"(?<![`'\"])DataLoader worker \(pid\(?s?\)? [\d, ]+\) is killed by signal: "
-        r"Segmentation fault"
-        r"|Unexpected segmentation fault encountered in worker",
+    *sure.cause(
         "a DataLoader worker crashed (segmentation fault)",
+        r"(?<![`'\"])DataLoader worker \(pid\(?s?\)? [\d, ]+\) is killed by "
+        r"signal: Segmentation fault",
+        r"Unexpected segmentation fault encountered in worker",
     ),
-    Sign(
-        r"^\S+: line \d+: +\d+ Segmentation fault\b|^Segmentation fault( +\(core dumped\))?$"
-        r"|^\S*\[\d+\]: segfault at |python\S*\[\d+\]: segfault at ",
+    *sure.confirmation(
         "crashed in compiled code (segmentation fault)",
+        rf"{AGENT_FAILED}\(exitcode: -11\)|^\W*exitcode *: -11 \(pid",
+        r"^\W*(traceback *: )?Signal 11 \(SIGSEGV\) received by PID",
+        r"died with <Signals\.SIGSEGV: 11>|terminated with signal SIGSEGV",
+        r"exits with return code = -11\b|Process finished with exit code 139",
     ),
-    Sign(
-        _AGENT + r"\(exitcode: -11\)|^\W*exitcode *: -11 \(pid"
-        r"|^\W*(traceback *: )?Signal 11 \(SIGSEGV\) received by PID"
-        r"|died with <Signals\.SIGSEGV: 11>|terminated with signal SIGSEGV"
-        r"|exits with return code = -11\b|Process finished with exit code 139",
-        "crashed in compiled code (segmentation fault)",
-        Role.CONFIRMATION,
-    ),
-    Sign(
-        r"srun: error: (?P<node>[\w.-]+): tasks? [\d,-]+: (?P<what>Segmentation fault"
-        r"|Illegal instruction|Floating point exception)",
+    *sure.confirmation(
         "crashed in compiled code ({what})",
-        Role.CONFIRMATION,
+        r"srun: error: (?P<node>[\w.-]+): tasks? [\d,-]+: "
+        r"(?P<what>Segmentation fault|Illegal instruction|Floating point exception)",
     ),
-    Sign(
-        r"process rank (?P<rank>\d+) with PID \d+ on node (?P<node>[\w.-]+) exited on signal "
-        r"(4|8|11)\b",
+    *sure.confirmation(
         "crashed in compiled code",
-        Role.CONFIRMATION,
+        r"process rank (?P<rank>\d+) with PID \d+ on node "
+        r"(?P<node>[\w.-]+) exited on signal (4|8|11)\b",
+        rf"{AGENT_FAILED}\(exitcode: -[48]\)|Signal (4 \(SIGILL|8 \(SIGFPE)\) received by PID",
+        r"^(\S+: line \d+: +\d+ )?(Illegal instruction|Floating point exception) +\(core dumped\)",
+        rf"{FAILED_FIRST}(?:killed by signal (4|8|11)\b|crashed in compiled code)",
+        r"^ *exit status of rank (?P<rank>\d+): killed by signal (?:4|7|8|11)\b",
+        r"^=? +EXIT CODE: (?:11|139)$",
     ),
-    Sign(
-        _AGENT + r"\(exitcode: -[48]\)|Signal (4 \(SIGILL|8 \(SIGFPE)\) received by PID"
-        r"|^(\S+: line \d+: +\d+ )?(Illegal instruction|Floating point exception) "
-        r"+\(core dumped\)",
-        "crashed in compiled code",
-        Role.CONFIRMATION,
-    ),
-    Sign(
-        FAILED_FIRST + r"(?:killed by signal (4|8|11)\b|crashed in compiled code)",
-        "crashed in compiled code",
-        Role.CONFIRMATION,
-    ),
-    Sign(
-        r"^jobgen: rank (?P<rank>\d+) on (?P<node>[\w.-]+) failed first: killed by signal 6\b",
+    *likely.confirmation(
         "it called abort()",
-        Role.CONFIRMATION,
-        certainty="likely",
+        r"^jobgen: rank (?P<rank>\d+) on (?P<node>[\w.-]+) failed first: killed by signal 6\b",
     ),
-    Sign(
-        r"^Memory access fault by GPU (node-)?\S+ .*on address \w+\. Reason",
+    *sure.cause(
         "a kernel on a GPU (ROCm) read an address that does not exist",
+        r"^Memory access fault by GPU (node-)?\S+ .*on address \w+\. Reason",
     ),
-    Sign(
+    *sure.cause(
+        "a GPU (ROCm) raised a fault {why}{code}",
         r"HW Exception by GPU node-\S+ .*reason ?: ?(?P<why>[\w ]+)"
         r"|HSA_STATUS_ERROR_(?P<code>EXCEPTION|MEMORY_FAULT|MEMORY_APERTURE_VIOLATION"
         r"|ILLEGAL_INSTRUCTION|INVALID_ISA|OUT_OF_RESOURCES)",
-        "a GPU (ROCm) raised a fault {why}{code}",
     ),
-    Sign(
+    *likely.cause(
+        "crashed in compiled code (a damaged heap)",
         r"^(\S+: |\*\*\* Error in `\S+': )?(free\(\): (?:invalid|double free)|malloc\(\): "
         r"|double free or corruption|munmap_chunk\(\): invalid|corrupted (size|double-linked)"
-        r"|realloc\(\): invalid"
-        r"|\*\*\* stack smashing detected)",
-        "crashed in compiled code (a damaged heap)",
-        certainty="likely",
+        r"|realloc\(\): invalid|\*\*\* stack smashing detected)",
     ),
-    Sign(
+    *sure.cause(
+        "crashed in compiled code",
         r"^(?P<node>[\w.-]+): rank (?P<rank>\d+) died from signal (?:4|7|8|11)\b",
-        "crashed in compiled code",
     ),
-    Sign(
-        r"^ *exit status of rank (?P<rank>\d+): killed by signal (?:4|7|8|11)\b",
-        "crashed in compiled code",
-        Role.CONFIRMATION,
-    ),
-    Sign(
-        r"\bRank (?P<rank>\d+) crashed with exit code -(?:4|6|7|8|11)\b",
+    *likely.confirmation(
         "it crashed in compiled code, or called abort()",
-        Role.CONFIRMATION,
-        certainty="likely",
+        r"\bRank (?P<rank>\d+) crashed with exit code -(?:4|6|7|8|11)\b",
     ),
-    Sign(r"^=? +EXIT CODE: (?:11|139)$", "crashed in compiled code", Role.CONFIRMATION),
-    Sign(
-        r"^=? +EXIT CODE: (?:6|134)$|^Aborted \(core dumped\)$",
+    *possible.confirmation(
         "it called abort()",
-        Role.CONFIRMATION,
-        certainty="possible",
+        r"^=? +EXIT CODE: (?:6|134)$|^Aborted \(core dumped\)$",
     ),
-    Sign(
-        r"^ *what\(\): +(?P<what>CUDA error: initialization error|invalid device pointer: \w+)",
+    *likely.cause(
         "a C++ exception ended it ({what})",
-        certainty="likely",
+        r"^ *what\(\): +(?P<what>CUDA error: initialization error|invalid device pointer: \w+)",
     ),
 )
 CURE = (
@@ -140,4 +106,5 @@ CURE = (
     " torch's versions; leave out a node where it happens alone"
 )
 MISLEADS = "lost peers and timeouts of the other ranks; GPU node-2 is a GPU, no node of the cluster"
-EXPLAINS = ("peer-lost", "collective-timeout", "rendezvous", "fabric", "python-exception", "killed")
+EXPLAINS = "peer-lost collective-timeout rendezvous fabric python-exception killed"
+TRAITS = "process gpu"

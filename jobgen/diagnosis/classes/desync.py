@@ -7,18 +7,15 @@ what is seen is a timeout, in which the same SeqNum has another OpType or NumelI
 compares the sizes (`op.preamble.length <= op.nbytes`), and TORCH_DISTRIBUTED_DEBUG=DETAIL compares
 all.
 
-Who timed out first says nothing. Compare, per process group, what each rank did at the first SeqNum
-that differs, and look at the rank that is alone.
+Compare, per process group, what each rank did at the first SeqNum that differs, and look at the
+rank that is alone. A short job is enough for TORCH_DISTRIBUTED_DEBUG=DETAIL. Give all ranks the
+same number of batches (drop_last, or `join` of DDP).
 
 `message truncated` and `collective mismatch error` of NCCL's transports mean that two ranks
 disagree about the sizes of what is sent: different collectives, or variables such as NCCL_ALGO,
 NCCL_PROTO or NCCL_BUFFSIZE that only some nodes have, or different versions of NCCL.
 
-Cure: run a short job with `-e TORCH_DISTRIBUTED_DEBUG=DETAIL`: it names the ranks and both calls.
-Give all ranks the same number of batches (drop_last, or `join` of DDP).
-
-Sources:
-https://docs.pytorch.org/docs/stable/distributed.html#torch-distributed-debug
+Sources: https://docs.pytorch.org/docs/stable/distributed.html#torch-distributed-debug
 https://github.com/pytorch/pytorch/pull/100214
 https://github.com/pytorch/gloo/blob/main/gloo/transport/tcp/pair.cc
 https://github.com/NVIDIA/nccl/blob/master/src/transport/net_socket.cc
@@ -26,60 +23,42 @@ https://github.com/NVIDIA/nccl/issues/969
 https://github.com/Lightning-AI/pytorch-lightning/issues/19106
 """
 
-from __future__ import annotations
-
-from jobgen.diagnosis.signs import Sign
+from jobgen.diagnosis.signs import likely, sure
 
 SIGNS = (
-    Sign(
+    *sure.report(
+        "ranks {first} and {second} called different collectives, or with different shapes",
         r"Detected mismatch between collectives on ranks\. Rank (?P<first>\d+) is running "
         r"(?:inconsistent )?collective: (?:CollectiveFingerPrint.*but Rank (?P<second>\d+) is)?",
-        "ranks {first} and {second} called different collectives, or with different shapes",
-        reporter=True,
     ),
-    Sign(
-        r"Mismatched collective detected, please check your collective calls at and around rank",
+    *sure.report(
         "ranks called different collectives, or with different sizes",
-        reporter=True,
+        r"Mismatched collective detected, please check your collective calls at and around rank",
     ),
-    Sign(
+    *likely.report(
+        "two ranks disagree about the size of a message: {local} and {remote} bytes",
         r"collective mismatch error,? local size (?P<local>\d+) remote (?:size )?(?P<remote>\d+)",
-        "two ranks disagree about the size of a message: {local} and {remote} bytes",
-        certainty="likely",
-        reporter=True,
-    ),
-    Sign(
         r"message truncated : receiving (?P<local>\d+) bytes instead of (?P<remote>\d+)",
-        "two ranks disagree about the size of a message: {local} and {remote} bytes",
-        certainty="likely",
-        reporter=True,
     ),
-    Sign(
-        r"op\.preamble\.length <= op\.nbytes\. (?P<local>\d+) vs (?P<remote>\d+)",
+    *sure.report(
         "two ranks disagree about the size of a tensor: {local} and {remote} bytes",
-        reporter=True,
+        r"op\.preamble\.length <= op\.nbytes\. (?P<local>\d+) vs (?P<remote>\d+)",
     ),
-    Sign(
+    *sure.report(
+        "the ranks have different models",
         r"DDP expects same model across all ranks, but Rank (?P<first>\d+) has \d+ params",
-        "the ranks have different models",
-        reporter=True,
+        r"(?:params|replicas\[\d+\])\[\d+\] in this process with sizes .* appears not to match "
+        r"sizes of the same param",
     ),
-    Sign(
-        r"(?:params|replicas\[\d+\])\[\d+\] in this process with sizes .* "
-        r"appears not to match sizes of the same param",
-        "the ranks have different models",
-        reporter=True,
-    ),
-    Sign(
-        r"Cannot apply desired operation due to shape mismatches",
+    *sure.report(
         "the ranks passed tensors of different shapes",
-        reporter=True,
+        r"Cannot apply desired operation due to shape mismatches",
     ),
 )
-
 CURE = (
-    "make every rank call the same collectives with the same shapes; -e "
-    "TORCH_DISTRIBUTED_DEBUG=DETAIL names the ranks and both calls"
+    "make every rank call the same collectives with the same shapes; -e"
+    " TORCH_DISTRIBUTED_DEBUG=DETAIL names the ranks and both calls"
 )
 MISLEADS = "the rank that timed out first"
-EXPLAINS = ("peer-lost", "collective-timeout", "silent-hang")
+EXPLAINS = "peer-lost collective-timeout silent-hang"
+TRAITS = "setup"

@@ -6,25 +6,24 @@ size of the vocabulary, a position above the length of the embedding; or a custo
 call, so the Python line of the exception is often innocent, and every later call of that rank
 fails with the same error (710, 700, 719), NCCL's and the watchdog's too.
 
-Decisive is the first rank's `Assertion … failed` with block and thread, above everything else.
+The line that counts is the first rank's `Assertion … failed` with block and thread: it stands above
+all other errors.
 An illegal access has no such line: run one node with CUDA_LAUNCH_BLOCKING=1 (HIP:
 AMD_SERIALIZE_KERNEL=3), or under compute-sanitizer, to see the kernel.
 
-What misleads: `NCCL WARN Cuda failure 710` and `watchdog thread terminated with exception: CUDA
-error`: NCCL only met the error. The other ranks' timeouts. An illegal access on one node only,
-with the same program and data elsewhere, may be its hardware: look for Xid.
+NCCL then says `NCCL WARN Cuda failure 710` and `watchdog thread terminated with exception: CUDA
+error`, and the other ranks time out. An illegal access on one node only, with the same program and
+data elsewhere, may be its hardware: look for Xid. Ranges are best checked on the CPU before the
+step.
 
-Cure: check the range of labels and indices on the CPU before the step.
-
-Sources:
-https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html
+Sources: https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html
 https://github.com/pytorch/pytorch aten/src/ATen/native/cuda/Loss.cu
 https://github.com/milesial/Pytorch-UNet/issues/375
 https://github.com/modelscope/ms-swift/issues/3267
 https://github.com/layumi/Person_reID_baseline_pytorch/issues/372
 """
 
-from jobgen.diagnosis.signs import Sign
+from jobgen.diagnosis.signs import likely, sure
 
 # Not in quotes: a form's or a page's example of a message.
 _ERROR = (
@@ -32,54 +31,40 @@ _ERROR = (
     r"(CUDA|HIP|ROCm|cuda runtime|hip runtime) (runtime )?[Ee]rror.{0,12}:.{0,40}"
 )
 SIGNS = (
-    Sign(
+    *sure.cause(
+        "the assertion {condition} failed in a kernel on the GPU",
         r":\d+: .*(block: ?\[|Block )\d+, ?\d+, ?\d+\]?,? (thread: ?\[|Thread )"
-        r"\d+, ?\d+, ?\d+\]?,?:? "
-        r"Assertion [`'\"](?P<condition>.*)['`\"] failed",
-        "the assertion {condition} failed in a kernel on the GPU",
-    ),
-    Sign(
+        r"\d+, ?\d+, ?\d+\]?,?:? Assertion [`'\"](?P<condition>.*)['`\"] failed",
         r"\.(hip|cu|cuh|h)\S*:\d+:.* Device-side assertion [`'](?P<condition>.*)' failed",
-        "the assertion {condition} failed in a kernel on the GPU",
-    ),
-    Sign(
-        _ERROR + r"device-side assert triggered"
-        r"|(Cuda|HIP|Hip) failure (\d+ )?'device-side assert triggered'"
-        r"|hipErrorAssert: |cudaErrorAssert: ",
-        "an assertion failed in a kernel on the GPU",
-    ),
-    Sign(
-        _ERROR + r"an illegal memory access was encountered"
-        r"|(Cuda|HIP|Hip) failure (\d+ )?'an illegal memory access was encountered'"
-        r"|CUDA_ERROR_ILLEGAL_ADDRESS: |cudaErrorIllegalAddress: ",
-        "a kernel on the GPU read or wrote memory that is not its own",
-    ),
-    Sign(
-        _ERROR
-        + r"(misaligned address|an illegal instruction was encountered|invalid program counter)"
-        r"|(Cuda|HIP|Hip) failure (\d+ )?'(misaligned address|an illegal instruction)",
-        "a kernel on the GPU made an illegal access",
-        certainty="likely",
-    ),
-    Sign(
-        _ERROR + r"unspecified launch failure"
-        r"|(Cuda|HIP|Hip) failure (\d+ )?'unspecified launch failure'",
-        "a kernel on the GPU failed (unspecified launch failure)",
-        certainty="likely",
-    ),
-    Sign(
-        r"Xid \(PCI:[0-9a-fA-F:.]+\): (13|31),",
-        "a kernel on the GPU made an illegal access (Xid)",
-        needs_failure=True,
-        certainty="likely",
-    ),
-    Sign(
-        r"\b(?:CUDA|[Cc]uda) [Ee]rror(?:\(700\)[,.]|:) ?an illegal memory access was encountered",
-        "a kernel on the GPU read or wrote memory that is not its own",
-    ),
-    Sign(
         r"\.(?:hip|cuh?)\]?, thread: .*Assertion [`'](?P<condition>.*)[`'] failed",
-        "the assertion {condition} failed in a kernel on the GPU",
+    ),
+    *sure.cause(
+        "an assertion failed in a kernel on the GPU",
+        rf"{_ERROR}device-side assert triggered",
+        r"(Cuda|HIP|Hip) failure (\d+ )?'device-side assert triggered'|hipErrorAssert: ",
+        r"cudaErrorAssert: ",
+    ),
+    *sure.cause(
+        "a kernel on the GPU read or wrote memory that is not its own",
+        rf"{_ERROR}an illegal memory access was encountered",
+        r"(Cuda|HIP|Hip) failure (\d+ )?'an illegal memory access was encountered'",
+        r"CUDA_ERROR_ILLEGAL_ADDRESS: |cudaErrorIllegalAddress: ",
+        r"\b(?:CUDA|[Cc]uda) [Ee]rror(?:\(700\)[,.]|:) ?an illegal memory access was encountered",
+    ),
+    *likely.cause(
+        "a kernel on the GPU made an illegal access",
+        rf"{_ERROR}(misaligned address|an illegal instruction was encountered"
+        r"|invalid program counter)",
+        r"(Cuda|HIP|Hip) failure (\d+ )?'(misaligned address|an illegal instruction)",
+    ),
+    *likely.cause(
+        "a kernel on the GPU failed (unspecified launch failure)",
+        rf"{_ERROR}unspecified launch failure",
+        r"(Cuda|HIP|Hip) failure (\d+ )?'unspecified launch failure'",
+    ),
+    *likely.if_failed.cause(
+        "a kernel on the GPU made an illegal access (Xid)",
+        r"Xid \(PCI:[0-9a-fA-F:.]+\): (13|31),",
     ),
 )
 CURE = (
@@ -87,4 +72,5 @@ CURE = (
     " run one node with -e CUDA_LAUNCH_BLOCKING=1 to see the kernel"
 )
 MISLEADS = "NCCL's Cuda failure and the watchdog's exception: they only met the error"
-EXPLAINS = ("peer-lost", "collective-timeout", "rendezvous", "python-exception", "crash", "desync")
+EXPLAINS = "peer-lost collective-timeout rendezvous python-exception crash desync"
+TRAITS = "gpu"

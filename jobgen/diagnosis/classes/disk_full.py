@@ -8,60 +8,46 @@ the home folder as a rule. torch.save then says `PytorchStreamWriter failed writ
 Usual places: the home folder (caches of pip, Hugging Face, triton, wandb), /tmp of one node, the
 scratch file system's quota; and many small files.
 
-What misleads: only rank 0 writes, so the others wait and report a timeout; a checkpoint of half
-its size, which fails when it is read (`PytorchStreamReader failed`).
+What is left is a checkpoint of half its size, which fails when it is read (`PytorchStreamReader
+failed`). The site has a command that shows the quota; -e TRITON_CACHE_DIR=… moves triton's cache.
 
-Cure: `df -h`, `df -i` and the site's quota command on that node; write elsewhere (-e HF_HOME=…,
--e TRITON_CACHE_DIR=…, -e TMPDIR=…), keep fewer checkpoints.
-
-Sources:
-https://man7.org/linux/man-pages/man3/errno.3.html
+Sources: https://man7.org/linux/man-pages/man3/errno.3.html
 https://github.com/pytorch/pytorch caffe2/serialize/inline_container.cc
 https://github.com/pytorch/pytorch/issues/27736
 """
 
-from jobgen.diagnosis.signs import Role, Sign
+from jobgen.diagnosis.signs import likely, sure
 
 _SHM = r"(?!.*(/dev/shm|/torch_\d|nccl-|posix_fallocate))"
 SIGNS = (
-    Sign(
-        rf"^{_SHM}OSError: \[Errno (28|122)\] (?P<why>No space left on device|Disk quota exceeded)"
-        r"($|: (?P<file>.+))",
+    *sure.cause(
         "{why}: {file}",
+        rf"^{_SHM}OSError: \[Errno (28|122)\] "
+        r"(?P<why>No space left on device|Disk quota exceeded)($|: (?P<file>.+))",
     ),
-    Sign(
-        rf"^{_SHM}.*\[Errno 28\] No space left on device(: ['\"]?(?P<file>[^'\"]+))?",
+    *sure.if_failed.cause(
         "no space left on the disk {file}",
-        needs_failure=True,
+        rf"^{_SHM}.*\[Errno 28\] No space left on device(: ['\"]?(?P<file>[^'\"]+))?",
     ),
-    Sign(
-        r"\[Errno 122\] Disk quota exceeded(: ['\"]?(?P<file>[^'\"]+))?",
+    *sure.if_failed.cause(
         "the disk quota is used up {file}",
-        needs_failure=True,
+        r"\[Errno 122\] Disk quota exceeded(: ['\"]?(?P<file>[^'\"]+))?",
     ),
-    Sign(
-        rf"^{_SHM}.*: Disk quota exceeded",
-        "the disk quota is used up",
-        needs_failure=True,
-    ),
-    Sign(
-        rf"^{_SHM}.*((:|failed with) No space left on device|StorageFull|\(os error 28\))",
+    *sure.if_failed.cause("the disk quota is used up", rf"^{_SHM}.*: Disk quota exceeded"),
+    *likely.if_failed.cause(
         "no space left on the disk",
-        needs_failure=True,
-        certainty="likely",
+        rf"^{_SHM}.*((:|failed with) No space left on device|StorageFull|\(os error 28\))",
     ),
-    Sign(
-        r"PytorchStreamWriter failed writing (file|central directory)"
-        r"|inline_container\.cc:\d+\] \. unexpected pos \d+ vs \d+"
-        r"|RuntimeError: basic_ios::clear: iostream error",
+    *likely.confirmation(
         "a checkpoint could not be written, most often because the disk or the quota is full",
-        Role.CONFIRMATION,
-        certainty="likely",
+        r"PytorchStreamWriter failed writing (file|central directory)",
+        r"inline_container\.cc:\d+\] \. unexpected pos \d+ vs \d+",
+        r"RuntimeError: basic_ios::clear: iostream error",
     ),
 )
 CURE = (
-    "look at df -h, df -i and your quota; write caches and checkpoints elsewhere (-e HF_HOME=…,"
-    " -e TMPDIR=…), and keep fewer"
+    "look at df -h, df -i and your quota; write caches and checkpoints elsewhere (-e HF_HOME=…, -e"
+    " TMPDIR=…), and keep fewer"
 )
 MISLEADS = "timeouts of the other ranks: they waited for the one that writes"
-EXPLAINS = ("collective-timeout", "peer-lost", "rendezvous", "python-exception", "silent-hang")
+EXPLAINS = "collective-timeout peer-lost rendezvous python-exception silent-hang"

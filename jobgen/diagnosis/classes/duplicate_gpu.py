@@ -6,40 +6,30 @@ rank; more ranks were started than there are GPUs (`--nproc-per-node`, `--ntasks
 task sees one GPU and takes it by the number of its global rank; or two nodes of the job are one
 machine (the same host twice in a list, containers with the same machine-id).
 
-The traceback is that of the first collective, often a barrier, and says nothing about it.
+Choose the GPU before init_process_group. `jobgen … -G N` starts one rank for each GPU, `--set
+launch.processes_per_node=N` changes it.
 
-Cure: `torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))` before init_process_group, and as many
-ranks as GPUs: `jobgen … -G N` starts one for each, `--set launch.processes_per_node=N` changes it.
-
-Sources:
-https://github.com/NVIDIA/nccl/blob/master/src/init.cc
+Sources: https://github.com/NVIDIA/nccl/blob/master/src/init.cc
 https://docs.pytorch.org/docs/stable/elastic/run.html
 https://github.com/Peterande/D-FINE/issues/289
 https://github.com/NVIDIA/Megatron-LM/issues/661
 https://github.com/csguoh/MambaIR/issues/39
 """
 
-from __future__ import annotations
-
-from jobgen.diagnosis.signs import Sign
+from jobgen.diagnosis.signs import sure
 
 SIGNS = (
-    Sign(
+    *sure.report(
+        "ranks {first} and {second} both use the GPU {device}",
         r"Duplicate GPU detected : rank (?P<first>\d+) and rank (?P<second>\d+) both on "
         r"(?:CUDA|HIP|ROCm)? ?device (?P<device>\w+)",
-        "ranks {first} and {second} both use the GPU {device}",
-        reporter=True,
     ),
-    Sign(
-        r"Multiple [Rr]anks are using the same GPU",
-        "two ranks use the same GPU",
-        reporter=True,
-    ),
+    *sure.report("two ranks use the same GPU", r"Multiple [Rr]anks are using the same GPU"),
 )
-
 CURE = (
-    'call torch.cuda.set_device(int(os.environ["LOCAL_RANK"])) first, and start one rank per GPU: '
-    "-G N, or --set launch.processes_per_node=N"
+    'call torch.cuda.set_device(int(os.environ["LOCAL_RANK"])) first, and start one rank per GPU:'
+    " -G N, or --set launch.processes_per_node=N"
 )
 MISLEADS = "the barrier or broadcast in the traceback: it is only the first collective"
-EXPLAINS = ("peer-lost", "collective-timeout", "silent-hang", "desync")
+EXPLAINS = "peer-lost collective-timeout silent-hang desync"
+TRAITS = "setup"

@@ -8,106 +8,89 @@ One sees at the first CUDA call `The NVIDIA driver on your system is too old`, `
 is available for execution on the device`, `system not yet initialized`, `Driver/library version
 mismatch`, on ROCm `hipErrorNoBinaryForGpu` or `invalid device function`.
 
-What misleads: the exception comes from any first use of a GPU; NCCL then says `unhandled cuda
-error`.
+A wheel's name has its CUDA or ROCm (+cu…, +rocm…), and `torch.cuda.get_arch_list()` its
+architectures; `nvidia-smi` shows the newest CUDA that the driver knows. Tell the administrators the
+node whose driver does not run.
 
-Cure: a torch (a wheel's +cu… or +rocm…, an image) that fits: `nvidia-smi` shows the newest CUDA
-that the driver knows; a wheel's architectures are in `torch.cuda.get_arch_list()`. A node whose
-driver does not run: leave it out (`--set request.exclude=NODE`), and tell the administrators.
-
-Sources:
-https://docs.nvidia.com/deploy/cuda-compatibility/
+Sources: https://docs.nvidia.com/deploy/cuda-compatibility/
 https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/
 https://github.com/pytorch/pytorch torch/csrc/cuda/Module.cpp, torch/cuda/__init__.py
 https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/debugging.html
 """
 
-from jobgen.diagnosis.signs import Role, Sign
+from jobgen.diagnosis.signs import RAISED, likely, possible, sure
 
-_RAISED = r"(?:^|[\])|] )(\w+\.)*\w*(Error|Exception): .*"
 SIGNS = (
-    Sign(
-        r"^(RuntimeError: )?The NVIDIA driver on your system is too old "
-        r"\(found version (?P<version>\d+)\)",
+    *sure.if_failed.cause(
         "the NVIDIA driver (CUDA {version}) is too old for this torch",
-        needs_failure=True,
+        r"^(RuntimeError: )?The NVIDIA driver on your system is too old \(found "
+        r"version (?P<version>\d+)\)",
     ),
-    Sign(
+    *possible.if_failed.confirmation(
+        "torch could not use the node's GPU driver",
         r"UserWarning: CUDA initialization: (The NVIDIA driver on your system is too old"
         r"|CUDA unknown error|Unexpected error from cudaGetDeviceCount)",
-        "torch could not use the node's GPU driver",
-        Role.CONFIRMATION,
-        needs_failure=True,
-        certainty="possible",
     ),
-    Sign(
-        r"(?!.*frame #)([Ee]rror|failure|FATAL).*"
-        r"CUDA driver version is insufficient for CUDA runtime version",
+    *sure.cause(
         "the NVIDIA driver is too old for this torch or library",
+        r"(?!.*frame #)([Ee]rror|failure|FATAL).*CUDA driver version is insufficient for "
+        r"CUDA runtime version",
     ),
-    Sign(
-        r"([Ee]rror|failure).*no kernel image is available for execution on the device"
-        r"|hipErrorNoBinaryForGpu: Unable",
+    *sure.cause(
         "torch or an extension was not built for this GPU's architecture",
+        r"([Ee]rror|failure).*no kernel image is available for execution on the device",
+        r"hipErrorNoBinaryForGpu: Unable",
     ),
-    Sign(
+    *likely.cause(
+        "torch or an extension was not built for this GPU's architecture",
         r"(CUDA|HIP)( runtime)? [Ee]rror.*: invalid device function",
-        "torch or an extension was not built for this GPU's architecture",
-        certainty="likely",
     ),
-    Sign(
-        r"with CUDA capability sm_\d+ is not compatible with the current PyTorch installation",
+    *possible.if_failed.confirmation(
         "torch was not built for this GPU's architecture",
-        Role.CONFIRMATION,
-        needs_failure=True,
-        certainty="possible",
+        r"with CUDA capability sm_\d+ is not compatible with the current PyTorch installation",
     ),
-    Sign(
+    *sure.cause(
+        "the CUDA libraries and the node's driver do not fit",
         r"([Ee]rror|failure|Exception).*(forward compatibility was attempted on non supported HW"
         r"|system has unsupported display driver / cuda driver combination)",
-        "the CUDA libraries and the node's driver do not fit",
     ),
-    Sign(
-        r"the provided PTX was compiled with an unsupported toolchain",
+    *sure.if_failed.cause(
         "a kernel was compiled for a newer CUDA than the node's driver knows",
-        needs_failure=True,
+        r"the provided PTX was compiled with an unsupported toolchain",
     ),
-    Sign(
-        r"(RuntimeError|what\(\)|FAIL|CUDA_ERROR_SYSTEM_NOT_READY).*: system not yet initialized"
-        r"|(NCCL WARN .*|^Cuda failure \d+ )'system not yet initialized'",
+    *sure.cause(
         "the GPUs are not initialized: the fabric manager of the node does not run",
+        r"(RuntimeError|what\(\)|FAIL|CUDA_ERROR_SYSTEM_NOT_READY).*: system not yet initialized",
+        r"(NCCL WARN .*|^Cuda failure \d+ )'system not yet initialized'",
     ),
-    Sign(
+    *sure.if_failed.cause(
+        "the node's NVIDIA driver does not answer {why}",
         r"Failed to initialize NVML: (?P<why>Driver/library version mismatch|Driver Not Loaded)"
         r"|NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver",
-        "the node's NVIDIA driver does not answer {why}",
-        needs_failure=True,
     ),
-    Sign(
-        _RAISED + r"(Found no NVIDIA driver on your system|NVML: Driver/library version mismatch"
-        r"|CUDA unknown error - this may be due to an incorrectly set up environment)",
+    *sure.cause(
         "the node's NVIDIA driver does not answer",
+        rf"{RAISED}(Found no NVIDIA driver on your system|NVML: Driver/library version mismatch"
+        r"|CUDA unknown error - this may be due to an incorrectly set up environment)",
     ),
-    Sign(
-        _RAISED + r"(CUDA|HIP) error: unknown error",
+    *possible.cause(
         "the driver reports an unknown error: the GPU or its driver may be broken",
-        certainty="possible",
+        rf"{RAISED}(CUDA|HIP) error: unknown error",
     ),
-    Sign(
-        r"(NCCL WARN |^)Cuda failure (\d+ )?'(initialization error|unknown error)'$",
+    *possible.cause(
         "the GPU or its driver did not answer NCCL",
-        certainty="possible",
+        r"(NCCL WARN |^)Cuda failure (\d+ )?'(initialization error|unknown error)'$",
     ),
-    Sign(
-        _RAISED + r"CUDA-capable device\(s\) is/are busy or unavailable"
-        r"|" + _RAISED + r"all CUDA-capable devices are busy or unavailable",
+    *possible.cause(
         "the GPU is held by another process, or its driver does not answer",
-        certainty="possible",
+        rf"{RAISED}CUDA-capable device\(s\) is/are busy or unavailable",
+        rf"{RAISED}all CUDA-capable devices are busy or unavailable",
     ),
 )
 CURE = (
-    "a torch that fits the node's driver and GPU (nvidia-smi shows the driver's CUDA); leave out"
-    " a node that differs (--set request.exclude=NODE)"
+    "a torch that fits the node's driver and GPU (nvidia-smi shows the driver's CUDA); leave out a"
+    " node that differs (--set request.exclude=NODE)"
 )
 MISLEADS = "NCCL's unhandled cuda error, and the Python line: it is any first use of a GPU"
-EXPLAINS = ("peer-lost", "collective-timeout", "rendezvous", "python-exception", "gpu-missing")
+EXPLAINS = "peer-lost collective-timeout rendezvous python-exception gpu-missing"
+TRAITS = "gpu"

@@ -10,66 +10,55 @@ batch, or a second process on its GPU (every rank made a context on GPU 0: set t
 the first CUDA call). After it, the other ranks wait for a collective, or the failed rank itself
 hangs in destroy_process_group, and the log ends in a timeout much later.
 
-What misleads: the timeouts of other ranks; `exitcode 1` without a message in torchrun's summary.
+torchrun's summary has `exitcode 1` without a message. Sharding is FSDP's or ZeRO's; from torch 2.9
+on, the variable is PYTORCH_ALLOC_CONF; load checkpoints with map_location="cpu".
 
-Cure: a smaller batch a GPU, activation checkpointing, sharding (FSDP, ZeRO) over more nodes;
-PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True (from torch 2.9 PYTORCH_ALLOC_CONF) against
-fragmentation; load checkpoints with map_location="cpu".
-
-Sources:
-https://docs.pytorch.org/docs/stable/notes/cuda.html#memory-management
+Sources: https://docs.pytorch.org/docs/stable/notes/cuda.html#memory-management
 https://github.com/pytorch/pytorch c10/cuda/CUDACachingAllocator.cpp
 https://github.com/goodfire-ai/spd/pull/552
 https://github.com/huggingface/accelerate/issues/1519
 https://github.com/salesforce/CodeGen2/issues/3
 """
 
-from jobgen.diagnosis.signs import Sign
+from jobgen.diagnosis.signs import likely, possible, sure
 
 SIGNS = (
-    Sign(
-        r"(?<![`'\"])\b(\w+\.)*(OutOfMemoryError|RuntimeError)\b.*?: ?"
-        r"(?P<kind>CUDA|HIP|XPU|NPU) out of memory\. ?(Tried to allocate (?P<size>[\d.]+ ?\w+))?",
+    *sure.cause(
         "the GPU ran out of memory",
+        r"(?<![`'\"])\b(\w+\.)*(OutOfMemoryError|RuntimeError)\b.*?: ?(?P<kind>CUDA|HIP|XPU|NPU) "
+        r"out of memory\. ?(Tried to allocate (?P<size>[\d.]+ ?\w+))?",
+        r"\bError: CUDA error \d* ?'out of memory'",
     ),
-    Sign(
+    *sure.if_failed.cause(
+        "the GPU ran out of memory",
         r"\b(?P<kind>CUDA|HIP|XPU|NPU) out of memory\. Tried to allocate (?P<size>[\d.]+ ?\w+)",
-        "the GPU ran out of memory",
-        needs_failure=True,
     ),
-    Sign(
+    *likely.cause(
+        "the GPU ran out of memory",
         r"(?:^|[\])|] )(\w+\.)*(OutOfMemoryError|RuntimeError|AcceleratorError): (CUDA|HIP) "
-        r"(driver )?error: "
-        r"(out of memory|hipErrorOutOfMemory)",
-        "the GPU ran out of memory",
-        certainty="likely",
+        r"(driver )?error: (out of memory|hipErrorOutOfMemory)",
     ),
-    Sign(
-        r"(NCCL WARN |^)(Cuda|HIP|Hip) failure (\d+ )?'out of memory'$",
+    *likely.cause(
         "the GPU ran out of memory (in NCCL)",
-        certainty="likely",
+        r"(NCCL WARN |^)(Cuda|HIP|Hip) failure (\d+ )?'out of memory'$",
     ),
-    Sign(
-        r"cudaMalloc failed: out of memory|CUDA_ERROR_OUT_OF_MEMORY"
-        r"|(CUBLAS|HIPBLAS|CUDNN|CUSOLVER|CUSPARSE)_STATUS_ALLOC_FAILED",
+    *likely.if_failed.cause(
         "the GPU ran out of memory",
-        needs_failure=True,
-        certainty="likely",
+        r"cudaMalloc failed: out of memory|CUDA_ERROR_OUT_OF_MEMORY",
+        r"(CUBLAS|HIPBLAS|CUDNN|CUSOLVER|CUSPARSE)_STATUS_ALLOC_FAILED",
     ),
-    Sign(
-        r"RuntimeError: CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling",
+    *possible.cause(
         "cuBLAS could not start, most often because the GPU's memory is full",
-        certainty="possible",
+        r"RuntimeError: CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling",
     ),
-    Sign(r"\bError: CUDA error \d* ?'out of memory'", "the GPU ran out of memory"),
-    Sign(
-        r"\bException in .*: CUDA out of memory\. Tried to allocate (?P<size>[\d.]+ ?\w+)",
+    *sure.cause(
         "the GPU ran out of memory",
+        r"\bException in .*: CUDA out of memory\. Tried to allocate (?P<size>[\d.]+ ?\w+)",
     ),
 )
 CURE = (
-    "a smaller batch for each GPU, activation checkpointing or sharding over more nodes;"
-    " -e PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True against fragmentation"
+    "a smaller batch for each GPU, activation checkpointing or sharding over more nodes; -e"
+    " PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True against fragmentation"
 )
 MISLEADS = "timeouts and lost peers of the other ranks: they waited for this one"
-EXPLAINS = ("collective-timeout", "peer-lost", "rendezvous", "crash", "silent-hang", "desync")
+EXPLAINS = "collective-timeout peer-lost rendezvous crash silent-hang desync"

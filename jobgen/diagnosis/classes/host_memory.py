@@ -10,137 +10,108 @@ Usual reasons: each rank loads the whole checkpoint or data set (ranks × size);
 workers, whose copies of Python objects grow with each epoch; pinned memory; an optimizer that is
 offloaded to the CPU; a job that asked for no memory and got the partition's small default.
 
-What misleads: SIGTERM lines and `STEP … CANCELLED ON nodeB` above it (nodeB may be any node);
-`Exceeded step memory limit at some point`, which alone means cached files, not a failure.
+In `STEP … CANCELLED ON nodeB`, nodeB may be any node; `Exceeded step memory limit at some point`
+alone means cached files, not a failure. With `--exclusive`, request.memory=all is the whole node.
+Load a checkpoint with mmap=True or on the meta device, and keep data as arrays.
 
-Cure: ask for the node's memory (`--set request.memory=all`, with `--exclusive` the whole node),
-use fewer workers, load a checkpoint once a node (mmap=True, meta device), keep data as arrays.
-
-Sources:
-https://slurm.schedmd.com/cgroup.conf.html
+Sources: https://slurm.schedmd.com/cgroup.conf.html
 https://github.com/SchedMD/slurm src/plugins/task/cgroup/task_cgroup_memory.c
 https://github.com/pytorch/pytorch/issues/13246
 https://github.com/huggingface/accelerate/issues/1519
 https://docs.kernel.org/admin-guide/cgroup-v2.html#memory-interface-files
 """
 
-from jobgen.diagnosis.signs import FAILED_FIRST, Role, Sign
+from jobgen.diagnosis.signs import FAILED_FIRST, likely, noise, sure
 
 SIGNS = (
-    Sign(
+    *sure.confirmation(
+        "the node ran out of memory, and the kernel killed a process",
         r"error: Detected \d+ oom[-_]kill event(\(s\)|s)? in (StepId=|step )",
-        "the node ran out of memory, and the kernel killed a process",
-        Role.CONFIRMATION,
-    ),
-    Sign(
         r"srun: error: (?P<node>[\w.-]+): tasks? [\d,-]+: Out Of Memory",
-        "the node ran out of memory, and the kernel killed a process",
-        Role.CONFIRMATION,
     ),
-    Sign(
-        r"(StepId=\S+|[Jj]ob \d+|[Ss]tep \d\S*|task \d+).{0,40}exceeded memory limit "
-        r"\(.*being killed",
+    *sure.confirmation(
         "the job used more memory than it asked for, and Slurm ended it",
-        Role.CONFIRMATION,
+        r"(StepId=\S+|[Jj]ob \d+|[Ss]tep \d\S*|task \d+).{0,40}exceeded memory "
+        r"limit \(.*being killed",
     ),
-    Sign(
-        r"^State: OUT_OF_MEMORY|Slurm.*Job.*(Ended|Failed),.*OUT_OF_MEMORY"
-        r"|^\s*\d+(\.\w+)?\s.*\bOUT_OF_ME(MORY|\+)|JobState=OUT_OF_MEMORY"
-        r"|^sacct: State=OUT_OF_MEMORY |^Cgroup mem(?:ory|sw) limit exceeded: ",
+    *sure.confirmation(
         "the scheduler's accounting says that the job ran out of memory",
-        Role.CONFIRMATION,
+        r"^State: OUT_OF_MEMORY|Slurm.*Job.*(Ended|Failed),.*OUT_OF_MEMORY",
+        r"^\s*\d+(\.\w+)?\s.*\bOUT_OF_ME(MORY|\+)|JobState=OUT_OF_MEMORY",
+        r"^sacct: State=OUT_OF_MEMORY |^Cgroup mem(?:ory|sw) limit exceeded: ",
     ),
-    Sign(
-        r"[Oo]ut of memory: Kill(ed)? process \d+ \((?P<program>[^)]*)\)",
+    *sure.cause(
         "the kernel killed {program}, because memory ran out",
+        r"[Oo]ut of memory: Kill(ed)? process \d+ \((?P<program>[^)]*)\)",
     ),
-    Sign(
-        r"\binvoked oom-killer: |oom-kill:constraint=CONSTRAINT_",
+    *sure.confirmation(
         "the kernel killed a process, because memory ran out",
-        Role.CONFIRMATION,
+        r"\binvoked oom-killer: |oom-kill:constraint=CONSTRAINT_",
     ),
-    Sign(
-        FAILED_FIRST + r".*\bout of memory",
+    *sure.confirmation(
         "killed by signal 9, and the node ran out of memory",
-        Role.CONFIRMATION,
+        rf"{FAILED_FIRST}.*\bout of memory",
     ),
-    Sign(  # the kernel's counter of a whole node: the process may be another job's
-        FAILED_FIRST + r".*\bmemory ran out for this job or another",
+    *likely.confirmation(
         "killed by signal 9, and the kernel killed a process of that node because memory ran out",
-        Role.CONFIRMATION,
-        certainty="likely",
+        # The kernel's counter of a whole node: the process may be another job's.
+        rf"{FAILED_FIRST}.*\bmemory ran out for this job or another",
     ),
-    Sign(
-        r"(?<![`'\"])DataLoader worker \(pid\(?s?\)? [\d, ]+\) is killed by signal: Killed",
+    *likely.cause(
         "a DataLoader worker was killed by signal 9, most often because memory ran out",
-        certainty="likely",
+        r"(?<![`'\"])DataLoader worker \(pid\(?s?\)? [\d, ]+\) is killed by signal: Killed",
     ),
-    Sign(
+    *sure.cause(
+        "no memory for a tensor of {size} bytes on the CPU",
         r"DefaultCPUAllocator: (can't allocate|not enough) memory: you tried to allocate "
         r"(?P<size>\d+) bytes",
-        "no memory for a tensor of {size} bytes on the CPU",
     ),
-    Sign(
+    *sure.if_failed.cause(
+        "no memory for an object of Python {size}",
         r"^(\w+\.)*_?(Array)?MemoryError(: Unable to allocate (?P<size>[\d.]+ \w+) for an array"
         r"|: std::bad_alloc|:? ?$)",
-        "no memory for an object of Python {size}",
-        needs_failure=True,
     ),
-    Sign(
-        r"^(OSError|BlockingIOError): \[Errno 12\] Cannot allocate memory",
+    *likely.if_failed.cause(
         "the system refused memory for a new process or a mapping",
-        needs_failure=True,
-        certainty="likely",
+        r"^(OSError|BlockingIOError): \[Errno 12\] Cannot allocate memory",
     ),
-    Sign(
-        r"terminate called after throwing an instance of 'std::bad_alloc'"
-        r"|fork: Cannot allocate memory",
+    *likely.cause(
         "the system refused memory",
-        certainty="likely",
+        r"terminate called after throwing an instance of 'std::bad_alloc'",
+        r"fork: Cannot allocate memory",
     ),
-    Sign(
-        r"ray\.exceptions\.OutOfMemoryError: |OutOfMemoryError: Task was killed due to the node"
-        r"|\b[1-9]\d* Workers \(tasks / actors\) killed due to memory pressure \(OOM\)",
+    *sure.cause(
         "ray ended a worker, because the node was short of memory",
+        r"ray\.exceptions\.OutOfMemoryError: |OutOfMemoryError: Task was killed due to the node",
+        r"\b[1-9]\d* Workers \(tasks / actors\) killed due to memory pressure \(OOM\)",
     ),
-    Sign(
-        r"^\s*([Rr]eason: +|\"?OOMKilled\"?: *\"?)(OOMKilled|true)\b",
+    *sure.confirmation(
         "the container ran out of memory, and the kernel killed a process",
-        Role.CONFIRMATION,
+        r"^\s*([Rr]eason: +|\"?OOMKilled\"?: *\"?)(OOMKilled|true)\b",
     ),
-    Sign(
+    # Cached files reached the memory's limit.
+    *noise(
         r"Exceeded (step|job) memory limit at some point|hit memory(\+swap)? limit at least once",
-        "cached files reached the memory's limit: harmless",
-        Role.NOISE,
     ),
-    Sign(
-        r"^memory allocation of (?P<size>\d+) bytes failed",
+    *likely.cause(
         "no memory for {size} bytes",
-        certainty="likely",
+        r"^memory allocation of (?P<size>\d+) bytes failed",
     ),
-    Sign(
-        r"\boom: Memory cgroup out of memory: killed \d+ tasks? on (?P<node>[\w-]+)",
+    *sure.confirmation(
         "the job used more memory than it has",
-        Role.CONFIRMATION,
+        r"\boom: Memory cgroup out of memory: killed \d+ tasks? on (?P<node>[\w-]+)",
     ),
-    Sign(
-        r"^TERM_MEMLIMIT: job killed after reaching LSF memory usage limit",
+    *sure.confirmation(
         "the job used more memory than LSF allows it",
-        Role.CONFIRMATION,
+        r"^TERM_MEMLIMIT: job killed after reaching LSF memory usage limit",
     ),
 )
 CURE = (
-    "ask for more memory (--set request.memory=all, or a size), use fewer DataLoader workers,"
-    " or load the checkpoint once a node"
+    "ask for more memory (--set request.memory=all, or a size), use fewer DataLoader workers, or"
+    " load the checkpoint once a node"
 )
 MISLEADS = "SIGTERM lines and STEP … CANCELLED above it; lost peers and timeouts of other ranks"
 EXPLAINS = (
-    "killed",
-    "peer-lost",
-    "collective-timeout",
-    "rendezvous",
-    "fabric",
-    "python-exception",
-    "cancelled",
-    "silent-hang",
+    "killed peer-lost collective-timeout rendezvous fabric python-exception cancelled silent-hang"
 )
+TRAITS = "process"

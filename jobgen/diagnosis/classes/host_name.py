@@ -9,22 +9,17 @@ documentation, and one without a domain may resolve on the login node only. A co
 /etc/hosts.
 
 The same warning about IPv6 addresses is printed in jobs that go well, where the name has an address
-of IPv4 alone; `The hostname of the client socket cannot be retrieved` costs only time.
+of IPv4 alone; `The hostname of the client socket cannot be retrieved` costs only time. Scripts of
+jobgen find out the head's address on the head itself, and use no names.
 
-Cure: use a name or address that `getent hosts NAME` finds on every node. Scripts of jobgen find out
-the head's address on the head itself, on the interface of the profile, and use no names.
-
-Sources:
-https://github.com/pytorch/pytorch/blob/main/torch/csrc/distributed/c10d/socket.cpp
+Sources: https://github.com/pytorch/pytorch/blob/main/torch/csrc/distributed/c10d/socket.cpp
 https://github.com/pytorch/pytorch/issues/85300
 https://github.com/pytorch/pytorch/issues/159007
 https://github.com/nyu-systems/Grendel-GS/issues/9
 https://github.com/meta-pytorch/monarch/pull/1571
 """
 
-from __future__ import annotations
-
-from jobgen.diagnosis.signs import Role, Sign
+from jobgen.diagnosis.signs import likely, noise, possible, sure
 
 _UNKNOWN = (
     r"(?:Name or service not known|Temporary failure in name resolution|nodename nor servname)"
@@ -32,73 +27,57 @@ _UNKNOWN = (
 _NO_NAME = r"(?:[^,)]*[\[\]<>$\s{}][^,)]*|)"
 
 SIGNS = (
-    Sign(
-        r"network addresses of \((?P<name>" + _NO_NAME + r"), \d+\) cannot be retrieved",
+    *sure.cause(
         'the head\'s name is "{name}", which is no name of a host',
+        rf"network addresses of \((?P<name>{_NO_NAME}), \d+\) cannot be retrieved",
+        rf"trying to connect to \((?P<name>{_NO_NAME}), \d+\)",
     ),
-    Sign(
-        r"trying to connect to \((?P<name>" + _NO_NAME + r"), \d+\)",
-        'the head\'s name is "{name}", which is no name of a host',
-    ),
-    Sign(
-        r"The (?:IPv4 )?network addresses of \((?P<name>[^,]+), \d+\) cannot be retrieved "
-        r"\(gai error: (?P<code>-?\d+)",
+    *likely.if_failed.cause(
         "the name {name} has no address there",
-        needs_failure=True,
-        certainty="likely",
+        r"The (?:IPv4 )?network addresses of \((?P<name>[^,]+), \d+\) cannot be retrieved \(gai "
+        r"error: (?P<code>-?\d+)",
     ),
-    Sign(
-        r"The IPv6 network addresses of \((?P<name>[^,]+), \d+\) cannot be retrieved "
-        r"\(gai error: (?P<code>-?\d+)",
+    *likely.if_failed.confirmation(
         "the name {name} has no address there",
-        Role.CONFIRMATION,
-        needs_failure=True,
-        certainty="likely",
+        r"The IPv6 network addresses of \((?P<name>[^,]+), \d+\) cannot be retrieved \(gai "
+        r"error: (?P<code>-?\d+)",
     ),
-    Sign(
-        r"Net : error encountered when getting address info : ",
+    *sure.cause(
         "a name in NCCL_COMM_ID has no address there",
+        r"Net : error encountered when getting address info : ",
     ),
-    Sign(
-        r"^ValueError: host not found: " + _UNKNOWN,
+    *likely.cause(
         "the head's name has no address there",
-        certainty="likely",
+        rf"^ValueError: host not found: {_UNKNOWN}",
     ),
-    Sign(
-        r"^(?:socket\.)?gaierror: \[Errno -?\d+\] " + _UNKNOWN,
+    *possible.cause(
         "a host's name has no address there",
-        certainty="possible",
+        rf"^(?:socket\.)?gaierror: \[Errno -?\d+\] {_UNKNOWN}",
     ),
-    Sign(
+    *possible.if_failed.cause(
+        "a host's name has no address there",
         r"^(?:[\w.]+\.)?(?:RuntimeError|ValueError|OSError|DistNetworkError): "
-        r"(?!.*(?:https?:|[Mm]ax retries|huggingface)).*" + _UNKNOWN,
-        "a host's name has no address there",
-        needs_failure=True,
-        certainty="possible",
+        rf"(?!.*(?:https?:|[Mm]ax retries|huggingface)).*{_UNKNOWN}",
     ),
-    Sign(
+    *sure.if_failed.cause(
+        "the name {name} has no address there",
         r"ssh: Could not resolve hostname (?P<name>[^\s:]+): ",
-        "the name {name} has no address there",
-        needs_failure=True,
     ),
-    Sign(
+    *sure.cause(
+        "the name {name} has no address there",
         r'(?:srun|slurmstepd|sbatch): error: .*Unable to resolve "(?P<name>[^"]+)"',
-        "the name {name} has no address there",
     ),
-    Sign(
-        r"(?:srun|slurmstepd|sbatch): error: .*getaddrinfo\(\) failed: ",
+    *sure.cause(
         "a host's name has no address there",
+        r"(?:srun|slurmstepd|sbatch): error: .*getaddrinfo\(\) failed: ",
     ),
-    Sign(
-        r"The hostname of the client socket cannot be retrieved",
-        "a look-up that costs only time",
-        Role.NOISE,
-    ),
+    # A look-up that costs only time.
+    *noise(r"The hostname of the client socket cannot be retrieved"),
 )
-
 CURE = (
-    "use a name or an address that `getent hosts NAME` finds on every node; scripts of jobgen use "
-    "the head's address on --set network.interface=NAME"
+    "use a name or an address that `getent hosts NAME` finds on every node; scripts of jobgen use"
+    " the head's address on --set network.interface=NAME"
 )
 MISLEADS = "the time-outs and tracebacks of torchrun below it"
-EXPLAINS = ("rendezvous", "peer-lost", "collective-timeout", "wrong-interface")
+EXPLAINS = "rendezvous peer-lost collective-timeout wrong-interface"
+TRAITS = "setup"

@@ -5,13 +5,7 @@ hydra go by ssh.
 
 Frequent: no key for ssh, or the host's key is unknown; a firewall; the name of a host that is not
 in the job; more processes than mpirun has slots; mpirun of another installation on the node (PATH
-is not the same there).
-
-What misleads: mpirun's long text, which lists five possible reasons and means one of them. The
-other nodes then wait for the missing ones until their rendezvous times out.
-
-The cure: start by the scheduler and not by ssh: jobgen uses srun on Slurm and pbs_tmrsh on PBS
-(`launch.starter`).
+is not the same there). mpirun's long text lists five possible reasons, and means one of them.
 
 Sources: https://github.com/open-mpi/ompi/issues/11936
 https://github.com/kubeflow/mpi-operator/issues/152
@@ -19,82 +13,78 @@ https://github.com/openpbs/openpbs/blob/master/src/cmds/pbs_tmrsh.c
 https://man.openbsd.org/ssh
 """
 
-from jobgen.diagnosis.signs import Role, Sign
+from jobgen.diagnosis.signs import sure, teardown
 
 SIGNS = (
-    Sign(
-        r"^(?:ORTE|PRTE|PMIX) was unable to reliably start one or more daemons",
+    *sure.cause(
         "mpirun could not start its daemon on a node",
+        r"^(?:ORTE|PRTE|PMIX) was unable to reliably start one or more daemons",
     ),
-    Sign(
-        r"^An ORTE daemon has unexpectedly failed after launch",
+    *sure.cause(
         "mpirun's daemon on a node ended at once",
+        r"^An ORTE daemon has unexpectedly failed after launch",
     ),
-    Sign(
-        r"^There are not enough slots available in the system to satisfy the (?P<slots>\d+)",
+    *sure.cause(
         "mpirun was asked for {slots} processes, more than it has slots",
+        r"^There are not enough slots available in the system to satisfy the (?P<slots>\d+)",
     ),
-    Sign(
-        r"^All nodes which are allocated for this job are already filled",
+    *sure.cause(
         "mpirun was asked for more processes than it has slots",
+        r"^All nodes which are allocated for this job are already filled",
     ),
-    Sign(
-        r"^(?:(?P<node>[\w.-]+): )?Host key verification failed\.?$",
+    *sure.cause(
         "ssh does not know the key of a node",
+        r"^(?:(?P<node>[\w.-]+): )?Host key verification failed\.?$",
     ),
-    Sign(
-        r"^(?:(?P<node>[\w.-]+): )?(?:\S+@(?P<host>\S+): )?Permission denied \((?:publickey"
-        r"|[\w,-]*publickey[\w,-]*)\)",
+    *sure.if_failed.cause(
         "ssh to {host} is not allowed without a password",
-        needs_failure=True,
+        r"^(?:(?P<node>[\w.-]+): )?(?:\S+@(?P<host>\S+): )?Permission denied "
+        r"\((?:publickey|[\w,-]*publickey[\w,-]*)\)",
     ),
-    Sign(
-        r"^(?:(?P<teller>[\w.-]+): )?ssh: connect to host (?P<node>\S+) port \d+: (?P<reason>.+)",
+    *sure.if_failed.cause(
         "ssh does not reach this node: {reason}",
-        needs_failure=True,
+        r"^(?:(?P<teller>[\w.-]+): )?ssh: connect to host (?P<node>\S+) port \d+: (?P<reason>.+)",
     ),
-    Sign(
-        r"^(?:(?P<teller>[\w.-]+): )?ssh: Could not resolve hostname (?P<host>\S+?):"
-        r" (?P<reason>.+)",
+    *sure.if_failed.cause(
         "ssh does not know the host {host}: {reason}",
-        needs_failure=True,
+        r"^(?:(?P<teller>[\w.-]+): )?ssh: Could not resolve hostname "
+        r"(?P<host>\S+?): (?P<reason>.+)",
     ),
-    Sign(
-        r"^pdsh@[^:]+: (?P<node>[\w.-]+): (?:mcmd|connect): (?P<reason>.+)",
+    *sure.cause(
         "pdsh does not reach this node: {reason}",
+        r"^pdsh@[^:]+: (?P<node>[\w.-]+): (?:mcmd|connect): (?P<reason>.+)",
     ),
-    Sign(
-        r"^pbs_tmrsh: host \"(?P<host>[^\"]+)\" is not a node in job",
+    *sure.cause(
         "pbs_tmrsh was given {host}, which is not in the job as it is spelt",
+        r"^pbs_tmrsh: host \"(?P<host>[^\"]+)\" is not a node in job",
     ),
-    Sign(
-        r"^pbs_tmrsh: tm_(?:spawn|poll\(spawn\)): host \"(?P<node>[^\"]+)\" err (?P<reason>.+)",
+    *sure.cause(
         "PBS could not start a process on this node: {reason}",
+        r"^pbs_tmrsh: tm_(?:spawn|poll\(spawn\)): host \"(?P<node>[^\"]+)\" err (?P<reason>.+)",
     ),
-    Sign(
-        r"^(?:pbs_tmrsh|pbsdsh): (?:not executing under PBS|PBS jobid not in environment"
-        r"|cannot find PBS_NODEFILE)",
+    *sure.cause(
         "it was started outside of a PBS job",
+        r"^(?:pbs_tmrsh|pbsdsh): "
+        r"(?:not executing under PBS|PBS jobid not in environment|cannot find PBS_NODEFILE)",
     ),
-    Sign(
-        r"^pbsdsh: (?:spawn failed on node (?P<number>\d+) err (?P<reason>.+)|tm_init failed.+)",
+    *sure.cause(
         "PBS could not start a process on node number {number}: {reason}",
+        r"^pbsdsh: (?:spawn failed on node (?P<number>\d+) err (?P<reason>.+)|tm_init failed.+)",
     ),
-    Sign(
-        r"^\[mpiexec@[^]]+\] HYDU_create_process \(.*\): execvp error on file (?P<program>\S+)",
+    *sure.cause(
         "mpiexec cannot run {program}",
+        r"^\[mpiexec@[^]]+\] HYDU_create_process \(.*\): execvp error on file (?P<program>\S+)",
     ),
-    Sign(
-        r"^\[mpiexec@[^]]+\] check_exit_codes \(.*\): unable to run (?P<program>\S+) on"
-        r" (?P<node>\S+)",
+    *sure.cause(
         "mpiexec cannot start its proxy on this node",
+        r"^\[mpiexec@[^]]+\] check_exit_codes \(.*\): unable to run "
+        r"(?P<program>\S+) on (?P<node>\S+)",
     ),
-    Sign(
-        r"^pbs_tmrsh: (?:obit|tm_poll\(obit\)): host \"(?P<node>[^\"]+)\" err",
+    *teardown(
         "PBS lost the process on this node",
-        Role.TEARDOWN,
+        r"^pbs_tmrsh: (?:obit|tm_poll\(obit\)): host \"(?P<node>[^\"]+)\" err",
     ),
 )
 CURE = "start by the scheduler and not by ssh: jobgen uses srun or pbs_tmrsh (launch.starter)"
 MISLEADS = "the other nodes' rendezvous, which waits for the nodes that never began"
-EXPLAINS = ("rendezvous", "launcher-report", "peer-lost", "cancelled")
+EXPLAINS = "rendezvous launcher-report peer-lost cancelled"

@@ -6,79 +6,56 @@ The limit of a login shell is not that of a job: Slurm passes on that of the she
 (PropagateResourceLimits), a daemon that was started before limits.conf changed keeps the old one,
 and a container has its own.
 
-It is read as too little RAM. An adapter also runs out of queues in very large jobs
-(`ibv_create_cq`, with an unlimited `ulimit -l`): there, fewer connections help
-(NCCL_IB_QPS_PER_CONNECTION=1, PXN).
+An adapter also runs out of queues in very large jobs (`ibv_create_cq`, with an unlimited `ulimit
+-l`): there, fewer connections help (NCCL_IB_QPS_PER_CONNECTION=1, PXN).
 
-Cure: `ulimit -l unlimited` in the job if the hard limit allows it (`--set software.commands=…`); in
-docker `--ulimit memlock=-1`, with `--set software.container.options=…`. Otherwise the site has to
-set it for slurmd or pbs_mom (systemd's LimitMEMLOCK=infinity). The line of each node in a script of
-jobgen shows the limit (`memlock unlimited`).
+`ulimit -l unlimited` in the job helps if the hard limit allows it (`--set software.commands=…`);
+the site sets it by systemd's LimitMEMLOCK=infinity. The line of each node in a script of jobgen
+shows the limit (`memlock unlimited`).
 
-Sources:
-https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html#infiniband
+Sources: https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html#infiniband
 https://github.com/NVIDIA/nccl-tests/issues/206
 https://github.com/NVIDIA/nccl/issues/1191
 https://github.com/openucx/ucx/issues/8229
 https://slurm.schedmd.com/faq.html#memlock
 """
 
-from __future__ import annotations
-
-from jobgen.diagnosis.signs import Role, Sign
+from jobgen.diagnosis.signs import likely, noise, possible, sure
 
 SIGNS = (
-    Sign(
+    *likely.cause(
+        "no memory could be locked for the adapter ({call}): ulimit -l is too low",
         r"Call to (?P<call>ibv_reg_\w+) failed with error Cannot allocate memory",
-        "no memory could be locked for the adapter ({call}): ulimit -l is too low",
-        certainty="likely",
     ),
-    Sign(
-        r"Call to (?P<call>ibv_create_(?:cq|qp|srq)|ibv_alloc_pd) failed with error "
-        r"Cannot allocate",
+    *possible.cause(
         "no memory could be locked for the adapter ({call}): ulimit -l is too low",
-        certainty="possible",
-    ),
-    Sign(
+        r"Call to (?P<call>ibv_create_(?:cq|qp|srq)|ibv_alloc_pd) failed with "
+        r"error Cannot allocate",
         r"WARN Call to (?P<call>ibv_create_(?:cq|qp)|ibv_reg_mr) failed\s*$",
-        "no memory could be locked for the adapter ({call}): ulimit -l is too low",
-        certainty="possible",
     ),
-    Sign(
+    *likely.if_failed.confirmation(
+        "the limit of locked memory is {limit}",
         r"[Pp]lease set max locked memory \(ulimit -l\) to '?unlimited'? "
         r"\(current: (?P<limit>[^)]+)\)",
-        "the limit of locked memory is {limit}",
-        Role.CONFIRMATION,
-        needs_failure=True,
-        certainty="likely",
     ),
-    Sign(
+    *likely.if_failed.confirmation(
+        "no memory could be locked for the adapter: ulimit -l is too low",
         r"\bibv_(?:reg_mr|exp_reg_mr|create_cq|create_qp)\w*(?:\([^)]*\))? failed: "
         r"Cannot allocate memory",
-        "no memory could be locked for the adapter: ulimit -l is too low",
-        Role.CONFIRMATION,
-        needs_failure=True,
-        certainty="likely",
     ),
-    Sign(
+    *likely.cause(
+        "no memory could be locked for the adapter: ulimit -l is too low",
         r"NET/OFI Unable to register memory.*Cannot allocate memory",
-        "no memory could be locked for the adapter: ulimit -l is too low",
-        certainty="likely",
     ),
-    Sign(
-        r"failed to initialize while trying to allocate some locked memory",
+    *sure.cause(
         "MPI could lock no memory: ulimit -l is too low",
+        r"failed to initialize while trying to allocate some locked memory",
     ),
-    Sign(
-        r"libibverbs: Warning: RLIMIT_MEMLOCK is (?P<limit>\d+) bytes",
-        "the limit of locked memory is {limit} bytes",
-        Role.NOISE,
-    ),
+    *noise(r"libibverbs: Warning: RLIMIT_MEMLOCK is \d+ bytes"),
 )
-
 CURE = (
-    "raise ulimit -l to unlimited: for slurmd or pbs_mom by the site, in docker --ulimit "
-    "memlock=-1 (--set software.container.options=…)"
+    "raise ulimit -l to unlimited: for slurmd or pbs_mom by the site, in docker --ulimit memlock=-1"
+    " (--set software.container.options=…)"
 )
 MISLEADS = "too little RAM: the node has enough"
-EXPLAINS = ("peer-lost", "collective-timeout", "silent-hang", "fabric")
+EXPLAINS = "peer-lost collective-timeout silent-hang fabric"

@@ -8,11 +8,8 @@ PBS, `ORTE has lost communication with a remote daemon`. The name after ON in sl
 a node that still lives and wrote the line; the lost one is in srun's line, or in the scheduler's
 own logs (`sinfo -R`, `sacct`).
 
-What misleads: on the other nodes ranks lose their connections first, often minutes before the
-scheduler notices, and their timeouts look like a network's fault.
-
-The cure: `--requeue` runs the job again on other nodes; `-N MIN:MAX` lets it go on with fewer.
-Report the node to the site's staff.
+The ranks on other nodes lose their connections first, often minutes before the scheduler notices,
+and it looks like a network's fault. `-N MIN:MAX` lets the job go on with fewer nodes.
 
 Sources: https://slurm.schedmd.com/sbatch.html#OPT_requeue
 https://github.com/SchedMD/slurm/blob/master/src/api/step_launch.c (_node_fail_handler)
@@ -21,79 +18,64 @@ https://github.com/kubeflow/mpi-operator/issues/152
 https://github.com/adaptivecomputing/torque/blob/master/src/resmom/mom_main.c
 """
 
-from jobgen.diagnosis.signs import FAILED_FIRST, Role, Sign
+from jobgen.diagnosis.signs import FAILED_FIRST, likely, sure
 
-_SAYS = "the scheduler lost this node"
 _SOME = "the scheduler lost a node of the job"
 
 SIGNS = (
-    Sign(r"^s(?:run|alloc): error: Node failure on (?P<node>\S+)", _SAYS),
-    Sign(r"CANCELLED AT \S+ DUE TO NODE FAILURE", _SOME, Role.CONFIRMATION),
-    Sign(
-        FAILED_FIRST + r"it no longer answers",
-        "this node no longer answers",
-        Role.CONFIRMATION,
-        certainty="likely",
+    *sure.cause(
+        "the scheduler lost this node",
+        r"^s(?:run|alloc): error: Node failure on (?P<node>\S+)",
     ),
-    Sign(
+    *sure.confirmation(
+        _SOME,
+        r"CANCELLED AT \S+ DUE TO NODE FAILURE",
+        r"^sacct: State=(?:NODE_FAIL|BOOT_FAIL) JobID=\d+(?:_\d+)? ",
+        r"\bJobState=(?:NODE_FAIL|BOOT_FAIL) Reason=",
+    ),
+    *likely.confirmation("this node no longer answers", rf"{FAILED_FIRST}it no longer answers"),
+    *sure.cause(
+        "srun lost the daemon of a node",
         r"^srun: error: (?:Aborting, can not test connection to|Cannot communicate with"
         r"|Aborting, (?:io error and missing step|step missing and io error) on) node \d+",
-        "srun lost the daemon of a node",
-    ),
-    Sign(
         r"^srun: error: \w*: ?aborting, io error with slurmstepd on node \d+",
-        "srun lost the daemon of a node",
     ),
-    Sign(
-        r"^=>> PBS: job killed: node \d+ \((?P<node>[\w.-]+)\) requested job (?:die|terminate),"
-        r" '?EOF",
+    *sure.cause(
         "PBS lost this node",
+        r"^=>> PBS: job killed: node \d+ \((?P<node>[\w.-]+)\) requested job "
+        r"(?:die|terminate), '?EOF",
     ),
-    Sign(
-        r"^(?:ORTE|PRTE) has lost communication with (?:a remote|its) daemon",
+    *likely.cause(
         "mpirun lost its daemon on a node",
-        certainty="likely",
+        r"^(?:ORTE|PRTE) has lost communication with (?:a remote|its) daemon",
     ),
-    Sign(
-        r"^\s*Remote daemon: \[\[?\w[^ ]* on node (?P<node>[\w.-]+)$",
+    *likely.confirmation(
         "mpirun lost its daemon on this node",
-        Role.CONFIRMATION,
-        certainty="likely",
+        r"^\s*Remote daemon: \[\[?\w[^ ]* on node (?P<node>[\w.-]+)$",
     ),
-    Sign(
-        r"^\[mpiexec@[^]]+\] control_cb \(.*\): connection to proxy \d+ at host (?P<node>\S+)"
-        r" failed",
+    *likely.cause(
         "mpiexec lost its proxy on this node",
-        certainty="likely",
+        r"^\[mpiexec@[^]]+\] control_cb \(.*\): connection to proxy \d+ at host "
+        r"(?P<node>\S+) failed",
     ),
-    Sign(
-        r"node with node id: \w+ and address: (?P<peer>\S+?)(?: and node name: \S+)? has been"
-        r" marked dead because the detector has missed too many heartbeats",
+    *likely.cause(
         "Ray lost the node {peer}",
-        certainty="likely",
+        r"node with node id: \w+ and address: (?P<peer>\S+?)(?: and node name: \S+)? has been "
+        r"marked dead because the detector has missed too many heartbeats",
     ),
-    Sign(r"^job preempted \(node failure\)\s*$", _SOME),  # a mail of Torque and Moab
-    Sign(r"^sacct: State=(?:NODE_FAIL|BOOT_FAIL) JobID=\d+(?:_\d+)? ", _SOME, Role.CONFIRMATION),
-    Sign(r"\bJobState=(?:NODE_FAIL|BOOT_FAIL) Reason=", _SOME, Role.CONFIRMATION),
-    Sign(
-        r"^qstat: Exit_status=(?:-20|-14) ",
+    *sure.cause(
+        _SOME,
+        r"^job preempted \(node failure\)\s*$",  # a mail of Torque and Moab
+    ),
+    *sure.confirmation(
         "PBS lost the connection to a node of the job",
-        Role.CONFIRMATION,
+        r"^qstat: Exit_status=(?:-20|-14) ",
     ),
-    Sign(
-        r"Worker exit detail: Owner's node has crashed|The actor died because its node has died",
+    *likely.confirmation(
         "Ray lost a node of the job",
-        Role.CONFIRMATION,
-        certainty="likely",
+        r"Worker exit detail: Owner's node has crashed|The actor died because its node has died",
     ),
 )
 CURE = "submit with --requeue, so that it runs again on other nodes; tell the site's staff the node"
 MISLEADS = "timeouts and broken connections on the other nodes: they waited for the lost one"
-EXPLAINS = (
-    "cancelled",
-    "killed",
-    "peer-lost",
-    "collective-timeout",
-    "launcher-report",
-    "srun-step",
-)
+EXPLAINS = "cancelled killed peer-lost collective-timeout launcher-report srun-step"

@@ -5,45 +5,33 @@ pipes, and one for each tensor that a DataLoader worker hands over. Many workers
 data that stay open, or many peers use them up. A worker that cannot send a descriptor shows as
 `received 0 items of ancdata` in the rank, without a word about files.
 
-What misleads: `ancdata`, which sounds like data; connections that NCCL or the store could not
-open are the same cause.
+Connections that NCCL or the store could not open have the same cause. `ulimit -n` can be raised to
+`ulimit -Hn` at most, before the launch; copies of the tensors that are kept help, too.
 
-Cure: `ulimit -n 65536` (at most `ulimit -Hn`) before the launch: --set
-'software.commands=[ulimit -n 65536]'; in the program
-torch.multiprocessing.set_sharing_strategy("file_system"), and copies of the tensors that are
-kept.
-
-Sources:
-https://docs.pytorch.org/docs/stable/multiprocessing.html#file-descriptor-file-descriptor
+Sources: https://docs.pytorch.org/docs/stable/multiprocessing.html#file-descriptor-file-descriptor
 https://github.com/pytorch/pytorch/issues/973
 https://github.com/EleutherAI/gpt-neox/issues/1252
 """
 
-from jobgen.diagnosis.signs import Sign
+from jobgen.diagnosis.signs import sure
 
 SIGNS = (
-    Sign(
+    *sure.cause(
+        "too many open files (a worker could not hand over a tensor)",
         r"^RuntimeError: (received 0 items of ancdata|Too many open files\. Communication)",
-        "too many open files (a worker could not hand over a tensor)",
     ),
-    Sign(
+    *sure.cause(
+        "too many open files",
         r"^(OSError|IOError|BlockingIOError)\s*: \[Errno 24\] Too many open files(: |$)",
-        "too many open files",
     ),
-    Sign(
-        r"received 0 items of ancdata",
+    *sure.if_failed.cause(
         "too many open files (a worker could not hand over a tensor)",
-        needs_failure=True,
+        r"received 0 items of ancdata",
     ),
-    Sign(
+    *sure.if_failed.cause(
+        "too many open files",
         r"\[Errno 24\] Too many open files",
-        "too many open files",
-        needs_failure=True,
-    ),
-    Sign(
         r"(error|Error|ERROR|failed|WARN|unable to open|fatal|cannot).*: Too many open files",
-        "too many open files",
-        needs_failure=True,
     ),
 )
 CURE = (
@@ -51,4 +39,4 @@ CURE = (
     ' torch.multiprocessing.set_sharing_strategy("file_system")'
 )
 MISLEADS = "ancdata is no data: a descriptor could not be sent"
-EXPLAINS = ("python-exception", "peer-lost", "collective-timeout", "rendezvous", "fabric")
+EXPLAINS = "python-exception peer-lost collective-timeout rendezvous fabric"

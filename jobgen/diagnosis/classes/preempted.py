@@ -7,12 +7,8 @@ One sees `CANCELLED AT … DUE TO PREEMPTION` or `DUE TO JOB REQUEUE`, and `Stat
 sacct. The node in the line is the one that wrote it. Without one of these lines, a preempted job
 looks like a cancelled one: ask sacct (`jobgen why JOBID` does).
 
-What misleads: SIGTERM on all ranks, torchrun's SignalException, broken connections on nodes that
-end later. `DUE TO JOB REQUEUE` is also what a person's `scontrol requeue` writes, and jobgen's
-own requeue at the walltime.
-
-The cure: `--requeue`, with a program that loads its last checkpoint; `--signal SECONDS` gives it
-time to save where the site sends a signal first; or a partition or QOS that is not preempted.
+`DUE TO JOB REQUEUE` is also what a person's `scontrol requeue` writes, and jobgen's own requeue at
+the walltime. `--signal SECONDS` gives the program time to save where the site sends a signal first.
 
 Sources: https://slurm.schedmd.com/preempt.html
 https://github.com/SchedMD/slurm/blob/master/src/slurmd/slurmstepd/req.c (_handle_signal_container)
@@ -20,37 +16,27 @@ https://github.com/facebookincubator/submitit/issues/1708
 https://github.com/SystemsGenetics/GEMmaker/issues/233
 """
 
-from jobgen.diagnosis.signs import Role, Sign
+from jobgen.diagnosis.signs import STEPD_ERROR, likely, sure
 
 _SAYS = "another job with more priority got the nodes"
 _REQUEUED = "Slurm put the job back into the queue: a preemption, or scontrol requeue"
-# Slurm since 24.11 writes the time in the place of its name; a progress bar may stand before it.
-_LINE = (
-    r"(?:(?<![\"'`])slurmstepd(?:-\S+)?: |^|\[\d{4}-[\dT:.-]+\] )error: \*\*\* "
-    r"(?:JOB|STEP) [\d.+]+ ON \S+ CANCELLED AT \S+ "
-)
+_LINE = STEPD_ERROR + r"(?:JOB|STEP) [\d.+]+ ON \S+ CANCELLED AT \S+ "
 
 SIGNS = (
-    Sign(_LINE + r"DUE TO PREEMPTION \*\*\*", _SAYS),
-    Sign(_LINE + r"DUE TO JOB REQUEUE \*\*\*", _REQUEUED, certainty="likely"),
-    Sign(r"Caught signal \w+ on \S+: this job is preempted", _SAYS, certainty="likely"),
-    Sign(r"Job not requeued because: preempted", _SAYS, Role.CONFIRMATION),
-    Sign(r"^TERM_PREEMPT: job killed after preemption", _SAYS, Role.CONFIRMATION),
-    Sign(r"^sacct: State=PREEMPTED JobID=\d+(?:_\d+)? ", _SAYS, Role.CONFIRMATION),
-    Sign(r"\bJobState=PREEMPTED Reason=", _SAYS, Role.CONFIRMATION),
-    Sign(
-        r"^sacct: State=REQUEUED JobID=\d+(?:_\d+)? ",
-        _REQUEUED,
-        Role.CONFIRMATION,
-        certainty="likely",
+    *sure.cause(_SAYS, rf"{_LINE}DUE TO PREEMPTION \*\*\*"),
+    *likely.cause(_REQUEUED, rf"{_LINE}DUE TO JOB REQUEUE \*\*\*"),
+    *likely.cause(_SAYS, r"Caught signal \w+ on \S+: this job is preempted"),
+    *sure.confirmation(
+        _SAYS,
+        r"Job not requeued because: preempted",
+        r"^TERM_PREEMPT: job killed after preemption",
+        r"^sacct: State=PREEMPTED JobID=\d+(?:_\d+)? ",
+        r"\bJobState=PREEMPTED Reason=",
     ),
-    Sign(
-        r"the actor's node was preempted: ",
-        "the node was preempted",
-        Role.CONFIRMATION,
-        certainty="likely",
-    ),
+    *likely.confirmation(_REQUEUED, r"^sacct: State=REQUEUED JobID=\d+(?:_\d+)? "),
+    *likely.confirmation("the node was preempted", r"the actor's node was preempted: "),
 )
 CURE = "use --requeue and a program that continues from its checkpoint, or another -p or --qos"
 MISLEADS = "SIGTERM and broken connections on the ranks: they come after the preemption"
-EXPLAINS = ("cancelled", "node-lost", "killed", "peer-lost", "launcher-report", "srun-step")
+EXPLAINS = "cancelled node-lost killed peer-lost launcher-report srun-step"
+TRAITS = "scheduler outside"

@@ -4,53 +4,38 @@ Each user may have so many processes and threads on a node (ulimit -u, or the pi
 container or a cgroup). Ranks × DataLoader workers × threads of OpenMP or BLAS reach it quickly:
 8 ranks with 16 workers and 64 threads each are 8000.
 
-One sees `can't start new thread`, `fork: retry: Resource temporarily unavailable`,
-`pthread_create failed`. The limit counts all processes of the user on that node.
+One sees `can't start new thread`, `fork: retry: Resource temporarily unavailable`, `pthread_create
+failed`. The limit counts all processes of the user on that node. `--pids-limit` raises that of a
+container.
 
-What misleads: `Resource temporarily unavailable` sounds like memory or the network.
-
-Cure: OMP_NUM_THREADS (-e OMP_NUM_THREADS=…) at the cores of a rank, fewer workers, a higher pids
-limit for the container (`--pids-limit`).
-
-Sources:
-https://man7.org/linux/man-pages/man2/fork.2.html
+Sources: https://man7.org/linux/man-pages/man2/fork.2.html
 https://docs.docker.com/reference/cli/docker/container/run/
 """
 
-from jobgen.diagnosis.signs import Role, Sign
+from jobgen.diagnosis.signs import likely, sure
 
 SIGNS = (
-    Sign(
-        r"(?:^|[\])|] )RuntimeError: can't start new thread",
+    *sure.cause(
         "no more threads are allowed on the node",
+        r"(?:^|[\])|] )RuntimeError: can't start new thread",
     ),
-    Sign(
-        r"pthread_create failed for thread \d+ of \d+: Resource temporarily unavailable"
-        r"|fork: (retry: )?Resource temporarily unavailable"
-        r"|what\(\): +thread: Resource temporarily unavailable"
-        r"|\bpthread_create failed: Resource temporarily unavailable"
-        r"|libgomp: Thread creation failed: Resource temporarily unavailable",
+    *sure.if_failed.cause(
         "no more processes or threads are allowed on the node",
-        needs_failure=True,
+        r"pthread_create failed for thread \d+ of \d+: Resource temporarily unavailable",
+        r"fork: (retry: )?Resource temporarily unavailable",
+        r"what\(\): +thread: Resource temporarily unavailable",
+        r"\bpthread_create failed: Resource temporarily unavailable",
+        r"libgomp: Thread creation failed: Resource temporarily unavailable",
     ),
-    Sign(
-        r"^BlockingIOError: \[Errno 11\] Resource temporarily unavailable",
+    *likely.cause(
         "no more processes are allowed on the node",
-        certainty="likely",
+        r"^BlockingIOError: \[Errno 11\] Resource temporarily unavailable",
     ),
-    Sign(
-        r"^TERM_THREADLIMIT: job killed after reaching LSF thread limit",
+    *sure.confirmation(
         "the job had more threads than LSF allows it",
-        Role.CONFIRMATION,
+        r"^TERM_THREADLIMIT: job killed after reaching LSF thread limit",
     ),
 )
 CURE = "-e OMP_NUM_THREADS=CORES_OF_A_RANK, fewer DataLoader workers, or a higher ulimit -u"
 MISLEADS = "Resource temporarily unavailable is neither memory nor the network here"
-EXPLAINS = (
-    "python-exception",
-    "peer-lost",
-    "collective-timeout",
-    "rendezvous",
-    "crash",
-    "killed",
-)
+EXPLAINS = "python-exception peer-lost collective-timeout rendezvous crash killed"

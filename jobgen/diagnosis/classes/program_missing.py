@@ -7,63 +7,56 @@ bit, or its first line ends in a carriage return (`bad interpreter`).
 One sees `execve(): … No such file or directory` of slurmstepd, `can't open file` of Python,
 `executable file not found in $PATH` of a container's engine, and exit code 2, 126, 127 or 13.
 
-What misleads: `couldn't chdir to …: going to /tmp instead` alone is harmless. The other nodes'
-rendezvous timeouts.
+`couldn't chdir to …: going to /tmp instead` alone is harmless. Data and environment have to be in a
+folder that all nodes see, too.
 
-Cure: put program, data and environment in a folder that all nodes see, mount it in the container
-(software.container.mounts), and write the path in full.
-
-Sources:
-https://man7.org/linux/man-pages/man2/execve.2.html
+Sources: https://man7.org/linux/man-pages/man2/execve.2.html
 https://github.com/SchedMD/slurm src/slurmd/slurmstepd/task.c
 """
 
-from jobgen.diagnosis.signs import Sign
+from jobgen.diagnosis.signs import sure
 
 SIGNS = (
-    Sign(
-        r"error: execve\(\): (?P<program>.+): (?P<why>No such file or directory|Permission denied"
-        r"|Exec format error)",
+    *sure.cause(
         "{program} could not be run: {why}",
+        r"error: execve\(\): (?P<program>.+): "
+        r"(?P<why>No such file or directory|Permission denied|Exec format error)",
     ),
-    Sign(
-        r"^\S*python[\d.]*: can't (open file|find '__main__' module in) '(?P<program>[^']+)'",
+    *sure.cause(
         "Python does not find the program {program}",
+        r"^\S*python[\d.]*: can't (open file|find '__main__' module in) '(?P<program>[^']+)'",
     ),
-    Sign(
-        r"([Ee]rror|failed|FATAL|OCI|crun|exec).*\"(?P<name>[^\"]+)\": executable file not "
-        r"found in \$PATH"
+    *sure.cause(
+        "{name}{program}{command} is not in the container",
+        r"([Ee]rror|failed|FATAL|OCI|crun|exec).*\"(?P<name>[^\"]+)\": executable file "
+        r"not found in \$PATH"
         r"|executable file [`'\"](?P<program>[^`'\"]+)[`'\"] not found in \$PATH"
         r"|exec:? [`'\"](?P<command>[^'\"`]+)[`'\"]:.*no such file or directory",
-        "{name}{program}{command} is not in the container",
     ),
-    Sign(
+    *sure.cause(
+        "{program} is not on this node, or may not be run",
         r"^(\S+: )?(/usr)?(/bin/)?env: [‘'\"]?(?P<program>[^’'\": ]+)[’'\"]?: "
         r"(No such file or directory|Permission denied)",
-        "{program} is not on this node, or may not be run",
     ),
-    Sign(
-        r": bad interpreter: (No such file or directory|Permission denied)",
+    *sure.cause(
         "the interpreter in a script's first line is not on this node",
+        r": bad interpreter: (No such file or directory|Permission denied)",
     ),
-    Sign(
-        r"(?P<program>[^ :]+): cannot execute( binary file)?: (Exec format error|required file)",
+    *sure.cause(
         "{program} is for another kind of machine, or its interpreter is missing",
+        r"(?P<program>[^ :]+): cannot execute( binary file)?: (Exec format error|required file)",
     ),
-    Sign(
-        r"mpirun was unable to (find the specified executable file|launch the specified application"
-        r" as it could not (find an executable|access or execute))",
+    *sure.cause(
         "mpirun does not find the program on a node",
+        r"mpirun was unable to (find the specified executable file|launch the specified "
+        r"application as it could not (find an executable|access or execute))",
     ),
-    Sign(
-        r"^(?:\[proxy:\d+:\d+@(?P<node>[\w.-]+)\] )?HYDU_create_process \(.*\): execvp"
-        r" error on file (?P<program>\S+) \(No such file",
+    *sure.cause(
         "there is no program {program}",
-    ),
-    Sign(
-        r"flux-shell\[\d+\]: FATAL: task (?P<rank>\d+): start failed: (?P<program>\S+):"
-        r" No such file",
-        "there is no program {program}",
+        r"^(?:\[proxy:\d+:\d+@(?P<node>[\w.-]+)\] )?HYDU_create_process \(.*\): execvp error on "
+        r"file (?P<program>\S+) \(No such file",
+        r"flux-shell\[\d+\]: FATAL: task (?P<rank>\d+): start failed: "
+        r"(?P<program>\S+): No such file",
     ),
 )
 CURE = (
@@ -71,4 +64,4 @@ CURE = (
     " write the path in full, and make it executable"
 )
 MISLEADS = "exit codes 2, 126 and 127, and the rendezvous timeouts of the other nodes"
-EXPLAINS = ("rendezvous", "peer-lost", "srun-step", "cancelled", "import")
+EXPLAINS = "rendezvous peer-lost srun-step cancelled import"

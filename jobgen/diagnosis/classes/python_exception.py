@@ -7,14 +7,11 @@ The same exception on all ranks at once is the program or its configuration. On 
 that rank's data or a file that its node lacks. The first in time counts: the others get an
 exception of torch.distributed or a timeout, because this rank is gone.
 
-What misleads: torchrun's summary shows `error_file: <N/A>` and exit code 1, and names the first
-of ONE node; each node prints its own "Root Cause".
+torchrun's summary shows `error_file: <N/A>` and exit code 1, and names the first of ONE node; each
+node prints its own "Root Cause". jobgen's scripts label each line with node and rank, and set
+torchrun's error files, so that the exception of each rank is in the log.
 
-Cure: read the traceback. jobgen's scripts label each line with node and rank, and set torchrun's
-error files, so that the exception of each rank is in the log.
-
-Sources:
-https://docs.pytorch.org/docs/stable/elastic/errors.html
+Sources: https://docs.pytorch.org/docs/stable/elastic/errors.html
 https://docs.python.org/3/library/traceback.html
 """
 
@@ -24,4 +21,5 @@ from jobgen.diagnosis.signs import Sign
 SIGNS: tuple[Sign, ...] = ()
 CURE = "read the traceback: it is the program, its arguments or its data"
 MISLEADS = "exceptions of torch.distributed and timeouts on the other ranks: they lost this one"
-EXPLAINS = ("peer-lost", "collective-timeout", "rendezvous", "desync", "silent-hang")
+EXPLAINS = "peer-lost collective-timeout rendezvous desync silent-hang"
+TRAITS = "general plain"

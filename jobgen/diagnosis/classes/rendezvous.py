@@ -14,14 +14,10 @@ torchrun in a batch script without srun, pbsdsh or mpiexec starts on the first n
 for the others until the end (`jobgen lint` finds that: JG101). A MASTER_ADDR that is not set means
 that the program was started without torchrun, or without the variables that its launcher would set.
 
-The long traceback of torch.distributed.elastic misleads, and RendezvousConnectionError at the end
-of a job that had trained is what follows from an earlier failure.
+RendezvousConnectionError at the end of a job that had trained is what follows from an earlier
+failure. Scripts of jobgen check the way to the head first, and say which node has no answer.
 
-Cure: scripts of jobgen start an agent on every node, check the way to the head first, and say which
-node has no answer; `--set launch.join_timeout=SECONDS` where nodes come late.
-
-Sources:
-https://github.com/pytorch/pytorch/blob/main/torch/csrc/distributed/c10d/socket.cpp
+Sources: https://github.com/pytorch/pytorch/blob/main/torch/csrc/distributed/c10d/socket.cpp
 https://github.com/pytorch/pytorch/blob/main/torch/csrc/distributed/c10d/TCPStore.cpp
 https://github.com/pytorch/pytorch/issues/67581
 https://github.com/pytorch/pytorch/issues/107021
@@ -29,97 +25,69 @@ https://github.com/ymcui/Chinese-LLaMA-Alpaca-2/issues/274
 https://github.com/OpenRLHF/OpenRLHF/issues/1040
 """
 
-from __future__ import annotations
-
-from jobgen.diagnosis.signs import Role, Sign
+from jobgen.diagnosis.signs import likely, noise, possible, sure
 
 _ADDRESS = r"\(?\[?(?P<peer>[\w.-]+|[\da-fA-F:]+)\]?(?:, |:)(?P<port>\d+)\)?"
 
 SIGNS = (
-    Sign(
-        r"(?:\[c10d\] |Error: )The client socket has timed out after \w+ "
-        r"while trying to connect to " + _ADDRESS,
+    *likely.report(
         "nobody answered at {peer} port {port}",
-        certainty="likely",
-        reporter=True,
+        r"(?:\[c10d\] |Error: )The client socket has timed out after \w+ while trying to "
+        rf"connect to {_ADDRESS}",
     ),
-    Sign(
-        r"The client socket has failed to connect to any network address of " + _ADDRESS,
+    *likely.report(
         "it could not connect to {peer} port {port}",
-        certainty="likely",
-        reporter=True,
+        rf"The client socket has failed to connect to any network address of {_ADDRESS}",
     ),
-    Sign(
-        r"The client socket has failed to connect to " + _ADDRESS + r" \(errno: \d+ - "
-        r"(?P<reason>No route to host|Connection timed out|Network is unreachable)\)",
+    *likely.if_failed.confirmation(
         "it could not connect to {peer} port {port}: {reason}",
-        Role.CONFIRMATION,
-        needs_failure=True,
-        certainty="likely",
+        rf"The client socket has failed to connect to {_ADDRESS} \(errno: \d+ - "
+        r"(?P<reason>No route to host|Connection timed out|Network is unreachable)\)",
         reporter=True,
     ),
-    Sign(
-        r"The client socket has failed to connect to .*\(errno: (?:111|104|22|97) - ",
-        "it tried again to connect",
-        Role.NOISE,
-    ),
-    Sign(
+    # It tries again to connect.
+    *noise(r"The client socket has failed to connect to .*\(errno: (?:111|104|22|97) - "),
+    *sure.report(
+        "only {joined} of {all} ranks came to the start",
         r"Timed out after \d+ seconds waiting for (?:clients|workers)\. "
         r"(?P<joined>\d+)/(?P<all>\d+) (?:clients|workers) joined",
-        "only {joined} of {all} ranks came to the start",
-        reporter=True,
     ),
-    Sign(
-        r"Timed out initializing process group in store based barrier on rank.*"
-        r"\(world_size=(?P<all>\d+), (?:num_workers_joined|worker_count)=(?P<joined>\d+)",
+    *sure.report(
         "{joined} of {all} ranks came to the start",
-        reporter=True,
+        r"Timed out initializing process group in store based barrier on "
+        r"rank.*\(world_size=(?P<all>\d+), (?:num_workers_joined|worker_count)=(?P<joined>\d+)",
     ),
-    Sign(
-        r"(?<!raise )\bRendezvousTimeoutError(?::|$)",
+    *likely.report(
         "not all nodes came to the start in time",
-        certainty="likely",
-        reporter=True,
+        r"(?<!raise )\bRendezvousTimeoutError(?::|$)",
     ),
-    Sign(
-        r"wait timeout after \d+ms, keys: \S*torchelastic(?!/agent/terminal)",
+    *likely.report(
         "not all agents came to the start in time",
-        certainty="likely",
-        reporter=True,
+        r"wait timeout after \d+ms, keys: \S*torchelastic(?!/agent/terminal)",
     ),
-    Sign(
-        r"TCP client failed to connect/validate to host (?P<peer>\S+):(?P<port>\d+) - timed out",
+    *likely.report(
         "nobody answered at {peer} port {port}",
-        certainty="likely",
-        reporter=True,
+        r"TCP client failed to connect/validate to host (?P<peer>\S+):(?P<port>\d+) - timed out",
     ),
-    Sign(
-        r"(?:Error|error): connect\(\) timed out\. Original timeout was \d+ ms",
+    *likely.report(
         "the head did not answer",
-        certainty="likely",
-        reporter=True,
+        r"(?:Error|error): connect\(\) timed out\. Original timeout was \d+ ms",
     ),
-    Sign(
-        r"^RuntimeError: Wait timeout$",
-        "not all ranks came to the start in time",
-        certainty="possible",
-        reporter=True,
-    ),
-    Sign(
-        r"environment variable (?P<variable>\w+) expected, but not set\s*$",
+    *possible.report("not all ranks came to the start in time", r"^RuntimeError: Wait timeout$"),
+    *sure.cause(
         "the program was started without {variable}, which torchrun would set",
+        r"environment variable (?P<variable>\w+) expected, but not set\s*$",
     ),
-    Sign(
-        r"DEADLINE_EXCEEDED: Barrier timed out\. (?:Barrier_id|Id): "
-        r"\S*(?:Client_Connect|Wait_for_all_tasks_to_register)",
+    *sure.report(
         "not all processes of JAX came to the start in time",
-        reporter=True,
+        r"DEADLINE_EXCEEDED: Barrier timed out\. "
+        r"(?:Barrier_id|Id): \S*(?:Client_Connect|Wait_for_all_tasks_to_register)",
     ),
 )
-
 CURE = (
-    "start one agent on every node, all with the same address, port and --rdzv-id: scripts of "
-    "jobgen do; where nodes come late, --set launch.join_timeout=SECONDS"
+    "start one agent on every node, all with the same address, port and --rdzv-id: scripts of"
+    " jobgen do; where nodes come late, --set launch.join_timeout=SECONDS"
 )
 MISLEADS = "the traceback of torch.distributed.elastic, and RendezvousConnectionError below it"
-EXPLAINS = ("peer-lost", "collective-timeout", "silent-hang")
+EXPLAINS = "peer-lost collective-timeout silent-hang"
+TRAITS = "setup peers"

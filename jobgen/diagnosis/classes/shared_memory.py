@@ -9,102 +9,73 @@ One sees `killed by signal: Bus error`, `exitcode: -7`, `failed to extend /dev/s
 `unable to write to file </torch_…>`. A segment that is not found (`No such file or directory`)
 means that ranks of one node have different /dev/shm: one container a rank, or a private one.
 
-What misleads: `No space left on device` read as the disk; NCCL's `unhandled system error`.
+NCCL's `unhandled system error` can be this: NCCL_SHM_DISABLE=1 shows it, at the price of speed.
+`--shm-size=64g` gives a container more, `rm /dev/shm/nccl-* /dev/shm/torch_*` removes old files of
+yours, and a smaller prefetch_factor needs less.
 
-Cure: give the container the host's (`--ipc=host`) or a larger one (`--shm-size=64g`); remove old
-files of yours (`rm /dev/shm/nccl-* /dev/shm/torch_*`); fewer workers, a smaller prefetch_factor.
-NCCL_SHM_DISABLE=1 shows whether it is this, at the price of speed.
-
-Sources:
-https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html#shared-memory
+Sources: https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html#shared-memory
 https://github.com/pytorch/pytorch torch/csrc/DataLoader.cpp
 https://github.com/pytorch/pytorch/issues/5040
 https://github.com/NVIDIA/nccl/issues/342
 https://github.com/NVIDIA/nccl/issues/1589
 """
 
-from jobgen.diagnosis.signs import Role, Sign
+from jobgen.diagnosis.signs import likely, noise, possible, sure
 
 SIGNS = (
-    Sign(
-        r"failed to extend /dev/shm/nccl-\S+ to (?P<size>\d+) bytes"
-        r"|Error while creating shared memory segment \S*nccl-",
+    *sure.cause(
         "NCCL found no room in /dev/shm for a segment",
-    ),
-    Sign(
+        r"failed to extend /dev/shm/nccl-\S+ to (?P<size>\d+) bytes",
+        r"Error while creating shared memory segment \S*nccl-",
         r"Call to posix_fallocate failed ?: No space left on device",
-        "NCCL found no room in /dev/shm for a segment",
     ),
-    Sign(
-        r"Error while attaching to shared memory segment \S*nccl-.*No such file or directory",
+    *likely.cause(
         "a rank did not find the segment of another rank of its node in /dev/shm",
-        certainty="likely",
+        r"Error while attaching to shared memory segment \S*nccl-.*No such file or directory",
     ),
-    Sign(
-        r"NCCL WARN Call to shm_open failed ?: (?P<why>.*)",
+    *likely.cause(
         "NCCL could not use /dev/shm ({why})",
-        certainty="likely",
+        r"NCCL WARN Call to shm_open failed ?: (?P<why>.*)",
     ),
-    Sign(
-        r"(?<![`'\"])DataLoader worker \(pid\(?s?\)? [\d, ]+\) is killed by signal: Bus error"
-        r"|Unexpected bus error encountered in worker",
+    *sure.cause(
         "a DataLoader worker found no room in /dev/shm (bus error)",
+        r"(?<![`'\"])DataLoader worker \(pid\(?s?\)? [\d, ]+\) is killed by signal: Bus error",
+        r"Unexpected bus error encountered in worker",
     ),
-    Sign(
+    *likely.cause(
+        "ended by signal 7 (bus error), most often because /dev/shm was full",
         r"Caught signal 7 \(Bus error|^Fatal Python error: Bus error|Signal: Bus error \(7\)",
-        "ended by signal 7 (bus error), most often because /dev/shm was full",
-        certainty="likely",
     ),
-    Sign(
-        r"unable to (write to|resize|mmap|allocate|open)\b.*(/torch_\d|shared memory(\(shm\)| file"
-        r"| object)).*: (No space left on device|Resource temporarily unavailable"
-        r"|Cannot allocate memory|Bad file descriptor)",
+    *sure.cause(
         "no room in /dev/shm for a tensor",
+        r"unable to (write to|resize|mmap|allocate|open)\b.*"
+        r"(/torch_\d|shared memory(\(shm\)| file| object)).*: (No space left on device"
+        r"|Resource temporarily unavailable|Cannot allocate memory|Bad file descriptor)",
     ),
-    Sign(
-        r"unable to write to file </torch_\d+_\d+",
-        "no room in /dev/shm for a tensor",
-        certainty="likely",
-    ),
-    Sign(
-        r"(unable to open shared memory object|could not unlink the shared memory file) <?/torch_"
-        r"(?!.*Too many open files)",
+    *likely.cause("no room in /dev/shm for a tensor", r"unable to write to file </torch_\d+_\d+"),
+    *possible.cause(
         "a tensor's segment in /dev/shm was lost, or there is no room",
-        certainty="possible",
+        r"(unable to open shared memory object|could not unlink the shared memory file) "
+        r"<?/torch_(?!.*Too many open files)",
     ),
-    Sign(
-        r"No space left on device.*['\"<]/dev/shm/|/dev/shm/\S+.*No space left on device",
+    *sure.cause(
         "no room in /dev/shm",
+        r"No space left on device.*['\"<]/dev/shm/|/dev/shm/\S+.*No space left on device",
     ),
-    Sign(
-        r"^\W*(traceback *: )?Signal 7 \(SIGBUS\) received by PID|exitcode *: -7\b"
-        r"|exits with return code = -7\b|died with <Signals\.SIGBUS: 7>"
-        r"|terminated with signal SIGBUS|exited on signal 7\b",
+    *likely.confirmation(
         "ended by signal 7 (bus error), most often because /dev/shm was full",
-        Role.CONFIRMATION,
-        certainty="likely",
-    ),
-    Sign(
+        r"^\W*(traceback *: )?Signal 7 \(SIGBUS\) received by PID|exitcode *: -7\b",
+        r"exits with return code = -7\b|died with <Signals\.SIGBUS: 7>",
+        r"terminated with signal SIGBUS|exited on signal 7\b",
         r"srun: error: (?P<node>[\w.-]+): tasks? [\d,-]+: Bus error",
-        "ended by signal 7 (bus error), most often because /dev/shm was full",
-        Role.CONFIRMATION,
-        certainty="likely",
-    ),
-    Sign(
         r"^\S+: line \d+: +\d+ Bus error\b|^Bus error( +\(core dumped\))?$",
-        "ended by signal 7 (bus error), most often because /dev/shm was full",
-        Role.CONFIRMATION,
-        certainty="likely",
     ),
-    Sign(
-        r"SHMEM allocation limit is set to the default of 64MB",
-        "a note of NVIDIA's images at every start: harmless",
-        Role.NOISE,
-    ),
+    # A note of NVIDIA's images at every start.
+    *noise(r"SHMEM allocation limit is set to the default of 64MB"),
 )
 CURE = (
     "give the container a larger /dev/shm (--set software.container.options='[--ipc=host]'), remove"
     " old files there, or use fewer DataLoader workers"
 )
 MISLEADS = "No space left on device does not mean the disk here"
-EXPLAINS = ("peer-lost", "collective-timeout", "rendezvous", "python-exception", "killed")
+EXPLAINS = "peer-lost collective-timeout rendezvous python-exception killed"

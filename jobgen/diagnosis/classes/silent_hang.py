@@ -14,71 +14,44 @@ pending, ranks that leave the loop early with exit status 0, nodes with differen
 The warnings about the IOMMU, about `Guessing device ID based on global rank` and that
 destroy_process_group() was not called are printed in many jobs that go well.
 
-Cure: `jobgen … --stall MINUTES` sends a signal to a job that prints nothing, and each rank then
-prints its Python stack: the one that differs is the one to look at.
-
-Sources:
-https://github.com/pytorch/pytorch/blob/main/torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp
+Sources: https://github.com/pytorch/pytorch/blob/main/torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp
 https://github.com/pytorch/pytorch/blob/main/torch/distributed/elastic/agent/server/api.py
 https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
 https://github.com/snowflakedb/ArcticTraining/issues/219
 https://github.com/NVIDIA/nccl/issues/1634
 """
 
-from __future__ import annotations
-
-from jobgen.diagnosis.signs import Role, Sign
+from jobgen.diagnosis.signs import likely, noise, possible, sure
 
 SIGNS = (
-    Sign(
-        r"ProcessGroupNCCL's watchdog got stuck for (?P<seconds>\d+) seconds without",
+    *likely.report(
         "a call of CUDA or NCCL did not return for {seconds} s",
-        certainty="likely",
-        reporter=True,
+        r"ProcessGroupNCCL's watchdog got stuck for (?P<seconds>\d+) seconds without",
     ),
-    Sign(
+    *likely.report(
+        "a call of CUDA or NCCL did not return",
         r"Heartbeat monitor timed out! Process will be terminated",
-        "a call of CUDA or NCCL did not return",
-        certainty="likely",
-        reporter=True,
-    ),
-    Sign(
         r"attempting to dump debug info, due to ProcessGroupNCCL watchdog hang",
-        "a call of CUDA or NCCL did not return",
-        certainty="likely",
-        reporter=True,
     ),
-    Sign(
-        r"Error waiting on exit barrier\. Elapsed: (?P<seconds>\d{3,})(?:\.\d+)? seconds",
+    *possible.report(
         "its ranks had ended, and those of other nodes had not, {seconds} s later",
-        certainty="possible",
-        reporter=True,
+        r"Error waiting on exit barrier\. Elapsed: (?P<seconds>\d{3,})(?:\.\d+)? seconds",
     ),
-    Sign(
-        r"Error waiting on exit barrier\. Elapsed: ",
+    *sure.consequence(
         "the agents of other nodes had gone",
-        Role.CONSEQUENCE,
+        r"Error waiting on exit barrier\. Elapsed: ",
     ),
-    Sign(
+    # Warnings of torch and RCCL that most jobs can ignore.
+    *noise(
         r"can (?:potentially )?cause a hang if (?:this )?rank to GPU mapping is",
-        "a warning of torch that most jobs can ignore",
-        Role.NOISE,
-    ),
-    Sign(
         r'Missing "(?:amd_iommu=on|iommu=pt|HSA_FORCE_FINE_GRAIN_PCIE=1)" from',
-        "a warning of RCCL that most jobs can ignore",
-        Role.NOISE,
-    ),
-    Sign(
         r"destroy_process_group\(\) was not called before program exit",
-        "a warning of torch at the end",
-        Role.NOISE,
     ),
 )
-
 CURE = (
-    "run it with --stall MINUTES: each rank then prints its stack, and the one that differs is "
-    "stuck; if all wait in NCCL from the start, try -e NCCL_P2P_DISABLE=1 once"
+    "run it with --stall MINUTES: each rank then prints its stack, and the one that differs is"
+    " stuck; if all wait in NCCL from the start, try -e NCCL_P2P_DISABLE=1 once"
 )
 MISLEADS = "the rank that prints it: it can have waited for another one"
-EXPLAINS = ("peer-lost",)
+EXPLAINS = "peer-lost"
+TRAITS = "waiting peers gpu"

@@ -9,108 +9,100 @@ shell. `Job credential expired`: the clock of that node is wrong, or its prolog 
 is no password. `SLURM_MEM_PER_CPU, SLURM_MEM_PER_GPU, and SLURM_MEM_PER_NODE are mutually
 exclusive`: sbatch was called inside a job.
 
-What misleads: `Requested nodes are busy` does not mean another job: the job's own other step
-holds them. `Job/step already completing or completed` is what a step says that comes after the
-end.
-
-The cure is in the job script: one srun with the job's own numbers (jobgen's scripts give srun no
-resources of its own), or `--overlap` for a step beside another.
+`Job/step already completing or completed` is what a step says that comes after the end. jobgen's
+scripts give srun no resources of its own; `--overlap` is for a step beside another.
 
 Sources: https://slurm.schedmd.com/srun.html (--exact, --overlap)
 https://github.com/SchedMD/slurm/blob/master/src/srun/launch.c (launch_g_create_job_step)
 https://github.com/SchedMD/slurm/blob/master/src/api/step_launch.c
 """
 
-from jobgen.diagnosis.signs import Role, Sign
-
-_LAUNCH = "srun could not start its tasks on this node: {reason}"
+from jobgen.diagnosis.signs import likely, noise, possible, sure, teardown
 
 SIGNS = (
-    Sign(
-        r"^srun: error: Unable to create (?:job )?step(?: for job \d+)?:"
-        r" (?:Job/step already|Job is not running|Job is no longer)",
+    *teardown(
         "the job had ended when srun asked for a step",
-        Role.TEARDOWN,
+        r"^srun: error: Unable to create (?:job )?step(?: for job \d+)?: "
+        r"(?:Job/step already|Job is not running|Job is no longer)",
     ),
-    Sign(
-        r"^srun: error: Unable to create (?:job )?step(?: for job \d+)?: (?P<reason>.+)",
+    *sure.cause(
         "Slurm does not create the step: {reason}",
+        r"^srun: error: Unable to create (?:job )?step(?: for job \d+)?: (?P<reason>.+)",
     ),
-    Sign(
-        r"^srun: (?:Job|job) \d+ step creation (?:temporarily|still) disabled, retrying",
+    *possible.if_failed.cause(
         "the step waits for another step of the job",
-        Role.CAUSE,
-        True,
-        "possible",
+        r"^srun: (?:Job|job) \d+ step creation (?:temporarily|still) disabled, retrying",
     ),
-    Sign(
-        r"^srun: error: Task launch for (?:StepId=)?[\d.+]+ failed on node (?P<node>\S+):"
-        r" (?P<reason>.*credential expired.*)",
+    *sure.cause(
         "the credential of the step is too old on this node: its clock is wrong, or it was slow",
+        r"^srun: error: Task launch for (?:StepId=)?[\d.+]+ failed on node (?P<node>\S+): "
+        r"(?P<reason>.*credential expired.*)",
     ),
-    Sign(
-        r"^srun: error: Task launch for (?:StepId=)?[\d.+]+ failed on node (?P<node>\S+):"
-        r" (?P<reason>.+)",
-        _LAUNCH,
+    *sure.cause(
+        "srun could not start its tasks on this node: {reason}",
+        r"^srun: error: Task launch for (?:StepId=)?[\d.+]+ failed on node "
+        r"(?P<node>\S+): (?P<reason>.+)",
     ),
-    Sign(
-        r"^srun: error: Application launch failed: (?P<reason>.+)",
+    *sure.confirmation(
         "srun could not start its tasks: {reason}",
-        Role.CONFIRMATION,
+        r"^srun: error: Application launch failed: (?P<reason>.+)",
     ),
-    Sign(
-        r"^srun: error: task \d+ launch failed: (?!Slurmd could not execve)(?P<reason>.+)",
+    *sure.cause(
         "srun could not start a task: {reason}",
+        r"^srun: error: task \d+ launch failed: (?!Slurmd could not execve)(?P<reason>.+)",
     ),
-    Sign(
-        r"^srun: error: timeout waiting for task launch, started (?P<started>\d+) of"
-        r" (?P<tasks>\d+) tasks",
+    *sure.cause(
         "srun started only {started} of {tasks} tasks in time",
+        r"^srun: error: timeout waiting for task launch, started (?P<started>\d+) of "
+        r"(?P<tasks>\d+) tasks",
     ),
-    Sign(
-        r"^s(?:run|alloc): error: (?:Unable to allocate resources|Job submit/allocate failed):"
-        r" (?P<reason>.+)",
+    *sure.cause(
         "Slurm refuses the request: {reason}",
+        r"^s(?:run|alloc): error: "
+        r"(?:Unable to allocate resources|Job submit/allocate failed): (?P<reason>.+)",
     ),
-    Sign(
-        r"^sbatch: error: (?:Batch job submission failed|Unable to allocate resources):"
-        r" (?P<reason>.+)",
+    *sure.cause(
         "Slurm refuses the job: {reason}",
+        r"^sbatch: error: "
+        r"(?:Batch job submission failed|Unable to allocate resources): (?P<reason>.+)",
     ),
-    Sign(
-        r"^srun: error: Unable to confirm allocation for job \d+: (?P<reason>.+)",
+    *sure.cause(
         "srun is in no running job: {reason}",
+        r"^srun: error: Unable to confirm allocation for job \d+: (?P<reason>.+)",
     ),
-    Sign(r"^srun: fatal: (?P<reason>.+)", "srun does not start: {reason}"),
-    Sign(
+    *sure.cause("srun does not start: {reason}", r"^srun: fatal: (?P<reason>.+)"),
+    *sure.cause(
+        "srun has no such plugin for MPI: {reason}",
         r"^srun: error: (?P<reason>Invalid MPI type .+|cannot find mpi plugin for .+"
         r"|Couldn't find the specified plugin name for mpi/.+)",
-        "srun has no such plugin for MPI: {reason}",
     ),
-    Sign(
-        r"^slurmstepd: error: (?P<reason>TaskProlog failed status=\d+)",
+    *likely.cause(
         "the site's prolog for tasks failed",
-        certainty="likely",
+        r"^slurmstepd: error: (?P<reason>TaskProlog failed status=\d+)",
     ),
-    Sign(r"^srun: [Ww]arning: can't (?:honor|run) ", "", Role.NOISE),
-    Sign(r"^srun: Job step aborted: Waiting up to", "srun ends the step", Role.TEARDOWN),
-    Sign(r"^srun: error: Timed out waiting for job step to complete", "", Role.TEARDOWN),
-    Sign(r"^srun: Force Terminated ", "srun ends the step", Role.TEARDOWN),
-    Sign(r"^srun: error: \S+: tasks? [\d,-]+: Terminated", "srun ended tasks", Role.TEARDOWN),
-    Sign(r"^slurmstepd: error: Failed to send MESSAGE_TASK_EXIT", "", Role.NOISE),
-    Sign(
-        r"^sbatch: error: \*\*\* Error:? (?P<reason>.+)",
+    *noise(
+        r"^srun: [Ww]arning: can't (?:honor|run) ",
+        r"^slurmstepd: error: Failed to send MESSAGE_TASK_EXIT",
+    ),
+    *teardown(
+        "srun ends the step",
+        r"^srun: Job step aborted: Waiting up to",
+        r"^srun: Force Terminated ",
+        r"^srun: error: Timed out waiting for job step to complete",
+        r"^srun: error: \S+: tasks? [\d,-]+: Terminated",
+    ),
+    *likely.cause(
         "the site refuses the job: {reason}",
-        certainty="likely",
+        r"^sbatch: error: \*\*\* Error:? (?P<reason>.+)",
     ),
-    Sign(
-        r"^qsub: Job (?P<reason>(?:exceeds|violates|rejected)\b.*)",
+    *likely.cause(
         "PBS refuses the job: {reason}",
-        certainty="likely",
+        r"^qsub: Job (?P<reason>(?:exceeds|violates|rejected)\b.*)",
     ),
 )
 CURE = (
     "give srun no more than the job has, and unset SLURM_ variables of another job; see the reason"
 )
 MISLEADS = "nodes are busy: it is the job's own other step that holds them"
-EXPLAINS = ("launcher-report", "cancelled", "rendezvous")
+EXPLAINS = "launcher-report cancelled rendezvous"
+TRAITS = "setup"

@@ -10,51 +10,35 @@ collective, that one is in a line of the program. If all are in the same collect
 a GPU is the reason, or a rank that printed no stack at all: it hangs in the kernel, as on a file
 system that is gone.
 
-What misleads: every rank ends with -6, and torchrun's "Root Cause" is the first of them, which is
-any. A SIGABRT of the stall is no crash. Stacks after an error of one rank only show that the others
-waited for it.
+A SIGABRT of the stall is no crash. Stacks after an error of one rank only show that the others
+waited for it. If the silence is on purpose (a long evaluation, a large download), the program can
+also write a line now and then.
 
-Cure: look at the line that is named. If the silence is on purpose (a long evaluation, a large
-download), give `--stall` more minutes, or let the program write a line now and then.
-
-Sources:
-https://docs.python.org/3/library/faulthandler.html
+Sources: https://docs.python.org/3/library/faulthandler.html
 https://github.com/benfred/py-spy
 https://github.com/pytorch/pytorch/blob/main/torch/distributed/elastic/multiprocessing/api.py
 """
 
-from __future__ import annotations
-
-from jobgen.diagnosis.signs import Role, Sign
+from jobgen.diagnosis.signs import likely, sure, teardown
 
 SIGNS = (
-    Sign(
-        r"^jobgen: no rank has written for (?P<minutes>\d+) minutes?\b",
+    *likely.confirmation(
         "no rank wrote a line for {minutes} minutes",
-        Role.CONFIRMATION,
-        certainty="likely",
+        r"^jobgen: no rank has written for (?P<minutes>\d+) minutes?\b",
     ),
-    Sign(
-        r"^jobgen: the ranks hung: rank (?P<rank>\d+) on (?P<node>[\w.-]+) in (?P<place>.+?);"
-        r" (\d+ (ranks|processes)|ranks? [^;]*) in \w+",
+    *sure.confirmation(
         "it is in {place}, while the others wait for it",
-        Role.CONFIRMATION,
+        r"^jobgen: the ranks hung: rank (?P<rank>\d+) on (?P<node>[\w.-]+) in (?P<place>.+?); "
+        r"(\d+ (ranks|processes)|ranks? [^;]*) in \w+",
     ),
-    Sign(
-        r"^jobgen: the ranks hung: rank (?P<rank>\d+) on (?P<node>[\w.-]+)"
-        r" (?P<how>is frozen|ended early, with status 0)\b",
+    *sure.confirmation(
         "it {how}, while the others wait for it",
-        Role.CONFIRMATION,
+        r"^jobgen: the ranks hung: rank (?P<rank>\d+) on (?P<node>[\w.-]+) "
+        r"(?P<how>is frozen|ended early, with status 0)\b",
     ),
-    Sign(
-        r"^Fatal Python error: Aborted\s*$",
-        "it got SIGABRT, or called abort()",
-        Role.TEARDOWN,
-    ),
+    *teardown("it got SIGABRT, or called abort()", r"^Fatal Python error: Aborted\s*$"),
 )
 CURE = "look at the line where that rank is, or give --stall more minutes"
 MISLEADS = "exit status -6 of all ranks, and torchrun's Root Cause among them"
-EXPLAINS = (
-    *("peer-lost", "collective-timeout", "silent-hang", "rendezvous", "crash"),
-    "killed",  # a frozen rank, in the end
-)
+EXPLAINS = "peer-lost collective-timeout silent-hang rendezvous crash killed"
+TRAITS = "peers"

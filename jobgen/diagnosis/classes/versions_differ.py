@@ -12,64 +12,47 @@ Decisive: the versions per node. NCCL prints its version on rank 0 alone with NC
 all with INFO. Scripts of jobgen print one line per node with the versions of torch, NCCL and the
 driver, and say at once when they differ.
 
-Misleading: "internal error - please report this issue to the NCCL developers".
-
-Cure: one container image by its digest, or one environment on a shared file system, for all nodes.
-
-Sources:
-https://github.com/NVIDIA/nccl/blob/master/src/init.cc
+Sources: https://github.com/NVIDIA/nccl/blob/master/src/init.cc
 https://github.com/NVIDIA/nccl/blob/master/src/misc/socket.cc
 https://github.com/NVIDIA/nccl/issues/1328
 https://github.com/NVIDIA/nccl/issues/1634
 https://github.com/NVIDIA/nccl-tests/issues/188
 """
 
-from __future__ import annotations
-
-from jobgen.diagnosis.signs import Role, Sign
+from jobgen.diagnosis.signs import possible, sure
 
 SIGNS = (
-    Sign(
-        r"Mismatched NCCL version detected : rank (?P<first>\d+) version (?P<one>\d+) "
-        r"rank (?P<second>\d+) version (?P<other>\d+)",
+    *sure.report(
         "ranks {first} and {second} have different versions of NCCL: {one} and {other}",
-        reporter=True,
+        r"Mismatched NCCL version detected : rank (?P<first>\d+) version (?P<one>\d+) rank "
+        r"(?P<second>\d+) version (?P<other>\d+)",
     ),
-    Sign(
-        r"NCCL version mismatch with remote peer (?P<peer>[^\s<]+).*"
-        r"\(local: (?P<one>\d+), remote (?P<other>\d+)",
+    *sure.report(
         "it and {peer} have different versions of NCCL: {one} and {other}",
-        reporter=True,
+        r"NCCL version mismatch with remote peer (?P<peer>[^\s<]+).*\(local: "
+        r"(?P<one>\d+), remote (?P<other>\d+)",
     ),
-    Sign(
-        r"socketFinalizeAccept.*: wrong type \d+ != \d+",
+    *possible.report(
         "another NCCL than this one connected: different versions, or another job",
-        certainty="possible",
-        reporter=True,
+        r"socketFinalizeAccept.*: wrong type \d+ != \d+",
     ),
-    Sign(
-        r"Message truncated : received [\d,]+ bytes instead of [\d,]+",
+    *possible.report(
         "two ranks exchanged different first messages: different versions or variables of NCCL",
-        certainty="possible",
-        reporter=True,
+        r"Message truncated : received [\d,]+ bytes instead of [\d,]+",
     ),
-    Sign(
-        r"Detected mixed local (?:Net|CollNet) device counts across ranks",
+    *sure.report(
         "the nodes have different numbers of network adapters",
-        reporter=True,
+        r"Detected mixed local (?:Net|CollNet) device counts across ranks",
     ),
-    Sign(
-        r"jobgen: the nodes differ: (?P<what>.+)",
+    *possible.if_failed.confirmation(
         "the nodes differ: {what}",
-        Role.CONFIRMATION,
-        needs_failure=True,
-        certainty="possible",
+        r"jobgen: the nodes differ: (?P<what>.+)",
     ),
 )
-
 CURE = (
-    "give all nodes the same image (by digest) or environment, and the same variables: "
-    "--set software.container.image=… or --set software.venv=… on a shared file system"
+    "give all nodes the same image (by digest) or environment, and the same variables: --set"
+    " software.container.image=… or --set software.venv=… on a shared file system"
 )
 MISLEADS = '"internal error - please report this issue to the NCCL developers"'
-EXPLAINS = ("peer-lost", "collective-timeout", "silent-hang", "wrong-interface")
+EXPLAINS = "peer-lost collective-timeout silent-hang wrong-interface"
+TRAITS = "setup"

@@ -11,15 +11,11 @@ AF_INET(2) nor AF_INET6(10)`).
 `No route to host` and `Connection timed out` to an address that is the right one are a firewall:
 NCCL and gloo use ports that the kernel chooses, so all ports between the nodes have to be open.
 
-NCCL's line "please report this issue to the NCCL developers" misleads: it is no fault of NCCL. The
-line about AF_INET can also come from nodes that have different versions of NCCL.
+The line about AF_INET can also come from nodes that have different versions of NCCL. jobgen's
+network.interface sets the variables of NCCL and gloo on every node, and the roll call of the script
+checks the address before the ranks start.
 
-Cure: name an interface that every node has, and that reaches the others (`ip -br address`): `--set
-network.interface=ib0`. It sets the variables of NCCL and gloo on every node, and the roll call of
-the script checks the address before the ranks start.
-
-Sources:
-https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html#nccl-socket-ifname
+Sources: https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html#nccl-socket-ifname
 https://docs.pytorch.org/docs/stable/distributed.html#choosing-the-network-interface-to-use
 https://github.com/NVIDIA/nccl/blob/master/src/bootstrap.cc
 https://github.com/NVIDIA/nccl/issues/1837
@@ -27,9 +23,7 @@ https://github.com/NVIDIA/nccl/issues/1105
 https://github.com/sgl-project/sglang/issues/3820
 """
 
-from __future__ import annotations
-
-from jobgen.diagnosis.signs import Role, Sign
+from jobgen.diagnosis.signs import likely, possible, sure
 
 _NOWHERE = (
     r"(?:No route to host|Connection timed out|Network is unreachable|Invalid argument"
@@ -38,125 +32,73 @@ _NOWHERE = (
 _ONLY_HERE = r"(?:127\.[\d.]+|169\.254\.[\d.]+|172\.1[78]\.\d+\.\d+|::1|fe80:[^\s<\]]*)"
 
 SIGNS = (
-    Sign(
+    *sure.cause(
+        "NCCL found no network interface that it may use",
         r"Bootstrap : no (?:socket|NCCL_SOCKET_IFNAME) interface found",
-        "NCCL found no network interface that it may use",
-    ),
-    Sign(
-        r"socket\S*:\d+ (?:NCCL )?WARN \S*: ?Socket creation failed : Address family not supported"
-        r"|WARN Socket creation failed : Address family not supported",
-        "NCCL found no network interface that it may use",
-        certainty="likely",
-    ),
-    Sign(
         r"NET/Socket : No usable listening interface found|NET/IB : No IP interface found",
-        "NCCL found no network interface that it may use",
-    ),
-    Sign(
         r"no device found (?:matching|after excluding) .*verify NCCL_OOB_NET_IFNAME",
+    ),
+    *likely.cause(
         "NCCL found no network interface that it may use",
+        r"socket\S*:\d+ (?:NCCL )?WARN \S*: ?Socket creation failed : Address family not supported",
+        r"WARN Socket creation failed : Address family not supported",
     ),
-    Sign(
-        r"connecting to address .*with family \d+ is neither AF_INET\(",
+    *likely.report(
         "NCCL had no address of the other rank, as if its interface did not exist",
-        certainty="likely",
-        reporter=True,
+        r"connecting to address .*with family \d+ is neither AF_INET\(",
     ),
-    Sign(
-        r"Unable to find address for:? (?P<interface>[\w.@-]+)",
+    *sure.cause(
         "it has no interface {interface} with an address, which GLOO_SOCKET_IFNAME names",
+        r"Unable to find address for:? (?P<interface>[\w.@-]+)",
     ),
-    Sign(
-        r"Unable to resolve hostname to a \(local\) address",
+    *likely.if_failed.confirmation(
         "its own host name leads to no address of its own, and gloo uses loopback",
-        Role.CONFIRMATION,
-        needs_failure=True,
-        certainty="likely",
+        r"Unable to resolve hostname to a \(local\) address",
     ),
-    Sign(
-        r"gloo/transport/tcp/\S+\].*remote=\[(?P<peer>" + _ONLY_HERE + r")\]",
+    *likely.report(
         "gloo tried to reach another rank at {peer}, which is reachable on its own node only",
-        certainty="likely",
-        reporter=True,
+        rf"gloo/transport/tcp/\S+\].*remote=\[(?P<peer>{_ONLY_HERE})\]",
+        rf"gloo/transport/tcp/\S+\].*connect \[(?P<peer>{_ONLY_HERE})\]:\d+: .*refused",
     ),
-    Sign(
-        r"gloo/transport/tcp/\S+\].*connect \[(?P<peer>" + _ONLY_HERE + r")\]:\d+: .*refused",
-        "gloo tried to reach another rank at {peer}, which is reachable on its own node only",
-        certainty="likely",
-        reporter=True,
-    ),
-    Sign(
-        r"gloo/transport/tcp/\S+\].*(?:" + _NOWHERE + r").*remote=\[(?P<peer>[^\]]+)\]",
+    *likely.report(
         "gloo cannot reach {peer}",
-        certainty="likely",
-        reporter=True,
+        rf"gloo/transport/tcp/\S+\].*(?:{_NOWHERE}).*remote=\[(?P<peer>[^\]]+)\]",
+        rf"gloo/transport/tcp/\S+\].*connect(?: \[(?P<peer>[^\]]+)\]:\d+)?: {_NOWHERE}",
     ),
-    Sign(
-        r"gloo/transport/tcp/\S+\].*connect(?: \[(?P<peer>[^\]]+)\]:\d+)?: " + _NOWHERE,
-        "gloo cannot reach {peer}",
-        certainty="likely",
-        reporter=True,
-    ),
-    Sign(
-        r"enforce fail at .*ss1\.ss_family == ss2\.ss_family"
-        r"|transport/tcp/\S+\] address family mismatch",
+    *likely.report(
         "gloo chose addresses of IPv4 on some nodes, and of IPv6 on others",
-        certainty="likely",
-        reporter=True,
+        r"enforce fail at .*ss1\.ss_family == ss2\.ss_family",
+        r"transport/tcp/\S+\] address family mismatch",
     ),
-    Sign(
-        r"Gloo connectFullMesh failed with ",
-        "gloo cannot reach all other ranks",
-        certainty="possible",
-        reporter=True,
-    ),
-    Sign(
-        r"(?:NCCL WARN|socket\w+:|Net :) .*[Cc]onnect to (?P<peer>" + _ONLY_HERE + r")<\d+>",
+    *possible.report("gloo cannot reach all other ranks", r"Gloo connectFullMesh failed with "),
+    *likely.report(
         "NCCL tried to reach another rank at {peer}, which is reachable on its own node only",
-        certainty="likely",
-        reporter=True,
+        rf"(?:NCCL WARN|socket\w+:|Net :) .*[Cc]onnect to (?P<peer>{_ONLY_HERE})<\d+>",
     ),
-    Sign(
-        r"[Cc]onnect to (?P<peer>[^\s<]+)<\d+> (?:failed : |returned (?:\d+\()?)" + _NOWHERE,
+    *likely.report(
         "NCCL cannot reach {peer}: a wrong interface, or a firewall",
-        certainty="likely",
-        reporter=True,
+        rf"[Cc]onnect to (?P<peer>[^\s<]+)<\d+> (?:failed : |returned (?:\d+\()?){_NOWHERE}",
     ),
-    Sign(
-        r"\bconnect(?: to (?P<peer>[^\s<]+)<\d+>)? returned "
-        + _NOWHERE
-        + r", (?:exceeded|retrying \((?P<last>\d+)/(?P=last)\))",
+    *likely.report(
         "NCCL cannot reach another rank: a wrong interface, or a firewall",
-        certainty="likely",
-        reporter=True,
-    ),
-    Sign(
+        rf"\bconnect(?: to (?P<peer>[^\s<]+)<\d+>)? returned {_NOWHERE}, "
+        r"(?:exceeded|retrying \((?P<last>\d+)/(?P=last)\))",
         r"socket(?:Start|Poll)Connect: exceeded timeouts \(",
-        "NCCL cannot reach another rank: a wrong interface, or a firewall",
-        certainty="likely",
-        reporter=True,
+        rf"WARN Call to connect(?: to (?P<peer>[^\s<]+)<\d+>)? (?:failed|returned) : {_NOWHERE}",
     ),
-    Sign(
-        r"WARN Call to connect(?: to (?P<peer>[^\s<]+)<\d+>)? (?:failed|returned) : " + _NOWHERE,
-        "NCCL cannot reach another rank: a wrong interface, or a firewall",
-        certainty="likely",
-        reporter=True,
-    ),
-    Sign(
-        r"No interface found in the same subnet as remote address (?P<peer>[^\s<]+)",
+    *sure.cause(
         "it has no interface in the network of {peer}",
+        r"No interface found in the same subnet as remote address (?P<peer>[^\s<]+)",
     ),
-    Sign(
-        r"Open MPI accepted a TCP connection from what appears to be",
+    *possible.report(
         "MPI used an interface that another one answers",
-        certainty="possible",
-        reporter=True,
+        r"Open MPI accepted a TCP connection from what appears to be",
     ),
 )
-
 CURE = (
-    "name an interface that every node has and that reaches the others: "
-    "--set network.interface=NAME (`ip -br address` lists them); no firewall may be between"
+    "name an interface that every node has and that reaches the others: --set"
+    " network.interface=NAME (`ip -br address` lists them); no firewall may be between"
 )
 MISLEADS = '"report this issue to the NCCL developers", and the lines after the first'
-EXPLAINS = ("peer-lost", "collective-timeout", "silent-hang", "rendezvous")
+EXPLAINS = "peer-lost collective-timeout silent-hang rendezvous"
+TRAITS = "setup"

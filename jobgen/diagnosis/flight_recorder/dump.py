@@ -5,24 +5,38 @@ A file may be old, cut off or hostile, so that each field is taken only in the f
 it.
 """
 
-from __future__ import annotations
-
 import json
 import math
+import pickle
 import re
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
-from jobgen.diagnosis.flight_recorder.pickled import NotPlain, plain_value
 from jobgen.errors import JobgenError
-from jobgen.limits import DUMP_BYTES
+from jobgen.limits import DUMP_BYTES, PARSE_MEMORY, PARSE_SECONDS
+from jobgen.untrusted_input import ends_within_bounds
 
 _RANKS_CHARACTERS = 1_000_000  # of "[0, 1, …]", which has each rank of a group
 
-_FIELDS = (b"pg_config", b"pg_status", b"comm_lib_version", b"nccl_version", b"collective_seq_id")
 _RANK_IN_NAME = re.compile(r"(\d{1,7})(?:\.(?:pkl|pickle|json|bin|dump|trace))?$")
-_BROKEN = (NotPlain, ValueError, RecursionError)
+# What a damaged pickle raises, beside ValueError.
+_DAMAGED = (
+    *(ArithmeticError, AttributeError, EOFError, LookupError, TypeError),
+    pickle.UnpicklingError,
+)
+
+
+class NotPlain(ValueError):
+    """The file is no dump; the text says why."""
+
+
+class _PlainUnpickler(pickle.Unpickler):
+    """Builds numbers, text, lists and maps: without a class there is nothing that it could call."""
+
+    def find_class(self, module: str, name: str) -> NoReturn:
+        raise NotPlain("it asks for more than plain data")
 
 
 @dataclass(frozen=True)
@@ -53,20 +67,14 @@ class Dump:
     is_full: bool  # its oldest operations made room for newer ones
 
 
-def is_dump(first_bytes: bytes) -> bool:
-    """Whether a file that begins so is a dump; 4000 bytes are enough."""
-    start = first_bytes[:4000]
-    if start[:1] == b"\x80":
-        return start[1:2] in (b"\2", b"\3", b"\4", b"\5") and any(f in start for f in _FIELDS)
-    return start.lstrip()[:2] == b'{"' and any(b'"%s"' % field in start for field in _FIELDS)
-
-
 def read_dump(path: str) -> Dump:
     """A rank's dump; JobgenError where the file is none, or asks for more than plain data."""
     try:
-        rank = _rank_in_name(path)
-        return _dump(rank, path, _plain(path))
-    except _BROKEN as error:
+        rank, data = _rank_in_name(path), _bytes(path)
+        if not ends_within_bounds(_dump, rank, path, data):
+            raise NotPlain(f"it takes more than {PARSE_SECONDS} s or {PARSE_MEMORY >> 30} GiB")
+        return _dump(rank, path, data)
+    except ValueError as error:
         reason = str(error) if isinstance(error, NotPlain) else "it is damaged"
         raise JobgenError(f"{path}: no dump of torch's flight recorder: {reason}") from error
     except OSError as error:
@@ -81,15 +89,23 @@ def _rank_in_name(path: str) -> int:
     return int(match[1])
 
 
-def _plain(path: str) -> Any:
+def _bytes(path: str) -> bytes:
     with open(path, "rb") as file:
         data = file.read(DUMP_BYTES + 1)
     if len(data) > DUMP_BYTES:
         raise NotPlain(f"it has more than {DUMP_BYTES} bytes")
-    return plain_value(data) if data[:1] == b"\x80" else json.loads(data)
+    return data
 
 
-def _dump(rank: int, path: str, value: Any) -> Dump:
+def _value(data: bytes) -> Any:
+    try:
+        return _PlainUnpickler(BytesIO(data)).load() if data[:1] == b"\x80" else json.loads(data)
+    except _DAMAGED as error:
+        raise ValueError from error
+
+
+def _dump(rank: int, path: str, data: bytes) -> Dump:
+    value = _value(data)
     if not isinstance(value, dict) or not ("entries" in value or "pg_config" in value):
         raise NotPlain("it has no entries")
     entries = [entry for entry in _list(value.get("entries")) if isinstance(entry, dict)]

@@ -1,9 +1,7 @@
 """What each process group waits in: the first operation that did not end, and who joined it."""
 
-from __future__ import annotations
-
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -82,10 +80,10 @@ def differing(joined: Joined) -> dict[int, str]:
 
 def minority(values: dict[int, str]) -> tuple[int, ...]:
     """The ranks whose value is not that of more than half; none if no value is."""
-    counted = sorted(values.values(), key=list(values.values()).count)
-    if list(values.values()).count(counted[-1]) * 2 <= len(values):
+    ((usual, count),) = Counter(values.values()).most_common(1)
+    if count * 2 <= len(values):
         return ()
-    return tuple(sorted(rank for rank, value in values.items() if value != counted[-1]))
+    return tuple(sorted(rank for rank, value in values.items() if value != usual))
 
 
 def _dtype(operation: Operation) -> str:

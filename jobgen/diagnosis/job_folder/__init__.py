@@ -5,8 +5,3 @@ reads what the kernel and the GPUs of a node noted; hangs.py finds the rank that
 endings.py how ranks ended that wrote nothing; verdict.py puts it together. Not here: how a line is
 read and what it means (lines/, classes/), and who writes the folder (templates/).
 """
-
-from jobgen.diagnosis.job_folder.layout import is_job_folder
-from jobgen.diagnosis.job_folder.verdict import diagnose_folder
-
-__all__ = ["diagnose_folder", "is_job_folder"]

@@ -4,8 +4,6 @@ It is judged here, and not in the job's script: a full disk or a process that th
 the cause only where it explains how a rank ended.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -19,7 +17,6 @@ _DISK = re.compile(r"^\S.*? +\d+ +\d+ +-?\d+ +(?P<used>\d{1,3})% +(?P<place>/.*)
 _XID = re.compile(r"NVRM: Xid \(\S+?\): (?P<xid>\d{1,4})\b")
 _ECC = re.compile(r"^\s*(?:(?P<gpu>\d{1,3})\s*,.*?)??(?P<count>\d{1,18})\s*$")
 _KILLED = re.compile(r"[Oo]ut of memory: Kill(?:ed)? process (?P<pid>\d+)")
-_OFF_THE_BUS = re.compile(r"fallen off the bus", re.IGNORECASE)
 _UPTIME = re.compile(r"^(?:/proc/uptime:)?(\d{1,12}\.\d\d) \d{1,15}\.\d\d$", re.MULTILINE)
 _SINCE_BOOT = re.compile(r"\[ *(\d{1,12}\.\d{1,9})\] ")
 _SLACK = 15  # seconds between the end of a job and its evidence, at most
@@ -81,14 +78,12 @@ def read_evidence(node: Node, folder: JobFolder) -> Evidence:
     text = read_start(found.path)
     section, number = "", 0
     for line in _of_the_job(text, folder.end[1]):
-        if line.startswith("index, ecc.errors"):  # the header of nvidia-smi's table
-            section, number = "nvidia", 0
-            continue
-        if head := _SECTION.match(line):
-            section, number = head["name"].lower(), 0
-            continue
-        _take(found, line, section, number, folder.number)
-        number += 1
+        head = _SECTION.match(line)
+        if head or line.startswith("index, ecc.errors"):  # the header of nvidia-smi's table
+            section, number = head["name"].lower() if head else "nvidia", 0
+        else:
+            _take(found, line, section, number, folder.number)
+            number += 1
     _count_kills(found, read_start(f"{node.path}/oom_kill"), text)
     return found
 

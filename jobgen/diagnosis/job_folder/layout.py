@@ -1,23 +1,21 @@
 """The files in a job's folder, found within bounds: links, pipes and devices are not followed.
 
-JOB/{job,roll-call,stderr,status}, JOB/orders/*, JOB/HOST/{oom_kill,evidence,keeper}
+JOB/{job,roll-call,set-up.HOST,stderr,status}, JOB/orders/*, JOB/HOST/{oom_kill,evidence,keeper}
 JOB/HOST/ID_xxxx/attempt_K/LOCAL RANK/{stdout.log,stderr.log,error.json}   torchrun's
 JOB/HOST/rank-N/{stdout.log,stderr.log}                                    with other launchers
 """
-
-from __future__ import annotations
 
 import os
 import re
 import stat
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from jobgen.limits import JOB_ENTRIES, JOB_FOLDER_BYTES
 from jobgen.paths import to_path
 
 _SMALL = JOB_FOLDER_BYTES >> 8  # bytes of facts, evidence, an error.json; 16,384 hosts take 400,000
-MARKS = ("job", "status", "roll-call")
 _ATTEMPT = re.compile(r"attempt_(\d{1,6})")
 _END = re.compile(r"(\d{1,3})\b(?: after (\d{1,9}) s)?(.*)")
 _LOCAL = re.compile(r"\d{1,4}")
@@ -59,15 +57,25 @@ class JobFolder:
     has_orders_for_stacks: bool
 
     @property
+    def ranks(self) -> list[RankFiles]:
+        """Those of all nodes, in the order of the hosts."""
+        return [each for host in self.hosts for each in self.nodes[host].ranks]
+
+    @property
     def hosts(self) -> list[str]:
         """In the scheduler's order, as far as it is known."""
         first = [host for host in self.facts.get("hosts", "").split() if host in self.nodes]
         return list(dict.fromkeys([*first, *self.nodes]))
 
     @property
-    def ranks_per_node(self) -> int:
-        """0 if it is not known."""
-        text = self.facts.get("ranks_per_node", "")
+    def last_start(self) -> float:
+        """When torchrun made the folders of the ranks' last start, by the file system's clock."""
+        starts = [changed(os.path.dirname(each.path)) for each in self.ranks if each.run]
+        return min(starts, default=0.0)
+
+    def count(self, fact: str) -> int:
+        """A number of the facts, such as ranks_per_node; 0 if it is not known."""
+        text = self.facts.get(fact, "")
         return int(text) if text.isdecimal() and len(text) < 6 else 0
 
     @property
@@ -86,22 +94,6 @@ class JobFolder:
     def is_ended_from_outside(self) -> bool:
         """Whether the batch script got TERM: scancel, qdel, the walltime, a preemption."""
         return "outside" in self.end[2]
-
-
-def is_job_folder(word: str) -> bool:
-    """Whether a word names the folder of one job."""
-    try:
-        folder = to_path(word)
-        return folder.is_dir() and any(_is_plain(os.path.join(folder, name)) for name in MARKS)
-    except (OSError, ValueError):
-        return False
-
-
-def _is_plain(path: str) -> bool:
-    try:
-        return stat.S_ISREG(os.lstat(path).st_mode)
-    except OSError:
-        return False
 
 
 def read_layout(word: str) -> JobFolder:
@@ -130,18 +122,16 @@ class _Walk:
         """The folders and the plain files in a folder."""
         folders: list[str] = []
         files: list[str] = []
-        try:
-            with os.scandir(path) as found:
-                for entry in found:
-                    self._left -= 1
-                    if self._left < 0:
-                        break
-                    if entry.is_dir(follow_symlinks=False):
-                        folders.append(entry.name)
-                    elif entry.is_file(follow_symlinks=False):
-                        files.append(entry.name)
-        except OSError:
-            pass  # a folder of another user, or one that is gone
+        # OSError: a folder of another user, or one that is gone.
+        with suppress(OSError), os.scandir(path) as found:
+            for entry in found:
+                self._left -= 1
+                if self._left < 0:
+                    break
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.name)
+                elif entry.is_file(follow_symlinks=False):
+                    files.append(entry.name)
         return sorted(folders), frozenset(files)
 
 
@@ -151,8 +141,7 @@ def _node(walk: _Walk, host: str, path: str) -> Node:
     for name in folders:
         below = os.path.join(path, name)
         if found := _RANK.fullmatch(name):
-            files = RankFiles(host, below, walk.entries(below)[1], rank=int(found[1]))
-            node.ranks.append(files)
+            node.ranks.append(RankFiles(host, below, walk.entries(below)[1], rank=int(found[1])))
         else:
             node.ranks += _run(walk, host, below)
     for each in node.ranks:
@@ -174,14 +163,8 @@ def _run(walk: _Walk, host: str, path: str) -> Iterator[RankFiles]:
 
 
 def _changed(files: RankFiles) -> float:
-    times = [0.0]
-    for name in ("stdout.log", "stderr.log", "error.json"):
-        if name in files.names:
-            try:
-                times.append(os.lstat(os.path.join(files.path, name)).st_mtime)
-            except OSError:
-                continue
-    return max(times)
+    names = files.names & {"stdout.log", "stderr.log", "error.json"}
+    return max((changed(os.path.join(files.path, name)) for name in names), default=0.0)
 
 
 def _last_start(ranks: list[RankFiles]) -> list[RankFiles]:
@@ -191,6 +174,14 @@ def _last_start(ranks: list[RankFiles]) -> list[RankFiles]:
         runs[each.run] = max(runs.get(each.run, 0.0), each.changed)
     last = max(runs, key=lambda run: runs[run], default="")
     return [each for each in ranks if each.run == last]
+
+
+def changed(path: str) -> float:
+    """When a file or a folder changed last; 0 if it is not there."""
+    try:
+        return os.lstat(path).st_mtime
+    except OSError:
+        return 0.0
 
 
 def open_plain(path: str) -> int | None:
@@ -207,16 +198,16 @@ def open_plain(path: str) -> int | None:
 
 def read_start(path: str) -> str:
     """The text of a small file; "" if there is none."""
-    return read_beginning(path, _SMALL).decode("utf-8", "replace")
+    return read_plain(path, _SMALL).decode("utf-8", "replace")
 
 
-def read_beginning(path: str, size: int = 4000) -> bytes:
-    """The first bytes of a plain file; none if it cannot be read."""
+def read_plain(path: str, size: int, *, at_end: bool = False) -> bytes:
+    """The first bytes of a plain file, or the last ones; none if it cannot be read."""
     descriptor = open_plain(path)
     if descriptor is None:
         return b""
-    try:
-        with open(descriptor, "rb") as stream:
-            return stream.read(size)
-    except OSError:
-        return b""
+    with suppress(OSError), open(descriptor, "rb") as stream:
+        if at_end:
+            stream.seek(max(0, os.fstat(descriptor).st_size - size))
+        return stream.read(size)
+    return b""

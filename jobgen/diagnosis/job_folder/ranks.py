@@ -4,17 +4,16 @@ A rank's number is in its own lines (torch's `[rank3]: `), else in the labels of
 in the job's `stderr`, else it follows from the order of the nodes.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, partial
 from typing import Any
 
-from jobgen.diagnosis.job_folder.layout import JobFolder, RankFiles, open_plain, read_start
+from jobgen.diagnosis.job_folder.layout import JobFolder, RankFiles, read_plain, read_start
 
 _OWN = re.compile(rb"^\[rank(\d{1,7})\]:", re.MULTILINE)
 _LABEL = re.compile(rb"^(?P<host>[\w.-]{1,255}) rank (?P<rank>\d{1,7}): ", re.MULTILINE)
@@ -33,8 +32,8 @@ def number_ranks(folder: JobFolder) -> None:
             first = _first_by_last_lines(folder, host, ranks)
         if first is None:
             first = _first_by_labels(ranks, labels().get(host, set()))
-        if first is None and folder.ranks_per_node and folder.facts.get("hosts"):
-            first = index * folder.ranks_per_node
+        if first is None and folder.count("ranks_per_node") and folder.facts.get("hosts"):
+            first = index * folder.count("ranks_per_node")
         for each in ranks if first is not None else []:
             each.rank = (first or 0) + (each.local_rank or 0)
     _without_replaced(folder)
@@ -43,7 +42,7 @@ def number_ranks(folder: JobFolder) -> None:
 def _first_by_own_lines(ranks: list[RankFiles]) -> int | None:
     """The number of the node's first rank, as its ranks' tracebacks say it."""
     for each in ranks:
-        found = _OWN.search(read_end(os.path.join(each.path, "stderr.log"), _SEARCHED))
+        found = _OWN.search(_end_of(each.path, "stderr.log"))
         if found and each.local_rank is not None and int(found[1]) >= each.local_rank:
             return int(found[1]) - each.local_rank
     return None
@@ -51,9 +50,9 @@ def _first_by_own_lines(ranks: list[RankFiles]) -> int | None:
 
 def _first_by_last_lines(folder: JobFolder, host: str, ranks: list[RankFiles]) -> int | None:
     """The same by the label that a rank's last line has in the job's stderr."""
-    lines = read_end(os.path.join(folder.path, "stderr"), _SEARCHED * 16)
+    lines = _end_of(folder.path, "stderr", size=_SEARCHED * 16)
     for each in ranks:
-        end = read_end(os.path.join(each.path, "stderr.log"), 4000)
+        end = _end_of(each.path, "stderr.log", size=4000)
         last = end.rstrip(b"\n").rpartition(b"\n")[2]
         label = rb"^%s rank (\d{1,7}): %s$" % (re.escape(host.encode()), re.escape(last))
         numbers = {int(number) for number in re.findall(label, lines, re.MULTILINE)}
@@ -65,7 +64,7 @@ def _first_by_last_lines(folder: JobFolder, host: str, ranks: list[RankFiles]) -
 def _labels(folder: JobFolder) -> dict[str, set[int]]:
     """The ranks of each node by the labels in the job's stderr."""
     labels: dict[str, set[int]] = {}
-    for found in _LABEL.finditer(read_end(os.path.join(folder.path, "stderr"), _SEARCHED * 16)):
+    for found in _LABEL.finditer(_end_of(folder.path, "stderr", size=_SEARCHED * 16)):
         labels.setdefault(found["host"].decode("utf-8", "replace"), set()).add(int(found["rank"]))
     return labels
 
@@ -90,48 +89,44 @@ def _without_replaced(folder: JobFolder) -> None:
         node.ranks = [each for each in node.ranks if each.rank is None or last[each.rank] is each]
 
 
-def read_end(path: str, size: int) -> bytes:
-    """The last bytes of a plain file; none if it cannot be read."""
-    descriptor = open_plain(path)
-    if descriptor is None:
-        return b""
-    try:
-        with open(descriptor, "rb") as stream:
-            length = os.fstat(descriptor).st_size
-            stream.seek(max(0, length - size))
-            return stream.read(size)
-    except OSError:
-        return b""
+def _end_of(*path: str, size: int = _SEARCHED) -> bytes:
+    return read_plain(os.path.join(*path), size, at_end=True)
 
 
+@dataclass(frozen=True)
 class ErrorFile:
-    """torchrun's error.json of a rank: its exception, with the time; `time` is None without one."""
+    """torchrun's error.json of a rank: its exception, with the time; "" and None without one."""
 
-    def __init__(self, files: RankFiles) -> None:
-        self.path = os.path.join(files.path, "error.json")
-        self.time: float | None = None
-        self.stack = ""
-        text = read_start(self.path) if "error.json" in files.names else ""
-        try:
-            value: Any = json.loads(text) if text else {}
-        except (ValueError, RecursionError):
-            value = {}
-        message = value.get("message") if isinstance(value, dict) else None
-        if isinstance(message, str):
-            self.stack = message
-        elif isinstance(message, dict):
-            self._take(message)
+    path: str
+    stack: str = ""
+    time: float | None = None
 
-    def _take(self, message: dict[Any, Any]) -> None:
-        extra = message.get("extraInfo")
-        extra = extra if isinstance(extra, dict) else {}
-        stack, text = extra.get("py_callstack"), message.get("message")
-        self.stack = next((each for each in (stack, text) if isinstance(each, str) and each), "")
-        try:
-            seconds = float(extra.get("timestamp"))  # type: ignore[arg-type]
-            moment = datetime.fromtimestamp(seconds)
-            self.time = (moment - datetime(moment.year, 1, 1)).total_seconds()
-            if moment.year % 4 and moment.month > 2:  # lines' times are those of a leap year
-                self.time += 86400
-        except (TypeError, ValueError, OverflowError, OSError):
-            self.time = None
+
+def read_error_file(files: RankFiles) -> ErrorFile:
+    """The error file of a rank; an empty one if it has none, or a damaged one."""
+    path = os.path.join(files.path, "error.json")
+    text = read_start(path) if "error.json" in files.names else ""
+    try:
+        value: Any = json.loads(text or "{}")
+    except (ValueError, RecursionError):
+        value = {}
+    message = value.get("message") if isinstance(value, dict) else None
+    if isinstance(message, str):
+        return ErrorFile(path, message)
+    if not isinstance(message, dict):
+        return ErrorFile(path)
+    extra = message.get("extraInfo")
+    extra = extra if isinstance(extra, dict) else {}
+    stack = (extra.get("py_callstack"), message.get("message"))
+    texts = [each for each in stack if isinstance(each, str) and each]
+    return ErrorFile(path, texts[0] if texts else "", _time_of(extra.get("timestamp")))
+
+
+def _time_of(timestamp: Any) -> float | None:
+    """As lines have it: seconds since the year began, as if it were a leap year."""
+    try:
+        moment = datetime.fromtimestamp(float(timestamp))
+    except (TypeError, ValueError, OverflowError, OSError):
+        return None
+    seconds = (moment - datetime(moment.year, 1, 1)).total_seconds()
+    return seconds + 86400 if moment.year % 4 and moment.month > 2 else seconds

@@ -1,7 +1,5 @@
 """What is read of a job's folder, one file after the other; of a long file, the end alone."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator
@@ -9,9 +7,8 @@ from io import BufferedIOBase, BytesIO
 from typing import BinaryIO, cast
 
 from jobgen.diagnosis.engine import Source
-from jobgen.diagnosis.files import DUMP
-from jobgen.diagnosis.flight_recorder import is_dump
-from jobgen.diagnosis.job_folder.layout import JobFolder, RankFiles, open_plain, read_beginning
+from jobgen.diagnosis.files import DUMP, PEEKED, as_word, is_dump
+from jobgen.diagnosis.job_folder.layout import JobFolder, RankFiles, changed, open_plain, read_plain
 from jobgen.diagnosis.job_folder.ranks import ErrorFile
 from jobgen.diagnosis.lines.labels import Label
 from jobgen.limits import JOB_FOLDER_BYTES
@@ -54,15 +51,15 @@ class WithoutRanks(BufferedIOBase):
         super().close()
 
 
-def hosts_with_files(folder: JobFolder) -> list[str]:
-    """The nodes whose ranks' lines are read from the ranks' own files."""
-    return [host for host, node in folder.nodes.items() if node.ranks]
+def without_ranks(source: Source, folder: JobFolder) -> Source:
+    """A log of the job without the lines that are read from the ranks' own files."""
+    hosts = [host for host, node in folder.nodes.items() if node.ranks]
+    return source._replace(stream=cast("BinaryIO", WithoutRanks(source.stream, hosts)))
 
 
 def folder_sources(folder: JobFolder, errors: dict[str, ErrorFile]) -> Iterator[Source]:
     """The logs of a job's folder; ranks in the order in which they failed, or wrote last."""
-    ranks = [each for node in folder.nodes.values() for each in node.ranks]
-    ranks.sort(key=lambda each: _order(each, errors))
+    ranks = sorted(folder.ranks, key=lambda each: _order(each, errors))
     count = 2 * len(ranks) + len(folder.nodes) + len(folder.names)
     most = max(FEWEST, JOB_FOLDER_BYTES // max(1, count))
     for each in ranks:
@@ -70,27 +67,31 @@ def folder_sources(folder: JobFolder, errors: dict[str, ErrorFile]) -> Iterator[
     for node in folder.nodes.values():
         if "keeper" in node.names:
             yield from _source(os.path.join(node.path, "keeper"), most)
-    for source in _source(os.path.join(folder.path, "roll-call"), most):
-        yield source
+    for name in sorted(folder.names):
+        if name.startswith("set-up."):  # of a node whose set-up has not come to its end
+            host = name.removeprefix("set-up.")
+            yield from _source(os.path.join(folder.path, name), most, Label(host))
+    yield from _source(os.path.join(folder.path, "roll-call"), most)
     for source in _source(os.path.join(folder.path, "stderr"), most):
-        stream = cast("BinaryIO", WithoutRanks(source.stream, hosts_with_files(folder)))
-        yield source._replace(stream=stream)
+        yield without_ranks(source, folder)
     yield from _dumps(folder)
     if folder.is_ended_from_outside:
         text = f"jobgen: the job was ended from outside (status {folder.end[0]})"
-        yield Source(_name(os.path.join(folder.path, "status")), BytesIO(text.encode()))
+        yield Source(as_word(os.path.join(folder.path, "status")), BytesIO(text.encode()))
 
 
 def _dumps(folder: JobFolder) -> Iterator[Source]:
-    """The flight recorder's dumps that somebody has it write into the job's folder."""
+    """The flight recorder's dumps, without those that ranks wrote before they started again."""
+    start = folder.last_start
     places = [(folder.path, folder.names)]
     for node in folder.nodes.values():
         places += [(node.path, node.names), *((each.path, each.names) for each in node.ranks)]
     for path, names in places:
         for name in sorted(names):
             file = os.path.join(path, name)
-            if DUMP.search(name) and is_dump(read_beginning(file)):
-                yield Source(_name(file), BytesIO(), is_dump=True)
+            is_new = changed(file) >= start
+            if is_new and DUMP.search(name) and is_dump(read_plain(file, PEEKED)):
+                yield Source(as_word(file), BytesIO(), is_dump=True)
 
 
 def _order(files: RankFiles, errors: dict[str, ErrorFile]) -> tuple[bool, float, float, str]:
@@ -109,7 +110,7 @@ def _rank_sources(files: RankFiles, most: int, error: ErrorFile) -> Iterator[Sou
             yield from _source(os.path.join(files.path, name), most, label_of(files))
     if error.stack:  # its own line only if the rank's stderr has no traceback: see verdict.py
         text = error.stack.encode("utf-8", "replace")
-        yield Source(_name(error.path), BytesIO(text), label_of(files))
+        yield Source(as_word(error.path), BytesIO(text), label_of(files))
 
 
 def _source(path: str, most: int, label: Label = _NO_LABEL) -> Iterator[Source]:
@@ -119,14 +120,9 @@ def _source(path: str, most: int, label: Label = _NO_LABEL) -> Iterator[Source]:
         return
     stream = open(descriptor, "rb")  # noqa: SIM115  its reader closes it
     length = os.fstat(descriptor).st_size
-    name = _name(path)
+    name = as_word(path)
     if length > most:
         stream.seek(length - most)
         stream.readline(_WHOLE_LINE)
         name = f"{name} (its last {most >> 10} KiB)"
     yield Source(name, stream, label)
-
-
-def _name(path: str) -> str:
-    """As messages have it: names may be any bytes."""
-    return os.fsencode(path).decode("utf-8", "surrogateescape")

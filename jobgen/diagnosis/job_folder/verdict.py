@@ -1,12 +1,9 @@
 """The verdict on a job's folder: what all its files say together."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
-from typing import BinaryIO, cast
 
+from jobgen.diagnosis.classes import codes_with
 from jobgen.diagnosis.engine import Source, collect
 from jobgen.diagnosis.events import Event, Verdict
 from jobgen.diagnosis.files import SCHEDULER
@@ -14,21 +11,19 @@ from jobgen.diagnosis.job_folder.endings import KILLED, assigned, node_events, q
 from jobgen.diagnosis.job_folder.evidence import Evidence, read_evidence
 from jobgen.diagnosis.job_folder.hangs import CURES, hung_ranks
 from jobgen.diagnosis.job_folder.layout import JobFolder, RankFiles, read_layout
-from jobgen.diagnosis.job_folder.ranks import ErrorFile, number_ranks
-from jobgen.diagnosis.job_folder.sources import WithoutRanks, folder_sources, hosts_with_files
+from jobgen.diagnosis.job_folder.ranks import ErrorFile, number_ranks, read_error_file
+from jobgen.diagnosis.job_folder.sources import folder_sources, without_ranks
 from jobgen.diagnosis.judging.case import Case
-from jobgen.diagnosis.judging.explain import SCHEDULERS_OWN
 from jobgen.diagnosis.judging.verdict import judge
 from jobgen.diagnosis.signs import Role
 from jobgen.errors import problem
 
 _PID = re.compile(r"\(pid: (?P<pid>\d{1,9})\)")
+MOST_RANKS = 1_000_000  # a rank may write into the folder that there are more
 # What `why --line` itself wrote at the end of the job's log.
 _OWN_VERDICT = re.compile(r"^jobgen: (?:.* failed first: |the ranks hung: |no cause found)")
 _IN_AGENT = re.compile(r"\] failed \(exitcode: -?\d+\) local_rank: ")
 _IN_REPORT = re.compile(r"^\s*exitcode *: ")
-# What an end from outside does not explain: the scheduler's own words, or a lost node.
-_OUTSIDE = SCHEDULERS_OWN | {"node-lost"}
 
 
 def diagnose_folder(path: str, others: Iterable[Source] = ()) -> Verdict:
@@ -42,8 +37,10 @@ def diagnose_folder(path: str, others: Iterable[Source] = ()) -> Verdict:
         text = getattr(error, "strerror", None) or str(error)
         raise problem(path, f"cannot be read: {text}", "unreadable") from None
     number_ranks(folder)
-    errors = {each.path: ErrorFile(each) for each in _ranks(folder)}
-    case, stacks = collect([*folder_sources(folder, errors), *_without_ranks(folder, others)])
+    errors = {each.path: read_error_file(each) for each in folder.ranks}
+    # The job's log has the ranks' lines, too, in which halves of two may be mixed.
+    logs = [each if each.is_dump else without_ranks(each, folder) for each in others]
+    case, stacks = collect([*folder_sources(folder, errors), *logs])
     _complete(case, folder, errors)
     evidence = [read_evidence(node, folder) for node in folder.nodes.values()]
     if folder.end[0] == "0":
@@ -58,38 +55,23 @@ def diagnose_folder(path: str, others: Iterable[Source] = ()) -> Verdict:
         case.lines.setdefault(event.file, 0)
     verdict = judge(case)
     cures = [cure for begin, cure in CURES.items() if verdict.says.startswith(begin)]
-    verdict = replace(verdict, cure=cures[0] if cures else verdict.cure)
+    verdict = verdict._replace(cure=cures[0] if cures else verdict.cure)
     return _with_notes(verdict, evidence, case)
-
-
-def _ranks(folder: JobFolder) -> list[RankFiles]:
-    return [each for node in folder.nodes.values() for each in node.ranks]
-
-
-def _without_ranks(folder: JobFolder, others: Iterable[Source]) -> Iterator[Source]:
-    """The job's log has the ranks' lines, too, in which halves of two may be mixed."""
-    hosts = hosts_with_files(folder)
-    for source in others:
-        if source.is_dump:
-            yield source
-        else:
-            yield source._replace(stream=cast("BinaryIO", WithoutRanks(source.stream, hosts)))
 
 
 def _complete(case: Case, folder: JobFolder, errors: dict[str, ErrorFile]) -> None:
     """Give the events what the folder knows: nodes, times; take out what earlier starts left."""
-    hosts = {each.rank: each.host for each in _ranks(folder) if each.rank is not None}
+    hosts = {each.rank: each.host for each in folder.ranks if each.rank is not None}
     case.rank_nodes = {**case.rank_nodes, **hosts}
-    count = folder.facts.get("nodes", "")
-    if count.isdecimal() and len(count) < 7 and folder.ranks_per_node:
-        case.world = case.world or int(count) * folder.ranks_per_node
+    world = folder.count("nodes") * folder.count("ranks_per_node")
+    case.world = case.world or (world if world <= MOST_RANKS else 0)
     case.is_torchrun |= folder.facts.get("launcher", "torchrun") == "torchrun"
-    restarted = any(each.attempt for each in _ranks(folder))
+    restarted = any(each.attempt for each in folder.ranks)
     old = _pids_of_earlier_starts(case.events) if restarted else set()
     events = [e for e in case.events if not (_pid(e) in old or _OWN_VERDICT.match(e.text))]
     events = [e for e in events if e.code != "node-not-ready" or not e.file.endswith("/keeper")]
-    events = [replace(e, attempt=None, node=_host(e, hosts)) for e in events]
-    by_folder = {f"{each.path}/": each for each in _ranks(folder)}
+    events = [e._replace(attempt=None, node=_host(e, hosts)) for e in events]
+    by_folder = {f"{each.path}/": each for each in folder.ranks}
     case.events = list(_timed(_ranked(events), by_folder, errors))
 
 
@@ -119,8 +101,8 @@ def _ranked(events: list[Event]) -> Iterator[Event]:
         same = ranks.get((_pid(event), event.status)) if event.rank is None else None
         pid = _pid(event)
         groups = {**event.groups, "pid": pid} if pid else event.groups
-        event = replace(event, groups=groups)
-        yield replace(event, rank=same.rank, node=same.node) if same else event
+        event = event._replace(groups=groups)
+        yield event._replace(rank=same.rank, node=same.node) if same else event
 
 
 def _of_its_process(event: Event, local_ranks: dict[str, int | None]) -> Event:
@@ -128,7 +110,7 @@ def _of_its_process(event: Event, local_ranks: dict[str, int | None]) -> Event:
     local = local_ranks.get(_pid(event), event.local_rank)
     if local == event.local_rank or not _IN_REPORT.match(event.text):
         return event
-    return replace(event, rank=None, node=None, local_rank=local)
+    return event._replace(rank=None, node=None, local_rank=local)
 
 
 def _timed(
@@ -144,15 +126,16 @@ def _timed(
             continue
         files = folders.get(f"{path}/")
         time = errors[files.path].time if files and event.time is None else None
-        yield replace(event, time=time) if time is not None and event.code else event
+        yield event._replace(time=time) if time is not None and event.code else event
 
 
 def _ended_from_outside(case: Case) -> Verdict:
     """The scheduler's words, else that it was ended; no rank that it ended is to blame."""
+    outside = codes_with("scheduler") | {"node-lost"}
     own = [
         event
         for event in case.events
-        if event.code in _OUTSIDE or (event.code and event.file == SCHEDULER)
+        if event.code in outside or (event.code and event.file == SCHEDULER)
     ]
     causes = [event for event in case.events if event.role is Role.CAUSE and event.context]
     case.events = [event for event in own if event.role is not Role.NOISE]
@@ -162,7 +145,7 @@ def _ended_from_outside(case: Case) -> Verdict:
         for event in causes[:1]
         if event.rank is not None
     ]
-    return replace(verdict, notes=(*verdict.notes, *words))
+    return verdict._replace(notes=(*verdict.notes, *words))
 
 
 def _with_notes(verdict: Verdict, evidence: list[Evidence], case: Case) -> Verdict:
@@ -173,4 +156,4 @@ def _with_notes(verdict: Verdict, evidence: list[Evidence], case: Case) -> Verdi
     own = [event for event in case.events if event.node == verdict.node]
     killed = any(e.status in KILLED and e.rank in (verdict.rank, None) for e in own)
     news = [note for note in noted.notes(with_memory=killed) if note not in verdict.says]
-    return replace(verdict, node_notes=tuple(news))
+    return verdict._replace(node_notes=tuple(news))

@@ -1,11 +1,9 @@
 """All that the files of a job say, and the parts of it that belong to its failure."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
-from dataclasses import dataclass, field, replace
 
+from jobgen.diagnosis.classes import codes_with
 from jobgen.diagnosis.events import Event
 from jobgen.diagnosis.signs import Role
 
@@ -17,23 +15,22 @@ GOT_OVER = 1500
 CAUGHT = 300  # after an exception, which can have been caught
 LONG_AGO = 3 * 3600.0  # seconds; a collective's timeout is shorter
 MESSAGE_LINES = 12  # of an exception, after its first line
-_SAY_NOTHING_MORE = ("", "python-exception", "launcher-report")
 
-_PID = re.compile(r"\(pid: (\d+)\)")  # torchrun's
+_PID = r"\(pid: (\d+)\)"  # torchrun's
 
 
-@dataclass
 class Case:
     """The events of a job's files, in the files' order."""
 
-    events: list[Event] = field(default_factory=list)
-    lines: dict[str, int] = field(default_factory=dict)  # of each file
-    ranks: dict[int, tuple[str, int]] = field(default_factory=dict)  # each one's last line
-    rank_nodes: dict[int, str] = field(default_factory=dict)
-    addresses: dict[str, str] = field(default_factory=dict)  # the node of each
-    world: int = 0  # how many ranks there are, if it is known
-    seen: set[int] = field(default_factory=set)  # the ranks of all events
-    is_torchrun: bool = False
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self.lines: dict[str, int] = {}  # of each file
+        self.ranks: dict[int, tuple[str, int]] = {}  # each one's last line
+        self.rank_nodes: dict[int, str] = {}
+        self.addresses: dict[str, str] = {}  # the node of each
+        self.world = 0  # how many ranks there are, if it is known
+        self.seen: set[int] = set()  # the ranks of all events
+        self.is_torchrun = False
 
     @property
     def everybody(self) -> set[int]:
@@ -44,6 +41,10 @@ class Case:
     def has_failed(self) -> bool:
         """Whether something other than a sign shows that the job failed."""
         return any(is_hard(event) for event in self.events)
+
+    def node_of(self, rank: int | None) -> str | None:
+        """The node of a rank, if it is known."""
+        return self.rank_nodes.get(rank) if rank is not None else None
 
 
 def is_hard(event: Event) -> bool:
@@ -60,7 +61,7 @@ def of_the_failure(case: Case) -> list[Event]:
     ended = failed or any(event.context for event in rest)
     if not ended:
         sure = [event for event in rest if not event.needs_failure]
-        rest = sure or [replace(e, certainty="possible") for e in rest if _is_last(e, case)]
+        rest = sure or [e._replace(certainty="possible") for e in rest if _is_last(e, case)]
     places = {file: index for index, file in enumerate(case.lines)}
     rest.sort(key=lambda event: (places.get(event.file, 0), event.line))
     return _without_repeats(_numbered(rest, case))
@@ -97,7 +98,8 @@ def _without_repeats(events: list[Event]) -> list[Event]:
     """Without a traceback's last line, where the lines of its message say more."""
     lines: dict[object, list[int]] = {}
     for event in events:
-        if event.code not in _SAY_NOTHING_MORE and event.role is not Role.TEARDOWN:
+        says_more = event.code and event.code not in codes_with("plain")
+        if says_more and event.role is not Role.TEARDOWN:
             lines.setdefault(_stream(event), []).append(event.line)
     return [e for e in events if e.code != "python-exception" or not _is_repeated(e, lines)]
 
@@ -131,7 +133,7 @@ def _numbered(events: list[Event], case: Case) -> list[Event]:
 
 def _processes(event: Event) -> list[object]:
     """What tells a rank's process where the rank is not on the line; the best comes first."""
-    found = _PID.search(event.text)
+    found = re.search(_PID, event.text)
     keys: list[object] = [(event.file, "pid", found[1])] if found else []
     return keys + ([(event.file, event.local_rank)] if event.local_rank is not None else [])
 
@@ -148,5 +150,4 @@ def _with_rank(
         rank = by_process[found[0]]
     elif rank is None and one_node:
         rank = event.local_rank
-    node = event.node or (case.rank_nodes.get(rank) if rank is not None else None)
-    return replace(event, rank=rank, node=node)
+    return event._replace(rank=rank, node=event.node or case.node_of(rank))

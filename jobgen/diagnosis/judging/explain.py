@@ -1,17 +1,10 @@
-"""Which classes of failure remain when those that others explain are taken out."""
+"""Drops classes that another class explains."""
 
-from __future__ import annotations
-
-from jobgen.diagnosis.classes import classes
+from jobgen.diagnosis.classes import classes, codes_with
 from jobgen.diagnosis.events import CERTAINTIES, Event
 from jobgen.diagnosis.judging.order import first, is_before
 from jobgen.diagnosis.judging.out_of_step import out_of_step
 from jobgen.diagnosis.signs import Role
-
-# The scheduler ended what was left: a cause only if nothing failed before.
-SCHEDULERS_OWN = frozenset(("scheduler-limit", "preempted", "cancelled", "pbs-killed"))
-# They say that a process failed, and not why: any other class says more.
-GENERAL = frozenset(("python-exception", "killed", "batch-script"))
 
 Groups = dict[str, list[Event]]
 
@@ -48,10 +41,9 @@ def _consequences(code: str) -> set[str]:
     found: set[str] = set()
     todo = [code]
     while todo:
-        each = classes().get(todo.pop())
-        new = set(each.explains if each else ()) - found - {code}
+        new = classes()[todo.pop()].explains - found - {code}
         found |= new
-        if code in SCHEDULERS_OWN:  # what it ended did not lead to a timeout of others
+        if code in codes_with("scheduler"):  # what it ended did not lead to a timeout of others
             return found
         todo += new
     return found
@@ -81,5 +73,5 @@ def _key(groups: Groups, code: str) -> tuple[int, int, bool, int, int]:
     others = [first(events) for other, events in groups.items() if other != code]
     earlier = sum(is_before(other, event) is True for other in others)
     certainty = CERTAINTIES.index(event.certainty)
-    weak = max((code in SCHEDULERS_OWN) * 2, certainty) + (code in GENERAL)
+    weak = max((code in codes_with("scheduler")) * 2, certainty) + (code in codes_with("general"))
     return earlier, weak, event.role is Role.CONFIRMATION, certainty, event.line

@@ -1,7 +1,5 @@
 """Which of two events came first, if that can be told."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from jobgen.diagnosis.events import CERTAINTIES, Event

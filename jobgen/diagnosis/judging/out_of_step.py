@@ -5,19 +5,16 @@ process group, and the line does not say which group it is. So nothing is compar
 groups are seen, or one rank waits in several collectives.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
-from dataclasses import replace
 
 from jobgen.diagnosis.events import Event
 from jobgen.diagnosis.signs import Role
 
 # Their sizes are the same on all ranks.
 _ONE_SIZE = frozenset(("ALLREDUCE", "BROADCAST", "REDUCE", "_ALLGATHER_BASE"))
-_RANK = re.compile(r"\[Rank (\d+)\] Watchdog caught")
-_GROUP = re.compile(r"\[PG (?:ID )?(\d+)")
+_RANK = r"\[Rank (\d+)\] Watchdog caught"
+_GROUP = r"\[PG (?:ID )?(\d+)"
 
 Call = tuple[str, str]  # the operation, and its size
 Calls = dict[int, tuple[Call, Event]]  # of each rank
@@ -25,7 +22,7 @@ Calls = dict[int, tuple[Call, Event]]  # of each rank
 
 def out_of_step(timeouts: list[Event]) -> list[Event]:
     """Events of the class desync, if ranks called different collectives under one number."""
-    groups = {found[1] for event in timeouts if (found := _GROUP.search(event.text))}
+    groups = {found[1] for event in timeouts if (found := re.search(_GROUP, event.text))}
     waiting = [event for event in timeouts if _is_whole(event) and _rank(event) >= 0]
     numbers = Counter({(_rank(event), event.groups["sequence"]) for event in waiting})
     if len(groups) > 1 or len({rank for rank, _ in numbers}) < len(numbers):
@@ -46,7 +43,7 @@ def _is_whole(event: Event) -> bool:
 
 def _rank(event: Event) -> int:
     """The rank that a watchdog names; -1 if it is not the job's: a group has numbers of its own."""
-    found = _RANK.search(event.text)
+    found = re.search(_RANK, event.text)
     return int(found[1]) if found and event.rank in (None, int(found[1])) else -1
 
 
@@ -65,8 +62,8 @@ def _events(ranks: Calls, certainty: str) -> list[Event]:
     says = f"rank {one} called {_words(ranks[one][0])}, and rank {other} {_words(usual)}"
     is_alone = len(ranks) - most == 1 and most > 1
     return [
-        replace(
-            ranks[rank][1], code="desync", role=Role.CAUSE, says=says, certainty=certainty,
+        ranks[rank][1]._replace(
+            code="desync", role=Role.CAUSE, says=says, certainty=certainty,
             rank=rank, reporter=not is_alone,
         )
         for rank in ([one] if is_alone else [one, other])

@@ -1,29 +1,31 @@
-"""Which node and rank a class's events name."""
+"""Which node and rank a class's events name, and whom the other ranks blame.
 
-from __future__ import annotations
+Ranks blame the peer of a lost connection, or the rank that did not join a collective.
+"""
 
 import re
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
+from jobgen.diagnosis.classes import codes_with
 from jobgen.diagnosis.events import Event
 from jobgen.diagnosis.judging.case import Case
-from jobgen.diagnosis.judging.explain import SCHEDULERS_OWN
 from jobgen.diagnosis.judging.order import is_before
 
-NEVER_FIRST = (0, -15, -6)  # statuses: ended well, ended by the launcher, by a watchdog's abort
+# Statuses: none is told, ended well, ended by the launcher, by a watchdog's abort.
+NEVER_FIRST = (None, 0, -15, -6)
 MOST_NAMED = 4
-# A rank that ended with an error is not named for these: the others would have ended so, too.
-CONFIGURATION = frozenset(
-    "wrong-interface rendezvous versions-differ duplicate-gpu host-name desync pbs-killed"
-    " batch-script srun-step".split()
-)
-# The node of the line only wrote it; in the lines of PBS it is the one that PBS means.
-FROM_OUTSIDE = SCHEDULERS_OWN - {"pbs-killed"}
-_NUMBER = re.compile(r"0x[0-9a-f]+|\d+")
+MOST_ABSENT = 4
+GAP_SHOWS = 3  # so many ranks that report show by their numbers that one between them does not
+FEWEST_REPORTS = 2  # a single one may be all that was printed
+_PROGRESS = r"(?:\[PG (?:ID )?(?P<group>\S+) .*)?last enqueued (?:NCCL )?work: (?P<enqueued>\d+)"
+# Its own watchdog complains, too, in other words.
+_WATCHDOG = r"detected by watchdog at work|operations have failed or timed out|entire process down"
+_LOOPBACK = r"127\.|::1$|localhost|0\.0\.0\.0|\[?::ffff:127\."
+_PORT = r"<\d+>$|^(?:\[(.*)\]|([^:]*)):\d+$"  # an address of IPv6 has colons of its own
+_NUMBER = r"0x[0-9a-f]+|\d+"
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """A node and a rank, either may be unknown; or several of them; or all ranks alike."""
 
     node: str | None = None
@@ -35,17 +37,17 @@ class Place:
 
 def place_of(events: list[Event], case: Case, everything: list[Event]) -> Place:
     """Where a class's events happened; the reports of exit statuses help where no line has it."""
-    if events[0].code in FROM_OUTSIDE:
+    if events[0].code in codes_with("outside"):
         return Place()
     placed = [event for event in events if event.rank is not None or event.node]
-    if not placed and events[0].code not in CONFIGURATION:
-        placed = [e for e in everything if not e.code and _failed(e)]
+    if not placed and events[0].code not in codes_with("setup"):
+        placed = [e for e in everything if not e.code and e.status not in NEVER_FIRST]
     placed = _one_node_each(_more_exact(placed))
     places = {(event.node, event.rank): event for event in reversed(placed)}
     if len(places) == 1:
         (node, rank), _ = places.popitem()
         rank = _ended_by_signal(node, everything) if rank is None else rank
-        return Place(node or _node_of(rank, case), rank)
+        return Place(node or case.node_of(rank), rank)
     if not places:
         return Place()
     if joined := _joined(set(places)):
@@ -59,17 +61,13 @@ def _ended_by_signal(node: str | None, events: list[Event]) -> int | None:
     return ended.pop() if node and len(ended) == 1 else None
 
 
-def _failed(event: Event) -> bool:
-    return event.status is not None and event.status not in NEVER_FIRST
-
-
 def _one_node_each(events: list[Event]) -> list[Event]:
     """A rank is on one node: the label of its line has the scheduler's name, a report another."""
     nodes: dict[int, str] = {}
     for event in events:
         if event.rank is not None and event.node:
             nodes.setdefault(event.rank, event.node)
-    return [replace(e, node=nodes.get(e.rank)) if e.rank in nodes else e for e in events]
+    return [e._replace(node=nodes.get(e.rank)) if e.rank in nodes else e for e in events]
 
 
 def _more_exact(events: list[Event]) -> list[Event]:
@@ -114,14 +112,90 @@ def _together(events: list[Event]) -> bool:
 
 def _alike(events: list[Event]) -> bool:
     """Whether they say the same, up to numbers."""
-    return len({_NUMBER.sub("", event.says) for event in events}) == 1
-
-
-def _node_of(rank: int | None, case: Case) -> str | None:
-    return case.rank_nodes.get(rank) if rank is not None else None
+    return len({re.sub(_NUMBER, "", event.says) for event in events}) == 1
 
 
 def name_of(node: str | None, rank: int | None) -> str:
     """`rank 5 on nodeA`, as far as it is known."""
     words = [f"rank {rank}"] * (rank is not None) + [f"on {node}"] * (node is not None)
     return " ".join(words) if rank is not None else (node or "")
+
+
+# ---- whom the other ranks blame ----
+
+
+def absent_ranks(case: Case, reports: list[Event]) -> Place:
+    """The ranks that did not report a timeout, if they are few: the others waited for them."""
+    named = {event.peer_rank for event in reports if event.peer_rank is not None}
+    named = named or ranks_behind(case.events)
+    return place_of_ranks(case, named or silent_ranks(case, reports))
+
+
+def ranks_behind(events: list[Event]) -> set[int]:
+    """The one rank that had put fewer collectives into its group than all others had."""
+    groups: dict[str, dict[int, int]] = {}
+    for event in events:
+        found = re.search(_PROGRESS, event.text)
+        if found and event.rank is not None:
+            group = groups.setdefault(found["group"] or "", {})
+            group.setdefault(event.rank, int(found["enqueued"]))
+    largest = max(groups.values(), key=len, default={})
+    lowest = min(largest.values(), default=0)
+    behind = {rank for rank, enqueued in largest.items() if enqueued == lowest}
+    return behind if len(largest) >= GAP_SHOWS and len(behind) == 1 else set()
+
+
+def silent_ranks(case: Case, reports: list[Event]) -> set[int]:
+    """The ranks that do not complain where nearly all others do."""
+    ranks = {event.rank for event in reports if event.rank is not None}
+    ranks |= {e.rank for e in case.events if e.rank is not None and re.search(_WATCHDOG, e.text)}
+    everybody = case.everybody
+    if len(ranks) >= GAP_SHOWS and not everybody - ranks and _goes_on(case, reports):
+        everybody = set(range(max(ranks)))
+    silent = everybody - ranks
+    most = max(1, len(everybody) // 4)
+    return silent if len(ranks) >= FEWEST_REPORTS and len(silent) <= most else set()
+
+
+def _goes_on(case: Case, reports: list[Event]) -> bool:
+    """Whether something comes after the last report: else the log may be cut off among them."""
+    last = max(event.line for event in reports)
+    return any(event.line > last for event in case.events) or len({e.file for e in reports}) > 1
+
+
+def node_cut_off(case: Case, reports: list[Event]) -> Place | None:
+    """The one node that cannot reach the head, of several that are seen: the others can."""
+    nodes = {event.node for event in reports if event.code == "rendezvous"}
+    node = nodes.pop() if len(nodes) == 1 else None
+    is_alone = node and set(case.addresses.values()) > {node}
+    return Place(node) if is_alone and all(event.rank is None for event in reports) else None
+
+
+def place_of_ranks(case: Case, ranks: set[int]) -> Place:
+    """The place of one rank, or of one of a few."""
+    absent = sorted(ranks)
+    if not 0 < len(absent) <= MOST_ABSENT:
+        return Place()
+    nodes = [case.node_of(rank) for rank in absent]
+    if len(absent) == 1:
+        return Place(nodes[0], absent[0])
+    same = nodes[0] if len(set(nodes)) == 1 else None
+    names = tuple(name_of(node, rank) for node, rank in zip(nodes, absent, strict=True))
+    return Place(same, None, names)
+
+
+def blamed(case: Case, events: list[Event]) -> str | None:
+    """The one node that lost connections lead to, and that blames no other itself."""
+    edges = [(event.node, _node_of_peer(case, event.peer)) for event in events if event.peer]
+    targets = {peer for node, peer in edges if peer and peer != node}
+    sources = {node for node, peer in edges if peer and peer != node}
+    ends = targets - sources
+    return ends.pop() if len(ends) == 1 else None
+
+
+def _node_of_peer(case: Case, peer: str) -> str | None:
+    """The node of an address; an address whose node nobody says stands for itself."""
+    plain = re.sub(_PORT, r"\1\2", peer.strip())
+    if re.match(_LOOPBACK, plain):
+        return None
+    return case.addresses.get(plain, plain or None)

@@ -1,34 +1,31 @@
 """The verdict: what failed first, where, how sure that is, and what follows from it."""
 
-from __future__ import annotations
-
 import re
-from dataclasses import replace
 
-from jobgen.diagnosis.classes import FailureClass, classes
+from jobgen.diagnosis.classes import FailureClass, classes, codes_with
 from jobgen.diagnosis.events import CERTAINTIES, Event, Verdict
-from jobgen.diagnosis.judging.blame import (
-    absent_ranks,
-    blamed,
-    node_cut_off,
-    place_of_ranks,
-    silent_ranks,
-)
 from jobgen.diagnosis.judging.case import CAUSES, Case, of_the_failure
 from jobgen.diagnosis.judging.explain import Groups, by_class, ranked, unexplained
 from jobgen.diagnosis.judging.order import first, is_before
-from jobgen.diagnosis.judging.places import Place, place_of
+from jobgen.diagnosis.judging.places import (
+    Place,
+    absent_ranks,
+    blamed,
+    node_cut_off,
+    place_of,
+    place_of_ranks,
+    silent_ranks,
+)
 from jobgen.diagnosis.lines.matching import filled
 from jobgen.diagnosis.signs import Role
 
 MOST_EVIDENCE = 3
-WAITING = frozenset(("silent-hang", "collective-timeout"))
 # Statuses that ranks end with when another one is gone: errors, and ends by a launcher.
 NOT_TELLING = (0, 1, -15, 143, -2, 130)
 _ABORTED = (-6, 134)  # by a watchdog, too
 # torchrun kills what does not end within 30 s after another rank has failed.
-_KILLS = re.compile(r"Unable to shutdown process (\d+) via \S+ forcefully exiting")
-_PID = re.compile(r"\b(?:pid: |PID )(\d+)")
+_KILLS = r"Unable to shutdown process (\d+) via \S+ forcefully exiting"
+_PID = r"\b(?:pid: |PID )(\d+)"
 _IS_SILENT = "it alone does not complain that another one is gone"
 
 
@@ -37,13 +34,14 @@ def judge(case: Case) -> Verdict:
     events = _without_launchers_kills(_first_attempt(of_the_failure(case)))
     groups = by_class(events)
     causes = {
-        code: [event for event in each if event.role in CAUSES] for code, each in groups.items()
+        code: found
+        for code, each in groups.items()
+        if (found := [event for event in each if event.role in CAUSES])
     }
-    causes = {code: each for code, each in causes.items() if each}
     killed = [event for event in groups.get("killed", ()) if event.role is Role.CONSEQUENCE]
     if not causes and killed:  # of all consequences, the one that can come first
-        causes = {"killed": [replace(e, role=Role.CAUSE, reporter=False) for e in killed]}
-    if causes and set(causes) <= WAITING and _had_failed(events):
+        causes = {"killed": [e._replace(role=Role.CAUSE, reporter=False) for e in killed]}
+    if causes and set(causes) <= codes_with("waiting") and _had_failed(events):
         causes = {}
     if not causes:
         return _from_consequences(case, events)
@@ -54,7 +52,9 @@ def judge(case: Case) -> Verdict:
 
 def _had_failed(events: list[Event]) -> bool:
     """Whether a process had ended badly before others waited in vain, for all that is seen."""
-    waiting = [event for event in events if event.code in WAITING and event.role in CAUSES]
+    waiting = [
+        event for event in events if event.code in codes_with("waiting") and event.role in CAUSES
+    ]
     failed = _bad_ends(events)
     weak = all(event.certainty == "possible" for event in waiting)
     return weak and any(e.file == w.file and e.line < w.line for e in failed for w in waiting)
@@ -62,7 +62,7 @@ def _had_failed(events: list[Event]) -> bool:
 
 def _without_launchers_kills(events: list[Event]) -> list[Event]:
     """Without the ends of ranks that torchrun killed itself, if another one ended before."""
-    killed = {found[1] for event in events if (found := _KILLS.search(event.text))}
+    killed = {found[1] for event in events if (found := re.search(_KILLS, event.text))}
     rest = [event for event in events if not _is_end_of(event, killed)]
     is_told = any(event.code and event.role in CAUSES for event in rest) or _bad_ends(rest)
     return rest if is_told else events
@@ -70,7 +70,7 @@ def _without_launchers_kills(events: list[Event]) -> list[Event]:
 
 def _is_end_of(event: Event, pids: set[str]) -> bool:
     """Whether one of these processes was killed by signal 9, as this line says."""
-    found = _PID.search(event.text)
+    found = re.search(_PID, event.text)
     return bool(found and found[1] in pids) and (event.status == -9 or event.code == "killed")
 
 
@@ -88,28 +88,25 @@ def _first_attempt(events: list[Event]) -> list[Event]:
 
 
 def _verdict(case: Case, events: list[Event], rest: Groups, order: list[str]) -> Verdict:
-    code = order[0]
-    own = rest[code]
+    own = rest[order[0]]
     main = first(own)
+    if main.reporter:  # a dump or a stack that names the rank tells more than who waited for it
+        main = first([e for e in own if e.rank is not None and not e.reporter] or own)
     cut_off = node_cut_off(case, own)
     place = cut_off or _place(case, own, events, main)
-    found = classes().get(code)
+    found = classes()[order[0]]
     groups = _all_groups(own)
     return Verdict(
-        code,
+        found.code,
         _certainty(main, rest, order),
-        _reported(found, place) if found and main.reporter and not cut_off else main.says,
-        place.node,
-        place.rank,
-        place.one_of,
-        place.everywhere,
-        main.time,
-        main.attempt,
-        _evidence(main, own),
-        tuple(events),
-        filled(found.cure if found else "", groups),
-        filled(found.misleads if found else "", groups),
-        alike=place.alike,
+        _reported(found, place) if main.reporter and not cut_off else main.says,
+        **place._asdict(),
+        time=main.time,
+        attempt=main.attempt,
+        evidence=_evidence(main, own),
+        chain=tuple(events),
+        cure=filled(found.cure, groups),
+        misleads=filled(found.misleads, groups),
     )
 
 
@@ -158,10 +155,8 @@ def _evidence(main: Event, own: list[Event]) -> tuple[Event, ...]:
 def _from_consequences(case: Case, events: list[Event]) -> Verdict:
     """Only consequences are seen: the peer that they blame, or nothing."""
     consequences = [event for event in events if event.code and event.role is Role.CONSEQUENCE]
-    seen = [event for event in consequences if event.code != "launcher-report"]
-    failed = _bad_ends(events) or [
-        event for event in consequences if event.code == "launcher-report"
-    ]
+    seen = [event for event in consequences if event.code not in codes_with("plain")]
+    failed = _bad_ends(events) or [e for e in consequences if e.code in codes_with("plain")]
     if not seen and not failed:  # somebody ended it, and nothing says why
         ended = any(event.status not in (None, 0) for event in events)
         seen = [e for e in events if ended and e.role is Role.TEARDOWN and e.code == "cancelled"]
@@ -214,12 +209,11 @@ def _silent(case: Case, seen: list[Event], failed: list[Event]) -> list[Event]:
 
 
 def _lost(node: str, seen: list[Event], events: list[Event]) -> Verdict:
-    found = classes().get(seen[0].code)
-    evidence = [event for event in seen if event.peer][:MOST_EVIDENCE]
-    cure, misleads = (found.cure, found.misleads) if found else ("", "")
+    found = classes()[seen[0].code]
+    evidence = tuple([event for event in seen if event.peer][:MOST_EVIDENCE])
     return Verdict(
-        seen[0].code, "possible", evidence[0].says, node, evidence=tuple(evidence),
-        chain=tuple(events), cure=cure, misleads=misleads,
+        found.code, "possible", evidence[0].says, node, evidence=evidence,
+        chain=tuple(events), cure=found.cure, misleads=found.misleads,
     )  # fmt: skip
 
 

@@ -1,7 +1,5 @@
 """What all lines of a log say together: the ranks, their nodes, and the nodes' addresses."""
 
-from __future__ import annotations
-
 import re
 
 LABELS_SEARCHED = 1 << 17  # bytes at the end of each block: all ranks print again and again
@@ -11,18 +9,16 @@ _LABEL = re.compile(
     re.MULTILINE,
 )
 _WORLDS = (b"world_size", b"world size", b"WORLD_SIZE", b"nranks")
-_WORLD = re.compile(rb"(?:" + b"|".join(_WORLDS) + rb")['\"]?[ =:]{1,3}(\d{1,6})\b")
-_ADDRESS = re.compile(
-    rb"^(?:.{0,80}?[ :])?(?P<node>[A-Za-z][\w.-]{0,80}):\d+:\d+ \[-?\d+\] NCCL INFO "
-    rb".{0,60}?\b[\w.-]+:(?P<address>\d+\.\d+\.\d+\.\d+)<\d+>",
-    re.MULTILINE,
+_WORLD = rb"(?:" + b"|".join(_WORLDS) + rb")['\"]?[ =:]{1,3}(\d{1,6})\b"
+_ADDRESS = (
+    rb"(?m)^(?:.{0,80}?[ :])?(?P<node>[A-Za-z][\w.-]{0,80}):\d+:\d+ \[-?\d+\] NCCL INFO "
+    rb".{0,60}?\b[\w.-]+:(?P<address>\d+\.\d+\.\d+\.\d+|[\da-f]*:[\da-f:.]+)<\d+>"
 )
-_NCCL_RANK = re.compile(
-    rb"^(?:.{0,80}?[ :])?(?P<node>[A-Za-z][\w.-]{0,80}):\d+:\d+ \[-?\d+\] NCCL INFO "
-    rb".{0,40}comm 0x\w+ rank (?P<rank>\d+) n[Rr]anks (?P<world>\d+)",
-    re.MULTILINE,
+_NCCL_RANK = (
+    rb"(?m)^(?:.{0,80}?[ :])?(?P<node>[A-Za-z][\w.-]{0,80}):\d+:\d+ \[-?\d+\] NCCL INFO "
+    rb".{0,40}comm 0x\w+ rank (?P<rank>\d{1,6}) n[Rr]anks (?P<world>\d{1,6})\b"
 )
-_READY = re.compile(rb"jobgen: (?P<node>\S+) is ready, (?P<address>[\d.]+) on")
+_READY = rb"jobgen: (?P<node>\S+) is ready, (?P<address>[\da-f.:]+) on"
 # Starters of a node's ranks: under them, a task of srun is a node.
 _TORCHRUN = (
     b"accelerate/commands/launch",
@@ -54,11 +50,11 @@ class Census:
         if b"NCCL INFO" in block:
             self._take_nccl(block)
         if b" is ready, " in block:
-            for found in _READY.finditer(block):
+            for found in re.finditer(_READY, block):
                 self.addresses[_text(found["address"])] = _text(found["node"])
         self.is_torchrun = self.is_torchrun or any(word in block for word in _TORCHRUN)
         if self.world == 0 and any(word in block for word in _WORLDS):
-            self.world = max(map(int, _WORLD.findall(block)), default=0)
+            self.world = max(map(int, re.findall(_WORLD, block)), default=0)
 
     def _take_labels(self, block: bytes, lines_before: int) -> None:
         last: dict[bytes, int] = {}
@@ -77,10 +73,10 @@ class Census:
 
     def _take_nccl(self, block: bytes) -> None:
         if len(self.addresses) < MOST:
-            for found in _ADDRESS.finditer(block):
+            for found in re.finditer(_ADDRESS, block):
                 self.addresses.setdefault(_text(found["address"]), _text(found["node"]))
         if len(self.rank_nodes) < MOST:
-            for found in _NCCL_RANK.finditer(block):
+            for found in re.finditer(_NCCL_RANK, block):
                 self.rank_nodes.setdefault(int(found["rank"]), _text(found["node"]))
                 self.world = max(self.world, int(found["world"]))
 

@@ -3,20 +3,17 @@
 It is about the ranks of one agent: with N nodes there are N of them, and each names a root cause.
 """
 
-from __future__ import annotations
-
 import re
 
 from jobgen.diagnosis.lines.labels import Label
+from jobgen.diagnosis.lines.matching import compiled
 
 BEGIN = re.compile(r"Root Cause \(first observed failure\):|^\s*(?:Other )?Failures:\s*$")
 LINES_FOLLOWED = 40  # an entry has seven, and a message may have many
-_ENTRY = re.compile(r"^\s*\[\d+\]:\s*$")
-_RULE = re.compile(r"^\s*[=*-]{20,}\s*$")
-_FIELD = re.compile(
-    r"^\s*(?P<name>time|host|rank|exitcode|error_file|traceback)\s*: (?P<value>.*)$"
-)
-_RANK = re.compile(r"(?P<rank>\d+) \(local_rank: (?P<local>\d+)\)")
+_ENTRY = r"^\s*\[\d+\]:\s*$"
+_RULE = r"^\s*[=*-]{20,}\s*$"
+_FIELD = r"^\s*(?P<name>time|host|rank|exitcode|error_file|traceback)\s*: (?P<value>.*)$"
+_RANK = r"(?P<rank>\d+) \(local_rank: (?P<local>\d+)\)"
 
 
 class FinalReport:
@@ -36,14 +33,14 @@ class FinalReport:
             return True
         if not self.is_open:
             return False
-        if _ENTRY.match(text):
+        if re.match(_ENTRY, text):
             self.label = Label()
-        elif found := _FIELD.match(text):
+        elif found := re.match(_FIELD, text):
             self._take(found["name"], found["value"])
             self._gap = 0
         self._gap += 1
         if self._gap > LINES_FOLLOWED or (
-            _RULE.match(text) and self.is_root and self.label.rank is not None
+            re.match(_RULE, text) and self.is_root and self.label.rank is not None
         ):
             self.is_open, self.label = False, Label()
         return self.is_open
@@ -51,7 +48,7 @@ class FinalReport:
     def _take(self, name: str, value: str) -> None:
         if name == "host" and value.strip() not in ("", "localhost"):
             self.label = Label(node=value.strip())
-        elif name == "rank" and (found := _RANK.match(value.strip())):
+        elif name == "rank" and (found := re.match(_RANK, value.strip())):
             self.label = Label(self.label.node, int(found["rank"]), int(found["local"]))
 
 
@@ -62,30 +59,30 @@ _WORDS = re.compile(
 )
 _STATUS = (
     # torchrun's report and agent
-    re.compile(r"^\s*exitcode\s*: (?P<status>-?\d+) \(pid: \d+\)"),
-    re.compile(r"failed \(exitcode: (?P<status>-?\d+)\) local_rank: (?P<local_rank>\d+) \(pid"),
-    re.compile(r"exits with return code = (?P<status>-?\d+)\s*$"),  # deepspeed
-    re.compile(r"returned non-zero exit status (?P<status>\d+)\.\s*$"),
+    r"^\s*exitcode\s*: (?P<status>-?\d+) \(pid: \d+\)",
+    r"failed \(exitcode: (?P<status>-?\d+)\) local_rank: (?P<local_rank>\d+) \(pid",
+    r"exits with return code = (?P<status>-?\d+)\s*$",  # deepspeed
+    r"returned non-zero exit status (?P<status>\d+)\.\s*$",
     # srun
-    re.compile(
+    (
         r"(?:srun|slurmstepd): error: (?P<node>[\w.-]+)?[\w.,\[\]-]*: "
         r"(?:task (?P<task>\d+)|tasks [\d,-]+): "
         r"(?:Exited with exit code (?P<status>\d+)|(?P<signal>[A-Z][\w ]+))"
     ),
-    re.compile(r"^(?P<node>[\w.-]+): rank (?P<task>\d+) exited with code (?P<status>[1-9]\d*)$"),
-    re.compile(r"^pdsh@[^:]+: (?P<node>[\w.-]+): ssh exited with exit code (?P<status>[1-9]\d*)"),
-    re.compile(r"exited with (?:exit )?(?:code|status) (?P<status>[1-9]\d*)\b"),
-    re.compile(r"Primary job +terminated normally, but 1 process returned (?P<status>)"),
-    re.compile(r"mpi(?:run|exec)\S* (?:noticed|detected) that (?:process|one or more)(?P<status>)"),
-    re.compile(r"Process name: \[\[\d+,\d+\],(?P<task>\d+)\](?P<status>)"),
-    re.compile(
+    r"^(?P<node>[\w.-]+): rank (?P<task>\d+) exited with code (?P<status>[1-9]\d*)$",
+    r"^pdsh@[^:]+: (?P<node>[\w.-]+): ssh exited with exit code (?P<status>[1-9]\d*)",
+    r"exited with (?:exit )?(?:code|status) (?P<status>[1-9]\d*)\b",
+    r"Primary job +terminated normally, but 1 process returned (?P<status>)",
+    r"mpi(?:run|exec)\S* (?:noticed|detected) that (?:process|one or more)(?P<status>)",
+    r"Process name: \[\[\d+,\d+\],(?P<task>\d+)\](?P<status>)",
+    (
         r"^jobgen: (?P<node>[\w.-]+): (?:(?P<is_local>local )?rank (?P<rank>\d{1,7}) )?.*?"
         r"\bended with status (?P<status>-?[1-9]\d*)"
     ),
-    re.compile(r"^jobgen: .*\bended with status (?P<status>-?[1-9]\d*)"),
-    re.compile(r"^jobgen: (?P<status>).*\bfailed first\b"),
-    re.compile(r"^(?:DUE TO|slurmstepd: error: \*\*\* (?:JOB|STEP) (?P<status>))"),
-    re.compile(r"ChildFailedError(?P<status>)"),
+    r"^jobgen: .*\bended with status (?P<status>-?[1-9]\d*)",
+    r"^jobgen: (?P<status>).*\bfailed first\b",
+    r"^(?:DUE TO|slurmstepd: error: \*\*\* (?:JOB|STEP) (?P<status>))",
+    r"ChildFailedError(?P<status>)",
 )
 _SIGNALS = {
     "Killed": -9,
@@ -102,7 +99,7 @@ def exit_status(text: str) -> Status | None:
     if not _WORDS.search(text):
         return None
     for pattern in _STATUS:
-        if found := pattern.search(text):
+        if found := compiled(pattern).search(text):
             groups = {name: value for name, value in found.groupdict().items() if value}
             if groups.pop("is_local", ""):
                 groups["local_rank"] = groups.pop("rank")

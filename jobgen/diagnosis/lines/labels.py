@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from itertools import islice
+from typing import Any, NamedTuple
+
+from jobgen.diagnosis.lines.matching import compiled
 
 HOST = r"[A-Za-z0-9][\w.-]*"
 # Also colours whose escape character was lost when somebody copied the text.
@@ -15,53 +17,46 @@ _ESCAPES = re.compile(
 )
 
 # What is cut off, each at the beginning of what is left. A name says what the number is.
-_PREFIXES = tuple(
-    re.compile(pattern)
-    for pattern in (
-        rf"(?P<node>{HOST}) rank (?P<rank>\d+): ?",  # jobgen's
-        r"\[rank(?P<rank>\d+)\]: ?",  # torch's, before a traceback
-        r"\[default(?P<local_rank>\d+)\]: ?",  # torchrun --tee
-        r"\[(?:\S+ )?[Rr]ank ?(?P<rank>\d+)\]: ?",
-        r"\[\d+\] (?=\[rank\d)",  # a number of the line
-        r"\[\d+,(?P<rank>\d+)\](?:<\w+>)?: ?",  # OpenMPI's mpirun --tag-output
-        r"(?:[\w.-]+ )?\[std(?:err|out)\] ?",  # torchx's and milabench's
-        r"\[\d{10}\.\d+\] ",  # UCX
-        r"\[\S+ \(pid \d+\)\] ",  # Metaflow's, and its run
-        r"\[[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\] ",
-        r"\[kubeflow\]\[[\w-]+\] ",
-        r"\((?:head|worker\d*), rank=\d+, pid=\d+(?:, ip=(?P<node>[\d.]+))?\) ?",  # SkyPilot's
-        r"\(\w[\w.:-]* (?:rank=(?P<rank>\d+), )?pid=\d+(?:, ip=(?P<node>[\d.]+))?\) ?",  # Ray
-        r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?:? ",
-    )
+_PREFIXES = (
+    rf"(?P<node>{HOST}) rank (?P<rank>\d+): ?",  # jobgen's
+    r"\[rank(?P<rank>\d+)\]: ?",  # torch's, before a traceback
+    r"\[default(?P<local_rank>\d+)\]: ?",  # torchrun --tee
+    r"\[(?:\S+ )?[Rr]ank ?(?P<rank>\d+)\]: ?",
+    r"\[\d+\] (?=\[rank\d)",  # a number of the line
+    r"\[\d+,(?P<rank>\d+)\](?:<\w+>)?: ?",  # OpenMPI's mpirun --tag-output
+    r"(?:[\w.-]+ )?\[std(?:err|out)\] ?",  # torchx's and milabench's
+    r"\[\d{10}\.\d+\] ",  # UCX
+    r"\[\S+ \(pid \d+\)\] ",  # Metaflow's, and its run
+    r"\[[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\] ",
+    r"\[kubeflow\]\[[\w-]+\] ",
+    r"\((?:head|worker\d*), rank=\d+, pid=\d+(?:, ip=(?P<node>[\d.]+))?\) ?",  # SkyPilot's
+    r"\(\w[\w.:-]* (?:rank=(?P<rank>\d+), )?pid=\d+(?:, ip=(?P<node>[\d.]+))?\) ?",  # Ray
+    r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?:? ",
 )
-_TASK = re.compile(r" *(?P<task>\d{1,5}): ?")  # srun --label
-_HOST_NAME = re.compile(  # pdsh's
-    r"(?!slurmstepd-)(?P<node>[A-Za-z][\w-]*\d[\w.-]*|\d{1,3}(?:\.\d{1,3}){3}): ?"
+_TASK = r" *(?P<task>\d{1,5}): ?"  # srun --label
+_HOST_NAME = (  # pdsh's
+    r"(?!slurmstepd-)(?P<node>(?=[A-Za-z][\w-]*\d)[\w.-]+|\d{1,3}(?:\.\d{1,3}){3}): ?"
 )
 
 # What only names the node or the rank, somewhere in the line.
-_HINTS = tuple(
-    re.compile(pattern)
-    for pattern in (
-        rf"^(?P<node>{HOST}):\d+:\d+ \[-?\d*\] NCCL ",
-        rf"^(?P<node>{HOST}):\d+:\d+ \[-?\d*\] .{{0,80}}NCCL WARN",
-        rf"^\[(?P<node>{HOST}):\d+(?: ?:\d+(?::\d+)?)?\] ",  # OpenMPI, UCX: host and process
-        r"^\[rank(?P<rank>\d+)\]:",
-        r"^\[?[EWIF]\d{4} \d\d:[^\]]*\] \[(?:PG [^\]]*)?[Rr]ank (?P<rank>\d+)\]",
-        r"^\[(?:PG (?:ID )?[^\]]*)?[Rr]ank (?P<rank>\d+)\]",
-        r"^\[rank: (?P<rank>\d+)\]",  # Lightning's
-        rf"^(?:slurmstepd|srun): (?:error|fatal): (?P<node>{HOST}): task",
-    )
+_HINTS = (
+    rf"^(?P<node>{HOST}):\d+:\d+ \[-?\d*\] NCCL ",
+    rf"^(?P<node>{HOST}):\d+:\d+ \[-?\d*\] .{{0,80}}NCCL WARN",
+    rf"^\[(?P<node>{HOST}):\d+(?: ?:\d+(?::\d+)?)?\] ",  # OpenMPI, UCX: host and process
+    r"^\[rank(?P<rank>\d+)\]:",
+    r"^\[?[EWIF]\d{4} \d\d:[^\]]*\] \[(?:PG [^\]]*)?[Rr]ank (?P<rank>\d+)\]",
+    r"^\[(?:PG (?:ID )?[^\]]*)?[Rr]ank (?P<rank>\d+)\]",
+    r"^\[rank: (?P<rank>\d+)\]",  # Lightning's
+    rf"^(?:slurmstepd|srun): (?:error|fatal): (?P<node>{HOST}): task",
 )
-_MAY_HAVE_LABEL = re.compile(r"[\[( \d]|[\w.-]+(?: rank \d|:| \[std)")
-_MAY_HAVE_HINT = re.compile(r"[\[EWIFs]|[\w.-]+:\d")
+_MAY_HAVE_LABEL = re.compile(r"[\[(]| *\d|[\w.-]+(?: rank \d| \[std)|(?=[A-Za-z][\w-]*\d)[\w.-]+:")
+_MAY_HAVE_HINT = re.compile(r"\[|[EWIF]\d{4} |s(?:lurmstepd|run): |[\w.-]+:\d")
 _SRUNS_OWN = ("srun: ", "slurmstepd: ")
 _SAMPLE = 200  # lines
 _MOST_PREFIXES = 5
 
 
-@dataclass(frozen=True)
-class Label:
+class Label(NamedTuple):
     """What a line says of its origin."""
 
     node: str | None = None
@@ -72,16 +67,12 @@ class Label:
 
     def stream(self) -> tuple[str | None, int | None, int | None, int | None]:
         """What tells interleaved lines of several processes apart."""
-        return self.node, self.rank, self.local_rank, self.task
+        return self[:4]
 
     def over(self, other: Label) -> Label:
         """This one; where it says nothing, the other."""
-        return Label(
-            *(
-                a if a is not None else b
-                for a, b in zip(vars(self).values(), vars(other).values(), strict=True)
-            )
-        )
+        own: dict[str, Any] = {n: value for n, value in self._asdict().items() if value is not None}
+        return other._replace(**own)
 
 
 class Labeller:
@@ -100,16 +91,19 @@ class Labeller:
     def split(self, line: str) -> tuple[Label, str]:
         """The label of a line, and the rest of it."""
         label, text = Label(), line
-        for _ in range(_MOST_PREFIXES if _MAY_HAVE_LABEL.match(line) else 0):
-            found = next((m for p in self._prefixes if (m := p.match(text))), None)
+        for _ in range(_MOST_PREFIXES):
+            found = self._prefix(text) if _MAY_HAVE_LABEL.match(text) else None
             if not found:
                 break
             label, text = _with(label, found), text[found.end() :]
         if _MAY_HAVE_HINT.match(text):
             for hint in _HINTS:
-                if found := hint.search(text):
+                if found := compiled(hint).search(text):
                     label = _with(label, found)
         return label.over(self._base) if self._has_base else label, text
+
+    def _prefix(self, text: str) -> re.Match[str] | None:
+        return next((m for p in self._prefixes if (m := compiled(p).match(text))), None)
 
 
 def plain(line: bytes) -> str:
@@ -117,21 +111,22 @@ def plain(line: bytes) -> str:
     return _ESCAPES.sub("", line.decode("utf-8", "replace")).rstrip()
 
 
-def _mostly(prefix: re.Pattern[str], lines: list[str]) -> bool:
+def _mostly(prefix: str, lines: list[str]) -> bool:
     """Whether a prefix is before so many lines, from the first that has it, that it is a label.
 
     Above them the batch script prints, and srun's own lines have none.
     """
-    begin = next((index for index, line in enumerate(lines) if prefix.match(line)), len(lines))
+    match = compiled(prefix).match
+    begin = next((index for index, line in enumerate(lines) if match(line)), len(lines))
     own = [line for line in lines[begin:] if not line.startswith(_SRUNS_OWN)]
-    return len(own) > 3 and sum(1 for line in own if prefix.match(line)) * 10 >= len(own) * 8
+    return len(own) > 3 and sum(1 for line in own if match(line)) * 10 >= len(own) * 8
 
 
 def _with(label: Label, found: re.Match[str]) -> Label:
     """The label with what a match says of it; what was said before wins."""
-    news: dict[str, str | int] = {
+    news: dict[str, Any] = {
         name: value if name == "node" else int(value)
         for name, value in found.groupdict().items()
         if value is not None and getattr(label, name) is None
     }
-    return replace(label, **news)  # type: ignore[arg-type]
+    return label._replace(**news)

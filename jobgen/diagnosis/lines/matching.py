@@ -1,11 +1,8 @@
 """Finds the signs that a line matches: a fixed part of each pattern is searched for first."""
 
-from __future__ import annotations
-
 import re
-from collections import Counter
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from jobgen.diagnosis.classes import classes
@@ -15,7 +12,7 @@ from jobgen.diagnosis.signs import Role, Sign
 
 LONGEST_TEXT = 4000  # characters of a line in which patterns are searched for
 SHAPES = 20_000  # lines without their numbers, for which the signs that are searched are remembered
-GRAM = 4  # letters
+GRAM = 4  # letters; no fixed text has fewer
 # What the engine itself searches for, beside the signs.
 OWN_TEXTS = (
     *("traceback (most recent", "exception ignored in", "logging error", "exception in thread"),
@@ -50,9 +47,9 @@ def matches(text: str) -> list[Matched]:
     text = text[:LONGEST_TEXT]
     if _QUOTED_VALUE.match(text) or _COMMENT.match(text):
         return []
-    found = [Matched(*each) for each in _matching(text)]
+    found = list(_matching(text))
     if text[:1] == " ":  # an indented line may match as it is, or without its indent
-        found += [Matched(*each) for each in _matching(text.lstrip())]
+        found += _matching(text.lstrip())
     if any(each.sign.role is Role.NOISE for each in found):
         return []
     return list({each.code: each for each in reversed(found)}.values())[::-1]
@@ -65,19 +62,10 @@ def filled(text: str, groups: dict[str, str]) -> str:
     return text
 
 
-def _matching(text: str) -> Iterator[tuple[str, Sign, re.Match[str]]]:
-    shape = _shape(text)
-    candidates = _by_shape.get(shape)
-    if candidates is None:
-        candidates = _candidates(shape)
-        if len(_by_shape) < SHAPES:
-            _by_shape[shape] = candidates
-    for code, sign in candidates:
+def _matching(text: str) -> Iterator[Matched]:
+    for code, sign in _candidates(_shape(text)):
         if found := compiled(sign.pattern).search(text):
-            yield code, sign, found
-
-
-_by_shape: dict[str, list[tuple[str, Sign]]] = {}
+            yield Matched(code, sign, found)
 
 
 def may_matter(shape: bytes) -> bool:
@@ -86,38 +74,24 @@ def may_matter(shape: bytes) -> bool:
     return any(own in text for own in _OWN) or bool(_candidates(text))
 
 
+@lru_cache(SHAPES)
 def _candidates(shape: str) -> list[tuple[str, Sign]]:
     """The signs that a line of this shape can match, in the order of the classes."""
-    index, signs = _index()
-    grams = {shape[i : i + GRAM] for i in range(len(shape))}
-    numbers = {
-        number for gram in grams & index.keys() for text, number in index[gram] if text in shape
-    }
-    return [signs[number] for number in sorted(numbers | set(_without_text()))]
+    signs, texts = _index()
+    ends = texts.keys() & zip(*(shape[i:] for i in range(GRAM)), strict=False)
+    numbers = {number for end in ends for text, number in texts[end] if text in shape}
+    return [signs[number] for number in sorted(numbers)]
 
 
 @cache
-def _index() -> tuple[dict[str, list[tuple[str, int]]], list[tuple[str, Sign]]]:
-    """Each sign's texts by a few letters of each, the rarest ones."""
+def _index() -> tuple[list[tuple[str, Sign]], dict[tuple[str, ...], list[tuple[str, int]]]]:
+    """All signs with their classes' codes, and their fixed texts by the last letters of each."""
     signs = [(code, sign) for code, each in classes().items() for sign in each.signs]
-    texts = [(text, number) for number, (_, sign) in enumerate(signs) for text in _texts(sign)]
-    count = Counter(gram for text, _ in texts for gram in _grams(text))
-    index: dict[str, list[tuple[str, int]]] = {}
-    for text, number in texts:
-        if grams := _grams(text):
-            index.setdefault(min(grams, key=lambda gram: count[gram]), []).append((text, number))
-    return index, signs
-
-
-@cache
-def _without_text() -> tuple[int, ...]:
-    """The signs that have no fixed text: they are searched in each line."""
-    _, signs = _index()
-    return tuple(n for n, (_, sign) in enumerate(signs) if not all(map(_grams, _texts(sign))))
-
-
-def _texts(sign: Sign) -> list[str]:
-    return [_shape(text) for text in literals(sign.pattern)]
+    texts: dict[tuple[str, ...], list[tuple[str, int]]] = {}
+    for number, (_, sign) in enumerate(signs):
+        for text in map(_shape, literals(sign.pattern)):
+            texts.setdefault(tuple(text[-GRAM:]), []).append((text, number))
+    return signs, texts
 
 
 def _shape(text: str) -> str:
@@ -125,10 +99,6 @@ def _shape(text: str) -> str:
 
 
 _OWN = tuple(map(_shape, OWN_TEXTS))
-
-
-def _grams(text: str) -> list[str]:
-    return [text[i : i + GRAM] for i in range(len(text) - GRAM + 1)]
 
 
 @cache

@@ -1,48 +1,42 @@
 """Follows Python's tracebacks through the lines of one process, also where several are mixed."""
 
-from __future__ import annotations
-
 import re
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 HEAD = re.compile(
     r"^(?P<indent>.*?)(?:\+ Exception Group )?Traceback \(most recent call last\):\s*$"
 )
-_FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>\S+)')
-_LAST = re.compile(r"^(?P<type>[A-Za-z_][\w.]*)(?:: ?(?P<message>.*))?$")
+_FRAME = r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>\S+)'
+_LAST = r"^(?P<type>[A-Za-z_][\w.]*)(?:: ?(?P<message>.*))?$"
 # An exception that nobody caught, and that ends nothing.
 IGNORED = re.compile(r"^Exception ignored in|^--- Logging error ---|Exception in thread ")
 _NEAR = 4  # lines between such a one's announcement and its head; several processes may write
 _OF_LOGGING = ("Message", "Arguments")  # the lines that end a logging error: no exceptions
-_LIBRARY = re.compile(r"/(?:site|dist)-packages/|/lib(?:64)?/python\d|^<frozen |^<string>")
-_CHAINED = re.compile(
-    r"During handling of the above exception|The above exception was the direct cause"
-)
+_LIBRARY = r"/(?:site|dist)-packages/|/lib(?:64)?/python\d|^<frozen |^<string>"
+_CHAINED = r"During handling of the above exception|The above exception was the direct cause"
 PATIENCE = 60  # lines of others, after which a traceback is taken to be cut off
 
 # What ends a launcher when its ranks have failed, or a process that somebody ends: no cause.
-_LAUNCHERS_OWN = re.compile(
+_LAUNCHERS_OWN = (
     r"^(?:[\w.]*\.)?(?:ChildFailedError|SignalException|CalledProcessError|ProcessExitedException"
     r"|ProcessRaisedException|KeyboardInterrupt|SystemExit|GeneratorExit|CancelledError)\b"
 )
 # torch's for any failure of a collective or of the store: by itself it does not say why.
-COLLECTIVE = re.compile(r"^(?:[\w.]*\.)?(?:DistBackendError|DistNetworkError|DistStoreError)\b")
+COLLECTIVE = r"^(?:[\w.]*\.)?(?:DistBackendError|DistNetworkError|DistStoreError)\b"
 
 
-@dataclass
 class Traceback:
     """One that has not ended yet."""
 
-    begin: int
-    indent: int
-    where: str = ""
-    frames: int = 0
-    last_seen: int = 0
-    is_ignored: bool = False
+    def __init__(self, begin: int, indent: int, is_ignored: bool) -> None:
+        self.begin = self.last_seen = begin
+        self.indent = indent
+        self.is_ignored = is_ignored
+        self.where = ""
+        self.frames = 0
 
 
-@dataclass(frozen=True)
-class Ended:
+class Ended(NamedTuple):
     """A traceback with its last line."""
 
     begin: int
@@ -56,23 +50,23 @@ class Ended:
     def is_launcher_s_own(self) -> bool:
         """Whether it only reports that a process failed; what failed stands elsewhere."""
         of_spawn = self.text.rstrip() == "Exception:"  # of an old torch.multiprocessing
-        return of_spawn or bool(_LAUNCHERS_OWN.search(self.type))
+        return of_spawn or bool(re.search(_LAUNCHERS_OWN, self.type))
 
 
-@dataclass
 class Stream:
     """The tracebacks of one stream of lines; interleaved ones without labels are counted."""
 
-    open: list[Traceback] = field(default_factory=list)
-    announced: int = 0  # tracebacks that are to be ignored, and have not begun
-    ignored_at: int = -9
-    ignored_end: int = -9  # the last line of the last ignored one: another may be chained to it
-    in_body: bool = False  # the last line was a frame, or the source that a frame shows
+    def __init__(self) -> None:
+        self.open: list[Traceback] = []
+        self.announced = 0  # tracebacks that are to be ignored, and have not begun
+        self.ignored_at = -9
+        self.ignored_end = -9  # the last line of the last ignored one: another may be chained to it
+        self.in_body = False  # the last line was a frame, or the source that a frame shows
 
     def feed(self, number: int, text: str) -> Ended | None:
         """Take a line; the traceback that it ends, if it ends one."""
         self.in_body = False
-        if IGNORED.search(text) or (_CHAINED.match(text) and number - self.ignored_end <= 3):
+        if IGNORED.search(text) or (re.match(_CHAINED, text) and number - self.ignored_end <= 3):
             self.announced = self.announced * self._is_near(number) + 1
             self.ignored_at = number
         if head := HEAD.match(text):
@@ -81,7 +75,7 @@ class Stream:
             self.ignored_at = number if ignored else self.ignored_at
             before = head["indent"]  # in torchrun's report, "  traceback : "
             indent = _blanks(before) if before.strip(" \t|+-") else len(before)
-            self.open.append(Traceback(number, indent, "", 0, number, ignored))
+            self.open.append(Traceback(number, indent, ignored))
             return None
         self.open = [each for each in self.open if number - each.last_seen <= PATIENCE]
         return self._body(number, text) if self.open else None
@@ -92,16 +86,16 @@ class Stream:
     def _body(self, number: int, text: str) -> Ended | None:
         each = self.open[0]
         body = text[_lead(text, each.indent) :]
-        if frame := _FRAME.match(body):
+        if frame := re.match(_FRAME, body):
             each.frames += 1
             each.last_seen = number
             self.in_body = True
-            if not _LIBRARY.search(frame["file"]):
+            if not re.search(_LIBRARY, frame["file"]):
                 each.where = f"{frame['file']}:{frame['line']} in {frame['function']}"
         elif not body.strip() or body[0] in " \t|+":
             self.in_body = each.frames > 0 and number - each.last_seen <= 2
             each.last_seen = number
-        elif each.frames and (last := _LAST.match(body)) and _is_exception(last["type"]):
+        elif each.frames and (last := re.match(_LAST, body)) and _is_exception(last["type"]):
             self.open.pop(0)
             self.ignored_end = number if each.is_ignored else self.ignored_end
             return Ended(

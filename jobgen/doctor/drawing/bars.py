@@ -1,50 +1,70 @@
 """A small drawing for each measure: a bar for each node, the median, and marks at bad nodes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
-from jobgen.doctor.markup import Markup, drawing, label, tag
-from jobgen.doctor.numbers import NAME_CHARACTERS, number_text, short_names, shortened
+from jobgen.doctor.numbers import (
+    NAME_CHARACTERS,
+    fitness,
+    middle_of,
+    number_text,
+    short_names,
+    shortened,
+)
+from jobgen.doctor.results import Measure, Results
 
 FEW = 6  # nodes of which the drawings are narrow
-_WIDTH, _NARROW, _HEIGHT = 360.0, 170.0, 130.0
-_LEFT, _TOP, _BASE = 4.0, 28.0, 112.0
+_WIDTH, _NARROW = 360.0, 170.0
 _WIDEST_SLOT = 44.0
 _LETTER = 6.3  # the width of a letter of a name
 _FARTHEST = 1.6  # times the largest value
 _LABELS = 3  # bad nodes that are named above their bars
+_NAMED = 4  # bad nodes that are named below the drawing
+
+
+class Label(NamedTuple):
+    """A text of a drawing, and which of its points is at x: start, middle or end."""
+
+    text: str
+    x: float
+    y: float
+    anchor: str
+    is_bad: bool = False
 
 
 @dataclass(frozen=True)
 class BarChart:
-    """What a drawing shows; `bad` are the indexes of nodes with a finding."""
+    """A measure of all nodes; `bad` are the places of nodes with a finding, in order."""
 
-    name: str
-    title: str
-    unit: str
+    left, upper, base = 4.0, 28.0, 112.0  # of the bars
+    height = 130.0  # of the drawing
+
+    measure: Measure
     values: Sequence[float | None]
     nodes: tuple[str, ...]
-    bad: frozenset[int]
-    median: float | None
-    limit: float | None  # beyond it a value may be bad
+    bad: tuple[int, ...]
+
+    @cached_property
+    def median(self) -> float | None:
+        """Of the values that exist."""
+        return middle_of(self.values)
 
     @property
+    def limit(self) -> float | None:
+        """The tolerance's end; a measure without a tolerance has none."""
+        if self.median is None or not 0 < self.measure.tolerance < 1:
+            return None
+        share = 1 - self.measure.tolerance
+        return self.median * share if self.measure.higher_is_better else self.median / share
+
+    @cached_property
     def top(self) -> float:
         """The value at the upper edge; a limit far above all values would make them flat."""
         top = max((value for value in self.values if value is not None), default=0.0)
         limit = self.limit or 0.0
         return max(top, limit if limit <= _FARTHEST * top else 0.0) or 1.0
-
-    def height(self, value: float) -> float:
-        """That of a bar."""
-        return (_BASE - _TOP) * min(value / self.top, 1.0)
-
-    @property
-    def slot(self) -> float:
-        """The width that a node has."""
-        return min((self.width - 2 * _LEFT) / len(self.nodes), _WIDEST_SLOT)
 
     @property
     def width(self) -> float:
@@ -52,82 +72,96 @@ class BarChart:
         return _NARROW if len(self.nodes) <= FEW else _WIDTH
 
     @property
+    def slot(self) -> float:
+        """The width that a node has."""
+        return min((self.width - 2 * self.left) / len(self.nodes), _WIDEST_SLOT)
+
+    @property
     def right(self) -> float:
         """Where the bars end."""
-        return _LEFT + self.slot * len(self.nodes)
+        return self.left + self.slot * len(self.nodes)
+
+    def y(self, value: float) -> float:
+        """Where a bar of a value ends."""
+        return self.base - (self.base - self.upper) * min(value / self.top, 1.0)
+
+    def centre(self, node: int) -> float:
+        """The middle of a node's bar."""
+        return self.left + (node + 0.5) * self.slot
+
+    def bars(self, bad: bool) -> str:
+        """One path of all bad bars or of all others: from the axis up, to the right, and down."""
+        width = max(self.slot * (0.72 if self.slot >= 3 else 1.0), 3.0 if bad else 0.0)
+        bad_nodes = frozenset(self.bad)
+        sizes = (
+            (self.centre(i) - width / 2, self.base - self.y(value))
+            for i, value in enumerate(self.values)
+            if value is not None and (i in bad_nodes) == bad
+        )
+        return "".join(
+            f"M{x:.5g} {self.base:g}v{-height:.4g}h{width:.4g}v{height:.4g}z" for x, height in sizes
+        )
+
+    def crosses(self) -> str:
+        """One path of a cross for each node without a value."""
+        nodes = [i for i, value in enumerate(self.values) if value is None]
+        return "".join(f"M{self.centre(i) - 2:.5g} {self.base - 6:g}l4 4m-4 0l4 -4" for i in nodes)
+
+    def lines(self) -> list[tuple[str, float]]:
+        """The kind and the height of the lines across all bars."""
+        lines = (("limit", self.limit), ("median", self.median))
+        return [(kind, self.y(v)) for kind, v in lines if v is not None and v <= self.top]
+
+    def labels(self) -> Iterator[Label]:
+        """The names of the first bad nodes that do not overlap, and those below the axis."""
+        free = 0.0
+        for i in self.bad[:_LABELS]:
+            value = self.values[i]
+            text = f"{shortened(self.nodes[i])} {number_text(value)}"
+            half = len(text) * _LETTER / 2
+            x = max(min(self.centre(i), self.width - self.left - half), self.left + half)
+            if x - half >= free:
+                y = min(self.y(value or 0.0) - 13, self.upper - 12)
+                yield Label(text, x, y, "middle", is_bad=True)
+                free = x + half + 6
+        yield from self._names(self.base + 13)
+
+    def _names(self, y: float) -> Iterator[Label]:
+        """All of them, if they fit; else the first and the last."""
+        names = short_names(self.nodes)
+        if max(map(len, names)) * _LETTER <= self.slot - 1:
+            for i, name in enumerate(names):
+                yield Label(name, self.centre(i), y, "middle", i in self.bad)
+            return
+        yield Label(shortened(self.nodes[0]), self.left, y, "start")
+        if len(names) > 1:
+            right = max(self.right, 2 * _LETTER * NAME_CHARACTERS)
+            yield Label(shortened(self.nodes[-1]), right, y, "end")
+
+    def note(self) -> str:
+        """How bad the bad nodes are."""
+        shares = "; ".join(self._share_text(node) for node in self.bad[:_NAMED])
+        more = len(self.bad) - _NAMED
+        return f"{shares}; and {more} more" if more > 0 else shares
+
+    def _share_text(self, node: int) -> str:
+        name, value = self.nodes[node], self.values[node]
+        if value is None or not self.median:
+            return f"▼ {name}"
+        if self.measure.higher_is_better:
+            return f"▼ {name}: {fitness(value, self.median, True):.2g} of the median"
+        return f"▼ {name}: {value / self.median:.3g} times the median"
 
 
-def bar_chart(chart: BarChart) -> Markup:
-    """The drawing."""
-    good = [i for i in range(len(chart.nodes)) if i not in chart.bad]
-    bad = sorted(chart.bad)
-    parts = [
-        tag("path", class_="bars", d=_bars(chart, good, 0.0)),
-        *([tag("path", class_="bars bad", d=_bars(chart, bad, 3.0))] if bad else ()),
-        *_missing(chart),
-        *_line(chart, chart.limit, "limit"),
-        *_line(chart, chart.median, "median"),
-        tag("path", class_="axis", d=f"M{_LEFT:g} {_BASE:g}H{chart.right:.4g}"),
-        *_marks(chart, bad),
-        *_names(chart),
+def bar_charts(results: Results) -> list[BarChart]:
+    """One for each measure."""
+    names = tuple(node.name for node in results.nodes)
+    return [
+        BarChart(
+            measure,
+            [node.values.get(measure.name) for node in results.nodes],
+            names,
+            results.bad_nodes(measure.name),
+        )
+        for measure in results.measures
     ]
-    text = f"{len(chart.nodes)} bars; the median is {number_text(chart.median, chart.unit)}."
-    return drawing(chart.name, (chart.width, _HEIGHT), chart.title, text, *parts, kind="measure")
-
-
-def _bars(chart: BarChart, indexes: Sequence[int], least_width: float) -> str:
-    """One path of all bars: from the axis up, to the right, and down."""
-    width = max(chart.slot * (0.72 if chart.slot >= 3 else 1.0), least_width)
-    path = []
-    for i in indexes:
-        if (value := chart.values[i]) is not None:
-            x, height = _centre(chart, i) - width / 2, chart.height(value)
-            path.append(f"M{x:.5g} {_BASE:g}v{-height:.4g}h{width:.4g}v{height:.4g}z")
-    return "".join(path)
-
-
-def _centre(chart: BarChart, index: int) -> float:
-    return _LEFT + (index + 0.5) * chart.slot
-
-
-def _missing(chart: BarChart) -> Iterator[Markup]:
-    indexes = [i for i, value in enumerate(chart.values) if value is None]
-    crosses = (f"M{_centre(chart, i) - 2:.5g} {_BASE - 6:g}l4 4m-4 0l4 -4" for i in indexes)
-    if path := "".join(crosses):
-        yield tag("path", class_="cross", d=path)
-
-
-def _line(chart: BarChart, value: float | None, kind: str) -> Iterator[Markup]:
-    if value is not None and value <= chart.top:
-        y = f"{_BASE - chart.height(value):.4g}"
-        yield tag("line", class_=kind, x1=_LEFT, x2=f"{chart.right:.4g}", y1=y, y2=y)
-
-
-def _marks(chart: BarChart, bad: Sequence[int]) -> Iterator[Markup]:
-    """A triangle above each bad bar, and the names of the first ones that do not overlap."""
-    free = 0.0
-    for count, i in enumerate(bad):
-        x, value = _centre(chart, i), chart.values[i]
-        y = _BASE - chart.height(value or 0.0) - 3
-        yield tag("path", class_="mark", d=f"M{x:.5g} {y:.4g}l-4 -7h8z")
-        text = f"{shortened(chart.nodes[i])} {number_text(value)}"
-        half = len(text) * _LETTER / 2
-        centre = max(min(x, chart.width - _LEFT - half), _LEFT + half)
-        if count < _LABELS and centre - half >= free:
-            yield label(text, centre, min(y - 10, _TOP - 12), "name bad", text_anchor="middle")
-            free = centre + half + 6
-
-
-def _names(chart: BarChart) -> Iterator[Markup]:
-    """All names below the axis, if they fit; else the first and the last."""
-    names = short_names(chart.nodes)
-    fits = max(map(len, names)) * _LETTER <= chart.slot - 1
-    for i, name in enumerate(names):
-        if fits:
-            kind = "name bad" if i in chart.bad else "name"
-            yield label(name, _centre(chart, i), _BASE + 13, kind, text_anchor="middle")
-    if not fits:
-        yield label(shortened(chart.nodes[0]), _LEFT, _BASE + 13, "name")
-    if not fits and len(names) > 1:
-        right = max(chart.right, 2 * _LETTER * NAME_CHARACTERS)
-        yield label(shortened(chart.nodes[-1]), right, _BASE + 13, "name", text_anchor="end")

@@ -5,8 +5,6 @@ knows no cluster: whether a partition, a feature or a kind of GPU exists is not 
 here: which options a script has (reader/), and which values are variables or placeholders.
 """
 
-from __future__ import annotations
-
 from jobgen.lint.option_values import pbs, slurm
 from jobgen.lint.option_values.grammar import Grammar
 

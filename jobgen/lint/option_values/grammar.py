@@ -1,7 +1,5 @@
 """What a grammar is, and the small ones that several options share."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import NamedTuple
@@ -29,6 +27,11 @@ def pattern(takes: str, expression: str, is_number: bool = True) -> Grammar:
         return "" if re.fullmatch(expression, value, _FLAGS) else value or "nothing"
 
     return Grammar(takes, refused, is_number)
+
+
+def choices(takes: str, expression: str) -> Grammar:
+    """As `pattern`, for an option that takes words, so that a word is no placeholder."""
+    return pattern(takes, expression, is_number=False)
 
 
 def words(takes: str, expression: str, separator: str = ",") -> Grammar:

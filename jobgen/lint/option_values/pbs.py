@@ -4,10 +4,7 @@ OpenPBS: src/lib/Libecl/ecl_verify_values.c has a check for each attribute. Torq
 src/cmds/qsub_functions.c. A value that either of them takes is taken here.
 """
 
-from __future__ import annotations
-
 import re
-from collections.abc import Iterator
 
 from jobgen.lint.option_values.grammar import Grammar, pattern
 
@@ -91,29 +88,23 @@ def _resources(time: re.Pattern[str]) -> Grammar:
 # ---- -W: src/lib/Libcmds/parse_depend.c ----
 
 _CONDITION = r"(after|before)(any|ok|notok|start)?(array)?|on|synccount|syncwith|runone"
-_DEPENDENCY = re.compile(rf"\s*({_CONDITION})(:[^:,]+)+")
+_DEPENDENCY = rf"\s*({_CONDITION})(:[^:,]+)+"
 _ATTRIBUTES = {
-    "block": re.compile("true|false", re.IGNORECASE),
-    "sandbox": re.compile("home|o_workdir|private", re.IGNORECASE),
+    "depend": f"{_DEPENDENCY}(,{_DEPENDENCY})*",
+    "block": "(?i:true|false)",
+    "sandbox": "(?i:home|o_workdir|private)",
 }
 
 
 def _refused_attributes(value: str) -> str:
-    for name, text in _attributes(value):
-        if name == "depend":
-            items = text.split(",")
-            if any(not _DEPENDENCY.fullmatch(item) for item in items):
-                return f"depend={text}"
-        elif name in _ATTRIBUTES and not _ATTRIBUTES[name].fullmatch(text):
-            return f"{name}={text}"
-    return ""
-
-
-def _attributes(value: str) -> Iterator[tuple[str, str]]:
-    """The attributes of -W; a comma ends a value only if NAME= follows it."""
+    """The first attribute whose value is refused."""
+    # A comma ends a value only if NAME= follows it.
     for part in re.split(r",\s*(?=\w+=)", value.strip()):
         name, _, text = part.partition("=")
-        yield name.strip(), text.strip().strip("'\"")
+        name, text = name.strip(), text.strip().strip("'\"")
+        if name in _ATTRIBUTES and not re.fullmatch(_ATTRIBUTES[name], text):
+            return f"{name}={text}"
+    return ""
 
 
 _ATTRIBUTE_LIST = Grammar(

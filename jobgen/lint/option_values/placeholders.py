@@ -1,7 +1,5 @@
 """Values that stand for others: what a reader of documentation or a program fills in."""
 
-from __future__ import annotations
-
 import re
 
 from jobgen.lint.reader.commands import OUTER

@@ -1,10 +1,8 @@
 """Lists of Slurm's options that are more than a pattern: dependencies, arrays, mail, bindings."""
 
-from __future__ import annotations
-
 import re
 
-from jobgen.lint.option_values.grammar import Grammar, pattern, words
+from jobgen.lint.option_values.grammar import Grammar, choices, words
 
 MAIL_TYPES = (
     "NONE BEGIN END FAIL REQUEUE ALL INVALID_DEPEND STAGE_OUT TIME_LIMIT TIME_LIMIT_90"
@@ -22,10 +20,6 @@ _ARRAY_ITEM = re.compile(
 )
 
 
-def _refused_array(value: str) -> str:
-    return next((item for item in value.split(",") if not _is_array_item(item)), "")
-
-
 def _is_array_item(item: str) -> bool:
     found = _ARRAY_ITEM.fullmatch(item)
     if not found:
@@ -34,8 +28,10 @@ def _is_array_item(item: str) -> bool:
     return (found[2] is None or last >= first) and (found[4] is None or step > 0)
 
 
-ARRAY = Grammar("numbers and ranges such as 0-15, 1,3,5 or 0-100:10, and %4 for at most 4 at a"
-                " time", _refused_array)  # fmt: skip
+ARRAY = Grammar(
+    "numbers and ranges such as 0-15, 1,3,5 or 0-100:10, and %4 for at most 4 at a time",
+    lambda value: next((item for item in value.split(",") if not _is_array_item(item)), ""),
+)
 
 
 # ---- dependencies: src/slurmctld/job_scheduler.c, update_job_dependency ----
@@ -44,11 +40,10 @@ _JOB = r"\s*\+?0*[1-9]\d*(_(\*|[+-]?\d+))?(\+0*[1-9]\d*)?(\([^)]*\))?"
 _CONDITION = "after(any|ok|notok|corr|burstbuffer)?|expand"
 _DEPENDENCY = rf"singleton(\([^)]*\))?|({_CONDITION}):{_JOB}(:{_JOB})*"
 _JOBS = r"\d+(_(\*|\d*))?"
-DEPENDENCY = pattern(
+DEPENDENCY = choices(
     "after, afterany, afterok, afternotok or aftercorr, each with :JOBID, or singleton; a comma"
     " between them for all, a ? for any",
     rf"0?|({_DEPENDENCY})([,?]({_DEPENDENCY}))*([,?]{_JOBS})*|{_JOBS}(,{_JOBS})*",
-    is_number=False,
 )
 
 
@@ -56,22 +51,20 @@ DEPENDENCY = pattern(
 
 _SIGNALS = "HUP|INT|QUIT|ABRT|KILL|ALRM|TERM|USR1|USR2|URG|CONT|STOP|TSTP|TTIN|TTOU|XCPU|CHLD|PIPE"
 _MOST = "0*([1-5]?\\d{1,4}|6[0-4]\\d{3}|65[0-4]\\d\\d|655[0-2]\\d|6553[0-5])"  # 16 bits
-SIGNAL = pattern(
+SIGNAL = choices(
     "[R][B]:SIGNAL[@SECONDS], with a number or one of " + _SIGNALS.replace("|", ", "),
     rf"R?B?R?:?(\s*\+?0*[1-9]\d*|\s*(SIG)?({_SIGNALS}))\s*(@(\s*\+?{_MOST})?)?",
-    is_number=False,
 )
 
 
 # ---- where tasks go: src/common/proc_args.c, verify_dist_type ----
 
 _LEVEL = r"(block|cyclic|fcyclic|\*)"
-DISTRIBUTION = pattern(
+DISTRIBUTION = choices(
     "block, cyclic, plane=SIZE or arbitrary, with :block, :cyclic or :fcyclic for sockets and"
     " cores, and ,Pack or ,NoPack",
     rf"plane([^=]*=\s*\+?0*[1-9]\d*)?|:*((block|cyclic|\*)(:+{_LEVEL}){{0,2}}|arbitrary|hostfile"
     r"|pack|nopack):*(,((no)?pack)?)?",
-    is_number=False,
 )
 
 
@@ -84,7 +77,7 @@ def _binding(takes: str, kinds: str, mapped: str) -> Grammar:
     maps = rf"map_?({mapped})\w*[:=]{_NUMBER}(,+{_NUMBER})*,*"
     masks = rf"mask_?({mapped})\w*[:=]{_MASK}(,+{_MASK})*,*"
     one = f"(help|q|quiet|v|verbose|no|none|rank|{kinds}|{maps}|{masks})"
-    return pattern(takes, rf"{one}([,;]{one})*", is_number=False)
+    return choices(takes, rf"{one}([,;]{one})*")
 
 
 CPU_BIND = _binding(
@@ -99,8 +92,7 @@ MEM_BIND = _binding(
     "p|prefer|sort|nosort|local",
     "mem",
 )
-GPU_BIND = pattern(
+GPU_BIND = choices(
     "closest, none, single:COUNT, per_task:COUNT, map:LIST or mask:LIST, with verbose, before it",
     r"(verbose,)?([cn].*|map(_gpu)?:[\d*,]*|mask(_gpu)?:[0-9a-fx*,]*|(per_task|single):(?!\s*-).*)",
-    is_number=False,
 )

@@ -1,7 +1,5 @@
 """Durations and points in time, as Slurm reads them (src/common/parse_time.c)."""
 
-from __future__ import annotations
-
 import re
 
 from jobgen.lint.option_values.grammar import Grammar, pattern

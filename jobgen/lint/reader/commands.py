@@ -1,7 +1,5 @@
 """The records of what bash reads: words, assignments and commands, each with its place."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -69,12 +67,16 @@ class Command:
     piped_into: str = ""  # the name of the next command of its pipeline
     starter: str = ""  # what runs it on the nodes, if it is in a string that is a script itself
     depth: int = 0  # how many such strings it is in
-    is_last: bool = False  # nothing runs after it
 
     @property
     def text(self) -> str:
         """Its words, without their quotes."""
         return " ".join(word.text for word in self.words)
+
+    @property
+    def arguments(self) -> list[str]:
+        """The words after its name, without their quotes."""
+        return [word.text for word in self.words[1:]]
 
     @cached_property
     def name(self) -> str:

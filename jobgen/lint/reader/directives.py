@@ -1,17 +1,18 @@
 """The directives of a job script, split into words as sbatch and qsub split them."""
 
-from __future__ import annotations
-
 import re
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
-from jobgen.lint.reader.commands import OUTER
+from jobgen.lint.reader.commands import OUTER, Command, Word
 from jobgen.lint.reader.sbatch_options import (
     OPTIONS,
     SHORT_WITH_VALUE,
-    WITHOUT_VALUE,
+    SRUN_LETTERS,
+    SRUN_OPTIONS,
+    WITH_VALUE,
     full_name,
 )
 from jobgen.schedulers.slurm_options import LONG_NAMES
@@ -27,7 +28,10 @@ _SEPARATORS = ("hetjob", "packjob")
 # the shell that writes the script, or `option_name=argument`.
 _PLACEHOLDER = re.compile(rf"[{{}}<>\[\]…{OUTER}]|\.\.\.|^\s*-*option(_?name)?\b", re.IGNORECASE)
 
-_Words = deque[tuple[str, int]]  # each with its column
+_WORD = re.compile(r"""#|(?:\\.?|"(?:\\.?|[^"\\])*"?|'(?:\\.?|[^'\\])*'?|[^\s"'#\\])+""")
+# A character after a backslash, or a text in quotes.
+_PIECE = re.compile(r"""\\(.)|"((?:\\.?|[^"\\])*)"?|'((?:\\.?|[^'\\])*)'?""")
+_Words = deque[Word]
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,11 @@ def read_directives(
     return directives, stray_words
 
 
+def is_code(line: str) -> bool:
+    """Whether a line is neither blank nor a comment."""
+    return bool(line.strip()) and not line.lstrip().startswith("#")
+
+
 def command_line_directives(command: Sequence[str], line: int, column: int) -> list[Directive]:
     """The options of a command line of sbatch or qsub; their place is the command's.
 
@@ -85,67 +94,84 @@ def command_line_directives(command: Sequence[str], line: int, column: int) -> l
     return [replace(each, column=column) for each in records if isinstance(each, Directive)]
 
 
+def command_options(command: Command) -> Iterator[Directive]:
+    """The options of srun, salloc, sbatch or PBS's qsub, up to the program or script."""
+    words = deque(command.words[1:])
+    if command.name == "qsub":
+        yield from _pbs_options(words)
+        return
+    while words and re.match("-[^-]|--.", words[0].text):
+        word = words.popleft()
+        name, value = _slurm_option(word.text, words, command.name)
+        yield Directive("slurm", name, value, word.line, word.column, word.text)
+
+
 def _slurm_directives(
     text: str, line: int, start: int, is_late: bool
 ) -> Iterator[Directive | StrayWord]:
-    words = deque(_split(text, start))
+    words = _split(text, line, start)
     while words:
-        word, column = words.popleft()
-        if word.startswith("--") and len(word) > 2:
-            name, value = _long_option(word, words)
-        elif re.match("-[A-Za-z]", word):
-            name, value = _short_option(word, words)
-        elif word.lower() in _SEPARATORS:
-            yield Directive("slurm", "hetjob", "", line, column, word, is_late)
+        word = words.popleft()
+        if re.match("-[A-Za-z]|--.", word.text):
+            name, value = _slurm_option(word.text, words)
+            yield Directive("slurm", name, value, line, word.column, word.text, is_late)
+        elif word.text.lower() in _SEPARATORS:
+            yield Directive("slurm", "hetjob", "", line, word.column, word.text, is_late)
             return
         else:
             if not _PLACEHOLDER.search(text):
-                yield StrayWord("slurm", word, line, column, is_late)
+                yield StrayWord("slurm", word.text, line, word.column, is_late)
             return
-        yield Directive("slurm", name, value, line, column, word, is_late)
 
 
-def _long_option(word: str, following: _Words) -> tuple[str, str]:
-    """The full name and the value; a value that is a separate word is removed from `following`."""
+def _slurm_option(word: str, following: _Words, command: str = "") -> tuple[str, str]:
+    """The full name and the value; a value that is a separate word is removed from `following`.
+
+    The option is of a directive, if it is not on the command line of a `command`.
+    """
+    own_options = SRUN_OPTIONS if command == "srun" else frozenset()
+    own_letters = SRUN_LETTERS if command else {}
+    if not word.startswith("--"):
+        letter, value = word[1], word[2:]
+        if not value and (letter in SHORT_WITH_VALUE or letter in own_letters):
+            value = _take(following)
+        return own_letters.get(letter) or LONG_NAMES.get(letter, letter), value
     name, equals, value = word[2:].partition("=")
-    name = full_name(name)
+    name = name if name in own_options else full_name(name)
     if equals:
         return name, value
-    if name in OPTIONS:
-        return name, "" if name in WITHOUT_VALUE else _take(following)
-    # A site may have added it, with or without a value.
-    if following and not following[0][0].startswith("-"):
+    if name in own_options or name in WITH_VALUE:
+        return name, _take(following)
+    is_of_site = not command and name not in OPTIONS  # it may take a value, or none
+    if is_of_site and following and not following[0].text.startswith("-"):
         following.popleft()
     return name, ""
-
-
-def _short_option(word: str, following: _Words) -> tuple[str, str]:
-    letter, value = word[1], word[2:]
-    if letter in SHORT_WITH_VALUE and not value:
-        value = _take(following)
-    return LONG_NAMES.get(letter, letter), value
 
 
 def _pbs_directives(
     text: str, line: int, start: int, is_late: bool
 ) -> Iterator[Directive | StrayWord]:
-    words = deque(_split(text.replace("#", "\\#"), start))
-    while words:
-        word, column = words.popleft()
-        if not re.match("-[A-Za-z]", word):
-            yield StrayWord("pbs", word, line, column, is_late)
-            return
-        letter, value = word[1], word[2:]
+    words = _split(text.replace("#", "\\#"), line, start)
+    yield from (replace(each, is_late=is_late) for each in _pbs_options(words))
+    if words:
+        yield StrayWord("pbs", words[0].text, line, words[0].column, is_late)
+
+
+def _pbs_options(words: _Words) -> Iterator[Directive]:
+    """The options before the first word that is none; they are removed from `words`."""
+    while words and re.match("-[A-Za-z]", words[0].text):
+        word = words.popleft()
+        letter, value = word.text[1], word.text[2:]
         if letter not in QSUB_WITHOUT_VALUE and not value:
             value = _take(words)
-        yield Directive("pbs", letter, value, line, column, word, is_late)
+        yield Directive("pbs", letter, value, word.line, word.column, word.text)
 
 
 def _take(words: _Words) -> str:
-    return words.popleft()[0] if words else ""
+    return words.popleft().text if words else ""
 
 
-def _split(text: str, start: int) -> Iterator[tuple[str, int]]:
+def _split(text: str, line: int, start: int) -> _Words:
     """The words of a directive with their columns; a # ends the line.
 
     Quotes and backslashes count as in src/sbatch/opt.c, `_get_argument`; a backslash at the end is
@@ -153,35 +179,15 @@ def _split(text: str, start: int) -> Iterator[tuple[str, int]]:
     """
     if text.endswith("\\") and not text.endswith("\\\\"):
         text = text[:-1]
-    position = 0
-    while True:
-        while position < len(text) and text[position].isspace():
-            position += 1
-        if position == len(text) or text[position] == "#":
-            return
-        begin = position
-        word, position = _next_word(text, position)
-        yield word, start + begin
+    words = takewhile(lambda found: found[0] != "#", _WORD.finditer(text))
+    return deque(
+        Word(_PIECE.sub(_unquoted, found[0]), line, start + found.start()) for found in words
+    )
 
 
-def _next_word(text: str, position: int) -> tuple[str, int]:
-    """The word that begins at a position, and the position after it."""
-    word = quote = ""
-    while position < len(text) and (quote or not text[position].isspace()):
-        letter = text[position]
-        if letter == "\\" and position + 1 < len(text):
-            position += 1
-            word += text[position]
-        elif quote and letter == quote:
-            quote = ""
-        elif not quote and letter in "\"'":
-            quote = letter
-        elif not quote and letter == "#":
-            break
-        else:
-            word += letter
-        position += 1
-    return word, position
+def _unquoted(piece: re.Match[str]) -> str:
+    escaped, *quoted = piece.groups()
+    return escaped or re.sub(r"\\(.)", r"\1", quoted[0] or quoted[1] or "")
 
 
 def chunks(select: str) -> list[tuple[int, Mapping[str, str]]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from jobgen.lint.reader.commands import OUTER, SHELLS, Command, base_name
 from jobgen.lint.reader.directives import command_line_directives
@@ -90,73 +90,60 @@ def inner_text(node: Node, source: Source, script: Script) -> tuple[str, list[in
 
     A heredoc keeps its lines.
     """
-    collected = _InnerText(source, script, node.type == "heredoc_body")
-    collected.add(node)
-    collected.offsets.append(source.offset(node.end_byte))
-    return collected.data.decode("utf-8", "surrogatepass"), collected.offsets
+    data, offsets = bytearray(), []
+    for piece in _pieces(node, source, script):
+        data += piece.data
+        offsets += [source.offset(piece.start + n * piece.step) for n in range(len(piece.data))]
+    offsets.append(source.offset(node.end_byte))
+    return data.decode("utf-8", "surrogatepass"), offsets
 
 
-class _InnerText:
-    """Collects the bytes that the outer shell passes on, with their offsets in the file."""
+class _Piece(NamedTuple):
+    """Bytes that the outer shell passes on; with the step 0, all of them are at `start`."""
 
-    def __init__(self, source: Source, script: Script, is_heredoc: bool) -> None:
-        self.source = source
-        self.script = script
-        self.is_heredoc = is_heredoc
-        self.escaped = b"$`\\" if is_heredoc else b'$`"\\\n'  # what a backslash takes effect on
-        self.data = bytearray()
-        self.offsets: list[int] = []
+    data: bytes
+    start: int
+    step: int = 1
 
-    def add(self, node: Node) -> None:
-        """Add what a node stands for."""
-        start, end = node.start_byte, node.end_byte
-        if node.type == "concatenation":
-            for child in node.children:
-                self.add(child)
-        elif node.type == "raw_string":
-            self._put(self.source.data[start + 1 : end - 1], start + 1)
-        elif node.type == "string":
-            self._add_replaced(node, start + 1, end - 1)
-        elif node.type == "heredoc_body":
-            self._add_replaced(node, start, end)
-        else:
-            self._put(self.source.data[start:end], start)
 
-    def _add_replaced(self, node: Node, start: int, end: int) -> None:
-        position = start
+def _pieces(node: Node, source: Source, script: Script) -> Iterator[_Piece]:
+    start, end = node.start_byte, node.end_byte
+    if node.type == "concatenation":
+        for child in node.children:
+            yield from _pieces(child, source, script)
+    elif node.type == "raw_string":
+        yield _Piece(source.data[start + 1 : end - 1], start + 1)
+    elif node.type in ("string", "heredoc_body"):
+        quote = int(node.type == "string")
+        position = start + quote
         for child in node.children:
             if child.type in REPLACED:
-                self._add_unescaped(position, child.start_byte)
-                self._add_value(child)
+                yield from _unescaped(source.data, position, child.start_byte, quote)
+                yield from _value(child, source, script)
+                if not quote:
+                    newlines = source.raw(child).strip().count("\n")
+                    yield _Piece(b"\n" * newlines, child.end_byte, step=0)
                 position = child.end_byte
-        self._add_unescaped(position, end)
+        yield from _unescaped(source.data, position, end - quote, quote)
+    else:
+        yield _Piece(source.data[start:end], start)
 
-    def _add_value(self, node: Node) -> None:
-        """Add the value of an expansion; if it is not known, what stands for such a value."""
-        start, end = node.start_byte, node.end_byte
-        raw = self.source.data[start:end]
-        text = self.source.raw(node).strip()
-        value = self.script.resolved(text, self.source.offset(start))
-        is_known = _PLAIN_VALUE.fullmatch(value)
-        name = re.sub(rb"\W", b"", raw)[:60]
-        self._put(raw[: len(raw) - len(raw.lstrip())], start)
-        self._put(value.encode() if is_known else OUTER.encode() + name, start, step=0)
-        if self.is_heredoc:
-            self._put(b"\n" * raw.strip().count(b"\n"), end, step=0)
 
-    def _add_unescaped(self, start: int, end: int) -> None:
-        data, position = self.source.data, start
-        while position < end:
-            following = data[position + 1 : position + 2]
-            if data[position : position + 1] == b"\\" and following in self.escaped:
-                if following != b"\n":
-                    self._put(following, position + 1)
-                position += 2
-            else:
-                self._put(data[position : position + 1], position)
-                position += 1
+def _value(node: Node, source: Source, script: Script) -> Iterator[_Piece]:
+    """The value of an expansion; if it is not known, what stands for such a value."""
+    start, raw = node.start_byte, source.data[node.start_byte : node.end_byte]
+    value = script.resolved(source.raw(node).strip(), source.offset(start))
+    is_known = _PLAIN_VALUE.fullmatch(value)
+    name = re.sub(rb"\W", b"", raw)[:60]
+    yield _Piece(raw[: len(raw) - len(raw.lstrip())], start)
+    yield _Piece(value.encode() if is_known else OUTER.encode() + name, start, step=0)
 
-    def _put(self, data: bytes, position: int, step: int = 1) -> None:
-        for number in range(len(data)):
-            self.offsets.append(self.source.offset(position + number * step))
-        self.data.extend(data)
+
+def _unescaped(data: bytes, start: int, end: int, is_quoted: int) -> Iterator[_Piece]:
+    """The bytes between two positions without the backslashes that take effect there."""
+    escaped = rb'\\([$`"\\\n])' if is_quoted else rb"\\([$`\\])"
+    for found in re.compile(escaped).finditer(data, start, end):
+        yield _Piece(data[start : found.start()], start)
+        yield _Piece(found[1].strip(b"\n"), found.start(1))
+        start = found.end()
+    yield _Piece(data[start:end], start)

@@ -1,13 +1,10 @@
 """From the text of a script to a Script, however broken the text is."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from jobgen.lint.reader.commands import Command
-from jobgen.lint.reader.directives import Directive, read_directives
+from jobgen.lint.reader.directives import Directive, is_code, read_directives
 from jobgen.lint.reader.script import Script
 from jobgen.lint.reader.tree import read_tree
 
@@ -29,7 +26,7 @@ def parse(text: str, file: str, first_line: int = 1, options: Sequence[Directive
         except RecursionError:
             script.parse_error = (1, 1)
     _remove_unused_functions(script)
-    _sort_commands(script)
+    script.commands.sort(key=lambda command: (command.line, command.column))
     _add_directives(script, options)
     return script
 
@@ -60,15 +57,6 @@ def _may_call_any_function(command: Command) -> bool:
     return "$" in name or "`" in name or command.name in ("eval", "source", ".")
 
 
-def _sort_commands(script: Script) -> None:
-    """Sort the commands by their places, and mark the last one that runs."""
-    script.commands.sort(key=lambda command: (command.line, command.column))
-    indexes = [index for index, command in enumerate(script.commands) if command.depth == 0]
-    if indexes:
-        last = max(indexes, key=lambda index: script.commands[index].offset)
-        script.commands[last] = replace(script.commands[last], is_last=True)
-
-
 def _add_directives(script: Script, options: Sequence[Directive]) -> None:
     directives, script.stray_words = read_directives(script.lines, _first_command_line(script))
     replaced = {option.option for option in options}
@@ -90,6 +78,6 @@ def _first_command_line(script: Script) -> int:
 def _first_code_line(lines: Sequence[str]) -> int:
     """The first line that is neither blank nor a comment."""
     for number, line in enumerate(lines, 1):
-        if line.strip() not in ("", *_DOTS) and not line.lstrip().startswith("#"):
+        if is_code(line) and line.strip() not in _DOTS:
             return number
     return len(lines) + 1

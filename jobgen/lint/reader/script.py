@@ -1,18 +1,18 @@
 """A job script as the rules see it: its directives, and its commands with their places."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
 
 from jobgen.lint.documents import is_document
 from jobgen.lint.reader.commands import Assignment, Command, Word
 from jobgen.lint.reader.directives import Directive, StrayWord, chunks, whole_number
 from jobgen.lint.reader.variables import Constants
 from jobgen.profiles.model import Profile
+from jobgen.profiles.request_keys import asks_for_whole_nodes
+
+Request = tuple[Directive, list[tuple[int, Mapping[str, str]]]]
 
 
 @dataclass(frozen=True)
@@ -22,13 +22,6 @@ class Gpus:
     count: int
     line: int
     column: int
-
-
-class ShellOptions(NamedTuple):
-    """What `set -e` and `set -o pipefail` turn on."""
-
-    errexit: bool
-    pipefail: bool
 
 
 @dataclass(frozen=True)
@@ -70,7 +63,8 @@ class Script:
     comments: list[Word] = field(default_factory=list)
     inner_comments: list[Word] = field(default_factory=list)  # in strings that are scripts
     variable_uses: list[tuple[str, int]] = field(default_factory=list)  # names with their lines
-    quoted_ranges: list[tuple[int, int]] = field(default_factory=list)  # of lines, see below
+    # Inside heredocs, and the later lines of strings of several lines.
+    quoted_lines: set[int] = field(default_factory=set)
     submitted_scripts: list[SubmittedScript] = field(default_factory=list)
     parse_error: tuple[int, int] | None = None  # the first place that cannot be parsed
     profile: Profile | None = None  # of its cluster, if the user has named one
@@ -91,29 +85,18 @@ class Script:
         return is_document(self.file)
 
     @cached_property
-    def has_interpreter(self) -> bool:
-        """Whether its first line that is not empty names a program: `#!/bin/bash`."""
-        return bool(self._interpreter)
-
-    @cached_property
-    def _interpreter(self) -> str:
+    def interpreter(self) -> str:
+        """The words after #! in its first line that is not empty: `/bin/bash`."""
         first = next((line for line in self.lines if line.strip()), "")
         return first[2:].strip() if first.startswith("#!") else ""
 
     @cached_property
     def is_other_language(self) -> bool:
-        """Whether that line names a program that is not a Bourne shell."""
-        words = self._interpreter.split()
+        """Whether its interpreter is not a Bourne shell."""
+        words = self.interpreter.split()
         names = [word.rpartition("/")[2] for word in words if not re.match(r"-|\w+=", word)]
         names = names[1:] if names[:1] == ["env"] else names
         return bool(names) and not re.match(r"(ba|da|z|k|mk|a)?sh\b", names[0])
-
-    @cached_property
-    def quoted_lines(self) -> frozenset[int]:
-        """The lines inside heredocs, and the later lines of strings of several lines."""
-        return frozenset(
-            line for first, last in self.quoted_ranges for line in range(first, last + 1)
-        )
 
     # ---- what the directives say ----
 
@@ -151,30 +134,42 @@ class Script:
         return whole_number(directive.value) if directive else None
 
     @cached_property
-    def chunk_requests(self) -> list[tuple[Directive, list[tuple[int, Mapping[str, str]]]]]:
+    def chunk_requests(self) -> list[Request]:
         """The directives with the chunks that they ask PBS for."""
-        requests = []
+        return list(self._requests("select"))
+
+    def _requests(self, name: str) -> Iterator[Request]:
         for directive in self.active_directives:
-            select = re.search(r"select=([^,]*)", directive.value)
-            if select and directive.scheduler == "pbs" and directive.option == "l":
-                requests.append((directive, chunks(select[1])))
-        return requests
+            found = re.search(rf"\b{name}=([^,#]*)", directive.value)
+            if found and directive.scheduler == "pbs" and directive.option == "l":
+                yield directive, chunks(found[1])
+
+    @cached_property
+    def _node_requests(self) -> list[Request]:
+        """The same, also of `nodes=2:ppn=8:gpus=4`, which Torque has (pbs_resources(7B))."""
+        return self.chunk_requests or list(self._requests("nodes"))
 
     @cached_property
     def nodes(self) -> int | None:
         """How many nodes the directives ask for; None if they do not say."""
         if directive := self.directive("nodes"):
             return whole_number(directive.value)
-        if self.chunk_requests:
-            return sum(count for count, _ in self.chunk_requests[-1][1])
+        if self._node_requests:
+            return sum(count for count, _ in self._node_requests[-1][1])
         return None
+
+    @cached_property
+    def nodes_directive(self) -> Directive | None:
+        """The directive that asks for nodes."""
+        return self.directive("nodes") or next((each for each, _ in self._node_requests[-1:]), None)
 
     @cached_property
     def gpus_per_node(self) -> Gpus | None:
         """The GPUs of a node that the directives ask for; None if they do not say."""
-        if self.chunk_requests:
-            directive, requested = self.chunk_requests[-1]
-            counts = {resources.get("ngpus", "") for _, resources in requested}
+        if self._node_requests:
+            directive, requested = self._node_requests[-1]
+            name = "ngpus" if self.chunk_requests else "gpus"
+            counts = {resources.get(name, "") for _, resources in requested}
             gpus = whole_number(counts.pop()) if len(counts) == 1 else None
             return None if gpus is None else Gpus(gpus, directive.line, directive.column)
         for option, pattern, default in (
@@ -191,8 +186,9 @@ class Script:
         """Whether the directives ask for nodes that no other job is on."""
         exclusive = self.directive("exclusive")
         return bool(exclusive and exclusive.value in ("", "exclusive")) or any(
-            directive.option == "l" and "place=" in directive.value and "excl" in directive.value
-            for directive in self.active_directives
+            each.option == "l" and asks_for_whole_nodes(place)
+            for each in self.active_directives
+            for place in re.findall(r"\bplace=([\w:=.-]*)", each.value)
         )
 
     # ---- what the shell does ----
@@ -214,6 +210,11 @@ class Script:
         """Every assignment of a variable."""
         return [assignment for assignment in self.assignments if assignment.name == name]
 
+    @cached_property
+    def own_commands(self) -> list[Command]:
+        """The commands that no string for another shell has."""
+        return [command for command in self.commands if command.depth == 0]
+
     def expanded_words(self, command: Command) -> list[Word]:
         """A command's words after the shell has replaced constants and split their values."""
         if not any(word.variables for word in command.words):
@@ -232,17 +233,17 @@ class Script:
             return [word._replace(text=text)]
         return [word._replace(text=part) for part in text.split()]
 
-    def shell_options(self, before: Command) -> ShellOptions:
-        """What the script has turned on when it comes to a command."""
+    def has_set(self, option: str, before: Command) -> bool:
+        """Whether a command comes after `set -o OPTION` or, for errexit, `set -e`."""
         lines = [
             command.text
-            for command in self.commands
-            if command.name == "set" and command.depth == 0 and command.offset < before.offset
+            for command in self.own_commands
+            if command.name == "set" and command.offset < before.offset
         ]
         if self.lines[0].startswith("#!"):
             lines.append("set " + " ".join(self.lines[0].split()[1:]))
-        errexit = any(re.search(r" -[a-zA-Z]*e|errexit", line) for line in lines)
-        return ShellOptions(errexit, any("pipefail" in line for line in lines))
+        pattern = " -[a-zA-Z]*e|errexit" if option == "errexit" else option
+        return any(re.search(pattern, line) for line in lines)
 
     @cached_property
     def runs_itself(self) -> bool:

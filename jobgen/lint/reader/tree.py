@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from jobgen.limits import LINT_NESTING
@@ -60,10 +61,10 @@ class _TreeReader:
         self.source = source
         self.depth = depth
         self.starter = starter
-        self.readers: dict[str, Callable[[Node, _Context], None]] = {
+        self.readers: dict[str, Callable[[Node, _Context], object]] = {
             "command": self._command,
             "declaration_command": self._declaration,
-            "variable_assignment": self._lone_assignment,
+            "variable_assignment": self._assignment,
             "comment": self._comment,
             "string": self._quoted,
             "raw_string": self._quoted,
@@ -114,12 +115,10 @@ class _TreeReader:
     def _pipeline(self, node: Node, context: _Context) -> Iterator[tuple[Node, _Context]]:
         parts = [child for child in node.children if child.is_named]
         inner = context.inside("pipeline")
-        for part, following in zip(parts, [*parts[1:], None], strict=False):
-            if following is None:
-                yield part, inner
-            else:
-                name = re.match(r"\s*([\w./-]+)", self.source.raw(following))
-                yield part, replace(inner, piped_into=base_name(name[1]) if name else "?")
+        for part, following in pairwise(parts):
+            name = re.match(r"\s*([\w./-]+)", self.source.raw(following))
+            yield part, replace(inner, piped_into=base_name(name[1]) if name else "?")
+        yield from ((last, inner) for last in parts[-1:])
 
     def _comment(self, node: Node, context: _Context) -> None:
         script = self.script
@@ -130,7 +129,7 @@ class _TreeReader:
         first, last = node.start_point.row + 1, node.end_point.row + 1
         if last > first and self.depth == 0:
             is_heredoc = node.type == "heredoc_body"
-            self.script.quoted_ranges.append((first if is_heredoc else first + 1, last))
+            self.script.quoted_lines.update(range(first if is_heredoc else first + 1, last + 1))
 
     def _redirection(self, node: Node, context: _Context) -> None:
         if self.depth == 0:
@@ -183,14 +182,10 @@ class _TreeReader:
 
     def _words(self, node: Node) -> Iterator[Word]:
         for child in node.children:
-            if child.type == "command_name":
-                yield read_word(child.children[0], self.source)
-            elif (
-                child.is_named
-                and child.type != "variable_assignment"
-                and not child.type.endswith(("redirect", "comment"))
-            ):
-                yield read_word(child, self.source)
+            is_word = child.is_named and child.type != "variable_assignment"
+            if is_word and not child.type.endswith(("redirect", "comment")):
+                word = child.children[0] if child.type == "command_name" else child
+                yield read_word(word, self.source)
 
     def _command_assignments(self, node: Node, context: _Context) -> Iterator[Assignment]:
         """Note the assignments before a command, and yield those that are for it only."""
@@ -223,9 +218,6 @@ class _TreeReader:
                 self._assignment(child, context, is_exported=is_exported)
             elif child.type == "variable_name" and is_exported:
                 self.script.exports.add(self.source.raw(child))
-
-    def _lone_assignment(self, node: Node, context: _Context) -> None:
-        self._assignment(node, context)
 
     def _assignment(
         self, node: Node, context: _Context, is_exported: bool = False, is_for_command: bool = False

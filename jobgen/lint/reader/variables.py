@@ -1,8 +1,7 @@
 """The variables of a script that have one value, which is known before the script runs."""
 
-from __future__ import annotations
-
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import cached_property
 
@@ -28,7 +27,14 @@ class Constants:
     @cached_property
     def assignments(self) -> Mapping[str, Assignment]:
         """The assignment of each constant, by its name."""
-        return _single_assignments(self._all_assignments, self._dynamic)
+        lasting = [each for each in self._all_assignments if not each.is_for_command]
+        times_set = Counter(each.name for each in lasting)
+        return {
+            each.name: each
+            for each in lasting
+            if times_set[each.name] == 1 and each.name not in self._dynamic
+            if each.is_certain and not each.is_appended and each.depth == 0
+        }
 
     def resolved(self, text: str, before: int | None = None, chain: int = CHAIN) -> str:
         """`text` with the values of constants, which add at most LINT_VALUE_CHARACTERS.
@@ -74,24 +80,6 @@ class Constants:
         if assignment and assignment.offset < before:
             return assignment.items or ()
         return ()
-
-
-def _single_assignments(
-    assignments: Iterable[Assignment], dynamic: Set[str]
-) -> Mapping[str, Assignment]:
-    by_name: dict[str, list[Assignment]] = {}
-    for assignment in assignments:
-        if not assignment.is_for_command:
-            by_name.setdefault(assignment.name, []).append(assignment)
-    return {
-        name: found[0]
-        for name, found in by_name.items()
-        if len(found) == 1 and _is_constant(found[0]) and name not in dynamic
-    }
-
-
-def _is_constant(assignment: Assignment) -> bool:
-    return assignment.is_certain and not assignment.is_appended and assignment.depth == 0
 
 
 def _array_value(expansion: str, items: Sequence[Word]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from jobgen.lint.reader.commands import Word
 from jobgen.lint.reader.source import EXPANSIONS, REPLACED, Source
@@ -12,72 +12,68 @@ from jobgen.lint.reader.source import EXPANSIONS, REPLACED, Source
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-
-class _Piece(NamedTuple):
-    text: str
-    variables: tuple[str, ...] = ()
-    has_substitution: bool = False
+_REPLACED = REPLACED | {"process_substitution"}
 
 
 def read_word(node: Node, source: Source) -> Word:
     """The word that a node is."""
-    line, column = source.place(node)
-    if node.type == "word":  # most words are
-        raw = source.raw(node)
-        return Word(_unescaped_word(raw.lstrip()), line, column, raw=raw)
-    pieces = list(_pieces(node, source))
+    replaced = list(_replaced(node))
     return Word(
-        "".join(piece.text for piece in pieces),
-        line,
-        column,
-        tuple(name for piece in pieces for name in piece.variables),
-        any(piece.has_substitution for piece in pieces),
+        _text(node, source),
+        *source.place(node),
+        tuple(name for each in replaced for name in _variables(each, source)),
+        any(_has_substitution(each, source.raw(each)) for each in replaced),
         source.raw(node),
     )
 
 
-def _pieces(node: Node, source: Source) -> Iterator[_Piece]:
+def _text(node: Node, source: Source) -> str:
     kind, raw = node.type, source.raw(node)
     if kind == "raw_string":
-        yield _Piece(raw[1:-1])
-    elif kind == "ansi_c_string":
-        yield _Piece(raw[2:-1])
-    elif kind in REPLACED or kind == "process_substitution":
-        yield _replaced(node, source)
-    elif kind == "array":
-        yield _Piece(raw, has_substitution=True)
-    elif kind == "string":
-        yield from _string_pieces(node, source)
-    elif kind == "concatenation":
+        return raw[1:-1]
+    if kind == "ansi_c_string":
+        return raw[2:-1]
+    if kind == "array":
+        return raw
+    if kind == "string":
+        return _string_text(node, source)
+    if kind == "concatenation":
+        return "".join(_text(child, source) for child in node.children)
+    # The grammar takes blanks before a word for a part of it.
+    return raw.lstrip() if kind in _REPLACED else _unescaped_word(raw.lstrip())
+
+
+def _string_text(node: Node, source: Source) -> str:
+    """What is between double quotes."""
+    pieces, position = [], node.start_byte + 1
+    for child in node.children:
+        if child.type in REPLACED:
+            pieces += [_unescaped(source.between(position, child.start_byte)), source.raw(child)]
+            position = child.end_byte
+    pieces.append(_unescaped(source.between(position, max(position, node.end_byte - 1))))
+    return "".join(pieces)
+
+
+def _replaced(node: Node) -> Iterator[Node]:
+    """The parts of a word that the shell replaces."""
+    if node.type in _REPLACED or node.type == "array":
+        yield node
+    elif node.type in ("string", "concatenation"):
         for child in node.children:
-            yield from _pieces(child, source)
-    else:
-        yield _Piece(_unescaped_word(raw.lstrip()))
+            yield from _replaced(child)
 
 
-def _replaced(node: Node, source: Source) -> _Piece:
-    kind, text = node.type, source.raw(node).lstrip()
-    if kind in EXPANSIONS:
-        return _Piece(text, _variables(node, source), kind == "expansion" and "$(" in text)
-    return _Piece(text, (), kind != "arithmetic_expansion" or "$(" in text)
+def _has_substitution(replaced: Node, raw: str) -> bool:
+    is_value = replaced.type in EXPANSIONS or replaced.type == "arithmetic_expansion"
+    return not is_value or "$(" in raw
 
 
 def _variables(node: Node, source: Source) -> tuple[str, ...]:
-    """The variables of an expansion."""
+    """The variables of an expansion, and of nothing else."""
+    if node.type not in EXPANSIONS:
+        return ()
     names = (child.children[0] if child.type == "subscript" else child for child in node.children)
     return tuple(source.raw(name) for name in names if name.type == "variable_name")
-
-
-def _string_pieces(node: Node, source: Source) -> Iterator[_Piece]:
-    """What is between double quotes."""
-    position = node.start_byte + 1
-    for child in node.children:
-        if child.type in REPLACED:
-            yield _Piece(_unescaped(source.between(position, child.start_byte)))
-            # The grammar takes blanks before an expansion for a part of it.
-            yield _replaced(child, source)._replace(text=source.raw(child))
-            position = child.end_byte
-    yield _Piece(_unescaped(source.between(position, max(position, node.end_byte - 1))))
 
 
 def _unescaped(text: str) -> str:

@@ -10,14 +10,10 @@ here: how a script is read (reader/), which rules are searched for (settings), a
 mended (fix).
 """
 
-from __future__ import annotations
-
 import pkgutil
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from importlib import import_module
-from types import ModuleType
 from typing import NamedTuple, Protocol
 
 from jobgen.errors import Edit
@@ -89,59 +85,17 @@ def without_line(script: Script, line: int) -> Edit:
     return Edit(line - 1, len(before) + 1, line, len(last) + 1, "")
 
 
-_EXAMPLE = "\n\nExample:\n"
-
-
-@dataclass(frozen=True)
-class Rule:
-    """A rule by its code, such as JG101."""
+class Rule(NamedTuple):
+    """A rule by its code, such as JG101: what its file has."""
 
     code: str
-    module: ModuleType
-
-    @property
-    def title(self) -> str:
-        """What the rule finds, in one line."""
-        return self._docstring.splitlines()[0].rstrip(".")
-
-    @property
-    def page(self) -> str:
-        """Why it fails, the evidence, and the cure."""
-        return self._docstring.partition("\n")[2].partition(_EXAMPLE)[0].strip()
-
-    @property
-    def bad(self) -> str:
-        """A script in which it finds something."""
-        return self._example("-")
-
-    @property
-    def good(self) -> str:
-        """The same script without the mistake."""
-        return self._example("+")
-
-    @property
-    def _docstring(self) -> str:
-        return self.module.__doc__ or ""
-
-    def _example(self, mark: str) -> str:
-        lines = self._docstring.partition(_EXAMPLE)[2].rstrip("\n").split("\n")
-        script = "".join(f"{line[2:]}\n" for line in lines if line[0] in (" ", mark))
-        return script if "#!" in script else f"#!/bin/bash\n{script}"
-
-    @property
-    def optional(self) -> bool:
-        """Whether it is searched for only where it is selected."""
-        return bool(getattr(self.module, "OPTIONAL", False))
-
-    @property
-    def profile(self) -> str | None:
-        """The profile that its examples are for, if it needs one."""
-        return getattr(self.module, "PROFILE", None)
-
-    def check(self, script: Script) -> Findings:
-        """What it finds in a script."""
-        found: Findings = self.module.check(script)
-        return found
+    title: str  # what it finds, in one line
+    page: str  # why it fails, the evidence, and the cure
+    bad: str  # a script in which it finds something
+    good: str  # the same script without the mistake
+    check: Callable[[Script], Findings]
+    optional: bool  # searched for only where it is selected
+    profile: str | None  # of the examples, if they need one
 
 
 def codes() -> list[str]:
@@ -152,9 +106,7 @@ def codes() -> list[str]:
 @cache
 def rules() -> dict[str, Rule]:
     """All rules by their codes, sorted."""
-    return {
-        code: Rule(code, import_module(f"{__name__}.{name}")) for code, name in _modules().items()
-    }
+    return {code: _rule(code, name) for code, name in _modules().items()}
 
 
 @cache
@@ -162,3 +114,19 @@ def _modules() -> dict[str, str]:
     """The names of the rules' modules by their codes, sorted."""
     names = sorted(name for _, name, _ in pkgutil.iter_modules(__path__))
     return {name.partition("_")[0].upper(): name for name in names if name.startswith("jg")}
+
+
+def _rule(code: str, name: str) -> Rule:
+    module = import_module(f"{__name__}.{name}")
+    text, _, example = (module.__doc__ or "").partition("\n\nExample:\n")
+    title, _, page = text.partition("\n")
+    bad, good = (_script(example.rstrip("\n").split("\n"), mark) for mark in "-+")
+    optional = getattr(module, "OPTIONAL", False)
+    profile = getattr(module, "PROFILE", None)
+    return Rule(code, title.rstrip("."), page.strip(), bad, good, module.check, optional, profile)
+
+
+def _script(example: Sequence[str], mark: str) -> str:
+    """The script of an example: the lines of both, and those with a mark."""
+    script = "".join(f"{line[2:]}\n" for line in example if line[0] in (" ", mark))
+    return script if "#!" in script else f"#!/bin/bash\n{script}"

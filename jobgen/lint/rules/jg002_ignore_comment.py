@@ -16,8 +16,6 @@ Example:
 + head=$(hostname -I | awk '{print $1}')
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Set
 
@@ -30,20 +28,15 @@ CODE = "JG002"
 def check(script: Script) -> Findings:
     all_codes = codes()
     for comment in ignore_comments(script):
-        if not comment.codes:
-            written = re.findall(r"JG[0-9]{3}", comment.text.upper())
-            reason = (
-                "write codes in capitals, with commas and no blanks between them"
-                if written
-                else "it names no rule"
-            )
-            cure = f"# jobgen: ignore={','.join(written or ['CODE'])} reason"
-            yield finding_at(comment, f"the ignore comment is not valid: {reason}", cure)
-        elif unknown := [code for code in comment.codes if code not in all_codes]:
+        if unknown := [code for code in comment.codes if code not in all_codes]:
             yield finding_at(comment, f"there is no rule {unknown[0]:.20}", "see `jobgen rules`")
         elif not comment.reason:
-            cure = f"# jobgen: ignore={','.join(comment.codes)} reason"
-            yield finding_at(comment, "the ignore comment is not valid: it has no reason", cure)
+            written = comment.codes or re.findall(r"JG[0-9]{3}", comment.text.upper())
+            reason = "it has no reason" if comment.codes else "it names no rule"
+            if written and not comment.codes:
+                reason = "write codes in capitals, with commas and no blanks between them"
+            cure = f"# jobgen: ignore={','.join(written or ['CODE'])} reason"
+            yield finding_at(comment, f"the ignore comment is not valid: {reason}", cure)
 
 
 def unused(script: Script, searched: Set[str], places: Set[tuple[int, str]]) -> Findings:

@@ -19,8 +19,6 @@ Example:
 + srun torchrun --nnodes=2 --nproc-per-node=4 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$HOSTNAME:29500 train.py
 """
 
-from __future__ import annotations
-
 from jobgen.lint.launchers import launchers, outer_command, starts_elsewhere
 from jobgen.lint.rules import Findings, Script, finding_at
 

@@ -16,8 +16,6 @@ Example:
 + srun torchrun --nnodes=$SLURM_NNODES --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py
 """
 
-from __future__ import annotations
-
 import re
 
 from jobgen.lint.launchers import Launcher, launchers, outer_command, starter_option

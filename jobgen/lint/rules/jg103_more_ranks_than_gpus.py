@@ -16,8 +16,6 @@ Example:
   torchrun --standalone --nproc-per-node=2 train.py
 """
 
-from __future__ import annotations
-
 from jobgen.lint.launchers import launchers
 from jobgen.lint.rules import Findings, Script, finding_at
 

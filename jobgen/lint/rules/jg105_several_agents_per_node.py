@@ -16,12 +16,8 @@ Example:
   srun torchrun --nnodes=2 --nproc-per-node=4 --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py
 """
 
-from __future__ import annotations
-
-from jobgen.lint.launchers import launchers, starter_option
+from jobgen.lint.launchers import STEP_COUNTS, launchers, starter_option
 from jobgen.lint.rules import Findings, Script, finding_at
-
-_COUNTS = ("--ntasks-per-node", "--tasks-per-node", "-n", "--ntasks", "-N", "--nodes")
 
 
 def check(script: Script) -> Findings:
@@ -34,7 +30,7 @@ def check(script: Script) -> Findings:
         is_started_by_srun = launcher.starter == "srun" and launcher.command.name == "srun"
         if not is_started_by_srun or name == "deepspeed" or (ranks and ranks.count <= 1):
             continue
-        if not starter_option(launcher.words_before, *_COUNTS):
+        if not starter_option(launcher.words_before, *STEP_COUNTS, "--tasks-per-node"):
             text = f"srun starts {count} {name}s on each node (see line {tasks.line})"
             cure = f"use --ntasks-per-node=1: {name} itself starts the ranks"
             yield finding_at(launcher.word, text, cure)

@@ -17,26 +17,20 @@ Example:
   srun python train.py
 """
 
-from __future__ import annotations
-
-from jobgen.lint.launchers import launchers, starter_option
+from jobgen.lint.launchers import STEP_COUNTS, launchers, starter_option
 from jobgen.lint.reader.directives import whole_number
 from jobgen.lint.rules import Findings, Script, finding_at
 
-_COUNTS = ("-n", "--ntasks", "-N", "--nodes", "--ntasks-per-node")
-
 
 def check(script: Script) -> Findings:
-    tasks, gpus = script.directive("ntasks-per-node"), script.gpus_per_node
+    tasks, gpus = script.number("ntasks-per-node"), script.gpus_per_node
     assignment = script.constant("WORLD_SIZE")
     if not (tasks and gpus and assignment and script.nodes and _starts_all_tasks(script)):
         return
-    world_size, tasks_per_node = whole_number(assignment.value.text), whole_number(tasks.value)
-    if not world_size or not tasks_per_node:
-        return
-    ranks = tasks_per_node * script.nodes
+    world_size = whole_number(assignment.value.text)
+    ranks = tasks * script.nodes
     one_rank_per_gpu = gpus.count * script.nodes  # the tasks may start these
-    if world_size not in (ranks, one_rank_per_gpu):
+    if world_size and world_size not in (ranks, one_rank_per_gpu):
         text = f"WORLD_SIZE is {world_size}, but {ranks} ranks are started"
         yield finding_at(assignment, text, "use WORLD_SIZE=$SLURM_NTASKS")
 
@@ -44,5 +38,5 @@ def check(script: Script) -> Findings:
 def _starts_all_tasks(script: Script) -> bool:
     """Whether plain srun starts the ranks, as many as the directives say."""
     sruns = [command for command in script.commands if command.name == "srun"]
-    has_counts = any(starter_option(srun.words, *_COUNTS) for srun in sruns)
+    has_counts = any(starter_option(srun.words, *STEP_COUNTS) for srun in sruns)
     return bool(sruns) and not has_counts and not launchers(script)

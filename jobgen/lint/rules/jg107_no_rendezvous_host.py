@@ -21,8 +21,6 @@ Example:
 + srun --ntasks-per-node=1 bash -c 'torchrun --nnodes=2 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$head:29500 --rdzv-conf=is_host=$((SLURM_NODEID == 0)) train.py'
 """
 
-from __future__ import annotations
-
 import re
 
 from jobgen.lint.launchers import torchruns

@@ -15,8 +15,6 @@ Example:
   torchrun --nnodes=2 --rdzv-id=7 --rdzv-backend=c10d --rdzv-endpoint=$head_ip:29500 train.py
 """
 
-from __future__ import annotations
-
 import re
 
 from jobgen.lint.rules import Command, Findings, Script, finding_at
@@ -36,5 +34,5 @@ def _takes_first(script: Script, command: Command) -> bool:
     if command.piped_into not in ("awk", "cut", "head"):
         return False
     after = (each for each in script.commands if each.offset > command.offset)
-    words = next((each.words for each in after if each.name == command.piped_into), ())
-    return not re.search(r"-f ?[2-9]|\$[2-9]", " ".join(word.text for word in words))
+    following = next((each.text for each in after if each.name == command.piped_into), "")
+    return not re.search(r"-f ?[2-9]|\$[2-9]", following)

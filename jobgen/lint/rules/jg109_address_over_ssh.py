@@ -15,8 +15,6 @@ Example:
 + ip=$(hostname -i)
 """
 
-from __future__ import annotations
-
 import re
 
 from jobgen.lint.rules import Findings, Script, finding_at
@@ -29,7 +27,7 @@ _ASKS_ADDRESS = re.compile(r"\bhostname\b|\bip\b.*addr|ifconfig")
 
 def check(script: Script) -> Findings:
     for command in script.commands if script.scheduler else ():
-        remote = " ".join(word.text for word in command.words[2:])
+        remote = " ".join(command.arguments[1:])
         is_substitution = "command_substitution" in command.enclosing
         if command.name == "ssh" and is_substitution and _ASKS_ADDRESS.search(remote):
             text = "this asks for an address over ssh, which may not work between the nodes"

@@ -17,8 +17,6 @@ Example:
   torchrun --nnodes=2 --rdzv-endpoint=$head:29500 train.py
 """
 
-from __future__ import annotations
-
 import re
 
 from jobgen.lint.launchers import launchers
@@ -29,14 +27,12 @@ def check(script: Script) -> Findings:
     if all(launcher.starter for launcher in launchers(script)):
         return
     for assignment in script.assignments:
-        if _is_sorted_list(assignment.value.text) and _is_head(assignment, script):
+        value = assignment.value.text
+        is_sorted = "PBS_NODEFILE" in value and re.search(r"\bsort\b", value)
+        if is_sorted and "wc" not in value and _is_head(assignment, script):
             text = "a sorted node file may not begin with the node on which this script runs"
             cure = "keep its order: awk '!seen[$1]++' \"$PBS_NODEFILE\""
             yield finding_at(assignment, text, cure)
-
-
-def _is_sorted_list(value: str) -> bool:
-    return "PBS_NODEFILE" in value and bool(re.search(r"\bsort\b", value)) and "wc" not in value
 
 
 def _is_head(assignment: Assignment, script: Script) -> bool:

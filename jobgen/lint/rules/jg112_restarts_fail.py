@@ -15,8 +15,6 @@ Example:
   srun --ntasks-per-node=1 torchrun --nnodes=2 --max-restarts=3 --rdzv-id=7 --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py
 """
 
-from __future__ import annotations
-
 from jobgen.lint.launchers import torchruns
 from jobgen.lint.rules import Findings, Script, finding_at
 

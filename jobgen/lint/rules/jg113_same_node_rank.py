@@ -21,8 +21,6 @@ Example:
 + srun bash -c 'torchrun --nnodes=2 --node-rank=$SLURM_NODEID --master-addr=$HEAD --master-port=29500 train.py'
 """
 
-from __future__ import annotations
-
 import re
 
 from jobgen.lint.launchers import Launcher, launchers, runs_on_all_nodes

@@ -19,8 +19,6 @@ Example:
 + srun torchrun --nnodes=2 --nproc-per-node=4 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py
 """
 
-from __future__ import annotations
-
 from collections import Counter
 
 from jobgen.lint.launchers import Launcher, launchers, work_commands

@@ -19,8 +19,6 @@ Example:
 + deepspeed --hostfile=hosts train.py --deepspeed_config zero.json
 """
 
-from __future__ import annotations
-
 from jobgen.lint.launchers import launchers
 from jobgen.lint.rules import Findings, Script, finding_at
 

@@ -18,18 +18,14 @@ Example:
 + torchrun --standalone --nproc-per-node=2 train.py --fold $SLURM_ARRAY_TASK_ID
 """
 
-from __future__ import annotations
-
 import re
 
-from jobgen.lint.launchers import Launcher, fixed_port, launchers
+from jobgen.lint.launchers import Launcher, fixed_ports
 from jobgen.lint.rules import Directive, Findings, Script, finding_at
 
 
 def check(script: Script) -> Findings:
-    ports = [
-        (launcher, port) for launcher in launchers(script) if (port := fixed_port(script, launcher))
-    ]
+    ports = fixed_ports(script)
     array = script.directive("array") or script.directive("J")
     for launcher, port in ports:
         others = [each for each, word in ports if word.text == port.text and each is not launcher]

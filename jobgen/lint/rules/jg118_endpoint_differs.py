@@ -22,8 +22,6 @@ Example:
 + srun --ntasks-per-node=1 bash -c 'torchrun --nnodes=2 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$HOSTNAME:29502 train.py'
 """
 
-from __future__ import annotations
-
 import re
 
 from jobgen.lint.launchers import LOOPBACK, Launcher, launchers, runs_on_all_nodes

@@ -20,8 +20,6 @@ Example:
 + srun torchrun --nnodes=$SLURM_NNODES --nproc-per-node=4 --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py
 """
 
-from __future__ import annotations
-
 import re
 
 from jobgen.lint.launchers import Launcher, launchers, runs_on_all_nodes

@@ -19,8 +19,6 @@ Example:
 + srun bash -c 'RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID python train.py'
 """
 
-from __future__ import annotations
-
 import re
 
 from jobgen.lint.launchers import launchers, runs_on_all_nodes, work_commands
@@ -32,7 +30,8 @@ _TASKS = ("nodes", "ntasks", "ntasks-per-node")
 
 
 def check(script: Script) -> Findings:
-    if script.scheduler != "slurm" or script.runs_itself or not _has_several_tasks(script):
+    has_several_tasks = any((script.number(option) or 1) > 1 for option in _TASKS)
+    if script.scheduler != "slurm" or script.runs_itself or not has_several_tasks:
         return
     for assignment in {each.name: each for each in script.assignments}.values():  # the last ones
         number = _NUMBER.fullmatch(assignment.value.text)
@@ -40,10 +39,6 @@ def check(script: Script) -> Findings:
             text = f"{assignment.name} is 0 for every task: ${number[1]} is 0 in the batch script"
             cure = f"set it in each task: srun bash -c '{assignment.name}=${number[1]} …'"
             yield finding_at(assignment, text, cure)
-
-
-def _has_several_tasks(script: Script) -> bool:
-    return any((script.number(option) or 1) > 1 for option in _TASKS)
 
 
 def _is_for_tasks(script: Script, assignment: Assignment) -> bool:

@@ -18,8 +18,6 @@ Example:
   srun python train.py
 """
 
-from __future__ import annotations
-
 from jobgen.lint.launchers import LOOPBACK, launchers, runs_on_all_nodes, work_commands
 from jobgen.lint.rules import Assignment, Findings, Script, finding_at
 

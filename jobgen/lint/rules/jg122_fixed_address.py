@@ -2,7 +2,8 @@
 
 Slurm chooses the nodes when the job starts. The address of a node that is written into the script
 is that of one node of the cluster. If the job does not have that node, every rank waits for a
-rank 0 that is not there, until the timeout. If another job is on that node, they meet that one.
+rank 0 that is not there, until the timeout. If another job is on that node, the
+ranks may connect to that job by mistake.
 
 Evidence: sbatch(1): only --nodelist names the nodes. seba-1511/dist_tuto.pth#1: the address in the
 program was that of another machine than the job's.
@@ -17,8 +18,6 @@ Example:
   export MASTER_ADDR=10.1.0.17 MASTER_PORT=29500
   srun python train.py
 """
-
-from __future__ import annotations
 
 import re
 from collections.abc import Iterator

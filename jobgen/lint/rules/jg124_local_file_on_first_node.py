@@ -18,8 +18,6 @@ Example:
   srun python train.py --data /tmp/data
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -16,8 +16,6 @@ Example:
 + srun python train.py
 """
 
-from __future__ import annotations
-
 import re
 
 from jobgen.lint.launchers import launchers, starts_elsewhere, work_commands

@@ -21,11 +21,11 @@ Example:
   srun python train.py
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
+from itertools import accumulate, groupby
 
+from jobgen.lint.reader.directives import is_code
 from jobgen.lint.reader.sbatch_options import OPTIONS
 from jobgen.lint.reader.source import parse_tree, to_bytes
 from jobgen.lint.rules import Directive, Edit, Findings, Script, finding_at, without_line
@@ -34,9 +34,9 @@ _QSUB_OPTIONS = frozenset("AaCcefhIJjklmMNopPqrRSuvVWXz")  # see qsub(1B)
 
 
 def check(script: Script) -> Findings:
-    if script.parse_error or (script.is_in_document and not script.has_interpreter):
+    if script.parse_error or (script.is_in_document and not script.interpreter):
         return  # a document may show parts of several scripts
-    blocks = list(_blocks(script.lines, _late_directives(script)))
+    blocks = _blocks(script.lines, _late_directives(script))
     can_move = _can_move(script, blocks)
     for block in blocks:
         more = len({directive.line for directive in block}) - 1
@@ -52,8 +52,8 @@ def _late_directives(script: Script) -> list[Directive]:
     ends = _other_scripts(script)
     ends += [
         command.line
-        for command in script.commands
-        if command.name in ("exit", "return") and not command.enclosing and not command.depth
+        for command in script.own_commands
+        if command.name in ("exit", "return") and not command.enclosing
     ]
     found = [
         directive
@@ -74,23 +74,14 @@ def _other_scripts(script: Script) -> list[int]:
         if line.startswith("#!/") and number not in script.quoted_lines
     ]
     above = script.lines[: starts[0] - 1] if starts else []
-    is_own = all(not line.strip() or line.lstrip().startswith("#") for line in above)
-    return starts[1:] if is_own else starts
+    return starts if any(map(is_code, above)) else starts[1:]
 
 
-def _blocks(lines: Sequence[str], directives: list[Directive]) -> Iterator[list[Directive]]:
+def _blocks(lines: Sequence[str], directives: list[Directive]) -> list[list[Directive]]:
     """The directives in groups that have no command between them."""
-    block: list[Directive] = []
-    for directive in directives:
-        if block and any(
-            line.strip() and not line.lstrip().startswith("#")
-            for line in lines[block[-1].line : directive.line - 1]
-        ):
-            yield block
-            block = []
-        block.append(directive)
-    if block:
-        yield block
+    commands_above = list(accumulate(map(is_code, lines)))
+    groups = groupby(directives, key=lambda directive: commands_above[directive.line - 1])
+    return [list(group) for _, group in groups]
 
 
 def _can_move(script: Script, blocks: Sequence[Sequence[Directive]]) -> bool:

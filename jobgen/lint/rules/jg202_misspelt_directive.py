@@ -18,11 +18,9 @@ Example:
   srun python train.py
 """
 
-from __future__ import annotations
-
 import re
 
-from jobgen.lint.reader.directives import read_directives
+from jobgen.lint.reader.directives import is_code, read_directives
 from jobgen.lint.rules import Edit, Findings, Script, Word, finding_at
 from jobgen.lint.rules.jg201_late_directive import can_be_added
 
@@ -39,11 +37,8 @@ def check(script: Script) -> Findings:
             text = f"#{word[1]} is not a directive"
             edits = _written_right(script, comment, len(word[1]) + 1)
             yield finding_at(comment, text, "write #SBATCH", edits)
-        elif (
-            before.isspace()
-            and len(before) <= WIDEST_INDENT
-            and re.match(r"#SBATCH\s+-", comment.text)
-        ):
+        is_indented = before.isspace() and len(before) <= WIDEST_INDENT
+        if is_indented and re.match(r"#SBATCH\s+-", comment.text):
             text = "sbatch reads #SBATCH only in the first column"
             edits = _written_right(script, comment, len("#SBATCH"))
             yield finding_at(comment, text, "remove the blanks before it", edits)
@@ -51,8 +46,7 @@ def check(script: Script) -> Findings:
 
 def _written_right(script: Script, comment: Word, length: int) -> list[Edit]:
     """The edit that makes a comment a directive; `length` is that of its first word."""
-    above = script.lines[: comment.line - 1]
-    if any(line.strip() and not line.lstrip().startswith("#") for line in above):
+    if any(map(is_code, script.lines[: comment.line - 1])):
         return []  # it comes too late
     directives, stray_words = read_directives(["#SBATCH" + comment.text[length:]], 2)
     if stray_words or not directives or not can_be_added(script, directives, ()):

@@ -16,23 +16,19 @@ Example:
   srun hostname
 """
 
-from __future__ import annotations
-
-from difflib import get_close_matches
-
-from jobgen.lint.reader.sbatch_options import OPTIONS
+from jobgen.lint.reader.sbatch_options import OPTIONS, nearest_option
 from jobgen.lint.rules import Directive, Edit, Findings, Script, finding_at, replacement
 
 
 def check(script: Script) -> Findings:
     for directive in script.active_directives:
         option = directive.option
-        if directive.scheduler != "slurm" or len(option) == 1 or option in OPTIONS:
+        if directive.scheduler != "slurm" or len(option) == 1:
             continue
-        if near := get_close_matches(option, OPTIONS, 1, 0.85):
+        if near := nearest_option(option):
             text = f"sbatch has no option --{option}"
             edits = _written_right(script, directive)
-            yield finding_at(directive, text, f"did you mean --{near[0]}?", edits)
+            yield finding_at(directive, text, f"did you mean --{near}?", edits)
 
 
 def _written_right(script: Script, directive: Directive) -> list[Edit]:

@@ -15,8 +15,6 @@ Example:
   srun hostname
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

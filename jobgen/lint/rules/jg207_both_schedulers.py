@@ -13,8 +13,6 @@ Example:
   srun hostname
 """
 
-from __future__ import annotations
-
 from jobgen.lint.rules import Findings, Script, finding_at
 
 
@@ -22,7 +20,7 @@ def check(script: Script) -> Findings:
     schedulers = {directive.scheduler for directive in script.active_directives}
     if len(schedulers) < 2 or script.directive("ignore-pbs"):
         return
-    if script.is_in_document and not script.has_interpreter:
+    if script.is_in_document and not script.interpreter:
         return  # it shows the lines of one scheduler beside those of the other
     for directive in script.active_directives:
         if directive.scheduler == "pbs" and directive.option != "S":

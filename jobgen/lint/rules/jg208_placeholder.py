@@ -16,8 +16,6 @@ Example:
 + source "/home/$USER/env/bin/activate"
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 
@@ -39,18 +37,14 @@ def check(script: Script) -> Findings:
         if "<" not in line or number in script.quoted_lines:
             continue
         if re.match("#(SBATCH|PBS) ", line):
-            found = _in_directive(line)
-        elif script.is_other_language or (error and error.line == number):  # JG001 reports it
+            found = re.finditer("<+[^<>@]+>+", re.split(r"\s#", line)[0])
+        elif script.is_other_language or (error and error[0] == number):  # JG001 reports it
             continue
         else:
             found = _in_command(line)
         for each in found:
             text = f"the placeholder {each[0]} was not replaced"
             yield Finding(number, each.start() + 1, text, "replace it by a value")
-
-
-def _in_directive(line: str) -> Iterator[re.Match[str]]:
-    return re.finditer("<+[^<>@]+>+", re.split(r"\s#", line)[0])
 
 
 def _in_command(line: str) -> Iterator[re.Match[str]]:

@@ -17,8 +17,6 @@ Example:
 + srun hostname
 """
 
-from __future__ import annotations
-
 from jobgen.lint.rules import Finding, Findings, Script, replacement
 
 

@@ -21,8 +21,6 @@ Example:
   srun hostname
 """
 
-from __future__ import annotations
-
 import re
 from itertools import takewhile
 
@@ -35,8 +33,6 @@ _OTHER_BRANCHES = frozenset(("else_clause", "elif_clause"))
 
 def check(script: Script) -> Findings:
     directives = [each for name in ("output", "error") if (each := script.directive(name))]
-    if not any("/" in directive.value for directive in directives):
-        return
     made_by = {
         word.text.removeprefix("./").rstrip("/"): command
         for command in script.commands

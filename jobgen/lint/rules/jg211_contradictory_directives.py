@@ -25,8 +25,6 @@ Example:
   srun torchrun --nnodes=2 --nproc-per-node=4 --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 
@@ -34,12 +32,13 @@ from jobgen.errors import JobgenError
 from jobgen.lint.rules import Directive, Findings, Script, finding_at
 from jobgen.planning.host_list import expand
 
-_REFUSED = [
-    ("mem", "mem-per-cpu", "mem-per-gpu"),
-    ("cpus-per-gpu", "cpus-per-task"),
-    ("gpus-per-task", "ntasks-per-gpu"),
-]
-_OVERRIDDEN = [("exclusive", "oversubscribe"), ("requeue", "no-requeue")]
+_EXCLUSIVE_OPTIONS = {
+    ("mem", "mem-per-cpu", "mem-per-gpu"): "sbatch refuses them",
+    ("cpus-per-gpu", "cpus-per-task"): "sbatch refuses them",
+    ("gpus-per-task", "ntasks-per-gpu"): "sbatch refuses them",
+    ("exclusive", "oversubscribe"): "the last one counts",
+    ("requeue", "no-requeue"): "the last one counts",
+}
 _Contradiction = tuple[Directive, Directive, str]  # with the reason
 
 
@@ -54,29 +53,27 @@ def check(script: Script) -> Findings:
 
 
 def _exclusive_options(script: Script) -> Iterator[_Contradiction]:
-    for options in _REFUSED + _OVERRIDDEN:
+    for options, effect in _EXCLUSIVE_OPTIONS.items():
         given = [each for option in options if (each := script.directive(option))]
         if len(given) > 1:
             names = " and ".join(f"--{directive.option}" for directive in given[:2])
-            effect = "sbatch refuses them" if options in _REFUSED else "the last one counts"
             yield given[0], given[1], f"{names} exclude each other: {effect}"
 
 
 def _tasks(script: Script) -> Iterator[_Contradiction]:
     """Numbers of nodes and tasks that do not fit."""
-    tasks, per_node = script.directive("ntasks"), script.directive("ntasks-per-node")
-    nodes, task_count = script.nodes, script.number("ntasks")
-    if not tasks or not nodes or not task_count:
+    tasks, nodes = script.directive("ntasks"), script.directive("nodes")
+    per_node, most = script.directive("ntasks-per-node"), script.number("ntasks-per-node")
+    count, node_count = script.number("ntasks"), script.nodes
+    if not (tasks and nodes and count and node_count):
         return
-    if task_count < nodes and (directive := script.directive("nodes")):
-        text = f"{task_count} tasks cannot use {nodes} nodes: the job gets {task_count}"
-        yield directive, tasks, text
-    most = script.number("ntasks-per-node")
-    if per_node and most and task_count < most:
-        text = f"--ntasks={task_count} is below --ntasks-per-node={most}: the job gets {task_count}"
+    if count < node_count:
+        yield nodes, tasks, f"{count} tasks cannot use {node_count} nodes: the job gets {count}"
+    if per_node and most and count < most:
+        text = f"--ntasks={count} is below --ntasks-per-node={most}: the job gets {count}"
         yield tasks, per_node, text
-    if per_node and most and task_count > most * nodes:
-        text = f"{task_count} tasks are more than {most} on each of {nodes} nodes"
+    if per_node and most and count > most * node_count:
+        text = f"{count} tasks are more than {most} on each of {node_count} nodes"
         yield tasks, per_node, f"{text}: sbatch refuses them"
 
 
@@ -89,9 +86,8 @@ def _gpus(script: Script) -> Iterator[_Contradiction]:
         yield gres, per_node, text
     gpus, in_job = _gpu_count(script, "gpus")
     directive, count = (gres, in_gres) if gres else (per_node, in_per_node)
-    nodes = script.nodes
-    if directive and gpus and nodes and in_job != count * nodes:
-        text = f"{in_job} GPUs in the job are not {count} on each of {nodes} nodes"
+    if directive and gpus and script.nodes and in_job != count * script.nodes:
+        text = f"{in_job} GPUs in the job are not {count} on each of {script.nodes} nodes"
         yield directive, gpus, f"{text}: sbatch refuses them"
 
 
@@ -105,17 +101,16 @@ def _gpu_count(script: Script, option: str) -> tuple[Directive | None, int]:
 
 
 def _hosts(script: Script) -> Iterator[_Contradiction]:
-    """Lists of hosts that do not fit."""
-    nodelist = script.directive("nodelist")
-    exclude, nodes = script.directive("exclude"), script.directive("nodes")
+    """Lists of hosts that contradict --exclude or --nodes."""
+    nodelist, exclude = script.directive("nodelist"), script.directive("exclude")
+    nodes = script.directive("nodes")
     if nodelist and exclude and (hosts := _expanded(nodelist) & _expanded(exclude)):
         text = f"{min(hosts)} is requested and excluded: sbatch refuses it"
         yield nodelist, exclude, text
-    if nodelist and nodes and script.nodes:
-        count = len(_expanded(nodelist))
-        if count > script.nodes:
-            text = f"{count} hosts in --nodelist are more than --nodes: sbatch refuses them"
-            yield nodelist, nodes, text
+    count = len(_expanded(nodelist)) if nodelist else 0
+    if nodelist and nodes and count > (script.nodes or count):
+        text = f"{count} hosts in --nodelist are more than --nodes: sbatch refuses them"
+        yield nodelist, nodes, text
 
 
 def _expanded(directive: Directive) -> set[str]:

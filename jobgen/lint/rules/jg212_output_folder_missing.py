@@ -20,10 +20,9 @@ Example:
   srun hostname
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 from jobgen.lint.rules import Directive, Findings, Script, finding_at
 
@@ -36,11 +35,10 @@ def check(script: Script) -> Findings:
         return
     options = ("output", "error") if script.scheduler == "slurm" else ("o", "e")
     for directive in map(script.directive, options):
-        if not directive or not (folder := _relative_folder(directive)):
+        folder = _relative_folder(directive) if directive else ""
+        if not directive or not folder or _is_made(script, folder):
             continue
-        if not _is_made(script, folder) and not any(
-            map(os.path.isdir, _paths(script.file, folder))
-        ):
+        if not any(map(os.path.isdir, _paths(script.file, folder))):
             is_slurm = directive.scheduler == "slurm"
             effect = "the job fails without a message" if is_slurm else "the output is lost"
             text = f"the output goes to {folder}, which does not exist: {effect}"
@@ -66,9 +64,7 @@ def _relative_folder(directive: Directive) -> str:
 def _paths(file: str, folder: str) -> Iterator[str]:
     """Where the folder may be: in the folders from which a person may submit."""
     yield folder
-    above = os.path.dirname(os.path.abspath(file))
-    while True:
+    for above in Path(os.path.abspath(file)).parents:
         yield os.path.join(above, folder)
-        if above == os.path.dirname(above) or os.path.exists(os.path.join(above, ".git")):
+        if os.path.exists(above / ".git"):
             return
-        above = os.path.dirname(above)

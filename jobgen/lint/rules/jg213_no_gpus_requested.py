@@ -18,8 +18,6 @@ Example:
   torchrun --standalone --nproc-per-node=gpu train.py
 """
 
-from __future__ import annotations
-
 import re
 
 from jobgen.lint.launchers import launchers
@@ -34,19 +32,15 @@ _GPU_NAME = re.compile(
 # Options whose values do not say what the job requests.
 _OTHER_OPTIONS = ("job-name", "N", "output", "error", "o", "e", "mail-user", "M")
 # Slurm sets these only if GPUs, or nodes and tasks, are asked for.
-_GPU_VARIABLES = frozenset(
-    ("SLURM_GPUS", "SLURM_GPUS_ON_NODE", "SLURM_GPUS_PER_NODE", "SLURM_JOB_GPUS")
-)
-_COUNT_VARIABLES = frozenset(
-    ("SLURM_NNODES", "SLURM_JOB_NUM_NODES", "SLURM_NTASKS", "SLURM_NPROCS")
-)
+_GPU_VARIABLES = {"SLURM_GPUS", "SLURM_GPUS_ON_NODE", "SLURM_GPUS_PER_NODE", "SLURM_JOB_GPUS"}
+_COUNT_VARIABLES = {"SLURM_NNODES", "SLURM_JOB_NUM_NODES", "SLURM_NTASKS", "SLURM_NPROCS"}
 _STEP_OPTIONS = re.compile(r"--gres|--gpus|--tres|\s-G\s*\d|sbatch|qsub|\bsalloc\b")
 
 
 def check(script: Script) -> Findings:
     if script.profile or script.scheduler not in ("slurm", "pbs") or script.directive("nodelist"):
         return
-    if _may_request_gpus(script):
+    if script.asks_for_whole_nodes or _may_request_gpus(script):
         return
     request, use = _partial_request(script), _gpu_use(script)
     if request and use:
@@ -57,8 +51,6 @@ def check(script: Script) -> Findings:
 
 
 def _may_request_gpus(script: Script) -> bool:
-    if script.asks_for_whole_nodes:
-        return True
     if _STEP_OPTIONS.search(script.code) or _is_asked_for_at_submission(script):
         return True
     return any(

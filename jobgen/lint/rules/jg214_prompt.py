@@ -14,8 +14,6 @@ Example:
   srun python train.py
 """
 
-from __future__ import annotations
-
 import re
 
 from jobgen.lint.rules import Finding, Findings, Script

@@ -16,8 +16,6 @@ Example:
   srun hostname
 """
 
-from __future__ import annotations
-
 import re
 
 from jobgen.lint.reader.sbatch_options import SHORT_WITH_VALUE

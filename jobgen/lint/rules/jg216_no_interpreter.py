@@ -18,11 +18,10 @@ Example:
   srun python train.py
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 
+from jobgen.lint.reader.directives import is_code
 from jobgen.lint.rules import Edit, Finding, Findings, Script, without_line
 
 
@@ -49,5 +48,5 @@ def _moved_up(script: Script) -> Iterator[Edit]:
             yield Edit(1, 1, 1, 1, f"{line}\n")
             yield without_line(script, number)
             return
-        if line.strip() and not line.lstrip().startswith("#"):
+        if is_code(line):
             return

@@ -21,14 +21,12 @@ Example:
   srun --ntasks=4 hostname
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 
 from jobgen.lint.option_values import grammar_of
-from jobgen.lint.option_values.command_options import SLURM_COMMANDS, qsub_options, slurm_options
 from jobgen.lint.option_values.placeholders import is_placeholder, is_template
+from jobgen.lint.reader.directives import command_options
 from jobgen.lint.rules import Directive, Findings, Script, finding_at
 
 
@@ -36,13 +34,14 @@ def check(script: Script) -> Findings:
     for option in _options(script):
         is_openpbs = option.scheduler == "pbs" and script.chunk_requests
         grammar = grammar_of("openpbs" if is_openpbs else option.scheduler, option.option)
-        if not grammar or _is_missing(option) or is_template(option.value):
+        is_missing = not option.value and not option.raw.endswith("=")  # or it is not written here
+        if not grammar or is_missing or is_template(option.value):
             continue
         if script.lines[option.line - 1].startswith("#", option.column - 1 + len(option.raw)):
             continue  # a # stands for the value
         refused = grammar.refused(option.value)
         if refused and not is_placeholder(refused, grammar.is_number):
-            name = _name(option)
+            name = f"-{option.option}" if option.scheduler == "pbs" else f"--{option.option}"
             text = f"{name} does not take `{refused}`" if option.value else f"{name} has no value"
             yield finding_at(option, text, f"it takes {grammar.takes}")
 
@@ -55,16 +54,6 @@ def _options(script: Script) -> Iterator[Directive]:
         if not is_of_command and not is_with_equals:
             yield directive
     for command in script.commands:
-        if command.name in SLURM_COMMANDS:
-            yield from slurm_options(command)
-        elif command.name == "qsub" and script.scheduler == "pbs":  # else it may be Grid Engine's
-            yield from qsub_options(command)
-
-
-def _is_missing(option: Directive) -> bool:
-    """Whether it has no value, or none that is written here."""
-    return not option.value and not option.raw.endswith("=")
-
-
-def _name(option: Directive) -> str:
-    return f"-{option.option}" if option.scheduler == "pbs" else f"--{option.option}"
+        is_pbs = command.name == "qsub" and script.scheduler == "pbs"  # else Grid Engine's
+        if command.name in ("srun", "salloc", "sbatch") or is_pbs:
+            yield from command_options(command)

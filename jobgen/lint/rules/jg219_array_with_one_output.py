@@ -16,8 +16,6 @@ Example:
   python train.py --fold $SLURM_ARRAY_TASK_ID
 """
 
-from __future__ import annotations
-
 import re
 
 from jobgen.lint.rules import Findings, Script, finding_at

@@ -12,8 +12,6 @@ Example:
 + scontrol show hostnames $SLURM_JOB_NODELIST
 """
 
-from __future__ import annotations
-
 from jobgen.lint.rules import Finding, Findings, Script
 
 # So far it works everywhere.
@@ -21,8 +19,7 @@ OPTIONAL = True
 
 
 def check(script: Script) -> Findings:
-    for name, line in dict(script.variable_uses).items():
-        if name == "SLURM_NODELIST":
-            column = script.lines[line - 1].find(name)
-            text = "SLURM_NODELIST exists for old scripts only"
-            yield Finding(line, max(column, 0) + 1, text, "use $SLURM_JOB_NODELIST")
+    if line := dict(script.variable_uses).get("SLURM_NODELIST"):
+        column = script.lines[line - 1].find("SLURM_NODELIST")
+        text = "SLURM_NODELIST exists for old scripts only"
+        yield Finding(line, max(column, 0) + 1, text, "use $SLURM_JOB_NODELIST")

@@ -15,10 +15,7 @@ Example:
   srun python train.py
 """
 
-from __future__ import annotations
-
 from jobgen.lint.launchers import starter_option, work_commands
-from jobgen.lint.reader.directives import whole_number
 from jobgen.lint.rules import Findings, Script, finding_at
 
 # Other versions of Slurm do not need it.
@@ -27,7 +24,7 @@ OPTIONAL = True
 
 def check(script: Script) -> Findings:
     directive = script.directive("cpus-per-task")
-    if not directive or (whole_number(directive.value) or 1) < 2:
+    if not directive or (script.number("cpus-per-task") or 1) < 2:
         return
     for command in work_commands(script) if "SRUN_CPUS_PER_TASK" not in script.text else ():
         if command.name == "srun" and not starter_option(command.words, "-c", "--cpus-per-task"):

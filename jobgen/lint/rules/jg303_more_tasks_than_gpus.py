@@ -18,12 +18,8 @@ Example:
   srun python train.py
 """
 
-from __future__ import annotations
-
-from jobgen.lint.launchers import launchers, starter_option, work_commands
+from jobgen.lint.launchers import STEP_COUNTS, launchers, starter_option, work_commands
 from jobgen.lint.rules import Findings, Script, finding_at
-
-_COUNTS = ("-n", "--ntasks", "--ntasks-per-node", "-N", "--nodes")
 
 
 def check(script: Script) -> Findings:
@@ -33,7 +29,7 @@ def check(script: Script) -> Findings:
     if not (tasks and gpus and ranks and has_rank_per_task and ranks > gpus.count > 0):
         return
     for command in work_commands(script):
-        if command.name == "srun" and not starter_option(command.words, *_COUNTS):
+        if command.name == "srun" and not starter_option(command.words, *STEP_COUNTS):
             text = f"{ranks} ranks per node, but line {gpus.line} requests {gpus.count} GPUs"
             yield finding_at(tasks, text, "start one task for each GPU")
             return

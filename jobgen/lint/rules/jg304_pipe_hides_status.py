@@ -13,8 +13,6 @@ Example:
   srun python train.py | tee train.log
 """
 
-from __future__ import annotations
-
 from jobgen.lint.launchers import work_commands
 from jobgen.lint.rules import Command, Findings, Script, finding_at
 
@@ -26,7 +24,7 @@ def check(script: Script) -> Findings:
         is_nested = command.starter or command.depth or command.enclosing - {"pipeline"}
         if command.piped_into != "tee" or is_nested or not _ends_script(script, command):
             continue
-        if not script.shell_options(command).pipefail:
+        if not script.has_set("pipefail", command):
             text = f"the job counts as done even if {command.name} fails: the status is that of tee"
             yield finding_at(command, text, "set -o pipefail")
 
@@ -35,6 +33,6 @@ def _ends_script(script: Script, run: Command) -> bool:
     """Whether no command that matters comes after it."""
     return all(
         command.name in ("tee", "echo", "date", "deactivate", "wait", "set")
-        for command in script.commands
-        if command.depth == 0 and command.offset > run.offset
+        for command in script.own_commands
+        if command.offset > run.offset
     )

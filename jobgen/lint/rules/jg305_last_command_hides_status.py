@@ -16,8 +16,6 @@ Example:
   deactivate
 """
 
-from __future__ import annotations
-
 import re
 
 from jobgen.lint.launchers import work_commands
@@ -35,14 +33,14 @@ _SMALL_COMMANDS = frozenset(
 def check(script: Script) -> Findings:
     if re.search(r"\$\?|PIPESTATUS|\btrap\b|\|\|", script.text) or not script.active_directives:
         return
-    last = next((command for command in script.commands if command.is_last), None)
+    last = max(script.own_commands, key=lambda command: command.offset, default=None)
     run = _only_run(script)
     if not run or not last or last.enclosing or last.offset < run.offset:
         return
     exits = [command for command in script.commands if command.name == "exit"]
-    is_exit_0 = exits == [last] and [word.text for word in last.words] == ["exit", "0"]
+    is_exit_0 = exits == [last] and last.arguments == ["0"]
     hides_status = is_exit_0 or (not exits and last.name in _SMALL_COMMANDS)
-    if hides_status and not script.shell_options(run).errexit:
+    if hides_status and not script.has_set("errexit", run):
         name = "exit 0" if is_exit_0 else last.name
         text = f"the job counts as done even if this fails: the status is that of `{name}`"
         cure = "remove it" if is_exit_0 else f"keep $? and exit with it after line {last.line}"

@@ -20,8 +20,6 @@ Example:
   srun python train.py
 """
 
-from __future__ import annotations
-
 from jobgen.lint.launchers import launchers, work_commands
 from jobgen.lint.reader.commands import starter_of
 from jobgen.lint.rules import Findings, Script, finding_at

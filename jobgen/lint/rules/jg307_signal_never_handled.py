@@ -19,8 +19,6 @@ Example:
   wait
 """
 
-from __future__ import annotations
-
 from jobgen.lint.launchers import work_commands
 from jobgen.lint.rules import Command, Findings, Script, finding_at
 
@@ -51,10 +49,9 @@ def _name(signal: str) -> str:
 
 def _trap(script: Script, name: str) -> Command | None:
     """The trap of the batch script for a signal, if it does something."""
-    for command in script.commands:
-        words = [word.text for word in command.words if word.text != "--"]
-        is_own = command.name == "trap" and command.depth == 0 and len(words) > 2
-        if is_own and words[1] not in ("", "-") and name in map(_name, words[2:]):
+    for command in script.own_commands:
+        action, *signals = [word for word in command.arguments if word != "--"] or [""]
+        if command.name == "trap" and action not in ("", "-") and name in map(_name, signals):
             return command
     return None
 

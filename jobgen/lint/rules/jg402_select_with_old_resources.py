@@ -15,8 +15,6 @@ Example:
   hostname
 """
 
-from __future__ import annotations
-
 import re
 
 from jobgen.lint.rules import Findings, Script, finding_at

@@ -17,8 +17,6 @@ Example:
   hostname
 """
 
-from __future__ import annotations
-
 import re
 
 from jobgen.lint.rules import Edit, Findings, Script, finding_at

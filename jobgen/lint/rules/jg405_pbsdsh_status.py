@@ -14,8 +14,6 @@ Example:
 + mpiexec --ppn 1 bash "$PBS_O_WORKDIR/node.sh"
 """
 
-from __future__ import annotations
-
 from jobgen.lint.rules import Findings, Script, finding_at
 
 _STATUS_FILES = ("exit_code", "status", ".rc", "returncode", ".done")

@@ -13,8 +13,6 @@ Example:
   torchrun --standalone --nproc-per-node=4 train.py
 """
 
-from __future__ import annotations
-
 from jobgen.lint.launchers import torchruns
 from jobgen.lint.reader.directives import whole_number
 from jobgen.lint.rules import Findings, Script, finding_at

@@ -15,8 +15,6 @@ Example:
   srun python train.py
 """
 
-from __future__ import annotations
-
 import re
 
 from jobgen.lint.rules import Findings, Script, finding_at
@@ -39,17 +37,13 @@ def check(script: Script) -> Findings:
     for assignment in script.assignments:
         name, value = assignment.name, assignment.value.text
         is_local = assignment.depth == 0 and not assignment.is_for_command
-        if not is_local or name in known_names or not _is_for_program(name):
+        is_for_script = _FOR_SCRIPTS.match(name) and name not in _READ_BY_PROGRAMS
+        is_for_program = _FOR_PROGRAMS.match(name) and not is_for_script
+        if not is_local or name in known_names or not is_for_program:
             continue
         if not re.search(rf"--(env|export)\b.*\b{re.escape(name)}\b", script.text):
             text = f"{name} is not exported: no program sees it"
             yield finding_at(assignment, text, f"export {name}={value or '…'}")
-
-
-def _is_for_program(name: str) -> bool:
-    if _FOR_SCRIPTS.match(name) and name not in _READ_BY_PROGRAMS:
-        return False
-    return bool(_FOR_PROGRAMS.match(name))
 
 
 def _exports_all(script: Script) -> bool:

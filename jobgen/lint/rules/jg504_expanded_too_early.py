@@ -15,8 +15,6 @@ Example:
 + torchrun --nnodes=2 --node_rank=0 --master_addr=$MASTER_ADDR train.py
 """
 
-from __future__ import annotations
-
 import re
 
 from jobgen.lint.rules import Findings, Script, finding_at

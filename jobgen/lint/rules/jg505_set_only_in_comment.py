@@ -16,8 +16,6 @@ Example:
   srun torchrun --nnodes=2 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$HOSTNAME:$PORT train.py
 """
 
-from __future__ import annotations
-
 import re
 
 from jobgen.lint.launchers import launchers, work_commands

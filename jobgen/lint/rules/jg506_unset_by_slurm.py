@@ -21,8 +21,6 @@ Example:
 + torchrun --standalone --nproc-per-node=$SLURM_GPUS_ON_NODE train.py
 """
 
-from __future__ import annotations
-
 import re
 
 from jobgen.lint.rules import Findings, Script, Word, finding_at
@@ -36,10 +34,7 @@ _OPTIONS = {
 }
 # Options that set the variable in another way, or may do so.
 _OTHER_WAYS = {"cpus-per-task": "|cpus-per-gpu|tres-per-task", "ntasks-per-node": "|tasks-per-node"}
-_SIZES = (
-    *("nodes", "ntasks", "ntasks-per-node", "cpus-per-task"),
-    *("gres", "gpus", "gpus-per-node", "mem"),
-)
+_SIZES = "nodes ntasks ntasks-per-node cpus-per-task gres gpus gpus-per-node mem".split()
 
 
 def check(script: Script) -> Findings:

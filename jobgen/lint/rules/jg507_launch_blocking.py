@@ -17,8 +17,6 @@ Example:
   srun python train.py
 """
 
-from __future__ import annotations
-
 import re
 
 from jobgen.lint.reader.commands import base_name

@@ -18,8 +18,6 @@ Example:
   python train.py
 """
 
-from __future__ import annotations
-
 import re
 
 from jobgen.lint.rules import Findings, Gpus, Script, finding_at

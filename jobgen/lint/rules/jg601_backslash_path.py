@@ -13,8 +13,6 @@ Example:
 + cp run_$PBS_ARRAYID\_old.log run\_new.log
 """
 
-from __future__ import annotations
-
 import re
 
 from jobgen.lint.rules import Findings, Script, finding_at

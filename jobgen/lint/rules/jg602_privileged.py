@@ -13,8 +13,6 @@ Example:
 + podman run --rm --device=/dev/kfd --device=/dev/dri --network=host rocm/pytorch:rocm6.4_ubuntu24.04 python3 train.py
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from jobgen.lint.rules import Findings, Script, Word, finding_at

@@ -14,8 +14,6 @@ Example:
 + podman run --rm docker://rocm/pytorch:rocm6.4_ubuntu24.04 python3 train.py
 """
 
-from __future__ import annotations
-
 import re
 
 from jobgen.lint.rules import Findings, Script, finding_at
@@ -28,7 +26,7 @@ def check(script: Script) -> Findings:
     if "\n# sha256 of the other lines: " in script.text:  # jobgen made it
         return
     for command in script.commands:
-        if "build" in [word.text for word in command.words[1:2]]:  # it makes one image, for all
+        if "build" in command.arguments[:1]:  # it makes one image, for all
             continue
         for word in command.words:
             image = _IMAGE.fullmatch(word.text)

@@ -22,11 +22,10 @@ Example:
     --epochs 10
 """
 
-from __future__ import annotations
-
 import re
 from itertools import takewhile
 
+from jobgen.lint.reader.directives import is_code
 from jobgen.lint.rules import Command, Findings, Script, finding_at
 
 
@@ -64,7 +63,7 @@ def _is_omitted(lines: list[str], line: int) -> bool:
 def _cause(lines: list[str], line: int) -> str:
     """Why the command before a line ends there."""
     number = line - 1
-    while number > 1 and re.fullmatch(r"\s*(#.*)?", lines[number - 1]):
+    while number > 1 and not is_code(lines[number - 1]):
         number -= 1
     if number < line - 1:
         return f"a comment or an empty line cuts the one of line {number}"

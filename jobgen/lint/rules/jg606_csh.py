@@ -17,8 +17,6 @@ Example:
   ./simulate
 """
 
-from __future__ import annotations
-
 import re
 
 from jobgen.lint.rules import Command, Findings, Script, finding_at
@@ -26,19 +24,19 @@ from jobgen.lint.rules import Command, Findings, Script, finding_at
 
 def check(script: Script) -> Findings:
     shell = script.directive("S") if script.scheduler == "pbs" else None
-    if (shell and "csh" in shell.value) or not script.has_interpreter:
+    if (shell and "csh" in shell.value) or not script.interpreter:
         return
-    for command in script.commands:
-        if command.depth or command.name in script.functions:
-            continue
-        if cure := _cure([word.text for word in command.words]):
-            text = f"`{_shown(command)}` is of csh, and this script is for bash"
+    for command in script.own_commands:
+        cure = _cure(command)
+        if cure and command.name not in script.functions:
+            shown = " ".join(word.raw for word in command.words[:3])
+            text = f"`{shown}` is of csh, and this script is for bash"
             yield finding_at(command, text, cure)
 
 
-def _cure(words: list[str]) -> str:
+def _cure(command: Command) -> str:
     """What bash has for a command of csh; "" for any other command."""
-    first, *others = words or [""]
+    first, others = command.words[0].text if command.words else "", command.arguments
     if first == "setenv" and others and re.fullmatch(r"\w+", others[0]):
         return f"use export {others[0]}={' '.join(others[1:])}"
     if first == "unsetenv" and others:
@@ -47,7 +45,3 @@ def _cure(words: list[str]) -> str:
         value = " ".join(others[1:]).removeprefix("=").strip()
         return f"use {others[0]}={value}" if others[1].startswith("=") else ""
     return "use for NAME in …; do …; done" if first == "foreach" else ""
-
-
-def _shown(command: Command) -> str:
-    return " ".join(word.raw for word in command.words[:3])

@@ -16,8 +16,6 @@ Example:
 + wait
 """
 
-from __future__ import annotations
-
 from jobgen.lint.rules import Findings, Script, finding_at
 
 _NO_WAIT = ("echo", "date", "printf", "true", ":", "exit", "deactivate")
@@ -26,11 +24,11 @@ _UNCERTAIN = {"function_definition", "if_statement", "case_statement", "command_
 
 
 def check(script: Script) -> Findings:
-    own = [command for command in script.commands if command.depth == 0]
+    own = script.own_commands
     if not script.active_directives or any(command.name in ("wait", "fg") for command in own):
         return
-    after = [command for command in own if command.name not in _NO_WAIT]
-    last = max(after, key=lambda command: command.offset, default=None)
+    others = [command for command in own if command.name not in _NO_WAIT]
+    last = max(others, key=lambda command: command.offset, default=None)
     if last and "background" in last.enclosing and not last.enclosing & _UNCERTAIN:
         text = f"the script ends here, and the job with it: nothing waits for `{last.name}`"
         yield finding_at(last, text, "add `wait` at the end")

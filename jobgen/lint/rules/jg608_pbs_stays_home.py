@@ -15,8 +15,6 @@ Example:
   ./simulate input.dat
 """
 
-from __future__ import annotations
-
 import re
 
 from jobgen.lint.rules import Command, Findings, Script, finding_at
@@ -42,7 +40,7 @@ def check(script: Script) -> Findings:
 def _first_with_file(script: Script) -> Command | None:
     """The first command that names a file by a relative path."""
     for command in script.commands if script.active_directives else ():
-        words = [word.text for word in command.words]
-        if command.name not in ("echo", "printf", "module") and any(map(_FILE.fullmatch, words)):
+        names_file = any(_FILE.fullmatch(word.text) for word in command.words)
+        if names_file and command.name not in ("echo", "printf", "module"):
             return command
     return None

@@ -14,15 +14,11 @@ Example:
   hostname
 """
 
-from __future__ import annotations
-
 from jobgen.lint.rules import Findings, Script, finding_at
 
 PROFILE = "eap"
 
-_GPU_OPTIONS = (
-    *("gres", "gpus", "gpus-per-node", "gpus-per-task", "gpus-per-socket", "tres-per-task"),
-)
+_GPU_OPTIONS = "gres gpus gpus-per-node gpus-per-task gpus-per-socket tres-per-task".split()
 
 
 def check(script: Script) -> Findings:
@@ -39,6 +35,18 @@ def check(script: Script) -> Findings:
             if not any("ngpus" in resources for _, resources in chunks):
                 text = f"the chunks request none of the {gpus} GPUs of a node"
                 yield finding_at(directive, text, f"add ngpus={gpus} to the chunk")
+        yield from _without_select(script, profile.request.resource_option, gpus)
     elif not script.directive(*_GPU_OPTIONS, "exclusive"):
         text = f"the job requests none of the {gpus} GPUs of a node"
         yield finding_at(script.active_directives[0], text, f"add #SBATCH --gres=gpu:{gpus}")
+
+
+def _without_select(script: Script, option: str | None, gpus: int) -> Findings:
+    """The older options name GPUs as ngpus=N of the job, or as gpus=N of a node (Torque)."""
+    requests = [each for each in script.active_directives if each.option == "l"]
+    if script.chunk_requests or option not in ("ncpus", "nodes"):
+        return
+    if requests and not any("gpus=" in each.value for each in requests):
+        text = f"the job requests none of the {gpus} GPUs of a node"
+        cure = "add -l ngpus=N, for the whole job" if option == "ncpus" else f"add :gpus={gpus}"
+        yield finding_at(requests[0], text, cure)

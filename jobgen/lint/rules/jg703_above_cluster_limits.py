@@ -1,11 +1,12 @@
 """The job requests more than the cluster has.
 
-The profile says how many GPUs and cores a node has, and how many nodes a job may get. A job that
-requests more is refused, or waits for ever.
+The profile says how many GPUs and cores a node has, and how many nodes and how much time a job may
+get, in its partition or queue. A job that requests more is refused, or waits for ever.
 
-Evidence: sbatch: "Requested node configuration is not available" (tried).
+Evidence: sbatch: "Requested node configuration is not available" (tried); above MaxTime or MaxNodes
+of its partition, a job waits with the reason PartitionTimeLimit or PartitionNodeLimit (squeue(1)).
 
-Cure: request what the node has.
+Cure: request what the node has, or another partition.
 
 Example:
   #SBATCH --nodes=2
@@ -14,9 +15,12 @@ Example:
   srun python train.py
 """
 
-from __future__ import annotations
+import re
+from collections.abc import Iterator, Sequence
 
-from jobgen.lint.rules import Findings, Script, finding_at
+from jobgen.lint.rules import Directive, Findings, Script, finding_at
+from jobgen.profiles.model import Profile
+from jobgen.schedulers import get_scheduler
 
 PROFILE = "mi210"
 
@@ -25,20 +29,49 @@ def check(script: Script) -> Findings:
     profile = script.profile
     if not profile or script.scheduler != profile.scheduler:
         return
-    gpus, most_gpus = script.gpus_per_node, profile.limits.gpus_per_node or profile.node.gpus
-    if gpus and most_gpus and gpus.count > most_gpus:
-        text = f"{gpus.count} GPUs per node, but a node has {most_gpus}"
-        yield finding_at(gpus, text, f"at most {most_gpus}")
-    nodes, most_nodes = script.directive("nodes"), profile.limits.nodes
-    if nodes and most_nodes and (script.nodes or 0) > most_nodes:
-        text = f"{script.nodes} nodes, but a job may have {most_nodes}"
-        yield finding_at(nodes, text, f"at most {most_nodes}")
-    cores, most_cores = script.directive("cpus-per-task"), profile.node.cpus
-    if cores and most_cores and (count := _cores_per_node(script)) > most_cores:
-        text = f"{count} cores per node, but a node has {most_cores}"
-        yield finding_at(cores, text, f"at most {most_cores}")
+    node, limits, gpus = profile.node, profile.limits, script.gpus_per_node
+    cores = script.directive("cpus-per-task")
+    cores_per_node = (script.number("cpus-per-task") or 0) * (script.number("ntasks-per-node") or 1)
+    most_gpus = limits.gpus_per_node or node.gpus
+    for place, count, text, most in (
+        (gpus, gpus.count if gpus else 0, "GPUs per node, but a node has", most_gpus),
+        (cores, cores_per_node, "cores per node, but a node has", node.cpus),
+    ):
+        if place and most and count > most:
+            yield finding_at(place, f"{count} {text} {most}", f"at most {most}")
+    yield from _of_partition(script, profile)
 
 
-def _cores_per_node(script: Script) -> int:
-    cores, tasks = script.number("cpus-per-task"), script.number("ntasks-per-node")
-    return (cores or 0) * (tasks or 1)
+def _of_partition(script: Script, profile: Profile) -> Findings:
+    """Nodes and time above the limits of each partition or queue that the job may get."""
+    own, nodes = script.directive("partition", "q"), script.nodes_directive
+    limits = profile.limits.of(own.value if own else profile.partition or profile.queue)
+    most = _highest([each.nodes for _, each in limits])
+    if nodes and script.nodes and most and script.nodes > most:
+        text = f"{script.nodes} nodes, but a job may have {most}"
+        yield finding_at(nodes, text, f"at most {most}, or another partition")
+    seconds = get_scheduler(script.scheduler).seconds
+    longest = _highest([seconds(each.time or "") for _, each in limits])
+    for place, walltime in _walltimes(script):
+        if longest and (seconds(walltime) or 0) > longest:
+            allowed = next(each.time for _, each in limits if seconds(each.time or "") == longest)
+            text = f"a walltime of {walltime}, but a job may have {allowed}"
+            yield finding_at(place, text, f"at most {allowed}, or another partition or queue")
+
+
+def _highest(limits: Sequence[int | None]) -> int:
+    """0 if there is no limit in one of them."""
+    return max(each or 0 for each in limits) if all(limits) else 0
+
+
+def _walltimes(script: Script) -> Iterator[tuple[Directive, str]]:
+    """The directive with the walltime that counts, and the walltime."""
+    for place in filter(None, [script.directive("time")]):
+        yield place, place.value
+    found = [
+        (place, time)
+        for place in script.active_directives
+        if place.scheduler == "pbs" and place.option == "l"
+        for time in re.findall(r"(?:^|,)walltime=([^,]*)", place.value)
+    ]
+    yield from found[-1:]

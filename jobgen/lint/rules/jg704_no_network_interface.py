@@ -17,8 +17,6 @@ Example:
   mpiexec --ppn 1 torchrun --nnodes=2 --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py
 """
 
-from __future__ import annotations
-
 from jobgen.lint.launchers import launchers
 from jobgen.lint.rules import Findings, Script, finding_at
 

@@ -18,9 +18,7 @@ Example:
 + srun --ntasks-per-node=1 torchrun --nnodes=2 --rdzv-backend=c10d --rdzv-endpoint=$HEAD:$port train.py
 """
 
-from __future__ import annotations
-
-from jobgen.lint.launchers import fixed_port, launchers
+from jobgen.lint.launchers import fixed_ports
 from jobgen.lint.rules import Findings, Script, finding_at
 
 PROFILE = "mi210"
@@ -31,8 +29,7 @@ def check(script: Script) -> Findings:
     shares_node = profile and gpus and 0 < gpus.count < profile.node.gpus
     if not shares_node or script.asks_for_whole_nodes:
         return
-    for launcher in launchers(script):
-        if word := fixed_port(script, launcher):
-            port = script.resolved(word.text).rpartition(":")[2]
-            text = f"port {port} may be another job's: this job has a part of the node"
-            yield finding_at(word, text, "make it from the job's id")
+    for _, word in fixed_ports(script):
+        port = script.resolved(word.text).rpartition(":")[2]
+        text = f"port {port} may be another job's: this job has a part of the node"
+        yield finding_at(word, text, "make it from the job's id")

@@ -1,14 +1,13 @@
-// The form's values, as an object and as the fragment of a link; its list of profiles.
-const OWN_PROFILE = "-";
+// The form's values, as an object and as the fragment of a link.
+import { OWN_PROFILE, choose, chosen } from "./choices.js";
 
-const controls = (form) => [...form.elements].filter((each) => each.name);
+const controls = (form) =>
+  [...form.elements].filter((each) => each.name && each.type !== "radio");
+const valueOf = (each) => (each.type === "checkbox" ? (each.checked ? "on" : "") : each.value);
 
-export function values(form) {
-  const found = {};
-  for (const each of controls(form)) {
-    const value = each.type === "checkbox" ? (each.checked ? "on" : "") : each.value;
-    if (value) found[each.name] = value;
-  }
+function valuesWhere(form, isTaken) {
+  const found = chosen() ? { profile: chosen().value } : {};
+  for (const each of controls(form)) if (isTaken(each)) found[each.name] = valueOf(each);
   if (found.profile !== OWN_PROFILE) {
     delete found.profile_file;
     delete found.profile_text;
@@ -16,12 +15,15 @@ export function values(form) {
   return found;
 }
 
+export const values = (form) => valuesWhere(form, valueOf);
+
 // A link may have been made by anybody: its texts become values of fields, and nothing else.
 // Returns the profile that the link names, if the page does not have it: then none is chosen.
+// Without a word about the program, it is the one of an empty form, unless a trainer is named.
 export function fill(form, fragment) {
   const texts = new URLSearchParams(fragment.replace(/^#/, ""));
   for (const each of controls(form)) {
-    const text = texts.get(each.name) ?? "";
+    const text = texts.get(each.name) ?? each.defaultValue ?? "";
     if (each.type === "checkbox") each.checked = text === "on";
     else each.value = text;
   }
@@ -29,17 +31,15 @@ export function fill(form, fragment) {
     const filled = [...folded.querySelectorAll("[name]")].some((each) => texts.get(each.name));
     folded.open ||= filled;
   }
-  const list = form.elements.profile;
-  if (!texts.get("profile")) list.selectedIndex = 0;
-  return list.selectedIndex < 0 ? texts.get("profile") : "";
+  if (texts.has("trainer") && !texts.has("program")) form.elements.program.value = "";
+  const profile = texts.get("profile") ?? "";
+  return choose(profile) ? "" : profile;
 }
 
+// What differs from an empty form.
 export function fragment(form) {
-  return new URLSearchParams(values(form)).toString();
-}
-
-export function command(form) {
-  return form.elements.profile.selectedOptions[0]?.dataset.command;
+  const isChanged = (each) => valueOf(each) !== (each.defaultValue ?? "");
+  return new URLSearchParams(valuesWhere(form, isChanged)).toString();
 }
 
 // Shows the fields that a command has.
@@ -47,13 +47,6 @@ export function showFields(form, name) {
   for (const field of form.querySelectorAll("[data-commands]")) {
     field.hidden = !field.dataset.commands.split(" ").includes(name);
   }
-}
-
-export function showProfile(form) {
-  const chosen = form.elements.profile.selectedOptions[0]?.textContent ?? "";
-  document.getElementById("profile-chosen").textContent = chosen;
-  const isOwn = form.elements.profile.value === OWN_PROFILE;
-  for (const id of ["own-file", "own-text"]) document.getElementById(id).hidden = !isOwn;
 }
 
 // What holds for a field without a value of its own.
@@ -68,25 +61,10 @@ export function showDefaults(form, defaults) {
   }
 }
 
-// Keeps the profiles in the list that have all words; the chosen one stays.
-export function makeSearch(form, search) {
-  const list = form.elements.profile;
-  const groups = [...list.children].map((group) => ({ group, options: [...group.children] }));
-  const show = () => {
-    const words = search.value.toLowerCase().split(/\s+/);
-    const chosen = list.value;
-    const isFound = (option) => {
-      const text = option.textContent.toLowerCase();
-      const stays = [chosen, OWN_PROFILE].includes(option.value);
-      return stays || words.every((word) => text.includes(word));
-    };
-    for (const { group, options } of groups) group.replaceChildren(...options.filter(isFound));
-    list.replaceChildren(...groups.map((each) => each.group).filter((group) => group.children.length));
-    list.value = chosen;
-  };
-  search.addEventListener("input", show);
-  return () => {
-    search.value = "";
-    show();
-  };
+// The most that the cluster gives, beside the field.
+export function showLimits(limits) {
+  for (const each of document.querySelectorAll(".limit")) {
+    const name = each.id.replace(/-limit$/, "");
+    each.textContent = Object.hasOwn(limits, name) ? limits[name] : "";
+  }
 }

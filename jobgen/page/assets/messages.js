@@ -7,11 +7,9 @@ export function showMessages(form, messages) {
     const line = document.createElement("p");
     line.className = isWarning ? "message warning" : "message";
     line.textContent = text;
-    const control = field && form.elements.namedItem(field);
-    const isShown = control && !control.closest("[hidden]");
-    const box = document.getElementById(isShown ? `${field}-messages` : "other-messages");
-    box.append(line);
-    if (!isShown || isWarning) continue;
+    const control = controlOf(form, field);
+    document.getElementById(control ? `${field}-messages` : "other-messages").append(line);
+    if (!control || isWarning) continue;
     control.setAttribute("aria-invalid", "true");
     const folded = control.closest("details");
     if (folded) folded.open = true;
@@ -19,16 +17,25 @@ export function showMessages(form, messages) {
   }
 }
 
-// Scrolls as little as shows a field with its messages: they are below it.
-function reveal(control) {
-  control.closest(".field").scrollIntoView({ block: "nearest" });
+// The field of a message if it is shown; the search stands for the list of clusters.
+function controlOf(form, field) {
+  const control = field && form.elements.namedItem(field === "profile" ? "search" : field);
+  return control && !control.closest("[hidden]") ? control : null;
 }
 
-// Buttons that lead to the fields with problems, for who does not see them from the script.
+// Scrolls as little as shows a field with its messages: they are below it.
+function reveal(control) {
+  control.closest(".field, #cluster").scrollIntoView({ block: "nearest" });
+}
+
+// The problems beside the script, each with a button that leads to its field.
 export function showProblems(form, list, messages) {
-  const wrong = new Set(messages.filter((each) => !each.is_warning).map((each) => each.field));
-  const controls = [...form.elements].filter(({ name }) => name && wrong.has(name));
-  const items = controls.filter((each) => !each.closest("[hidden]")).map((control) => {
+  const place = ({ field }) => [...form.elements].indexOf(controlOf(form, field));
+  const refusals = messages.filter((each) => !each.is_warning);
+  refusals.sort((one, other) => place(one) - place(other));
+  const items = refusals.flatMap(({ text, field }) => {
+    const control = controlOf(form, field);
+    if (!control) return [];
     const [item, button] = ["li", "button"].map((each) => document.createElement(each));
     button.type = "button";
     button.className = "link";
@@ -37,8 +44,8 @@ export function showProblems(form, list, messages) {
       control.focus();
       reveal(control);
     });
-    item.append(button);
-    return item;
+    item.append(button, ` ${text}`);
+    return [item];
   });
   list.replaceChildren(...items);
 }

@@ -1,9 +1,11 @@
 // The worker with Python: one question at a time, and a newer one of its kind overtakes an older.
-const ORDER = ["script", "job", "lint"];
+const ORDER = ["form", "lint"];
 const LONGEST = 30_000; // milliseconds for an answer; then Python starts anew
 
 export class Python {
-  constructor() {
+  // `showProgress` gets the bytes that were received, and null once Python is ready.
+  constructor(showProgress) {
+    this.showProgress = showProgress;
     this.waiting = new Map();
     this.current = null;
     this.failed = null; // the fault of its start
@@ -23,8 +25,10 @@ export class Python {
   }
 
   received(answer) {
+    if (answer.bytes) return this.isNew && this.showProgress(answer.bytes);
     if (!answer.ready) return this.answered(answer);
     this.isNew = false;
+    this.showProgress(null);
     if (this.current) this.limit();
   }
 
@@ -58,6 +62,7 @@ export class Python {
     this.current = null;
     if (answer.fault && this.isNew) {
       this.failed = answer;
+      this.showProgress(null);
     } else if (answer.fault) {
       this.worker.terminate();
       this.start();

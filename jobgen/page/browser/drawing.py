@@ -1,14 +1,15 @@
 """What a drawing of a job shows, and the same in words."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from jobgen.planning.plan import Plan
 
 
 class Drawing(NamedTuple):
-    """The nodes of a job, their ranks on their GPUs, and how they meet; `text` says all of it."""
+    """The nodes of a job, their ranks on their GPUs, and how they meet.
+
+    `title` is the arithmetic, and `text` says all of it.
+    """
 
     nodes: int
     spares: int
@@ -17,6 +18,7 @@ class Drawing(NamedTuple):
     numbers_ranks: bool  # whether node 0 has the first ranks
     interface: str  # "": the script finds it
     port: str
+    title: str
     text: str
 
 
@@ -25,16 +27,25 @@ def drawing_of(plan: Plan) -> Drawing:
     request, launch, network = plan.request, plan.launch, plan.network
     ranks = 1 if launch.launcher == "node" else launch.processes_per_node
     gpus = 0 if plan.node.gpu == "none" else request.gpus_per_node
-    # torchrun's c10d numbers the nodes by the order of their addresses.
-    numbers_ranks = request.nodes == 1 or launch.rendezvous != "c10d"
-    numbers_ranks = numbers_ranks or launch.launcher != "torchrun"
-    numbers_ranks = numbers_ranks and launch.launcher != "node"  # its programs are no ranks
+    numbers_ranks = launch.launcher != "node"  # its programs are no ranks
     interface = " or ".join(network.interface)
     port = str(network.port) if network.port else "from the job's id"
     drawing = Drawing(
-        request.nodes, request.spares, ranks, gpus, numbers_ranks, interface, port, ""
+        request.nodes, request.spares, ranks, gpus, numbers_ranks, interface, port, "", ""
     )
-    return drawing._replace(text=" ".join(_sentences(drawing, plan)))
+    title = f"{_title(drawing)}, or fewer" if plan.elastic else _title(drawing)
+    return drawing._replace(title=title, text=" ".join(_sentences(drawing, plan)))
+
+
+def _title(drawing: Drawing) -> str:
+    """Such as 2 nodes × 4 GPUs = 8 ranks."""
+    nodes, ranks, gpus = drawing.nodes, drawing.ranks_per_node, drawing.gpus_per_node
+    noun = "rank" if drawing.numbers_ranks else "program"
+    factor = _count(gpus, "GPU") if gpus == ranks else _count(ranks, noun)
+    text = f"{_count(nodes, 'node')} × {factor} = {_count(nodes * ranks, noun)}"
+    if gpus == ranks:
+        return text
+    return f"{text}, each node with {_count(gpus, 'GPU')}" if gpus else f"{text} on CPUs"
 
 
 def _sentences(drawing: Drawing, plan: Plan) -> list[str]:
@@ -55,8 +66,6 @@ def _sentences(drawing: Drawing, plan: Plan) -> list[str]:
         sentences.append(
             f"Node 0 is the head: the others connect to it over {interface}, port {drawing.port}."
         )
-    if not drawing.numbers_ranks and plan.launch.launcher == "torchrun":
-        sentences.append("torchrun numbers the ranks by the addresses of the nodes.")
     return sentences
 
 

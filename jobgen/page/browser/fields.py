@@ -1,7 +1,5 @@
 """The fields of the form, made from the rows of the options and of a profile's keys."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -24,7 +22,8 @@ class Field(NamedTuple):
     """A field of the form; `name` is an option's field in Job, or the path of a profile's key.
 
     `kind` is text, lines (one value a line), list (the same, for a key that is a list), switch or
-    choice. `path` is the key whose value of the profile is the default.
+    choice. `path` is the key whose value of the profile is the default. `value` is in the field
+    from the start.
     """
 
     name: str
@@ -34,6 +33,7 @@ class Field(NamedTuple):
     path: str = ""
     commands: frozenset[str] = SCRIPT
     choices: tuple[str, ...] = ()
+    value: str = ""
 
     @property
     def is_key(self) -> bool:
@@ -49,69 +49,47 @@ class Section(NamedTuple):
     folded: bool
 
 
-_LABELS = {
-    "nodes": "Nodes",
-    "gpus_per_node": "GPUs on each node",
-    "time": "Time",
-    "name": "Name of the job",
-    "qos": "Quality of service",
-    "trainer": "Or a packaged trainer",
-    "environment": "Environment variables, one a line",
-    "software.modules": "Modules, one a line",
+# What most jobs need, under open headings; all other options are under that of their group.
+_OPEN = {
+    "Job": (PROGRAM, "nodes", "gpus_per_node", "time"),
+    "Account and memory": ("account", "partition", "queue", "request.memory"),
+    "Software": ("software.modules", "software.venv", "software.conda", "environment"),
+    "Output and mail": ("name", "request.output", "mail"),
+}
+_KEY = ""  # instead of a group: of the keys of a profile
+_FOLDED = {
+    "Nodes, queue and logs": ("Size and time", "Cluster", "Job"),
+    "Container and network": (_KEY,),
+    "Launch": ("Program", "Launch"),
+    "Any other option": ("Other",),
+}
+# The keys of a profile that have fields.
+_KEYS = {
+    "software.modules": "Modules",
     "software.venv": "Virtual environment",
     "software.conda": "Conda environment",
     "software.container.engine": "Container engine",
     "software.container.image": "Container image",
-    "request.output": "Output file",
     "request.memory": "Memory on each node",
-    "network.interface": "Interface, one a line",
+    "request.output": "Output file",
+    "network.interface": "Interface",
     "network.port": "Port",
-    "log_folder": "Folder for what each rank writes",
-    "launcher": "Launcher",
-    "after": "Start after other jobs, one a line",
-    "mail_on": "Send mail when",
-    "stall": "End a job that hangs, after minutes",
-    "requeue": "Requeue",
-    "signal": "Signal before the walltime, seconds",
-    "plain": "Plain script",
-    "set_values": "Values of the profile, one a line",
-    "directives": "Directives, one a line",
 }
-_OPEN = {
-    "Size and time": ("nodes", "gpus_per_node", "time"),
-    "Program": (PROGRAM, "trainer"),
-    "Job": ("name", "account", "partition", "queue"),
-}
-_FOLDED = {
-    "Software and environment": (
-        *("environment", "software.modules", "software.venv", "software.conda"),
-        *("software.container.engine", "software.container.image"),
-    ),
-    "Restarts, hangs and launch": (
-        *("max_restarts", "requeue", "stall", "signal", "launcher", "rendezvous"),
-        "plain",
-    ),
-    "Nodes and network": (
-        *("request.memory", "qos", "reservation", "constraint", "exclusive", "shared"),
-        *("network.interface", "network.port"),
-    ),
-    "Output, mail and many jobs": (
-        *("request.output", "log_folder", "mail", "mail_on", "array", "after"),
-    ),
-}
-_OTHER = "Any other option"
 
 
 def sections() -> tuple[Section, ...]:
-    """All fields under their headings; an option that no heading names is under the last one."""
-    named = {name for names in (*_OPEN.values(), *_FOLDED.values()) for name in names}
-    other = tuple(name for name in OPTIONS if name not in named | _NOT_HERE)
-    keys = dict(_key_fields({name for name in named if name not in OPTIONS}))
-    made = {**{name: _option_field(name) for name in OPTIONS}, **keys, PROGRAM: _PROGRAM}
-    return tuple(
-        Section(heading, tuple(made[name] for name in names), heading not in _OPEN)
-        for heading, names in {**_OPEN, **_FOLDED, _OTHER: other}.items()
-    )
+    """All fields under their headings."""
+    options = (_option_field(name) for name in OPTIONS if name not in _NOT_HERE)
+    fields = {each.name: each for each in (_PROGRAM, *options, *_key_fields())}
+    found = [Section(text, tuple(map(fields.pop, names)), False) for text, names in _OPEN.items()]
+    for heading, groups in _FOLDED.items():
+        rest = tuple(fields[name] for name in fields if _group_of(name) in groups)
+        found.append(Section(heading, rest, folded=True))
+    return tuple(found)
+
+
+def _group_of(name: str) -> str:
+    return OPTIONS[name].group if name in OPTIONS else _KEY
 
 
 def all_fields() -> Iterator[Field]:
@@ -125,6 +103,7 @@ _PROGRAM = Field(
     "Program with its arguments",
     "A Python script (train.py), -m MODULE or a command; without it, the profile's trainer runs."
     " Quotation marks keep words together.",
+    value="train.py",
 )
 
 
@@ -137,8 +116,12 @@ def _option_field(name: str) -> Field:
         kind = "lines"
     elif choices:
         kind = "choice"
-    label = _LABELS.get(name) or name.replace("_", " ").capitalize()
-    return Field(name, label, row.help, kind, row.path, row.commands, choices)
+    label = row.label or name.replace("_", " ").capitalize()
+    return Field(name, _one_a_line(label, kind), row.help, kind, row.path, row.commands, choices)
+
+
+def _one_a_line(label: str, kind: str) -> str:
+    return f"{label}, one a line" if kind in ("lines", "list") else label
 
 
 def _choices(metavar: str) -> tuple[str, ...]:
@@ -147,11 +130,10 @@ def _choices(metavar: str) -> tuple[str, ...]:
     return tuple(metavar.split("|")) if re.fullmatch(r"[a-z0-9]+(\|[a-z0-9]+)+", metavar) else ()
 
 
-def _key_fields(paths: set[str]) -> Iterator[tuple[str, Field]]:
-    for key in keys_of(ROOT.cls):
-        if key.path in paths:
-            kind: Any = key.row.kind
-            choices = tuple(kind.words) if isinstance(kind, Choice) else ()
-            form = "choice" if choices else "list" if isinstance(kind, ListOf) else "text"
-            label = _LABELS.get(key.path) or key.path
-            yield key.path, Field(key.path, label, key.row.doc, form, key.path, choices=choices)
+def _key_fields() -> Iterator[Field]:
+    rows = {key.path: key.row for key in keys_of(ROOT.cls)}
+    for path, label in _KEYS.items():
+        kind: Any = rows[path].kind
+        choices = tuple(kind.words) if isinstance(kind, Choice) else ()
+        form = "choice" if choices else "list" if isinstance(kind, ListOf) else "text"
+        yield Field(path, _one_a_line(label, form), rows[path].doc, form, path, choices=choices)

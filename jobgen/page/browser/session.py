@@ -1,6 +1,4 @@
-"""Answers what the page asks: the script of a form, its drawing and defaults, what lint finds."""
-
-from __future__ import annotations
+"""Answers what the page asks: a form's script, drawing, defaults and limits; what lint finds."""
 
 import io
 import json
@@ -10,17 +8,17 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jobgen.errors import JobgenError, run_command
+from jobgen.errors import JobgenError
 from jobgen.generator import Generator, find_profiles
-from jobgen.page.browser.command import OwnProfile, clean, command_of, words_of
 from jobgen.page.browser.drawing import drawing_of
 from jobgen.page.browser.fields import all_fields
-from jobgen.page.browser.messages import messages
+from jobgen.page.browser.form import OwnProfile, clean, command_of, messages, words_of
 from jobgen.page.browser.syntax_tree import install
 from jobgen.planner.amounts import gpus_per_node
-from jobgen.planning.command_line import parse_command
 from jobgen.planning.job_options import OPTIONS
+from jobgen.planning.parser import parse_command
 from jobgen.profiles.model import Profile
+from jobgen.profiles.resolve import Resolved
 from jobgen.quoting import quote
 
 MACHINERY = "# ==== machinery of jobgen"  # how its first line begins, below what a person reads
@@ -47,31 +45,33 @@ class Session:
     def answer(self, question: str) -> str:
         """The answer to a question, both in JSON; `kind` names one of the methods below."""
         fields = json.loads(question)
-        methods = {"script": self.script, "job": self.job, "lint": self.lint}
+        methods = {"form": self.form, "lint": self.lint}
         try:
             found = methods[fields["kind"]](fields)
         except Exception:  # a fault of jobgen's own: the page shows it
             found = {"fault": traceback.format_exc()}
         return json.dumps(found)
 
-    def script(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """The script of a form, the command that makes it, and its messages by their fields."""
-        form = clean(question["form"])
-        command = "sbatch"
-        words: list[str] = []
+    def form(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        """The script of a form with its command and drawing, or messages by their fields.
 
-        def run() -> int:
-            nonlocal command, words
+        The defaults and limits of its profile are there in any case, unless that is wrong.
+        """
+        form = clean(question["form"])
+        command, words = "sbatch", list[str]()
+        beside: dict[str, Any] = {"defaults": {}, "limits": {}}
+        try:
             profile = self._own_profile.name_of(form)
             command = command_of(profile)
+            beside |= facts(profile, form) if profile else {}
             words = words_of(form, profile, command)
-            return 0
-
-        output = self._captured(lambda: run_command(run))
-        if output.exit_code == 0:
             output = self.run(words)
+        except JobgenError as error:
+            output = Output(error.exit_code, "", str(error))
         upper, mark, machinery = output.stdout.partition(MACHINERY)
         return {
+            "drawing": _drawing(words) if output.exit_code == 0 else None,
+            **beside,
             "command": command,
             "line": " ".join(map(quote, words)),
             "exit": output.exit_code,
@@ -82,19 +82,6 @@ class Session:
             ],
         }
 
-    def job(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """The drawing of a form's job, and the defaults of its profile; null where it is wrong."""
-        form = clean(question["form"])
-        answer: dict[str, Any] = {"drawing": None, "defaults": {}}
-        try:
-            profile = self._own_profile.name_of(form)
-            answer["defaults"] = defaults(profile) if profile else {}
-            words = words_of(form, profile, command_of(profile))
-            answer["drawing"] = drawing_of(Generator().plan(parse_command(words[1:])))._asdict()
-        except (JobgenError, MemoryError, RecursionError):
-            pass  # the question for the script is answered with the reason
-        return answer
-
     def lint(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """What lint finds in a script."""
         text = clean({"text": question["text"]})["text"]
@@ -104,22 +91,14 @@ class Session:
         return {"exit": output.exit_code, "findings": output.stdout, "summary": summary}
 
     def run(self, words: Sequence[str]) -> Output:
-        """Run a command line as the program does."""
-
-        def run() -> object:
-            sys.argv = list(words)
-            return self._run()
-
-        return self._captured(run)
-
-    def _captured(self, run: Callable[[], object]) -> Output:
-        """Run a function, and take what it writes and its exit code."""
+        """Run a command line as the program does, and take what it writes and its exit code."""
         streams = sys.stdout, sys.stderr
         out, errors = io.BytesIO(), io.StringIO()
         sys.stdout, sys.stderr = io.TextIOWrapper(out, "utf-8"), errors
         code: object = 0
         try:
-            code = run()
+            sys.argv = list(words)
+            code = self._run()
         except SystemExit as end:
             code = end.code
         finally:
@@ -129,9 +108,40 @@ class Session:
         return Output(code if isinstance(code, int) else 0, data.decode("utf-8"), errors.getvalue())
 
 
-def defaults(profile: str) -> dict[str, str]:
-    """What holds for fields without a choice; a switch is `on` or missing. Raises JobgenError."""
-    resolved = find_profiles().load(profile)
+def _drawing(words: Sequence[str]) -> dict[str, Any]:
+    return drawing_of(Generator().plan(parse_command(words[1:])))._asdict()
+
+
+def facts(profile: str, form: Mapping[str, str]) -> dict[str, Any]:
+    """The defaults and limits of a profile by their fields; {} if it cannot be read."""
+    try:
+        resolved = find_profiles().load(profile)
+        return {"defaults": defaults(resolved), "limits": limits(resolved.profile, form)}
+    except (JobgenError, MemoryError, RecursionError):
+        return {}  # the program says why
+
+
+def limits(profile: Profile, form: Mapping[str, str]) -> dict[str, str]:
+    """The most that a job may ask for, in the form's partition or queue, or that of the profile."""
+    place = form.get("partition") or form.get("queue") or profile.partition or profile.queue
+    of_place = profile.limits.of(place)
+
+    def most(key: str) -> str:
+        names = {path: path.removeprefix("limits.partitions.") for path, _ in of_place}
+        values = [(names[path], getattr(each, key)) for path, each in of_place]
+        texts = [f"{value} on {name}" if name != "limits" else str(value) for name, value in values]
+        return " or ".join(text for text, (_, value) in zip(texts, values, strict=True) if value)
+
+    gpus = profile.limits.gpus_per_node or profile.node.gpus
+    texts = {"nodes": most("nodes"), "gpus_per_node": str(gpus or ""), "time": most("time")}
+    found = {name: f"at most {text}" for name, text in texts.items() if text}
+    if names := ", ".join(profile.limits.partitions):
+        found |= {"partition": f"such as {names}", "queue": f"such as {names}"}
+    return found
+
+
+def defaults(resolved: Resolved) -> dict[str, str]:
+    """What holds for fields without a choice; a switch is `on` or missing."""
     values = {each.name: _value(resolved.profile, each.path) for each in all_fields() if each.path}
     values["gpus_per_node"] = gpus_per_node(resolved)
     del values["shared"]  # a site may give whole nodes to whoever does not ask for them

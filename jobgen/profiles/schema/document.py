@@ -5,25 +5,17 @@ of the given schemas". `errorMessage`, `markdownDescription` and `defaultSnippet
 yaml-language-server and Visual Studio Code; others pass them over, or show them with the error.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
-from jobgen.profiles.kinds import Schema
+from jobgen.profiles.kinds import Bool, Choice, Int, Kind, Schema, SomeOf
 from jobgen.profiles.model import ROOT
-from jobgen.profiles.records import Key, MapOf, Record, Row, rows_of
-from jobgen.profiles.schema.examples import example
+from jobgen.profiles.records import Key, ListOf, MapOf, Record, Row, rows_of
+from jobgen.profiles.units.kinds import Walltime
 from jobgen.profiles.yaml_tree import parse, plain_value
 
 # SchemaStore's rule for the name of a schema that it serves; see packaging/schemastore.
 ID = "https://json.schemastore.org/jobgen-profile.json"
 FILE = "jobgen.schema.json"  # the name that `jobgen detect` gives it, beside a profile
-# Of the keys below a free name, which have no page of their own.
-_INNER_EXAMPLES = {
-    "value": "INFO",
-    "why": "NCCL's choice of a network is in the output.",
-    "nodes": "several",
-}
 _SNIPPETS = {
     "A cluster with Slurm": {"scheduler": "slurm", "partition": "gpu"},
     "A cluster with PBS": {"scheduler": "pbs", "queue": "gpu"},
@@ -57,13 +49,34 @@ def _describe(schema: Schema, cls: type, path: str) -> None:
         if isinstance(row.kind, Record):
             _describe(child, row.kind.cls, f"{key}.")
             continue
-        child["examples"] = [_example(key, name, row)]
+        child["examples"] = [_example(key, row)]
         if row.default not in (None, "", (), {}):
             child["default"] = row.default
         if isinstance(row.kind, MapOf) and isinstance(row.kind.value, Record):
             _describe(child["additionalProperties"], row.kind.value.cls, f"{key}.NAME.")
 
 
-def _example(path: str, name: str, row: Row) -> Any:
-    text = _INNER_EXAMPLES[name] if ".NAME." in path else example(Key(path, row, str(row.default)))
+def _example(path: str, row: Row) -> Any:
+    text = example(Key(path, row, str(row.default)))
     return plain_value(parse(text.encode(), "example"))
+
+
+def example(key: Key) -> str:
+    """A value of a key, as YAML."""
+    return key.row.example or _example_of(key.row.kind, key.default)
+
+
+def _example_of(kind: Kind, default: str) -> str:
+    if isinstance(kind, SomeOf):
+        return f"[{', '.join(kind.words[-2:])}]"
+    if isinstance(kind, Choice):
+        return next(word for word in kind.words if word != default)
+    if isinstance(kind, Bool):
+        return "false" if default == "true" else "true"
+    if isinstance(kind, Int):
+        return str(min(max(kind.low, 4), kind.high or 4))
+    if isinstance(kind, Walltime):
+        return '"1:30:00"'
+    if isinstance(kind, ListOf):
+        return f"[{_example_of(kind.item, '')}]"
+    raise ValueError("the row of a text needs an example")

@@ -21,12 +21,13 @@ from jobgen.trainers.shared.rank import GPU
 
 def own_address() -> str:
     """The address at which this node reaches node 0."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.connect((os.environ["MASTER_ADDR"], 9))
+    try:
+        found = socket.getaddrinfo(os.environ["MASTER_ADDR"], 9, type=socket.SOCK_DGRAM)[0]
+        with socket.socket(*found[:2]) as probe:
+            probe.connect(found[4])
             return str(probe.getsockname()[0])
-        except OSError:
-            return ""
+    except OSError:
+        return ""
 
 
 def clock_offsets() -> list[float]:

@@ -30,6 +30,7 @@ MEASURES = {  # ranks on CPUs may share them with other work, and the network ta
     "to_device": Measure("copies from host to GPU", "GB/s", 0.2),
     "between_devices": Measure("copies from GPU to GPU", "GB/s", 0.2),
     "memory": Measure("memory bandwidth of the host", "GB/s", 0.3 if GPU else 0.5),
+    "own_cores": Measure("memory, each rank on its own cores", "GB/s", 0.3 if GPU else 0.5),
     "shared_memory": Measure("/dev/shm, written and read", "GB/s", 0.6),
     "local_disk": Measure("temporary folder, written", "GB/s", 0.8),
     "small_files": Measure("a small file in the job's folder", "ms", 0.8, False, 2.0),

@@ -5,7 +5,8 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from statistics import median
 from typing import Any
 
@@ -15,6 +16,9 @@ from jobgen.trainers.checkup.measures import MEASURES
 from jobgen.trainers.checkup.notes import NVIDIA_SMI, notes_of_nvidia
 from jobgen.trainers.checkup.place import Place, synchronize, wait_for_all
 from jobgen.trainers.shared.rank import GPU
+
+TASKS = "/proc/self/task"
+SIBLINGS = "/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"
 
 
 def speed(action: Callable[[], object], amount: float) -> float:
@@ -74,6 +78,43 @@ def measure_small_files(folder: str) -> float:
     return 1000 / speed(write_and_read, 1)
 
 
+def own_cores(place: Place) -> list[int]:
+    """This rank's part of the cores that it shares with others of its node; [] if it has such.
+
+    Hardware threads of one core stay together: Linux numbers the second ones after all first ones.
+    """
+    ranks, cores = place.ranks[place.node], place.cores[place.ranks[place.node][place.local]]
+    sharing = [rank for rank in ranks if place.cores[rank] == cores]
+    siblings: dict[str, list[int]] = {}
+    for core in cores:
+        try:
+            with open(SIBLINGS.format(core), encoding="ascii") as file:
+                siblings.setdefault(file.read(), []).append(core)
+        except OSError:
+            siblings[str(core)] = [core]
+    number, whole = sharing.index(ranks[place.local]), list(siblings.values())
+    if len(sharing) == 1 or len(whole) < len(sharing):
+        return []
+    first, end = (len(whole) * each // len(sharing) for each in (number, number + 1))
+    return sorted(core for threads in whole[first:end] for core in threads)
+
+
+@contextmanager
+def bound_to(cores: Sequence[int]) -> Iterator[None]:
+    """All threads of this process, which torch has several of, on these cores for a while."""
+    before = {0: os.sched_getaffinity(0)}
+    try:
+        for thread in map(int, os.listdir(TASKS)):
+            with suppress(ProcessLookupError):  # it has just ended
+                before[thread] = os.sched_getaffinity(thread)
+                os.sched_setaffinity(thread, cores)
+        yield
+    finally:
+        for thread in map(int, os.listdir(TASKS)):
+            with suppress(ProcessLookupError):
+                os.sched_setaffinity(thread, before.get(thread, before[0]))
+
+
 def measure_one(name: str, place: Place, folder: str) -> float | None:
     """One of MEASURES on this node, None where this rank does not measure it."""
     gpus = getattr(torch, GPU).device_count() if GPU else 0
@@ -88,6 +129,9 @@ def measure_one(name: str, place: Place, folder: str) -> float | None:
         return measure_compute(device)
     if name == "memory":  # each copy reads and writes
         return 2 * measure_copies(block(), torch.device("cpu"))
+    if name == "own_cores" and (cores := own_cores(place)):
+        with bound_to(cores):
+            return 2 * measure_copies(block(), torch.device("cpu"))
     if name == "to_device" and gpus:
         return measure_copies(block(pin_memory=True), device)
     if name == "between_devices" and gpus > 1:

@@ -1,5 +1,6 @@
 """The ranks and their nodes: who is where, what all have, and waiting for all."""
 
+import os
 import socket
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ class Place(NamedTuple):
     node: int
     local: int
     device: torch.device
+    cores: list[list[int]]  # that each rank may use, of all ranks
 
 
 LINES: list[str] = []  # what rank 0 has printed
@@ -36,13 +38,15 @@ def gathered(value: Any) -> list[Any]:
 
 
 def find_place(device: torch.device) -> Place:
-    names = gathered(socket.gethostname().split(".")[0])
+    own = socket.gethostname().split(".")[0], sorted(os.sched_getaffinity(0))
+    names, cores = (list(each) for each in zip(*gathered(own), strict=True))
     ranks: dict[str, list[int]] = {}
     for rank, name in enumerate(names):
         ranks.setdefault(name, []).append(rank)
     rank, hosts = dist.get_rank(), list(ranks)
-    own = names[rank]
-    return Place(hosts, [*ranks.values()], hosts.index(own), ranks[own].index(rank), device)
+    node = hosts.index(names[rank])
+    local = ranks[names[rank]].index(rank)
+    return Place(hosts, [*ranks.values()], node, local, device, cores)
 
 
 def wait_for_all() -> None:

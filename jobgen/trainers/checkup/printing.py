@@ -6,8 +6,12 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Any
 
-from jobgen.trainers.checkup.judging import pair_values
+from jobgen.trainers.checkup.judging import node_values, pair_values
 from jobgen.trainers.checkup.measures import MEASURES
+from jobgen.trainers.checkup.place import Place
+from jobgen.trainers.shared.rank import GPU
+
+WORTH = 1.1  # times as fast, from which binding is worth a word: runs differ by some percent
 
 
 def heat_map(results: dict[str, Any]) -> list[str]:
@@ -34,6 +38,26 @@ def node_lines(nodes: list[dict[str, Any]]) -> list[str]:
     width = max(len(row[0]) for row in rows)
     lines = [f"{row[0]:{width}}" + "".join(f"{cell:>10}" for cell in row[1:]) for row in rows]
     return lines + [f"{node['name']}: {note}" for node in nodes for note in node["notes"]]
+
+
+def core_lines(place: Place, results: dict[str, Any]) -> list[str]:
+    """How the ranks of the first node share its cores, and what it would bring to bind them."""
+    cores = [place.cores[rank] for rank in place.ranks[0]]
+    union, total = len(set().union(*cores)), sum(map(len, cores))
+    ranks = f"{len(cores)} rank{'s' * (len(cores) > 1)}"
+    if union == total:
+        return [f"cores of a node: {ranks}, each with its own of {union}"]
+    line = f"cores of a node: {ranks} share {union}"
+    if union < len(cores):
+        return [f"{line}; request more: --set request.cpus_per_gpu=N"]
+    unbound, bound = node_values(results, "memory"), node_values(results, "own_cores")
+    gains = [bound[node] / unbound[node] for node in bound if node in unbound]
+    if not gains:
+        return [line]
+    line += f"; with its own cores for each, memory is {median(gains):.2f} times as fast"
+    numa = "--set launch.numa_binding=exclusive (torch 2.9, numactl)"
+    way = numa if GPU == "cuda" else "--launcher srun, or mpiexec with launch.cpu_bind"
+    return [f"{line}: {way}" if median(gains) >= WORTH else line]
 
 
 def verdict_lines(results: dict[str, Any], problem: str) -> list[str]:

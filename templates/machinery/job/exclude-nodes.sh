@@ -18,4 +18,4 @@ exclude_nodes() {  # back to the queue without nodes that are not ready; the com
   scontrol update JobId="$id" ExcNodeList="${before:+$before,}$bad" || scancel "$id"
 }
 
-trap 'set -- "$?"; set +e; trap "" TERM; exclude_nodes; (exit "$1"); end_job' EXIT
+trap 'set -- "$?"; set +e; trap "" TERM; exclude_nodes; end_job "$1"; exit "$status"' EXIT

@@ -1,4 +1,5 @@
 for ((restart = 1; status && restart <= max_restarts; restart++)); do
+  ! ended_for_good || break
   echo "jobgen: the program failed on a node: all nodes start again," \
     "restart $restart of $max_restarts" >&2
   # mpirun and mpiexec may return before the keepers have ended what is left.

@@ -15,13 +15,19 @@ start_others() {  # on nodes that may be lost
 }
 
 fill_places() {  # a node in reserve takes the place of one that is lost; fails if there is none
-  local remaining well
+  local remaining well lost near  # near: below the switches of lost nodes
   remaining=$(squeue -h -j "$id" -o %N) || return 0
   remaining=$(scontrol show hostnames "$remaining") || return 0
   well=$(printf '%s\n' "${ready[@]:0:next}" | grep -xFf <(echo "$remaining") |
-    grep -cvxFf <(sed -n 's/^jobgen: \(.*\): its place is free$/\1/p' "$logs/stderr")) || true
-  if [[ ! $remaining ]] || ((well >= nodes)); then return 0; fi
+    grep -vxFf <(sed -n 's/^jobgen: \(.*\): its place is free$/\1/p' "$logs/stderr")) || true
+  if [[ ! $remaining ]] || (($(wc -w <<< "$well") >= nodes)); then return 0; fi
   ((next < ${#ready[@]})) || { echo "jobgen: no node in reserve is left" >&2; return 1; }
+  lost=$(printf '%s\n' "${ready[@]:0:next}" | grep -vxF "$well") || true
+  near=$(awk 'NR == FNR { lost[$1]; next } $2 in lost { print $3 }' <(echo "$lost") "$logs/nodes")
+  near=$(awk 'NR == FNR { at[$1]; next } $3 in at { print $2 }' <(echo "$near") "$logs/nodes")
+  mapfile -t ready < <(printf '%s\n' "${ready[@]:0:next}"
+    printf '%s\n' "${ready[@]:next}" | grep -xF "$near" || true
+    printf '%s\n' "${ready[@]:next}" | grep -vxF "$near" || true)
   echo "jobgen: ${ready[next]}: takes the place of a node that is lost" >&2
   start_others "${ready[next++]}"
 }

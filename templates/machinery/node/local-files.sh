@@ -10,6 +10,6 @@ elif [[ ${1-} == evidence ]]; then
   [[ ! -L $logs/$host ]] || rm "$logs/$host"
   mkdir -p "$logs/$host"
   evidence  # first, since the job does not wait for files that take long
-  cp -rT "$rank_files" "$logs/$host" && rm -r "$rank_files"
+  cp -rT --preserve=timestamps "$rank_files" "$logs/$host" && rm -r "$rank_files"
   exit
 fi

@@ -16,7 +16,7 @@ stop_nodes() {  # ends all nodes; torchrun gives its ranks 30 s
 [[ ! ${program-} || -r $program ]] || fail "no program $program in $PWD: go to its folder"
 (check_node)
 for ((node = 0; node < nodes; node++)); do mkdir -p "$logs/node$node"; done
-trap end_job EXIT
+trap 'end_job "$?"; exit "$status"' EXIT
 # A job that ends at once removes the folder before tee has opened its file.
 exec 2> >(trap "" INT TERM; tee -a "$logs/stderr" >&2 2> /dev/null || cat > /dev/null)
 pids=() status=0

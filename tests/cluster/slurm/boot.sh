@@ -28,6 +28,8 @@ for file in slurm.conf gres.conf storage.conf; do
   sed "s#@RUN@#$RUN#g; s#@LOGIN@#$LOGIN#g" "$HERE/$file.in" > "$RUN/etc/$file"
 done
 [[ ! $CGROUPS ]] || sed -i "s#proctrack/linuxproc#proctrack/cgroup#" "$RUN/etc/slurm.conf"
+[[ ! ${BINDS-} ]] || sed -i "s#task/none#task/affinity#" "$RUN/etc/slurm.conf"
+[[ ! -e $RUN/etc/topology.conf ]] || echo "TopologyPlugin=topology/tree" >> "$RUN/etc/slurm.conf"
 cp "$HERE/cgroup.conf" "$HERE/containers.conf" "$RUN/etc/"
 own_etc login
 # Devices, since slurmd takes no plain files for GPUs; 1:3 is /dev/null.

@@ -5,9 +5,9 @@ HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 RUN=$1
 LOGIN=10.71.0.1
 # The sources' names, each with the last number of its addresses: 10.71.0.N on eth0, which the
-# hostname resolves to, and 10.72.0.N on hsn0.
-NODES=(smc-r07-07:17 smc-r07-08:18 smc-r07-09:19 slc-wn1:21 slc-wn2:22 dgx01:31 dgx02:32
-  blancapeak003:3 blancapeak004:4 blancapeak005:5)
+# hostname resolves to, and 10.72.0.N on hsn0. Their order as text is another one.
+NODES=(smc-r07-07:9 smc-r07-08:10 smc-r07-09:100 slc-wn1:21 slc-wn2:22 dgx01:31 dgx02:32
+  blancapeak003:3 blancapeak004:14 blancapeak005:105)
 PBS_DOMAIN=hostmgmt2000.cm.us.cray.com # of the last three, which are PBS's
 export SLURM_CONF=$RUN/etc/slurm.conf
 

@@ -1,7 +1,7 @@
 # Lines to paste, host by host, made by jobgen:
 #   jobgen byhand --profile eap --hosts 'blancapeak[003-004]' -- multinode.py 50 10
-# sha256 of the other lines: 1568acbf88875bd7
-# made of jobgen 1.1.0, profile 2c96767d, template bb4c7184
+# sha256 of the other lines: 8cd3f7b58fe59a87
+# made of jobgen 1.1.0, profile 2c96767d, template 0235eb59
 
 # ---- on every host ----
 [ -z "${ZSH_VERSION-}" ] || setopt interactivecomments
@@ -30,10 +30,9 @@ environment=(
   FI_CXI_DEFAULT_TX_SIZE=2048  # Sends at the same time, twice the default.
   FI_CXI_RX_MATCH_MODE=hybrid  # Matches in software if the adapter's table is full.
 )
-address=$(ip -4 -o addr show up dev hsn0 | awk '!n++ { sub("/.*", "", $4); print $4 }')
 
 # ---- on blancapeak003 ----
-env "${environment[@]}" torchrun --nnodes=2 --nproc-per-node=4 --rdzv-backend=c10d --rdzv-id="multinode" --rdzv-endpoint="blancapeak003:29500" --local-addr="$address" --rdzv-conf="is_host=1,join_timeout=600" multinode.py 50 10
+env "${environment[@]}" torchrun --nnodes=2 --nproc-per-node=4 --rdzv-backend=c10d --rdzv-id="multinode" --rdzv-endpoint="blancapeak003:29500" --local-addr="blancapeak003" --rdzv-conf="is_host=1,join_timeout=600" multinode.py 50 10
 
 # ---- on blancapeak004 ----
-env "${environment[@]}" torchrun --nnodes=2 --nproc-per-node=4 --rdzv-backend=c10d --rdzv-id="multinode" --rdzv-endpoint="blancapeak003:29500" --local-addr="$address" --rdzv-conf="is_host=0,join_timeout=600" multinode.py 50 10
+env "${environment[@]}" torchrun --nnodes=2 --nproc-per-node=4 --rdzv-backend=c10d --rdzv-id="multinode" --rdzv-endpoint="blancapeak003:29500" --local-addr="blancapeak003-10001" --rdzv-conf="is_host=0,join_timeout=600" multinode.py 50 10

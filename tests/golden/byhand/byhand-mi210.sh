@@ -1,7 +1,7 @@
 # Lines to paste, host by host, made by jobgen:
 #   jobgen byhand --profile mi210 --hosts 'smc-r07-[07-08]'
-# sha256 of the other lines: 8cdfa9f18de540de
-# made of jobgen 1.1.0, profile 91a466bb, template e9c2b12f, trainer 63a4d069
+# sha256 of the other lines: 3de63267f734f7af
+# made of jobgen 1.1.0, profile 91a466bb, template 1a058596, trainer 63a4d069
 # Have the trainer in the folder first: jobgen trainers export elastic_ddp
 
 # ---- on every host ----
@@ -30,4 +30,4 @@ container() {  # runs a command in the image, with the job's folder, the mounts 
 (container env "${environment[@]}" torchrun --nnodes=2 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-id="elastic_ddp" --rdzv-endpoint="smc-r07-07:29400" --local-addr="smc-r07-07" --rdzv-conf="is_host=1,join_timeout=1800" elastic_ddp.py)
 
 # ---- on smc-r07-08 ----
-(container env "${environment[@]}" torchrun --nnodes=2 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-id="elastic_ddp" --rdzv-endpoint="smc-r07-07:29400" --local-addr="smc-r07-08" --rdzv-conf="is_host=0,join_timeout=1800" elastic_ddp.py)
+(container env "${environment[@]}" torchrun --nnodes=2 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-id="elastic_ddp" --rdzv-endpoint="smc-r07-07:29400" --local-addr="smc-r07-07-10001" --rdzv-conf="is_host=0,join_timeout=1800" elastic_ddp.py)

@@ -6,8 +6,8 @@ for node in "${!hosts[@]}"; do [[ ${hosts[node]%%.*} != "${host%%.*}" ]] || brea
   { echo "jobgen: $host: the node file has it by another name" >&2; exit 1; }
 host=${hosts[node]}
 
-find_address() {  # this node's IPv4 address on the job's interface; empty if it has none
-  address=$(ip -4 -br addr show dev "$interface" | awk '{ sub("/.*", "", $3); print $3 }') || true
+find_address() {  # this node's address on the job's interface: of IPv4 if it has one; or empty
+  address=$(ip -br addr show dev "$interface" | awk '{ sub("/.*", "", $3); print $3 }') || true
 }
 
 if (($#)); then head=$1; find_address; software; ranks; exit; fi  # each node runs a copy of this

@@ -7,8 +7,8 @@ for node in "${!hosts[@]}"; do [[ ${hosts[node]%%.*} != "${host%%.*}" ]] || brea
 host=${hosts[node]}
 fail() { echo "jobgen: $host: $*"; exit 1; }  # which node, what is wrong, what to type
 
-find_address() {  # this node's IPv4 address on the job's interface; empty if it has none
-  address=$(ip -4 -br addr show dev "$interface" | awk '{ sub("/.*", "", $3); print $3 }') || true
+find_address() {  # this node's address on the job's interface: of IPv4 if it has one; or empty
+  address=$(ip -br addr show dev "$interface" | awk '{ sub("/.*", "", $3); print $3 }') || true
 }
 
 if (($#)); then head=$1; find_address; software; ranks; exit; fi  # each node runs a copy of this
@@ -22,14 +22,23 @@ install -D -m 700 /dev/null "$logs/job.sh"
 if [[ ${PBS_NODEFILE-} ]]; then cp "$PBS_NODEFILE" "$logs/hosts"; PBS_NODEFILE=$logs/hosts; fi
 mapfile -t exported < <(compgen -e | grep -vxE "$own")
 { head -n 1 "$0"; declare -p "${exported[@]}"; printf 'cd %q\n' "$PWD"; cat "$0"; } > "$logs/job.sh"
-start_ranks+=("$logs/job.sh")
 
-# The command by which mpiexec starts its daemon on a node: pbs_tmrsh has no PATH, and no shell.
+note_software() {  # the file `start` runs a command with what software() sets: it may load the MPI
+  find_address; software
+  mapfile -t exported < <(compgen -e | grep -vxE "$own")
+  sed -i "1a unset ${exported[*]}" "$logs/job.sh"  # a node begins without it, and sets up its own
+  install -m 600 /dev/stdin "$logs/start" < <(declare -p "${exported[@]}"; echo 'exec "$@"')
+  [[ $(grep -sc PBS_MPI_SGI "$(type -P "$1")") == 0 ]] ||  # PBS's own mpiexec is for another MPI
+    fail "no $1 of an MPI on PATH after software(): add the site's MPI to software.modules," \
+      "or choose another starter (--set launch.starter=NAME)"
+}
+
+note_software "${start_ranks[0]}" &
+wait "$!" || { rm -r "$logs"; exit 1; }
+start_ranks=(bash "$logs/start" "${start_ranks[@]}")
+start_ranks+=("$logs/job.sh")
 [[ $logs != *[[:space:]]* ]] || fail "mpiexec takes no folder with a blank in its name: $logs"
-cat > "$logs/agent" << 'AGENT'
-#!/bin/bash
-exec pbs_tmrsh "$1" env PATH="$PATH" LD_LIBRARY_PATH="${LD_LIBRARY_PATH-}" bash -c "${*:2}"
-AGENT
-chmod +x "$logs/agent"
+install -m 700 /dev/stdin "$logs/agent" \
+  <<< $'#!/bin/bash\nexec pbs_tmrsh "$1" bash "${0%/*}/start" bash -c "${*:2}"'  # has no PATH
 find_address
 "${start_ranks[@]}" "$address" < /dev/null

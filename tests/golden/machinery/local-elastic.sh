@@ -22,14 +22,29 @@ run_node() {  # the launcher of this node; the lines of a rank begin with its no
   ranks
 }
 
+find_status() {  # of the rank that failed first: torchrun ends with 1, srun with its highest one
+  local code
+  sleep 1  # tee may be behind
+  code=$(sed -nE '/^Root Cause/,/exitcode/s/^  (time|exitcode) +: (\S+).*/\2/p' "$logs/stderr" |
+    paste - - | sort -sk 1,1 | head -n 1)  # the earliest report of a torchrun: its time, the code
+  code=${code:-$first}  # else the line of srun or a node; a signal becomes -9, as torchrun has it
+  code=${code/: Killed*/ -9} code=${code/: Segmentation*/ -11} code=${code/ signal / -}
+  code=${code##*[[:space:]]}
+  if [[ $code =~ ^-?[1-9][0-9]*$ ]]; then status=$((code > 0 ? code : 128 - code)); fi
+}
+
 end_job() {  # after a failure, the last lines say what is certain, and where the evidence is
-  local status=$?  # of the job; a full disk must not change it, so each line has a || true
+  status=$1  # of the job; a full disk must not change it, so each line has a || true
   if ((status == 0)); then [[ ${keep_logs-} ]] || rm -r "$logs" || true; return; fi
-  echo "$status after $SECONDS s ${outside-}" > "$logs/status" || true
   [[ ${outside-} ]] || timeout -k 9 15 "${each_node[@]}" evidence > "$logs/evidence" 2>&1 || true
-  grep -sm 1 -E "^(srun|jobgen): .*(code|ended|illed|answers|started)" "$logs/stderr" >&2 || true
+  first=$(grep -sm 1 -E "^(srun|jobgen): .*(code|ended|illed|fault|answers|started)" \
+    "$logs/stderr" || true)
+  [[ ${outside-} || $status == 93 || ! -e $logs/stderr ]] || find_status || true
+  echo "$status after $SECONDS s ${outside-}" > "$logs/status" || true
+  [[ ! $first ]] || echo "$first" >&2 || true
   echo "jobgen: the job ${outside-failed}, with status $status: jobgen why $job reads $logs" >&2
-  (software &> /dev/null && "${jobgen-jobgen}" why --line "$logs" 2> /dev/null) >&2 || true
+  ([[ -e $logs/set-up.$host ]] || software &> /dev/null  # jobgen may be there; it may hang, though
+    "${jobgen-jobgen}" why --line "$logs" 2> /dev/null) >&2 || true
 }
 
 check_node() { software; check_torch; echo "jobgen: this machine is ready: $torch"; }
@@ -50,7 +65,7 @@ stop_nodes() {  # ends all nodes; torchrun gives its ranks 30 s
 [[ ! ${program-} || -r $program ]] || fail "no program $program in $PWD: go to its folder"
 (check_node)
 for ((node = 0; node < nodes; node++)); do mkdir -p "$logs/node$node"; done
-trap end_job EXIT
+trap 'end_job "$?"; exit "$status"' EXIT
 # A job that ends at once removes the folder before tee has opened its file.
 exec 2> >(trap "" INT TERM; tee -a "$logs/stderr" >&2 2> /dev/null || cat > /dev/null)
 pids=() status=0

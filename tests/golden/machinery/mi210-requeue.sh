@@ -4,8 +4,9 @@ host=$SLURMD_NODENAME node=$SLURM_NODEID
 fail() { echo "jobgen: $host: $*"; exit 1; }  # which node, what is wrong, what to type
 
 find_address() {  # this node's address and interface, on its way to another node of the job
-  read -r peer _ < <(getent ahostsv4 "${hosts[node == 0]}") || true  # the first or the second
-  read -r interface address < <(ip -4 -o route get "${peer:-unknown}" |
+  local other=${hosts[node == 0]-${hosts[0]}}  # the first or the second; of IPv4, if there is one
+  read -r peer _ < <(getent ahostsv4 "$other" || getent ahosts "$other") || true
+  read -r interface address < <(ip -o route get "${peer:-unknown}" |
     sed -n 's/.* dev \([^ ]*\) .*src \([^ ]*\).*/\1 \2/p') || true
 }
 
@@ -18,16 +19,21 @@ print('torch', torch.__version__, 'sees', found, 'GPUs'); exit(found != $gpus)" 
 check_node() {  # prints the answer of this node in the roll call: it is ready, or what is wrong
   [[ $(uname -m) == "${arch:=$(uname -m)}" ]] || fail "it is not $arch: --set node.arch=$(uname -m)"
   find_address
-  [[ $address && ($nodes == 1 || $address != 127.*) ]] ||
+  [[ $address && ($nodes == 1 || $address != @(127.*|::1|fe80:*)) ]] ||
     fail "no address on ${interface:-any interface}: --set network.interface=NAME, one of $(
-      ip -4 -br addr show up | awk '{ sub("@.*", "", $1); print $1, $3 }' | paste -sd ,)"
+      ip -br addr show up scope global | awk '{ sub("@.*", "", $1); print $1, $3 }' | paste -sd ,)"
   ((node > ${spares:-0})) || [[ ! $(ss -Hltn "sport = :$port") ]] ||
     fail "port $port is used: --set network.port=N"  # of each node that may be the first one
   [[ ! ${program-} || -r $program ]] || fail "no program $program in $PWD: submit from its folder"
-  software
+  software 2> "$logs/set-up.$host"  # kept until it is over: it may have the reason of a failure
+  cat "$logs/set-up.$host" >&2; rm "$logs/set-up.$host"
   check_torch
-  echo "jobgen: $host is ready, $address on $interface: $torch," \
-    "$(env -u OMP_NUM_THREADS nproc) cores, memlock $(ulimit -l), open files $(ulimit -n)"
+  allowed=$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc) cure=request.cpus_per_node=N
+  ((${SLURM_CPUS_ON_NODE:-0} < ${cores:-0})) || cure=launch.cpu_bind=none  # this step has them
+  ((4 * allowed > ${cores:-0} || allowed == $(nproc --all))) ||
+    fail "$allowed of $cores cores for its ranks (bound: ${SLURM_CPU_BIND-no}): --set $cure"
+  echo "jobgen: $host is ready, $address on $interface: $torch${plugin:+, $plugin}," \
+    "$allowed cores${cores:+, $cores expected}, memlock $(ulimit -l), open files $(ulimit -n)"
 }
 
 run_node() {  # one rank: the launcher starts this for each; what it writes is also in its files
@@ -70,14 +76,37 @@ keep() {  # runs a function of this script below the keeper, which ends all that
     env LD_LIBRARY_PATH="${LD_LIBRARY_PATH-}" LD_PRELOAD="${LD_PRELOAD-}" "$logs/job.sh" "$@"
 }
 
+find_status() {  # of the rank that failed first: torchrun ends with 1, srun with its highest one
+  local code
+  sleep 1  # tee may be behind
+  code=$(sed -nE '/^Root Cause/,/exitcode/s/^  (time|exitcode) +: (\S+).*/\2/p' "$logs/stderr" |
+    paste - - | sort -sk 1,1 | head -n 1)  # the earliest report of a torchrun: its time, the code
+  code=${code:-$first}  # else the line of srun or a node; a signal becomes -9, as torchrun has it
+  code=${code/: Killed*/ -9} code=${code/: Segmentation*/ -11} code=${code/ signal / -}
+  code=${code##*[[:space:]]}
+  if [[ $code =~ ^-?[1-9][0-9]*$ ]]; then status=$((code > 0 ? code : 128 - code)); fi
+}
+
 end_job() {  # after a failure, the last lines say what is certain, and where the evidence is
-  local status=$?  # of the job; a full disk must not change it, so each line has a || true
+  status=$1  # of the job; a full disk must not change it, so each line has a || true
   if ((status == 0)); then [[ ${keep_logs-} ]] || rm -r "$logs" || true; return; fi
-  echo "$status after $SECONDS s ${outside-}" > "$logs/status" || true
   [[ ${outside-} ]] || timeout -k 9 15 "${each_node[@]}" evidence > "$logs/evidence" 2>&1 || true
-  grep -sm 1 -E "^(srun|jobgen): .*(code|ended|illed|answers|started)" "$logs/stderr" >&2 || true
+  first=$(grep -sm 1 -E "^(srun|jobgen): .*(code|ended|illed|fault|answers|started)" \
+    "$logs/stderr" || true)
+  [[ ${outside-} || $status == 93 || ! -e $logs/stderr ]] || find_status || true
+  echo "$status after $SECONDS s ${outside-}" > "$logs/status" || true
+  [[ ! $first ]] || echo "$first" >&2 || true
   echo "jobgen: the job ${outside-failed}, with status $status: jobgen why $job reads $logs" >&2
-  (software &> /dev/null && "${jobgen-jobgen}" why --line "$logs" 2> /dev/null) >&2 || true
+  ([[ -e $logs/set-up.$host ]] || software &> /dev/null  # jobgen may be there; it may hang, though
+    "${jobgen-jobgen}" why --line "$logs" 2> /dev/null) >&2 || true
+}
+
+show_set_up() {  # of a node without an answer: what its set-up wrote, and the reason in it
+  local file=$logs/set-up.$1 cause
+  [[ -e $file ]] || { echo "jobgen: $1: no answer, see above"; return; }
+  cat "$file" >&2
+  cause=$(grep -iE "error|not ?found|no such" "$file" | tail -n 1 || tail -n 1 "$file")
+  echo "jobgen: $1: its set-up stopped at: ${cause:-no message}: see software() in the script"
 }
 
 # Each node runs a copy of this script, with the name of a function. srun may lose a last line.
@@ -87,7 +116,7 @@ find_address  # of the first node: the ranks meet there
 install -D -m 700 "$0" "$logs/job.sh"
 for each in "${hosts[@]}"; do mkdir -p "$logs/$each"; done
 each_node+=("$logs/job.sh") start_ranks+=("$logs/job.sh")
-trap end_job EXIT
+trap 'end_job "$?"; exit "$status"' EXIT
 trap 'outside="was ended from outside"  # by Slurm, which ends the ranks, too
   timeout 25 tail -f --pid="${!-}" /dev/null || true; exit 143' TERM  # waits for srun
 printf '%s\n' "$keeper" > "$logs/keeper.py"
@@ -115,17 +144,17 @@ exclude_nodes() {  # back to the queue without nodes that are not ready; the com
   scontrol update JobId="$id" ExcNodeList="${before:+$before,}$bad" || scancel "$id"
 }
 
-trap 'set -- "$?"; set +e; trap "" TERM; exclude_nodes; (exit "$1"); end_job' EXIT
+trap 'set -- "$?"; set +e; trap "" TERM; exclude_nodes; end_job "$1"; exit "$status"' EXIT
 
 # The roll call: all nodes are ready, or the job ends here and says which are not.
 timeout -k 9 "$join_timeout" "${each_node[@]}" check_node | sort -u > "$logs/roll-call" || true
 mapfile -t bad < <(printf '%s\n' "${hosts[@]}" |  # nodes that printed nothing
   grep -vxFf <(sed -n 's/.*jobgen: \([^: ]*\).*/\1/p' "$logs/roll-call"))
-[[ ! ${bad[*]} ]] || printf 'jobgen: %s: no answer, see above\n' "${bad[@]}" >> "$logs/roll-call"
+for each in "${bad[@]}"; do show_set_up "$each"; done >> "$logs/roll-call"
 grep " is ready, " "$logs/roll-call" || true
 grep -v " is ready, " "$logs/roll-call" >&2 || true
 (($(grep -c " is ready, " "$logs/roll-call") >= nodes)) || exit 1
-sed -n 's/.* is ready, [^:]*: //p' "$logs/roll-call" | sort | uniq -c |  # each kind of node
+sed -n 's/.* is ready, [^ ]* on [^ ]* //p' "$logs/roll-call" | sort | uniq -c |  # each kind of node
   sed '1 { $ d }; s/^/jobgen: the nodes differ:/'  # nothing if there is one kind
 
 # Slurm signals this shell before the walltime; the keeper of each node then warns its ranks.
@@ -133,6 +162,7 @@ trap 'mkdir -p "$logs/orders"; : > "$logs/orders/warn"' USR1
 
 run_ranks() {  # starts the ranks, and returns their status; this shell hears signals meanwhile
   rm -f "$logs/orders/end"  # of the time before
+  [[ ! -e $logs/stderr ]] || mv "$logs/stderr" "$logs/stderr.before"
   (trap "" TERM; exec "${start_ranks[@]}" run_node "$address") \
     2> >(trap "" TERM; tee -a "$logs/stderr" >&2 || cat > /dev/null) < /dev/null &
   while kill -0 "$!" 2> /dev/null; do wait "$!" || true; done
@@ -141,6 +171,17 @@ run_ranks() {  # starts the ranks, and returns their status; this shell hears si
 
 status=0
 run_ranks || status=$?
+
+ended_for_good() {  # a rank or a node's program ended with 93, as ft_launcher of NVRx does
+  sleep 1  # for tee
+  grep -sqE "^(srun: error|jobgen): .* (code|status) 93$|^  exitcode  : 93 " "$logs/stderr"
+}
+
+if ((status)) && ended_for_good; then
+  echo "jobgen: the program ended with 93, so nothing starts it again" >&2
+  status=93
+fi
+((status != 93)) || scontrol update JobId="$id" Requeue=0 || true  # whoever else would requeue it
 if [[ -e $logs/orders/warn ]] && ((status == 0)); then
   echo "jobgen: the ranks have saved and ended: the job goes back to the queue" >&2
   trap "exit 0" TERM  # Slurm ends this script now

@@ -12,13 +12,15 @@
 
 # ---- the job: all that differs from other scripts is above the machinery ----
 set -euo pipefail
+[[ ! ${SLURM_CPUS_PER_TASK-} ]] || export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK  # of sbatch -c
 job=$SLURM_JOB_ID nodes=2
 port=29500
 join_timeout=900 read_timeout=300  # seconds: until all have met; of one try
 logs=$PWD/jobgen-logs/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}  # with .1 after a requeue
 program=$logs/regression.py  # the trainer below; the script writes it there
-each_node=(srun --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --export=ALL -K0)
-start_ranks=("${each_node[@]}" --wait=7200 --cpu-bind=none -K1)
+each_node=(srun --cpu-bind=none --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --export=ALL
+  -K0)
+start_ranks=("${each_node[@]}" --wait=7200 -K1)  # -K1: one fails, all end; 2 h: a lost slurmstepd
 
 software() {  # on each node: Python, torch and the variables of every rank
   export PYTHONUNBUFFERED=1  # The output of a rank appears at once.
@@ -33,7 +35,7 @@ container() {  # runs a command in the image, with the job's folder, the mounts 
   # With a name, the image is unpacked once, for the check and the ranks. pyxis leaves such a container
   # on the node, and enroot removes it; without enroot on PATH it has no name, and pyxis removes it.
   local named=()
-  if command -v enroot > /dev/null; then named=(--container-name="jobgen-$job-$node"); fi
+  if command -v enroot > /dev/null; then named=(--container-name="jobgen-$job-$host"); fi
   local mounts=$PWD:$PWD
   mounts+=,/fsx:/fsx
   run_step srun --overlap --nodes=1 --ntasks=1 --ntasks-per-node=1 --nodelist="$SLURMD_NODENAME" \
@@ -45,8 +47,10 @@ container() {  # runs a command in the image, with the job's folder, the mounts 
 }
 
 ranks() {  # node 0 opens the rendezvous, whatever its host name is
+  local sort_key=$address  # torch numbers the nodes by this text, and connects to that of node 0
+  ((node == 0)) || sort_key=$head-$((10000 + node))
   container python3 -m torch.distributed.run --nnodes="$nodes" --nproc-per-node=4 \
-    --rdzv-backend=c10d --rdzv-id="$job" --rdzv-endpoint="$head:$port" --local-addr="$address" \
+    --rdzv-backend=c10d --rdzv-id="$job" --rdzv-endpoint="$head:$port" --local-addr="$sort_key" \
     --rdzv-conf="is_host=$((node == 0)),join_timeout=$join_timeout,read_timeout=$read_timeout" \
     --tee=3 --log-dir="$logs/$host" "$program"
 }

@@ -12,13 +12,15 @@
 
 # ---- the job: all that differs from other scripts is above the machinery ----
 set -euo pipefail
+[[ ! ${SLURM_CPUS_PER_TASK-} ]] || export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK  # of sbatch -c
 job=$SLURM_JOB_ID nodes=2
 port=29500
 join_timeout=900 read_timeout=300  # seconds: until all have met; of one try
 logs=$PWD/jobgen-logs/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}  # with .1 after a requeue
 program=$logs/regression.py  # the trainer below; the script writes it there
-each_node=(srun --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --export=ALL -K0)
-start_ranks=("${each_node[@]}" --wait=7200 --cpu-bind=none -K1)
+each_node=(srun --cpu-bind=none --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --export=ALL
+  -K0)
+start_ranks=("${each_node[@]}" --wait=7200 -K1)  # -K1: one fails, all end; 2 h: a lost slurmstepd
 
 software() {  # on each node: Python, torch and the variables of every rank
   set +u  # modules, conda and scripts of a site may read variables that are not set
@@ -32,8 +34,10 @@ software() {  # on each node: Python, torch and the variables of every rank
 }
 
 ranks() {  # node 0 opens the rendezvous, whatever its host name is
+  local sort_key=$address  # torch numbers the nodes by this text, and connects to that of node 0
+  ((node == 0)) || sort_key=$head-$((10000 + node))
   exec python3 -m torch.distributed.run --nnodes="$nodes" --nproc-per-node=4 --rdzv-backend=c10d \
-    --rdzv-id="$job" --rdzv-endpoint="$head:$port" --local-addr="$address" \
+    --rdzv-id="$job" --rdzv-endpoint="$head:$port" --local-addr="$sort_key" \
     --rdzv-conf="is_host=$((node == 0)),join_timeout=$join_timeout,read_timeout=$read_timeout" \
     --tee=3 --log-dir="$logs/$host" "$program"
 }

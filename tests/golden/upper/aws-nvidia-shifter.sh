@@ -16,26 +16,28 @@
 # ---- the job: all that differs from other scripts is above the machinery ----
 set -euo pipefail
 export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK  # srun needs it since 22.05
-job=$SLURM_JOB_ID nodes=2 gpus=1 gpu_api=cuda arch=x86_64
+job=$SLURM_JOB_ID nodes=2 gpus=1 gpu_api=cuda cores=4 arch=x86_64
 port=$((10000 + SLURM_JOB_ID % 20000))  # few jobs share a port
 join_timeout=600  # seconds that the nodes wait for one another
 logs=$PWD/jobgen-logs/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}  # with .1 after a requeue
 program=train.py
 each_node=(srun --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --export=ALL -K0)
-start_ranks=("${each_node[@]}" --ntasks=$((nodes * 1)) --ntasks-per-node=1 -K1)
+start_ranks=("${each_node[@]}" --distribution=block --ntasks=$((nodes * 1)) --ntasks-per-node=1 -K1)
 
 software() {  # on each node: Python, torch and the variables of every rank
   export PYTHONUNBUFFERED=1  # The output of a rank appears at once.
   export OMP_NUM_THREADS=4  # Cores of one rank; torchrun's default is 1.
   export NCCL_NET=Socket  # TCP; NCCL does not search for a faster network.
   export GLOO_SOCKET_IFNAME="$interface" NCCL_SOCKET_IFNAME="=$interface"  # =: exactly this name
+  export TORCH_{FR_DUMP,NCCL_DEBUG_INFO}_TEMP_FILE="$logs/$host/nccl-rank-"  # for jobgen why
 }
 
 container() {  # runs a command in the image, with the job's folder, the mounts and these variables
   # The site mounts its file systems. Variables of the job arrive, but the image's own win over them;
   # --env wins over both, and takes no empty value.
   local name passed=() variables=(PYTHONUNBUFFERED OMP_NUM_THREADS NCCL_NET GLOO_SOCKET_IFNAME
-    NCCL_SOCKET_IFNAME TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE)
+    NCCL_SOCKET_IFNAME TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE TORCH_FR_DUMP_TEMP_FILE
+    TORCH_NCCL_DEBUG_INFO_TEMP_FILE)
   for name in "${variables[@]}"; do
     if [[ ${!name-} ]]; then passed+=(--env="$name=${!name}"); fi
   done

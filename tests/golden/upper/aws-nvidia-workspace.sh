@@ -17,7 +17,7 @@
 # ---- the job: all that differs from other scripts is above the machinery ----
 set -euo pipefail
 export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK  # srun needs it since 22.05
-job=$SLURM_JOB_ID nodes=2 gpus=1 gpu_api=cuda arch=x86_64
+job=$SLURM_JOB_ID nodes=2 gpus=1 gpu_api=cuda cores=4 arch=x86_64
 port=29400
 join_timeout=600 read_timeout=200  # seconds: until all have met; of one try
 workspace=/mnt/efs/slurm-on-grv/a03f0ba0f730d026871cfbab1e9e44a60590c357
@@ -36,12 +36,15 @@ software() {  # on each node: Python, torch and the variables of every rank
   export OMP_NUM_THREADS=4  # Cores of one rank; torchrun's default is 1.
   export NCCL_NET=Socket  # TCP; NCCL does not search for a faster network.
   export GLOO_SOCKET_IFNAME="$interface" NCCL_SOCKET_IFNAME="=$interface"  # =: exactly this name
+  export TORCH_{FR_DUMP,NCCL_DEBUG_INFO}_TEMP_FILE="$logs/$host/nccl-rank-"  # for jobgen why
   export PYTHONPATH=$workspace${PYTHONPATH:+:$PYTHONPATH}
 }
 
 ranks() {  # node 0 opens the rendezvous, whatever its host name is
+  local sort_key=$address  # torch numbers the nodes by this text, and connects to that of node 0
+  ((node == 0)) || sort_key=$head-$((10000 + node))
   exec python3 -m torch.distributed.run --nnodes="$nodes" --nproc-per-node=1 --rdzv-backend=c10d \
-    --rdzv-id="$job" --rdzv-endpoint="$head:$port" --local-addr="$address" \
+    --rdzv-id="$job" --rdzv-endpoint="$head:$port" --local-addr="$sort_key" \
     --rdzv-conf="is_host=$((node == 0)),join_timeout=$join_timeout,read_timeout=$read_timeout" \
     --tee=3 --log-dir="$logs/$host" "$program"
 }

@@ -16,13 +16,13 @@
 # ---- the job: all that differs from other scripts is above the machinery ----
 set -euo pipefail
 export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK  # srun needs it since 22.05
-job=$SLURM_JOB_ID nodes=2 gpus=1 gpu_api=cuda arch=x86_64
+job=$SLURM_JOB_ID nodes=2 gpus=1 gpu_api=cuda cores=4 arch=x86_64
 port=$((10000 + SLURM_JOB_ID % 20000))  # few jobs share a port
 join_timeout=600  # seconds that the nodes wait for one another
 logs=$PWD/jobgen-logs/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}  # with .1 after a requeue
 program=$logs/cifar10_vgg.py  # the trainer below; the script writes it there
 each_node=(srun --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --export=ALL -K0)
-start_ranks=("${each_node[@]}" --ntasks=$((nodes * 1)) --ntasks-per-node=1 -K1)
+start_ranks=("${each_node[@]}" --distribution=block --ntasks=$((nodes * 1)) --ntasks-per-node=1 -K1)
 
 software() {  # on each node: Python, torch and the variables of every rank
   set +u  # modules, conda and scripts of a site may read variables that are not set
@@ -33,6 +33,7 @@ software() {  # on each node: Python, torch and the variables of every rank
   export OMP_NUM_THREADS=4  # Cores of one rank; torchrun's default is 1.
   export NCCL_NET=Socket  # TCP; NCCL does not search for a faster network.
   export GLOO_SOCKET_IFNAME="$interface" NCCL_SOCKET_IFNAME="=$interface"  # =: exactly this name
+  export TORCH_{FR_DUMP,NCCL_DEBUG_INFO}_TEMP_FILE="$logs/$host/nccl-rank-"  # for jobgen why
 }
 
 ranks() {  # srun starts this for each rank; the machinery sets head

@@ -14,7 +14,8 @@
 
 # ---- the job: all that differs from other scripts is above the machinery ----
 set -euo pipefail
-job=$SLURM_JOB_ID nodes=2 gpus=2 gpu_api=cuda arch=x86_64
+export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK  # srun needs it since 22.05
+job=$SLURM_JOB_ID nodes=2 gpus=2 gpu_api=cuda cores=128 arch=x86_64
 port=29400
 join_timeout=600 read_timeout=200  # seconds: until all have met; of one try
 logs=$PWD/jobgen-logs/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}  # with .1 after a requeue
@@ -27,11 +28,14 @@ software() {  # on each node: Python, torch and the variables of every rank
   export PYTHONUNBUFFERED=1  # The output of a rank appears at once.
   export OMP_NUM_THREADS=64  # Cores of one rank; torchrun's default is 1.
   export GLOO_SOCKET_IFNAME="$interface" NCCL_SOCKET_IFNAME="=$interface"  # =: exactly this name
+  export TORCH_{FR_DUMP,NCCL_DEBUG_INFO}_TEMP_FILE="$logs/$host/nccl-rank-"  # for jobgen why
 }
 
 ranks() {  # node 0 opens the rendezvous, whatever its host name is
+  local sort_key=$address  # torch numbers the nodes by this text, and connects to that of node 0
+  ((node == 0)) || sort_key=$head-$((10000 + node))
   exec python3 -m torch.distributed.run --nnodes="$nodes" --nproc-per-node=2 --rdzv-backend=c10d \
-    --rdzv-id="$job" --rdzv-endpoint="$head:$port" --local-addr="$address" \
+    --rdzv-id="$job" --rdzv-endpoint="$head:$port" --local-addr="$sort_key" \
     --rdzv-conf="is_host=$((node == 0)),join_timeout=$join_timeout,read_timeout=$read_timeout" \
     --tee=3 --log-dir="$logs/$host" train.py
 }

@@ -14,7 +14,7 @@
 # ---- the job: all that differs from other scripts is above the machinery ----
 set -euo pipefail
 export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK  # srun needs it since 22.05
-job=$SLURM_JOB_ID nodes=2 arch=x86_64
+job=$SLURM_JOB_ID nodes=2 cores=32 arch=x86_64
 port=$((10000 + SLURM_JOB_ID % 20000))  # few jobs share a port
 join_timeout=600  # seconds that the nodes wait for one another
 logs=$PWD/jobgen-logs/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}  # with .1 after a requeue
@@ -26,11 +26,12 @@ software() {  # on each node: Python, torch and the variables of every rank
   export PYTHONUNBUFFERED=1  # The output of a rank appears at once.
   export OMP_NUM_THREADS=16  # Cores of one rank; torchrun's default is 1.
   export GLOO_SOCKET_IFNAME="$interface" NCCL_SOCKET_IFNAME="=$interface"  # =: exactly this name
+  export TORCH_{FR_DUMP,NCCL_DEBUG_INFO}_TEMP_FILE="$logs/$host/nccl-rank-"  # for jobgen why
 }
 
 ranks() {  # on each node, once; the machinery sets node (its number) and head
   exec env JOBGEN_NODE="$node" JOBGEN_NODES="$nodes" JOBGEN_HEAD="$head" \
     JOBGEN_ADDRESS="$address" JOBGEN_PORT="$port" JOBGEN_PROCESSES=2 \
-    ./start.sh --rank="$node" "$nodes" "$head":"$port" 2 100% %a %d -- 'a b' "\$(id)" \
-    $'new\nline' "it's" \~/x $'é“”' $'\xff' ''
+    ./start.sh --rank="$node" "$nodes" "${head/*:*/[$head]}":"$port" 2 100% %a %d -- 'a b' \
+    "\$(id)" $'new\nline' "it's" \~/x $'é“”' $'\xff' ''
 }

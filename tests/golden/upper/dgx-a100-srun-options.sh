@@ -30,19 +30,20 @@ logs=$PWD/jobgen-logs/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}  # with 
 program=train.py
 each_node=(srun --mpi=pmix --gpus-per-node=a100:2 --nodes="$nodes" --ntasks="$nodes"
   --ntasks-per-node=1 --export=ALL -K0)
-start_ranks=("${each_node[@]}" --gpu-bind=closest --cpu-bind=cores --ntasks=$((nodes * 2))
-  --ntasks-per-node=2 -K1)
+start_ranks=("${each_node[@]}" --gpu-bind=closest --cpu-bind=cores --distribution=block
+  --ntasks=$((nodes * 2)) --ntasks-per-node=2 -K1)
 
-prepare_node() {  # once on each node, before its ranks
+prepare_node() (  # once on each node, before torch is looked for; what it exports ends with it
   set +u  # these lines are the site's
   mkdir -p /tmp/cache
-  set -u
-}
+)
 
 software() {  # on each node: Python, torch and the variables of every rank
   export PYTHONUNBUFFERED=1  # The output of a rank appears at once.
   export OMP_NUM_THREADS=16  # Cores of one rank; torchrun's default is 1.
   export GLOO_SOCKET_IFNAME="$interface" NCCL_SOCKET_IFNAME="=$interface"  # =: exactly this name
+  export TORCH_{FR_DUMP,NCCL_DEBUG_INFO}_TEMP_FILE="$logs/$host/nccl-rank-"  # for jobgen why
+  [[ ${FUNCNAME[1]-main} != @(check_node|main) ]] || prepare_node >&2  # once on a node: in its check
 }
 
 ranks() {  # srun starts this for each rank; the machinery sets head

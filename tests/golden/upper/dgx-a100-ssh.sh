@@ -15,7 +15,7 @@
 
 # ---- the job: all that differs from other scripts is above the machinery ----
 set -euo pipefail
-job=$SLURM_JOB_ID nodes=2 gpus=2 gpu_api=cuda arch=x86_64
+job=$SLURM_JOB_ID nodes=2 gpus=2 gpu_api=cuda cores=128 arch=x86_64
 port=29400
 join_timeout=600 read_timeout=200  # seconds: until all have met; of one try
 max_restarts=2  # by torchrun if a rank fails, and of all nodes if a torchrun is killed
@@ -32,12 +32,15 @@ software() {  # on each node: Python, torch and the variables of every rank
   # Restarted ranks must not read the addresses of the dead ones.
   export TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1
   export GLOO_SOCKET_IFNAME="$interface" NCCL_SOCKET_IFNAME="=$interface"  # =: exactly this name
+  export TORCH_{FR_DUMP,NCCL_DEBUG_INFO}_TEMP_FILE="$logs/$host/nccl-rank-"  # for jobgen why
 }
 
 ranks() {  # node 0 opens the rendezvous, whatever its host name is
+  local sort_key=$address  # torch numbers the nodes by this text, and connects to that of node 0
+  ((node == 0)) || sort_key=$head-$((10000 + node))
   exec python3 -m torch.distributed.run --nnodes="$nodes" --nproc-per-node=2 \
     --max-restarts="$max_restarts" --rdzv-backend=c10d --rdzv-id="$job" \
-    --rdzv-endpoint="$head:$port" --local-addr="$address" \
+    --rdzv-endpoint="$head:$port" --local-addr="$sort_key" \
     --rdzv-conf="is_host=$((node == 0)),join_timeout=$join_timeout,read_timeout=$read_timeout" \
     --tee=3 --log-dir="$logs/$host" train.py
 }

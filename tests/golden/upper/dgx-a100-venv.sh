@@ -15,7 +15,7 @@
 # ---- the job: all that differs from other scripts is above the machinery ----
 set -euo pipefail
 export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK  # srun needs it since 22.05
-job=$SLURM_JOB_ID nodes=4 gpus=8 gpu_api=cuda arch=x86_64
+job=$SLURM_JOB_ID nodes=4 gpus=8 gpu_api=cuda cores=128 arch=x86_64
 interface=ib0 port=29400
 join_timeout=600  # seconds that the nodes wait for one another
 logs=$PWD/jobgen-logs/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}  # with .1 after a requeue
@@ -34,6 +34,7 @@ software() {  # on each node: Python, torch and the variables of every rank
   export OMP_NUM_THREADS=16  # Cores of one rank; torchrun's default is 1.
   export GLOO_SOCKET_IFNAME=ib0  # gloo's default is the interface of the host name.
   export NCCL_SOCKET_IFNAME='=ib0,ib1'  # For NCCL's first contact; = means exactly this name.
+  export TORCH_{FR_DUMP,NCCL_DEBUG_INFO}_TEMP_FILE="$logs/$host/nccl-rank-"  # for jobgen why
 }
 
 ranks() {

@@ -14,7 +14,7 @@
 # ---- the job: all that differs from other scripts is above the machinery ----
 set -euo pipefail
 cd "$PBS_O_WORKDIR"  # PBS starts a job in $HOME
-job=${PBS_JOBID//[^A-Za-z0-9.-]/_} nodes=1 gpus=4 gpu_api=cuda arch=aarch64
+job=${PBS_JOBID//[^A-Za-z0-9.-]/_} nodes=1 gpus=4 gpu_api=cuda cores=288 arch=aarch64
 interface=lo port=$((10000 + ${PBS_JOBID%%[!0-9]*} % 20000))  # few jobs share a port
 join_timeout=600  # seconds that the nodes wait for one another
 max_restarts=3  # by torchrun if a rank fails, and of all nodes if a torchrun is killed
@@ -36,6 +36,7 @@ software() {  # on each node: Python, torch and the variables of every rank
   export GLOO_SOCKET_IFNAME=lo  # gloo stays on this node, whatever the hostname resolves to.
   # Restarted ranks must not read the addresses of the dead ones.
   export TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1
+  export TORCH_{FR_DUMP,NCCL_DEBUG_INFO}_TEMP_FILE="$logs/$host/nccl-rank-"  # for jobgen why
 }
 
 ranks() {

@@ -15,7 +15,7 @@
 # ---- the job: all that differs from other scripts is above the machinery ----
 set -euo pipefail
 cd "$PBS_O_WORKDIR"  # PBS starts a job in $HOME
-job=${PBS_JOBID//[^A-Za-z0-9.-]/_} nodes=2 arch=aarch64
+job=${PBS_JOBID//[^A-Za-z0-9.-]/_} nodes=2 cores=288 arch=aarch64
 interface=hsn0 port=$((10000 + ${PBS_JOBID%%[!0-9]*} % 20000))  # few jobs share a port
 join_timeout=600  # seconds that the nodes wait for one another
 max_restarts=2  # of all nodes, if the program fails on one
@@ -54,12 +54,14 @@ software() {  # on each node: Python, torch and the variables of every rank
   export FI_CXI_DEFAULT_CQ_SIZE=131072  # Completion queue; a busy job can fill the default.
   export FI_CXI_DEFAULT_TX_SIZE=2048  # Sends at the same time, twice the default.
   export FI_CXI_RX_MATCH_MODE=hybrid  # Matches in software if the adapter's table is full.
+  export TORCH_{FR_DUMP,NCCL_DEBUG_INFO}_TEMP_FILE="$logs/$host/nccl-rank-"  # for jobgen why
+  [[ ${FUNCNAME[1]-main} != check_node ]] || find_plugin  # for the roll call
 }
 
 ranks() {  # on each node, once; the machinery sets node (its number) and head
   exec env JOBGEN_NODE="$node" JOBGEN_NODES="$nodes" JOBGEN_HEAD="$head" \
     JOBGEN_ADDRESS="$address" JOBGEN_PORT="$port" JOBGEN_PROCESSES=4 \
-    ./start.sh --rank="$node" "$nodes" "$head":"$port" 4 100% %a %d
+    ./start.sh --rank="$node" "$nodes" "${head/*:*/[$head]}":"$port" 4 100% %a %d
 }
 
 # ---- the keeper, as packaged with jobgen ----

@@ -14,7 +14,7 @@
 # ---- the job: all that differs from other scripts is above the machinery ----
 set -euo pipefail
 cd "$PBS_O_WORKDIR"  # PBS starts a job in $HOME
-job=${PBS_JOBID//[^A-Za-z0-9.-]/_} nodes=1 gpus=4 gpu_api=cuda arch=aarch64
+job=${PBS_JOBID//[^A-Za-z0-9.-]/_} nodes=1 gpus=4 gpu_api=cuda cores=288 arch=aarch64
 interface=lo port=$((10000 + ${PBS_JOBID%%[!0-9]*} % 20000))  # few jobs share a port
 join_timeout=600  # seconds that the nodes wait for one another
 logs=$PWD/jobgen-logs/$job
@@ -35,6 +35,7 @@ software() {  # on each node: Python, torch and the variables of every rank
   export PYTHONUNBUFFERED=1  # The output of a rank appears at once.
   export OMP_NUM_THREADS=72  # Cores of one rank; PBS sets it to the node's ncpus.
   export GLOO_SOCKET_IFNAME=lo  # gloo stays on this node, whatever the hostname resolves to.
+  export TORCH_{FR_DUMP,NCCL_DEBUG_INFO}_TEMP_FILE="$logs/$host/nccl-rank-"  # for jobgen why
 }
 
 ranks() {  # mpiexec starts this for each rank; the machinery sets head

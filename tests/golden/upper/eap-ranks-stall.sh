@@ -15,8 +15,9 @@
 # ---- the job: all that differs from other scripts is above the machinery ----
 set -euo pipefail
 cd "$PBS_O_WORKDIR"  # PBS starts a job in $HOME
-job=${PBS_JOBID//[^A-Za-z0-9.-]/_} nodes=2 gpus=4 gpu_api=cuda arch=aarch64
+job=${PBS_JOBID//[^A-Za-z0-9.-]/_} nodes=2 gpus=4 gpu_api=cuda cores=288 arch=aarch64
 interface=hsn0 port=$((10000 + ${PBS_JOBID%%[!0-9]*} % 20000))  # few jobs share a port
+ras_port=$((30000 + ${PBS_JOBID%%[!0-9]*} % 20000))  # NCCL tells its state there, if the job hangs
 join_timeout=600  # seconds that the nodes wait for one another
 logs=$PWD/jobgen-logs/$job
 program=train.py
@@ -51,6 +52,9 @@ software() {  # on each node: Python, torch and the variables of every rank
   export FI_CXI_DEFAULT_CQ_SIZE=131072  # Completion queue; a busy job can fill the default.
   export FI_CXI_DEFAULT_TX_SIZE=2048  # Sends at the same time, twice the default.
   export FI_CXI_RX_MATCH_MODE=hybrid  # Matches in software if the adapter's table is full.
+  export TORCH_{FR_DUMP,NCCL_DEBUG_INFO}_TEMP_FILE="$logs/$host/nccl-rank-"  # for jobgen why
+  export NCCL_RAS_ADDR=localhost:$ras_port  # Jobs on one node need a port each.
+  [[ ${FUNCNAME[1]-main} != check_node ]] || find_plugin  # for the roll call
 }
 
 ranks() {  # mpiexec starts this for each rank; the machinery sets head

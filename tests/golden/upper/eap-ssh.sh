@@ -20,7 +20,7 @@
 set -euo pipefail
 cd "$PBS_O_WORKDIR"  # PBS starts a job in $HOME
 mkdir -p -- out  # PBS brings the output there at the end, and loses it if it cannot
-job=${PBS_JOBID//[^A-Za-z0-9.-]/_} nodes=3 gpus=4 gpu_api=cuda arch=aarch64
+job=${PBS_JOBID//[^A-Za-z0-9.-]/_} nodes=3 gpus=4 gpu_api=cuda cores=288 arch=aarch64
 interface=hsn0 port=29500
 join_timeout=600  # seconds that the nodes wait for one another
 logs=$PWD/jobgen-logs/$job
@@ -59,6 +59,8 @@ software() {  # on each node: Python, torch and the variables of every rank
   export FI_CXI_DEFAULT_CQ_SIZE=131072  # Completion queue; a busy job can fill the default.
   export FI_CXI_DEFAULT_TX_SIZE=2048  # Sends at the same time, twice the default.
   export FI_CXI_RX_MATCH_MODE=hybrid  # Matches in software if the adapter's table is full.
+  export TORCH_{FR_DUMP,NCCL_DEBUG_INFO}_TEMP_FILE="$logs/$host/nccl-rank-"  # for jobgen why
+  [[ ${FUNCNAME[1]-main} != check_node ]] || find_plugin  # for the roll call
 }
 
 ranks() {

@@ -16,7 +16,7 @@
 # ---- the job: all that differs from other scripts is above the machinery ----
 set -euo pipefail
 cd "$PBS_O_WORKDIR"  # PBS starts a job in $HOME
-job=${PBS_JOBID//[^A-Za-z0-9.-]/_} nodes=2 gpus=4 gpu_api=cuda arch=aarch64
+job=${PBS_JOBID//[^A-Za-z0-9.-]/_} nodes=2 gpus=4 gpu_api=cuda cores=288 arch=aarch64
 interface=hsn0 port=$((10000 + ${PBS_JOBID%%[!0-9]*} % 20000))  # few jobs share a port
 join_timeout=600 read_timeout=200  # seconds: until all have met; of one try
 logs=$PWD/jobgen-logs/$job
@@ -52,11 +52,15 @@ software() {  # on each node: Python, torch and the variables of every rank
   export DATA="$SCRATCH/data"
   export CACHE="${DATA}"'/cache '"\$"'(id)'
   : "${HF_TOKEN?is not set: export it before the job is submitted}"
+  export TORCH_{FR_DUMP,NCCL_DEBUG_INFO}_TEMP_FILE="$logs/$host/nccl-rank-"  # for jobgen why
+  [[ ${FUNCNAME[1]-main} != check_node ]] || find_plugin  # for the roll call
 }
 
 ranks() {  # node 0 opens the rendezvous, whatever its host name is
+  local sort_key=$address  # torch numbers the nodes by this text, and connects to that of node 0
+  ((node == 0)) || sort_key=$head-$((10000 + node))
   exec python3 -m torch.distributed.run --nnodes="$nodes" --nproc-per-node=4 --rdzv-backend=c10d \
-    --rdzv-id="$job" --rdzv-endpoint="$head:$port" --local-addr="$address" \
+    --rdzv-id="$job" --rdzv-endpoint="$head:$port" --local-addr="$sort_key" \
     --rdzv-conf="is_host=$((node == 0)),join_timeout=$join_timeout,read_timeout=$read_timeout" \
     --tee=3 --log-dir="$logs/$host" train.py "\$HOME"
 }

@@ -18,6 +18,7 @@ software() {  # on each node: Python, torch and the variables of every rank
   # The profile has no node.cpus to share out; each rank would use all cores.
   export OMP_NUM_THREADS=1
   export GLOO_SOCKET_IFNAME=lo  # gloo stays on this node, whatever the hostname resolves to.
+  export TORCH_{FR_DUMP,NCCL_DEBUG_INFO}_TEMP_FILE="$logs/$host/nccl-rank-"  # for jobgen why
 }
 
 ranks() {

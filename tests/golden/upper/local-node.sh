@@ -23,5 +23,5 @@ software() {  # on each node: Python, torch and the variables of every rank
 ranks() {  # on each node, once; the machinery sets node (its number) and head
   exec env JOBGEN_NODE="$node" JOBGEN_NODES="$nodes" JOBGEN_HEAD="$head" \
     JOBGEN_ADDRESS="$address" JOBGEN_PORT="$port" JOBGEN_PROCESSES=2 \
-    ./start.sh --rank="$node" "$nodes" "$head":"$port" 2 100% %a %d
+    ./start.sh --rank="$node" "$nodes" "${head/*:*/[$head]}":"$port" 2 100% %a %d
 }

@@ -28,8 +28,9 @@ program=train.py
 # The ranks receive SIGUSR1 120 s before the walltime. The program has to handle it: save, end with
 # 0, and load at its start what it saved. A program without a handler receives nothing.
 stop_grace=5  # seconds that the ranks have after SIGTERM
-each_node=(srun --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --export=ALL -K0)
-start_ranks=("${each_node[@]}" --wait=7200 --cpu-bind=none -K1)
+each_node=(srun --cpu-bind=none --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --export=ALL
+  -K0)
+start_ranks=("${each_node[@]}" --wait=7200 -K1)  # -K1: one fails, all end; 2 h: a lost slurmstepd
 
 software() {  # on each node: Python, torch and the variables of every rank
   # Slurm may set several variables that select GPUs; together they would hide some.
@@ -38,13 +39,14 @@ software() {  # on each node: Python, torch and the variables of every rank
   export OMP_NUM_THREADS=16  # Cores of one rank; torchrun's default is 1.
   export GLOO_SOCKET_IFNAME=lo  # gloo stays on this node, whatever the hostname resolves to.
   export HSA_FORCE_FINE_GRAIN_PCIE=1  # RCCL needs it if GPUs are connected by PCIe.
+  export TORCH_{FR_DUMP,NCCL_DEBUG_INFO}_TEMP_FILE="$logs/$host/nccl-rank-"  # for jobgen why
 }
 
 container() {  # runs a command in the image, with the job's folder, the mounts and these variables
   local variables=(PYTHONUNBUFFERED OMP_NUM_THREADS GLOO_SOCKET_IFNAME HSA_FORCE_FINE_GRAIN_PCIE
-    TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE JOBGEN_KEEPER SLURM_JOB_ID SLURM_JOB_NAME
-    SLURM_JOB_NODELIST SLURM_NNODES SLURM_NODEID SLURM_PROCID SLURM_LOCALID SLURM_NTASKS
-    SLURM_ARRAY_TASK_ID ROCR_VISIBLE_DEVICES)
+    TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE TORCH_FR_DUMP_TEMP_FILE TORCH_NCCL_DEBUG_INFO_TEMP_FILE
+    JOBGEN_KEEPER SLURM_JOB_ID SLURM_JOB_NAME SLURM_JOB_NODELIST SLURM_NNODES SLURM_NODEID
+    SLURM_PROCID SLURM_LOCALID SLURM_NTASKS SLURM_ARRAY_TASK_ID ROCR_VISIBLE_DEVICES)
   local devices=(--device=/dev/kfd --device=/dev/dri)
   if [[ -e /dev/infiniband ]]; then devices+=(--device=/dev/infiniband); fi
   local name=jobgen-$SLURM_JOB_ID-$SLURM_NODEID-$SLURM_LOCALID-${SLURM_RESTART_COUNT-0}

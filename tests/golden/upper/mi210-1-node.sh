@@ -28,13 +28,14 @@ software() {  # on each node: Python, torch and the variables of every rank
   export OMP_NUM_THREADS=16  # Cores of one rank; torchrun's default is 1.
   export GLOO_SOCKET_IFNAME=lo  # gloo stays on this node, whatever the hostname resolves to.
   export HSA_FORCE_FINE_GRAIN_PCIE=1  # RCCL needs it if GPUs are connected by PCIe.
+  export TORCH_{FR_DUMP,NCCL_DEBUG_INFO}_TEMP_FILE="$logs/$host/nccl-rank-"  # for jobgen why
 }
 
 container() {  # runs a command in the image, with the job's folder, the mounts and these variables
   local variables=(PYTHONUNBUFFERED OMP_NUM_THREADS GLOO_SOCKET_IFNAME HSA_FORCE_FINE_GRAIN_PCIE
-    TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE SLURM_JOB_ID SLURM_JOB_NAME SLURM_JOB_NODELIST
-    SLURM_NNODES SLURM_NODEID SLURM_PROCID SLURM_LOCALID SLURM_NTASKS SLURM_ARRAY_TASK_ID
-    ROCR_VISIBLE_DEVICES)
+    TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE TORCH_FR_DUMP_TEMP_FILE TORCH_NCCL_DEBUG_INFO_TEMP_FILE
+    SLURM_JOB_ID SLURM_JOB_NAME SLURM_JOB_NODELIST SLURM_NNODES SLURM_NODEID SLURM_PROCID
+    SLURM_LOCALID SLURM_NTASKS SLURM_ARRAY_TASK_ID ROCR_VISIBLE_DEVICES)
   local devices=(--device=/dev/kfd --device=/dev/dri)
   if [[ -e /dev/infiniband ]]; then devices+=(--device=/dev/infiniband); fi
   local name=jobgen-$SLURM_JOB_ID-$SLURM_NODEID-$SLURM_LOCALID-${SLURM_RESTART_COUNT-0}

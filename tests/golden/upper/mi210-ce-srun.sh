@@ -23,7 +23,8 @@ join_timeout=1800  # seconds that the nodes wait for one another
 logs=$PWD/jobgen-logs/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}  # with .1 after a requeue
 program=train.py
 each_node=(srun --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --export=ALL -K0)
-start_ranks=("${each_node[@]}" --cpu-bind=none --ntasks=$((nodes * 8)) --ntasks-per-node=8 -K1)
+start_ranks=("${each_node[@]}" --cpu-bind=none --distribution=block --ntasks=$((nodes * 8))
+  --ntasks-per-node=8 -K1)
 
 software() {  # on each node: Python, torch and the variables of every rank
   # Slurm may set several variables that select GPUs; together they would hide some.
@@ -33,6 +34,7 @@ software() {  # on each node: Python, torch and the variables of every rank
   export NCCL_NET=IB  # Fail if InfiniBand cannot be used; NCCL would use slow TCP and not say so.
   export HSA_FORCE_FINE_GRAIN_PCIE=1  # RCCL needs it if GPUs are connected by PCIe.
   export GLOO_SOCKET_IFNAME="$interface" NCCL_SOCKET_IFNAME="=$interface"  # =: exactly this name
+  export TORCH_{FR_DUMP,NCCL_DEBUG_INFO}_TEMP_FILE="$logs/$host/nccl-rank-"  # for jobgen why
 }
 
 container() {  # runs a command in the image, with the job's folder, the mounts and these variables
@@ -40,7 +42,7 @@ container() {  # runs a command in the image, with the job's folder, the mounts 
   # machinery sets. env: the image's own variables would win over those of the job.
   local name passed=() variables=(PYTHONUNBUFFERED OMP_NUM_THREADS NCCL_NET
     HSA_FORCE_FINE_GRAIN_PCIE GLOO_SOCKET_IFNAME NCCL_SOCKET_IFNAME
-    TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE)
+    TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE TORCH_FR_DUMP_TEMP_FILE TORCH_NCCL_DEBUG_INFO_TEMP_FILE)
   for name in "${variables[@]}"; do
     if [[ -v $name ]]; then passed+=("$name=${!name}"); fi
   done

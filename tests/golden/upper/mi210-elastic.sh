@@ -32,7 +32,8 @@ program=train.py
 # The ranks receive SIGUSR1 120 s before the walltime. The program has to handle it: save, end with
 # 0, and load at its start what it saved. A program without a handler receives nothing.
 stop_grace=5  # seconds that the ranks have after SIGTERM
-each_node=(srun --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --export=ALL -K0)
+each_node=(srun --cpu-bind=none --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --export=ALL
+  -K0)
 start_ranks=(srun --cpu-bind=none --ntasks-per-node=1 --export=ALL --no-kill -K0)
 
 software() {  # on each node: Python, torch and the variables of every rank
@@ -45,14 +46,15 @@ software() {  # on each node: Python, torch and the variables of every rank
   export NCCL_NET=IB  # Fail if InfiniBand cannot be used; NCCL would use slow TCP and not say so.
   export HSA_FORCE_FINE_GRAIN_PCIE=1  # RCCL needs it if GPUs are connected by PCIe.
   export GLOO_SOCKET_IFNAME="$interface" NCCL_SOCKET_IFNAME="=$interface"  # =: exactly this name
+  export TORCH_{FR_DUMP,NCCL_DEBUG_INFO}_TEMP_FILE="$logs/$host/nccl-rank-"  # for jobgen why
 }
 
 container() {  # runs a command in the image, with the job's folder, the mounts and these variables
   local variables=(PYTHONUNBUFFERED OMP_NUM_THREADS TORCH_DISABLE_SHARE_RDZV_TCP_STORE NCCL_NET
     HSA_FORCE_FINE_GRAIN_PCIE GLOO_SOCKET_IFNAME NCCL_SOCKET_IFNAME
-    TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE JOBGEN_KEEPER SLURM_JOB_ID SLURM_JOB_NAME
-    SLURM_JOB_NODELIST SLURM_NNODES SLURM_NODEID SLURM_PROCID SLURM_LOCALID SLURM_NTASKS
-    SLURM_ARRAY_TASK_ID ROCR_VISIBLE_DEVICES)
+    TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE TORCH_FR_DUMP_TEMP_FILE TORCH_NCCL_DEBUG_INFO_TEMP_FILE
+    JOBGEN_KEEPER SLURM_JOB_ID SLURM_JOB_NAME SLURM_JOB_NODELIST SLURM_NNODES SLURM_NODEID
+    SLURM_PROCID SLURM_LOCALID SLURM_NTASKS SLURM_ARRAY_TASK_ID ROCR_VISIBLE_DEVICES)
   local devices=(--device=/dev/kfd --device=/dev/dri)
   if [[ -e /dev/infiniband ]]; then devices+=(--device=/dev/infiniband); fi
   local name=jobgen-$SLURM_JOB_ID-$SLURM_NODEID-$SLURM_LOCALID-${SLURM_RESTART_COUNT-0}
@@ -65,9 +67,11 @@ container() {  # runs a command in the image, with the job's folder, the mounts 
 }
 
 ranks() {  # node 0 opens the rendezvous, whatever its host name is
+  local sort_key=$address  # torch numbers the nodes by this text, and connects to that of node 0
+  ((node == 0)) || sort_key=$head-$((10000 + node))
   container python3 -m torch.distributed.run --nnodes="$min_nodes:$nodes" --nproc-per-node=8 \
     --max-restarts="$max_restarts" --rdzv-backend=c10d --rdzv-id="$job" \
-    --rdzv-endpoint="$head:$port" --local-addr="$address" \
+    --rdzv-endpoint="$head:$port" --local-addr="$sort_key" \
     --rdzv-conf="is_host=$((node == 0)),join_timeout=$join_timeout,read_timeout=$read_timeout" \
     --tee=3 --log-dir="$logs/$host" train.py
 }

@@ -20,8 +20,8 @@ export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK  # srun needs it since 22.05
 job=$SLURM_JOB_ID nodes=2
 port=29400
 logs=$PWD/.jobgen.$job
-start_ranks=(srun --cpu-bind=none --nodes="$nodes" --ntasks=$((nodes * 8)) --ntasks-per-node=8
-  --export=ALL -K1)
+start_ranks=(srun --cpu-bind=none --distribution=block --nodes="$nodes" --ntasks=$((nodes * 8))
+  --ntasks-per-node=8 --export=ALL -K1)
 
 software() {  # on each node: Python, torch and the variables of every rank
   # Slurm may set several variables that select GPUs; together they would hide some.

@@ -22,8 +22,9 @@ port=29400
 join_timeout=1800 read_timeout=600  # seconds: until all have met; of one try
 logs=$PWD/jobgen-logs/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}  # with .1 after a requeue
 program=train.py
-each_node=(srun --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --export=ALL -K0)
-start_ranks=("${each_node[@]}" --wait=7200 --cpu-bind=none -K1)
+each_node=(srun --cpu-bind=none --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --export=ALL
+  -K0)
+start_ranks=("${each_node[@]}" --wait=7200 -K1)  # -K1: one fails, all end; 2 h: a lost slurmstepd
 
 software() {  # on each node: Python, torch and the variables of every rank
   # Slurm may set several variables that select GPUs; together they would hide some.
@@ -33,6 +34,7 @@ software() {  # on each node: Python, torch and the variables of every rank
   export NCCL_NET=IB  # Fail if InfiniBand cannot be used; NCCL would use slow TCP and not say so.
   export HSA_FORCE_FINE_GRAIN_PCIE=1  # RCCL needs it if GPUs are connected by PCIe.
   export GLOO_SOCKET_IFNAME="$interface" NCCL_SOCKET_IFNAME="=$interface"  # =: exactly this name
+  export TORCH_{FR_DUMP,NCCL_DEBUG_INFO}_TEMP_FILE="$logs/$host/nccl-rank-"  # for jobgen why
 }
 
 container() {  # runs a command in the image, with the job's folder, the mounts and these variables
@@ -40,7 +42,7 @@ container() {  # runs a command in the image, with the job's folder, the mounts 
   # With a name, the image is unpacked once, for the check and the ranks. pyxis leaves such a container
   # on the node, and enroot removes it; without enroot on PATH it has no name, and pyxis removes it.
   local named=()
-  if command -v enroot > /dev/null; then named=(--container-name="jobgen-$job-$node"); fi
+  if command -v enroot > /dev/null; then named=(--container-name="jobgen-$job-$host"); fi
   local mounts=$PWD:$PWD
   mounts+=,"$HOME:/workdir"
   mounts+=,/shareddata:/shareddata
@@ -50,13 +52,15 @@ container() {  # runs a command in the image, with the job's folder, the mounts 
   run_step srun --overlap --nodes=1 --ntasks=1 --ntasks-per-node=1 --nodelist="$SLURMD_NODENAME" \
     --export=ALL,JOBGEN_JOB="$job" --cpu-bind=none "${named[@]}" --no-container-mount-home \
     --container-workdir="$PWD" --container-mounts="$mounts" --container-image=rocm/pytorch:latest \
-    --container-env=PYTHONUNBUFFERED,OMP_NUM_THREADS,NCCL_NET,HSA_FORCE_FINE_GRAIN_PCIE,GLOO_SOCKET_IFNAME,NCCL_SOCKET_IFNAME,TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE \
+    --container-env=PYTHONUNBUFFERED,OMP_NUM_THREADS,NCCL_NET,HSA_FORCE_FINE_GRAIN_PCIE,GLOO_SOCKET_IFNAME,NCCL_SOCKET_IFNAME,TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE,TORCH_FR_DUMP_TEMP_FILE,TORCH_NCCL_DEBUG_INFO_TEMP_FILE \
     "$@"
 }
 
 ranks() {  # node 0 opens the rendezvous, whatever its host name is
+  local sort_key=$address  # torch numbers the nodes by this text, and connects to that of node 0
+  ((node == 0)) || sort_key=$head-$((10000 + node))
   container python3 -m torch.distributed.run --nnodes="$nodes" --nproc-per-node=8 \
-    --rdzv-backend=c10d --rdzv-id="$job" --rdzv-endpoint="$head:$port" --local-addr="$address" \
+    --rdzv-backend=c10d --rdzv-id="$job" --rdzv-endpoint="$head:$port" --local-addr="$sort_key" \
     --rdzv-conf="is_host=$((node == 0)),join_timeout=$join_timeout,read_timeout=$read_timeout" \
     --tee=3 --log-dir="$logs/$host" train.py
 }

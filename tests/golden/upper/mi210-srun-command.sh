@@ -23,7 +23,8 @@ join_timeout=1800  # seconds that the nodes wait for one another
 logs=$PWD/jobgen-logs/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}  # with .1 after a requeue
 program=./solver
 each_node=(srun --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --export=ALL -K0)
-start_ranks=("${each_node[@]}" --cpu-bind=none --ntasks=$((nodes * 8)) --ntasks-per-node=8 -K1)
+start_ranks=("${each_node[@]}" --cpu-bind=none --distribution=block --ntasks=$((nodes * 8))
+  --ntasks-per-node=8 -K1)
 
 software() {  # on each node: Python, torch and the variables of every rank
   # Slurm may set several variables that select GPUs; together they would hide some.
@@ -33,6 +34,7 @@ software() {  # on each node: Python, torch and the variables of every rank
   export NCCL_NET=IB  # Fail if InfiniBand cannot be used; NCCL would use slow TCP and not say so.
   export HSA_FORCE_FINE_GRAIN_PCIE=1  # RCCL needs it if GPUs are connected by PCIe.
   export GLOO_SOCKET_IFNAME="$interface" NCCL_SOCKET_IFNAME="=$interface"  # =: exactly this name
+  export TORCH_{FR_DUMP,NCCL_DEBUG_INFO}_TEMP_FILE="$logs/$host/nccl-rank-"  # for jobgen why
 }
 
 ranks() {  # srun starts this for each rank; the machinery sets head

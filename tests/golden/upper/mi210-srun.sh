@@ -22,7 +22,8 @@ port=29400
 join_timeout=1800  # seconds that the nodes wait for one another
 logs=$PWD/jobgen-logs/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}  # with .1 after a requeue
 each_node=(srun --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --export=ALL -K0)
-start_ranks=("${each_node[@]}" --cpu-bind=none --ntasks=$((nodes * 8)) --ntasks-per-node=8 -K1)
+start_ranks=("${each_node[@]}" --cpu-bind=none --distribution=block --ntasks=$((nodes * 8))
+  --ntasks-per-node=8 -K1)
 
 software() {  # on each node: Python, torch and the variables of every rank
   # Slurm may set several variables that select GPUs; together they would hide some.
@@ -32,13 +33,15 @@ software() {  # on each node: Python, torch and the variables of every rank
   export NCCL_NET=IB  # Fail if InfiniBand cannot be used; NCCL would use slow TCP and not say so.
   export HSA_FORCE_FINE_GRAIN_PCIE=1  # RCCL needs it if GPUs are connected by PCIe.
   export GLOO_SOCKET_IFNAME="$interface" NCCL_SOCKET_IFNAME="=$interface"  # =: exactly this name
+  export TORCH_{FR_DUMP,NCCL_DEBUG_INFO}_TEMP_FILE="$logs/$host/nccl-rank-"  # for jobgen why
 }
 
 container() {  # runs a command in the image, with the job's folder, the mounts and these variables
   local variables=(PYTHONUNBUFFERED OMP_NUM_THREADS NCCL_NET HSA_FORCE_FINE_GRAIN_PCIE
-    GLOO_SOCKET_IFNAME NCCL_SOCKET_IFNAME TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE SLURM_JOB_ID
-    SLURM_JOB_NAME SLURM_JOB_NODELIST SLURM_NNODES SLURM_NODEID SLURM_PROCID SLURM_LOCALID
-    SLURM_NTASKS SLURM_ARRAY_TASK_ID ROCR_VISIBLE_DEVICES)
+    GLOO_SOCKET_IFNAME NCCL_SOCKET_IFNAME TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE
+    TORCH_FR_DUMP_TEMP_FILE TORCH_NCCL_DEBUG_INFO_TEMP_FILE SLURM_JOB_ID SLURM_JOB_NAME
+    SLURM_JOB_NODELIST SLURM_NNODES SLURM_NODEID SLURM_PROCID SLURM_LOCALID SLURM_NTASKS
+    SLURM_ARRAY_TASK_ID ROCR_VISIBLE_DEVICES)
   local devices=(--device=/dev/kfd --device=/dev/dri)
   if [[ -e /dev/infiniband ]]; then devices+=(--device=/dev/infiniband); fi
   local name=jobgen-$SLURM_JOB_ID-$SLURM_NODEID-$SLURM_LOCALID-${SLURM_RESTART_COUNT-0}

@@ -19,14 +19,16 @@ set -euo pipefail
 export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK  # srun needs it since 22.05
 job=$SLURM_JOB_ID nodes=2 gpus=8 gpu_api=cuda arch=x86_64
 port=29400
+ras_port=28028  # NCCL tells its state there, if the job hangs
 join_timeout=1800 read_timeout=600  # seconds: until all have met; of one try
 logs="/scratch/$USER/logs"/$job${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}
 keep_logs=yes  # also after a success
 program=$logs/elastic_ddp.py  # the trainer below; the script writes it there
 stall=30  # minutes without a line of any rank; then the job is taken to hang
 stop_grace=5  # seconds that the ranks have after SIGTERM
-each_node=(srun --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --export=ALL -K0)
-start_ranks=("${each_node[@]}" --wait=7200 --cpu-bind=none -K1)
+each_node=(srun --cpu-bind=none --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --export=ALL
+  -K0)
+start_ranks=("${each_node[@]}" --wait=7200 -K1)  # -K1: one fails, all end; 2 h: a lost slurmstepd
 
 software() {  # on each node: Python, torch and the variables of every rank
   # Slurm may set several variables that select GPUs; together they would hide some.
@@ -37,14 +39,15 @@ software() {  # on each node: Python, torch and the variables of every rank
   export NCCL_NET=IB  # Fail if InfiniBand cannot be used; NCCL would use slow TCP and not say so.
   export HSA_FORCE_FINE_GRAIN_PCIE=1  # RCCL needs it if GPUs are connected by PCIe.
   export GLOO_SOCKET_IFNAME="$interface" NCCL_SOCKET_IFNAME="=$interface"  # =: exactly this name
+  export TORCH_{FR_DUMP,NCCL_DEBUG_INFO}_TEMP_FILE="$logs/$host/nccl-rank-"  # for jobgen why
 }
 
 container() {  # runs a command in the image, with the job's folder, the mounts and these variables
   local variables=(PYTHONUNBUFFERED PYTHONFAULTHANDLER OMP_NUM_THREADS NCCL_NET
     HSA_FORCE_FINE_GRAIN_PCIE GLOO_SOCKET_IFNAME NCCL_SOCKET_IFNAME
-    TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE JOBGEN_KEEPER SLURM_JOB_ID SLURM_JOB_NAME
-    SLURM_JOB_NODELIST SLURM_NNODES SLURM_NODEID SLURM_PROCID SLURM_LOCALID SLURM_NTASKS
-    SLURM_ARRAY_TASK_ID ROCR_VISIBLE_DEVICES)
+    TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE TORCH_FR_DUMP_TEMP_FILE TORCH_NCCL_DEBUG_INFO_TEMP_FILE
+    NCCL_RAS_ADDR JOBGEN_KEEPER SLURM_JOB_ID SLURM_JOB_NAME SLURM_JOB_NODELIST SLURM_NNODES
+    SLURM_NODEID SLURM_PROCID SLURM_LOCALID SLURM_NTASKS SLURM_ARRAY_TASK_ID ROCR_VISIBLE_DEVICES)
   local devices=(--device=/dev/kfd --device=/dev/dri)
   if [[ -e /dev/infiniband ]]; then devices+=(--device=/dev/infiniband); fi
   local name=jobgen-$SLURM_JOB_ID-$SLURM_NODEID-$SLURM_LOCALID-${SLURM_RESTART_COUNT-0}
@@ -57,8 +60,10 @@ container() {  # runs a command in the image, with the job's folder, the mounts 
 }
 
 ranks() {  # node 0 opens the rendezvous, whatever its host name is
+  local sort_key=$address  # torch numbers the nodes by this text, and connects to that of node 0
+  ((node == 0)) || sort_key=$head-$((10000 + node))
   container python3 -m torch.distributed.run --nnodes="$nodes" --nproc-per-node=8 \
-    --rdzv-backend=c10d --rdzv-id="$job" --rdzv-endpoint="$head:$port" --local-addr="$address" \
+    --rdzv-backend=c10d --rdzv-id="$job" --rdzv-endpoint="$head:$port" --local-addr="$sort_key" \
     --rdzv-conf="is_host=$((node == 0)),join_timeout=$join_timeout,read_timeout=$read_timeout" \
     --tee=3 --log-dir="$logs/$host" "$program"
 }

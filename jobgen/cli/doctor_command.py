@@ -1,0 +1,127 @@
+"""The command `jobgen doctor`: the script of a job that measures, the report of its results."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from jobgen.cli.app import TEXTS, complete_value, main
+from jobgen.cli.job_commands import OUTPUT_OPTIONS, JobCommand, default_profile, generate
+from jobgen.cli.lookup.habits import check_habits
+from jobgen.doctor import html_report, read_results
+from jobgen.errors import printable, problem, report
+from jobgen.generator import Generator, no_profile
+from jobgen.paths import to_path
+from jobgen.planning.job_options import OPTIONS, Job
+from jobgen.planning.parser import RowOption
+from jobgen.scripts.write import write
+
+FOLDER = "jobgen-doctor"  # trainers/doctor.py writes its results there
+VERDICT = "jobgen doctor:"  # with it begin the last lines that the job prints
+WALLTIME = "0:30:00"  # a round of pairs takes about a second: enough for 1,000 nodes
+# What the user may say of the job that measures: where it runs, and how large it is.
+FIELDS = (
+    *(
+        name
+        for name, row in OPTIONS.items()
+        if row.group in ("Cluster", "Size and time")
+        and name not in ("hosts", "exclusive", "shared")
+    ),
+    *("environment", "set_values", "directives"),
+)
+
+
+def _doctor(report: str | None, **options: Any) -> int:
+    if report is not None:
+        return _write_report(report, options)
+    return _write_script({field: options.pop(field) for field in FIELDS}, options)
+
+
+_rows = {**{field: OPTIONS[field] for field in FIELDS}, **OUTPUT_OPTIONS}
+_options = [RowOption(name, row, shell_complete=complete_value) for name, row in _rows.items()]
+_report = click.Option(
+    ["--report"],
+    metavar="FILE",
+    help="Draw the results of a job that has ended (jobgen-doctor/JOBID.json), as one HTML file:"
+    " -o, else FILE with .html.",
+    shell_complete=complete_value,
+)
+main.add_command(
+    JobCommand(
+        "doctor",
+        callback=_doctor,
+        params=[_report, *_options],
+        help=f"{TEXTS['doctor']}\n\n"
+        "The job takes some minutes. It names the nodes that are slower than the others, prints"
+        " the line that excludes them, and leaves all values in jobgen-doctor/JOBID.json. With"
+        " --wait, this command follows the job and draws the report. With --wait, or with --report,"
+        " the exit code is 1 if something is wrong. Examples:\n\n"
+        "  jobgen doctor --profile mi210 -N 8 | sbatch\n\n"
+        "  jobgen doctor --report jobgen-doctor/4711.json",
+    )
+)
+
+
+def _write_script(fields: dict[str, Any], output: dict[str, Any]) -> int:
+    """Write the script, or submit it; with `wait`, write the report, too. Raises JobgenError."""
+    job = _job(fields)
+    if job.command == "local":
+        _refuse(output, ("submit", "wait", "mkdir"), "a job of this machine alone")
+    check_habits(job, output["output"])
+    before = _results()
+    status = generate(job, **output)
+    new_results = sorted(_results() - before) if output["wait"] else []
+    return max([status, *(_write_report(str(path), {}, summary=True) for path in new_results)])
+
+
+def _job(fields: dict[str, Any]) -> Job:
+    """The job that measures, for the scheduler of its profile."""
+    if fields["profile"] is None:
+        fields["profile"] = default_profile()
+    if fields["profile"] is None:
+        raise no_profile()
+    generator = Generator()
+    command = generator.command(fields["profile"])
+    given = {field: value for field, value in fields.items() if value not in (None, ())}
+    for field in given:
+        if command not in OPTIONS[field].commands:
+            flag, name = OPTIONS[field].flags[-1], given["profile"]
+            text = f"`jobgen {command}`, which makes the scripts for {name:.80}, has no such option"
+            raise problem(flag, text, "usage", f"see `jobgen {command} --help`")
+    if command in OPTIONS["time"].commands:
+        given.setdefault("time", WALLTIME)
+    name = generator.profiles.load(fields["profile"]).name
+    # With --exit-zero, the verdict is the last line of a rank: no error of torchrun follows it.
+    words = ("--exit-zero", "--cluster", Path(name).stem)
+    return Job(command, **given, trainer="doctor", program=words)
+
+
+def _write_report(file: str, options: dict[str, Any], summary: bool = False) -> int:
+    """Draw the results in a file as one HTML file; 1 if something is wrong. Raises JobgenError.
+
+    With `summary`, also report the job's verdict.
+    """
+    output = options.pop("output", None) or f"{file.removesuffix('.json')}.html"
+    _refuse(options, tuple(options), "--report, which only draws a file")
+    results = read_results(file)
+    if output != "-" and to_path(output).exists() and to_path(output).samefile(to_path(file)):
+        text = "this is the file of the results, which would be lost"
+        raise problem(f"-o {output:.80}", text, "output", "name another file")
+    write(html_report(results), output, executable=False)
+    begin = next((n for n, line in enumerate(results.lines) if line.startswith(VERDICT)), 0)
+    for line in results.lines[begin:] if summary else ():
+        report(printable(line.removeprefix("jobgen ")))
+    if output != "-":
+        report(f"the report is {output}")
+    return 1 if results.findings or results.network.problem else 0
+
+
+def _results() -> set[Path]:
+    return set(to_path(FOLDER).glob("*.json"))
+
+
+def _refuse(options: dict[str, Any], names: tuple[str, ...], subject: str) -> None:
+    for name in names:
+        if options[name]:
+            flag = {**OPTIONS, **OUTPUT_OPTIONS}[name].flags[-1]
+            raise problem(flag, f"it is not for {subject}", "usage", f"leave {flag} out")

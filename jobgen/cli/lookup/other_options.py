@@ -1,0 +1,189 @@
+"""Options that a command does not have, such as those of sbatch, qsub and torchrun, and what says
+the same to jobgen. Only a mistake imports this.
+"""
+
+import re
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from click import Command
+
+from jobgen.lint.reader.sbatch_options import OPTIONS as OPTIONS_OF_SBATCH
+from jobgen.lint.reader.sbatch_options import SRUN_OPTIONS, WITHOUT_VALUE
+from jobgen.other_words.search import answers, form_words, path_of, places, plain
+from jobgen.planning.job_options import FIELD_OF_FLAG, OPTIONS
+from jobgen.planning.key_words import (
+    KEYS,
+    letter_words,
+    option_words,
+    resource_words,
+    with_value,
+    words_for,
+)
+from jobgen.planning.option_row import ALL, RANKS
+from jobgen.quoting import quote
+from jobgen.schedulers import absent_keys, pbs_options, slurm_options
+
+_SBATCHS = OPTIONS_OF_SBATCH - {flag.lstrip("-") for flag in FIELD_OF_FLAG}
+_SCHEDULERS = {"sbatch": "slurm", "qsub": "pbs", "interactive": "slurm", "local": "local"}
+_CLOSE = 0.75  # of difflib: nearer names are slips
+
+
+def own_words(command: Command, flag: str, value: str = "", others: Iterable[str] = ()) -> str:
+    """What to do instead of giving a command an option, and a value, that it does not have.
+
+    It begins with `write`, if that is to write other words; "" if nothing is known of the option.
+    `others` are the commands of jobgen that have it.
+    """
+    name, found = str(command.name), ""
+    flags = {
+        each: re.split(r"[|[]", parameter.metavar or "")[0]
+        for parameter in command.params
+        for each in parameter.opts
+        if each[:1] == "-"
+    }
+    singular = plain(flag).rstrip("s")
+    if form := form_words(name, flag, value):
+        found = form
+    elif same := [each for each in flags if len(flag) > 2 and plain(each).rstrip("s") == singular]:
+        found = f"{same[0]} {quote(value) if value else flags[same[0]]}".rstrip()
+    elif name in ALL or (name, flag) == ("doctor", "-l"):
+        jobs = "interactive" if name == "doctor" else name
+        found = _of_letter(flag[1], jobs, value) if len(flag) == 2 else _of_name(flag, jobs, value)
+    else:
+        found = _of_other_command(name, flag, flags, value)
+        if found.startswith("jobgen"):
+            return f"write {found}"
+    if found[:1] == "-" and re.split("[ =]", found)[0] not in (*flags, *["--"] * (name in RANKS)):
+        found = ""
+    is_other = found or answers("options", flag)
+    if not is_other and (close := get_close_matches(flag, flags, n=1, cutoff=_CLOSE)):
+        return f"did you mean {close[0]!r}?"
+    if not found and (has_it := ", ".join(others)) and name not in ("local", "byhand"):
+        return f"it is an option of {has_it}"
+    if not found and name not in ALL:
+        long = ", ".join(each for each in flags if each.startswith("--"))
+        return f"one of: {long}" if long else "there is only --help"
+    found = found or _program_or_site(flag, name, value)
+    return f"write {found}" if found.startswith("-") else found
+
+
+def _of_other_command(command: str, flag: str, flags: Iterable[str], value: str) -> str:
+    """The option of a command that makes no job, for a word of another tool."""
+    for own in answers(f"options of {command}", flag):
+        return with_value(own, value)
+    for path in map(path_of, answers("keys", flag)):
+        names = [each for row in OPTIONS.values() if row.path == path for each in row.flags]
+        for own in (*names, f"--{path.rpartition('.')[2]}"):
+            if own in flags:
+                return f"{own} {quote(value)}" if value else own
+    return ""
+
+
+def _of_letter(letter: str, command: str, value: str) -> str:
+    """The words for an option of one letter, which means what it means to the command's engine."""
+    if command == "qsub":
+        return _of_qsub(letter, value)
+    if letter == "j" and (found := re.fullmatch(r"(\d+)x(\d+)", value)):  # of torchx
+        return f"-N {found[1]} {_of_name('--nproc_per_node', command, found[2])}"
+    if letter == "s" and value in _SCHEDULERS.values():  # of torchx
+        return f"{command} is {_SCHEDULERS[command]}'s: leave it out"
+    name = slurm_options.LONG_NAMES.get(letter)
+    is_qsubs = command == "interactive" or letter in "ljvVW"
+    if name and not (letter in "vW" and "=" in value):
+        other = f", or {_of_key('partition', command, value)} for a partition"
+        return _of_name(f"--{name}", command, value) + other * (letter == "q")
+    return _of_qsub(letter, value) if is_qsubs else ""
+
+
+def _of_qsub(letter: str, value: str) -> str:
+    if letter == "v" and "=" in value:
+        return words_for("network.environment", "qsub", value)
+    if letter == "W" and (pair := re.fullmatch(r"(\w+)=(.*)", value)):
+        return _of_attribute(pair[1], pair[2])
+    if letter == "r" and value == "n":
+        return "without --requeue, no job is put back into the queue: leave it out"
+    if letter == "l" and (resources := _resources(value)):
+        return resources
+    if letter in "cn" and value.isdigit():  # as of sbatch; qsub's own take no number
+        return words_for("request.cpus_per_node" if letter == "c" else _RANKS, "qsub", value)
+    if letter == "p" and value and not value.lstrip("-").isdigit():
+        return f"-q {quote(value)}, the queue"
+    if letter in pbs_options.ON_COMMAND_LINE:
+        return pbs_options.ON_COMMAND_LINE[letter]
+    if found := letter_words(letter, value):
+        return found
+    if letter in pbs_options.WITH_VALUE:
+        return f"--directive='-{letter} {value or 'VALUE'}'"
+    return f"--directive=-{letter}" if letter in pbs_options.WITHOUT_VALUE else ""
+
+
+_RANKS = "launch.processes_per_node=N, the ranks on each node"
+
+
+def _of_attribute(name: str, value: str) -> str:
+    """The words for an attribute of qsub's -W."""
+    if name == "group_list":
+        return f"-A {quote(value)} --set request.account_option=group_list"
+    words = option_words("dependency", "qsub", value) if name == "depend" else ""
+    return words or f"--directive={quote(f'-W {name}={value}')}"
+
+
+def _resources(text: str) -> str:
+    """The words for qsub's `-l`, such as `select=2:ncpus=8:ngpus=4,walltime=1:00:00`."""
+    pairs = [part.strip().partition("=") for part in text.split(",")]
+    found = [resource_words(name, value, False) for name, equals, value in pairs if equals]
+    note = ", all nodes of one kind" if "+" in text else ""
+    return " ".join(dict.fromkeys(filter(None, found))) + note
+
+
+def _of_name(flag: str, command: str, value: str) -> str:
+    """The words for an option with a name: jobgen's own elsewhere, or one of another tool."""
+    name = flag.lstrip("-")
+    if found := option_words(name, command, value, _of_key):
+        return found
+    if command in ("local", "byhand") and (answers("options", name) or flag in FIELD_OF_FLAG):
+        return f"`jobgen {command}` asks no scheduler: leave it out"
+    for sentence in answers("sentences", name):
+        return sentence
+    if (
+        command in ("sbatch", "interactive")
+        and name in (SRUN_OPTIONS | {"uenv", "view"}) - _SBATCHS
+    ):
+        word = f"--{name}={value}" if value else f"--{name}"
+        return f"--set {quote(f'launch.srun_options=[{word}]')}"
+    if command in ("sbatch", "interactive") and name in _SBATCHS:
+        has_value = name not in WITHOUT_VALUE or (value and name in ("nice", "propagate"))
+        given = f"={value or 'VALUE'}" if has_value else ""
+        return slurm_options.ON_COMMAND_LINE.get(name, f"--directive={quote(f'--{name}{given}')}")
+    return ""
+
+
+def _of_key(answer: str, command: str, value: str) -> str:
+    """The words that set a key, or what a scheduler without it has instead."""
+    path = path_of(answer)
+    row = next((row for row in OPTIONS.values() if row.path == path), None)
+    hint = absent_keys(_SCHEDULERS.get(command, "")).get(path, "")
+    is_request = path.partition(".")[0] in ("request", "partition", "queue", "account", "limits")
+    has_option = row is not None and command in row.commands
+    if command in ("local", "byhand") and is_request and not has_option:
+        return hint or f"`jobgen {command}` asks no scheduler: leave it out"
+    if not hint:
+        return words_for(answer, command, value)
+    other = re.match(r"\D*?`([\w.]+)`", hint)
+    if other and other[1] in KEYS:
+        return words_for(other[1], command, value)
+    return hint
+
+
+def _program_or_site(flag: str, command: str, value: str) -> str:
+    """For an option that nobody has: the nearest key, the site's sbatch, or the program."""
+    if command in ("local", "byhand") and flag in ("--submit", "--wait"):
+        return f"`jobgen {command} … | bash` runs it"
+    near = [] if flag in FIELD_OF_FLAG else places(flag.lstrip("-"), KEYS, "")[:1]
+    if words := "".join(_of_key(each, command, value) for each in near):
+        return f"did you mean {words}?" if words.startswith("-") else words
+    if command == "sbatch" and len(flag) > 2:
+        word = quote(f"{flag}={value}" if value else flag)
+        return f"for an option of the site: --directive={word}; for one of PROGRAM: after --"
+    return "an option of PROGRAM stands after --" if command in RANKS else ""

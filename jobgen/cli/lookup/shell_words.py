@@ -1,0 +1,72 @@
+"""Programs that are none here: batch scripts, and words for a shell or for torchx."""
+
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+
+from jobgen.errors import problem
+from jobgen.paths import is_file, to_path
+from jobgen.planning.job_options import Job
+from jobgen.quoting import quote
+
+_SHELLS = "module ml source . export cd conda micromamba ulimit unset".split()
+
+
+def check_first_word(job: Job) -> None:
+    """Raise JobgenError for a batch script, or what begins with `module load` or `dist.ddp`."""
+    name, *words = job.program or ("",)
+    script = words[0] if name in ("bash", "sh") and words else name
+    if found := _directive_in(script):
+        submit = "qsub" if found[0].startswith("#PBS") else "sbatch"
+        text = f"{script!r:.80} is a batch script (line {found[1]}: {found[0]})"
+        hint = f"submit it: {submit} {quote(script)}; or give the program in it, as -- train.py"
+        raise problem("--", text, "value", hint)
+    if re.fullmatch(r"(dist|utils)\.(ddp|python|sh)", name):
+        text = f"{name} is a component of torchx, and would be the program"
+        raise problem("--", text, "value", f"write: {_of_torchx(words)}")
+    hint = _of_shell(name, words) if name in _SHELLS else ""
+    if hint:
+        text = f"`{' '.join((name, *words)):.60}` is for a shell, and would be each rank's program"
+        raise problem("--", text, "value", f"write {hint} before `--`, and the program behind it")
+
+
+def _directive_in(file: str) -> tuple[str, int] | None:
+    """The first directive of a scheduler in a file, cut, and its line; None if there is none."""
+    if not is_file(to_path(file)) or file.endswith(".py"):
+        return None
+    text = ""
+    with suppress(OSError), to_path(file).open(encoding="utf-8", errors="replace") as lines:
+        text = lines.read(4000)
+    for number, line in enumerate(text.splitlines(), 1):
+        if re.match("#(SBATCH|PBS) +-", line):
+            return line[:60], number
+    return None
+
+
+def _of_shell(name: str, words: Sequence[str]) -> str:
+    """The words of jobgen for a command of a shell; "" if it is a program."""
+    if name in ("conda", "micromamba") and words[:1] != ["activate"]:
+        return ""
+    line = f"software.commands=[{' '.join((name, *words))}]"
+    if name in ("module", "ml") and [*words[:1], "load"][0] in ("load", "add"):
+        line = f"software.modules=[{', '.join(words[1:])}]"
+    elif name in ("source", ".") and words[:1] and (found := re.match("(.+)/bin/act", words[0])):
+        line = f"software.venv={found[1]}"
+    elif words[:1] == ["activate"]:
+        line = f"software.conda={' '.join(words[1:])}"
+    elif name == "cd":
+        line = f"request.chdir={' '.join(words)}"
+    elif name == "export":
+        return " ".join(f"-e {quote(word)}" for word in words)
+    return f"--set {quote(line)}"
+
+
+def _of_torchx(words: Sequence[str]) -> str:
+    """The options of jobgen, and the program, for the arguments of a component of torchx."""
+    text = f" {' '.join(map(quote, words))} "
+    size = re.search(r" -j[ =]?(\d+(?::\d+)?)x(\d+) ", text)
+    options = f"-N {size[1]} -G {size[2]} " if size else "-N N -G N "
+    program = re.search(r" (?:--script[ =](\S+)|(-m)[ =](\S+))", text)
+    own = text.partition(" -- ")[2].strip()
+    name = (program[1] or f"-m {program[3]}") if program else "PROGRAM"
+    return f"{options}-- {name} {own}".strip()

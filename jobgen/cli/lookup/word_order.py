@@ -1,0 +1,128 @@
+"""Words at a wrong place: jobgen's options behind the program, and words that no option takes.
+
+Each mistake is shown as the whole command that was probably meant.
+"""
+
+import re
+import shutil
+from collections.abc import Sequence
+
+from click import Command
+
+from jobgen.errors import JobgenError, problem
+from jobgen.paths import is_file, to_path
+from jobgen.planning.key_words import KEYS
+from jobgen.profiles.search import is_profile_path, profile_files
+from jobgen.quoting import quote
+
+Words = Sequence[str]
+# What joins a stray word to the value before it, by the option of that value.
+_JOINED = {"-e": "=", "--env": "=", "--set": "=", "-J": " ", "--name": " ", "--directive": " "}
+
+
+def order_problem(command: Command, head: Words, program: Words) -> JobgenError | None:
+    """The error for a command line in which no `--` stands between `head` and `program`.
+
+    click takes all words from the first that is neither an option nor its value for the program.
+    None if that is probably meant.
+    """
+    if tuple(program) == ("help",):
+        hint = f"jobgen {command.name} --help"
+        return problem("help", "it would be the program that the ranks run", "usage", hint)
+    head = (str(command.name), *head)
+    end = program.index("--") if "--" in program else len(program)
+    moved, others = _own_options(command, program[:end])
+    following = program[end + 1 :]
+    if following and (not following[0].startswith("-") or following[0] == "-m"):
+        return _stray_word(head, program, program[:end], following)
+    if "--profile" not in (*head, *program) and _is_profile(program[0]):
+        words = ["--profile", program[0], *moved, *(("--", *others[1:]) if others[1:] else ())]
+        text = f"no option takes the word {program[0]!r:.60}, which is a profile"
+        return problem("--profile", text, "usage", f"write: jobgen {_line(*head, *words)}")
+    if moved:
+        right = _line(*head, *moved, "--", *others, *following)
+        text = f"`{_line(*moved)}` comes after {program[0]!r:.60}, and would go to it"
+        hint = f"for jobgen: jobgen {right}; for the program: jobgen {_line(*head, '--', *program)}"
+        return problem(moved[0].partition("=")[0], text, "usage", hint)
+    is_command = shutil.which(program[0]) or is_file(to_path(program[0])) or "/" in program[0]
+    if end > 1 and not is_command and (_flag_of(program[0]) or _joined(head, program[0])):
+        return _stray_word(head, program, program[:1], program[1:])
+    return None
+
+
+def _line(*words: str) -> str:
+    return " ".join(map(quote, words))
+
+
+def _own_options(command: Command, program: Words) -> tuple[list[str], list[str]]:
+    """The words of a program that are options of the command, with their values; and the others."""
+    takes_value = {
+        flag: not getattr(each, "is_flag", False) for each in command.params for flag in each.opts
+    }
+    moved: list[str] = []
+    others = list(program[:1])
+    rest = list(program[1:])
+    while rest:
+        word = rest.pop(0)
+        found = re.fullmatch(r"(--[\w-]+)(?:=.*)?|(-[A-Z])\d+|(-\w)", word, re.DOTALL)
+        flag = next(filter(None, found.groups()), "") if found else ""
+        if flag not in takes_value:
+            others.append(word)
+            continue
+        moved.append(word)
+        if takes_value[flag] and word == flag and rest:
+            moved.append(rest.pop(0))
+    return moved, others
+
+
+def _joined(head: Words, word: str) -> str:
+    """The last value of `head` with a word that probably belongs to it; "" if none does."""
+    *_, flag, value = ("", *head)
+    if flag in ("-e", "--env") and "=" in value:
+        return ""
+    if flag in _JOINED and not (flag == "--set" and "=" in value):
+        start = value.rstrip(":") if _JOINED[flag] == "=" else value
+        return f"{start}{_JOINED[flag]}{word}"
+    is_unit = flag.startswith("-") and value[-1:].isdigit() and word.isalpha()
+    return f"{value}{word}" if is_unit or (flag.startswith("-") and value.endswith(",")) else ""
+
+
+def _stray_word(head: Words, taken: Words, words: Words, program: Words) -> JobgenError:
+    """The error for `words` before a program, of which no option takes the first.
+
+    `taken` is what click took for the program.
+    """
+    words = words[1:] if words[0] == "=" and len(words) > 1 else words  # as in `NAME = VALUE`
+    word = words[0]
+    if word.endswith((".py", ".sh")) or is_file(to_path(word)):
+        text = f"{word!r:.60} stands before `--`, and would be the program"
+        hint = f"`--` comes first: jobgen {_line(*head, '--', *words, *program)}"
+        return problem("--", text, "usage", hint)
+    right = head
+    if joined := _joined(head, word):
+        right = [*head[:-1], joined]
+    elif head[0] == "byhand" and "--hosts" not in head and not re.search("[=/]", word):
+        right = [*head, "--hosts", re.sub(r":\d+", "", word)]
+    elif flag := _flag_of(word):
+        right = [*head, flag, word]
+    elif "--profile" not in (*head, *words) and _is_profile(word):
+        right = [*head, "--profile", word]
+    text = f"no option takes the word {word!r:.60}, and no option after it is read"
+    program = [*program, word] if right is head and re.match(r"[+~]*\w[\w.]*=", word) else program
+    hint = f"write: jobgen {_line(*right, *words[1:], '--', *program)}"
+    if right is head or "--" not in taken:
+        hint += f"; or, if {word:.60} is the program: jobgen {_line(*head, '--', *taken)}"
+    return problem("--", text, "usage", hint)
+
+
+def _flag_of(word: str) -> str:
+    """The option that a word with a = is probably a value of; "" if none."""
+    found = re.match(r"([a-z_]+)(\.\w+)+=", word)
+    if found and any(path.startswith(f"{found[1]}.") for path in KEYS):
+        return "--set"
+    return "-e" if re.match(r"[A-Z_][A-Z0-9_]*=", word) else ""
+
+
+def _is_profile(word: str) -> bool:
+    is_name = word in profile_files() and not shutil.which(word)
+    return is_name or is_profile_path(word)

@@ -1,0 +1,165 @@
+"""The command `jobgen why`: the verdict on a job's files, the classes, a class's page."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from jobgen.cli.app import argument, main, option
+from jobgen.cli.lookup.text import columns
+from jobgen.diagnosis.classes import classes, codes
+from jobgen.diagnosis.engine import Source, diagnose
+from jobgen.diagnosis.events import Verdict
+from jobgen.diagnosis.files import SCHEDULER, is_job_folder, sources, text_source
+from jobgen.diagnosis.one_line import as_line, no_cause
+from jobgen.diagnosis.report import as_json, as_text
+from jobgen.errors import JobgenError, problem, report
+from jobgen.paths import to_path
+from jobgen.scripts.write import write
+
+if TYPE_CHECKING:
+    from jobgen.diagnosis.job_files import JobFiles
+
+
+@main.command()
+@argument("words", nargs=-1, metavar="FILE|FOLDER|JOBID|-|CLASS...")
+@option(
+    "--format",
+    metavar="text|json",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    help="The format of the verdict.",
+)
+@option("--line", is_flag=True, help="The verdict in one line, as a job's last line.")
+@option("--all", "everything", is_flag=True, help="Also all that follows from the failure.")
+@option("--list", "listing", is_flag=True, help="The classes of failure that it knows.")
+def why(words: tuple[str, ...], format: str, line: bool, everything: bool, listing: bool) -> int:
+    """Find what failed first in a job, from its output.
+
+    Reads the output of any job, not of jobgen's scripts alone: files, folders with a file for each
+    rank, dumps of torch's flight recorder, or stdin (-). For a job's number, it reads the folder
+    that the job left in jobgen-logs, and asks the scheduler for its output and its end. It prints
+    the node and rank that failed first, the cause with the lines that show it, what to do, what is
+    not the cause, and how sure that is. Of a job that still runs, it says since when no rank has
+    written, and which was the last. `jobgen why CLASS` explains a class of failure. The exit code
+    is 0 if a cause is found, 1 if none is, and 2 if a file cannot be read.
+    """
+    if listing:
+        return _list_classes()
+    if line:
+        return _show_line(words)
+    if len(words) == 1 and (status := _show_class(words[0])) is not None:
+        return status
+    return _show_verdict(words, format, everything)
+
+
+def _show_verdict(words: Sequence[str], format: str, everything: bool) -> int:
+    """Write what failed first in the job whose output these are; 1 if no cause is found."""
+    verdict = _verdict(words)
+    write((as_json if format == "json" else as_text)(verdict, everything))
+    return 0 if verdict.code else 1
+
+
+def _show_line(words: Sequence[str]) -> int:
+    """The same in one line, whatever happens: it is the last one of a job's output."""
+    try:
+        verdict = _verdict(words)
+        line, status = as_line(verdict), 0 if verdict.code else 1
+    except JobgenError as error:
+        line, status = no_cause("; ".join(str(error).split("\n"))), 2
+    except Exception as error:  # a job's last line is no traceback
+        line, status = no_cause(f"jobgen why failed: {type(error).__name__}: {error}"), 2
+    write(line)
+    return status
+
+
+class _Parts(NamedTuple):
+    """What a word means: a job's folder, if it is one, logs, and a job that a scheduler knows."""
+
+    folder: str = ""
+    logs: Iterable[Source] = ()
+    job: JobFiles | None = None
+
+
+def _verdict(words: Sequence[str]) -> Verdict:
+    if not words:
+        raise problem("why", "no file", "usage", "name a file, a folder, a job's number, or -")
+    parts = [_parts(word) for word in words]
+    folders = [part.folder for part in parts if part.folder]
+    logs = chain.from_iterable(part.logs for part in parts)
+    if len(folders) > 1:
+        raise problem("why", "several jobs' folders", "usage", "name one job at a time")
+    if folders:
+        from jobgen.diagnosis.job_folder.verdict import diagnose_folder
+
+        verdict = diagnose_folder(folders[0], logs)
+    else:
+        verdict = diagnose(logs)
+    for part in parts:
+        if part.job and part.job.status:
+            verdict = _of_live_job(verdict, part.job, part.folder)
+    return verdict
+
+
+def _of_live_job(verdict: Verdict, job: JobFiles, folder: str) -> Verdict:
+    """The verdict on a job that has not ended: its state, and if it runs, who wrote last."""
+    from jobgen.diagnosis.job_folder.silence import silence_notes
+
+    state = f"the job is {job.status}"
+    is_running = job.status and job.status.is_running
+    notes = (*verdict.notes, *(silence_notes(folder, job.paths) if is_running else ()))
+    if verdict.code or verdict.evidence:
+        return verdict._replace(notes=(state, *notes))
+    return verdict._replace(says=state, notes=notes)
+
+
+def _parts(word: str) -> _Parts:
+    if is_job_folder(word):
+        return _Parts(word)
+    if os.path.lexists(to_path(word)):
+        return _Parts(logs=sources([word]))
+    from jobgen.diagnosis.job_files import find_job_files, find_job_folder, is_job_id
+
+    if not is_job_id(word):
+        return _Parts(logs=sources([word]))
+    folder = find_job_folder(word)
+    try:
+        found = find_job_files(word)
+    except JobgenError:
+        if folder:
+            return _Parts(folder)  # no scheduler knows the job any more
+        raise
+    names = [word, *found.numbers]  # a job of an array has a number of its own
+    folders = (find_job_folder(name, ("", *found.folders)) for name in names)
+    folder = folder or next(filter(None, folders), "")
+    is_waiting = found.status and not found.status.is_running  # it has no output yet
+    for path in found.missing if not (folder or is_waiting) else ():
+        report(f"{path}: it cannot be read here")
+    return _Parts(folder, _of_job(found), found)
+
+
+def _of_job(found: JobFiles) -> Iterator[Source]:
+    """What the scheduler says of a job, and its output."""
+    if found.facts:
+        yield text_source(SCHEDULER, found.facts)
+    yield from sources(found.paths)
+
+
+def _list_classes() -> int:
+    """Write all classes of failure, with what fails."""
+    write(columns([(code, each.title) for code, each in classes().items()]))
+    return 0
+
+
+def _show_class(word: str) -> int | None:
+    """Write the page of a class; None if the word is no class, or names a file."""
+    if word not in codes() or os.path.lexists(to_path(word)):
+        return None
+    each = classes()[word]
+    advice = f"Cure: {each.cure}\nNot this: {each.misleads}\n"
+    write(f"{each.code}: {each.title}\n\n{advice}\n{each.page}\n")
+    return 0

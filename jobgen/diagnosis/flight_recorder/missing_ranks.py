@@ -1,0 +1,143 @@
+"""Whom all ranks wait for, from the dumps of a job's ranks."""
+
+from collections.abc import Iterable
+
+from jobgen.diagnosis.events import Event
+from jobgen.diagnosis.flight_recorder.dump import Dump, read_dump
+from jobgen.diagnosis.flight_recorder.groups import Wait, differing, minority, pairs, waits, world
+from jobgen.diagnosis.signs import Role
+
+MOST_EVENTS = 8
+_RANKS_SHOWN = 6
+# Ranks come to their first operation at different times, and clocks differ.
+_SLACK_NANOSECONDS = 15 * 60 * 10**9
+
+
+def read_dumps(paths: Iterable[str]) -> list[Event]:
+    """What the dumps of one job's ranks show; nothing if no rank waits.
+
+    The rank is the one that did not join what the others wait in, or that joined something else.
+    JobgenError, which names the file, where one is no dump, is damaged, or asks for a class.
+    """
+    dumps = _of_one_job({dump.rank: dump for dump in map(read_dump, sorted(paths))})
+    found = waits(dumps) if dumps else []
+    if events := [event for wait in found for event in _desync(wait, dumps)]:
+        return events[:MOST_EVENTS]
+    return _who_did_not_join(found, dumps)[:MOST_EVENTS]
+
+
+def _of_one_job(dumps: dict[int, Dump]) -> dict[int, Dump]:
+    """Without those of an earlier job: torch writes each job's to the same names."""
+    begun = max((_times(dump)[0] for dump in dumps.values() if not dump.is_full), default=0)
+    return {
+        rank: dump for rank, dump in dumps.items() if _times(dump)[1] >= begun - _SLACK_NANOSECONDS
+    }
+
+
+def _times(dump: Dump) -> tuple[int, int]:
+    times = [operation.created for operation in dump.operations]
+    return (min(times), max(times)) if times else (0, 2**63)
+
+
+def _desync(wait: Wait, dumps: dict[int, Dump]) -> list[Event]:
+    values = differing(wait.joined)
+    if not values:
+        return []
+    others = minority(values)
+    majority = next((values[rank] for rank in sorted(values) if rank not in others), "")
+    if not others:
+        text = ", ".join(f"rank {rank}: {values[rank]}" for rank in sorted(values)[:_RANKS_SHOWN])
+        return [_event("desync", None, f"the ranks do not call the same: {text}", wait, dumps)]
+    number = f"as number {wait.number} of {wait.title}, the others {majority}"
+    texts = {rank: f"it called {values[rank]}{_place(wait, rank)} {number}" for rank in others}
+    return [_event("desync", rank, text, wait, dumps) for rank, text in texts.items()]
+
+
+def _who_did_not_join(found: list[Wait], dumps: dict[int, Dump]) -> list[Event]:
+    """By blame: a rank that is behind in one group may itself wait in another."""
+    everybody = world(dumps) if dumps else ()
+    busy = {rank for wait in found for rank in wait.waiting}
+    in_pairs = {rank for rank, dump in dumps.items() if any(True for _ in pairs(dump, everybody))}
+    for wait in found:
+        if idle := [rank for rank in wait.behind if rank not in busy | in_pairs]:
+            return _behind(wait, idle, dumps)
+    for wait in found:
+        if wait.absent:
+            return _absent(wait, dumps)
+    for wait in found:
+        if wait.behind and not in_pairs:
+            text = f"the ranks wait for each other in several groups: {_text(wait.behind)} did not"
+            return [_event("desync", None, f"{text} join {_name(wait)}", wait, dumps, "likely")]
+    return [_all_joined(wait, dumps) for wait in found[:1]]
+
+
+def _behind(wait: Wait, idle: list[int], dumps: dict[int, Dump]) -> list[Event]:
+    if len(idle) > 1 and len(idle) > len(wait.joined):
+        text = f"only {_text(wait.joined)} called {_name(wait)}"
+        rank = min(wait.joined) if len(wait.joined) == 1 else None
+        return [_event("desync", rank, text, wait, dumps, "likely")]
+    certainty = "likely" if wait.absent else "sure"
+    text = f"it did not join {_name(wait)}, in which {_waiting(wait)}"
+    return [
+        _event("collective-timeout", rank, text + _last(dumps[rank]), wait, dumps, certainty)
+        for rank in idle
+    ]
+
+
+def _absent(wait: Wait, dumps: dict[int, Dump]) -> list[Event]:
+    """A rank that hangs in destroy_process_group, or that died, writes no dump."""
+    if len(wait.absent) * 2 > len(wait.waiting):
+        text = f"ranks wait in {_name(wait)}, and of {_text(wait.absent)} there is no dump"
+        return [_event("collective-timeout", None, text, wait, dumps, "possible")]
+    text = f"it has no dump, and {_waiting(wait)} in {_name(wait)}"
+    return [_event("collective-timeout", rank, text, wait, dumps, "likely") for rank in wait.absent]
+
+
+def _all_joined(wait: Wait, dumps: dict[int, Dump]) -> Event:
+    text = f"all ranks joined {_name(wait)}, and it did not end"
+    started = [rank for rank, operation in wait.waiting.items() if operation.started]
+    idle = [rank for rank in wait.waiting if rank not in started]
+    if started and len(idle) == 1:
+        text += f"; the GPU of rank {idle[0]} alone did not begin it"
+        return _event("collective-timeout", idle[0], text, wait, dumps, "likely")
+    return _event("collective-timeout", None, text, wait, dumps, "possible")
+
+
+def _event(
+    code: str,
+    rank: int | None,
+    says: str,
+    wait: Wait,
+    dumps: dict[int, Dump],
+    certainty: str = "sure",
+) -> Event:
+    witness = rank if rank in dumps else min(wait.waiting)
+    assert witness is not None
+    return Event(code, Role.CONFIRMATION, says, dumps[witness].path, rank=rank, certainty=certainty)
+
+
+def _last(dump: Dump) -> str:
+    """What a rank did before: where it is now, a dump does not say."""
+    operation = dump.operations[-1] if dump.operations else None
+    place = f" at {operation.where}" if operation and operation.where else ""
+    return f"; its last was {operation.name}{place}" if operation else "; it joined none"
+
+
+def _name(wait: Wait) -> str:
+    rank, operation = min(wait.waiting.items())
+    return f"{operation.name} (number {wait.number} of {wait.title}){_place(wait, rank)}"
+
+
+def _place(wait: Wait, rank: int) -> str:
+    return f" at {wait.joined[rank].where}" if wait.joined[rank].where else ""
+
+
+def _waiting(wait: Wait) -> str:
+    return f"{_text(wait.waiting)} {'waits' if len(wait.waiting) == 1 else 'wait'}"
+
+
+def _text(ranks: Iterable[int]) -> str:
+    numbers = sorted(ranks)
+    shown = ", ".join(map(str, numbers[:_RANKS_SHOWN]))
+    more = f" and {len(numbers) - _RANKS_SHOWN} more" if len(numbers) > _RANKS_SHOWN else ""
+    return f"{'rank' if len(numbers) == 1 else 'ranks'} {shown}{more}"

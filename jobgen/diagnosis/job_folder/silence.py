@@ -1,0 +1,99 @@
+"""Since when no rank of a job that runs has written, which rank was the last, and its last line.
+
+The age of a file is by the clock of its file system, which may differ from this machine's.
+"""
+
+import os
+import re
+import time
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from jobgen.diagnosis.job_folder.layout import changed, read_layout, read_plain, read_start
+from jobgen.diagnosis.job_folder.ranks import number_ranks
+from jobgen.diagnosis.job_folder.sources import label_of
+from jobgen.diagnosis.judging.places import name_of
+from jobgen.diagnosis.lines.labels import Label, Labeller, plain
+
+_LAST = 50_000  # bytes at the end of a file
+_SHOWN = 160  # characters of a line
+_STALL = re.compile(r"^stall=(\d{1,9})\b", re.MULTILINE)
+_PARTS = (("day", 86400), ("hour", 3600), ("minute", 60), ("second", 1))
+
+
+class LastLine(NamedTuple):
+    """The line that was written last; `time` is that of its file."""
+
+    time: float
+    label: Label
+    text: str
+
+
+def silence_notes(folder: str, logs: Iterable[str]) -> list[str]:
+    """What a person asks of a job that seems to hang, in sentences.
+
+    `folder` is the job's, or ""; `logs` are its output, which counts where no rank has a file.
+    """
+    lines = [line for path, label in _rank_files(folder) if (line := _last_line(path, label))]
+    if not lines:
+        paths = [*logs, *[os.path.join(folder, "stderr")] * bool(folder)]
+        lines = [line for path in paths if (line := _last_line(path, Label()))]
+    if not lines:
+        return ["no rank has written a line yet"]
+    last = max(lines, key=lambda line: line.time)
+    age = max(0.0, time.time() - last.time)
+    who = _name(last.label)
+    silence = f"no rank has written for {in_words(age)}; the last {f'was {who}' if who else 'line'}"
+    text = last.text if len(last.text) <= _SHOWN else f"{last.text[: _SHOWN - 2]} …"
+    return [f"{silence}: {text}", *_stall_note(folder, int(age // 60))]
+
+
+def in_words(seconds: float) -> str:
+    """A length of time as a person says it, in its largest unit: `5 minutes`."""
+    for name, unit in _PARTS:
+        if seconds >= unit:
+            count = int(seconds // unit)
+            return f"{count} {name}{'s' * (count > 1)}"
+    return "less than a second"
+
+
+def _rank_files(folder: str) -> Iterator[tuple[str, Label]]:
+    """The files of each rank's last start, with its node and number."""
+    if not folder:
+        return
+    found = read_layout(folder)
+    number_ranks(found)
+    for each in found.ranks:
+        for name in sorted(each.names & {"stdout.log", "stderr.log"}):
+            yield os.path.join(each.path, name), label_of(each)
+
+
+def _last_line(path: str, label: Label) -> LastLine | None:
+    """None if nothing is in the file."""
+    line = re.split(rb"[\r\n]+", read_plain(path, _LAST, at_end=True).rstrip())[-1]
+    if not line:
+        return None
+    own, text = Labeller((), label).split(plain(line))
+    return LastLine(changed(path), own, text)
+
+
+def _name(label: Label) -> str:
+    if label.rank is None and label.local_rank is not None:
+        return f"local rank {label.local_rank} on {label.node}"
+    return name_of(label.node, label.rank)
+
+
+def _stall_note(folder: str, minutes: int) -> Iterator[str]:
+    """What --stall will do to this job, or would have done; nothing if it was not silent."""
+    found = _STALL.search(read_start(os.path.join(folder, "job.sh"))) if folder else None
+    if found:
+        yield (
+            f"its --stall {found[1]}: when no rank has written for {found[1]} minutes, each writes"
+            " its stack, and the job ends; then ask again, for who hung, and where"
+        )
+    elif minutes:
+        yield (
+            f"--stall {minutes} would have ended it by now, with the stack of each rank, and this"
+            " command would say who hung, and where; choose three times the longest silence of a"
+            " job that went well"
+        )

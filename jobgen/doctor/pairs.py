@@ -1,0 +1,143 @@
+"""All pairs of nodes, in one direction of being better: their classes, and the worst of them."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from jobgen.doctor.numbers import (
+    BOUNDS,
+    NO_VALUE,
+    fitness,
+    fitness_class,
+    middle_of,
+    number_text,
+)
+from jobgen.doctor.results import Matrix, Results
+
+MISSING, ITSELF = "missing", "itself"
+Class = int | str  # 0 is good, 4 is worst; or MISSING or ITSELF
+
+
+@dataclass(frozen=True)
+class PairMap:
+    """The values of all pairs; `bad` and `pairs` are the nodes and pairs that have findings."""
+
+    name: str
+    title: str
+    unit: str
+    higher_is_better: bool
+    values: Matrix
+    nodes: tuple[str, ...]
+    bad: tuple[int, ...]
+    pairs: tuple[tuple[int, int], ...]
+    tolerance: float  # how much worse than the median a fault is; 0 where results do not say
+
+    @cached_property
+    def median(self) -> float | None:
+        """Of all pairs, each counted once."""
+        return middle_of(v for a, row in enumerate(self.values) for v in row[:a])
+
+    @cached_property
+    def classes(self) -> list[list[Class]]:
+        """The class of each pair."""
+        return [
+            [ITSELF if a == b else self._class(value) for b, value in enumerate(row)]
+            for a, row in enumerate(self.values)
+        ]
+
+    def _class(self, value: float | None) -> Class:
+        return MISSING if value is None else fitness_class(self._share(value))
+
+    def _share(self, value: float) -> float:
+        return fitness(value, self.median or 0.0, self.higher_is_better)
+
+    def marked_names(self) -> list[str]:
+        """The bad nodes and pairs, with the signs that mark them."""
+        nodes = [f"▶ {self.nodes[i]} (row {i + 1})" for i in self.bad]
+        return nodes + [f"▢ {self.nodes[a]} – {self.nodes[b]}" for a, b in self.pairs]
+
+    def legend(self) -> list[tuple[Class, str, int]]:
+        """Each class with its values, in shares of the median, and its number of pairs."""
+        counts = Counter(kind for a, row in enumerate(self.classes) for kind in row[:a])
+        rows = [(kind, self._range(kind), counts[kind]) for kind in range(len(BOUNDS) + 1)]
+        missing = [(MISSING, "not measured", counts[MISSING])] if counts[MISSING] else []
+        return [*rows, *missing]
+
+    def _range(self, kind: int) -> str:
+        if self.higher_is_better:
+            shares, unit, more, less = [f"{100 * b:.0f}" for b in BOUNDS], "%", "≥", "<"
+        else:
+            shares, unit, more, less = [f"{1 / b:.3g}" for b in BOUNDS], "×", "≤", ">"
+        if kind == 0:
+            return f"{more} {shares[0]} {unit}"
+        if kind == len(BOUNDS):
+            return f"{less} {shares[-1]} {unit}"
+        ends = sorted(shares[kind - 1 : kind + 1], key=float)
+        return f"{'–'.join(ends)} {unit}"
+
+    def ends_of_nodes(self) -> Iterator[list[str]]:
+        """A row for each node: the median of its pairs, the best one and the worst one."""
+        for a, row in enumerate(self.values):
+            others = ((v, self.nodes[b]) for b, v in enumerate(row) if v is not None and b != a)
+            pairs = sorted(others)
+            if not pairs:
+                yield [self.nodes[a], *[NO_VALUE] * 5]
+                continue
+            best, worst = (pairs[-1], pairs[0]) if self.higher_is_better else (pairs[0], pairs[-1])
+            middle = number_text(middle_of(value for value, _ in pairs))
+            ends = (number_text(best[0]), best[1], number_text(worst[0]), worst[1])
+            yield [self.nodes[a], middle, *ends]
+
+    def harmless(self) -> str:
+        """Why the strongest colour without a mark is no fault; "" if all colours are marked."""
+        marked = {frozenset(pair) for pair in self.pairs}
+        for share, a, b, _ in self.worse_than(BOUNDS[0]):
+            if frozenset((a, b)) not in marked and not {a, b} & {*self.bad}:
+                median = f"{self._share_text(share)} {'of ' * self.higher_is_better}the median"
+                names = f"{self.nodes[b]} – {self.nodes[a]}"
+                return f"No fault: {names}, the strongest colour without a mark, has {median}. " + (
+                    f"A fault has {'less' if self.higher_is_better else 'more'} than "
+                    f"{self._share_text(1 - self.tolerance)}, and is far from the others."
+                    if 0 < self.tolerance < 1
+                    else "The rule below says what is one."
+                )
+        return ""
+
+    def _share_text(self, share: float) -> str:
+        return f"{100 * share:.0f} %" if self.higher_is_better else f"{1 / share:.3g} ×"
+
+    def worse_than(self, bound: float) -> list[tuple[float, int, int, float]]:
+        """The share of the median, both nodes and the value of such pairs, the worst first."""
+        shares = (
+            (self._share(value), a, b, value)
+            for a, row in enumerate(self.values)
+            for b, value in enumerate(row[:a])
+            if value is not None
+        )
+        return sorted(found for found in shares if found[0] < bound)
+
+
+def pair_maps(results: Results) -> list[PairMap]:
+    """That of bandwidths and that of latencies, where pairs were measured."""
+    names = tuple(node.name for node in results.nodes)
+    places = {name: i for i, name in enumerate(names)}
+    tolerances = {measure.name: measure.tolerance for measure in results.measures}
+    kinds = (
+        ("network", "bandwidth", "Bandwidth", "GB/s", True, results.bandwidth),
+        ("latency", "latency", "Latency", "µs", False, results.latency),
+    )
+    return [
+        PairMap(
+            *(name, title, unit, higher, values, names),
+            bad=results.bad_nodes(measure),
+            pairs=tuple(
+                (places[found.pair[0]], places[found.pair[1]])
+                for found in results.findings
+                if found.measure == measure and found.pair
+            ),
+            tolerance=tolerances.get(measure, 0.0),
+        )
+        for measure, name, title, unit, higher, values in kinds
+        if values
+    ]

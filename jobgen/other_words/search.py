@@ -1,0 +1,157 @@
+"""What a name that nobody has may mean: a key at another place, a word of another tool, a slip."""
+
+import re
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from functools import cache, lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from jobgen.limits import WORD_CHARACTERS
+from jobgen.quoting import quote
+
+# Of difflib: for the names of a group, for those of all groups, for words of other tools.
+_CLOSE, _CLOSER, _CLOSEST = 0.75, 0.82, 0.88
+
+
+@cache
+def words() -> Mapping[str, Mapping[str, Any]]:
+    """The tables of words.yaml by their names; in each, words by what to write instead."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    text = Path(__file__).with_name("words.yaml").read_text(encoding="utf-8")
+    tables: Mapping[str, Mapping[str, Any]] = yaml.load(text, loader)
+    return tables
+
+
+def plain(name: str) -> str:
+    """A name without case, `-`, `_` and the `slurm_` that submitit has before it."""
+    return re.sub("^slurm[-_]|[-_ ]", "", name.lstrip("-"), flags=re.IGNORECASE).lower()
+
+
+def answers(table: str, name: str) -> list[str]:
+    """What a table has for a name, in the table's order."""
+    return _by_word(table).get(plain(name), [])
+
+
+@cache
+def _by_word(table: str) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for answer, others in words().get(table, {}).items():
+        for word in dict.fromkeys(map(plain, others.split())):
+            found.setdefault(word, []).append(answer)
+    return found
+
+
+def is_word(name: str) -> bool:
+    """Whether the tables have a name of an option; one dash may stand before a whole word."""
+    tables = ("keys", "options", "sentences")
+    return any(answers(each, name) for each in tables) or any(
+        re.search(rf"(?<![\w-]){re.escape(name)}\b", form) for form in words()["forms"]
+    )
+
+
+def form_words(command: str, flag: str, value: str) -> str:
+    """What to write instead of an option with a value of a certain form; "" if none is known."""
+    text = f"{command} {flag} {value}".rstrip()
+    for form, answer in words()["forms"].items():
+        if found := re.fullmatch(form, text):
+            return re.sub(r"\{(\d)\}", lambda number: quote(found[int(number[1])]), answer)
+    return ""
+
+
+def with_unit(name: str, value: str) -> str:
+    """A number with the unit that its name says, where that is certain; others as they are."""
+    name = plain(name)
+    if not value.isdigit():
+        return value
+    if name in ("walltime", "hrt"):  # of PBS and of Grid Engine, in seconds
+        minutes, seconds = divmod(int(value), 60)
+        return f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"
+    if found := re.search("mem.*([gm])b$", name):  # of submitit
+        return f"{value}{found[1].upper()}"
+    found = re.search("time.*(min|hour)", name)
+    return f"{value}{found[1][0]}" if found else value
+
+
+def path_of(answer: str) -> str:
+    """The key of an answer of the table `keys`, without its value and its explanation."""
+    return re.split("[=,]", answer)[0]
+
+
+def places(name: str, paths: Iterable[str], group: str) -> list[str]:
+    """The keys that a name in a group may mean, as the table `keys` writes them; none if unknown.
+
+    The group is that of the name's place, "" at the top level.
+    """
+    return _places(name, tuple(paths), group) if len(name) <= WORD_CHARACTERS else []
+
+
+@lru_cache(256)
+def _places(name: str, paths: tuple[str, ...], group: str) -> list[str]:
+    own = {_last(path): path for path in paths if path.rpartition(".")[0] == group}
+    for is_same in (_is_equal, _is_plural) if group else (_is_equal,):
+        if same := [path for last, path in own.items() if is_same(name, last)]:
+            return same
+    if name in paths:
+        return [name]
+    others = answers("keys", name)
+    if exact := [each for each in others if group and path_of(each).rpartition(".")[0] == group]:
+        return exact[:1]
+    if here := [each for each in others if _last(path_of(each)) in own]:
+        path = own[_last(path_of(here[0]))]
+        return [here[0] if path == path_of(here[0]) else path]
+    if found := [each for each in others if path_of(each) in paths]:
+        return _likely(found)
+    if others or answers("options", name) or answers("sentences", name):
+        return []
+    for is_same in (_is_equal, _is_plural):
+        if same := [path for path in paths if is_same(name, _last(path))]:
+            return _likely(same)
+    return _near(name, paths, own)
+
+
+def _near(name: str, paths: tuple[str, ...], own: Mapping[str, str]) -> list[str]:
+    """The keys that are spelled alike, or begin with the name; those of the own group first."""
+    if close := get_close_matches(name.lower(), own, n=1, cutoff=_CLOSE):
+        return [own[close[0]]]
+    if "." in name:
+        return get_close_matches(name.lower(), paths, n=1, cutoff=_CLOSER)
+    lasts = {_last(path) for path in paths}
+    for longer in (own, lasts) if len(name) > 2 else ():
+        if len(found := [last for last in longer if last.startswith(name)]) == 1:
+            return _likely([path for path in paths if _last(path) == found[0]])
+    if close := get_close_matches(name.lower(), lasts, n=1, cutoff=_CLOSER):
+        return _likely([path for path in paths if _last(path) == close[0]])
+    close = get_close_matches(plain(name), _by_word("keys"), n=1, cutoff=_CLOSEST)
+    return [each for word in close for each in answers("keys", word) if path_of(each) in paths]
+
+
+def _last(path: str) -> str:
+    return path.rpartition(".")[2]
+
+
+def _likely(paths: list[str]) -> list[str]:
+    """Those of some keys that a job has: limits are set by few."""
+    return [path for path in paths if not path.startswith("limits.")] or paths
+
+
+def _is_equal(name: str, other: str) -> bool:
+    return plain(name) == plain(other)
+
+
+def _is_plural(name: str, other: str) -> bool:
+    return f"{plain(name)}s" == plain(other) or plain(name) == f"{plain(other)}s"
+
+
+def _part(found: re.Match[str], number: re.Match[str]) -> str:
+    return found[int(number[1])]
+
+
+def value_hint(path: str, word: str) -> str:
+    """What to write instead of a value of the key at a path; "" if the word is unknown."""
+    for pattern, hint in words()["values"].get(path, {}).items():
+        if found := re.fullmatch(pattern, word, re.IGNORECASE):
+            return re.sub(r"\{(\d)\}", partial(_part, found), hint)
+    return ""

@@ -1,0 +1,156 @@
+"""From what the form holds to the words of a command, and from its messages to their fields."""
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jobgen.errors import JobgenError, problem
+from jobgen.generator import Generator
+from jobgen.page.browser.fields import (
+    OWN_PROFILE,
+    PROFILE,
+    PROFILE_FILE,
+    PROFILE_TEXT,
+    PROGRAM,
+    Field,
+    all_fields,
+)
+from jobgen.planning.command_line import command_words
+from jobgen.planning.job_options import FIELD_OF_FLAG, OPTIONS, Job
+from jobgen.quoting import split_words
+
+Form = Mapping[str, str]  # the text of each field by its name; a switch that is on has `on`
+DEFAULT_FILE = "cluster.yaml"
+_FILE_NAME = r"[A-Za-z0-9][\w.-]{0,80}\.ya?ml"
+_PREFIX = "jobgen: "
+_WARNING = "warning: "
+# Only the page has these places: they are not shown.
+_OWN_PLACE = re.compile(f"^({PROFILE_FILE}|{PROFILE_TEXT}): ")
+_OPTION = re.compile(r"(--set [\w.]+|-[-\w]*): ")
+_FILE = re.compile(r"\S.*?\.ya?ml(:\d+:\d+)?: ")
+# The page has none of the user's files, so it cannot tell whether this one is missing.
+_MISSING_PROGRAM = re.compile(r"warning: --: there is no file .* \[program\]$")
+
+
+def clean(form: Mapping[str, object]) -> dict[str, str]:
+    """The texts of a form, of whatever a link may hold: half characters are replaced."""
+    texts = {str(name): value for name, value in form.items() if isinstance(value, str)}
+    return {
+        name: text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        for name, text in texts.items()
+    }
+
+
+class OwnProfile:
+    """The pasted profile of a form, as a file in the working folder."""
+
+    def __init__(self) -> None:
+        self._file: Path | None = None
+
+    def name_of(self, form: Form) -> str | None:
+        """The profile that a form names, by its name or its file. Raises JobgenError."""
+        if self._file:
+            self._file.unlink(missing_ok=True)
+            self._file = None
+        if form.get(PROFILE) != OWN_PROFILE:
+            return form.get(PROFILE) or None
+        name = form.get(PROFILE_FILE, "").strip() or DEFAULT_FILE
+        if not re.fullmatch(_FILE_NAME, name):
+            hint = f"a name such as {DEFAULT_FILE}"
+            raise problem(PROFILE_FILE, f"{name!r:.80} is no name of a profile", "value", hint)
+        text = form.get(PROFILE_TEXT, "")
+        if not text.strip():
+            hint = "paste one, such as `jobgen detect` writes it"
+            raise problem(PROFILE_TEXT, "no profile is here yet", "missing", hint)
+        self._file = Path(name)
+        self._file.write_text(text, encoding="utf-8", newline="")
+        return name
+
+
+def command_of(profile: str | None) -> str:
+    """The command for a profile's scheduler; for a wrong profile, one that will refuse it."""
+    try:
+        return Generator().command(profile) if profile else "sbatch"
+    except JobgenError:
+        return "sbatch"
+
+
+def words_of(form: Form, profile: str | None, command: str) -> list[str]:
+    """The command line of a form. Raises JobgenError.
+
+    Only the fields that the command has count: others are not shown. Blanks around a value do not
+    count: nobody sees them.
+    """
+    values: dict[str, Any] = {}
+    own_values: list[str] = []
+    for field in all_fields():
+        text = form.get(field.name, "").strip()
+        if not text or command not in field.commands:
+            continue
+        if field.name == PROGRAM:
+            values[PROGRAM] = _program(text)
+        elif field.is_key:
+            own_values.append(f"{field.path}={_key_value(field, text)}")
+        elif field.kind == "lines":
+            values[field.name] = _lines(text)
+        else:
+            values[field.name] = OPTIONS[field.name].flag_value if field.kind == "switch" else text
+    set_values = (*own_values, *values.pop("set_values", ()))
+    job = Job(command, profile=profile, set_values=set_values)
+    return command_words(job._replace(**values))
+
+
+def _program(text: str) -> tuple[str, ...]:
+    try:
+        return tuple(split_words(text))
+    except ValueError as error:
+        raise problem("--", str(error), "usage", "put the word between '…'") from None
+
+
+def _lines(text: str) -> tuple[str, ...]:
+    return tuple(line for line in map(str.strip, text.splitlines()) if line)
+
+
+def _key_value(field: Field, text: str) -> str:
+    return json.dumps(_lines(text), ensure_ascii=False) if field.kind == "list" else text
+
+
+class Message(NamedTuple):
+    """A line of stderr as the page shows it; `field` is "" if it belongs to none."""
+
+    text: str
+    field: str
+    is_warning: bool
+
+
+def messages(stderr: str, form: Form, is_refused: bool) -> list[Message]:
+    """The messages in what a command wrote to stderr, each with its field."""
+    fields = _fields_by_place()
+    lines = [line.removeprefix(_PREFIX) for line in stderr.splitlines() if line.strip()]
+    return [
+        Message(_OWN_PLACE.sub("", line, count=1), _field_of(line, form, fields), not is_refused)
+        for line in lines
+        if not _MISSING_PROGRAM.match(line)
+    ]
+
+
+def _fields_by_place() -> dict[str, str]:
+    """The names of fields by what messages call them."""
+    keys = {f"--set {each.path}": each.name for each in all_fields() if each.is_key}
+    return {**FIELD_OF_FLAG, "--": PROGRAM, **keys}
+
+
+def _field_of(line: str, form: Form, fields: dict[str, str]) -> str:
+    line = line.removeprefix(_WARNING)
+    if found := _OWN_PLACE.match(line):
+        return found[1]
+    if found := _OPTION.match(line):
+        place = found[1]
+        if place.startswith("--set "):
+            return fields.get(place, "set_values")
+        return fields.get(place, "directives")  # Slurm's own name of a directive
+    if _FILE.match(line):
+        return PROFILE_TEXT if form.get(PROFILE) == OWN_PROFILE else PROFILE
+    return ""

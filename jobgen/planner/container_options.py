@@ -1,0 +1,164 @@
+"""The container of a job: what its GPUs need, its image's name, and the variables it is given."""
+
+import re
+import shlex
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+
+from jobgen.planning.plan import DUMP_FILES, Plan
+from jobgen.profiles.model import Profile
+from jobgen.profiles.software_keys import ENGINES, Container, Workspace
+
+# The variables that say which GPUs a process sees. On AMD only those of the lowest layer, since
+# each layer filters what the one below it left.
+VISIBLE_GPUS = {
+    "nvidia": ("CUDA_VISIBLE_DEVICES",),
+    "amd": ("ROCR_VISIBLE_DEVICES",),
+    "intel": ("ZE_AFFINITY_MASK",),
+    "none": ("CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ONEAPI_DEVICE_SELECTOR"),
+}
+
+
+# The label of a rank's lines, and what a keeper finds its ranks by.
+LABEL, KEEPER = "TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE", "JOBGEN_KEEPER"
+
+
+def exported_names(lines: Iterable[str]) -> Iterator[str]:
+    """The variables that the profile's shell lines export by their names.
+
+    Those that a sourced file exports cannot be known.
+    """
+    for line in lines:
+        is_exported = False
+        for word in _shell_words(line):
+            if word == "export" or not word.strip(";&|()"):
+                is_exported = word == "export"
+            elif is_exported and (found := re.match(r"[A-Za-z_]\w*(?==|$)", word, re.ASCII)):
+                yield found[0]
+
+
+def _shell_words(line: str) -> Iterator[str]:
+    """The words of a shell line, up to a quotation mark that is not closed in it."""
+    words = shlex.shlex(line, posix=True, punctuation_chars=";&|()")
+    words.whitespace_split = True
+    with suppress(ValueError):
+        yield from words
+
+
+# Devices of a vendor's GPUs. NVIDIA's CDI names all GPUs nvidia.com/gpu=all.
+_DEVICES = {
+    "amd": ("/dev/kfd", "/dev/dri"),
+    "intel": ("/dev/dri",),
+    "nvidia": ("nvidia.com/gpu=all",),
+}
+
+
+def planned_container(
+    plan: Plan, profile: Profile, workspace: Workspace | None
+) -> Container | None:
+    """The container of the profile, with what its GPUs need if the profile does not set it."""
+    container = profile.software.container
+    if container is None:
+        return None
+    own = {
+        "$workspace": workspace is not None,
+        "$logs": profile.request.log_folder is not None,
+        "$rank_files": plan.local_files,
+    }
+    mounts = tuple(map(_mount, container.mounts))
+    if not ENGINES[container.engine].mounted_by_site:
+        mounts += tuple(f"{folder}:{folder}" for folder, is_used in own.items() if is_used)
+    vendor = profile.node.gpu if plan.request.gpus_per_node else "none"
+    devices, groups, gpu_mounts, gpu_options = _gpu_needs(container.engine, vendor)
+    return container._replace(
+        image=_image(container.engine, container.image or ""),
+        mounts=(*mounts, *gpu_mounts),
+        devices=devices if container.devices is None else container.devices,
+        groups=groups if container.groups is None else container.groups,
+        options=(*gpu_options, *container.options),
+    )
+
+
+def _gpu_needs(engine: str, vendor: str) -> tuple[tuple[str, ...], ...]:
+    """What a vendor's GPUs need in a container: devices, groups, mounts and options.
+
+    ROCm needs its devices and the group that owns them: keep-groups keeps the user's own in a
+    rootless container of podman (podman-run(1)); Docker is given the group of the device. With
+    pyxis, a hook of enroot adds NVIDIA's; with shifter and ce, the site's modules and hooks do.
+    """
+    devices = _DEVICES.get(vendor, ())
+    match engine, vendor:
+        case _, "none":
+            return (), (), (), ()
+        case "docker", "nvidia":
+            return (), (), (), ("--gpus=all",)
+        case "podman", "amd" | "intel":
+            return devices, ("keep-groups",), (), ()
+        case "podman" | "docker", _:
+            return devices, (), (), ()
+        case "apptainer" | "singularity", "amd" | "nvidia":
+            return (), (), (), ("--rocm" if vendor == "amd" else "--nv",)
+        case "pyxis", "amd" | "intel":
+            return (), (), tuple(f"{device}:{device}" for device in devices), ()
+    return (), (), (), ()
+
+
+def _mount(text: str) -> str:
+    """A mount as HOST:/INSIDE; one path is the same on both sides."""
+    if ":" in text:
+        return text
+    path = f"$HOME{text[1:]}" if text == "~" or text.startswith("~/") else text
+    return f"{path}:{path}"
+
+
+def _image(engine: str, name: str) -> str:
+    """The name of an image in the engine's own spelling; the path of a file stays."""
+    if engine == "shifter":  # TYPE:NAME; udiRoot's types other than docker are the site's own
+        return name if re.match(r"(docker|id|custom|local):", name) else f"docker:{name}"
+    if re.match(r"[./$~]", name) or "://" in name:
+        return name
+    if engine in ("apptainer", "singularity"):
+        return name if name.endswith(".sif") else f"docker://{name}"
+    if engine != "pyxis":
+        return name
+    registry, slash, rest = name.partition("/")
+    host = r"localhost|[\w-]+(\.[\w-]+)+|[\w-]+(?=:)"
+    if name.endswith(".sqsh") or not slash or not re.fullmatch(rf"({host})(:\d+)?", registry):
+        return name
+    # enroot's default is docker.io
+    return rest if registry == "docker.io" else f"{registry}#{rest}"
+
+
+def passed_variables(
+    plan: Plan,
+    profile: Profile,
+    workspace: Workspace | None,
+    scheduler_variables: tuple[str, ...],
+    command: str,
+) -> tuple[str, ...]:
+    """Names of the variables that the container is given; it sees no others of the host.
+
+    pyxis, shifter and ce pass all on; their list is of those that replace the image's own. With
+    shifter and ce, their values stand in a command line, so what is exported before the job is
+    submitted, such as a token, is not in it.
+    """
+    software, container = profile.software, profile.software.container
+    variables = (*plan.software.environment, *plan.network.socket_variables)
+    if container and ENGINES[container.engine].mounted_by_site:
+        variables = tuple(each for each in variables if each.value is not None)
+    # By hand, `env` sets those with a value in the container.
+    names = [each.name for each in variables if command != "byhand" or each.value is None]
+    names += exported_names((*software.commands, *software.after_modules))
+    if workspace:
+        names.append("PYTHONPATH")
+    if plan.observed:
+        names.append(LABEL)
+    if plan.dumps:
+        names += DUMP_FILES
+    if plan.asks_nccl:
+        names.append("NCCL_RAS_ADDR")
+    if plan.launch.signal or plan.launch.stall:
+        names.append(KEEPER)
+    if container and not ENGINES[container.engine].passes_all:
+        names += [*scheduler_variables, *VISIBLE_GPUS[profile.node.gpu]]
+    return tuple(dict.fromkeys(names))

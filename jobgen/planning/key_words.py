@@ -1,0 +1,233 @@
+"""What sets a key of a profile on the line of a command: its option, or --set."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+
+from jobgen.errors import JobgenError, Mark
+from jobgen.other_words.search import answers, path_of, places, plain, with_unit, words
+from jobgen.planning.job_options import FIELD_OF_FLAG, OPTIONS
+from jobgen.planning.option_row import RANKS, REQUEST
+from jobgen.profiles.kinds import Bool, Int, ProblemList
+from jobgen.profiles.model import Profile
+from jobgen.profiles.records import Key, keys_of
+from jobgen.profiles.schema.document import example
+from jobgen.profiles.units.kinds import Walltime
+from jobgen.quoting import quote
+
+KEYS = {key.path: key for key in keys_of(Profile)}
+
+
+def words_for(answer: str, command: str, value: str = "") -> str:
+    """The words that set a key, which may be `PATH=VALUE, explanation` as in words.yaml.
+
+    They have the value of another tool's option, if the key takes it.
+    """
+    answer, comma, note = answer.partition(", ")
+    path, _, own = answer.partition("=")
+    key = KEYS.get(path)
+    text = own or next((each for each in _readings(value) if key and _takes(key, each, value)), "")
+    if path in ("network.environment", "request.directives"):
+        text = value
+    return f"{_words(path, key, command, text, value)}{comma}{note}"
+
+
+def _words(path: str, key: Key | None, command: str, text: str, value: str) -> str:
+    for row in OPTIONS.values():
+        if row.path != path or command not in row.commands:
+            continue
+        if row.metavar:
+            return f"{row.flags[0]} {quote(text) if text else row.placeholder}"
+        if text in ("", row.flag_value):
+            return row.flags[0]
+    if path == "network.environment" and command in RANKS:
+        pairs = re.findall(r"(?:^|(?<=[,{}]))(?!(?:ALL|NONE|NIL)\b)[A-Za-z_]\w*(?:=[^,{}]*)?", text)
+        return " ".join(f"-e {quote(pair)}" for pair in pairs) or "-e NAME=VALUE"
+    if path == "extends":
+        return f"--profile {quote(text) if text else 'PROFILE'}"
+    if path == "request.directives":
+        return f"--directive={quote(text) if text.startswith('-') else 'OPTION'}"
+    if text or not value or (key and isinstance(key.row.kind, Int)):
+        return f"--set {quote(f'{path}={text or _placeholder(key, command)}')}"
+    return f"--set {path}=VALUE, such as {_placeholder(key, command)}"
+
+
+def _readings(value: str) -> Iterator[str]:
+    """A value of another tool, in the forms that a key may take it."""
+    if value:
+        yield value
+        yield value.lower()
+        yield f"[{json.dumps(value)}]" if " " in value else f"[{value}]"
+        yield f"[{', '.join(value.replace(',', ' ').split())}]"
+        numbers = re.findall(r"(?<![\w.])\d+(?![\w.])", value)
+        yield from numbers if len(numbers) == 1 else ()
+
+
+def _takes(key: Key, text: str, value: str) -> bool:
+    """Whether a key takes a reading of a value. A number alone may be a time in other units."""
+    kind = key.row.kind
+    if text.isdigit() and (
+        isinstance(kind, Walltime) or (text != value and not isinstance(kind, Int))
+    ):
+        return False
+    problems = ProblemList()
+    try:
+        key.row.kind.read(key.row.kind.parse_option(text, Mark(key.path)), problems)
+    except JobgenError:
+        return False
+    return not problems.found
+
+
+def _placeholder(key: Key | None, command: str) -> str:
+    """What stands for the value of a key: N, or its example."""
+    if key is None:
+        return "VALUE"
+    if isinstance(key.row.kind, Bool):
+        return "true"
+    if "%" in (text := example(key)) and command == "qsub":  # patterns of Slurm
+        return "FILE"
+    return "N" if isinstance(key.row.kind, Int) else text.strip('"')
+
+
+def option_words(
+    name: str, command: str, value: str = "", of_key: Callable[[str, str, str], str] = words_for
+) -> str:
+    """The words for an option of another tool, or of another command; "" if jobgen has none.
+
+    `of_key` gives the words for a key.
+    """
+    if command == "qsub" or plain(name) != "walltime":  # of PBS, whose number has a unit
+        value = with_unit(name, value)
+    if name == "exclusive" and value in ("user", "mcs", "topo") and command == "sbatch":
+        return f"--set request.exclusive=false --directive=--exclusive={value}"
+    if row := OPTIONS.get(FIELD_OF_FLAG.get(f"--{name}", FIELD_OF_FLAG.get(f"-{name}", ""))):
+        if row.path:
+            return of_key(row.path, command, value)
+        return f"{row.flags[0]} {quote(value) if value else row.placeholder}" * (
+            command in row.commands
+        )
+    if special := _special(name, command, value):
+        return special
+    for answer in answers("keys", name) or keys_named(name):
+        return of_key(answer, command, value)
+    for option in answers("options", name):
+        row = OPTIONS.get(FIELD_OF_FLAG.get(option.split(" ")[0], ""))
+        return with_value(option, value) if row is None or command in row.commands else ""
+    return ""
+
+
+def keys_named(name: str) -> list[str]:
+    """The keys of a profile with a name; none that is only spelled alike."""
+    found = places(name, KEYS, "")
+    singular = plain(name).rstrip("s")
+    return [each for each in found if plain(each.rpartition(".")[2]).rstrip("s") == singular]
+
+
+def _special(name: str, command: str, value: str) -> str:
+    """Options whose values have parts that go to several words of jobgen."""
+    name = plain(name)
+    gpus = re.match(r"(?:gpu:)?(?:(?!gpu:)([A-Za-z][\w.-]*):)?(\d+)(?=$|,|\()", value)
+    if gpus and name in ("gres", "gpu"):
+        kind = f" --set node.gpu_type={gpus[1]}" if gpus[1] and command != "qsub" else ""
+        return f"-G {gpus[2]}{kind}"
+    if name in ("dependency", "depend") and value:
+        return _after(value, command)
+    if name == "mem" and value == "0":
+        return "--set request.memory=all"
+    if name == "nodelist" and command == "qsub":
+        return f"--set request.chunk.host={quote(value) if value else 'NAME'}"
+    found = _ranks(name, value) if command in REQUEST else ""
+    return found or (
+        _of_slurm(name, value, command) if command in ("sbatch", "interactive") else ""
+    )
+
+
+def _ranks(name: str, value: str) -> str:
+    """The words for a number of ranks, which is that of the GPUs where there are some."""
+    path = "launch.processes_per_node"
+    if path_of((answers("keys", name) or [""])[0]) != path or name == "ntaskspergpu":
+        return ""
+    is_of_all = not value.isdigit() or "=" in answers("keys", name)[0]
+    number = "N" if is_of_all else value
+    return f"-G {number}, or --set {path}={number} on nodes without GPUs"
+
+
+def _after(value: str, command: str) -> str:
+    """--after for each job of a dependency; for other forms, the scheduler's own option."""
+    pattern = r"(?:after(ok|any|notok):)?(\d[\w.]*(?::\d[\w.]*)*)"
+    found = [re.fullmatch(pattern, part) for part in value.split(",")]
+    if not all(found):
+        flag = "-W depend=" if command == "qsub" else "--dependency="
+        return f"--directive={quote(f'{flag}{value}')}"
+    ends = {"any": ":any", "notok": ":notok"}
+    jobs = [(job, ends.get(part[1], "")) for part in found if part for job in part[2].split(":")]
+    return " ".join(f"--after {job}{end}" for job, end in jobs)
+
+
+def _of_slurm(name: str, value: str, command: str) -> str:
+    """Values of sbatch, submitit and torchx, for which a key has others."""
+    path = next(map(path_of, answers("keys", name)), "")
+    if path.startswith("request.memory") and value.isdigit():  # of sbatch, megabytes
+        unit = "M" if re.match("mem(?!ory)", name) and not name.endswith("gb") else "G"
+        return f"--set {path}={value}{unit}"
+    mount = re.fullmatch("type=bind,(?:src|source)=([^,]+),(?:dst|target)=([^,]+)(,.*)?", value)
+    if path == "software.container.mounts" and mount:
+        inside = f"{mount[2]}:ro" if mount[3] else mount[2]
+        return f"--set {quote(f'{path}=[{mount[1]}:{inside}]')}"
+    pairs = re.findall(r"""["']?([a-z][\w-]*)["']?[=:] *["']?([^"',}]+)""", value)
+    if path == "request.directives" and pairs and not value.startswith("-"):
+        pairs = [("-t" if a == "time" else a, b) for a, b in pairs]
+        own = [
+            f"{a} {b}"
+            if a == "-t"
+            else option_words(a, command, b) or f"--directive={quote(f'--{a}={b}')}"
+            for a, b in pairs
+        ]
+        return " ".join(own)
+    if name == "export" and value in ("NONE", "NIL") and command == "sbatch":
+        return f"--directive=--export={value}"
+    if name == "export" and value == "ALL":
+        return "it is sbatch's default: leave it out"
+    return ""
+
+
+_PLACE = r"[ =](?:N|[A-Z]{2,}(?:-[A-Z]+)?)\b(?![+%:|])"
+
+
+def with_value(text: str, value: str) -> str:
+    """Words of jobgen, in which a value stands in the place of the one word in capitals."""
+    if text == "-- PROGRAM" and value:
+        return f"-- {re.sub('^python3? +', '', value)}"
+    if value and text.endswith("%N"):
+        return text.replace("%N", f"%{quote(value)}")
+    found = re.findall(_PLACE, text)
+    if not value or len(found) != 1 or ", " in text:
+        return text
+    return text.replace(found[0], f"{found[0][0]}{quote(value)}")
+
+
+def resource_words(name: str, value: str, in_chunk: bool = True) -> str:
+    """The words for a resource of PBS, of a chunk or of the job."""
+    if name == "place":
+        if "excl" in value:
+            return "--exclusive"
+        return "" if value in ("pack", "free", "scatter") else f"--set request.place={quote(value)}"
+    if name in ("select", "nodes") and "+" in value:
+        return f"-N {sum(int(each) for each in re.findall(r'(?<![^+])[0-9]+', value))}"
+    if name in ("select", "nodes"):
+        number, *others = value.split(":")
+        pairs = [each.partition("=") for each in others]
+        found = [f"-N {number}"] if number.isdigit() else []
+        found += [resource_words(a, c) if b else f"-C {quote(a)}" for a, b, c in pairs]
+        return " ".join(found)
+    of_request = [each for each in answers("keys", name) if path_of(each).startswith("request.")]
+    for answer in of_request if name != "filesystems" else ():
+        return words_for(answer, "qsub", with_unit(name, value)).partition(", ")[0]
+    if in_chunk:
+        return f"--set {quote(f'request.chunk.{name}={value}')}"
+    return f"--directive={quote(f'-l {name}={value}')}"
+
+
+def letter_words(letter: str, value: str = "") -> str:
+    """The words for an option of qsub; "" if jobgen has none."""
+    return with_value(str(words()["qsub"].get(letter, "")), value)

@@ -1,0 +1,66 @@
+"""Reads the words of a job's command with click, also those in a script's header.
+
+The API does without: it has no words, and click takes a while to import.
+"""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import click
+
+from jobgen.errors import problem
+from jobgen.planning.job_options import Job, job_options
+from jobgen.planning.option_row import RANKS, Option
+
+
+class RowOption(click.Option):
+    """The option that a row describes; `more` are arguments of click.Option."""
+
+    def __init__(self, field: str, row: Option, **more: Any) -> None:
+        if row.metavar:
+            more |= {"metavar": row.metavar, "multiple": row.repeatable}
+        else:
+            more |= {"is_flag": True, "flag_value": row.flag_value, "default": None}
+        super().__init__([*row.flags, field], help=row.help, **more)
+        self.group = row.group
+
+
+def parse_command(words: Sequence[str]) -> Job:
+    """The job for the words that follow `jobgen` in a script's header.
+
+    They are read as the command line is, without the options that say what to do with a script.
+    Raises JobgenError for anything else.
+    """
+    command, *others = words or ("",)
+    if command not in RANKS:
+        hint = f"one of: {', '.join(sorted(RANKS))}"
+        raise problem(f"jobgen {command:.80}", "no command that makes a script", "usage", hint)
+    try:
+        values, program, _ = _parser(command).parse_args(others)
+    except (click.NoSuchOption, click.BadOptionUsage) as error:
+        raise problem(f"jobgen {command}", _mistake(command, error), "usage") from None
+    fields: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
+    }
+    return Job(command, **fields, program=tuple(program))
+
+
+def _mistake(command: str, error: click.NoSuchOption | click.BadOptionUsage) -> str:
+    flag = f"{error.option_name:.80}"
+    if isinstance(error, click.NoSuchOption):
+        return f"no option {flag} of a script"
+    row = next(row for _, row in job_options(command) if error.option_name in row.flags)
+    return f"{flag} has no value" if row.metavar else f"{flag} takes no value"
+
+
+@cache
+def _parser(command: str) -> Any:
+    """click's parser of the options of a job; the words that it leaves are the program.
+
+    A whole click.Context takes ten times as long, for the defaults of all options: `jobgen check`
+    reads thousands of headers.
+    """
+    options: list[click.Parameter] = [RowOption(field, row) for field, row in job_options(command)]
+    job_command = click.Command(command, params=options, add_help_option=False)
+    return job_command.make_parser(click.Context(job_command, allow_interspersed_args=False))

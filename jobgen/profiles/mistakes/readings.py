@@ -1,0 +1,115 @@
+"""The values that a person may have meant: those that a key takes."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from jobgen.errors import Mark
+from jobgen.profiles.units.kinds import LEAST_MEGABYTES
+from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, unquoted
+
+_MOST = 160  # characters of a value that is repeated
+_PAIR = r"(?<![^\s,])(?:--)?([A-Za-z][\w-]*)=([^\s,]+)"  # NAME=VALUE, or --NAME=VALUE
+_PAIRS = (("name", "value"), ("key", "value"), ("source", "target"), ("src", "dst"))
+_PLAIN = r"(?:--?(?=\w))?[\w./$~+][\w./$~+@=:-]*(?<!:)"
+
+
+class Setting(NamedTuple):
+    """Where a mistake is: among which keys, in which group of them, found with which problems."""
+
+    rows: Mapping[str, Any]  # of records.Row
+    group: str
+    problems: Any  # a kinds.ProblemList
+    mark: Mark
+
+    @property
+    def is_option(self) -> bool:
+        """Whether it is in an option, `--set PATH=VALUE`, and in no file."""
+        return self.mark.file.startswith("-")
+
+    def is_right(self, path: str, node: Node) -> bool:
+        """Whether the key at a path may have a value."""
+        self.rows[path].kind.read(node, found := type(self.problems)())
+        return not found.found
+
+
+def right_value(path: str, node: Node, setting: Setting) -> str:
+    """The value as YAML on one line, as the key takes it; "" if it takes no such value."""
+    for each in _readings(path, node):
+        text = as_flow(each)
+        # A number alone is a time in other units for others: minutes of Slurm, seconds of PBS.
+        is_time = path.endswith(".time") and isinstance(each, Scalar) and each.text.isdigit()
+        if not is_time and len(text) <= _MOST and setting.is_right(path, each):
+            is_text = setting.is_option and isinstance(each, Scalar)
+            return each.text if is_text else text  # type: ignore[union-attr]
+    return ""
+
+
+def _readings(path: str, node: Node) -> Iterator[Node]:
+    """A node, and what else it may mean, the likeliest first."""
+    yield node
+    if pairs := dict(named_values(node)):
+        yield Map(node.mark, pairs, dict.fromkeys(pairs, node.mark))
+        mounts = [f"{each}:{getattr(pairs[each], 'text', '')}" for each in pairs]
+        if path.endswith("mounts") and not isinstance(node, Scalar):
+            yield Seq(node.mark, [Scalar(node.mark, each, each) for each in mounts])
+    if isinstance(node, Map) and len(node.items) == 1:
+        yield from node.items.values()
+    if path == "software.container":
+        yield Map(node.mark, {"image": node}, {"image": node.mark})
+    listed = isinstance(node, Scalar) and re.fullmatch(r"\[(.*)\]", node.text)
+    if isinstance(node, Seq) or listed:
+        items = node.items if isinstance(node, Seq) else ()
+        texts = [each.text for each in items if isinstance(each, Scalar)]
+        texts += re.findall(r"[^,\s]+", listed[1]) if listed else []
+        joined = ("&" if path == "request.constraint" else ",").join(texts)
+        yield Scalar(node.mark, joined, joined)
+    if isinstance(node, Scalar):
+        yield Scalar(node.mark, node.text, node.text)
+        if path.endswith("program"):
+            yield Seq(node.mark, as_words(node))
+        lists = [node.text.splitlines(), re.split(r"[,\s]+", node.text)]
+        for parts in reversed(lists) if path.endswith(("modules", "interface")) else lists:
+            yield Seq(node.mark, [Scalar(node.mark, each, each) for each in parts if each])
+        if chunks := re.match(r"(\d{1,9}):\w+=", node.text):  # of `select`
+            yield Scalar(node.mark, chunks[1], int(chunks[1]))
+        numbers = re.findall(r"(?<![\w.])\d{1,9}(?![\w.])", node.text)
+        if len(numbers) == 1:
+            yield Scalar(node.mark, numbers[0], int(numbers[0]))
+        if re.fullmatch(r"[1-9]\d{0,8}", node.text):  # memory
+            text = f"{node.text}{'G' if int(node.text) < LEAST_MEGABYTES else 'M'}"
+            yield Scalar(node.mark, text, text)
+
+
+def as_words(node: Scalar) -> list[Node]:
+    """The words of a program in one text; `python` before a script goes without saying."""
+    words = re.findall(r"\"[^\"]*\"|'[^']*'|\S+", node.text)
+    if re.fullmatch("python3?", words[0]) and words[1:] and words[1].endswith(".py"):
+        words = words[1:]
+    return [Scalar(node.mark, word, word) for word in (each.strip("\"'") for each in words)]
+
+
+def named_values(node: Node) -> Iterator[tuple[str, Node]]:
+    """The names and values of a map, `[NAME=VALUE]`, `[{name: NAME, value: VALUE}]` or a text."""
+    if isinstance(node, Map):
+        yield from node.items.items()
+    elif isinstance(node, Scalar):
+        for name, value in re.findall(_PAIR, node.text):
+            yield name, Scalar(node.mark, value, unquoted(value))
+    for each in node.items if isinstance(node, Seq) else ():
+        items = each.items if isinstance(each, Map) else {}
+        if pair := next((pair for pair in _PAIRS if set(pair) <= set(items)), None):
+            yield getattr(items[pair[0]], "text", ""), items[pair[1]]
+        else:
+            yield from named_values(each)
+
+
+def as_flow(node: Node) -> str:
+    """A node as YAML on one line."""
+    if isinstance(node, Map):
+        return f"{{{', '.join(f'{name}: {as_flow(each)}' for name, each in node.items.items())}}}"
+    if isinstance(node, Seq):
+        return f"[{', '.join(map(as_flow, node.items))}]"
+    is_plain = re.fullmatch(_PLAIN, node.text) and unquoted(node.text) == node.value
+    return node.text if is_plain else json.dumps(node.text, ensure_ascii=False)

@@ -1,0 +1,152 @@
+"""What to write instead of an unknown key: the right name at the right place, with its value."""
+
+import json
+import re
+from typing import Any
+
+from jobgen.other_words.search import answers, path_of, places, value_hint, with_unit
+from jobgen.profiles.mistakes.readings import Setting, as_flow, named_values, right_value
+from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, as_yaml
+from jobgen.quoting import quote
+
+# Groups of other tools' files, whose keys are at several places here.
+_GROUPS = ("job", "slurm", "pbs", "sbatch", "qsub", "torchrun", "jobqueue", "resources")
+_MOST = 500  # characters of a hint, and of a group that gets one
+_PROGRAM = r"(?:(?:python3?|torchrun) )(?!-)(.*)"
+_VARIABLE = r"[A-Z][A-Z0-9]*_[A-Z0-9_]+|(?:nccl|rccl|fi|ucx)_\w+"
+
+
+def key_hint(name: str, node: Node, *place: Any) -> str:
+    """What to write instead of a key and its value; "" if the name is unknown.
+
+    The place has the fields of a Setting.
+    """
+    setting = Setting(*place)
+    if isinstance(node, Scalar) and (text := with_unit(name, node.text)) != node.text:
+        node = Scalar(node.mark, text, text)
+    if found := re.fullmatch(r"(\w+):([^\s:/]+)", name):
+        return f"write `{found[1]}: {found[2]}`, with a blank after the colon"
+    if setting.is_option:
+        name = name.strip("/").replace("/", ".")
+    paths = [_present(each, setting) for each in places(name, setting.rows, setting.group)]
+    if name.lower() in _GROUPS and isinstance(node, Map):
+        paths = []
+    is_taken = paths != ["request.directives"] and any(
+        right_value(path_of(each), node, setting) for each in paths
+    )
+    if not is_taken and (hints := _inner(paths, node, place)):
+        return hints
+    if 0 < len(paths) < 4:
+        hints = "; or ".join(_placed(each, node, setting) for each in paths)
+        return f"write {hints}"
+    return _other_hint(name, node, setting)
+
+
+def _inner(paths: list[str], node: Node, place: Any) -> str:
+    """What to write instead of the keys of a group, or of options in a text, one by one."""
+    is_options = paths == ["request.directives"] and getattr(node, "text", "").startswith("--")
+    is_short = len(as_flow(node)) < _MOST  # each key takes a while
+    named = dict(named_values(node)) if is_short and (is_options or isinstance(node, Map)) else {}
+    hints = []
+    for each, value in list(named.items())[:12]:
+        hint = key_hint(each, value, *place)
+        if not hint and paths == ["request.directives"]:
+            line = json.dumps(f"--{each}={getattr(value, 'text', '')}")
+            hint = f"write {_line('request.directives', f'[{line}]', Setting(*place))}"
+        hints += [hint] * bool(hint)
+    text = "; and ".join(dict.fromkeys(hints))
+    return text if len(text) < _MOST else text[: text.rfind("; and ", 0, _MOST)]
+
+
+def _other_hint(name: str, node: Node, setting: Setting) -> str:
+    """What to write instead of a key that has no place in a profile."""
+    is_manifest = f"{setting.group}.set" in setting.rows
+    for path in map(path_of, answers("keys", name) if is_manifest else ()):
+        return f"write `set: {{{path}: {as_flow(node)}}}`"
+    for option in answers("options", name):
+        key = option.split(" ")[0].lstrip("-") or "program"
+        if is_manifest and f"{setting.group}.{key}" in setting.rows:
+            return f"write {_placed(f'{setting.group}.{key}', node, setting)}"
+        if program := re.fullmatch(_PROGRAM, getattr(node, "text", "")):
+            option = f"-- {program[1]}" if option == "-- PROGRAM" else option
+        option = option.replace(" NAME", f" {quote(as_flow(node))}")
+        return "a job's name is its key" if is_manifest else f"it is each job's own: {option}"
+    if re.fullmatch(_VARIABLE, name):
+        value = f"{{{name.upper()}: {as_flow(node)}}}"
+        return f"write {_line('network.environment', value, setting)}"
+    return "".join(answers("sentences", name)[:1])
+
+
+def _present(answer: str, setting: Setting) -> str:
+    """A key, or the one that the file's scheduler has instead."""
+    hint = setting.rows[path_of(answer)].absent.get(_scheduler(setting), "")
+    other = re.search(r"`([\w.]+)`", hint)
+    return other[1] if other and other[1] in setting.rows else answer
+
+
+def _scheduler(setting: Setting) -> str:
+    tree = setting.problems.file
+    return getattr(tree.items.get("scheduler"), "text", "") if isinstance(tree, Map) else ""
+
+
+def _placed(answer: str, node: Node, setting: Setting) -> str:
+    """A key with the value; if it does not take it, what the value may be."""
+    answer, comma, note = answer.partition(", ")
+    path, _, value = answer.partition("=")
+    text = getattr(node, "text", "")
+    if path.endswith(".time") and text.isdigit():
+        likely, other = "sm" if _scheduler(setting) == "pbs" else "ms"
+        return f"{_line(path, text + likely, setting)}; or {text}{other}, if that is the unit"
+    *others, last = node.items if isinstance(node, Seq) and node.items else [node]
+    found = re.fullmatch(_PROGRAM, getattr(last, "text", ""))
+    if found and others and path == "software.commands":
+        node, comma = Seq(node.mark, others), "; "
+        note = f"the program is each job's own: `-- {found[1]}`"
+    if found := re.fullmatch(r"(?:gpu:)?([A-Za-z][\w.-]*):(\d+)", text):  # A100:4
+        value = found[2] if path.endswith(("gpus", "gpus_per_node")) else value
+    if path == "node.gpus" and not setting.is_option:
+        more = _vendor(found[1] if found else text, setting)
+        comma, note = ", ", f"{note}, {more}".strip(", ")
+    if value := value or right_value(path, node, setting):
+        return f"{_line(path, value, setting)}{comma}{note}"
+    return f"{_such_as(path, str(setting.rows[path].example), setting)}{comma}{note}"
+
+
+def _vendor(kind: str, setting: Setting) -> str:
+    """The key that a number of GPUs needs beside it, if the file has none."""
+    groups = getattr(setting.problems.file, "items", {})
+    if "gpu" in getattr(groups.get("node"), "items", ()):
+        return ""
+    hint = "" if kind.isdigit() else value_hint("node.gpu", kind)
+    return f"with {hint.removeprefix('write ') or '`gpu: nvidia`, amd or intel'}"
+
+
+def _such_as(path: str, example: str, setting: Setting) -> str:
+    if setting.is_option and path == "network.environment":
+        return f"--set {path}.NAME=VALUE"
+    if setting.is_option:
+        return f"--set {path}=VALUE" + (f", such as {example}" if example else "")
+    return _line(path, "…", setting) + (f", such as `{example}`" if example else "")
+
+
+def _line(path: str, value: str, setting: Setting) -> str:
+    """The line for a value, and below which group of the file it belongs."""
+    if setting.is_option:
+        return f"--set {quote(f'{path}={value}')}"
+    group, _, last = path.rpartition(".")
+    if group == setting.group:
+        return f"`{last}: {value}`"
+    if not group:
+        return f"`{last}: {value}` at the top level"
+    names, place = path.split("."), setting.problems.file
+    below = " at the top level" if setting.group else ""
+    while names[1:] and isinstance(place, Map) and isinstance(place.items.get(names[0]), Map):
+        inner, line = place.items[names[0]], place.keys[names[0]].line
+        where = "in the braces of" if inner.mark.line == line else "below"
+        below = f" {where} `{names[0]}:` in line {line}"
+        place = place.items[names.pop(0)]
+    for each in setting.problems.found if names[1:] else ():
+        if f"`{names[0]}: {{" in each.hint:
+            below += f", in the same `{names[0]}:` as line {each.mark.line}'s"
+            break
+    return f"`{as_yaml('.'.join(names), value)}`{below}"

@@ -1,0 +1,131 @@
+"""Values of Slurm's options: how each is written, and what Slurm takes.
+
+What each form of requesting GPUs does was tried on Slurm 22.05 with 8 GPUs a node
+(docs/profiles.md).
+"""
+
+import re
+
+from jobgen.errors import problem
+from jobgen.planning.plan import Request
+from jobgen.schedulers import after_hint
+
+_PLAIN = re.compile(r"[A-Za-z0-9_.,:/@%+=^\[\]*&|-]+")
+
+
+def quoted(value: str) -> str:
+    r"""A value as sbatch reads it: in double quotes, in which \ escapes any character.
+
+    Nothing else is special inside them (src/sbatch/opt.c, `_get_argument`).
+    """
+    if _PLAIN.fullmatch(value):
+        return value
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def patterns(path: str) -> list[str]:
+    r"""What Slurm replaces in a path, except %%: nothing if there is a \, which it removes."""
+    found = [] if "\\" in path else re.findall("%%|%[0-9]*[a-zA-Z]", path)
+    return [pattern for pattern in found if pattern != "%%"]
+
+
+def check_array_output(place: str, path: str) -> None:
+    """Raise JobgenError for a file that all jobs of an array would write."""
+    if path != "/dev/null" and not re.search("[ajJ]", "".join(patterns(path))):
+        text = f"all jobs of the array would write {path!r:.60}"
+        raise problem(place, text, "conflict", "use %a or %j in it")
+
+
+def array(text: str | None) -> str | None:
+    """The value of --array. Raises JobgenError for what is no array."""
+    item = r"\d{1,9}(-\d{1,9}(:[1-9]\d{,8})?)?"
+    if text is None:
+        return None
+    if re.fullmatch(rf"{item}(,{item})*(%[1-9]\d{{,8}})?", text, re.ASCII):
+        ranges = [part.split("-") for part in re.split("[,:%]", text) if "-" in part]
+        if all(int(first) <= int(last) for first, last in ranges):
+            return text
+    raise problem(
+        "--array", f"{text!r:.40} is not an array", "value", "such as 0-9, 0-9%2 or 1,4,7-9"
+    )
+
+
+def after(text: str) -> str:
+    """A job, or one job of an array (123_4), and how it must have ended. Raises JobgenError."""
+    found = re.fullmatch(r"(\d{1,10}(?:_\d{1,10})?)(?::(ok|any|notok))?", text, re.ASCII)
+    if not found:
+        hint = "ID[:ok|any|notok], such as 123 or 123_4:any"
+        is_other = re.match("singleton|aftercorr|after:|afterburst", text)
+        right = f"write --directive=--dependency={text}" if is_other else ""
+        hint = right or after_hint(text, hint, r"\d+(_\d+)?")
+        raise problem("--after", f"{text!r:.40} is not a job of Slurm", "value", hint)
+    if any(int(number) >= 1 << 32 for number in found[1].split("_")):
+        raise problem("--after", f"{text!r:.40} is not a job of Slurm", "limit", "32 bits at most")
+    return f"after{found[2] or 'ok'}:{found[1]}"
+
+
+def clock(seconds: int | None) -> str | None:
+    """A walltime as [D-]HH:MM:SS."""
+    if seconds is None:
+        return None
+    days, rest = divmod(seconds, 86400)
+    clock = f"{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"
+    return f"{days}-{clock}" if days else clock
+
+
+def gpu_options(request: Request, gpu_type: str | None) -> dict[str, str]:
+    """The options of sbatch that request the GPUs of a job.
+
+    Raises JobgenError for GPUs that cannot be requested in the site's form.
+    """
+    gpus = request.gpus_per_node
+    match request.gpu_option:
+        case "none":
+            return {}
+        case _ if not gpus:
+            return {}
+        case "gpus-per-node":
+            return {"gpus-per-node": _typed(gpu_type, gpus)}
+        case "gpus-per-task":
+            return {"gpus-per-task": _typed(gpu_type, _gpus_per_task(request))}
+        case "gpus":
+            _check_number_of_nodes(request)
+            # With --gpus=8 alone, Slurm 22.05 gives 7 GPUs on one node and 1 on the other.
+            even = {"gpus-per-node": _typed(gpu_type, gpus)} if request.nodes > 1 else {}
+            return {"gpus": _typed(gpu_type, gpus * (request.nodes + request.spares)), **even}
+        case _:
+            return {"gres": f"gpu:{_typed(gpu_type, gpus)}"}
+
+
+def step_gpus(request: Request, gpu_type: str | None) -> tuple[str, ...]:
+    """The option of each step in a job whose own option gives a step the wrong number of GPUs.
+
+    With --gpus-per-task=1 the check, one task on a node, would see one GPU; and each rank its own
+    alone, while NCCL copies directly between GPUs that a rank sees.
+    """
+    several_tasks = request.gpu_option == "gpus-per-task" and request.tasks_per_node > 1
+    if request.gpus_per_node and (several_tasks or request.gpu_option == "gpus"):
+        return (f"--gpus-per-node={_typed(gpu_type, request.gpus_per_node)}",)
+    return ()
+
+
+def _typed(gpu_type: str | None, gpus: int) -> str:
+    return f"{gpu_type}:{gpus}" if gpu_type else str(gpus)
+
+
+def _gpus_per_task(request: Request) -> int:
+    _check_number_of_nodes(request)
+    each, rest = divmod(request.gpus_per_node, request.tasks_per_node)
+    if rest or not each:
+        text = f"{request.gpus_per_node} GPUs for {request.tasks_per_node} tasks on each node"
+        hint = "--set request.gpu_option=gpus-per-node, or another number of ranks"
+        raise problem("request.gpu_option", text, "conflict", hint)
+    return each
+
+
+def _check_number_of_nodes(request: Request) -> None:
+    if request.min_nodes < request.nodes:
+        numbers = f"{request.min_nodes} to {request.nodes}"
+        text = f"`{request.gpu_option}` needs one number of nodes, not {numbers}"
+        hint = "--set request.gpu_option=gpus-per-node"
+        raise problem("request.gpu_option", text, "conflict", hint)

@@ -1,0 +1,49 @@
+"""Tries untrusted input in a child process with limits: it may never end, or take all memory."""
+
+import os
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from jobgen.errors import problem
+from jobgen.limits import PARSE_MEMORY, PARSE_SECONDS
+
+
+def ends_within_bounds(function: Callable[..., object], *arguments: Any) -> bool:
+    """Whether a call ends within PARSE_SECONDS of CPU time, in a process of PARSE_MEMORY bytes.
+
+    It may end with another error than MemoryError and RecursionError: this process can now make the
+    call itself. A browser's page has no processes; it ends the worker in which all of this runs.
+    """
+    if sys.platform == "emscripten":
+        return True
+    try:
+        child = os.fork()
+    except OSError as error:
+        text = f"cannot be started: {error.strerror}"
+        raise problem("a second process", text, "process", "end others of yours") from None
+    if not child:
+        _try(lambda: function(*arguments))
+    return os.waitpid(child, 0)[1] == 0
+
+
+def _try(call: Callable[[], object]) -> None:
+    """Make the call, and end this process: with status 0 if the call ended within the limits."""
+    import resource  # no browser has it
+    import signal
+
+    status = 1
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # where faulthandler would write
+        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+        with suppress(ValueError):  # the system's own limit is lower
+            hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+            resource.setrlimit(resource.RLIMIT_AS, (PARSE_MEMORY, hard))
+        signal.setitimer(signal.ITIMER_PROF, PARSE_SECONDS)  # SIGPROF ends even a call of C code
+        call()
+        status = 0
+    except Exception as error:
+        status = int(isinstance(error, (MemoryError, RecursionError)))
+    finally:
+        os._exit(status)
