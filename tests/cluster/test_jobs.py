@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -92,17 +94,25 @@ CONDA = f"""conda() {{
 """
 
 
-def with_conda(desk: Desk, *nodes: str) -> None:
+@contextmanager
+def conda_on(desk: Desk, *nodes: str) -> Iterator[None]:
+    """For this test alone: the nodes stay, and other tests have a conda of their own."""
+    file = "/etc/profile.d/conda.sh"
     for node in nodes:
-        desk.cluster.on(node, "tee", "/etc/profile.d/conda.sh", input=CONDA)
+        desk.cluster.on(node, "tee", file, input=CONDA)
+    try:
+        yield
+    finally:
+        for node in nodes:
+            desk.cluster.on(node, "rm", file)
 
 
 @pytest.mark.thorough
 def test_aws_nvidia(desk: Desk) -> None:
     """VGG by plain srun, one task a GPU."""
-    with_conda(desk, "slc-wn1", "slc-wn2")
     words = ("--trainer", "cifar10_vgg", "--", "1", "1", "--synthetic", "64")
-    done = desk.run("--profile", "aws-nvidia", "--set", "node.gpu=none", *words)
+    with conda_on(desk, "slc-wn1", "slc-wn2"):
+        done = desk.run("--profile", "aws-nvidia", "--set", "node.gpu=none", *words)
     assert done.state == "COMPLETED", done.output
     reported = sorted(re.findall(r"^\[RANK (\d)\] Epoch 0 ", done.output, re.MULTILINE))
     assert reported == ["0", "1"]
@@ -112,9 +122,9 @@ def test_aws_nvidia(desk: Desk) -> None:
 @pytest.mark.thorough
 def test_aws_cpu(desk: Desk) -> None:
     """Four processes on each of two nodes, 50 epochs of 2,048 samples, in batches of 32."""
-    with_conda(desk, "dgx01", "dgx02")
-    job = desk.submit("--profile", "aws-cpu", "--mkdir")
-    done = desk.cluster.wait(job, 240)
+    with conda_on(desk, "dgx01", "dgx02"):
+        job = desk.submit("--profile", "aws-cpu", "--mkdir")
+        done = desk.cluster.wait(job, 240)
     assert done.state == "COMPLETED", done.output
     assert done.labelled == (desk.folder / f"logs/regression_{job}.out").read_text()
     line = r"^\[RANK (\d)\] Epoch 49 \| Batchsize: 32 \| Steps: 8$"
