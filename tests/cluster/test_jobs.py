@@ -95,11 +95,11 @@ CONDA = f"""conda() {{
 
 
 @contextmanager
-def conda_on(desk: Desk, *nodes: str) -> Iterator[None]:
+def login_shell_runs(desk: Desk, text: str, *nodes: str) -> Iterator[None]:
     """For this test alone: the nodes stay, and other tests have a conda of their own."""
-    file = "/etc/profile.d/conda.sh"
+    file = "/etc/profile.d/site.sh"
     for node in nodes:
-        desk.cluster.on(node, "tee", file, input=CONDA)
+        desk.cluster.on(node, "tee", file, input=text)
     try:
         yield
     finally:
@@ -111,7 +111,7 @@ def conda_on(desk: Desk, *nodes: str) -> Iterator[None]:
 def test_aws_nvidia(desk: Desk) -> None:
     """VGG by plain srun, one task a GPU."""
     words = ("--trainer", "cifar10_vgg", "--", "1", "1", "--synthetic", "64")
-    with conda_on(desk, "slc-wn1", "slc-wn2"):
+    with login_shell_runs(desk, CONDA, "slc-wn1", "slc-wn2"):
         done = desk.run("--profile", "aws-nvidia", "--set", "node.gpu=none", *words)
     assert done.state == "COMPLETED", done.output
     reported = sorted(re.findall(r"^\[RANK (\d)\] Epoch 0 ", done.output, re.MULTILINE))
@@ -122,7 +122,7 @@ def test_aws_nvidia(desk: Desk) -> None:
 @pytest.mark.thorough
 def test_aws_cpu(desk: Desk) -> None:
     """Four processes on each of two nodes, 50 epochs of 2,048 samples, in batches of 32."""
-    with conda_on(desk, "dgx01", "dgx02"):
+    with login_shell_runs(desk, CONDA, "dgx01", "dgx02"):
         job = desk.submit("--profile", "aws-cpu", "--mkdir")
         done = desk.cluster.wait(job, 240)
     assert done.state == "COMPLETED", done.output
@@ -144,18 +144,15 @@ def test_all_reduces_over_the_fabric(desk: Desk) -> None:
 def test_software_of_the_nodes(desk: Desk) -> None:
     """Modules come with the login shell, a venv from its folder; nothing from where it was sent."""
     site = 'module() { echo "module $*"; export LOADED=$2 NCCL_DEBUG=module; }\n'
-    nodes = ("dgx01", "dgx02")
-    for node in nodes:
-        write = "cat > /etc/profile.d/site.sh <<'END'\n" + site + "END"
-        desk.cluster.on(node, "sh", "-c", write)
     text = "import os, sys\nprint(os.environ['LOADED'], os.environ['NCCL_DEBUG'], sys.prefix)\n"
     show = desk.program("show.py", text)
-    done = desk.run(
+    words = (
         *("--profile", "dgx-a100", "-G", "1", "--set", "node.gpu=none"),
         *("--set", "software.modules=[cuda/12.6]", "--set", f"software.venv={sys.prefix}"),
         *("-e", "NCCL_DEBUG=mine", "--", show),
-        options=["--export=NONE"],
     )
+    with login_shell_runs(desk, site, "dgx01", "dgx02"):
+        done = desk.run(*words, options=["--export=NONE"])
     assert done.state == "COMPLETED", done.output
     assert done.output.count(f"cuda/12.6 mine {sys.prefix}\n") == 2, done.output
 
