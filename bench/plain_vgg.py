@@ -50,7 +50,11 @@ def main() -> None:
     table = torch.frombuffer(content, dtype=torch.uint8).view(-1, 3073)
     dataset = Images(table[:, 1:].reshape(-1, 3, 32, 32), table[:, 0].long())
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    model = trainer.vgg11().to(device)
+    model = trainer.vgg11()
+    model[0] = nn.Conv2d(
+        3, 64, 3, padding=1, bias=False
+    )  # the trainer's has channels of zeros, too
+    model.to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.02, momentum=0.9, weight_decay=5e-4)
     loader = DataLoader(
         dataset, args.batch_size, shuffle=True, num_workers=args.workers, persistent_workers=True

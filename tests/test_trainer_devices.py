@@ -108,26 +108,28 @@ def test_a_snapshot_has_the_random_numbers_of_the_gpu(
     assert [value for name, value in calls if name == "set_rng_state"] == restored
 
 
-@pytest.mark.parametrize(("kind", "bfloat16"), [("cuda", True), ("xpu", True), ("none", False)])
+@pytest.mark.parametrize(
+    ("kind", "options", "bfloat16"),
+    [("cuda", (), True), ("xpu", (), True), ("cuda", ("--float32",), False), ("none", (), False)],
+)
 def test_vgg_computes_in_bfloat16_on_every_gpu(
-    monkeypatch: pytest.MonkeyPatch, kind: str, bfloat16: bool
+    monkeypatch: pytest.MonkeyPatch, kind: str, options: tuple[str, ...], bfloat16: bool
 ) -> None:
     pretend(monkeypatch, kind)
     trainer = import_trainer("cifar10_vgg")
     images = torch.zeros(1, 3, 32, 32), torch.zeros(1)
-    monkeypatch.setattr("sys.argv", ["cifar10_vgg.py"])
+    monkeypatch.setattr("sys.argv", ["cifar10_vgg.py", *options])
     monkeypatch.setattr(trainer, "join_ranks", lambda: torch.device("cpu"))
     monkeypatch.setattr(trainer, "load_images", lambda _: [images, images])
-    monkeypatch.setattr(trainer, "Training", lambda *_: None)
     monkeypatch.setattr(torch.distributed, "get_rank", lambda: 0)
 
-    def autocast(_device: str, dtype: Any, enabled: bool) -> None:
-        raise InterruptedError(dtype, enabled)
+    def training(*arguments: Any) -> None:
+        raise InterruptedError(arguments[-1].low_precision)
 
-    monkeypatch.setattr(torch, "autocast", autocast)
+    monkeypatch.setattr(trainer, "Training", training)
     with pytest.raises(InterruptedError) as error:
         trainer.main()
-    assert error.value.args == (torch.bfloat16, bfloat16)
+    assert error.value.args == (bfloat16,)
 
 
 @pytest.mark.parametrize(("kind", "backend"), KINDS)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import itertools
 import os
 import pty
 import re
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -94,6 +96,21 @@ def test_the_loss_falls_and_every_rank_reports(tmp_path: Path) -> None:
     assert load_file(tmp_path / "regression.pt.previous")["at"]["epoch"] == 4
     again = run(tmp_path, "regression", "5", "2")
     assert "Epoch" not in again.stdout  # all epochs are done
+
+
+@pytest.mark.parametrize(("size", "world"), [(10, 1), (10, 4), (3, 8), (4, 2)])
+def test_each_rank_has_the_samples_that_a_sampler_would_give_it(size: int, world: int) -> None:
+    from torch.utils.data.distributed import DistributedSampler
+
+    training = import_trainer("regression").Training
+    for rank, epoch in itertools.product(range(world), range(2)):
+        sampler: Any = DistributedSampler(range(size), world, rank, seed=5)  # type: ignore[arg-type]
+        sampler.set_epoch(epoch)
+        part = SimpleNamespace(
+            args=SimpleNamespace(seed=5), epoch=epoch, size=size, world=world, rank=rank
+        )
+        part.share = len(sampler)
+        assert training.order(part).tolist() == list(sampler)
 
 
 def test_a_progress_bar_on_a_terminal(tmp_path: Path) -> None:

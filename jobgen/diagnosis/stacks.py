@@ -100,14 +100,17 @@ class StackReader:
         return True
 
 
-def stalled_ranks(stacks: Iterable[Stack], world: int = 0) -> list[Event]:
-    """The ranks whose stack differs from the others'; nothing where one stack is all there is.
+def stalled_ranks(stacks: Iterable[Stack], world: int = 0, *, asked: bool = False) -> list[Event]:
+    """The ranks whose stack differs from the others'.
 
     `world` is the number of ranks, where the log says it: of those without a stack one is told.
+    One stack is all there is: it counts if jobgen has `asked` for it; else the rank may have crashed.
     """
     first = _first_of_each(stacks)
     if len(first) < 2:
-        return []
+        return [
+            _event(each, "stalled", f"it is in {each.place}", "sure") for each in first if asked
+        ]
     waiting = [stack for stack in first if stack.collective]
     outside = [stack for stack in first if not stack.collective]
     if waiting and outside:

@@ -30,6 +30,7 @@ from jobgen.trainers.shared.training import Training
 URL = "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz"
 SHA256 = "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd"
 FOLDER = "cifar-10-batches-bin"  # in the archive
+CHANNELS = 8  # three colours, and zeros: the matrix units of a GPU take eight at a time
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -43,7 +44,8 @@ def parse_arguments() -> argparse.Namespace:
     add("--batch-size", type=int, default=256, metavar="N", help="of each rank (%(default)s)")
     add("--lr", type=float, default=0.02, metavar="X", help="first learning rate (%(default)s)")
     add("--seed", type=int, default=0, metavar="N", help="of all random numbers (%(default)s)")
-    add("--compile", action="store_true", help="compile the model: slower to start, then faster")
+    add("--compile", action="store_true", help="compile each step: slower to start, then faster")
+    add("--float32", action="store_true", help="compute in float32 on GPUs, too, not in bfloat16")
     add("--snapshot", default="cifar10_vgg.pt", metavar="FILE", help="(%(default)s)")
     add("--metrics", metavar="FILE", help="gets one JSON line per epoch")
     args = parser.parse_args()
@@ -117,7 +119,7 @@ def load_images(args: argparse.Namespace) -> list[tuple[torch.Tensor, torch.Tens
 def vgg11() -> nn.Sequential:
     """VGG11 with batch normalization, for images of 32 x 32 (arXiv:1409.1556, A)."""
     layers: list[nn.Module] = []
-    channels = 3
+    channels = CHANNELS
     for size in (64, 0, 128, 0, 256, 256, 0, 512, 512, 0, 512, 512, 0):
         if size == 0:
             layers.append(nn.MaxPool2d(2))
@@ -129,8 +131,9 @@ def vgg11() -> nn.Sequential:
 
 
 def normalize(images: torch.Tensor) -> torch.Tensor:
-    """Bytes as numbers around 0."""
-    return ((images.float() - 120) / 64).contiguous(memory_format=torch.channels_last)
+    """Bytes as numbers around 0, with the channels that the model takes."""
+    padded = nn.functional.pad((images.float() - 120) / 64, (0, 0, 0, 0, 0, CHANNELS - 3))
+    return padded.contiguous(memory_format=torch.channels_last)
 
 
 def augment(images: torch.Tensor) -> torch.Tensor:
@@ -142,6 +145,19 @@ def augment(images: torch.Tensor) -> torch.Tensor:
     columns = torch.where(mirrored, columns.flip(1), columns)
     image = torch.arange(size, device=device)[:, None, None]
     return padded[image, rows[:, :, None], columns[:, None, :]].permute(0, 3, 1, 2)
+
+
+class BatchLoss(nn.Module):
+    """The mean loss of a batch of bytes: all of a step that can be compiled as one."""
+
+    def __init__(self, model: nn.Module, low_precision: bool) -> None:
+        super().__init__()
+        self.model, self.low_precision = model, low_precision
+
+    def forward(self, images: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        with torch.autocast(images.device.type, torch.bfloat16, enabled=self.low_precision):
+            guesses = self.model(normalize(augment(images)))
+            return nn.functional.cross_entropy(guesses, labels)
 
 
 @torch.no_grad()
@@ -177,18 +193,16 @@ def main() -> None:
     optimizer = torch.optim.SGD(model.parameters(), fused=True, **options)
     scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, max(args.total_epochs, 1))
     torch.manual_seed(args.seed + 1 + dist.get_rank())  # the augmentation differs from rank to rank
-    settings = f"cifar10_vgg, format 1, {args.total_epochs} epochs, {len(labels)} images"
+    settings = f"cifar10_vgg, format 2, {args.total_epochs} epochs, {len(labels)} images"
     settings += f", --seed {args.seed} --lr {args.lr} --batch-size {args.batch_size}"
     parts = {"model": model, "optimizer": optimizer, "scheduler": scheduler}
-    training = Training(args, device, labels, settings, parts)
-    if args.compile:
-        training.forward = torch.compile(training.forward)
-    autocast = torch.autocast(device.type, torch.bfloat16, enabled=bool(GPU))
+    step: Any = BatchLoss(model, low_precision=bool(GPU) and not args.float32)
+    if args.compile:  # a graph of the GPU's work for each size of a batch: one launch, not hundreds
+        step = torch.compile(step, mode="reduce-overhead", dynamic=False)
+    training = Training(args, device, len(labels), settings, parts, step)
 
     def batch_loss(indices: torch.Tensor) -> torch.Tensor:
-        with autocast:
-            guesses = training.forward(normalize(augment(images[indices])))
-            return nn.functional.cross_entropy(guesses, labels[indices])
+        return training.forward(images[indices], labels[indices])  # type: ignore[no-any-return]
 
     training.train(batch_loss, describe_epoch)
     if not training.stopped:

@@ -53,7 +53,7 @@ def main() -> None:
     settings = f"regression, format 1, --seed {args.seed} --size {args.size} --lr {args.lr}"
     settings += f" --batch-size {args.batch_size}"
     parts = {"model": model, "optimizer": optimizer, "scheduler": scheduler}
-    training = Training(args, device, inputs, settings, parts)
+    training = Training(args, device, len(inputs), settings, parts)
 
     def batch_loss(indices: torch.Tensor) -> torch.Tensor:
         noise = 0.01 * torch.randn(len(indices), 20).to(device)

@@ -3,7 +3,7 @@
 import io
 import os
 import zipfile
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any
 
 import torch
@@ -15,10 +15,20 @@ from jobgen.trainers.shared.rank import GPU, print_line
 GENERATORS: list[Any] = [torch, getattr(torch, GPU)] if GPU else [torch]  # of random numbers
 
 
+def beside_the_steps() -> AbstractContextManager[Any]:
+    """Copies from the GPU that do not wait for the steps queued there, nor hold them up."""
+    if not GPU:
+        return nullcontext()
+    gpu = getattr(torch, GPU)
+    stream = gpu.Stream()
+    stream.wait_stream(gpu.current_stream())  # which made what is copied
+    return gpu.stream(stream)  # type: ignore[no-any-return]
+
+
 def write_snapshot(path: str, state: dict[str, Any]) -> bool:
     """Returns whether it is written. Killed at any moment, it leaves this or the last snapshot."""
     try:
-        with open(f"{path}.tmp", "wb") as file:
+        with open(f"{path}.tmp", "wb") as file, beside_the_steps():
             torch.save(state, file)
             file.flush()
             os.fsync(file.fileno())
