@@ -104,7 +104,7 @@ def stalled_ranks(stacks: Iterable[Stack], world: int = 0, *, asked: bool = Fals
     """The ranks whose stack differs from the others'.
 
     `world` is the number of ranks, where the log says it: of those without a stack one is told.
-    One stack is all there is: it counts if jobgen has `asked` for it; else the rank may have crashed.
+    A stack that is the only one counts if jobgen has `asked` for it: else the rank has crashed.
     """
     first = _first_of_each(stacks)
     if len(first) < 2:
