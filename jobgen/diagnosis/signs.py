@@ -1,36 +1,46 @@
-"""A sign: a line of a log that shows a class of failure, and its part in the chain of events.
+r"""A sign: a line of a log that shows a class of failure, and its part in the chain of events.
 
-A class's file writes its signs by how sure each is, and by its role:
+A class's file writes its signs as a text: what lines mean, and below it the patterns of such lines.
 
-    SIGNS = (
-        *likely.cause("the adapter {device} failed", r"NET/IB : (?P<device>\\w+) failed", r"…"),
-        *sure.if_failed.confirmation("the link was down", r"port error"),
-        *noise(r"Could not find: libnccl-net"),
-    )
+    DEVICE = (?P<device>\w+)
+    likely cause: the adapter {device} failed
+        NET/IB : <DEVICE> failed
+    sure confirmation if failed: the link was down
+        # A comment.
+        port error of a pattern that
+            goes on in this line
+    noise:
+        Could not find: libnccl-net
 
-If several signs of a class match a line, the first one counts.
+Before the colon are how sure the class is if this is all that there is (sure, likely or possible),
+the line's role, and `if failed` where the line counts only if the log shows elsewhere that the job
+failed: an exit status, a traceback at its end, a signal, an error of the scheduler. Behind it is
+what failed: it follows "rank 5 on nodeA failed first: ".
+
+A part of patterns has a name in capitals; PARTS has those of several classes. A blank at the end of
+a line is written [ ]. If several signs of a class match a line, the first one counts.
 """
 
-from __future__ import annotations
-
+import re
+from collections.abc import Iterator
 from enum import Enum
 from typing import NamedTuple
 
-# Parts of patterns, which several classes have.
-
-# The last line of a failed job that jobgen made: a rank, or the launcher of a node, failed first.
-FAILED_FIRST = (
-    r"^jobgen: (rank (?P<rank>\d+) on |(local rank \d+|launcher) on |node )?(?P<node>[\w.-]+)"
-    r" failed first: "
-)
-# As torchrun's agent logs that a rank failed; else it is a page that quotes it.
-AGENT_FAILED = (
-    r"(?:(?<!# )\bERROR:torch[\w.]*:|E\d{4} [\d:.]+ \d+ \S*\] |\[ERROR\] |^\s*ERROR\s+)failed "
-)
-RAISED = r"(?:^|[\])|] )(\w+\.)*\w*(Error|Exception): .*"
-# Slurm since 24.11 writes the time in the place of its name; a progress bar may stand before it.
-STEPD_ERROR = r"(?:(?<![\"'`])slurmstepd(?:-\S+)?: |^|\[\d{4}-[\dT:.-]+\] )error: \*\*\* "
-UNIQUE_ID = r"setting up NCCL communicator and retr\w+ ncclUniqueId from \[(?P<peer_rank>\d+)\]"
+PARTS = {
+    # The last line of a failed job that jobgen made: a rank, or a node's launcher, failed first.
+    "FAILED_FIRST": r"^jobgen: (rank (?P<rank>\d+) on |(local rank \d+|launcher) on |node )?"
+    r"(?P<node>[\w.-]+) failed first: ",
+    # As torchrun's agent logs that a rank failed; else it is a page that quotes it.
+    "AGENT_FAILED": r"(?:(?<!# )\bERROR:torch[\w.]*:|E\d{4} [\d:.]+ \d+ \S*\] |\[ERROR\] "
+    r"|^\s*ERROR\s+)failed ",
+    "RAISED": r"(?:^|[\])|] )(\w+\.)*\w*(Error|Exception): .*",
+    # Slurm since 24.11 writes the time in the place of its name; a progress bar may be before it.
+    "STEPD_ERROR": r"""(?:(?<!["'`])slurmstepd(?:-\S+)?: |^|\[\d{4}-[\dT:.-]+\] )error: \*\*\* """,
+    "UNIQUE_ID": r"setting up NCCL communicator and retr\w+ ncclUniqueId from"
+    r" \[(?P<peer_rank>\d+)\]",
+    # Xids that mean broken hardware.
+    "BROKEN": r"48|61|62|63|64|74|79|92|94|95|110|119|120|121|136|140|14[3-9]|150",
+}
 
 
 class Role(Enum):
@@ -43,81 +53,68 @@ class Role(Enum):
     NOISE = "noise"  # harmless, although it looks like a failure
 
 
+# A report is on a cause, and its rank only tells what another one did: it is never named.
+_ROLES = {
+    "report": (Role.CAUSE, True),
+    "late report": (Role.CONFIRMATION, True),
+    **{role.value: (role, False) for role in Role},
+}
+_HEAD = re.compile(r"(?:(sure|likely|possible) )?([a-z ]+?)( if failed)?:(?: (.*))?")
+_PART = re.compile(r"<([A-Z_]+)>")
+_INDENT, _CONTINUED = " " * 4, " " * 8
+
+
 class Sign(NamedTuple):
     """A pattern for one line, without its label (node, rank) and without escapes.
 
     `pattern` is searched for in the line by `re.search`. These named groups are taken over, and
     win over the label of the line: `rank`, `node` (a host's name), `peer` (the host or address
     that the line blames), `peer_rank`, `local_rank`, `task` (srun's number), `status` (an exit
-    status). Other groups may be used in `says` and in the class's CURE.
-
-    `says` is what failed, in a few words, with the groups in braces: it follows "rank 5 on nodeA
-    failed first: ". A group that did not take part makes the empty string.
-
-    `needs_failure`: the line counts only if the log shows elsewhere that the job failed (an exit
-    status, a traceback at its end, a signal, an error of the scheduler).
-
-    `certainty`: how sure the class is if this is all that there is: "sure", "likely" or "possible".
-
-    `reporter`: the line's rank only reports what another one did, or did not do: it is never named,
-    as with the watchdog of a collective. With Role.CONSEQUENCE it goes without saying.
+    status). Other groups may be used in `says` and in the class's cure; one that did not take part
+    is empty there.
     """
 
     pattern: str
     says: str
-    role: Role = Role.CAUSE
-    needs_failure: bool = False
-    certainty: str = "sure"
-    reporter: bool = False
-
-
-Signs = tuple[Sign, ...]
-
-
-class Maker(NamedTuple):
-    """Makes signs of one certainty from what they say and their patterns."""
-
+    role: Role
+    needs_failure: bool
     certainty: str
-    needs_failure: bool = False
-
-    @property
-    def if_failed(self) -> Maker:
-        """Makes signs that count only if the log shows elsewhere that the job failed."""
-        return self._replace(needs_failure=True)
-
-    def cause(self, says: str, *patterns: str) -> Signs:
-        """Lines whose rank failed."""
-        return self._signs(Role.CAUSE, says, patterns)
-
-    def report(self, says: str, *patterns: str) -> Signs:
-        """Lines on a cause whose rank only reports it."""
-        return self._signs(Role.CAUSE, says, patterns, reporter=True)
-
-    def confirmation(self, says: str, *patterns: str, reporter: bool = False) -> Signs:
-        """Lines that name a cause, and were written later."""
-        return self._signs(Role.CONFIRMATION, says, patterns, reporter)
-
-    def consequence(self, says: str, *patterns: str) -> Signs:
-        """Lines on what follows from another failure."""
-        return self._signs(Role.CONSEQUENCE, says, patterns)
-
-    def _signs(
-        self, role: Role, says: str, patterns: tuple[str, ...], reporter: bool = False
-    ) -> Signs:
-        return tuple(
-            Sign(pattern, says, role, self.needs_failure, self.certainty, reporter)
-            for pattern in patterns
-        )
+    reporter: bool  # its rank only reports, as with the watchdog of a collective
 
 
-sure, likely, possible = Maker("sure"), Maker("likely"), Maker("possible")
+def read_signs(text: str) -> Iterator[Sign]:
+    """The signs that a class's file writes. Raises ValueError for a line that is none."""
+    parts = dict(PARTS)
+    kind = Sign("", "", Role.NOISE, False, "sure", False)
+    for line in _whole_lines(text):
+        if line.startswith(_INDENT):
+            yield kind._replace(pattern=_filled(line[len(_INDENT) :], parts))
+        elif line[0].isupper():
+            name, _, value = line.partition(" = ")
+            parts[name] = _filled(value, parts)
+        else:
+            kind = _kind(line)
 
 
-def teardown(says: str, *patterns: str) -> Signs:
-    """Lines of somebody who ended what was left."""
-    return tuple(Sign(pattern, says, Role.TEARDOWN) for pattern in patterns)
+def _whole_lines(text: str) -> Iterator[str]:
+    """The lines without comments; what is indented twice goes on with the line before it."""
+    whole = ""
+    for line in text.splitlines():
+        if line.startswith(_CONTINUED):
+            whole += " " * whole[0].islower() + line[len(_CONTINUED) :]
+        elif line.strip() and not line.lstrip().startswith("# "):
+            yield from [whole] * bool(whole)
+            whole = line
+    yield from [whole] * bool(whole)
 
 
-def noise(*patterns: str) -> Signs:
-    """Harmless lines."""
-    return tuple(Sign(pattern, "", Role.NOISE) for pattern in patterns)
+def _kind(line: str) -> Sign:
+    found = _HEAD.fullmatch(line)
+    if not found or found[2] not in _ROLES:
+        raise ValueError(f"no kind of sign: {line}")
+    role, reporter = _ROLES[found[2]]
+    return Sign("", found[4] or "", role, bool(found[3]), found[1] or "sure", reporter)
+
+
+def _filled(pattern: str, parts: dict[str, str]) -> str:
+    return _PART.sub(lambda name: parts[name[1]], pattern) if "<" in pattern else pattern

@@ -16,6 +16,7 @@ from jobgen.diagnosis.files import sources
 from jobgen.diagnosis.lines.literals import literals
 from jobgen.diagnosis.lines.matching import GRAM, may_matter
 from jobgen.diagnosis.reader import shape_of
+from jobgen.diagnosis.signs import Role, Sign, read_signs
 
 LOGS = Path(__file__).parent / "logs"
 FOLDERS = sorted(folder for folder in LOGS.iterdir() if folder.is_dir() and folder.name != "none")
@@ -96,3 +97,31 @@ def test_every_pattern_has_a_fixed_text(each: FailureClass) -> None:
 def test_an_ordinary_line_does_not_matter() -> None:
     assert not may_matter(shape_of(b"step 17 of epoch 3: loss 0.71, 12.5 samples/s"))
     assert may_matter(shape_of(b"RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB"))
+
+
+def test_signs_are_written_as_a_text() -> None:
+    text = r"""
+DEVICE = mlx
+        \d
+# A comment.
+likely report if failed: the port {port} failed, and
+        others waited
+    error: <DEVICE>
+        : down
+    # Another comment.
+    fatal: <DEVICE>[ ]
+noise:
+    harmless
+"""
+    says = "the port {port} failed, and others waited"
+    assert list(read_signs(text)) == [
+        Sign(r"error: mlx\d: down", says, Role.CAUSE, True, "likely", True),
+        Sign(r"fatal: mlx\d[ ]", says, Role.CAUSE, True, "likely", True),
+        Sign("harmless", "", Role.NOISE, False, "sure", False),
+    ]
+
+
+@pytest.mark.parametrize("line", ["sure caus: x", "maybe cause: x", "sure cause", "cause if: x"])
+def test_a_kind_of_sign_that_there_is_not_is_an_error(line: str) -> None:
+    with pytest.raises(ValueError, match=line):
+        list(read_signs(f"{line}\n    pattern\n"))

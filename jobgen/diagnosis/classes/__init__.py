@@ -1,8 +1,9 @@
 """The classes of failure: one file for each; the file of the class host-memory is host_memory.py.
 
 Here is how a class is found by its code. A class's file has a docstring (its first line is the
-title, the rest is the page), SIGNS, CURE, MISLEADS, EXPLAINS and TRAITS. Not here: how lines are
-read, and how the first failure is found.
+title, the rest is the page, with a paragraph that begins with `Cure: ` and one with `Not this: `),
+SIGNS (jobgen/diagnosis/signs.py says how they are written), EXPLAINS and TRAITS. Not here: how
+lines are read, and how the first failure is found.
 """
 
 import pkgutil
@@ -10,7 +11,7 @@ from functools import cache
 from importlib import import_module
 from typing import NamedTuple
 
-from jobgen.diagnosis.signs import Signs
+from jobgen.diagnosis.signs import Sign, read_signs
 
 # What the judge asks of a class beside its signs.
 TRAITS = {
@@ -25,6 +26,9 @@ TRAITS = {
     "plain": "it only says that a process failed: a line of its message may be another class's",
 }
 
+# Paragraphs of a page that are asked for alone.
+_CURE, _MISLEADS = "Cure: ", "Not this: "
+
 
 class FailureClass(NamedTuple):
     """A class of failure, as its file says."""
@@ -32,7 +36,7 @@ class FailureClass(NamedTuple):
     code: str  # such as host-memory
     title: str  # what fails, in one line
     page: str  # what happens, how it shows, what misleads, more on the cure, and the sources
-    signs: Signs
+    signs: tuple[Sign, ...]
     cure: str  # what to do, in one line; groups of a pattern are in braces
     misleads: str  # what looks like the cause, and is not
     explains: frozenset[str]  # the codes of its consequences, when both are seen
@@ -59,11 +63,20 @@ def codes_with(trait: str) -> frozenset[str]:
 
 def _read(code: str) -> FailureClass:
     module = import_module(f"{__name__}.{code.replace('-', '_')}")
-    title, _, page = (module.__doc__ or "").partition("\n")
-    explains, traits = (
-        frozenset(getattr(module, name, "").split()) for name in ("EXPLAINS", "TRAITS")
-    )
+    title, *page = (module.__doc__ or "").strip().split("\n\n")
+    explains, traits = (getattr(module, name, "").split() for name in ("EXPLAINS", "TRAITS"))
     return FailureClass(
-        code, title.rstrip("."), page.strip(), module.SIGNS, module.CURE, module.MISLEADS,
-        explains, traits,
-    )  # fmt: skip
+        code,
+        title.rstrip("."),
+        "\n\n".join(part for part in page if not part.startswith((_CURE, _MISLEADS))),
+        tuple(read_signs(module.SIGNS)),
+        _advice(page, _CURE),
+        _advice(page, _MISLEADS),
+        frozenset(explains),
+        frozenset(traits),
+    )
+
+
+def _advice(page: list[str], mark: str) -> str:
+    """The paragraph that begins so, in one line."""
+    return next(" ".join(p.removeprefix(mark).split()) for p in page if p.startswith(mark))

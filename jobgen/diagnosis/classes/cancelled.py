@@ -11,60 +11,51 @@ People cancel jobs that hang: if the last line of the ranks is much older, the h
 KeyboardInterrupt in Python's traceback shows where the program was when somebody lost patience.
 Against closed terminals: submit a batch job, or use tmux.
 
+Cure: submit it again; if it was cancelled because it hung, --stall shows where the ranks wait
+
+Not this: SIGTERM, Terminated and broken connections on the ranks: they come after it
+
 Sources: https://slurm.schedmd.com/scancel.html
 https://github.com/SchedMD/slurm/blob/master/src/slurmd/slurmstepd/req.c (_handle_signal_container)
 https://github.com/zai-org/ChatGLM2-6B/issues/238
 OpenPBS, src/resmom/mom_main.c: an exit status of 256 + N is signal N
 """
 
-from jobgen.diagnosis.signs import STEPD_ERROR, likely, possible, sure, teardown
-
-_SAYS = "somebody cancelled the job"
-_INTERRUPT = "somebody interrupted it (Ctrl-C)"
-_JOB = STEPD_ERROR + r"JOB [\d.+]+ ON \S+ CANCELLED AT \S+ "
-_STEP = STEPD_ERROR + r"STEP [\d.+]+ ON \S+ CANCELLED AT \S+ "
-
-SIGNS = (
-    *likely.cause(_SAYS, rf"{_JOB}\*\*\*", rf"{_JOB}DUE to SIGNAL \w+"),
-    *teardown(_SAYS, rf"{_STEP}(?:\*\*\*|DUE to SIGNAL|DUE TO TASK)"),
-    *possible.confirmation(
-        "the job got SIGTERM: somebody cancelled it, or its time was over",
-        r"^jobgen: the job was ended from outside",
-    ),
-    *sure.cause(_SAYS, r"^s(?:alloc|run): error: Job allocation \d+ has been cancelled"),
-    *possible.confirmation(_INTERRUPT, r"^srun: forcing job termination"),  # after scancel, too
-    *sure.confirmation(_INTERRUPT, r"^srun: interrupt \(one more within 1 sec to abort\)"),
-    *sure.cause(
-        "the terminal that it was started in was closed (SIGHUP)",
-        r"SignalException: Process \d+ got signal: 1$",
-    ),
-    *possible.cause(
-        _INTERRUPT,
-        r"SignalException: Process \d+ got signal: 2$",
-        r"^KeyboardInterrupt$",
-    ),
-    *teardown("torchrun got SIGTERM", r"SignalException: Process \d+ got signal: 15$"),
-    *sure.confirmation(
-        "the user with number {user} cancelled the job",
-        r"^sacct: State=CANCELLED by (?P<user>\d+) JobID=\d+(?:_\d+)? ",
-    ),
-    *sure.confirmation(
-        _SAYS,
-        r"^sacct: State=CANCELLED JobID=\d+(?:_\d+)? ",
-        r"\bJobState=CANCELLED Reason=",
-        r"^TERM_OWNER: job killed by owner",
-        r"^TERM_ADMIN: job killed by root or LSF administrator",
-    ),
-    *likely.confirmation(
-        "the job got SIGTERM: somebody deleted it (qdel)",
-        r"^qstat: [Ee]xit_status=(?:271|143) ",
-    ),
-    *likely.confirmation(
-        "the terminal that it was started in was closed (SIGHUP)",
-        r"Received 1 death signal, shutting down workers|\bclosing signal SIGHUP$",
-    ),
-)
-CURE = "submit it again; if it was cancelled because it hung, --stall shows where the ranks wait"
-MISLEADS = "SIGTERM, Terminated and broken connections on the ranks: they come after it"
+SIGNS = r"""
+JOB = <STEPD_ERROR>JOB [\d.+]+ ON \S+ CANCELLED AT \S+
+STEP = <STEPD_ERROR>STEP [\d.+]+ ON \S+ CANCELLED AT \S+
+likely cause: somebody cancelled the job
+    <JOB> \*\*\*
+    <JOB> DUE to SIGNAL \w+
+teardown: somebody cancelled the job
+    <STEP> (?:\*\*\*|DUE to SIGNAL|DUE TO TASK)
+possible confirmation: the job got SIGTERM: somebody cancelled it, or its time was over
+    ^jobgen: the job was ended from outside
+sure cause: somebody cancelled the job
+    ^s(?:alloc|run): error: Job allocation \d+ has been cancelled
+possible confirmation: somebody interrupted it (Ctrl-C)
+    # after scancel, too
+    ^srun: forcing job termination
+sure confirmation: somebody interrupted it (Ctrl-C)
+    ^srun: interrupt \(one more within 1 sec to abort\)
+sure cause: the terminal that it was started in was closed (SIGHUP)
+    SignalException: Process \d+ got signal: 1$
+possible cause: somebody interrupted it (Ctrl-C)
+    SignalException: Process \d+ got signal: 2$
+    ^KeyboardInterrupt$
+teardown: torchrun got SIGTERM
+    SignalException: Process \d+ got signal: 15$
+sure confirmation: the user with number {user} cancelled the job
+    ^sacct: State=CANCELLED by (?P<user>\d+) JobID=\d+(?:_\d+)?[ ]
+sure confirmation: somebody cancelled the job
+    ^sacct: State=CANCELLED JobID=\d+(?:_\d+)?[ ]
+    \bJobState=CANCELLED Reason=
+    ^TERM_OWNER: job killed by owner
+    ^TERM_ADMIN: job killed by root or LSF administrator
+likely confirmation: the job got SIGTERM: somebody deleted it (qdel)
+    ^qstat: [Ee]xit_status=(?:271|143)[ ]
+likely confirmation: the terminal that it was started in was closed (SIGHUP)
+    Received 1 death signal, shutting down workers|\bclosing signal SIGHUP$
+"""
 EXPLAINS = "killed peer-lost launcher-report srun-step"
 TRAITS = "scheduler outside"

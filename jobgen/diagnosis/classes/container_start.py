@@ -7,6 +7,11 @@ pyxis runs inside of srun, so its lines begin with `pyxis:` or `slurmstepd: erro
 follows from Slurm (`Failed to invoke spank plugin stack`, an exit status of 1) says nothing more.
 The first of its lines has the reason. A disk of the node that is full is one: free it.
 
+Cure: fetch the image once on a login node and set software.container.image to the file; check
+software.container.mounts on every node
+
+Not this: Failed to invoke spank plugin stack: it only says that the container did not start
+
 Sources: https://github.com/NVIDIA/pyxis/issues/61
 https://github.com/NVIDIA/pyxis/issues/135
 https://github.com/NVIDIA/enroot/blob/master/doc/usage.md
@@ -14,45 +19,24 @@ https://apptainer.org/docs/user/main/
 https://docs.podman.io/en/latest/
 """
 
-from jobgen.diagnosis.signs import likely, sure
-
-_PYXIS = r"^(?:\[\S+\](?: \[[\d.]+\])? )?(?:slurm(?:stepd|d)(?:-\S+)?: )?error: pyxis: +"
-
-SIGNS = (
-    *sure.confirmation(
-        "pyxis: {reason}",
-        rf"{_PYXIS}(?P<reason>(?:couldn't start container|container start failed)[^,;]*)",
-    ),
-    *likely.cause(
-        "pyxis: {reason}",
-        rf"{_PYXIS}(?!printing contents|if the image|skipping|\[INFO\]|\[WARN\])(?P<reason>.+)",
-    ),
-    *likely.if_failed.cause(
-        "enroot: {reason}",
-        r"^\[ERROR\] (?P<reason>(?:URL |/etc/enroot/|File already exists|Could not).*)",
-    ),
-    *sure.consequence(
-        "Slurm's plugin for containers failed",
-        r"^(?:slurmstepd(?:-\S+)?: )?error: "
-        r"(?:spank: required plugin spank_pyxis\.so|Failed to invoke spank plugin stack)",
-    ),
-    *sure.cause(
-        "apptainer: {reason}",
-        r"^FATAL: +(?P<reason>"
-        r"(?:Unable to (?:build|handle|pull)|While (?:loading|making|performing)"
-        r"|could not open image|container creation failed|image (?:could|does)|Couldn't).*)",
-    ),
-    *likely.if_failed.cause(
-        "the container engine: {reason}",
-        r"^(?:Error: | *\* |docker: )(?P<reason>(?:Error response from daemon: "
-        r"|initializing source docker://|unable to copy from source"
-        r"|statfs |crun: |runc: |OCI runtime ).*)",
-    ),
-    *likely.cause("shifter: it does not have the image", r"^FAILED to find requested image"),
-)
-CURE = (
-    "fetch the image once on a login node and set software.container.image to the file; check"
-    " software.container.mounts on every node"
-)
-MISLEADS = "Failed to invoke spank plugin stack: it only says that the container did not start"
+SIGNS = r"""
+PYXIS = ^(?:\[\S+\](?: \[[\d.]+\])? )?(?:slurm(?:stepd|d)(?:-\S+)?: )?error: pyxis: +
+sure confirmation: pyxis: {reason}
+    <PYXIS>(?P<reason>(?:couldn't start container|container start failed)[^,;]*)
+likely cause: pyxis: {reason}
+    <PYXIS>(?!printing contents|if the image|skipping|\[INFO\]|\[WARN\])(?P<reason>.+)
+likely cause if failed: enroot: {reason}
+    ^\[ERROR\] (?P<reason>(?:URL |/etc/enroot/|File already exists|Could not).*)
+sure consequence: Slurm's plugin for containers failed
+    ^(?:slurmstepd(?:-\S+)?: )?error: (?:spank: required plugin spank_pyxis\.so
+        |Failed to invoke spank plugin stack)
+sure cause: apptainer: {reason}
+    ^FATAL: +(?P<reason>(?:Unable to (?:build|handle|pull)|While (?:loading|making|performing)
+        |could not open image|container creation failed|image (?:could|does)|Couldn't).*)
+likely cause if failed: the container engine: {reason}
+    ^(?:Error: | *\* |docker: )(?P<reason>(?:Error response from daemon: |initializing source[ ]
+        docker://|unable to copy from source|statfs |crun: |runc: |OCI runtime ).*)
+likely cause: shifter: it does not have the image
+    ^FAILED to find requested image
+"""
 EXPLAINS = "launcher-report srun-step cancelled"

@@ -11,43 +11,33 @@ scratch file system's quota; and many small files.
 What is left is a checkpoint of half its size, which fails when it is read (`PytorchStreamReader
 failed`). The site has a command that shows the quota; -e TRITON_CACHE_DIR=… moves triton's cache.
 
+Cure: look at df -h, df -i and your quota; write caches and checkpoints elsewhere (-e HF_HOME=…, -e
+TMPDIR=…), and keep fewer
+
+Not this: timeouts of the other ranks: they waited for the one that writes
+
 Sources: https://man7.org/linux/man-pages/man3/errno.3.html
 https://github.com/pytorch/pytorch caffe2/serialize/inline_container.cc
 https://github.com/pytorch/pytorch/issues/27736
 """
 
-from jobgen.diagnosis.signs import likely, sure
-
-_SHM = r"(?!.*(/dev/shm|/torch_\d|nccl-|posix_fallocate))"
-SIGNS = (
-    *sure.cause(
-        "{why}: {file}",
-        rf"^{_SHM}OSError: \[Errno (28|122)\] "
-        r"(?P<why>No space left on device|Disk quota exceeded)($|: (?P<file>.+))",
-    ),
-    *sure.if_failed.cause(
-        "no space left on the disk {file}",
-        rf"^{_SHM}.*\[Errno 28\] No space left on device(: ['\"]?(?P<file>[^'\"]+))?",
-    ),
-    *sure.if_failed.cause(
-        "the disk quota is used up {file}",
-        r"\[Errno 122\] Disk quota exceeded(: ['\"]?(?P<file>[^'\"]+))?",
-    ),
-    *sure.if_failed.cause("the disk quota is used up", rf"^{_SHM}.*: Disk quota exceeded"),
-    *likely.if_failed.cause(
-        "no space left on the disk",
-        rf"^{_SHM}.*((:|failed with) No space left on device|StorageFull|\(os error 28\))",
-    ),
-    *likely.confirmation(
-        "a checkpoint could not be written, most often because the disk or the quota is full",
-        r"PytorchStreamWriter failed writing (file|central directory)",
-        r"inline_container\.cc:\d+\] \. unexpected pos \d+ vs \d+",
-        r"RuntimeError: basic_ios::clear: iostream error",
-    ),
-)
-CURE = (
-    "look at df -h, df -i and your quota; write caches and checkpoints elsewhere (-e HF_HOME=…, -e"
-    " TMPDIR=…), and keep fewer"
-)
-MISLEADS = "timeouts of the other ranks: they waited for the one that writes"
+SIGNS = r"""
+SHM = (?!.*(/dev/shm|/torch_\d|nccl-|posix_fallocate))
+sure cause: {why}: {file}
+    ^<SHM>OSError: \[Errno (28|122)\] (?P<why>No space left on device|Disk quota exceeded)
+        ($|: (?P<file>.+))
+sure cause if failed: no space left on the disk {file}
+    ^<SHM>.*\[Errno 28\] No space left on device(: ['"]?(?P<file>[^'"]+))?
+sure cause if failed: the disk quota is used up {file}
+    \[Errno 122\] Disk quota exceeded(: ['"]?(?P<file>[^'"]+))?
+sure cause if failed: the disk quota is used up
+    ^<SHM>.*: Disk quota exceeded
+likely cause if failed: no space left on the disk
+    ^<SHM>.*((:|failed with) No space left on device|StorageFull|\(os error 28\))
+likely confirmation: a checkpoint could not be written, most often because the disk or the quota is
+        full
+    PytorchStreamWriter failed writing (file|central directory)
+    inline_container\.cc:\d+\] \. unexpected pos \d+ vs \d+
+    RuntimeError: basic_ios::clear: iostream error
+"""
 EXPLAINS = "collective-timeout peer-lost rendezvous python-exception silent-hang"

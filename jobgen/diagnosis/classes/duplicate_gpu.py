@@ -9,6 +9,11 @@ machine (the same host twice in a list, containers with the same machine-id).
 Choose the GPU before init_process_group. `jobgen … -G N` starts one rank for each GPU, `--set
 launch.processes_per_node=N` changes it.
 
+Cure: call torch.cuda.set_device(int(os.environ["LOCAL_RANK"])) first, and start one rank per GPU:
+-G N, or --set launch.processes_per_node=N
+
+Not this: the barrier or broadcast in the traceback: it is only the first collective
+
 Sources: https://github.com/NVIDIA/nccl/blob/master/src/init.cc
 https://docs.pytorch.org/docs/stable/elastic/run.html
 https://github.com/Peterande/D-FINE/issues/289
@@ -16,20 +21,12 @@ https://github.com/NVIDIA/Megatron-LM/issues/661
 https://github.com/csguoh/MambaIR/issues/39
 """
 
-from jobgen.diagnosis.signs import sure
-
-SIGNS = (
-    *sure.report(
-        "ranks {first} and {second} both use the GPU {device}",
-        r"Duplicate GPU detected : rank (?P<first>\d+) and rank (?P<second>\d+) both on "
-        r"(?:CUDA|HIP|ROCm)? ?device (?P<device>\w+)",
-    ),
-    *sure.report("two ranks use the same GPU", r"Multiple [Rr]anks are using the same GPU"),
-)
-CURE = (
-    'call torch.cuda.set_device(int(os.environ["LOCAL_RANK"])) first, and start one rank per GPU:'
-    " -G N, or --set launch.processes_per_node=N"
-)
-MISLEADS = "the barrier or broadcast in the traceback: it is only the first collective"
+SIGNS = r"""
+sure report: ranks {first} and {second} both use the GPU {device}
+    Duplicate GPU detected : rank (?P<first>\d+) and rank (?P<second>\d+) both on (?:CUDA|HIP
+        |ROCm)? ?device (?P<device>\w+)
+sure report: two ranks use the same GPU
+    Multiple [Rr]anks are using the same GPU
+"""
 EXPLAINS = "peer-lost collective-timeout silent-hang desync"
 TRAITS = "setup"

@@ -14,6 +14,11 @@ In `STEP … CANCELLED ON nodeB`, nodeB may be any node; `Exceeded step memory l
 alone means cached files, not a failure. With `--exclusive`, request.memory=all is the whole node.
 Load a checkpoint with mmap=True or on the meta device, and keep data as arrays.
 
+Cure: ask for more memory (--set request.memory=all, or a size), use fewer DataLoader workers, or
+load the checkpoint once a node
+
+Not this: SIGTERM lines and STEP … CANCELLED above it; lost peers and timeouts of other ranks
+
 Sources: https://slurm.schedmd.com/cgroup.conf.html
 https://github.com/SchedMD/slurm src/plugins/task/cgroup/task_cgroup_memory.c
 https://github.com/pytorch/pytorch/issues/13246
@@ -21,96 +26,54 @@ https://github.com/huggingface/accelerate/issues/1519
 https://docs.kernel.org/admin-guide/cgroup-v2.html#memory-interface-files
 """
 
-from jobgen.diagnosis.signs import FAILED_FIRST, likely, noise, sure
-
-SIGNS = (
-    *sure.confirmation(
-        "the node ran out of memory, and the kernel killed a process",
-        r"error: Detected \d+ oom[-_]kill event(\(s\)|s)? in (StepId=|step )",
-        r"srun: error: (?P<node>[\w.-]+): tasks? [\d,-]+: Out Of Memory",
-    ),
-    *sure.confirmation(
-        "the job used more memory than it asked for, and Slurm ended it",
-        r"(StepId=\S+|[Jj]ob \d+|[Ss]tep \d\S*|task \d+).{0,40}exceeded memory "
-        r"limit \(.*being killed",
-    ),
-    *sure.confirmation(
-        "the scheduler's accounting says that the job ran out of memory",
-        r"^State: OUT_OF_MEMORY|Slurm.*Job.*(Ended|Failed),.*OUT_OF_MEMORY",
-        r"^\s*\d+(\.\w+)?\s.*\bOUT_OF_ME(MORY|\+)|JobState=OUT_OF_MEMORY",
-        r"^sacct: State=OUT_OF_MEMORY |^Cgroup mem(?:ory|sw) limit exceeded: ",
-    ),
-    *sure.cause(
-        "the kernel killed {program}, because memory ran out",
-        r"[Oo]ut of memory: Kill(ed)? process \d+ \((?P<program>[^)]*)\)",
-    ),
-    *sure.confirmation(
-        "the kernel killed a process, because memory ran out",
-        r"\binvoked oom-killer: |oom-kill:constraint=CONSTRAINT_",
-    ),
-    *sure.confirmation(
-        "killed by signal 9, and the node ran out of memory",
-        rf"{FAILED_FIRST}.*\bout of memory",
-    ),
-    *likely.confirmation(
-        "killed by signal 9, and the kernel killed a process of that node because memory ran out",
-        # The kernel's counter of a whole node: the process may be another job's.
-        rf"{FAILED_FIRST}.*\bmemory ran out for this job or another",
-    ),
-    *likely.cause(
-        "a DataLoader worker was killed by signal 9, most often because memory ran out",
-        r"(?<![`'\"])DataLoader worker \(pid\(?s?\)? [\d, ]+\) is killed by signal: Killed",
-    ),
-    *sure.cause(
-        "no memory for a tensor of {size} bytes on the CPU",
-        r"DefaultCPUAllocator: (can't allocate|not enough) memory: you tried to allocate "
-        r"(?P<size>\d+) bytes",
-    ),
-    *sure.if_failed.cause(
-        "no memory for an object of Python {size}",
-        r"^(\w+\.)*_?(Array)?MemoryError(: Unable to allocate (?P<size>[\d.]+ \w+) for an array"
-        r"|: std::bad_alloc|:? ?$)",
-    ),
-    *likely.if_failed.cause(
-        "the system refused memory for a new process or a mapping",
-        r"^(OSError|BlockingIOError): \[Errno 12\] Cannot allocate memory",
-    ),
-    *likely.cause(
-        "the system refused memory",
-        r"terminate called after throwing an instance of 'std::bad_alloc'",
-        r"fork: Cannot allocate memory",
-    ),
-    *sure.cause(
-        "ray ended a worker, because the node was short of memory",
-        r"ray\.exceptions\.OutOfMemoryError: |OutOfMemoryError: Task was killed due to the node",
-        r"\b[1-9]\d* Workers \(tasks / actors\) killed due to memory pressure \(OOM\)",
-    ),
-    *sure.confirmation(
-        "the container ran out of memory, and the kernel killed a process",
-        r"^\s*([Rr]eason: +|\"?OOMKilled\"?: *\"?)(OOMKilled|true)\b",
-    ),
-    # Cached files reached the memory's limit.
-    *noise(
-        r"Exceeded (step|job) memory limit at some point|hit memory(\+swap)? limit at least once",
-    ),
-    *likely.cause(
-        "no memory for {size} bytes",
-        r"^memory allocation of (?P<size>\d+) bytes failed",
-    ),
-    *sure.confirmation(
-        "the job used more memory than it has",
-        r"\boom: Memory cgroup out of memory: killed \d+ tasks? on (?P<node>[\w-]+)",
-    ),
-    *sure.confirmation(
-        "the job used more memory than LSF allows it",
-        r"^TERM_MEMLIMIT: job killed after reaching LSF memory usage limit",
-    ),
-)
-CURE = (
-    "ask for more memory (--set request.memory=all, or a size), use fewer DataLoader workers, or"
-    " load the checkpoint once a node"
-)
-MISLEADS = "SIGTERM lines and STEP … CANCELLED above it; lost peers and timeouts of other ranks"
+SIGNS = r"""
+sure confirmation: the node ran out of memory, and the kernel killed a process
+    error: Detected \d+ oom[-_]kill event(\(s\)|s)? in (StepId=|step )
+    srun: error: (?P<node>[\w.-]+): tasks? [\d,-]+: Out Of Memory
+sure confirmation: the job used more memory than it asked for, and Slurm ended it
+    (StepId=\S+|[Jj]ob \d+|[Ss]tep \d\S*|task \d+).{0,40}exceeded memory limit \(.*being killed
+sure confirmation: the scheduler's accounting says that the job ran out of memory
+    ^State: OUT_OF_MEMORY|Slurm.*Job.*(Ended|Failed),.*OUT_OF_MEMORY
+    ^\s*\d+(\.\w+)?\s.*\bOUT_OF_ME(MORY|\+)|JobState=OUT_OF_MEMORY
+    ^sacct: State=OUT_OF_MEMORY |^Cgroup mem(?:ory|sw) limit exceeded:[ ]
+sure cause: the kernel killed {program}, because memory ran out
+    [Oo]ut of memory: Kill(ed)? process \d+ \((?P<program>[^)]*)\)
+sure confirmation: the kernel killed a process, because memory ran out
+    \binvoked oom-killer: |oom-kill:constraint=CONSTRAINT_
+sure confirmation: killed by signal 9, and the node ran out of memory
+    <FAILED_FIRST>.*\bout of memory
+likely confirmation: killed by signal 9, and the kernel killed a process of that node because memory
+        ran out
+    # The kernel's counter of a whole node: the process may be another job's.
+    <FAILED_FIRST>.*\bmemory ran out for this job or another
+likely cause: a DataLoader worker was killed by signal 9, most often because memory ran out
+    (?<![`'"])DataLoader worker \(pid\(?s?\)? [\d, ]+\) is killed by signal: Killed
+sure cause: no memory for a tensor of {size} bytes on the CPU
+    DefaultCPUAllocator: (can't allocate|not enough) memory: you tried to allocate (?P<size>\d+)[ ]
+        bytes
+sure cause if failed: no memory for an object of Python {size}
+    ^(\w+\.)*_?(Array)?MemoryError(: Unable to allocate (?P<size>[\d.]+ \w+) for an array
+        |: std::bad_alloc|:? ?$)
+likely cause if failed: the system refused memory for a new process or a mapping
+    ^(OSError|BlockingIOError): \[Errno 12\] Cannot allocate memory
+likely cause: the system refused memory
+    terminate called after throwing an instance of 'std::bad_alloc'
+    fork: Cannot allocate memory
+sure cause: ray ended a worker, because the node was short of memory
+    ray\.exceptions\.OutOfMemoryError: |OutOfMemoryError: Task was killed due to the node
+    \b[1-9]\d* Workers \(tasks / actors\) killed due to memory pressure \(OOM\)
+sure confirmation: the container ran out of memory, and the kernel killed a process
+    ^\s*([Rr]eason: +|"?OOMKilled"?: *"?)(OOMKilled|true)\b
+# Cached files reached the memory's limit.
+noise:
+    Exceeded (step|job) memory limit at some point|hit memory(\+swap)? limit at least once
+likely cause: no memory for {size} bytes
+    ^memory allocation of (?P<size>\d+) bytes failed
+sure confirmation: the job used more memory than it has
+    \boom: Memory cgroup out of memory: killed \d+ tasks? on (?P<node>[\w-]+)
+sure confirmation: the job used more memory than LSF allows it
+    ^TERM_MEMLIMIT: job killed after reaching LSF memory usage limit
+"""
 EXPLAINS = (
     "killed peer-lost collective-timeout rendezvous fabric python-exception cancelled silent-hang"
 )

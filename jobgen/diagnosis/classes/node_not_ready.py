@@ -9,50 +9,39 @@ longer than `launch.join_timeout`, and has the last words of that line (a module
 `conda: command not found`). `no answer` means that the node wrote nothing in time. Lines of
 other nodes that are ready mislead. The cure is in the line itself.
 
+Cure: {cure}
+
+Not this: srun's and PBS's lines about the end of the step: they come after it
+
 Sources: templates/machinery/node/ and templates/machinery/job/roll-call.sh of jobgen
 docs/machinery.md of jobgen
 """
 
-from jobgen.diagnosis.signs import likely, noise, sure
-
-_NODE = r"^jobgen: (?P<node>[A-Za-z0-9][\w.-]*): "
-
-SIGNS = (
-    *likely.confirmation(
-        "{problem}",
-        rf"{_NODE}(?P<problem>no answer)(?:, |: its set-up failed, )(?P<cure>see above.*)",
-        # Of scripts that older versions wrote: there, a node waited for node 0.
-        rf"{_NODE}(?P<problem>no answer from node 0 at \S+ to \S+ on \S+): (?P<cure>.+)",
-    ),
-    *sure.cause(
-        "{problem}",
-        rf"{_NODE}(?P<problem>\d+ nodes, not \d+|port \d+ is used|it is not \w+|no address on .+?"
-        r"|its set-up stopped at: .+(?=: see software)|no program .+"
-        r"|\d+ of \d+ cores [^()]*\([^()]*\)|python3 has no torch"
-        r"|.+; the job asked for \d+ GPUs"
-        r"|the workspace cannot be fetched, as git says above"
-        r"|no /usr/bin/python3(?: of 3\.6 or newer)?, which the keeper needs"
-        r"|mpiexec takes no folder .+ name|no \w+ of an MPI on PATH .+?): (?P<cure>.+)",
-        # The same of scripts that older versions wrote.
-        rf"{_NODE}(?P<problem>made for .+ nodes?, not \d+|port \d+ is in use"
-        r"|it is \w+, not \w+|no address for other nodes on interface .+?|there is no program .+"
-        r"|python3 cannot import torch|python3 does not run, or finds no torch"
-        r"|torch \S+ sees \d+ GPUs, the job asked for \d+"
-        r"|OpenMPI's mpiexec takes no folder .+ name): (?P<cure>.+)",
-        rf"{_NODE}(?P<problem>it is none of the job's hosts)",
-    ),
-    *noise(rf"{_NODE}(?:Slurm does not requeue|enroot does not remove)"),
-    *likely.cause(
-        "{problem}",
-        # Not a keeper's word on a rank.
-        rf"{_NODE}(?!(?:local )?rank \d|.*\bended with status )(?P<problem>(?:[^:]|:\S)+): "
-        r"(?P<cure>.+)",
-    ),
-    *sure.cause(
-        "Slurm's prolog failed on this node",
-        r"^s(?:alloc|run|batch): (?:error: )?Prolog (?:failure|error|hung) on node (?P<node>\S+)",
-    ),
-)
-CURE = "{cure}"
-MISLEADS = "srun's and PBS's lines about the end of the step: they come after it"
+SIGNS = r"""
+NODE = ^jobgen: (?P<node>[A-Za-z0-9][\w.-]*):
+likely confirmation: {problem}
+    <NODE> (?P<problem>no answer)(?:, |: its set-up failed, )(?P<cure>see above.*)
+    # Of scripts that older versions wrote: there, a node waited for node 0.
+    <NODE> (?P<problem>no answer from node 0 at \S+ to \S+ on \S+): (?P<cure>.+)
+sure cause: {problem}
+    <NODE> (?P<problem>\d+ nodes, not \d+|port \d+ is used|it is not \w+|no address on .+?
+        |its set-up stopped at: .+(?=: see software)|no program .+
+        |\d+ of \d+ cores [^()]*\([^()]*\)|python3 has no torch|.+; the job asked for \d+ GPUs
+        |the workspace cannot be fetched, as git says above|no /usr/bin/python3
+        (?: of 3\.6 or newer)?, which the keeper needs|mpiexec takes no folder .+ name
+        |no \w+ of an MPI on PATH .+?): (?P<cure>.+)
+    # The same of scripts that older versions wrote.
+    <NODE> (?P<problem>made for .+ nodes?, not \d+|port \d+ is in use|it is \w+, not \w+
+        |no address for other nodes on interface .+?|there is no program .+|python3 cannot import[ ]
+        torch|python3 does not run, or finds no torch|torch \S+ sees \d+ GPUs, the job asked for[ ]
+        \d+|OpenMPI's mpiexec takes no folder .+ name): (?P<cure>.+)
+    <NODE> (?P<problem>it is none of the job's hosts)
+noise:
+    <NODE> (?:Slurm does not requeue|enroot does not remove)
+likely cause: {problem}
+    # Not a keeper's word on a rank.
+    <NODE> (?!(?:local )?rank \d|.*\bended with status )(?P<problem>(?:[^:]|:\S)+): (?P<cure>.+)
+sure cause: Slurm's prolog failed on this node
+    ^s(?:alloc|run|batch): (?:error: )?Prolog (?:failure|error|hung) on node (?P<node>\S+)
+"""
 EXPLAINS = "scheduler-limit srun-step cancelled launcher-report import port-in-use program-missing"

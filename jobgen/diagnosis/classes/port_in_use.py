@@ -12,55 +12,39 @@ about errno 97 (Address family not supported) is harmless: IPv6 is off, and IPv4
 On nodes that jobs share, jobgen computes the port from the job's number. `ss -ltnp "sport = :PORT"`
 on the node shows whose it is.
 
+Cure: take another port: --set network.port=N (submitting again helps where jobgen computes it)
+
+Not this: the time-outs of the other nodes, which found no head
+
 Sources: https://github.com/pytorch/pytorch/blob/main/torch/csrc/distributed/c10d/socket.cpp
 https://github.com/pytorch/pytorch/issues/73320
 https://github.com/pytorch/pytorch/issues/85604
 https://github.com/meta-pytorch/torchtune/issues/1025
 """
 
-from jobgen.diagnosis.signs import likely, noise, possible, sure
-
-SIGNS = (
-    *sure.cause(
-        "port {port} is used by another process",
-        r"failed to listen on any local network "
-        r"address\..*?(?:\]|port|\d): ?(?P<port>\d+).*(?:EADDRINUSE|Address already in use)",
-        r"Tried to launch distributed communication on port `?(?P<port>\d+)`?, but another process",
-    ),
-    *sure.cause(
-        "its port is used by another process",
-        r"failed to listen on any local network address\..*(?:EADDRINUSE|Address already in use)",
-    ),
-    *likely.if_failed.confirmation(
-        "port {port} is used by another process",
-        r"server socket has failed to (?:bind|listen) "
-        r"(?:to|on) \S*:(?P<port>\d+) \(errno: (?:98|48|10048) - ",
-    ),
-    *possible.confirmation(
-        "its port is used by another process",
-        r"\[E.*failed to listen on any local network address\.$",
-    ),
-    *likely.cause(
-        "its port is used by another process",
-        r"Error: The server socket has failed to listen on any "
-        r"local(?: network(?: address\.?)?)?\s*$",
-    ),
-    # IPv6 is off, and IPv4 is used.
-    *noise(
-        r"server socket cannot be initialized on \S+ \(errno: 97 - ",
-        r"The server socket has failed to (?:bind|listen) .*\(errno: 97 - ",
-    ),
-    *likely.if_failed.cause(
-        "a port is used by another process",
-        r"^(?:[\w.]+\.)?(?:RuntimeError|OSError|DistNetworkError|ZMQError|error): "
-        r"(?:\[Errno (?:98|48)\] )?(?:[Ee]rror while attempting to bind on address .*)?"
-        r"[Aa]ddress already in use",
-    ),
-    *likely.if_failed.cause(
-        "port {port} is used by another process",
-        r"^(?:[\w.]+\.)?OSError: \[Errno (?:98|48)\] .*port (?P<port>\d+)",
-    ),
-)
-CURE = "take another port: --set network.port=N (submitting again helps where jobgen computes it)"
-MISLEADS = "the time-outs of the other nodes, which found no head"
+SIGNS = r"""
+sure cause: port {port} is used by another process
+    failed to listen on any local network address\..*?(?:\]|port|\d): ?(?P<port>\d+).*
+        (?:EADDRINUSE|Address already in use)
+    Tried to launch distributed communication on port `?(?P<port>\d+)`?, but another process
+sure cause: its port is used by another process
+    failed to listen on any local network address\..*(?:EADDRINUSE|Address already in use)
+likely confirmation if failed: port {port} is used by another process
+    server socket has failed to (?:bind|listen) (?:to|on) \S*:(?P<port>\d+) \(errno: (?:98|48
+        |10048) -[ ]
+possible confirmation: its port is used by another process
+    \[E.*failed to listen on any local network address\.$
+likely cause: its port is used by another process
+    Error: The server socket has failed to listen on any local(?: network(?: address\.?)?)?\s*$
+# IPv6 is off, and IPv4 is used.
+noise:
+    server socket cannot be initialized on \S+ \(errno: 97 -[ ]
+    The server socket has failed to (?:bind|listen) .*\(errno: 97 -[ ]
+likely cause if failed: a port is used by another process
+    ^(?:[\w.]+\.)?(?:RuntimeError|OSError|DistNetworkError|ZMQError|error):[ ]
+        (?:\[Errno (?:98|48)\] )?(?:[Ee]rror while attempting to bind on address .*)?[Aa]ddress[ ]
+        already in use
+likely cause if failed: port {port} is used by another process
+    ^(?:[\w.]+\.)?OSError: \[Errno (?:98|48)\] .*port (?P<port>\d+)
+"""
 EXPLAINS = "rendezvous peer-lost collective-timeout"

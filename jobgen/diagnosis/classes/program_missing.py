@@ -10,58 +10,38 @@ One sees `execve(): … No such file or directory` of slurmstepd, `can't open fi
 `couldn't chdir to …: going to /tmp instead` alone is harmless. Data and environment have to be in a
 folder that all nodes see, too.
 
+Cure: put the program in a folder that every node sees (and mount it: software.container.mounts),
+write the path in full, and make it executable
+
+Not this: exit codes 2, 126 and 127, and the rendezvous timeouts of the other nodes
+
 Sources: https://man7.org/linux/man-pages/man2/execve.2.html
 https://github.com/SchedMD/slurm src/slurmd/slurmstepd/task.c
 """
 
-from jobgen.diagnosis.signs import sure
-
-SIGNS = (
-    *sure.cause(
-        "{program} could not be run: {why}",
-        r"error: execve\(\): (?P<program>.+): "
-        r"(?P<why>No such file or directory|Permission denied|Exec format error)",
-    ),
-    *sure.cause(
-        "Python does not find the program {program}",
-        r"^\S*python[\d.]*: can't (open file|find '__main__' module in) '(?P<program>[^']+)'",
-    ),
-    *sure.cause(
-        "{name}{program}{command} is not in the container",
-        r"([Ee]rror|failed|FATAL|OCI|crun|exec).*\"(?P<name>[^\"]+)\": executable file "
-        r"not found in \$PATH"
-        r"|executable file [`'\"](?P<program>[^`'\"]+)[`'\"] not found in \$PATH"
-        r"|exec:? [`'\"](?P<command>[^'\"`]+)[`'\"]:.*no such file or directory",
-    ),
-    *sure.cause(
-        "{program} is not on this node, or may not be run",
-        r"^(\S+: )?(/usr)?(/bin/)?env: [‘'\"]?(?P<program>[^’'\": ]+)[’'\"]?: "
-        r"(No such file or directory|Permission denied)",
-    ),
-    *sure.cause(
-        "the interpreter in a script's first line is not on this node",
-        r": bad interpreter: (No such file or directory|Permission denied)",
-    ),
-    *sure.cause(
-        "{program} is for another kind of machine, or its interpreter is missing",
-        r"(?P<program>[^ :]+): cannot execute( binary file)?: (Exec format error|required file)",
-    ),
-    *sure.cause(
-        "mpirun does not find the program on a node",
-        r"mpirun was unable to (find the specified executable file|launch the specified "
-        r"application as it could not (find an executable|access or execute))",
-    ),
-    *sure.cause(
-        "there is no program {program}",
-        r"^(?:\[proxy:\d+:\d+@(?P<node>[\w.-]+)\] )?HYDU_create_process \(.*\): execvp error on "
-        r"file (?P<program>\S+) \(No such file",
-        r"flux-shell\[\d+\]: FATAL: task (?P<rank>\d+): start failed: "
-        r"(?P<program>\S+): No such file",
-    ),
-)
-CURE = (
-    "put the program in a folder that every node sees (and mount it: software.container.mounts),"
-    " write the path in full, and make it executable"
-)
-MISLEADS = "exit codes 2, 126 and 127, and the rendezvous timeouts of the other nodes"
+SIGNS = r"""
+sure cause: {program} could not be run: {why}
+    error: execve\(\): (?P<program>.+): (?P<why>No such file or directory|Permission denied
+        |Exec format error)
+sure cause: Python does not find the program {program}
+    ^\S*python[\d.]*: can't (open file|find '__main__' module in) '(?P<program>[^']+)'
+sure cause: {name}{program}{command} is not in the container
+    ([Ee]rror|failed|FATAL|OCI|crun|exec).*"(?P<name>[^"]+)": executable file not found in \$PATH
+        |executable file [`'"](?P<program>[^`'"]+)[`'"] not found in \$PATH|exec:? [`'"]
+        (?P<command>[^'"`]+)[`'"]:.*no such file or directory
+sure cause: {program} is not on this node, or may not be run
+    ^(\S+: )?(/usr)?(/bin/)?env: [‘'"]?(?P<program>[^’'": ]+)[’'"]?: (No such file or directory
+        |Permission denied)
+sure cause: the interpreter in a script's first line is not on this node
+    : bad interpreter: (No such file or directory|Permission denied)
+sure cause: {program} is for another kind of machine, or its interpreter is missing
+    (?P<program>[^ :]+): cannot execute( binary file)?: (Exec format error|required file)
+sure cause: mpirun does not find the program on a node
+    mpirun was unable to (find the specified executable file|launch the specified application as[ ]
+        it could not (find an executable|access or execute))
+sure cause: there is no program {program}
+    ^(?:\[proxy:\d+:\d+@(?P<node>[\w.-]+)\] )?HYDU_create_process \(.*\): execvp error on file[ ]
+        (?P<program>\S+) \(No such file
+    flux-shell\[\d+\]: FATAL: task (?P<rank>\d+): start failed: (?P<program>\S+): No such file
+"""
 EXPLAINS = "rendezvous peer-lost srun-step cancelled import"

@@ -11,15 +11,15 @@ torchrun's summary shows `error_file: <N/A>` and exit code 1, and names the firs
 node prints its own "Root Cause". jobgen's scripts label each line with node and rank, and set
 torchrun's error files, so that the exception of each rank is in the log.
 
+Cure: read the traceback: it is the program, its arguments or its data
+
+Not this: exceptions of torch.distributed and timeouts on the other ranks: they lost this one
+
 Sources: https://docs.pytorch.org/docs/stable/elastic/errors.html
 https://docs.python.org/3/library/traceback.html
 """
 
-from jobgen.diagnosis.signs import Sign
-
 # The engine makes this class of a traceback whose last line no other class knows.
-SIGNS: tuple[Sign, ...] = ()
-CURE = "read the traceback: it is the program, its arguments or its data"
-MISLEADS = "exceptions of torch.distributed and timeouts on the other ranks: they lost this one"
+SIGNS = ""
 EXPLAINS = "peer-lost collective-timeout rendezvous desync silent-hang"
 TRAITS = "general plain"

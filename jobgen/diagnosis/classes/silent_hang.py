@@ -14,6 +14,11 @@ pending, ranks that leave the loop early with exit status 0, nodes with differen
 The warnings about the IOMMU, about `Guessing device ID based on global rank` and that
 destroy_process_group() was not called are printed in many jobs that go well.
 
+Cure: run it with --stall MINUTES: each rank then prints its stack, and the one that differs is
+stuck; if all wait in NCCL from the start, try -e NCCL_P2P_DISABLE=1 once
+
+Not this: the rank that prints it: it can have waited for another one
+
 Sources: https://github.com/pytorch/pytorch/blob/main/torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp
 https://github.com/pytorch/pytorch/blob/main/torch/distributed/elastic/agent/server/api.py
 https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
@@ -21,37 +26,21 @@ https://github.com/snowflakedb/ArcticTraining/issues/219
 https://github.com/NVIDIA/nccl/issues/1634
 """
 
-from jobgen.diagnosis.signs import likely, noise, possible, sure
-
-SIGNS = (
-    *likely.report(
-        "a call of CUDA or NCCL did not return for {seconds} s",
-        r"ProcessGroupNCCL's watchdog got stuck for (?P<seconds>\d+) seconds without",
-    ),
-    *likely.report(
-        "a call of CUDA or NCCL did not return",
-        r"Heartbeat monitor timed out! Process will be terminated",
-        r"attempting to dump debug info, due to ProcessGroupNCCL watchdog hang",
-    ),
-    *possible.report(
-        "its ranks had ended, and those of other nodes had not, {seconds} s later",
-        r"Error waiting on exit barrier\. Elapsed: (?P<seconds>\d{3,})(?:\.\d+)? seconds",
-    ),
-    *sure.consequence(
-        "the agents of other nodes had gone",
-        r"Error waiting on exit barrier\. Elapsed: ",
-    ),
-    # Warnings of torch and RCCL that most jobs can ignore.
-    *noise(
-        r"can (?:potentially )?cause a hang if (?:this )?rank to GPU mapping is",
-        r'Missing "(?:amd_iommu=on|iommu=pt|HSA_FORCE_FINE_GRAIN_PCIE=1)" from',
-        r"destroy_process_group\(\) was not called before program exit",
-    ),
-)
-CURE = (
-    "run it with --stall MINUTES: each rank then prints its stack, and the one that differs is"
-    " stuck; if all wait in NCCL from the start, try -e NCCL_P2P_DISABLE=1 once"
-)
-MISLEADS = "the rank that prints it: it can have waited for another one"
+SIGNS = r"""
+likely report: a call of CUDA or NCCL did not return for {seconds} s
+    ProcessGroupNCCL's watchdog got stuck for (?P<seconds>\d+) seconds without
+likely report: a call of CUDA or NCCL did not return
+    Heartbeat monitor timed out! Process will be terminated
+    attempting to dump debug info, due to ProcessGroupNCCL watchdog hang
+possible report: its ranks had ended, and those of other nodes had not, {seconds} s later
+    Error waiting on exit barrier\. Elapsed: (?P<seconds>\d{3,})(?:\.\d+)? seconds
+sure consequence: the agents of other nodes had gone
+    Error waiting on exit barrier\. Elapsed:[ ]
+# Warnings of torch and RCCL that most jobs can ignore.
+noise:
+    can (?:potentially )?cause a hang if (?:this )?rank to GPU mapping is
+    Missing "(?:amd_iommu=on|iommu=pt|HSA_FORCE_FINE_GRAIN_PCIE=1)" from
+    destroy_process_group\(\) was not called before program exit
+"""
 EXPLAINS = "peer-lost"
 TRAITS = "waiting peers gpu"

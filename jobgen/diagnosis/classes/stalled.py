@@ -14,31 +14,26 @@ A SIGABRT of the stall is no crash. Stacks after an error of one rank only show 
 waited for it. If the silence is on purpose (a long evaluation, a large download), the program can
 also write a line now and then.
 
+Cure: look at the line where that rank is, or give --stall more minutes
+
+Not this: exit status -6 of all ranks, and torchrun's Root Cause among them
+
 Sources: https://docs.python.org/3/library/faulthandler.html
 https://github.com/benfred/py-spy
 https://github.com/pytorch/pytorch/blob/main/torch/distributed/elastic/multiprocessing/api.py
 """
 
-from jobgen.diagnosis.signs import likely, sure, teardown
-
-SIGNS = (
-    *likely.confirmation(
-        "no rank wrote a line for {minutes} minutes",
-        r"^jobgen: no rank has written for (?P<minutes>\d+) minutes?\b",
-    ),
-    *sure.confirmation(
-        "it is in {place}, while the others wait for it",
-        r"^jobgen: the ranks hung: rank (?P<rank>\d+) on (?P<node>[\w.-]+) in (?P<place>.+?); "
-        r"(\d+ (ranks|processes)|ranks? [^;]*) in \w+",
-    ),
-    *sure.confirmation(
-        "it {how}, while the others wait for it",
-        r"^jobgen: the ranks hung: rank (?P<rank>\d+) on (?P<node>[\w.-]+) "
-        r"(?P<how>is frozen|ended early, with status 0)\b",
-    ),
-    *teardown("it got SIGABRT, or called abort()", r"^Fatal Python error: Aborted\s*$"),
-)
-CURE = "look at the line where that rank is, or give --stall more minutes"
-MISLEADS = "exit status -6 of all ranks, and torchrun's Root Cause among them"
+SIGNS = r"""
+likely confirmation: no rank wrote a line for {minutes} minutes
+    ^jobgen: no rank has written for (?P<minutes>\d+) minutes?\b
+sure confirmation: it is in {place}, while the others wait for it
+    ^jobgen: the ranks hung: rank (?P<rank>\d+) on (?P<node>[\w.-]+) in (?P<place>.+?);[ ]
+        (\d+ (ranks|processes)|ranks? [^;]*) in \w+
+sure confirmation: it {how}, while the others wait for it
+    ^jobgen: the ranks hung: rank (?P<rank>\d+) on (?P<node>[\w.-]+) (?P<how>is frozen
+        |ended early, with status 0)\b
+teardown: it got SIGABRT, or called abort()
+    ^Fatal Python error: Aborted\s*$
+"""
 EXPLAINS = "peer-lost collective-timeout silent-hang rendezvous crash killed"
 TRAITS = "peers"

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from jobgen.diagnosis.classes import gpu_hardware
 from jobgen.diagnosis.job_folder.layout import JobFolder, Node, read_start
+from jobgen.diagnosis.signs import PARTS
 
 _SECTION = re.compile(r"^==> (?P<name>.+?)(?: <==)?$")
 _COUNT = re.compile(r"^(?P<path>\S+?):oom_kill (?P<count>\d{1,18})$", re.MULTILINE)
@@ -42,7 +42,7 @@ class Evidence:
     @property
     def broken(self) -> list[int]:
         """The Xids that mean broken hardware."""
-        return [xid for xid in self.xids if gpu_hardware.is_broken(xid)]
+        return [xid for xid in self.xids if _is_broken(xid)]
 
     @property
     def memory(self) -> str:
@@ -111,7 +111,7 @@ def _take(found: Evidence, line: str, section: str, number: int, job: str) -> No
     elif xid := _XID.search(line):
         if int(xid["xid"]) not in found.xids:
             found.xids.append(int(xid["xid"]))
-        kind = "broken" if gpu_hardware.is_broken(int(xid["xid"])) else "xid"
+        kind = "broken" if _is_broken(int(xid["xid"])) else "xid"
         found.lines.setdefault(kind, line)
     elif killed := _KILLED.search(line):
         found.killed.add(int(killed["pid"]))
@@ -135,3 +135,8 @@ def _count_kills(found: Evidence, before: str, after: str) -> None:
             else:
                 found.kills_of_job = more
             found.lines.setdefault("memory", each[0])
+
+
+def _is_broken(xid: int) -> bool:
+    """Whether an Xid means broken hardware, and not a program's mistake."""
+    return bool(re.fullmatch(PARTS["BROKEN"], str(xid)))
