@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 from jobgen.diagnosis.signs import Role
 
-CERTAINTIES = ("sure", "likely", "possible")
-
 
 class Event(NamedTuple):
     """One line that a sign matched, or what a file other than a log says (a dump, a stack).

@@ -59,8 +59,7 @@ _ROLES = {
     "late report": (Role.CONFIRMATION, True),
     **{role.value: (role, False) for role in Role},
 }
-_HEAD = re.compile(r"(?:(sure|likely|possible) )?([a-z ]+?)( if failed)?:(?: (.*))?")
-_PART = re.compile(r"<([A-Z_]+)>")
+CERTAINTIES = ("sure", "likely", "possible")
 _INDENT, _CONTINUED = " " * 4, " " * 8
 
 
@@ -85,10 +84,10 @@ class Sign(NamedTuple):
 def read_signs(text: str) -> Iterator[Sign]:
     """The signs that a class's file writes. Raises ValueError for a line that is none."""
     parts = dict(PARTS)
-    kind = Sign("", "", Role.NOISE, False, "sure", False)
+    kind: tuple[str, Role, bool, str, bool] = ("", Role.NOISE, False, "", False)
     for line in _whole_lines(text):
         if line.startswith(_INDENT):
-            yield kind._replace(pattern=_filled(line[len(_INDENT) :], parts))
+            yield Sign(_filled(line[len(_INDENT) :], parts), *kind)
         elif line[0].isupper():
             name, _, value = line.partition(" = ")
             parts[name] = _filled(value, parts)
@@ -96,25 +95,30 @@ def read_signs(text: str) -> Iterator[Sign]:
             kind = _kind(line)
 
 
-def _whole_lines(text: str) -> Iterator[str]:
+def _whole_lines(text: str) -> list[str]:
     """The lines without comments; what is indented twice goes on with the line before it."""
-    whole = ""
+    lines = [""]
     for line in text.splitlines():
         if line.startswith(_CONTINUED):
-            whole += " " * whole[0].islower() + line[len(_CONTINUED) :]
-        elif line.strip() and not line.lstrip().startswith("# "):
-            yield from [whole] * bool(whole)
-            whole = line
-    yield from [whole] * bool(whole)
+            lines[-1] += " " * lines[-1][0].islower() + line[len(_CONTINUED) :]
+        elif line and not line.lstrip().startswith("# "):
+            lines.append(line)
+    return lines[1:]
 
 
-def _kind(line: str) -> Sign:
-    found = _HEAD.fullmatch(line)
-    if not found or found[2] not in _ROLES:
+def _kind(line: str) -> tuple[str, Role, bool, str, bool]:
+    """`sure cause if failed: what failed`: what it says of the signs below it."""
+    words, colon, says = line.partition(":")
+    first, _, rest = words.partition(" ")
+    certainty, words = (first, rest) if first in CERTAINTIES else ("sure", words)
+    role = words.removesuffix(" if failed")
+    if not colon or role not in _ROLES:
         raise ValueError(f"no kind of sign: {line}")
-    role, reporter = _ROLES[found[2]]
-    return Sign("", found[4] or "", role, bool(found[3]), found[1] or "sure", reporter)
+    return says.strip(), _ROLES[role][0], role != words, certainty, _ROLES[role][1]
 
 
 def _filled(pattern: str, parts: dict[str, str]) -> str:
-    return _PART.sub(lambda name: parts[name[1]], pattern) if "<" in pattern else pattern
+    """The pattern with the parts whose names are in it."""
+    for name in re.findall(r"<([A-Z_]+)>", pattern) if "<" in pattern else ():
+        pattern = pattern.replace(f"<{name}>", parts[name])
+    return pattern

@@ -1,7 +1,6 @@
 """All that the files of a job say, and the parts of it that belong to its failure."""
 
 import re
-from bisect import bisect_right
 
 from jobgen.diagnosis.classes import codes_with
 from jobgen.diagnosis.events import Event
@@ -96,18 +95,17 @@ def _is_over(earlier: Event, later: Event) -> bool:
 
 def _without_repeats(events: list[Event]) -> list[Event]:
     """Without a traceback's last line, where the lines of its message say more."""
-    lines: dict[object, list[int]] = {}
+    lines: dict[object, set[int]] = {}
     for event in events:
         says_more = event.code and event.code not in codes_with("plain")
         if says_more and event.role is not Role.TEARDOWN:
-            lines.setdefault(_stream(event), []).append(event.line)
+            lines.setdefault(_stream(event), set()).add(event.line)
     return [e for e in events if e.code != "python-exception" or not _is_repeated(e, lines)]
 
 
-def _is_repeated(event: Event, others: dict[object, list[int]]) -> bool:
-    lines = others.get(_stream(event), [])
-    after = bisect_right(lines, event.line)  # they are in order
-    return after < len(lines) and lines[after] <= event.line + MESSAGE_LINES
+def _is_repeated(event: Event, others: dict[object, set[int]]) -> bool:
+    after = range(event.line + 1, event.line + MESSAGE_LINES + 1)
+    return not others.get(_stream(event), set()).isdisjoint(after)
 
 
 def _stream(event: Event) -> object:

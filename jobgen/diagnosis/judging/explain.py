@@ -1,10 +1,10 @@
 """Drops classes that another class explains."""
 
 from jobgen.diagnosis.classes import classes, codes_with
-from jobgen.diagnosis.events import CERTAINTIES, Event
+from jobgen.diagnosis.events import Event
 from jobgen.diagnosis.judging.order import first, is_before
 from jobgen.diagnosis.judging.out_of_step import out_of_step
-from jobgen.diagnosis.signs import Role
+from jobgen.diagnosis.signs import CERTAINTIES, Role
 
 Groups = dict[str, list[Event]]
 

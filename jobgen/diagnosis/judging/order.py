@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from jobgen.diagnosis.events import CERTAINTIES, Event
-from jobgen.diagnosis.signs import Role
+from jobgen.diagnosis.events import Event
+from jobgen.diagnosis.signs import CERTAINTIES, Role
 
 CLOCKS = 2.0  # seconds that the clocks of two nodes may differ
 BUFFERED = 25  # lines of several processes in one file may be so far out of order

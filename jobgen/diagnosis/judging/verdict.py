@@ -3,7 +3,7 @@
 import re
 
 from jobgen.diagnosis.classes import FailureClass, classes, codes_with
-from jobgen.diagnosis.events import CERTAINTIES, Event, Verdict
+from jobgen.diagnosis.events import Event, Verdict
 from jobgen.diagnosis.judging.case import CAUSES, Case, of_the_failure
 from jobgen.diagnosis.judging.explain import Groups, by_class, ranked, unexplained
 from jobgen.diagnosis.judging.order import first, is_before
@@ -17,7 +17,7 @@ from jobgen.diagnosis.judging.places import (
     silent_ranks,
 )
 from jobgen.diagnosis.lines.matching import filled
-from jobgen.diagnosis.signs import Role
+from jobgen.diagnosis.signs import CERTAINTIES, Role
 
 MOST_EVIDENCE = 3
 # Statuses that ranks end with when another one is gone: errors, and ends by a launcher.

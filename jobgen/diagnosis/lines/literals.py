@@ -8,12 +8,13 @@ _OPTIONAL = re.compile(r"[^()|](?:[?*]|\{[\d,]*\})")
 _GROUP = re.compile(
     r"\((?P<look>\?<?[!=])?(?:\?(?:P<\w+>|\w*:?))?(?P<body>[^()]*)\)(?P<optional>[?*]|\{[\d,]*\})?"
 )
-_NOT_FIXED = re.compile(f"[{_GAP}.+^$]")
 
 
 def literals(pattern: str) -> list[str]:
     """Lower-case texts, of which each match of a pattern has one; an empty one says nothing."""
     rest = _OPTIONAL.sub(_GAP, _ATOM.sub(_GAP, pattern))
+    for sign in ".+^$":
+        rest = rest.replace(sign, _GAP)
     while "(" in rest:  # the innermost groups first
         rest = _GROUP.sub(_without_parentheses, rest)
     return list(dict.fromkeys(_best(rest).lower().split(_OR)))
@@ -28,8 +29,11 @@ def _without_parentheses(group: re.Match[str]) -> str:
 
 def _best(alternatives: str) -> str:
     """The longest fixed text of each alternative; of a group's texts, the shortest counts."""
-    return _OR.join([max(_NOT_FIXED.split(one), key=_shortest) for one in alternatives.split("|")])
+    if "|" not in alternatives and _OR not in alternatives:
+        return max(alternatives.split(_GAP), key=len)
+    size = _shortest if _OR in alternatives else len
+    return _OR.join([max(one.split(_GAP), key=size) for one in alternatives.split("|")])
 
 
 def _shortest(texts: str) -> int:
-    return min(map(len, texts.split(_OR))) if _OR in texts else len(texts)
+    return min(map(len, texts.split(_OR)))
