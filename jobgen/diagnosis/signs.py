@@ -1,6 +1,6 @@
 r"""A sign: a line of a log that shows a class of failure, and its part in the chain of events.
 
-A class's file writes its signs as a text: what lines mean, and below it the patterns of such lines.
+The text of a class has its signs: what lines mean, and below it the patterns of such lines.
 
     DEVICE = (?P<device>\w+)
     likely cause: the adapter {device} failed
@@ -82,7 +82,7 @@ class Sign(NamedTuple):
 
 
 def read_signs(text: str) -> Iterator[Sign]:
-    """The signs that a class's file writes. Raises ValueError for a line that is none."""
+    """The signs in a class's text. Raises ValueError for a line that is none."""
     parts = dict(PARTS)
     kind: tuple[str, Role, bool, str, bool] = ("", Role.NOISE, False, "", False)
     for line in _whole_lines(text):

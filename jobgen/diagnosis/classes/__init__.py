@@ -1,19 +1,24 @@
-"""The classes of failure: one file for each; the file of the class host-memory is host_memory.py.
+"""The classes of failure, a text for each: host-memory.txt is that of the class host-memory.
 
-Here is how a class is found by its code. A class's file has a docstring (its first line is the
-title, the rest is the page, with a paragraph that begins with `Cure: ` and one with `Not this: `),
-SIGNS (jobgen/diagnosis/signs.py says how they are written), EXPLAINS and TRAITS. Not here: how
-lines are read, and how the first failure is found.
+Its first paragraph is the title. The others are the page: what happens, how it shows, and at last
+the sources. Of them, those that begin with these words are asked for alone:
+
+    Cure: what to do
+    Not this: what looks like the cause, and is not
+    Explains: the codes of the classes that follow from it, where both are seen
+    Traits: what the judge asks of it beside its signs, names of TRAITS
+    Signs: the last paragraph, as jobgen/diagnosis/signs.py says
+
+Here is how a class is found by its code. Not here: how lines are read, and how the first failure is
+found.
 """
 
 import os
 from functools import cache
-from importlib import import_module
 from typing import NamedTuple
 
 from jobgen.diagnosis.signs import Sign, read_signs
 
-# What the judge asks of a class beside its signs.
 TRAITS = {
     "scheduler": "the scheduler ended what was left: it is the cause only if nothing failed before",
     "outside": "the node of its lines only wrote them, and did not fail",
@@ -25,29 +30,25 @@ TRAITS = {
     "process": "a process ended so: on a node that names no rank, it was the node's launcher",
     "plain": "it only says that a process failed: a line of its message may be another class's",
 }
-
-# Paragraphs of a page that are asked for alone.
-_CURE, _MISLEADS = "Cure: ", "Not this: "
+_FOLDER = os.path.dirname(__file__)
 
 
 class FailureClass(NamedTuple):
-    """A class of failure, as its file says."""
+    """A class of failure, as its text says."""
 
     code: str  # such as host-memory
-    title: str  # what fails, in one line
-    page: str  # what happens, how it shows, what misleads, more on the cure, and the sources
+    title: str
+    page: str
     signs: tuple[Sign, ...]
-    cure: str  # what to do, in one line; groups of a pattern are in braces
-    misleads: str  # what looks like the cause, and is not
-    explains: frozenset[str]  # the codes of its consequences, when both are seen
-    traits: frozenset[str]  # names of TRAITS
+    cure: str  # in one line; groups of a pattern are in braces
+    misleads: str
+    explains: frozenset[str]
+    traits: frozenset[str]
 
 
 def codes() -> list[str]:
-    """The codes of all classes, sorted; none is imported."""
-    names = os.listdir(os.path.dirname(__file__))
-    modules = (n.removesuffix(".py") for n in names if n.endswith(".py") and n != "__init__.py")
-    return sorted(name.replace("_", "-") for name in modules)
+    """The codes of all classes, sorted; none is read."""
+    return sorted(name[:-4] for name in os.listdir(_FOLDER) if name.endswith(".txt"))
 
 
 @cache
@@ -63,21 +64,25 @@ def codes_with(trait: str) -> frozenset[str]:
 
 
 def _read(code: str) -> FailureClass:
-    module = import_module(f"{__name__}.{code.replace('-', '_')}")
-    title, *page = (module.__doc__ or "").strip().split("\n\n")
-    explains, traits = (getattr(module, name, "").split() for name in ("EXPLAINS", "TRAITS"))
+    with open(os.path.join(_FOLDER, f"{code}.txt"), encoding="utf-8") as file:
+        page, _, signs = file.read().partition("\n\nSigns:\n")
+    title, *parts = page.split("\n\n")
+    marked = {"Cure": "", "Not this": "", "Explains": "", "Traits": ""}
+    prose = []
+    for part in parts:
+        mark, _, text = part.partition(": ")
+        if mark in marked:
+            marked[mark] = " ".join(text.split())
+        else:
+            prose.append(part)
+    cure, misleads, explains, traits = marked.values()
     return FailureClass(
         code,
         title.rstrip("."),
-        "\n\n".join(part for part in page if not part.startswith((_CURE, _MISLEADS))),
-        tuple(read_signs(module.SIGNS)),
-        _advice(page, _CURE),
-        _advice(page, _MISLEADS),
-        frozenset(explains),
-        frozenset(traits),
+        "\n\n".join(prose),
+        tuple(read_signs(signs)),
+        cure,
+        misleads,
+        frozenset(explains.split()),
+        frozenset(traits.split()),
     )
-
-
-def _advice(page: list[str], mark: str) -> str:
-    """The paragraph that begins so, in one line."""
-    return next(" ".join(p.removeprefix(mark).split()) for p in page if p.startswith(mark))
