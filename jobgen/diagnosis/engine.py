@@ -58,7 +58,7 @@ def _add(case: Case, file: File) -> None:
     case.events += file.events
     case.lines[file.name] = file.lines
     census = file.census
-    case.ranks.update({rank: (file.name, line) for rank, line in census.ranks.items()})
+    case.ranks |= census.ranks
     case.rank_nodes.update(census.rank_nodes)
     case.addresses.update(census.addresses)
     case.world = max(case.world, census.world)

@@ -5,6 +5,7 @@ import re
 from jobgen.diagnosis.classes import codes_with
 from jobgen.diagnosis.events import Verdict
 from jobgen.diagnosis.judging.places import name_of
+from jobgen.diagnosis.report import shortened
 from jobgen.errors import printable
 
 CHARACTERS = 300
@@ -16,9 +17,7 @@ _NO_CAUSE = "no cause found"
 
 def as_line(verdict: Verdict) -> str:
     """`jobgen: rank 3 on gpu08 failed first: ValueError: …: WHAT TO DO`, with its end of line."""
-    sentence = f"jobgen: {_sentence(verdict)}"
-    if len(sentence) > CHARACTERS:
-        sentence = f"{sentence[: CHARACTERS - 2]} …"
+    sentence = shortened(f"jobgen: {_sentence(verdict)}", CHARACTERS)
     cure = _first_words(verdict.cure, CHARACTERS - len(f"{sentence}: ")) if verdict.code else ""
     return f"{one_line(sentence + f': {cure}' * bool(cure))}\n"
 
@@ -34,7 +33,8 @@ def one_line(text: str) -> str:
 
 
 def _sentence(verdict: Verdict) -> str:
-    says = _short(verdict.says)
+    says = verdict.says.replace("; nothing in the log says by whom", "")  # there is no room for it
+    says = shortened(says, CHARACTERS // 2)
     notes = f"; on that node: {', '.join(verdict.node_notes)}" if verdict.node_notes else ""
     if verdict.code is None:
         if not verdict.evidence:
@@ -82,12 +82,6 @@ def _who(verdict: Verdict) -> str:
 
 def _named(name: str) -> str:
     return name if name.startswith("rank ") else f"node {name}"
-
-
-def _short(says: str) -> str:
-    """Without what only the longer text has room for."""
-    says = says.replace("; nothing in the log says by whom", "")
-    return says if len(says) <= CHARACTERS // 2 else f"{says[: CHARACTERS // 2 - 2]} …"
 
 
 def _first_words(cure: str, most: int) -> str:

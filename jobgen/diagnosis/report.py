@@ -28,15 +28,15 @@ def as_text(verdict: Verdict, everything: bool = False) -> str:
 
 
 def _head(verdict: Verdict) -> list[str]:
+    who, says = _who(verdict), shortened(verdict.says, _SHORT)
     if verdict.code:
+        subject = f"{who} failed first" if who else "first failure"
         when = f" at {clock(verdict.time)}" if verdict.time is not None else ""
-        how = f"  [{verdict.code}, {verdict.certainty}]"
-        who = f"{_who(verdict)} failed first" if _who(verdict) else "first failure"
-        return [f"{who}{when}: {_cut(verdict.says, _SHORT)}{how}"]
+        return [f"{subject}{when}: {says}  [{verdict.code}, {verdict.certainty}]"]
     if not verdict.evidence:
         return [f"{NOTHING}: {verdict.says}" if verdict.says else NOTHING]
-    who = f"{_who(verdict)}: " if _who(verdict) else ""
-    return [f"I cannot tell what failed first, but this is seen: {who}{_cut(verdict.says, _SHORT)}"]
+    subject = f"{who}: " if who else ""
+    return [f"I cannot tell what failed first, but this is seen: {subject}{says}"]
 
 
 def _who(verdict: Verdict) -> str:
@@ -53,9 +53,9 @@ def _who(verdict: Verdict) -> str:
 def _evidence(verdict: Verdict) -> list[str]:
     lines = []
     for event in verdict.evidence:
-        lines.append(f"  {_cut(event_line(event), WIDTH * 2)}")
+        lines.append(f"  {shortened(event_line(event), WIDTH * 2)}")
         if event.where:
-            lines.append(f"    in {_cut(event.where, WIDTH)}")
+            lines.append(f"    in {shortened(event.where, WIDTH)}")
     return lines
 
 
@@ -70,7 +70,8 @@ def _advice(verdict: Verdict) -> list[str]:
     return lines + [f"not this: {verdict.misleads}"] * bool(verdict.misleads)
 
 
-def _cut(text: str, length: int) -> str:
+def shortened(text: str, length: int) -> str:
+    """The text, or as much of its beginning as there is room for."""
     return text if len(text) <= length else f"{text[: length - 2]} …"
 
 

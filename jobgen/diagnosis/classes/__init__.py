@@ -1,13 +1,12 @@
 """The classes of failure, a text for each: host-memory.txt is that of the class host-memory.
 
-Its first paragraph is the title. The others are the page: what happens, how it shows, and at last
-the sources. Of them, those that begin with these words are asked for alone:
+Its first paragraph is the title, and the last one its signs, which jobgen/diagnosis/signs.py
+explains. Between them is the page: what happens, how it shows, the sources. One paragraph is apart:
 
     Cure: what to do
     Not this: what looks like the cause, and is not
     Explains: the codes of the classes that follow from it, where both are seen
     Traits: what the judge asks of it beside its signs, names of TRAITS
-    Signs: the last paragraph, as jobgen/diagnosis/signs.py says
 
 Here is how a class is found by its code. Not here: how lines are read, and how the first failure is
 found.
@@ -67,19 +66,16 @@ def _read(code: str) -> FailureClass:
     with open(os.path.join(_FOLDER, f"{code}.txt"), encoding="utf-8") as file:
         page, _, signs = file.read().partition("\n\nSigns:\n")
     title, *parts = page.split("\n\n")
-    marked = {"Cure": "", "Not this": "", "Explains": "", "Traits": ""}
-    prose = []
-    for part in parts:
-        mark, _, text = part.partition(": ")
-        if mark in marked:
-            marked[mark] = " ".join(text.split())
-        else:
-            prose.append(part)
-    cure, misleads, explains, traits = marked.values()
+    fields = {"Cure": "", "Not this": "", "Explains": "", "Traits": ""}
+    advice = next(part for part in parts if part.startswith("Cure: "))
+    for line in advice.replace("\n    ", " ").splitlines():
+        name, _, text = line.partition(": ")
+        fields[name] = text
+    cure, misleads, explains, traits = fields.values()
     return FailureClass(
         code,
         title.rstrip("."),
-        "\n\n".join(prose),
+        "\n\n".join(part for part in parts if part is not advice),
         tuple(read_signs(signs)),
         cure,
         misleads,

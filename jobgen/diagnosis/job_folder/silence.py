@@ -14,6 +14,7 @@ from jobgen.diagnosis.job_folder.ranks import number_ranks
 from jobgen.diagnosis.job_folder.sources import label_of
 from jobgen.diagnosis.judging.places import name_of
 from jobgen.diagnosis.lines.labels import Label, Labeller, plain
+from jobgen.diagnosis.report import shortened
 
 _LAST = 50_000  # bytes at the end of a file
 _SHOWN = 160  # characters of a line
@@ -44,8 +45,7 @@ def silence_notes(folder: str, logs: Iterable[str]) -> list[str]:
     age = max(0.0, time.time() - last.time)
     who = _name(last.label)
     silence = f"no rank has written for {in_words(age)}; the last {f'was {who}' if who else 'line'}"
-    text = last.text if len(last.text) <= _SHOWN else f"{last.text[: _SHOWN - 2]} …"
-    return [f"{silence}: {text}", *_stall_note(folder, int(age // 60))]
+    return [f"{silence}: {shortened(last.text, _SHOWN)}", *_stall_note(folder, int(age // 60))]
 
 
 def in_words(seconds: float) -> str:

@@ -24,7 +24,7 @@ class Case:
     def __init__(self) -> None:
         self.events: list[Event] = []
         self.lines: dict[str, int] = {}  # of each file
-        self.ranks: dict[int, tuple[str, int]] = {}  # each one's last line
+        self.ranks: set[int] = set()
         self.rank_nodes: dict[int, str] = {}
         self.addresses: dict[str, str] = {}  # the node of each
         self.world = 0  # how many ranks there are, if it is known
@@ -34,7 +34,7 @@ class Case:
     @property
     def everybody(self) -> set[int]:
         """All ranks, as far as the log shows them."""
-        return set(range(self.world)) or set(self.ranks) | self.seen
+        return set(range(self.world)) or self.ranks | self.seen
 
     @property
     def has_failed(self) -> bool:

@@ -37,7 +37,7 @@ class Census:
 
     def __init__(self, *, is_one_rank: bool = False) -> None:
         self._is_one_rank = is_one_rank
-        self.ranks: dict[int, int] = {}  # the last line of each
+        self.ranks: set[int] = set()
         self.rank_nodes: dict[int, str] = {}
         self.addresses: dict[str, str] = {}
         self.world = 0
@@ -46,7 +46,8 @@ class Census:
     def take(self, block: bytes, lines_before: int) -> None:
         """Take a block that begins and ends with whole lines."""
         if b"rank" in block and not self._is_one_rank:
-            self._take_labels(block, lines_before)
+            begin = block.rfind(b"\n", 0, -LABELS_SEARCHED) if lines_before else 0
+            self._take_labels(block, max(begin, 0))
         if b"NCCL INFO" in block:
             self._take_nccl(block)
         if b" is ready, " in block:
@@ -56,20 +57,14 @@ class Census:
         if self.world == 0 and any(word in block for word in _WORLDS):
             self.world = max(map(int, re.findall(_WORLD, block)), default=0)
 
-    def _take_labels(self, block: bytes, lines_before: int) -> None:
-        last: dict[bytes, int] = {}
-        begin = block.rfind(b"\n", 0, -LABELS_SEARCHED) if lines_before else 0
-        for found in _LABEL.finditer(block, max(begin, 0)):
-            rank = found["rank"] or found["own"]
-            if rank not in last and found["node"] and len(self.rank_nodes) < MOST:
-                self.rank_nodes.setdefault(int(rank), _text(found["node"]))
-            last[rank] = found.start()
-        number, before = lines_before + 1, 0
-        for rank, offset in sorted(last.items(), key=lambda item: item[1]):
-            number += block.count(b"\n", before, offset)
-            before = offset
+    def _take_labels(self, block: bytes, begin: int) -> None:
+        found = (label.groups() for label in _LABEL.finditer(block, begin))
+        for node, labelled, own in dict.fromkeys(found):
+            rank = int(labelled or own)
             if len(self.ranks) < MOST:
-                self.ranks[int(rank)] = number
+                self.ranks.add(rank)
+            if node and len(self.rank_nodes) < MOST:
+                self.rank_nodes.setdefault(rank, _text(node))
 
     def _take_nccl(self, block: bytes) -> None:
         if len(self.addresses) < MOST:
