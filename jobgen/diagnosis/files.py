@@ -22,7 +22,7 @@ _LOG = r"(\.(log|txt|out|err|output|error|stdout|stderr)|\.[oe]\d+|^(stdout|stde
 # What all ranks wrote, with labels, for jobgen: stderr, stderr.HOST, stderr.HOST.RANK
 _LABELLED = r"^(stdout|stderr)(\.[\w.-]+)?$"
 # torch's names of dumps end with the rank: TORCH_FR_DUMP_TEMP_FILE + RANK.
-DUMP = re.compile(r"\d(\.(json|pkl|pickle))?$")
+DUMP = r"\d(\.(json|pkl|pickle))?$"
 _DUMP = (b"pg_config", b"pg_status", b"comm_lib_version", b"nccl_version", b"collective_seq_id")
 # Files of a job's folder that a script makes there.
 _MARKS = ("job", "status", "roll-call")
@@ -75,12 +75,12 @@ def _folder(top: str) -> Iterator[Source]:
         os.path.join(folder, name)
         for folder, _, names in walk(to_path(top), _raise)
         for name in names
-        if _is_log(name) or DUMP.search(name)
+        if _is_log(name) or re.search(DUMP, name)
     ]
     found.sort(key=_natural)
     logs = [file for file in found if _is_log(os.path.basename(file))]
     texts = [file for file in _once(logs) if _kind(file) == "text"]
-    dumps = [file for file in found if DUMP.search(file) and _kind(file) == "dump"]
+    dumps = [file for file in found if re.search(DUMP, file) and _kind(file) == "dump"]
     for file in dumps:
         yield Source(as_word(file), BytesIO(), is_dump=True)
     if not texts and not dumps:

@@ -19,10 +19,12 @@ MOST_EVENTS = 8
 _RANKS_SHOWN = 6
 
 # Not `Fatal Python error: Segmentation fault`, which is no hang.
-_BEGIN = re.compile(r"^(?:Fatal Python error: Aborted|Timeout \(\d+:\d\d:\d\d(?:\.\d+)?\)!)\s*$")
+_BEGIN = (
+    r"^(?:Fatal Python error: Aborted|Timeout \(\d+:\d\d:\d\d(?:\.\d+)?\)!)\s*$|^Process \d+: \S+"
+)
+_BEGINNINGS = ("Fatal Python error: ", "Timeout (", "Process ")
 _THREAD = r"^(?:Current thread|Thread) 0x[0-9a-f]+ (?:\[[^\]]*\] )?\(most recent call first\):\s*$"
 _FRAME = r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+) in (?P<function>\S+)\s*$'
-_SPY_PROCESS = re.compile(r"^Process \d+: \S+")
 _SPY_THREAD = r'^Thread (?:0x[0-9A-Fa-f]+|\d+) \([^)]*\): "(?P<name>[^"]*)"'
 _SPY_FRAME = r"^\s+(?P<function>[^\s(]+) \((?P<file>[^():]+):(?P<line>\d+)\)\s*$"
 
@@ -76,7 +78,7 @@ class StackReader:
     def take(self, number: int, node: str | None, rank: int | None, text: str) -> bool:
         """Take a line; whether those after it may belong to a stack."""
         key = (node, rank)
-        if _BEGIN.match(text) or _SPY_PROCESS.match(text):
+        if text.startswith(_BEGINNINGS) and re.match(_BEGIN, text):
             if len(self.stacks) < MOST_STACKS:
                 self._open[key] = Stack(self._file, number, node, rank, [])
                 self._in_main[key] = False

@@ -90,7 +90,7 @@ def _dumps(folder: JobFolder) -> Iterator[Source]:
         for name in sorted(names):
             file = os.path.join(path, name)
             is_new = changed(file) >= start
-            if is_new and DUMP.search(name) and is_dump(read_plain(file, PEEKED)):
+            if is_new and re.search(DUMP, name) and is_dump(read_plain(file, PEEKED)):
                 yield Source(as_word(file), BytesIO(), is_dump=True)
 
 

@@ -20,7 +20,7 @@ EVENTS = 5000  # of a file, beyond which only new kinds are taken
 EVENTS_OF_A_KIND = 40  # the same sign on the same rank
 TRACEBACK_LINES = 80
 STREAMS = 10_000
-_RESTART = re.compile(r"will restart worker group|(?:^|\s)restart_count=(?P<count>[1-9]\d*)\b")
+_RESTART = r"will restart worker group|(?:^|\s)restart_count=(?P<count>[1-9]\d*)\b"
 _STACKS_COME = "each writes its stack"  # jobgen's, when no rank has written for long
 _MOST_TEXT = 400
 _NUMBERS = ("rank", "local_rank", "task", "peer_rank", "status")
@@ -77,7 +77,7 @@ class File:
             self._add(event)
 
     def _count_restart(self, text: str) -> None:
-        if found := _RESTART.search(text):
+        if "restart" in text and (found := re.search(_RESTART, text)):
             self._attempt = max(self._attempt + (not found["count"]), int(found["count"] or 0))
 
     def _traceback(self, number: int, label: Label, text: str) -> Ended | None:

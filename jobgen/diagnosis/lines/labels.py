@@ -11,7 +11,7 @@ from jobgen.diagnosis.lines.matching import compiled
 
 HOST = r"[A-Za-z0-9][\w.-]*"
 # Also colours whose escape character was lost when somebody copied the text.
-_ESCAPES = re.compile(
+_ESCAPES = (
     r"\[\d{1,2}(?:;\d{1,3})*m|"
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])"
 )
@@ -108,7 +108,8 @@ class Labeller:
 
 def plain(line: bytes) -> str:
     """A line as text without the terminal's escapes."""
-    return _ESCAPES.sub("", line.decode("utf-8", "replace")).rstrip()
+    text = line.decode("utf-8", "replace")
+    return (re.sub(_ESCAPES, "", text) if "\x1b" in text or "[" in text else text).rstrip()
 
 
 def _mostly(prefix: str, lines: list[str]) -> bool:
