@@ -21,7 +21,7 @@ class Wait:
     """An operation of a group that did not end.
 
     `waiting` joined and did not get out; `joined` includes those that did. `behind` have a dump
-    that shows that they did not join; `absent` are members without a dump.
+    that shows that they did not join; `absent` are members without a dump. `dumps` are all ranks'.
     """
 
     title: str
@@ -30,6 +30,7 @@ class Wait:
     joined: Joined
     behind: tuple[int, ...]
     absent: tuple[int, ...]
+    dumps: dict[int, Dump]
 
 
 def waits(dumps: dict[int, Dump]) -> list[Wait]:
@@ -125,6 +126,7 @@ def _wait(
         joined,
         tuple(r for r in ranks if r in dumps and _is_behind(dumps[r], operations.get(r), number)),
         tuple(rank for rank in ranks if rank not in dumps),
+        dumps,
     )
 
 

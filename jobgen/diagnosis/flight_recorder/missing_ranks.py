@@ -21,7 +21,7 @@ def read_dumps(paths: Iterable[str]) -> list[Event]:
     """
     dumps = _of_one_job({dump.rank: dump for dump in map(read_dump, sorted(paths))})
     found = waits(dumps) if dumps else []
-    if events := [event for wait in found for event in _desync(wait, dumps)]:
+    if events := [event for wait in found for event in _desync(wait)]:
         return events[:MOST_EVENTS]
     return _who_did_not_join(found, dumps)[:MOST_EVENTS]
 
@@ -39,7 +39,7 @@ def _times(dump: Dump) -> tuple[int, int]:
     return (min(times), max(times)) if times else (0, 2**63)
 
 
-def _desync(wait: Wait, dumps: dict[int, Dump]) -> list[Event]:
+def _desync(wait: Wait) -> list[Event]:
     values = differing(wait.joined)
     if not values:
         return []
@@ -47,10 +47,10 @@ def _desync(wait: Wait, dumps: dict[int, Dump]) -> list[Event]:
     majority = next((values[rank] for rank in sorted(values) if rank not in others), "")
     if not others:
         text = ", ".join(f"rank {rank}: {values[rank]}" for rank in sorted(values)[:_RANKS_SHOWN])
-        return [_event("desync", None, f"the ranks do not call the same: {text}", wait, dumps)]
+        return [_event("desync", None, f"the ranks do not call the same: {text}", wait)]
     number = f"as number {wait.number} of {wait.title}, the others {majority}"
     texts = {rank: f"it called {values[rank]}{_place(wait, rank)} {number}" for rank in others}
-    return [_event("desync", rank, text, wait, dumps) for rank, text in texts.items()]
+    return [_event("desync", rank, text, wait) for rank, text in texts.items()]
 
 
 def _who_did_not_join(found: list[Wait], dumps: dict[int, Dump]) -> list[Event]:
@@ -60,60 +60,53 @@ def _who_did_not_join(found: list[Wait], dumps: dict[int, Dump]) -> list[Event]:
     in_pairs = {rank for rank, dump in dumps.items() if any(True for _ in pairs(dump, everybody))}
     for wait in found:
         if idle := [rank for rank in wait.behind if rank not in busy | in_pairs]:
-            return _behind(wait, idle, dumps)
+            return _behind(wait, idle)
     for wait in found:
         if wait.absent:
-            return _absent(wait, dumps)
+            return _absent(wait)
     for wait in found:
         if wait.behind and not in_pairs:
             text = f"the ranks wait for each other in several groups: {_text(wait.behind)} did not"
-            return [_event("desync", None, f"{text} join {_name(wait)}", wait, dumps, "likely")]
-    return [_all_joined(wait, dumps) for wait in found[:1]]
+            return [_event("desync", None, f"{text} join {_name(wait)}", wait, "likely")]
+    return [_all_joined(wait) for wait in found[:1]]
 
 
-def _behind(wait: Wait, idle: list[int], dumps: dict[int, Dump]) -> list[Event]:
+def _behind(wait: Wait, idle: list[int]) -> list[Event]:
     if len(idle) > 1 and len(idle) > len(wait.joined):
         text = f"only {_text(wait.joined)} called {_name(wait)}"
         rank = min(wait.joined) if len(wait.joined) == 1 else None
-        return [_event("desync", rank, text, wait, dumps, "likely")]
+        return [_event("desync", rank, text, wait, "likely")]
     certainty = "likely" if wait.absent else "sure"
     text = f"it did not join {_name(wait)}, in which {_waiting(wait)}"
     return [
-        _event("collective-timeout", rank, text + _last(dumps[rank]), wait, dumps, certainty)
+        _event("collective-timeout", rank, text + _last(wait.dumps[rank]), wait, certainty)
         for rank in idle
     ]
 
 
-def _absent(wait: Wait, dumps: dict[int, Dump]) -> list[Event]:
+def _absent(wait: Wait) -> list[Event]:
     """A rank that hangs in destroy_process_group, or that died, writes no dump."""
     if len(wait.absent) * 2 > len(wait.waiting):
         text = f"ranks wait in {_name(wait)}, and of {_text(wait.absent)} there is no dump"
-        return [_event("collective-timeout", None, text, wait, dumps, "possible")]
+        return [_event("collective-timeout", None, text, wait, "possible")]
     text = f"it has no dump, and {_waiting(wait)} in {_name(wait)}"
-    return [_event("collective-timeout", rank, text, wait, dumps, "likely") for rank in wait.absent]
+    return [_event("collective-timeout", rank, text, wait, "likely") for rank in wait.absent]
 
 
-def _all_joined(wait: Wait, dumps: dict[int, Dump]) -> Event:
+def _all_joined(wait: Wait) -> Event:
     text = f"all ranks joined {_name(wait)}, and it did not end"
     started = [rank for rank, operation in wait.waiting.items() if operation.started]
     idle = [rank for rank in wait.waiting if rank not in started]
     if started and len(idle) == 1:
         text += f"; the GPU of rank {idle[0]} alone did not begin it"
-        return _event("collective-timeout", idle[0], text, wait, dumps, "likely")
-    return _event("collective-timeout", None, text, wait, dumps, "possible")
+        return _event("collective-timeout", idle[0], text, wait, "likely")
+    return _event("collective-timeout", None, text, wait, "possible")
 
 
-def _event(
-    code: str,
-    rank: int | None,
-    says: str,
-    wait: Wait,
-    dumps: dict[int, Dump],
-    certainty: str = "sure",
-) -> Event:
-    witness = rank if rank in dumps else min(wait.waiting)
-    assert witness is not None
-    return Event(code, Role.CONFIRMATION, says, dumps[witness].path, rank=rank, certainty=certainty)
+def _event(code: str, rank: int | None, says: str, wait: Wait, certainty: str = "sure") -> Event:
+    witness = rank if rank is not None and rank in wait.dumps else min(wait.waiting)
+    path = wait.dumps[witness].path
+    return Event(code, Role.CONFIRMATION, says, path, rank=rank, certainty=certainty)
 
 
 def _last(dump: Dump) -> str:

@@ -7,7 +7,6 @@ in the job's `stderr`, else it follows from the order of the nodes.
 import json
 import os
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, partial
@@ -16,7 +15,9 @@ from typing import Any
 from jobgen.diagnosis.job_folder.layout import JobFolder, RankFiles, read_plain, read_start
 
 _OWN = re.compile(rb"^\[rank(\d{1,7})\]:", re.MULTILINE)
-_LABEL = re.compile(rb"^(?P<host>[\w.-]{1,255}) rank (?P<rank>\d{1,7}): ", re.MULTILINE)
+_LABEL = re.compile(
+    rb"^(?P<host>[\w.-]{1,255}) rank (?P<rank>\d{1,7}): (?P<line>.*)$", re.MULTILINE
+)
 _SEARCHED = 1 << 18  # bytes at a file's end, and of the job's stderr
 
 
@@ -25,13 +26,9 @@ def number_ranks(folder: JobFolder) -> None:
     labels = cache(partial(_labels, folder))
     for index, host in enumerate(folder.hosts):
         ranks = [each for each in folder.nodes[host].ranks if each.local_rank is not None]
-        if not ranks:
-            continue
         first = _first_by_own_lines(ranks)
-        if first is None:
-            first = _first_by_last_lines(folder, host, ranks)
-        if first is None:
-            first = _first_by_labels(ranks, labels().get(host, set()))
+        if first is None and ranks:
+            first = _first_by_labels(ranks, labels().get(host, {}))
         if first is None and folder.count("ranks_per_node") and folder.facts.get("hosts"):
             first = index * folder.count("ranks_per_node")
         for each in ranks if first is not None else []:
@@ -48,32 +45,24 @@ def _first_by_own_lines(ranks: list[RankFiles]) -> int | None:
     return None
 
 
-def _first_by_last_lines(folder: JobFolder, host: str, ranks: list[RankFiles]) -> int | None:
-    """The same by the label that a rank's last line has in the job's stderr."""
-    lines = _end_of(folder.path, "stderr", size=_SEARCHED * 16)
-    for each in ranks:
-        end = _end_of(each.path, "stderr.log", size=4000)
-        last = end.rstrip(b"\n").rpartition(b"\n")[2]
-        label = rb"^%s rank (\d{1,7}): %s$" % (re.escape(host.encode()), re.escape(last))
-        numbers = {int(number) for number in re.findall(label, lines, re.MULTILINE)}
-        if last and len(numbers) == 1 and each.local_rank is not None:
-            return max(0, numbers.pop() - each.local_rank)
-    return None
-
-
-def _labels(folder: JobFolder) -> dict[str, set[int]]:
-    """The ranks of each node by the labels in the job's stderr."""
-    labels: dict[str, set[int]] = {}
+def _labels(folder: JobFolder) -> dict[str, dict[bytes, set[int]]]:
+    """The lines of each node in the job's stderr, with the ranks in their labels."""
+    lines: dict[str, dict[bytes, set[int]]] = {}
     for found in _LABEL.finditer(_end_of(folder.path, "stderr", size=_SEARCHED * 16)):
-        labels.setdefault(found["host"].decode("utf-8", "replace"), set()).add(int(found["rank"]))
-    return labels
+        node = lines.setdefault(found["host"].decode("utf-8", "replace"), {})
+        node.setdefault(found["line"], set()).add(int(found["rank"]))
+    return lines
 
 
-def _first_by_labels(ranks: list[RankFiles], numbers: Iterable[int]) -> int | None:
-    """The same by labels: if there are as many numbers in a row as the node has ranks."""
-    numbers = sorted(numbers)
-    alike = len(numbers) == len(ranks) == numbers[-1] - numbers[0] + 1 if numbers else False
-    return numbers[0] if alike else None
+def _first_by_labels(ranks: list[RankFiles], lines: dict[bytes, set[int]]) -> int | None:
+    """The same by the label of a rank's last line; else, if all ranks of the node have labels."""
+    for each in ranks:
+        last = _end_of(each.path, "stderr.log", size=4000).rstrip(b"\n").rpartition(b"\n")[2]
+        if last and len(numbers := lines.get(last, set())) == 1:
+            return max(0, min(numbers) - (each.local_rank or 0))
+    numbers = set().union(*lines.values())
+    has_all = len(numbers) == len(ranks) == max(numbers) - min(numbers) + 1 if numbers else False
+    return min(numbers) if has_all else None
 
 
 def _without_replaced(folder: JobFolder) -> None:
