@@ -171,17 +171,9 @@ def _same(stacks: list[Stack], world: int) -> list[Event]:
 
 
 def _event(stack: Stack, code: str, says: str, certainty: str, *, everybody: bool = False) -> Event:
-    return Event(
-        code,
-        Role.CONFIRMATION,
-        says,
-        stack.file,
-        stack.line,
-        node=None if everybody else stack.node,
-        rank=None if everybody else stack.rank,
-        certainty=certainty,
-        where="" if everybody else stack.own_frame,
-    )
+    event = Event(code, Role.CONFIRMATION, says, stack.file, stack.line, certainty=certainty)
+    own = event._replace(node=stack.node, rank=stack.rank, where=stack.own_frame)
+    return event if everybody else own
 
 
 def _full(stack: Stack) -> str:

@@ -30,7 +30,7 @@ def quiet_ranks(folder: JobFolder, case: Case) -> list[Event]:
         says, shown = "ended with status 1, and wrote no exception", statuses[1]
         place = event._replace(code="launcher-report", says=says, status=1, text=shown.text)
         return [place._replace(file=shown.file, line=shown.line)]
-    if _is_reported(one, folder, case):
+    if has_ended_well(one, folder, case):
         return [event._replace(says="it ended early, with status 0, and the others lost it")]
     return []
 
@@ -57,10 +57,11 @@ def _quiet(folder: JobFolder, case: Case) -> list[RankFiles]:
     return [each for each in folder.ranks if each.path not in complaining]
 
 
-def _is_reported(files: RankFiles, folder: JobFolder, case: Case) -> bool:
-    """Whether torchrun reported the ranks of a node that failed: what it leaves out ended well."""
+def has_ended_well(files: RankFiles, folder: JobFolder, case: Case) -> bool:
+    """Whether torchrun's report names other ranks of its node that failed, and not this one."""
     reported = {event.rank for event in case.events if event.status not in (None, 0)}
-    return bool({each.rank for each in folder.nodes[files.host].ranks} & reported)
+    others = {each.rank for each in folder.nodes[files.host].ranks}
+    return files.rank is not None and files.rank not in reported and bool(others & reported)
 
 
 def node_events(evidence: Iterable[Evidence], case: Case) -> list[Event]:

@@ -7,6 +7,7 @@ before. Never one that waits in a collective.
 import re
 
 from jobgen.diagnosis.events import Event
+from jobgen.diagnosis.job_folder.endings import has_ended_well
 from jobgen.diagnosis.job_folder.layout import JobFolder, RankFiles, read_start
 from jobgen.diagnosis.job_folder.ras import NO_ANSWER, ras_events
 from jobgen.diagnosis.judging.case import Case
@@ -49,8 +50,8 @@ def _by_stacks(folder: JobFolder, case: Case, stacks: list[Stack]) -> list[Event
     if not events and any(not stack.collective for stack in stacks):
         events = stalled_ranks(stacks, case.world, asked=asked)
         events = events if any(e.rank is not None or e.node for e in events) else []
-    gone = [each for each in silent if _has_ended_well(each, folder, case)]
     if not events:
+        gone = [each for each in silent if has_ended_well(each, folder, case)]
         events = [_of(each, stacks, _ENDED, "sure") for each in gone]
     if not events and len(silent) <= max(1, len(stacks)):
         events = [_of(each, stacks, _FROZEN, "likely") for each in silent]
@@ -84,13 +85,6 @@ def _heard(case: Case, stacks: list[Stack]) -> set[str]:
     files = [stack.file for stack in stacks]
     files += [e.file for e in case.events if e.role in (Role.CAUSE, Role.CONSEQUENCE)]
     return {file.rpartition("/")[0] for file in files}
-
-
-def _has_ended_well(files: RankFiles, folder: JobFolder, case: Case) -> bool:
-    """Whether torchrun's report names other ranks of its node, and not this one."""
-    reported = {event.rank for event in case.events if event.status not in (None, 0)}
-    others = {each.rank for each in folder.nodes[files.host].ranks if each is not files}
-    return files.rank is not None and files.rank not in reported and bool(others & reported)
 
 
 def _of(files: RankFiles, stacks: list[Stack], how: str, certainty: str) -> Event:
