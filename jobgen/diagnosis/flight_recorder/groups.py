@@ -76,7 +76,8 @@ def differing(joined: Joined) -> dict[int, str]:
     forms = {r: (o.elements, o.dtypes) for r, o in joined.items()}
     if len(set(forms.values())) == 1:
         return {}
-    return {r: f"{o.name} of {o.elements} elements ({_dtype(o)})" for r, o in joined.items()}
+    types = {r: ", ".join(sorted(set(o.dtypes))) or "no type" for r, o in joined.items()}
+    return {r: f"{o.name} of {o.elements} elements ({types[r]})" for r, o in joined.items()}
 
 
 def minority(values: dict[int, str]) -> tuple[int, ...]:
@@ -85,10 +86,6 @@ def minority(values: dict[int, str]) -> tuple[int, ...]:
     if count * 2 <= len(values):
         return ()
     return tuple(sorted(rank for rank, value in values.items() if value != usual))
-
-
-def _dtype(operation: Operation) -> str:
-    return ", ".join(sorted(set(operation.dtypes))) or "no type"
 
 
 def _collectives(dump: Dump) -> dict[str, list[Operation]]:

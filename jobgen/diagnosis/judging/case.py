@@ -38,19 +38,16 @@ class Case:
 
     @property
     def has_failed(self) -> bool:
-        """Whether something other than a sign shows that the job failed."""
-        return any(is_hard(event) for event in self.events)
+        """Whether something shows that a process or the job ended badly."""
+        ended = (Role.CONFIRMATION, Role.TEARDOWN)
+        return any(
+            event.role in ended and not event.needs_failure if event.code else event.status != 0
+            for event in self.events
+        )
 
     def node_of(self, rank: int | None) -> str | None:
         """The node of a rank, if it is known."""
         return self.rank_nodes.get(rank) if rank is not None else None
-
-
-def is_hard(event: Event) -> bool:
-    """Whether it shows that a process or the job ended badly."""
-    if not event.code:
-        return event.status != 0
-    return event.role in (Role.CONFIRMATION, Role.TEARDOWN) and not event.needs_failure
 
 
 def of_the_failure(case: Case) -> list[Event]:

@@ -32,13 +32,9 @@ def first(events: Sequence[Event]) -> Event:
     """The first of a class's events; of confirmations, which have no order, the surest."""
     causes = [event for event in events if event.role is Role.CAUSE]
     if not causes:
-        return min(events, key=_vagueness)
+        return min(events, key=lambda each: (CERTAINTIES.index(each.certainty), not each.where))
     best = causes[0]
     for event in causes[1:]:
         if is_before(event, best):
             best = event
     return best
-
-
-def _vagueness(event: Event) -> tuple[int, bool]:
-    return CERTAINTIES.index(event.certainty), not event.where

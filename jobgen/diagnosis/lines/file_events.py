@@ -119,7 +119,9 @@ def _events(
     for each in found:
         yield _event(each, place, ended)
     if status:
-        yield _status_event(place, *status)
+        number, groups = status
+        says = f"exit status {number}" if number is not None else "the launcher ended"
+        yield _named(place, groups)._replace(says=says, status=number)
     elif ended and ended.is_launcher_s_own:
         yield place._replace(says="a launcher ended", status=1)
     elif ended and not found and re.search(COLLECTIVE, ended.type):
@@ -146,11 +148,6 @@ def _event(each: Matched, place: Event, ended: Ended | None) -> Event:
         where=ended.where if ended else "",
         context=ended.begin if ended else 0,
     )
-
-
-def _status_event(place: Event, status: int | None, groups: dict[str, str]) -> Event:
-    says = f"exit status {status}" if status is not None else "the launcher ended"
-    return _named(place, groups)._replace(says=says, status=status)
 
 
 def _named(place: Event, groups: dict[str, str]) -> Event:

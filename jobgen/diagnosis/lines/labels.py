@@ -92,7 +92,8 @@ class Labeller:
         """The label of a line, and the rest of it."""
         label, text = Label(), line
         for _ in range(_MOST_PREFIXES):
-            found = self._prefix(text) if _MAY_HAVE_LABEL.match(text) else None
+            prefixes = self._prefixes if _MAY_HAVE_LABEL.match(text) else ()
+            found = next((m for p in prefixes if (m := compiled(p).match(text))), None)
             if not found:
                 break
             label, text = _with(label, found), text[found.end() :]
@@ -101,9 +102,6 @@ class Labeller:
                 if found := compiled(hint).search(text):
                     label = _with(label, found)
         return label.over(self._base) if self._has_base else label, text
-
-    def _prefix(self, text: str) -> re.Match[str] | None:
-        return next((m for p in self._prefixes if (m := compiled(p).match(text))), None)
 
 
 def plain(line: bytes) -> str:
