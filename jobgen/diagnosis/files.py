@@ -107,18 +107,12 @@ def _is_log(name: str) -> bool:
     return bool(re.search(_LOG, name) or re.search(_LABELLED, name))
 
 
-def _once(logs: list[str]) -> Iterator[str]:
+def _once(logs: list[str]) -> list[str]:
     """Without torchrun's files of single ranks where jobgen's have the same lines with labels."""
     of_rank = {file for file in logs if _ATTEMPT.search(file)}
-    labelled = {
-        f"{os.path.dirname(file)}/"
-        for file in logs
-        if file not in of_rank and re.search(_LABELLED, os.path.basename(file))
-    }
-    folders = tuple(labelled)
-    for file in logs:
-        if file not in of_rank or not file.startswith(folders):
-            yield file
+    of_all = [f for f in logs if f not in of_rank and re.search(_LABELLED, os.path.basename(f))]
+    folders = tuple(f"{os.path.dirname(file)}/" for file in of_all)
+    return [file for file in logs if file not in of_rank or not file.startswith(folders)]
 
 
 def path_label(path: str) -> Label:

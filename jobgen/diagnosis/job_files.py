@@ -142,7 +142,7 @@ def _control_paths(record: str) -> list[str]:
         "A": _value(record, "ArrayJobId"),
         "a": _value(record, "ArrayTaskId"),
         "u": _value(record, "UserId").partition("(")[0],
-        "x": (re.search(r"\bJobName=(\S+)", record) or ["", ""])[1],
+        "x": _value(record, "JobName"),
         "N": slurm_queue.find_field(record, r"BatchHost=(\S+)"),
     }
     names = [slurm_queue.find_field(record, rf"{name}=(.*)$") for name in ("StdOut", "StdErr")]

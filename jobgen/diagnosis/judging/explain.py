@@ -3,7 +3,6 @@
 from jobgen.diagnosis.classes import classes, codes_with
 from jobgen.diagnosis.events import Event
 from jobgen.diagnosis.judging.order import first, is_before
-from jobgen.diagnosis.judging.out_of_step import out_of_step
 from jobgen.diagnosis.signs import CERTAINTIES, Role
 
 Groups = dict[str, list[Event]]
@@ -15,8 +14,11 @@ def by_class(events: list[Event]) -> Groups:
     for event in events:
         if event.code:
             groups.setdefault(event.code, []).append(event)
-    if found := out_of_step(groups.get("collective-timeout", [])):
-        groups.setdefault("desync", []).extend(found)
+    if timeouts := groups.get("collective-timeout"):
+        from jobgen.diagnosis.judging.out_of_step import out_of_step  # few logs have any
+
+        if found := out_of_step(timeouts):
+            groups.setdefault("desync", []).extend(found)
     return groups
 
 
