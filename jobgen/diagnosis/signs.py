@@ -13,9 +13,10 @@ The text of a class has its signs: what lines mean, and below it the patterns of
         Could not find: libnccl-net
 
 Before the colon are how sure the class is if this is all that there is (sure, likely or possible),
-the line's role, and `if failed` where the line counts only if the log shows elsewhere that the job
-failed: an exit status, a traceback at its end, a signal, an error of the scheduler. Behind it is
-what failed: it follows "rank 5 on nodeA failed first: ".
+the line's role (a name of Role, `report` or `late report`), and `if failed` where the line counts
+only if the log shows elsewhere that the job failed: an exit status, a traceback at its end, a
+signal, an error of the scheduler. Behind it is what failed: it follows "rank 5 on nodeA failed
+first: ".
 
 A part of patterns has a name in capitals; PARTS has those of several classes. A blank at the end of
 a line is written [ ]. If several signs of a class match a line, the first one counts.
@@ -53,7 +54,7 @@ class Role(Enum):
     NOISE = "noise"  # harmless, although it looks like a failure
 
 
-# A report is on a cause, and its rank only tells what another one did: it is never named.
+# The rank of a report only tells what another one did, or did not do: it is never named.
 _ROLES = {
     "report": (Role.CAUSE, True),
     "late report": (Role.CONFIRMATION, True),

@@ -125,3 +125,12 @@ noise:
 def test_a_kind_of_sign_that_there_is_not_is_an_error(line: str) -> None:
     with pytest.raises(ValueError, match=line):
         list(read_signs(f"{line}\n    pattern\n"))
+
+
+def test_a_class_whose_text_has_an_unknown_field_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a-class.txt").write_text("Title.\n\nCure: x\nTrait: gpu\n\nSigns:\n")
+    monkeypatch.setattr("jobgen.diagnosis.classes._FOLDER", str(tmp_path))
+    with pytest.raises(ValueError, match=r"a-class\.txt: `Trait` is none of Cure, .*Traits"):
+        classes.__wrapped__()

@@ -8,6 +8,8 @@ explains. Between them is the page: what happens, how it shows, the sources. One
     Explains: the codes of the classes that follow from it, where both are seen
     Traits: what the judge asks of it beside its signs, names of TRAITS
 
+A field that is longer than a line goes on in the next one, behind four blanks.
+
 Here is how a class is found by its code. Not here: how lines are read, and how the first failure is
 found.
 """
@@ -70,6 +72,8 @@ def _read(code: str) -> FailureClass:
     advice = next(part for part in parts if part.startswith("Cure: "))
     for line in advice.replace("\n    ", " ").splitlines():
         name, _, text = line.partition(": ")
+        if name not in fields:
+            raise ValueError(f"{code}.txt: `{name}` is none of {', '.join(fields)}")
         fields[name] = text
     cure, misleads, explains, traits = fields.values()
     return FailureClass(
