@@ -227,7 +227,7 @@ def test_a_change_of_the_trainer_is_reported(
     repository: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file, real = repository / "jobs/plain.sh", trainers.source("elastic_ddp")
-    with mock.patch("jobgen.trainers.source", return_value=f"{real}# more\n"):
+    with mock.patch("jobgen.planning.program.source", return_value=f"{real}# more\n"):
         text = check_output(capsys, file, code=1)
     assert first(text) == "stale: the trainer changed"
     assert "\n+# more\n" in text

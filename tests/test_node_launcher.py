@@ -12,8 +12,7 @@ import pytest
 
 from jobgen.errors import JobgenError
 from jobgen.planning.job_options import Job
-from jobgen.planning.own_launchers import find_launcher
-from jobgen.planning.program import make_program
+from jobgen.planning.program import find_launcher, make_program
 from jobgen.quoting import quote_with_shell
 from tests.helpers import planned, script
 from tests.hostile import UTF_8

@@ -261,7 +261,7 @@ def _shell_advice(plan: Plan) -> Iterator[Problem]:
     name = words[words[0] in ("bash", "sh") and len(words) > 1]
     if not name.endswith(".sh") or not is_file(to_path(name)):
         return
-    from jobgen.planning.own_launchers import launcher_in_shell
+    from jobgen.planning.program import launcher_in_shell
 
     with to_path(name).open(encoding="utf-8", errors="replace") as file:
         found = launcher_in_shell(file.read(60_000))  # an archive that unpacks itself is long

@@ -4,9 +4,8 @@ import re
 from itertools import takewhile
 
 from jobgen.errors import problem
-from jobgen.planning.own_launchers import AGENT, OtherLauncher, find_launcher, multirun
 from jobgen.planning.plan import Plan
-from jobgen.planning.program import Program
+from jobgen.planning.program import AGENT, OtherLauncher, Program, find_launcher, multirun
 from jobgen.profiles.resolve import Resolved
 from jobgen.quoting import quote
 
