@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from jobgen.paths import bundled
-from jobgen.scripts.filters import FILTERS
+from jobgen.scripts.jinja_environments import FILTERS
 from tests.doc_tables import TABLES
 from tests.page_blocks import Block, parts_of
 

@@ -28,7 +28,7 @@ from jobgen.planning.program import escape_macros
 from jobgen.profiles.reserved_names import is_reserved
 from jobgen.schedulers import get_scheduler, pbs_values
 from jobgen.schedulers.slurm_values import quoted as slurm_quoted
-from jobgen.scripts.filters import FILTERS
+from jobgen.scripts.jinja_environments import FILTERS
 from tests.helpers import jobgen, script
 from tests.hostile import (
     ARGUMENTS,

@@ -32,9 +32,8 @@ from jobgen.paths import (
 from jobgen.planning.plan import Plan
 from jobgen.profiles.search import report_replacement
 from jobgen.scripts.features import features
-from jobgen.scripts.filters import Raw
 from jobgen.scripts.header import add_checksums
-from jobgen.scripts.jinja_environments import Environment, make_environment
+from jobgen.scripts.jinja_environments import Environment, Raw, make_environment
 from jobgen.scripts.parts import Part, chosen_parts
 from jobgen.scripts.start_commands import upper_part
 

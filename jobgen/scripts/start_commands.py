@@ -7,7 +7,7 @@ from jobgen.keeper.carried import keeper_text
 from jobgen.keeper.file_beside_manifest import digits, keeper_paths
 from jobgen.planning.plan import ARBITRARY, Plan
 from jobgen.quoting import quote_path
-from jobgen.scripts.filters import WIDTH
+from jobgen.scripts.jinja_environments import WIDTH
 from jobgen.scripts.parts import Part, used_values
 
 # For the lead: %h is the host, %a the words of the command, %q these as one word. pbsdsh counts the
