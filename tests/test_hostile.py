@@ -26,8 +26,8 @@ from jobgen.planning.job_options import Job
 from jobgen.planning.plan import Plan
 from jobgen.planning.program import escape_macros
 from jobgen.profiles.reserved_names import is_reserved
-from jobgen.schedulers import get_scheduler, pbs_values
-from jobgen.schedulers.slurm_values import quoted as slurm_quoted
+from jobgen.schedulers import get_scheduler, pbs
+from jobgen.schedulers.slurm_options import quoted as slurm_quoted
 from jobgen.scripts.jinja_environments import FILTERS
 from tests.helpers import jobgen, script
 from tests.hostile import (
@@ -146,7 +146,7 @@ SPELLINGS: tuple[Callable[[str], str], ...] = (
     lambda text: FILTERS["array"]([text]),
     lambda text: FILTERS["placed"]([text], "$node", "$nodes", 1, "")[0],  # the launcher node's
     slurm_quoted,
-    pbs_values.quoted,
+    pbs.quoted,
     lambda text: quoting.quote(escape_macros(text)),
 )
 
@@ -184,7 +184,7 @@ def unnamed(planned: Plan, lines: list[str]) -> list[str]:
     name = planned.name
     for own, plain in (
         (f"#SBATCH --job-name={slurm_quoted(name)}", "#SBATCH --job-name=N"),
-        (f"#PBS -N {pbs_values.quoted(name)}", "#PBS -N N"),
+        (f"#PBS -N {pbs.quoted(name)}", "#PBS -N N"),
         (f'--rdzv-id="{name}" ', '--rdzv-id="N" '),
     ):
         lines = [line.replace(own, plain, 1) for line in lines]

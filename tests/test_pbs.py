@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from jobgen.errors import JobgenError
 from jobgen.planning.job_options import Job
 from jobgen.planning.plan import Directive, Plan
-from jobgen.schedulers import pbs, pbs_values
+from jobgen.schedulers import pbs
 from tests.helpers import interactive_line, planned, script
 from tests.hostile import HOSTILE
 
@@ -79,7 +79,7 @@ def as_qsub_reads(line: str) -> list[str]:
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1) | st.text("'\"\\# $x-"))
 def test_qsub_reads_the_value_back(value: str) -> None:
     expected = ["-A", value] if value else ["-A"]
-    assert as_qsub_reads(f"#PBS -A {pbs_values.quoted(value)}") == expected
+    assert as_qsub_reads(f"#PBS -A {pbs.quoted(value)}") == expected
 
 
 def directives(**fields: object) -> list[str]:

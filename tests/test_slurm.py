@@ -12,7 +12,7 @@ from jobgen.errors import JobgenError
 from jobgen.planning.job_options import Job
 from jobgen.planning.plan import Plan
 from jobgen.schedulers import slurm
-from jobgen.schedulers.slurm_values import quoted
+from jobgen.schedulers.slurm_options import quoted
 from tests import helpers
 
 MINUTE, HOUR, DAY = 60, 3600, 86400

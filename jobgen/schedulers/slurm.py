@@ -4,18 +4,23 @@ import re
 from collections.abc import Callable
 
 from jobgen.errors import problem
-from jobgen.planning.plan import Plan, Request
+from jobgen.planning.plan import Directive, Plan, Request
 from jobgen.profiles.model import Profile
 from jobgen.profiles.units.reading import seconds_of
 from jobgen.quoting import UNSEEN
 from jobgen.schedulers.slurm_options import (
+    LONG_NAMES,
     NOT_FOR_SALLOC,
+    ON_COMMAND_LINE,
+    SEPARATOR,
     Options,
+    check_array_output,
     option_word,
+    patterns,
     planned_options,
-    user_option,
+    quoted,
+    step_gpus,
 )
-from jobgen.schedulers.slurm_values import check_array_output, patterns, quoted, step_gpus
 
 TEMPLATE = "sbatch.sh.j2"
 VARIABLES = (
@@ -55,6 +60,17 @@ _PLANNED_STEP = {
     "cpus-per-gpu": "--set request.cpus_per_gpu=N",
     "overlap": "leave it out",
 }
+
+# Options that contradict every script that jobgen plans.
+_PLANNED = (
+    *("ntasks", "tasks-per-node", "gpus", "gpus-per-node", "gpus-per-socket", "gpus-per-task"),
+    *("ntasks-per-gpu", "tres-per-task", "export-file", "get-user-env"),
+    *("cpus-per-gpu", "cpus-per-task", "mincpus"),  # steps and OMP_NUM_THREADS need them, too
+    *("array", "chdir", "container", "gpu-bind", "mem-per-cpu", "mem-per-gpu", "signal", "wait"),
+    "wrap",
+)
+# Options that undo another option.
+_OPPOSITE = {"no-requeue": "requeue", "oversubscribe": "exclusive", "share": "exclusive"}
 
 # What came later, with its release (src/common/slurm_opt.c at the releases' tags).
 NEW_OPTIONS = {
@@ -176,7 +192,7 @@ def _words(
         for name, value in options.items()
     ]
     for directive in plan.request.directives:
-        name, value = user_option(directive, options)
+        name, value = _user_option(directive, options)
         if name == "export":
             _check_export(value or "", plan.software.submitted)
         if name not in dropped:
@@ -196,3 +212,60 @@ def _check_export(value: str, names: tuple[str, ...]) -> None:
         hint = f"write --export={','.join([*others, *lost])}, which passes these alone"
         text = f"--export={value:.80} does not pass {', '.join(lost)} on"
         raise problem("-e", text, "conflict", hint)
+
+
+def _user_option(directive: Directive, options: Options) -> tuple[str, str | None]:
+    """The full name and the value of a directive, which a person wrote.
+
+    sbatch takes the beginning of an option's name for the whole. Raises JobgenError for what is not
+    an option, and for one that contradicts the script.
+    """
+    text, place = directive
+    name, value = _parsed(text, place)
+    if word := SEPARATOR.search(text):
+        text = f"{text!r:.80} has `{word[0]}` in it, which sbatch takes for a separator of jobs"
+        raise problem(place, text, "value", "one job at a time")
+    if "gres".startswith(name):
+        _check_gres(value or "", options, place)
+    plain = name.replace("_", "-")  # a site's own option may have a _; sbatch's own have a -
+    planned = (each for each in (*_PLANNED, *options) if each.startswith(plain))
+    if name != "export" and (first := next(planned, None)):  # which is not short for --export-file
+        first = plain if plain in (*_PLANNED, *options) else first  # `mem` is short for others, too
+        from jobgen.planning.key_words import option_words  # only a mistake needs it
+
+        words = option_words(first, "sbatch", value or "")
+        hint = f"use {words}" if words else "leave it out"
+        raise problem(place, f"jobgen sets --{first} itself", "conflict", hint)
+    if first := next((each for each in ON_COMMAND_LINE if each.startswith(name)), None):
+        text = f"--{first} does not belong in a script"
+        raise problem(place, text, "conflict", ON_COMMAND_LINE[first])
+    for opposite, undone in _OPPOSITE.items():
+        if opposite.startswith(name) and undone in options:
+            text = f"--{name} undoes the --{undone} that is requested"
+            raise problem(place, text, "conflict", "give one of the two")
+    if "array" in options and any(file.startswith(name) for file in ("output", "error")):
+        check_array_output(place, value or "")
+    return name, value
+
+
+def _parsed(text: str, place: str) -> tuple[str, str | None]:
+    """The name and the value of --OPTION, --OPTION=VALUE or of a letter with its value."""
+    if found := re.fullmatch(r"--([a-z][a-z0-9_-]*)(?:=(.*))?", text, re.DOTALL):
+        return found[1], found[2]
+    if (found := re.fullmatch(r"-([A-Za-z])[ =]?(.*)", text, re.DOTALL)) and found[1] in LONG_NAMES:
+        return LONG_NAMES[found[1]], found[2] or None
+    words = re.fullmatch(r"(?:#SBATCH +)?-{0,2}([a-z][a-z0-9_-]+)[ =]+(\S+)", text)
+    right = f"--{words[1]}={words[2]}" if words else ""
+    hint = f"write --directive={right}" if right else "such as --directive=--constraint=ib"
+    raise problem(place, f"{text!r:.80} is not --OPTION or --OPTION=VALUE", "value", hint)
+
+
+def _check_gres(value: str, options: Options, place: str) -> None:
+    if found := re.search(r"gpu(?::([A-Za-z][\w.-]*))?(?:[:=](\d+))?", value):
+        hint = "use -G" + (f" {found[2]}" if found[2] else "")
+        if found[1]:
+            hint += f", and --set node.gpu_type={found[1]}"
+        raise problem(place, "jobgen requests GPUs itself", "conflict", hint)
+    if "gres" in options:
+        text, hint = "jobgen sets --gres itself", "--set request.gpu_option=gpus-per-node frees it"
+        raise problem(place, text, "conflict", hint)

@@ -1,15 +1,20 @@
-"""Options of sbatch: those of a plan, those that --directive may add, and each as a word."""
+"""Options of sbatch: those of a plan, each as a word, and how Slurm has its value.
+
+What each form of requesting GPUs does was tried on Slurm 22.05 with 8 GPUs a node
+(docs/profiles.md).
+"""
 
 import re
 from collections.abc import Callable
 from typing import Any
 
 from jobgen.errors import problem
-from jobgen.planning.plan import Directive, Plan
-from jobgen.schedulers import checked_visible
-from jobgen.schedulers.slurm_values import after, array, check_array_output, clock, gpu_options
+from jobgen.planning.plan import Plan, Request
+from jobgen.schedulers import after_hint, checked_visible
 
 Options = dict[str, str | int | bool]
+
+_PLAIN = re.compile(r"[A-Za-z0-9_.,:/@%+=^\[\]*&|-]+")
 
 # The most bytes that slurmctld takes (src/slurmctld/job_mgr.c, `_validate_job_desc`).
 _LONGEST = {
@@ -21,7 +26,7 @@ _LONGEST = {
     **dict.fromkeys(("array", "error", "input", "output"), 4096),
 }
 # sbatch takes a line with one of these words anywhere for a separator (src/sbatch/opt.c).
-_SEPARATOR = re.compile("packjob|hetjob", re.IGNORECASE)
+SEPARATOR = re.compile("packjob|hetjob", re.IGNORECASE)
 
 
 def option_word(name: str, value: str | None, quote: Callable[[str], str]) -> str:
@@ -31,7 +36,7 @@ def option_word(name: str, value: str | None, quote: Callable[[str], str]) -> st
     size, most = len(value.encode("utf-8", "surrogateescape")), _LONGEST.get(name, 1 << 16)
     if size > most:
         raise problem(f"--{name}", f"{size} bytes", "limit", f"Slurm takes {most}")
-    if found := _SEPARATOR.search(value):
+    if found := SEPARATOR.search(value):
         text = f"{value!r:.80} has `{found[0]}` in it, which sbatch takes for a separator of jobs"
         raise problem(f"--{name}", text, "value", "choose another")
     return f"--{name}={quote(checked_visible(value, f'--{name}'))}"
@@ -54,14 +59,6 @@ LONG_NAMES = dict(
     B:extra-node-info Q:quiet W:wait v:verbose
     """.split()
 )
-# Options that contradict every script that jobgen plans.
-_PLANNED = (
-    *("ntasks", "tasks-per-node", "gpus", "gpus-per-node", "gpus-per-socket", "gpus-per-task"),
-    *("ntasks-per-gpu", "tres-per-task", "export-file", "get-user-env"),
-    *("cpus-per-gpu", "cpus-per-task", "mincpus"),  # steps and OMP_NUM_THREADS need them, too
-    *("array", "chdir", "container", "gpu-bind", "mem-per-cpu", "mem-per-gpu", "signal", "wait"),
-    "wrap",
-)
 # Options that do not belong in a script that others submit, with what to do instead.
 ON_COMMAND_LINE = {
     "workdir": "use --set request.chdir=FOLDER",
@@ -70,8 +67,6 @@ ON_COMMAND_LINE = {
         ("test-only", "parsable", "help", "usage", "version"), "use it on sbatch's own command line"
     ),
 }
-# Options that undo another option.
-_OPPOSITE = {"no-requeue": "requeue", "oversubscribe": "exclusive", "share": "exclusive"}
 
 
 def planned_options(plan: Plan) -> Options:
@@ -133,58 +128,119 @@ def _nodes(plan: Plan) -> str:
     return f"{least}{request.nodes + request.spares}"
 
 
-def user_option(directive: Directive, options: Options) -> tuple[str, str | None]:
-    """The full name and the value of a directive, which a person wrote.
+def quoted(value: str) -> str:
+    r"""A value as sbatch reads it: in double quotes, in which \ escapes any character.
 
-    sbatch takes the beginning of an option's name for the whole. Raises JobgenError for what is not
-    an option, and for one that contradicts the script.
+    Nothing else is special inside them (src/sbatch/opt.c, `_get_argument`).
     """
-    text, place = directive
-    name, value = _parsed(text, place)
-    if word := _SEPARATOR.search(text):
-        text = f"{text!r:.80} has `{word[0]}` in it, which sbatch takes for a separator of jobs"
-        raise problem(place, text, "value", "one job at a time")
-    if "gres".startswith(name):
-        _check_gres(value or "", options, place)
-    plain = name.replace("_", "-")  # a site's own option may have a _; sbatch's own have a -
-    planned = (each for each in (*_PLANNED, *options) if each.startswith(plain))
-    if name != "export" and (first := next(planned, None)):  # which is not short for --export-file
-        first = plain if plain in (*_PLANNED, *options) else first  # `mem` is short for others, too
-        from jobgen.planning.key_words import option_words  # only a mistake needs it
-
-        words = option_words(first, "sbatch", value or "")
-        hint = f"use {words}" if words else "leave it out"
-        raise problem(place, f"jobgen sets --{first} itself", "conflict", hint)
-    if first := next((each for each in ON_COMMAND_LINE if each.startswith(name)), None):
-        text = f"--{first} does not belong in a script"
-        raise problem(place, text, "conflict", ON_COMMAND_LINE[first])
-    for opposite, undone in _OPPOSITE.items():
-        if opposite.startswith(name) and undone in options:
-            text = f"--{name} undoes the --{undone} that is requested"
-            raise problem(place, text, "conflict", "give one of the two")
-    if "array" in options and any(file.startswith(name) for file in ("output", "error")):
-        check_array_output(place, value or "")
-    return name, value
+    if _PLAIN.fullmatch(value):
+        return value
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _parsed(text: str, place: str) -> tuple[str, str | None]:
-    """The name and the value of --OPTION, --OPTION=VALUE or of a letter with its value."""
-    if found := re.fullmatch(r"--([a-z][a-z0-9_-]*)(?:=(.*))?", text, re.DOTALL):
-        return found[1], found[2]
-    if (found := re.fullmatch(r"-([A-Za-z])[ =]?(.*)", text, re.DOTALL)) and found[1] in LONG_NAMES:
-        return LONG_NAMES[found[1]], found[2] or None
-    words = re.fullmatch(r"(?:#SBATCH +)?-{0,2}([a-z][a-z0-9_-]+)[ =]+(\S+)", text)
-    right = f"--{words[1]}={words[2]}" if words else ""
-    hint = f"write --directive={right}" if right else "such as --directive=--constraint=ib"
-    raise problem(place, f"{text!r:.80} is not --OPTION or --OPTION=VALUE", "value", hint)
+def patterns(path: str) -> list[str]:
+    r"""What Slurm replaces in a path, except %%: nothing if there is a \, which it removes."""
+    found = [] if "\\" in path else re.findall("%%|%[0-9]*[a-zA-Z]", path)
+    return [pattern for pattern in found if pattern != "%%"]
 
 
-def _check_gres(value: str, options: Options, place: str) -> None:
-    if found := re.search(r"gpu(?::([A-Za-z][\w.-]*))?(?:[:=](\d+))?", value):
-        hint = "use -G" + (f" {found[2]}" if found[2] else "")
-        if found[1]:
-            hint += f", and --set node.gpu_type={found[1]}"
-        raise problem(place, "jobgen requests GPUs itself", "conflict", hint)
-    if "gres" in options:
-        text, hint = "jobgen sets --gres itself", "--set request.gpu_option=gpus-per-node frees it"
-        raise problem(place, text, "conflict", hint)
+def check_array_output(place: str, path: str) -> None:
+    """Raise JobgenError for a file that all jobs of an array would write."""
+    if path != "/dev/null" and not re.search("[ajJ]", "".join(patterns(path))):
+        text = f"all jobs of the array would write {path!r:.60}"
+        raise problem(place, text, "conflict", "use %a or %j in it")
+
+
+def array(text: str | None) -> str | None:
+    """The value of --array. Raises JobgenError for what is no array."""
+    item = r"\d{1,9}(-\d{1,9}(:[1-9]\d{,8})?)?"
+    if text is None:
+        return None
+    if re.fullmatch(rf"{item}(,{item})*(%[1-9]\d{{,8}})?", text, re.ASCII):
+        ranges = [part.split("-") for part in re.split("[,:%]", text) if "-" in part]
+        if all(int(first) <= int(last) for first, last in ranges):
+            return text
+    raise problem(
+        "--array", f"{text!r:.40} is not an array", "value", "such as 0-9, 0-9%2 or 1,4,7-9"
+    )
+
+
+def after(text: str) -> str:
+    """A job, or one job of an array (123_4), and how it must have ended. Raises JobgenError."""
+    found = re.fullmatch(r"(\d{1,10}(?:_\d{1,10})?)(?::(ok|any|notok))?", text, re.ASCII)
+    if not found:
+        hint = "ID[:ok|any|notok], such as 123 or 123_4:any"
+        is_other = re.match("singleton|aftercorr|after:|afterburst", text)
+        right = f"write --directive=--dependency={text}" if is_other else ""
+        hint = right or after_hint(text, hint, r"\d+(_\d+)?")
+        raise problem("--after", f"{text!r:.40} is not a job of Slurm", "value", hint)
+    if any(int(number) >= 1 << 32 for number in found[1].split("_")):
+        raise problem("--after", f"{text!r:.40} is not a job of Slurm", "limit", "32 bits at most")
+    return f"after{found[2] or 'ok'}:{found[1]}"
+
+
+def clock(seconds: int | None) -> str | None:
+    """A walltime as [D-]HH:MM:SS."""
+    if seconds is None:
+        return None
+    days, rest = divmod(seconds, 86400)
+    clock = f"{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"
+    return f"{days}-{clock}" if days else clock
+
+
+def gpu_options(request: Request, gpu_type: str | None) -> dict[str, str]:
+    """The options of sbatch that request the GPUs of a job.
+
+    Raises JobgenError for GPUs that cannot be requested in the site's form.
+    """
+    gpus = request.gpus_per_node
+    match request.gpu_option:
+        case "none":
+            return {}
+        case _ if not gpus:
+            return {}
+        case "gpus-per-node":
+            return {"gpus-per-node": _typed(gpu_type, gpus)}
+        case "gpus-per-task":
+            return {"gpus-per-task": _typed(gpu_type, _gpus_per_task(request))}
+        case "gpus":
+            _check_number_of_nodes(request)
+            # With --gpus=8 alone, Slurm 22.05 gives 7 GPUs on one node and 1 on the other.
+            even = {"gpus-per-node": _typed(gpu_type, gpus)} if request.nodes > 1 else {}
+            return {"gpus": _typed(gpu_type, gpus * (request.nodes + request.spares)), **even}
+        case _:
+            return {"gres": f"gpu:{_typed(gpu_type, gpus)}"}
+
+
+def step_gpus(request: Request, gpu_type: str | None) -> tuple[str, ...]:
+    """The option of each step in a job whose own option gives a step the wrong number of GPUs.
+
+    With --gpus-per-task=1 the check, one task on a node, would see one GPU; and each rank its own
+    alone, while NCCL copies directly between GPUs that a rank sees.
+    """
+    several_tasks = request.gpu_option == "gpus-per-task" and request.tasks_per_node > 1
+    if request.gpus_per_node and (several_tasks or request.gpu_option == "gpus"):
+        return (f"--gpus-per-node={_typed(gpu_type, request.gpus_per_node)}",)
+    return ()
+
+
+def _typed(gpu_type: str | None, gpus: int) -> str:
+    return f"{gpu_type}:{gpus}" if gpu_type else str(gpus)
+
+
+def _gpus_per_task(request: Request) -> int:
+    _check_number_of_nodes(request)
+    each, rest = divmod(request.gpus_per_node, request.tasks_per_node)
+    if rest or not each:
+        text = f"{request.gpus_per_node} GPUs for {request.tasks_per_node} tasks on each node"
+        hint = "--set request.gpu_option=gpus-per-node, or another number of ranks"
+        raise problem("request.gpu_option", text, "conflict", hint)
+    return each
+
+
+def _check_number_of_nodes(request: Request) -> None:
+    if request.min_nodes < request.nodes:
+        numbers = f"{request.min_nodes} to {request.nodes}"
+        text = f"`{request.gpu_option}` needs one number of nodes, not {numbers}"
+        hint = "--set request.gpu_option=gpus-per-node"
+        raise problem("request.gpu_option", text, "conflict", hint)
