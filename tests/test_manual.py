@@ -10,10 +10,9 @@ from pathlib import Path
 import click
 import pytest
 
-from jobgen.cli.app import COMMANDS, main
+from jobgen.cli.app import COMMANDS, RowOption, main
 from jobgen.cli.job_commands import OUTPUT_OPTIONS
 from jobgen.planning.option_row import GROUPS, Option
-from jobgen.planning.parser import RowOption
 from tests.site_build import hook
 
 manual, option_effects = hook("manual"), hook("option_effects")

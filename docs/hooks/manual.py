@@ -15,9 +15,8 @@ import jobgen.cli.profile_commands
 import jobgen.cli.tool_commands
 import jobgen.cli.why_command  # noqa: F401 - they add their commands
 from jobgen import __version__
-from jobgen.cli.app import COMMANDS, main
+from jobgen.cli.app import COMMANDS, RowOption, main
 from jobgen.planning.option_row import GROUPS, Option
-from jobgen.planning.parser import RowOption
 
 DESCRIPTION = """
 jobgen makes a script from a profile, which describes a cluster, a template, and its options. The

@@ -12,11 +12,10 @@ from option_effects import SAMPLES, all_options, as_markdown, changes
 from page_text import fence, inline, page, table
 from rule_pages import Pages
 
-from jobgen.cli.app import NAMES, main
+from jobgen.cli.app import NAMES, RowOption, main
 from jobgen.cli.lookup.key_pages import example
 from jobgen.planning.job_options import OPTIONS
 from jobgen.planning.option_row import GROUPS, Option
-from jobgen.planning.parser import RowOption
 from jobgen.profiles.model import ROOT
 from jobgen.profiles.records import Key, keys_of, rows_of
 

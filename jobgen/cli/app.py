@@ -1,16 +1,21 @@
 """The command line: a group of commands, each made when it is called."""
 
+from __future__ import annotations
+
 import re
 import sys
 from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import CompletionItem
 
 from jobgen import __version__
 from jobgen.scripts.write import write
+
+if TYPE_CHECKING:
+    from jobgen.planning.option_row import Option
 
 COMMANDS = {
     "Write a script": {
@@ -160,6 +165,15 @@ def complete_value(_: click.Context, parameter: click.Parameter, incomplete: str
     from jobgen.cli.completion import values
 
     return values(parameter.metavar or "", incomplete)
+
+
+class RowOption(click.Option):
+    """The option that a row describes."""
+
+    def __init__(self, field: str, row: Option) -> None:
+        words = [*row.flags, field]
+        super().__init__(words, help=row.help, shell_complete=complete_value, **row.for_click)
+        self.group = row.group
 
 
 # For the decorators of commands: values are completed by the metavar.

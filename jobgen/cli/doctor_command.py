@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from jobgen.cli.app import TEXTS, complete_value, main
+from jobgen.cli.app import TEXTS, RowOption, complete_value, main
 from jobgen.cli.job_commands import OUTPUT_OPTIONS, JobCommand, default_profile, generate
 from jobgen.cli.lookup.habits import check_habits
 from jobgen.doctor import html_report, read_results
@@ -13,7 +13,6 @@ from jobgen.errors import printable, problem, report
 from jobgen.generator import Generator, no_profile
 from jobgen.paths import to_path
 from jobgen.planning.job_options import OPTIONS, Job
-from jobgen.planning.parser import RowOption
 from jobgen.scripts.write import write
 
 FOLDER = "jobgen-doctor"  # trainers/doctor.py writes its results there
@@ -38,7 +37,7 @@ def _doctor(report: str | None, **options: Any) -> int:
 
 
 _rows = {**{field: OPTIONS[field] for field in FIELDS}, **OUTPUT_OPTIONS}
-_options = [RowOption(name, row, shell_complete=complete_value) for name, row in _rows.items()]
+_options = [RowOption(name, row) for name, row in _rows.items()]
 _report = click.Option(
     ["--report"],
     metavar="FILE",

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
-from jobgen.cli.app import TEXTS, Command, complete_value, main
+from jobgen.cli.app import TEXTS, Command, RowOption, complete_value, main
 from jobgen.errors import Mark, Problem, report
 from jobgen.paths import is_file, is_folder, to_path
 from jobgen.planning.job_options import Job, job_options
 from jobgen.planning.option_row import BATCH, GROUPS, RANKS, Option, option
-from jobgen.planning.parser import RowOption
 from jobgen.quoting import quote
 from jobgen.scripts.write import make_folder, write
 
@@ -110,9 +109,7 @@ def _job_command(name: str) -> JobCommand:
         return run_job(Job(name, **fields), output)
 
     rows = (*job_options(name), *output_options(name).items())
-    params: list[click.Parameter] = [
-        RowOption(field, row, shell_complete=complete_value) for field, row in rows
-    ]
+    params: list[click.Parameter] = [RowOption(field, row) for field, row in rows]
     if name in RANKS:
         program = click.Argument(
             ["program"],

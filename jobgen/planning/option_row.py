@@ -45,6 +45,13 @@ class Option(NamedTuple):
         return re.split(r"[|[]", self.metavar)[0]
 
     @property
+    def for_click(self) -> dict[str, Any]:
+        """The arguments of click.Option that say how its value is read."""
+        if self.metavar:
+            return {"metavar": self.metavar, "multiple": self.repeatable}
+        return {"is_flag": True, "flag_value": self.flag_value, "default": None}
+
+    @property
     def is_list(self) -> bool:
         """Whether its value may be a list, which is joined by commas."""
         return "," in self.metavar or self.metavar.startswith("LIST")

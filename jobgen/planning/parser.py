@@ -1,6 +1,6 @@
-"""Reads the words of a job's command with click, also those in a script's header.
+"""Reads the command in a script's header, with click.
 
-The API does without: it has no words, and click takes a while to import.
+What needs no header does without: click takes a while to import.
 """
 
 from collections.abc import Sequence
@@ -11,19 +11,7 @@ import click
 
 from jobgen.errors import problem
 from jobgen.planning.job_options import Job, job_options
-from jobgen.planning.option_row import RANKS, Option
-
-
-class RowOption(click.Option):
-    """The option that a row describes; `more` are arguments of click.Option."""
-
-    def __init__(self, field: str, row: Option, **more: Any) -> None:
-        if row.metavar:
-            more |= {"metavar": row.metavar, "multiple": row.repeatable}
-        else:
-            more |= {"is_flag": True, "flag_value": row.flag_value, "default": None}
-        super().__init__([*row.flags, field], help=row.help, **more)
-        self.group = row.group
+from jobgen.planning.option_row import RANKS
 
 
 def parse_command(words: Sequence[str]) -> Job:
@@ -61,6 +49,8 @@ def _parser(command: str) -> Any:
     A whole click.Context takes ten times as long, for the defaults of all options: `jobgen check`
     reads thousands of headers.
     """
-    options: list[click.Parameter] = [RowOption(field, row) for field, row in job_options(command)]
+    options: list[click.Parameter] = [
+        click.Option([*row.flags, field], **row.for_click) for field, row in job_options(command)
+    ]
     job_command = click.Command(command, params=options, add_help_option=False)
     return job_command.make_parser(click.Context(job_command, allow_interspersed_args=False))
