@@ -7,7 +7,8 @@ rendering.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from jobgen.errors import JobgenError, Problem, excess_text, problem
@@ -20,9 +21,8 @@ from jobgen.paths import (
 )
 from jobgen.planner.advice import job_advice
 from jobgen.planner.assembly import make_plan
-from jobgen.planning.command_line import overrides
 from jobgen.planning.host_list import read_hosts
-from jobgen.planning.job_options import Job
+from jobgen.planning.job_options import Job, job_options
 from jobgen.planning.plan import Plan
 from jobgen.profiles.resolve import Profiles, Resolved
 from jobgen.schedulers import COMMANDS, profile_conflicts
@@ -108,6 +108,52 @@ class Generator:
         if job.hosts is None:
             raise problem("--hosts", "no hosts are named", "usage", "such as smc-r07-[07-08]")
         return read_hosts(job.hosts, self.within, self.confined)
+
+
+def overrides(job: Job, host_count: int = 0) -> Iterator[tuple[str, str, str]]:
+    """What the options change in the profile: (option, path, value), the strongest last.
+
+    `host_count` is the number of hosts in --hosts, or 0 without it. Raises JobgenError for options
+    that exclude each other.
+    """
+    for text in job.set_values:
+        path, equals, value = text.partition("=")
+        if not equals or not path:
+            hint = "such as network.interface=hsn0"
+            raise problem("--set", f"{text!r:.80} is not PATH=VALUE", "usage", hint)
+        yield f"--set {path:.80}", path, value
+    _check_conflicts(job)
+    for name, row in job_options(job.command):
+        value = getattr(job, name)
+        if row.path == "request.nodes" and value is not None and ":" in value:
+            least, _, value = value.partition(":")
+            if not (least and value):
+                raise problem(row.flags[0], "a number is missing at the :", "value", "as in 2:4")
+            yield row.flags[0], "request.min_nodes", least
+        elif row.path == "request.nodes" and value is not None and "+" in value:
+            value, _, spares = value.partition("+")
+            if not (value and spares):
+                raise problem(row.flags[0], "a number is missing at the +", "value", "as in 16+2")
+            yield row.flags[0], "request.spares", spares
+        if row.path and value is not None:
+            yield row.flags[0], row.path, value
+    if host_count:
+        yield "--hosts", "request.nodes", str(host_count)
+
+
+def _check_conflicts(job: Job) -> None:
+    if job.queue and job.reservation:
+        hint = "a reservation of PBS is a queue: give one of the two"
+        raise problem("--reservation", "-q names another queue", "conflict", hint)
+    if job.exclusive and job.shared:
+        raise problem("--shared", "--exclusive is given, too", "conflict", "give one of the two")
+    if job.gpus_per_node and re.search("[,:]", job.gpus_per_node):
+        text = f"{job.gpus_per_node!r:.40} is not a number of GPUs"
+        hint = "one number, or one job for each kind of node"
+        if found := re.fullmatch(r"(?:gpu:)?(?:([A-Za-z][\w.-]*):)?(\d+)", job.gpus_per_node):
+            kind = found[1] if job.command != "qsub" else ""
+            hint = f"-G {found[2]}" + (f" --set node.gpu_type={kind}" if kind else "")
+        raise problem("-G", text, "value", hint)
 
 
 class Generators:

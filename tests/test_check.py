@@ -22,7 +22,7 @@ from jobgen.cli.job_commands import by_hand, output_options
 from jobgen.errors import JobgenError, run_command
 from jobgen.generator import Generator
 from jobgen.paths import bundled, repository_or_folder
-from jobgen.planning.command_line import command_words
+from jobgen.planner.assembly import command_words
 from jobgen.planning.job_options import Job
 from jobgen.planning.parser import parse_command
 from jobgen.planning.plan import Plan

@@ -16,7 +16,7 @@ from jobgen.cli.job_commands import output_options
 from jobgen.cli.profile_commands import _profile_lines
 from jobgen.errors import JobgenError
 from jobgen.generator import find_profiles
-from jobgen.planning.command_line import command_words
+from jobgen.planner.assembly import command_words
 from jobgen.planning.job_options import Job, job_options
 from jobgen.profiles.kinds import ProblemList
 from jobgen.profiles.model import ROOT

@@ -21,7 +21,7 @@ from jobgen.errors import JobgenError
 from jobgen.generator import Generator
 from jobgen.limits import JOB_TEXT_BYTES
 from jobgen.paths import to_path
-from jobgen.planning.command_line import command_words
+from jobgen.planner.assembly import command_words
 from jobgen.planning.job_options import Job
 from jobgen.planning.plan import Plan
 from jobgen.planning.program import escape_macros

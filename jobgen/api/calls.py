@@ -12,8 +12,7 @@ from typing import Any
 
 from jobgen.api.values import argument_type, given_profile, job_fields, path_text, variables
 from jobgen.errors import JobgenError, Problem, excess_text, nearest_hint, problem
-from jobgen.generator import Generator
-from jobgen.planning.command_line import overrides
+from jobgen.generator import Generator, overrides
 from jobgen.planning.job_options import FIELD_OF_FLAG, OPTIONS, Job
 from jobgen.planning.option_row import ALL, RANKS
 from jobgen.planning.plan import Plan

@@ -9,9 +9,8 @@ from jobgen.cli.lookup.key_pages import explain
 from jobgen.cli.lookup.text import columns
 from jobgen.cli.lookup.trial_jobs import refused_jobs
 from jobgen.errors import JobgenError, Mark, printable, report
-from jobgen.generator import Generator, find_profiles
+from jobgen.generator import Generator, find_profiles, overrides
 from jobgen.planner.advice import profile_advice
-from jobgen.planning.command_line import overrides
 from jobgen.planning.job_options import Job
 from jobgen.profiles.records import is_record
 from jobgen.profiles.resolve import Resolved

@@ -8,8 +8,7 @@ from jobgen.errors import JobgenError, Problem, problem
 from jobgen.planner import amounts, refusals, variables
 from jobgen.planner.container_options import passed_variables, planned_container
 from jobgen.planner.program_refusals import check_program
-from jobgen.planning.command_line import command_words, with_paths
-from jobgen.planning.job_options import Job
+from jobgen.planning.job_options import Job, job_options
 from jobgen.planning.plan import OFI, Directive, Launch, Network, Plan, Request, Software
 from jobgen.planning.program import Program, make_program
 from jobgen.profiles.conflicts import at_origin
@@ -63,6 +62,23 @@ def make_plan(job: Job, resolved: Resolved, hosts: tuple[str, ...] = ()) -> Plan
         return plan
     with _origins(resolved):
         return plan._replace(directives=scheduler.directives(plan))
+
+
+def command_words(job: Job) -> list[str]:
+    """The words of the command that makes this job's script, in one fixed spelling and order."""
+    words = ["jobgen", job.command]
+    for name, row in job_options(job.command):
+        value = getattr(job, name)
+        if value is None or value == ():
+            continue
+        if not row.metavar:
+            words += [row.flags[0]] if value else []
+            continue
+        for text in value if row.repeatable else [value]:
+            # A value that begins with - would be taken for an option.
+            joined = text.startswith("-")
+            words += [f"{row.flags[-1]}={text}"] if joined else [row.flags[0], text]
+    return [*words, "--", *job.program] if job.program else words
 
 
 def _base_plan(resolved: Resolved, command: str, shared: bool) -> Plan:
@@ -240,6 +256,8 @@ def _origins(resolved: Resolved) -> Iterator[None]:
 
 def _placed(each: Problem, resolved: Resolved) -> Problem:
     """A problem at its value's origin; in a file, its hint names keys in the place of options."""
-    in_file = resolved.origins.get(each.mark.file, each.mark).line
-    hint = with_paths(each.hint) if in_file else each.hint
-    return at_origin(each._replace(hint=hint), resolved.origins)
+    if resolved.origins.get(each.mark.file, each.mark).line:
+        from jobgen.planning.key_words import with_paths  # only a mistake needs it
+
+        each = each._replace(hint=with_paths(each.hint))
+    return at_origin(each, resolved.origins)

@@ -231,3 +231,17 @@ def resource_words(name: str, value: str, in_chunk: bool = True) -> str:
 def letter_words(letter: str, value: str = "") -> str:
     """The words for an option of qsub; "" if jobgen has none."""
     return with_value(str(words()["qsub"].get(letter, "")), value)
+
+
+def with_paths(hint: str) -> str:
+    """A hint with --set in the place of each option of its own that sets one value of a profile."""
+    rows = {flag: row for row in OPTIONS.values() if row.path for flag in row.flags}
+
+    def set_of(found: re.Match[str]) -> str:
+        row = rows.get(found[1])
+        if row is None or bool(row.metavar) != bool(found[2]):
+            return found[0]
+        return f"--set {row.path}={found[2] or row.flag_value}"
+
+    hint = re.sub(r"(?<=^use )(--?[A-Za-z][\w-]*) ([^\s,;]+)(?=$|[,;])", set_of, hint)
+    return re.sub(r"(?<!\S)(--?[A-Za-z][\w-]*)(?: ([A-Z]+|\d+)(?![\w:+|]))?", set_of, hint)

@@ -17,7 +17,7 @@ from jobgen.page.browser.fields import (
     Field,
     all_fields,
 )
-from jobgen.planning.command_line import command_words
+from jobgen.planner.assembly import command_words
 from jobgen.planning.job_options import FIELD_OF_FLAG, OPTIONS, Job
 from jobgen.quoting import split_words
 
