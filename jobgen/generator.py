@@ -65,18 +65,16 @@ class Generator:
         """The command that makes scripts for a profile's scheduler. Raises JobgenError."""
         return COMMANDS[self.profiles.load(profile).profile.scheduler or "local"]
 
-    def plan(self, job: Job, hosts: tuple[str, ...] = ()) -> Plan:
-        """The plan for a job, and for `byhand` on its hosts.
-
-        Raises JobgenError for what cannot be planned.
-        """
+    def plan(self, job: Job) -> Plan:
+        """The plan for a job. Raises JobgenError for what cannot be planned."""
+        hosts = self._hosts(job)
         if job.profile is None and job.command != "local":
             raise no_profile()
         return make_plan(job, self._profile(job, len(hosts)), hosts)
 
-    def advice(self, job: Job, plan: Plan, host_count: int = 0) -> list[Problem]:
+    def advice(self, job: Job, plan: Plan) -> list[Problem]:
         """Warnings about a job whose plan was made."""
-        return job_advice(job, plan, self._profile(job, host_count))
+        return job_advice(job, plan, self._profile(job, len(plan.hosts)))
 
     def _profile(self, job: Job, host_count: int) -> Resolved:
         name = "local" if job.profile is None else job.profile
@@ -96,12 +94,11 @@ class Generator:
         A job that takes more memory or depth than Python has is an error of this job alone.
         """
         try:
-            plan = self.plan(job, self.hosts(job))
-            return self._templates.render_bytes(plan, job.template, manifest)
+            return self._templates.render_bytes(self.plan(job), job.template, manifest)
         except (MemoryError, RecursionError) as error:
             raise problem(f"jobgen {job.command}", excess_text(error), "limit") from None
 
-    def hosts(self, job: Job) -> tuple[str, ...]:
+    def _hosts(self, job: Job) -> tuple[str, ...]:
         """The hosts of a job by hand; none for another one. Raises JobgenError."""
         if job.command != "byhand":
             return ()

@@ -106,7 +106,7 @@ class Input:
         text = self.frame.replace("{}", value)
         fields: dict[str, object] = {"program": ("x.py",), "nodes": "2"}
         if self.command == "byhand":
-            fields = {"program": ("x.py",), "hosts": "a,b"}
+            fields = {"program": ("x.py",), "hosts": "a"}
         set_values = self.set_values
         if self.path:
             yaml = json.dumps([text], ensure_ascii=False) if self.listed else text

@@ -174,7 +174,7 @@ def test_cores_of_a_chunk(key: str, launcher: str, tasks: int) -> None:
 
 def test_by_hand_a_task_is_still_the_profile_s() -> None:
     set_values = ("request.cpus_per_task=16", "launch.launcher=srun")
-    found = planned("byhand", "dgx-a100", set_values=set_values)
+    found = planned("byhand", "dgx-a100", set_values=set_values, hosts="a")
     assert values(found)["OMP_NUM_THREADS"] == "16"
 
 

@@ -69,13 +69,13 @@ def advice(profile: Profile, program: Sequence[Word] = (), **options: Any) -> tu
     with _errors_name_arguments():
         generator, job = _request("advice", profile, program, options)
         planned = _planned(generator, job)
-    warnings = generator.advice(job, planned, len(planned.hosts))
+    warnings = generator.advice(job, planned)
     return tuple(with_arguments(warnings))
 
 
 def _planned(generator: Generator, job: Job) -> Plan:
     try:
-        return generator.plan(job, generator.hosts(job))
+        return generator.plan(job)
     except (MemoryError, RecursionError) as error:
         raise problem(f"jobgen {job.command}", excess_text(error), "limit") from None
 

@@ -274,10 +274,9 @@ def by_hand(job: Job, output: str | None = None) -> int:
     from jobgen.generator import Generator
 
     generator = Generator()
-    hosts = generator.hosts(job)
-    plan = generator.plan(job, hosts)
+    plan = generator.plan(job)
     lines = generator.render(plan, job.template)
-    for warning in generator.advice(job, plan, len(hosts)):
+    for warning in generator.advice(job, plan):
         report(f"warning: {warning}")
     write(lines, output)
     return 0
