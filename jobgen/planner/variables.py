@@ -6,7 +6,8 @@ from itertools import chain
 
 from jobgen.errors import problem
 from jobgen.limits import JOB_TEXT_BYTES
-from jobgen.planning.plan import Plan, Request, Variable
+from jobgen.planning.job_options import Job
+from jobgen.planning.plan import Plan, Variable
 from jobgen.profiles.kinds import VARIABLE
 from jobgen.profiles.model import Profile
 from jobgen.profiles.reserved_names import is_reserved
@@ -15,29 +16,19 @@ from jobgen.quoting import expand
 TORCHRUN_KILLS_AFTER = 30  # seconds after TERM, by default (torch/distributed/launcher/api.py)
 
 
-def profile_variables(
-    profile: Profile, request: Request, processes: int, threads: int | None
-) -> tuple[Variable, ...]:
-    """The variables of jobgen and of the profile.
+def rank_variables(base: Plan, profile: Profile, job: Job) -> tuple[Variable, ...]:
+    """The variables of a job whose plan is known but for its program; the user's win.
 
-    `processes` are the ranks of a node, `threads` the cores of one rank, if they are known.
+    Raises JobgenError for a text of -e that no script can set.
     """
     fabric = (
         Variable(name, variable.value or "", variable.why)
         for name, variable in profile.network.environment.items()
-        if request.nodes > 1 or variable.nodes == "any"
+        if base.request.nodes > 1 or variable.nodes == "any"
     )
-    return _merged(_own_variables(profile, request, processes, threads), fabric)
-
-
-def with_user_variables(
-    variables: tuple[Variable, ...], texts: tuple[str, ...]
-) -> tuple[Variable, ...]:
-    """`variables` and the texts of -e, NAME=VALUE or NAME; each name once, the user's wins.
-
-    Raises JobgenError for a text that no script can set.
-    """
-    return _merged(variables, _user_variables(texts)) if texts else variables
+    own = _own_variables(base, profile)
+    variables = _merged(own, fabric, _user_variables(job.environment))
+    return _values_in_one_step(variables) if job.command == "byhand" else variables
 
 
 def _merged(*parts: Iterable[Variable]) -> tuple[Variable, ...]:
@@ -61,17 +52,18 @@ def socket_variables(plan: Plan, environment: tuple[Variable, ...]) -> tuple[Var
     return tuple(variable for variable in candidates if variable.name not in names)
 
 
-def _own_variables(
-    profile: Profile, request: Request, processes: int, threads: int | None
-) -> Iterator[Variable]:
+def _own_variables(base: Plan, profile: Profile) -> Iterator[Variable]:
+    request, processes = base.request, base.launch.processes_per_node
     yield Variable("PYTHONUNBUFFERED", "1", "The output of a rank appears at once.")
     if profile.launch.stall:
         why = "SIGABRT then has Python write the stack of a rank."
         yield Variable("PYTHONFAULTHANDLER", "1", why)
-    if threads:
+    if request.cpus_per_task:
         why = "Cores of one rank; torchrun's default is 1."
         if profile.scheduler == "pbs":
             why = "Cores of one rank; PBS sets it to the node's ncpus."
+        ranks = 1 if profile.launch.launcher == "srun" else processes  # of a task
+        threads = max(1, request.cpus_per_task // ranks)
         yield Variable("OMP_NUM_THREADS", str(threads), why)
     elif processes > 1:
         why = "The profile has no node.cpus to share out; each rank would use all cores."
@@ -113,7 +105,7 @@ def _user_variables(texts: tuple[str, ...]) -> Iterator[Variable]:
         yield Variable(name, value if equals else None)
 
 
-def values_in_one_step(variables: tuple[Variable, ...]) -> tuple[Variable, ...]:
+def _values_in_one_step(variables: tuple[Variable, ...]) -> tuple[Variable, ...]:
     """The variables for `env`, which sets all at once: no value uses one that is set before it."""
     earlier: dict[str, str] = {}
     found = []

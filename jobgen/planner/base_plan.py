@@ -1,0 +1,270 @@
+"""What the profile and its options decide, whatever program the job runs, within the limits."""
+
+from jobgen.errors import problem
+from jobgen.planner.refusals import check_gpus_of_container, check_launch, limit_error
+from jobgen.planning.plan import OFI, Directive, Launch, Network, Plan, Request, Software
+from jobgen.profiles.model import Profile
+from jobgen.profiles.records import extend
+from jobgen.profiles.resolve import Resolved
+from jobgen.schedulers import Scheduler, get_scheduler
+from jobgen.schedulers.mpiexec import binding_options, depth_problem
+from jobgen.schedulers.starters import MPIEXEC, starter_of
+
+BYHAND_TEMPLATE = "byhand.sh.j2"
+TORCHRUN_PORT = 29400  # torchrun's own default
+REQUEUE_SIGNAL = 120  # seconds before the walltime, if the profile sets none
+
+
+def base_plan(resolved: Resolved, by_hand: bool, shared: bool) -> Plan:
+    """The plan of a job without its program. Raises JobgenError for what the cluster has not.
+
+    `shared` says whether --shared is given.
+    """
+    profile = resolved.profile
+    scheduler = get_scheduler(str(profile.scheduler))
+    request = _request(resolved, scheduler, shared)
+    check_launch(resolved, scheduler, request.nodes, by_hand)
+    check_gpus_of_container(resolved, request.gpus_per_node)
+    launch = _launch(resolved, scheduler, request, by_hand)
+    return Plan(
+        command=(),
+        profile=resolved.name,
+        description=profile.description,
+        fingerprint=resolved.fingerprint,
+        scheduler=str(profile.scheduler),
+        template=BYHAND_TEMPLATE if by_hand else scheduler.TEMPLATE,
+        array_index=scheduler.ARRAY_INDEX,
+        node=profile.node,
+        request=request,
+        software=_software(profile),
+        network=Network(profile.network.interface or (), _port(resolved, by_hand)),
+        launch=launch,
+    )
+
+
+def _request(resolved: Resolved, scheduler: Scheduler, shared: bool) -> Request:
+    profile, request = resolved.profile, resolved.profile.request
+    _check_limit(resolved, scheduler, "nodes")
+    gpus = gpus_per_node(resolved)
+    processes = profile.launch.processes_per_node or max(gpus, 1)
+    tasks = processes if profile.launch.launcher in ("srun", "mpiexec") else 1
+    cores = _cores(resolved, gpus, processes, tasks)
+    return extend(
+        Request,
+        request,
+        partition=profile.partition,
+        queue=profile.queue,
+        account=profile.account,
+        min_nodes=request.min_nodes or request.nodes,
+        tasks_per_node=tasks,
+        cpus_per_task=_cores_of_task(scheduler, cores, tasks),
+        gpus_per_node=gpus,
+        chunk=tuple(request.chunk.items()),
+        memory=_memory(resolved, shared),
+        time=_walltime(resolved, scheduler),
+        mail_on=_mail_on(profile),
+        directives=directives_at("request.directives", request.directives),
+        array=None,
+        after=(),
+    )
+
+
+def _mail_on(profile: Profile) -> tuple[str, ...]:
+    if profile.request.mail_on is None:
+        return ("end", "fail") if profile.request.mail else ()
+    return profile.request.mail_on
+
+
+def _launch(resolved: Resolved, scheduler: Scheduler, request: Request, by_hand: bool) -> Launch:
+    launch = resolved.profile.launch
+    step_options, rank_options = scheduler.step_options(resolved.profile, request)
+    starter = starter_of(resolved.profile, scheduler.STARTERS)
+    return extend(
+        Launch,
+        launch,
+        launcher="torchrun" if by_hand else launch.launcher,
+        rendezvous=launch.rendezvous if request.nodes > 1 else "standalone",
+        starter=starter,
+        processes_per_node=launch.processes_per_node or max(request.gpus_per_node, 1),
+        signal=_signal(resolved, scheduler, request.time),
+        step_options=step_options,
+        rank_options=rank_options,
+        mpiexec_options=_mpiexec_options(resolved.profile, starter, request),
+    )
+
+
+def _cores_of_task(scheduler: Scheduler, cores: int | None, tasks: int) -> int | None:
+    """Slurm counts the cores of a task; PBS those of a chunk, which is a node's."""
+    return max(1, cores // (tasks if "srun" in scheduler.LAUNCHERS else 1)) if cores else None
+
+
+def _mpiexec_options(profile: Profile, starter: str, request: Request) -> tuple[str, ...]:
+    launch, ranks = profile.launch, request.tasks_per_node
+    if launch.launcher != "mpiexec" or starter not in MPIEXEC:
+        return ()
+    cores = request.cpus_per_task and max(1, request.cpus_per_task // ranks)
+    if found := depth_problem(launch.cpu_bind, ranks, request.cpus_per_task):
+        raise problem("launch.cpu_bind", found, "limit", "depth, the share of each rank")
+    bind = binding_options(starter, launch.cpu_bind, ranks, cores)
+    return (*bind, *launch.mpiexec_options)
+
+
+def _software(profile: Profile) -> Software:
+    software = profile.software
+    libraries = {OFI: software.aws_ofi_nccl_root, "NCCL_ROOT": software.nccl_root}
+    return extend(
+        Software,
+        software,
+        libraries=tuple((name, path) for name, path in libraries.items() if path),
+        environment=(),
+        stage_from=software.venv if software.stage == "venv" else software.stage_from,
+        container=None,
+        passed=(),
+        workspace=None,
+    )
+
+
+def directives_at(place: str, texts: tuple[str, ...]) -> tuple[Directive, ...]:
+    """The directives that stand at one place: an option or a key."""
+    return tuple(Directive(text, place) for text in texts)
+
+
+def _port(resolved: Resolved, by_hand: bool) -> int | None:
+    profile, mark = resolved.profile, resolved.origins.get("network.port")
+    if by_hand:  # there is no job whose id a port could be computed from
+        return profile.network.port or TORCHRUN_PORT
+    is_option = mark is not None and mark.file.startswith("--set")  # for this job
+    return profile.network.port if profile.request.exclusive or is_option else None
+
+
+def _check_limit(resolved: Resolved, scheduler: Scheduler, key: str) -> None:
+    """Raise JobgenError if the job requests more nodes or time (`key`) than its partition gives.
+
+    The error names partitions or queues that allow the job.
+    """
+    profile = resolved.profile
+    if above := _above(resolved, scheduler, key, profile.partition or profile.queue):
+        others = [
+            name
+            for name in profile.limits.partitions
+            if not any(_above(resolved, scheduler, each, name) for each in ("nodes", "time"))
+        ]
+        amount = _requested(resolved, key)
+        raise limit_error(resolved, f"request.{key}", amount or 0, *above[0], others)
+
+
+def _requested(resolved: Resolved, key: str) -> int | str | None:
+    request = resolved.profile.request
+    return request.nodes + request.spares if key == "nodes" else request.time
+
+
+def _above(
+    resolved: Resolved, scheduler: Scheduler, key: str, partitions: str | None
+) -> list[tuple[str, int | str]]:
+    """The limits that the job is above, with their paths; none if a partition allows it."""
+
+    def size(path: str, value: int | str) -> int:
+        return value if isinstance(value, int) else _seconds(resolved, scheduler, path, value)
+
+    requested = _requested(resolved, key)
+    limits = [
+        (f"{path}.{key}", getattr(each, key))
+        for path, each in resolved.profile.limits.of(partitions)
+    ]
+    above = [
+        (path, most)
+        for path, most in limits
+        if requested and most and size(f"request.{key}", requested) > size(path, most)
+    ]
+    return above if len(above) == len(limits) else []
+
+
+def gpus_per_node(resolved: Resolved) -> int:
+    """The GPUs on each node."""
+    node, request = resolved.profile.node, resolved.profile.request
+    limit, limit_path = resolved.profile.limits.gpus_per_node, "limits.gpus_per_node"
+    if limit is None:
+        limit, limit_path = node.gpus, "node.gpus"
+    amount = node.gpus if request.gpus_per_node is None else request.gpus_per_node
+    if amount > limit:
+        nodes = resolved.profile.request.nodes
+        share = amount // nodes if nodes > 1 and amount % nodes == 0 else 0
+        more = f"; of all nodes together, that is -G {share}" if 0 < share <= limit else ""
+        raise limit_error(resolved, "request.gpus_per_node", amount, limit_path, limit, more=more)
+    return amount
+
+
+def _cores(resolved: Resolved, gpus: int, processes: int, tasks: int) -> int | None:
+    """Cores of the job on a node, with so many of each there: those that are requested.
+
+    Else all of an exclusive node, the share of the GPUs, or one for each rank (`processes`).
+    """
+    request, node = resolved.profile.request, resolved.profile.node
+    amounts = {
+        "request.cpus_per_gpu": (request.cpus_per_gpu or 0) * gpus,
+        "request.cpus_per_node": request.cpus_per_node,
+        "request.cpus_per_task": (request.cpus_per_task or 0) * tasks,
+    }
+    for path, amount in amounts.items():
+        if amount and node.cpus and amount > node.cpus:
+            raise limit_error(resolved, path, amount, "node.cpus", node.cpus)
+        if amount:
+            return amount
+    if request.exclusive or resolved.profile.scheduler == "local":
+        return node.cpus
+    if node.cpus is None:
+        return None if gpus else processes
+    share = node.cpus * gpus // node.gpus if node.gpus else 0
+    return share or min(processes, node.cpus)
+
+
+def _memory(resolved: Resolved, shared: bool) -> str | None:
+    """The memory on each node: `all`, a size, or None for the site's default.
+
+    With --shared (`shared`), `all` would keep all other jobs away.
+    """
+    amount, available = resolved.profile.request.memory, resolved.profile.node.memory
+    if amount == "all" and shared:
+        return None
+    if amount and amount != "all" and available and _kib(amount) > _kib(available):
+        raise limit_error(resolved, "request.memory", amount, "node.memory", available)
+    return amount
+
+
+def _kib(size: str) -> int:
+    factor: int = 1024 ** "KMGT".index(size[-1])
+    return int(size[:-1]) * factor
+
+
+def _walltime(resolved: Resolved, scheduler: Scheduler) -> int | None:
+    """The walltime in seconds; the scheduler decides what a text means."""
+    text = resolved.profile.request.time
+    if text is None:
+        return None
+    _check_limit(resolved, scheduler, "time")
+    return _seconds(resolved, scheduler, "request.time", text)
+
+
+def _seconds(resolved: Resolved, scheduler: Scheduler, path: str, text: str) -> int:
+    seconds = scheduler.seconds(text)
+    if not seconds:
+        message = f"{resolved.profile.scheduler} cannot read the walltime {text!r:.40}"
+        if seconds == 0:
+            message = "a walltime of 0, which would be no limit at all"
+        raise problem(resolved.origin(path), message, "walltime", scheduler.TIME_RULE_IN_WORDS)
+    return seconds
+
+
+def _signal(resolved: Resolved, scheduler: Scheduler, time: int | None) -> int | None:
+    """Seconds before the end of a walltime of `time` seconds at which the ranks are warned."""
+    launch = resolved.profile.launch
+    if launch.signal is None:
+        needs_signal = launch.requeue and scheduler.REQUEUES_AT_WALLTIME
+        return min(REQUEUE_SIGNAL, time // 2 if time else REQUEUE_SIGNAL) if needs_signal else None
+    if time is None and not scheduler.SIGNALS:
+        text = f"{resolved.profile.scheduler} sends no signal, and the script knows no walltime"
+        raise resolved.conflict("launch.signal", text, "give one: -t TIME")
+    if time is not None and launch.signal >= time:
+        text = f"a signal {launch.signal} s before the end of a walltime of {time} s"
+        raise resolved.conflict("launch.signal", text, "a smaller number")
+    return launch.signal
