@@ -6,9 +6,8 @@ from jobgen.planning.plan import OFI, Directive, Launch, Network, Plan, Request,
 from jobgen.profiles.model import Profile
 from jobgen.profiles.records import extend
 from jobgen.profiles.resolve import Resolved
-from jobgen.schedulers import Scheduler, get_scheduler
-from jobgen.schedulers.mpiexec import binding_options, depth_problem
-from jobgen.schedulers.starters import MPIEXEC, starter_of
+from jobgen.schedulers import Scheduler, get_scheduler, starter_of
+from jobgen.schedulers.mpiexec import MPIEXEC, binding_options, depth_problem
 
 BYHAND_TEMPLATE = "byhand.sh.j2"
 TORCHRUN_PORT = 29400  # torchrun's own default
@@ -78,7 +77,7 @@ def _mail_on(profile: Profile) -> tuple[str, ...]:
 def _launch(resolved: Resolved, scheduler: Scheduler, request: Request, by_hand: bool) -> Launch:
     launch = resolved.profile.launch
     step_options, rank_options = scheduler.step_options(resolved.profile, request)
-    starter = starter_of(resolved.profile, scheduler.STARTERS)
+    starter = starter_of(resolved.profile, scheduler)
     return extend(
         Launch,
         launch,

@@ -11,8 +11,14 @@ from jobgen.planning.program import Program, escape_macros
 from jobgen.profiles.resolve import Resolved
 from jobgen.profiles.software_keys import ENGINES, Software
 from jobgen.quoting import quote_path, quoted_size, variable_problem
-from jobgen.schedulers import COMMANDS, Scheduler, get_scheduler
-from jobgen.schedulers.starters import MOST_STARTED, ONE_NODE_EACH, starter_of
+from jobgen.schedulers import (
+    COMMANDS,
+    MOST_STARTED,
+    ONE_NODE_EACH,
+    Scheduler,
+    get_scheduler,
+    starter_of,
+)
 
 # Apptainer and SingularityCE set these themselves, or read them as a part of PATH (in both,
 # internal/pkg/util/env/clean.go, `SetContainerEnv`).
@@ -115,7 +121,7 @@ def check_launch(resolved: Resolved, scheduler: Scheduler, nodes: int, by_hand: 
 
 
 def _check_starter(resolved: Resolved, scheduler: Scheduler, nodes: int) -> None:
-    starter = starter_of(resolved.profile, scheduler.STARTERS)
+    starter = starter_of(resolved.profile, scheduler)
     is_plain = resolved.profile.launch.plain
     if starter in ONE_NODE_EACH and nodes > MOST_STARTED and not is_plain:
         text = f"{starter} is started once for each node, and one lead starts at most"

@@ -17,10 +17,12 @@ from jobgen.errors import problem
 from jobgen.profiles.model import Profile
 from jobgen.profiles.records import keys_of
 from jobgen.quoting import has_unseen
-from jobgen.schedulers.starters import starter_conflicts
 
 if TYPE_CHECKING:
     from jobgen.planning.plan import Plan, Request
+
+
+Note = Callable[[str, str, str], None]  # path, text, hint
 
 
 class Scheduler(Protocol):
@@ -65,6 +67,10 @@ class Scheduler(Protocol):
         """The options of every step of a job, and those of the ranks' step. Raises JobgenError."""
 
     @staticmethod
+    def starter_conflicts(profile: Profile, starter: str, note: Note) -> None:
+        """Note the values of a profile that its starter does not have."""
+
+    @staticmethod
     def interactive(plan: Plan) -> tuple[str, ...]:
         """The words of the command that requests the same nodes and a shell on the first."""
 
@@ -74,12 +80,20 @@ _SHOWS_DELAY = {
     "slurm": "`scontrol show config | grep KillWait`",
     "pbs": "`qmgr -c 'list queue NAME kill_delay'`",
 }
+# These start one node for each process, all of them from the first node, which a lead waits for.
+ONE_NODE_EACH = ("pbs_tmrsh", "pbsdsh", "ssh")
+MOST_STARTED = 512  # nodes; each takes a process and three open files of the lead
 COMMANDS = {"slurm": "sbatch", "pbs": "qsub", "local": "local"}
 
 
 def get_scheduler(name: str) -> Scheduler:
     """The scheduler of that name; its module is imported when it is needed."""
     return cast(Scheduler, import_module(f"jobgen.schedulers.{name}"))
+
+
+def starter_of(profile: Profile, scheduler: Scheduler) -> str:
+    """The starter of a job: the profile's, or the scheduler's default; "" if it has none."""
+    return profile.launch.starter or (*scheduler.STARTERS, "")[0]
 
 
 @cache
@@ -89,7 +103,7 @@ def absent_keys(scheduler: str) -> dict[str, str]:
     return {path: hint for path, hint in hints.items() if hint}
 
 
-def profile_conflicts(profile: Profile, note: Callable[[str, str, str], None]) -> None:
+def profile_conflicts(profile: Profile, note: Note) -> None:
     """Note the values of a profile that its scheduler does not have."""
     if profile.scheduler is None:
         return
@@ -97,7 +111,12 @@ def profile_conflicts(profile: Profile, note: Callable[[str, str, str], None]) -
     for path, hint in absent_keys(profile.scheduler).items():
         if attrgetter(path)(profile):
             note(path, f"{profile.scheduler} has no {path.rpartition('.')[2]}", hint)
-    starter_conflicts(profile, scheduler.STARTERS, note)
+    starter = starter_of(profile, scheduler)
+    if starter in scheduler.STARTERS or not scheduler.STARTERS:
+        scheduler.starter_conflicts(profile, starter, note)
+    else:
+        text = f"{profile.scheduler} has no starter `{starter}`"
+        note("launch.starter", text, f"one of: {', '.join(scheduler.STARTERS)}")
     _grace(profile, scheduler, note)
     if profile.slurm_version:
         _new_options(profile, profile.slurm_version, scheduler.NEW_OPTIONS, note)
@@ -107,9 +126,7 @@ def profile_conflicts(profile: Profile, note: Callable[[str, str, str], None]) -
         note("request.gpu_option", text, f"one of: {', '.join(scheduler.GPU_OPTIONS)}")
 
 
-def _new_options(
-    profile: Profile, version: str, since: Mapping[str, str], note: Callable[[str, str, str], None]
-) -> None:
+def _new_options(profile: Profile, version: str, since: Mapping[str, str], note: Note) -> None:
     """Note options that `version` of the scheduler does not have."""
     request, launch = profile.request, profile.launch
     options = {
@@ -128,7 +145,7 @@ def _new_options(
                 )
 
 
-def _grace(profile: Profile, scheduler: Scheduler, note: Callable[[str, str, str], None]) -> None:
+def _grace(profile: Profile, scheduler: Scheduler, note: Note) -> None:
     """Note a grace of the ranks beyond the scheduler's own.
 
     A scheduler lists the nodes as free after its KILL, and what still runs there then disturbs the

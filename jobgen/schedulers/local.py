@@ -3,6 +3,7 @@
 from jobgen.errors import problem
 from jobgen.planning.plan import Plan, Request
 from jobgen.profiles.model import Profile
+from jobgen.schedulers import Note
 
 TEMPLATE = "local.sh.j2"
 VARIABLES: tuple[str, ...] = ()
@@ -39,6 +40,10 @@ def directives(plan: Plan) -> tuple[str, ...]:
 def step_options(profile: Profile, request: Request) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """There are no steps."""
     return (), ()
+
+
+def starter_conflicts(profile: Profile, starter: str, note: Note) -> None:
+    """There is no starter."""
 
 
 def output_folder(plan: Plan) -> str:

@@ -6,7 +6,7 @@ PALS: its man page as docs.alcf.anl.gov shows it (`--cpu-bind`, `--depth`), read
 
 import re
 
-NAMES = {"mpiexec-openmpi": "OpenMPI", "mpiexec-mpich": "MPICH", "mpiexec-pals": "PALS"}
+MPIEXEC = {"mpiexec-openmpi": "OpenMPI", "mpiexec-mpich": "MPICH", "mpiexec-pals": "PALS"}
 _KINDS = {
     "mpiexec-openmpi": ("none", "core", "hwthread", "numa", "socket", "depth"),
     "mpiexec-mpich": ("none", "core", "hwthread", "numa", "socket", "depth", "list"),
@@ -22,7 +22,7 @@ def binding_problem(starter: str, text: str, cores: int | None) -> tuple[str, st
     """
     kind, has_value, value = text.removeprefix("verbose,").partition(":")
     kinds = _KINDS[starter]
-    name = NAMES[starter]
+    name = MPIEXEC[starter]
     if kind not in kinds or (text.startswith("verbose,") and starter != "mpiexec-pals"):
         hint = f"one of: {', '.join(kinds)}"
         return f"the mpiexec of {name} binds no rank by `{text:.40}`", hint

@@ -10,10 +10,10 @@ from jobgen.planning.plan import Plan, Request
 from jobgen.profiles.model import Profile
 from jobgen.profiles.units.reading import seconds_of
 from jobgen.quoting import quote
-from jobgen.schedulers import after_hint, checked_visible
+from jobgen.schedulers import ONE_NODE_EACH, Note, after_hint, checked_visible
+from jobgen.schedulers.mpiexec import MPIEXEC, binding_problem
 from jobgen.schedulers.pbs_options import user_options, with_one_list
 from jobgen.schedulers.pbs_resources import requested
-from jobgen.schedulers.starters import MPIEXEC
 
 TEMPLATE = "qsub.sh.j2"
 VARIABLES = (
@@ -38,6 +38,7 @@ _TIME = re.compile(
     r"(?:(?P<d>\d+)-)?(?P<h>\d+):(?P<m>\d+):(?P<s>\d+)|(?:(?P<ms>\d+):)?(?P<ss>\d+)", re.ASCII
 )
 _PLAIN = re.compile(r"[A-Za-z0-9_.,:/@%+=^\[\]*&|~#-]+")
+_PLANNED_MPIEXEC = "-n -np --np -N --ppn -ppn --npernode -f --hostfile -machinefile --hosts".split()
 _MAIL = {"begin": "b", "end": "e", "fail": "a"}
 
 
@@ -124,6 +125,43 @@ def interactive(plan: Plan) -> tuple[str, ...]:
 def step_options(profile: Profile, request: Request) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """PBS has no steps."""
     return (), ()
+
+
+def starter_conflicts(profile: Profile, starter: str, note: Note) -> None:
+    """Note what a starter other than an mpiexec lacks, and what an mpiexec does."""
+    launch = profile.launch
+    if profile.request.spares and starter in MPIEXEC:
+        text = "an mpiexec ends all nodes when it loses one"
+        hint = f"--set launch.starter={ONE_NODE_EACH[0]} (or {', '.join(ONE_NODE_EACH[1:])})"
+        note("request.spares", text, hint)
+    if launch.launcher != "mpiexec":
+        if launch.mpiexec_options:
+            hint = "the launcher mpiexec, or --set launch.mpiexec_options=null"
+            note("launch.mpiexec_options", "no mpiexec starts the ranks", hint)
+        if launch.cpu_bind:
+            text = f"PBS binds nothing to cores, and the launcher {launch.launcher} neither"
+            hint = "the launcher mpiexec, or --set launch.cpu_bind=null"
+            note("launch.cpu_bind", text, hint)
+        return
+    if starter not in MPIEXEC:
+        text = f"the launcher mpiexec needs an mpiexec as its starter, not {starter}"
+        note("launch.starter", text, f"one of: {', '.join(MPIEXEC)}")
+    elif launch.cpu_bind:
+        found = binding_problem(starter, launch.cpu_bind, profile.node.cpus)
+        if found:
+            note("launch.cpu_bind", *found)
+    for option in launch.mpiexec_options:
+        if option in _PLANNED_MPIEXEC:
+            hint = "-N, or --set launch.processes_per_node=N"
+            note("launch.mpiexec_options", f"jobgen sets {option} itself", hint)
+    if launch.plain and starter == "mpiexec-mpich":
+        text = (
+            "if a rank fails, the mpiexec of MPICH, and so the plain script, waits for the others"
+        )
+        note("launch.plain", text, "remove --plain (launch.plain)")
+    if launch.rendezvous == "static":
+        text = "the ranks of mpiexec meet at MASTER_ADDR, without a rendezvous of torchrun"
+        note("launch.rendezvous", text, "leave it out, or use the launcher torchrun")
 
 
 def _file(plan: Plan, stream: str) -> str:

@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Callable
+from operator import attrgetter
 
 from jobgen.errors import problem
 from jobgen.planning.plan import Directive, Plan, Request
 from jobgen.profiles.model import Profile
-from jobgen.profiles.units.reading import seconds_of
+from jobgen.profiles.software_keys import ENGINES
 from jobgen.quoting import UNSEEN
+from jobgen.schedulers import Note
 from jobgen.schedulers.slurm_options import (
     LONG_NAMES,
     NOT_FOR_SALLOC,
@@ -21,6 +23,7 @@ from jobgen.schedulers.slurm_options import (
     quoted,
     step_gpus,
 )
+from jobgen.schedulers.slurm_options import seconds as seconds
 
 TEMPLATE = "sbatch.sh.j2"
 VARIABLES = (
@@ -37,6 +40,8 @@ TIME_RULE_IN_WORDS = (
 ARRAY_INDEX = "SLURM_ARRAY_TASK_ID"
 LAUNCHERS = ("torchrun", "srun", "node")
 STARTERS = ("srun", "ssh", "mpirun")
+# These start nodes without Slurm: processes are neither in a step nor in its cgroup.
+_OUTSIDE_SLURM = ("ssh", "mpirun")
 GPU_OPTIONS = ("gres", "gpus-per-node", "gpus-per-task", "gpus", "none")
 ELASTIC = SIGNALS = REQUEUES_AT_WALLTIME = True
 KILL_DELAY = 30  # slurm.conf(5), KillWait
@@ -83,35 +88,6 @@ NEW_OPTIONS = {
     "spread-segments": "25.11",
     "async": "26.05",
 }
-
-_TIME = re.compile(
-    r"(?P<days>\d+)-(?P<dh>\d+)(:(?P<dm>\d+)(:(?P<ds>\d+))?)?"
-    r"|(?P<h>\d+):(?P<hm>\d+):(?P<hs>\d+)|(?P<m>\d+)(:(?P<s>\d+))?",
-    re.ASCII,
-)
-_LONGEST_TIME = 24855 * 86400
-
-
-def seconds(walltime: str) -> int | None:
-    """Seconds of a walltime as sbatch reads it, or of one with units, such as 24h.
-
-    sbatch counts them in 31 bits, and makes another time of 24856 days (22.05, measured).
-    """
-    length = seconds_of(walltime)
-    if length is None and len(walltime) <= 20:
-        length = _sbatch_seconds(walltime)
-    return length if length is not None and length <= _LONGEST_TIME else None
-
-
-def _sbatch_seconds(walltime: str) -> int | None:
-    """Seconds of M, M:S, H:M:S, D-H, D-H:M or D-H:M:S (sbatch(1), --time): `90` is 90 minutes."""
-    found = _TIME.fullmatch(walltime)
-    if not found:
-        return None
-    part = {name: int(text or 0) for name, text in found.groupdict().items()}
-    hours = part["days"] * 24 + part["dh"] + part["h"]
-    minutes = part["dm"] + part["hm"] + part["m"]
-    return hours * 3600 + minutes * 60 + part["ds"] + part["hs"] + part["s"]
 
 
 def directives(plan: Plan) -> tuple[str, ...]:
@@ -178,6 +154,36 @@ def _check_step_option(text: str) -> None:
     if name in _PLANNED_STEP:
         flag = f"--{name}" if found[1] else f"-{name}"
         raise problem(place, f"jobgen sets {flag} itself", "conflict", f"use {_PLANNED_STEP[name]}")
+
+
+def starter_conflicts(profile: Profile, starter: str, note: Note) -> None:
+    """Note what a starter other than srun lacks, since Slurm does it for its own steps alone."""
+    if starter not in _OUTSIDE_SLURM:
+        return
+    launch, request, container = profile.launch, profile.request, profile.software.container
+    reasons = {
+        "launch.requeue": f"a job of {starter} is not put back into the queue",
+        "launch.cpu_bind": "only srun binds tasks to cores",
+        "launch.srun_options": "these options are srun's",
+        "launch.oom_kill_step": "only a step of srun is ended as a whole",
+        "request.spares": "only srun starts ranks on some of the job's nodes",
+    }
+    reasons = {path: text for path, text in reasons.items() if attrgetter(path)(profile)}
+    if launch.launcher == "srun":
+        reasons["launch.launcher"] = "srun starts the ranks itself"
+    if request.min_nodes and request.min_nodes < request.nodes:
+        reasons["request.min_nodes"] = "only srun goes on when a node is lost"
+    for path, text in reasons.items():
+        note(path, text, f"the starter srun instead of {starter}, or remove {path}")
+    if container and not ENGINES[container.engine].ends_with_processes:
+        text = "only Slurm, for what srun starts, ends containers of this engine"
+        ending = [name for name, engine in ENGINES.items() if engine.ends_with_processes]
+        hint = f"the starter srun, or the engine {' or '.join(ending)}"
+        note("software.container.engine", text, hint)
+    gpus = profile.node.gpus if request.gpus_per_node is None else request.gpus_per_node
+    if profile.node.gpu != "none" and gpus < profile.node.gpus and not request.exclusive:
+        text = f"Slurm gives GPUs to what srun starts; by {starter}, jobs would use each other's"
+        note("launch.starter", text, "whole nodes (request.exclusive), or all GPUs of a node")
 
 
 def _words(

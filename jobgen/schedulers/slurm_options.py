@@ -10,12 +10,19 @@ from typing import Any
 
 from jobgen.errors import problem
 from jobgen.planning.plan import Plan, Request
+from jobgen.profiles.units.reading import seconds_of
 from jobgen.schedulers import after_hint, checked_visible
 
 Options = dict[str, str | int | bool]
 
 _PLAIN = re.compile(r"[A-Za-z0-9_.,:/@%+=^\[\]*&|-]+")
 
+_TIME = re.compile(
+    r"(?P<days>\d+)-(?P<dh>\d+)(:(?P<dm>\d+)(:(?P<ds>\d+))?)?"
+    r"|(?P<h>\d+):(?P<hm>\d+):(?P<hs>\d+)|(?P<m>\d+)(:(?P<s>\d+))?",
+    re.ASCII,
+)
+_LONGEST_TIME = 24855 * 86400
 # The most bytes that slurmctld takes (src/slurmctld/job_mgr.c, `_validate_job_desc`).
 _LONGEST = {
     **dict.fromkeys(
@@ -177,6 +184,28 @@ def after(text: str) -> str:
     if any(int(number) >= 1 << 32 for number in found[1].split("_")):
         raise problem("--after", f"{text!r:.40} is not a job of Slurm", "limit", "32 bits at most")
     return f"after{found[2] or 'ok'}:{found[1]}"
+
+
+def seconds(walltime: str) -> int | None:
+    """Seconds of a walltime as sbatch reads it, or of one with units, such as 24h.
+
+    sbatch counts them in 31 bits, and makes another time of 24856 days (22.05, measured).
+    """
+    length = seconds_of(walltime)
+    if length is None and len(walltime) <= 20:
+        length = _sbatch_seconds(walltime)
+    return length if length is not None and length <= _LONGEST_TIME else None
+
+
+def _sbatch_seconds(walltime: str) -> int | None:
+    """Seconds of M, M:S, H:M:S, D-H, D-H:M or D-H:M:S (sbatch(1), --time): `90` is 90 minutes."""
+    found = _TIME.fullmatch(walltime)
+    if not found:
+        return None
+    part = {name: int(text or 0) for name, text in found.groupdict().items()}
+    hours = part["days"] * 24 + part["dh"] + part["h"]
+    minutes = part["dm"] + part["hm"] + part["m"]
+    return hours * 3600 + minutes * 60 + part["ds"] + part["hs"] + part["s"]
 
 
 def clock(seconds: int | None) -> str | None:
