@@ -7,7 +7,11 @@ from contextlib import contextmanager
 from jobgen.errors import JobgenError, Problem, problem
 from jobgen.planner import refusals
 from jobgen.planner.base_plan import base_plan, directives_at
-from jobgen.planner.container_options import passed_variables, planned_container
+from jobgen.planner.container_options import (
+    check_container_values,
+    passed_variables,
+    planned_container,
+)
 from jobgen.planner.program_refusals import check_program
 from jobgen.planner.variables import rank_variables, socket_variables
 from jobgen.planning.job_options import Job, job_options
@@ -90,7 +94,7 @@ def _with_files(plan: Plan, resolved: Resolved, job: Job, scheduler: Scheduler) 
     workspace = profile.workspace if needs_workspace else None
     software = extend(Software, plan.software, workspace=workspace)
     if profile.software.container:
-        refusals.check_container_values(
+        check_container_values(
             job.program, plan.software.environment, resolved, job.command == "byhand"
         )
         software = extend(

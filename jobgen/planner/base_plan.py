@@ -1,7 +1,8 @@
 """What the profile and its options decide, whatever program the job runs, within the limits."""
 
 from jobgen.errors import problem
-from jobgen.planner.refusals import check_gpus_of_container, check_launch, limit_error
+from jobgen.planner.container_options import check_gpus_of_container
+from jobgen.planner.refusals import check_launch, limit_error
 from jobgen.planning.plan import OFI, Directive, Launch, Network, Plan, Request, Software
 from jobgen.profiles.model import Profile
 from jobgen.profiles.records import extend
@@ -23,7 +24,8 @@ def base_plan(resolved: Resolved, by_hand: bool, shared: bool) -> Plan:
     scheduler = get_scheduler(str(profile.scheduler))
     request = _request(resolved, scheduler, shared)
     check_launch(resolved, scheduler, request.nodes, by_hand)
-    check_gpus_of_container(resolved, request.gpus_per_node)
+    if profile.software.container:
+        check_gpus_of_container(resolved, request.gpus_per_node)
     launch = _launch(resolved, scheduler, request, by_hand)
     return Plan(
         command=(),

@@ -1,12 +1,14 @@
-"""The container of a job: what its GPUs need, its image's name, and the variables it is given."""
+"""The container of a job: what its GPUs need, its image's name, its variables, its limits."""
 
 import re
 import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
-from jobgen.planning.plan import DUMP_FILES, Plan
+from jobgen.errors import problem
+from jobgen.planning.plan import DUMP_FILES, Plan, Variable
 from jobgen.profiles.model import Profile
+from jobgen.profiles.resolve import Resolved
 from jobgen.profiles.software_keys import ENGINES, Container, Workspace
 
 # The variables that say which GPUs a process sees. On AMD only those of the lowest layer, since
@@ -162,3 +164,49 @@ def passed_variables(
     if container and not ENGINES[container.engine].passes_all:
         names += [*scheduler_variables, *VISIBLE_GPUS[profile.node.gpu]]
     return tuple(dict.fromkeys(names))
+
+
+def check_gpus_of_container(resolved: Resolved, gpus: int) -> None:
+    """Raise JobgenError for a container that would use the GPUs of other jobs on the node.
+
+    Docker's and podman's containers are not in the job's cgroup, and see all GPUs of a node. Slurm
+    numbers a job's GPUs from 0 (gres_use_local_device_index), so two jobs would use the same ones.
+    """
+    profile = resolved.profile
+    container, node = profile.software.container, profile.node
+    shared = not profile.request.exclusive and node.gpu != "none" and 0 < gpus < node.gpus
+    if shared and container and ENGINES[container.engine].takes_devices:
+        text = f"with {container.engine}, jobs on a shared node would use each other's GPUs"
+        hint = "--exclusive, or the engine apptainer, singularity or pyxis"
+        raise resolved.conflict("software.container.engine", text, hint)
+
+
+# Apptainer and SingularityCE set these themselves, or read them as a part of PATH (in both,
+# internal/pkg/util/env/clean.go, `SetContainerEnv`).
+OWN_NAMES = {
+    engine: {"APPEND_PATH", "HOME", "PREPEND_PATH", f"{prefix}_APPNAME", f"{prefix}_SHELL"}
+    for engine, prefix in (("apptainer", "APPTAINER"), ("singularity", "SINGULARITY"))
+}
+
+
+def check_container_values(
+    words: tuple[str, ...], environment: tuple[Variable, ...], resolved: Resolved, by_hand: bool
+) -> None:
+    """Raise JobgenError for values that cannot be passed into a container.
+
+    By hand, `env` sets the variables in the container, whatever the engine does. The words of a
+    container are JSON on their way (OCI's runtime-spec), which has only Unicode.
+    """
+    values = (*words, *(variable.value or "" for variable in environment))
+    if wrong := next((value for value in values if re.search("[\ud800-\udfff]", value)), None):
+        hint = "containers get only UTF-8: put it into a file"
+        raise problem("software.container", f"{wrong!a:.80} is not UTF-8 text", "value", hint)
+    container = resolved.profile.software.container
+    engine = container.engine if container else ""
+    own_names = OWN_NAMES.get(engine, set())
+    names = [variable.name for variable in environment if variable.name in own_names]
+    if names and not by_hand:
+        in_profile = names[0] in resolved.profile.network.environment
+        place = resolved.origin(f"network.environment.{names[0]}") if in_profile else "-e"
+        text = f"{engine} does not pass {names[0]} on as it is"
+        raise problem(place, text, "conflict", f"another name, or an option of {engine}")

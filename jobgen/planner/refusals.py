@@ -1,6 +1,5 @@
 """What is refused: combinations that a scheduler, a launcher or an engine cannot do."""
 
-import re
 from collections.abc import Sequence
 
 from jobgen.errors import JobgenError, problem
@@ -19,13 +18,6 @@ from jobgen.schedulers import (
     get_scheduler,
     starter_of,
 )
-
-# Apptainer and SingularityCE set these themselves, or read them as a part of PATH (in both,
-# internal/pkg/util/env/clean.go, `SetContainerEnv`).
-OWN_NAMES = {
-    engine: {"APPEND_PATH", "HOME", "PREPEND_PATH", f"{prefix}_APPNAME", f"{prefix}_SHELL"}
-    for engine, prefix in (("apptainer", "APPTAINER"), ("singularity", "SINGULARITY"))
-}
 
 
 def scheduler_of(job: Job, resolved: Resolved) -> Scheduler:
@@ -156,21 +148,6 @@ def _check_elastic(resolved: Resolved, scheduler: Scheduler, nodes: int) -> None
         raise resolved.conflict("request.min_nodes", text, hint)
 
 
-def check_gpus_of_container(resolved: Resolved, gpus: int) -> None:
-    """Raise JobgenError for a container that would use the GPUs of other jobs on the node.
-
-    Docker's and podman's containers are not in the job's cgroup, and see all GPUs of a node. Slurm
-    numbers a job's GPUs from 0 (gres_use_local_device_index), so two jobs would use the same ones.
-    """
-    profile = resolved.profile
-    container, node = profile.software.container, profile.node
-    shared = not profile.request.exclusive and node.gpu != "none" and 0 < gpus < node.gpus
-    if shared and container and ENGINES[container.engine].takes_devices:
-        text = f"with {container.engine}, jobs on a shared node would use each other's GPUs"
-        hint = "--exclusive, or the engine apptainer, singularity or pyxis"
-        raise resolved.conflict("software.container.engine", text, hint)
-
-
 def check_order(plan: Plan) -> None:
     """Raise JobgenError for hosts in the order of a file where not all of them are used, in order.
 
@@ -234,26 +211,3 @@ _UNSET = ": is not set: export it before the job is submitted"
 def _size(value: str) -> int:
     """The bytes of a value of the node in a script."""
     return len(quote_path(value).encode("utf-8", "surrogateescape"))
-
-
-def check_container_values(
-    words: tuple[str, ...], environment: tuple[Variable, ...], resolved: Resolved, by_hand: bool
-) -> None:
-    """Raise JobgenError for values that cannot be passed into a container.
-
-    By hand, `env` sets the variables in the container, whatever the engine does. The words of a
-    container are JSON on their way (OCI's runtime-spec), which has only Unicode.
-    """
-    values = (*words, *(variable.value or "" for variable in environment))
-    if wrong := next((value for value in values if re.search("[\ud800-\udfff]", value)), None):
-        hint = "containers get only UTF-8: put it into a file"
-        raise problem("software.container", f"{wrong!a:.80} is not UTF-8 text", "value", hint)
-    container = resolved.profile.software.container
-    engine = container.engine if container else ""
-    own_names = OWN_NAMES.get(engine, set())
-    names = [variable.name for variable in environment if variable.name in own_names]
-    if names and not by_hand:
-        in_profile = names[0] in resolved.profile.network.environment
-        place = resolved.origin(f"network.environment.{names[0]}") if in_profile else "-e"
-        text = f"{engine} does not pass {names[0]} on as it is"
-        raise problem(place, text, "conflict", f"another name, or an option of {engine}")
