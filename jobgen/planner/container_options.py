@@ -181,14 +181,6 @@ def check_gpus_of_container(resolved: Resolved, gpus: int) -> None:
         raise resolved.conflict("software.container.engine", text, hint)
 
 
-# Apptainer and SingularityCE set these themselves, or read them as a part of PATH (in both,
-# internal/pkg/util/env/clean.go, `SetContainerEnv`).
-OWN_NAMES = {
-    engine: {"APPEND_PATH", "HOME", "PREPEND_PATH", f"{prefix}_APPNAME", f"{prefix}_SHELL"}
-    for engine, prefix in (("apptainer", "APPTAINER"), ("singularity", "SINGULARITY"))
-}
-
-
 def check_container_values(
     words: tuple[str, ...], environment: tuple[Variable, ...], resolved: Resolved, by_hand: bool
 ) -> None:
@@ -203,9 +195,13 @@ def check_container_values(
         raise problem("software.container", f"{wrong!a:.80} is not UTF-8 text", "value", hint)
     container = resolved.profile.software.container
     engine = container.engine if container else ""
-    own_names = OWN_NAMES.get(engine, set())
-    names = [variable.name for variable in environment if variable.name in own_names]
-    if names and not by_hand:
+    if by_hand or engine not in ("apptainer", "singularity"):
+        return
+    # They set these themselves, or read them as a part of PATH (in both,
+    # internal/pkg/util/env/clean.go, `SetContainerEnv`).
+    own_names = {"APPEND_PATH", "HOME", "PREPEND_PATH"}
+    own_names |= {f"{engine.upper()}_APPNAME", f"{engine.upper()}_SHELL"}
+    if names := [variable.name for variable in environment if variable.name in own_names]:
         in_profile = names[0] in resolved.profile.network.environment
         place = resolved.origin(f"network.environment.{names[0]}") if in_profile else "-e"
         text = f"{engine} does not pass {names[0]} on as it is"
