@@ -40,15 +40,15 @@ def make_plan(job: Job, resolved: Resolved, hosts: tuple[str, ...] = ()) -> Plan
     Raises JobgenError for what the cluster does not have or the scheduler cannot read, with the
     limit and the place where it was set.
     """
-    scheduler = refusals.scheduler_of(job, resolved)
+    scheduler, by_hand = refusals.scheduler_of(job.command, resolved), job.command == "byhand"
     with _origins(resolved):
-        base = base_plan(resolved, job.command == "byhand", job.shared is not None)
+        base = base_plan(resolved, scheduler, by_hand, job.shared is not None)
     program = make_program(
         job.program, resolved.profile.trainer, job.trainer is not None, resolved.origin("trainer")
     )
     environment = _rank_variables(base, resolved.profile, job)
     request = _with_options(base.request, job)
-    check_program(program, base, resolved, job.command == "byhand")
+    check_program(program, base, resolved, by_hand)
     refusals.check_size(program, environment, resolved.profile.software)
     plan = base._replace(
         command=tuple(command_words(job)),

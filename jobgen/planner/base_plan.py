@@ -7,7 +7,7 @@ from jobgen.planning.plan import OFI, Directive, Launch, Network, Plan, Request,
 from jobgen.profiles.model import Profile
 from jobgen.profiles.records import extend
 from jobgen.profiles.resolve import Resolved
-from jobgen.schedulers import Scheduler, get_scheduler, starter_of
+from jobgen.schedulers import Scheduler, starter_of
 from jobgen.schedulers.mpiexec import MPIEXEC, binding_options, depth_problem
 
 BYHAND_TEMPLATE = "byhand.sh.j2"
@@ -15,13 +15,12 @@ TORCHRUN_PORT = 29400  # torchrun's own default
 REQUEUE_SIGNAL = 120  # seconds before the walltime, if the profile sets none
 
 
-def base_plan(resolved: Resolved, by_hand: bool, shared: bool) -> Plan:
+def base_plan(resolved: Resolved, scheduler: Scheduler, by_hand: bool, shared: bool) -> Plan:
     """The plan of a job without its program. Raises JobgenError for what the cluster has not.
 
     `shared` says whether --shared is given.
     """
     profile = resolved.profile
-    scheduler = get_scheduler(str(profile.scheduler))
     request = _request(resolved, scheduler, shared)
     check_launch(resolved, scheduler, request.nodes, by_hand)
     if profile.software.container:

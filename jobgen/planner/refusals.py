@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from jobgen.errors import JobgenError, problem
 from jobgen.limits import JOB_TEXT_BYTES
-from jobgen.planning.job_options import Job
 from jobgen.planning.plan import Plan, Variable
 from jobgen.planning.program import Program, escape_macros
 from jobgen.profiles.resolve import Resolved
@@ -20,7 +19,7 @@ from jobgen.schedulers import (
 )
 
 
-def scheduler_of(job: Job, resolved: Resolved) -> Scheduler:
+def scheduler_of(command: str, resolved: Resolved) -> Scheduler:
     """The scheduler of a profile. Raises JobgenError if the command is for a different one."""
     name = resolved.profile.scheduler
     if name is None:
@@ -29,7 +28,7 @@ def scheduler_of(job: Job, resolved: Resolved) -> Scheduler:
         if not resolved.name.startswith("fabrics/"):
             hint = "write `scheduler: slurm`, or pbs, in it"
         raise problem("--profile", text, "no-scheduler", hint)
-    if COMMANDS[name] != job.command and job.command in COMMANDS.values():
+    if COMMANDS[name] != command and command in COMMANDS.values():
         text = f"profile {resolved.name} is for {name} ({resolved.origin('scheduler')})"
         raise problem("--profile", text, "scheduler", f"use `jobgen {COMMANDS[name]}`")
     return get_scheduler(name)
@@ -123,13 +122,14 @@ def _check_starter(resolved: Resolved, scheduler: Scheduler, nodes: int) -> None
 
 
 def _check_spares(resolved: Resolved, nodes: int) -> None:
-    request, container = resolved.profile.request, resolved.profile.software.container
-    if not request.spares:
+    profile = resolved.profile
+    container, least = profile.software.container, profile.request.min_nodes
+    if not profile.request.spares:
         return
     text, hint = "", ""
     if nodes == 1:
         text, hint = "a job of one node has no spares", "use -N 2 or more, or --requeue"
-    elif request.min_nodes and request.min_nodes < nodes:
+    elif least and least < nodes:
         text = "spares, and a range of nodes: a job continues with fewer nodes, or with a spare"
         hint = "-N N+SPARES, or -N MIN:MAX"
     elif container and ENGINES[container.engine].is_step:

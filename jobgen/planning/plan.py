@@ -149,9 +149,9 @@ class Plan(NamedTuple):
 
         Not where somebody reads them meanwhile: `--stall`, and who names a folder.
         """
-        request, is_visible = self.request, not self.engine_traits.mounted_by_site
-        is_read = self.launch.stall is not None or request.log_folder is not None
-        is_large = request.nodes + request.spares > SHARED_FILES_UP_TO
+        is_visible = not self.engine_traits.mounted_by_site
+        is_read = self.launch.stall is not None or self.request.log_folder is not None
+        is_large = self.request.nodes + self.request.spares > SHARED_FILES_UP_TO
         is_batch = self.scheduler != "local"
         return self.observed and is_batch and is_large and is_visible and not is_read
 
@@ -203,16 +203,14 @@ class Plan(NamedTuple):
     @property
     def excludes(self) -> bool:
         """Whether the job goes back to the queue without nodes that are not ready."""
-        launch, several = self.launch, self.request.nodes > 1
-        return (
-            launch.requeue and launch.exclude_at_most > 0 and several and self.scheduler == "slurm"
-        )
+        may_exclude = self.launch.requeue and self.launch.exclude_at_most > 0
+        return may_exclude and self.request.nodes > 1 and self.scheduler == "slurm"
 
     @property
     def replaces(self) -> bool:
         """Whether a spare takes the place of a node that is lost while the job runs."""
-        launch = self.launch
-        return self.request.spares > 0 and launch.max_restarts > 0 and launch.launcher == "torchrun"
+        restarts = self.launch.max_restarts > 0 and self.launch.launcher == "torchrun"
+        return self.request.spares > 0 and restarts
 
     @property
     def hides_gpus(self) -> bool:
@@ -237,8 +235,8 @@ class Plan(NamedTuple):
 
         0, and no check, where the profile itself binds the ranks.
         """
-        launch = self.launch
-        if launch.cpu_bind or any(text.startswith("--cpu-bind") for text in launch.rank_options):
+        bound = any(text.startswith("--cpu-bind") for text in self.launch.rank_options)
+        if bound or self.launch.cpu_bind:
             return 0
         return self.request.cpus_per_task or self.ranks_per_task
 
