@@ -13,7 +13,7 @@ import pytest
 
 from jobgen.cli import job_commands
 from jobgen.cli.app import main, run_words
-from jobgen.cli.lookup.other_options import own_words
+from jobgen.cli.mistakes.other_options import own_words
 from jobgen.errors import JobgenError
 from jobgen.generator import Generator
 from jobgen.lint.reader.sbatch_options import OPTIONS
@@ -91,7 +91,8 @@ def test_message_says_what_to_write(
 ) -> None:
     assert run_words(line.split()) == 2
     output = capsys.readouterr()
-    assert (output.out, output.err.splitlines()[-1]) == ("", f"Error: No such option {message}")
+    assert output.out == ""
+    assert f"Error: No such option {message}" in output.err.splitlines()  # more may follow
 
 
 def test_options_that_people_know_have_an_answer() -> None:

@@ -84,20 +84,16 @@ class Command(click.Command):
         """Returns the words that click leaves. Raises click.UsageError."""
         options = args[: args.index("--")] if "--" in args else args
         if not ctx.resilient_parsing and any(map(_ONE_DASH, options)):
-            from jobgen.cli.lookup.usage_errors import one_dash
+            from jobgen.cli.mistakes.usage_errors import one_dash, usage_error
 
-            if found := one_dash(self, ctx, args):
-                raise found
+            if one_dash(self, ctx, args):
+                raise usage_error(self, ctx, args)
         try:
             return super().parse_args(ctx, [*args])
-        except (click.NoSuchOption, click.BadOptionUsage) as error:
-            from jobgen.cli.lookup.usage_errors import usage_error
-
-            raise usage_error(self, ctx, args, error) from None
         except click.UsageError as error:
-            from jobgen.cli.lookup.usage_errors import stray_words
+            from jobgen.cli.mistakes.usage_errors import other_error
 
-            raise stray_words(self, ctx, error) from None
+            raise other_error(self, ctx, args, error) from None
 
 
 class Group(click.Group):
@@ -110,7 +106,7 @@ class Group(click.Group):
         try:
             return super().parse_args(ctx, [*args] if is_named else ["list"])
         except click.NoSuchOption as error:
-            from jobgen.cli.lookup.usage_errors import early_option
+            from jobgen.cli.mistakes.usage_errors import early_option
 
             raise early_option(self, ctx, args, error) from None
 
@@ -118,7 +114,7 @@ class Group(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if not ctx.resilient_parsing and self.get_command(ctx, args[0]) is None:
-            from jobgen.cli.lookup.other_commands import command_hint
+            from jobgen.cli.mistakes.other_commands import command_hint
 
             hint = command_hint(ctx, self, args[0])
             ctx.fail(f"No such command '{args[0]}'; {hint}{'.' * (hint[-1:] != '?')}")

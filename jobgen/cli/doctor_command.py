@@ -7,7 +7,7 @@ import click
 
 from jobgen.cli.app import TEXTS, RowOption, complete_value, main
 from jobgen.cli.job_commands import OUTPUT_OPTIONS, JobCommand, default_profile, generate
-from jobgen.cli.lookup.habits import check_habits
+from jobgen.cli.mistakes.habits import check_habits
 from jobgen.doctor import html_report, read_results
 from jobgen.errors import printable, problem, report
 from jobgen.generator import Generator, no_profile

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +10,8 @@ import click
 from click.shell_completion import CompletionItem
 
 from jobgen.cli.app import TEXTS, Command, RowOption, complete_value, main
-from jobgen.errors import Mark, Problem, report
-from jobgen.paths import is_file, is_folder, to_path
+from jobgen.errors import report
+from jobgen.paths import is_folder
 from jobgen.planning.job_options import Job, job_options
 from jobgen.planning.option_row import BATCH, GROUPS, RANKS, Option, option
 from jobgen.quoting import quote
@@ -63,11 +62,23 @@ class JobCommand(Command):
         program = ctx.params.get("program") or ()
         head = args[: len(args) - len(program)]
         if program and head[-1:] != ["--"] and not ctx.resilient_parsing:
-            from jobgen.cli.lookup.word_order import order_problem
+            from jobgen.cli.mistakes.word_order import order_problem
 
             if found := order_problem(self, head, program):
                 raise found
         return others
+
+    def check(self, fields: dict[str, Any]) -> None:
+        """Raise JobgenError for values of the options, by name, that make no job."""
+        from jobgen.generator import Generator
+
+        name = str(self.name)
+        if name not in _HELP:  # doctor has options of its own
+            return
+        output = {each: fields.pop(each) for each in output_options(name)}
+        job = _checked(Job(name, **fields), output)
+        if name != "byhand":  # which needs hosts
+            Generator().plan(job)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         rows: dict[str, list[tuple[str, str]]] = {group: [] for group in GROUPS}
@@ -129,14 +140,19 @@ for _name in _HELP:
 
 def run_job(job: Job, output: dict[str, Any]) -> int:
     """Run the command of a job, with the options that say what to do with its script."""
-    if job.profile is None and job.command != "local":  # which has a default of its own
-        job = job._replace(profile=default_profile())
-    from jobgen.cli.lookup.habits import check_habits  # completion and --help do without
-
-    check_habits(job, output.get("output"))
+    job = _checked(job, output)
     if job.command == "interactive":
         return interactive(job)
     return by_hand(job, **output) if job.command == "byhand" else generate(job, **output)
+
+
+def _checked(job: Job, output: dict[str, Any]) -> Job:
+    if job.profile is None and job.command != "local":  # which has a default of its own
+        job = job._replace(profile=default_profile())
+    from jobgen.cli.mistakes.habits import check_habits  # completion and --help do without
+
+    check_habits(job, output.get("output"))
+    return job
 
 
 def default_profile() -> str | None:
@@ -168,8 +184,9 @@ def generate(
         check_submission(plan.scheduler, output)
     _prepare_output_folder(plan, bool(mkdir))
     _report_array(plan, job)
-    warnings = (*generator.advice(job, plan), *_program_advice(plan), *_shell_advice(plan))
-    for warning in (*warnings, *_directive_advice(job)):
+    from jobgen.cli.mistakes.job_warnings import job_warnings
+
+    for warning in (*generator.advice(job, plan), *job_warnings(job, plan)):
         report(f"warning: {warning}")
     if not submits or output:
         write(script, output)
@@ -203,70 +220,6 @@ def _report_array(plan: Plan, job: Job) -> None:
         report(f"every job of the array runs the same command: {hint}")
     if any("%a" in text for text in job.environment):
         report(f"-e: %a is not expanded here; write ${plan.array_index}")
-
-
-def _program_advice(plan: Plan) -> Iterator[Problem]:
-    """A warning if the program is a path to no file, or several words in one.
-
-    It is no error: the machine of the job may differ.
-    """
-    name = plan.program.name
-    elsewhere = plan.software.workspace or plan.request.chdir  # a relative path counts from there
-    in_workspace = elsewhere and not name.startswith("/")
-    is_path = plan.program.kind == "script" or (plan.program.kind == "command" and "/" in name)
-    if plan.program.kind not in ("script", "command") or in_workspace or "$" in name:
-        return
-    if is_file(to_path(name)):
-        return
-    first, *others = name.split()
-    if others and not plan.program.arguments:
-        words = others if first in ("python", "python3") and others[0].endswith(".py") else []
-        hint = f"write the words apart: -- {' '.join(words or [first, *others])}"
-        text = f"{name!r:.80} is one word with blanks, and no file here"
-        yield Problem(Mark("--"), text, "program", hint)
-    elif is_path:
-        where = "" if name.startswith("/") else " in the folder that it is submitted from"
-        text = f"there is no file {name!r:.80} here"
-        yield Problem(Mark("--"), text, "program", f"the job needs it{where}")
-
-
-def _directive_advice(job: Job) -> Iterator[Problem]:
-    """Directives that sbatch refuses: a name almost as it has one, or a value (JG203, JG217)."""
-    texts = [text for text in job.directives if text.startswith("--")]
-    if not texts or job.command != "sbatch":
-        return
-    from jobgen.lint.option_values import grammar_of
-    from jobgen.lint.reader.sbatch_options import nearest_option
-
-    for name, _, value in (text[2:].partition("=") for text in texts):
-        near = nearest_option(name)
-        grammar = grammar_of("slurm", name)
-        mark = Mark("--directive")
-        if near:
-            text = f"sbatch has no option --{name}"
-            yield Problem(mark, text, "JG203", f"did you mean --{near}?")
-        elif grammar and value and (refused := grammar.refused(value)):
-            text, hint = f"--{name} does not take `{refused}`", f"it takes {grammar.takes}"
-            yield Problem(mark, text, "JG217", hint)
-
-
-def _shell_advice(plan: Plan) -> Iterator[Problem]:
-    """A warning if the program is a shell script, here, that starts ranks itself."""
-    words = (plan.program.name, *plan.program.arguments)
-    if plan.launch.launcher == "node" or plan.program.kind != "command":
-        return
-    name = words[words[0] in ("bash", "sh") and len(words) > 1]
-    if not name.endswith(".sh") or not is_file(to_path(name)):
-        return
-    from jobgen.planning.program import launcher_in_shell
-
-    with to_path(name).open(encoding="utf-8", errors="replace") as file:
-        found = launcher_in_shell(file.read(60_000))  # an archive that unpacks itself is long
-    if found:
-        text = f"{name!r:.80} has {found} in it, and is started for each rank"
-        hint = f"give the program that {found} starts, or start {name:.80} once on each node:"
-        hint += " --launcher node, with $JOBGEN_NODES, _NODE, _HEAD and _PORT in it"
-        yield Problem(Mark("--"), text, "program", hint)
 
 
 def by_hand(job: Job, output: str | None = None) -> int:

@@ -191,7 +191,7 @@ def _of_slurm(name: str, value: str, command: str) -> str:
     return ""
 
 
-_PLACE = r"[ =](?:N|[A-Z]{2,}(?:-[A-Z]+)?)\b(?![+%:|])"
+PLACE = r"[ =](?:N|[A-Z]{2,}(?:-[A-Z]+)?)\b(?![+%:|])"
 
 
 def with_value(text: str, value: str) -> str:
@@ -200,7 +200,7 @@ def with_value(text: str, value: str) -> str:
         return f"-- {re.sub('^python3? +', '', value)}"
     if value and text.endswith("%N"):
         return text.replace("%N", f"%{quote(value)}")
-    found = re.findall(_PLACE, text)
+    found = re.findall(PLACE, text)
     if not value or len(found) != 1 or ", " in text:
         return text
     return text.replace(found[0], f"{found[0][0]}{quote(value)}")

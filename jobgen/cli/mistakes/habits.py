@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from jobgen.cli.lookup.shell_words import check_first_word
+from jobgen.cli.mistakes.shell_words import check_first_word
 from jobgen.errors import JobgenError, problem
 from jobgen.planning.job_options import Job, job_options
 from jobgen.planning.option_row import BATCH

@@ -2,58 +2,111 @@
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 
 import click
 
-from jobgen.cli.lookup.other_commands import commands_with
-from jobgen.cli.lookup.other_options import own_words
+from jobgen.cli.mistakes.job_size import size_words
+from jobgen.cli.mistakes.other_commands import commands_with
+from jobgen.cli.mistakes.other_options import own_words
+from jobgen.errors import JobgenError
 from jobgen.other_words.search import is_word, plain
 from jobgen.planning.job_options import FIELD_OF_FLAG, OPTIONS
-from jobgen.planning.key_words import option_words
+from jobgen.planning.key_words import PLACE, option_words
+from jobgen.planning.option_row import ALL
 from jobgen.profiles.search import profile_files
+from jobgen.quoting import split_words
 
 _MOST = 20  # wrong options in one message
 
 
-def usage_error(
+def other_error(
     command: click.Command, ctx: click.Context, args: Sequence[str], error: click.UsageError
 ) -> click.UsageError:
-    """The error for the options that a command does not have, or one that it has otherwise."""
-    if isinstance(error, click.BadOptionUsage) and not isinstance(error, click.NoSuchOption):
+    """What to say instead of an error of click."""
+    if isinstance(error, click.NoSuchOption):
+        return usage_error(command, ctx, args)
+    if isinstance(error, click.BadOptionUsage):
         hint = _right_use(str(command.name), error.option_name, args, error.message)
         return click.UsageError(f"{error.message.rstrip('.')}{hint}.", ctx)
+    return _stray_words(command, ctx, error)
+
+
+def usage_error(
+    command: click.Command, ctx: click.Context, args: Sequence[str]
+) -> click.UsageError:
+    """The error for all the options that a command does not have."""
     rest, lines = [*args], list[str]()
-    while isinstance(error, click.NoSuchOption) and len(lines) < _MOST:
-        flag, value, rest = _taken_out(error.option_name, rest)
-        hint = own_words(command, flag, value, commands_with(flag, ctx))
+    while (flag := _wrong_option(command, ctx, rest)) and len(lines) < _MOST:
+        flag, value, rest = _taken_out(flag, rest)
+        hint = _hint(command, flag, value, args, commands_with(flag, ctx))
         if lines and not hint:
             break
         lines.append(f"No such option '{flag}'{'; ' * bool(hint)}{hint}{'.' * (hint[-1:] != '?')}")
-        try:
-            command.make_parser(ctx).parse_args([*rest])
-            break
-        except click.UsageError as next_error:
-            error = next_error
+    with suppress(ValueError):  # of a hint with words of a shell
+        lines += _later_problems(command, ctx, _repaired(lines, rest))
     return click.UsageError("\n".join(dict.fromkeys(lines)), ctx)
 
 
-def one_dash(
-    command: click.Command, ctx: click.Context, args: Sequence[str]
-) -> click.UsageError | None:
-    """The error for a word such as -hold_jid, in which click would see -h; None if none stands."""
+def _repaired(lines: Sequence[str], rest: Sequence[str]) -> list[str]:
+    """The other words, with those that hints say to write, unless there is a choice."""
+    found = (re.search(r"; write (-(?:(?!, |; | or ).)*)\.$", line) for line in lines)
+    hints = [each[1] for each in found if each and not re.search(PLACE, each[1])]
+    words = [split_words(hint) for hint in hints]
+    program = next((each for each in words if each[0] == "--"), [])
+    return [*(word for each in words if each[0] != "--" for word in each), *rest, *program]
+
+
+def _later_problems(command: click.Command, ctx: click.Context, words: Sequence[str]) -> list[str]:
+    """What else is wrong with a command line, of which the wrong options were replaced."""
+    try:
+        words = [word for word in words if word not in ("-h", "--help")]
+        trial = command.make_context(str(command.name), words, ctx.parent)
+        getattr(command, "check", dict)(trial.params)  # click's own have none
+    except click.UsageError as error:
+        return error.message.splitlines()
+    except JobgenError as error:
+        return str(error).splitlines()
+    return []
+
+
+def _wrong_option(command: click.Command, ctx: click.Context, words: Sequence[str]) -> str:
+    """The first option that a command does not have; "" if it has all."""
+    if name := one_dash(command, ctx, words):
+        return name
+    try:
+        command.make_parser(ctx).parse_args([*words])
+    except click.NoSuchOption as error:
+        return error.option_name
+    except click.UsageError:  # which comes next
+        return ""
+    return ""
+
+
+def one_dash(command: click.Command, ctx: click.Context, args: Sequence[str]) -> str:
+    """The first word such as -hold_jid, in which click would see -h; "" if none stands."""
     try:
         _, program, _ = command.make_parser(ctx).parse_args([*args])
-    except click.UsageError:  # which comes next
-        return None
-    for before, word in zip(("", *args), args[: len(args) - len(program)], strict=False):
+        end = len(args) - len(program)
+    except click.UsageError:
+        end = next((at for at, it in enumerate(args) if re.search(r"^--$|\.py$", it)), len(args))
+    for before, word in zip(("", *args), args[:end], strict=False):
         word = word.partition("=")[0]
         is_name = re.fullmatch("-[a-zA-Z][a-z_-]+", word) and not before.startswith("--")
         is_own = any(f"-{word}" in each.opts for each in command.params)
         if is_name and (is_own or is_word(word)):
-            flag, value, _ = _taken_out(word, args)
-            hint = own_words(command, flag, value)
-            return click.UsageError(f"No such option '{word}'; {hint}.", ctx)
-    return None
+            return word
+    return ""
+
+
+def _hint(
+    command: click.Command, flag: str, value: str, args: Sequence[str], others: Sequence[str] = ()
+) -> str:
+    name = str(command.name)
+    words = size_words(name, flag, value, args) if name in ALL | {"doctor"} else ""
+    if not words:
+        return own_words(command, flag, value, others)
+    return f"write {words}" if words.startswith("-") else words
 
 
 def _taken_out(flag: str, words: Sequence[str]) -> tuple[str, str, list[str]]:
@@ -72,7 +125,8 @@ def _taken_out(flag: str, words: Sequence[str]) -> tuple[str, str, list[str]]:
                 return flag, word[2:].removeprefix("="), [*words[:number], *words[number + 1 :]]
         end = number + 1
         if not equals and end < len(words) and not words[end].startswith("-"):
-            value, end = words[end], end + 1
+            start, end = end, end + 1 + (flag == "-pe")  # of Grid Engine: a name, and a number
+            value = " ".join(words[start:end])
         return flag, value, [*words[:number], *words[end:]]
     return flag, "", []
 
@@ -93,7 +147,7 @@ def _right_use(command: str, flag: str, args: Sequence[str], message: str) -> st
     return ""
 
 
-def stray_words(
+def _stray_words(
     command: click.Command, ctx: click.Context, error: click.UsageError
 ) -> click.UsageError:
     """The error for words that a command does not take, with what may have been meant."""

@@ -1,0 +1,79 @@
+"""Warnings about a program and directives that are possible, and probably not meant.
+
+They depend on the files here: the machine of the job may differ.
+"""
+
+from collections.abc import Iterator
+
+from jobgen.errors import Mark, Problem
+from jobgen.paths import is_file, to_path
+from jobgen.planning.job_options import Job
+from jobgen.planning.plan import Plan
+
+
+def job_warnings(job: Job, plan: Plan) -> Iterator[Problem]:
+    """The warnings about a job, whose plan was made."""
+    yield from _program_advice(plan)
+    yield from _shell_advice(plan)
+    yield from _directive_advice(job)
+
+
+def _program_advice(plan: Plan) -> Iterator[Problem]:
+    """A warning if the program is a path to no file, or several words in one."""
+    name = plan.program.name
+    elsewhere = plan.software.workspace or plan.request.chdir  # a relative path counts from there
+    in_workspace = elsewhere and not name.startswith("/")
+    is_path = plan.program.kind == "script" or (plan.program.kind == "command" and "/" in name)
+    if plan.program.kind not in ("script", "command") or in_workspace or "$" in name:
+        return
+    if is_file(to_path(name)):
+        return
+    first, *others = name.split()
+    if others and not plan.program.arguments:
+        words = others if first in ("python", "python3") and others[0].endswith(".py") else []
+        hint = f"write the words apart: -- {' '.join(words or [first, *others])}"
+        text = f"{name!r:.80} is one word with blanks, and no file here"
+        yield Problem(Mark("--"), text, "program", hint)
+    elif is_path:
+        where = "" if name.startswith("/") else " in the folder that it is submitted from"
+        text = f"there is no file {name!r:.80} here"
+        yield Problem(Mark("--"), text, "program", f"the job needs it{where}")
+
+
+def _directive_advice(job: Job) -> Iterator[Problem]:
+    """Directives that sbatch refuses: a name almost as it has one, or a value (JG203, JG217)."""
+    texts = [text for text in job.directives if text.startswith("--")]
+    if not texts or job.command != "sbatch":
+        return
+    from jobgen.lint.option_values import grammar_of
+    from jobgen.lint.reader.sbatch_options import nearest_option
+
+    for name, _, value in (text[2:].partition("=") for text in texts):
+        near = nearest_option(name)
+        grammar = grammar_of("slurm", name)
+        mark = Mark("--directive")
+        if near:
+            text = f"sbatch has no option --{name}"
+            yield Problem(mark, text, "JG203", f"did you mean --{near}?")
+        elif grammar and value and (refused := grammar.refused(value)):
+            text, hint = f"--{name} does not take `{refused}`", f"it takes {grammar.takes}"
+            yield Problem(mark, text, "JG217", hint)
+
+
+def _shell_advice(plan: Plan) -> Iterator[Problem]:
+    """A warning if the program is a shell script, here, that starts ranks itself."""
+    words = (plan.program.name, *plan.program.arguments)
+    if plan.launch.launcher == "node" or plan.program.kind != "command":
+        return
+    name = words[words[0] in ("bash", "sh") and len(words) > 1]
+    if not name.endswith(".sh") or not is_file(to_path(name)):
+        return
+    from jobgen.planning.program import launcher_in_shell
+
+    with to_path(name).open(encoding="utf-8", errors="replace") as file:
+        found = launcher_in_shell(file.read(60_000))  # an archive that unpacks itself is long
+    if found:
+        text = f"{name!r:.80} has {found} in it, and is started for each rank"
+        hint = f"give the program that {found} starts, or start {name:.80} once on each node:"
+        hint += " --launcher node, with $JOBGEN_NODES, _NODE, _HEAD and _PORT in it"
+        yield Problem(Mark("--"), text, "program", hint)
