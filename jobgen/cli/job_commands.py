@@ -62,9 +62,10 @@ class JobCommand(Command):
         program = ctx.params.get("program") or ()
         head = args[: len(args) - len(program)]
         if program and head[-1:] != ["--"] and not ctx.resilient_parsing:
+            from jobgen.cli.mistakes.usage_errors import later_problems
             from jobgen.cli.mistakes.word_order import order_problem
 
-            if found := order_problem(self, head, program):
+            if found := order_problem(self, head, program, partial(later_problems, self, ctx)):
                 raise found
         return others
 
@@ -218,6 +219,9 @@ def _report_array(plan: Plan, job: Job) -> None:
     if plan.program.source and "%a" not in "".join(plan.program.arguments):
         hint = "use %a in the arguments for the array index"
         report(f"every job of the array runs the same command: {hint}")
+    if (number := job.array or "").isdigit() and int(number) > 1:
+        hint = f"for {number} jobs, --array 0-{int(number) - 1}"
+        report(f"--array {number} is one job, with this number; {hint}")
     if any("%a" in text for text in job.environment):
         report(f"-e: %a is not expanded here; write ${plan.array_index}")
 

@@ -17,6 +17,7 @@ from jobgen.diagnosis.files import SCHEDULER, is_job_folder, sources, text_sourc
 from jobgen.diagnosis.report import as_json, as_text
 from jobgen.errors import JobgenError, problem, report
 from jobgen.paths import to_path
+from jobgen.quoting import quote
 from jobgen.scripts.write import write
 
 if TYPE_CHECKING:
@@ -59,7 +60,17 @@ def _show_verdict(words: Sequence[str], format: str, everything: bool) -> int:
     """Write what failed first in the job whose output these are; 1 if no cause is found."""
     verdict = _verdict(words)
     write((as_json if format == "json" else as_text)(verdict, everything))
+    if not verdict.code:
+        _report_scripts(words)
     return 0 if verdict.code else 1
+
+
+def _report_scripts(words: Sequence[str]) -> None:
+    from jobgen.cli.mistakes.shell_words import directive_in
+
+    for word in filter(directive_in, words):
+        hint = f"write jobgen why FILE with what it wrote, or jobgen lint {quote(word)}"
+        report(f"{word} is a batch script, and no output of a job; {hint}")
 
 
 def _show_line(words: Sequence[str]) -> int:

@@ -125,11 +125,12 @@ def _check_file(path: str, file: Path) -> None:
         raise problem(path, f"a link out of {within}", "outside", "name the file itself")
 
 
+_YAML = "for a profile: `jobgen profiles validate FILE`; for a manifest: `jobgen build -n FILE`"
 _OTHER_FILES = {
     ".py": ("a Python program", "lint reads job scripts: name the one that starts it"),
     ".ipynb": ("a notebook", "lint reads job scripts"),
-    ".yaml": ("a YAML file", "for a profile: `jobgen profiles validate FILE`"),
-    ".yml": ("a YAML file", "for a profile: `jobgen profiles validate FILE`"),
+    ".yaml": ("a YAML file", _YAML),
+    ".yml": ("a YAML file", _YAML),
 }
 
 

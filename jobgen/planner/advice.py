@@ -98,7 +98,10 @@ def _unlikely_values(resolved: Resolved) -> Iterator[Problem]:
     container, venv = profile.software.container, profile.software.venv or ""
     found = []
     engine = container.engine if container else ""
-    if container and engine in ("podman", "docker") and str(container.image).endswith(".sif"):
+    if container and "software.container.engine" not in resolved.origins:
+        hint = "`software.container.engine` names it, such as apptainer, pyxis, docker or podman"
+        found.append((path, f"{engine} runs the image, since no engine is named", "engine", hint))
+    elif container and engine in ("podman", "docker") and str(container.image).endswith(".sif"):
         hint = "`engine: apptainer` (or singularity), or the name of an image in a registry"
         text = f"{engine} runs no .sif, which is a file of Apptainer"
         found.append((path, text, "image", hint))

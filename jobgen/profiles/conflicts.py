@@ -39,12 +39,27 @@ def conflicts(
 
     def note(path: str, text: str, hint: str) -> None:
         mark = Mark(path if path in origins else "the profile")
-        found.append(at_origin(Problem(mark, text, "conflict", hint), origins))
+        each = at_origin(Problem(mark, text, "conflict", hint), origins)
+        found.append(each._replace(hint=_of_options(path, text, origins) or each.hint))
 
     own_checks = (_software, _made_venv, _stage, _workspace, _request, _plain, _variables)
     for check in (*own_checks, *more_checks):
         check(profile, note)
     return found
+
+
+def _of_options(path: str, text: str, origins: Mapping[str, Mark]) -> str:
+    """What removes the one of two keys that no option sets; "" if options set none, or both."""
+    if not (pair := re.match(r"`(\w+)` and `(\w+)` are both set", text)):
+        return ""
+    group = path.rpartition(".")[0]
+    paths = [f"{group}.{name}" for name in pair.groups()]
+    others = [
+        each
+        for each in paths
+        if all(mark.line for key, mark in origins.items() if f"{key}.".startswith(f"{each}."))
+    ]
+    return f"add --set {others[0]}=null" if len(others) == 1 else ""
 
 
 def _software(profile: Profile, note: Note) -> None:

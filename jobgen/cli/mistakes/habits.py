@@ -125,7 +125,11 @@ def _check_arrays(job: Job) -> None:
     """Of qsub, -N is the name and -J an array; of others, -t is one, or it is in the name."""
     if job.nodes and re.match(r"[A-Za-z]{2}", job.nodes):
         text = f"{job.nodes!r:.60} is not a number of nodes"
-        raise problem("-N", text, "value", f"for the job's name, write -J {quote(job.nodes)}")
+        hint = f"for the job's name, write -J {quote(job.nodes)}; for a number, as -N 2"
+        raise problem("-N", text, "value", hint)
+    if found := re.fullmatch(r"(\d+) *(?:\.\.|:|to) *(\d+)", job.array or ""):
+        text = f"{job.array!r:.40} is not an array"
+        raise problem("--array", text, "value", f"write --array {found[1]}-{found[2]}")
     if job.command == "qsub" and re.fullmatch(_ARRAY, job.time or ""):
         text = f"-t is the walltime, and {job.time!r:.40} an array"
         hint = f"write --array {job.time}, or for days and hours -t {job.time}:00:00"

@@ -16,7 +16,7 @@ def check_first_word(job: Job) -> None:
     """Raise JobgenError for a batch script, or what begins with `module load` or `dist.ddp`."""
     name, *words = job.program or ("",)
     script = words[0] if name in ("bash", "sh") and words else name
-    if found := _directive_in(script):
+    if found := directive_in(script):
         submit = "qsub" if found[0].startswith("#PBS") else "sbatch"
         text = f"{script!r:.80} is a batch script (line {found[1]}: {found[0]})"
         hint = f"submit it: {submit} {quote(script)}; or give the program in it, as -- train.py"
@@ -24,13 +24,14 @@ def check_first_word(job: Job) -> None:
     if re.fullmatch(r"(dist|utils)\.(ddp|python|sh)", name):
         text = f"{name} is a component of torchx, and would be the program"
         raise problem("--", text, "value", f"write: {_of_torchx(words)}")
-    hint = _of_shell(name, words) if name in _SHELLS else ""
-    if hint:
+    options, program = _of_line([*job.program])
+    if options:
         text = f"`{' '.join((name, *words)):.60}` is for a shell, and would be each rank's program"
-        raise problem("--", text, "value", f"write {hint} before `--`, and the program behind it")
+        hint = f"write: {' '.join(options)} -- {' '.join(map(quote, program)) or 'PROGRAM'}"
+        raise problem("--", text, "value", hint)
 
 
-def _directive_in(file: str) -> tuple[str, int] | None:
+def directive_in(file: str) -> tuple[str, int] | None:
     """The first directive of a scheduler in a file, cut, and its line; None if there is none."""
     if not is_file(to_path(file)) or file.endswith(".py"):
         return None
@@ -41,6 +42,18 @@ def _directive_in(file: str) -> tuple[str, int] | None:
         if re.match("#(SBATCH|PBS) +-", line):
             return line[:60], number
     return None
+
+
+def _of_line(words: list[str]) -> tuple[list[str], list[str]]:
+    """The options for the commands of a shell before a program, and the program."""
+    options: list[str] = []
+    while words and words[0] in _SHELLS:
+        end = next((at for at, word in enumerate(words) if word in ("&&", ";")), len(words))
+        if not (found := _of_shell(words[0], words[1:end])):
+            break
+        options.append(found)
+        words = words[end + 1 :]
+    return options, words
 
 
 def _of_shell(name: str, words: Sequence[str]) -> str:

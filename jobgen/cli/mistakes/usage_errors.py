@@ -44,7 +44,7 @@ def usage_error(
             break
         lines.append(f"No such option '{flag}'{'; ' * bool(hint)}{hint}{'.' * (hint[-1:] != '?')}")
     with suppress(ValueError):  # of a hint with words of a shell
-        lines += _later_problems(command, ctx, _repaired(lines, rest))
+        lines += later_problems(command, ctx, _repaired(lines, rest))
     return click.UsageError("\n".join(dict.fromkeys(lines)), ctx)
 
 
@@ -57,7 +57,7 @@ def _repaired(lines: Sequence[str], rest: Sequence[str]) -> list[str]:
     return [*(word for each in words if each[0] != "--" for word in each), *rest, *program]
 
 
-def _later_problems(command: click.Command, ctx: click.Context, words: Sequence[str]) -> list[str]:
+def later_problems(command: click.Command, ctx: click.Context, words: Sequence[str]) -> list[str]:
     """What else is wrong with a command line, of which the wrong options were replaced."""
     try:
         words = [word for word in words if word not in ("-h", "--help")]

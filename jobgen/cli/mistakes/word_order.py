@@ -5,49 +5,81 @@ Each mistake is shown as the whole command that was probably meant.
 
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from click import Command
 
-from jobgen.errors import JobgenError, problem
+from jobgen.errors import JobgenError, Mark, Problem, problem
 from jobgen.paths import is_file, to_path
 from jobgen.planning.key_words import KEYS
 from jobgen.profiles.search import is_profile_path, profile_files
 from jobgen.quoting import quote
 
 Words = Sequence[str]
+Later = Callable[[Words], list[str]]
 # What joins a stray word to the value before it, by the option of that value.
 _JOINED = {"-e": "=", "--env": "=", "--set": "=", "-J": " ", "--name": " ", "--directive": " "}
 
 
-def order_problem(command: Command, head: Words, program: Words) -> JobgenError | None:
+def order_problem(
+    command: Command, head: Words, program: Words, later_problems: Later
+) -> JobgenError | None:
     """The error for a command line in which no `--` stands between `head` and `program`.
 
     click takes all words from the first that is neither an option nor its value for the program.
-    None if that is probably meant.
+    None if that is probably meant. `later_problems` says what else is wrong with the right words.
     """
     if tuple(program) == ("help",):
         hint = f"jobgen {command.name} --help"
         return problem("help", "it would be the program that the ranks run", "usage", hint)
-    head = (str(command.name), *head)
+    found = _order_problem(command, (str(command.name), *head), program)
+    if not found:
+        return None
+    later = later_problems(found.right[1:])
+    lines = [str(Problem(Mark(found.place), found.text, "usage", found.hint)), *later]
+    return JobgenError("\n".join(lines))
+
+
+class _Found(NamedTuple):
+    """A mistake: its place, the words of the right command, and what else may be meant."""
+
+    place: str
+    text: str
+    right: Words
+    other: str = ""
+
+    @property
+    def hint(self) -> str:
+        return f"write: jobgen {_line(*self.right)}{self.other}"
+
+
+def _order_problem(command: Command, head: Words, program: Words) -> _Found | None:
     end = program.index("--") if "--" in program else len(program)
     moved, others = _own_options(command, program[:end])
     following = program[end + 1 :]
     if following and (not following[0].startswith("-") or following[0] == "-m"):
         return _stray_word(head, program, program[:end], following)
     if "--profile" not in (*head, *program) and _is_profile(program[0]):
-        words = ["--profile", program[0], *moved, *(("--", *others[1:]) if others[1:] else ())]
+        others = others[1:]
+        first = next((at for at, word in enumerate(others) if _starts_program(word)), len(others))
+        words = ["--profile", program[0], *moved, *others[:first]]
+        words += ["--", *others[first:]] if others[first:] else []
         text = f"no option takes the word {program[0]!r:.60}, which is a profile"
-        return problem("--profile", text, "usage", f"write: jobgen {_line(*head, *words)}")
+        return _Found("--profile", text, [*head, *words])
     if moved:
-        right = _line(*head, *moved, "--", *others, *following)
         text = f"`{_line(*moved)}` comes after {program[0]!r:.60}, and would go to it"
-        hint = f"for jobgen: jobgen {right}; for the program: jobgen {_line(*head, '--', *program)}"
-        return problem(moved[0].partition("=")[0], text, "usage", hint)
+        other = f"; for the program: jobgen {_line(*head, '--', *program)}"
+        right = [*head, *moved, "--", *others, *following]
+        return _Found(moved[0].partition("=")[0], text, right, other)
     is_command = shutil.which(program[0]) or is_file(to_path(program[0])) or "/" in program[0]
     if end > 1 and not is_command and (_flag_of(program[0]) or _joined(head, program[0])):
         return _stray_word(head, program, program[:1], program[1:])
     return None
+
+
+def _starts_program(word: str) -> bool:
+    return word.endswith((".py", ".sh")) or word == "-m" or shutil.which(word) is not None
 
 
 def _line(*words: str) -> str:
@@ -87,7 +119,7 @@ def _joined(head: Words, word: str) -> str:
     return f"{value}{word}" if is_unit or (flag.startswith("-") and value.endswith(",")) else ""
 
 
-def _stray_word(head: Words, taken: Words, words: Words, program: Words) -> JobgenError:
+def _stray_word(head: Words, taken: Words, words: Words, program: Words) -> _Found:
     """The error for `words` before a program, of which no option takes the first.
 
     `taken` is what click took for the program.
@@ -96,8 +128,7 @@ def _stray_word(head: Words, taken: Words, words: Words, program: Words) -> Jobg
     word = words[0]
     if word.endswith((".py", ".sh")) or is_file(to_path(word)):
         text = f"{word!r:.60} stands before `--`, and would be the program"
-        hint = f"`--` comes first: jobgen {_line(*head, '--', *words, *program)}"
-        return problem("--", text, "usage", hint)
+        return _Found("--", text, [*head, "--", *words, *program])
     right = head
     if joined := _joined(head, word):
         right = [*head[:-1], joined]
@@ -109,10 +140,9 @@ def _stray_word(head: Words, taken: Words, words: Words, program: Words) -> Jobg
         right = [*head, "--profile", word]
     text = f"no option takes the word {word!r:.60}, and no option after it is read"
     program = [*program, word] if right is head and re.match(r"[+~]*\w[\w.]*=", word) else program
-    hint = f"write: jobgen {_line(*right, *words[1:], '--', *program)}"
-    if right is head or "--" not in taken:
-        hint += f"; or, if {word:.60} is the program: jobgen {_line(*head, '--', *taken)}"
-    return problem("--", text, "usage", hint)
+    other = f"; or, if {word:.60} is the program: jobgen {_line(*head, '--', *taken)}"
+    is_known = right is not head and "--" in taken
+    return _Found("--", text, [*right, *words[1:], "--", *program], other * (not is_known))
 
 
 def _flag_of(word: str) -> str:
