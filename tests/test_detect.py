@@ -378,6 +378,20 @@ def test_a_scheduler_that_does_not_answer(slurm_login: LoginNode, name: str) -> 
     assert not (slurm_login.folder / "x.yaml").exists()
 
 
+def test_an_edited_profile_is_kept(slurm_login: LoginNode) -> None:
+    slurm_login.run("-o", "x.yaml")
+    again = slurm_login.run("-o", "x.yaml")
+    assert b".old" not in again.stderr
+    file = slurm_login.folder / "x.yaml"
+    text = file.read_text()
+    file.write_text("edited\n")
+    (slurm_login.folder / "x.yaml.old").write_text("older\n")
+    done = slurm_login.run("-o", "x.yaml")
+    assert b"x.yaml was another profile, or was edited: it is x.yaml.old1 now" in done.stderr
+    assert (slurm_login.folder / "x.yaml.old1").read_text() == "edited\n"
+    assert file.read_text() == text
+
+
 def test_a_scheduler_that_fails(slurm_login: LoginNode) -> None:
     slurm_login.add("sinfo", "echo 'sinfo: error: no controller' >&2; exit 1")
     done = slurm_login.run()

@@ -1,9 +1,12 @@
 """`jobgen detect`: asks the scheduler, chooses what the profile is for, and writes it."""
 
+import os
 import shlex
 import shutil
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import count
 
 from jobgen.detection import pbs, slurm, software
 from jobgen.detection.cluster import (
@@ -18,6 +21,7 @@ from jobgen.detection.findings import Findings
 from jobgen.detection.probe import probe
 from jobgen.detection.profile_text import profile_text
 from jobgen.errors import JobgenError, nearest_hint, problem, report
+from jobgen.paths import to_path
 from jobgen.scripts.write import write
 
 
@@ -45,8 +49,23 @@ def detect(options: Options, output: str | None) -> int:
             report(str(error))
             report("the profile is without what a node would say")
             exit_code = error.exit_code
-    write(profile_text(found), output)
+    text = profile_text(found)
+    if output:
+        _keep_other(output, text)
+    write(text, output)
     return exit_code
+
+
+def _keep_other(output: str, text: str) -> None:
+    """Rename a file that the profile would replace, unless it is the same: it may be edited."""
+    path = to_path(output)
+    with suppress(OSError):  # what cannot be read or renamed here cannot be written, either
+        if not path.is_file() or path.read_bytes() in (b"", text.encode("utf-8")):
+            return
+        names = (f"{output}.old{number or ''}" for number in count())
+        kept = next(name for name in names if not os.path.lexists(to_path(name)))
+        path.rename(to_path(kept))
+        report(f"{output} was another profile, or was edited: it is {kept} now")
 
 
 def _check_words(directives: Sequence[str]) -> None:
