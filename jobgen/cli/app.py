@@ -114,10 +114,9 @@ class Group(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if not ctx.resilient_parsing and self.get_command(ctx, args[0]) is None:
-            from jobgen.cli.mistakes.other_commands import command_hint
+            from jobgen.cli.mistakes.other_commands import command_problem
 
-            hint = command_hint(ctx, self, args[0])
-            ctx.fail(f"No such command '{args[0]}'; {hint}{'.' * (hint[-1:] != '?')}")
+            ctx.fail(command_problem(ctx, self, args))
         return super().resolve_command(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -1,18 +1,49 @@
 """Commands that jobgen does not have, and its own for the same."""
 
 import re
+from collections.abc import Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 
 import click
 
+from jobgen.cli.mistakes.usage_errors import later_problems
+from jobgen.errors import JobgenError
 from jobgen.other_words.search import answers
+from jobgen.planning.option_row import ALL
+from jobgen.profiles.resolve import Profiles
 from jobgen.quoting import quote
+from jobgen.schedulers import COMMANDS
 
 _CLOSE = 0.7  # of difflib: nearer names are slips
 
 
-def command_hint(ctx: click.Context, group: click.Group, name: str) -> str:
-    """What to type instead of a command that a group does not have."""
+def command_problem(ctx: click.Context, group: click.Group, words: Sequence[str]) -> str:
+    """What is wrong with a command that a group does not have, and what to type instead."""
+    name, *others = words
+    hint = _command_hint(ctx, group, name)
+    found = re.search(r"`jobgen (\w+)[^`]*`", hint)
+    right = found[1] if found else ""
+    if "sbatch" in hint and (profile := re.search(r"--profile[ =](\S+)", " ".join(others))):
+        right = _of_profile(profile[1]) or right
+    later: list[str] = []
+    if others and ctx.parent:
+        hint = re.sub("TRAINER|TEMPLATE", lambda _: quote(others[0]), hint)
+    elif others and right in ALL and (command := group.get_command(ctx, right)):
+        others = ["--submit"] * (" --submit " in hint) + others
+        hint = f"write: jobgen {' '.join(map(quote, (right, *others)))}"
+        later = later_problems(command, ctx, others)
+    return "\n".join([f"No such command '{name}'; {hint}{'.' * (hint[-1:] != '?')}", *later])
+
+
+def _of_profile(name: str) -> str:
+    """The command for the scheduler of a profile; "" if there is none."""
+    with suppress(JobgenError):
+        return COMMANDS[str(Profiles().load(name).profile.scheduler)]
+    return ""
+
+
+def _command_hint(ctx: click.Context, group: click.Group, name: str) -> str:
     names = group.list_commands(ctx)
     close = [f"{ctx.command_path} {each}" for each in get_close_matches(name, names, 1, _CLOSE)]
     for answer in answers("commands", name) if ctx.parent else ():
@@ -34,16 +65,3 @@ def _for_file(name: str) -> str:
     if name.endswith(".py"):
         return f"a command comes first: jobgen sbatch --profile PROFILE -- {quote(name)}"
     return f"to read a script: jobgen lint {quote(name)}"
-
-
-def commands_with(flag: str, ctx: click.Context) -> list[str]:
-    """The commands that have an option."""
-    root = ctx.find_root()
-    group = root.command
-    names = group.list_commands(root) if isinstance(group, click.Group) else []
-    commands = {name: group.get_command(root, name) for name in names}  # type: ignore[attr-defined]
-    return [
-        name
-        for name, command in commands.items()
-        if command and any(flag in each.opts for each in command.params)
-    ]

@@ -25,6 +25,9 @@ def check_first_word(job: Job) -> None:
         text = f"{name} is a component of torchx, and would be the program"
         raise problem("--", text, "value", f"write: {_of_torchx(words)}")
     options, program = _of_line([*job.program])
+    if "=" in name and all("=" in word for word in words) and not is_file(to_path(name)):
+        text = f"{name!r:.60} would be the program, and is a value for one"
+        raise problem("--", text, "value", f"write: -- PROGRAM {' '.join(map(quote, job.program))}")
     if options:
         text = f"`{' '.join((name, *words)):.60}` is for a shell, and would be each rank's program"
         hint = f"write: {' '.join(options)} -- {' '.join(map(quote, program)) or 'PROGRAM'}"

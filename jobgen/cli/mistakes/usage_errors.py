@@ -7,7 +7,6 @@ from contextlib import suppress
 import click
 
 from jobgen.cli.mistakes.job_size import size_words
-from jobgen.cli.mistakes.other_commands import commands_with
 from jobgen.cli.mistakes.other_options import own_words
 from jobgen.errors import JobgenError
 from jobgen.other_words.search import is_word, plain
@@ -39,7 +38,7 @@ def usage_error(
     rest, lines = [*args], list[str]()
     while (flag := _wrong_option(command, ctx, rest)) and len(lines) < _MOST:
         flag, value, rest = _taken_out(flag, rest)
-        hint = _hint(command, flag, value, args, commands_with(flag, ctx))
+        hint = _hint(command, flag, value, args, _commands_with(flag, ctx))
         if lines and not hint:
             break
         lines.append(f"No such option '{flag}'{'; ' * bool(hint)}{hint}{'.' * (hint[-1:] != '?')}")
@@ -58,7 +57,7 @@ def _repaired(lines: Sequence[str], rest: Sequence[str]) -> list[str]:
 
 
 def later_problems(command: click.Command, ctx: click.Context, words: Sequence[str]) -> list[str]:
-    """What else is wrong with a command line, of which the wrong options were replaced."""
+    """What is wrong with the words of a command that a message shows, or that it repaired."""
     try:
         words = [word for word in words if word not in ("-h", "--help")]
         trial = command.make_context(str(command.name), words, ctx.parent)
@@ -176,3 +175,16 @@ def early_option(
         value = ""
     text = f"No such option '{flag}' of {path}; options follow the command:"
     return click.UsageError(f"{text} {path} {name} {flag} {value}".rstrip() + " …", ctx)
+
+
+def _commands_with(flag: str, ctx: click.Context) -> list[str]:
+    """The commands that have an option."""
+    root = ctx.find_root()
+    group = root.command
+    names = group.list_commands(root) if isinstance(group, click.Group) else []
+    commands = {name: group.get_command(root, name) for name in names}  # type: ignore[attr-defined]
+    return [
+        name
+        for name, command in commands.items()
+        if command and any(flag in each.opts for each in command.params)
+    ]
