@@ -63,9 +63,9 @@ def _keep_other(output: str, text: str) -> None:
         if not path.is_file() or path.read_bytes() in (b"", text.encode("utf-8")):
             return
         names = (f"{output}.old{number or ''}" for number in count())
-        kept = next(name for name in names if not os.path.lexists(to_path(name)))
-        path.rename(to_path(kept))
-        report(f"{output} was another profile, or was edited: it is {kept} now")
+        old = next(name for name in names if not os.path.lexists(to_path(name)))
+        path.rename(to_path(old))
+        report(f"{output} was another profile, or was edited: it is {old} now")
 
 
 def _check_words(directives: Sequence[str]) -> None:

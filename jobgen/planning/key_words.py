@@ -129,6 +129,8 @@ def _special(name: str, command: str, value: str) -> str:
     gpus = re.match(r"(?:gpu:)?(?:(?!gpu:)([A-Za-z][\w.-]*):)?(\d+)(?=$|,|\()", value)
     if gpus and name in ("gres", "gpu"):
         kind = f" --set node.gpu_type={gpus[1]}" if gpus[1] and command != "qsub" else ""
+        others = ",".join(each for each in value.split(",")[1:] if each[:3] != "gpu")
+        kind += f" --directive={quote(f'--gres={others}')}" if others and command != "qsub" else ""
         return f"-G {gpus[2]}{kind}"
     if name in ("dependency", "depend") and value:
         return _after(value, command)

@@ -132,8 +132,8 @@ def _check_arrays(job: Job) -> None:
         raise problem("--array", text, "value", f"write --array {found[1]}-{found[2]}")
     if job.command == "qsub" and re.fullmatch(_ARRAY, job.time or ""):
         text = f"-t is the walltime, and {job.time!r:.40} an array"
-        hint = f"write --array {job.time}, or for days and hours -t {job.time}:00:00"
-        raise problem("-t", text, "value", hint)
+        days = f", or for days and hours -t {job.time}:00:00" * ("%" not in str(job.time))
+        raise problem("-t", text, "value", f"write --array {job.time}{days}")
     if found := re.fullmatch(rf"([\w.-]+)\[({_ARRAY})\](%\d+)?", job.name or ""):
         hint = f"write -J {found[1]} --array {found[2]}{found[5] or ''}"
         raise problem("-J", f"{job.name!r:.40} is a name and an array", "value", hint)

@@ -41,6 +41,8 @@ def size_words(command: str, flag: str, value: str, args: Sequence[str]) -> str:
     `args` are all words of the command.
     """
     kind = _kind(flag)
+    if kind == "nodes" and command != "byhand" and re.fullmatch(r"\d+[:-]\d+", value):
+        return f"-N {value.replace('-', ':')}"
     number = re.fullmatch(r"(?:\w+ )?([1-9]\d{0,5})", value)
     if not kind or not number:
         return ""
@@ -119,6 +121,11 @@ def _gpus_of_job(count: int, given: _Given) -> str:
     return ""
 
 
+def _gpus_of_task(count: int, given: _Given) -> str:
+    tasks = given.tasks or given.node_gpus // count
+    return _of_node(count * tasks, given) if tasks else ""
+
+
 def _of_node(ranks: int, given: _Given) -> str:
     """The words for ranks of each node."""
     if (given.profile and not given.node_gpus) or given.gpus not in (0, ranks):
@@ -144,6 +151,7 @@ def _cores(count: int, given: _Given) -> str:
 _WORDS = {
     "ranks of a job": _of_job,
     "GPUs of a job": _gpus_of_job,
+    "GPUs of a task": _gpus_of_task,
     "tasks of a node": _of_node,
     "ranks of a node": _of_node,
     "cores of a task": _cores,

@@ -122,12 +122,21 @@ def _taken_out(flag: str, words: Sequence[str]) -> tuple[str, str, list[str]]:
                 flag = name
             else:
                 return flag, word[2:].removeprefix("="), [*words[:number], *words[number + 1 :]]
-        end = number + 1
-        if not equals and end < len(words) and not words[end].startswith("-"):
-            start, end = end, end + 1 + (flag == "-pe")  # of Grid Engine: a name, and a number
-            value = " ".join(words[start:end])
-        return flag, value, [*words[:number], *words[end:]]
+        values, end = [value] * bool(equals), number + 1
+        while end < len(words) and _is_value(values, words[end:]):
+            values, end = [*values, words[end]], end + 1
+        return flag, " ".join(values), [*words[:number], *words[end:]]
     return flag, "", []
+
+
+def _is_value(values: Sequence[str], words: Sequence[str]) -> bool:
+    """Whether the first of some words belongs to an option's value; `values` are those before it.
+
+    Before `--`, no word stands alone; of Grid Engine, -pe has a name and a number.
+    """
+    if words[0].startswith("-") or (values and words[0].endswith(".py")):
+        return False
+    return not values or "--" in words or (len(values) == 1 and words[0].isdigit())
 
 
 def _right_use(command: str, flag: str, args: Sequence[str], message: str) -> str:
