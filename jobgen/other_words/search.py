@@ -12,16 +12,26 @@ import yaml
 from jobgen.limits import WORD_CHARACTERS
 from jobgen.quoting import quote
 
+Tables = Mapping[str, Mapping[str, Any]]
 # Of difflib: for the names of a group, for those of all groups, for words of other tools.
 _CLOSE, _CLOSER, _CLOSEST = 0.75, 0.82, 0.88
 
 
 @cache
-def words() -> Mapping[str, Mapping[str, Any]]:
+def words() -> Tables:
     """The tables of words.yaml by their names; in each, words by what to write instead."""
+    return _tables("words.yaml")
+
+
+@cache
+def habits() -> Tables:
+    """The tables of habits.yaml by options; in each, what is wrong with a value by its pattern."""
+    return _tables("habits.yaml")
+
+
+def _tables(file: str) -> Tables:
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    text = Path(__file__).with_name("words.yaml").read_text(encoding="utf-8")
-    tables: Mapping[str, Mapping[str, Any]] = yaml.load(text, loader)
+    tables: Tables = yaml.load(Path(__file__).with_name(file).read_text(encoding="utf-8"), loader)
     return tables
 
 
