@@ -46,7 +46,7 @@ def versions() -> dict[str, str]:
 def _jobgen() -> Iterator[tuple[str, bytes]]:
     """jobgen with its bundled files; a wheel and a checkout give the same paths."""
     package = Path(__file__).parent.parent
-    for file in (*package.rglob("*.py"), package / "other_words" / "words.yaml"):
+    for file in (*package.rglob("*.py"), *(package / "other_words").glob("*.yaml")):
         yield f"jobgen/{file.relative_to(package).as_posix()}", file.read_bytes()
     for kind in ("profiles", "templates"):
         folder = bundled(kind)

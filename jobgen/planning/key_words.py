@@ -215,7 +215,8 @@ def resource_words(name: str, value: str, in_chunk: bool = True) -> str:
             return "--exclusive"
         return "" if value in ("pack", "free", "scatter") else f"--set request.place={quote(value)}"
     if name in ("select", "nodes") and "+" in value:
-        return f"-N {sum(int(each) for each in re.findall(r'(?<![^+])[0-9]+', value))}"
+        numbers = re.findall(r"(?<![^+])(?:(\d+)(?![^:+])|\w)", value)  # a name is one node
+        return f"-N {sum(int(each or 1) for each in numbers)}"
     if name in ("select", "nodes"):
         number, *others = value.split(":")
         pairs = [each.partition("=") for each in others]

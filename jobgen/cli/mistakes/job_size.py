@@ -48,7 +48,8 @@ def size_words(command: str, flag: str, value: str, args: Sequence[str]) -> str:
         return ""
     given = _given(command, args)
     count = int(number[1])
-    if kind == "tasks of a node" and count == 1 and (given.gpus or given.node_gpus) > 1:
+    tasks = given.tasks if kind == "ranks of a job" else count if kind == "tasks of a node" else 0
+    if tasks == 1 and (given.gpus or given.node_gpus) > 1:  # the launcher, and no rank
         note = "the script starts one launcher on each node anyway: leave it out"
         return f"{note}; for one rank on each node: -G 1"
     return _WORDS[kind](count, given) if kind in _WORDS else ""

@@ -59,6 +59,8 @@ def own_words(command: Command, flag: str, value: str = "", others: Iterable[str
     is_other = found or answers("options", flag)
     if not is_other and (close := get_close_matches(flag, flags, n=1, cutoff=_CLOSE)):
         return f"did you mean {close[0]!r}?"
+    if not found and name not in ALL and flag in ("-o", "--output", "--out"):
+        return f"write > {quote(value) if value else 'FILE'} behind the command"
     if not found and (has_it := ", ".join(others)) and name not in ("local", "byhand"):
         return f"it is an option of {has_it}"
     if not found and name not in ALL:
@@ -84,10 +86,6 @@ def _of_letter(letter: str, command: str, value: str) -> str:
     """The words for an option of one letter, which means what it means to the command's engine."""
     if command == "qsub":
         return _of_qsub(letter, value)
-    if letter == "j" and (found := re.fullmatch(r"(\d+)x(\d+)", value)):  # of torchx
-        return f"-N {found[1]} {_of_name('--nproc_per_node', command, found[2])}"
-    if letter == "s" and value in _SCHEDULERS.values():  # of torchx
-        return f"{command} is {_SCHEDULERS[command]}'s: leave it out"
     name = slurm_options.LONG_NAMES.get(letter)
     is_qsubs = command == "interactive" or letter in "ljvVW"
     if name and not (letter in "vW" and "=" in value):
@@ -101,14 +99,10 @@ def _of_qsub(letter: str, value: str) -> str:
         return words_for("network.environment", "qsub", value)
     if letter == "W" and (pair := re.fullmatch(r"(\w+)=(.*)", value)):
         return _of_attribute(pair[1], pair[2])
-    if letter == "r" and value == "n":
-        return "without --requeue, no job is put back into the queue: leave it out"
     if letter == "l" and (resources := _resources(value)):
         return resources
     if letter in "cn" and value.isdigit():  # as of sbatch; qsub's own take no number
         return words_for("request.cpus_per_node" if letter == "c" else _RANKS, "qsub", value)
-    if letter == "p" and value and not value.lstrip("-").isdigit():
-        return f"-q {quote(value)}, the queue"
     if letter in pbs_options.ON_COMMAND_LINE:
         return pbs_options.ON_COMMAND_LINE[letter]
     if found := letter_words(letter, value):
@@ -123,8 +117,6 @@ _RANKS = "launch.processes_per_node=N, the ranks on each node"
 
 def _of_attribute(name: str, value: str) -> str:
     """The words for an attribute of qsub's -W."""
-    if name == "group_list":
-        return f"-A {quote(value)} --set request.account_option=group_list"
     words = option_words("dependency", "qsub", value) if name == "depend" else ""
     return words or f"--directive={quote(f'-W {name}={value}')}"
 

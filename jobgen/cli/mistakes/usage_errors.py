@@ -14,7 +14,7 @@ from jobgen.planning.job_options import FIELD_OF_FLAG, OPTIONS
 from jobgen.planning.key_words import PLACE, option_words
 from jobgen.planning.option_row import ALL
 from jobgen.profiles.search import profile_files
-from jobgen.quoting import split_words
+from jobgen.quoting import quote, split_words
 
 _MOST = 20  # wrong options in one message
 
@@ -164,6 +164,8 @@ def _stray_words(
     word, hint = found[1], f"{ctx.command_path} takes only options"
     if word in profile_files() and any("--profile" in each.opts for each in command.params):
         hint = f"write --profile {word}"
+    elif re.search(r"[./]", word) and any("--output" in each.opts for each in command.params):
+        hint = f"write -o {quote(word)}"
     return click.UsageError(f"{error.message}; {hint}.", ctx)
 
 
