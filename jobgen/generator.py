@@ -24,9 +24,14 @@ from jobgen.planner.assembly import make_plan
 from jobgen.planning.host_list import read_hosts
 from jobgen.planning.job_options import Job, job_options
 from jobgen.planning.plan import Plan
+from jobgen.profiles.kinds import ProblemList
 from jobgen.profiles.resolve import Profiles, Resolved
+from jobgen.profiles.yaml_tree import Map
 from jobgen.schedulers import COMMANDS, profile_conflicts
 from jobgen.scripts.render import Templates
+
+LATER_PROBLEMS = 3  # each is found when the hints of those before it are followed
+_OF_ONE_VALUE = ("unknown-key", "type", "value", "range")
 
 
 def find_profiles(
@@ -70,7 +75,35 @@ class Generator:
         hosts = self._hosts(job)
         if job.profile is None and job.command != "local":
             raise no_profile()
-        return make_plan(job, self._profile(job, len(hosts)), hosts)
+        try:
+            resolved = self._profile(job, len(hosts))
+        except JobgenError as error:
+            raise JobgenError([*error.problems, *self.later_problems(job, error)]) from None
+        return make_plan(job, resolved, hosts)
+
+    def later_problems(self, job: Job, error: JobgenError) -> list[Problem]:
+        """What a job's profile still lacks when all hints of an error in its file are followed."""
+        from jobgen.profiles.mistakes.following import followed
+
+        name = str(job.profile)
+        files = {each.mark.file for each in error.problems if each.mark.line}
+        tree = self.profiles.read(Path(file), ProblemList()) if (file := "".join(files)) else None
+        if len(files) != 1 or not isinstance(tree, Map) or Path(file).stem != Path(name).stem:
+            return []
+        problems, found = error.problems, list[Problem]()
+        for _ in range(LATER_PROBLEMS):
+            profiles = find_profiles(self.within, self.confined, self.profiles.environ)
+            profiles.add(file, tree := followed(tree, problems))
+            scheduler = getattr(tree.items.get("scheduler"), "text", "")
+            try:
+                of_scheduler = job._replace(command=job.command or COMMANDS.get(scheduler, ""))
+                make_plan(of_scheduler, profiles.load(file, overrides(of_scheduler)))
+            except JobgenError as later:
+                problems = [each for each in later.problems if each not in error.problems + found]
+                found += [each for each in problems if each.code not in _OF_ONE_VALUE]
+            else:
+                break
+        return found
 
     def advice(self, job: Job, plan: Plan) -> list[Problem]:
         """Warnings about a job whose plan was made."""
@@ -116,7 +149,11 @@ def overrides(job: Job, host_count: int = 0) -> Iterator[tuple[str, str, str]]:
     for text in job.set_values:
         path, equals, value = text.partition("=")
         if not equals or not path:
-            hint = "such as network.interface=hsn0"
+            from jobgen.planning.key_words import option_words  # only a mistake needs it
+
+            name, _, value = text.replace(":", " ").strip("= ").partition(" ")
+            words = option_words(name.rpartition(".")[2], job.command, value.strip())
+            hint = f"write {words}" if words else "such as network.interface=hsn0"
             raise problem("--set", f"{text!r:.80} is not PATH=VALUE", "usage", hint)
         yield f"--set {path:.80}", path, value
     _check_conflicts(job)

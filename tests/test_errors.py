@@ -33,6 +33,20 @@ def test_messages_for_a_wrong_profile(
     assert not (FOLDER / "pwned").exists()
 
 
+@pytest.mark.parametrize(
+    "file", sorted(FOLDER.glob("manifests/*.yaml")), ids=lambda file: file.stem
+)
+def test_messages_for_a_wrong_manifest(
+    file: Path, update: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(file.parent)
+    exit_code = run_command(lambda: run_words(["build", "--dry-run", file.name]))
+    messages, expected = capsys.readouterr().err, file.with_suffix(".out")
+    if update:
+        expected.write_text(messages, encoding="utf-8")
+    assert (exit_code, messages) == (2, expected.read_text(encoding="utf-8"))
+
+
 def test_every_expected_output_has_its_profile() -> None:
     assert sorted(path.stem for path in FOLDER.glob("*.out")) == CASES
 

@@ -98,8 +98,11 @@ def _profiles_validate(files: tuple[str, ...]) -> int:
                 report(f"warning: {warning}")
         except JobgenError as error:
             places = {"--profile": Mark(f"FILE {file}")}
+            later = generator.later_problems(Job("", file), error)
             found = [
-                each._replace(mark=places.get(each.mark.file, each.mark)) for each in error.problems
+                each._replace(mark=places.get(each.mark.file, each.mark))
+                for each in (*error.problems, *later)
+                if each.code != "no-scheduler"  # it may be a base
             ]
             write(f"{JobgenError(found) if found else error}\n")
             wrong += 1

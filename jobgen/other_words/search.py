@@ -100,13 +100,18 @@ def places(name: str, paths: Iterable[str], group: str) -> list[str]:
 
 @lru_cache(256)
 def _places(name: str, paths: tuple[str, ...], group: str) -> list[str]:
+    before, _, last = name.rpartition(".")
+    if before in paths and name not in paths:
+        return _places(last, paths, before)
     own = {_last(path): path for path in paths if path.rpartition(".")[0] == group}
     for is_same in (_is_equal, _is_plural) if group else (_is_equal,):
         if same := [path for last, path in own.items() if is_same(name, last)]:
             return same
     if name in paths:
         return [name]
-    others = answers("keys", name)
+    if inner := [each for each in answers("keys", f"{group}.{name}") if path_of(each) in paths]:
+        return inner[:1]
+    others = (answers("manifest", name) if "defaults.set" in paths else []) or answers("keys", name)
     if exact := [each for each in others if group and path_of(each).rpartition(".")[0] == group]:
         return exact[:1]
     if here := [each for each in others if _last(path_of(each)) in own]:

@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from operator import attrgetter
 
 from jobgen.errors import Mark, Problem
+from jobgen.paths import bundled
 from jobgen.planner.word_advice import word_advice
 from jobgen.planning.job_options import Job
 from jobgen.planning.plan import Plan
@@ -48,6 +50,7 @@ def profile_advice(resolved: Resolved) -> list[Problem]:
         *_unlikely_values(resolved),
     ]
     found += _unused_gpus(resolved, resolved.profile.node.gpus)
+    found += [*_doubtful_time(resolved, "request.time"), *_doubtful_time(resolved, "limits.time")]
     for name, variable in resolved.profile.network.environment.items():
         if is_secret(name, variable.value or ""):
             found.append(_secret(resolved.origins.get(f"network.environment.{name}"), name))
@@ -80,7 +83,11 @@ def job_advice(job: Job, plan: Plan, resolved: Resolved) -> list[Problem]:
     found += [*_lost_exports(resolved), *_misspelt_partition(resolved), *_unlikely_values(resolved)]
     found += [*word_advice(job, plan), *_unused_gpus(resolved, plan.request.gpus_per_node)]
     if job.command != "byhand":
-        found += [*_shared_cores(plan, resolved), *_doubtful_time(resolved)]
+        found += [
+            *_doubtful_time(resolved, "request.time"),
+            *_doubtful_time(resolved, "limits.time"),
+        ]
+        found += _shared_cores(plan, resolved)
         found += [*_ranks_without_gpu(plan, resolved), *_points_for_address(resolved)]
     if plan.request.gpus_per_node and job.command != "byhand":
         found += _gpus_not_requested(resolved)
@@ -108,6 +115,16 @@ def _unlikely_values(resolved: Resolved) -> Iterator[Problem]:
     if folder := re.fullmatch(r"(.+)/bin(/activate|/python3?|/)?", venv):
         text = "the folder that has the environment's bin is meant"
         found.append(("software.venv", text, "venv", f"`venv: {folder[1]}`"))
+    if container and "software.container.engine" not in resolved.origins:
+        others = ", ".join(each for each in ENGINES if each != engine)
+        text = f"no `engine` is named, so {engine} runs the image"
+        found.append(("software.container", text, "engine", f"`engine: {engine}`, or {others}"))
+    port = resolved.origins.get("network.port")
+    is_own = port and port.line and not port.file.startswith(str(bundled("profiles")))
+    if profile.network.port and is_own and "request.exclusive" not in resolved.origins:
+        text = "the port counts on exclusive nodes alone: else each job has one of its id"
+        hint = "`request: {exclusive: true}`, or leave the port out"
+        found.append(("network.port", text, "port", hint))
     for name in profile.network.interface or ():
         if re.fullmatch(r"(mlx[45]|bnxt_re|efa)_\d+", name):
             text = f"{name} is an adapter, and no interface such as ib0 (`ip -br address`)"
@@ -184,9 +201,10 @@ def _cores_not_requested(resolved: Resolved, gpus: int) -> Iterator[Problem]:
     yield Problem(mark, f"node.cpus is not set, and {text}", "cores", hint)
 
 
-def _doubtful_time(resolved: Resolved) -> Iterator[Problem]:
+def _doubtful_time(resolved: Resolved, path: str) -> Iterator[Problem]:
     """A walltime that other tools, or the other scheduler, read as another time."""
-    text, scheduler = resolved.profile.request.time or "", resolved.profile.scheduler
+    text = attrgetter(path)(resolved.profile) or ""
+    scheduler, mark = resolved.profile.scheduler, resolved.origins.get(path, Mark("-t"))
     if found := re.fullmatch(r"(\d+):(\d+)", text):
         first, second = map(int, found.groups())
         read = f"{first} minutes and {second} seconds"
@@ -196,10 +214,16 @@ def _doubtful_time(resolved: Resolved) -> Iterator[Problem]:
         read, hint = f"{text} seconds for PBS", f"write {text}m for minutes, or {text}s"
     elif scheduler == "slurm" and text.isdecimal() and not int(text) % 3600:
         read, hint = f"{text} minutes for Slurm", f"write {text}s for seconds, or {text}m"
+    elif scheduler == "slurm" and text.isdecimal() and _is_hours(text, mark):
+        read, hint = f"{text} minutes for Slurm", f"write {text}h for hours, or {text}m"
     else:
         return
-    mark = resolved.origins.get("request.time", Mark("-t"))
     yield Problem(mark, f"a walltime of {text} is {read}", "walltime", hint)
+
+
+def _is_hours(text: str, mark: Mark) -> bool:
+    """Whether a number was probably meant in hours: on a command line, whole days and halves."""
+    return int(text) <= 96 if mark.line else text in ("12", "24", "36", "48", "72", "96", "168")
 
 
 def _points_for_address(resolved: Resolved) -> Iterator[Problem]:

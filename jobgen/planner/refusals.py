@@ -26,8 +26,11 @@ def scheduler_of(command: str, resolved: Resolved) -> Scheduler:
         text = f"profile {resolved.name} names no scheduler: it is a base for others"
         hint = "choose one that `jobgen profiles list` shows"
         if not resolved.name.startswith("fabrics/"):
-            hint = "write `scheduler: slurm`, or pbs, in it"
-        raise problem("--profile", text, "no-scheduler", hint)
+            own = next((each for each, one in COMMANDS.items() if one == command), "")
+            hint = f"write `scheduler: {own or 'slurm'}`{', or pbs,' * (not own)} in it"
+        is_own = resolved.origins[""].line and not resolved.name.startswith("fabrics/")
+        mark = resolved.origins[""] if is_own else "--profile"
+        raise problem(mark, text, "no-scheduler", hint)
     if COMMANDS[name] != command and command in COMMANDS.values():
         text = f"profile {resolved.name} is for {name} ({resolved.origin('scheduler')})"
         raise problem("--profile", text, "scheduler", f"use `jobgen {COMMANDS[name]}`")
@@ -66,10 +69,10 @@ def limit_error(
         option = "-q" if resolved.profile.scheduler == "pbs" else "-p"
         more = f"; {option} {' or '.join(others[:3])} allows it"
     elif limit_path == "node.gpus" and limit == 0:
-        more = f"; if a node has GPUs: --set node.gpus={amount} --set node.gpu=nvidia, or amd"
+        more = f"; if a node has GPUs, write --set node.gpus={amount} --set node.gpu=nvidia, or amd"
     text = f"{_REQUESTED[path].format(amount)} requested, {has} {limit}"
     hint = f"{limit_path} is set at {resolved.origin(limit_path)}{more}"
-    return problem(resolved.origin(path), text, "limit", hint)
+    return problem(resolved.origins.get(path, "jobgen's default"), text, "limit", hint)
 
 
 def check_launch(resolved: Resolved, scheduler: Scheduler, nodes: int, by_hand: bool) -> None:

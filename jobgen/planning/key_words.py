@@ -246,5 +246,6 @@ def with_paths(hint: str) -> str:
             return found[0]
         return f"--set {row.path}={found[2] or row.flag_value}"
 
-    hint = re.sub(r"(?<=^use )(--?[A-Za-z][\w-]*) ([^\s,;]+)(?=$|[,;])", set_of, hint)
+    use = r"(?:(?<=^use )|(?<=: use ))(--?[A-Za-z][\w-]*) ([^\s,;]+)(?=$|[,;])"
+    hint = re.sub(use, set_of, hint)
     return re.sub(r"(?<!\S)(--?[A-Za-z][\w-]*)(?: ([A-Z]+|\d+)(?![\w:+|]))?", set_of, hint)

@@ -15,6 +15,7 @@ Note = Callable[[str, str, str], None]  # path, text, hint
 Check = Callable[[Profile, Note], None]
 
 _SET = re.compile(r"--set (?:'([\w.]+)=([^']*)'|([\w.]+)=([^\s,;)]*))")
+_SETS = re.compile(rf"{_SET.pattern}(?: {_SET.pattern})*")
 _DIRECTIVE = re.compile(r"--directive=(?:'([^']*)'|(\S+))")
 OUTSIDE_CONTAINER = ("venv", "conda", "nccl_root", "aws_ofi_nccl_root")
 
@@ -27,8 +28,15 @@ def at_origin(each: Problem, origins: Mapping[str, Mark]) -> Problem:
     mark = origins.get(each.mark.file, each.mark)
     if not mark.line:
         return each._replace(mark=mark)
-    hint = _SET.sub(lambda a: f"`{as_yaml(a[1] or a[3], a[2] or a[4])}`", each.hint)
+    hint = _SETS.sub(_as_group, each.hint)
     return each._replace(mark=mark, hint=_DIRECTIVE.sub(r"`\1\2`", hint))
+
+
+def _as_group(found: re.Match[str]) -> str:
+    from jobgen.profiles.mistakes.following import together
+
+    pairs = [(each[1] or each[3], each[2] or each[4]) for each in _SET.finditer(found[0])]
+    return together(f"write `{as_yaml(*pair)}`" for pair in pairs).removeprefix("write ")
 
 
 def conflicts(

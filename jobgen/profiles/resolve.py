@@ -107,13 +107,14 @@ class Profiles:
         tree, file_problems, fingerprint = self._trees(name)
         problems = ProblemList()
         problems.found += file_problems
+        file = tree.mark
         for option, path, value in overrides:
             if override := _override(option, path, value, problems):
                 tree = merge(tree, override)
         if problems.found:
             raise JobgenError(problems.found)
         profile = ROOT.read(tree, problems)
-        origins = marks_by_path(tree)
+        origins = {**marks_by_path(tree), "": file}
         is_whole = asks_for_whole_nodes(profile.request.place or "")
         if is_whole and "request.exclusive" not in origins:
             origins["request.exclusive"] = origins["request.place"]

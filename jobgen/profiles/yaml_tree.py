@@ -190,7 +190,7 @@ def _explained(text: str, error: yaml.MarkedYAMLError) -> tuple[str, str, str]:
         inside = re.search(r"[{\[]", line[:column])
         value = re.split(r"[,\]}]" if inside else "$", line[column:])[0]
         hint = f'write it in quotes: "{value.strip()}"'
-    elif ": " in value and "mapping values" in message:
+    elif ": " in value and value[:1] not in "{[" and "mapping values" in message:
         message, hint = "a second `: ` in the line", f'write {key}: "{value}", in quotes'
     elif found := next(filter(None, map(_SEPARATOR.fullmatch, reversed(before))), None):
         hint = f"write `{found[1]}: {found[2]}` for `{found[0].strip()}`"

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from jobgen.errors import USAGE, JobgenError, Problem, printable, problem, report
 from jobgen.generator import Generators
 from jobgen.keeper.file_beside_manifest import named_files
-from jobgen.limits import BUILD_BYTES, BUILD_BYTES_EACH, PROBLEMS_KEPT
+from jobgen.limits import BUILD_BYTES, BUILD_BYTES_EACH, PROBLEMS_KEPT, PROBLEMS_SHOWN
 from jobgen.paths import is_outside, repository_or_folder, to_path
 from jobgen.quoting import escape_unseen
 from jobgen.repository.compare import compare
@@ -40,6 +40,7 @@ class Made(NamedTuple):
 
     data: bytes
     keepers: frozenset[str]  # the files that it names
+    warnings: frozenset[Problem]
 
 
 @dataclass
@@ -60,6 +61,7 @@ class Build:
     real_paths: set[str] = field(default_factory=set)
     keepers: set[str] = field(default_factory=set)
     problems: set[Problem] = field(default_factory=set)
+    warnings: set[Problem] = field(default_factory=set)
 
     def manifest_from(self, script: str) -> str:
         """The manifest's path as in the header of a script with this path without links."""
@@ -73,9 +75,13 @@ class Build:
         command = script.command
         if command is None:
             command = generator.command(script.fields.get("profile", "local"))
-        data = generator.script_bytes(script.job(command), self.manifest_from(script.real))
-        is_new = self.must_write(script.path, script.real, data)
-        return Made(data if is_new else b"", named_files(data))
+        job = script.job(command)
+        data = generator.script_bytes(job, self.manifest_from(script.real))
+        if not self.must_write(script.path, script.real, data):
+            return Made(b"", named_files(data), frozenset())
+        advice = generator.advice(job, generator.plan(job))
+        warnings = script.with_places(advice)
+        return Made(data, named_files(data), frozenset(warnings))
 
     def note(self, script: Script, result: Made | JobgenError) -> None:
         """Keep a script that must be written, or the problems of one that cannot be made."""
@@ -84,12 +90,13 @@ class Build:
             if isinstance(result, JobgenError):
                 raise result
             self.keepers |= result.keepers
+            self.warnings |= result.warnings
             if result.data:
                 self.changes.append(Change(script.path, script.real, len(result.data)))
                 if not self.problems:
                     self._keep(result.data)
         except JobgenError as error:
-            self.problems.update(script.with_places(error))
+            self.problems.update(script.with_places(error.problems))
 
     def _keep(self, script: bytes) -> None:
         self.size += len(script)
@@ -173,6 +180,8 @@ def build_all(file: str, prune: bool, force: bool, dry_run: bool, trust: bool = 
             report(f"{path}: {PROBLEMS_KEPT} problems: no others were searched for")
         if build.problems:
             raise JobgenError(build.problems)
+        for warning in sorted(build.warnings)[:PROBLEMS_SHOWN]:
+            report(f"warning: {warning}")
         changed = write_keepers(path.parent, build.keepers, dry_run)  # before what names them
         written = _write_changes(build)
     removed = _remove_obsolete(folders, build) if prune else set()

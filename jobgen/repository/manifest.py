@@ -26,6 +26,7 @@ from jobgen.limits import (
 )
 from jobgen.planning.option_row import RANKS, Option
 from jobgen.profiles.kinds import FREE, Bool, Choice, Kind, ProblemList, Text
+from jobgen.profiles.mistakes.following import followed, together
 from jobgen.profiles.mistakes.readings import as_flow, as_words
 from jobgen.profiles.records import ListOf, MapOf, Record, record, row
 from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, is_null, merge, parse
@@ -80,12 +81,15 @@ def read_manifest(file: Path) -> tuple[int, Iterator[Script | JobgenError], list
         text = f"cannot be read: {error.strerror}"
         raise problem(str(file), text, "unreadable", hint) from None
     problems = ProblemList()
+    tree = _by_name(tree, problems)
     Record(Manifest).read(tree, problems)
-    if problems.found:
-        raise JobgenError([_of_other_tool(each, tree) for each in problems.found])
+    found = [_of_other_tool(each, tree) for each in problems.found]
+    problems.found.clear()
+    if found and isinstance(tree, Map):
+        tree = followed(tree, found := _with_programs(found, tree))
     jobs = _merged_jobs(tree, problems)
-    if problems.found:
-        raise JobgenError(problems.found)
+    if found + problems.found:
+        raise JobgenError(found + problems.found)
     entries = [(name, job, Record(Entry).read(job, problems)) for name, job in jobs.items()]
     total = sum(math.prod(map(len, entry.matrix.values())) for _, _, entry in entries)
     if total > MANIFEST_SCRIPTS:
@@ -100,21 +104,72 @@ _JOBS = "such as `jobs: {bert: {program: [train.py]}}`"
 
 def _of_other_tool(each: Problem, tree: Node) -> Problem:
     """A problem; that of an unknown key which is an option of another tool says what has it."""
-    top = tree.items if isinstance(tree, Map) else {}
-    jobs = top.get("jobs")
-    if each.code == "type" and each.mark == getattr(jobs, "mark", None):
-        return each._replace(hint=_JOBS)
-    if each.code != "unknown-key":
-        return each
-    maps = [top.get("defaults"), *(jobs.items.values() if isinstance(jobs, Map) else ())]
-    for job in (one for one in maps if isinstance(one, Map)):
-        name = next((name for name, mark in job.keys.items() if mark == each.mark), "")
-        if value := getattr(job.items.get(name), "text", ""):
+    for job in _jobs_of(tree):
+        name, node = next(
+            ((key, job.items[key]) for key, mark in job.keys.items() if mark == each.mark),
+            ("", None),
+        )
+        command = job.items.get("command")
+        if isinstance(command, Scalar) and command.mark == each.mark:
+            words = as_flow(Seq(each.mark, as_words(command)))
+            return each._replace(
+                code="unknown-key", mark=job.keys["command"], hint=f"{_PROGRAM[:-1]}{words}`"
+            )
+        value = getattr(node, "text", "") if each.code == "unknown-key" else ""
+        if value and not each.hint.startswith(_PROGRAM):
             from jobgen.planning.key_words import option_words
 
             hint = manifest_words(option_words(name, "sbatch", value))
             return each._replace(hint=f"write {hint}") if hint else each
+        matrix = getattr(job.items.get("matrix"), "items", {})
+        for key in ("exclude", "include"):
+            if each.mark in [one.mark for one in getattr(matrix.get(key), "items", ())]:
+                hint = f"a matrix has all combinations: leave `{key}` out, and write several jobs"
+                return each._replace(hint=hint)
     return each
+
+
+def _by_name(tree: Node, problems: ProblemList) -> Node:
+    """A manifest whose jobs are a list, with a map of them by their names; notes the list."""
+    jobs = tree.items.get("jobs") if isinstance(tree, Map) else None
+    if not (isinstance(tree, Map) and isinstance(jobs, Seq)):
+        return tree
+    named: dict[str, Node] = {}
+    for number, job in enumerate(jobs.items, 1):
+        items = dict(job.items) if isinstance(job, Map) else {}
+        name = getattr(items.pop("name", None), "text", f"job{number}")
+        named[name] = Map(job.mark, items, getattr(job, "keys", {}))
+    lines = [f"`{name}:`" for name in list(named)[:3]]
+    hint = f"the name of each is its key, without `- name:`: {', '.join(lines)}"
+    hint = hint if any(isinstance(job, Map) for job in jobs.items) else _JOBS
+    problems.note(jobs.mark, "expected a map, got a list", "type", hint)
+    whole = Map(jobs.mark, named, {name: each.mark for name, each in named.items()})
+    return Map(tree.mark, {**tree.items, "jobs": whole}, tree.keys)
+
+
+def _with_programs(found: list[Problem], tree: Map) -> list[Problem]:
+    """Problems, in which the hints for the parts of a job's program are one."""
+    for job in _jobs_of(tree):
+        marks = {*job.keys.values(), *(node.mark for node in job.items.values())}
+        parts = [each for each in found if each.mark in marks and each.hint.startswith(_PROGRAM)]
+        own = job.items.get("program")
+        hints = [f"write `program: {as_flow(own)}`"] if isinstance(own, Seq) else []
+        whole = together([*hints, *(each.hint for each in parts)])
+        for each in parts if len(parts) + len(hints) > 1 else ():
+            hint = whole if each is parts[0] else "leave it out: `program` has it then"
+            found[found.index(each)] = each._replace(hint=hint)
+    return found
+
+
+_PROGRAM = "write `program: ["
+
+
+def _jobs_of(tree: Node) -> list[Map]:
+    """The defaults and all jobs of a manifest."""
+    top = tree.items if isinstance(tree, Map) else {}
+    jobs = top.get("jobs")
+    maps = [top.get("defaults"), *(jobs.items.values() if isinstance(jobs, Map) else ())]
+    return [each for each in maps if isinstance(each, Map)]
 
 
 def _folders(tree: Node, jobs: Mapping[str, Map], paths: ScriptPaths) -> list[Path]:
@@ -146,6 +201,7 @@ def _merged_jobs(tree: Node, problems: ProblemList) -> dict[str, Map]:
         assert isinstance(job, Map)
         merged[name] = Map(jobs.keys[name], job.items, job.keys)
         _check_job(name, own, merged[name], problems)
+        _check_after(merged[name].items.get("after"), jobs, problems)
     return merged
 
 
@@ -159,6 +215,8 @@ def _check_job(name: str, own: Map, job: Map, problems: ProblemList) -> None:
         problems.note(job.mark, f"job `{name}` has no `file`", "usage", hint)
     _check_program(own.items.get("program"), problems)
     matrix = job.items.get("matrix")
+    for key in ("program", "file"):
+        _check_places(job.items.get(key), getattr(matrix, "items", {}), problems)
     if isinstance(matrix, Map) and len(matrix.items) > MATRIX_KEYS:
         text = f"a matrix of {len(matrix.items)} keys"
         problems.note(matrix.mark, text, "limit", f"at most {MATRIX_KEYS} for a job")
@@ -172,6 +230,25 @@ def _check_program(node: Node | None, problems: ProblemList) -> None:
     if isinstance(word, Scalar) and re.match(r"(\S+\.py|python3?) \S", word.text):
         hint = f"write `program: {as_flow(Seq(word.mark, as_words(word)))}`"
         problems.note(word.mark, f"`{word.text:.60}` is one word with blanks", "value", hint)
+
+
+def _check_places(node: Node | None, names: Mapping[str, Node], problems: ProblemList) -> None:
+    """Note a place for a value of the matrix that is written as another tool has it."""
+    for each in node.items if isinstance(node, Seq) else [node]:
+        text = each.text if isinstance(each, Scalar) else ""
+        found = re.search(r"\$\{(\w+)\}|\$?\{\{ *(?:matrix\.)?(\w+) *\}\}", text)
+        if isinstance(each, Scalar) and found and (name := found[1] or found[2]) in names:
+            hint = f"write {as_flow(each._replace(text=text.replace(found[0], f'{{{name}}}')))}"
+            problems.note(each.mark, f"`{found[0]}` is not the value of `{name}`", "value", hint)
+
+
+def _check_after(node: Node | None, jobs: Map, problems: ProblemList) -> None:
+    """Note another job of the manifest in the place of the id that it gets when it is submitted."""
+    for each in node.items if isinstance(node, Seq) else [node]:
+        if isinstance(each, Scalar) and (name := each.text.partition(":")[0]) in jobs.items:
+            text = f"`{name}` is a job of this manifest, and gets its id when it is submitted"
+            hint = "leave `after` out; sbatch --dependency=afterok:ID, or qsub -W depend=afterok:ID"
+            problems.note(each.mark, text, "value", hint)
 
 
 def _check_matrix_key(key: str, values: Node, own: Map, problems: ProblemList) -> None:

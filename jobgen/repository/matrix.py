@@ -81,10 +81,10 @@ class Script:
             return matrix.items[key].mark
         return self.tree.mark
 
-    def with_places(self, error: JobgenError) -> list[Problem]:
-        """The problems of an error, those of options with their places in the manifest."""
+    def with_places(self, problems: Iterable[Problem]) -> list[Problem]:
+        """Problems, those of options with their places in the manifest."""
         found = []
-        for each in error.problems:
+        for each in problems:
             mark = each.mark
             if not mark.line and mark.file.startswith("-"):
                 option = mark.file.split(" ")[0]

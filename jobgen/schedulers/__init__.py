@@ -11,15 +11,15 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
 from operator import attrgetter
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
-from jobgen.errors import problem
+from jobgen.errors import JobgenError, Problem, problem
 from jobgen.profiles.model import Profile
 from jobgen.profiles.records import keys_of
 from jobgen.quoting import has_unseen
 
 if TYPE_CHECKING:
-    from jobgen.planning.plan import Plan, Request
+    from jobgen.planning.plan import Directive, Plan, Request
 
 
 Note = Callable[[str, str, str], None]  # path, text, hint
@@ -162,6 +162,22 @@ def _grace(profile: Profile, scheduler: Scheduler, note: Note) -> None:
         shown = _SHOWS_DELAY[str(profile.scheduler)]
         hint = f"--set launch.stop_grace={most}, or the site's launch.kill_delay ({shown})"
         note("launch.stop_grace", text, hint)
+
+
+Option = TypeVar("Option")
+
+
+def user_options(plan: Plan, option_of: Callable[[Directive], Option]) -> list[Option]:
+    """The options that a person wrote. Raises JobgenError with what is wrong with all of them."""
+    found, problems = list[Option](), list[Problem]()
+    for directive in plan.request.directives:
+        try:
+            found.append(option_of(directive))
+        except JobgenError as error:
+            problems += error.problems
+    if problems:
+        raise JobgenError(problems)
+    return found
 
 
 def after_hint(text: str, form: str, job: str) -> str:

@@ -12,7 +12,7 @@ from jobgen.profiles.units.reading import seconds_of
 from jobgen.quoting import quote
 from jobgen.schedulers import ONE_NODE_EACH, Note, after_hint, checked_visible
 from jobgen.schedulers.mpiexec import MPIEXEC, binding_problem
-from jobgen.schedulers.pbs_options import user_options, with_one_list
+from jobgen.schedulers.pbs_options import own_options, with_one_list
 from jobgen.schedulers.pbs_resources import requested
 
 TEMPLATE = "qsub.sh.j2"
@@ -79,7 +79,7 @@ def directives(plan: Plan) -> tuple[str, ...]:
         "-m": "".join(_MAIL[word] for word in request.mail_on),
     }
     others = [(flag, checked_visible(value, flag)) for flag, value in values.items() if value]
-    options = [("-N", plan.name), *requested(plan), *output, *others, *user_options(plan)]
+    options = [("-N", plan.name), *requested(plan), *output, *others, *own_options(plan)]
     lines = tuple(f"#PBS {flag} {quoted(value)}".rstrip() for flag, value in with_one_list(options))
     _check_length("the command", f"#   {' '.join(map(quote, plan.command))}")
     for line in lines:
@@ -118,7 +118,7 @@ def lost_without_folder(plan: Plan) -> str:
 def interactive(plan: Plan) -> tuple[str, ...]:
     """`qsub -I` with what the directives request."""
     name = [("-N", plan.name)] if plan.has_own_name else []
-    pairs = with_one_list([*name, *requested(plan), *user_options(plan)])
+    pairs = with_one_list([*name, *requested(plan), *own_options(plan)])
     return ("qsub", "-I", *(word for pair in pairs for word in pair if word))
 
 

@@ -5,7 +5,7 @@ import re
 from jobgen.errors import problem
 from jobgen.planning.plan import Directive, Plan
 from jobgen.profiles.reserved_names import is_reserved
-from jobgen.schedulers import checked_visible
+from jobgen.schedulers import checked_visible, user_options
 
 CHUNK_OPTIONS = ("ncpus", "mpiprocs", "ngpus", "mem")  # resources of a chunk that jobgen sets
 _RESOURCES = (*CHUNK_OPTIONS, "nodes", "select", "place", "walltime")
@@ -22,9 +22,9 @@ WITH_VALUE = "aclkmMpPrRuvW"
 WITHOUT_VALUE = "fhV"
 
 
-def user_options(plan: Plan) -> list[tuple[str, str]]:
+def own_options(plan: Plan) -> list[tuple[str, str]]:
     """The options that a person wrote, with their values."""
-    options = [_option(directive, plan) for directive in plan.request.directives]
+    options = user_options(plan, lambda each: _option(each, plan))
     resources = [re.match(r"\w+=", value) for flag, value in options if flag == "-l"]
     names = [found[0] for found in resources if found]
     for (flag, value), (_, place) in [*zip(options, plan.request.directives, strict=True)][::-1]:

@@ -9,7 +9,7 @@ from jobgen.planning.plan import Directive, Plan, Request
 from jobgen.profiles.model import Profile
 from jobgen.profiles.software_keys import ENGINES
 from jobgen.quoting import UNSEEN
-from jobgen.schedulers import Note
+from jobgen.schedulers import Note, user_options
 from jobgen.schedulers.slurm_options import (
     LONG_NAMES,
     NOT_FOR_SALLOC,
@@ -197,8 +197,7 @@ def _words(
         option_word(name, None if value is True else str(value), quote)
         for name, value in options.items()
     ]
-    for directive in plan.request.directives:
-        name, value = _user_option(directive, options)
+    for name, value in user_options(plan, lambda each: _user_option(each, options)):
         if name == "export":
             _check_export(value or "", plan.software.submitted)
         if name not in dropped:

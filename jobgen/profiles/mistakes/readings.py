@@ -10,8 +10,14 @@ from jobgen.profiles.units.kinds import LEAST_MEGABYTES
 from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, unquoted
 
 _MOST = 160  # characters of a value that is repeated
-_PAIR = r"(?<![^\s,])(?:--)?([A-Za-z][\w-]*)=([^\s,]+)"  # NAME=VALUE, or --NAME=VALUE
+_PAIR = (
+    r"(?<![^\s,:])(?:--)?([A-Za-z][\w-]*)=((?:[^\s,:]|:(?!\w+=))+)"  # NAME=VALUE, or --NAME=VALUE
+)
 _PAIRS = (("name", "value"), ("key", "value"), ("source", "target"), ("src", "dst"))
+_TRUTHS = {
+    **dict.fromkeys(("yes", "on", "y", "1"), True),
+    **dict.fromkeys(("no", "off", "n", "0"), False),
+}
 _PLAIN = r"(?:--?(?=\w))?[\w./$~+][\w./$~+@=:-]*(?<!:)"
 
 
@@ -54,8 +60,16 @@ def _readings(path: str, node: Node) -> Iterator[Node]:
         mounts = [f"{each}:{getattr(pairs[each], 'text', '')}" for each in pairs]
         if path.endswith("mounts") and not isinstance(node, Scalar):
             yield Seq(node.mark, [Scalar(node.mark, each, each) for each in mounts])
+    if path == "software.conda" and isinstance(node, Map):  # the folder of conda, and a name
+        words = [getattr(each, "text", "") for each in node.items.values()]
+        folder, *names = sorted(words, key=lambda word: "/" not in word)
+        text = "/envs/".join([folder.rstrip("/"), *names])
+        yield Scalar(node.mark, text, text)
     if isinstance(node, Map) and len(node.items) == 1:
         yield from node.items.values()
+    if path.endswith("program") and isinstance(node, Map):
+        options = [(f"--{each}", getattr(node.items[each], "text", "")) for each in node.items]
+        yield Seq(node.mark, [Scalar(node.mark, word, word) for pair in options for word in pair])
     if path == "software.container":
         yield Map(node.mark, {"image": node}, {"image": node.mark})
     listed = isinstance(node, Scalar) and re.fullmatch(r"\[(.*)\]", node.text)
@@ -66,20 +80,26 @@ def _readings(path: str, node: Node) -> Iterator[Node]:
         joined = ("&" if path == "request.constraint" else ",").join(texts)
         yield Scalar(node.mark, joined, joined)
     if isinstance(node, Scalar):
-        yield Scalar(node.mark, node.text, node.text)
-        if path.endswith("program"):
-            yield Seq(node.mark, as_words(node))
-        lists = [node.text.splitlines(), re.split(r"[,\s]+", node.text)]
-        for parts in reversed(lists) if path.endswith(("modules", "interface")) else lists:
-            yield Seq(node.mark, [Scalar(node.mark, each, each) for each in parts if each])
-        if chunks := re.match(r"(\d{1,9}):\w+=", node.text):  # of `select`
-            yield Scalar(node.mark, chunks[1], int(chunks[1]))
-        numbers = re.findall(r"(?<![\w.])\d{1,9}(?![\w.])", node.text)
-        if len(numbers) == 1:
-            yield Scalar(node.mark, numbers[0], int(numbers[0]))
-        if re.fullmatch(r"[1-9]\d{0,8}", node.text):  # memory
-            text = f"{node.text}{'G' if int(node.text) < LEAST_MEGABYTES else 'M'}"
-            yield Scalar(node.mark, text, text)
+        yield from _readings_of_scalar(path, node)
+
+
+def _readings_of_scalar(path: str, node: Scalar) -> Iterator[Node]:
+    yield Scalar(node.mark, node.text, node.text)
+    if path.endswith("program"):
+        yield Seq(node.mark, as_words(node))
+    lists = [node.text.splitlines(), re.split(r"[,\s]+", node.text)]
+    for parts in reversed(lists) if path.endswith(("modules", "interface")) else lists:
+        yield Seq(node.mark, [Scalar(node.mark, each, each) for each in parts if each])
+    if chunks := re.match(r"(\d{1,9}):\w+=", node.text):  # of `select`
+        yield Scalar(node.mark, chunks[1], int(chunks[1]))
+    if (word := node.text.lower()) in _TRUTHS:
+        yield Scalar(node.mark, str(_TRUTHS[word]).lower(), _TRUTHS[word])
+    numbers = re.findall(r"(?<![\w.])\d{1,9}(?![\w.])", node.text)
+    if len(numbers) == 1:
+        yield Scalar(node.mark, numbers[0], int(numbers[0]))
+    if re.fullmatch(r"[1-9]\d{0,8}", node.text):  # memory
+        text = f"{node.text}{'G' if int(node.text) < LEAST_MEGABYTES else 'M'}"
+        yield Scalar(node.mark, text, text)
 
 
 def as_words(node: Scalar) -> list[Node]:

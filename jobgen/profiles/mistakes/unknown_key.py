@@ -5,12 +5,15 @@ import re
 from typing import Any
 
 from jobgen.other_words.search import answers, path_of, places, value_hint, with_unit
+from jobgen.profiles.mistakes.following import together
 from jobgen.profiles.mistakes.readings import Setting, as_flow, named_values, right_value
 from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, as_yaml
 from jobgen.quoting import quote
 
 # Groups of other tools' files, whose keys are at several places here.
 _GROUPS = ("job", "slurm", "pbs", "sbatch", "qsub", "torchrun", "jobqueue", "resources")
+_CONTAINER = "software.container"
+_OF_OPTIONS = (["request.directives"], ["request.chunk"])
 _MOST = 500  # characters of a hint, and of a group that gets one
 _PROGRAM = r"(?:(?:python3?|torchrun) )(?!-)(.*)"
 _VARIABLE = r"[A-Z][A-Z0-9]*_[A-Z0-9_]+|(?:nccl|rccl|fi|ucx)_\w+"
@@ -29,33 +32,39 @@ def key_hint(name: str, node: Node, *place: Any) -> str:
     if setting.is_option:
         name = name.strip("/").replace("/", ".")
     paths = [_present(each, setting) for each in places(name, setting.rows, setting.group)]
+    if not setting.is_option and "node.gpus" in (own := [*map(path_of, paths)]) and own[1:]:
+        paths = [paths[own.index("node.gpus")] if _lacks("gpus", setting) else paths[0]]
     if name.lower() in _GROUPS and isinstance(node, Map):
         paths = []
-    is_taken = paths != ["request.directives"] and any(
+    if paths == [_CONTAINER] and isinstance(node, Scalar):
+        paths = [f"{_CONTAINER}.image"]
+    is_taken = paths != _OF_OPTIONS[0] and any(
         right_value(path_of(each), node, setting) for each in paths
     )
-    if not is_taken and (hints := _inner(paths, node, place)):
+    is_select = "select=" in getattr(node, "text", "")
+    if (is_select or not is_taken) and (hints := inner_hint(paths, node, place)):
         return hints
     if 0 < len(paths) < 4:
-        hints = "; or ".join(_placed(each, node, setting) for each in paths)
+        hints = "; or ".join(_placed(each, node, setting, name) for each in paths)
         return f"write {hints}"
     return _other_hint(name, node, setting)
 
 
-def _inner(paths: list[str], node: Node, place: Any) -> str:
+def inner_hint(paths: list[str], node: Node, place: Any) -> str:
     """What to write instead of the keys of a group, or of options in a text, one by one."""
-    is_options = paths == ["request.directives"] and getattr(node, "text", "").startswith("--")
+    text = getattr(node, "text", "")
+    is_options = paths in _OF_OPTIONS and bool(re.match("--|(-l )?select=", text))
     is_short = len(as_flow(node)) < _MOST  # each key takes a while
     named = dict(named_values(node)) if is_short and (is_options or isinstance(node, Map)) else {}
-    hints = []
+    hints, group = [], f"{path_of(paths[0])}." if len(paths) == 1 and not is_options else ""
     for each, value in list(named.items())[:12]:
-        hint = key_hint(each, value, *place)
-        if not hint and paths == ["request.directives"]:
+        hint = key_hint(f"{group}{each}", value, *place)
+        if not hint and paths in _OF_OPTIONS:
             line = json.dumps(f"--{each}={getattr(value, 'text', '')}")
-            hint = f"write {_line('request.directives', f'[{line}]', Setting(*place))}"
+            item = f"{{{each}: {as_flow(value)}}}" if paths == _OF_OPTIONS[1] else f"[{line}]"
+            hint = f"write {_line(paths[0], item, Setting(*place))}"
         hints += [hint] * bool(hint)
-    text = "; and ".join(dict.fromkeys(hints))
-    return text if len(text) < _MOST else text[: text.rfind("; and ", 0, _MOST)]
+    return together(hints)
 
 
 def _other_hint(name: str, node: Node, setting: Setting) -> str:
@@ -66,7 +75,7 @@ def _other_hint(name: str, node: Node, setting: Setting) -> str:
     for option in answers("options", name):
         key = option.split(" ")[0].lstrip("-") or "program"
         if is_manifest and f"{setting.group}.{key}" in setting.rows:
-            return f"write {_placed(f'{setting.group}.{key}', node, setting)}"
+            return f"write {_placed(f'{setting.group}.{key}', node, setting, name)}"
         if program := re.fullmatch(_PROGRAM, getattr(node, "text", "")):
             option = f"-- {program[1]}" if option == "-- PROGRAM" else option
         option = option.replace(" NAME", f" {quote(as_flow(node))}")
@@ -89,7 +98,7 @@ def _scheduler(setting: Setting) -> str:
     return getattr(tree.items.get("scheduler"), "text", "") if isinstance(tree, Map) else ""
 
 
-def _placed(answer: str, node: Node, setting: Setting) -> str:
+def _placed(answer: str, node: Node, setting: Setting, name: str) -> str:
     """A key with the value; if it does not take it, what the value may be."""
     answer, comma, note = answer.partition(", ")
     path, _, value = answer.partition("=")
@@ -102,23 +111,48 @@ def _placed(answer: str, node: Node, setting: Setting) -> str:
     if found and others and path == "software.commands":
         node, comma = Seq(node.mark, others), "; "
         note = f"the program is each job's own: `-- {found[1]}`"
-    if found := re.fullmatch(r"(?:gpu:)?([A-Za-z][\w.-]*):(\d+)", text):  # A100:4
+    if found := re.fullmatch(r"(?:gpu:)?(?:(?!gpu:)([A-Za-z][\w.-]*):)?(\d+)", text):  # A100:4
         value = found[2] if path.endswith(("gpus", "gpus_per_node")) else value
-    if path == "node.gpus" and not setting.is_option:
-        more = _vendor(found[1] if found else text, setting)
-        comma, note = ", ", f"{note}, {more}".strip(", ")
+    if path == "software.container.image" and not setting.is_option:
+        return _image(right_value(path, node, setting) or text, name, setting)
     if value := value or right_value(path, node, setting):
+        if path == "node.gpus" and not setting.is_option and _lacks("gpu", setting):
+            return _gpus(value, found[1] if found and found[1] else "", setting)
         return f"{_line(path, value, setting)}{comma}{note}"
+    if found := re.match(r"write `\w+: ([^`]+)`", value_hint(path, text)):
+        return _line(path, found[1], setting)
     return f"{_such_as(path, str(setting.rows[path].example), setting)}{comma}{note}"
 
 
-def _vendor(kind: str, setting: Setting) -> str:
-    """The key that a number of GPUs needs beside it, if the file has none."""
+def _image(image: str, name: str, setting: Setting) -> str:
+    """An image, with the engine that it needs beside it if the file has none."""
+    software = getattr(setting.problems.file, "items", {}).get("software")
+    container = getattr(software, "items", {}).get("container")
+    own = [places(each, setting.rows, _CONTAINER) for each in getattr(container, "items", ())]
+    lines = [f"write {_line(f'{_CONTAINER}.image', image, setting)}"]
+    if [f"{_CONTAINER}.engine"] in own or setting.group == _CONTAINER:
+        return lines[0].removeprefix("write ")
+    engines = setting.rows[f"{_CONTAINER}.engine"].kind.words
+    name = name.rpartition(".")[2].lower()
+    engine = name if name in engines else value_hint(f"{_CONTAINER}.image", f"{name} {image}")
+    lines.insert(0, f"write {_line(f'{_CONTAINER}.engine', engine, setting)}")
+    others = ", ".join(each for each in engines if each != engine)
+    return f"{together(lines).removeprefix('write ')}; or another engine: {others}"
+
+
+def _gpus(number: str, model: str, setting: Setting) -> str:
+    """A number of GPUs, with the vendor that it needs beside it."""
+    vendor, _, note = (model and value_hint("node.gpu", model)).partition("; ")
+    maker = vendor.strip("`").rpartition(" ")[2] or "nvidia"
+    lines = [f"write {_line('node.gpus', number, setting)}"]
+    lines += [f"write {_line('node.gpu', maker, setting)}"]
+    return f"{together(lines).removeprefix('write ')}{f'; {note}' if note else ', or amd or intel'}"
+
+
+def _lacks(name: str, setting: Setting) -> bool:
+    """Whether the file has no such key of a node."""
     groups = getattr(setting.problems.file, "items", {})
-    if "gpu" in getattr(groups.get("node"), "items", ()):
-        return ""
-    hint = "" if kind.isdigit() else value_hint("node.gpu", kind)
-    return f"with {hint.removeprefix('write ') or '`gpu: nvidia`, amd or intel'}"
+    return name not in getattr(groups.get("node"), "items", ())
 
 
 def _such_as(path: str, example: str, setting: Setting) -> str:

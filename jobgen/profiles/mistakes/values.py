@@ -7,7 +7,9 @@ from typing import Any
 from jobgen.errors import Problem
 from jobgen.other_words.search import value_hint
 from jobgen.profiles.mistakes.readings import Setting, as_flow, named_values, right_value
+from jobgen.profiles.mistakes.unknown_key import inner_hint
 from jobgen.profiles.yaml_tree import Map, Node
+from jobgen.quoting import quote
 
 
 def add_hints(
@@ -24,8 +26,10 @@ def add_hints(
 
 def _with_hint(each: Problem, path: str, node: Node, setting: Setting) -> Problem:
     """A problem of the value at a path, with a hint of what to write, if there is a better one."""
-    if found := re.fullmatch("unknown value `(.*)`", each.text):
-        hint = value_hint(path, found[1])
+    found = re.fullmatch(
+        "unknown value `(.*)`|expected true or false, got the text `(.*)`", each.text
+    )
+    if found and ((hint := value_hint(path, found[1] or found[2])) or found[1]):
         if setting.is_option:  # `gpu: nvidia` stands in the group of the key
             before = path[: path.rfind(".") + 1]
             hint = re.sub(r"`(\w+): ([\w-]+)`", rf"--set {before}\1=\2", hint)
@@ -43,7 +47,12 @@ def _with_hint(each: Problem, path: str, node: Node, setting: Setting) -> Proble
         if setting.is_option and value.startswith("{"):
             pairs = [f"--set {path}.{name}={as_flow(one)}" for name, one in named_values(node)]
             return each._replace(hint=f"write {' '.join(pairs)}")
-        return each._replace(hint=f"write {_line(name, value, setting)}")
+        value = quote(f"{path}={value}") if setting.is_option else value
+        return each._replace(
+            hint=f"write {'--set ' * setting.is_option}{_line(name, value, setting)}"
+        )
+    if each.text.endswith("got a map") and (hint := inner_hint([path], node, setting)):
+        return each._replace(hint=hint)
     if each.hint or not row.example or "such as" in each.text:
         return each
     example = row.example.strip('"') if setting.is_option else row.example
