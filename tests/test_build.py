@@ -212,11 +212,12 @@ WRONG = {
         "jobgen: jobgen.yaml:2:54: unknown key `export`; write `env: {B: 3}` [unknown-key]\n"
     ),
     "jobs: {a: {exclude: n1, cpus_per_task: 4, output: '%j.out'}}\n": (
-        "1:12: unknown key `exclude`; write `set: {request.exclude: n1}` [unknown-key]\n"
+        "1:12: unknown key `exclude`; write `set: {request.exclude: n1, request.cpus_per_task: 4,"
+        ' request.output: "%j.out"}` [unknown-key]\n'
         "jobgen: jobgen.yaml:1:25: unknown key `cpus_per_task`;"
-        " write `set: {request.cpus_per_task: 4}` [unknown-key]\n"
+        " leave it out: `set` has it then [unknown-key]\n"
         "jobgen: jobgen.yaml:1:43: unknown key `output`;"
-        ' write `set: {request.output: "%j.out"}` [unknown-key]\n'
+        " leave it out: `set` has it then [unknown-key]\n"
     ),
     "jobs: {a: {program: train.py --lr 0.1 'a b'}}\n": (
         'write `program: [train.py, --lr, "0.1", "a b"]` [type]'

@@ -54,6 +54,11 @@ def _by_word(table: str) -> dict[str, list[str]]:
     return found
 
 
+def main_keys(group: str) -> list[str]:
+    """The keys of a group that a value in the place of the whole group may be."""
+    return str(words()["groups"].get(group, "")).split()
+
+
 def is_word(name: str) -> bool:
     """Whether the tables have a name of an option; one dash may stand before a whole word."""
     tables = ("keys", "options", "sentences")

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from operator import attrgetter
 
 from jobgen.errors import Mark, Problem
-from jobgen.paths import bundled
+from jobgen.planner.value_advice import unlikely_values
 from jobgen.planner.word_advice import word_advice
 from jobgen.planning.job_options import Job
 from jobgen.planning.plan import Plan
@@ -47,7 +47,7 @@ def profile_advice(resolved: Resolved) -> list[Problem]:
     found += [*_gpus_not_requested(resolved), *_misspelt_partition(resolved)]
     found += [
         *_cores_not_requested(resolved, resolved.profile.node.gpus),
-        *_unlikely_values(resolved),
+        *unlikely_values(resolved),
     ]
     found += _unused_gpus(resolved, resolved.profile.node.gpus)
     found += [*_doubtful_time(resolved, "request.time"), *_doubtful_time(resolved, "limits.time")]
@@ -80,7 +80,7 @@ def job_advice(job: Job, plan: Plan, resolved: Resolved) -> list[Problem]:
     names = {f"network.environment.{name}" for name in from_user}
     several = plan.request.nodes > 1
     found = list(_fabric(resolved.profile, resolved.origins, names)) if several else []
-    found += [*_lost_exports(resolved), *_misspelt_partition(resolved), *_unlikely_values(resolved)]
+    found += [*_lost_exports(resolved), *_misspelt_partition(resolved), *unlikely_values(resolved)]
     found += [*word_advice(job, plan), *_unused_gpus(resolved, plan.request.gpus_per_node)]
     if job.command != "byhand":
         found += [
@@ -97,47 +97,6 @@ def job_advice(job: Job, plan: Plan, resolved: Resolved) -> list[Problem]:
             origin = resolved.origins.get(f"network.environment.{name}")
             found.append(_secret(Mark("-e") if name in from_user else origin, name))
     return found
-
-
-def _unlikely_values(resolved: Resolved) -> Iterator[Problem]:
-    """Values that the keys take, and that something else cannot use."""
-    profile, path = resolved.profile, "software.container.image"
-    container, venv = profile.software.container, profile.software.venv or ""
-    found = []
-    engine = container.engine if container else ""
-    if container and "software.container.engine" not in resolved.origins:
-        hint = "`software.container.engine` names it, such as apptainer, pyxis, docker or podman"
-        found.append((path, f"{engine} runs the image, since no engine is named", "engine", hint))
-    elif container and engine in ("podman", "docker") and str(container.image).endswith(".sif"):
-        hint = "`engine: apptainer` (or singularity), or the name of an image in a registry"
-        text = f"{engine} runs no .sif, which is a file of Apptainer"
-        found.append((path, text, "image", hint))
-    if folder := re.fullmatch(r"(.+)/bin(/activate|/python3?|/)?", venv):
-        text = "the folder that has the environment's bin is meant"
-        found.append(("software.venv", text, "venv", f"`venv: {folder[1]}`"))
-    if container and "software.container.engine" not in resolved.origins:
-        others = ", ".join(each for each in ENGINES if each != engine)
-        text = f"no `engine` is named, so {engine} runs the image"
-        found.append(("software.container", text, "engine", f"`engine: {engine}`, or {others}"))
-    port = resolved.origins.get("network.port")
-    is_own = port and port.line and not port.file.startswith(str(bundled("profiles")))
-    if profile.network.port and is_own and "request.exclusive" not in resolved.origins:
-        text = "the port counts on exclusive nodes alone: else each job has one of its id"
-        hint = "`request: {exclusive: true}`, or leave the port out"
-        found.append(("network.port", text, "port", hint))
-    for name in profile.network.interface or ():
-        if re.fullmatch(r"(mlx[45]|bnxt_re|efa)_\d+", name):
-            text = f"{name} is an adapter, and no interface such as ib0 (`ip -br address`)"
-            hint = f"`environment: {{NCCL_IB_HCA: {name}}}` names the adapter"
-            found.append(("network.interface", text, "interface", hint))
-    for name, variable in profile.network.environment.items():
-        value = (variable.value or "").lower()
-        if name.startswith("NCCL_") and value in ("true", "yes", "on", "false", "no", "off"):
-            number = int(value in ("true", "yes", "on"))
-            text = f"NCCL reads a number, and `{value}` is none"
-            found.append((f"network.environment.{name}", text, "value", f"`{name}: {number}`"))
-    for path, text, code, hint in found:
-        yield Problem(resolved.origins.get(path, Mark(path)), text, code, hint)
 
 
 def _misspelt_partition(resolved: Resolved) -> Iterator[Problem]:

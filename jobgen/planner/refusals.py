@@ -27,7 +27,8 @@ def scheduler_of(command: str, resolved: Resolved) -> Scheduler:
         hint = "choose one that `jobgen profiles list` shows"
         if not resolved.name.startswith("fabrics/"):
             own = next((each for each, one in COMMANDS.items() if one == command), "")
-            hint = f"write `scheduler: {own or 'slurm'}`{', or pbs,' * (not own)} in it"
+            likely, other = ("pbs", "slurm") if resolved.profile.queue else ("slurm", "pbs")
+            hint = f"write `scheduler: {own or likely}`{f', or {other},' * (not own)} in it"
         is_own = resolved.origins[""].line and not resolved.name.startswith("fabrics/")
         mark = resolved.origins[""] if is_own else "--profile"
         raise problem(mark, text, "no-scheduler", hint)

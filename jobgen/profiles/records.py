@@ -4,7 +4,6 @@ The classes of a profile are `@record`s: named tuples whose fields are declared 
 `row(kind, doc, default)`. A dataclass takes four times as long to make.
 """
 
-import re
 from collections import namedtuple
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -12,14 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from jobgen.errors import Mark, nearest_hint
 from jobgen.limits import PROBLEMS_SHOWN
-from jobgen.profiles.kinds import (
-    NODE,
-    NODE_VARIABLE,
-    Kind,
-    ProblemList,
-    Schema,
-    Text,
-)
+from jobgen.profiles.kinds import NODE, NODE_VARIABLE, Kind, ProblemList, Schema, Text
 from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, is_null, unquoted
 
 
@@ -35,7 +27,7 @@ class ListOf(Kind):
             return tuple(self.item.read(item, problems) for item in node.items)
         if self.or_one and isinstance(node, Scalar):
             return (self.item.read(node, problems),)
-        problems.wrong_type(node, "a list", "write [a, b], or one item a line with `- `")
+        problems.wrong_type(node, "a list", _shape_hint(node))
         return ()
 
     def schema(self) -> Schema:
@@ -94,9 +86,7 @@ class Record(Kind):
         if self.short and isinstance(node, Scalar):
             node = Map(node.mark, {self.short: node}, {self.short: node.mark})
         if not isinstance(node, Map):
-            found = re.match(r"(\w+) ?[:=](?!//) ?(\S+)", getattr(node, "text", ""))
-            hint = f"write `{found[1]}: {found[2]}`, with a blank after the colon" if found else ""
-            problems.wrong_type(node, "a map", hint or f"its keys: {', '.join(sorted(rows))}")
+            problems.wrong_type(node, "a map", _shape_hint(node, rows))
             return self.cls()
         problems.file = problems.file or node
         values = {}
@@ -232,6 +222,13 @@ def _around(cls: type) -> tuple[dict[str, Row], str]:
         if isinstance(row.kind, Record) and row.kind.cls is cls:
             return _tree(root), path
     return (_tree(root) if cls is root else _ROWS[cls]), ""
+
+
+def _shape_hint(node: Node, keys: Iterable[str] = ()) -> str:
+    from jobgen.profiles.mistakes.readings import list_hint, map_hint
+
+    text = getattr(node, "text", "")
+    return map_hint(text, keys) if keys else list_hint(text)
 
 
 def _unknown_key(name: str, node: Node, mark: Mark, cls: type, problems: ProblemList) -> str:

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jobgen.errors import JobgenError, Problem, problem
+from jobgen.errors import JobgenError, Mark, Problem, problem
 from jobgen.limits import (
     JOB_TEXT_BYTES,
     MANIFEST_SCRIPTS,
@@ -86,7 +86,7 @@ def read_manifest(file: Path) -> tuple[int, Iterator[Script | JobgenError], list
     found = [_of_other_tool(each, tree) for each in problems.found]
     problems.found.clear()
     if found and isinstance(tree, Map):
-        tree = followed(tree, found := _with_programs(found, tree))
+        tree = followed(tree, found := _in_one(found, tree))
     jobs = _merged_jobs(tree, problems)
     if found + problems.found:
         raise JobgenError(found + problems.found)
@@ -103,30 +103,57 @@ _JOBS = "such as `jobs: {bert: {program: [train.py]}}`"
 
 
 def _of_other_tool(each: Problem, tree: Node) -> Problem:
-    """A problem; that of an unknown key which is an option of another tool says what has it."""
+    """A problem, whose hint says what a manifest has for the words of another tool."""
+    top = tree if isinstance(tree, Map) else Map(each.mark, {}, {})
+    for name, node in top.items.items() if "jobs" not in top.items else ():
+        is_job = isinstance(node, Map) and {"program", "nodes", "file", "matrix"} & {*node.items}
+        if top.keys[name] == each.mark and is_job:
+            return each._replace(hint=f"write `jobs: {{{name}: {as_flow(node)}}}`")
     for job in _jobs_of(tree):
-        name, node = next(
-            ((key, job.items[key]) for key, mark in job.keys.items() if mark == each.mark),
-            ("", None),
-        )
-        command = job.items.get("command")
-        if isinstance(command, Scalar) and command.mark == each.mark:
-            words = as_flow(Seq(each.mark, as_words(command)))
-            return each._replace(
-                code="unknown-key", mark=job.keys["command"], hint=f"{_PROGRAM[:-1]}{words}`"
-            )
-        value = getattr(node, "text", "") if each.code == "unknown-key" else ""
-        if value and not each.hint.startswith(_PROGRAM):
-            from jobgen.planning.key_words import option_words
-
-            hint = manifest_words(option_words(name, "sbatch", value))
-            return each._replace(hint=f"write {hint}") if hint else each
-        matrix = getattr(job.items.get("matrix"), "items", {})
-        for key in ("exclude", "include"):
-            if each.mark in [one.mark for one in getattr(matrix.get(key), "items", ())]:
-                hint = f"a matrix has all combinations: leave `{key}` out, and write several jobs"
-                return each._replace(hint=hint)
+        for name, node in job.items.items():
+            inner = node.items.values() if isinstance(node, Map) else ()
+            if each.mark in (job.keys[name], node.mark):
+                return _of_key(each, name, node)
+            if any(each.mark in (one.mark, *_marks(one)) for one in inner):
+                return _of_map(each, name, node)
     return each
+
+
+def _of_key(each: Problem, name: str, node: Node) -> Problem:
+    """The problem of an unknown key, or of a program as the value of `command`."""
+    if name == "command" and isinstance(node, Scalar) and " " in node.text:
+        words = as_flow(Seq(each.mark, as_words(node)))
+        return each._replace(code="unknown-key", hint=f"write `program: {words}`")
+    if each.code != "unknown-key" or each.hint.startswith("write `program: "):
+        return each
+    from jobgen.planning.key_words import option_words
+
+    hint = manifest_words(option_words(name, "sbatch", getattr(node, "text", as_flow(node))))
+    return each._replace(hint=f"write {hint}") if hint else each
+
+
+def _of_map(each: Problem, name: str, node: Node) -> Problem:
+    """The problem of a map or a list where a map of texts or of lists is wanted."""
+    if name in ("set", "env"):
+        pairs = ", ".join(f"{path}: {as_flow(one)}" for path, one in _leaves(node))
+        return each._replace(hint=f"write `{name}: {{{pairs}}}`")
+    if name == "matrix" and each.text.endswith("got a map"):
+        hint = "a matrix has all combinations: leave it out, and write several jobs"
+        return each._replace(hint=hint)
+    return each
+
+
+def _marks(node: Node) -> list[Mark]:
+    return [each.mark for each in node.items] if isinstance(node, Seq) else []
+
+
+def _leaves(node: Node, path: str = "") -> Iterator[tuple[str, Node]]:
+    """The single values of a tree by their paths."""
+    if not isinstance(node, Map):
+        yield path, node
+        return
+    for name, each in node.items.items():
+        yield from _leaves(each, f"{path}.{name}".lstrip("."))
 
 
 def _by_name(tree: Node, problems: ProblemList) -> Node:
@@ -147,21 +174,20 @@ def _by_name(tree: Node, problems: ProblemList) -> Node:
     return Map(tree.mark, {**tree.items, "jobs": whole}, tree.keys)
 
 
-def _with_programs(found: list[Problem], tree: Map) -> list[Problem]:
-    """Problems, in which the hints for the parts of a job's program are one."""
-    for job in _jobs_of(tree):
+def _in_one(found: list[Problem], tree: Map) -> list[Problem]:
+    """Problems, in which the hints for one key of a job are one."""
+    for job in [tree, *_jobs_of(tree)]:
         marks = {*job.keys.values(), *(node.mark for node in job.items.values())}
-        parts = [each for each in found if each.mark in marks and each.hint.startswith(_PROGRAM)]
-        own = job.items.get("program")
-        hints = [f"write `program: {as_flow(own)}`"] if isinstance(own, Seq) else []
-        whole = together([*hints, *(each.hint for each in parts)])
-        for each in parts if len(parts) + len(hints) > 1 else ():
-            hint = whole if each is parts[0] else "leave it out: `program` has it then"
-            found[found.index(each)] = each._replace(hint=hint)
+        for key in ("program", "set", "env", "jobs"):
+            line = f"write `{key}: "
+            parts = [each for each in found if each.mark in marks and each.hint.startswith(line)]
+            own = job.items.get(key)
+            hints = [f"{line}{as_flow(own)}`"] if isinstance(own, (Seq, Map)) and parts else []
+            whole = together([*hints, *(each.hint for each in parts)])
+            for each in parts if len(parts) + len(hints) > 1 else ():
+                hint = whole if each is parts[0] else f"leave it out: `{key}` has it then"
+                found[found.index(each)] = each._replace(hint=hint)
     return found
-
-
-_PROGRAM = "write `program: ["
 
 
 def _jobs_of(tree: Node) -> list[Map]:

@@ -110,6 +110,9 @@ def profile_conflicts(profile: Profile, note: Note) -> None:
     scheduler = get_scheduler(profile.scheduler)
     for path, hint in absent_keys(profile.scheduler).items():
         if attrgetter(path)(profile):
+            value = attrgetter(path)(profile)
+            if other := re.fullmatch(r"(PBS|Slurm) has a `(\w+)`", hint):
+                hint = f"write --set {other[2]}={value}"
             note(path, f"{profile.scheduler} has no {path.rpartition('.')[2]}", hint)
     starter = starter_of(profile, scheduler)
     if starter in scheduler.STARTERS or not scheduler.STARTERS:

@@ -225,7 +225,7 @@ def _user_option(directive: Directive, options: Options) -> tuple[str, str | Non
     sbatch takes the beginning of an option's name for the whole. Raises JobgenError for what is not
     an option, and for one that contradicts the script.
     """
-    text, place = directive
+    text, place = re.sub(r"^#SBATCH\s+", "", directive.text), directive.place
     name, value = _parsed(text, place)
     if word := SEPARATOR.search(text):
         text = f"{text!r:.80} has `{word[0]}` in it, which sbatch takes for a separator of jobs"

@@ -1,7 +1,7 @@
 """What a hint says to write, and a file in which the hints of all its problems are followed."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from jobgen.errors import JobgenError, Mark, Problem
 from jobgen.profiles.mistakes.readings import as_flow
@@ -22,7 +22,7 @@ def written(hint: str) -> Iterator[tuple[Map, str]]:
                 tree = parse(text.encode(), "hint")
             except JobgenError:
                 continue
-            if isinstance(tree, Map) and "…" not in text:
+            if isinstance(tree, Map) and not re.search("…|: N}*$", text):
                 yield tree, place
 
 
@@ -57,10 +57,11 @@ def _joined(base: Node | None, over: Node) -> Node:
     return Map(base.mark, {**base.items, **items}, {**base.keys, **over.keys})
 
 
-def followed(tree: Map, problems: Iterable[Problem]) -> Map:
+def followed(tree: Map, problems: Sequence[Problem]) -> Map:
     """The tree of a file with what the hints of its problems say to write."""
     tree = _copy(tree)
-    by_mark = {each.mark: each for each in problems if each.mark.line}
+    of_file = [each for each in problems if each.code in ("no-scheduler", "limit")]
+    by_mark = {each.mark: each for each in problems if each.mark.line and each not in of_file}
     groups = list(_groups(tree))
     places = {(name, group.keys[name].line): group for group in groups for name in group.items}
     for group in groups:
@@ -72,10 +73,9 @@ def followed(tree: Map, problems: Iterable[Problem]) -> Map:
                 del group.items[name]
             for found, place in written(each.hint):
                 _put(found, _target(place, tree, group, places), mark)
-    for each in problems:
-        if each.code in ("no-scheduler", "limit"):
-            for found, _ in written(each.hint):
-                _put(found, tree, tree.mark)
+    for each in of_file:
+        for found, _ in written(each.hint):
+            _put(found, tree, tree.mark)
     return tree
 
 

@@ -2,10 +2,11 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from jobgen.errors import Mark
+from jobgen.other_words.search import answers, main_keys
 from jobgen.profiles.units.kinds import LEAST_MEGABYTES
 from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, unquoted
 
@@ -60,7 +61,9 @@ def _readings(path: str, node: Node) -> Iterator[Node]:
         mounts = [f"{each}:{getattr(pairs[each], 'text', '')}" for each in pairs]
         if path.endswith("mounts") and not isinstance(node, Scalar):
             yield Seq(node.mark, [Scalar(node.mark, each, each) for each in mounts])
-    if path == "software.conda" and isinstance(node, Map):  # the folder of conda, and a name
+    if (
+        path == "software.conda" and isinstance(node, Map) and node.items
+    ):  # the folder of conda, and a name
         words = [getattr(each, "text", "") for each in node.items.values()]
         folder, *names = sorted(words, key=lambda word: "/" not in word)
         text = "/envs/".join([folder.rstrip("/"), *names])
@@ -70,8 +73,10 @@ def _readings(path: str, node: Node) -> Iterator[Node]:
     if path.endswith("program") and isinstance(node, Map):
         options = [(f"--{each}", getattr(node.items[each], "text", "")) for each in node.items]
         yield Seq(node.mark, [Scalar(node.mark, word, word) for pair in options for word in pair])
-    if path == "software.container":
-        yield Map(node.mark, {"image": node}, {"image": node.mark})
+    for name in main_keys(path) if not isinstance(node, Map) else ():
+        yield Map(node.mark, {name: node}, {name: node.mark})
+    if isinstance(node, Seq) and all(isinstance(each, Map) for each in node.items):
+        yield _by_name(path.rpartition(".")[0], node)
     listed = isinstance(node, Scalar) and re.fullmatch(r"\[(.*)\]", node.text)
     if isinstance(node, Seq) or listed:
         items = node.items if isinstance(node, Seq) else ()
@@ -85,10 +90,11 @@ def _readings(path: str, node: Node) -> Iterator[Node]:
 
 def _readings_of_scalar(path: str, node: Scalar) -> Iterator[Node]:
     yield Scalar(node.mark, node.text, node.text)
+    yield Scalar(node.mark, node.text.lower(), node.text.lower())
     if path.endswith("program"):
         yield Seq(node.mark, as_words(node))
     lists = [node.text.splitlines(), re.split(r"[,\s]+", node.text)]
-    for parts in reversed(lists) if path.endswith(("modules", "interface")) else lists:
+    for parts in reversed(lists) if path.endswith(("modules", "interface", "options")) else lists:
         yield Seq(node.mark, [Scalar(node.mark, each, each) for each in parts if each])
     if chunks := re.match(r"(\d{1,9}):\w+=", node.text):  # of `select`
         yield Scalar(node.mark, chunks[1], int(chunks[1]))
@@ -100,6 +106,42 @@ def _readings_of_scalar(path: str, node: Scalar) -> Iterator[Node]:
     if re.fullmatch(r"[1-9]\d{0,8}", node.text):  # memory
         text = f"{node.text}{'G' if int(node.text) < LEAST_MEGABYTES else 'M'}"
         yield Scalar(node.mark, text, text)
+
+
+def _by_name(group: str, maps: Seq) -> Map:
+    """A list of maps with names as one map; a word of another tool gives way to the group's key."""
+    found: dict[str, Node] = {}
+    for each in maps.items:
+        items = dict(each.items) if isinstance(each, Map) else {}
+        name = getattr(items.pop("name", None), "text", "")
+        own = {
+            next(
+                (
+                    word[len(group) + 1 :]
+                    for word in answers("keys", key)
+                    if word.startswith(f"{group}.")
+                ),
+                key,
+            ): node
+            for key, node in items.items()
+        }
+        found[name] = Map(each.mark, own, dict.fromkeys(own, each.mark))
+    return Map(maps.mark, found, dict.fromkeys(found, maps.mark))
+
+
+def map_hint(text: str, keys: Iterable[str]) -> str:
+    """How to write a map in whose place is a text; its keys, if the text names none."""
+    if found := re.match(r"(\w+) ?[:=](?!//) ?(\S+)", text):
+        return f"write `{found[1]}: {found[2]}`, with a blank after the colon"
+    return f"its keys: {', '.join(sorted(keys))}"
+
+
+def list_hint(text: str) -> str:
+    """How to write a list that is one text."""
+    items = ", ".join(re.findall(r"[^\s,]+", text)) if "," in text else "a, b"
+    if numbers := re.fullmatch(r"range\((?:(\d{1,3}), *)?(\d{1,3})\)", text):
+        items = ", ".join(map(str, range(int(numbers[1] or 0), int(numbers[2]))))
+    return f"write [{items}], or one item a line with `- `"
 
 
 def as_words(node: Scalar) -> list[Node]:

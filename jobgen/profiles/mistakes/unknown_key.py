@@ -36,6 +36,8 @@ def key_hint(name: str, node: Node, *place: Any) -> str:
         paths = [paths[own.index("node.gpus")] if _lacks("gpus", setting) else paths[0]]
     if name.lower() in _GROUPS and isinstance(node, Map):
         paths = []
+    elif not paths and answers("sentences", name):
+        return _other_hint(name, node, setting)
     if paths == [_CONTAINER] and isinstance(node, Scalar):
         paths = [f"{_CONTAINER}.image"]
     is_taken = paths != _OF_OPTIONS[0] and any(
@@ -44,6 +46,10 @@ def key_hint(name: str, node: Node, *place: Any) -> str:
     is_select = "select=" in getattr(node, "text", "")
     if (is_select or not is_taken) and (hints := inner_hint(paths, node, place)):
         return hints
+    path = path_of(paths[0]) if paths else ""
+    if not is_taken and (hint := value_hint(path, getattr(node, "text", ""))):
+        group = path[: path.rfind(".") + 1]
+        return re.sub(r"`(\w+): ([^`]+)`", lambda it: _line(group + it[1], it[2], setting), hint)
     if 0 < len(paths) < 4:
         hints = "; or ".join(_placed(each, node, setting, name) for each in paths)
         return f"write {hints}"
@@ -53,7 +59,7 @@ def key_hint(name: str, node: Node, *place: Any) -> str:
 def inner_hint(paths: list[str], node: Node, place: Any) -> str:
     """What to write instead of the keys of a group, or of options in a text, one by one."""
     text = getattr(node, "text", "")
-    is_options = paths in _OF_OPTIONS and bool(re.match("--|(-l )?select=", text))
+    is_options = paths in _OF_OPTIONS and bool(re.match("(#SBATCH )?--|(-l )?select=", text))
     is_short = len(as_flow(node)) < _MOST  # each key takes a while
     named = dict(named_values(node)) if is_short and (is_options or isinstance(node, Map)) else {}
     hints, group = [], f"{path_of(paths[0])}." if len(paths) == 1 and not is_options else ""
@@ -119,8 +125,6 @@ def _placed(answer: str, node: Node, setting: Setting, name: str) -> str:
         if path == "node.gpus" and not setting.is_option and _lacks("gpu", setting):
             return _gpus(value, found[1] if found and found[1] else "", setting)
         return f"{_line(path, value, setting)}{comma}{note}"
-    if found := re.match(r"write `\w+: ([^`]+)`", value_hint(path, text)):
-        return _line(path, found[1], setting)
     return f"{_such_as(path, str(setting.rows[path].example), setting)}{comma}{note}"
 
 
@@ -134,7 +138,7 @@ def _image(image: str, name: str, setting: Setting) -> str:
         return lines[0].removeprefix("write ")
     engines = setting.rows[f"{_CONTAINER}.engine"].kind.words
     name = name.rpartition(".")[2].lower()
-    engine = name if name in engines else value_hint(f"{_CONTAINER}.image", f"{name} {image}")
+    engine = name if name in engines else value_hint("engine of an image", f"{name} {image}")
     lines.insert(0, f"write {_line(f'{_CONTAINER}.engine', engine, setting)}")
     others = ", ".join(each for each in engines if each != engine)
     return f"{together(lines).removeprefix('write ')}; or another engine: {others}"

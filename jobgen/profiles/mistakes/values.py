@@ -26,20 +26,15 @@ def add_hints(
 
 def _with_hint(each: Problem, path: str, node: Node, setting: Setting) -> Problem:
     """A problem of the value at a path, with a hint of what to write, if there is a better one."""
-    found = re.fullmatch(
-        "unknown value `(.*)`|expected true or false, got the text `(.*)`", each.text
-    )
-    if found and ((hint := value_hint(path, found[1] or found[2])) or found[1]):
-        if setting.is_option:  # `gpu: nvidia` stands in the group of the key
-            before = path[: path.rfind(".") + 1]
-            hint = re.sub(r"`(\w+): ([\w-]+)`", rf"--set {before}\1=\2", hint)
-        return each._replace(hint=hint or each.hint)
+    unknown = re.fullmatch("unknown value `(.*)`", each.text)
+    word = unknown[1] if unknown else getattr(node, "text", "")
+    if word and (hint := value_hint(path, word)):
+        return each._replace(hint=_of_group(hint, path) if setting.is_option else hint)
     at_signal = re.fullmatch(r"(?:\w:)?\w+@(\d+)", getattr(node, "text", ""))  # USR1@120
     if at_signal and "whole seconds" in each.text:
         return each._replace(hint=f"write {at_signal[1]}, a number of seconds")
-    if each.code not in ("type", "value") or (
-        each.hint and "a list" not in each.text and "its keys: " not in each.hint
-    ):
+    is_vague = not each.hint or re.search("a list|its keys: |one of: ", each.text + each.hint)
+    if each.code not in ("type", "value") or not is_vague:
         return each
     row = setting.rows[path]
     name = path.rpartition(".")[2]
@@ -57,6 +52,12 @@ def _with_hint(each: Problem, path: str, node: Node, setting: Setting) -> Proble
         return each
     example = row.example.strip('"') if setting.is_option else row.example
     return each._replace(hint=f"such as {_line(name, example, setting)}")
+
+
+def _of_group(hint: str, path: str) -> str:
+    """A hint with options in the place of the keys of a path's group."""
+    before = path[: path.rfind(".") + 1]
+    return re.sub(r"`(\w+): ([\w-]+)`", rf"--set {before}\1=\2", hint)
 
 
 def _line(name: str, value: str, setting: Setting) -> str:

@@ -1,0 +1,68 @@
+"""Warnings about values that the keys of a profile take, and that something else cannot use."""
+
+import re
+from collections.abc import Iterator
+
+from jobgen.errors import Mark, Problem
+from jobgen.paths import bundled
+from jobgen.profiles.resolve import Resolved
+from jobgen.profiles.software_keys import ENGINES
+
+Found = Iterator[tuple[str, str, str, str]]  # path, text, code, hint
+
+
+def unlikely_values(resolved: Resolved) -> Iterator[Problem]:
+    """All these warnings, each at the place where its value was set."""
+    for path, text, code, hint in (
+        *_container(resolved),
+        *_environment(resolved),
+        *_network(resolved),
+    ):
+        yield Problem(resolved.origins.get(path, Mark(path)), text, code, hint)
+
+
+def _container(resolved: Resolved) -> Found:
+    container = resolved.profile.software.container
+    if container is None:
+        return
+    engine = container.engine
+    if engine in ("podman", "docker") and str(container.image).endswith(".sif"):
+        hint = "`engine: apptainer` (or singularity), or the name of an image in a registry"
+        text = f"{engine} runs no .sif, which is a file of Apptainer"
+        yield "software.container.image", text, "image", hint
+    elif "software.container.engine" not in resolved.origins:
+        others = ", ".join(each for each in ENGINES if each != engine)
+        text = f"no `engine` is named, so {engine} runs the image"
+        yield "software.container", text, "engine", f"`engine: {engine}`, or {others}"
+
+
+def _environment(resolved: Resolved) -> Found:
+    software = resolved.profile.software
+    if folder := re.fullmatch(r"(\S+)/bin(/activate|/python3?|/)?", software.venv or ""):
+        text = "the folder that has the environment's bin is meant"
+        yield "software.venv", text, "venv", f"`venv: {folder[1]}`"
+    commands = {"venv": r"(?:source|\.) +(.+?)(?:/bin/activate)?", "conda": ".*activate +(.+)"}
+    for key, command in commands.items():
+        if folder := re.fullmatch(command, getattr(software, key) or ""):
+            text = f"`{key}` is a folder or a name, and no command"
+            yield f"software.{key}", text, key, f"`{key}: {folder[1]}`"
+
+
+def _network(resolved: Resolved) -> Found:
+    network, port = resolved.profile.network, resolved.origins.get("network.port")
+    is_own = port and port.line and not port.file.startswith(str(bundled("profiles")))
+    if network.port and is_own and "request.exclusive" not in resolved.origins:
+        text = "the port counts on exclusive nodes alone: else each job has one of its id"
+        hint = "`request: {exclusive: true}`, or leave the port out"
+        yield "network.port", text, "port", hint
+    for name in network.interface or ():
+        if re.fullmatch(r"(mlx[45]|bnxt_re|efa)_\d+", name):
+            text = f"{name} is an adapter, and no interface such as ib0 (`ip -br address`)"
+            hint = f"`environment: {{NCCL_IB_HCA: {name}}}` names the adapter"
+            yield "network.interface", text, "interface", hint
+    for name, variable in network.environment.items():
+        value = (variable.value or "").lower()
+        if name.startswith("NCCL_") and value in ("true", "yes", "on", "false", "no", "off"):
+            number = int(value in ("true", "yes", "on"))
+            text = f"NCCL reads a number, and `{value}` is none"
+            yield f"network.environment.{name}", text, "value", f"`{name}: {number}`"
