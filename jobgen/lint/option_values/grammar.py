@@ -42,14 +42,3 @@ def words(takes: str, expression: str, separator: str = ",") -> Grammar:
         return next((each for each in items if not re.fullmatch(expression, each, _FLAGS)), "")
 
     return Grammar(takes, refused, is_number=False)
-
-
-def number(least: int) -> Grammar:
-    """Whole numbers from `least` up, as strtol(3) reads them: of 18 digits at most."""
-    takes = "a whole number above 0" if least else "a whole number"
-
-    def refused(value: str) -> str:
-        found = re.fullmatch(r"\s*([+-]?\d{1,18})|()", value, re.ASCII)
-        return "" if found and int(found[1] or 0) >= least else value or "nothing"
-
-    return Grammar(takes, refused)

@@ -25,7 +25,6 @@ _SIZE = re.compile(r"\d+([kmgtpe]?[bw]?)", re.IGNORECASE | re.ASCII)
 _WHOLE_NUMBER = re.compile(r"\+?\d+", re.ASCII)
 _PLACEMENT = r"(free|pack|scatter|vscatter|excl|exclhost|shared|group=[\w-]+)"
 _PLACE = re.compile(rf"{_PLACEMENT}(:{_PLACEMENT})*", re.IGNORECASE | re.ASCII)
-_RESOURCE = re.compile(r"[a-z][\w-]*", re.IGNORECASE | re.ASCII)
 _NODE = re.compile(r"(?!ppn=(?!\d+$))\w[\w.=/*-]*", re.ASCII)
 _DURATIONS = ("walltime", "cput", "pcput", "soft_walltime", "min_walltime", "max_walltime")
 _KINDS = {
@@ -107,14 +106,6 @@ def _refused_attributes(value: str) -> str:
     return ""
 
 
-_ATTRIBUTE_LIST = Grammar(
-    "NAME=VALUE: depend=afterok:JOBID with after, afterok, afternotok, afterany, before, beforeok,"
-    " beforenotok or beforeany; block=true; sandbox=PRIVATE",
-    _refused_attributes,
-    is_number=False,
-)
-
-
 # ---- letters and numbers ----
 
 
@@ -122,11 +113,6 @@ def _refused_range(value: str) -> str:
     """Libcmds/range: `chk_Jrange`."""
     found = re.fullmatch(r"(\d{1,18})-(\d{1,18})(:0*[1-9]\d*)?(%\d*)?", value.strip(), re.ASCII)
     return "" if found and int(found[1]) < int(found[2]) else value or "nothing"
-
-
-def _refused_priority(value: str) -> str:
-    is_valid = re.fullmatch(r"\s*[+-]?\d{1,18}", value, re.ASCII) and -1024 <= int(value) <= 1023
-    return "" if is_valid else value or "nothing"
 
 
 def _letters(takes: str, expression: str) -> Grammar:
@@ -141,10 +127,18 @@ GRAMMARS: dict[str, Grammar] = {
     "k": _letters("o, e, oe, eo or n, with d for direct writes", "(?=.*[oe])[oed]+|(?=.*n)[nd]+"),
     "l": _resources(_TORQUE_TIME),
     "m": _letters("n, or one or more of a, b and e", r"\s*(n|p|[abej]+|[abef]+)"),
-    "p": Grammar("a whole number from -1024 to 1023", _refused_priority),
+    "p": pattern(
+        "a whole number from -1024 to 1023",
+        r"\s*([+-]?0*(\d{1,3}|10[01]\d|102[0-3])|-0*1024)",
+    ),
     "r": _letters("y or n", "[yn]"),
     "t": pattern("numbers and ranges such as 0-15 or 1,3,5, and %4", r"[\d,\s-]+(%\d+)?"),
-    "W": _ATTRIBUTE_LIST,
+    "W": Grammar(
+        "NAME=VALUE: depend=afterok:JOBID with after, afterok, afternotok, afterany, before,"
+        " beforeok, beforenotok or beforeany; block=true; sandbox=PRIVATE",
+        _refused_attributes,
+        is_number=False,
+    ),
 }
 # Of a script that has `select`, which Torque does not know.
 OPENPBS_GRAMMARS: dict[str, Grammar] = {
