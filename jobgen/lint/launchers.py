@@ -100,12 +100,6 @@ class Launcher:
                 return RanksPerNode(count // nodes, self.options[name]) if nodes else None
         return None
 
-    @property
-    def words_before(self) -> list[Word]:
-        """The words before the launcher's name: srun with its options, a container, …"""
-        place = self.word.line, self.word.column
-        return [word for word in self.command.words if (word.line, word.column) < place]
-
 
 def torchruns(script: Script) -> list[Launcher]:
     """Every torchrun, `python -m torch.distributed.run` and `… .launch` of a script."""
@@ -131,9 +125,9 @@ def _launcher(script: Script, command: Command) -> Launcher | None:
         if name := _launcher_name(words, index):
             following = words[index + 1 + (word.text == "accelerate") :]
             options, has_all = _options(following)
-            renamed = _OPTION_NAMES[name].items()
-            torchrun_names = {its_name.replace("_", "-"): option for option, its_name in renamed}
-            options = {torchrun_names.get(key, key): value for key, value in options.items()}
+            for option, own_name in _OPTION_NAMES[name].items():
+                if value := options.pop(own_name.replace("_", "-"), None):
+                    options[option] = value
             starter = starter_of(command, words[:index])
             return Launcher(name, command, word, options, starter, has_all)
     return None
@@ -184,20 +178,10 @@ def starter_option(words: Sequence[Word], *names: str) -> Word | None:
         for name in names:
             if word.text == name and index + 1 < len(words):
                 return words[index + 1]
-            is_short = not name.startswith("--")
-            if word.text.startswith(f"{name}=") or (
-                is_short and re.match(re.escape(name) + r"\d", word.text)
-            ):
-                text = word.text[len(name) :].removeprefix("=")
-                return word._replace(text=text, raw="")
+            begin = "=" if name.startswith("--") else r"=|(?=\d)"
+            if found := re.match(f"{name}({begin})", word.text):
+                return word._replace(text=word.text[found.end() :], raw="")
     return None
-
-
-def _selects_nodes(words: Sequence[Word]) -> bool:
-    """Whether srun's options name nodes, or ask for one node or one task."""
-    counts = [starter_option(words, *names) for names in (("-N", "--nodes"), ("-n", "--ntasks"))]
-    named = starter_option(words, "-w", "--nodelist", "-r", "--relative")
-    return bool(named) or any(count and count.text == "1" for count in counts)
 
 
 def runs_on_all_nodes(script: Script, command: Command) -> bool:
@@ -205,9 +189,10 @@ def runs_on_all_nodes(script: Script, command: Command) -> bool:
     is_branch = command.enclosing & {"if_statement", "case_statement"}
     if is_branch or starter_of(command) not in _STARTERS_ON_ALL_NODES:
         return False
-    tasks = script.directive("ntasks")
-    has_one_task = tasks and tasks.value == "1"
-    return not has_one_task and not _selects_nodes(outer_command(script, command).words)
+    words = outer_command(script, command).words
+    counts = [starter_option(words, *names) for names in (("-N", "--nodes"), ("-n", "--ntasks"))]
+    has_one = script.number("ntasks") == 1 or any(each and each.text == "1" for each in counts)
+    return not has_one and not starter_option(words, "-w", "--nodelist", "-r", "--relative")
 
 
 def starts_elsewhere(script: Script) -> bool:

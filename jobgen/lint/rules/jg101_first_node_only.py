@@ -22,37 +22,30 @@ Example:
 from jobgen.lint.launchers import launchers, outer_command, starts_elsewhere
 from jobgen.lint.rules import Findings, Script, finding_at
 
+_CURES = {
+    "slurm": "start it on each node: `srun --ntasks-per-node=1 {} …`",
+    "pbs": "start it on each host of $PBS_NODEFILE, with pbs_tmrsh or mpiexec --ppn 1",
+    "": "start it on every node",
+}
+
 
 def check(script: Script) -> Findings:
-    nodes = script.nodes or 1
-    if nodes < 2 or script.functions or script.runs_itself or _starts_others(script):
+    nodes, found = script.nodes or 1, launchers(script)
+    starts_others = any(
+        launcher.starter and "background" in outer_command(script, launcher.command).enclosing
+        for launcher in found
+    )
+    if nodes < 2 or script.functions or script.runs_itself or starts_others:
         return
-    uses_one_node = not starts_elsewhere(script)
-    for launcher in launchers(script):
-        if launcher.name == "deepspeed" or launcher.starter:
+    for launcher in found:
+        if (name := launcher.name) == "deepspeed" or launcher.starter:
             continue  # deepspeed starts the other nodes itself
         has_no_nodes = launcher.has_all_options and "config-file" not in launcher.options
         if launcher.is_multi_node and launcher.command.piped_into != "?":
-            text = f"{launcher.name} for {nodes} nodes runs on the first node only"
+            text = f"{name} for {nodes} nodes runs on the first node only"
             text += ": the other agents never join"
-        elif uses_one_node and has_no_nodes and not launcher.is_multi_node:
-            text = f"{launcher.name} uses the first of the {nodes} nodes: the others do nothing"
+        elif has_no_nodes and not launcher.is_multi_node and not starts_elsewhere(script):
+            text = f"{name} uses the first of the {nodes} nodes: the others do nothing"
         else:
             continue
-        yield finding_at(launcher.word, text, _cure(script.scheduler, launcher.name))
-
-
-def _starts_others(script: Script) -> bool:
-    """Whether the script starts launchers on other nodes, and goes on to its own."""
-    return any(
-        launcher.starter and "background" in outer_command(script, launcher.command).enclosing
-        for launcher in launchers(script)
-    )
-
-
-def _cure(scheduler: str, name: str) -> str:
-    if scheduler == "slurm":
-        return f"start it on each node: `srun --ntasks-per-node=1 {name} …`"
-    if scheduler == "pbs":
-        return "start it on each host of $PBS_NODEFILE, with pbs_tmrsh or mpiexec --ppn 1"
-    return "start it on every node"
+        yield finding_at(launcher.word, text, _CURES[script.scheduler].format(name))

@@ -26,18 +26,16 @@ _LOOPS = frozenset(("for_statement", "while_statement", "c_style_for_statement")
 
 
 def check(script: Script) -> Findings:
-    job_nodes = script.nodes
+    job_nodes, found = script.nodes, launchers(script)
     if job_nodes is None or script.runs_itself:
         return
-    is_alone = len(launchers(script)) == 1
-    for launcher in launchers(script):
+    for launcher in found:
         nodes = launcher.number("nnodes") or 1
-        if nodes == 1 or nodes == job_nodes or _may_be_right(script, launcher, nodes > job_nodes):
+        if nodes in (1, job_nodes) or _may_be_right(script, launcher, nodes > job_nodes):
             continue
-        if nodes > job_nodes or is_alone:  # else the others may use the other nodes
+        if nodes > job_nodes or len(found) == 1:  # else the others may use the other nodes
             text = f"{launcher.name} is for {nodes} nodes, but the job has {job_nodes}"
-            option = launcher.option_name("nnodes")
-            cure = f"use the same number, or {option}=$SLURM_NNODES"
+            cure = f"use the same number, or {launcher.option_name('nnodes')}=$SLURM_NNODES"
             yield finding_at(launcher.options["nnodes"], text, cure)
 
 

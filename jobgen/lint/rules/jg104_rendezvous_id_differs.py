@@ -18,8 +18,8 @@ Example:
 
 import re
 
-from jobgen.lint.launchers import Launcher, torchruns
-from jobgen.lint.rules import Findings, Script, Word, finding_at
+from jobgen.lint.launchers import torchruns
+from jobgen.lint.rules import Findings, Script, finding_at
 
 _DIFFERS = re.compile(r"\$\{?RANDOM|uuidgen|\$\(date|\$\$")
 
@@ -27,19 +27,14 @@ _DIFFERS = re.compile(r"\$\{?RANDOM|uuidgen|\$\(date|\$\$")
 def check(script: Script) -> Findings:
     if (script.nodes or (1 if script.active_directives else 2)) < 2:
         return
+    is_plain_job = script.scheduler and not script.functions
     for launcher in torchruns(script):
         word = launcher.options.get("rdzv-id")
         if not word or not launcher.is_multi_node:
             continue
-        if _DIFFERS.search(_text_on_nodes(script, launcher, word)):
+        # In a string, what the script's own shell has expanded is one id.
+        expanded_here = word.text if is_plain_job and not launcher.starter else ""
+        if _DIFFERS.search(word.raw if launcher.command.depth else expanded_here):
             job_id = "$PBS_JOBID" if script.scheduler == "pbs" else "$SLURM_JOB_ID"
             text = f"{word.text} is a different id on each node: the agents never meet"
             yield finding_at(word, text, f"use --rdzv-id={job_id}")
-
-
-def _text_on_nodes(script: Script, launcher: Launcher, word: Word) -> str:
-    """The part of the id that a shell on each node expands."""
-    if launcher.command.depth:
-        return word.raw  # what the script's own shell has expanded is one id
-    is_plain_job = script.scheduler and not script.functions and not launcher.starter
-    return word.text if is_plain_job else ""

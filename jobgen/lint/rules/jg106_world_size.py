@@ -23,20 +23,15 @@ from jobgen.lint.rules import Findings, Script, finding_at
 
 
 def check(script: Script) -> Findings:
-    tasks, gpus = script.number("ntasks-per-node"), script.gpus_per_node
-    assignment = script.constant("WORLD_SIZE")
-    if not (tasks and gpus and assignment and script.nodes and _starts_all_tasks(script)):
-        return
-    world_size = whole_number(assignment.value.text)
-    ranks = tasks * script.nodes
-    one_rank_per_gpu = gpus.count * script.nodes  # the tasks may start these
-    if world_size and world_size not in (ranks, one_rank_per_gpu):
-        text = f"WORLD_SIZE is {world_size}, but {ranks} ranks are started"
-        yield finding_at(assignment, text, "use WORLD_SIZE=$SLURM_NTASKS")
-
-
-def _starts_all_tasks(script: Script) -> bool:
-    """Whether plain srun starts the ranks, as many as the directives say."""
     sruns = [command for command in script.commands if command.name == "srun"]
     has_counts = any(starter_option(srun.words, *STEP_COUNTS) for srun in sruns)
-    return bool(sruns) and not has_counts and not launchers(script)
+    if not sruns or has_counts or launchers(script):
+        return
+    tasks, gpus = script.number("ntasks-per-node"), script.gpus_per_node
+    assignment, nodes = script.constant("WORLD_SIZE"), script.nodes
+    if tasks and gpus and assignment and nodes:
+        world_size = whole_number(assignment.value.text)
+        # The tasks may start a rank for each GPU.
+        if world_size and world_size not in (tasks * nodes, gpus.count * nodes):
+            text = f"WORLD_SIZE is {world_size}, but {tasks * nodes} ranks are started"
+            yield finding_at(assignment, text, "use WORLD_SIZE=$SLURM_NTASKS")

@@ -35,20 +35,10 @@ def check(script: Script) -> Findings:
         endpoint = launcher.options.get("rdzv-endpoint")
         has_host = "is-host" in launcher.options or "is_host" in launcher.value("rdzv-conf")
         is_c10d = launcher.value("rdzv-backend") == "c10d" and launcher.is_multi_node
-        if not endpoint or has_host or not is_c10d:
-            continue
-        for name in endpoint.variables:
-            if interface := _interface(script, name):
-                text = (
-                    f"no hostname resolves to the address of {interface}: no agent becomes the host"
-                )
+        for name in endpoint.variables if endpoint and is_c10d and not has_host else ():
+            values = (assignment.value.text for assignment in script.assignments_of(name))
+            if endpoint and (found := next(filter(None, map(_ADDRESS.search, values)), None)):
+                text = f"no hostname resolves to the address of {found[1]}"
+                text += ": no agent becomes the host"
                 cure = "use --rdzv-conf=is_host=1 on the first node, is_host=0 on the others"
                 yield finding_at(endpoint, text, cure)
-
-
-def _interface(script: Script, variable: str) -> str:
-    """The interface whose address a variable has; "" if it has none."""
-    for assignment in script.assignments_of(variable):
-        if found := _ADDRESS.search(assignment.value.text):
-            return found[1]
-    return ""

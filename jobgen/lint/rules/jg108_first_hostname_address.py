@@ -17,22 +17,17 @@ Example:
 
 import re
 
-from jobgen.lint.rules import Command, Findings, Script, finding_at
+from jobgen.lint.rules import Findings, Script, finding_at
 
 
 def check(script: Script) -> Findings:
-    for command in script.commands:
-        options = {word.text for word in command.words[1:]}
-        lists_all = command.name == "hostname" and options & {"-I", "--all-ip-addresses"}
-        if lists_all and script.nodes != 1 and _takes_first(script, command):
-            text = "the first address of `hostname -I` may be on any network"
-            yield finding_at(command, text, "name the interface: ip -4 -o addr show NAME")
-
-
-def _takes_first(script: Script, command: Command) -> bool:
-    """Whether the next command of the pipeline takes the first address, and not another one."""
-    if command.piped_into not in ("awk", "cut", "head"):
-        return False
-    after = (each for each in script.commands if each.offset > command.offset)
-    following = next((each.text for each in after if each.name == command.piped_into), "")
-    return not re.search(r"-f ?[2-9]|\$[2-9]", following)
+    for command in script.commands if script.nodes != 1 else ():
+        lists_all = command.name == "hostname" and {"-I", "--all-ip-addresses"} & {
+            *command.arguments
+        }
+        if lists_all and command.piped_into in ("awk", "cut", "head"):
+            after = (each for each in script.commands if each.offset > command.offset)
+            following = next((each.text for each in after if each.name == command.piped_into), "")
+            if not re.search(r"-f ?[2-9]|\$[2-9]", following):  # it takes the first one
+                text = "the first address of `hostname -I` may be on any network"
+                yield finding_at(command, text, "name the interface: ip -4 -o addr show NAME")

@@ -20,23 +20,19 @@ Example:
 import re
 
 from jobgen.lint.launchers import launchers
-from jobgen.lint.rules import Assignment, Findings, Script, finding_at
+from jobgen.lint.rules import Findings, Script, finding_at
 
 
 def check(script: Script) -> Findings:
     if all(launcher.starter for launcher in launchers(script)):
         return
     for assignment in script.assignments:
-        value = assignment.value.text
+        value, name = assignment.value.text, re.escape(assignment.name)
         is_sorted = "PBS_NODEFILE" in value and re.search(r"\bsort\b", value)
-        if is_sorted and "wc" not in value and _is_head(assignment, script):
+        if not is_sorted or "wc" in value:
+            continue
+        is_head = re.search(r"\bhead\b|sed -n 1p", value)
+        if is_head or re.search(rf"\$\{{{name}(\[0\])?\}}", script.text):  # its first node is used
             text = "a sorted node file may not begin with the node on which this script runs"
             cure = "keep its order: awk '!seen[$1]++' \"$PBS_NODEFILE\""
             yield finding_at(assignment, text, cure)
-
-
-def _is_head(assignment: Assignment, script: Script) -> bool:
-    """Whether the value is the first node, or its first node is used."""
-    takes_first = re.search(r"\bhead\b|sed -n 1p", assignment.value.text)
-    name = re.escape(assignment.name)
-    return bool(takes_first or re.search(rf"\$\{{{name}(\[0\])?\}}", script.text))

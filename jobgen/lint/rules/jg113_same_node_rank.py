@@ -25,7 +25,7 @@ import re
 
 from jobgen.lint.launchers import Launcher, launchers, runs_on_all_nodes
 from jobgen.lint.reader.commands import OUTER
-from jobgen.lint.rules import Findings, Script, Word, finding_at
+from jobgen.lint.rules import Findings, Script, finding_at
 
 _NUMBER = re.compile(r"\$\{?(SLURM_(?:NODEID|PROCID))\b")
 
@@ -34,12 +34,12 @@ def check(script: Script) -> Findings:
     if script.nodes == 1 or script.runs_itself or "c10d" in script.text:
         return
     for launcher in launchers(script):
-        is_static = launcher.value("rdzv-backend") in ("", "static")
+        name, is_static = launcher.name, launcher.value("rdzv-backend") in ("", "static")
         by_srun = launcher.starter == "srun" and runs_on_all_nodes(script, launcher.command)
-        if launcher.name == "deepspeed" or not launcher.is_multi_node:
+        if name == "deepspeed" or not launcher.is_multi_node or not is_static or not by_srun:
             continue
-        if is_static and by_srun and (text := _same_rank(script, launcher)):
-            name, option = launcher.name, launcher.option_name("node-rank")
+        if text := _same_rank(script, launcher):
+            option = launcher.option_name("node-rank")
             cure = f"use srun bash -c '{name} … {option}=$SLURM_NODEID …', or --rdzv-backend=c10d"
             yield finding_at(launcher.options.get("node-rank", launcher.word), text, cure)
 
@@ -49,19 +49,13 @@ def _same_rank(script: Script, launcher: Launcher) -> str:
     word = launcher.options.get("node-rank")
     if not word:
         may_be_hidden = not launcher.has_all_options or "config-file" in launcher.options
-        if may_be_hidden or "_NODE_RANK" in script.text or "NODE_RANK" in script.exports:
-            return ""
-        return "no node gets a rank: each takes rank 0"
+        may_be_set = "_NODE_RANK" in script.text or "NODE_RANK" in script.exports
+        return "" if may_be_hidden or may_be_set else "no node gets a rank: each takes rank 0"
     if launcher.number("node-rank") is not None and word.is_literal:
         return f"every node gets the rank {word.text}"
-    if name := _expanded_early(script, launcher, word):
-        return f"every node gets the rank 0: ${name} is expanded before srun starts it"
-    return ""
-
-
-def _expanded_early(script: Script, launcher: Launcher, word: Word) -> str:
-    """The node's number that the batch script's shell puts there; "" if there is none."""
     if launcher.command.depth and _NUMBER.search(word.raw):
         return ""  # the node's shell expands it
     found = _NUMBER.search(script.resolved(re.sub(rf"{OUTER}(\w+)", r"$\1", word.text)))
-    return found[1] if found and f"\\${found[1]}" not in script.text else ""
+    if not found or f"\\${found[1]}" in script.text:
+        return ""
+    return f"every node gets the rank 0: ${found[1]} is expanded before srun starts it"

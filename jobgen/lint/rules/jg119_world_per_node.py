@@ -22,7 +22,7 @@ Example:
 
 import re
 
-from jobgen.lint.launchers import Launcher, launchers, runs_on_all_nodes
+from jobgen.lint.launchers import launchers, runs_on_all_nodes
 from jobgen.lint.rules import Findings, Script, finding_at
 
 # Each node has other work if its number is in the command; a file may have the number of nodes.
@@ -37,16 +37,10 @@ def check(script: Script) -> Findings:
     for launcher in launchers(script):
         if launcher.is_multi_node or not runs_on_all_nodes(script, launcher.command):
             continue
-        if launcher.value("nnodes") or _has_no_number(launcher):
-            option = launcher.option_name("nnodes")
+        has_own_work = _OTHER_WORK.search(launcher.command.text)
+        may_have_number = not launcher.has_all_options or launcher.options.keys() & _HAS_NODES
+        if launcher.value("nnodes") or not (has_own_work or may_have_number):
             text = f"{nodes} worlds instead of one: each node starts a {launcher.name} for itself"
+            option = launcher.option_name("nnodes")
             cure = f"use {option}=$SLURM_NNODES, and a rendezvous that all nodes share"
             yield finding_at(launcher.options.get("nnodes", launcher.word), text, cure)
-
-
-def _has_no_number(launcher: Launcher) -> bool:
-    """Whether it certainly gets no number of nodes, and no node has work of its own."""
-    has_other_work = (
-        _OTHER_WORK.search(launcher.command.text) or launcher.options.keys() & _HAS_NODES
-    )
-    return launcher.has_all_options and not has_other_work

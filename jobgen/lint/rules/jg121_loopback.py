@@ -19,7 +19,7 @@ Example:
 """
 
 from jobgen.lint.launchers import LOOPBACK, launchers, runs_on_all_nodes, work_commands
-from jobgen.lint.rules import Assignment, Findings, Script, finding_at
+from jobgen.lint.rules import Findings, Script, finding_at
 
 _CURES = {
     "MASTER_ADDR": "use MASTER_ADDR=$(hostname) here, on the first node",
@@ -30,25 +30,15 @@ _CURES = {
 
 def check(script: Script) -> Findings:
     nodes = script.nodes or 1
-    if nodes < 2 or not _reaches_all_nodes(script):
+    is_one_world = all(launcher.is_multi_node for launcher in launchers(script))
+    if nodes < 2 or script.runs_itself or not is_one_world:
+        return
+    if not any(runs_on_all_nodes(script, command) for command in work_commands(script)):
         return
     for name, cure in _CURES.items():
         assignments = [each for each in script.assignments_of(name) if each.depth == 0]
-        if len(assignments) == 1 and _is_loopback(assignments[0]) and name in script.exports:
-            value = assignments[0].value.text
+        value = assignments[0].value.text if len(assignments) == 1 else ""
+        is_loopback = LOOPBACK.match(value) if name == "MASTER_ADDR" else value in ("lo", "=lo")
+        if is_loopback and assignments[0].is_certain and name in script.exports:
             text = f"{name}={value}: on each of the {nodes} nodes, {value} is that node alone"
             yield finding_at(assignments[0], text, cure)
-
-
-def _reaches_all_nodes(script: Script) -> bool:
-    """Whether a run of the script is on all nodes, as one world."""
-    if script.runs_itself or any(not launcher.is_multi_node for launcher in launchers(script)):
-        return False
-    return any(runs_on_all_nodes(script, command) for command in work_commands(script))
-
-
-def _is_loopback(assignment: Assignment) -> bool:
-    value = assignment.value.text
-    if assignment.name == "MASTER_ADDR":
-        return assignment.is_certain and bool(LOOPBACK.match(value))
-    return assignment.is_certain and value in ("lo", "=lo")

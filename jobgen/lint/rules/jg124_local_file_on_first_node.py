@@ -25,7 +25,7 @@ from jobgen.lint.launchers import outer_command, runs_on_all_nodes, work_command
 from jobgen.lint.reader.commands import starter_of
 from jobgen.lint.rules import Command, Findings, Script, finding_at
 
-_MAKERS = ("mkdir", "cp", "rsync", "tar", "unzip", "mktemp", "wget", "sbcast")
+_MAKERS = {"mkdir", "cp", "rsync", "tar", "unzip", "mktemp", "wget", "sbcast"}
 _LOCAL = re.compile(r"/(?:tmp|dev/shm)/[\w./$\{\}-]+")
 _MAKES_NAME = re.compile(r"[$`]\(?\s*mktemp(?:\s+-[dqu]+)*(?:\s+/tmp/\S+)?\s*[)`]")
 # Before its program, srun itself reads a file, on the first node.
@@ -38,7 +38,7 @@ def check(script: Script) -> Findings:
     if (script.nodes or 1) < 2 or script.runs_itself:
         return
     runs = [each for each in work_commands(script) if runs_on_all_nodes(script, each)]
-    for name, line in _local_names(script):
+    for name, line in _local_names(script) if runs else ():
         for run in runs:
             if run.line > line and name in _arguments(script, run):
                 text = f"{name} (see line {line}) is on the first node only"
@@ -53,18 +53,15 @@ def _local_names(script: Script) -> Iterator[tuple[str, int]]:
         if is_own and _MAKES_NAME.fullmatch(assignment.value.text):
             yield f"${assignment.name}", assignment.line
     made: dict[str, int] = {}
-    for command in script.commands if not script.functions else ():
-        last = command.words[-1].text if command.name in _MAKERS else ""
-        if (found := _LOCAL.match(script.resolved(last))) and not command.enclosing:
+    made_everywhere = ""
+    for command in script.commands:
+        texts = [script.resolved(word.text) for word in command.words]
+        found = _LOCAL.match(texts[-1]) if command.name in _MAKERS else None
+        if found and not command.enclosing and not script.functions:
             made.setdefault(found[0].rstrip("/"), command.line)
-    everywhere = " ".join(
-        script.resolved(word.text)
-        for command in script.commands
-        if starter_of(command) or command.name == "sbcast"
-        for word in command.words
-        if any(each.text in _MAKERS for each in command.words)
-    )
-    yield from ((path, line) for path, line in made.items() if path not in everywhere)
+        if (starter_of(command) or command.name == "sbcast") and _MAKERS.intersection(texts):
+            made_everywhere += " ".join(texts)
+    yield from ((path, line) for path, line in made.items() if path not in made_everywhere)
 
 
 def _arguments(script: Script, run: Command) -> str:

@@ -36,7 +36,9 @@ _QSUB_OPTIONS = frozenset("AaCcefhIJjklmMNopPqrRSuvVWXz")  # see qsub(1B)
 def check(script: Script) -> Findings:
     if script.parse_error or (script.is_in_document and not script.interpreter):
         return  # a document may show parts of several scripts
-    blocks = _blocks(script.lines, _late_directives(script))
+    commands_above = list(accumulate(map(is_code, script.lines)))
+    groups = groupby(_late_directives(script), key=lambda each: commands_above[each.line - 1])
+    blocks = [list(group) for _, group in groups]
     can_move = _can_move(script, blocks)
     for block in blocks:
         more = len({directive.line for directive in block}) - 1
@@ -49,39 +51,24 @@ def check(script: Script) -> Findings:
 
 def _late_directives(script: Script) -> list[Directive]:
     """The directives after the first command, and before the script ends or another one begins."""
-    ends = _other_scripts(script)
+    ends = [
+        number
+        for number, line in enumerate(script.lines, 1)
+        if line.startswith("#!/") and number not in script.quoted_lines
+    ]
+    if ends and not any(map(is_code, script.lines[: ends[0] - 1])):
+        del ends[0]  # a #! line with only comments above is the script's own
     ends += [
         command.line
         for command in script.own_commands
         if command.name in ("exit", "return") and not command.enclosing
     ]
-    found = [
-        directive
-        for directive in script.directives
-        if directive.is_late and directive.line < min(ends, default=directive.line + 1)
-    ]
+    end = min(ends, default=len(script.lines) + 1)
+    found = [each for each in script.directives if each.is_late and each.line < end]
     if script.active_directives:
         return found
     # It may be another kind of script, with an indented comment about directives.
     return [directive for directive in found if not script.lines[directive.line - 1][:1].isspace()]
-
-
-def _other_scripts(script: Script) -> list[int]:
-    """The lines where another script begins; a #! line with only comments above is its own."""
-    starts = [
-        number
-        for number, line in enumerate(script.lines, 1)
-        if line.startswith("#!/") and number not in script.quoted_lines
-    ]
-    above = script.lines[: starts[0] - 1] if starts else []
-    return starts if any(map(is_code, above)) else starts[1:]
-
-
-def _blocks(lines: Sequence[str], directives: list[Directive]) -> list[list[Directive]]:
-    """The directives in groups that have no command between them."""
-    commands_above = list(accumulate(map(is_code, lines)))
-    groups = groupby(directives, key=lambda directive: commands_above[directive.line - 1])
-    return [list(group) for _, group in groups]
 
 
 def _can_move(script: Script, blocks: Sequence[Sequence[Directive]]) -> bool:

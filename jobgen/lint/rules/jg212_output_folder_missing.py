@@ -24,7 +24,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from jobgen.lint.rules import Directive, Findings, Script, finding_at
+from jobgen.lint.rules import Findings, Script, finding_at
 
 # Only where the job is submitted is it known which folders exist.
 OPTIONAL = True
@@ -33,32 +33,18 @@ OPTIONAL = True
 def check(script: Script) -> Findings:
     if script.file == "-" or script.directive("chdir"):
         return
-    options = ("output", "error") if script.scheduler == "slurm" else ("o", "e")
-    for directive in map(script.directive, options):
-        folder = _relative_folder(directive) if directive else ""
-        if not directive or not folder or _is_made(script, folder):
+    is_slurm = script.scheduler == "slurm"
+    makers = [each for each in script.commands if each.name in ("mkdir", "install")]
+    for directive in map(script.directive, ("output", "error") if is_slurm else ("o", "e")):
+        folder = directive.value.rpartition("/")[0].removeprefix("./") if directive else ""
+        if not directive or not folder or folder.startswith(("/", "~", "..")):
             continue
+        if set(folder) & set("%$^:<{") or any(folder in maker.text for maker in makers):
+            continue  # that the job makes it is right with PBS; with Slurm, JG210 reports it
         if not any(map(os.path.isdir, _paths(script.file, folder))):
-            is_slurm = directive.scheduler == "slurm"
             effect = "the job fails without a message" if is_slurm else "the output is lost"
             text = f"the output goes to {folder}, which does not exist: {effect}"
             yield finding_at(directive, text, "make it before you submit")
-
-
-def _is_made(script: Script, folder: str) -> bool:
-    """Whether the job makes it. That is right with PBS; with Slurm, JG210 reports it."""
-    return any(
-        folder in word.text
-        for command in script.commands
-        for word in command.words
-        if command.name in ("mkdir", "install")
-    )
-
-
-def _relative_folder(directive: Directive) -> str:
-    """The folder of an output file if it is relative and plain, else ""."""
-    folder = directive.value.rpartition("/")[0].removeprefix("./")
-    return "" if folder.startswith(("/", "~", "..")) or set(folder) & set("%$^:<{") else folder
 
 
 def _paths(file: str, folder: str) -> Iterator[str]:

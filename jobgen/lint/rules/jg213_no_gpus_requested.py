@@ -51,22 +51,20 @@ def check(script: Script) -> Findings:
 
 
 def _may_request_gpus(script: Script) -> bool:
-    if _STEP_OPTIONS.search(script.code) or _is_asked_for_at_submission(script):
+    """Whether a directive, a step, or the command line of sbatch or qsub may request GPUs."""
+    if _STEP_OPTIONS.search(script.code):
+        return True
+    if any(re.search(r"\b(sbatch|qsub)\s+-", comment.text) for comment in script.comments):
+        return True
+    used = {name for name, _ in script.variable_uses}
+    has_counts = script.directive("nodes", "ntasks", "ntasks-per-node")
+    if used & _GPU_VARIABLES or (not has_counts and used & _COUNT_VARIABLES):
         return True
     return any(
         _GPU_NAME.search(f"{directive.option} {directive.value}")
         for directive in script.active_directives
         if directive.option not in _OTHER_OPTIONS
     )
-
-
-def _is_asked_for_at_submission(script: Script) -> bool:
-    """Whether the command line of sbatch or qsub asks for the resources, not the script."""
-    if any(re.search(r"\b(sbatch|qsub)\s+-", comment.text) for comment in script.comments):
-        return True
-    used = {name for name, _ in script.variable_uses}
-    has_counts = script.directive("nodes", "ntasks", "ntasks-per-node")
-    return bool(used & _GPU_VARIABLES) or (not has_counts and bool(used & _COUNT_VARIABLES))
 
 
 def _partial_request(script: Script) -> Directive | None:
@@ -81,11 +79,8 @@ def _partial_request(script: Script) -> Directive | None:
 
 def _gpu_use(script: Script) -> Word | None:
     """The launcher whose ranks certainly use GPUs: NCCL works with nothing else."""
-    has_nccl = any(
-        assignment.name.startswith("NCCL_")
-        for assignment in script.assignments
-        if assignment.is_exported
-    )
+    exported = [each.name for each in script.assignments if each.is_exported]
+    has_nccl = any(name.startswith("NCCL_") for name in exported)
     for launcher in launchers(script):
         one_per_gpu = launcher.value("nproc-per-node") in ("gpu", "cuda")
         if has_nccl or one_per_gpu or launcher.name == "deepspeed":

@@ -19,7 +19,7 @@ Example:
 import re
 
 from jobgen.lint.reader.sbatch_options import SHORT_WITH_VALUE
-from jobgen.lint.rules import Directive, Edit, Findings, Script, finding_at, replacement
+from jobgen.lint.rules import Findings, Script, finding_at, replacement
 
 
 def check(script: Script) -> Findings:
@@ -30,13 +30,8 @@ def check(script: Script) -> Findings:
         cure = f"use {flag} {value}"
         if len(directive.option) > 1:
             cure += f", or --{directive.option}={value}"
+        line, column = script.lines[directive.line - 1], directive.column + 2
+        takes_value = flag[1] in SHORT_WITH_VALUE and re.match("=[^\\s=]", line[column - 1 :])
+        edits = [replacement(directive.line, column, "=", " ")] if takes_value and value else []
         text = f"the value of {flag} is `{directive.value}`, with the ="
-        yield finding_at(directive, text, cure, _with_blank(script, directive))
-
-
-def _with_blank(script: Script, directive: Directive) -> list[Edit]:
-    line, start = script.lines[directive.line - 1], directive.column - 1
-    takes_value = directive.raw[1] in SHORT_WITH_VALUE and len(directive.raw) > 3
-    if not takes_value or not re.match("-[A-Za-z]=[^\\s=]", line[start:]):
-        return []
-    return [replacement(directive.line, directive.column + 2, "=", " ")]
+        yield finding_at(directive, text, cure, edits)

@@ -25,16 +25,12 @@ _DIFFERS = re.compile(r"%\d*[ajJN]|\$|[{}<>]|^/dev/")
 
 
 def check(script: Script) -> Findings:
-    array = script.directive("array")
-    if (
-        script.scheduler != "slurm"
-        or not array
-        or not re.search("[-,:]", array.value.split("%")[0])
-    ):
+    array, mode = script.directive("array"), script.directive("open-mode")
+    has_several = array and re.search("[-,:]", array.value.split("%")[0])
+    appends = mode and mode.value.startswith("a")
+    if script.scheduler != "slurm" or not array or not has_several or appends:
         return
-    mode = script.directive("open-mode")
-    for option in ("output", "error") if not (mode and mode.value.startswith("a")) else ():
-        directive = script.directive(option)
+    for directive in map(script.directive, ("output", "error")):
         if directive and directive.value and not _DIFFERS.search(directive.value):
             text = f"all tasks of the array (see line {array.line}) overwrite {directive.value}"
             yield finding_at(directive, text, "add %a, the number of the task, to the name")

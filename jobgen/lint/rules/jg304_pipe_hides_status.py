@@ -14,25 +14,18 @@ Example:
 """
 
 from jobgen.lint.launchers import work_commands
-from jobgen.lint.rules import Command, Findings, Script, finding_at
+from jobgen.lint.rules import Findings, Script, finding_at
+
+# None of them matters after the run.
+_SMALL_COMMANDS = {"tee", "echo", "date", "deactivate", "wait", "set"}
 
 
 def check(script: Script) -> Findings:
-    if "PIPESTATUS" in script.text:
-        return
-    for command in work_commands(script):
+    for command in work_commands(script) if "PIPESTATUS" not in script.text else ():
         is_nested = command.starter or command.depth or command.enclosing - {"pipeline"}
-        if command.piped_into != "tee" or is_nested or not _ends_script(script, command):
+        after = {each.name for each in script.own_commands if each.offset > command.offset}
+        if command.piped_into != "tee" or is_nested or after - _SMALL_COMMANDS:
             continue
         if not script.has_set("pipefail", command):
             text = f"the job counts as done even if {command.name} fails: the status is that of tee"
             yield finding_at(command, text, "set -o pipefail")
-
-
-def _ends_script(script: Script, run: Command) -> bool:
-    """Whether no command that matters comes after it."""
-    return all(
-        command.name in ("tee", "echo", "date", "deactivate", "wait", "set")
-        for command in script.own_commands
-        if command.offset > run.offset
-    )

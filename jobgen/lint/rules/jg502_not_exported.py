@@ -28,24 +28,20 @@ _READ_BY_PROGRAMS = frozenset(
     TORCH_EXTENSIONS_DIR TORCH_HOME UCX_MODULE_DIR
     """.split()
 )
+_EXPORTS_ALL = re.compile(r"set .*(-[a-z]*a|allexport)")
 
 
 def check(script: Script) -> Findings:
-    if not script.scheduler or _exports_all(script):
+    if not script.scheduler or any(_EXPORTS_ALL.match(each.text) for each in script.commands):
         return
     known_names = script.exports | {name for name, _ in script.variable_uses}
     for assignment in script.assignments:
         name, value = assignment.name, assignment.value.text
-        is_local = assignment.depth == 0 and not assignment.is_for_command
         is_for_script = _FOR_SCRIPTS.match(name) and name not in _READ_BY_PROGRAMS
-        is_for_program = _FOR_PROGRAMS.match(name) and not is_for_script
-        if not is_local or name in known_names or not is_for_program:
+        if name in known_names or not _FOR_PROGRAMS.match(name) or is_for_script:
+            continue
+        if assignment.depth > 0 or assignment.is_for_command:
             continue
         if not re.search(rf"--(env|export)\b.*\b{re.escape(name)}\b", script.text):
             text = f"{name} is not exported: no program sees it"
             yield finding_at(assignment, text, f"export {name}={value or '…'}")
-
-
-def _exports_all(script: Script) -> bool:
-    """Whether the script says `set -a`."""
-    return any(re.match(r"set .*(-[a-z]*a|allexport)", command.text) for command in script.commands)

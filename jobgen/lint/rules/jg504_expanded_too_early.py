@@ -25,11 +25,10 @@ def check(script: Script) -> Findings:
         used = {name for word in command.words for name in word.variables}
         for assignment in command.assignments:
             name, value = assignment.name, assignment.value.text
-            is_set_elsewhere = (
-                any(each is not assignment for each in script.assignments_of(name))
-                or name in script.dynamic_variables
-            )
+            is_set_elsewhere = len(script.assignments_of(name)) > 1
             extends_itself = re.search(rf"\$\{{?{re.escape(name)}\b", value)
-            if name in used and not is_set_elsewhere and not extends_itself:
+            if name in script.dynamic_variables or is_set_elsewhere or extends_itself:
+                continue
+            if name in used:
                 text = f"${name} is expanded before it is set for this command"
                 yield finding_at(assignment, text, f"export {name}={value} on a line before")

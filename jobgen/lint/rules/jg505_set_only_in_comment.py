@@ -19,18 +19,23 @@ Example:
 import re
 
 from jobgen.lint.launchers import launchers, work_commands
-from jobgen.lint.rules import Findings, Script, Word, finding_at
+from jobgen.lint.rules import Findings, Script, finding_at
 
 
 def check(script: Script) -> Findings:
     if not script.active_directives or _may_be_given(script):
         return
-    unset = _used_variables(script) - _set_variables(script)
-    for comment in script.comments:
+    assigned = {assignment.name for assignment in script.assignments}
+    unset = _used_variables(script) - script.dynamic_variables - assigned - script.exports
+    for comment in script.comments if unset else ():
         # With a blank after the #, or text after it, it is rather a note about who gives the value.
         found = re.fullmatch(r"#(?:export\s+)?([A-Za-z_]\w*)=[^\s$`<]+", comment.text)
-        if found and found[1] in unset and not _is_explained(script, found[1], comment):
-            text = f"${found[1]} is used, but set only in this comment"
+        if not found or (name := found[1]) not in unset:
+            continue
+        others = "\n".join(each.text for each in script.comments if each is not comment)
+        is_tested = re.search(rf"-[nvz]\s+\"?\$?\{{?{name}\b", script.text)
+        if not is_tested and not re.search(rf"\b{name}\b", others):
+            text = f"${name} is used, but set only in this comment"
             yield finding_at(comment, text, "remove the #")
 
 
@@ -40,13 +45,6 @@ def _may_be_given(script: Script) -> bool:
         return True
     given = any(each.option in ("v", "V", "export") for each in script.active_directives)
     return given or any(re.search(r"sbatch|qsub|--export", each.text) for each in script.comments)
-
-
-def _is_explained(script: Script, name: str, comment: Word) -> bool:
-    """Whether another comment names a variable, or a test asks whether it is set."""
-    others = (each.text for each in script.comments if each is not comment)
-    is_named = any(re.search(rf"\b{name}\b", text) for text in others)
-    return is_named or bool(re.search(rf"-[nvz]\s+\"?\$?\{{?{name}\b", script.text))
 
 
 def _used_variables(script: Script) -> set[str]:
@@ -59,8 +57,3 @@ def _used_variables(script: Script) -> set[str]:
         for name in word.variables
         if re.search(rf"\$(?:{name}\b|\{{{name}\}})", word.text)
     }
-
-
-def _set_variables(script: Script) -> set[str]:
-    assigned = {assignment.name for assignment in script.assignments}
-    return script.dynamic_variables | assigned | script.exports

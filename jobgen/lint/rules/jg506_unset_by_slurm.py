@@ -41,16 +41,15 @@ def check(script: Script) -> Findings:
     if script.scheduler != "slurm" or not script.directive(*_SIZES) or script.runs_itself:
         return
     for name, option in _OPTIONS.items():
-        if not _may_be_set(script, name, option) and (word := _first_use(script, name)):
+        written = rf"--({option}{_OTHER_WAYS.get(option, '')})\b(?!-)"
+        if script.directive(option) or re.search(written, script.text):
+            continue
+        if script.assignments_of(name) or name in script.dynamic_variables:
+            continue
+        if word := _first_use(script, name):
             text = f"${name} is empty: Slurm sets it only if --{option} is given"
             cure = f"add #SBATCH --{option}=…, or a default, ${{{name}:-…}}"
             yield finding_at(word, text, cure)
-
-
-def _may_be_set(script: Script, name: str, option: str) -> bool:
-    written = re.search(rf"--({option}{_OTHER_WAYS.get(option, '')})\b(?!-)", script.text)
-    is_assigned = script.assignments_of(name) or name in script.dynamic_variables
-    return bool(written or script.directive(option) or is_assigned)
 
 
 def _first_use(script: Script, name: str) -> Word | None:

@@ -20,7 +20,7 @@ Example:
 import re
 
 from jobgen.lint.reader.commands import base_name
-from jobgen.lint.rules import Assignment, Findings, Script, finding_at
+from jobgen.lint.rules import Findings, Script, finding_at
 
 _NAMES = ("CUDA_LAUNCH_BLOCKING", "HIP_LAUNCH_BLOCKING", "AMD_SERIALIZE_KERNEL")
 _REASON = re.compile(
@@ -34,14 +34,11 @@ def check(script: Script) -> Findings:
         return
     for name in _NAMES if script.active_directives else ():
         assignments = script.assignments_of(name)
-        if len(assignments) == 1 and _is_left_on(script, assignments[0]):
+        if len(assignments) != 1 or not assignments[0].is_certain:
+            continue
+        assignment, line = assignments[0], assignments[0].line
+        is_seen = name in script.exports or assignment.is_for_command
+        beside = "\n".join(script.lines[max(0, line - 2) : line])
+        if is_seen and assignment.value.text not in ("", "0") and not _REASON.search(beside):
             text = f"{name} makes the program wait for each kernel: it is for debugging"
-            yield finding_at(assignments[0], text, "remove it")
-
-
-def _is_left_on(script: Script, assignment: Assignment) -> bool:
-    """Whether every run has it, and no comment beside it says that it is needed."""
-    is_seen = assignment.name in script.exports or assignment.is_for_command
-    is_on = assignment.is_certain and assignment.value.text not in ("", "0")
-    beside = "\n".join(script.lines[max(0, assignment.line - 2) : assignment.line])
-    return is_seen and is_on and not _REASON.search(beside)
+            yield finding_at(assignment, text, "remove it")

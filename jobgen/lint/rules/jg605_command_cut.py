@@ -23,22 +23,22 @@ Example:
 """
 
 import re
-from itertools import takewhile
 
 from jobgen.lint.reader.directives import is_code
-from jobgen.lint.rules import Command, Findings, Script, finding_at
+from jobgen.lint.rules import Findings, Script, finding_at
 
 
 def check(script: Script) -> Findings:
-    if script.parse_error:
-        return
-    for command in takewhile(_is_reached, script.commands):
+    for command in script.commands if not script.parse_error else ():
+        if command.name == "exit" and not command.depth and not command.enclosing:
+            return  # what follows never runs
         if not re.match(r"--?[A-Za-z]", command.name) or command.words[0].variables:
             continue
         begin = script.lines[command.line - 1][: command.column - 1]
         if begin.strip() or command.line in script.quoted_lines:
             continue  # an option of a site's shell function, or a part of a template
-        if _is_omitted(script.lines, command.line):
+        above = [line.strip() for line in script.lines[: command.line - 1] if line.strip()]
+        if above[-1:] in (["..."], ["…"]):
             continue  # the beginning of the command is not shown
         if command.assignments:
             name = command.assignments[-1].name
@@ -47,17 +47,6 @@ def check(script: Script) -> Findings:
             cause = _cause(script.lines, command.line)
             cure = "end each line of the command but the last with \\"
         yield finding_at(command, f"bash runs `{command.name}` as a command: {cause}", cure)
-
-
-def _is_reached(command: Command) -> bool:
-    """Whether the script certainly does not end at a command."""
-    return command.name != "exit" or bool(command.depth or command.enclosing)
-
-
-def _is_omitted(lines: list[str], line: int) -> bool:
-    """Whether three dots stand for what comes before a line, as in documentation."""
-    before = next((each.strip() for each in reversed(lines[: line - 1]) if each.strip()), "")
-    return before in ("...", "…")
 
 
 def _cause(lines: list[str], line: int) -> str:

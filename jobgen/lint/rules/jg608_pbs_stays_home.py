@@ -17,7 +17,7 @@ Example:
 
 import re
 
-from jobgen.lint.rules import Command, Findings, Script, finding_at
+from jobgen.lint.rules import Findings, Script, finding_at
 
 # The home folder may be the right one.
 OPTIONAL = True
@@ -29,18 +29,11 @@ _FILE = re.compile(
 
 
 def check(script: Script) -> Findings:
-    if script.scheduler != "pbs" or script.directive("d", "w"):
+    if script.scheduler != "pbs" or not script.active_directives or script.directive("d", "w"):
         return
-    command = None if _FOLDER_CHANGES.search(script.code) else _first_with_file(script)
-    if command:
-        text = "this path begins in the home folder: PBS starts the script there"
-        yield finding_at(command, text, 'cd "$PBS_O_WORKDIR" first')
-
-
-def _first_with_file(script: Script) -> Command | None:
-    """The first command that names a file by a relative path."""
-    for command in script.commands if script.active_directives else ():
+    for command in script.commands if not _FOLDER_CHANGES.search(script.code) else ():
         names_file = any(_FILE.fullmatch(word.text) for word in command.words)
         if names_file and command.name not in ("echo", "printf", "module"):
-            return command
-    return None
+            text = "this path begins in the home folder: PBS starts the script there"
+            yield finding_at(command, text, 'cd "$PBS_O_WORKDIR" first')
+            return

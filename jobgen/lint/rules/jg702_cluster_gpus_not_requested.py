@@ -29,24 +29,18 @@ def check(script: Script) -> Findings:
     # Without the option, the jobs of this cluster ask for no GPUs: its nodes are whole.
     if profile.request.gpu_option in (None, "none") or not is_for_cluster:
         return
-    gpus = profile.node.gpus
-    if script.scheduler == "pbs":
-        for directive, chunks in script.chunk_requests[-1:]:
-            if not any("ngpus" in resources for _, resources in chunks):
-                text = f"the chunks request none of the {gpus} GPUs of a node"
-                yield finding_at(directive, text, f"add ngpus={gpus} to the chunk")
-        yield from _without_select(script, profile.request.resource_option, gpus)
-    elif not script.directive(*_GPU_OPTIONS, "exclusive"):
-        text = f"the job requests none of the {gpus} GPUs of a node"
-        yield finding_at(script.active_directives[0], text, f"add #SBATCH --gres=gpu:{gpus}")
-
-
-def _without_select(script: Script, option: str | None, gpus: int) -> Findings:
-    """The older options name GPUs as ngpus=N of the job, or as gpus=N of a node (Torque)."""
+    gpus, option = profile.node.gpus, profile.request.resource_option
+    text = f"the job requests none of the {gpus} GPUs of a node"
+    # The older options name GPUs as ngpus=N of the job, or as gpus=N of a node (Torque).
+    cures = {"ncpus": "add -l ngpus=N, for the whole job", "nodes": f"add :gpus={gpus}"}
     requests = [each for each in script.active_directives if each.option == "l"]
-    if script.chunk_requests or option not in ("ncpus", "nodes"):
-        return
-    if requests and not any("gpus=" in each.value for each in requests):
-        text = f"the job requests none of the {gpus} GPUs of a node"
-        cure = "add -l ngpus=N, for the whole job" if option == "ncpus" else f"add :gpus={gpus}"
-        yield finding_at(requests[0], text, cure)
+    if script.scheduler != "pbs":
+        if not script.directive(*_GPU_OPTIONS, "exclusive"):
+            yield finding_at(script.active_directives[0], text, f"add #SBATCH --gres=gpu:{gpus}")
+    elif script.chunk_requests:
+        directive, chunks = script.chunk_requests[-1]
+        if not any("ngpus" in resources for _, resources in chunks):
+            text = f"the chunks request none of the {gpus} GPUs of a node"
+            yield finding_at(directive, text, f"add ngpus={gpus} to the chunk")
+    elif requests and option in cures and not any("gpus=" in each.value for each in requests):
+        yield finding_at(requests[0], text, cures[option])

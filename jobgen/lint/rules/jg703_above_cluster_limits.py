@@ -16,9 +16,9 @@ Example:
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from jobgen.lint.rules import Directive, Findings, Script, finding_at
+from jobgen.lint.rules import Findings, Script, finding_at
 from jobgen.profiles.model import Profile
 from jobgen.schedulers import get_scheduler
 
@@ -52,7 +52,13 @@ def _of_partition(script: Script, profile: Profile) -> Findings:
         yield finding_at(nodes, text, f"at most {most}, or another partition")
     seconds = get_scheduler(script.scheduler).seconds
     longest = _highest([seconds(each.time or "") for _, each in limits])
-    for place, walltime in _walltimes(script):
+    time = script.directive("time")
+    walltimes = [(time, time.value)] if time else []
+    for place in script.active_directives:
+        if place.scheduler == "pbs" and place.option == "l":
+            found = re.findall(r"(?:^|,)walltime=([^,]*)", place.value)
+            walltimes += [(place, walltime) for walltime in found]
+    for place, walltime in walltimes[-1:]:  # the last one counts
         if longest and (seconds(walltime) or 0) > longest:
             allowed = next(each.time for _, each in limits if seconds(each.time or "") == longest)
             text = f"a walltime of {walltime}, but a job may have {allowed}"
@@ -62,16 +68,3 @@ def _of_partition(script: Script, profile: Profile) -> Findings:
 def _highest(limits: Sequence[int | None]) -> int:
     """0 if there is no limit in one of them."""
     return max(each or 0 for each in limits) if all(limits) else 0
-
-
-def _walltimes(script: Script) -> Iterator[tuple[Directive, str]]:
-    """The directive with the walltime that counts, and the walltime."""
-    for place in filter(None, [script.directive("time")]):
-        yield place, place.value
-    found = [
-        (place, time)
-        for place in script.active_directives
-        if place.scheduler == "pbs" and place.option == "l"
-        for time in re.findall(r"(?:^|,)walltime=([^,]*)", place.value)
-    ]
-    yield from found[-1:]
