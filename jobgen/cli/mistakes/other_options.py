@@ -123,6 +123,7 @@ def _of_attribute(name: str, value: str) -> str:
 
 def _resources(text: str) -> str:
     """The words for qsub's `-l`, such as `select=2:ncpus=8:ngpus=4,walltime=1:00:00`."""
+    text = text if "=" in text else text.replace(" ", "=", 1)
     pairs = [part.strip().partition("=") for part in text.split(",")]
     found = [resource_words(name, value, False) for name, equals, value in pairs if equals]
     note = ", all nodes of one kind" if "+" in text else ""

@@ -10,16 +10,19 @@ from typing import NamedTuple
 
 from click import Command
 
+from jobgen.cli.mistakes.other_options import own_words
 from jobgen.errors import JobgenError, Mark, Problem, problem
 from jobgen.paths import is_file, to_path
-from jobgen.planning.key_words import KEYS
+from jobgen.planning.key_words import KEYS, PLACE
 from jobgen.profiles.search import is_profile_path, profile_files
-from jobgen.quoting import quote
+from jobgen.quoting import quote, split_words
 
 Words = Sequence[str]
 Later = Callable[[Words], list[str]]
 # What joins a stray word to the value before it, by the option of that value.
 _JOINED = {"-e": "=", "--env": "=", "--set": "=", "-J": " ", "--name": " ", "--directive": " "}
+
+_UNIT = r"(?i)[smhd]|[kmgt]i?b?|(?:sec|min|hour|day)\w*"
 
 
 def order_problem(
@@ -59,7 +62,7 @@ def _order_problem(command: Command, head: Words, program: Words) -> _Found | No
     moved, others = _own_options(command, program[:end])
     following = program[end + 1 :]
     if following and (not following[0].startswith("-") or following[0] == "-m"):
-        return _stray_word(head, program, program[:end], following)
+        return _stray_word(command, head, program, program[:end], following)
     if "--profile" not in (*head, *program) and _is_profile(program[0]):
         others = others[1:]
         first = next((at for at, word in enumerate(others) if _starts_program(word)), len(others))
@@ -73,8 +76,9 @@ def _order_problem(command: Command, head: Words, program: Words) -> _Found | No
         right = [*head, *moved, "--", *others, *following]
         return _Found(moved[0].partition("=")[0], text, right, other)
     is_command = shutil.which(program[0]) or is_file(to_path(program[0])) or "/" in program[0]
-    if end > 1 and not is_command and (_flag_of(program[0]) or _joined(head, program[0])):
-        return _stray_word(head, program, program[:1], program[1:])
+    if end > 1 and not is_command and _with_word(command, head, program[:1]):
+        first = next((at for at, word in enumerate(program) if _starts_program(word)), 1)
+        return _stray_word(command, head, program, program[:first], program[first:])
     return None
 
 
@@ -115,34 +119,66 @@ def _joined(head: Words, word: str) -> str:
     if flag in _JOINED and not (flag == "--set" and "=" in value):
         start = value.rstrip(":") if _JOINED[flag] == "=" else value
         return f"{start}{_JOINED[flag]}{word}"
-    is_unit = flag.startswith("-") and value[-1:].isdigit() and word.isalpha()
+    is_unit = flag.startswith("-") and value[-1:].isdigit() and re.fullmatch(_UNIT, word)
     return f"{value}{word}" if is_unit or (flag.startswith("-") and value.endswith(",")) else ""
 
 
-def _stray_word(head: Words, taken: Words, words: Words, program: Words) -> _Found:
+def _stray_word(
+    command: Command, head: Words, taken: Words, words: Words, program: Words
+) -> _Found:
     """The error for `words` before a program, of which no option takes the first.
 
     `taken` is what click took for the program.
     """
     words = words[1:] if words[0] == "=" and len(words) > 1 else words  # as in `NAME = VALUE`
-    word = words[0]
-    if word.endswith((".py", ".sh")) or is_file(to_path(word)):
+    word, right, rest = words[0], head, words
+    if _is_program(word):
         text = f"{word!r:.60} stands before `--`, and would be the program"
         return _Found("--", text, [*head, "--", *words, *program])
-    right = head
-    if joined := _joined(head, word):
-        right = [*head[:-1], joined]
-    elif head[0] == "byhand" and "--hosts" not in head and not re.search("[=/]", word):
-        right = [*head, "--hosts", re.sub(r":\d+", "", word)]
-    elif flag := _flag_of(word):
-        right = [*head, flag, word]
-    elif "--profile" not in (*head, *words) and _is_profile(word):
-        right = [*head, "--profile", word]
+    while rest and not _is_program(rest[0]) and (longer := _with_word(command, right, rest)):
+        right, rest = longer, rest[1:]
     text = f"no option takes the word {word!r:.60}, and no option after it is read"
-    program = [*program, word] if right is head and re.match(r"[+~]*\w[\w.]*=", word) else program
+    if right is head:
+        is_value = re.match(r"[+~]*\w[\w.]*=", word)
+        rest, program = rest[1:], [*program, *([word] if is_value else [])]
     other = f"; or, if {word:.60} is the program: jobgen {_line(*head, '--', *taken)}"
-    is_known = right is not head and "--" in taken
-    return _Found("--", text, [*right, *words[1:], "--", *program], other * (not is_known))
+    is_known = right is not head and ("--" in taken or _named(command, word))
+    return _Found("--", text, [*right, *rest, "--", *program], other * (not is_known))
+
+
+def _is_program(word: str) -> bool:
+    return word.endswith((".py", ".sh")) or is_file(to_path(word))
+
+
+def _with_word(command: Command, head: Words, words: Words) -> Words:
+    """The words `head` with what the first of `words` probably means; () if that is unknown."""
+    word = words[0]
+    if joined := _joined(head, word):
+        return [*head[:-1], joined]
+    if head[0] == "byhand" and "--hosts" not in head and not re.search("[=/]", word):
+        return [*head, "--hosts", re.sub(r":\d+", "", word)]
+    if named := _named(command, word):
+        return [*head, *named]
+    if flag := _flag_of(word):
+        return [*head, flag, word]
+    if "--profile" not in (*head, *words) and _is_profile(word):
+        return [*head, "--profile", word]
+    return ()
+
+
+def _named(command: Command, word: str) -> list[str]:
+    """The option for a word such as nodes=2, with a name that an option has here or elsewhere."""
+    found = re.fullmatch(r"([A-Za-z][a-z_-]*)=(.+)", word)
+    if not found:
+        return []
+    name, value = found.groups()
+    flag = f"-{name}" if len(name) == 1 else f"--{name}"
+    if any(flag in each.opts for each in command.params):
+        return [flag, value]
+    hint = own_words(command, flag, value) if len(name) > 1 else ""
+    hint = re.sub(r", (?:the|since|what|all) [^'\"]*$", "", hint)
+    is_plain = hint.startswith("write -") and not re.search(f"{PLACE}|, |; | or |write --? ", hint)
+    return split_words(hint.removeprefix("write ")) if is_plain else []
 
 
 def _flag_of(word: str) -> str:
