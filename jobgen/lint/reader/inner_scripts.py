@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from jobgen.lint.reader.commands import OUTER, SHELLS, Command, base_name
 from jobgen.lint.reader.directives import command_line_directives
@@ -90,43 +90,36 @@ def inner_text(node: Node, source: Source, script: Script) -> tuple[str, list[in
 
     A heredoc keeps its lines.
     """
-    data, offsets = bytearray(), []
-    for piece in _pieces(node, source, script):
-        data += piece.data
-        offsets += [source.offset(piece.start + n * piece.step) for n in range(len(piece.data))]
+    data, offsets = bytearray(), list[int]()
+    for piece, places in _pieces(node, source, script):
+        data += piece
+        offsets += map(source.offset, places)
     offsets.append(source.offset(node.end_byte))
     return data.decode("utf-8", "surrogatepass"), offsets
 
 
-class _Piece(NamedTuple):
-    """Bytes that the outer shell passes on; with the step 0, all of them are at `start`."""
-
-    data: bytes
-    start: int
-    step: int = 1
+_Piece = tuple[bytes, Iterable[int]]  # what the outer shell passes on, and where each byte is
 
 
 def _pieces(node: Node, source: Source, script: Script) -> Iterator[_Piece]:
-    start, end = node.start_byte, node.end_byte
+    quote = int(node.type in ("string", "raw_string"))
+    start, end = node.start_byte + quote, node.end_byte - quote
     if node.type == "concatenation":
         for child in node.children:
             yield from _pieces(child, source, script)
-    elif node.type == "raw_string":
-        yield _Piece(source.data[start + 1 : end - 1], start + 1)
     elif node.type in ("string", "heredoc_body"):
-        quote = int(node.type == "string")
-        position = start + quote
+        position = start
         for child in node.children:
             if child.type in REPLACED:
                 yield from _unescaped(source.data, position, child.start_byte, quote)
                 yield from _value(child, source, script)
                 if not quote:
                     newlines = source.raw(child).strip().count("\n")
-                    yield _Piece(b"\n" * newlines, child.end_byte, step=0)
+                    yield b"\n" * newlines, [child.end_byte] * newlines
                 position = child.end_byte
-        yield from _unescaped(source.data, position, end - quote, quote)
+        yield from _unescaped(source.data, position, end, quote)
     else:
-        yield _Piece(source.data[start:end], start)
+        yield source.data[start:end], range(start, end)
 
 
 def _value(node: Node, source: Source, script: Script) -> Iterator[_Piece]:
@@ -134,16 +127,18 @@ def _value(node: Node, source: Source, script: Script) -> Iterator[_Piece]:
     start, raw = node.start_byte, source.data[node.start_byte : node.end_byte]
     value = script.resolved(source.raw(node).strip(), source.offset(start))
     is_known = _PLAIN_VALUE.fullmatch(value)
-    name = re.sub(rb"\W", b"", raw)[:60]
-    yield _Piece(raw[: len(raw) - len(raw.lstrip())], start)
-    yield _Piece(value.encode() if is_known else OUTER.encode() + name, start, step=0)
+    blanks = raw[: len(raw) - len(raw.lstrip())]
+    yield blanks, range(start, start + len(blanks))
+    data = value.encode() if is_known else OUTER.encode() + re.sub(rb"\W", b"", raw)[:60]
+    yield data, [start] * len(data)
 
 
 def _unescaped(data: bytes, start: int, end: int, is_quoted: int) -> Iterator[_Piece]:
     """The bytes between two positions without the backslashes that take effect there."""
     escaped = rb'\\([$`"\\\n])' if is_quoted else rb"\\([$`\\])"
     for found in re.compile(escaped).finditer(data, start, end):
-        yield _Piece(data[start : found.start()], start)
-        yield _Piece(found[1].strip(b"\n"), found.start(1))
+        yield data[start : found.start()], range(start, found.start())
+        if found[1] != b"\n":
+            yield found[1], [found.start(1)]
         start = found.end()
-    yield _Piece(data[start:end], start)
+    yield data[start:end], range(start, end)

@@ -1,7 +1,7 @@
 """From the text of a script to a Script, however broken the text is."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from jobgen.lint.reader.commands import Command
 from jobgen.lint.reader.directives import Directive, is_code, read_directives
@@ -36,19 +36,14 @@ def _remove_unused_functions(script: Script) -> None:
     if any(_may_call_any_function(command) for command in script.commands):
         return
     uses: dict[str, list[int]] = {name: [] for name, _, _ in script.function_ranges}
-    for offset, text in _texts(script) if uses else ():
+    texts = [(each.offset, word.text) for each in script.commands for word in each.words]
+    texts += [(each.offset, each.value.text) for each in script.assignments]
+    for offset, text in texts if uses else ():
         for name in uses.keys() & _NAME.findall(text):
             uses[name].append(offset)
     for name, start, end in script.function_ranges:
         if all(start <= offset < end for offset in uses[name]):
             script.commands = [each for each in script.commands if not start <= each.offset < end]
-
-
-def _texts(script: Script) -> Iterator[tuple[int, str]]:
-    """Every text that may name a function, with the offset of its command."""
-    for command in script.commands:
-        yield from ((command.offset, word.text) for word in command.words)
-    yield from ((each.offset, each.value.text) for each in script.assignments)
 
 
 def _may_call_any_function(command: Command) -> bool:
@@ -58,7 +53,16 @@ def _may_call_any_function(command: Command) -> bool:
 
 
 def _add_directives(script: Script, options: Sequence[Directive]) -> None:
-    directives, script.stray_words = read_directives(script.lines, _first_command_line(script))
+    """Add the directives; the first command is where the parser, sbatch and qsub first find one."""
+    code = (
+        number
+        for number, line in enumerate(script.lines, 1)
+        if is_code(line) and line.strip() not in _DOTS
+    )
+    commands = [command.line for command in script.commands if command.name not in _DOTS]
+    commands += [assignment.line for assignment in script.assignments]
+    first = min([next(code, len(script.lines) + 1), *commands])
+    directives, script.stray_words = read_directives(script.lines, first)
     replaced = {option.option for option in options}
     script.directives = [
         directive
@@ -66,18 +70,3 @@ def _add_directives(script: Script, options: Sequence[Directive]) -> None:
         if directive.line not in script.quoted_lines and directive.option not in replaced
     ]
     script.directives += options
-
-
-def _first_command_line(script: Script) -> int:
-    """The line of the first command, by the parser and as sbatch and qsub find it."""
-    lines = [command.line for command in script.commands if command.name not in _DOTS]
-    lines += [assignment.line for assignment in script.assignments]
-    return min([_first_code_line(script.lines), *lines])
-
-
-def _first_code_line(lines: Sequence[str]) -> int:
-    """The first line that is neither blank nor a comment."""
-    for number, line in enumerate(lines, 1):
-        if is_code(line) and line.strip() not in _DOTS:
-            return number
-    return len(lines) + 1

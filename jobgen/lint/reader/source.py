@@ -72,11 +72,17 @@ def parse_tree(data: bytes) -> Node:
     """The root of the syntax tree. Raises JobgenError if there is no parser.
 
     Only what the grammar cannot parse is rewritten, and parsed again. What it would take for
-    something else, without an error, is rewritten first.
+    something else, without an error, is rewritten first. The length stays, and so every place.
     """
-    data = _HEREDOC.sub(_without_false_ends, _without_false_arithmetic(data))
+    # `$(: A   && B)` for `$(((A)) && B)`, which the grammar takes for arithmetic.
+    data = re.sub(rb"\$\(\(\(([^()]*)\)\)(?=\s*(?:&&|\|\|))", rb"$(: \1  ", data)
+    data = _HEREDOC.sub(_without_false_ends, data)
     root = _parser().parse(data).root_node
-    return _parser().parse(_parsable(data)).root_node if root.has_error else root
+    if root.has_error:
+        for pattern, filler in _UNPARSABLE:
+            data = pattern.sub(partial(_filled, filler), data)
+        root = _parser().parse(_COMMENT.sub(_quoted, data)).root_node
+    return root
 
 
 @cache
@@ -88,16 +94,6 @@ def _parser() -> Parser:
         text = "tree-sitter and tree-sitter-bash are not installed"
         raise problem("lint", text, "missing", "pip install tree-sitter tree-sitter-bash") from None
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
-
-
-def _without_false_arithmetic(data: bytes) -> bytes:
-    """`data` with `$(: A   && B)` for `$(((A)) && B)`, which the grammar takes for arithmetic.
-
-    Its length is the same, so that every place stays.
-    """
-    if b"$(((" not in data:
-        return data
-    return re.sub(rb"\$\(\(\(([^()]*)\)\)(?=\s*(?:&&|\|\|))", rb"$(: \1  ", data)
 
 
 _HEREDOC_LINE = rb"^[^#\n]*<<-?\s*['\"\\]?\w+['\"]?"
@@ -125,13 +121,6 @@ _COMMENT = re.compile(rb"(?ms)^[ \t]*<<-?[ \t]*(['\"]?)(\w+)\1[ \t]*\n.*?\n[ \t]
 _HEREDOC = re.compile(
     rb"(?ms)(?<!<)<<-?[ \t]*['\"\\]?(\w+)['\"]?(?:[^\w<\n][^\n]*)?\n(.*?)^[ \t]*\1$"
 )
-
-
-def _parsable(data: bytes) -> bytes:
-    """`data`, rewritten so that the grammar can parse it, with the same length."""
-    for pattern, filler in _UNPARSABLE:
-        data = pattern.sub(partial(_filled, filler), data)
-    return _COMMENT.sub(_quoted, data)
 
 
 def _filled(filler: bytes, found: re.Match[bytes]) -> bytes:

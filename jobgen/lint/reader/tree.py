@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -32,6 +31,7 @@ _LEAVES = frozenset(
     heredoc_content heredoc_end regex test_operator
     """.split()
 )
+_NOTED = ("command", "declaration_command")  # with the assignments in them
 # Commands that set the variables that they name.
 _SETTERS = ("read", "mapfile", "readarray", "getopts", "printf", "let", "unset")
 
@@ -39,18 +39,6 @@ _SETTERS = ("read", "mapfile", "readarray", "getopts", "printf", "let", "unset")
 def read_tree(script: Script) -> None:
     """Note all that is in a script. Raises RecursionError if it is nested too deep."""
     _TreeReader(script, Source(to_bytes(script.text), script.text), 0, "").read()
-
-
-@dataclass(frozen=True)
-class _Context:
-    """What a node is a part of."""
-
-    enclosing: frozenset[str] = frozenset()
-    piped_into: str = ""
-
-    def inside(self, kind: str) -> _Context:
-        """The context of what is inside a node of a kind."""
-        return _Context(self.enclosing | {kind}, self.piped_into)
 
 
 class _TreeReader:
@@ -61,13 +49,11 @@ class _TreeReader:
         self.source = source
         self.depth = depth
         self.starter = starter
-        self.readers: dict[str, Callable[[Node, _Context], object]] = {
-            "command": self._command,
-            "declaration_command": self._declaration,
-            "variable_assignment": self._assignment,
+        self.readers: dict[str, Callable[[Node], None]] = {
             "comment": self._comment,
             "string": self._quoted,
             "raw_string": self._quoted,
+            "heredoc_body": self._quoted,
             "redirected_statement": self._redirection,
             "for_statement": self._loop,
             "function_definition": self._function,
@@ -79,82 +65,84 @@ class _TreeReader:
         root = parse_tree(self.source.data)
         if root.has_error and self.depth == 0:
             self.script.parse_error = self.source.place(_first_error(root))
-        self._walk(root, _Context())
+        self._walk(root, frozenset(), "")
 
-    def _walk(self, node: Node, context: _Context) -> None:
+    def _walk(self, node: Node, enclosing: frozenset[str], piped_into: str) -> None:
+        """Note a node, which is a part of syntax of some kinds, and what is in it."""
         kind = node.type
+        if kind == "command":
+            self._command(node, enclosing, piped_into)
+        elif kind == "declaration_command":
+            self._declaration(node, enclosing)
+        elif kind == "variable_assignment":
+            self._assignment(node, enclosing)
+        elif reader := self.readers.get(kind):
+            reader(node)
         if kind in ("heredoc_body", "ERROR"):
-            if kind == "heredoc_body":
-                self._quoted(node, context)
-            self._expansions(node, context)
-            return
-        if reader := self.readers.get(kind):
-            reader(node, context)
-        for child, inner in self._children(node, kind, context):
-            self._walk(child, inner)
+            self._expansions(node)
+        elif kind == "pipeline":
+            self._pipeline(node, enclosing | {kind}, piped_into)
+        else:
+            self._children(
+                node, enclosing | {kind} if kind in _UNCERTAIN else enclosing, piped_into
+            )
 
-    def _children(
-        self, node: Node, kind: str, context: _Context
-    ) -> Iterator[tuple[Node, _Context]]:
-        if kind == "pipeline":
-            yield from self._pipeline(node, context)
-            return
+    def _children(self, node: Node, enclosing: frozenset[str], piped_into: str) -> None:
         children = node.children
-        inner = context.inside(kind) if kind in _UNCERTAIN else context
         for index, child in enumerate(children, 1):
             if not child.is_named or child.type in _LEAVES:  # unnamed is a word such as `then`
                 continue
-            if kind in ("command", "declaration_command") and child.type == "variable_assignment":
-                for value in child.named_children:  # it is noted with the command itself
-                    yield value, inner
+            if node.type in _NOTED and child.type == "variable_assignment":
+                for value in child.named_children:
+                    self._walk(value, enclosing, piped_into)
             elif index < len(children) and children[index].type == "&":
-                yield child, inner.inside("background")
+                self._walk(child, enclosing | {"background"}, piped_into)
             else:
-                yield child, inner
+                self._walk(child, enclosing, piped_into)
 
-    def _pipeline(self, node: Node, context: _Context) -> Iterator[tuple[Node, _Context]]:
+    def _pipeline(self, node: Node, enclosing: frozenset[str], piped_into: str) -> None:
         parts = [child for child in node.children if child.is_named]
-        inner = context.inside("pipeline")
         for part, following in pairwise(parts):
             name = re.match(r"\s*([\w./-]+)", self.source.raw(following))
-            yield part, replace(inner, piped_into=base_name(name[1]) if name else "?")
-        yield from ((last, inner) for last in parts[-1:])
+            self._walk(part, enclosing, base_name(name[1]) if name else "?")
+        for last in parts[-1:]:
+            self._walk(last, enclosing, piped_into)
 
-    def _comment(self, node: Node, context: _Context) -> None:
+    def _comment(self, node: Node) -> None:
         script = self.script
         comments = script.inner_comments if self.depth else script.comments
         comments.append(Word(self.source.raw(node), *self.source.place(node)))
 
-    def _quoted(self, node: Node, context: _Context) -> None:
+    def _quoted(self, node: Node) -> None:
         first, last = node.start_point.row + 1, node.end_point.row + 1
         if last > first and self.depth == 0:
             is_heredoc = node.type == "heredoc_body"
             self.script.quoted_lines.update(range(first if is_heredoc else first + 1, last + 1))
 
-    def _redirection(self, node: Node, context: _Context) -> None:
+    def _redirection(self, node: Node) -> None:
         if self.depth == 0:
             found = submitted_scripts(node, self.source, self.script)
             self.script.submitted_scripts.extend(found)
 
-    def _loop(self, node: Node, context: _Context) -> None:
+    def _loop(self, node: Node) -> None:
         if name := node.child_by_field_name("variable"):
             self.script.dynamic_variables.add(self.source.raw(name))
 
-    def _function(self, node: Node, context: _Context) -> None:
+    def _function(self, node: Node) -> None:
         if name := node.child_by_field_name("name"):
             self.script.functions.add(self.source.raw(name))
             if self.depth == 0:
                 place = self.source.raw(name), node.start_byte, node.end_byte
                 self.script.function_ranges.append(place)
 
-    def _expansions(self, node: Node, context: _Context) -> None:
+    def _expansions(self, node: Node) -> None:
         """Note the expansions in what is not a command, such as a heredoc."""
         if node.type in EXPANSIONS:
-            self._expansion(node, context)
+            self._expansion(node)
         for child in node.children:
-            self._expansions(child, context)
+            self._expansions(child)
 
-    def _expansion(self, node: Node, context: _Context) -> None:
+    def _expansion(self, node: Node) -> None:
         for child in node.children:
             name = child.children[0] if child.type == "subscript" else child
             if name.type == "variable_name":
@@ -164,14 +152,14 @@ class _TreeReader:
                     self.script.dynamic_variables.add(self.source.raw(name))
                 return
 
-    def _command(self, node: Node, context: _Context) -> None:
+    def _command(self, node: Node, enclosing: frozenset[str], piped_into: str) -> None:
         command = Command(
             tuple(self._words(node)),
             *self.source.place(node),
             self.source.offset(node.start_byte),
-            tuple(self._command_assignments(node, context)),
-            context.enclosing,
-            context.piped_into,
+            tuple(self._command_assignments(node, enclosing)),
+            enclosing,
+            piped_into,
             self.starter,
             self.depth,
         )
@@ -187,7 +175,7 @@ class _TreeReader:
                 word = child.children[0] if child.type == "command_name" else child
                 yield read_word(word, self.source)
 
-    def _command_assignments(self, node: Node, context: _Context) -> Iterator[Assignment]:
+    def _command_assignments(self, node: Node, enclosing: frozenset[str]) -> Iterator[Assignment]:
         """Note the assignments before a command, and yield those that are for it only."""
         name = node.child_by_field_name("name")
         for child in node.children:
@@ -197,7 +185,7 @@ class _TreeReader:
                 between = self.source.data[child.end_byte : name.start_byte] if name else b""
                 between += b"\n" * (name is not None and self.source.raw(name).startswith("\n"))
                 is_for_command = b"\n" not in between.replace(b"\\\n", b"")
-                assignment = self._assignment(child, context, is_for_command=is_for_command)
+                assignment = self._assignment(child, enclosing, is_for_command=is_for_command)
                 if is_for_command:
                     yield assignment
 
@@ -209,18 +197,22 @@ class _TreeReader:
                 inner = Source(self.source.file, text, offsets)
                 _TreeReader(self.script, inner, self.depth + 1, starter_of(command)).read()
 
-    def _declaration(self, node: Node, context: _Context) -> None:
+    def _declaration(self, node: Node, enclosing: frozenset[str]) -> None:
         is_exported = node.children[0].type == "export" or any(
             re.fullmatch("-[a-zA-Z]*x[a-zA-Z]*", self.source.raw(child)) for child in node.children
         )
         for child in node.children[1:]:
             if child.type == "variable_assignment":
-                self._assignment(child, context, is_exported=is_exported)
+                self._assignment(child, enclosing, is_exported=is_exported)
             elif child.type == "variable_name" and is_exported:
                 self.script.exports.add(self.source.raw(child))
 
     def _assignment(
-        self, node: Node, context: _Context, is_exported: bool = False, is_for_command: bool = False
+        self,
+        node: Node,
+        enclosing: frozenset[str],
+        is_exported: bool = False,
+        is_for_command: bool = False,
     ) -> Assignment:
         target, value = node.child_by_field_name("name"), node.child_by_field_name("value")
         name = self.source.raw(target).partition("[")[0] if target else ""
@@ -232,7 +224,7 @@ class _TreeReader:
             column,
             is_exported,
             is_for_command,
-            not context.enclosing & _UNCERTAIN,
+            not enclosing & _UNCERTAIN,
             any(child.type == "+=" for child in node.children),
             self.source.offset(node.start_byte),
             self.depth,

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _REPLACED = REPLACED | {"process_substitution"}
+_VALUES = EXPANSIONS | {"arithmetic_expansion"}
 
 
 def read_word(node: Node, source: Source) -> Word:
@@ -22,7 +23,7 @@ def read_word(node: Node, source: Source) -> Word:
         _text(node, source),
         *source.place(node),
         tuple(name for each in replaced for name in _variables(each, source)),
-        any(_has_substitution(each, source.raw(each)) for each in replaced),
+        any(each.type not in _VALUES or "$(" in source.raw(each) for each in replaced),
         source.raw(node),
     )
 
@@ -40,7 +41,8 @@ def _text(node: Node, source: Source) -> str:
     if kind == "concatenation":
         return "".join(_text(child, source) for child in node.children)
     # The grammar takes blanks before a word for a part of it.
-    return raw.lstrip() if kind in _REPLACED else _unescaped_word(raw.lstrip())
+    raw = raw.lstrip()
+    return raw if kind in _REPLACED else re.sub(r"\\(\n|.)", _unquoted, raw)
 
 
 def _string_text(node: Node, source: Source) -> str:
@@ -63,11 +65,6 @@ def _replaced(node: Node) -> Iterator[Node]:
             yield from _replaced(child)
 
 
-def _has_substitution(replaced: Node, raw: str) -> bool:
-    is_value = replaced.type in EXPANSIONS or replaced.type == "arithmetic_expansion"
-    return not is_value or "$(" in raw
-
-
 def _variables(node: Node, source: Source) -> tuple[str, ...]:
     """The variables of an expansion, and of nothing else."""
     if node.type not in EXPANSIONS:
@@ -77,11 +74,7 @@ def _variables(node: Node, source: Source) -> tuple[str, ...]:
 
 
 def _unescaped(text: str) -> str:
-    return re.sub(r'\\([$`"\\\n])', _unquoted, text) if "\\" in text else text
-
-
-def _unescaped_word(raw: str) -> str:
-    return re.sub(r"\\(\n|.)", _unquoted, raw) if "\\" in raw else raw
+    return re.sub(r'\\([$`"\\\n])', _unquoted, text)
 
 
 def _unquoted(found: re.Match[str]) -> str:
