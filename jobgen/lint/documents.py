@@ -10,9 +10,10 @@ _SUFFIXES = frozenset((".md", ".markdown", ".rst"))
 _SCRIPT = re.compile(r"(?:[ \t]*(?:#.*)?\n)*?(#!.*sh\b|#(SBATCH|PBS)[ \t])")
 # Directives of Sphinx whose text is code. All others, such as tabs and notes, hold more text.
 _CODE = r"code|code-block|code-cell|code-tab|sourcecode|parsed-literal|prompt"
-_CODE_DIRECTIVE = re.compile(rf"\s*\.\.\s+({_CODE})::")
-_OTHER_DIRECTIVE = re.compile(r"\s*\.\.(\s|$)")  # or a comment
-_OPTION = re.compile(r"\s*:[\w-]+:")
+# In reStructuredText, after these lines what is indented is code: a directive, or a text that ends
+# with two colons; any other line that begins with two dots is another directive, or a comment.
+_LITERAL = re.compile(rf"\s*\.\.\s+({_CODE})::|(?!\s*\.\.(\s|$))(?!\s*:{{3,}}\s*$).*::\s*$")
+_OPTION = re.compile(r"\s*:[\w-]+:")  # of a directive, such as `:linenos:`
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})\s*(.*)")
 # Material for MkDocs: the number of an annotation, after a directive.
 _ANNOTATION = re.compile(
@@ -40,17 +41,16 @@ def scripts_in(document: str) -> Iterator[tuple[str, int]]:
     """Each script after as many empty lines as it has lines before it, and its indentation."""
     lines = document.replace("\r\n", "\n").split("\n")
     for first, last in _blocks(lines):
+        while first < last and _OPTION.match(lines[first]):
+            first += 1
         block = lines[first:last]
         indent = min((_indent(line) for line in block if line.strip()), default=0)
         script = "\n".join(line[indent:] for line in block)
         if is_whole_script(script):
-            yield "\n" * first + _as_written(script) + "\n", indent
-
-
-def _as_written(script: str) -> str:
-    """A script as its reader writes it: no annotations, and plain words for placeholders."""
-    script = _ANNOTATION.sub(r"\1", script)
-    return _PLACEHOLDER.sub(lambda found: re.sub(r"\W", "_", found[0]), script)
+            # As its reader writes it: no annotations, and plain words for placeholders.
+            script = _ANNOTATION.sub(r"\1", script)
+            script = _PLACEHOLDER.sub(lambda found: re.sub(r"\W", "_", found[0]), script)
+            yield "\n" * first + script + "\n", indent
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
@@ -66,40 +66,17 @@ def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
             elif re.match(rf"\{{(?!({_CODE})\}})", fence[2]):  # MyST: ```{note}
                 containers.append(fence[1])
             else:
-                last = _end_of_fence(lines, first, fence[1])
-                yield _after_options(lines, first, last), last
-                number = last + 1
-        elif _begins_literal_block(line):
-            number = _end_of_indented(lines, first, _indent(line))
-            yield _after_options(lines, first, number), number
-
-
-def _end_of_fence(lines: Sequence[str], first: int, fence: str) -> int:
-    """The line that closes a fence, or the end of the document."""
-    closing = (n for n in range(first, len(lines)) if lines[n].strip().startswith(fence))
-    return next(closing, len(lines))
-
-
-def _begins_literal_block(line: str) -> bool:
-    """Whether the lines below that are indented are code, in reStructuredText."""
-    if _OTHER_DIRECTIVE.match(line):
-        return bool(_CODE_DIRECTIVE.match(line))
-    return line.rstrip().endswith("::") and not re.fullmatch(r"\s*:{3,}\s*", line)
-
-
-def _end_of_indented(lines: Sequence[str], first: int, indent: int) -> int:
-    """The first line at or after `first` that is not indented by more than `indent`."""
-    outside = (
-        n for n in range(first, len(lines)) if lines[n].strip() and _indent(lines[n]) <= indent
-    )
-    return next(outside, len(lines))
-
-
-def _after_options(lines: Sequence[str], first: int, last: int) -> int:
-    """The first line after the options of a directive, such as `:linenos:`."""
-    while first < last and _OPTION.match(lines[first]):
-        first += 1
-    return first
+                while number < len(lines) and not lines[number].strip().startswith(fence[1]):
+                    number += 1
+                yield first, number
+                number += 1
+        elif _LITERAL.match(line):
+            indent = _indent(line)
+            while number < len(lines) and not (
+                lines[number].strip() and _indent(lines[number]) <= indent
+            ):
+                number += 1
+            yield first, number
 
 
 def _indent(line: str) -> int:

@@ -31,6 +31,7 @@ _JOB_SCRIPT = re.compile(rb"(?:\xef\xbb\xbf)?(?:[ \t\r]*(?:#[^\n]*)?\n)*?[ \t]*#
 _SHELL = re.compile(rb"(?:\xef\xbb\xbf)?#![^\n]*sh\b")
 # A shell gives these names to pipes; the person who types the command wants them read.
 _PIPE_PREFIXES = ("/dev/fd/", "/dev/stdin", "/proc/")
+_repository = cache(repository)  # most files of a run are in few folders
 
 
 def find_files(
@@ -95,8 +96,10 @@ def has_directives(data: bytes) -> bool:
 def read_file(path: str) -> bytes:
     """The bytes of a file, or of stdin for "-". Raises JobgenError."""
     try:
+        if path == "-" and sys.stdin is None:
+            raise unreadable("-", "stdin is closed")
         if path == "-":
-            return _read_stdin()
+            return sys.stdin.buffer.read()
         file = to_path(path)
         if not path.startswith(_PIPE_PREFIXES):
             _check_file(path, file)
@@ -111,16 +114,10 @@ def read_file(path: str) -> bytes:
     return data
 
 
-def _read_stdin() -> bytes:
-    if sys.stdin is None:
-        raise unreadable("-", "stdin is closed")
-    return sys.stdin.buffer.read()
-
-
 def _check_file(path: str, file: Path) -> None:
     if not stat.S_ISREG(os.stat(file).st_mode):  # opening a pipe would wait for its writer
         raise unreadable(path, "not a regular file")
-    within = _repository(os.path.dirname(os.path.abspath(file)))
+    within = _repository(Path(os.path.abspath(file)).parent)
     if within and is_outside(file, within):
         raise problem(path, f"a link out of {within}", "outside", "name the file itself")
 
@@ -150,8 +147,3 @@ def out_of_bounds(path: str, hint: str = "") -> JobgenError:
     """The error for a file that cannot be parsed within the bounds."""
     text = f"cannot be parsed within {PARSE_SECONDS} s and {PARSE_MEMORY >> 30} GiB"
     return unreadable(path, text, hint)
-
-
-@cache
-def _repository(folder: str) -> Path | None:
-    return repository(Path(folder))

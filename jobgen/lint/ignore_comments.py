@@ -28,7 +28,10 @@ _CODES = re.compile(r"=([A-Z0-9]+(?:,[A-Z0-9]+)*)(?:[ \t]+([^,\s].*))?")
 
 def ignore_comments(script: Script) -> Iterator[IgnoreComment]:
     """The ignore comments of a script."""
-    for comment in _comments(script):
+    comments = sorted(script.comments + script.inner_comments, key=lambda comment: comment.line)
+    if script.parse_error or script.is_other_language:  # then it is not read to its end
+        comments = [Word(line, number, 1) for number, line in enumerate(script.lines, 1)]
+    for comment in comments:
         if found := _IGNORE.search(comment.text):
             text = found[1].strip()
             written = _CODES.fullmatch(text)
@@ -48,10 +51,3 @@ def _ignored_line(script: Script, comment: Word, start: int) -> int:
     while line < len(script.lines) and _IGNORE.match(script.lines[line].lstrip()):
         line += 1
     return line + 1
-
-
-def _comments(script: Script) -> list[Word]:
-    """The comments of a script; all lines, if it cannot be parsed to its end."""
-    if script.parse_error or script.is_other_language:
-        return [Word(line, number, 1) for number, line in enumerate(script.lines, 1)]
-    return sorted(script.comments + script.inner_comments, key=lambda comment: comment.line)

@@ -111,12 +111,8 @@ def launchers(script: Script) -> list[Launcher]:
     """Every command of a script that starts ranks on a node."""
     if not _ANY_LAUNCHER.search(script.text):  # most job scripts have none
         return []
-    found = (
-        _launcher(script, command)
-        for command in script.commands
-        if command.name not in _OTHER_COMMANDS
-    )
-    return [launcher for launcher in found if launcher]
+    commands = [command for command in script.commands if command.name not in _OTHER_COMMANDS]
+    return [found for command in commands if (found := _launcher(script, command))]
 
 
 def _launcher(script: Script, command: Command) -> Launcher | None:

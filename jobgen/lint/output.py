@@ -55,9 +55,12 @@ def sarif(findings: Sequence[Problem]) -> str:
 
 
 def _sarif_result(finding: Problem, rule_index: int) -> dict[str, Any]:
+    from urllib.parse import quote
+
+    file, *place = finding.mark
     location = {
-        "artifactLocation": {"uri": _uri(finding.mark.file)},
-        "region": _region(finding.mark.line, finding.mark.column, *finding.end),
+        "artifactLocation": {"uri": quote(file.encode("utf-8", "surrogateescape"))},
+        "region": _region(*place, *finding.end),
     }
     result = {
         "ruleId": finding.code,
@@ -88,12 +91,17 @@ def _edits(finding: Problem) -> tuple[Edit, ...]:
 
 def github(findings: Sequence[Problem]) -> str:
     """Workflow commands, which GitHub shows beside the lines of a change."""
+
+    def escaped(text: str) -> str:
+        return printable(text).replace("%", "%25")
+
     lines = []
     for finding in findings:
         file, line, column = finding.mark
-        place = f"file={_property(file)},line={line},col={column}"
-        message = _message(f"{finding.text}; {finding.hint}")
-        lines.append(f"::warning {place},title={_property(finding.code)}::{message}\n")
+        name = escaped(file).replace(":", "%3A").replace(",", "%2C")
+        message = escaped(f"{finding.text}; {finding.hint}")
+        place = f"file={name},line={line},col={column},title={finding.code}"
+        lines.append(f"::warning {place}::{message}\n")
     return "".join(lines)
 
 
@@ -111,17 +119,3 @@ def _dumped(value: Any) -> str:
 
 def _encodable(value: str) -> str:
     return value.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-def _uri(path: str) -> str:
-    from urllib.parse import quote
-
-    return quote(path.encode("utf-8", "surrogateescape"))
-
-
-def _message(value: str) -> str:
-    return printable(value).replace("%", "%25")
-
-
-def _property(value: str) -> str:
-    return _message(value).replace(":", "%3A").replace(",", "%2C")

@@ -1,7 +1,7 @@
 """Lints files: searches each script in them for what the chosen rules find, and mends it."""
 
 import re
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from jobgen.errors import JobgenError, Mark, Problem
@@ -30,6 +30,7 @@ _TEMPLATE = re.compile(
     r"^(#(SBATCH|PBS).*(\{\{|<%|%\(\w+\)s|@[A-Z][A-Z_]+@|<<<\w+>>>)|\s*\{%)", re.MULTILINE
 )
 
+Column = Callable[[int, int], int]  # the column in the file of a place in a script
 Linted = list[tuple[Script, list[Problem]]]  # the scripts of a file, with what is found in them
 
 
@@ -62,7 +63,10 @@ def lint(
     With `fix`, mend what has one right mend; nothing is written. "-" is stdin, and findings in it
     have `stdin_name`. Raises JobgenError for what is wrong with the settings.
     """
-    _check(settings)
+    for option in ("select", "ignore", "also"):
+        codes_of(f"--{option}", getattr(settings, option))
+    if settings.profile:
+        load_profile(settings.profile)
     outcome = Outcome()
 
     def on_error(error: OSError) -> None:
@@ -86,13 +90,6 @@ def lint(
             outcome.unread += error.problems
     outcome.unread = sorted(set(outcome.unread))
     return outcome
-
-
-def _check(settings: Settings) -> None:
-    for option in ("select", "ignore", "also"):
-        codes_of(f"--{option}", getattr(settings, option))
-    if settings.profile:
-        load_profile(settings.profile)
 
 
 def _lint_data(data: bytes, path: str, settings: Settings, fix: bool, outcome: Outcome) -> None:
@@ -147,11 +144,16 @@ def _linted(text: str, path: str, settings: Settings) -> Linted:
     """The scripts of a file, each with what is found in it."""
     indented = scripts_in(text) if is_document(path) else [(text, 0)]
     return [
-        (script, _problems(script, settings_for(path, settings), indent))
+        (script, _problems(script, settings_for(path, settings), _indented(indent)))
         for part, indent in indented
         if not _TEMPLATE.search(part)
         for script in [parse(part, path)]
     ]
+
+
+def _indented(indent: int) -> Column:
+    """The columns in the file of places in a script that a document shows."""
+    return lambda _, column: column + indent
 
 
 def problems_in(text: str, file: str, settings: Settings) -> list[Problem]:
@@ -160,9 +162,12 @@ def problems_in(text: str, file: str, settings: Settings) -> list[Problem]:
 
 
 def _problems(
-    script: Script, settings: Settings, indent: int = 0, nesting: int = 0
+    script: Script,
+    settings: Settings,
+    column: Column = lambda line, column: column,
+    nesting: int = 0,
 ) -> list[Problem]:
-    """What is found in a script, and in those that it submits."""
+    """What is found in a script, and in those that it submits; `column` has places in the file."""
     if _TEMPLATE.search(script.text):
         return []
     ignored = {
@@ -172,25 +177,34 @@ def _problems(
         for code in comment.codes
     }
     problems = {
-        _problem(script, each, code, indent, can_be_mended=nesting == 0)
+        _problem(script, each, code, column, can_be_mended=nesting == 0)
         for each, code in _findings(script, settings)
         if (each.line, code) not in ignored
     }
-    if nesting < LINT_NESTING:
-        for inner in script.submitted_scripts:
-            problems.update(_inner_problems(script, inner, settings, indent, nesting))
+    for inner in script.submitted_scripts if nesting < LINT_NESTING else ():
+        if is_whole_script(inner.text):
+            job = parse(inner.text, script.file, inner.first_line, inner.options)
+            if job.parse_error and not script.parse_error:
+                script.parse_error = job.parse_error[0], inner.column(*job.parse_error)
+            problems.update(_problems(job, settings, _inside(inner, column), nesting + 1))
     return sorted(problems)
 
 
+def _inside(inner: SubmittedScript, column: Column) -> Column:
+    """The columns in the file of places in a script that another one submits."""
+    return lambda line, own_column: column(line, inner.column(line, own_column))
+
+
 def _problem(
-    script: Script, finding: Finding, code: str, indent: int, can_be_mended: bool
+    script: Script, finding: Finding, code: str, column: Column, can_be_mended: bool
 ) -> Problem:
     """A finding at its place in the file. A document shows scripts, and is never mended."""
-    mark = Mark(script.file, finding.line, finding.column + indent)
-    end_line, end_column = end_of(script, finding)
+    mark = Mark(script.file, finding.line, column(finding.line, finding.column))
+    line, end = end_of(script, finding)
+    # The end is after the last character, if the line has one before it.
+    end = column(line, 1) if end == 1 else column(line, end - 1) + 1
     edits = finding.edits if can_be_mended and not script.is_in_document else ()
-    end = end_line, end_column + indent
-    return Problem(mark, finding.text, code, finding.cure, end, edits)
+    return Problem(mark, finding.text, code, finding.cure, (line, end), edits)
 
 
 def _findings(script: Script, settings: Settings) -> Iterable[tuple[Finding, str]]:
@@ -205,23 +219,3 @@ def _findings(script: Script, settings: Settings) -> Iterable[tuple[Finding, str
         unused = jg002_ignore_comment.unused(script, searched - {ignore_code}, places)
         found += [(finding, ignore_code) for finding in unused]
     return found
-
-
-def _inner_problems(
-    script: Script, inner: SubmittedScript, settings: Settings, indent: int, nesting: int
-) -> Iterator[Problem]:
-    """What is found in a script that this one submits, at its places in this one."""
-    if not is_whole_script(inner.text):
-        return
-    job = parse(inner.text, script.file, inner.first_line, inner.options)
-    if job.parse_error and not script.parse_error:
-        line, column = job.parse_error
-        script.parse_error = line, inner.column(line, column)
-    for problem in _problems(job, settings, nesting=nesting + 1):
-        line, column = problem.mark.line, problem.mark.column
-        mark = problem.mark._replace(column=inner.column(line, column) + indent)
-        line, column = problem.end
-        is_empty = column == 1  # nothing of the line is before the end, as on an empty line
-        end_column = inner.column(line, 1) if is_empty else inner.column(line, column - 1) + 1
-        end = line, end_column + indent
-        yield problem._replace(mark=mark, end=end)

@@ -25,9 +25,25 @@ import re
 from collections.abc import Iterator
 
 from jobgen.lint.option_values import grammar_of
-from jobgen.lint.option_values.placeholders import is_placeholder, is_template
+from jobgen.lint.reader.commands import OUTER
 from jobgen.lint.reader.directives import command_options
 from jobgen.lint.rules import Directive, Findings, Script, finding_at
+
+# What a program or a reader replaces: of a variable, a template, `<name>` (`_name_` in a document),
+# `...` and `[optional]`. In an array, %4 is none.
+_TEMPLATE = re.compile(
+    rf"[$`<>{{}}!…{OUTER}]|\.\.\.|__|(?<!\w)_(\w*_)?(?!\w)|@\w+@|%[A-Za-z(]|\[[A-Za-z]|XX"
+    r"|\b[A-Z][A-Z]+_[a-z]"
+)
+_UNIT = "([kmgt]b?)?"
+_CAPITALS = rf"[A-Z][A-Z_]*{_UNIT}(?![a-z])"
+_FORMAT = "[dhms]{1,2}|yyyy"
+_LETTER = rf"(n|x+|y+){_UNIT}"
+_WORD = (
+    "(your|my|num|number|nb|job|some|any|the|time|count|size|amount|value|id|min|max)[A-Za-z_-]*"
+)
+_NAME = re.compile(rf"(?<![\w.])({_CAPITALS}|{_FORMAT}|{_LETTER}|{_WORD})(?![\w.])")
+_JOB = re.compile(r"(?i):_*((your|my|prev\w*|the)_?)?(job|id|x+|n+\b|pid)")
 
 
 def check(script: Script) -> Findings:
@@ -35,12 +51,13 @@ def check(script: Script) -> Findings:
         is_openpbs = option.scheduler == "pbs" and script.chunk_requests
         grammar = grammar_of("openpbs" if is_openpbs else option.scheduler, option.option)
         is_missing = not option.value and not option.raw.endswith("=")  # or it is not written here
-        if not grammar or is_missing or is_template(option.value):
+        if not grammar or is_missing or _TEMPLATE.search(option.value):
             continue
         if script.lines[option.line - 1].startswith("#", option.column - 1 + len(option.raw)):
             continue  # a # stands for the value
         refused = grammar.refused(option.value)
-        if refused and not is_placeholder(refused, grammar.is_number):
+        # Where a number belongs, any name in capitals is a placeholder, too.
+        if refused and not (_NAME if grammar.is_number else _JOB).search(refused):
             name = f"-{option.option}" if option.scheduler == "pbs" else f"--{option.option}"
             text = f"{name} does not take `{refused}`" if option.value else f"{name} has no value"
             yield finding_at(option, text, f"it takes {grammar.takes}")

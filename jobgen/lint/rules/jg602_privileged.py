@@ -13,29 +13,18 @@ Example:
 + podman run --rm --device=/dev/kfd --device=/dev/dri --network=host rocm/pytorch:rocm6.4_ubuntu24.04 python3 train.py
 """
 
-from collections.abc import Iterator, Sequence
-
-from jobgen.lint.rules import Findings, Script, Word, finding_at
+from jobgen.lint.rules import Findings, Script, finding_at
 
 
 def check(script: Script) -> Findings:
-    if "--privileged" not in script.text:
-        return
-    for command in script.commands:
-        for words in _containers(script.expanded_words(command)):
-            if any("/proc/sys" in word.text for word in words):  # writing there needs it
+    for command in script.commands if "--privileged" in script.text else ():
+        words = script.expanded_words(command)
+        texts = [word.text for word in words]
+        for start in [texts.index(engine) for engine in ("podman", "docker") if engine in texts]:
+            writes_settings = any("/proc/sys" in text for text in texts[start:])  # that needs it
+            if "run" not in texts[start : start + 3] or writes_settings:
                 continue
-            for word in words:
+            for word in words[start:]:
                 if word.text in ("--privileged", "--privileged=true"):
                     text = f"--privileged gives the container all of the node ({command.name})"
                     yield finding_at(word, text, "name the devices that it needs")
-
-
-def _containers(words: Sequence[Word]) -> Iterator[Sequence[Word]]:
-    """The words from podman or docker on, if it runs a container."""
-    texts = [word.text for word in words]
-    for engine in ("podman", "docker"):
-        if engine in texts:
-            start = texts.index(engine)
-            if "run" in texts[start : start + 3]:
-                yield words[start:]
