@@ -47,16 +47,9 @@ def sources(paths: Sequence[str]) -> Iterator[Source]:
 def is_job_folder(word: str) -> bool:
     """Whether a word names the folder of one job."""
     try:
-        folder = to_path(word)
-        return folder.is_dir() and any(_is_plain(os.path.join(folder, name)) for name in _MARKS)
+        marks = [to_path(word) / name for name in _MARKS]
+        return any(mark.is_file() and not mark.is_symlink() for mark in marks)
     except (OSError, ValueError):
-        return False
-
-
-def _is_plain(path: str) -> bool:
-    try:
-        return stat.S_ISREG(os.lstat(path).st_mode)
-    except OSError:
         return False
 
 

@@ -25,16 +25,11 @@ _QUOTED_VALUE = re.compile(r"\s+(?:- )?[a-z_]+: ([\"']).*\1$")  # of YAML: a tex
 
 
 class Matched(NamedTuple):
-    """A sign of a class, and what its pattern found."""
+    """A sign of a class, and the named groups of its pattern; one that took no part is empty."""
 
     code: str
     sign: Sign
-    found: re.Match[str]
-
-    @property
-    def groups(self) -> dict[str, str]:
-        """The pattern's named groups; one that took no part is empty."""
-        return {name: value or "" for name, value in self.found.groupdict().items()}
+    groups: dict[str, str]
 
     @property
     def says(self) -> str:
@@ -65,7 +60,7 @@ def filled(text: str, groups: dict[str, str]) -> str:
 def _matching(text: str) -> Iterator[Matched]:
     for code, sign in _candidates(_shape(text)):
         if found := compiled(sign.pattern).search(text):
-            yield Matched(code, sign, found)
+            yield Matched(code, sign, found.groupdict(""))
 
 
 def may_matter(shape: bytes) -> bool:
