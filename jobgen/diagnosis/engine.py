@@ -27,8 +27,8 @@ class Source(NamedTuple):
 def diagnose(sources: Iterable[Source]) -> Verdict:
     """The verdict on a job whose output these are."""
     case, stacks = collect(sources)
-    asked = any(event.code == "stalled" and "minutes" in event.groups for event in case.events)
-    case.events += stalled_ranks(stacks, case.world, asked=asked)
+    on_request = any(event.code == "stalled" and "minutes" in event.groups for event in case.events)
+    case.events += stalled_ranks(stacks, case.world, on_request=on_request)
     return judge(case)
 
 

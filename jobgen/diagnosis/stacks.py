@@ -102,17 +102,18 @@ class StackReader:
         return True
 
 
-def stalled_ranks(stacks: Iterable[Stack], world: int = 0, *, asked: bool = False) -> list[Event]:
+def stalled_ranks(
+    stacks: Iterable[Stack], world: int = 0, *, on_request: bool = False
+) -> list[Event]:
     """The ranks whose stack differs from the others'.
 
     `world` is the number of ranks, where the log says it: of those without a stack one is told.
-    A stack that is the only one counts if jobgen has `asked` for it: else the rank has crashed.
+    A stack that is the only one counts if it is written `on_request`: else the rank has crashed.
     """
     first = _first_of_each(stacks)
     if len(first) < 2:
-        return [
-            _event(each, "stalled", f"it is in {each.place}", "sure") for each in first if asked
-        ]
+        alone = first if on_request else []
+        return [_event(each, "stalled", f"it is in {each.place}", "sure") for each in alone]
     waiting = [stack for stack in first if stack.collective]
     outside = [stack for stack in first if not stack.collective]
     if waiting and outside:

@@ -45,17 +45,17 @@ def _by_stacks(folder: JobFolder, case: Case, stacks: list[Stack]) -> list[Event
         return []
     heard = _heard(case, stacks)
     silent = [each for each in folder.ranks if each.path not in heard]
-    asked = folder.has_orders_for_stacks and len(folder.ranks) == 1
+    on_request = folder.has_orders_for_stacks and len(folder.ranks) == 1
     events = [_of(each, stacks, _FROZEN, "sure") for each in silent if _keys(each) & frozen]
     if not events and any(not stack.collective for stack in stacks):
-        events = stalled_ranks(stacks, case.world, asked=asked)
+        events = stalled_ranks(stacks, case.world, on_request=on_request)
         events = events if any(e.rank is not None or e.node for e in events) else []
     if not events:
         gone = [each for each in silent if has_ended_well(each, folder, case)]
         events = [_of(each, stacks, _ENDED, "sure") for each in gone]
     if not events and len(silent) <= max(1, len(stacks)):
         events = [_of(each, stacks, _FROZEN, "likely") for each in silent]
-    return (events or stalled_ranks(stacks, case.world, asked=asked))[:MOST_EVENTS]
+    return (events or stalled_ranks(stacks, case.world, on_request=on_request))[:MOST_EVENTS]
 
 
 def _was_ending(stack: Stack, case: Case) -> bool:
