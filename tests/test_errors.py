@@ -10,8 +10,13 @@ import pytest
 
 from jobgen import quoting
 from jobgen.cli.app import run_words
-from jobgen.errors import run_command
+from jobgen.errors import JobgenError, run_command
+from jobgen.generator import Generator
 from jobgen.paths import bundled
+from jobgen.planning.job_options import Job
+from jobgen.profiles.mistakes.following import followed
+from jobgen.profiles.mistakes.readings import as_flow
+from jobgen.profiles.yaml_tree import Map, parse
 
 FOLDER = Path(__file__).parent / "errors"
 _CLICKS = re.compile("Usage: |Try '|\n")
@@ -45,6 +50,23 @@ def test_messages_for_a_wrong_manifest(
     if update:
         expected.write_text(messages, encoding="utf-8")
     assert (exit_code, messages) == (2, expected.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.startswith("names-flat-")])
+def test_a_file_that_follows_its_hints_makes_a_script(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = (FOLDER / f"{case}.yaml").read_text(encoding="utf-8")
+    Path("x.yaml").write_text(text, encoding="utf-8")
+    job = Job("qsub" if re.search("pbs|ppn|select", text) else "sbatch", "x.yaml")
+    with pytest.raises(JobgenError) as error:
+        Generator().plan(job)
+    tree = parse(text.encode(), "x.yaml")
+    assert isinstance(tree, Map)
+    right = followed(tree, error.value.problems)
+    Path("x.yaml").write_text(as_flow(right), encoding="utf-8")
+    assert Generator().script(job)
 
 
 def test_every_expected_output_has_its_profile() -> None:

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 from jobgen.errors import Mark, Problem
-from jobgen.paths import bundled
+from jobgen.paths import bundled, is_outside
 from jobgen.profiles.resolve import Resolved
 from jobgen.profiles.software_keys import ENGINES
 
@@ -50,7 +51,7 @@ def _environment(resolved: Resolved) -> Found:
 
 def _network(resolved: Resolved) -> Found:
     network, port = resolved.profile.network, resolved.origins.get("network.port")
-    is_own = port and port.line and not port.file.startswith(str(bundled("profiles")))
+    is_own = port and port.line and is_outside(Path(port.file), bundled("profiles"))
     if network.port and is_own and "request.exclusive" not in resolved.origins:
         text = "the port counts on exclusive nodes alone: else each job has one of its id"
         hint = "`request: {exclusive: true}`, or leave the port out"

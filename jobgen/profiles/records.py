@@ -85,6 +85,10 @@ class Record(Kind):
         rows = _ROWS[self.cls]
         if self.short and isinstance(node, Scalar):
             node = Map(node.mark, {self.short: node}, {self.short: node.mark})
+        if self.short and isinstance(node, Seq):
+            value = ",".join(getattr(each, "text", "") for each in node.items)
+            problems.wrong_type(node, "one text", f'write "{value}"')
+            return self.cls()
         if not isinstance(node, Map):
             problems.wrong_type(node, "a map", _shape_hint(node, rows))
             return self.cls()
@@ -237,8 +241,8 @@ def _unknown_key(name: str, node: Node, mark: Mark, cls: type, problems: Problem
 
     if len(problems.found) > PROBLEMS_SHOWN:
         return ""
-    hint = key_hint(name, node, *_around(cls), problems, mark)
-    return hint or nearest_hint(name, _ROWS[cls])
+    hint = key_hint(name, node, *_around(cls), problems, mark) or nearest_hint(name, _ROWS[cls])
+    return hint.replace("one of: ", "leave it out, or write one of: ")
 
 
 @cache

@@ -102,11 +102,14 @@ def read_manifest(file: Path) -> tuple[int, Iterator[Script | JobgenError], list
 _JOBS = "such as `jobs: {bert: {program: [train.py]}}`"
 
 
+_OF_JOB = {"program", "nodes", "file", "matrix", "script", "command", "run", "args", "profile"}
+
+
 def _of_other_tool(each: Problem, tree: Node) -> Problem:
     """A problem, whose hint says what a manifest has for the words of another tool."""
     top = tree if isinstance(tree, Map) else Map(each.mark, {}, {})
     for name, node in top.items.items() if "jobs" not in top.items else ():
-        is_job = isinstance(node, Map) and {"program", "nodes", "file", "matrix"} & {*node.items}
+        is_job = isinstance(node, Map) and _OF_JOB & {*node.items}
         if top.keys[name] == each.mark and is_job:
             return each._replace(hint=f"write `jobs: {{{name}: {as_flow(node)}}}`")
     for job in _jobs_of(tree):
@@ -124,6 +127,8 @@ def _of_key(each: Problem, name: str, node: Node) -> Problem:
     if name == "command" and isinstance(node, Scalar) and " " in node.text:
         words = as_flow(Seq(each.mark, as_words(node)))
         return each._replace(code="unknown-key", hint=f"write `program: {words}`")
+    if each.text.startswith("expected a text or a number, got a list"):
+        return each._replace(hint=f"write `matrix: {{{name}: {as_flow(node)}}}`")
     if each.code != "unknown-key" or each.hint.startswith("write `program: "):
         return each
     from jobgen.planning.key_words import option_words

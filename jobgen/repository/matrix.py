@@ -89,7 +89,8 @@ class Script:
             if not mark.line and mark.file.startswith("-"):
                 option = mark.file.split(" ")[0]
                 mark = self.place("program" if option == "--" else _KEY_OF_FLAG.get(option, ""))
-            found.append(Problem(mark, each.text, each.code, each.hint))
+            hint = re.sub(r"(?<!\S)-- ([\w./-]+\.py)(?=,|$)", r"`program: [\1]`", each.hint)
+            found.append(Problem(mark, each.text, each.code, hint))
         return found
 
 

@@ -5,12 +5,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from jobgen.errors import JobgenError, Mark, Problem
 from jobgen.profiles.mistakes.readings import as_flow
-from jobgen.profiles.yaml_tree import Map, Node, Seq, merge, parse, with_marks
+from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, merge, parse, tree_at, with_marks
 
 _PLACE = (
     r" at the top level| (?:in the braces of|below) `\w+:` in line \d+"
     r"|, in the same `\w+:` as line \d+'s"
 )
+_VALUE = re.compile(r'write ("[^"]*"|[\w.]+)(?=$|,)')
 WRITE = re.compile(rf"(?:write |(?<=, ))`(\w+: [^`]+)`((?:{_PLACE})*)")
 
 
@@ -69,9 +70,12 @@ def followed(tree: Map, problems: Sequence[Problem]) -> Map:
             each = by_mark.get(mark) or by_mark.get(node.mark)
             if each is None or (each.mark != mark and each.code == "unknown-key"):
                 continue  # a group begins where its first key does
-            if each.code == "unknown-key":
+            keys = list(written(each.hint))
+            if each.code == "unknown-key" or keys:
                 del group.items[name]
-            for found, place in written(each.hint):
+            elif (value := _VALUE.match(each.hint)) and isinstance(node, Scalar):
+                _put(tree_at([name], parse(value[1].encode(), "hint"), mark), group, node.mark)
+            for found, place in keys:
                 _put(found, _target(place, tree, group, places), mark)
     for each in of_file:
         for found, _ in written(each.hint):

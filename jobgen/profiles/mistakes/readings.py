@@ -147,6 +147,8 @@ def list_hint(text: str) -> str:
 def as_words(node: Scalar) -> list[Node]:
     """The words of a program in one text; `python` before a script goes without saying."""
     words = re.findall(r"\"[^\"]*\"|'[^']*'|\S+", node.text)
+    if re.fullmatch(r"(?!.*\.(?:py|sh)$)[a-z_]\w*(\.[a-z_]\w*)+", node.text):  # a module
+        words.insert(0, "-m")
     if re.fullmatch("python3?", words[0]) and words[1:] and words[1].endswith(".py"):
         words = words[1:]
     return [Scalar(node.mark, word, word) for word in (each.strip("\"'") for each in words)]

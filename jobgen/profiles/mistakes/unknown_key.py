@@ -14,6 +14,7 @@ from jobgen.quoting import quote
 _GROUPS = ("job", "slurm", "pbs", "sbatch", "qsub", "torchrun", "jobqueue", "resources")
 _CONTAINER = "software.container"
 _OF_OPTIONS = (["request.directives"], ["request.chunk"])
+_OPTIONS = re.compile("(#SBATCH )?--|(-l )?(select|nodes)=")
 _MOST = 500  # characters of a hint, and of a group that gets one
 _PROGRAM = r"(?:(?:python3?|torchrun) )(?!-)(.*)"
 _VARIABLE = r"[A-Z][A-Z0-9]*_[A-Z0-9_]+|(?:nccl|rccl|fi|ucx)_\w+"
@@ -36,14 +37,21 @@ def key_hint(name: str, node: Node, *place: Any) -> str:
         paths = [paths[own.index("node.gpus")] if _lacks("gpus", setting) else paths[0]]
     if name.lower() in _GROUPS and isinstance(node, Map):
         paths = []
-    elif not paths and answers("sentences", name):
+    elif name in ("jobs", "defaults") and not setting.is_option:
         return _other_hint(name, node, setting)
+    if paths == ["network.environment"] and isinstance(node, Map):
+        paths = [] if all(answers("keys", each) for each in node.items) else paths
+    elif paths == ["network.environment"] and setting.group == "software":
+        paths = paths if "=" in as_flow(node) else ["software.conda"]
     if paths == [_CONTAINER] and isinstance(node, Scalar):
         paths = [f"{_CONTAINER}.image"]
     is_taken = paths != _OF_OPTIONS[0] and any(
         right_value(path_of(each), node, setting) for each in paths
     )
-    is_select = "select=" in getattr(node, "text", "")
+    text = getattr(node, "text", "")
+    if re.match(r"\d+:\w+=", text):  # nodes: 2:ppn=8
+        node, paths, is_taken = Scalar(node.mark, f"nodes={text}", None), _OF_OPTIONS[1], False
+    is_select = bool(re.search("select=", text))
     if (is_select or not is_taken) and (hints := inner_hint(paths, node, place)):
         return hints
     path = path_of(paths[0]) if paths else ""
@@ -58,8 +66,10 @@ def key_hint(name: str, node: Node, *place: Any) -> str:
 
 def inner_hint(paths: list[str], node: Node, place: Any) -> str:
     """What to write instead of the keys of a group, or of options in a text, one by one."""
+    if isinstance(node, Seq) and len(node.items) == 1 and isinstance(node.items[0], Map):
+        node = node.items[0]
     text = getattr(node, "text", "")
-    is_options = paths in _OF_OPTIONS and bool(re.match("(#SBATCH )?--|(-l )?select=", text))
+    is_options = paths in (*_OF_OPTIONS, []) and bool(_OPTIONS.match(text))
     is_short = len(as_flow(node)) < _MOST  # each key takes a while
     named = dict(named_values(node)) if is_short and (is_options or isinstance(node, Map)) else {}
     hints, group = [], f"{path_of(paths[0])}." if len(paths) == 1 and not is_options else ""
@@ -85,11 +95,15 @@ def _other_hint(name: str, node: Node, setting: Setting) -> str:
         if program := re.fullmatch(_PROGRAM, getattr(node, "text", "")):
             option = f"-- {program[1]}" if option == "-- PROGRAM" else option
         option = option.replace(" NAME", f" {quote(as_flow(node))}")
+        if option == "--profile PROFILE" and not is_manifest:
+            return "this file is the profile of the cluster: leave it out"
         return "a job's name is its key" if is_manifest else f"it is each job's own: {option}"
+    if sentences := answers("sentences", name):
+        return sentences[0]
     if re.fullmatch(_VARIABLE, name):
         value = f"{{{name.upper()}: {as_flow(node)}}}"
         return f"write {_line('network.environment', value, setting)}"
-    return "".join(answers("sentences", name)[:1])
+    return ""
 
 
 def _present(answer: str, setting: Setting) -> str:
@@ -100,8 +114,12 @@ def _present(answer: str, setting: Setting) -> str:
 
 
 def _scheduler(setting: Setting) -> str:
-    tree = setting.problems.file
-    return getattr(tree.items.get("scheduler"), "text", "") if isinstance(tree, Map) else ""
+    """The scheduler that a file names, perhaps at another place; "" if there is none."""
+    file = setting.problems.file
+    maps = [file, *file.items.values()] if isinstance(file, Map) else []
+    nodes = [node for each in maps if isinstance(each, Map) for node in each.items.values()]
+    texts = [getattr(node, "text", "") for node in nodes]
+    return next((each for each in texts if each in ("slurm", "pbs", "local")), "")
 
 
 def _placed(answer: str, node: Node, setting: Setting, name: str) -> str:

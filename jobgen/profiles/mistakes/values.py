@@ -26,8 +26,8 @@ def add_hints(
 
 def _with_hint(each: Problem, path: str, node: Node, setting: Setting) -> Problem:
     """A problem of the value at a path, with a hint of what to write, if there is a better one."""
-    unknown = re.fullmatch("unknown value `(.*)`", each.text)
-    word = unknown[1] if unknown else getattr(node, "text", "")
+    unknown = re.fullmatch("unknown value `(.*)`|expected .*, got '(.*)'", each.text)
+    word = unknown[1] or unknown[2] if unknown else getattr(node, "text", "")
     if word and (hint := value_hint(path, word)):
         return each._replace(hint=_of_group(hint, path) if setting.is_option else hint)
     at_signal = re.fullmatch(r"(?:\w:)?\w+@(\d+)", getattr(node, "text", ""))  # USR1@120
