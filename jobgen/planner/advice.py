@@ -160,6 +160,9 @@ def _cores_not_requested(resolved: Resolved, gpus: int) -> Iterator[Problem]:
     yield Problem(mark, f"node.cpus is not set, and {text}", "cores", hint)
 
 
+DAYS_IN_HOURS = ("12", "24", "36", "48", "72", "96", "168")  # of minutes, people write 30 or 90
+
+
 def _doubtful_time(resolved: Resolved, path: str) -> Iterator[Problem]:
     """A walltime that other tools, or the other scheduler, read as another time."""
     text = attrgetter(path)(resolved.profile) or ""
@@ -173,16 +176,11 @@ def _doubtful_time(resolved: Resolved, path: str) -> Iterator[Problem]:
         read, hint = f"{text} seconds for PBS", f"write {text}m for minutes, or {text}s"
     elif scheduler == "slurm" and text.isdecimal() and not int(text) % 3600:
         read, hint = f"{text} minutes for Slurm", f"write {text}s for seconds, or {text}m"
-    elif scheduler == "slurm" and text.isdecimal() and _is_hours(text, mark):
+    elif scheduler == "slurm" and text in DAYS_IN_HOURS:
         read, hint = f"{text} minutes for Slurm", f"write {text}h for hours, or {text}m"
     else:
         return
     yield Problem(mark, f"a walltime of {text} is {read}", "walltime", hint)
-
-
-def _is_hours(text: str, mark: Mark) -> bool:
-    """Whether a number was probably meant in hours: on a command line, whole days and halves."""
-    return int(text) <= 96 if mark.line else text in ("12", "24", "36", "48", "72", "96", "168")
 
 
 def _points_for_address(resolved: Resolved) -> Iterator[Problem]:

@@ -2,10 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 from jobgen.errors import Mark, Problem
-from jobgen.paths import bundled, is_outside
 from jobgen.profiles.resolve import Resolved
 from jobgen.profiles.software_keys import ENGINES
 
@@ -50,12 +48,7 @@ def _environment(resolved: Resolved) -> Found:
 
 
 def _network(resolved: Resolved) -> Found:
-    network, port = resolved.profile.network, resolved.origins.get("network.port")
-    is_own = port and port.line and is_outside(Path(port.file), bundled("profiles"))
-    if network.port and is_own and "request.exclusive" not in resolved.origins:
-        text = "the port counts on exclusive nodes alone: else each job has one of its id"
-        hint = "`request: {exclusive: true}`, or leave the port out"
-        yield "network.port", text, "port", hint
+    network = resolved.profile.network
     for name in network.interface or ():
         if re.fullmatch(r"(mlx[45]|bnxt_re|efa)_\d+", name):
             text = f"{name} is an adapter, and no interface such as ib0 (`ip -br address`)"
