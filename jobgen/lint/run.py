@@ -111,7 +111,13 @@ def _lint_data(data: bytes, path: str, settings: Settings, fix: bool, outcome: O
         else:
             linted = _offered(linted, with_edits)
     outcome.mended += [new] if fix else []
-    _add(path, linted, outcome)
+    for script, problems in linted:
+        outcome.problems += problems
+        is_reported = any(each.code == jg001_invalid_bash.CODE for each in problems)
+        if script.parse_error and not is_reported:
+            outcome.partly_read.append(Mark(path, *script.parse_error))
+    outcome.files += bool(linted)
+    outcome.skipped += not linted
 
 
 def _offered(linted: Linted, refused: Container[str]) -> Linted:
@@ -127,19 +133,6 @@ def _mended(data: bytes, path: str, settings: Settings) -> Mended:
     return mended(path, data, lambda text: problems_in(text, path, own_settings))
 
 
-def _add(path: str, linted: Linted, outcome: Outcome) -> None:
-    """Add what was found in a file."""
-    for script, problems in linted:
-        outcome.problems += problems
-        is_reported = any(each.code == jg001_invalid_bash.CODE for each in problems)
-        if script.parse_error and not is_reported:
-            outcome.partly_read.append(Mark(path, *script.parse_error))
-    if linted:
-        outcome.files += 1
-    else:
-        outcome.skipped += 1
-
-
 def _linted(text: str, path: str, settings: Settings) -> Linted:
     """The scripts of a file, each with what is found in it."""
     indented = scripts_in(text) if is_document(path) else [(text, 0)]
@@ -151,21 +144,13 @@ def _linted(text: str, path: str, settings: Settings) -> Linted:
     ]
 
 
-def _indented(indent: int) -> Column:
-    """The columns in the file of places in a script that a document shows."""
-    return lambda _, column: column + indent
-
-
 def problems_in(text: str, file: str, settings: Settings) -> list[Problem]:
     """What the chosen rules find in one script, sorted by place; no configuration is read."""
-    return _problems(parse(text, file), settings)
+    return _problems(parse(text, file), settings, _indented(0))
 
 
 def _problems(
-    script: Script,
-    settings: Settings,
-    column: Column = lambda line, column: column,
-    nesting: int = 0,
+    script: Script, settings: Settings, column: Column, nesting: int = 0
 ) -> list[Problem]:
     """What is found in a script, and in those that it submits; `column` has places in the file."""
     if _TEMPLATE.search(script.text):
@@ -188,6 +173,11 @@ def _problems(
                 script.parse_error = job.parse_error[0], inner.column(*job.parse_error)
             problems.update(_problems(job, settings, _inside(inner, column), nesting + 1))
     return sorted(problems)
+
+
+def _indented(indent: int) -> Column:
+    """The columns in the file of places in a script that a document shows, or that is all of it."""
+    return lambda _, column: column + indent
 
 
 def _inside(inner: SubmittedScript, column: Column) -> Column:

@@ -2,7 +2,7 @@
 
 A grammar takes what any release from Slurm 20.11 to 26.05, or any of OpenPBS and Torque, takes. It
 knows no cluster: whether a partition, a feature or a kind of GPU exists is not checked here. Not
-here: which options a script has (reader/), and which values are variables or placeholders.
+here: which options a script has (reader/), and which values stand for others (JG217).
 """
 
 from jobgen.lint.option_values import pbs, slurm

@@ -46,6 +46,12 @@ class Directive:
     raw: str
     is_late: bool = False  # after the first command, where no scheduler reads it
 
+    @property
+    def resources(self) -> list[tuple[str, str]]:
+        """The names and values in PBS's -l; nothing in other options."""
+        is_list = self.scheduler == "pbs" and self.option == "l"
+        return re.findall(r"(?:^|,)(\w+)=?([^,]*)", self.value) if is_list else []
+
 
 @dataclass(frozen=True)
 class StrayWord:
@@ -62,19 +68,14 @@ def read_directives(
     lines: Sequence[str], first_command: int
 ) -> tuple[list[Directive], list[StrayWord]]:
     """All directives of a script, whose first command is on the line `first_command`."""
-    directives: list[Directive] = []
-    stray_words: list[StrayWord] = []
+    records: list[Directive | StrayWord] = []
     for number, line in enumerate(lines, 1):
-        if not (prefix := _PREFIX.match(line)):
-            continue
-        read_line = _slurm_directives if prefix[1] else _pbs_directives
-        start, is_late = prefix.end(), number > first_command
-        for record in read_line(line[start:], number, start + 1, is_late):
-            if isinstance(record, StrayWord):
-                stray_words.append(record)
-            else:
-                directives.append(record)
-    return directives, stray_words
+        if prefix := _PREFIX.match(line):
+            read_line = _slurm_directives if prefix[1] else _pbs_directives
+            found = read_line(line[prefix.end() :], number, prefix.end() + 1)
+            records += [replace(each, is_late=number > first_command) for each in found]
+    directives = [each for each in records if isinstance(each, Directive)]
+    return directives, [each for each in records if isinstance(each, StrayWord)]
 
 
 def is_code(line: str) -> bool:
@@ -90,7 +91,7 @@ def command_line_directives(command: Sequence[str], line: int, column: int) -> l
     name, *options = command
     read_line = _slurm_directives if name.endswith("sbatch") else _pbs_directives
     text = re.sub(r"\$(\{.*?\}|\(.*?\)|\w+)", OUTER, " ".join(options))
-    records = read_line(text, line, column, False)
+    records = read_line(text, line, column)
     return [replace(each, column=column) for each in records if isinstance(each, Directive)]
 
 
@@ -106,21 +107,19 @@ def command_options(command: Command) -> Iterator[Directive]:
         yield Directive("slurm", name, value, word.line, word.column, word.text)
 
 
-def _slurm_directives(
-    text: str, line: int, start: int, is_late: bool
-) -> Iterator[Directive | StrayWord]:
+def _slurm_directives(text: str, line: int, start: int) -> Iterator[Directive | StrayWord]:
     words = _split(text, line, start)
     while words:
         word = words.popleft()
         if re.match("-[A-Za-z]|--.", word.text):
             name, value = _slurm_option(word.text, words)
-            yield Directive("slurm", name, value, line, word.column, word.text, is_late)
+            yield Directive("slurm", name, value, line, word.column, word.text)
         elif word.text.lower() in _SEPARATORS:
-            yield Directive("slurm", "hetjob", "", line, word.column, word.text, is_late)
+            yield Directive("slurm", "hetjob", "", line, word.column, word.text)
             return
         else:
             if not _PLACEHOLDER.search(text):
-                yield StrayWord("slurm", word.text, line, word.column, is_late)
+                yield StrayWord("slurm", word.text, line, word.column)
             return
 
 
@@ -148,13 +147,11 @@ def _slurm_option(word: str, following: _Words, command: str = "") -> tuple[str,
     return name, ""
 
 
-def _pbs_directives(
-    text: str, line: int, start: int, is_late: bool
-) -> Iterator[Directive | StrayWord]:
+def _pbs_directives(text: str, line: int, start: int) -> Iterator[Directive | StrayWord]:
     words = _split(text.replace("#", "\\#"), line, start)
-    yield from (replace(each, is_late=is_late) for each in _pbs_options(words))
+    yield from _pbs_options(words)
     if words:
-        yield StrayWord("pbs", words[0].text, line, words[0].column, is_late)
+        yield StrayWord("pbs", words[0].text, line, words[0].column)
 
 
 def _pbs_options(words: _Words) -> Iterator[Directive]:

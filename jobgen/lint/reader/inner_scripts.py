@@ -50,20 +50,13 @@ def submitted_scripts(node: Node, source: Source, script: Script) -> Iterator[Su
             words = [source.raw(word) for word in command.children] if is_command else []
             if words and base_name(words[0]) in ("sbatch", "qsub"):
                 options = command_line_directives(words, *source.place(command))
-                text, offsets = _heredoc_text(parts, source, script)
-                first_line = parts["heredoc_body"].start_point.row + 1
+                body = parts["heredoc_body"]
+                is_quoted = re.search(r"""['"\\]""", source.raw(parts["heredoc_start"]))
+                text, offsets = inner_text(body, source, script, bool(is_quoted))
+                first_line = body.start_point.row + 1
                 lines, columns = _placed_lines(text, offsets, source, first_line, "<<-" in parts)
                 inner = "\n" * (first_line - 1) + "\n".join(lines)
                 yield SubmittedScript(inner, first_line, columns, options)
-
-
-def _heredoc_text(parts: dict[str, Node], source: Source, script: Script) -> tuple[str, list[int]]:
-    """The text of a heredoc, and the offset of each of its bytes."""
-    body = parts["heredoc_body"]
-    if not re.search(r"""['"\\]""", source.raw(parts["heredoc_start"])):
-        return inner_text(body, source, script)
-    data = source.data[body.start_byte : body.end_byte]
-    return data.decode("utf-8", "surrogatepass"), list(range(body.start_byte, body.end_byte + 1))
 
 
 def _placed_lines(
@@ -85,13 +78,17 @@ def _placed_lines(
     return lines, columns
 
 
-def inner_text(node: Node, source: Source, script: Script) -> tuple[str, list[int]]:
+def inner_text(
+    node: Node, source: Source, script: Script, is_quoted: bool = False
+) -> tuple[str, list[int]]:
     """The text of a string as the inner shell gets it, and the offset of each of its bytes.
 
-    A heredoc keeps its lines.
+    A heredoc keeps its lines; in one that is quoted, the outer shell expands nothing.
     """
     data, offsets = bytearray(), list[int]()
-    for piece, places in _pieces(node, source, script):
+    start, end = node.start_byte, node.end_byte
+    as_written = [(source.data[start:end], range(start, end))]
+    for piece, places in as_written if is_quoted else _pieces(node, source, script):
         data += piece
         offsets += map(source.offset, places)
     offsets.append(source.offset(node.end_byte))

@@ -140,9 +140,8 @@ class Script:
 
     def _requests(self, name: str) -> Iterator[Request]:
         for directive in self.active_directives:
-            found = re.search(rf"\b{name}=([^,#]*)", directive.value)
-            if found and directive.scheduler == "pbs" and directive.option == "l":
-                yield directive, chunks(found[1])
+            for value in [value for each, value in directive.resources if each == name][:1]:
+                yield directive, chunks(value.partition("#")[0])
 
     @cached_property
     def _node_requests(self) -> list[Request]:
@@ -186,9 +185,9 @@ class Script:
         """Whether the directives ask for nodes that no other job is on."""
         exclusive = self.directive("exclusive")
         return bool(exclusive and exclusive.value in ("", "exclusive")) or any(
-            each.option == "l" and asks_for_whole_nodes(place)
-            for each in self.active_directives
-            for place in re.findall(r"\bplace=([\w:=.-]*)", each.value)
+            name == "place" and asks_for_whole_nodes(value)
+            for directive in self.active_directives
+            for name, value in directive.resources
         )
 
     # ---- what the shell does ----

@@ -42,7 +42,8 @@ def _text(node: Node, source: Source) -> str:
         return "".join(_text(child, source) for child in node.children)
     # The grammar takes blanks before a word for a part of it.
     raw = raw.lstrip()
-    return raw if kind in _REPLACED else re.sub(r"\\(\n|.)", _unquoted, raw)
+    is_plain = kind in _REPLACED or "\\" not in raw
+    return raw if is_plain else re.sub(r"\\(\n|.)", _unquoted, raw)
 
 
 def _string_text(node: Node, source: Source) -> str:
@@ -74,7 +75,7 @@ def _variables(node: Node, source: Source) -> tuple[str, ...]:
 
 
 def _unescaped(text: str) -> str:
-    return re.sub(r'\\([$`"\\\n])', _unquoted, text)
+    return re.sub(r'\\([$`"\\\n])', _unquoted, text) if "\\" in text else text
 
 
 def _unquoted(found: re.Match[str]) -> str:

@@ -16,26 +16,14 @@ from functools import cache
 from importlib import import_module
 from typing import NamedTuple, Protocol
 
-from jobgen.errors import Edit
-from jobgen.lint.reader.commands import Assignment, Command, Word
-from jobgen.lint.reader.directives import Directive
-from jobgen.lint.reader.script import Gpus, Script
-
-# What the file of a rule needs.
-__all__ = [
-    "Assignment",
-    "Command",
-    "Directive",
-    "Edit",
-    "Finding",
-    "Findings",
-    "Gpus",
-    "Script",
-    "Word",
-    "finding_at",
-    "replacement",
-    "without_line",
-]
+# With those that are imported under their own names, what the file of a rule needs.
+from jobgen.errors import Edit as Edit
+from jobgen.lint.reader.commands import Assignment as Assignment
+from jobgen.lint.reader.commands import Command as Command
+from jobgen.lint.reader.commands import Word as Word
+from jobgen.lint.reader.directives import Directive as Directive
+from jobgen.lint.reader.script import Gpus as Gpus
+from jobgen.lint.reader.script import Script as Script
 
 
 class Placed(Protocol):

@@ -15,7 +15,6 @@ Example:
   srun hostname
 """
 
-import re
 from collections.abc import Iterator
 
 from jobgen.lint.reader.sbatch_options import OPTIONS
@@ -49,5 +48,4 @@ def _values(directive: Directive, has_select: bool) -> Iterator[tuple[str, str]]
     letters = "NAqoejvmM" if has_select else "NAqoejmM"
     if directive.scheduler != "pbs" or directive.option in letters:
         yield directive.option, directive.value
-    elif directive.option == "l":
-        yield from re.findall(r"(?:^|,)(walltime|select|place)=([^,]*)", directive.value)
+    yield from (each for each in directive.resources if each[0] in ("walltime", "select", "place"))

@@ -15,18 +15,14 @@ Example:
   hostname
 """
 
-import re
-
 from jobgen.lint.rules import Findings, Script, finding_at
 
-_OLD_RESOURCE = re.compile(r"(?:^|,)(ncpus|nodes|mpiprocs|ompthreads)=")
+_OLD_RESOURCES = ("ncpus", "nodes", "mpiprocs", "ompthreads")
 
 
 def check(script: Script) -> Findings:
     for directive in script.active_directives if script.chunk_requests else ():
-        if directive.scheduler == "pbs" and directive.option == "l":
-            outside = re.sub(r"(select|place)=[^,]*", "", directive.value)
-            if resource := _OLD_RESOURCE.search(outside):
-                text = f"{resource[1]} cannot be used with select: qsub refuses it"
-                cure = "write it in select, with a colon before it"
-                yield finding_at(directive, text, cure)
+        old = [name for name, _ in directive.resources if name in _OLD_RESOURCES]
+        if old:
+            text = f"{old[0]} cannot be used with select: qsub refuses it"
+            yield finding_at(directive, text, "write it in select, with a colon before it")

@@ -15,7 +15,6 @@ Example:
   srun python train.py
 """
 
-import re
 from collections.abc import Sequence
 
 from jobgen.lint.rules import Findings, Script, finding_at
@@ -55,9 +54,7 @@ def _of_partition(script: Script, profile: Profile) -> Findings:
     time = script.directive("time")
     walltimes = [(time, time.value)] if time else []
     for place in script.active_directives:
-        if place.scheduler == "pbs" and place.option == "l":
-            found = re.findall(r"(?:^|,)walltime=([^,]*)", place.value)
-            walltimes += [(place, walltime) for walltime in found]
+        walltimes += [(place, value) for name, value in place.resources if name == "walltime"]
     for place, walltime in walltimes[-1:]:  # the last one counts
         if longest and (seconds(walltime) or 0) > longest:
             allowed = next(each.time for _, each in limits if seconds(each.time or "") == longest)
