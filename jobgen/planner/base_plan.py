@@ -25,8 +25,7 @@ def base_plan(resolved: Resolved, scheduler: Scheduler, by_hand: bool, shared: b
     check_launch(resolved, scheduler, request.nodes, by_hand)
     if profile.software.container:
         check_gpus_of_container(resolved, request.gpus_per_node)
-    launch = _launch(resolved, scheduler, request, by_hand)
-    return Plan(
+    plan = Plan(
         command=(),
         profile=resolved.name,
         description=profile.description,
@@ -38,8 +37,11 @@ def base_plan(resolved: Resolved, scheduler: Scheduler, by_hand: bool, shared: b
         request=request,
         software=_software(profile),
         network=Network(profile.network.interface or (), _port(resolved, by_hand)),
-        launch=launch,
+        launch=_launch(resolved, scheduler, request, by_hand),
     )
+    every_step, ranks = scheduler.step_options(plan)
+    launch = extend(Launch, plan.launch, step_options=every_step, rank_options=ranks)
+    return plan._replace(launch=launch)
 
 
 def _request(resolved: Resolved, scheduler: Scheduler, shared: bool) -> Request:
@@ -77,7 +79,6 @@ def _mail_on(profile: Profile) -> tuple[str, ...]:
 
 def _launch(resolved: Resolved, scheduler: Scheduler, request: Request, by_hand: bool) -> Launch:
     launch = resolved.profile.launch
-    step_options, rank_options = scheduler.step_options(resolved.profile, request)
     starter = starter_of(resolved.profile, scheduler)
     return extend(
         Launch,
@@ -87,8 +88,8 @@ def _launch(resolved: Resolved, scheduler: Scheduler, request: Request, by_hand:
         starter=starter,
         processes_per_node=launch.processes_per_node or max(request.gpus_per_node, 1),
         signal=_signal(resolved, scheduler, request.time),
-        step_options=step_options,
-        rank_options=rank_options,
+        step_options=(),
+        rank_options=(),
         mpiexec_options=_mpiexec_options(resolved.profile, starter, request),
     )
 

@@ -19,7 +19,7 @@ from jobgen.profiles.records import keys_of
 from jobgen.quoting import has_unseen
 
 if TYPE_CHECKING:
-    from jobgen.planning.plan import Directive, Plan, Request
+    from jobgen.planning.plan import Directive, Plan
 
 
 Note = Callable[[str, str, str], None]  # path, text, hint
@@ -63,7 +63,7 @@ class Scheduler(Protocol):
         """What is lost if that folder does not exist; "" if the script creates it."""
 
     @staticmethod
-    def step_options(profile: Profile, request: Request) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def step_options(plan: Plan) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The options of every step of a job, and those of the ranks' step. Raises JobgenError."""
 
     @staticmethod

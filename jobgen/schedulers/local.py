@@ -1,7 +1,7 @@
 """No scheduler: several "nodes" on this machine, each with a loopback address of its own."""
 
 from jobgen.errors import problem
-from jobgen.planning.plan import Plan, Request
+from jobgen.planning.plan import Plan
 from jobgen.profiles.model import Profile
 from jobgen.schedulers import Note
 
@@ -37,7 +37,7 @@ def directives(plan: Plan) -> tuple[str, ...]:
     return ()
 
 
-def step_options(profile: Profile, request: Request) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def step_options(plan: Plan) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """There are no steps."""
     return (), ()
 

@@ -6,7 +6,7 @@ The rules are from its source (src/cmds/qsub.c, src/lib/Libcmds), and were tried
 import re
 
 from jobgen.errors import problem
-from jobgen.planning.plan import Plan, Request
+from jobgen.planning.plan import Plan
 from jobgen.profiles.model import Profile
 from jobgen.profiles.units.reading import seconds_of
 from jobgen.quoting import quote
@@ -122,7 +122,7 @@ def interactive(plan: Plan) -> tuple[str, ...]:
     return ("qsub", "-I", *(word for pair in pairs for word in pair if word))
 
 
-def step_options(profile: Profile, request: Request) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def step_options(plan: Plan) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """PBS has no steps."""
     return (), ()
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from operator import attrgetter
 
 from jobgen.errors import problem
-from jobgen.planning.plan import Directive, Plan, Request
+from jobgen.planning.plan import Directive, Plan
 from jobgen.profiles.model import Profile
 from jobgen.profiles.software_keys import ENGINES
 from jobgen.quoting import UNSEEN
@@ -130,18 +130,18 @@ def interactive(plan: Plan) -> tuple[str, ...]:
     return ("salloc", *_words(options, plan, str, NOT_FOR_SALLOC))
 
 
-def step_options(profile: Profile, request: Request) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def step_options(plan: Plan) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The options of every srun of the job, and those of the srun that starts the ranks alone.
 
     Raises JobgenError for an option that contradicts the script.
     """
-    options = profile.launch.srun_options
+    options = plan.launch.srun_options
     for text in options:
         _check_step_option(text)
     every_step = tuple(text for text in options if _OF_EVERY_STEP.match(text))
     ranks = tuple(text for text in options if text not in every_step)
-    ranks += ("--oom-kill-step=1",) * profile.launch.oom_kill_step
-    return (*every_step, *step_gpus(request, profile.node.gpu_type)), ranks
+    ranks += ("--oom-kill-step=1",) * plan.launch.oom_kill_step
+    return (*every_step, *step_gpus(plan.request, plan.node.gpu_type)), ranks
 
 
 def _check_step_option(text: str) -> None:
