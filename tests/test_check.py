@@ -467,10 +467,10 @@ def test_a_script_that_takes_more_than_python_has_does_not_end_the_others(
     generated(repository / "jobs/later.sh", Job("local"))
     real = Generator.plan
 
-    def plan(generator: Generator, job: Job, hosts: tuple[str, ...] = ()) -> Plan:
+    def plan(generator: Generator, job: Job) -> Plan:
         if job.profile == "mine":
             raise error
-        return real(generator, job, hosts)
+        return real(generator, job)
 
     with mock.patch.object(Generator, "plan", plan):
         current, other = check_output(capsys, repository / "jobs", code=1).splitlines()
