@@ -10,6 +10,7 @@ from jobgen.planning.program import Program
 from jobgen.quoting import quote
 
 _VARIABLE = re.compile(r"\$(\{)?([A-Z][A-Z0-9_]+)(?(1)\})")
+_OPERATORS = re.compile(r"&&|\|\|?|;|>>?|2>&1")
 _INDEX = ("SLURM_ARRAY_TASK_ID", "PBS_ARRAY_INDEX", "PBS_ARRAYID")
 # What each rank has, whatever starts it.
 _OF_RANK = {"SLURM_PROCID": "RANK", "SLURM_LOCALID": "LOCAL_RANK", "SLURM_NTASKS": "WORLD_SIZE"}
@@ -27,6 +28,10 @@ def word_advice(job: Job, plan: Plan) -> Iterator[Problem]:
             hint = "write %a, the number of the job" + ", and --array FIRST-LAST" * (not job.array)
         text = f"the program gets {found[0]} as it is, and no value"
         yield Problem(Mark("--"), text, "variable", hint)
+    operator = next(filter(_OPERATORS.fullmatch, arguments), "")
+    if operator and not has_own_shell:
+        hint = f"for a shell on the node: -- {_in_shell(plan.program)}"
+        yield Problem(Mark("--"), f"the program gets {operator!r} as an argument", "shell", hint)
     index = next((word for word in arguments if re.search("%a(?![A-Za-z])", word)), None)
     if index and not job.array and job.command != "byhand":
         text = f"%a in {index!r:.60} is the number of a job in an array, and this is none"
@@ -45,12 +50,13 @@ def _in_shell(program: Program) -> str:
     """The program as a shell's command, which replaces the variables."""
     start = {"script": "python ", "module": "python -m "}.get(program.kind, "")
     words = [quote(program.name), *map(_with_variables, program.arguments)]
-    line = f"exec {start}{' '.join(words)}"
+    is_list = re.search(" (&&|[|;]) ", " ".join(words))
+    line = f"{'' if is_list else 'exec '}{start}{' '.join(words)}"
     return f"bash -c {quote(line)}" if "'" in line else f"bash -c '{line}'"
 
 
 def _with_variables(word: str) -> str:
     if not _VARIABLE.search(word):
-        return quote(word)
+        return word if _OPERATORS.fullmatch(word) else quote(word)
     word = _VARIABLE.sub(lambda it: it[0].replace(it[2], _OF_RANK.get(it[2], it[2])), word)
     return '"' + re.sub(r'(["\\`])', r"\\\1", word) + '"'

@@ -132,7 +132,7 @@ def _special(name: str, command: str, value: str) -> str:
         others = ",".join(each for each in value.split(",")[1:] if each[:3] != "gpu")
         kind += f" --directive={quote(f'--gres={others}')}" if others and command != "qsub" else ""
         return f"-G {gpus[2]}{kind}"
-    if name in ("dependency", "depend") and value:
+    if value and "--after ID" in answers("options", name):
         return _after(value, command)
     if name == "mem" and value == "0":
         return "--set request.memory=all"

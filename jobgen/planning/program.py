@@ -91,6 +91,8 @@ _TEMPLATES = {
     " --main_process_ip %h --main_process_port %p --num_processes %G …",
     "deepspeed": "deepspeed --hostfile FILE --no_ssh --node_rank %n --master_addr %h"
     " --master_port %p …",
+    "composer": "composer --nproc %g --world_size %G --node_rank %n --master_addr %h"
+    " --master_port %p …",
     "ray": "./SCRIPT, see docs/recipes.md",
     "ft_launcher": "./SCRIPT, see docs/recipes.md",
 }
@@ -114,7 +116,9 @@ _COMMANDS = {
     "ray": "ray",
     **{
         name: name
-        for name in "srun mpirun mpiexec orterun horovodrun prun aprun jsrun pbsdsh blaunch".split()
+        for name in (
+            "srun mpirun mpiexec orterun horovodrun prun aprun jsrun pbsdsh blaunch composer"
+        ).split()
     },
 }
 _TWO_WORDS = {

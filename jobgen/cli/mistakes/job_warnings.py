@@ -3,12 +3,14 @@
 They depend on the files here: the machine of the job may differ.
 """
 
+import shutil
 from collections.abc import Iterator
 
 from jobgen.errors import Mark, Problem
 from jobgen.paths import is_file, to_path
 from jobgen.planning.job_options import Job
 from jobgen.planning.plan import Plan
+from jobgen.quoting import quote
 
 
 def job_warnings(job: Job, plan: Plan) -> Iterator[Problem]:
@@ -28,6 +30,9 @@ def _program_advice(plan: Plan) -> Iterator[Problem]:
         return
     if is_file(to_path(name)):
         return
+    if is_file(to_path(f"{name}.py")) and not shutil.which(name):
+        text = f"there is no command {name!r:.80} here, and a file {name}.py"
+        yield Problem(Mark("--"), text, "program", f"write -- {quote(f'{name}.py')}")
     first, *others = name.split()
     if others and not plan.program.arguments:
         words = others if first in ("python", "python3") and others[0].endswith(".py") else []

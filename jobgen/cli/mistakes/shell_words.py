@@ -24,6 +24,14 @@ def check_first_word(job: Job) -> None:
     if re.fullmatch(r"(dist|utils)\.(ddp|python|sh)", name):
         text = f"{name} is a component of torchx, and would be the program"
         raise problem("--", text, "value", f"write: {_of_torchx(words)}")
+    if name in ("sbatch", "qsub"):
+        line = " ".join(map(quote, (name, *words)))
+        hint = f"submit it yourself: {line}; or give the program in it, as -- train.py"
+        raise problem("--", f"{name} would submit a job from each rank", "value", hint)
+    if name in ("docker", "podman") and words[:1] == ["run"]:
+        text = f"`{name} run` would start a container in each rank, without the rank's number"
+        hint = f"--set software.container.engine={name} --set software.container.image=IMAGE"
+        raise problem("--", text, "value", f"write: {hint} -- PROGRAM")
     options, program = _of_line([*job.program])
     if "=" in name and all("=" in word for word in words) and not is_file(to_path(name)):
         text = f"{name!r:.60} would be the program, and is a value for one"

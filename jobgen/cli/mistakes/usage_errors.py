@@ -28,6 +28,10 @@ def other_error(
     if isinstance(error, click.BadOptionUsage):
         hint = _right_use(str(command.name), error.option_name, args, error.message)
         return click.UsageError(f"{error.message.rstrip('.')}{hint}.", ctx)
+    group = ctx.parent.command if ctx.parent else command
+    if isinstance(error, click.MissingParameter) and "list" in getattr(group, "commands", ()):
+        hint = f"one of those that `{ctx.command_path.rpartition(' ')[0]} list` shows"
+        return click.UsageError(f"{error.format_message().rstrip('.')}; {hint}.", ctx)
     return _stray_words(command, ctx, error)
 
 
