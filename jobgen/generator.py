@@ -148,12 +148,16 @@ def overrides(job: Job, host_count: int = 0) -> Iterator[tuple[str, str, str]]:
     """
     for text in job.set_values:
         path, equals, value = text.partition("=")
+        if path != path.rstrip():  # blanks around the =
+            path, value = path.strip(), value.strip()
         if not equals or not path:
             from jobgen.planning.key_words import option_words  # only a mistake needs it
 
             name, _, value = text.replace(":", " ").strip("= ").partition(" ")
             words = option_words(name.rpartition(".")[2], job.command, value.strip())
             hint = f"write {words}" if words else "such as network.interface=hsn0"
+            if not words and re.fullmatch(r"\w+(\.\w+)+", text):
+                hint = f"write --set {text}=VALUE"
             raise problem("--set", f"{text!r:.80} is not PATH=VALUE", "usage", hint)
         yield f"--set {path:.80}", path, value
     _check_conflicts(job)

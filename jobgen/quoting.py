@@ -90,7 +90,7 @@ def variable_problem(text: str) -> tuple[str, str, str] | None:
 
     A problem is a message, its code and a hint.
     """
-    found = re.search(r"\$(\{)?([A-Za-z_]\w*)(?(1)\}?)", text, re.ASCII)
+    found = re.search(r"\$(\{)?([A-Za-z_]\w*)(?(1)(?:[^}]*\})?)", text, re.ASCII)
     if text.startswith("~/"):
         message = "`~/` would stay as it is: nobody replaces it in this value"
         return message, "variable", "write what `echo ~/` prints"

@@ -37,6 +37,15 @@ from jobgen.repository.script_paths import ScriptPaths
 _VALUE = Text(r"[^\0]*", "a text or a number", any_scalar=True, most=JOB_TEXT_BYTES, dollar=FREE)
 _NAME = Text(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*", "a name of letters, digits and _ . + -")
 
+_MATRIX_NAME = Text(
+    r"[a-z]\w*",
+    "a name of letters, digits and _ that begins with a small letter",
+    unlike=(
+        r".*[.-].*",
+        lambda name: f"write `{re.sub('[^a-z0-9]', '_', name.lower())}`, and it in {{}}",
+    ),
+)
+
 
 def _kind(option: Option) -> Kind:
     if not option.metavar:
@@ -50,7 +59,7 @@ def _kind(option: Option) -> Kind:
 _ENTRY_ROWS = {
     "command": row(Choice(*sorted(RANKS)), "Default: the one of the profile."),
     "file": row(Text(), "The script's path from the manifest, a pattern."),
-    "matrix": row(MapOf(ListOf(_VALUE), Text(r"[a-z]\w*")), "Values by name.", dict),
+    "matrix": row(MapOf(ListOf(_VALUE), _MATRIX_NAME), "Values by name.", dict),
     "program": row(ListOf(_VALUE), "The program and its arguments.", tuple),
     **{key: row(_kind(option), option.help) for key, (_, option) in KEYS.items()},
 }
@@ -267,7 +276,7 @@ def _check_places(node: Node | None, names: Mapping[str, Node], problems: Proble
     """Note a place for a value of the matrix that is written as another tool has it."""
     for each in node.items if isinstance(node, Seq) else [node]:
         text = each.text if isinstance(each, Scalar) else ""
-        found = re.search(r"\$\{(\w+)\}|\$?\{\{ *(?:matrix\.)?(\w+) *\}\}", text)
+        found = re.search(r"[$%]\{?(\w+)\}?|\$?\{\{ *(?:matrix\.)?(\w+) *\}\}", text)
         if isinstance(each, Scalar) and found and (name := found[1] or found[2]) in names:
             hint = f"write {as_flow(each._replace(text=text.replace(found[0], f'{{{name}}}')))}"
             problems.note(each.mark, f"`{found[0]}` is not the value of `{name}`", "value", hint)

@@ -70,6 +70,12 @@ def _readings(path: str, node: Node) -> Iterator[Node]:
         yield Scalar(node.mark, text, text)
     if isinstance(node, Map) and len(node.items) == 1:
         yield from node.items.values()
+    if path.endswith("modules") and isinstance(node, Map):
+        names = [f"{each}/{getattr(node.items[each], 'text', '')}" for each in node.items]
+        yield Seq(node.mark, [Scalar(node.mark, each, each) for each in names])
+    if path.endswith("time") and isinstance(node, Map):  # {hours: 12}
+        text = "".join(f"{getattr(node.items[each], 'text', '')}{each[:1]}" for each in node.items)
+        yield Scalar(node.mark, text, text)
     if path.endswith("program") and isinstance(node, Map):
         options = [(f"--{each}", getattr(node.items[each], "text", "")) for each in node.items]
         yield Seq(node.mark, [Scalar(node.mark, word, word) for pair in options for word in pair])
@@ -94,12 +100,18 @@ def _readings_of_scalar(path: str, node: Scalar) -> Iterator[Node]:
     if path.endswith("program"):
         yield Seq(node.mark, as_words(node))
     lists = [node.text.splitlines(), re.split(r"[,\s]+", node.text)]
-    for parts in reversed(lists) if path.endswith(("modules", "interface", "options")) else lists:
+    is_words = path.endswith(("modules", "interface", "options")) or node.text.startswith("--")
+    if path.endswith("modules"):
+        lists.append(re.findall(r"(?:^|(?<=\s))-*([^,\s]+)", node.text))
+    for parts in reversed(lists) if is_words else lists:
         yield Seq(node.mark, [Scalar(node.mark, each, each) for each in parts if each])
     if chunks := re.match(r"(\d{1,9}):\w+=", node.text):  # of `select`
         yield Scalar(node.mark, chunks[1], int(chunks[1]))
     if (word := node.text.lower()) in _TRUTHS:
         yield Scalar(node.mark, str(_TRUTHS[word]).lower(), _TRUTHS[word])
+    if product := re.fullmatch(r"(\d{1,4}) ?[x*] ?(\d{1,4})", node.text):
+        cores = int(product[1]) * int(product[2])
+        yield Scalar(node.mark, str(cores), cores)
     numbers = re.findall(r"(?<![\w.])\d{1,9}(?![\w.])", node.text)
     if len(numbers) == 1:
         yield Scalar(node.mark, numbers[0], int(numbers[0]))
@@ -146,6 +158,8 @@ def list_hint(text: str) -> str:
 
 def as_words(node: Scalar) -> list[Node]:
     """The words of a program in one text; `python` before a script goes without saying."""
+    if re.search(r"[|;&<>]", node.text):  # a line of shell
+        return [Scalar(node.mark, each, each) for each in ("bash", "-c", node.text)]
     words = re.findall(r"\"[^\"]*\"|'[^']*'|\S+", node.text)
     if re.fullmatch(r"(?!.*\.(?:py|sh)$)[a-z_]\w*(\.[a-z_]\w*)+", node.text):  # a module
         words.insert(0, "-m")

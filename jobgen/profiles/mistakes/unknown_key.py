@@ -32,6 +32,8 @@ def key_hint(name: str, node: Node, *place: Any) -> str:
         return f"write `{found[1]}: {found[2]}`, with a blank after the colon"
     if setting.is_option:
         name = name.strip("/").replace("/", ".")
+    elif special := _special(name, node, setting):
+        return special
     paths = [_present(each, setting) for each in places(name, setting.rows, setting.group)]
     if not setting.is_option and "node.gpus" in (own := [*map(path_of, paths)]) and own[1:]:
         paths = [paths[own.index("node.gpus")] if _lacks("gpus", setting) else paths[0]]
@@ -64,6 +66,37 @@ def key_hint(name: str, node: Node, *place: Any) -> str:
     return _other_hint(name, node, setting)
 
 
+def _special(name: str, node: Node, setting: Setting) -> str:
+    """What to write for a name whose answer needs the value or the group, too; "" for others."""
+    text, last = getattr(node, "text", ""), name.rpartition(".")[2]
+    for item in answers("items", last) if text else ():
+        path, _, option = item.partition(" ")
+        line = json.dumps(option.format(last.replace("_", "-"), text))
+        return f"write {_line(path, f'[{line}]', setting)}"
+    known = re.fullmatch(
+        r"write `scheduler: (\w+)`|(slurm|pbs)", value_hint("scheduler", text) or text
+    )
+    if known and name in ("type", "kind", "provider") and not setting.group:
+        return f"write {_line('scheduler', known[1] or known[2], setting)}"
+    group, _, last = f"{setting.group}.{name}".strip(".").rpartition(".")
+    if group and (sentences := answers("sentences", f"{group}.{last}")):
+        return sentences[0]
+    names = [getattr(each, "text", "") for each in node.items] if isinstance(node, Seq) else []
+    is_environment = places(name, setting.rows, setting.group) == ["network.environment"]
+    if names and is_environment and all(re.fullmatch(r"\w+", each) for each in names):
+        return f"it is each job's own: {' '.join(f'-e {each}' for each in names)}"
+    return _of_engine(name.lower(), node, setting)
+
+
+def _of_engine(name: str, node: Node, setting: Setting) -> str:
+    """The keys of a container in a group that has the engine's name."""
+    row = setting.rows.get(f"{_CONTAINER}.engine")
+    if row is None or name not in row.kind.words or not isinstance(node, Map):
+        return ""
+    inner = inner_hint([_CONTAINER], node, setting)
+    return re.sub("engine: \\w+", f"engine: {name}", inner, count=1)
+
+
 def inner_hint(paths: list[str], node: Node, place: Any) -> str:
     """What to write instead of the keys of a group, or of options in a text, one by one."""
     if isinstance(node, Seq) and len(node.items) == 1 and isinstance(node.items[0], Map):
@@ -79,7 +112,7 @@ def inner_hint(paths: list[str], node: Node, place: Any) -> str:
             line = json.dumps(f"--{each}={getattr(value, 'text', '')}")
             item = f"{{{each}: {as_flow(value)}}}" if paths == _OF_OPTIONS[1] else f"[{line}]"
             hint = f"write {_line(paths[0], item, Setting(*place))}"
-        hints += [hint] * bool(hint)
+        hints += [hint] * (bool(hint) and "…" not in hint)
     return together(hints)
 
 

@@ -33,7 +33,7 @@ def _with_hint(each: Problem, path: str, node: Node, setting: Setting) -> Proble
     at_signal = re.fullmatch(r"(?:\w:)?\w+@(\d+)", getattr(node, "text", ""))  # USR1@120
     if at_signal and "whole seconds" in each.text:
         return each._replace(hint=f"write {at_signal[1]}, a number of seconds")
-    is_vague = not each.hint or re.search("a list|its keys: |one of: ", each.text + each.hint)
+    is_vague = not each.hint or re.search("a list|a map|its keys: |one of: ", each.text + each.hint)
     if each.code not in ("type", "value") or not is_vague:
         return each
     row = setting.rows[path]
