@@ -152,7 +152,7 @@ def test_help_and_mistakes_run_no_job(line: str, exit_code: int) -> None:
         (["machinery", "show", "../../base"], "no part `../../base`; "),
         (["local", "--stall", "5"], "No such option '--stall'; look yourself: `py-spy dump --pid"),
         (["profiles", "validate"], "Missing argument"),
-        (["lint", "--strict", "x"], "No such option '--strict'; one of: --format, --select"),
+        (["lint", "--colour", "x"], "No such option '--colour'; one of: --format, --select"),
         (["local", "-o", "/dev/null/x"], "jobgen: -o /dev/null/x: cannot be written: Not a dir"),
         (["local", "--set", "x=\x1b[31m"], "unknown key `x`"),
     ],

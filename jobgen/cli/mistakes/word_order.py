@@ -75,6 +75,10 @@ def _order_problem(command: Command, head: Words, program: Words) -> _Found | No
         other = f"; for the program: jobgen {_line(*head, '--', *program)}"
         right = [*head, *moved, "--", *others, *following]
         return _Found(moved[0].partition("=")[0], text, right, other)
+    if end == 1 and following:
+        text = f"the program would get the `--` after {program[0]!r:.60}, too"
+        other = f"; for the program: jobgen {_line(*head, '--', *program)}"
+        return _Found("--", text, [*head, "--", program[0], *following], other)
     is_command = shutil.which(program[0]) or is_file(to_path(program[0])) or "/" in program[0]
     if end > 1 and not is_command and _with_word(command, head, program[:1]):
         first = next((at for at, word in enumerate(program) if _starts_program(word)), 1)
@@ -157,6 +161,8 @@ def _with_word(command: Command, head: Words, words: Words) -> Words:
         return [*head[:-1], joined]
     if head[0] == "byhand" and "--hosts" not in head and not re.search("[=/]", word):
         return [*head, "--hosts", re.sub(r":\d+", "", word)]
+    if "--hosts" in head[-2:-1] and not re.search("[=/]", word):
+        return [*head[:-1], f"{head[-1].rstrip(',')},{word}"]
     if named := _named(command, word):
         return [*head, *named]
     if flag := _flag_of(word):
