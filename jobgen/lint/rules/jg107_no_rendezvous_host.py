@@ -35,9 +35,11 @@ def check(script: Script) -> Findings:
         endpoint = launcher.options.get("rdzv-endpoint")
         has_host = "is-host" in launcher.options or "is_host" in launcher.value("rdzv-conf")
         is_c10d = launcher.value("rdzv-backend") == "c10d" and launcher.is_multi_node
-        for name in endpoint.variables if endpoint and is_c10d and not has_host else ():
+        if not endpoint or has_host or not is_c10d:
+            continue
+        for name in endpoint.variables:
             values = (assignment.value.text for assignment in script.assignments_of(name))
-            if endpoint and (found := next(filter(None, map(_ADDRESS.search, values)), None)):
+            if found := next(filter(None, map(_ADDRESS.search, values)), None):
                 text = f"no hostname resolves to the address of {found[1]}"
                 text += ": no agent becomes the host"
                 cure = "use --rdzv-conf=is_host=1 on the first node, is_host=0 on the others"

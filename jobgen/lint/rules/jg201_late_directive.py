@@ -96,11 +96,16 @@ def _moved(script: Script, block: Sequence[Directive]) -> Iterator[Edit]:
 def can_be_added(script: Script, added: Sequence[Directive], lines: Sequence[int]) -> bool:
     """Whether directives on some lines can count, too, and no other directive says the same."""
     others = [each for each in script.directives if each not in added]
-    names = [name for each in added for name, _ in each.resources or [(each.option, "")]]
-    other_names = {name for each in others for name, _ in each.resources or [(each.option, "")]}
+    names = [name for each in added for name in _names(each)]
+    other_names = {name for each in others for name in _names(each)}
     is_new = len(set(names)) == len(names) and not other_names.intersection(names)
     options = OPTIONS if added[0].scheduler == "slurm" else _QSUB_OPTIONS
     schedulers = {each.scheduler for each in [*added, *others]}
     has_stray_word = any(word.line in lines for word in script.stray_words)
     is_read = options.issuperset(each.option for each in added) and not has_stray_word
     return is_new and is_read and len(schedulers) == 1 and "hetjob" not in other_names
+
+
+def _names(directive: Directive) -> list[str]:
+    """What a directive sets: its option, or the resources of PBS's -l."""
+    return [name for name, _ in directive.resources] or [directive.option]
