@@ -28,10 +28,14 @@ def _program_advice(plan: Plan) -> Iterator[Problem]:
     is_path = plan.program.kind == "script" or (plan.program.kind == "command" and "/" in name)
     if plan.program.kind not in ("script", "command") or in_workspace or "$" in name:
         return
+    is_elsewhere = plan.program.kind == "command" and "/" not in name and not shutil.which(name)
     if is_file(to_path(name)):
+        if is_elsewhere:  # a shell looks for it on PATH alone
+            text = f"no command {name!r:.80} is on PATH, and a file {name} is here"
+            yield Problem(Mark("--"), text, "program", f"write -- ./{quote(name)}")
         return
-    if is_file(to_path(f"{name}.py")) and not shutil.which(name):
-        text = f"there is no command {name!r:.80} here, and a file {name}.py"
+    if is_elsewhere and is_file(to_path(f"{name}.py")):
+        text = f"no command {name!r:.80} is on PATH, and a file {name}.py is here"
         yield Problem(Mark("--"), text, "program", f"write -- {quote(f'{name}.py')}")
     first, *others = name.split()
     if others and not plan.program.arguments:

@@ -176,7 +176,7 @@ def _program_or_site(flag: str, command: str, value: str) -> str:
     near = [] if flag in FIELD_OF_FLAG else places(flag.lstrip("-"), KEYS, "")[:1]
     if words := "".join(_of_key(each, command, value) for each in near):
         return f"did you mean {words}?" if words.startswith("-") else words
-    if command == "sbatch" and len(flag) > 2:
-        word = quote(f"{flag}={value}" if value else flag)
+    if (command == "sbatch" and len(flag) > 2) or (command == "qsub" and len(flag) == 2):
+        word = quote(f"{flag}{'=' if command == 'sbatch' else ' '}{value}" if value else flag)
         return f"for an option of the site: --directive={word}; for one of PROGRAM: after --"
     return "an option of PROGRAM stands after --" if command in RANKS else ""

@@ -39,23 +39,25 @@ def usage_error(
     command: click.Command, ctx: click.Context, args: Sequence[str]
 ) -> click.UsageError:
     """The error for all the options that a command does not have."""
-    rest, lines = [*args], list[str]()
+    rest, lines, hints = [*args], list[str](), list[str]()
     while (flag := _wrong_option(command, ctx, rest)) and len(lines) < _MOST:
         flag, value, rest = _taken_out(flag, rest)
         hint = _hint(command, flag, value, args, _commands_with(flag, ctx))
         if lines and not hint:
             break
-        lines.append(f"No such option '{flag}'{'; ' * bool(hint)}{hint}{'.' * (hint[-1:] != '?')}")
+        lines.append(
+            f"No such option '{flag}'{'; ' * bool(hint)}{hint}{'.' * (hint[-1:] not in '?.')}"
+        )
     with suppress(ValueError):  # of a hint with words of a shell
-        lines += later_problems(command, ctx, _repaired(lines, rest))
+        lines += later_problems(command, ctx, _repaired(hints, rest))
     return click.UsageError("\n".join(dict.fromkeys(lines)), ctx)
 
 
-def _repaired(lines: Sequence[str], rest: Sequence[str]) -> list[str]:
+def _repaired(hints: Sequence[str], rest: Sequence[str]) -> list[str]:
     """The other words, with those that hints say to write, unless there is a choice."""
-    found = (re.search(r"; write (-(?:(?!, |; | or ).)*)\.$", line) for line in lines)
-    hints = [each[1] for each in found if each and not re.search(PLACE, each[1])]
-    words = [split_words(hint) for hint in hints]
+    found = (re.fullmatch(r"write (-(?:(?!, |; | or ).)*)", hint) for hint in hints)
+    plain_hints = (each[1] for each in found if each and not re.search(PLACE, each[1]))
+    words = [split_words(hint) for hint in plain_hints]
     program = next((each for each in words if each[0] == "--"), [])
     return [*(word for each in words if each[0] != "--" for word in each), *rest, *program]
 

@@ -139,15 +139,20 @@ def _stray_word(
     if _is_program(word):
         text = f"{word!r:.60} stands before `--`, and would be the program"
         return _Found("--", text, [*head, "--", *words, *program])
-    while rest and not _is_program(rest[0]) and (longer := _with_word(command, right, rest)):
-        right, rest = longer, rest[1:]
+    values = []  # of the program, as NAME=VALUE of Hydra
+    while rest and not _is_program(rest[0]):
+        if longer := _with_word(command, right, rest):
+            right = longer
+        elif re.match(r"[+~]*\w[\w.]*=", rest[0]):
+            values.append(rest[0])
+        else:
+            break
+        rest = rest[1:]
     text = f"no option takes the word {word!r:.60}, and no option after it is read"
-    if right is head:
-        is_value = re.match(r"[+~]*\w[\w.]*=", word)
-        rest, program = rest[1:], [*program, *([word] if is_value else [])]
+    rest = rest if right is not head or values else rest[1:]
     other = f"; or, if {word:.60} is the program: jobgen {_line(*head, '--', *taken)}"
     is_known = right is not head and ("--" in taken or _named(command, word))
-    return _Found("--", text, [*right, *rest, "--", *program], other * (not is_known))
+    return _Found("--", text, [*right, *rest, "--", *program, *values], other * (not is_known))
 
 
 def _is_program(word: str) -> bool:
