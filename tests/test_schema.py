@@ -53,6 +53,7 @@ STRUCTURE_IS_RIGHT = {
     "jobs-without-select",
     "keys",
     "keys-directive",
+    "names-own-variables",
     "names-pbs-lines",
     "keys-numa",
     "keys-option",

@@ -50,6 +50,9 @@ def _environment(resolved: Resolved) -> Found:
 def _network(resolved: Resolved) -> Found:
     network = resolved.profile.network
     for name in network.interface or ():
+        if name.lower() in ("auto", "any", "all", "default", "none"):
+            hint = "leave it out: the interface of the host's name is used"
+            yield "network.interface", f"no interface has the name {name}", "interface", hint
         if re.fullmatch(r"(mlx[45]|bnxt_re|efa)_\d+", name):
             text = f"{name} is an adapter, and no interface such as ib0 (`ip -br address`)"
             hint = f"`environment: {{NCCL_IB_HCA: {name}}}` names the adapter"

@@ -245,6 +245,7 @@ def _variables(profile: Profile, note: Note) -> None:
         path = f"network.environment.{name}"
         if is_reserved(name):
             text = f"`{name}` belongs to the script, torchrun or bash"
-            note(path, text, "choose another name")
+            is_own = re.match("MASTER_|RANK$|WORLD_|LOCAL_|NODE_RANK|SLURM_|PBS_", name)
+            note(path, text, "leave it out: each rank has it" if is_own else "choose another name")
         if variable.value is None:
             note(path, f"`{name}` has no `value`", "give one; null removes the variable")

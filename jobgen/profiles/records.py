@@ -86,11 +86,11 @@ class Record(Kind):
         if self.short and isinstance(node, Scalar):
             node = Map(node.mark, {self.short: node}, {self.short: node.mark})
         if self.short and isinstance(node, Seq):
-            value = ",".join(getattr(each, "text", "") for each in node.items)
-            problems.wrong_type(node, "one text", f'write "{value}"')
-            return self.cls()
-        if not isinstance(node, Map):
+            texts = [getattr(each, "text", "") for each in node.items]
+            problems.wrong_type(node, "one text", f'write "{",".join(texts)}"')
+        elif not isinstance(node, Map):
             problems.wrong_type(node, "a map", _shape_hint(node, rows))
+        if not isinstance(node, Map):
             return self.cls()
         problems.file = problems.file or node
         values = {}
@@ -231,8 +231,7 @@ def _around(cls: type) -> tuple[dict[str, Row], str]:
 def _shape_hint(node: Node, keys: Iterable[str] = ()) -> str:
     from jobgen.profiles.mistakes.readings import list_hint, map_hint
 
-    text = getattr(node, "text", "")
-    return map_hint(text, keys) if keys else list_hint(text)
+    return (map_hint if keys else list_hint)(getattr(node, "text", ""), keys)
 
 
 def _unknown_key(name: str, node: Node, mark: Mark, cls: type, problems: ProblemList) -> str:

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jobgen.errors import JobgenError, Mark, Problem, problem
+from jobgen.errors import JobgenError, problem
 from jobgen.limits import (
     JOB_TEXT_BYTES,
     MANIFEST_SCRIPTS,
@@ -26,11 +26,12 @@ from jobgen.limits import (
 )
 from jobgen.planning.option_row import RANKS, Option
 from jobgen.profiles.kinds import FREE, Bool, Choice, Kind, ProblemList, Text
-from jobgen.profiles.mistakes.following import followed, together
+from jobgen.profiles.mistakes.following import followed
 from jobgen.profiles.mistakes.readings import as_flow, as_words
 from jobgen.profiles.records import ListOf, MapOf, Record, record, row
 from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, is_null, merge, parse
-from jobgen.repository.matrix import KEYS, Script, Scripts, manifest_words
+from jobgen.repository.matrix import KEYS, Script, Scripts
+from jobgen.repository.mistakes.manifest import JOBS_HINT, by_name, in_one, of_other_tool
 from jobgen.repository.script_paths import ScriptPaths
 
 # The option that a value is for says what `$NAME` in it means.
@@ -90,12 +91,12 @@ def read_manifest(file: Path) -> tuple[int, Iterator[Script | JobgenError], list
         text = f"cannot be read: {error.strerror}"
         raise problem(str(file), text, "unreadable", hint) from None
     problems = ProblemList()
-    tree = _by_name(tree, problems)
+    tree = by_name(tree, problems)
     Record(Manifest).read(tree, problems)
-    found = [_of_other_tool(each, tree) for each in problems.found]
+    found = [of_other_tool(each, tree) for each in problems.found]
     problems.found.clear()
     if found and isinstance(tree, Map):
-        tree = followed(tree, found := _in_one(found, tree))
+        tree = followed(tree, found := in_one(found, tree))
     jobs = _merged_jobs(tree, problems)
     if found + problems.found:
         raise JobgenError(found + problems.found)
@@ -106,110 +107,6 @@ def read_manifest(file: Path) -> tuple[int, Iterator[Script | JobgenError], list
         raise problem(tree.mark, text, "limit", "a smaller matrix")
     paths = ScriptPaths(file.parent)
     return total, Scripts(paths).of(entries), _folders(tree, jobs, paths)
-
-
-_JOBS = "such as `jobs: {bert: {program: [train.py]}}`"
-
-
-_OF_JOB = {"program", "nodes", "file", "matrix", "script", "command", "run", "args", "profile"}
-
-
-def _of_other_tool(each: Problem, tree: Node) -> Problem:
-    """A problem, whose hint says what a manifest has for the words of another tool."""
-    top = tree if isinstance(tree, Map) else Map(each.mark, {}, {})
-    for name, node in top.items.items() if "jobs" not in top.items else ():
-        is_job = isinstance(node, Map) and _OF_JOB & {*node.items}
-        if top.keys[name] == each.mark and is_job:
-            return each._replace(hint=f"write `jobs: {{{name}: {as_flow(node)}}}`")
-    for job in _jobs_of(tree):
-        for name, node in job.items.items():
-            inner = node.items.values() if isinstance(node, Map) else ()
-            if each.mark in (job.keys[name], node.mark):
-                return _of_key(each, name, node)
-            if any(each.mark in (one.mark, *_marks(one)) for one in inner):
-                return _of_map(each, name, node)
-    return each
-
-
-def _of_key(each: Problem, name: str, node: Node) -> Problem:
-    """The problem of an unknown key, or of a program as the value of `command`."""
-    if name == "command" and isinstance(node, Scalar) and " " in node.text:
-        words = as_flow(Seq(each.mark, as_words(node)))
-        return each._replace(code="unknown-key", hint=f"write `program: {words}`")
-    if each.text.startswith("expected a text or a number, got a list"):
-        return each._replace(hint=f"write `matrix: {{{name}: {as_flow(node)}}}`")
-    if each.code != "unknown-key" or each.hint.startswith("write `program: "):
-        return each
-    from jobgen.planning.key_words import option_words
-
-    hint = manifest_words(option_words(name, "sbatch", getattr(node, "text", as_flow(node))))
-    return each._replace(hint=f"write {hint}") if hint else each
-
-
-def _of_map(each: Problem, name: str, node: Node) -> Problem:
-    """The problem of a map or a list where a map of texts or of lists is wanted."""
-    if name in ("set", "env"):
-        pairs = ", ".join(f"{path}: {as_flow(one)}" for path, one in _leaves(node))
-        return each._replace(hint=f"write `{name}: {{{pairs}}}`")
-    if name == "matrix" and each.text.endswith("got a map"):
-        hint = "a matrix has all combinations: leave it out, and write several jobs"
-        return each._replace(hint=hint)
-    return each
-
-
-def _marks(node: Node) -> list[Mark]:
-    return [each.mark for each in node.items] if isinstance(node, Seq) else []
-
-
-def _leaves(node: Node, path: str = "") -> Iterator[tuple[str, Node]]:
-    """The single values of a tree by their paths."""
-    if not isinstance(node, Map):
-        yield path, node
-        return
-    for name, each in node.items.items():
-        yield from _leaves(each, f"{path}.{name}".lstrip("."))
-
-
-def _by_name(tree: Node, problems: ProblemList) -> Node:
-    """A manifest whose jobs are a list, with a map of them by their names; notes the list."""
-    jobs = tree.items.get("jobs") if isinstance(tree, Map) else None
-    if not (isinstance(tree, Map) and isinstance(jobs, Seq)):
-        return tree
-    named: dict[str, Node] = {}
-    for number, job in enumerate(jobs.items, 1):
-        items = dict(job.items) if isinstance(job, Map) else {}
-        name = getattr(items.pop("name", None), "text", f"job{number}")
-        named[name] = Map(job.mark, items, getattr(job, "keys", {}))
-    lines = [f"`{name}:`" for name in list(named)[:3]]
-    hint = f"the name of each is its key, without `- name:`: {', '.join(lines)}"
-    hint = hint if any(isinstance(job, Map) for job in jobs.items) else _JOBS
-    problems.note(jobs.mark, "expected a map, got a list", "type", hint)
-    whole = Map(jobs.mark, named, {name: each.mark for name, each in named.items()})
-    return Map(tree.mark, {**tree.items, "jobs": whole}, tree.keys)
-
-
-def _in_one(found: list[Problem], tree: Map) -> list[Problem]:
-    """Problems, in which the hints for one key of a job are one."""
-    for job in [tree, *_jobs_of(tree)]:
-        marks = {*job.keys.values(), *(node.mark for node in job.items.values())}
-        for key in ("program", "set", "env", "jobs"):
-            line = f"write `{key}: "
-            parts = [each for each in found if each.mark in marks and each.hint.startswith(line)]
-            own = job.items.get(key)
-            hints = [f"{line}{as_flow(own)}`"] if isinstance(own, (Seq, Map)) and parts else []
-            whole = together([*hints, *(each.hint for each in parts)])
-            for each in parts if len(parts) + len(hints) > 1 else ():
-                hint = whole if each is parts[0] else f"leave it out: `{key}` has it then"
-                found[found.index(each)] = each._replace(hint=hint)
-    return found
-
-
-def _jobs_of(tree: Node) -> list[Map]:
-    """The defaults and all jobs of a manifest."""
-    top = tree.items if isinstance(tree, Map) else {}
-    jobs = top.get("jobs")
-    maps = [top.get("defaults"), *(jobs.items.values() if isinstance(jobs, Map) else ())]
-    return [each for each in maps if isinstance(each, Map)]
 
 
 def _folders(tree: Node, jobs: Mapping[str, Map], paths: ScriptPaths) -> list[Path]:
@@ -228,7 +125,7 @@ def _merged_jobs(tree: Node, problems: ProblemList) -> dict[str, Map]:
     defaults, jobs = tree.items.get("defaults"), tree.items.get("jobs")
     values = 0
     if not isinstance(jobs, Map):  # an empty one is right: the last job may be removed by --prune
-        problems.note(tree.mark, "no jobs", "usage", _JOBS)
+        problems.note(tree.mark, "no jobs", "usage", JOBS_HINT)
         return merged
     for name, node in jobs.items.items():
         own = node if isinstance(node, Map) else Map(jobs.keys[name], {}, {})

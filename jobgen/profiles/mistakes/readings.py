@@ -12,7 +12,7 @@ from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, unquoted
 
 _MOST = 160  # characters of a value that is repeated
 _PAIR = (
-    r"(?<![^\s,:])(?:--)?([A-Za-z][\w-]*)=((?:[^\s,:]|:(?!\w+=))+)"  # NAME=VALUE, or --NAME=VALUE
+    r"(?<![^\s,:])(?:--)?([A-Za-z][\w.-]*)=((?:[^\s,:]|:(?!\w+=))+)"  # NAME=VALUE, or --NAME=VALUE
 )
 _PAIRS = (("name", "value"), ("key", "value"), ("source", "target"), ("src", "dst"))
 _TRUTHS = {
@@ -148,11 +148,13 @@ def map_hint(text: str, keys: Iterable[str]) -> str:
     return f"its keys: {', '.join(sorted(keys))}"
 
 
-def list_hint(text: str) -> str:
+def list_hint(text: str, _: Iterable[str] = ()) -> str:
     """How to write a list that is one text."""
     items = ", ".join(re.findall(r"[^\s,]+", text)) if "," in text else "a, b"
     if numbers := re.fullmatch(r"range\((?:(\d{1,3}), *)?(\d{1,3})\)", text):
         items = ", ".join(map(str, range(int(numbers[1] or 0), int(numbers[2]))))
+    elif numbers := re.fullmatch(r"(\d{1,3})(?:-|\.\.|:)(\d{1,3})", text):
+        items = ", ".join(map(str, range(int(numbers[1]), int(numbers[2]) + 1)))
     return f"write [{items}], or one item a line with `- `"
 
 

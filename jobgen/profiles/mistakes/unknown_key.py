@@ -34,19 +34,9 @@ def key_hint(name: str, node: Node, *place: Any) -> str:
         name = name.strip("/").replace("/", ".")
     elif special := _special(name, node, setting):
         return special
-    paths = [_present(each, setting) for each in places(name, setting.rows, setting.group)]
-    if not setting.is_option and "node.gpus" in (own := [*map(path_of, paths)]) and own[1:]:
-        paths = [paths[own.index("node.gpus")] if _lacks("gpus", setting) else paths[0]]
-    if name.lower() in _GROUPS and isinstance(node, Map):
-        paths = []
-    elif name in ("jobs", "defaults") and not setting.is_option:
+    if name in ("jobs", "defaults") and not setting.is_option:
         return _other_hint(name, node, setting)
-    if paths == ["network.environment"] and isinstance(node, Map):
-        paths = [] if all(answers("keys", each) for each in node.items) else paths
-    elif paths == ["network.environment"] and setting.group == "software":
-        paths = paths if "=" in as_flow(node) else ["software.conda"]
-    if paths == [_CONTAINER] and isinstance(node, Scalar):
-        paths = [f"{_CONTAINER}.image"]
+    paths = _meant_keys(name, node, setting)
     is_taken = paths != _OF_OPTIONS[0] and any(
         right_value(path_of(each), node, setting) for each in paths
     )
@@ -56,14 +46,40 @@ def key_hint(name: str, node: Node, *place: Any) -> str:
     is_select = bool(re.search("select=", text))
     if (is_select or not is_taken) and (hints := inner_hint(paths, node, place)):
         return hints
-    path = path_of(paths[0]) if paths else ""
-    if not is_taken and (hint := value_hint(path, getattr(node, "text", ""))):
-        group = path[: path.rfind(".") + 1]
-        return re.sub(r"`(\w+): ([^`]+)`", lambda it: _line(group + it[1], it[2], setting), hint)
+    if not is_taken and (hint := _of_value(paths, text, setting)):
+        return hint
     if 0 < len(paths) < 4:
-        hints = "; or ".join(_placed(each, node, setting, name) for each in paths)
+        hints = "; or ".join(placed(each, node, setting, name) for each in paths)
         return f"write {hints}"
     return _other_hint(name, node, setting)
+
+
+def _meant_keys(name: str, node: Node, setting: Setting) -> list[str]:
+    """The keys that a name may mean, with this value; a group of another tool means none."""
+    paths = [_present(each, setting) for each in places(name, setting.rows, setting.group)]
+    if not setting.is_option and "node.gpus" in (own := [*map(path_of, paths)]) and own[1:]:
+        paths = [paths[own.index("node.gpus")] if _lacks("gpus", setting) else paths[0]]
+    if name.lower() in _GROUPS and isinstance(node, Map):
+        paths = []
+    if paths == ["network.environment"] and isinstance(node, Map):
+        paths = [] if all(answers("keys", each) for each in node.items) else paths
+    elif paths == ["network.environment"] and setting.group == "software":
+        paths = paths if "=" in as_flow(node) else ["software.conda"]
+    if paths == ["node.gpu"] and getattr(node, "text", "").isdigit():
+        paths = ["node.gpus"]
+    if paths == [_CONTAINER] and isinstance(node, Scalar):
+        paths = [f"{_CONTAINER}.image"]
+    return paths
+
+
+def _of_value(paths: list[str], text: str, setting: Setting) -> str:
+    """What the tables have for the word of another tool as a key's value."""
+    path = path_of(paths[0]) if paths else ""
+    group = path[: path.rfind(".") + 1]
+    hint = re.sub(
+        r"^write `([\w-]+)`", rf"write `{path[len(group) :]}: \1`", value_hint(path, text)
+    )
+    return re.sub(r"`(\w+): ([^`]+)`", lambda it: _line(group + it[1], it[2], setting), hint)
 
 
 def _special(name: str, node: Node, setting: Setting) -> str:
@@ -73,11 +89,11 @@ def _special(name: str, node: Node, setting: Setting) -> str:
         path, _, option = item.partition(" ")
         line = json.dumps(option.format(last.replace("_", "-"), text))
         return f"write {_line(path, f'[{line}]', setting)}"
-    known = re.fullmatch(
+    scheduler = re.fullmatch(
         r"write `scheduler: (\w+)`|(slurm|pbs)", value_hint("scheduler", text) or text
     )
-    if known and name in ("type", "kind", "provider") and not setting.group:
-        return f"write {_line('scheduler', known[1] or known[2], setting)}"
+    if scheduler and name in ("type", "kind", "provider") and not setting.group:
+        return f"write {_line('scheduler', scheduler[1] or scheduler[2], setting)}"
     group, _, last = f"{setting.group}.{name}".strip(".").rpartition(".")
     if group and (sentences := answers("sentences", f"{group}.{last}")):
         return sentences[0]
@@ -99,6 +115,8 @@ def _of_engine(name: str, node: Node, setting: Setting) -> str:
 
 def inner_hint(paths: list[str], node: Node, place: Any) -> str:
     """What to write instead of the keys of a group, or of options in a text, one by one."""
+    if isinstance(node, Seq) and not paths and (pairs := dict(named_values(node))):
+        node = Map(node.mark, pairs, dict.fromkeys(pairs, node.mark))
     if isinstance(node, Seq) and len(node.items) == 1 and isinstance(node.items[0], Map):
         node = node.items[0]
     text = getattr(node, "text", "")
@@ -112,7 +130,7 @@ def inner_hint(paths: list[str], node: Node, place: Any) -> str:
             line = json.dumps(f"--{each}={getattr(value, 'text', '')}")
             item = f"{{{each}: {as_flow(value)}}}" if paths == _OF_OPTIONS[1] else f"[{line}]"
             hint = f"write {_line(paths[0], item, Setting(*place))}"
-        hints += [hint] * (bool(hint) and "…" not in hint)
+        hints += [hint] * (bool(hint) and "…" not in hint.partition("; or ")[0])
     return together(hints)
 
 
@@ -124,7 +142,7 @@ def _other_hint(name: str, node: Node, setting: Setting) -> str:
     for option in answers("options", name):
         key = option.split(" ")[0].lstrip("-") or "program"
         if is_manifest and f"{setting.group}.{key}" in setting.rows:
-            return f"write {_placed(f'{setting.group}.{key}', node, setting, name)}"
+            return f"write {placed(f'{setting.group}.{key}', node, setting, name)}"
         if program := re.fullmatch(_PROGRAM, getattr(node, "text", "")):
             option = f"-- {program[1]}" if option == "-- PROGRAM" else option
         option = option.replace(" NAME", f" {quote(as_flow(node))}")
@@ -152,10 +170,11 @@ def _scheduler(setting: Setting) -> str:
     maps = [file, *file.items.values()] if isinstance(file, Map) else []
     nodes = [node for each in maps if isinstance(each, Map) for node in each.items.values()]
     texts = [getattr(node, "text", "") for node in nodes]
+    texts += [name.lower() for each in maps if isinstance(each, Map) for name in each.items]
     return next((each for each in texts if each in ("slurm", "pbs", "local")), "")
 
 
-def _placed(answer: str, node: Node, setting: Setting, name: str) -> str:
+def placed(answer: str, node: Node, setting: Setting, name: str) -> str:
     """A key with the value; if it does not take it, what the value may be."""
     answer, comma, note = answer.partition(", ")
     path, _, value = answer.partition("=")
@@ -181,6 +200,7 @@ def _placed(answer: str, node: Node, setting: Setting, name: str) -> str:
 
 def _image(image: str, name: str, setting: Setting) -> str:
     """An image, with the engine that it needs beside it if the file has none."""
+    image = re.sub("^docker:(//)?", "", image)
     software = getattr(setting.problems.file, "items", {}).get("software")
     container = getattr(software, "items", {}).get("container")
     own = [places(each, setting.rows, _CONTAINER) for each in getattr(container, "items", ())]

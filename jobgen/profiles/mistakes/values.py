@@ -7,8 +7,8 @@ from typing import Any
 from jobgen.errors import Problem
 from jobgen.other_words.search import value_hint
 from jobgen.profiles.mistakes.readings import Setting, as_flow, named_values, right_value
-from jobgen.profiles.mistakes.unknown_key import inner_hint
-from jobgen.profiles.yaml_tree import Map, Node
+from jobgen.profiles.mistakes.unknown_key import inner_hint, placed
+from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, parse
 from jobgen.quoting import quote
 
 
@@ -40,18 +40,27 @@ def _with_hint(each: Problem, path: str, node: Node, setting: Setting) -> Proble
     name = path.rpartition(".")[2]
     if value := right_value(path, node, setting):
         if setting.is_option and value.startswith("{"):
-            pairs = [f"--set {path}.{name}={as_flow(one)}" for name, one in named_values(node)]
+            named = list(named_values(node)) or list(named_values(parse(value.encode(), path)))
+            pairs = [f"--set {path}.{name}={as_flow(one)}" for name, one in named]
             return each._replace(hint=f"write {' '.join(pairs)}")
+        if path == "node.gpus" and not setting.is_option:
+            return each._replace(hint=f"write {placed(path, node, setting, name)}")
         value = quote(f"{path}={value}") if setting.is_option else value
-        return each._replace(
-            hint=f"write {'--set ' * setting.is_option}{_line(name, value, setting)}"
-        )
+        hint = f"write {'--set ' * setting.is_option}{_line(name, value, setting)}"
+        return each._replace(hint=hint + _passed_on(path, node))
     if each.text.endswith("got a map") and (hint := inner_hint([path], node, setting)):
         return each._replace(hint=hint)
     if each.hint or not row.example or "such as" in each.text:
         return each
     example = row.example.strip('"') if setting.is_option else row.example
     return each._replace(hint=f"such as {_line(name, example, setting)}")
+
+
+def _passed_on(path: str, node: Node) -> str:
+    """What to write for the names without a value in a list of variables."""
+    items = node.items if isinstance(node, Seq) and path == "network.environment" else []
+    names = [each.text for each in items if isinstance(each, Scalar) and "=" not in each.text]
+    return f"; and for each job: {' '.join(f'-e {name}' for name in names)}" if names else ""
 
 
 def _of_group(hint: str, path: str) -> str:

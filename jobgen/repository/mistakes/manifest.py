@@ -1,0 +1,129 @@
+"""What a manifest has for the keys and forms of other tools, such as a list of jobs."""
+
+import re
+from collections.abc import Iterator
+
+from jobgen.errors import Mark, Problem
+from jobgen.other_words.search import answers
+from jobgen.profiles.kinds import ProblemList
+from jobgen.profiles.mistakes.following import together
+from jobgen.profiles.mistakes.readings import as_flow, as_words
+from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq
+from jobgen.repository.matrix import manifest_words
+
+JOBS_HINT = "such as `jobs: {bert: {program: [train.py]}}`"
+
+
+_OF_JOB = {"program", "nodes", "file", "matrix", "script", "command", "run", "args", "profile"}
+
+
+def of_other_tool(each: Problem, tree: Node) -> Problem:
+    """A problem, whose hint says what a manifest has for the words of another tool."""
+    top = tree if isinstance(tree, Map) else Map(each.mark, {}, {})
+    for name, node in top.items.items() if "jobs" not in top.items else ():
+        is_job = isinstance(node, Map) and _OF_JOB & {*node.items}
+        if top.keys[name] == each.mark and is_job:
+            return each._replace(hint=f"write `jobs: {{{name}: {as_flow(node)}}}`")
+    for job in _jobs_of(tree):
+        for name, node in job.items.items():
+            inner = node.items.values() if isinstance(node, Map) else ()
+            if each.mark in (job.keys[name], node.mark):
+                return _of_key(each, name, node)
+            if any(each.mark in (one.mark, *_marks(one)) for one in inner):
+                return _of_map(each, name, node)
+    return each
+
+
+def _of_key(each: Problem, name: str, node: Node) -> Problem:
+    """The problem of an unknown key, or of a program as the value of `command`."""
+    if name == "command" and isinstance(node, Scalar) and " " in node.text:
+        words = as_flow(Seq(each.mark, as_words(node)))
+        return each._replace(code="unknown-key", hint=f"write `program: {words}`")
+    if each.text.startswith("expected a text or a number, got a list"):
+        return each._replace(hint=f"write `matrix: {{{name}: {as_flow(node)}}}`")
+    if each.code != "unknown-key" or re.match("write `program: |a job has", each.hint):
+        return each
+    from jobgen.planning.key_words import option_words
+
+    hint = manifest_words(option_words(name, "sbatch", getattr(node, "text", as_flow(node))))
+    return each._replace(hint=f"write {hint}") if hint else each
+
+
+def _of_map(each: Problem, name: str, node: Node) -> Problem:
+    """The problem of a map or a list where a map of texts or of lists is wanted."""
+    if name in ("set", "env"):
+        pairs = ", ".join(f"{path}: {as_flow(one)}" for path, one in _leaves(node))
+        return each._replace(hint=f"write `{name}: {{{pairs}}}`")
+    if name == "matrix" and each.text.endswith("got a map"):
+        hint = "a matrix has all combinations: leave it out, and write several jobs"
+        return each._replace(hint=hint)
+    return each
+
+
+def _marks(node: Node) -> list[Mark]:
+    return [each.mark for each in node.items] if isinstance(node, Seq) else []
+
+
+def _leaves(node: Node, path: str = "") -> Iterator[tuple[str, Node]]:
+    """The single values of a tree by their paths."""
+    if not isinstance(node, Map):
+        yield path, node
+        return
+    for name, each in node.items.items():
+        yield from _leaves(each, f"{path}.{name}".lstrip("."))
+
+
+def _rename_jobs(tree: Node, problems: ProblemList) -> None:
+    """Note jobs below the word of another tool, and read them all the same."""
+    if not isinstance(tree, Map):
+        return
+    for name, node in list(tree.items.items()):
+        items = getattr(node, "items", ())
+        inner = items.values() if isinstance(items, dict) else items
+        has_jobs = any(isinstance(each, Map) for each in inner) and "jobs" not in tree.items
+        if has_jobs and answers("manifest", name) == ["jobs"]:
+            problems.note(tree.keys[name], f"unknown key `{name}`", "usage", "write `jobs:`")
+            tree.items["jobs"], tree.keys["jobs"] = tree.items.pop(name), tree.keys.pop(name)
+
+
+def by_name(tree: Node, problems: ProblemList) -> Node:
+    """A manifest whose jobs are a list, with a map of them by their names; notes the list."""
+    _rename_jobs(tree, problems)
+    jobs = tree.items.get("jobs") if isinstance(tree, Map) else None
+    if not (isinstance(tree, Map) and isinstance(jobs, Seq)):
+        return tree
+    named: dict[str, Node] = {}
+    for number, job in enumerate(jobs.items, 1):
+        items = dict(job.items) if isinstance(job, Map) else {}
+        name = getattr(items.pop("name", None), "text", f"job{number}")
+        named[name] = Map(job.mark, items, getattr(job, "keys", {}))
+    lines = [f"`{name}:`" for name in list(named)[:3]]
+    hint = f"the name of each is its key, without `- name:`: {', '.join(lines)}"
+    hint = hint if any(isinstance(job, Map) for job in jobs.items) else JOBS_HINT
+    problems.note(jobs.mark, "expected a map, got a list", "type", hint)
+    whole = Map(jobs.mark, named, {name: each.mark for name, each in named.items()})
+    return Map(tree.mark, {**tree.items, "jobs": whole}, tree.keys)
+
+
+def in_one(found: list[Problem], tree: Map) -> list[Problem]:
+    """Problems, in which the hints for one key of a job are one."""
+    for job in [tree, *_jobs_of(tree)]:
+        marks = {*job.keys.values(), *(node.mark for node in job.items.values())}
+        for key in ("program", "set", "env", "jobs"):
+            line = f"write `{key}: "
+            parts = [each for each in found if each.mark in marks and each.hint.startswith(line)]
+            own = job.items.get(key)
+            hints = [f"{line}{as_flow(own)}`"] if isinstance(own, (Seq, Map)) and parts else []
+            whole = together([*hints, *(each.hint for each in parts)])
+            for each in parts if len(parts) + len(hints) > 1 else ():
+                hint = whole if each is parts[0] else f"leave it out: `{key}` has it then"
+                found[found.index(each)] = each._replace(hint=hint)
+    return found
+
+
+def _jobs_of(tree: Node) -> list[Map]:
+    """The defaults and all jobs of a manifest."""
+    top = tree.items if isinstance(tree, Map) else {}
+    jobs = top.get("jobs")
+    maps = [top.get("defaults"), *(jobs.items.values() if isinstance(jobs, Map) else ())]
+    return [each for each in maps if isinstance(each, Map)]
