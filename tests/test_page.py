@@ -86,7 +86,11 @@ def test_every_option_has_its_place_in_the_form() -> None:
         ({"profile": "nope"}, "profile", "--profile: no profile `nope`"),
         ({"profile": ""}, "profile", "--profile: no profile is named"),
         ({"gpus_per_node": "2", "shared": "on"}, "profile", r"mi210.yaml:36:13: with podman"),
-        ({"profile": "-", "profile_text": "a: b"}, "profile_text", "cluster.yaml:1:1: unknown"),
+        (
+            {"profile": "-", "profile_text": "scheduler: slurm\na: b"},
+            "profile_text",
+            "cluster.yaml:2:1: unknown",
+        ),
         ({"profile": "-", "profile_file": "../x.yaml"}, "profile_file", "'../x.yaml' is no name"),
         ({"profile": "-"}, "profile_text", "no profile is here yet; paste one, such as"),
         ({"profile": "-", "profile_text": " \n"}, "profile_text", "no profile is here yet"),
