@@ -289,7 +289,7 @@ def test_a_program_that_is_not_here_is_mentioned(words: tuple[str, ...], message
 @pytest.mark.parametrize(
     ("text", "words", "name"),
     [
-        ("set -e\ntorchrun --nproc-per-node=4 x.py\n", ("run.sh",), "torchrun"),
+        ("set -e\ntorchrun --nproc-per-node=4 x.py\n", ("./run.sh",), "torchrun"),
         ("module load x; srun python x.py\n", ("bash", "run.sh"), "srun"),
         ("# torchrun\npython x.py\n", ("bash", "run.sh"), ""),
         ("torchrun x.py\n", ("python", "x.py", "run.sh"), ""),
@@ -301,8 +301,17 @@ def test_a_shell_script_that_starts_ranks_is_mentioned(
     Path("run.sh").write_text(text)
     lines = messages(*SBATCH, "--", *words)
     assert len(lines) == bool(name)
-    assert all(f"'run.sh' has {name} in it, and is started for each rank; give" in x for x in lines)
+    assert all(f"run.sh' has {name} in it, and is started for each rank; give" in x for x in lines)
     assert messages(*SBATCH, "--launcher", "node", "--", *words) == []
+
+
+def test_a_command_that_is_a_file_here_is_mentioned() -> None:
+    Path("run.sh").touch()
+    Path("fit.py").touch()
+    (line,) = messages(*SBATCH, "--", "run.sh")
+    assert "no command 'run.sh' is on PATH, and a file run.sh is here; write -- ./run.sh" in line
+    (line,) = messages(*SBATCH, "--", "fit")
+    assert "a file fit.py is here; write -- fit.py" in line
 
 
 def test_a_program_of_a_workspace_is_not_searched_here() -> None:

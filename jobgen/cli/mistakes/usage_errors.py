@@ -45,9 +45,9 @@ def usage_error(
         hint = _hint(command, flag, value, args, _commands_with(flag, ctx))
         if lines and not hint:
             break
-        lines.append(
-            f"No such option '{flag}'{'; ' * bool(hint)}{hint}{'.' * (hint[-1:] not in '?.')}"
-        )
+        hints.append(hint)
+        end = "" if hint.endswith(("?", ".")) else "."
+        lines.append(f"No such option '{flag}'{'; ' * bool(hint)}{hint}{end}")
     with suppress(ValueError):  # of a hint with words of a shell
         lines += later_problems(command, ctx, _repaired(hints, rest))
     return click.UsageError("\n".join(dict.fromkeys(lines)), ctx)
