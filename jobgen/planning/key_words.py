@@ -200,6 +200,8 @@ def with_value(text: str, value: str) -> str:
     """Words of jobgen, in which a value stands in the place of the one word in capitals."""
     if text == "-- PROGRAM" and value:
         return f"-- {re.sub('^python3? +', '', value)}"
+    if text == "--array FIRST-LAST" and value.isdigit():  # a number of jobs
+        return f"--array 0-{int(value) - 1}" if int(value) else text
     if value and text.endswith("%N"):
         return text.replace("%N", f"%{quote(value)}")
     found = re.findall(PLACE, text)

@@ -42,7 +42,9 @@ def usage_error(
     rest, lines, hints = [*args], list[str](), list[str]()
     while (flag := _wrong_option(command, ctx, rest)) and len(lines) < _MOST:
         flag, value, rest = _taken_out(flag, rest)
-        hint = _hint(command, flag, value, args, _commands_with(flag, ctx))
+        name, colon, after_colon = flag.partition(":")  # as in --time:1:00:00
+        value = after_colon if colon else value
+        hint = _hint(command, name, value, args, _commands_with(flag, ctx))
         if lines and not hint:
             break
         hints.append(hint)
