@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from operator import attrgetter
 
 from jobgen.errors import Mark, Problem
 from jobgen.profiles.resolve import Resolved
@@ -12,6 +13,14 @@ Found = Iterator[tuple[str, str, str, str]]  # path, text, code, hint
 
 def unlikely_values(resolved: Resolved) -> Iterator[Problem]:
     """All these warnings, each at the place where its value was set."""
+    for path in ("partition", "queue", "account", "request.qos", "request.reservation"):
+        value = attrgetter(path)(resolved.profile)
+        if value in ("none", "None", "NONE", "default"):
+            text, hint = (
+                f"`{value}` is taken for a name",
+                "null, or no such key, is the site's default",
+            )
+            yield Problem(resolved.origins.get(path, Mark(path)), text, "value", hint)
     for path, text, code, hint in (
         *_container(resolved),
         *_environment(resolved),

@@ -83,6 +83,9 @@ def _readings(path: str, node: Node) -> Iterator[Node]:
         yield Map(node.mark, {name: node}, {name: node.mark})
     if isinstance(node, Seq) and all(isinstance(each, Map) for each in node.items):
         yield _by_name(path.rpartition(".")[0], node)
+    if isinstance(node, Seq) and all(isinstance(each, Scalar) for each in node.items):
+        words = [getattr(each, "text", "").lower() for each in node.items]
+        yield Seq(node.mark, [Scalar(node.mark, word, word) for word in words])
     listed = isinstance(node, Scalar) and re.fullmatch(r"\[(.*)\]", node.text)
     if isinstance(node, Seq) or listed:
         items = node.items if isinstance(node, Seq) else ()

@@ -36,12 +36,15 @@ def of_other_tool(each: Problem, tree: Node) -> Problem:
 
 def _of_key(each: Problem, name: str, node: Node) -> Problem:
     """The problem of an unknown key, or of a program as the value of `command`."""
-    if name == "command" and isinstance(node, Scalar) and " " in node.text:
-        words = as_flow(Seq(each.mark, as_words(node)))
+    text = " ".join(getattr(one, "text", "") for one in node.items) if isinstance(node, Seq) else ""
+    if name == "command" and " " in (text := text or getattr(node, "text", "")):
+        words = as_flow(Seq(each.mark, as_words(Scalar(each.mark, text, text))))
         return each._replace(code="unknown-key", hint=f"write `program: {words}`")
     if each.text.startswith("expected a text or a number, got a list"):
         return each._replace(hint=f"write `matrix: {{{name}: {as_flow(node)}}}`")
     if each.code != "unknown-key" or re.match("write `program: |a job has", each.hint):
+        return each
+    if each.hint.startswith("write ") and not isinstance(node, Scalar):
         return each
     from jobgen.planning.key_words import option_words
 
