@@ -137,9 +137,8 @@ def inner_hint(paths: list[str], node: Node, place: Any) -> str:
 def _other_hint(name: str, node: Node, setting: Setting) -> str:
     """What to write instead of a key that has no place in a profile."""
     is_manifest = f"{setting.group}.set" in setting.rows
-    for path in _profile_paths(name) if is_manifest else ():
-        text = as_flow(node if isinstance(node, Scalar) else Scalar(node.mark, as_flow(node), None))
-        return f"write `set: {{{path}: {text}}}`"
+    for path in map(path_of, answers("keys", name) if is_manifest else ()):
+        return f"write `set: {{{path}: {as_flow(node)}}}`"
     for option in answers("options", name):
         key = option.split(" ")[0].lstrip("-") or "program"
         if is_manifest and f"{setting.group}.{key}" in setting.rows:
@@ -157,15 +156,6 @@ def _other_hint(name: str, node: Node, setting: Setting) -> str:
         value = f"{{{last.upper()}: {as_flow(node)}}}"
         return f"write {_line('network.environment', value, setting)}"
     return ""
-
-
-def _profile_paths(name: str) -> list[str]:
-    """The keys of a profile for the name of a key in a manifest."""
-    from jobgen.profiles.model import Profile
-    from jobgen.profiles.records import keys_of
-
-    own = [key.path for key in keys_of(Profile) if key.path.rpartition(".")[2] == name]
-    return [*map(path_of, answers("keys", name))] or (own if len(own) == 1 else [])
 
 
 def _present(answer: str, setting: Setting) -> str:

@@ -46,7 +46,15 @@ def _of_key(each: Problem, name: str, node: Node) -> Problem:
         return each
     if each.hint.startswith("write ") and not isinstance(node, Scalar):
         return each
-    from jobgen.planning.key_words import option_words
+    from jobgen.planning.key_words import KEYS, option_words
+
+    leaves = [(path, one) for path, one in _leaves(node, name) if path in KEYS]
+    if isinstance(node, Map) and leaves:
+        texts = [(path, getattr(one, "text", as_flow(one))) for path, one in leaves]
+        pairs = ", ".join(
+            f"{path}: {as_flow(Scalar(each.mark, text, text))}" for path, text in texts
+        )
+        return each._replace(hint=f"write `set: {{{pairs}}}`")
 
     hint = manifest_words(option_words(name, "sbatch", getattr(node, "text", as_flow(node))))
     return each._replace(hint=f"write {hint}") if hint else each
