@@ -321,7 +321,7 @@ def test_a_profile_with_thousands_of_mistakes_is_a_short_message(tmp_path: Path)
     done = jobgen("sbatch", "--profile", "p.yaml", cwd=tmp_path)
     *_, last = lines = done.stderr.decode().splitlines()
     assert (done.returncode, len(lines)) == (2, 51)
-    assert last == "jobgen: and 8950 more problems"
+    assert last == "jobgen: and 8951 more problems"
 
 
 def test_prune_removes_no_script_of_another_manifest(

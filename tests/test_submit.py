@@ -364,8 +364,8 @@ def test_other_commands_have_no_submit(words: tuple[str, ...]) -> None:
     assert b"No such option" in jobgen(*words, "--submit").stderr
 
 
-def test_writing_a_script_imports_nothing_for_submission() -> None:
-    words = [*SBATCH, "-o", os.devnull]
+def test_writing_a_script_imports_nothing_for_submission(tmp_path: Path) -> None:
+    words = [*SBATCH, "-o", str(tmp_path / "job.sh")]
     run = f"from jobgen.cli.app import run_words; run_words({words})"
     code = f"import sys; {run}; print(*sys.modules)"
     output = subprocess.check_output([sys.executable, "-c", code], text=True)

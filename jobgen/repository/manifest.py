@@ -95,7 +95,9 @@ def read_manifest(file: Path) -> tuple[int, Iterator[Script | JobgenError], list
     Record(Manifest).read(tree, problems)
     found = [of_other_tool(each, tree) for each in problems.found]
     problems.found.clear()
-    if found and isinstance(tree, Map):
+    if not isinstance(tree, Map):
+        raise JobgenError(found)
+    if found:
         tree = followed(tree, found := in_one(found, tree))
     jobs = _merged_jobs(tree, problems)
     if found + problems.found:
@@ -118,10 +120,9 @@ def _folders(tree: Node, jobs: Mapping[str, Map], paths: ScriptPaths) -> list[Pa
     return sorted({folder for each in patterns if (folder := paths.fixed_folder(each))})
 
 
-def _merged_jobs(tree: Node, problems: ProblemList) -> dict[str, Map]:
+def _merged_jobs(tree: Map, problems: ProblemList) -> dict[str, Map]:
     """The trees of the jobs, each merged over the defaults; notes what a job lacks."""
     merged: dict[str, Map] = {}
-    assert isinstance(tree, Map)
     defaults, jobs = tree.items.get("defaults"), tree.items.get("jobs")
     values = 0
     if not isinstance(jobs, Map):  # an empty one is right: the last job may be removed by --prune
