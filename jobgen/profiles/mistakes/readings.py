@@ -60,32 +60,12 @@ def _readings(path: str, node: Node) -> Iterator[Node]:
         yield Map(node.mark, pairs, dict.fromkeys(pairs, node.mark))
         mounts = [f"{each}:{getattr(pairs[each], 'text', '')}" for each in pairs]
         if path.endswith("mounts") and not isinstance(node, Scalar):
-            yield Seq(node.mark, [Scalar(node.mark, each, each) for each in mounts])
-    if (
-        path == "software.conda" and isinstance(node, Map) and node.items
-    ):  # the folder of conda, and a name
-        words = [getattr(each, "text", "") for each in node.items.values()]
-        folder, *names = sorted(words, key=lambda word: "/" not in word)
-        text = "/envs/".join([folder.rstrip("/"), *names])
-        yield Scalar(node.mark, text, text)
-    if isinstance(node, Map) and len(node.items) == 1:
-        yield from node.items.values()
-    if path.endswith("modules") and isinstance(node, Map):
-        names = [f"{each}/{getattr(node.items[each], 'text', '')}" for each in node.items]
-        yield Seq(node.mark, [Scalar(node.mark, each, each) for each in names])
-    if path.endswith("time") and isinstance(node, Map):  # {hours: 12}
-        text = "".join(f"{getattr(node.items[each], 'text', '')}{each[:1]}" for each in node.items)
-        yield Scalar(node.mark, text, text)
-    if path.endswith("program") and isinstance(node, Map):
-        options = [(f"--{each}", getattr(node.items[each], "text", "")) for each in node.items]
-        yield Seq(node.mark, [Scalar(node.mark, word, word) for pair in options for word in pair])
-    for name in main_keys(path) if not isinstance(node, Map) else ():
+            yield _texts(node, mounts)
+    if isinstance(node, Map):
+        yield from _readings_of_map(path, node)
+        return
+    for name in main_keys(path):
         yield Map(node.mark, {name: node}, {name: node.mark})
-    if isinstance(node, Seq) and all(isinstance(each, Map) for each in node.items):
-        yield _by_name(path.rpartition(".")[0], node)
-    if isinstance(node, Seq) and all(isinstance(each, Scalar) for each in node.items):
-        words = [getattr(each, "text", "").lower() for each in node.items]
-        yield Seq(node.mark, [Scalar(node.mark, word, word) for word in words])
     listed = isinstance(node, Scalar) and re.fullmatch(r"\[(.*)\]", node.text)
     if isinstance(node, Seq) or listed:
         items = node.items if isinstance(node, Seq) else ()
@@ -93,8 +73,32 @@ def _readings(path: str, node: Node) -> Iterator[Node]:
         texts += re.findall(r"[^,\s]+", listed[1]) if listed else []
         joined = ("&" if path == "request.constraint" else ",").join(texts)
         yield Scalar(node.mark, joined, joined)
+        yield _texts(node, [text.lower() for text in texts])
+    if isinstance(node, Seq) and all(isinstance(each, Map) for each in node.items):
+        yield _by_name(path.rpartition(".")[0], node)
     if isinstance(node, Scalar):
         yield from _readings_of_scalar(path, node)
+
+
+def _readings_of_map(path: str, node: Map) -> Iterator[Node]:
+    texts = {each: getattr(node.items[each], "text", "") for each in node.items}
+    if path == "software.conda" and texts:  # the folder of conda, and a name
+        folder, *names = sorted(texts.values(), key=lambda word: "/" not in word)
+        text = "/envs/".join([folder.rstrip("/"), *names])
+        yield Scalar(node.mark, text, text)
+    if len(node.items) == 1:
+        yield from node.items.values()
+    if path.endswith("modules"):
+        yield _texts(node, [f"{each}/{text}" for each, text in texts.items()])
+    if path.endswith("time"):  # {hours: 12}
+        text = "".join(f"{text}{each[:1]}" for each, text in texts.items())
+        yield Scalar(node.mark, text, text)
+    if path.endswith("program"):
+        yield _texts(node, [word for each in texts for word in (f"--{each}", texts[each])])
+
+
+def _texts(node: Node, texts: Iterable[str]) -> Seq:
+    return Seq(node.mark, [Scalar(node.mark, text, text) for text in texts])
 
 
 def _readings_of_scalar(path: str, node: Scalar) -> Iterator[Node]:
@@ -107,7 +111,7 @@ def _readings_of_scalar(path: str, node: Scalar) -> Iterator[Node]:
     if path.endswith("modules"):
         lists.append(re.findall(r"(?:^|(?<=\s))-*([^,\s]+)", node.text))
     for parts in reversed(lists) if is_words else lists:
-        yield Seq(node.mark, [Scalar(node.mark, each, each) for each in parts if each])
+        yield _texts(node, filter(None, parts))
     if chunks := re.match(r"(\d{1,9}):\w+=", node.text):  # of `select`
         yield Scalar(node.mark, chunks[1], int(chunks[1]))
     if (word := node.text.lower()) in _TRUTHS:
