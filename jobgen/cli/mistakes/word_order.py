@@ -143,7 +143,7 @@ def _stray_word(
     while rest and not _is_program(rest[0]):
         if longer := _with_word(command, right, rest):
             right = longer
-        elif re.match(r"[+~]*\w[\w.]*=", rest[0]):
+        elif re.match(r"[+~]*\w[\w./@]*=", rest[0]):
             values.append(rest[0])
         else:
             break
