@@ -5,11 +5,26 @@ from collections.abc import Iterator
 
 from jobgen.cli.mistakes.shell_words import check_first_word
 from jobgen.errors import JobgenError, Mark, Problem
-from jobgen.other_words.search import habits
 from jobgen.planning.job_options import Job, job_options
 from jobgen.planning.option_row import BATCH
 from jobgen.profiles.search import profile_files
 from jobgen.quoting import quote
+
+# Values that habits.yaml has not; of other options, those that begin without `=`.
+_ORDINARY = {
+    "-N": r"\d+([:+]\d+)?",
+    "-G": r"\d+",
+    "-t": r"[\d:.smhd]+",
+    "-J": r"[A-Za-z][\w.-]*",
+    "--array": r"[\d,%-]+",
+    "-o": r"[^%]+\.(sh|slurm|sbatch|pbs|job)",
+    "-e": r"\w+=.*",
+    "--mail": r"[^@,; ]+@[^@,; ]+",
+    "--signal": r"\d+[smh]?",
+    "--set": r"[\w.]+=.*",
+    "--trainer": r"\w+",
+    "--directive": r"--(?!time=).*",
+}
 
 
 def check_habits(job: Job, script: str | None) -> None:
@@ -38,6 +53,10 @@ def _values(job: Job, script: str | None) -> Iterator[tuple[str, str]]:
 
 def _value_problems(command: str, flag: str, value: str) -> Iterator[Problem]:
     """The first habit that a value has."""
+    if re.fullmatch(_ORDINARY.get(flag, "[^=].*"), value, re.DOTALL):
+        return
+    from jobgen.other_words.search import habits  # it imports YAML, which takes a while
+
     is_letter = len(flag) == 2 and flag != "-e"
     for table in (f"{flag} of {command}", flag, "any letter" if is_letter else ""):
         for pattern, answer in habits().get(table, {}).items():
