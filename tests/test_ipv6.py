@@ -50,7 +50,7 @@ for weight in model.parameters():
     weight.data -= 0.1 * weight.grad
 total = torch.ones(())
 torch.distributed.all_reduce(total)
-line = f"a step of {int(total)} by {os.environ['MASTER_ADDR']} from {own_address()}\n"
+line = f"a step of {int(total)} by {os.environ['MASTER_ADDR']} from {own_address()}\\n"
 print(line, end="", flush=True)  # one write: --plain has no torchrun that keeps lines apart
 torch.distributed.barrier()  # gloo fails where another rank leaves
 torch.distributed.destroy_process_group()
