@@ -215,7 +215,7 @@ def test_cores_that_the_profile_does_not_know_are_mentioned(
         ("sbatch", "2:00:00", ""),
         ("sbatch", "24h", ""),
         ("sbatch", "3600", "3600 is 3600 minutes for Slurm; write 3600s for seconds, or 3600m ["),
-        ("qsub", "90", "90 is 90 seconds for PBS; write 90m for minutes, or 90s ["),
+        ("qsub", "90", "90 is 90 seconds for PBS; write 90h, 90m or 90s ["),
         ("qsub", "24:00", "24:00 is 24 minutes and 0 seconds; write 24h for hours, or 24m ["),
         ("qsub", "5400", ""),
         ("qsub", "1d", ""),

@@ -160,6 +160,7 @@ def _cores_not_requested(resolved: Resolved, gpus: int) -> Iterator[Problem]:
     yield Problem(mark, f"node.cpus is not set, and {text}", "cores", hint)
 
 
+MOST_HOURS = 168  # of a job of a week
 DAYS_IN_HOURS = ("12", "24", "36", "48", "72", "96", "168")  # of minutes, people write 30 or 90
 
 
@@ -173,7 +174,8 @@ def _doubtful_time(resolved: Resolved, path: str) -> Iterator[Problem]:
         minutes, seconds = (f"{second}{unit}" if second else "" for unit in "ms")
         hint = f"write {first}h{minutes} for hours, or {first}m{seconds}"
     elif scheduler == "pbs" and text.isdecimal() and int(text) < 3600:
-        read, hint = f"{text} seconds for PBS", f"write {text}m for minutes, or {text}s"
+        hours = f"{text}h, " if int(text) <= MOST_HOURS else ""
+        read, hint = f"{text} seconds for PBS", f"write {hours}{text}m or {text}s"
     elif scheduler == "slurm" and text.isdecimal() and not int(text) % 3600:
         read, hint = f"{text} minutes for Slurm", f"write {text}s for seconds, or {text}m"
     elif scheduler == "slurm" and text in DAYS_IN_HOURS:

@@ -115,6 +115,8 @@ def _gpus_of_job(count: int, given: _Given) -> str:
     nodes, gpus = given.nodes, given.node_gpus
     if gpus and count > gpus:
         return _of_job(count, given)
+    if given.default_nodes and count % nodes and count <= gpus:
+        return f"-N 1 -G {count}"
     if nodes > 1 and count % nodes == 0:
         share = count // nodes
         job = f"{count} are of all {nodes} nodes"
@@ -123,6 +125,8 @@ def _gpus_of_job(count: int, given: _Given) -> str:
 
 
 def _gpus_of_task(count: int, given: _Given) -> str:
+    if count == 1 and given.node_gpus:
+        return "a rank for each GPU is the default: leave it out"
     tasks = given.tasks or given.node_gpus // count
     return _of_node(count * tasks, given) if tasks else ""
 

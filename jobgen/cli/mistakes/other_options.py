@@ -146,7 +146,7 @@ def _of_name(flag: str, command: str, value: str) -> str:
         word = f"--{name}={value}" if value else f"--{name}"
         return f"--set {quote(f'launch.srun_options=[{word}]')}"
     if command in ("sbatch", "interactive") and name in _SBATCHS:
-        has_value = name not in WITHOUT_VALUE or (value and name in ("nice", "propagate"))
+        has_value = name not in WITHOUT_VALUE or (value and name in ("nice", "propagate", "x11"))
         given = f"={value or 'VALUE'}" if has_value else ""
         return slurm_options.ON_COMMAND_LINE.get(name, f"--directive={quote(f'--{name}{given}')}")
     return ""

@@ -10,6 +10,7 @@ from jobgen.cli.mistakes.job_size import size_words
 from jobgen.cli.mistakes.other_options import own_words
 from jobgen.errors import JobgenError
 from jobgen.other_words.search import is_word, plain
+from jobgen.paths import is_file, to_path
 from jobgen.planning.job_options import FIELD_OF_FLAG, OPTIONS
 from jobgen.planning.key_words import PLACE, option_words
 from jobgen.planning.option_row import ALL
@@ -32,7 +33,7 @@ def other_error(
     if isinstance(error, click.MissingParameter) and "list" in getattr(group, "commands", ()):
         hint = f"one of those that `{ctx.command_path.rpartition(' ')[0]} list` shows"
         return click.UsageError(f"{error.format_message().rstrip('.')}; {hint}.", ctx)
-    return _stray_words(command, ctx, error)
+    return _stray_words(command, ctx, error, args)
 
 
 def usage_error(
@@ -164,15 +165,24 @@ def _right_use(command: str, flag: str, args: Sequence[str], message: str) -> st
 
 
 def _stray_words(
-    command: click.Command, ctx: click.Context, error: click.UsageError
+    command: click.Command, ctx: click.Context, error: click.UsageError, args: Sequence[str]
 ) -> click.UsageError:
-    """The error for words that a command does not take, with what may have been meant."""
+    """The error for words that a command does not take, with what may have been meant.
+
+    -o is offered for no file that is there: it would be overwritten.
+    """
     if not (found := re.match(r"Got unexpected extra arguments? \(([^\s)]+)", error.message)):
         return error
     word, hint = found[1], f"{ctx.command_path} takes only options"
-    if word in profile_files() and any("--profile" in each.opts for each in command.params):
+    flags = {flag for each in command.params for flag in each.opts}
+    is_program = "--" in args or word.endswith(".py") or is_file(to_path(word))
+    if command.name == "doctor" and is_program:
+        hint = "it measures with a program of its own, and runs no other: leave it out"
+    elif word in profile_files() and "--profile" in flags:
         hint = f"write --profile {word}"
-    elif re.search(r"[./]", word) and any("--output" in each.opts for each in command.params):
+    elif word in profile_files() and command.name == "detect":
+        hint = "it writes a profile, and takes none: write jobgen detect"
+    elif re.search(r"[./]", word) and "--output" in flags and not is_program:
         hint = f"write -o {quote(word)}"
     return click.UsageError(f"{error.message}; {hint}.", ctx)
 
@@ -181,8 +191,9 @@ def early_option(
     group: click.Group, ctx: click.Context, args: Sequence[str], error: click.NoSuchOption
 ) -> click.UsageError:
     """The error for an option before its command."""
-    words = [word for word in args if group.get_command(ctx, word)]
-    flag, value, _ = _taken_out(error.option_name, args)
+    places = [at for at, word in enumerate(args) if group.get_command(ctx, word)]
+    words = [args[at] for at in places]
+    flag, value, _ = _taken_out(error.option_name, args[: places[0]] if places else args)
     path = ctx.command_path
     if ctx.parent and not words:
         text = f"No such option '{flag}' of {path}; a command comes first, such as {path} list"
@@ -190,8 +201,6 @@ def early_option(
     if flag in ("-V", "-v", "-version") and not words:
         return click.UsageError(f"No such option '{flag}'; write {path} --version.", ctx)
     name = words[0] if words else "sbatch"
-    if value == name:
-        value = ""
     text = f"No such option '{flag}' of {path}; options follow the command:"
     return click.UsageError(f"{text} {path} {name} {flag} {value}".rstrip() + " …", ctx)
 

@@ -10,7 +10,7 @@ WITHOUT_VALUE = frozenset(
     consolidate-segments contiguous exclusive external get-user-env help hold ignore-pbs immediate
     nice no-kill no-requeue oom-kill-step overcommit oversubscribe parsable propagate quiet reboot
     requeue resv-ports share spread-job spread-segments stepmgr test-only usage use-min-nodes
-    verbose version wait
+    verbose version wait x11
     """.split()
 )
 WITH_VALUE = frozenset(
@@ -25,7 +25,7 @@ WITH_VALUE = frozenset(
     ntasks-per-tres open-mode output partition power prefer priority profile qos reservation
     resources segment signal sockets-per-node spank switches tasks tasks-per-node thread-spec
     threads-per-core time time-min tmp tres-bind tres-per-task uid umask wait-all-nodes wckey
-    workdir wrap x11
+    workdir wrap
     """.split()
 )
 OPTIONS = WITH_VALUE | WITHOUT_VALUE
