@@ -4,6 +4,7 @@ import re
 from itertools import takewhile
 
 from jobgen.errors import problem
+from jobgen.planner.launcher_words import LauncherWords, launcher_words
 from jobgen.planning.plan import Plan
 from jobgen.planning.program import AGENT, OtherLauncher, Program, find_launcher, multirun
 from jobgen.profiles.resolve import Resolved
@@ -22,7 +23,10 @@ def check_program(program: Program, base: Plan, resolved: Resolved, by_hand: boo
         raise resolved.conflict("launch.launcher", text, hint)
     found = find_launcher(program)
     if found and found.name != AGENT:
-        _check_own_launcher(program, found, base, by_hand)
+        others = launcher_words(found, base, resolved.profile.node.gpus)
+        if by_hand:  # the hosts are the nodes
+            others = others._replace(sizes=[each for each in others.sizes if each[:2] != "-N"])
+        _check_own_launcher(program, found, others, base, by_hand)
     ranks = base.request.nodes * base.launch.processes_per_node
     if launcher != "node" and ranks > 1:
         _check_runs(program, found, ranks)
@@ -39,24 +43,33 @@ def check_program(program: Program, base: Plan, resolved: Resolved, by_hand: boo
         raise problem("--", text, "value", hint)
 
 
-def _check_own_launcher(program: Program, found: OtherLauncher, base: Plan, by_hand: bool) -> None:
+def _check_own_launcher(
+    program: Program, found: OtherLauncher, words: LauncherWords, base: Plan, by_hand: bool
+) -> None:
     inner = " ".join(map(quote, found.inner))
     before = "".join(f"{quote(word)} " for word in found.before)
-    on_nodes = before * ("…" in found.template) + found.template.replace("…", inner or "…")
+    rest = " ".join((*words.own, inner or "…"))
+    on_nodes = before * ("…" in found.template) + found.template.replace("…", rest)
     if base.launch.launcher == "node":
-        words = " ".join(program.arguments)
-        is_told = re.search("%[nh]|JOBGEN_", words) or "%n" not in found.template
+        text = " ".join(program.arguments)
+        is_told = re.search("%[nh]|JOBGEN_", text) or "%n" not in found.template
         if base.request.nodes > 1 and not is_told:
             text = f"{found.name} is not told which node it is on, and would train on each alone"
-            raise problem("--", text, "conflict", f"write: -- {on_nodes}")
+            hint = f"write: {' '.join((*words.sizes, '--', on_nodes))}"
+            raise problem("--", text, "conflict", hint)
         return
     text = f"{found.name} starts ranks itself, and would be started for each rank"
-    hint = "give the program that it starts"
-    if inner:
-        hint += f": -- {before}{'python ' * bool(before)}{inner}"
-    if found.template and not by_hand:
-        hint += f", or start it once on each node: --launcher node -- {on_nodes}"
-    raise problem("--", text, "conflict", hint)
+    has_other = bool(found.template) and not by_hand
+    hints = ["give the program that it starts"] * (not words.lost or not has_other)
+    if inner and hints:
+        python = "python " * bool(before)
+        line = " ".join((*words.sizes, *words.options, "--", f"{before}{python}{inner}"))
+        without = f", which is then without {' '.join(words.lost)}" * bool(words.lost)
+        hints = [f"{hints[0]}: {line}{without}"]
+    if has_other:
+        line = " ".join(("--launcher node", *words.sizes, "--", on_nodes))
+        hints.append(f"start it once on each node: {line}")
+    raise problem("--", text, "conflict", ", or ".join(hints))
 
 
 def _check_runs(program: Program, found: OtherLauncher | None, ranks: int) -> None:

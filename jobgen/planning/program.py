@@ -72,12 +72,14 @@ class OtherLauncher(NamedTuple):
     """A launcher in a job's program.
 
     `before` are the words before it (`uv run`), `inner` those of the program that it starts, if
-    they can be told; `template` is the command that starts it once on each node, if it has one.
+    they can be told, and `options` those between it and `inner`; `template` is the command that
+    starts it once on each node, if it has one.
     """
 
     name: str
     before: tuple[str, ...] = ()
     inner: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
 
     @property
     def template(self) -> str:
@@ -155,7 +157,9 @@ def find_launcher(program: Program) -> OtherLauncher | None:
         return None
     name, start, end = _located(words, 0)
     before = () if program.kind == "module" else words[:start]
-    return OtherLauncher(name, before, _inner(name, words[end:])) if name else None
+    inner = _inner(name, words[end:])
+    options = words[end : len(words) - len(inner)] if inner else ()
+    return OtherLauncher(name, before, inner, options) if name else None
 
 
 def _located(words: Sequence[str], start: int) -> tuple[str, int, int]:

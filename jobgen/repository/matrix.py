@@ -89,9 +89,15 @@ class Script:
             if not mark.line and mark.file.startswith("-"):
                 option = mark.file.split(" ")[0]
                 mark = self.place("program" if option == "--" else _KEY_OF_FLAG.get(option, ""))
-            hint = re.sub(r"(?<!\S)-- ([\w./-]+\.py)(?=,|$)", r"`program: [\1]`", each.hint)
+            hint = re.sub(r"(?<!\S)((?:-[NG] \d+ )*)-- ([\w./-]+\.py)(?=,|$)", _keys, each.hint)
             found.append(Problem(mark, each.text, each.code, hint))
         return found
+
+
+def _keys(found: re.Match[str]) -> str:
+    """The keys of a job for the options and the program of a hint."""
+    sizes = re.findall(r"(-[NG]) (\d+)", found[1])
+    return f"`{''.join(f'{_KEY_OF_FLAG[flag]}: {n}, ' for flag, n in sizes)}program: [{found[2]}]`"
 
 
 @cache
