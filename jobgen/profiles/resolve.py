@@ -107,6 +107,7 @@ class Profiles:
         tree, file_problems, fingerprint = self._trees(name)
         problems = ProblemList()
         problems.found += file_problems
+        problems.file = tree  # hints for options say what it has
         file = tree.mark
         for option, path, value in overrides:
             if override := _override(option, path, value, problems):

@@ -11,10 +11,17 @@ from jobgen.profiles.units.kinds import LEAST_MEGABYTES
 from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, unquoted
 
 _MOST = 160  # characters of a value that is repeated
+_EMPTY = ("[]", "{}", '""')  # no hint instead of a value that has something
 _PAIR = (
     r"(?<![^\s,:])(?:--)?([A-Za-z][\w.-]*)=((?:[^\s,:]|:(?!\w+=))+)"  # NAME=VALUE, or --NAME=VALUE
 )
-_PAIRS = (("name", "value"), ("key", "value"), ("source", "target"), ("src", "dst"))
+_PAIRS = (
+    ("name", "value"),
+    ("key", "value"),
+    ("source", "target"),
+    ("src", "dst"),
+    ("name", "version"),
+)
 _TRUTHS = {
     **dict.fromkeys(("yes", "on", "y", "1"), True),
     **dict.fromkeys(("no", "off", "n", "0"), False),
@@ -47,7 +54,8 @@ def right_value(path: str, node: Node, setting: Setting) -> str:
         text = as_flow(each)
         # A number alone is a time in other units for others: minutes of Slurm, seconds of PBS.
         is_time = path.endswith(".time") and isinstance(each, Scalar) and each.text.isdigit()
-        if not is_time and len(text) <= _MOST and setting.is_right(path, each):
+        is_lost = text in _EMPTY and as_flow(node) not in _EMPTY
+        if not (is_time or is_lost) and len(text) <= _MOST and setting.is_right(path, each):
             is_text = setting.is_option and isinstance(each, Scalar)
             return each.text if is_text else text  # type: ignore[union-attr]
     return ""
@@ -56,11 +64,12 @@ def right_value(path: str, node: Node, setting: Setting) -> str:
 def _readings(path: str, node: Node) -> Iterator[Node]:
     """A node, and what else it may mean, the likeliest first."""
     yield node
+    yield _with_places(node)
     if pairs := dict(named_values(node)):
         yield Map(node.mark, pairs, dict.fromkeys(pairs, node.mark))
-        mounts = [f"{each}:{getattr(pairs[each], 'text', '')}" for each in pairs]
-        if path.endswith("mounts") and not isinstance(node, Scalar):
-            yield _texts(node, mounts)
+        sign = {"mounts": ":", "modules": "/"}.get(path.rpartition(".")[2], "")
+        if sign and not isinstance(node, Scalar):
+            yield _texts(node, _with_sign(node, sign))
     if isinstance(node, Map):
         yield from _readings_of_map(path, node)
         return
@@ -72,12 +81,33 @@ def _readings(path: str, node: Node) -> Iterator[Node]:
         texts = [each.text for each in items if isinstance(each, Scalar)]
         texts += re.findall(r"[^,\s]+", listed[1]) if listed else []
         joined = ("&" if path == "request.constraint" else ",").join(texts)
-        yield Scalar(node.mark, joined, joined)
-        yield _texts(node, [text.lower() for text in texts])
+        if listed or len(texts) == len(items):
+            yield Scalar(node.mark, joined, joined)
+            yield _texts(node, [text.lower() for text in texts])
     if isinstance(node, Seq) and all(isinstance(each, Map) for each in node.items):
         yield _by_name(path.rpartition(".")[0], node)
     if isinstance(node, Scalar):
         yield from _readings_of_scalar(path, node)
+
+
+def _with_sign(node: Map | Seq, sign: str) -> Iterator[str]:
+    """The two parts of each item in one text, and the items that are a text."""
+    for each in node.items if isinstance(node, Seq) else [node]:
+        if isinstance(each, Scalar):
+            yield each.text
+        for name, value in () if isinstance(each, Scalar) else named_values(Seq(node.mark, [each])):
+            text = getattr(value, "text", "")
+            yield text if name == "name" or not text else f"{name}{sign}{text}"
+
+
+def _with_places(node: Node) -> Node:
+    """A node, in which `{NAME}` without quotes, a map of YAML, is the place for a value."""
+    if isinstance(node, Seq):
+        return Seq(node.mark, [_with_places(each) for each in node.items])
+    if isinstance(node, Map) and [*map(as_flow, node.items.values())] == ['""']:
+        text = f"{{{next(iter(node.items))}}}"
+        return Scalar(node.mark, text, text)
+    return node
 
 
 def _readings_of_map(path: str, node: Map) -> Iterator[Node]:
@@ -88,8 +118,6 @@ def _readings_of_map(path: str, node: Map) -> Iterator[Node]:
         yield Scalar(node.mark, text, text)
     if len(node.items) == 1:
         yield from node.items.values()
-    if path.endswith("modules"):
-        yield _texts(node, [f"{each}/{text}" for each, text in texts.items()])
     if path.endswith("time"):  # {hours: 12}
         text = "".join(f"{text}{each[:1]}" for each, text in texts.items())
         yield Scalar(node.mark, text, text)
@@ -107,7 +135,9 @@ def _readings_of_scalar(path: str, node: Scalar) -> Iterator[Node]:
     if path.endswith("program"):
         yield Seq(node.mark, as_words(node))
     lists = [node.text.splitlines(), re.split(r"[,\s]+", node.text)]
-    is_words = path.endswith(("modules", "interface", "options")) or node.text.startswith("--")
+    is_words = path.endswith(("modules", "interface", "options", "mounts")) or node.text.startswith(
+        "--"
+    )
     if path.endswith("modules"):
         lists.append(re.findall(r"(?:^|(?<=\s))-*([^,\s]+)", node.text))
     for parts in reversed(lists) if is_words else lists:

@@ -7,7 +7,7 @@ from typing import Any
 from jobgen.other_words.search import answers, path_of, places, value_hint, with_unit
 from jobgen.profiles.mistakes.following import together
 from jobgen.profiles.mistakes.readings import Setting, as_flow, named_values, right_value
-from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, as_yaml
+from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, as_yaml, parse
 from jobgen.quoting import quote
 
 # Groups of other tools' files, whose keys are at several places here.
@@ -32,6 +32,8 @@ def key_hint(name: str, node: Node, *place: Any) -> str:
         return f"write `{found[1]}: {found[2]}`, with a blank after the colon"
     if setting.is_option:
         name = name.strip("/").replace("/", ".")
+        if name.endswith("+") and (hint := _added(name[:-1], node, setting)):
+            return hint
     elif special := _special(name, node, setting):
         return special
     if name in ("jobs", "defaults") and not setting.is_option:
@@ -52,6 +54,19 @@ def key_hint(name: str, node: Node, *place: Any) -> str:
         hints = "; or ".join(placed(each, node, setting, name) for each in paths)
         return f"write {hints}"
     return _other_hint(name, node, setting)
+
+
+def _added(name: str, node: Node, setting: Setting) -> str:
+    """The list that a profile has, and a value after it, which is what `+=` means; or ""."""
+    path = f"{setting.group}.{name}".lstrip(".")
+    own: Any = setting.problems.file
+    for each in path.split("."):
+        own = own.items.get(each) if isinstance(own, Map) else None
+    value = right_value(path, node, setting) if path in setting.rows else ""
+    new = parse(value.encode(), path) if value.startswith("[") else None
+    if not (isinstance(own, Seq) and isinstance(new, Seq)):
+        return ""
+    return f"write {_line(path, as_flow(Seq(node.mark, [*own.items, *new.items])), setting)}"
 
 
 def _meant_keys(name: str, node: Node, setting: Setting) -> list[str]:
