@@ -475,6 +475,10 @@ def test_an_image_of_another_engine_is_mentioned(engine: str) -> None:
         ("network.environment.NCCL_P2P_DISABLE=False", "`NCCL_P2P_DISABLE: 0` [value]"),
         ("network.environment.NCCL_DEBUG=INFO", ""),
         ("software.venv=/a/bin/torch", ""),
+        ("software.venv=None", "`None` is taken for a name; null is none [value]"),
+        ("software.conda=environment.yml", "a file that makes an environment, and not its name"),
+        ("request.output={rule}-%j.out", "`{rule}` stays as it is"),
+        ("request.log_folder=logs/$NAME", ""),
     ],
 )
 def test_a_value_that_something_else_cannot_use_is_mentioned(value: str, message: str) -> None:

@@ -25,8 +25,18 @@ def unlikely_values(resolved: Resolved) -> Iterator[Problem]:
         *_container(resolved),
         *_environment(resolved),
         *_network(resolved),
+        *_places(resolved),
     ):
         yield Problem(resolved.origins.get(path, Mark(path)), text, code, hint)
+
+
+def _places(resolved: Resolved) -> Found:
+    """Braces in the name of a log, as Snakemake and Hydra have them."""
+    for path in ("request.output", "request.error", "request.log_folder"):
+        if place := re.search(r"\$?\{\w+\}", attrgetter(path)(resolved.profile) or ""):
+            is_slurm = resolved.profile.scheduler == "slurm" and path != "request.log_folder"
+            hint = "%j is the job's id, %x its name" if is_slurm else "leave it out"
+            yield path, f"`{place[0]}` stays as it is, and no value takes its place", "value", hint
 
 
 def _container(resolved: Resolved) -> Found:
@@ -49,6 +59,13 @@ def _environment(resolved: Resolved) -> Found:
     if folder := re.fullmatch(r"(\S+)/bin(/activate|/python3?|/)?", software.venv or ""):
         text = "the folder that has the environment's bin is meant"
         yield "software.venv", text, "venv", f"`venv: {folder[1]}`"
+    if re.fullmatch(r".*\.(ya?ml|txt|lock)", software.conda or ""):
+        hint = f"`conda env create -f {software.conda}` once, and then the name that is in it"
+        text = f"{software.conda} is a file that makes an environment, and not its name"
+        yield "software.conda", text, "conda", hint
+    for key in ("venv", "conda"):
+        if (name := getattr(software, key) or "").lower() == "none":
+            yield f"software.{key}", f"`{name}` is taken for a name", "value", "null is none"
     commands = {"venv": r"(?:source|\.) +(.+?)(?:/bin/activate)?", "conda": ".*activate +(.+)"}
     for key, command in commands.items():
         if folder := re.fullmatch(command, getattr(software, key) or ""):

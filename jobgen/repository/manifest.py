@@ -100,6 +100,8 @@ def read_manifest(file: Path) -> tuple[int, Iterator[Script | JobgenError], list
     if found:
         tree = followed(tree, found := in_one(found, tree))
     jobs = _merged_jobs(tree, problems)
+    wrong = {each.mark for each in problems.found}
+    found = [each for each in found if each.mark not in wrong or "`after: " not in each.hint]
     if found + problems.found:
         raise JobgenError(found + problems.found)
     entries = [(name, job, Record(Entry).read(job, problems)) for name, job in jobs.items()]
@@ -185,7 +187,8 @@ def _check_after(node: Node | None, jobs: Map, problems: ProblemList) -> None:
     for each in node.items if isinstance(node, Seq) else [node]:
         if isinstance(each, Scalar) and (name := each.text.partition(":")[0]) in jobs.items:
             text = f"`{name}` is a job of this manifest, and gets its id when it is submitted"
-            hint = "leave `after` out; sbatch --dependency=afterok:ID, or qsub -W depend=afterok:ID"
+            hint = "leave it out; submit with sbatch --dependency=afterok:ID SCRIPT, or "
+            hint += "qsub -W depend=afterok:ID SCRIPT"
             problems.note(each.mark, text, "value", hint)
 
 

@@ -31,7 +31,7 @@ def key_hint(name: str, node: Node, *place: Any) -> str:
     if found := re.fullmatch(r"(\w+):([^\s:/]+)", name):
         return f"write `{found[1]}: {found[2]}`, with a blank after the colon"
     if setting.is_option:
-        name = name.strip("/").replace("/", ".")
+        name = re.sub("/|__", ".", name.strip("/"))
         if name.endswith("+") and (hint := _added(name[:-1], node, setting)):
             return hint
     elif special := _special(name, node, setting):
@@ -91,10 +91,14 @@ def _of_value(paths: list[str], text: str, setting: Setting) -> str:
     """What the tables have for the word of another tool as a key's value."""
     path = path_of(paths[0]) if paths else ""
     group = path[: path.rfind(".") + 1]
-    hint = re.sub(
-        r"^write `([\w-]+)`", rf"write `{path[len(group) :]}: \1`", value_hint(path, text)
-    )
+    hint = as_list(value_hint(path, text))
+    hint = re.sub(r"^write `([\w-]+|\[.*?\])`", rf"write `{path[len(group) :]}: \1`", hint)
     return re.sub(r"`(\w+): ([^`]+)`", lambda it: _line(group + it[1], it[2], setting), hint)
+
+
+def as_list(hint: str) -> str:
+    """A hint with words and commas, as an option takes them, as a list, as braces take it."""
+    return re.sub(r"`(\w+(?:,\w+)+)`", lambda found: f"`[{found[1].replace(',', ', ')}]`", hint)
 
 
 def _special(name: str, node: Node, setting: Setting) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from jobgen.errors import Problem
 from jobgen.other_words.search import value_hint
 from jobgen.profiles.mistakes.readings import Setting, as_flow, named_values, right_value
-from jobgen.profiles.mistakes.unknown_key import inner_hint, placed
+from jobgen.profiles.mistakes.unknown_key import as_list, inner_hint, placed
 from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, parse
 from jobgen.quoting import quote
 
@@ -29,7 +29,9 @@ def _with_hint(each: Problem, path: str, node: Node, setting: Setting) -> Proble
     unknown = re.fullmatch("unknown value `(.*)`|expected .*, got '(.*)'", each.text)
     word = unknown[1] or unknown[2] if unknown else getattr(node, "text", "")
     if word and (hint := value_hint(path, word)):
-        return each._replace(hint=_of_group(hint, path) if setting.is_option else hint)
+        return each._replace(hint=_of_group(hint, path) if setting.is_option else as_list(hint))
+    if setting.mark.file.startswith("--set") and getattr(node, "text", None) == "":
+        return each._replace(hint=f"write --set {path}=null, if there shall be none")
     at_signal = re.fullmatch(r"(?:\w:)?\w+@(\d+)", getattr(node, "text", ""))  # USR1@120
     if at_signal and "whole seconds" in each.text:
         return each._replace(hint=f"write {at_signal[1]}, a number of seconds")
