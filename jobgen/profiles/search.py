@@ -138,6 +138,11 @@ def find_by_name(
     remaining = files[same[0] + 1 :] if same else files
     if not remaining:
         hint = _profile_hint(name, sorted(names()))
+        if "," in name:
+            joined = ", ".join(name.replace(",", " ").split())
+            hint = f"name one; a file of yours with `extends: [{joined}]` joins them"
+        if os.path.isdir(here / to_path(name)):
+            hint = "it is a folder: write the path of a file in it, which ends in .yaml"
         if is_file(here / to_path(f"{name}.yaml")):
             hint = f"the file here is {name}.yaml: write that, or move it to profiles/"
         raise JobgenError([Problem(mark, f"no profile `{name:.80}`", "no-profile", hint)])

@@ -162,6 +162,7 @@ class _Builder:
                 self._note(event.start_mark, "a key that is not text", "yaml")
             elif key.text in found.items:
                 hint = f"the first is in line {found.keys[key.text].line}"
+                hint += ": put these keys into it" * isinstance(value, Map)
                 self._note(event.start_mark, f"duplicate key `{key.text}`", "duplicate", hint)
             else:
                 found.items[key.text], found.keys[key.text] = value, key.mark

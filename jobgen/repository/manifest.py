@@ -31,7 +31,13 @@ from jobgen.profiles.mistakes.readings import as_flow, as_words
 from jobgen.profiles.records import ListOf, MapOf, Record, record, row
 from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, is_null, merge, parse
 from jobgen.repository.matrix import KEYS, Script, Scripts
-from jobgen.repository.mistakes.manifest import JOBS_HINT, by_name, in_one, of_other_tool
+from jobgen.repository.mistakes.manifest import (
+    JOBS_HINT,
+    by_name,
+    in_one,
+    of_other_tool,
+    of_second_document,
+)
 from jobgen.repository.script_paths import ScriptPaths
 
 # The option that a value is for says what `$NAME` in it means.
@@ -90,6 +96,8 @@ def read_manifest(file: Path) -> tuple[int, Iterator[Script | JobgenError], list
         hint = "`jobgen build FILE` reads another" if str(file) == "jobgen.yaml" else ""
         text = f"cannot be read: {error.strerror}"
         raise problem(str(file), text, "unreadable", hint) from None
+    except JobgenError as error:
+        raise of_second_document(error) from None
     problems = ProblemList()
     tree = by_name(tree, problems)
     Record(Manifest).read(tree, problems)

@@ -222,6 +222,23 @@ def named_values(node: Node) -> Iterator[tuple[str, Node]]:
             yield from named_values(each)
 
 
+def of_accelerate(name: str, node: Node, file: Any) -> tuple[str, Node]:
+    """A key of accelerate's own file by its place in all of the file; other keys as they are."""
+    items = getattr(file, "items", {})
+    if "compute_environment" not in items:
+        return name, node
+    if name == "mixed_precision":
+        return f"ACCELERATE_{name.upper()}", node
+    kind, machines = (
+        getattr(items.get(each), "text", "") for each in ("distributed_type", "num_machines")
+    )
+    numbers = re.fullmatch(r"(\d{1,6})/([1-9]\d{0,5})", f"{getattr(node, 'text', '')}/{machines}")
+    if name == "num_processes" and "GPU" in kind and numbers:
+        number = int(numbers[1]) // int(numbers[2])
+        return "gpus", Scalar(node.mark, str(number), number)
+    return name, node
+
+
 def as_flow(node: Node) -> str:
     """A node as YAML on one line."""
     if isinstance(node, Map):

@@ -6,7 +6,13 @@ from typing import Any
 
 from jobgen.other_words.search import answers, path_of, places, value_hint, with_unit
 from jobgen.profiles.mistakes.following import together
-from jobgen.profiles.mistakes.readings import Setting, as_flow, named_values, right_value
+from jobgen.profiles.mistakes.readings import (
+    Setting,
+    as_flow,
+    named_values,
+    of_accelerate,
+    right_value,
+)
 from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, as_yaml, parse
 from jobgen.quoting import quote
 
@@ -26,6 +32,8 @@ def key_hint(name: str, node: Node, *place: Any) -> str:
     The place has the fields of a Setting.
     """
     setting = Setting(*place)
+    if not setting.group and not setting.is_option:
+        name, node = of_accelerate(name, node, setting.problems.file)
     if isinstance(node, Scalar) and (text := with_unit(name, node.text)) != node.text:
         node = Scalar(node.mark, text, text)
     if found := re.fullmatch(r"(\w+):([^\s:/]+)", name):
@@ -74,7 +82,8 @@ def _meant_keys(name: str, node: Node, setting: Setting) -> list[str]:
     paths = [_present(each, setting) for each in places(name, setting.rows, setting.group)]
     if not setting.is_option and "node.gpus" in (own := [*map(path_of, paths)]) and own[1:]:
         paths = [paths[own.index("node.gpus")] if _lacks("gpus", setting) else paths[0]]
-    if name.lower() in _GROUPS and isinstance(node, Map):
+    is_of_pod = setting.group == "node" and name in ("limits", "requests")
+    if (name.lower() in _GROUPS or is_of_pod) and isinstance(node, Map):
         paths = []
     if paths == ["network.environment"] and isinstance(node, Map):
         paths = [] if all(answers("keys", each) for each in node.items) else paths
@@ -113,6 +122,8 @@ def _special(name: str, node: Node, setting: Setting) -> str:
     )
     if scheduler and name in ("type", "kind", "provider") and not setting.group:
         return f"write {_line('scheduler', scheduler[1] or scheduler[2], setting)}"
+    if name == "metadata" and not setting.group:  # of Kubernetes
+        return answers("sentences", name)[0]
     group, _, last = f"{setting.group}.{name}".strip(".").rpartition(".")
     if group and (sentences := answers("sentences", f"{group}.{last}")):
         return sentences[0]

@@ -28,6 +28,10 @@ def _with_hint(each: Problem, path: str, node: Node, setting: Setting) -> Proble
     """A problem of the value at a path, with a hint of what to write, if there is a better one."""
     unknown = re.fullmatch("unknown value `(.*)`|expected .*, got '(.*)'", each.text)
     word = unknown[1] or unknown[2] if unknown else getattr(node, "text", "")
+    product = re.fullmatch(r"(\d+) ?[xX*] ?([A-Za-z][\w.-]*)", word)  # 4x A100
+    if path == "node.gpus" and product and not setting.is_option:
+        node = Scalar(node.mark, f"{product[2]}:{product[1]}", None)
+        return each._replace(hint=f"write {placed(path, node, setting, 'gpus')}")
     if word and (hint := value_hint(path, word)):
         return each._replace(hint=_of_group(hint, path) if setting.is_option else as_list(hint))
     if setting.mark.file.startswith("--set") and getattr(node, "text", None) == "":
@@ -47,6 +51,8 @@ def _with_hint(each: Problem, path: str, node: Node, setting: Setting) -> Proble
             return each._replace(hint=f"write {' '.join(pairs)}")
         if path == "node.gpus" and not setting.is_option:
             return each._replace(hint=f"write {placed(path, node, setting, name)}")
+        if path == "software.container" and isinstance(node, Scalar) and not setting.is_option:
+            return each._replace(hint=f"write {placed(f'{path}.image', node, setting, name)}")
         value = quote(f"{path}={value}") if setting.is_option else value
         hint = f"write {'--set ' * setting.is_option}{_line(name, value, setting)}"
         return each._replace(hint=hint + _passed_on(path, node))

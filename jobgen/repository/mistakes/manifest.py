@@ -1,9 +1,10 @@
 """What a manifest has for the keys and forms of other tools, such as a list of jobs."""
 
+import math
 import re
 from collections.abc import Iterator
 
-from jobgen.errors import Mark, Problem
+from jobgen.errors import JobgenError, Mark, Problem
 from jobgen.other_words.search import answers
 from jobgen.profiles.kinds import ProblemList
 from jobgen.profiles.mistakes.following import together
@@ -34,12 +35,22 @@ def of_other_tool(each: Problem, tree: Node) -> Problem:
     return each
 
 
+def of_second_document(error: JobgenError) -> JobgenError:
+    """The error of a file that is no YAML tree, with what a manifest has for a second document."""
+    hint = "put its jobs below the first `jobs:`"
+    is_second = [each.text == "a second document" for each in error.problems]
+    found = zip(error.problems, is_second, strict=True)
+    return JobgenError([each._replace(hint=hint) if second else each for each, second in found])
+
+
 def _of_key(each: Problem, name: str, node: Node) -> Problem:
     """The problem of an unknown key, or of a program as the value of `command`."""
     text = " ".join(getattr(one, "text", "") for one in node.items) if isinstance(node, Seq) else ""
     if name == "command" and " " in (text := text or getattr(node, "text", "")):
         words = as_flow(Seq(each.mark, as_words(Scalar(each.mark, text, text))))
         return each._replace(code="unknown-key", hint=f"write `program: {words}`")
+    if isinstance(node, Seq) and (name == "matrix" or "`matrix: …`" in each.hint):
+        return each._replace(hint=_matrix_hint(node))
     if each.text.startswith("expected a text or a number, got a list"):
         return each._replace(hint=f"write `matrix: {{{name}: {as_flow(node)}}}`")
     if each.code != "unknown-key" or re.match("write `program: |a job has", each.hint):
@@ -57,7 +68,23 @@ def _of_key(each: Problem, name: str, node: Node) -> Problem:
         return each._replace(hint=f"write `set: {{{pairs}}}`")
 
     hint = manifest_words(option_words(name, "sbatch", getattr(node, "text", as_flow(node))))
+    if not hint and isinstance(node, Seq) and re.match("it stands|leave", each.hint):
+        hint = f"`matrix: {{{name}: {as_flow(node)}}}`"
     return each._replace(hint=f"write {hint}") if hint else each
+
+
+def _matrix_hint(combinations: Seq) -> str:
+    """What to write for a list of combinations, which is a matrix only if it has them all."""
+    values: dict[str, dict[str, None]] = {}
+    for each in combinations.items:
+        for name, node in each.items.items() if isinstance(each, Map) else ():
+            values.setdefault(name, {})[as_flow(node)] = None
+    has_all = all(getattr(each, "items", {}).keys() == values.keys() for each in combinations.items)
+    different = {as_flow(each) for each in combinations.items}
+    if not has_all or math.prod(map(len, values.values())) != len(different):
+        return "a matrix has the values by their names, and all combinations: write several jobs"
+    lists = [f"{name}: [{', '.join(texts)}]" for name, texts in values.items()]
+    return f"write `matrix: {{{', '.join(lists)}}}`"
 
 
 def _of_map(each: Problem, name: str, node: Node) -> Problem:
@@ -120,10 +147,11 @@ def in_one(found: list[Problem], tree: Map) -> list[Problem]:
     """Problems, in which the hints for one key of a job are one."""
     for job in [tree, *_jobs_of(tree)]:
         marks = {*job.keys.values(), *(node.mark for node in job.items.values())}
-        for key in ("program", "set", "env", "jobs"):
+        for key in ("program", "set", "env", "jobs", "matrix"):
             line = f"write `{key}: "
             parts = [each for each in found if each.mark in marks and each.hint.startswith(line)]
             own = job.items.get(key)
+            own = None if key == "matrix" and isinstance(own, Seq) else own
             hints = [f"{line}{as_flow(own)}`"] if isinstance(own, (Seq, Map)) and parts else []
             whole = together([*hints, *(each.hint for each in parts)])
             for each in parts if len(parts) + len(hints) > 1 else ():
