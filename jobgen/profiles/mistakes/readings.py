@@ -50,7 +50,8 @@ class Setting(NamedTuple):
 
 def right_value(path: str, node: Node, setting: Setting) -> str:
     """The value as YAML on one line, as the key takes it; "" if it takes no such value."""
-    for each in _readings(path, node):
+    places = [_with_places(node)] if "defaults.set" in setting.rows else []  # of a manifest
+    for each in (*places, *_readings(path, node)):
         text = as_flow(each)
         # A number alone is a time in other units for others: minutes of Slurm, seconds of PBS.
         is_time = path.endswith(".time") and isinstance(each, Scalar) and each.text.isdigit()
@@ -64,7 +65,6 @@ def right_value(path: str, node: Node, setting: Setting) -> str:
 def _readings(path: str, node: Node) -> Iterator[Node]:
     """A node, and what else it may mean, the likeliest first."""
     yield node
-    yield _with_places(node)
     if pairs := dict(named_values(node)):
         yield Map(node.mark, pairs, dict.fromkeys(pairs, node.mark))
         sign = {"mounts": ":", "modules": "/"}.get(path.rpartition(".")[2], "")
@@ -121,7 +121,9 @@ def _readings_of_map(path: str, node: Map) -> Iterator[Node]:
     if path.endswith("time"):  # {hours: 12}
         text = "".join(f"{text}{each[:1]}" for each, text in texts.items())
         yield Scalar(node.mark, text, text)
-    if path.endswith("program"):
+    if {*map(as_flow, node.items.values())} == {'""'}:  # {cuda, gcc}
+        yield _texts(node, texts)
+    elif path.endswith("program"):
         yield _texts(node, [word for each in texts for word in (f"--{each}", texts[each])])
 
 
