@@ -161,6 +161,8 @@ def inner_hint(paths: list[str], node: Node, place: Any) -> str:
             item = f"{{{each}: {as_flow(value)}}}" if paths == _OF_OPTIONS[1] else f"[{line}]"
             hint = f"write {_line(paths[0], item, Setting(*place))}"
         hints += [hint] * (bool(hint) and "…" not in hint.partition("; or ")[0])
+    if not Setting(*place).group and any(re.search("(?:of|below) `", each) for each in hints):
+        hints = [re.sub(r"^write `\w+: [^`{}]+`$", r"\g<0> at the top level", it) for it in hints]
     return together(hints)
 
 
