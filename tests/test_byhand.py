@@ -36,6 +36,8 @@ def test_a_file_of_hosts_is_read_in_its_order(tmp_path: Path) -> None:
     file = tmp_path / "nodes"
     file.write_text("\ufeffn5.x\nn5.x\n\nn3.x\nn[7-8]\n")
     assert read_hosts(str(file)) == ("n5.x", "n3.x", "n7", "n8")
+    file.write_text("n1 slots=4\nn2 max_slots=4  # of a launcher\nn3:8\nfd00::9\nfd00::1:22\n")
+    assert read_hosts(str(file)) == ("n1", "n2", "n3", "fd00::9", "fd00::1:22")
 
 
 @pytest.mark.parametrize(

@@ -15,16 +15,18 @@ _PART = re.compile(r"(?:[^,[]+|\[[^]]*]?)+")  # up to a comma outside brackets
 _HOST = re.compile(
     r"[A-Za-z0-9][A-Za-z0-9._-]*|(?!fe80)(?:[\da-f]{0,4}:){2,7}[\da-f]{0,4}", re.ASCII
 )
+# In a hostfile of DeepSpeed or an MPI: comments, and the number of ranks of a host.
+_SLOTS = re.compile(r"#.*|(?<=\s)(?:max[-_])?slots *= *\d+")
 _RULE = "such as smc-r07-[07-08], a,b,c or a file of hosts that exists"
 
 
 def read_hosts(text: str, within: Path = WORKING_FOLDER, confined: bool = False) -> tuple[str, ...]:
     """The hosts of `text`, in their order, each once.
 
-    `text` is a file of hosts, separated by blanks or lines (such as a PBS_NODEFILE); or a list as
-    Slurm prints it (smc-r07-[07-08]); or PBS's exec_host (a/0*4+b/0*4). A file's path counts from
-    the folder `within`; with `confined`, it may not be outside. Raises JobgenError for anything
-    else.
+    `text` is a file of hosts, separated by blanks or lines (such as a PBS_NODEFILE, or a hostfile
+    whose `slots=N` or `:N` count for nothing here); or a list as Slurm prints it
+    (smc-r07-[07-08]); or PBS's exec_host (a/0*4+b/0*4). A file's path counts from the folder
+    `within`; with `confined`, it may not be outside. Raises JobgenError for anything else.
     """
     path = within / to_path(text)
     if confined and is_outside(path, within):  # a list of hosts is inside as a path, too
@@ -32,7 +34,8 @@ def read_hosts(text: str, within: Path = WORKING_FOLDER, confined: bool = False)
     if is_file(path):
         try:
             with path.open(encoding="utf-8-sig") as file:
-                words = file.read(_FILE_CHARACTERS).split()
+                words = _SLOTS.sub("", file.read(_FILE_CHARACTERS)).split()
+            words = [re.sub(r"^([^:]+):\d+$", r"\1", word) for word in words]
         except (OSError, UnicodeDecodeError) as error:
             raise problem("--hosts", f"{text:.80} cannot be read: {error}", "value") from None
     elif re.search(r"[/+(]", text):

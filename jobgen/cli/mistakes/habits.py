@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from jobgen.cli.mistakes.shell_words import check_first_word
 from jobgen.errors import JobgenError, Mark, Problem
@@ -10,6 +11,7 @@ from jobgen.planning.option_row import BATCH
 from jobgen.profiles.search import profile_files
 from jobgen.quoting import quote
 
+_MOST_NAMES = 5  # of profiles in one message
 # Values that habits.yaml has not; of other options, those that begin without `=`.
 _ORDINARY = {
     "-N": r"\d+([:+]\d+)?",
@@ -82,11 +84,31 @@ def _node_names(job: Job) -> Iterator[Problem]:
 
 
 def _profile_problem(job: Job) -> Iterator[Problem]:
-    """A profile that is named as a partition or queue."""
+    """No profile, or one that is named as a partition or queue."""
+    if job.profile is not None or job.command == "local":
+        return
     name = job.partition or job.queue
-    if job.profile is None and name in profile_files():
+    if name in profile_files():
         text = f"no profile is named, and {name} is one"
         yield Problem(Mark("--profile"), text, "usage", f"write --profile {name}")
+    elif job != Job(job.command):
+        from jobgen.planner.assembly import command_words  # only a mistake needs it
+
+        line = " ".join(map(quote, command_words(job._replace(profile="NAME"))))
+        names = ", ".join(islice(_fitting_profiles(job.command), _MOST_NAMES))
+        hint = f"write: {line}; a NAME is {names} or another one of `jobgen profiles list`"
+        hint += "; `jobgen detect` writes one for the cluster here"
+        yield Problem(Mark("--profile"), "no profile is named", "usage", hint)
+
+
+def _fitting_profiles(command: str) -> Iterator[str]:
+    """The profiles that a command takes, the user's own first."""
+    from jobgen.cli.mistakes.other_commands import command_of
+
+    for name in profile_files():
+        own = command_of(name)
+        if own == command or (own in BATCH and command not in BATCH):
+            yield name
 
 
 def _several_values(job: Job) -> Iterator[Problem]:

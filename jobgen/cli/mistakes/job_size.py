@@ -52,7 +52,9 @@ def size_words(command: str, flag: str, value: str, args: Sequence[str]) -> str:
     if tasks == 1 and (given.gpus or given.node_gpus) > 1:  # the launcher, and no rank
         note = "the script starts one launcher on each node anyway: leave it out"
         return f"{note}; for one rank on each node: -G 1"
-    return _WORDS[kind](count, given) if kind in _WORDS else ""
+    found = _WORDS[kind](count, given) if kind in _WORDS else ""
+    is_one_node = command == "local" and kind == "ranks of a node" and given.default_nodes
+    return f"-N 1 {found}" if is_one_node and found else found
 
 
 def _kind(flag: str) -> str:

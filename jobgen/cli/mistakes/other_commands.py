@@ -25,7 +25,7 @@ def command_problem(ctx: click.Context, group: click.Group, words: Sequence[str]
     found = re.search(r"`jobgen (\w+)[^`]*`", hint)
     right = found[1] if found else ""
     if "sbatch" in hint and (profile := re.search(r"--profile[ =](\S+)", " ".join(others))):
-        right = _of_profile(profile[1]) or right
+        right = command_of(profile[1]) or right
     later: list[str] = []
     if others and ctx.parent:
         hint = re.sub("TRAINER|TEMPLATE", lambda _: quote(others[0]), hint)
@@ -36,10 +36,10 @@ def command_problem(ctx: click.Context, group: click.Group, words: Sequence[str]
     return "\n".join([f"No such command '{name}'; {hint}{'.' * (hint[-1:] != '?')}", *later])
 
 
-def _of_profile(name: str) -> str:
+def command_of(name: str) -> str:
     """The command for the scheduler of a profile; "" if there is none."""
     with suppress(JobgenError):
-        return COMMANDS[str(Profiles().load(name).profile.scheduler)]
+        return COMMANDS.get(str(Profiles().load(name).profile.scheduler), "")
     return ""
 
 

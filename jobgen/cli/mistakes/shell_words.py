@@ -11,6 +11,15 @@ from jobgen.quoting import quote
 
 _SHELLS = "module ml source . export cd conda micromamba ulimit unset".split()
 
+# The script and its arguments behind what starts it, up to an operator of the shell. A line may be
+# as long as an archive's: the bounds keep the search short.
+_STARTED = re.compile(
+    r"^(?!\s*#).{0,400}\b(?:python[\d.]*|srun|mpirun|mpiexec|torchrun|deepspeed|launch)\s"
+    r"(?:.{0,400}?\s)??"
+    r"([^\s'\"$;|&]+\.py\b(?:[ \t]+(?!\d?>|\"?\$[@*])[^\s;|&]+)*)",
+    re.MULTILINE,
+)
+
 
 def check_first_word(job: Job) -> None:
     """Raise JobgenError for a batch script, or what begins with `module load` or `dist.ddp`."""
@@ -19,14 +28,16 @@ def check_first_word(job: Job) -> None:
     if found := directive_in(script):
         submit = "qsub" if found[0].startswith("#PBS") else "sbatch"
         text = f"{script!r:.80} is a batch script (line {found[1]}: {found[0]})"
-        hint = f"submit it: {submit} {quote(script)}; or give the program in it, as -- train.py"
+        hint = f"submit it: {submit} {quote(script)}; or give the program in it: "
+        hint += f"-- {_program_in(script)}"
         raise problem("--", text, "value", hint)
     if re.fullmatch(r"(dist|utils)\.(ddp|python|sh)", name):
         text = f"{name} is a component of torchx, and would be the program"
         raise problem("--", text, "value", f"write: {_of_torchx(words)}")
     if name in ("sbatch", "qsub"):
         line = " ".join(map(quote, (name, *words)))
-        hint = f"submit it yourself: {line}; or give the program in it, as -- train.py"
+        file = next((word for word in words if is_file(to_path(word))), "")
+        hint = f"submit it yourself: {line}; or give the program in it: -- {_program_in(file)}"
         raise problem("--", f"{name} would submit a job from each rank", "value", hint)
     if name in ("docker", "podman") and words[:1] == ["run"]:
         text = f"`{name} run` would start a container in each rank, without the rank's number"
@@ -53,6 +64,17 @@ def directive_in(file: str) -> tuple[str, int] | None:
         if re.match("#(SBATCH|PBS) +-", line):
             return line[:60], number
     return None
+
+
+def _program_in(file: str) -> str:
+    """The Python script that a batch script starts, with its arguments, as they stand there."""
+    text = ""
+    if file:
+        with suppress(OSError), to_path(file).open(encoding="utf-8", errors="replace") as lines:
+            text = lines.read(60_000).replace("\\\n", " ")
+    if found := _STARTED.search(text):
+        return " ".join(found[1].split())
+    return "PROGRAM ARGS…"
 
 
 def _of_line(words: list[str]) -> tuple[list[str], list[str]]:
