@@ -108,6 +108,8 @@ def test_an_edit_is_reported_and_kept(repository: Path, capsys: pytest.CaptureFi
     verdict = "edited by hand; --fix --force would lose the edit"
     assert first(check_output(capsys, file, code=1, fix=True)) == verdict
     assert file.read_text() == edited
+    run_command(lambda: check_all([str(file)], False, False, False))
+    assert "to drop an edit: jobgen check --fix --force FILE" in capsys.readouterr().err
     assert (
         first(check_output(capsys, file, code=0, fix=True, force=True))
         == "fixed: it was edited by hand"
