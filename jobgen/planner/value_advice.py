@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from operator import attrgetter
 
 from jobgen.errors import Mark, Problem
+from jobgen.planning.job_options import OPTIONS
 from jobgen.profiles.resolve import Resolved
 from jobgen.profiles.software_keys import ENGINES
 
@@ -13,7 +14,8 @@ Found = Iterator[tuple[str, str, str, str]]  # path, text, code, hint
 
 def unlikely_values(resolved: Resolved) -> Iterator[Problem]:
     """All these warnings, each at the place where its value was set."""
-    for path in ("partition", "queue", "account", "request.qos", "request.reservation"):
+    rows = (row for row in OPTIONS.values() if row.group == "Cluster" and row.metavar)
+    for path in (row.path for row in rows if row.path):  # what a cluster has by name
         value = attrgetter(path)(resolved.profile)
         if value in ("none", "None", "NONE", "default"):
             text, hint = (
