@@ -345,7 +345,9 @@ def test_an_mpi_that_a_module_has(
     if plain and "launch.starter=mpiexec-mpich" in mpiexec:
         pytest.skip("refused")
     path = f"{without_mpi(pbs.folder)}:{pbs.site.folder}/bin"
-    program = pbs.program("p.py", "import os, shutil\nprint('has', shutil.which('mpiexec'))\n")
+    program = pbs.program(
+        "p.py", "import shutil\nprint(f\"has {shutil.which('mpiexec')}\\n\", end='')\n"
+    )
     once = () if plain else ("--set", "software.once_per_node=['echo here >> prepared']")
     words = (*mpiexec, *mpi_module(pbs.folder), *once, *plain, "--", program)
     done = pbs.site.wait(submit(pbs, *words, path=path), pbs.folder)

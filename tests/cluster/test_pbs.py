@@ -177,7 +177,8 @@ def test_ranks_of_many_nodes_write_on_their_own_disks(pbs: PbsDesk, ends: str) -
     done = pbs.site.wait(job, pbs.folder)
     assert done.status == (3 if ends == "crash" else 0), done.output
     for node in ("blancapeak003", "blancapeak004"):
-        assert not pbs.site.cluster.on(node, "find", "/var/tmp", "-name", "jobgen-*").stdout
+        found = pbs.site.cluster.on(node, "find", "/var/tmp", "-name", "jobgen-ranks-*")
+        assert not found.stdout
     written = [each.read_text() for each in pbs.folder.glob(f"jobgen-logs/{job}/**/stdout.log")]
     assert sorted(written) == (["up 0\n", "up 1\n"] if ends == "crash" else [])
 
