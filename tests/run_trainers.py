@@ -10,6 +10,7 @@ import os
 import shutil
 import signal
 import subprocess
+import threading
 import sys
 import tempfile
 from functools import cache
@@ -70,9 +71,12 @@ def run_until(
         text=True,
     )
     assert process.stdout
+    limit = threading.Timer(120, process.kill)  # the line may never come
+    limit.start()
     for line in process.stdout:
         if line.startswith(line_start):
             break
+    limit.cancel()
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     os.kill(int(children[-1]) if ranks > 1 else process.pid, signal.SIGUSR1)
     output = process.communicate(timeout=120)[0]

@@ -253,7 +253,8 @@ def test_the_script_that_saves_when_it_is_warned(tmp_path: Path) -> None:
     steps, begin = "STEPS, SNAPSHOT = 1000,", "while step < STEPS:\n"
     assert steps in text
     assert begin in text
-    shown = f"print('began at', step, flush=True)\n{begin}"
+    line = "print(f'began at {step}\\n', end='', flush=True)"  # one write: two ranks print it
+    shown = f"{line}\n{begin}"
     endless = text.replace(steps, "STEPS, SNAPSHOT = 10**9,").replace(begin, shown)
     script.write_text(endless)
     status, output = run_until("began at 0", tmp_path, str(script), ranks=2)

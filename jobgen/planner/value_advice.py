@@ -17,11 +17,8 @@ def unlikely_values(resolved: Resolved) -> Iterator[Problem]:
     rows = (row for row in OPTIONS.values() if row.group == "Cluster" and row.metavar)
     for path in (row.path for row in rows if row.path):  # what a cluster has by name
         value = attrgetter(path)(resolved.profile)
-        if value in ("none", "None", "NONE", "default"):
-            text, hint = (
-                f"`{value}` is taken for a name",
-                "null, or no such key, is the site's default",
-            )
+        if value in ("none", "None", "NONE"):
+            text, hint = f"`{value}` is taken for a name", "null is the site's default"
             yield Problem(resolved.origins.get(path, Mark(path)), text, "value", hint)
     for path, text, code, hint in (
         *_container(resolved),
