@@ -10,9 +10,9 @@ import os
 import shutil
 import signal
 import subprocess
-import threading
 import sys
 import tempfile
+import threading
 from functools import cache
 from pathlib import Path
 from types import ModuleType
