@@ -51,9 +51,8 @@ def main() -> None:
     dataset = Images(table[:, 1:].reshape(-1, 3, 32, 32), table[:, 0].long())
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     model = trainer.vgg11()
-    model[0] = nn.Conv2d(
-        3, 64, 3, padding=1, bias=False
-    )  # the trainer's has channels of zeros, too
+    # The trainer's first layer has channels of zeros, too.
+    model[0] = nn.Conv2d(3, 64, 3, padding=1, bias=False)
     model.to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.02, momentum=0.9, weight_decay=5e-4)
     loader = DataLoader(

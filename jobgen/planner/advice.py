@@ -50,7 +50,7 @@ def profile_advice(resolved: Resolved) -> list[Problem]:
         *unlikely_values(resolved),
     ]
     found += _unused_gpus(resolved, resolved.profile.node.gpus)
-    found += [*_doubtful_time(resolved, "request.time"), *_doubtful_time(resolved, "limits.time")]
+    found += _doubtful_times(resolved)
     for name, variable in resolved.profile.network.environment.items():
         if is_secret(name, variable.value or ""):
             found.append(_secret(resolved.origins.get(f"network.environment.{name}"), name))
@@ -83,11 +83,7 @@ def job_advice(job: Job, plan: Plan, resolved: Resolved) -> list[Problem]:
     found += [*_lost_exports(resolved), *_misspelt_partition(resolved), *unlikely_values(resolved)]
     found += [*word_advice(job, plan), *_unused_gpus(resolved, plan.request.gpus_per_node)]
     if job.command != "byhand":
-        found += [
-            *_doubtful_time(resolved, "request.time"),
-            *_doubtful_time(resolved, "limits.time"),
-        ]
-        found += _shared_cores(plan, resolved)
+        found += [*_doubtful_times(resolved), *_shared_cores(plan, resolved)]
         found += [*_ranks_without_gpu(plan, resolved), *_points_for_address(resolved)]
     if plan.request.gpus_per_node and job.command != "byhand":
         found += _gpus_not_requested(resolved)
@@ -162,6 +158,11 @@ def _cores_not_requested(resolved: Resolved, gpus: int) -> Iterator[Problem]:
 
 MOST_HOURS = 168  # of a job of a week
 DAYS_IN_HOURS = ("12", "24", "36", "48", "72", "96", "168")  # of minutes, people write 30 or 90
+
+
+def _doubtful_times(resolved: Resolved) -> Iterator[Problem]:
+    for path in ("request.time", "limits.time"):
+        yield from _doubtful_time(resolved, path)
 
 
 def _doubtful_time(resolved: Resolved, path: str) -> Iterator[Problem]:

@@ -39,14 +39,14 @@ def heat_map(pairs: PairMap) -> HeatMap:
     step = -(-count // CELLS)
     rows = worst_of_blocks(pairs.classes, step) if step > 1 else pairs.classes
     paths = class_paths(rows)
-    names, left, top, ticks = _names(pairs), 42.0, 22.0, []
+    names, left_margin, top_margin, ticks = _names(pairs), 42.0, 22.0, []
     if names:
-        left = top = _LETTER * max(map(len, names)) + 8
+        left_margin = top_margin = _LETTER * max(map(len, names)) + 8
     else:
         every = next(s for s in (5, 10, 20, 50, 100, 200, 500) if count / s <= 8)
         ticks = [0, *range(every - 1, count, every)]
     return HeatMap(
-        *(pairs, left, top, SIDE, SIDE / count, step),
+        *(pairs, left_margin, top_margin, SIDE, SIDE / count, step),
         paths=[(kind, paths[kind]) for kind in (MISSING, ITSELF, 1, 2, 3, 4) if kind in paths],
         names=names,
         ticks=ticks,
