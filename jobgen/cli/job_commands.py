@@ -10,7 +10,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from jobgen.cli.app import TEXTS, Command, RowOption, complete_value, main
-from jobgen.errors import report
+from jobgen.errors import problem, report
 from jobgen.paths import is_folder
 from jobgen.planning.job_options import Job, job_options
 from jobgen.planning.option_row import BATCH, GROUPS, RANKS, Option, option
@@ -58,7 +58,14 @@ class JobCommand(Command):
         Raises JobgenError for words that are silently the program's, and probably were not meant
         so.
         """
+        if self.name == "qsub" and "-h" in args and "--" in args[args.index("-h") :]:
+            hint = "for a job on hold, as with qsub: --directive=-h"
+            raise problem("-h", "here it shows the help, and no script is written", "usage", hint)
         others = super().parse_args(ctx, args)
+        if not ctx.resilient_parsing:
+            from jobgen.cli.mistakes.habits import check_repeated
+
+            check_repeated(self, ctx, args)
         program = ctx.params.get("program") or ()
         head = args[: len(args) - len(program)]
         if program and head[-1:] != ["--"] and not ctx.resilient_parsing:

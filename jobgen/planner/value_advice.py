@@ -30,11 +30,14 @@ def unlikely_values(resolved: Resolved) -> Iterator[Problem]:
 
 
 def _places(resolved: Resolved) -> Found:
-    """Braces in the name of a log, as Snakemake and Hydra have them."""
+    """Braces in the name of a log, as Snakemake and Hydra have them; or % where nobody reads it."""
     for path in ("request.output", "request.error", "request.log_folder"):
-        if place := re.search(r"\$?\{\w+\}", attrgetter(path)(resolved.profile) or ""):
-            is_slurm = resolved.profile.scheduler == "slurm" and path != "request.log_folder"
+        is_folder = path == "request.log_folder"
+        pattern = r"\$?\{\w+\}|%[A-Za-z]" if is_folder else r"\$?\{\w+\}"
+        if place := re.search(pattern, attrgetter(path)(resolved.profile) or ""):
+            is_slurm = resolved.profile.scheduler == "slurm"
             hint = "%j is the job's id, %x its name" if is_slurm else "leave it out"
+            hint = "leave it out: the job's id is the name of a folder in it" if is_folder else hint
             yield path, f"`{place[0]}` stays as it is, and no value takes its place", "value", hint
 
 

@@ -12,6 +12,9 @@ from jobgen.quoting import quote
 _VARIABLE = re.compile(r"\$(\{)?([A-Z][A-Z0-9_]+)(?(1)\})")
 _OPERATORS = re.compile(r"&&|\|\|?|;|>>?|2>&1")
 _INDEX = ("SLURM_ARRAY_TASK_ID", "PBS_ARRAY_INDEX", "PBS_ARRAYID")
+# The id of a job in the name of Slurm's output, and none of the letters of a date; what has it.
+_PLACE = re.compile(r"(?<!%[YmdHMS])%([jA])(?![A-Za-z%])")
+_IDS = {"sbatch": ("SLURM_JOB_ID", "SLURM_ARRAY_JOB_ID"), "qsub": ("PBS_JOBID", "PBS_ARRAY_ID")}
 # What each rank has, whatever starts it.
 _OF_RANK = {"SLURM_PROCID": "RANK", "SLURM_LOCALID": "LOCAL_RANK", "SLURM_NTASKS": "WORLD_SIZE"}
 _DEVICES = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
@@ -36,6 +39,14 @@ def word_advice(job: Job, plan: Plan) -> Iterator[Problem]:
     if index and not job.array and job.command != "byhand":
         text = f"%a in {index!r:.60} is the number of a job in an array, and this is none"
         yield Problem(Mark("--"), text, "variable", "add --array FIRST-LAST")
+    place = next(filter(None, map(_PLACE.search, arguments)), None)
+    if place and job.command in _IDS:
+        variable = "${" + _IDS[job.command][place[1] == "A"] + "}"
+        words = tuple(_PLACE.sub(variable, word) for word in arguments)
+        hint = f"the program finds it in {variable}; or: --"
+        hint = f"{hint} {_in_shell(plan.program._replace(arguments=words))}"
+        text = f"the program gets {place[0]} as it is: only the name of the output may have it"
+        yield Problem(Mark("--"), text, "variable", hint)
     if pattern := re.search("%[A-Za-z]", job.name or ""):
         text = f"{pattern[0]} stays in the job's name as it is"
         yield Problem(Mark("-J"), text, "variable", "the file of the output may have it")

@@ -1,11 +1,13 @@
 """Values that are right for an option of sbatch or qsub, and mean another thing here."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
+import click
+
 from jobgen.cli.mistakes.shell_words import check_first_word
-from jobgen.errors import JobgenError, Mark, Problem
+from jobgen.errors import JobgenError, Mark, Problem, problem
 from jobgen.planning.job_options import Job, job_options
 from jobgen.planning.option_row import BATCH
 from jobgen.profiles.search import profile_files
@@ -26,6 +28,7 @@ _ORDINARY = {
     "--set": r"[\w.]+=.*",
     "--trainer": r"\w+",
     "--directive": r"--(?!time=).*",
+    "--": r"(?!nextflow|snakemake)([a-z0-9_-]+|.*\.(py|sh))",
 }
 
 
@@ -44,9 +47,33 @@ def check_habits(job: Job, script: str | None) -> None:
         raise JobgenError(found)
 
 
+def check_repeated(command: click.Command, ctx: click.Context, args: Sequence[str]) -> None:
+    """Raise JobgenError for two profiles, and for a list in two options.
+
+    Of other options the last counts, as with sbatch: the first may be an alias's.
+    """
+    _, _, order = command.make_parser(ctx).parse_args([*args])
+    for each in dict.fromkeys(order):
+        if order.count(each) == 1 or each.name not in ("profile", "mail_on", "hosts"):
+            continue
+        several = click.Option([*each.opts, each.name], multiple=True)
+        trial = click.Command("", params=[several if it is each else it for it in command.params])
+        values = [*dict.fromkeys(trial.make_parser(ctx).parse_args([*args])[0][each.name])]
+        flag = each.opts[0]
+        if len(values) > 1 and each.name != "profile":
+            hint = f"write {flag} {quote(','.join(values))}"
+            raise problem(flag, "the option has one value, and is given twice", "usage", hint)
+        if len(values) > 1:
+            hint = f"write {' or '.join(f'{flag} {quote(it)}' for it in values)}; for the"
+            hint += f" values of all: a file with `extends: [{', '.join(values)}]`"
+            raise problem(flag, "a job is of one cluster, and is given several", "usage", hint)
+
+
 def _values(job: Job, script: str | None) -> Iterator[tuple[str, str]]:
     if script and job.command in BATCH:
         yield "-o", script
+    if job.program and job.launcher != "node":
+        yield "--", job.program[0]
     for name, row in job_options(job.command):
         value = getattr(job, name) if row.metavar else None
         for text in value if isinstance(value, tuple) else [value] if value else []:
@@ -59,7 +86,7 @@ def _value_problems(command: str, flag: str, value: str) -> Iterator[Problem]:
         return
     from jobgen.other_words.search import habits  # it imports YAML, which takes a while
 
-    is_letter = len(flag) == 2 and flag != "-e"
+    is_letter = len(flag) == 2 and flag not in ("-e", "--")
     for table in (f"{flag} of {command}", flag, "any letter" if is_letter else ""):
         for pattern, answer in habits().get(table, {}).items():
             if found := re.fullmatch(pattern, value):
@@ -114,8 +141,9 @@ def _fitting_profiles(command: str) -> Iterator[str]:
 def _several_values(job: Job) -> Iterator[Problem]:
     """Several values in one, as --export of sbatch and -l of qsub take."""
     for text in job.environment:
-        if re.fullmatch(r"\w+=[^,=]*(,[A-Z_][A-Z0-9_]*=[^,=]*)+", text):
-            hint = f"write {' '.join(f'-e {quote(each)}' for each in text.split(','))}"
+        if re.fullmatch(r"\w+=[^,;=\s]*([,;\s]+[A-Z_][A-Z0-9_]*=[^,;=\s]*)+", text):
+            pairs = re.split(r"[,;\s]+", text)
+            hint = f"write {' '.join(f'-e {quote(each)}' for each in pairs)}"
             name, _, value = text.partition("=")
             hint += f"; for one value: --set {quote(f'network.environment.{name}={value}')}"
             yield Problem(Mark("-e"), f"{text!r:.60} are several variables", "value", hint)
