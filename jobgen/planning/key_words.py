@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from jobgen.errors import JobgenError, Mark
 from jobgen.other_words.search import answers, path_of, places, plain, with_unit, words
 from jobgen.planning.job_options import FIELD_OF_FLAG, OPTIONS
+from jobgen.planning.job_size import size_words
 from jobgen.planning.option_row import RANKS, REQUEST
 from jobgen.profiles.kinds import Bool, Int, ProblemList
 from jobgen.profiles.model import Profile
@@ -138,20 +139,10 @@ def _special(name: str, command: str, value: str) -> str:
         return "--set request.memory=all"
     if name == "nodelist" and command == "qsub":
         return f"--set request.chunk.host={quote(value) if value else 'NAME'}"
-    found = _ranks(name, value) if command in REQUEST else ""
+    found = size_words(command, f"--{name}", value) if command in REQUEST else ""
     return found or (
         _of_slurm(name, value, command) if command in ("sbatch", "interactive") else ""
     )
-
-
-def _ranks(name: str, value: str) -> str:
-    """The words for a number of ranks, which is that of the GPUs where there are some."""
-    path = "launch.processes_per_node"
-    if path_of((answers("keys", name) or [""])[0]) != path or name == "ntaskspergpu":
-        return ""
-    is_of_all = not value.isdigit() or "=" in answers("keys", name)[0]
-    number = "N" if is_of_all else value
-    return f"-G {number}, or --set {path}={number} on nodes without GPUs"
 
 
 def _after(value: str, command: str) -> str:

@@ -6,12 +6,12 @@ from contextlib import suppress
 
 import click
 
-from jobgen.cli.mistakes.job_size import size_words
 from jobgen.cli.mistakes.other_options import own_words
 from jobgen.errors import JobgenError
 from jobgen.other_words.search import is_word, plain
 from jobgen.paths import is_file, to_path
 from jobgen.planning.job_options import FIELD_OF_FLAG, OPTIONS
+from jobgen.planning.job_size import size_words
 from jobgen.planning.key_words import PLACE, option_words
 from jobgen.planning.option_row import ALL
 from jobgen.profiles.search import profile_files

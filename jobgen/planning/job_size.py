@@ -16,29 +16,32 @@ from jobgen.profiles.resolve import Profiles
 
 _LETTERS = {"-N": "nodes", "-G": "gpus_per_node", "-n": "ntasks", "-c": "cpus_per_task"}
 _RANKS = "--set launch.processes_per_node="
+_ALL_RANKS = "ranks of a job"
+_UNKNOWN = f"-G {{0}}, or {_RANKS}{{0}} on nodes without GPUs"
 _CORES = "--set request.cpus_per_"
 
 
 class _Given(NamedTuple):
     """What a command line and its profile say of a job: 0 for what is unknown.
 
-    `gpus` and `tasks` are those of a node that the line names; if it names no nodes, they are the
-    profile's, and `default_nodes` is true.
+    `gpus` and `tasks` are those of a node that the line names, `task_gpus` those of a task; if it
+    names no nodes, they are the profile's, and `default_nodes` is true.
     """
 
     nodes: int = 0
     gpus: int = 0
     tasks: int = 0
+    task_gpus: int = 1
     profile: str = ""
     node_gpus: int = 0
     node_cpus: int = 0
     default_nodes: bool = False
 
 
-def size_words(command: str, flag: str, value: str, args: Sequence[str]) -> str:
+def size_words(command: str, flag: str, value: str, args: Sequence[str] = ()) -> str:
     """What to write instead of an option with a number; "" if unknown.
 
-    `args` are all words of the command.
+    `args` are all words of the command, if they are known.
     """
     kind = _kind(flag)
     if kind == "nodes" and command != "byhand" and re.fullmatch(r"\d+[:-]\d+", value):
@@ -48,7 +51,7 @@ def size_words(command: str, flag: str, value: str, args: Sequence[str]) -> str:
         return ""
     given = _given(command, args)
     count = int(number[1])
-    tasks = given.tasks if kind == "ranks of a job" else count if kind == "tasks of a node" else 0
+    tasks = given.tasks if kind == _ALL_RANKS else count if kind == "tasks of a node" else 0
     if tasks == 1 and (given.gpus or given.node_gpus) > 1:  # the launcher, and no rank
         note = "the script starts one launcher on each node anyway: leave it out"
         return f"{note}; for one rank on each node: -G 1"
@@ -67,23 +70,22 @@ def _given(command: str, args: Sequence[str]) -> _Given:
         found.setdefault("profile" if name == "--profile" else _kind(name), value)
     name = found.get("profile") or os.environ.get("JOBGEN_PROFILE", "")
     name = "local" if command == "local" and not name else name
-    nodes, gpus, tasks = (
+    nodes, gpus, tasks, task_gpus, ranks = (
         int((re.findall(r"\d+", found.get(kind, "")) or ["0"])[-1][:6])
-        for kind in ("nodes", "GPUs of a node", "tasks of a node")
+        for kind in ("nodes", "GPUs of a node", "tasks of a node", "GPUs of a task", _ALL_RANKS)
     )
-    ranks = found.get("ranks of a job", "")
-    if not tasks and nodes and ranks.isdigit():
-        tasks = int(ranks) // nodes
+    if not tasks and nodes:
+        tasks = ranks // nodes
+    task_gpus = task_gpus if task_gpus and (tasks > 1 or ranks) else 1
     with suppress(JobgenError):
         profile = Profiles().load(name).profile if name else None
         if profile:
             several = profile.request.nodes if profile.request.nodes > 1 else 0
             node = profile.node
             has_default = not nodes and several > 0
-            return _Given(
-                nodes or several, gpus, tasks, name, node.gpus, node.cpus or 0, has_default
-            )
-    return _Given(nodes, gpus, tasks)
+            sizes = (nodes or several, gpus, tasks, task_gpus)
+            return _Given(*sizes, name, node.gpus, node.cpus or 0, has_default)
+    return _Given(nodes, gpus, tasks, task_gpus)
 
 
 def _pairs(args: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -101,14 +103,16 @@ def _pairs(args: Sequence[str]) -> Iterator[tuple[str, str]]:
 def _of_job(count: int, given: _Given) -> str:
     """The words for ranks of all nodes, each with a GPU where there are some."""
     nodes, gpus = given.nodes, given.gpus or given.node_gpus
-    is_too_many = nodes and gpus and count > nodes * gpus
-    if gpus and count % gpus == 0 and (not nodes or is_too_many):
-        note = f", {count} ranks of {gpus} on each node" * bool(nodes)
-        return f"-N {count // gpus} -G {gpus}{note}"
-    if (not nodes or given.default_nodes) and count < gpus:
-        return f"-N 1 -G {count}"
+    full = gpus // given.task_gpus  # the ranks of a node with all its GPUs
+    is_too_many = nodes and full and count > nodes * full
+    if full and count % full == 0 and (not nodes or given.default_nodes or is_too_many):
+        has_note = nodes and not given.default_nodes
+        note = f", {count} ranks of {full} on each node" if has_note else ""
+        return f"-N {count // full} {_of_node(full, given)}{note}"
+    if (not nodes or given.default_nodes) and count < full:
+        return f"-N 1 {_of_node(count, given)}"
     if not nodes or count % nodes:
-        return ""
+        return "" if given.profile else _UNKNOWN.format("N")
     return f"-N {nodes} " * given.default_nodes + _of_node(count // nodes, given)
 
 
@@ -127,19 +131,20 @@ def _gpus_of_job(count: int, given: _Given) -> str:
 
 
 def _gpus_of_task(count: int, given: _Given) -> str:
+    if given.task_gpus > 1:
+        return "the words for the tasks count it: leave it out"
     if count == 1 and given.node_gpus:
         return "a rank for each GPU is the default: leave it out"
-    tasks = given.tasks or given.node_gpus // count
-    return _of_node(count * tasks, given) if tasks else ""
+    return _of_node(count, given)
 
 
 def _of_node(ranks: int, given: _Given) -> str:
     """The words for ranks of each node."""
+    if given.task_gpus > 1:
+        return f"-G {ranks * given.task_gpus} {_RANKS}{ranks}"
     if (given.profile and not given.node_gpus) or given.gpus not in (0, ranks):
         return f"{_RANKS}{ranks}"
-    if given.profile:
-        return f"-G {ranks}"
-    return f"-G {ranks}, or {_RANKS}{ranks} on nodes without GPUs"
+    return f"-G {ranks}" if given.profile else _UNKNOWN.format(ranks)
 
 
 def _cores(count: int, given: _Given) -> str:
@@ -156,7 +161,7 @@ def _cores(count: int, given: _Given) -> str:
 
 
 _WORDS = {
-    "ranks of a job": _of_job,
+    _ALL_RANKS: _of_job,
     "GPUs of a job": _gpus_of_job,
     "GPUs of a task": _gpus_of_task,
     "tasks of a node": _of_node,
