@@ -11,7 +11,7 @@ from jobgen.quoting import quote
 
 _VARIABLE = re.compile(r"\$(\{)?([A-Z][A-Z0-9_]+)(?(1)\})")
 _OPERATORS = re.compile(r"&&|\|\|?|;|>>?|2>&1")
-_INDEX = ("SLURM_ARRAY_TASK_ID", "PBS_ARRAY_INDEX", "PBS_ARRAYID")
+_INDEX = "SLURM_ARRAY_TASK_ID PBS_ARRAY_INDEX PBS_ARRAYID SGE_TASK_ID LSB_JOBINDEX".split()
 # The id of a job in the name of Slurm's output, and none of the letters of a date; what has it.
 _PLACE = re.compile(r"(?<!%[YmdHMS])%([jA])(?![A-Za-z%])")
 _IDS = {"sbatch": ("SLURM_JOB_ID", "SLURM_ARRAY_JOB_ID"), "qsub": ("PBS_JOBID", "PBS_ARRAY_ID")}

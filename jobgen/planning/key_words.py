@@ -131,7 +131,9 @@ def _special(name: str, command: str, value: str) -> str:
     if gpus and name in ("gres", "gpu"):
         kind = f" --set node.gpu_type={gpus[1]}" if gpus[1] and command != "qsub" else ""
         others = ",".join(each for each in value.split(",")[1:] if each[:3] != "gpu")
-        kind += f" --directive={quote(f'--gres={others}')}" if others and command != "qsub" else ""
+        if others and command != "qsub":
+            kind += " --set request.gpu_option=gpus-per-node"
+            kind += f" --directive={quote(f'--gres={others}')}"
         return f"-G {gpus[2]}{kind}"
     if value and "--after ID" in answers("options", name):
         return _after(value, command)

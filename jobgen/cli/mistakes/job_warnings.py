@@ -6,7 +6,8 @@ They depend on the files here: the machine of the job may differ.
 import shutil
 from collections.abc import Iterator
 
-from jobgen.errors import Mark, Problem
+from jobgen.errors import JobgenError, Mark, Problem
+from jobgen.generator import Generator
 from jobgen.paths import is_file, to_path
 from jobgen.planning.job_options import Job
 from jobgen.planning.plan import Plan
@@ -15,12 +16,12 @@ from jobgen.quoting import quote
 
 def job_warnings(job: Job, plan: Plan) -> Iterator[Problem]:
     """The warnings about a job, whose plan was made."""
-    yield from _program_advice(plan)
+    yield from _program_advice(job, plan)
     yield from _shell_advice(plan)
     yield from _directive_advice(job)
 
 
-def _program_advice(plan: Plan) -> Iterator[Problem]:
+def _program_advice(job: Job, plan: Plan) -> Iterator[Problem]:
     """A warning if the program is a path to no file, or several words in one."""
     name = plan.program.name
     elsewhere = plan.software.workspace or plan.request.chdir  # a relative path counts from there
@@ -37,12 +38,17 @@ def _program_advice(plan: Plan) -> Iterator[Problem]:
     if is_elsewhere and is_file(to_path(f"{name}.py")):
         text = f"no command {name!r:.80} is on PATH, and a file {name}.py is here"
         yield Problem(Mark("--"), text, "program", f"write -- {quote(f'{name}.py')}")
-    first, *others = name.split()
+    first, *others = name.split() or [name]
     if others and not plan.program.arguments:
         words = others if first in ("python", "python3") and others[0].endswith(".py") else []
-        hint = f"write the words apart: -- {' '.join(words or [first, *others])}"
+        words = words or [first, *others]
+        hint = f"write the words apart: -- {' '.join(words)}"
         text = f"{name!r:.80} is one word with blanks, and no file here"
-        yield Problem(Mark("--"), text, "program", hint)
+        try:
+            Generator().plan(job._replace(program=tuple(words)))
+            yield Problem(Mark("--"), text, "program", hint)
+        except JobgenError as error:  # such as another launcher
+            yield from error.problems
     elif is_path:
         where = "" if name.startswith("/") else " in the folder that it is submitted from"
         text = f"there is no file {name!r:.80} here"

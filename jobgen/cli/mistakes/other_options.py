@@ -125,7 +125,11 @@ def _resources(text: str) -> str:
     """The words for qsub's `-l`, such as `select=2:ncpus=8:ngpus=4,walltime=1:00:00`."""
     text = text if "=" in text else text.replace(" ", "=", 1)
     pairs = [part.strip().partition("=") for part in text.split(",")]
-    found = [resource_words(name, value, False) for name, equals, value in pairs if equals]
+    found = [
+        form_words("qsub", "-l", f"{name}={value}") or resource_words(name, value, False)
+        for name, equals, value in pairs
+        if equals
+    ]
     note = ", all nodes of one kind" if "+" in text else ""
     return " ".join(dict.fromkeys(filter(None, found))) + note
 

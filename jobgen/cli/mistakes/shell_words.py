@@ -24,6 +24,8 @@ _STARTED = re.compile(
 def check_first_word(job: Job) -> None:
     """Raise JobgenError for a batch script, or what begins with `module load` or `dist.ddp`."""
     name, *words = job.program or ("",)
+    if " " in name and not words and not is_file(to_path(name)):  # a whole line in quotes
+        name, *words = re.sub("(;|&&)", r" \1 ", name).split() or [name]
     script = words[0] if name in ("bash", "sh") and words else name
     if found := directive_in(script):
         submit = "qsub" if found[0].startswith("#PBS") else "sbatch"
@@ -43,10 +45,11 @@ def check_first_word(job: Job) -> None:
         text = f"`{name} run` would start a container in each rank, without the rank's number"
         hint = f"--set software.container.engine={name} --set software.container.image=IMAGE"
         raise problem("--", text, "value", f"write: {hint} -- PROGRAM")
-    options, program = _of_line([*job.program])
+    options, program = _of_line([name, *words])
     if "=" in name and all("=" in word for word in words) and not is_file(to_path(name)):
         text = f"{name!r:.60} would be the program, and is a value for one"
-        raise problem("--", text, "value", f"write: -- PROGRAM {' '.join(map(quote, job.program))}")
+        line = " ".join(map(quote, (name, *words)))
+        raise problem("--", text, "value", f"write: -- PROGRAM {line}")
     if options:
         text = f"`{' '.join((name, *words)):.60}` is for a shell, and would be each rank's program"
         hint = f"write: {' '.join(options)} -- {' '.join(map(quote, program)) or 'PROGRAM'}"
