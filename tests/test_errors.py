@@ -15,8 +15,7 @@ from jobgen.generator import Generator
 from jobgen.paths import bundled
 from jobgen.planning.job_options import Job
 from jobgen.profiles.mistakes.following import followed
-from jobgen.profiles.mistakes.readings import as_flow
-from jobgen.profiles.yaml_tree import Map, parse
+from jobgen.profiles.yaml_tree import Map, as_flow, parse
 
 FOLDER = Path(__file__).parent / "errors"
 _CLICKS = re.compile("Usage: |Try '|\n")

@@ -35,6 +35,7 @@ from jobgen.profiles.yaml_tree import (
     plain_value,
     tree_at,
 )
+from jobgen.quoting import quote
 
 CACHED = 256  # files, profiles, and profiles with overrides, so that memory does not grow
 
@@ -258,6 +259,10 @@ def _read_file(file: Path) -> tuple[Node | None, list[Problem]]:
         return None, problems.found
     except JobgenError as error:
         return None, error.problems
+    if isinstance(tree, Map) and "jobs" in tree.items and {*tree.items} <= {"defaults", "jobs"}:
+        hint = f"write: jobgen build {quote(str(file))}"
+        problems.note(tree.keys["jobs"], "a manifest of jobs, and no profile", "usage", hint)
+        return None, problems.found
     ROOT.read(tree, problems)
     return tree, problems.found
 

@@ -6,6 +6,7 @@ False and 45000). Duplicate keys, aliases, tags and several documents are errors
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -31,6 +32,8 @@ _HINTS = {
     "mapping values": "the keys of a group begin in one column, below a line that ends with `:`",
     "'-' indicator": "a list has `- ` before each item, and no keys",
 }
+_MOST = 300  # characters of a value that is repeated
+_PLAIN = r"(?:--?(?=\w))?[\w./$~+][\w./$~+@=:-]*(?<!:)"
 _INT = re.compile(r"[-+]?[0-9]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+\.[0-9]*)([eE][-+]?[0-9]+)?")
 _WORDS: dict[str, Value] = {
@@ -105,6 +108,7 @@ class _Builder:
     def __init__(self, file: str) -> None:
         self.file = file
         self.problems: list[Problem] = []
+        self.anchors: dict[str, str] = {}  # what to write for an alias, and after `<<: ` its keys
 
     def build(self, text: str) -> Node:
         loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -129,23 +133,37 @@ class _Builder:
             return Map(Mark(self.file, 1, 1), {}, {})
         return tree
 
-    def _node(self, event: Any, events: Iterator[Any], depth: int) -> Node:
+    def _node(self, event: Any, events: Iterator[Any], depth: int, key: str = "") -> Node:
         mark = self._mark(event.start_mark)
         if depth > YAML_DEPTH:
             raise JobgenError([Problem(mark, f"nested more than {YAML_DEPTH} deep", "yaml")])
         if isinstance(event, yaml.AliasEvent):
-            self._note(event.start_mark, "an alias", "yaml", "write the value, or use `extends:`")
+            merge_key = "<<: " if key == "<<" else ""
+            value = self.anchors.get(f"{merge_key}{event.anchor}") or "its value"
+            hint = f"write {value} in the place of `{merge_key}*{event.anchor}`"
+            self._note(event.start_mark, "an alias", "yaml", hint)
             return Scalar(mark, "", None)
-        if event.anchor:
-            self._note(event.start_mark, "an anchor", "yaml", "write the value, or use `extends:`")
         if event.tag:
             self._note(event.start_mark, f"the tag {event.tag}", "yaml", "a profile has no tags")
-        if isinstance(event, yaml.ScalarEvent):
-            is_plain = event.implicit[0]
-            return Scalar(mark, event.value, unquoted(event.value) if is_plain else event.value)
+        node: Node = Scalar(mark, getattr(event, "value", ""), getattr(event, "value", ""))
         if isinstance(event, yaml.SequenceStartEvent):
-            return self._seq(mark, events, depth)
-        return self._map(mark, events, depth)
+            node = self._seq(mark, events, depth)
+        elif isinstance(event, yaml.MappingStartEvent):
+            node = self._map(mark, events, depth)
+        elif event.implicit[0]:
+            node = Scalar(mark, event.value, unquoted(event.value))
+        if event.anchor:
+            self._anchor(event, node)
+        return node
+
+    def _anchor(self, event: Any, node: Node) -> None:
+        text = as_flow(node)
+        if len(text) <= _MOST and '""' not in text:
+            items = node.items.items() if isinstance(node, Map) else ()
+            keys = ", ".join(f"`{name}: {as_flow(each)}`" for name, each in items)
+            self.anchors |= {event.anchor: f"`{text}`", f"<<: {event.anchor}": keys}
+        hint = f"leave out `&{event.anchor}`, and a key that is there for its copies alone"
+        self._note(event.start_mark, "an anchor", "yaml", hint)
 
     def _seq(self, mark: Mark, events: Iterator[Any], depth: int) -> Seq:
         seq = Seq(mark, [])
@@ -157,7 +175,7 @@ class _Builder:
         found = Map(mark, {}, {})
         while not isinstance(event := next(events), yaml.MappingEndEvent):
             key = self._node(event, events, depth + 1)
-            value = self._node(next(events), events, depth + 1)
+            value = self._node(next(events), events, depth + 1, getattr(key, "text", ""))
             if not isinstance(key, Scalar):
                 self._note(event.start_mark, "a key that is not text", "yaml")
             elif key.text in found.items:
@@ -260,6 +278,16 @@ def plain_value(node: Node) -> Any:
     if isinstance(node, Seq):
         return [plain_value(child) for child in node.items]
     return node.value
+
+
+def as_flow(node: Node) -> str:
+    """A node as YAML on one line."""
+    if isinstance(node, Map):
+        return f"{{{', '.join(f'{name}: {as_flow(each)}' for name, each in node.items.items())}}}"
+    if isinstance(node, Seq):
+        return f"[{', '.join(map(as_flow, node.items))}]"
+    is_plain = re.fullmatch(_PLAIN, node.text) and unquoted(node.text) == node.value
+    return node.text if is_plain else json.dumps(node.text, ensure_ascii=False)
 
 
 def as_yaml(path: str, value: str) -> str:

@@ -73,8 +73,13 @@ class Build:
             raise script
         generator = self.generators.of(script.path)
         command = script.command
+        if command is None and "profile" not in script.fields:
+            hint = (
+                "write `profile: NAME`, here or below `defaults:`; `command: local`: this machine"
+            )
+            raise problem(script.tree.mark, f"{script.label} has no `profile`", "usage", hint)
         if command is None:
-            command = generator.command(script.fields.get("profile", "local"))
+            command = generator.command(script.fields["profile"])
         job = script.job(command)
         data = generator.script_bytes(job, self.manifest_from(script.real))
         if not self.must_write(script.path, script.real, data):

@@ -27,9 +27,9 @@ from jobgen.limits import (
 from jobgen.planning.option_row import RANKS, Option
 from jobgen.profiles.kinds import FREE, Bool, Choice, Kind, ProblemList, Text
 from jobgen.profiles.mistakes.following import followed
-from jobgen.profiles.mistakes.readings import as_flow, as_words
+from jobgen.profiles.mistakes.readings import as_words
 from jobgen.profiles.records import ListOf, MapOf, Record, record, row
-from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, is_null, merge, parse
+from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, as_flow, is_null, merge, parse
 from jobgen.repository.matrix import KEYS, Script, Scripts
 from jobgen.repository.mistakes.manifest import (
     JOBS_HINT,
@@ -37,6 +37,7 @@ from jobgen.repository.mistakes.manifest import (
     in_one,
     of_other_tool,
     of_second_document,
+    refuse_profile,
 )
 from jobgen.repository.script_paths import ScriptPaths
 
@@ -98,6 +99,7 @@ def read_manifest(file: Path) -> tuple[int, Iterator[Script | JobgenError], list
         raise problem(str(file), text, "unreadable", hint) from None
     except JobgenError as error:
         raise of_second_document(error) from None
+    refuse_profile(tree, file)
     problems = ProblemList()
     tree = by_name(tree, problems)
     Record(Manifest).read(tree, problems)
@@ -173,11 +175,16 @@ def _check_job(name: str, own: Map, job: Map, problems: ProblemList) -> None:
 
 
 def _check_program(node: Node | None, problems: ProblemList) -> None:
-    """Note a script and its arguments in one word, which would be the name of a program."""
-    word = node.items[0] if isinstance(node, Seq) and len(node.items) == 1 else None
-    if isinstance(word, Scalar) and re.match(r"(\S+\.py|python3?) \S", word.text):
-        hint = f"write `program: {as_flow(Seq(word.mark, as_words(word)))}`"
-        problems.note(word.mark, f"`{word.text:.60}` is one word with blanks", "value", hint)
+    """Note a script and its arguments, or an option and its value, in one word."""
+    joined, words = list[Scalar](), list[Node]()
+    for each in getattr(node, "items", ()):
+        pattern = r"--?[A-Za-z][\w-]* \S" if words else r"(\S+\.py|python3?|torchrun) \S"
+        if isinstance(each, Scalar) and re.match(pattern, each.text):
+            joined.append(each)
+        words += as_words(each) if each in joined else [each]
+    for each in joined[:1]:
+        hint = f"write `program: {as_flow(Seq(each.mark, words))}`"
+        problems.note(each.mark, f"`{each.text:.60}` is one word with blanks", "value", hint)
 
 
 def _check_places(node: Node | None, names: Mapping[str, Node], problems: ProblemList) -> None:

@@ -13,8 +13,7 @@ from jobgen.limits import MANIFEST_CHARACTERS, PROBLEMS_KEPT
 from jobgen.planning.job_options import OPTIONS, Job, job_options
 from jobgen.planning.option_row import RANKS, Option
 from jobgen.profiles.kinds import ProblemList
-from jobgen.profiles.mistakes.readings import as_flow
-from jobgen.profiles.yaml_tree import Map, Scalar, unquoted
+from jobgen.profiles.yaml_tree import Map, Scalar, as_flow, unquoted
 from jobgen.quoting import split_words
 from jobgen.repository.script_paths import ScriptPaths
 

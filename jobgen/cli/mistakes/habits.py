@@ -148,7 +148,19 @@ def _several_values(job: Job) -> Iterator[Problem]:
             hint += f"; for one value: --set {quote(f'network.environment.{name}={value}')}"
             yield Problem(Mark("-e"), f"{text!r:.60} are several variables", "value", hint)
     for text in job.set_values:
-        pairs = re.split(r",(?=[a-z]+\.[a-z_.]+=)", text)
-        if len(pairs) > 1:
-            hint = f"write {' '.join(f'--set {quote(each)}' for each in pairs)}"
+        pairs = re.split(r",(?=[A-Za-z_][\w.]*=)", text)
+        if len(pairs) > 1 and text.count("=") == len(pairs) and not re.search(r"=[\[{]", text):
+            group = pairs[0].partition("=")[0].rpartition(".")[0]
+            hint = f"write {' '.join(_set_words(each, group, job.command) for each in pairs)}"
             yield Problem(Mark("--set"), f"{text!r:.80} has values of several keys", "value", hint)
+
+
+def _set_words(pair: str, group: str, command: str) -> str:
+    """The words for PATH=VALUE; a name without its group may be of the group of the one before."""
+    from jobgen.planning.key_words import KEYS, option_words  # only a mistake needs it
+
+    path, _, value = pair.partition("=")
+    if f"{group}.{path}" in KEYS or (group == "network.environment" and "." not in path):
+        return f"--set {quote(f'{group}.{pair}')}"
+    words = "" if "." in path else option_words(path, command, value).partition(", ")[0]
+    return words or f"--set {quote(pair)}"

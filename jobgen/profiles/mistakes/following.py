@@ -4,8 +4,17 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from jobgen.errors import JobgenError, Mark, Problem
-from jobgen.profiles.mistakes.readings import as_flow
-from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, merge, parse, tree_at, with_marks
+from jobgen.profiles.yaml_tree import (
+    Map,
+    Node,
+    Scalar,
+    Seq,
+    as_flow,
+    merge,
+    parse,
+    tree_at,
+    with_marks,
+)
 
 _PLACE = (
     r" at the top level| (?:in the braces of|below) `\w+:` in line \d+"

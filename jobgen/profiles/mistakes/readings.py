@@ -1,6 +1,5 @@
 """The values that a person may have meant: those that a key takes."""
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -8,7 +7,7 @@ from typing import Any, NamedTuple
 from jobgen.errors import Mark
 from jobgen.other_words.search import answers, main_keys
 from jobgen.profiles.units.kinds import LEAST_MEGABYTES
-from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, unquoted
+from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, as_flow, unquoted
 
 _MOST = 160  # characters of a value that is repeated
 _EMPTY = ("[]", "{}", '""')  # no hint instead of a value that has something
@@ -26,7 +25,6 @@ _TRUTHS = {
     **dict.fromkeys(("yes", "on", "y", "1"), True),
     **dict.fromkeys(("no", "off", "n", "0"), False),
 }
-_PLAIN = r"(?:--?(?=\w))?[\w./$~+][\w./$~+@=:-]*(?<!:)"
 
 
 class Setting(NamedTuple):
@@ -224,9 +222,13 @@ def named_values(node: Node) -> Iterator[tuple[str, Node]]:
             yield from named_values(each)
 
 
-def of_accelerate(name: str, node: Node, file: Any) -> tuple[str, Node]:
-    """A key of accelerate's own file by its place in all of the file; other keys as they are."""
+def of_whole_file(name: str, node: Node, file: Any) -> tuple[str, Node]:
+    """A key of accelerate's or SkyPilot's file as its value is meant there; others as they are."""
     items = getattr(file, "items", {})
+    if name == "file_mounts" and isinstance(node, Map):  # what is inside comes first
+        outside = {as_flow(each).strip('"'): inside for inside, each in node.items.items()}
+        texts = [Scalar(node.mark, inside, inside) for inside in outside.values()]
+        return name, Map(node.mark, dict(zip(outside, texts, strict=True)), node.keys)
     if "compute_environment" not in items:
         return name, node
     if name == "mixed_precision":
@@ -239,13 +241,3 @@ def of_accelerate(name: str, node: Node, file: Any) -> tuple[str, Node]:
         number = int(numbers[1]) // int(numbers[2])
         return "gpus", Scalar(node.mark, str(number), number)
     return name, node
-
-
-def as_flow(node: Node) -> str:
-    """A node as YAML on one line."""
-    if isinstance(node, Map):
-        return f"{{{', '.join(f'{name}: {as_flow(each)}' for name, each in node.items.items())}}}"
-    if isinstance(node, Seq):
-        return f"[{', '.join(map(as_flow, node.items))}]"
-    is_plain = re.fullmatch(_PLAIN, node.text) and unquoted(node.text) == node.value
-    return node.text if is_plain else json.dumps(node.text, ensure_ascii=False)

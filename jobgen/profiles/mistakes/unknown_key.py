@@ -8,12 +8,11 @@ from jobgen.other_words.search import answers, path_of, places, value_hint, with
 from jobgen.profiles.mistakes.following import together
 from jobgen.profiles.mistakes.readings import (
     Setting,
-    as_flow,
     named_values,
-    of_accelerate,
+    of_whole_file,
     right_value,
 )
-from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, as_yaml, parse
+from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, as_flow, as_yaml, parse
 from jobgen.quoting import quote
 
 # Groups of other tools' files, whose keys are at several places here.
@@ -33,7 +32,7 @@ def key_hint(name: str, node: Node, *place: Any) -> str:
     """
     setting = Setting(*place)
     if not setting.group and not setting.is_option:
-        name, node = of_accelerate(name, node, setting.problems.file)
+        name, node = of_whole_file(name, node, setting.problems.file)
     if isinstance(node, Scalar) and (text := with_unit(name, node.text)) != node.text:
         node = Scalar(node.mark, text, text)
     if found := re.fullmatch(r"(\w+):([^\s:/]+)", name):

@@ -6,9 +6,9 @@ from typing import Any
 
 from jobgen.errors import Problem
 from jobgen.other_words.search import value_hint
-from jobgen.profiles.mistakes.readings import Setting, as_flow, named_values, right_value
+from jobgen.profiles.mistakes.readings import Setting, named_values, right_value
 from jobgen.profiles.mistakes.unknown_key import as_list, inner_hint, placed
-from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, parse
+from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, as_flow, parse
 from jobgen.quoting import quote
 
 

@@ -3,13 +3,15 @@
 import math
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
-from jobgen.errors import JobgenError, Mark, Problem
+from jobgen.errors import JobgenError, Mark, Problem, problem
 from jobgen.other_words.search import answers
 from jobgen.profiles.kinds import ProblemList
 from jobgen.profiles.mistakes.following import together
-from jobgen.profiles.mistakes.readings import as_flow, as_words
-from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq
+from jobgen.profiles.mistakes.readings import as_words
+from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, as_flow
+from jobgen.quoting import quote
 from jobgen.repository.matrix import manifest_words
 
 JOBS_HINT = "such as `jobs: {bert: {program: [train.py]}}`"
@@ -33,6 +35,17 @@ def of_other_tool(each: Problem, tree: Node) -> Problem:
             if any(each.mark in (one.mark, *_marks(one)) for one in inner):
                 return _of_map(each, name, node)
     return each
+
+
+def refuse_profile(tree: Node, file: Path) -> None:
+    """Raise JobgenError for a profile in the place of a manifest."""
+    items = tree.items if isinstance(tree, Map) else {}
+    if "jobs" in items or _OF_JOB & {*items} or not {"node", "network", "extends"} & {*items}:
+        return
+    command = "qsub" if getattr(items.get("scheduler"), "text", "") == "pbs" else "sbatch"
+    hint = f"write: jobgen {command} --profile {quote(str(file))} -- PROGRAM"
+    hint += f"; or a manifest, {JOBS_HINT}, with `profile: {file}` in each job"
+    raise problem(tree.mark, "a profile, and no manifest of jobs", "usage", hint)
 
 
 def of_second_document(error: JobgenError) -> JobgenError:
