@@ -20,7 +20,7 @@ _ORDINARY = {
     "-G": r"\d+",
     "-t": r"[\d:.smhd]+",
     "-J": r"[A-Za-z][\w.-]*",
-    "--array": r"[\d,%-]+",
+    "--array": r"\d*[,%-][\d,%-]+",
     "-o": r"[^%]+\.(sh|slurm|sbatch|pbs|job)",
     "-e": r"\w+=.*",
     "--mail": r"[^@,; ]+@[^@,; ]+",

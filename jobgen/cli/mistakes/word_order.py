@@ -179,7 +179,7 @@ def _with_word(command: Command, head: Words, words: Words) -> Words:
 
 def _named(command: Command, word: str) -> list[str]:
     """The option for a word such as nodes=2, with a name that an option has here or elsewhere."""
-    found = re.fullmatch(r"([A-Za-z][a-z_-]*)=(.+)", word)
+    found = re.fullmatch(r"(?:hydra\.launcher\.)?([A-Za-z][a-z_-]*)=(.+)", word)
     if not found:
         return []
     name, value = found.groups()
