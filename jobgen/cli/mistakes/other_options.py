@@ -182,5 +182,6 @@ def _program_or_site(flag: str, command: str, value: str) -> str:
         return f"did you mean {words}?" if words.startswith("-") else words
     if (command == "sbatch" and len(flag) > 2) or (command == "qsub" and len(flag) == 2):
         word = quote(f"{flag}{'=' if command == 'sbatch' else ' '}{value}" if value else flag)
-        return f"for an option of the site: --directive={word}; for one of PROGRAM: after --; else leave it out"
+        site = f"for an option of the site: --directive={word}"
+        return f"{site}; for one of PROGRAM: after --; else leave it out"
     return "an option of PROGRAM stands after --" if command in RANKS else ""
