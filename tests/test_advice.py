@@ -425,6 +425,12 @@ def test_more_ranks_than_gpus_are_mentioned() -> None:
         (("--", "train.py", "${oc.env:HOME}", "${now:%Y}", "$x"), ""),
         (("--", "train.py", "--s", "%a"), "%a in '%a' is the number of a job in an array, and"),
         (("--array", "0-3", "--", "train.py", "--s", "%a"), ""),
+        (("--array", "0-3", "--", "train.py", "run_%A_%a"), '"run_${SLURM_ARRAY_JOB_ID}_%a"'),
+        (("--", "train.py", "--o", "out_%j"), """train.py --o "out_${SLURM_JOB_ID}"' [variable]"""),
+        (("--", "train.py", "--format", "%Y%j"), ""),
+        (("--", "train.py", "-N", "4", "-t", "2:00:00"), "write it before: -N 4 -t 2:00:00 -- ["),
+        (("-N", "1", "--", "train.py", "-N", "4"), ""),
+        (("--", "torchrun train.py"), "give the program that it starts: -- train.py, or start"),
         (("-J", "run_%a", "--", "train.py"), "-J: %a stays in the job's name as it is"),
         (("-e", "CUDA_VISIBLE_DEVICES=0,1", "--", "train.py"), "CUDA_VISIBLE_DEVICES: -G 2 [gpus]"),
         (("-e", "CUDA_VISIBLE_DEVICES=0,1,2,3", "--", "train.py"), ""),
@@ -479,6 +485,7 @@ def test_an_image_of_another_engine_is_mentioned(engine: str) -> None:
         ("software.conda=environment.yml", "a file that makes an environment, and not its name"),
         ("request.output={rule}-%j.out", "`{rule}` stays as it is"),
         ("request.log_folder=logs/$NAME", ""),
+        ("request.log_folder=logs/%j", "the job's id is the name of a folder in it [value]"),
     ],
 )
 def test_a_value_that_something_else_cannot_use_is_mentioned(value: str, message: str) -> None:

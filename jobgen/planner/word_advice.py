@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from jobgen.errors import Mark, Problem
-from jobgen.planning.job_options import Job
+from jobgen.planning.job_options import FIELD_OF_FLAG, Job
 from jobgen.planning.plan import Plan
 from jobgen.planning.program import Program
 from jobgen.quoting import quote
@@ -12,6 +12,11 @@ from jobgen.quoting import quote
 _VARIABLE = re.compile(r"\$(\{)?([A-Z][A-Z0-9_]+)(?(1)\})")
 _OPERATORS = re.compile(r"&&|\|\|?|;|>>?|2>&1")
 _INDEX = "SLURM_ARRAY_TASK_ID PBS_ARRAY_INDEX PBS_ARRAYID SGE_TASK_ID LSB_JOBINDEX".split()
+# Options of the job's size and place, behind the program.
+_OWN = re.compile(
+    r"(?<!\S)(?:(-N|-G|--nodes|--gpus-per-node)[ =]?\d+|(-t|--time)[ =](?:\d+-)?\d+:[\d:]+"
+    r"|(--partition|--account|--queue|--qos)[ =]\S+)(?!\S)"
+)
 # The id of a job in the name of Slurm's output, and none of the letters of a date; what has it.
 _PLACE = re.compile(r"(?<!%[YmdHMS])%([jA])(?![A-Za-z%])")
 _IDS = {"sbatch": ("SLURM_JOB_ID", "SLURM_ARRAY_JOB_ID"), "qsub": ("PBS_JOBID", "PBS_ARRAY_ID")}
@@ -31,6 +36,11 @@ def word_advice(job: Job, plan: Plan) -> Iterator[Problem]:
             hint = "write %a, the number of the job" + ", and --array FIRST-LAST" * (not job.array)
         text = f"the program gets {found[0]} as it is, and no value"
         yield Problem(Mark("--"), text, "variable", hint)
+    own = [*_OWN.finditer(" ".join(arguments))]
+    if own and not any(getattr(job, FIELD_OF_FLAG[str(each[each.lastindex or 0])]) for each in own):
+        words = " ".join(each[0] for each in own)
+        text = f"`{words}` stands behind {plan.program.name!r:.60}, and goes to it"
+        yield Problem(Mark("--"), text, "program", f"for the job, write it before: {words} --")
     operator = next(filter(_OPERATORS.fullmatch, arguments), "")
     if operator and not has_own_shell:
         hint = f"for a shell on the node: -- {_in_shell(plan.program)}"

@@ -25,13 +25,14 @@ class _Given(NamedTuple):
     """What a command line and its profile say of a job: 0 for what is unknown.
 
     `gpus` and `tasks` are those of a node that the line names, `task_gpus` those of a task; if it
-    names no nodes, they are the profile's, and `default_nodes` is true.
+    names no nodes, they are the profile's, and `default_nodes` is true; `ranks` are those of all.
     """
 
     nodes: int = 0
     gpus: int = 0
     tasks: int = 0
     task_gpus: int = 1
+    ranks: int = 0
     profile: str = ""
     node_gpus: int = 0
     node_cpus: int = 0
@@ -83,7 +84,7 @@ def _given(command: str, args: Sequence[str]) -> _Given:
             several = profile.request.nodes if profile.request.nodes > 1 else 0
             node = profile.node
             has_default = not nodes and several > 0
-            sizes = (nodes or several, gpus, tasks, task_gpus)
+            sizes = (nodes or several, gpus, tasks, task_gpus, ranks)
             return _Given(*sizes, name, node.gpus, node.cpus or 0, has_default)
     return _Given(nodes, gpus, tasks, task_gpus)
 
@@ -119,7 +120,7 @@ def _of_job(count: int, given: _Given) -> str:
 def _gpus_of_job(count: int, given: _Given) -> str:
     """The words for GPUs of all nodes, as sbatch counts them, or of each."""
     nodes, gpus = given.nodes, given.node_gpus
-    if gpus and count > gpus:
+    if gpus and (count > gpus or count == given.ranks):
         return _of_job(count, given)
     if given.default_nodes and count % nodes and count <= gpus:
         return f"-N 1 -G {count}"

@@ -176,7 +176,9 @@ def _stray_words(
     word, hint = found[1], f"{ctx.command_path} takes only options"
     flags = {flag for each in command.params for flag in each.opts}
     is_program = "--" in args or word.endswith(".py") or is_file(to_path(word))
-    if command.name == "doctor" and is_program:
+    if command.name == "interactive":
+        hint = "the printed command opens a shell, and a program is started there: leave it out"
+    elif command.name == "doctor" and is_program:
         hint = "it measures with a program of its own, and runs no other: leave it out"
     elif word in profile_files() and "--profile" in flags:
         hint = f"write --profile {word}"
