@@ -9,7 +9,6 @@ from jobgen.profiles.kinds import (
     CPUS,
     INTERFACE,
     LINES,
-    NAME,
     NODE,
     NODE_LINE,
     NOTE,
@@ -268,7 +267,7 @@ class Profile(NamedTuple):
     )
     launch: Launch = row(Record(Launch), "How the ranks are started.", Launch)
     trainer: str = row(
-        NAME,
+        Text(r"(?!.*\.py)[A-Za-z0-9_][A-Za-z0-9_.+@%-]*", "the name of a packaged trainer"),
         "The packaged trainer of a job without a program.",
         "elastic_ddp",
         example="regression",

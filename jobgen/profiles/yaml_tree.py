@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from jobgen.errors import JobgenError, Mark, Problem, problem
-from jobgen.limits import YAML_BYTES, YAML_DEPTH
+from jobgen.limits import MESSAGE_CHARACTERS, YAML_BYTES, YAML_DEPTH
 
 Value = str | int | float | bool | None
 
@@ -30,9 +30,9 @@ _HINTS = {
     "<document start>": "all keys of the top level begin in the first column",
     "expected key": "the keys of a group begin in one column; quotes are around a whole value",
     "mapping values": "the keys of a group begin in one column, below a line that ends with `:`",
+    "{{ }}": 'nobody fills in {{ }}: write the value, or, in a manifest, "{NAME}" in quotes',
     "'-' indicator": "a list has `- ` before each item, and no keys",
 }
-_MOST = 300  # characters of a value that is repeated
 _PLAIN = r"(?:--?(?=\w))?[\w./$~+][\w./$~+@=:-]*(?<!:)"
 _INT = re.compile(r"[-+]?[0-9]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+\.[0-9]*)([eE][-+]?[0-9]+)?")
@@ -158,7 +158,7 @@ class _Builder:
 
     def _anchor(self, event: Any, node: Node) -> None:
         text = as_flow(node)
-        if len(text) <= _MOST and '""' not in text:
+        if len(text) <= MESSAGE_CHARACTERS and '""' not in text:
             items = node.items.items() if isinstance(node, Map) else ()
             keys = ", ".join(f"`{name}: {as_flow(each)}`" for name, each in items)
             self.anchors |= {event.anchor: f"`{text}`", f"<<: {event.anchor}": keys}
@@ -177,7 +177,7 @@ class _Builder:
             key = self._node(event, events, depth + 1)
             value = self._node(next(events), events, depth + 1, getattr(key, "text", ""))
             if not isinstance(key, Scalar):
-                self._note(event.start_mark, "a key that is not text", "yaml")
+                self._note(event.start_mark, "a key that is not text", "yaml", _HINTS["{{ }}"])
             elif key.text in found.items:
                 hint = f"the first is in line {found.keys[key.text].line}"
                 hint += ": put these keys into it" * isinstance(value, Map)

@@ -161,7 +161,7 @@ def _size(items: Mapping[str, Node]) -> int:
 
 def _check_job(name: str, own: Map, job: Map, problems: ProblemList) -> None:
     if "file" not in job.items or is_null(job.items["file"]):
-        hint = "such as `file: jobs/{name}.sh`, in the job or in `defaults`"
+        hint = 'such as `file: "jobs/{name}.sh"`, in the job or in `defaults`'
         problems.note(job.mark, f"job `{name}` has no `file`", "usage", hint)
     _check_program(own.items.get("program"), problems)
     matrix = job.items.get("matrix")

@@ -132,7 +132,10 @@ class Scripts:
             raise JobgenError(problems.found)
         described = ", ".join(f"{key:.80} {value:.80}" for key, value in chosen.items())
         label = f"`{name}` with {described}" if described else f"`{name}`"
-        path, real = self.paths.add(text, label, mark)
+        absent = "".join(f"-{{{key}}}" for key in chosen if f"{{{key}}}" not in entry.file)
+        stem, dot, suffix = entry.file.rpartition(".")
+        pattern = f"{stem}{absent}{dot}{suffix}" if absent and stem else ""
+        path, real = self.paths.add(text, label, mark, pattern)
         return Script(entry.command, fields, path, real, label, tree)
 
     def _fields(
@@ -173,8 +176,10 @@ class Scripts:
                 self._spend(values[found[1]], mark)
                 return values[found[1]]
             if len(problems.found) < PROBLEMS_KEPT:
+                name = (found[1] or "").rpartition(".")[2].strip()
                 message = f"`{found[0]:.80}` in {value[:80]!r:.80} is not a value of the job"
-                hint = f"{nearest_hint(found[1] or '', values)}; a brace is written {{{{ or }}}}"
+                near = f"write `{{{name}}}`" if name in values else nearest_hint(name, values)
+                hint = f"{near}; a brace is written {{{{ or }}}}"
                 problems.note(mark, message, "unknown-value", hint)
             return ""
 

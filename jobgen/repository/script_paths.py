@@ -23,8 +23,10 @@ class ScriptPaths:
         self._folders = {top: ""}  # the label of the first script below each folder
         self._real_folders: dict[str, str] = {}  # asking the system for each script takes long
 
-    def add(self, text: str, label: str, mark: Mark) -> tuple[Path, str]:
+    def add(self, text: str, label: str, mark: Mark, pattern: str = "") -> tuple[Path, str]:
         """The path for a script's `file`, and the same without links.
+
+        `pattern` has what differs between scripts in one place, as far as it is known.
 
         Raises JobgenError for a path where no script may be, or where another script is.
         """
@@ -51,6 +53,7 @@ class ScriptPaths:
         if other := self._collision(real, label):
             text = f"{text!r:.80} would be the script of {label}, and {other}"
             hint = "use in the pattern what differs, as in {name}"
+            hint = f'write `file: "{pattern}"`' if pattern else hint
             raise problem(mark, text, "collision", hint)
         if len(self._folders) > MANIFEST_FOLDERS:
             text = f"more than {MANIFEST_FOLDERS} folders for all scripts"

@@ -114,6 +114,14 @@ def _readings_of_map(path: str, node: Map) -> Iterator[Node]:
         folder, *names = sorted(texts.values(), key=lambda word: "/" not in word)
         text = "/envs/".join([folder.rstrip("/"), *names])
         yield Scalar(node.mark, text, text)
+    if path.endswith("matrix"):  # {lr: {values: [0.1, 0.01]}}
+        lists = {
+            name: each.items.get("values")
+            for name, each in node.items.items()
+            if isinstance(each, Map)
+        }
+        if items := {name: each for name, each in lists.items() if each}:
+            yield Map(node.mark, items, node.keys)
     if len(node.items) == 1:
         yield from node.items.values()
     if path.endswith("time"):  # {hours: 12}
@@ -152,8 +160,8 @@ def _readings_of_scalar(path: str, node: Scalar) -> Iterator[Node]:
     numbers = re.findall(r"(?<![\w.])\d{1,9}(?![\w.])", node.text)
     if len(numbers) == 1:
         yield Scalar(node.mark, numbers[0], int(numbers[0]))
-    if re.fullmatch(r"[1-9]\d{0,8}", node.text):  # memory
-        text = f"{node.text}{'G' if int(node.text) < LEAST_MEGABYTES else 'M'}"
+    if memory := re.fullmatch(r"([1-9]\d{0,8})\+?", node.text):
+        text = f"{memory[1]}{'G' if int(memory[1]) < LEAST_MEGABYTES else 'M'}"
         yield Scalar(node.mark, text, text)
 
 
@@ -182,6 +190,9 @@ def map_hint(text: str, keys: Iterable[str]) -> str:
     """How to write a map in whose place is a text; its keys, if the text names none."""
     if found := re.match(r"(\w+) ?[:=](?!//) ?(\S+)", text):
         return f"write `{found[1]}: {found[2]}`, with a blank after the colon"
+    if {*keys} == {"nodes", "time"} and re.fullmatch(r"[\d:.-]+[smhd]?", text):
+        number = f"{{nodes: {text}}}, or {{time: {text}m}}"
+        return f"write {number if text.isdigit() else f'{{time: {text}}}'}"
     return f"its keys: {', '.join(sorted(keys))}"
 
 
@@ -197,6 +208,8 @@ def list_hint(text: str, _: Iterable[str] = ()) -> str:
 
 def as_words(node: Scalar) -> list[Node]:
     """The words of a program in one text; `python` before a script goes without saying."""
+    text = re.sub(r"\$?\{\{ *(?:matrix\.)?(\w+) *\}\}", r"{\1}", node.text)
+    node = Scalar(node.mark, text, text)
     if re.search(r"[|;&<>]", node.text):  # a line of shell
         return [Scalar(node.mark, each, each) for each in ("bash", "-c", node.text)]
     words = re.findall(r"\"[^\"]*\"|'[^']*'|\S+", node.text)

@@ -84,8 +84,10 @@ def _meant_keys(name: str, node: Node, setting: Setting) -> list[str]:
     is_of_pod = setting.group == "node" and name in ("limits", "requests")
     if (name.lower() in _GROUPS or is_of_pod) and isinstance(node, Map):
         paths = []
-    if paths == ["network.environment"] and isinstance(node, Map):
-        paths = [] if all(answers("keys", each) for each in node.items) else paths
+    names = [name for name, _ in named_values(node)]
+    if paths == ["network.environment"] and names and not isinstance(node, Scalar):
+        are_keys = all(each in setting.rows or answers("keys", each) for each in names)
+        paths = [] if are_keys else paths
     elif paths == ["network.environment"] and setting.group == "software":
         paths = paths if "=" in as_flow(node) else ["software.conda"]
     if paths == ["node.gpu"] and getattr(node, "text", "").isdigit():
@@ -116,6 +118,9 @@ def _special(name: str, node: Node, setting: Setting) -> str:
         path, _, option = item.partition(" ")
         line = json.dumps(option.format(last.replace("_", "-"), text))
         return f"write {_line(path, f'[{line}]', setting)}"
+    python = re.fullmatch(r"(.+)/bin/(?:python[\d.]*|activate)", text)
+    if python and "python" in name and "software.venv" in setting.rows:
+        return f"write {_line('software.venv', python[1], setting)}"
     scheduler = re.fullmatch(
         r"write `scheduler: (\w+)`|(slurm|pbs)", value_hint("scheduler", text) or text
     )
@@ -167,13 +172,14 @@ def inner_hint(paths: list[str], node: Node, place: Any) -> str:
 
 def _other_hint(name: str, node: Node, setting: Setting) -> str:
     """What to write instead of a key that has no place in a profile."""
-    is_manifest = f"{setting.group}.set" in setting.rows
+    is_manifest = "defaults.set" in setting.rows
+    group = setting.group or "defaults"
     for path in map(path_of, answers("keys", name) if is_manifest else ()):
         return f"write `set: {{{path}: {as_flow(node)}}}`"
     for option in answers("options", name):
         key = option.split(" ")[0].lstrip("-") or "program"
-        if is_manifest and f"{setting.group}.{key}" in setting.rows:
-            return f"write {placed(f'{setting.group}.{key}', node, setting, name)}"
+        if is_manifest and f"{group}.{key}" in setting.rows:
+            return f"write {placed(f'{group}.{key}', node, setting, name)}"
         if program := re.fullmatch(_PROGRAM, getattr(node, "text", "")):
             option = f"-- {program[1]}" if option == "-- PROGRAM" else option
         option = option.replace(" NAME", f" {quote(as_flow(node))}")

@@ -27,7 +27,10 @@ def add_hints(
 def _with_hint(each: Problem, path: str, node: Node, setting: Setting) -> Problem:
     """A problem of the value at a path, with a hint of what to write, if there is a better one."""
     unknown = re.fullmatch("unknown value `(.*)`|expected .*, got '(.*)'", each.text)
-    word = (unknown[1] or unknown[2]) if unknown else getattr(node, "text", "")
+    own = node.items if isinstance(node, Seq) else [node]
+    word = (
+        (unknown[1] or unknown[2]) if unknown else ",".join(getattr(it, "text", "") for it in own)
+    )
     product = re.fullmatch(r"(\d+) ?[xX*] ?([A-Za-z][\w.-]*)", word or "")  # 4x A100
     if path == "node.gpus" and product and not setting.is_option:
         node = Scalar(node.mark, f"{product[2]}:{product[1]}", None)
