@@ -6,22 +6,28 @@ from typing import Any
 
 from jobgen.other_words.search import answers, path_of, places, value_hint, with_unit
 from jobgen.profiles.mistakes.following import together
+from jobgen.profiles.mistakes.placing import (
+    CONTAINER,
+    PROGRAM,
+    lacks,
+    line_for,
+    placed,
+    present,
+)
 from jobgen.profiles.mistakes.readings import (
     Setting,
     named_values,
     of_whole_file,
     right_value,
 )
-from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, as_flow, as_yaml, parse
+from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, as_flow, parse
 from jobgen.quoting import quote
 
 # Groups of other tools' files, whose keys are at several places here.
 _GROUPS = ("job", "slurm", "pbs", "sbatch", "qsub", "torchrun", "jobqueue", "resources")
-_CONTAINER = "software.container"
 _OF_OPTIONS = (["request.directives"], ["request.chunk"])
 _OPTIONS = re.compile("(#SBATCH )?--|(-l )?(select|nodes)=")
 _MOST = 500  # characters of a hint, and of a group that gets one
-_PROGRAM = r"(?:(?:python3?|torchrun) )(?!-)(.*)"
 _VARIABLE = r"[A-Z][A-Z0-9]*_[A-Z0-9_]+|(?:nccl|rccl|fi|ucx)_\w+"
 
 
@@ -73,14 +79,14 @@ def _added(name: str, node: Node, setting: Setting) -> str:
     new = parse(value.encode(), path) if value.startswith("[") else None
     if not (isinstance(own, Seq) and isinstance(new, Seq)):
         return ""
-    return f"write {_line(path, as_flow(Seq(node.mark, [*own.items, *new.items])), setting)}"
+    return f"write {line_for(path, as_flow(Seq(node.mark, [*own.items, *new.items])), setting)}"
 
 
 def _meant_keys(name: str, node: Node, setting: Setting) -> list[str]:
     """The keys that a name may mean, with this value; a group of another tool means none."""
-    paths = [_present(each, setting) for each in places(name, setting.rows, setting.group)]
+    paths = [present(each, setting) for each in places(name, setting.rows, setting.group)]
     if not setting.is_option and "node.gpus" in (own := [*map(path_of, paths)]) and own[1:]:
-        paths = [paths[own.index("node.gpus")] if _lacks("gpus", setting) else paths[0]]
+        paths = [paths[own.index("node.gpus")] if lacks("gpus", setting) else paths[0]]
     is_of_pod = setting.group == "node" and name in ("limits", "requests")
     if (name.lower() in _GROUPS or is_of_pod) and isinstance(node, Map):
         paths = []
@@ -92,8 +98,8 @@ def _meant_keys(name: str, node: Node, setting: Setting) -> list[str]:
         paths = paths if "=" in as_flow(node) else ["software.conda"]
     if paths == ["node.gpu"] and getattr(node, "text", "").isdigit():
         paths = ["node.gpus"]
-    if paths == [_CONTAINER] and isinstance(node, Scalar):
-        paths = [f"{_CONTAINER}.image"]
+    if paths == [CONTAINER] and isinstance(node, Scalar):
+        paths = [f"{CONTAINER}.image"]
     return paths
 
 
@@ -103,7 +109,7 @@ def _of_value(paths: list[str], text: str, setting: Setting) -> str:
     group = path[: path.rfind(".") + 1]
     hint = as_list(value_hint(path, text))
     hint = re.sub(r"^write `([\w-]+|\[.*?\])`", rf"write `{path[len(group) :]}: \1`", hint)
-    return re.sub(r"`(\w+): ([^`]+)`", lambda it: _line(group + it[1], it[2], setting), hint)
+    return re.sub(r"`(\w+): ([^`]+)`", lambda it: line_for(group + it[1], it[2], setting), hint)
 
 
 def as_list(hint: str) -> str:
@@ -117,15 +123,15 @@ def _special(name: str, node: Node, setting: Setting) -> str:
     for item in answers("items", last) if text else ():
         path, _, option = item.partition(" ")
         line = json.dumps(option.format(last.replace("_", "-"), text))
-        return f"write {_line(path, f'[{line}]', setting)}"
+        return f"write {line_for(path, f'[{line}]', setting)}"
     python = re.fullmatch(r"(.+)/bin/(?:python[\d.]*|activate)", text)
     if python and "python" in name and "software.venv" in setting.rows:
-        return f"write {_line('software.venv', python[1], setting)}"
+        return f"write {line_for('software.venv', python[1], setting)}"
     scheduler = re.fullmatch(
         r"write `scheduler: (\w+)`|(slurm|pbs)", value_hint("scheduler", text) or text
     )
     if scheduler and name in ("type", "kind", "provider") and not setting.group:
-        return f"write {_line('scheduler', scheduler[1] or scheduler[2], setting)}"
+        return f"write {line_for('scheduler', scheduler[1] or scheduler[2], setting)}"
     if name == "metadata" and not setting.group:  # of Kubernetes
         return answers("sentences", name)[0]
     group, _, last = f"{setting.group}.{name}".strip(".").rpartition(".")
@@ -140,10 +146,10 @@ def _special(name: str, node: Node, setting: Setting) -> str:
 
 def _of_engine(name: str, node: Node, setting: Setting) -> str:
     """The keys of a container in a group that has the engine's name."""
-    row = setting.rows.get(f"{_CONTAINER}.engine")
+    row = setting.rows.get(f"{CONTAINER}.engine")
     if row is None or name not in row.kind.words or not isinstance(node, Map):
         return ""
-    inner = inner_hint([_CONTAINER], node, setting)
+    inner = inner_hint([CONTAINER], node, setting)
     return re.sub("engine: \\w+", f"engine: {name}", inner, count=1)
 
 
@@ -163,7 +169,7 @@ def inner_hint(paths: list[str], node: Node, place: Any) -> str:
         if not hint and paths in _OF_OPTIONS:
             line = json.dumps(f"--{each}={getattr(value, 'text', '')}")
             item = f"{{{each}: {as_flow(value)}}}" if paths == _OF_OPTIONS[1] else f"[{line}]"
-            hint = f"write {_line(paths[0], item, Setting(*place))}"
+            hint = f"write {line_for(paths[0], item, Setting(*place))}"
         hints += [hint] * (bool(hint) and "…" not in hint.partition("; or ")[0])
     if not Setting(*place).group and any(re.search("(?:of|below) `", each) for each in hints):
         hints = [re.sub(r"^write `\w+: [^`{}]+`$", r"\g<0> at the top level", it) for it in hints]
@@ -180,7 +186,7 @@ def _other_hint(name: str, node: Node, setting: Setting) -> str:
         key = option.split(" ")[0].lstrip("-") or "program"
         if is_manifest and f"{group}.{key}" in setting.rows:
             return f"write {placed(f'{group}.{key}', node, setting, name)}"
-        if program := re.fullmatch(_PROGRAM, getattr(node, "text", "")):
+        if program := re.fullmatch(PROGRAM, getattr(node, "text", "")):
             option = f"-- {program[1]}" if option == "-- PROGRAM" else option
         option = option.replace(" NAME", f" {quote(as_flow(node))}")
         if option == "--profile PROFILE" and not is_manifest:
@@ -191,109 +197,5 @@ def _other_hint(name: str, node: Node, setting: Setting) -> str:
     last = name.rpartition(".")[2]
     if re.fullmatch(_VARIABLE, last):
         value = f"{{{last.upper()}: {as_flow(node)}}}"
-        return f"write {_line('network.environment', value, setting)}"
+        return f"write {line_for('network.environment', value, setting)}"
     return ""
-
-
-def _present(answer: str, setting: Setting) -> str:
-    """A key, or the one that the file's scheduler has instead."""
-    hint = setting.rows[path_of(answer)].absent.get(_scheduler(setting), "")
-    other = re.search(r"`([\w.]+)`", hint)
-    return other[1] if other and other[1] in setting.rows else answer
-
-
-def _scheduler(setting: Setting) -> str:
-    """The scheduler that a file names, perhaps at another place; "" if there is none."""
-    file = setting.problems.file
-    maps = [file, *file.items.values()] if isinstance(file, Map) else []
-    nodes = [node for each in maps if isinstance(each, Map) for node in each.items.values()]
-    texts = [getattr(node, "text", "") for node in nodes]
-    texts += [name.lower() for each in maps if isinstance(each, Map) for name in each.items]
-    return next((each for each in texts if each in ("slurm", "pbs", "local")), "")
-
-
-def placed(answer: str, node: Node, setting: Setting, name: str) -> str:
-    """A key with the value; if it does not take it, what the value may be."""
-    answer, comma, note = answer.partition(", ")
-    path, _, value = answer.partition("=")
-    text = getattr(node, "text", "")
-    if path.endswith(".time") and text.isdigit():
-        likely, other = "sm" if _scheduler(setting) == "pbs" else "ms"
-        return f"{_line(path, text + likely, setting)}; or {text}{other}, if that is the unit"
-    *others, last = node.items if isinstance(node, Seq) and node.items else [node]
-    found = re.fullmatch(_PROGRAM, getattr(last, "text", ""))
-    if found and others and path == "software.commands":
-        node, comma = Seq(node.mark, others), "; "
-        note = f"the program is each job's own: `-- {found[1]}`"
-    if found := re.fullmatch(r"(?:gpu:)?(?:(?!gpu:)([A-Za-z][\w.-]*):)?(\d+)", text):  # A100:4
-        value = found[2] if path.endswith(("gpus", "gpus_per_node")) else value
-    if path == "software.container.image" and not setting.is_option:
-        return _image(right_value(path, node, setting) or text, name, setting)
-    if value := value or right_value(path, node, setting):
-        if path == "node.gpus" and not setting.is_option and _lacks("gpu", setting):
-            return _gpus(value, found[1] if found and found[1] else "", setting)
-        return f"{_line(path, value, setting)}{comma}{note}"
-    return f"{_such_as(path, str(setting.rows[path].example), setting)}{comma}{note}"
-
-
-def _image(image: str, name: str, setting: Setting) -> str:
-    """An image, with the engine that it needs beside it if the file has none."""
-    image = re.sub("^docker:(//)?", "", image)
-    software = getattr(setting.problems.file, "items", {}).get("software")
-    container = getattr(software, "items", {}).get("container")
-    own = [places(each, setting.rows, _CONTAINER) for each in getattr(container, "items", ())]
-    lines = [f"write {_line(f'{_CONTAINER}.image', image, setting)}"]
-    if [f"{_CONTAINER}.engine"] in own or setting.group == _CONTAINER:
-        return lines[0].removeprefix("write ")
-    engines = setting.rows[f"{_CONTAINER}.engine"].kind.words
-    name = name.rpartition(".")[2].lower()
-    engine = name if name in engines else value_hint("engine of an image", f"{name} {image}")
-    lines.insert(0, f"write {_line(f'{_CONTAINER}.engine', engine, setting)}")
-    others = ", ".join(each for each in engines if each != engine)
-    return f"{together(lines).removeprefix('write ')}; or another engine: {others}"
-
-
-def _gpus(number: str, model: str, setting: Setting) -> str:
-    """A number of GPUs, with the vendor that it needs beside it."""
-    vendor, _, note = (model and value_hint("node.gpu", model)).partition("; ")
-    maker = vendor.strip("`").rpartition(" ")[2] or "nvidia"
-    lines = [f"write {_line('node.gpus', number, setting)}"]
-    lines += [f"write {_line('node.gpu', maker, setting)}"]
-    return f"{together(lines).removeprefix('write ')}{f'; {note}' if note else ', or amd or intel'}"
-
-
-def _lacks(name: str, setting: Setting) -> bool:
-    """Whether the file has no such key of a node."""
-    groups = getattr(setting.problems.file, "items", {})
-    return name not in getattr(groups.get("node"), "items", ())
-
-
-def _such_as(path: str, example: str, setting: Setting) -> str:
-    if setting.is_option and path == "network.environment":
-        return f"--set {path}.NAME=VALUE"
-    if setting.is_option:
-        return f"--set {path}=VALUE" + (f", such as {example}" if example else "")
-    return _line(path, "…", setting) + (f", such as `{example}`" if example else "")
-
-
-def _line(path: str, value: str, setting: Setting) -> str:
-    """The line for a value, and below which group of the file it belongs."""
-    if setting.is_option:
-        return f"--set {quote(f'{path}={value}')}"
-    group, _, last = path.rpartition(".")
-    if group == setting.group:
-        return f"`{last}: {value}`"
-    if not group:
-        return f"`{last}: {value}` at the top level"
-    names, place = path.split("."), setting.problems.file
-    below = " at the top level" if setting.group else ""
-    while names[1:] and isinstance(place, Map) and isinstance(place.items.get(names[0]), Map):
-        inner, line = place.items[names[0]], place.keys[names[0]].line
-        where = "in the braces of" if inner.mark.line == line else "below"
-        below = f" {where} `{names[0]}:` in line {line}"
-        place = place.items[names.pop(0)]
-    for each in setting.problems.found if names[1:] else ():
-        if f"`{names[0]}: {{" in each.hint:
-            below += f", in the same `{names[0]}:` as line {each.mark.line}'s"
-            break
-    return f"`{as_yaml('.'.join(names), value)}`{below}"

@@ -6,8 +6,9 @@ from typing import Any
 
 from jobgen.errors import Problem
 from jobgen.other_words.search import value_hint
+from jobgen.profiles.mistakes.placing import placed
 from jobgen.profiles.mistakes.readings import Setting, named_values, right_value
-from jobgen.profiles.mistakes.unknown_key import as_list, inner_hint, placed
+from jobgen.profiles.mistakes.unknown_key import as_list, inner_hint
 from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, as_flow, parse
 from jobgen.quoting import quote
 
@@ -39,9 +40,6 @@ def _with_hint(each: Problem, path: str, node: Node, setting: Setting) -> Proble
         return each._replace(hint=_of_group(hint, path) if setting.is_option else as_list(hint))
     if setting.mark.file.startswith("--set") and getattr(node, "text", None) == "":
         return each._replace(hint=f"write --set {path}=null, if there shall be none")
-    at_signal = re.fullmatch(r"(?:\w:)?\w+@(\d+)", getattr(node, "text", ""))  # USR1@120
-    if at_signal and "whole seconds" in each.text:
-        return each._replace(hint=f"write {at_signal[1]}, a number of seconds")
     is_vague = not each.hint or re.search("a list|a map|its keys: |one of: ", each.text + each.hint)
     if each.code not in ("type", "value") or not is_vague:
         return each

@@ -1,0 +1,116 @@
+"""A key at its right place, with its value: the line for it, and the group that it belongs to."""
+
+import re
+
+from jobgen.other_words.search import path_of, places, value_hint
+from jobgen.profiles.mistakes.following import together
+from jobgen.profiles.mistakes.readings import Setting, right_value
+from jobgen.profiles.yaml_tree import Map, Node, Seq, as_yaml
+from jobgen.quoting import quote
+
+CONTAINER = "software.container"
+PROGRAM = r"(?:(?:python3?|torchrun) )(?!-)(.*)"
+
+
+def present(answer: str, setting: Setting) -> str:
+    """A key, or the one that the file's scheduler has instead."""
+    hint = setting.rows[path_of(answer)].absent.get(scheduler_of(setting), "")
+    other = re.search(r"`([\w.]+)`", hint)
+    return other[1] if other and other[1] in setting.rows else answer
+
+
+def scheduler_of(setting: Setting) -> str:
+    """The scheduler that a file names, perhaps at another place; "" if there is none."""
+    file = setting.problems.file
+    maps = [file, *file.items.values()] if isinstance(file, Map) else []
+    nodes = [node for each in maps if isinstance(each, Map) for node in each.items.values()]
+    texts = [getattr(node, "text", "") for node in nodes]
+    texts += [name.lower() for each in maps if isinstance(each, Map) for name in each.items]
+    return next((each for each in texts if each in ("slurm", "pbs", "local")), "")
+
+
+def placed(answer: str, node: Node, setting: Setting, name: str) -> str:
+    """A key with the value; if it does not take it, what the value may be."""
+    answer, comma, note = answer.partition(", ")
+    path, _, value = answer.partition("=")
+    text = getattr(node, "text", "")
+    if path.endswith(".time") and text.isdigit():
+        likely, other = "sm" if scheduler_of(setting) == "pbs" else "ms"
+        return f"{line_for(path, text + likely, setting)}; or {text}{other}, if that is the unit"
+    *others, last = node.items if isinstance(node, Seq) and node.items else [node]
+    found = re.fullmatch(PROGRAM, getattr(last, "text", ""))
+    if found and others and path == "software.commands":
+        node, comma = Seq(node.mark, others), "; "
+        note = f"the program is each job's own: `-- {found[1]}`"
+    if found := re.fullmatch(r"(?:gpu:)?(?:(?!gpu:)([A-Za-z][\w.-]*):)?(\d+)", text):  # A100:4
+        value = found[2] if path.endswith(("gpus", "gpus_per_node")) else value
+    if path == "software.container.image" and not setting.is_option:
+        return _image(right_value(path, node, setting) or text, name, setting)
+    if value := value or right_value(path, node, setting):
+        if path == "node.gpus" and not setting.is_option and lacks("gpu", setting):
+            return _gpus(value, found[1] if found and found[1] else "", setting)
+        return f"{line_for(path, value, setting)}{comma}{note}"
+    return f"{_such_as(path, str(setting.rows[path].example), setting)}{comma}{note}"
+
+
+def _image(image: str, name: str, setting: Setting) -> str:
+    """An image, with the engine that it needs beside it if the file has none."""
+    image = re.sub("^docker:(//)?", "", image)
+    software = getattr(setting.problems.file, "items", {}).get("software")
+    container = getattr(software, "items", {}).get("container")
+    own = [places(each, setting.rows, CONTAINER) for each in getattr(container, "items", ())]
+    lines = [f"write {line_for(f'{CONTAINER}.image', image, setting)}"]
+    if [f"{CONTAINER}.engine"] in own or setting.group == CONTAINER:
+        return lines[0].removeprefix("write ")
+    engines = setting.rows[f"{CONTAINER}.engine"].kind.words
+    name = name.rpartition(".")[2].lower()
+    engine = name if name in engines else value_hint("engine of an image", f"{name} {image}")
+    lines.insert(0, f"write {line_for(f'{CONTAINER}.engine', engine, setting)}")
+    others = ", ".join(each for each in engines if each != engine)
+    return f"{together(lines).removeprefix('write ')}; or another engine: {others}"
+
+
+def _gpus(number: str, model: str, setting: Setting) -> str:
+    """A number of GPUs, with the vendor that it needs beside it."""
+    vendor, _, note = (model and value_hint("node.gpu", model)).partition("; ")
+    maker = vendor.strip("`").rpartition(" ")[2] or "nvidia"
+    lines = [f"write {line_for('node.gpus', number, setting)}"]
+    lines += [f"write {line_for('node.gpu', maker, setting)}"]
+    return f"{together(lines).removeprefix('write ')}{f'; {note}' if note else ', or amd or intel'}"
+
+
+def lacks(name: str, setting: Setting) -> bool:
+    """Whether the file has no such key of a node."""
+    groups = getattr(setting.problems.file, "items", {})
+    return name not in getattr(groups.get("node"), "items", ())
+
+
+def _such_as(path: str, example: str, setting: Setting) -> str:
+    if setting.is_option and path == "network.environment":
+        return f"--set {path}.NAME=VALUE"
+    if setting.is_option:
+        return f"--set {path}=VALUE" + (f", such as {example}" if example else "")
+    return line_for(path, "…", setting) + (f", such as `{example}`" if example else "")
+
+
+def line_for(path: str, value: str, setting: Setting) -> str:
+    """The line for a value, and below which group of the file it belongs."""
+    if setting.is_option:
+        return f"--set {quote(f'{path}={value}')}"
+    group, _, last = path.rpartition(".")
+    if group == setting.group:
+        return f"`{last}: {value}`"
+    if not group:
+        return f"`{last}: {value}` at the top level"
+    names, place = path.split("."), setting.problems.file
+    below = " at the top level" if setting.group else ""
+    while names[1:] and isinstance(place, Map) and isinstance(place.items.get(names[0]), Map):
+        inner, line = place.items[names[0]], place.keys[names[0]].line
+        where = "in the braces of" if inner.mark.line == line else "below"
+        below = f" {where} `{names[0]}:` in line {line}"
+        place = place.items[names.pop(0)]
+    for each in setting.problems.found if names[1:] else ():
+        if f"`{names[0]}: {{" in each.hint:
+            below += f", in the same `{names[0]}:` as line {each.mark.line}'s"
+            break
+    return f"`{as_yaml('.'.join(names), value)}`{below}"
