@@ -15,7 +15,8 @@ Found = Iterator[tuple[str, str, str, str]]  # path, text, code, hint
 def unlikely_values(resolved: Resolved) -> Iterator[Problem]:
     """All these warnings, each at the place where its value was set."""
     rows = (row for row in OPTIONS.values() if row.group == "Cluster" and row.metavar)
-    for path in (row.path for row in rows if row.path):  # what a cluster has by name
+    names = [row.path for row in rows if row.path]  # what a cluster has by name
+    for path in (*names, "request.mail"):
         value = attrgetter(path)(resolved.profile)
         if value in ("none", "None", "NONE"):
             text, hint = f"`{value}` is taken for a name", "null is the site's default"
@@ -65,6 +66,10 @@ def _environment(resolved: Resolved) -> Found:
         hint = f"`conda env create -f {software.conda}` once, and then the name that is in it"
         text = f"{software.conda} is a file that makes an environment, and not its name"
         yield "software.conda", text, "conda", hint
+    for module in software.modules:
+        if version := re.fullmatch(r"([A-Za-z][\w.+-]*)(?:==?|@|:)v?(\d[\w.]*)", module):
+            text, hint = f"`{module}` is no name of a module", f"write {version[1]}/{version[2]}"
+            yield "software.modules", text, "value", hint
     for key in ("venv", "conda"):
         if (name := getattr(software, key) or "").lower() == "none":
             yield f"software.{key}", f"`{name}` is taken for a name", "value", "null is none"

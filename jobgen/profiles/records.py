@@ -231,7 +231,7 @@ def _around(cls: type) -> tuple[dict[str, Row], str]:
 def _shape_hint(node: Node, keys: Iterable[str] = ()) -> str:
     from jobgen.profiles.mistakes.readings import list_hint, map_hint
 
-    return (map_hint if keys else list_hint)(getattr(node, "text", ""), keys)
+    return (map_hint if keys else list_hint)(node, keys)
 
 
 def _unknown_key(name: str, node: Node, mark: Mark, cls: type, problems: ProblemList) -> str:

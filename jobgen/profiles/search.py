@@ -155,6 +155,8 @@ def find_by_name(
 
 def _profile_hint(wanted: str, names: list[str]) -> str:
     """The profile that is probably meant: a site is not proposed for another one."""
+    if "$" in wanted:
+        return "write the name itself: nobody replaces a variable here"
     last = wanted.rpartition("/")[2].lower()
     if found := [name for name in names if last and last in name.lower()]:
         return f"did you mean {' or '.join(f'`{name}`' for name in found[:3])}?"

@@ -22,7 +22,7 @@ Value = str | int | float | bool | None
 # (U+0085, U+2028, U+2029) are refused, too: PyYAML replaces them by blanks within a value.
 _NOT_YAML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 # A line whose colon has no blank after it, or has another sign in its place.
-_SEPARATOR = re.compile(r"\s*(?:- )?([A-Za-z_]\w*)(?::(?=[^\s:/\\])|\s*=\s*)(.*)")
+_SEPARATOR = re.compile(r"\s*(?:- )?([A-Za-z_]\w*)(?::(?=[^\s:/\\])|\s*=\s*|$)(.*)")
 # What the parser says, and what it means.
 _HINTS = {
     "expected ',' or": "close the bracket that is open before it",
@@ -212,7 +212,7 @@ def _explained(text: str, error: yaml.MarkedYAMLError) -> tuple[str, str, str]:
     elif ": " in value and value[:1] not in "{[" and "mapping values" in message:
         message, hint = "a second `: ` in the line", f'write {key}: "{value}", in quotes'
     elif found := next(filter(None, map(_SEPARATOR.fullmatch, reversed(before))), None):
-        hint = f"write `{found[1]}: {found[2]}` for `{found[0].strip()}`"
+        hint = f"write `{f'{found[1]}: {found[2]}'.strip()}` for `{found[0].strip()}`"
     return message, "yaml", hint
 
 

@@ -13,7 +13,7 @@ from jobgen.limits import MANIFEST_CHARACTERS, PROBLEMS_KEPT
 from jobgen.planning.job_options import OPTIONS, Job, job_options
 from jobgen.planning.option_row import RANKS, Option
 from jobgen.profiles.kinds import ProblemList
-from jobgen.profiles.yaml_tree import Map, Scalar, as_flow, unquoted
+from jobgen.profiles.yaml_tree import Map, Scalar, Seq, as_flow, unquoted
 from jobgen.quoting import split_words
 from jobgen.repository.script_paths import ScriptPaths
 
@@ -29,6 +29,10 @@ KEYS: dict[str, tuple[str, Option]] = {
 _KEY_OF_FIELD = {field: key for key, (field, _) in KEYS.items()}
 _KEY_OF_FLAG = {flag: key for key, (_, option) in KEYS.items() for flag in option.flags}
 
+_FLAG_OF_PATH = {
+    option.path: flag for _, option in KEYS.values() for flag in option.flags if option.metavar
+}
+
 
 def manifest_words(line: str) -> str:
     """Options of a job as keys of a manifest; "" for other words, and for what needs no key."""
@@ -36,6 +40,8 @@ def manifest_words(line: str) -> str:
     values: dict[str, list[str]] = {}
     for flag, value in zip(words[::2], words[1::2], strict=False):
         path, _, text = value.partition("=") if flag in ("--set", "-e") else ("", "", value)
+        if flag == "--set" and path in _FLAG_OF_PATH:
+            path, flag = "", _FLAG_OF_PATH[path]
         text = as_flow(Scalar(Mark(path), text, unquoted(text)))
         one = f"{path}: {text}" if path else text
         values.setdefault(_KEY_OF_FLAG.get(flag, "name"), []).append(one)
@@ -84,11 +90,16 @@ class Script:
         """Problems, those of options with their places in the manifest."""
         found = []
         for each in problems:
-            mark = each.mark
+            mark, option = each.mark, ""
             if not mark.line and mark.file.startswith("-"):
                 option = mark.file.split(" ")[0]
                 mark = self.place("program" if option == "--" else _KEY_OF_FLAG.get(option, ""))
             hint = re.sub(r"(?<!\S)((?:-[NG] \d+ )*)-- ([\w./-]+\.py)(?=,|$)", _keys, each.hint)
+            if option and hint.startswith("write --"):
+                hint = f"write {manifest_words(hint[6:].replace(', --', ' --')) or hint[6:]}"
+            if line := re.search(r"(?<=: )-- (bash -c .*)$", hint):
+                words = Seq(mark, [Scalar(mark, word, word) for word in split_words(line[1])])
+                hint = f"{hint[: line.start()]}write `program: {as_flow(words)}`"
             found.append(Problem(mark, each.text, each.code, hint))
         return found
 

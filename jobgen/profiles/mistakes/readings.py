@@ -14,6 +14,7 @@ _EMPTY = ("[]", "{}", '""')  # no hint instead of a value that has something
 _PAIR = (
     r"(?<![^\s,:])(?:--)?([A-Za-z][\w.-]*)=((?:[^\s,:]|:(?!\w+=))+)"  # NAME=VALUE, or --NAME=VALUE
 )
+_NAMED = r"^([A-Z][A-Z0-9_]+): ?(\S+)$"
 _PAIRS = (
     ("name", "value"),
     ("key", "value"),
@@ -154,7 +155,8 @@ def _readings_of_scalar(path: str, node: Scalar) -> Iterator[Node]:
         yield Scalar(node.mark, chunks[1], int(chunks[1]))
     if (word := node.text.lower()) in _TRUTHS:
         yield Scalar(node.mark, str(_TRUTHS[word]).lower(), _TRUTHS[word])
-    if product := re.fullmatch(r"(\d{1,4}) ?[x*] ?(\d{1,4})", node.text):
+    product = re.fullmatch(r"(\d{1,4}) ?[x*] ?(\d{1,4})", node.text)
+    if product and not path.endswith("nodes"):
         cores = int(product[1]) * int(product[2])
         yield Scalar(node.mark, str(cores), cores)
     numbers = re.findall(r"(?<![\w.])\d{1,9}(?![\w.])", node.text)
@@ -186,8 +188,12 @@ def _by_name(group: str, maps: Seq) -> Map:
     return Map(maps.mark, found, dict.fromkeys(found, maps.mark))
 
 
-def map_hint(text: str, keys: Iterable[str]) -> str:
+def map_hint(node: Node, keys: Iterable[str]) -> str:
     """How to write a map in whose place is a text; its keys, if the text names none."""
+    text = getattr(node, "text", "")
+    if "program" in keys and not isinstance(node, Map):
+        words = Seq(node.mark, as_words(node)) if isinstance(node, Scalar) else node
+        return f"write {{program: {as_flow(words)}}}"
     if found := re.match(r"(\w+) ?[:=](?!//) ?(\S+)", text):
         return f"write `{found[1]}: {found[2]}`, with a blank after the colon"
     if {*keys} == {"nodes", "time"} and re.fullmatch(r"[\d:.-]+[smhd]?", text):
@@ -196,8 +202,9 @@ def map_hint(text: str, keys: Iterable[str]) -> str:
     return f"its keys: {', '.join(sorted(keys))}"
 
 
-def list_hint(text: str, _: Iterable[str] = ()) -> str:
+def list_hint(node: Node, _: Iterable[str] = ()) -> str:
     """How to write a list that is one text."""
+    text = getattr(node, "text", "")
     items = ", ".join(re.findall(r"[^\s,]+", text)) if "," in text else "a, b"
     if numbers := re.fullmatch(r"range\((?:(\d{1,3}), *)?(\d{1,3})\)", text):
         items = ", ".join(map(str, range(int(numbers[1] or 0), int(numbers[2]))))
@@ -225,7 +232,7 @@ def named_values(node: Node) -> Iterator[tuple[str, Node]]:
     if isinstance(node, Map):
         yield from node.items.items()
     elif isinstance(node, Scalar):
-        for name, value in re.findall(_PAIR, node.text):
+        for name, value in re.findall(_PAIR, node.text) or re.findall(_NAMED, node.text):
             yield name, Scalar(node.mark, value, unquoted(value))
     for each in node.items if isinstance(node, Seq) else ():
         items = each.items if isinstance(each, Map) else {}
@@ -250,7 +257,7 @@ def of_whole_file(name: str, node: Node, file: Any) -> tuple[str, Node]:
         getattr(items.get(each), "text", "") for each in ("distributed_type", "num_machines")
     )
     numbers = re.fullmatch(r"(\d{1,6})/([1-9]\d{0,5})", f"{getattr(node, 'text', '')}/{machines}")
-    if name == "num_processes" and "GPU" in kind and numbers:
+    if name == "num_processes" and re.search("GPU|FSDP|SPEED|MEGATRON", kind) and numbers:
         number = int(numbers[1]) // int(numbers[2])
         return "gpus", Scalar(node.mark, str(number), number)
     return name, node

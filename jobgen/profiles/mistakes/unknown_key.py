@@ -26,9 +26,9 @@ from jobgen.quoting import quote
 # Groups of other tools' files, whose keys are at several places here.
 _GROUPS = ("job", "slurm", "pbs", "sbatch", "qsub", "torchrun", "jobqueue", "resources")
 _OF_OPTIONS = (["request.directives"], ["request.chunk"])
-_OPTIONS = re.compile("(#SBATCH )?--|(-l )?(select|nodes)=")
+_OPTIONS = re.compile(r"(#SBATCH )?--|(-l )?(select|nodes)=|(-l )?\w+=[^=\s]+(,\w+=[^=\s]+)+$")
 _MOST = 500  # characters of a hint, and of a group that gets one
-_VARIABLE = r"[A-Z][A-Z0-9]*_[A-Z0-9_]+|(?:nccl|rccl|fi|ucx)_\w+"
+_VARIABLE = r"[A-Z][A-Z0-9]*_[A-Z0-9_]+|(?:nccl|rccl|fi|ucx|hf|wandb|ld)_\w+|pythonpath|cuda_home"
 
 
 def key_hint(name: str, node: Node, *place: Any) -> str:
@@ -130,12 +130,13 @@ def _special(name: str, node: Node, setting: Setting) -> str:
     scheduler = re.fullmatch(
         r"write `scheduler: (\w+)`|(slurm|pbs)", value_hint("scheduler", text) or text
     )
-    if scheduler and name in ("type", "kind", "provider") and not setting.group:
+    if scheduler and re.fullmatch(r"(scheduler\.)?(type|kind|provider)|scheduler\.name", name):
         return f"write {line_for('scheduler', scheduler[1] or scheduler[2], setting)}"
     if name == "metadata" and not setting.group:  # of Kubernetes
         return answers("sentences", name)[0]
     group, _, last = f"{setting.group}.{name}".strip(".").rpartition(".")
-    if group and (sentences := answers("sentences", f"{group}.{last}")):
+    engines = getattr(getattr(setting.rows.get(f"{CONTAINER}.engine"), "kind", None), "words", ())
+    if text not in engines and (sentences := answers("sentences", f"{group}.{last}")):
         return sentences[0]
     names = [getattr(each, "text", "") for each in node.items] if isinstance(node, Seq) else []
     is_environment = places(name, setting.rows, setting.group) == ["network.environment"]
@@ -189,6 +190,9 @@ def _other_hint(name: str, node: Node, setting: Setting) -> str:
         if program := re.fullmatch(PROGRAM, getattr(node, "text", "")):
             option = f"-- {program[1]}" if option == "-- PROGRAM" else option
         option = option.replace(" NAME", f" {quote(as_flow(node))}")
+        text = getattr(node, "text", "")
+        if re.fullmatch(r"\d+" if option.endswith(("ID", "=N")) else r"\d[\d,]*-[\d,%:-]+", text):
+            option = re.sub("FIRST-LAST$|ID$|(?<==)N$", text, option)
         if option == "--profile PROFILE" and not is_manifest:
             return "this file is the profile of the cluster: leave it out"
         return "a job's name is its key" if is_manifest else f"it is each job's own: {option}"

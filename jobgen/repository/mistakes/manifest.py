@@ -62,6 +62,9 @@ def _of_key(each: Problem, name: str, node: Node) -> Problem:
     if name == "command" and " " in (text := text or getattr(node, "text", "")):
         words = as_flow(Seq(each.mark, as_words(Scalar(each.mark, text, text))))
         return each._replace(code="unknown-key", hint=f"write `program: {words}`")
+    if name == "profile" and isinstance(node, Map):
+        hint = "write these keys into a file of their own, profiles/NAME.yaml, and `profile: NAME`"
+        return each._replace(hint=hint)
     if isinstance(node, Seq) and (name == "matrix" or "`matrix: …`" in each.hint):
         return each._replace(hint=_matrix_hint(node))
     if each.text.startswith("expected a text or a number, got a list"):
