@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
 pytest.importorskip("tree_sitter_bash")
 
+from jobgen.lint import rules as package
 from jobgen.lint.reader.parse import parse
-from jobgen.lint.rules import Rule, codes, rules
+from jobgen.lint.rules import Rule, checks, rules
 from jobgen.lint.run import problems_in
 from jobgen.lint.settings import Settings
 from tests.golden_cases import CASES, script_of
 
+FOLDER = Path(package.__file__).parent
 RULES = list(rules().values())
 
 
@@ -38,8 +41,11 @@ def test_rule_has_a_page(rule: Rule) -> None:
     assert max(map(len, rule.page.splitlines())) <= 100
 
 
-def test_codes_are_those_of_the_rules() -> None:
-    assert codes() == list(rules()) == sorted(codes())
+def test_a_rule_is_a_check_and_a_text() -> None:
+    texts = [path.stem.partition("_")[0].upper() for path in FOLDER.glob("*.txt")]
+    assert sorted(texts) == list(checks()) == list(rules())
+    for code, check in checks().items():
+        assert check.needs_profile == bool(rules()[code].profile), code
 
 
 @pytest.mark.parametrize("case", CASES)

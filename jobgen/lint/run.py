@@ -21,7 +21,7 @@ from jobgen.lint.pyproject import settings_for
 from jobgen.lint.reader.parse import parse
 from jobgen.lint.reader.script import Script, SubmittedScript
 from jobgen.lint.rules import Finding, jg001_invalid_bash, jg002_ignore_comment
-from jobgen.lint.settings import Settings, chosen_rules, codes_of, load_profile
+from jobgen.lint.settings import Settings, chosen_checks, codes_of, load_profile
 from jobgen.untrusted_input import ends_within_bounds
 
 # A template of Jinja, of R's brew, of Python, or with @NAMES@ or <<<names>>>, makes a script, and
@@ -200,11 +200,11 @@ def _problem(
 def _findings(script: Script, settings: Settings) -> Iterable[tuple[Finding, str]]:
     """What the chosen rules find, with their codes; ignore comments do not count yet."""
     script.profile = load_profile(settings.profile) if settings.profile else None
-    rules = chosen_rules(settings)
-    found = [(finding, rule.code) for rule in rules for finding in rule.check(script)]
+    checks = chosen_checks(settings)
+    found = [(finding, check.code) for check in checks for finding in check.find(script)]
     ignore_code = jg002_ignore_comment.CODE
-    if any(rule.code == ignore_code for rule in rules) and not script.parse_error:
-        searched = {rule.code for rule in rules if script.profile or not rule.profile}
+    if any(check.code == ignore_code for check in checks) and not script.parse_error:
+        searched = {each.code for each in checks if script.profile or not each.needs_profile}
         places = {(finding.line, code) for finding, code in found}
         unused = jg002_ignore_comment.unused(script, searched - {ignore_code}, places)
         found += [(finding, ignore_code) for finding in unused]

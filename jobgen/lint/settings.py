@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from functools import cache
 
 from jobgen.errors import problem
-from jobgen.lint.rules import Rule, rules
+from jobgen.lint.rules import Check, checks
 from jobgen.profiles.model import Profile
 
 
@@ -25,15 +25,15 @@ class Settings:
 
 
 @cache
-def chosen_rules(settings: Settings) -> list[Rule]:
-    """The rules that are searched for, sorted by code."""
+def chosen_checks(settings: Settings) -> list[Check]:
+    """The checks of the rules that are searched for, sorted by code."""
     selected = codes_of("select", settings.select)
     ignored = codes_of("ignore", settings.ignore)
     named = selected | codes_of("also", settings.also)
     return [
-        rule
-        for code, rule in rules().items()
-        if code not in ignored and (code in named or (not settings.select and not rule.optional))
+        check
+        for code, check in checks().items()
+        if code not in ignored and (code in named or (not settings.select and not check.optional))
     ]
 
 
@@ -44,9 +44,9 @@ def codes_of(place: str, beginnings: Iterable[str]) -> set[str]:
     """
     codes: set[str] = set()
     for text in (part.strip().upper() for each in beginnings for part in each.split(",")):
-        found = {code for code in rules() if text and code.startswith(text)}
+        found = {code for code in checks() if text and code.startswith(text)}
         if not found:
-            near = get_close_matches(text, rules(), 1, 0.5)
+            near = get_close_matches(text, checks(), 1, 0.5)
             hint = f"did you mean {near[0]}?" if near else "see `jobgen rules`"
             raise problem(place, f"there is no rule {text!r:.30}", "usage", hint)
         codes |= found

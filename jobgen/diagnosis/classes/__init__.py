@@ -1,14 +1,12 @@
 """The classes of failure, a text for each: host-memory.txt is that of the class host-memory.
 
-Its first paragraph is the title, and the last one its signs, which jobgen/diagnosis/signs.py
-explains. Between them is the page: what happens, how it shows, the sources. One paragraph is apart:
+jobgen/explanation.py says what it looks like. Its page says what happens and how it shows, and has
+the sources; its last part has the signs, which jobgen/diagnosis/signs.py explains. Its fields are:
 
     Cure: what to do
     Not this: what looks like the cause, and is not
     Explains: the codes of the classes that follow from it, where both are seen
     Traits: what the judge asks of it beside its signs, names of TRAITS
-
-A field that is longer than a line goes on in the next one, behind four blanks.
 
 Here is how a class is found by its code. Not here: how lines are read, and how the first failure is
 found.
@@ -19,6 +17,7 @@ from functools import cache
 from typing import NamedTuple
 
 from jobgen.diagnosis.signs import Sign, read_signs
+from jobgen.explanation import read_explanation
 
 TRAITS = {
     "scheduler": "the scheduler ended what was left: it is the cause only if nothing failed before",
@@ -65,22 +64,15 @@ def codes_with(trait: str) -> frozenset[str]:
 
 
 def _read(code: str) -> FailureClass:
-    with open(os.path.join(_FOLDER, f"{code}.txt"), encoding="utf-8") as file:
-        page, _, signs = file.read().partition("\n\nSigns:\n")
-    title, *parts = page.split("\n\n")
-    fields = {"Cure": "", "Not this": "", "Explains": "", "Traits": ""}
-    advice = next(part for part in parts if part.startswith("Cure: "))
-    for line in advice.replace("\n    ", " ").splitlines():
-        name, _, text = line.partition(": ")
-        if name not in fields:
-            raise ValueError(f"{code}.txt: `{name}` is none of {', '.join(fields)}")
-        fields[name] = text
-    cure, misleads, explains, traits = fields.values()
+    file = os.path.join(_FOLDER, f"{code}.txt")
+    text = read_explanation(file, ("Cure", "Not this", "Explains", "Traits"), "Signs")
+    cure, misleads, explains, traits = text.fields.values()
+    signs = tuple(read_signs(text.last))
     return FailureClass(
         code,
-        title.rstrip("."),
-        "\n\n".join(part for part in parts if part is not advice),
-        tuple(read_signs(signs)),
+        text.title,
+        text.page,
+        signs,
         cure,
         misleads,
         frozenset(explains.split()),

@@ -1,15 +1,18 @@
-"""The rules of lint: one file for each; the file of the rule JG101 is `jg101_….py`.
+"""The rules of lint: for each, its text, jg101_….txt, and beside it its check, jg101_….py.
 
-A rule's file has `check(script)`, which yields findings, and a docstring: its first line is the
-title, the rest is the page. At its end is an example, which the tests lint: the lines of a script
-that has the mistake (-), those of the same script without it (+), and those of both. They begin
-with #!/bin/bash, if no other line names an interpreter. A file may have PROFILE, the profile for
-its example, and OPTIONAL: if that is true, the rule is searched for only where it is selected. A
-finding has edits if it has one right mend, which `--fix` makes: one that changes no command. Not
-here: how a script is read (reader/), which rules are searched for (settings), and how scripts are
-mended (fix).
+jobgen/explanation.py says what a text looks like. The page says why the job fails, and has the
+evidence and the cure; the last part is an example, which the tests lint: the lines of a script that
+has the mistake (-), those of the same script without it (+), and those of both. They begin with
+#!/bin/bash, if no other line names an interpreter; ␍ is a carriage return. The one field, Profile,
+is that of the example.
+
+A module has `check(script)`, which yields findings. If its OPTIONAL is true, the rule is searched
+for only where it is selected. A finding has edits if it has one right mend that changes no command:
+`--fix` makes them. Not here: how a script is read (reader/), which rules are searched for
+(settings), and how scripts are mended (fix).
 """
 
+import os
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
@@ -18,6 +21,7 @@ from typing import NamedTuple, Protocol
 
 # With those that are imported under their own names, what the file of a rule needs.
 from jobgen.errors import Edit as Edit
+from jobgen.explanation import read_explanation
 from jobgen.lint.reader.commands import Assignment as Assignment
 from jobgen.lint.reader.commands import Command as Command
 from jobgen.lint.reader.commands import Word as Word
@@ -73,48 +77,64 @@ def without_line(script: Script, line: int) -> Edit:
     return Edit(line - 1, len(before) + 1, line, len(last) + 1, "")
 
 
+class Check(NamedTuple):
+    """The search for what a rule, such as JG101, is about."""
+
+    code: str
+    find: Callable[[Script], Findings]
+    optional: bool  # only where the rule is selected
+
+    @property
+    def needs_profile(self) -> bool:
+        """Whether it compares a script with its cluster."""
+        return self.code.startswith("JG7")
+
+
 class Rule(NamedTuple):
-    """A rule by its code, such as JG101: what its file has."""
+    """What the text of a rule says."""
 
     code: str
     title: str  # what it finds, in one line
     page: str  # why it fails, the evidence, and the cure
     bad: str  # a script in which it finds something
     good: str  # the same script without the mistake
-    check: Callable[[Script], Findings]
-    optional: bool  # searched for only where it is selected
+    optional: bool
     profile: str | None  # of the examples, if they need one
 
 
-def codes() -> list[str]:
-    """The codes of all rules, sorted; no rule is imported."""
-    return list(_modules())
+@cache
+def checks() -> dict[str, Check]:
+    """The checks of all rules by their codes, sorted; no text is read."""
+    modules = {code: import_module(f"{__name__}.{name}") for code, name in _names().items()}
+    return {
+        code: Check(code, module.check, getattr(module, "OPTIONAL", False))
+        for code, module in modules.items()
+    }
 
 
 @cache
 def rules() -> dict[str, Rule]:
     """All rules by their codes, sorted."""
-    return {code: _rule(code, name) for code, name in _modules().items()}
+    return {code: _rule(code, name) for code, name in _names().items()}
 
 
 @cache
-def _modules() -> dict[str, str]:
-    """The names of the rules' modules by their codes, sorted."""
+def _names() -> dict[str, str]:
+    """The names of the rules' files by their codes, sorted."""
     names = sorted(name for _, name, _ in pkgutil.iter_modules(__path__))
     return {name.partition("_")[0].upper(): name for name in names if name.startswith("jg")}
 
 
 def _rule(code: str, name: str) -> Rule:
-    module = import_module(f"{__name__}.{name}")
-    text, _, example = (module.__doc__ or "").partition("\n\nExample:\n")
-    title, _, page = text.partition("\n")
-    bad, good = (_script(example.rstrip("\n").split("\n"), mark) for mark in "-+")
-    optional = getattr(module, "OPTIONAL", False)
-    profile = getattr(module, "PROFILE", None)
-    return Rule(code, title.rstrip("."), page.strip(), bad, good, module.check, optional, profile)
+    file = os.path.join(os.path.dirname(__file__), f"{name}.txt")
+    title, page, fields, example = read_explanation(file, ("Profile",), "Example")
+    bad, good = (_script(example.splitlines(), mark) for mark in "-+")
+    profile = fields["Profile"] or None
+    return Rule(code, title, page, bad, good, checks()[code].optional, profile)
 
 
 def _script(example: Sequence[str], mark: str) -> str:
     """The script of an example: the lines of both, and those with a mark."""
     script = "".join(f"{line[2:]}\n" for line in example if line[0] in (" ", mark))
+    script = script.replace("␍", "\r")
     return script if "#!" in script else f"#!/bin/bash\n{script}"

@@ -1,21 +1,4 @@
-"""bash cannot parse the script.
-
-A quote, a bracket or a heredoc is not closed. Or a prompt was copied with a command. Or a
-placeholder such as `<options>` is at the end of a line, where its > redirects to nothing. bash
-stops there. What the other rules find after that line may be incomplete.
-
-Evidence: the message of `bash -n`, which parses a script and runs nothing. lint asks it only if its
-own parser cannot parse the script. Without bash on this machine, the rule finds nothing.
-
-Cure: close the quote, the bracket or the heredoc; remove the prompt; replace the placeholder by a
-value.
-
-Example:
-  if [ -n "$A" ]; then
--   echo "$A
-+   echo "$A"
-+ fi
-"""
+"""bash cannot parse the script."""
 
 import re
 import shutil

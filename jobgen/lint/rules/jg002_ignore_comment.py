@@ -1,32 +1,16 @@
-"""An ignore comment is not valid, or suppresses nothing.
-
-`# jobgen: ignore=JG601 reason` at the end of a line turns the named rules off for that line. On a
-line of its own, it turns them off for the next line. It needs codes in capitals, with commas and no
-blanks between them, and a reason for those who read it later. A comment that suppresses nothing is
-out of date, or on the wrong line. A comment for a rule that is not searched for (`--select`, no
-`--profile`) is not checked, nor is a script that is read only in part.
-
-Cure: use codes that `jobgen rules` lists, and give a reason in a few words. Remove a comment that
-is not needed.
-
-Example:
-  #SBATCH --nodes=2
-- head=$(hostname -I | awk '{print $1}')  # jobgen: ignore=JG108
-+ # jobgen: ignore=JG108 these nodes have one network
-+ head=$(hostname -I | awk '{print $1}')
-"""
+"""An ignore comment is not valid, or suppresses nothing."""
 
 import re
 from collections.abc import Set
 
 from jobgen.lint.ignore_comments import ignore_comments
-from jobgen.lint.rules import Findings, Script, codes, finding_at
+from jobgen.lint.rules import Findings, Script, checks, finding_at
 
 CODE = "JG002"
 
 
 def check(script: Script) -> Findings:
-    all_codes = codes()
+    all_codes = checks()
     for comment in ignore_comments(script):
         if unknown := [code for code in comment.codes if code not in all_codes]:
             yield finding_at(comment, f"there is no rule {unknown[0]:.20}", "see `jobgen rules`")

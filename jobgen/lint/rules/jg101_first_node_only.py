@@ -1,23 +1,4 @@
-"""torchrun for several nodes runs on the first node only.
-
-sbatch and PBS run the script on the first node of the job, and on no other node. A torchrun in the
-script that gets `--nnodes=2` waits there for agents that nobody starts. It ends with
-RendezvousTimeoutError after ten minutes. `accelerate launch` calls torchrun, and does the same.
-Without `--nnodes`, it trains on the first node, and the other nodes do nothing.
-
-Evidence: sbatch(1) ("the batch script … runs on the first node"), pbsdsh(1B). Tried on OpenPBS
-with torch 2.13: two nodes, torchrun in the script alone, RendezvousTimeoutError after the join
-timeout.
-
-Cure: start torchrun once on every node. On Slurm: `srun --ntasks-per-node=1 torchrun …`. On PBS:
-`pbs_tmrsh`, `pbsdsh` or `mpiexec --ppn 1`, which start it for each host of $PBS_NODEFILE.
-
-Example:
-  #SBATCH --nodes=2
-- torchrun --nnodes=2 --nproc-per-node=4 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$HOSTNAME:29500 train.py
-+ #SBATCH --ntasks-per-node=1
-+ srun torchrun --nnodes=2 --nproc-per-node=4 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$HOSTNAME:29500 train.py
-"""
+"""torchrun for several nodes runs on the first node only."""
 
 from jobgen.lint.launchers import launchers, outer_command, starts_elsewhere
 from jobgen.lint.rules import Findings, Script, finding_at

@@ -1,20 +1,4 @@
-"""The launcher and the job have different numbers of nodes.
-
-If `--nnodes` (accelerate: `--num_machines`, deepspeed: `--num_nodes`) is above the number of nodes
-of the job, the rendezvous waits for agents that can never come. If it is below that number, some
-nodes are paid for and do nothing.
-
-Evidence: torch/distributed/run.py (`--nnodes`); a rendezvous short of one agent ended with
-RendezvousTimeoutError (torch 2.13, tried).
-
-Cure: `--nnodes=$SLURM_NNODES`, or the same number in both places.
-
-Example:
-  #SBATCH --nodes=4
-  #SBATCH --ntasks-per-node=1
-- srun torchrun --nnodes=2 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py
-+ srun torchrun --nnodes=$SLURM_NNODES --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py
-"""
+"""The launcher and the job have different numbers of nodes."""
 
 import re
 

@@ -1,20 +1,4 @@
-"""A launcher starts more ranks on a node than the job has GPUs there.
-
-Each rank uses the GPU with the number of its local rank. If there are fewer GPUs than ranks, the
-last ranks fail with "invalid device ordinal". Or they share a GPU, and NCCL refuses with "Duplicate
-GPU detected".
-
-Evidence: NVIDIA/Megatron-LM#661, NVIDIA/nccl#1948.
-
-Cure: `--nproc-per-node` at most the GPUs per node that the directives request; for accelerate,
-`--num_processes` at most that number times `--num_machines`.
-
-Example:
-- #PBS -l select=1:ncpus=8:ngpus=1
-+ #PBS -l select=1:ncpus=8:ngpus=2
-+ export OMP_NUM_THREADS=4
-  torchrun --standalone --nproc-per-node=2 train.py
-"""
+"""A launcher starts more ranks on a node than the job has GPUs there."""
 
 from jobgen.lint.launchers import launchers
 from jobgen.lint.rules import Findings, Script, finding_at

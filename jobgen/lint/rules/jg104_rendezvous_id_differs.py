@@ -1,20 +1,4 @@
-"""The rendezvous id is different on each node.
-
-Agents meet if they have the same `--rdzv-id`. If the shell that starts torchrun on a node makes the
-id, from $RANDOM for example, each node has a different one: every agent waits alone until the join
-timeout. In `srun torchrun --rdzv-id=$RANDOM`, the batch script's shell makes the id once, and that
-works. In `srun bash -c '…'`, and in a script that every node runs, it does not work.
-
-Evidence: two agents with two ids on torch 2.13: both ended with RendezvousTimeoutError.
-Seen in pytorch/examples#1254: "rdzv_id may be not equal in multi node setup using RANDOM".
-
-Cure: the job's id: `--rdzv-id=$SLURM_JOB_ID`, `--rdzv-id=$PBS_JOBID`.
-
-Example:
-  #SBATCH --nodes=2
-- srun --ntasks-per-node=1 bash -c 'torchrun --nnodes=2 --rdzv-id=$RANDOM --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py'
-+ srun --ntasks-per-node=1 bash -c 'torchrun --nnodes=2 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py'
-"""
+"""The rendezvous id is different on each node."""
 
 import re
 

@@ -1,20 +1,4 @@
-"""srun starts several torchruns on a node.
-
-torchrun itself starts the ranks of a node, so each node needs one torchrun. With several tasks per
-node, srun starts as many agents there. There are more agents than `--nnodes` says: they start more
-ranks than there are GPUs, or cannot join the rendezvous.
-
-Evidence: srun(1) (`--ntasks-per-node`); stas00/ml-engineering calls `--ntasks-per-node=1`
-"crucial" here. Seen in awslabs/awsome-distributed-ai#1112: eight torchruns of eight ranks each.
-
-Cure: `--ntasks-per-node=1`, with `--cpus-per-task` for all ranks of the node.
-
-Example:
-  #SBATCH --nodes=2
-- #SBATCH --ntasks-per-node=4
-+ #SBATCH --ntasks-per-node=1
-  srun torchrun --nnodes=2 --nproc-per-node=4 --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py
-"""
+"""srun starts several torchruns on a node."""
 
 from jobgen.lint.launchers import STEP_COUNTS, launchers, starter_option
 from jobgen.lint.rules import Findings, Script, finding_at

@@ -1,21 +1,4 @@
-"""WORLD_SIZE is not the number of ranks that are started.
-
-init_process_group waits for WORLD_SIZE ranks. If fewer ranks are started, it hangs. If more are
-started, it fails.
-
-Evidence: torch.distributed's documentation of the environment variable initialization. Seen in
-pytorch/pytorch#52848: a world of 8, of which 4 ranks could be found, hung.
-
-Cure: `export WORLD_SIZE=$SLURM_NTASKS`.
-
-Example:
-  #SBATCH --nodes=2
-  #SBATCH --ntasks-per-node=4
-  #SBATCH --gres=gpu:4
-- export WORLD_SIZE=4
-+ export WORLD_SIZE=$SLURM_NTASKS
-  srun python train.py
-"""
+"""WORLD_SIZE is not the number of ranks that are started."""
 
 from jobgen.lint.launchers import STEP_COUNTS, launchers, starter_option
 from jobgen.lint.reader.directives import whole_number

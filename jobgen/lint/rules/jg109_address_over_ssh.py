@@ -1,19 +1,4 @@
-"""The script asks for the address of a node over ssh.
-
-Many clusters have no ssh between compute nodes, or ssh asks for a host key there. The job hangs, or
-goes on with an empty address. The script already runs on the first node, and needs no ssh for the
-address of that node.
-
-Evidence: sbatch(1) and qsub(1B): the script runs on the first host of the job.
-
-Cure: ask on the first node without ssh; ask on other nodes with srun or pbs_tmrsh.
-
-Example:
-  #PBS -l select=2:ncpus=4
-- head=$(head -n 1 "$PBS_NODEFILE")
-- ip=$(ssh "$head" "hostname -i")
-+ ip=$(hostname -i)
-"""
+"""The script asks for the address of a node over ssh."""
 
 import re
 

@@ -1,21 +1,4 @@
-"""The head node comes from a sorted node file.
-
-$PBS_NODEFILE begins with the node on which the script runs. A sorted list may begin with another
-node. The script then takes that node for the head, although it does not run there.
-
-Evidence: qsub(1B); NCAR/miles-credit warns of it. Seen on OpenPBS: the script was on
-blancapeak005, the node file had 005 and 003, and sorted 003 came first.
-
-Cure: drop repeated lines and keep the order: `awk '!seen[$1]++' "$PBS_NODEFILE"`.
-
-Example:
-  #PBS -l select=2:ncpus=4:ngpus=4
-- nodes=($(sort $PBS_NODEFILE | uniq))
-+ nodes=($(awk '!seen[$1]++' $PBS_NODEFILE))
-  head=${nodes[0]}
-  pbs_tmrsh ${nodes[1]} torchrun --nnodes=2 --rdzv-endpoint=$head:29500 train.py &
-  torchrun --nnodes=2 --rdzv-endpoint=$head:29500 train.py
-"""
+"""The head node comes from a sorted node file."""
 
 import re
 

@@ -1,25 +1,4 @@
-"""Every node gets the same rank.
-
-With the static rendezvous, which is the default, each node needs a rank of its own. The batch
-script's shell expands variables on the first node: `srun torchrun --node-rank=$SLURM_NODEID` is
-`--node-rank=0` on every node, and so is `srun bash -c "… $SLURM_NODEID …"`. A plain number has the
-same effect, and so has no rank at all. If two nodes both have rank 0, they start two jobs, or the
-second node cannot open the port.
-
-Evidence: tried with Slurm 22.05: SLURM_NODEID and SLURM_PROCID are 0 in the batch script, and
-`srun echo $SLURM_NODEID` prints 0 on both nodes, `srun bash -c 'echo $SLURM_NODEID'` 0 and 1.
-torch/distributed/run.py and accelerate/commands/launch.py: static, and rank 0, are the defaults.
-Seen in huggingface/accelerate#2816: each instance took itself for the main process.
-
-Cure: let the shell on the node expand it, `srun bash -c 'torchrun --node-rank=$SLURM_NODEID …'`,
-or `--rdzv-backend=c10d`, which needs no ranks.
-
-Example:
-  #SBATCH --nodes=2
-  #SBATCH --ntasks-per-node=1
-- srun torchrun --nnodes=2 --node-rank=$SLURM_NODEID --master-addr=$HEAD --master-port=29500 train.py
-+ srun bash -c 'torchrun --nnodes=2 --node-rank=$SLURM_NODEID --master-addr=$HEAD --master-port=29500 train.py'
-"""
+"""Every node gets the same rank."""
 
 import re
 

@@ -1,23 +1,4 @@
-"""Fewer ranks are started than GPUs are requested.
-
-Each rank uses one GPU. The GPUs above the number of ranks are paid for, no other job can use them,
-and they do nothing. `--num_processes` of accelerate counts the ranks of all nodes: with the number
-of GPUs of one node there, most GPUs do nothing.
-
-Evidence: torch/distributed/run.py (`--nproc-per-node`: workers per node);
-accelerate/commands/launch.py (`--num_processes`: "The total number of processes"), which gives
-each machine its part. Seen in stas00/ml-engineering: four ranks on eight GPUs.
-
-Cure: as many ranks as GPUs: `--nproc-per-node=gpu`, `--num_processes $((SLURM_NNODES * GPUS))`;
-or request fewer GPUs.
-
-Example:
-  #SBATCH --nodes=2
-  #SBATCH --ntasks-per-node=1
-  #SBATCH --gres=gpu:4
-- srun torchrun --nnodes=2 --nproc-per-node=2 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py
-+ srun torchrun --nnodes=2 --nproc-per-node=4 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py
-"""
+"""Fewer ranks are started than GPUs are requested."""
 
 from collections import Counter
 

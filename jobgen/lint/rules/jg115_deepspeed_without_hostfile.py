@@ -1,23 +1,4 @@
-"""deepspeed gets no list of the job's nodes.
-
-deepspeed finds other nodes in its hostfile, which is /job/hostfile if none is named, and starts
-ranks there over ssh. It knows neither Slurm nor PBS. Without a hostfile it trains on the
-first node only, and the other nodes do nothing until the walltime. With `--num_nodes` it ends with
-"Num nodes is >1 but no extra nodes available via hostfile".
-
-Evidence: deepspeed/launcher/runner.py (`fetch_hostfile`, `main`). Seen in
-deepspeedai/DeepSpeedExamples#381: two nodes were no faster than one.
-
-Cure: write a hostfile first (`HOST slots=GPUS`, a line for each node) and give it with
-`--hostfile`; or start torchrun on every node, with the same program.
-
-Example:
-  #SBATCH --nodes=2
-  #SBATCH --gres=gpu:4
-- deepspeed --num_gpus=4 train.py --deepspeed_config zero.json
-+ scontrol show hostnames "$SLURM_JOB_NODELIST" | sed 's/$/ slots=4/' > hosts
-+ deepspeed --hostfile=hosts train.py --deepspeed_config zero.json
-"""
+"""deepspeed gets no list of the job's nodes."""
 
 from jobgen.lint.launchers import launchers
 from jobgen.lint.rules import Findings, Script, finding_at

@@ -1,22 +1,4 @@
-"""Two launchers that may be on the same node have the same port.
-
-The jobs of an array, or commands in the background of one script, run on the same node if there is
-room. With the same port, the second launcher joins the rendezvous of the first one without an
-error, and dies when that ends. Or it fails because the address is in use.
-
-Evidence: torch/distributed/elastic/rendezvous/c10d_rendezvous_backend.py; pytorch#73320. Tried with
-torch 2.13: an agent that cannot bind the port becomes a client of whatever is there.
-
-Cure: a port for each, such as $((10000 + SLURM_JOB_ID % 20000)) or
-$((29500 + SLURM_ARRAY_TASK_ID)); `--standalone` on one node; or `--array=0-9%1`.
-
-Example:
-  #SBATCH --nodes=1
-  #SBATCH --array=0-9
-  #SBATCH --gres=gpu:2
-- torchrun --nnodes=1 --nproc-per-node=2 --master-port=29501 train.py --fold $SLURM_ARRAY_TASK_ID
-+ torchrun --standalone --nproc-per-node=2 train.py --fold $SLURM_ARRAY_TASK_ID
-"""
+"""Two launchers that may be on the same node have the same port."""
 
 import re
 

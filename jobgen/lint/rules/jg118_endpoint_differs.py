@@ -1,26 +1,4 @@
-"""On each node, the rendezvous endpoint is that node itself.
-
-What the shell on a node expands, such as $(hostname) or $SLURMD_NODENAME, is that node's own name.
-`localhost` is that node, too. Every agent waits at its own address for the others, until the join
-timeout. In `srun torchrun --rdzv-endpoint=$(hostname):29500`, the batch script's shell expands it,
-on the first node, and that works. In `srun bash -c '…'` it does not work.
-
-Evidence: tried with Slurm 22.05: `srun bash -c 'echo $(hostname) $SLURMD_NODENAME'` prints another
-name on each node, while $HOSTNAME is the first node's on all: Slurm exports it, and bash keeps it.
-The rendezvous is where the endpoint says (torch,
-elastic/rendezvous/c10d_rendezvous_backend.py). Seen in pytorch#76069: localhost on four nodes.
-
-Cure: let the batch script's shell expand the first node's name: `export HEAD=$(hostname)` before
-srun, and `--rdzv-endpoint=$HEAD:29500`.
-
-Example:
-  #SBATCH --nodes=2
-- srun --ntasks-per-node=1 bash -c 'torchrun --nnodes=2 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$(hostname):29500 train.py'
-+ export HEAD=$(hostname)
-+ srun --ntasks-per-node=1 bash -c 'torchrun --nnodes=2 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py'
-+ srun torchrun --nnodes=2 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$(hostname):29501 train.py
-+ srun --ntasks-per-node=1 bash -c 'torchrun --nnodes=2 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$HOSTNAME:29502 train.py'
-"""
+"""On each node, the rendezvous endpoint is that node itself."""
 
 import re
 

@@ -1,24 +1,4 @@
-"""Each node trains alone.
-
-srun starts the launcher on every node of the job, but the launcher gets no number of nodes, or 1:
-its default. Each node makes a world of its own, and trains the whole job by itself. Nothing fails.
-Every node writes the same checkpoints, and nothing is faster than on one node.
-
-Evidence: torch/distributed/run.py (`--nnodes`, default "1:1"); accelerate/commands/launch.py
-(`--num_machines`, default 1). Seen in meta-llama/llama-cookbook#491: `--nnodes` was missing in the
-script of a recipe for several nodes.
-
-Cure: `--nnodes=$SLURM_NNODES` with a rendezvous that all nodes share: `--rdzv-backend=c10d
---rdzv-endpoint=$HEAD:29500`. If each node is meant to train alone, give each its own srun with
-`--nodes=1`.
-
-Example:
-  #SBATCH --nodes=2
-  #SBATCH --ntasks-per-node=1
-  #SBATCH --gres=gpu:4
-- srun torchrun --nproc-per-node=4 train.py
-+ srun torchrun --nnodes=$SLURM_NNODES --nproc-per-node=4 --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py
-"""
+"""Each node trains alone."""
 
 import re
 

@@ -1,23 +1,4 @@
-"""Every rank gets the number of the batch script's own task.
-
-In the batch script, $SLURM_PROCID, $SLURM_LOCALID and $SLURM_NODEID are 0: the script runs once, on
-the first node. `export RANK=$SLURM_PROCID` there, before srun, makes RANK 0 for every task. All
-ranks take themselves for the first one: they cannot open the port, or they wait for the others.
-
-Evidence: sbatch(1), OUTPUT ENVIRONMENT VARIABLES; tried with Slurm 22.05: SLURM_NODEID and
-SLURM_PROCID are 0 in the batch script. Found in tutorials and scripts of public repositories;
-Lightning-AI/pytorch-lightning#4389 has the hang of several ranks with one number.
-
-Cure: let each task's shell set it: `srun bash -c 'RANK=$SLURM_PROCID python train.py'`.
-
-Example:
-  #SBATCH --nodes=2
-  #SBATCH --ntasks-per-node=4
-- export RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID WORLD_SIZE=$SLURM_NTASKS
-- srun python train.py
-+ export WORLD_SIZE=$SLURM_NTASKS
-+ srun bash -c 'RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID python train.py'
-"""
+"""Every rank gets the number of the batch script's own task."""
 
 import re
 

@@ -1,22 +1,4 @@
-"""The nodes look for each other on their own loopback.
-
-127.0.0.1 and `localhost` are the node itself, on every node, and `lo` is the interface of these
-addresses. With MASTER_ADDR=127.0.0.1, the ranks of the second node ask their own node for rank 0:
-they wait until the timeout. With NCCL_SOCKET_IFNAME=lo, NCCL cannot reach the other nodes.
-
-Evidence: torch.distributed's documentation of MASTER_ADDR; NCCL's user guide, NCCL_SOCKET_IFNAME.
-Seen in pytorch#76069: with localhost on four nodes, each node waited for itself.
-
-Cure: `export MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)`; the
-interface of the fast network for NCCL_SOCKET_IFNAME.
-
-Example:
-  #SBATCH --nodes=2
-  #SBATCH --ntasks-per-node=4
-- export MASTER_ADDR=127.0.0.1 MASTER_PORT=29500
-+ export MASTER_ADDR=$(hostname) MASTER_PORT=29500
-  srun python train.py
-"""
+"""The nodes look for each other on their own loopback."""
 
 from jobgen.lint.launchers import LOOPBACK, launchers, runs_on_all_nodes, work_commands
 from jobgen.lint.rules import Findings, Script, finding_at

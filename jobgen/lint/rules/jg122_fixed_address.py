@@ -1,23 +1,4 @@
-"""The address of the head is fixed, but the job may be on any nodes.
-
-Slurm chooses the nodes when the job starts. The address of a node that is written into the script
-is that of one node of the cluster. If the job does not have that node, every rank waits for a
-rank 0 that is not there, until the timeout. If another job is on that node, the
-ranks may connect to that job by mistake.
-
-Evidence: sbatch(1): only --nodelist names the nodes. seba-1511/dist_tuto.pth#1: the address in the
-program was that of another machine than the job's.
-
-Cure: `export MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)`; or
-`--nodelist` with that node.
-
-Example:
-  #SBATCH --nodes=2
-  #SBATCH --ntasks-per-node=4
-+ #SBATCH --nodelist=node[17-18]
-  export MASTER_ADDR=10.1.0.17 MASTER_PORT=29500
-  srun python train.py
-"""
+"""The address of the head is fixed, but the job may be on any nodes."""
 
 import re
 

@@ -1,22 +1,4 @@
-r"""A variable in single quotes has a backslash, and stays a name.
-
-In `srun bash -c "… \$SLURM_JOB_ID …"`, the backslash keeps the batch script's shell from expanding
-the variable. In single quotes, nothing is expanded there anyway, and the backslash goes on to the
-node's shell, which then does not expand the variable either. The launcher gets the dollar and the
-name: `--rdzv-id=$SLURM_JOB_ID` is one id for all jobs, and `--node-rank=$SLURM_NODEID` is no
-number.
-
-Evidence: bash(1), QUOTING: "Enclosing characters in single quotes preserves the literal value of
-each character". Tried: `bash -c 'echo \$HOME'` prints $HOME.
-
-Cure: remove the backslash, or write double quotes.
-
-Example:
-  #SBATCH --nodes=2
-- srun --ntasks-per-node=1 bash -c 'torchrun --nnodes=2 --rdzv-id=\$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py'
-+ srun --ntasks-per-node=1 bash -c 'torchrun --nnodes=2 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py'
-+ srun --ntasks-per-node=1 bash -c "torchrun --nnodes=2 --rdzv-id=\$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29501 train.py"
-"""
+"""A variable in single quotes has a backslash, and stays a name."""
 
 import re
 

@@ -1,22 +1,4 @@
-"""A file in /tmp is on the first node only, and all nodes use it.
-
-The batch script runs on the first node. What it makes or copies there, in /tmp or /dev/shm, is not
-on the other nodes: each node has its own. The ranks there do not find it.
-
-Evidence: sbatch(1): the batch script runs on the first node; sbcast(1), which copies a file to the
-nodes of a job, because /tmp is local to a node. Seen in IDEALLab/EngiBench#173: files in /tmp that
-the other nodes did not find.
-
-Cure: `srun --ntasks-per-node=1 mkdir -p …` and `srun --ntasks-per-node=1 cp …`, on every node;
-`sbcast`; or a folder on the shared file system.
-
-Example:
-  #SBATCH --nodes=2
-  #SBATCH --ntasks-per-node=4
-- cp -r data /tmp/data
-+ srun --ntasks-per-node=1 cp -r data /tmp/data
-  srun python train.py --data /tmp/data
-"""
+"""A file in /tmp is on the first node only, and all nodes use it."""
 
 import re
 from collections.abc import Iterator

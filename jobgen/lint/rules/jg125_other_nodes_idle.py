@@ -1,20 +1,4 @@
-"""Nothing starts the program on the other nodes.
-
-The batch script runs on the first node of the job. A `python train.py` in it runs there, once. The
-other nodes do nothing until the end, and are paid for. A program may start ranks on them itself, as
-with Ray, Dask or MPI; so lint searches for this only where the rule is selected.
-
-Evidence: sbatch(1) ("the batch script … runs on the first node"), qsub(1B).
-
-Cure: `srun python train.py`, with a task for each GPU; or torchrun on each node; or one node.
-
-Example:
-  #SBATCH --nodes=2
-+ #SBATCH --ntasks-per-node=4
-  #SBATCH --gres=gpu:4
-- python train.py
-+ srun python train.py
-"""
+"""Nothing starts the program on the other nodes."""
 
 import re
 

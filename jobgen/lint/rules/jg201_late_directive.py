@@ -1,25 +1,4 @@
-"""A directive comes after the first command.
-
-sbatch and qsub stop reading directives at the first line that is neither blank nor a comment. A
-later directive is only a comment: the job gets the site's defaults, without a message. Directives
-with no command between them are one finding. Those after an `exit` are not reported.
-
-Evidence: sbatch(1), qsub(1B). Tried: `sbatch --test-only` answers 0 for it; OpenPBS ignores it,
-too.
-
-Cure: put all directives right after the #! line.
-
-Mend: --fix moves them below the last directive that counts, or below the #! line. It leaves all of
-them if two directives have the same option, or the same resource of PBS's -l; if one is inside an
-`if`, a loop or a function; or if a second #! line is above them.
-
-Example:
-  #SBATCH --nodes=2
-+ #SBATCH --gres=gpu:4
-  module load cuda
-- #SBATCH --gres=gpu:4
-  srun python train.py
-"""
+"""A directive comes after the first command."""
 
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, groupby

@@ -1,22 +1,4 @@
-"""A line looks like a directive, and is none.
-
-sbatch reads only lines that begin with #SBATCH, in capitals and in the first column. For qsub,
-blanks may come before #PBS. All other lines are comments.
-
-Evidence: src/sbatch/opt.c (`_opt_batch_script`), qsub(1B).
-
-Cure: #SBATCH or #PBS at the beginning of the line; ## turns a directive off for a while.
-
-Mend: --fix writes #SBATCH, if the line is above the first command and no other directive has one of
-its options.
-
-Example:
-  #SBATCH --nodes=2
-- #SBTACH --gres=gpu:4
-+ #SBATCH --gres=gpu:4
-+ ##SBATCH --qos=high
-  srun python train.py
-"""
+"""A line looks like a directive, and is none."""
 
 import re
 

@@ -1,20 +1,4 @@
-"""sbatch has no such option.
-
-sbatch refuses a script with an option that it does not know. A site may have added options of its
-own, so the rule reports only an option whose spelling is nearly that of a known one.
-
-Evidence: sbatch(1); `sbatch --test-only` ends with 255.
-
-Cure: the option as sbatch(1) spells it; with hyphens, not underscores.
-
-Mend: --fix writes the only option that differs by underscores, capitals or one letter, unless what
-is written is the beginning of several options.
-
-Example:
-- #SBATCH --ntasks_per_node=1
-+ #SBATCH --ntasks-per-node=1
-  srun hostname
-"""
+"""sbatch has no such option."""
 
 from jobgen.lint.reader.sbatch_options import OPTIONS, nearest_option
 from jobgen.lint.rules import Directive, Edit, Findings, Script, finding_at, replacement

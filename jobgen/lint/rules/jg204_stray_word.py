@@ -1,26 +1,4 @@
-"""A word in a directive is not an option, and sbatch refuses the script.
-
-sbatch puts the words of all directives in one list, and reads options from it as a program does
-from its command line. It refuses a word that is not an option: "Invalid directive found in batch
-script". Such a word comes from a blank in a value without quotes, a blank around `=`, a missing --,
-or a typographic dash. It also comes from `--nice 0`, whose value needs the =. (The word `hetjob` is
-allowed: it begins the next part of a heterogeneous job.)
-
-Evidence: tried with Slurm 22.05: `sbatch --test-only` ends with 255. src/sbatch/opt.c.
-
-Cure: `--job-name="my job"`, `--nodes=2`.
-
-Mend: --fix types the dashes again, removes blanks around `=`, and writes a missing --, if sbatch
-can then read the line. Where quotes belong it does not know.
-
-Example:
-- #SBATCH --job-name my job
-+ #SBATCH --job-name "my job"
-  #SBATCH --nodes=2
-+ #SBATCH hetjob
-+ #SBATCH --nodes=1 --gres=gpu:4
-  srun hostname
-"""
+"""A word in a directive is not an option, and sbatch refuses the script."""
 
 import re
 

@@ -1,19 +1,4 @@
-"""A variable in a directive is not expanded.
-
-Directives are comments to the shell: it expands nothing in them. The output goes to a folder with
-the name `$HOME`, if there is one.
-
-Evidence: sbatch(1) has patterns such as %j and %x instead. Tried with Slurm 22.05 and OpenPBS:
-taken literally, `$PBS_JOBID` in -o too.
-
-Cure: sbatch's patterns, an absolute path, or the option on the command line: `sbatch -o
-"$HOME/x.out"`.
-
-Example:
-- #SBATCH --output=$HOME/logs/%j.out
-+ #SBATCH --output=%x-%j.out
-  srun hostname
-"""
+"""A variable in a directive is not expanded."""
 
 import re
 

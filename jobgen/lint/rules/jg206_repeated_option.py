@@ -1,19 +1,4 @@
-"""A directive repeats an option with another value.
-
-If an option is given twice, the last one counts, and the first one misleads the reader. PBS's -l
-has several values in one option; its walltime, select and place are compared one by one.
-
-Evidence: sbatch(1); OpenPBS takes the last of two -v (tried).
-
-Cure: keep the right one.
-
-Example:
-- #SBATCH --nodes=2
-- #SBATCH -N 4
-+ #SBATCH --nodes=4
-+ #SBATCH -p gpu
-  srun hostname
-"""
+"""A directive repeats an option with another value."""
 
 from collections.abc import Iterator
 

@@ -1,17 +1,4 @@
-"""The script has directives for Slurm and for PBS.
-
-sbatch also reads #PBS lines, and they override #SBATCH lines.
-
-Evidence: src/sbatch/opt.c; tried with Slurm 22.05: `#PBS -l nodes=1` made one node of `#SBATCH
--N 2`.
-
-Cure: one script for each, or `sbatch --ignore-pbs`.
-
-Example:
-  #SBATCH --nodes=2
-- #PBS -l nodes=1
-  srun hostname
-"""
+"""The script has directives for Slurm and for PBS."""
 
 from jobgen.lint.rules import Findings, Script, finding_at
 

@@ -1,20 +1,4 @@
-"""A placeholder was not replaced.
-
-`<your-username>` stands for a value. To bash, < and > are redirections: the result is an error
-about a file that does not exist, or a file with an odd name. In a directive, anything between < and
-> is a placeholder. In a command, only your…, user, name, path and similar words are placeholders.
-(JG001 reports one at the end of a line.) The scripts that a document shows have placeholders on
-purpose.
-
-Cure: replace it by the value.
-
-Example:
-- #SBATCH --account=<your-account>
-- source /home/<your-username>/env/bin/activate
-+ #SBATCH --account=physics
-+ : "${RUN:?set RUN to the folder results/<run_id>}"
-+ source "/home/$USER/env/bin/activate"
-"""
+"""A placeholder was not replaced."""
 
 import re
 from collections.abc import Iterator

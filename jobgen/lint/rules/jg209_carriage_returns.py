@@ -1,21 +1,4 @@
-"""The lines end with carriage returns, as on Windows.
-
-With a carriage return at the end of its lines, a script is refused, or its commands get one more
-word, which nobody sees.
-
-Evidence: sbatch: "Batch script contains DOS line breaks"; qsub: "script contains cr, lf"
-(tried).
-
-Cure: `dos2unix FILE`, or `sed -i 's/\\r$//' FILE`.
-
-Mend: --fix removes the carriage returns of all lines.
-
-Example:
-- #SBATCH --nodes=2\r
-- srun hostname\r
-+ #SBATCH --nodes=2
-+ srun hostname
-"""
+"""The lines end with carriage returns, as on Windows."""
 
 from jobgen.lint.rules import Finding, Findings, Script, replacement
 

@@ -1,25 +1,4 @@
-"""The job itself makes the folder of its output.
-
-Slurm opens the output file before the script runs. If the folder does not exist by then, the job
-fails without a message. A mkdir in the script is too late. (PBS copies the output at the end of the
-job: there, the mkdir helps.)
-
-Evidence: sbatch(1), filename pattern; src/slurmd/slurmstepd opens the files first.
-
-Cure: make the folder before you submit: `mkdir -p logs && sbatch job.sh`. Or let the script do both
-if there is no $SLURM_JOB_ID.
-
-Example:
-  #SBATCH --output=logs/%j.out
-- mkdir -p logs
-+ if [ -z "$SLURM_JOB_ID" ]; then
-+   mkdir -p logs
-+   sbatch "$0"
-+   exit
-+ fi
-+ mkdir -p results
-  srun hostname
-"""
+"""The job itself makes the folder of its output."""
 
 import re
 from itertools import takewhile

@@ -1,29 +1,4 @@
-"""Two directives contradict each other.
-
-sbatch refuses some pairs at once. Of other pairs one counts, and the job is not what the script
-says.
-
-Refused: two of --mem, --mem-per-cpu, --mem-per-gpu; --cpus-per-gpu with --cpus-per-task;
---ntasks-per-gpu with --gpus-per-task; --gpus that is not the GPUs per node times the nodes; more
-tasks than --ntasks-per-node times the nodes; a --nodelist of more nodes than --nodes, or with a
-node that --exclude has, too.
-
-Overridden: the first of --exclusive and --oversubscribe, and of --requeue and --no-requeue;
---gpus-per-node, if --gres has another number; --nodes and --ntasks-per-node, if --ntasks is below
-them.
-
-Evidence: each tried with Slurm 22.05; `--nodes=2 --ntasks=1` gives "can't run 1 processes on 2
-nodes, setting nnodes to 1". sbatch(1), --ntasks-per-node: with --ntasks, it is a maximum only.
-
-Cure: keep one of the two.
-
-Example:
-  #SBATCH --nodes=2
-- #SBATCH --ntasks=1
-+ #SBATCH --ntasks=2
-  #SBATCH --gres=gpu:4
-  srun torchrun --nnodes=2 --nproc-per-node=4 --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py
-"""
+"""Two directives contradict each other."""
 
 import re
 from collections.abc import Iterator

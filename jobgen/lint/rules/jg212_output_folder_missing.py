@@ -1,24 +1,4 @@
-"""The folder of the output does not exist.
-
-Slurm opens the output file before the script runs. If its folder does not exist, the job fails at
-once, and no output says why. PBS runs the job, and its output stays on the node, where nobody finds
-it. lint searches for this only where the rule is selected, which is useful on the cluster:
-elsewhere a folder that git does not keep may be missing although nothing is wrong. It reports a
-relative folder that is not beside the script, nor in a folder above it, nor in the working folder.
-
-Evidence: tried with Slurm 22.05: `--output=nope/%j.out`, and `--error` as well, end with
-JobState=FAILED Reason=JobLaunchFailure and no file; OpenPBS: the output silently stays in the mom's
-undelivered/.
-
-Cure: `mkdir -p logs` before you submit. Git keeps no empty folder: commit logs/.gitkeep with the
-script, or write the output beside the script.
-
-Example:
-  #SBATCH --nodes=2
-- #SBATCH --output=no-such-folder/%j.out
-+ #SBATCH --output=%x-%j.out
-  srun hostname
-"""
+"""The folder of the output does not exist."""
 
 import os
 from collections.abc import Iterator

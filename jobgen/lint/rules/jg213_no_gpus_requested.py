@@ -1,22 +1,4 @@
-"""The script uses GPUs, but requests none.
-
-A job that gets a part of a node gets the GPUs that it requests and no others: torch sees none. The
-rule reports a script that requests cores or memory, so a part of a node, and that names GPUs in no
-directive, queue, partition or srun, but starts ranks with NCCL's variables, or one for each GPU.
-
-Evidence: tried with Slurm 22.05: a job without --gres has an empty CUDA_VISIBLE_DEVICES, one with
---gres=gpu:4 has 0,1,2,3. sbatch(1), --gres; pbs_resources(7B), custom resources. Seen in a script
-for GH200 nodes whose chunk had no ngpus.
-
-Cure: `--gres=gpu:N` or `--gpus-per-node=N`; on PBS `ngpus=N` in the chunk.
-
-Example:
-  #SBATCH --nodes=1
-  #SBATCH --cpus-per-task=16
-  #SBATCH --mem=64G
-+ #SBATCH --gres=gpu:4
-  torchrun --standalone --nproc-per-node=gpu train.py
-"""
+"""The script uses GPUs, but requests none."""
 
 import re
 

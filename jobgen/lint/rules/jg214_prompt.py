@@ -1,18 +1,4 @@
-"""A prompt was copied with a command.
-
-To bash, the $ of a prompt is the name of a command: "$: command not found". The command after it
-does not run, and without `set -e` the job goes on.
-
-Evidence: tried with bash 5.2.
-
-Cure: the command without the prompt.
-
-Example:
-  #SBATCH --nodes=1
-- $ module load cuda
-+ module load cuda
-  srun python train.py
-"""
+"""A prompt was copied with a command."""
 
 import re
 

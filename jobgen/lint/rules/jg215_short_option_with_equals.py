@@ -1,20 +1,4 @@
-"""A short option has a `=` before its value.
-
-Only long options take `=`. The value of `-c=2` is `=2`: sbatch refuses such a number, and
-`-o=job.out` writes to a file with the name `=job.out`.
-
-Evidence: getopt_long(3). Tried with Slurm 22.05: `-c=2` is "Invalid numeric value", `-N=2` no valid
-node count.
-
-Cure: `-c 2`, or the long name: `--cpus-per-task=2`.
-
-Mend: --fix writes a blank for the `=`.
-
-Example:
-- #SBATCH -c=2
-+ #SBATCH -c 2 --nodes=2
-  srun hostname
-"""
+"""A short option has a `=` before its value."""
 
 import re
 

@@ -1,22 +1,4 @@
-r"""The first line names no interpreter.
-
-sbatch refuses a script that does not begin with `#!`: "This does not look like a batch script". A
-comment or a blank line above the #! line is enough. A byte order mark (BOM), which some editors
-write and few show, has the same effect, and hides the line from the kernel, too.
-
-Evidence: tried with Slurm 22.05, which says so; it looks at the first two bytes.
-
-Cure: `#!/bin/bash` as the first line; `sed -i '1s/^\xef\xbb\xbf//' FILE` removes a BOM.
-
-Mend: --fix removes a BOM, and moves a #! line up that has only comments and blank lines above it.
-
-Example:
-+ #!/bin/bash
-  # trains the model
-- #!/bin/bash
-  #SBATCH --nodes=2
-  srun python train.py
-"""
+"""The first line names no interpreter."""
 
 import re
 from collections.abc import Iterator

@@ -1,25 +1,4 @@
-"""An option does not take this value.
-
-sbatch, srun and qsub refuse a script or a command with such a value. --mail-type is worse: sbatch
-ignores what it does not know, if it knows another type of the list, and no mail comes.
-
-Read are directives, and the options of srun, salloc, sbatch and qsub in the script. A value with a
-variable is not read, nor one that is a placeholder, such as N or HH:MM:SS. A value passes if any
-Slurm from 20.11 to 26.05 takes it, or OpenPBS or Torque. Whether the cluster has such a partition,
-feature or GPU is not checked.
-
-Evidence: src/common/slurm_opt.c and proc_args.c of Slurm, src/lib/Libecl/ecl_verify_values.c of
-OpenPBS; each kind of value was tried with Slurm 22.05, and with OpenPBS.
-
-Cure: a value that the message names.
-
-Example:
-- #SBATCH --time=05:00:00:00
-- #SBATCH --mail-type=START,END
-+ #SBATCH --time=5-00:00:00
-+ #SBATCH --mail-type=BEGIN,END
-  srun --ntasks=4 hostname
-"""
+"""An option does not take this value."""
 
 import re
 from collections.abc import Iterator

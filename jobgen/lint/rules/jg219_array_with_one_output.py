@@ -1,20 +1,4 @@
-"""All tasks of an array write to one output file.
-
-Each task of an array opens the output file for itself, and empties it. If the name is the same for
-all of them, they overwrite each other's lines: the file has a part of one task's output, and what
-the others wrote is lost. %A is the number of the array: it is the same for all of its tasks.
-
-Evidence: sbatch(1), filename pattern and --open-mode: the default of a site is mostly to truncate.
-
-Cure: `--output=logs/%A_%a.out`: %a is the number of the task; or `--open-mode=append`.
-
-Example:
-  #SBATCH --array=1-10
-- #SBATCH --output=run.out
-+ #SBATCH --output=run_%a.out
-+ #SBATCH --error=/dev/null
-  python train.py --fold $SLURM_ARRAY_TASK_ID
-"""
+"""All tasks of an array write to one output file."""
 
 import re
 

@@ -1,16 +1,4 @@
-"""SLURM_NODELIST is the old name of SLURM_JOB_NODELIST.
-
-sbatch still sets it, for scripts from before 2010. The manual of srun no longer lists it.
-
-Evidence: sbatch(1): SLURM_JOB_NODELIST, "and SLURM_NODELIST for backwards compatibility".
-
-Cure: $SLURM_JOB_NODELIST.
-
-Example:
-  #SBATCH --nodes=2
-- scontrol show hostnames $SLURM_NODELIST
-+ scontrol show hostnames $SLURM_JOB_NODELIST
-"""
+"""SLURM_NODELIST is the old name of SLURM_JOB_NODELIST."""
 
 from jobgen.lint.rules import Finding, Findings, Script
 

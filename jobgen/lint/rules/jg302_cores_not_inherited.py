@@ -1,19 +1,4 @@
-"""srun does not use the job's --cpus-per-task.
-
-In Slurm 22.05 and 23.02, srun no longer reads the --cpus-per-task of sbatch. Each task gets one
-core: a torchrun shares it with all its ranks and their data loaders.
-
-Evidence: Slurm's changelogs of 22.05 (srun reads only SRUN_CPUS_PER_TASK) and of 23.11 (which
-reverts that).
-
-Cure: `export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK`, which is right for every version.
-
-Example:
-  #SBATCH --nodes=2
-  #SBATCH --cpus-per-task=32
-+ export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK
-  srun python train.py
-"""
+"""srun does not use the job's --cpus-per-task."""
 
 from jobgen.lint.launchers import starter_option, work_commands
 from jobgen.lint.rules import Findings, Script, finding_at

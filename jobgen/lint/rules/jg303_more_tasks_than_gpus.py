@@ -1,22 +1,4 @@
-"""srun starts more ranks on a node than the job has GPUs there.
-
-With one task per rank, each rank uses the GPU with the number of its local rank. The ranks above
-the number of GPUs fail with "invalid device ordinal". Or they share a GPU, and NCCL refuses with
-"Duplicate GPU detected".
-
-Evidence: NVIDIA/nccl#1948, NVIDIA/Megatron-LM#661. `--gres` counts GPUs of a node, not of the
-job.
-
-Cure: `--ntasks-per-node` the same as `--gres=gpu:N`.
-
-Example:
-  #SBATCH --nodes=2
-- #SBATCH --ntasks-per-node=8
-+ #SBATCH --ntasks-per-node=2
-  #SBATCH --gres=gpu:2
-  export MASTER_ADDR=$(hostname) WORLD_SIZE=$SLURM_NTASKS
-  srun python train.py
-"""
+"""srun starts more ranks on a node than the job has GPUs there."""
 
 from jobgen.lint.launchers import STEP_COUNTS, launchers, starter_option, work_commands
 from jobgen.lint.rules import Findings, Script, finding_at

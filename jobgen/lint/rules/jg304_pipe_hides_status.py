@@ -1,17 +1,4 @@
-"""A pipe hides the exit status of the run.
-
-The status of a pipe is that of its last command: `srun … | tee log` ends with 0, however srun ends.
-The job counts as COMPLETED, jobs with `afterok` start, and nobody gets a message.
-
-Evidence: bash(1), Pipelines.
-
-Cure: `set -o pipefail`.
-
-Example:
-  #SBATCH --nodes=1
-+ set -o pipefail
-  srun python train.py | tee train.log
-"""
+"""A pipe hides the exit status of the run."""
 
 from jobgen.lint.launchers import work_commands
 from jobgen.lint.rules import Findings, Script, finding_at

@@ -1,20 +1,4 @@
-"""A command after the run hides its exit status.
-
-A script ends with the status of its last command. If that is an `echo`, a `deactivate` or an
-`exit 0` after the run, a failed job counts as COMPLETED, jobs with `afterok` start, and nobody gets
-a message.
-
-Evidence: bash(1), EXIT STATUS; sbatch(1): the job's exit code is the script's.
-
-Cure: `set -e` at the top, or `status=$?` after the run and `exit $status` at the end.
-
-Example:
-  #SBATCH --nodes=1
-+ set -e
-  source env/bin/activate
-  srun python train.py
-  deactivate
-"""
+"""A command after the run hides its exit status."""
 
 import re
 

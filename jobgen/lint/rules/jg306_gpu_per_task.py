@@ -1,24 +1,4 @@
-"""Each task of several sees one GPU only.
-
-With `--gpus-per-task=1`, each task sees its own GPU only, and that as number 0. A program that
-takes the GPU with the number of its local rank fails with "invalid device ordinal" in all tasks but
-the first, and NCCL cannot use the paths to GPUs that it does not see. Programs that take GPU 0 in
-each task need it; so lint searches for this only where the rule is selected.
-
-Evidence: srun(1), --gpus-per-task, which implies --gpu-bind=per_task. Seen in ACEsuit/mace#435,
-mila-iqia/mila-docs#245 and NVIDIA/nccl#1948.
-
-Cure: `--gres=gpu:N` or `--gpus-per-node=N`, with as many tasks per node.
-
-Example:
-- #SBATCH --ntasks=8
-- #SBATCH --gpus-per-task=1
-+ #SBATCH --nodes=2
-+ #SBATCH --ntasks-per-node=4
-+ #SBATCH --gpus-per-node=4
-  export MASTER_ADDR=$(hostname)
-  srun python train.py
-"""
+"""Each task of several sees one GPU only."""
 
 from jobgen.lint.launchers import launchers, work_commands
 from jobgen.lint.reader.commands import starter_of

@@ -1,23 +1,4 @@
-"""The signal before the end of the time never gets to the trap.
-
-`--signal=USR1@300` sends the signal to the processes that srun has started, and not to the batch
-script: its `trap` never runs. With `B:`, the batch script gets the signal, and nothing else does.
-But bash runs a trap only when the command in the foreground has ended: if that is the srun, it ends
-at the time limit, and then nothing is left to do.
-
-Evidence: sbatch(1), --signal: "By default all job steps will be signaled, but not the batch shell
-itself". bash(1), SIGNALS: bash runs the trap after the command that it waits for. Found in scripts
-of public repositories: a trap that requeues the job, and no B:.
-
-Cure: `--signal=B:USR1@300`, with the run in the background: `srun … &` and `wait`.
-
-Example:
-- #SBATCH --signal=USR1@300
-+ #SBATCH --signal=B:USR1@300
-  trap 'scontrol requeue $SLURM_JOB_ID' USR1
-  srun python train.py &
-  wait
-"""
+"""The signal before the end of the time never gets to the trap."""
 
 from jobgen.lint.launchers import work_commands
 from jobgen.lint.rules import Command, Findings, Script, finding_at

@@ -1,17 +1,4 @@
-"""PBS refuses the name of the job.
-
-A blank, / or : in the value of -N is an "illegal -N value". So is a name of more than 230
-characters.
-
-Evidence: tried on OpenPBS; qsub(1B).
-
-Cure: letters, digits and - _ . +.
-
-Example:
-- #PBS -N "my job"
-+ #PBS -N my_job
-  hostname
-"""
+"""PBS refuses the name of the job."""
 
 import re
 

@@ -1,19 +1,4 @@
-"""-l select is combined with an old option for the same resource.
-
-A job requests what a chunk has in `select`, or in the old way with `-l ncpus`, `-l nodes` and so
-on. PBS refuses a job that uses both.
-
-Evidence: pbs_resources(7B); tried on OpenPBS: "cannot be used with "select" or "place"".
-
-Cure: `-l select=N:ncpus=…:mem=…`; walltime stays outside.
-
-Example:
-- #PBS -l select=2:ncpus=4
-- #PBS -l ncpus=8
-+ #PBS -l select=2:ncpus=8
-+ #PBS -l walltime=1:00:00
-  hostname
-"""
+"""-l select is combined with an old option for the same resource."""
 
 from jobgen.lint.rules import Findings, Script, finding_at
 

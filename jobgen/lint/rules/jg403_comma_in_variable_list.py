@@ -1,20 +1,4 @@
-"""A comma in the value of a variable in -v ends the value.
-
-qsub splits a directive at its quotes first, and removes them. Then it splits the list of -v at its
-commas: the comma in `C="x,y"` ends the value.
-
-Evidence: tried on OpenPBS: "cannot send environment with the job"; with quotes around all of
-it, it works.
-
-Cure: `#PBS -v 'A=b,C="x,y"'`.
-
-Mend: --fix writes these quotes, if the value has no blanks and no other quotes.
-
-Example:
-- #PBS -v A=b,C="x,y"
-+ #PBS -v 'A=b,C="x,y"'
-  hostname
-"""
+"""A comma in the value of a variable in -v ends the value."""
 
 import re
 

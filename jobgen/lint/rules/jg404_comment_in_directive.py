@@ -1,21 +1,4 @@
-"""A PBS directive has a comment after it.
-
-qsub takes # and what follows for more words of the directive, and refuses the script. (sbatch does
-not.)
-
-Evidence: tried on OpenPBS: a trailing `# comment` is a directive error.
-
-Cure: the comment on a line of its own.
-
-Mend: --fix moves it to a line above.
-
-Example:
-+ # the big one
-  #PBS -l select=1:ncpus=4
-- #PBS -q gpu  # the big one
-+ #PBS -q gpu
-  hostname
-"""
+"""A PBS directive has a comment after it."""
 
 import re
 

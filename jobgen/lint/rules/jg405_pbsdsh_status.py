@@ -1,18 +1,4 @@
-"""pbsdsh does not report how its tasks end.
-
-pbsdsh ends with 0 whatever its tasks do. A job whose training crashed counts as done.
-
-Evidence: tried on OpenPBS: exit status always 0, a crashed worker's job ended with 0;
-pbs_tmrsh, ssh and OpenMPI's mpiexec hand it on.
-
-Cure: pbs_tmrsh, in the background for each host, and then `wait` for each. Or let each node write
-its status to a file, which the script reads.
-
-Example:
-  #PBS -l select=2:ncpus=4
-- pbsdsh -- bash "$PBS_O_WORKDIR/node.sh"
-+ mpiexec --ppn 1 bash "$PBS_O_WORKDIR/node.sh"
-"""
+"""pbsdsh does not report how its tasks end."""
 
 from jobgen.lint.rules import Findings, Script, finding_at
 

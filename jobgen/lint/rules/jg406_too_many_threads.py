@@ -1,17 +1,4 @@
-"""Each rank starts as many threads as the chunk has cores.
-
-PBS sets OMP_NUM_THREADS to the chunk's ncpus. torchrun sets it to 1 only if it is not set. With
-ncpus=288 and four ranks, 1,152 threads share 288 cores.
-
-Evidence: pbs_resources(7B), ompthreads; seen on OpenPBS: OMP_NUM_THREADS=288 in the job.
-
-Cure: `export OMP_NUM_THREADS=N`, cores divided by ranks; or `ompthreads=N` in the chunk.
-
-Example:
-  #PBS -l select=1:ncpus=64:ngpus=4
-+ export OMP_NUM_THREADS=16
-  torchrun --standalone --nproc-per-node=4 train.py
-"""
+"""Each rank starts as many threads as the chunk has cores."""
 
 from jobgen.lint.launchers import torchruns
 from jobgen.lint.reader.directives import whole_number

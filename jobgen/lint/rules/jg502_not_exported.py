@@ -1,19 +1,4 @@
-"""A variable for the program is set, but not exported.
-
-A variable that is not exported stays in the shell: neither torchrun nor NCCL sees it. They use the
-default, without a message. The rule ignores a script's own NCCL_HOME, NCCL_TESTS_PATH and so on.
-
-Evidence: bash(1), ENVIRONMENT.
-
-Cure: `export NAME=value`.
-
-Example:
-  #SBATCH --nodes=2
-- NCCL_SOCKET_IFNAME=hsn0
-+ NCCL_TESTS_HOME=/opt/nccl-tests
-+ export NCCL_SOCKET_IFNAME=hsn0
-  srun python train.py
-"""
+"""A variable for the program is set, but not exported."""
 
 import re
 

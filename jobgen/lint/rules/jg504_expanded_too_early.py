@@ -1,19 +1,4 @@
-"""A variable is used in the command for which it is set.
-
-In `NAME=value command $NAME`, the shell expands $NAME before it sets the variable for the command.
-The command gets the old value, mostly an empty one: `--master_addr=$MASTER_ADDR` becomes
-`--master_addr=`.
-
-Evidence: bash(1), SIMPLE COMMAND EXPANSION; SC2097 and SC2098 of shellcheck find the same.
-Tried: torchrun refuses the endpoint `:29400`.
-
-Cure: `export NAME=value` on a line before.
-
-Example:
-- MASTER_ADDR=10.0.0.1 torchrun --nnodes=2 --node_rank=0 --master_addr=$MASTER_ADDR train.py
-+ export MASTER_ADDR=10.0.0.1
-+ torchrun --nnodes=2 --node_rank=0 --master_addr=$MASTER_ADDR train.py
-"""
+"""A variable is used in the command for which it is set."""
 
 import re
 

@@ -1,20 +1,4 @@
-"""A variable is used, and set only in a comment.
-
-The line that sets it was turned off for a while, or copied with its #. What uses the variable gets
-nothing, or the value of the shell that submitted the job. `--master-port=$PORT` becomes
-`--master-port=`. The rule reports nothing if -v, -V, --export or another comment says who gives
-the value.
-
-Evidence: bash(1), COMMENTS and PARAMETERS.
-
-Cure: remove the #; or give the default where it is used, ${NAME:-value}.
-
-Example:
-  #SBATCH --nodes=2
-- #PORT=29500
-+ PORT=29500
-  srun torchrun --nnodes=2 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$HOSTNAME:$PORT train.py
-"""
+"""A variable is used, and set only in a comment."""
 
 import re
 

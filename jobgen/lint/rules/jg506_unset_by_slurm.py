@@ -1,25 +1,4 @@
-"""A variable of Slurm is used without the option that sets it.
-
-Slurm sets some variables only if their option is given. $SLURM_CPUS_PER_TASK is empty without
---cpus-per-task, and $SLURM_GPUS without --gpus, even if the job has cores and, by --gres, GPUs. The
-rule looks at scripts whose directives request nodes, tasks, GPUs or memory, and that have the
-option nowhere.
-
-Evidence: sbatch(1), OUTPUT ENVIRONMENT VARIABLES: "Only set if the … option is specified". Tried
-with Slurm 22.05: in a job with --gres=gpu:2 and --nodes=1 $SLURM_CPUS_PER_TASK, $SLURM_GPUS,
-$SLURM_GPUS_PER_NODE and $SLURM_NTASKS_PER_NODE are empty, and $SLURM_GPUS_ON_NODE is 2.
-
-Cure: the option; the variables for what the job got, $SLURM_GPUS_ON_NODE or $SLURM_CPUS_ON_NODE;
-or a default, `${SLURM_CPUS_PER_TASK:-1}`.
-
-Example:
-  #SBATCH --nodes=1
-  #SBATCH --gres=gpu:4
-- torchrun --standalone --nproc-per-node=$SLURM_GPUS train.py
-+ echo "$SLURM_GPUS GPUs"
-+ export OMP_NUM_THREADS=${SLURM_CPUS_PER_TASK:-8}
-+ torchrun --standalone --nproc-per-node=$SLURM_GPUS_ON_NODE train.py
-"""
+"""A variable of Slurm is used without the option that sets it."""
 
 import re
 

@@ -1,21 +1,4 @@
-"""CUDA_LAUNCH_BLOCKING was left on.
-
-With CUDA_LAUNCH_BLOCKING=1, the program waits for the end of each kernel on the GPU before it goes
-on. That shows which line has failed, and is for debugging only: the GPU does nothing while the next
-kernel is prepared, and work on several streams is one after the other.
-
-Evidence: CUDA C++ Programming Guide, "Concurrent execution between host and device": "This feature
-is provided for debugging purposes only and should not be used as a way to make production software
-run reliably".
-
-Cure: remove it, or set it for a single run: `sbatch --export=ALL,CUDA_LAUNCH_BLOCKING=1 job.sh`.
-
-Example:
-  #SBATCH --gres=gpu:4
-- export CUDA_LAUNCH_BLOCKING=1
-+ export CUDA_LAUNCH_BLOCKING=0
-  srun python train.py
-"""
+"""CUDA_LAUNCH_BLOCKING was left on."""
 
 import re
 

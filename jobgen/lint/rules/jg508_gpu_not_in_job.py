@@ -1,22 +1,4 @@
-"""CUDA_VISIBLE_DEVICES names a GPU that the job does not have.
-
-Slurm numbers the GPUs of a job from 0: a job with one GPU has number 0, whichever it is in the
-node. With `CUDA_VISIBLE_DEVICES=1`, torch then sees no GPU. On a cluster that does not confine jobs
-to their GPUs, it uses one of another job.
-
-Evidence: tried with Slurm 22.05: a job with --gres=gpu:4 has CUDA_VISIBLE_DEVICES=0,1,2,3, and one
-without --gres has none. Slurm's page on generic resources: where a job is confined to its GPUs,
-CUDA_VISIBLE_DEVICES always begins with 0.
-
-Cure: remove the assignment: Slurm sets the variable; or request as many GPUs.
-
-Example:
-- #SBATCH --gres=gpu:1
-- export CUDA_VISIBLE_DEVICES=1
-+ #SBATCH --gres=gpu:2
-+ export CUDA_VISIBLE_DEVICES=0,1
-  python train.py
-"""
+"""CUDA_VISIBLE_DEVICES names a GPU that the job does not have."""
 
 import re
 

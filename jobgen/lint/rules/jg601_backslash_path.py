@@ -1,17 +1,4 @@
-r"""A path has backslashes.
-
-bash removes a backslash, which only quotes the next character: `myenv\bin\activate` becomes
-`myenvbinactivate`.
-
-Evidence: bash(1), QUOTING.
-
-Cure: slashes.
-
-Example:
-- source myenv\bin\activate
-+ source myenv/bin/activate
-+ cp run_$PBS_ARRAYID\_old.log run\_new.log
-"""
+"""A path has backslashes."""
 
 import re
 

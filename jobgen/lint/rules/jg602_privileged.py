@@ -1,17 +1,4 @@
-"""A container gets full access to the host.
-
-`--privileged` gives the container every device and every capability of the node. A mistake in it
-can harm the node, and everybody else's jobs on it. GPUs and InfiniBand need only a few devices.
-
-Evidence: podman-run(1); ROCm's and NVIDIA's guides to containers name the devices.
-
-Cure: AMD: `--device=/dev/kfd --device=/dev/dri --group-add=keep-groups`; NVIDIA:
-`--device=nvidia.com/gpu=all`; InfiniBand: `--device=/dev/infiniband --ulimit=memlock=-1`.
-
-Example:
-- podman run --rm --privileged --network=host rocm/pytorch:rocm6.4_ubuntu24.04 python3 train.py
-+ podman run --rm --device=/dev/kfd --device=/dev/dri --network=host rocm/pytorch:rocm6.4_ubuntu24.04 python3 train.py
-"""
+"""A container gets full access to the host."""
 
 from jobgen.lint.rules import Findings, Script, finding_at
 

@@ -1,18 +1,4 @@
-"""An image has no fixed version.
-
-`:latest`, or no tag, is a different image tomorrow. Nodes that pull it at different times may even
-have different images: then torch and NCCL differ between the nodes of one job.
-
-Evidence: podman-pull(1): no tag means `latest`, and an image that is there already is not pulled
-again.
-
-Cure: a tag with a version, or a digest: `IMAGE@sha256:…`. (In a script that jobgen made, the image
-is its profile's: `--set software.container.image=…`.)
-
-Example:
-- podman run --rm docker://rocm/pytorch:latest python3 train.py
-+ podman run --rm docker://rocm/pytorch:rocm6.4_ubuntu24.04 python3 train.py
-"""
+"""An image has no fixed version."""
 
 import re
 

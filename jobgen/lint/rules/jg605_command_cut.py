@@ -1,26 +1,4 @@
-r"""A command is cut: its next line is a command of its own.
-
-A `\` continues a command on the next line only if it is the last character of its line. After a `\`
-with a blank or a comment behind it, the command ends. It ends, too, at a comment line between its
-lines, and at a line without a `\`. What follows runs as a command: bash looks for a program that
-is called `--epochs`, does not find it, and goes on. The run has none of the options that follow.
-
-The same happens after a value without quotes that has a blank: `ARGS=train.py --epochs 3`.
-
-Evidence: bash(1), QUOTING (a backslash and a newline) and COMMENTS. Tried: `--epochs: command not
-found`, and the exit status of the script is that of its last command.
-
-Cure: end each line but the last with a `\`, put comments before the command, and a value with a
-blank in quotes.
-
-Example:
-  #SBATCH --nodes=1
-+ # --resume
-  srun python train.py \
-    --data data \
--   # --resume \
-    --epochs 10
-"""
+"""A command is cut: its next line is a command of its own."""
 
 import re
 

@@ -1,21 +1,4 @@
-"""A command of csh is in a script for bash.
-
-`setenv NAME value`, `unsetenv`, `foreach` and `set name = value` are of csh and tcsh. bash has no
-such commands: the variable is not set, and the script goes on. `set name = value` is valid in bash,
-but there it changes the script's own $1, $2 and $3.
-
-Evidence: tcsh(1); bash(1), `set`. Tried: `setenv: command not found`. Seen in
-Mouse-Imaging-Centre/pydpiper#289: a variable of each job was not set.
-
-Cure: `export NAME=value`, `name=value`, `for name in …; do …; done`; or `#!/bin/tcsh` in the first
-line.
-
-Example:
-  #PBS -l select=1:ncpus=4
-- setenv OMP_NUM_THREADS 4
-+ export OMP_NUM_THREADS=4
-  ./simulate
-"""
+"""A command of csh is in a script for bash."""
 
 import re
 

@@ -1,20 +1,4 @@
-"""The script ends while its run is still in the background.
-
-`command &` starts a command and goes on. If nothing comes after it, the script ends at once, and
-with it the job: the scheduler kills what is still running. The job counts as done after a few
-seconds.
-
-Evidence: sbatch(1): the job ends when its script does; bash(1), `wait`.
-
-Cure: `wait` at the end; or no `&`.
-
-Example:
-  #SBATCH --nodes=1
-  #SBATCH --gres=gpu:2
-  CUDA_VISIBLE_DEVICES=0 python train.py --seed 1 &
-  CUDA_VISIBLE_DEVICES=1 python train.py --seed 2 &
-+ wait
-"""
+"""The script ends while its run is still in the background."""
 
 from jobgen.lint.rules import Findings, Script, finding_at
 

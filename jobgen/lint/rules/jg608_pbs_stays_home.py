@@ -1,19 +1,4 @@
-"""A PBS job never leaves the home folder.
-
-PBS starts the script in the home folder, wherever the job was submitted. A program, a file or an
-output with a relative path is then looked for in the home folder. If the script is meant to run
-there, this is no mistake; so lint searches for it only where the rule is selected.
-
-Evidence: qsub(1B): PBS_O_WORKDIR is the folder of the qsub command; the job starts in the home
-folder.
-
-Cure: `cd "$PBS_O_WORKDIR"` before the first command.
-
-Example:
-  #PBS -l select=1:ncpus=4
-+ cd "$PBS_O_WORKDIR"
-  ./simulate input.dat
-"""
+"""A PBS job never leaves the home folder."""
 
 import re
 

@@ -1,21 +1,6 @@
-"""The script is for another scheduler than the profile.
-
-Directives of the other scheduler are comments to this one.
-
-Evidence: sbatch(1), qsub(1B).
-
-Cure: the profile for which the script is, or the directives of this one.
-
-Example:
-- #PBS -l select=2:ncpus=4
-+ #SBATCH --nodes=2
-+ #SBATCH --gres=gpu:8
-  hostname
-"""
+"""The script is for another scheduler than the profile."""
 
 from jobgen.lint.rules import Findings, Script, finding_at
-
-PROFILE = "mi210"
 
 
 def check(script: Script) -> Findings:

@@ -1,22 +1,6 @@
-"""The nodes of the cluster have GPUs, but the job requests none.
-
-A job that requests no GPUs gets none: `torch.cuda.device_count()` is 0 there. If the site does not
-hide the others, the job uses GPUs of another job.
-
-Evidence: sbatch(1), --gres; pbs_resources(7B). Seen in a script for GH200 nodes whose chunk had
-no ngpus.
-
-Cure: `--gres=gpu:N` or `--gpus-per-node=N`; on PBS `ngpus=N` in the chunk.
-
-Example:
-- #PBS -l select=2:ncpus=288:mpiprocs=2
-+ #PBS -l select=2:ncpus=288:mpiprocs=2:ngpus=4
-  hostname
-"""
+"""The nodes of the cluster have GPUs, but the job requests none."""
 
 from jobgen.lint.rules import Findings, Script, finding_at
-
-PROFILE = "eap"
 
 _GPU_OPTIONS = "gres gpus gpus-per-node gpus-per-task gpus-per-socket tres-per-task".split()
 

@@ -1,27 +1,10 @@
-"""The job requests more than the cluster has.
-
-The profile says how many GPUs and cores a node has, and how many nodes and how much time a job may
-get, in its partition or queue. A job that requests more is refused, or waits for ever.
-
-Evidence: sbatch: "Requested node configuration is not available" (tried); above MaxTime or MaxNodes
-of its partition, a job waits with the reason PartitionTimeLimit or PartitionNodeLimit (squeue(1)).
-
-Cure: request what the node has, or another partition.
-
-Example:
-  #SBATCH --nodes=2
-- #SBATCH --gres=gpu:16
-+ #SBATCH --gres=gpu:8
-  srun python train.py
-"""
+"""The job requests more than the cluster has."""
 
 from collections.abc import Sequence
 
 from jobgen.lint.rules import Findings, Script, finding_at
 from jobgen.profiles.model import Profile
 from jobgen.schedulers import get_scheduler
-
-PROFILE = "mi210"
 
 
 def check(script: Script) -> Findings:

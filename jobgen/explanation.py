@@ -1,0 +1,41 @@
+"""The text of a class of failure, or of a rule of lint: what it is, why, and what to do.
+
+Its first paragraph is the title, and what follows a line such as `Signs:` is for the room that the
+text is of. Between them is the page. One paragraph there is apart, and has fields; one that is
+longer than a line goes on in the next one, behind four blanks:
+
+    Cure: what to do
+    Not this: what looks like the cause,
+        and is not
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+
+class Explanation(NamedTuple):
+    """What a text says; a field that it leaves out is empty."""
+
+    title: str
+    page: str
+    fields: Mapping[str, str]
+    last: str
+
+
+def read_explanation(file: str, names: Sequence[str], last: str) -> Explanation:
+    """The text in a file; its fields, if it has any, begin with the first of the `names`.
+
+    Raises ValueError for a field of another name.
+    """
+    with open(file, encoding="utf-8") as stream:
+        text, _, last_part = stream.read().partition(f"\n\n{last}:\n")
+    title, *parts = text.split("\n\n")
+    fields = dict.fromkeys(names, "")
+    apart = [part for part in parts if part.startswith(f"{names[0]}: ")]
+    for line in "\n".join(apart).replace("\n    ", " ").splitlines():
+        name, _, value = line.partition(": ")
+        if name not in fields:
+            raise ValueError(f"{file}: `{name}` is none of {', '.join(names)}")
+        fields[name] = value
+    page = "\n\n".join(part for part in parts if part not in apart)
+    return Explanation(title.rstrip("."), page, fields, last_part)
