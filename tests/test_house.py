@@ -13,8 +13,8 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "jobgen"
 FILES = sorted(PACKAGE.rglob("*.py"))
 FOLDERS = sorted({file.parent for file in FILES} - {PACKAGE})
-# Rooms with one file for each rule, trainer or class of failure.
-ONE_FILE_EACH = {"rules", "trainers", "classes"}
+# Rooms with one file for each trainer.
+ONE_FILE_EACH = {"trainers"}
 VAGUE = {"said", "told", "there", "known", "what", "asked", "kept", "late"}
 
 

@@ -42,7 +42,7 @@ def test_rule_has_a_page(rule: Rule) -> None:
 
 
 def test_a_rule_is_a_check_and_a_text() -> None:
-    texts = [path.stem.partition("_")[0].upper() for path in FOLDER.glob("*.txt")]
+    texts = [path.stem.partition("_")[0].upper() for path in FOLDER.rglob("*.txt")]
     assert sorted(texts) == list(checks()) == list(rules())
     for code, check in checks().items():
         assert check.needs_profile == bool(rules()[code].profile), code

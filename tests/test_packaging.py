@@ -149,6 +149,7 @@ def test_two_builds_have_the_same_bytes(tmp_path: Path) -> None:
     assert {
         "jobgen/py.typed",
         "jobgen/other_words/words.yaml",
+        "jobgen/lint/rules/nodes/jg101_first_node_only.txt",
         "jobgen/bundled/profiles/mi210.yaml",
         f"{data}/man/man1/jobgen.1",
         f"{data}/bash-completion/completions/jobgen",

@@ -16,11 +16,11 @@ from jobgen.lint.files import (
     unreadable,
 )
 from jobgen.lint.fix import Mended, end_of, mended, unchanged
-from jobgen.lint.ignore_comments import ignore_comments
 from jobgen.lint.pyproject import settings_for
 from jobgen.lint.reader.parse import parse
 from jobgen.lint.reader.script import Script, SubmittedScript
-from jobgen.lint.rules import Finding, jg001_invalid_bash, jg002_ignore_comment
+from jobgen.lint.rules import Finding
+from jobgen.lint.rules.ignore_comments import ignore_comments, unused_comments
 from jobgen.lint.settings import Settings, chosen_checks, codes_of, load_profile
 from jobgen.untrusted_input import ends_within_bounds
 
@@ -30,6 +30,7 @@ _TEMPLATE = re.compile(
     r"^(#(SBATCH|PBS).*(\{\{|<%|%\(\w+\)s|@[A-Z][A-Z_]+@|<<<\w+>>>)|\s*\{%)", re.MULTILINE
 )
 
+INVALID_BASH, IGNORE_COMMENT = "JG001", "JG002"  # rules that this module asks about
 Column = Callable[[int, int], int]  # the column in the file of a place in a script
 Linted = list[tuple[Script, list[Problem]]]  # the scripts of a file, with what is found in them
 
@@ -113,7 +114,7 @@ def _lint_data(data: bytes, path: str, settings: Settings, fix: bool, outcome: O
     outcome.mended += [new] if fix else []
     for script, problems in linted:
         outcome.problems += problems
-        is_reported = any(each.code == jg001_invalid_bash.CODE for each in problems)
+        is_reported = any(each.code == INVALID_BASH for each in problems)
         if script.parse_error and not is_reported:
             outcome.partly_read.append(Mark(path, *script.parse_error))
     outcome.files += bool(linted)
@@ -202,10 +203,9 @@ def _findings(script: Script, settings: Settings) -> Iterable[tuple[Finding, str
     script.profile = load_profile(settings.profile) if settings.profile else None
     checks = chosen_checks(settings)
     found = [(finding, check.code) for check in checks for finding in check.find(script)]
-    ignore_code = jg002_ignore_comment.CODE
-    if any(check.code == ignore_code for check in checks) and not script.parse_error:
+    if any(check.code == IGNORE_COMMENT for check in checks) and not script.parse_error:
         searched = {each.code for each in checks if script.profile or not each.needs_profile}
         places = {(finding.line, code) for finding, code in found}
-        unused = jg002_ignore_comment.unused(script, searched - {ignore_code}, places)
-        found += [(finding, ignore_code) for finding in unused]
+        unused = unused_comments(script, searched - {IGNORE_COMMENT}, places)
+        found += [(finding, IGNORE_COMMENT) for finding in unused]
     return found

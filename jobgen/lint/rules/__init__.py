@@ -1,19 +1,19 @@
-"""The rules of lint: for each, its text, jg101_….txt, and beside it its check, jg101_….py.
+"""The rules of lint: a folder for each subject, with a text for each rule and the checks of all.
 
-jobgen/explanation.py says what a text looks like. The page says why the job fails, and has the
-evidence and the cure; the last part is an example, which the tests lint: the lines of a script that
-has the mistake (-), those of the same script without it (+), and those of both. They begin with
-#!/bin/bash, if no other line names an interpreter; ␍ is a carriage return. The one field, Profile,
-is that of the example.
+jobgen/explanation.py says what a text, jg101_….txt, looks like. The page says why the job fails,
+and has the evidence and the cure; the last part is an example, which the tests lint: the lines of a
+script that has the mistake (-), those of the same script without it (+), and those of both. They
+begin with #!/bin/bash, if no other line names an interpreter; ␍ is a carriage return. The one
+field, Profile, is that of the example.
 
-A module has `check(script)`, which yields findings. If its OPTIONAL is true, the rule is searched
-for only where it is selected. A finding has edits if it has one right mend that changes no command:
-`--fix` makes them. Not here: how a script is read (reader/), which rules are searched for
-(settings), and how scripts are mended (fix).
+The check of a rule is the function with the name of its text. It yields findings; one has edits if
+it has one right mend that changes no command: `--fix` makes them. Not here: how a script is read
+(reader/), which rules are searched for (settings), and how scripts are mended (fix).
 """
 
 import os
 import pkgutil
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from importlib import import_module
@@ -77,11 +77,21 @@ def without_line(script: Script, line: int) -> Edit:
     return Edit(line - 1, len(before) + 1, line, len(last) + 1, "")
 
 
+CheckFunction = Callable[[Script], Findings]
+_off_by_default: set[CheckFunction] = set()
+
+
+def optional(check: CheckFunction) -> CheckFunction:
+    """Mark the check of a rule that is searched for only where it is selected."""
+    _off_by_default.add(check)
+    return check
+
+
 class Check(NamedTuple):
     """The search for what a rule, such as JG101, is about."""
 
     code: str
-    find: Callable[[Script], Findings]
+    find: CheckFunction
     optional: bool  # only where the rule is selected
 
     @property
@@ -105,32 +115,31 @@ class Rule(NamedTuple):
 @cache
 def checks() -> dict[str, Check]:
     """The checks of all rules by their codes, sorted; no text is read."""
-    modules = {code: import_module(f"{__name__}.{name}") for code, name in _names().items()}
-    return {
-        code: Check(code, module.check, getattr(module, "OPTIONAL", False))
-        for code, module in modules.items()
-    }
+    subjects = [name for _, name, _ in pkgutil.iter_modules(__path__)]
+    functions = [
+        function
+        for subject in subjects
+        for name, function in vars(import_module(f"{__name__}.{subject}")).items()
+        if re.match(r"jg\d{3}_", name)
+    ]
+    functions.sort(key=lambda function: function.__name__)
+    found = [(each.__name__[:5].upper(), each, each in _off_by_default) for each in functions]
+    return {code: Check(code, *more) for code, *more in found}
 
 
 @cache
 def rules() -> dict[str, Rule]:
     """All rules by their codes, sorted."""
-    return {code: _rule(code, name) for code, name in _names().items()}
+    return {code: _rule(check) for code, check in checks().items()}
 
 
-@cache
-def _names() -> dict[str, str]:
-    """The names of the rules' files by their codes, sorted."""
-    names = sorted(name for _, name, _ in pkgutil.iter_modules(__path__))
-    return {name.partition("_")[0].upper(): name for name in names if name.startswith("jg")}
-
-
-def _rule(code: str, name: str) -> Rule:
-    file = os.path.join(os.path.dirname(__file__), f"{name}.txt")
+def _rule(check: Check) -> Rule:
+    folder, name = check.find.__module__.rpartition(".")[2], check.find.__name__
+    file = os.path.join(os.path.dirname(__file__), folder, f"{name}.txt")
     title, page, fields, example = read_explanation(file, ("Profile",), "Example")
     bad, good = (_script(example.splitlines(), mark) for mark in "-+")
     profile = fields["Profile"] or None
-    return Rule(code, title, page, bad, good, checks()[code].optional, profile)
+    return Rule(check.code, title, page, bad, good, check.optional, profile)
 
 
 def _script(example: Sequence[str], mark: str) -> str:

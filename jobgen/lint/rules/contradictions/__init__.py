@@ -1,0 +1,141 @@
+"""Rules about directives that contradict each other."""
+
+import re
+from collections.abc import Iterator
+
+from jobgen.errors import JobgenError
+from jobgen.lint.reader.sbatch_options import OPTIONS
+from jobgen.lint.rules import Directive, Findings, Script, finding_at
+from jobgen.planning.host_list import expand
+
+
+def jg206_repeated_option(script: Script) -> Findings:
+    if script.is_in_document:  # it shows one below the other what may be given
+        return
+    seen: dict[tuple[str, str], tuple[int, str]] = {}
+    for directive in script.active_directives:
+        if directive.option == "hetjob":
+            seen.clear()
+        if directive.option in ("mail-type", "hint"):  # several of them add up
+            continue
+        if directive.scheduler == "slurm" and directive.option not in OPTIONS:
+            continue  # a plug-in (SPANK) has added it, and may add them up
+        for name, value in _values(directive, bool(script.chunk_requests)):
+            key = directive.scheduler, name
+            line, earlier = seen.get(key, (0, value))
+            if earlier != value:
+                is_whole = name == directive.option or directive.scheduler == "slurm"
+                option = directive.raw if is_whole else name
+                text = f"`{option}` overrides line {line}"
+                yield finding_at(directive, text, "keep one of the two")
+            seen[key] = directive.line, value
+
+
+def _values(directive: Directive, has_select: bool) -> Iterator[tuple[str, str]]:
+    """The values that a directive sets, by name; PBS's -l sets several."""
+    letters = "NAqoejvmM" if has_select else "NAqoejmM"
+    if directive.scheduler != "pbs" or directive.option in letters:
+        yield directive.option, directive.value
+    yield from (each for each in directive.resources if each[0] in ("walltime", "select", "place"))
+
+
+def jg207_both_schedulers(script: Script) -> Findings:
+    schedulers = {directive.scheduler for directive in script.active_directives}
+    if len(schedulers) < 2 or script.directive("ignore-pbs"):
+        return
+    if script.is_in_document and not script.interpreter:
+        return  # it shows the lines of one scheduler beside those of the other
+    for directive in script.active_directives:
+        if directive.scheduler == "pbs" and directive.option != "S":
+            text = "sbatch also reads #PBS lines, and they override the #SBATCH lines"
+            cure = "keep the lines of one scheduler, or add --ignore-pbs"
+            yield finding_at(directive, text, cure)
+            return
+
+
+_EXCLUSIVE_OPTIONS = {
+    ("mem", "mem-per-cpu", "mem-per-gpu"): "sbatch refuses them",
+    ("cpus-per-gpu", "cpus-per-task"): "sbatch refuses them",
+    ("gpus-per-task", "ntasks-per-gpu"): "sbatch refuses them",
+    ("exclusive", "oversubscribe"): "the last one counts",
+    ("requeue", "no-requeue"): "the last one counts",
+}
+_Contradiction = tuple[Directive, Directive, str]  # with the reason
+
+
+def jg211_contradictory_directives(script: Script) -> Findings:
+    if script.scheduler != "slurm" or re.search("(?i)hetjob|packjob", script.text):
+        return
+    for search in (_exclusive_options, _tasks, _gpus, _hosts):
+        for first, second, reason in search(script):
+            pair = sorted((first, second), key=lambda each: (-each.line, -each.column))
+            text = f"{reason} (see line {pair[1].line})"
+            yield finding_at(pair[0], text, "keep one of the two")
+
+
+def _exclusive_options(script: Script) -> Iterator[_Contradiction]:
+    for options, effect in _EXCLUSIVE_OPTIONS.items():
+        given = [each for option in options if (each := script.directive(option))]
+        if len(given) > 1:
+            names = " and ".join(f"--{directive.option}" for directive in given[:2])
+            yield given[0], given[1], f"{names} exclude each other: {effect}"
+
+
+def _tasks(script: Script) -> Iterator[_Contradiction]:
+    """Numbers of nodes and tasks that do not fit."""
+    tasks, nodes = script.directive("ntasks"), script.directive("nodes")
+    per_node, most = script.directive("ntasks-per-node"), script.number("ntasks-per-node")
+    count, node_count = script.number("ntasks"), script.nodes
+    if not (tasks and nodes and count and node_count):
+        return
+    if count < node_count:
+        yield nodes, tasks, f"{count} tasks cannot use {node_count} nodes: the job gets {count}"
+    if per_node and most and count < most:
+        text = f"--ntasks={count} is below --ntasks-per-node={most}: the job gets {count}"
+        yield tasks, per_node, text
+    if per_node and most and count > most * node_count:
+        text = f"{count} tasks are more than {most} on each of {node_count} nodes"
+        yield tasks, per_node, f"{text}: sbatch refuses them"
+
+
+def _gpus(script: Script) -> Iterator[_Contradiction]:
+    """Numbers of GPUs that do not fit."""
+    gres, in_gres = _gpu_count(script, "gres")
+    per_node, in_per_node = _gpu_count(script, "gpus-per-node")
+    if gres and per_node and in_gres != in_per_node:
+        text = f"--gres requests {in_gres} GPUs per node, --gpus-per-node {in_per_node}"
+        yield gres, per_node, text
+    gpus, in_job = _gpu_count(script, "gpus")
+    directive, count = (gres, in_gres) if gres else (per_node, in_per_node)
+    if directive and gpus and script.nodes and in_job != count * script.nodes:
+        text = f"{in_job} GPUs in the job are not {count} on each of {script.nodes} nodes"
+        yield directive, gpus, f"{text}: sbatch refuses them"
+
+
+def _gpu_count(script: Script, option: str) -> tuple[Directive | None, int]:
+    """The directive of an option that requests GPUs, and their number; None without a number."""
+    directive = script.directive(option)
+    pattern = r"(?:gres/)?(?:gpu:)?(?:[A-Za-z][\w.-]*:)?(\d{1,4})"
+    found = re.fullmatch(pattern, directive.value) if directive else None
+    count = int(found[1]) if found else 0
+    return directive if count else None, count
+
+
+def _hosts(script: Script) -> Iterator[_Contradiction]:
+    """Lists of hosts that contradict --exclude or --nodes."""
+    nodelist, exclude = script.directive("nodelist"), script.directive("exclude")
+    nodes = script.directive("nodes")
+    if nodelist and exclude and (hosts := _expanded(nodelist) & _expanded(exclude)):
+        text = f"{min(hosts)} is requested and excluded: sbatch refuses it"
+        yield nodelist, exclude, text
+    count = len(_expanded(nodelist)) if nodelist else 0
+    if nodelist and nodes and count > (script.nodes or count):
+        text = f"{count} hosts in --nodelist are more than --nodes: sbatch refuses them"
+        yield nodelist, nodes, text
+
+
+def _expanded(directive: Directive) -> set[str]:
+    try:
+        return set(expand([directive.value]))
+    except JobgenError:  # no list of hosts, or one of too many
+        return set()

@@ -1,0 +1,114 @@
+"""Rules about files and container images: where they are, and whether they stay the same."""
+
+import re
+from collections.abc import Iterator
+
+from jobgen.lint.launchers import outer_command, runs_on_all_nodes, work_commands
+from jobgen.lint.reader.commands import starter_of
+from jobgen.lint.rules import Command, Findings, Script, finding_at, optional
+
+_MAKERS = {"mkdir", "cp", "rsync", "tar", "unzip", "mktemp", "wget", "sbcast"}
+_LOCAL = re.compile(r"/(?:tmp|dev/shm)/[\w./$\{\}-]+")
+_MAKES_NAME = re.compile(r"[$`]\(?\s*mktemp(?:\s+-[dqu]+)*(?:\s+/tmp/\S+)?\s*[)`]")
+# Before its program, srun itself reads a file, on the first node.
+_PROGRAM = re.compile(
+    r"(^|/)(python[\d.]*|(ba)?sh|torchrun|accelerate|singularity|apptainer)$|\.py$"
+)
+
+
+def jg124_local_file_on_first_node(script: Script) -> Findings:
+    if (script.nodes or 1) < 2 or script.runs_itself:
+        return
+    runs = [each for each in work_commands(script) if runs_on_all_nodes(script, each)]
+    for name, line in _local_names(script) if runs else ():
+        for run in runs:
+            if run.line > line and name in _arguments(script, run):
+                text = f"{name} (see line {line}) is on the first node only"
+                yield finding_at(run, text, "make it on each node: srun --ntasks-per-node=1 …")
+                break
+
+
+def _local_names(script: Script) -> Iterator[tuple[str, int]]:
+    """The local files and folders that only the batch script makes, each with its line."""
+    for assignment in script.assignments:
+        is_own = assignment.depth == 0 and assignment.is_certain
+        if is_own and _MAKES_NAME.fullmatch(assignment.value.text):
+            yield f"${assignment.name}", assignment.line
+    made: dict[str, int] = {}
+    made_everywhere = ""
+    for command in script.commands:
+        texts = [script.resolved(word.text) for word in command.words]
+        found = _LOCAL.match(texts[-1]) if command.name in _MAKERS else None
+        if found and not command.enclosing and not script.functions:
+            made.setdefault(found[0].rstrip("/"), command.line)
+        if (starter_of(command) or command.name == "sbcast") and _MAKERS.intersection(texts):
+            made_everywhere += " ".join(texts)
+    yield from ((path, line) for path, line in made.items() if path not in made_everywhere)
+
+
+def _arguments(script: Script, run: Command) -> str:
+    """What the program of a command gets, with the values of constants."""
+    words = outer_command(script, run).words
+    start = next((n for n, word in enumerate(words) if _PROGRAM.search(word.text)), len(words))
+    return script.resolved(" ".join(word.text for word in words[start:])).replace("${", "$")
+
+
+def jg602_privileged(script: Script) -> Findings:
+    for command in script.commands if "--privileged" in script.text else ():
+        words = script.expanded_words(command)
+        texts = [word.text for word in words]
+        for start in [texts.index(engine) for engine in ("podman", "docker") if engine in texts]:
+            writes_settings = any("/proc/sys" in text for text in texts[start:])  # that needs it
+            if "run" not in texts[start : start + 3] or writes_settings:
+                continue
+            for word in words[start:]:
+                if word.text in ("--privileged", "--privileged=true"):
+                    text = f"--privileged gives the container all of the node ({command.name})"
+                    yield finding_at(word, text, "name the devices that it needs")
+
+
+# A path with a host or a folder: an image with neither was built here.
+_IMAGE = re.compile(r"(?:--container-image=)?(docker://)?([\w.-]+(?::\d+)?[/#][\w./-]+)(:latest)?")
+
+
+def jg603_unpinned_image(script: Script) -> Findings:
+    if "\n# sha256 of the other lines: " in script.text:  # jobgen made it
+        return
+    for command in script.commands:
+        if "build" in command.arguments[:1]:  # it makes one image, for all
+            continue
+        for word in command.words:
+            image = _IMAGE.fullmatch(word.text)
+            if not image or not (image[3] or image[1]) or image[2].startswith("localhost/"):
+                continue
+            name = word.text.removeprefix("--container-image=")
+            text = f"{name} may be another image tomorrow"
+            yield finding_at(word, text, "add a tag with a version, or a digest")
+
+
+def jg604_pull_in_job(script: Script) -> Findings:
+    if not script.active_directives or not work_commands(script):
+        return
+    for command in script.commands:
+        if command.name == "git" and "pull" in command.arguments[:3]:
+            text = "the job runs the code of the branch as it is when the job starts"
+            yield finding_at(command, text, "fetch one commit before you submit")
+
+
+_FOLDER_CHANGES = re.compile(r"\bcd\b|pushd|PBS_O_WORKDIR|PBS_O_INITDIR|-wdir|--chdir|\bsource\b")
+_FILE = re.compile(
+    r"\.{1,2}/.*|(?![-/~$]|\w+://|\w+=)[\w./-]+\.(py|sh|R|jl|m|exe|inp|in|dat|lmp|pl)"
+)
+
+
+# The home folder may be the right one.
+@optional
+def jg608_pbs_stays_home(script: Script) -> Findings:
+    if script.scheduler != "pbs" or not script.active_directives or script.directive("d", "w"):
+        return
+    for command in script.commands if not _FOLDER_CHANGES.search(script.code) else ():
+        names_file = any(_FILE.fullmatch(word.text) for word in command.words)
+        if names_file and command.name not in ("echo", "printf", "module"):
+            text = "this path begins in the home folder: PBS starts the script there"
+            yield finding_at(command, text, 'cd "$PBS_O_WORKDIR" first')
+            return

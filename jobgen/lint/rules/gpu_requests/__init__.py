@@ -1,0 +1,126 @@
+"""Rules about the GPUs that a job uses and does not request."""
+
+import re
+
+from jobgen.lint.launchers import launchers
+from jobgen.lint.rules import Directive, Findings, Gpus, Script, Word, finding_at
+
+# What stands for GPUs in the names of queues, partitions, constraints and resources.
+_GPU_NAME = re.compile(
+    r"(?i)gpu|cuda|gres|tres|acc?el|nvidia|dgx|hgx|tesla|quadro|rtx|mig|grace|gaudi|trn|inf\d|"
+    r"pascal|volta|turing|ampere|lovelace|hopper|blackwell|"
+    r"[pg]\d+[dei]|gh\d{3}|mi\d{2,3}|[vahblpk]\d{2,4}|t\d{1,4}s?\b"
+)
+# Options whose values do not say what the job requests.
+_OTHER_OPTIONS = ("job-name", "N", "output", "error", "o", "e", "mail-user", "M")
+# Slurm sets these only if GPUs, or nodes and tasks, are asked for.
+_GPU_VARIABLES = {"SLURM_GPUS", "SLURM_GPUS_ON_NODE", "SLURM_GPUS_PER_NODE", "SLURM_JOB_GPUS"}
+_COUNT_VARIABLES = {"SLURM_NNODES", "SLURM_JOB_NUM_NODES", "SLURM_NTASKS", "SLURM_NPROCS"}
+_STEP_OPTIONS = re.compile(r"--gres|--gpus|--tres|\s-G\s*\d|sbatch|qsub|\bsalloc\b")
+
+
+def jg213_no_gpus_requested(script: Script) -> Findings:
+    if script.profile or script.scheduler not in ("slurm", "pbs") or script.directive("nodelist"):
+        return
+    if script.asks_for_whole_nodes or _may_request_gpus(script):
+        return
+    request, use = _partial_request(script), _gpu_use(script)
+    if request and use:
+        is_pbs = script.scheduler == "pbs"
+        cure = "add ngpus=N to the chunk" if is_pbs else "add #SBATCH --gres=gpu:N"
+        text = f"no GPUs are requested, but line {use.line} uses them"
+        yield finding_at(request, text, cure)
+
+
+def _may_request_gpus(script: Script) -> bool:
+    """Whether a directive, a step, or the command line of sbatch or qsub may request GPUs."""
+    if _STEP_OPTIONS.search(script.code):
+        return True
+    if any(re.search(r"\b(sbatch|qsub)\s+-", comment.text) for comment in script.comments):
+        return True
+    used = {name for name, _ in script.variable_uses}
+    has_counts = script.directive("nodes", "ntasks", "ntasks-per-node")
+    if used & _GPU_VARIABLES or (not has_counts and used & _COUNT_VARIABLES):
+        return True
+    return any(
+        _GPU_NAME.search(f"{directive.option} {directive.value}")
+        for directive in script.active_directives
+        if directive.option not in _OTHER_OPTIONS
+    )
+
+
+def _partial_request(script: Script) -> Directive | None:
+    """The directive that requests a part of a node: cores, tasks or memory."""
+    for directive, chunks in script.chunk_requests:
+        if any("ncpus" in resources for _, resources in chunks):
+            return directive
+    options = ("ntasks", "ntasks-per-node", "cpus-per-task", "mem-per-cpu", "mem")
+    found = filter(None, map(script.directive, options))
+    return next((directive for directive in found if directive.value not in ("0", "1")), None)
+
+
+def _gpu_use(script: Script) -> Word | None:
+    """The launcher whose ranks certainly use GPUs: NCCL works with nothing else."""
+    exported = [each.name for each in script.assignments if each.is_exported]
+    has_nccl = any(name.startswith("NCCL_") for name in exported)
+    for launcher in launchers(script):
+        one_per_gpu = launcher.value("nproc-per-node") in ("gpu", "cuda")
+        if has_nccl or one_per_gpu or launcher.name == "deepspeed":
+            return launcher.word
+    return None
+
+
+_OTHER_REQUESTS = re.compile(r"--gres|--gpus|\s-G\s*\d|\bsalloc\b|\bsbatch\b")
+
+
+def jg508_gpu_not_in_job(script: Script) -> Findings:
+    assignments = script.assignments_of("CUDA_VISIBLE_DEVICES")
+    gpus = _gpus(script) if assignments else None
+    if not gpus or gpus.count == 0 or script.asks_for_whole_nodes:
+        return
+    for assignment in assignments:
+        value = assignment.value.text
+        if not assignment.is_certain or not re.fullmatch(r"\d{1,3}(,\d{1,3})*", value):
+            continue
+        if (most := max(map(int, value.split(",")))) >= gpus.count:
+            count = f"{gpus.count} GPU" + "s" * (gpus.count > 1)
+            text = f"there is no GPU {most}: line {gpus.line} requests {count}, numbered from 0"
+            yield finding_at(assignment, text, "remove it: Slurm sets CUDA_VISIBLE_DEVICES")
+
+
+def _gpus(script: Script) -> Gpus | None:
+    """The GPUs that the job has on a node, at most; None if a command may request others."""
+    if script.scheduler != "slurm" or _OTHER_REQUESTS.search(script.code):
+        return None
+    if directive := script.directive("gpus"):
+        found = re.fullmatch(r"(?:[A-Za-z][\w.-]*:)?(\d{1,4})", directive.value)
+        return Gpus(int(found[1]), directive.line, directive.column) if found else None
+    return script.gpus_per_node
+
+
+_GPU_OPTIONS = "gres gpus gpus-per-node gpus-per-task gpus-per-socket tres-per-task".split()
+
+
+def jg702_cluster_gpus_not_requested(script: Script) -> Findings:
+    profile = script.profile
+    if not profile or not profile.node.gpus or profile.node.gpu == "none":
+        return
+    is_for_cluster = script.active_directives and script.scheduler == profile.scheduler
+    # Without the option, the jobs of this cluster ask for no GPUs: its nodes are whole.
+    if profile.request.gpu_option in (None, "none") or not is_for_cluster:
+        return
+    gpus, option = profile.node.gpus, profile.request.resource_option
+    text = f"the job requests none of the {gpus} GPUs of a node"
+    # The older options name GPUs as ngpus=N of the job, or as gpus=N of a node (Torque).
+    cures = {"ncpus": "add -l ngpus=N, for the whole job", "nodes": f"add :gpus={gpus}"}
+    requests = [each for each in script.active_directives if each.option == "l"]
+    if script.scheduler != "pbs":
+        if not script.directive(*_GPU_OPTIONS, "exclusive"):
+            yield finding_at(script.active_directives[0], text, f"add #SBATCH --gres=gpu:{gpus}")
+    elif script.chunk_requests:
+        directive, chunks = script.chunk_requests[-1]
+        if not any("ngpus" in resources for _, resources in chunks):
+            text = f"the chunks request none of the {gpus} GPUs of a node"
+            yield finding_at(directive, text, f"add ngpus={gpus} to the chunk")
+    elif requests and option in cures and not any("gpus=" in each.value for each in requests):
+        yield finding_at(requests[0], text, cures[option])

@@ -1,0 +1,79 @@
+"""The comments with which the author of a script turns rules off for a line, and their own rule."""
+
+import re
+from collections.abc import Iterator, Set
+from typing import NamedTuple
+
+from jobgen.lint.rules import Findings, Script, Word, checks, finding_at
+
+
+class IgnoreComment(NamedTuple):
+    """`# jobgen: ignore=CODES reason`, for the line `ignored_line`.
+
+    `codes` is empty if the comment does not have this form. `text` is all that follows `ignore`.
+    """
+
+    line: int
+    column: int
+    ignored_line: int
+    codes: tuple[str, ...]
+    reason: str
+    text: str
+
+
+_IGNORE = re.compile(r"#\s*jobgen:\s*ignore\b[ \t]*(.*)")
+_CODES = re.compile(r"=([A-Z0-9]+(?:,[A-Z0-9]+)*)(?:[ \t]+([^,\s].*))?")
+
+
+def ignore_comments(script: Script) -> Iterator[IgnoreComment]:
+    """The ignore comments of a script."""
+    comments = sorted(script.comments + script.inner_comments, key=lambda comment: comment.line)
+    if script.parse_error or script.is_other_language:  # then it is not read to its end
+        comments = [Word(line, number, 1) for number, line in enumerate(script.lines, 1)]
+    for comment in comments:
+        if found := _IGNORE.search(comment.text):
+            text = found[1].strip()
+            written = _CODES.fullmatch(text)
+            codes = tuple(written[1].split(",")) if written else ()
+            reason = (written[2] or "") if written else ""
+            column = comment.column + found.start()
+            line = _ignored_line(script, comment, found.start())
+            yield IgnoreComment(comment.line, column, line, codes, reason, text)
+
+
+def _ignored_line(script: Script, comment: Word, start: int) -> int:
+    """The comment's line or, if nothing else is there, the next that is not an ignore comment."""
+    line = comment.line
+    before = script.lines[line - 1][: comment.column - 1] + comment.text[:start]
+    if before.strip():
+        return line
+    while line < len(script.lines) and _IGNORE.match(script.lines[line].lstrip()):
+        line += 1
+    return line + 1
+
+
+def jg002_ignore_comment(script: Script) -> Findings:
+    all_codes = checks()
+    for comment in ignore_comments(script):
+        if unknown := [code for code in comment.codes if code not in all_codes]:
+            yield finding_at(comment, f"there is no rule {unknown[0]:.20}", "see `jobgen rules`")
+        elif not comment.reason:
+            written = comment.codes or re.findall(r"JG[0-9]{3}", comment.text.upper())
+            reason = "it has no reason" if comment.codes else "it names no rule"
+            if written and not comment.codes:
+                reason = "write codes in capitals, with commas and no blanks between them"
+            cure = f"# jobgen: ignore={','.join(written or ['CODE'])} reason"
+            yield finding_at(comment, f"the ignore comment is not valid: {reason}", cure)
+
+
+def unused_comments(script: Script, searched: Set[str], places: Set[tuple[int, str]]) -> Findings:
+    """The ignore comments that suppress nothing of the rules that were `searched` for.
+
+    `places` has the lines and codes of all findings.
+    """
+    for comment in ignore_comments(script):
+        line = comment.ignored_line
+        idle = [code for code in comment.codes if code in searched and (line, code) not in places]
+        if comment.reason and idle:
+            text = f"the ignore comment suppresses nothing: line {line} has no {', '.join(idle)}"
+            yield finding_at(comment, text, "remove it, or put it on the line of the finding")

@@ -1,0 +1,125 @@
+"""Rules about the nodes of a job: those that do nothing, and those that a launcher waits for."""
+
+import re
+
+from jobgen.lint.launchers import (
+    Launcher,
+    launchers,
+    outer_command,
+    runs_on_all_nodes,
+    starter_option,
+    starts_elsewhere,
+    work_commands,
+)
+from jobgen.lint.rules import Findings, Script, finding_at, optional
+
+_CURES = {
+    "slurm": "start it on each node: `srun --ntasks-per-node=1 {} …`",
+    "pbs": "start it on each host of $PBS_NODEFILE, with pbs_tmrsh or mpiexec --ppn 1",
+    "": "start it on every node",
+}
+
+
+def jg101_first_node_only(script: Script) -> Findings:
+    nodes, found = script.nodes or 1, launchers(script)
+    starts_others = any(
+        launcher.starter and "background" in outer_command(script, launcher.command).enclosing
+        for launcher in found
+    )
+    if nodes < 2 or script.functions or script.runs_itself or starts_others:
+        return
+    for launcher in found:
+        if (name := launcher.name) == "deepspeed" or launcher.starter:
+            continue  # deepspeed starts the other nodes itself
+        has_no_nodes = launcher.has_all_options and "config-file" not in launcher.options
+        if launcher.is_multi_node and launcher.command.piped_into != "?":
+            text = f"{name} for {nodes} nodes runs on the first node only"
+            text += ": the other agents never join"
+        elif has_no_nodes and not launcher.is_multi_node and not starts_elsewhere(script):
+            text = f"{name} uses the first of the {nodes} nodes: the others do nothing"
+        else:
+            continue
+        yield finding_at(launcher.word, text, _CURES[script.scheduler].format(name))
+
+
+_OWN_NODES = ("-N", "--nodes", "-w", "--nodelist", "-n", "--ntasks")
+_LOOPS = frozenset(("for_statement", "while_statement", "c_style_for_statement"))
+
+
+def jg102_node_count_differs(script: Script) -> Findings:
+    job_nodes, found = script.nodes, launchers(script)
+    if job_nodes is None or script.runs_itself:
+        return
+    for launcher in found:
+        nodes = launcher.number("nnodes") or 1
+        if nodes in (1, job_nodes) or _may_be_right(script, launcher, nodes > job_nodes):
+            continue
+        if nodes > job_nodes or len(found) == 1:  # else the others may use the other nodes
+            text = f"{launcher.name} is for {nodes} nodes, but the job has {job_nodes}"
+            cure = f"use the same number, or {launcher.option_name('nnodes')}=$SLURM_NNODES"
+            yield finding_at(launcher.options["nnodes"], text, cure)
+
+
+def _may_be_right(script: Script, launcher: Launcher, is_more: bool) -> bool:
+    """Whether it may be for a part of the nodes, or started by hand on each.
+
+    A node's rank that is an argument of the script says that a job is submitted for each node.
+    """
+    rank = script.resolved(launcher.value("node-rank"))
+    if launcher.number("node-rank") is not None or re.match(r"\$\{?\d", rank):
+        return True
+    outer = outer_command(script, launcher.command)
+    if outer.enclosing & _LOOPS:  # each round may start one agent, on a node of this job
+        return not (is_more and (script.nodes or 1) > 1)
+    return bool(starter_option(outer.words, *_OWN_NODES))
+
+
+_CHOOSES_HOSTS = {"hostfile", "no-ssh", "i", "include"}
+
+
+def jg115_deepspeed_without_hostfile(script: Script) -> Findings:
+    if script.functions or script.runs_itself or "/job/hostfile" in script.text:
+        return
+    for launcher in launchers(script):
+        nodes = max(script.nodes or 1, launcher.number("nnodes") or 1)
+        if launcher.name != "deepspeed" or launcher.starter or nodes == 1:
+            continue
+        if launcher.has_all_options and not launcher.options.keys() & _CHOOSES_HOSTS:
+            text = f"deepspeed gets no list of the {nodes} nodes: it uses the first node only"
+            yield finding_at(launcher.word, text, "write a hostfile, and give it with --hostfile")
+
+
+# Each node has other work if its number is in the command; a file may have the number of nodes.
+_OTHER_WORK = re.compile(r"SLURM_(NODEID|PROCID)|hostname|NODENAME")
+_HAS_NODES = {"config-file", "hostfile", "no-ssh", "node-rank", "launcher"}
+
+
+def jg119_world_per_node(script: Script) -> Findings:
+    nodes = script.nodes or 1
+    if nodes < 2 or script.runs_itself or "PET_NNODES" in script.exports:
+        return
+    for launcher in launchers(script):
+        if launcher.is_multi_node or not runs_on_all_nodes(script, launcher.command):
+            continue
+        has_own_work = _OTHER_WORK.search(launcher.command.text)
+        may_have_number = not launcher.has_all_options or launcher.options.keys() & _HAS_NODES
+        if launcher.value("nnodes") or not (has_own_work or may_have_number):
+            text = f"{nodes} worlds instead of one: each node starts a {launcher.name} for itself"
+            option = launcher.option_name("nnodes")
+            cure = f"use {option}=$SLURM_NNODES, and a rendezvous that all nodes share"
+            yield finding_at(launcher.options.get("nnodes", launcher.word), text, cure)
+
+
+_STARTS_ITSELF = re.compile(r"(?i)\bray\b|dask|submitit|mpi|PBS_NODEFILE|NODELIST|hostfile")
+
+
+# The program itself may start the other ranks.
+@optional
+def jg125_other_nodes_idle(script: Script) -> Findings:
+    nodes = script.nodes or 1
+    if nodes < 2 or launchers(script) or starts_elsewhere(script):
+        return
+    runs = [command for command in work_commands(script) if command.name.startswith("python")]
+    if len(runs) == 1 and runs[0].depth == 0 and not _STARTS_ITSELF.search(script.code):
+        text = f"python runs on the first of the {nodes} nodes only"
+        yield finding_at(runs[0], text, "start it with srun, or request one node")

@@ -1,0 +1,134 @@
+"""Rules about the text of a script: what bash or the scheduler cannot read at all."""
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from functools import lru_cache
+
+from jobgen.lint.reader.directives import is_code
+from jobgen.lint.rules import Edit, Finding, Findings, Script, replacement, without_line
+
+_ENVIRONMENT = {"LC_ALL": "C"}  # no BASH_ENV, and messages in English
+
+
+def jg001_invalid_bash(script: Script) -> Findings:
+    if not (error := bash_error(script)):
+        return
+    number, message = error
+    before = "\n".join(script.lines[: number - 1])
+    if re.search(r"^exit\b", before, re.MULTILINE):
+        return  # bash does not come here; another language may follow, such as Julia
+    if found := re.search(r"<\w[^<>]*(?<!\s)>", script.lines[number - 1]):
+        text = f"bash cannot parse the placeholder {found[0]}: < and > are redirections"
+        yield Finding(number, found.start() + 1, text, "replace it by a value")
+    else:
+        cure = "close the quote, bracket or heredoc that is open before it"
+        yield Finding(number, 1, f"bash cannot parse this: {message}", cure)
+
+
+@lru_cache(8)  # JG208 asks for the same script's
+def bash_error(script: Script) -> tuple[int, str] | None:
+    """The line at which bash stops, and its message.
+
+    None if bash parses all of the script, or is not installed.
+    """
+    if not script.parse_error or not (bash := shutil.which("bash")):
+        return None
+    argv = [bash, "-O", "extglob", "-n"]  # with -n, bash runs no `shopt -s extglob`
+    source = script.text.encode("utf-8", "surrogateescape")
+    done = subprocess.run(argv, input=source, capture_output=True, env=_ENVIRONMENT, check=False)
+    found = re.search(r"line (\d+): (.*)", done.stderr.decode("utf-8", "replace"))
+    if not done.returncode or not found:
+        return None
+    return min(int(found[1]), len(script.lines)), found[2]
+
+
+_ASKS_FOR_VALUE = re.compile(
+    r"(?i)your|user|name|path|account|project|dir|insert|put|replace|email|address|id\b"
+)
+# In a message or a pattern, < and > may be right.
+_MESSAGE = re.compile(r"(?i)\b(echo|printf|sed|awk|grep|perl|usage|error)\b")
+
+
+def jg208_placeholder(script: Script) -> Findings:
+    if script.is_in_document:  # its reader replaces them
+        return
+    error = bash_error(script)
+    for number, line in enumerate(script.lines, 1):
+        if "<" not in line or number in script.quoted_lines:
+            continue
+        if re.match("#(SBATCH|PBS) ", line):
+            found = re.finditer("<+[^<>@]+>+", re.split(r"\s#", line)[0])
+        elif script.is_other_language or (error and error[0] == number):  # JG001 reports it
+            continue
+        else:
+            found = _in_command(line)
+        for each in found:
+            text = f"the placeholder {each[0]} was not replaced"
+            yield Finding(number, each.start() + 1, text, "replace it by a value")
+
+
+def _in_command(line: str) -> Iterator[re.Match[str]]:
+    if _MESSAGE.search(line) or line.lstrip().startswith("#"):
+        return
+    code = line[:1] + re.split(r"\s#", line[1:])[0]  # without a comment
+    code = re.sub(r"\$\{\w+:?\?[^}]*", lambda message: " " * len(message[0]), code)
+    code = re.sub(r'[\[,:] ?"<', lambda start: " " * len(start[0]), code)  # JSON: text of a model
+    for found in re.finditer(r"(?<![<$(@])<([A-Za-z][\w /-]*)>(?![>(])", code):
+        if _ASKS_FOR_VALUE.search(found[1]):
+            yield found
+
+
+def jg209_carriage_returns(script: Script) -> Findings:
+    edits = tuple(
+        replacement(number, len(line), "\r", "")
+        for number, line in enumerate(script.lines, 1)
+        if line.endswith("\r")
+    )
+    if edits:
+        line, column, *_ = edits[0]
+        text = "the line ends with a carriage return"
+        yield Finding(line, column, text, "run dos2unix on the file", "\r", edits)
+
+
+_PROMPT = re.compile(r"\s*(\[?[\w.-]+@[\w.-]+[: ][~\w./-]*\]?[$#]|\$)\s+[a-z./]")
+
+
+def jg214_prompt(script: Script) -> Findings:
+    # What is not parsed may be inside a heredoc.
+    may_be_heredoc = script.parse_error and "<<" in script.text
+    if script.is_other_language or may_be_heredoc:
+        return
+    for number, line in enumerate(script.lines, 1):
+        prompt = _PROMPT.match(line)
+        if prompt and number not in script.quoted_lines:
+            text = f"`{prompt[1]}` is a prompt: bash takes it for a command"
+            yield Finding(number, prompt.start(1) + 1, text, "remove it")
+
+
+def jg216_no_interpreter(script: Script) -> Findings:
+    if script.is_in_document:  # it shows parts of scripts
+        return
+    if script.has_byte_order_mark:
+        text = "a byte order mark (BOM) hides the first line from sbatch, qsub and the kernel"
+        edits = (Edit(1, 0, 1, 1, ""),)
+        yield Finding(1, 1, text, "save the file as UTF-8 without BOM", "", edits)
+        return
+    has_interpreter = script.lines[script.first_line - 1].startswith("#!")
+    is_slurm = any(directive.scheduler == "slurm" for directive in script.active_directives)
+    if is_slurm and not has_interpreter and script.commands:  # else it is to be put before others
+        text = "sbatch refuses a script whose first line does not begin with #!"
+        cure = "make #!/bin/bash the first line"
+        yield Finding(script.first_line, 1, text, cure, "", tuple(_moved_up(script)))
+
+
+def _moved_up(script: Script) -> Iterator[Edit]:
+    """The edits that make the #! line the first one."""
+    for number, line in enumerate(script.lines, 1):
+        if re.match(r"#!\s*/.*sh\b", line):
+            yield Edit(1, 1, 1, 1, f"{line}\n")
+            yield without_line(script, number)
+            return
+        if is_code(line):
+            return

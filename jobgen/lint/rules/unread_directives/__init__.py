@@ -1,0 +1,121 @@
+"""Rules about lines that look like directives, and that sbatch does not read."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, groupby
+
+from jobgen.lint.reader.directives import is_code, read_directives
+from jobgen.lint.reader.sbatch_options import OPTIONS
+from jobgen.lint.reader.source import parse_tree, to_bytes
+from jobgen.lint.rules import Directive, Edit, Findings, Script, Word, finding_at, without_line
+
+_QSUB_OPTIONS = frozenset("AaCcefhIJjklmMNopPqrRSuvVWXz")  # see qsub(1B)
+
+
+def jg201_late_directive(script: Script) -> Findings:
+    if script.parse_error or (script.is_in_document and not script.interpreter):
+        return  # a document may show parts of several scripts
+    commands_above = list(accumulate(map(is_code, script.lines)))
+    groups = groupby(_late_directives(script), key=lambda each: commands_above[each.line - 1])
+    blocks = [list(group) for _, group in groups]
+    can_move = _can_move(script, blocks)
+    for block in blocks:
+        more = len({directive.line for directive in block}) - 1
+        plural = "s" * (more > 1)
+        rest = f", with {more} more directive{plural} below it" if more else ""
+        text = f"`{block[0].raw}` is ignored{rest}: it comes after the first command"
+        edits = _moved(script, block) if can_move else ()
+        yield finding_at(block[0], text, "move it above the first command", edits)
+
+
+def _late_directives(script: Script) -> list[Directive]:
+    """The directives after the first command, and before the script ends or another one begins."""
+    ends = [
+        number
+        for number, line in enumerate(script.lines, 1)
+        if line.startswith("#!/") and number not in script.quoted_lines
+    ]
+    if ends and not any(map(is_code, script.lines[: ends[0] - 1])):
+        del ends[0]  # a #! line with only comments above is the script's own
+    ends += [
+        command.line
+        for command in script.own_commands
+        if command.name in ("exit", "return") and not command.enclosing
+    ]
+    end = min(ends, default=len(script.lines) + 1)
+    found = [each for each in script.directives if each.is_late and each.line < end]
+    if script.active_directives:
+        return found
+    # It may be another kind of script, with an indented comment about directives.
+    return [directive for directive in found if not script.lines[directive.line - 1][:1].isspace()]
+
+
+def _can_move(script: Script, blocks: Sequence[Sequence[Directive]]) -> bool:
+    """Whether all late directives can count; a part of them would be another job."""
+    directives = [directive for block in blocks for directive in block]
+    if not directives or not can_be_added(script, directives, [each.line for each in directives]):
+        return False
+    if any(word.is_late for word in script.stray_words):
+        return False
+    if any(line.startswith("#!") for line in script.lines[1 : directives[-1].line]):
+        return False  # there a second script begins
+    before = ("\n".join(script.lines[: block[0].line - 1]) for block in blocks)
+    return not any(parse_tree(to_bytes(each)).has_error for each in before)  # as inside an `if`
+
+
+def _moved(script: Script, block: Sequence[Directive]) -> Iterator[Edit]:
+    """The edits that move directives up."""
+    active_lines = [each.line for each in script.active_directives]
+    target = max(active_lines, default=int(script.lines[0].startswith("#!"))) + 1
+    numbers = sorted({directive.line for directive in block})
+    moved = "".join(f"{script.lines[number - 1]}\n" for number in numbers)
+    yield Edit(target, 1, target, 1, moved)
+    yield from (without_line(script, number) for number in numbers)
+
+
+def can_be_added(script: Script, added: Sequence[Directive], lines: Sequence[int]) -> bool:
+    """Whether directives on some lines can count, too, and no other directive says the same."""
+    others = [each for each in script.directives if each not in added]
+    names = [name for each in added for name in _names(each)]
+    other_names = {name for each in others for name in _names(each)}
+    is_new = len(set(names)) == len(names) and not other_names.intersection(names)
+    options = OPTIONS if added[0].scheduler == "slurm" else _QSUB_OPTIONS
+    schedulers = {each.scheduler for each in [*added, *others]}
+    has_stray_word = any(word.line in lines for word in script.stray_words)
+    is_read = options.issuperset(each.option for each in added) and not has_stray_word
+    return is_new and is_read and len(schedulers) == 1 and "hetjob" not in other_names
+
+
+def _names(directive: Directive) -> list[str]:
+    """What a directive sets: its option, or the resources of PBS's -l."""
+    return [name for name, _ in directive.resources] or [directive.option]
+
+
+WIDEST_INDENT = 16  # more blanks make columns of a table, in a document
+
+
+def jg202_misspelt_directive(script: Script) -> Findings:
+    if not script.directives:
+        return
+    for comment in script.comments:
+        before = script.lines[comment.line - 1][: comment.column - 1]
+        word = re.match(r"#([A-Z]{5,8})\s+-", comment.text)
+        if word and word[1] != "SBATCH" and sorted(word[1]) == sorted("SBATCH"):
+            text = f"#{word[1]} is not a directive"
+            edits = _directive_written_right(script, comment, len(word[1]) + 1)
+            yield finding_at(comment, text, "write #SBATCH", edits)
+        is_indented = before.isspace() and len(before) <= WIDEST_INDENT
+        if is_indented and re.match(r"#SBATCH\s+-", comment.text):
+            text = "sbatch reads #SBATCH only in the first column"
+            edits = _directive_written_right(script, comment, len("#SBATCH"))
+            yield finding_at(comment, text, "remove the blanks before it", edits)
+
+
+def _directive_written_right(script: Script, comment: Word, length: int) -> list[Edit]:
+    """The edit that makes a comment a directive; `length` is that of its first word."""
+    if any(map(is_code, script.lines[: comment.line - 1])):
+        return []  # it comes too late
+    directives, stray_words = read_directives(["#SBATCH" + comment.text[length:]], 2)
+    if stray_words or not directives or not can_be_added(script, directives, ()):
+        return []
+    return [Edit(comment.line, 1, comment.line, comment.column + length, "#SBATCH")]

@@ -1,0 +1,66 @@
+"""Rules about the values of options: what they may be is in jobgen/lint/option_values."""
+
+import re
+from collections.abc import Iterator
+
+from jobgen.lint.option_values import grammar_of
+from jobgen.lint.reader.commands import OUTER
+from jobgen.lint.reader.directives import command_options
+from jobgen.lint.rules import Directive, Findings, Script, finding_at
+
+
+def jg205_variable_in_directive(script: Script) -> Findings:
+    for directive in script.active_directives:
+        variable = re.search(r"\$\{?[A-Za-z_]\w*\}?", directive.value)
+        is_of_openpbs = script.chunk_requests and directive.option in "oeN"
+        if variable and (directive.scheduler == "slurm" or is_of_openpbs):
+            text = f"`{variable[0]}` is not expanded in a directive"
+            cure = "write the value, or give the option on the command line"
+            yield finding_at(directive, text, cure)
+
+
+# What a program or a reader replaces: of a variable, a template, `<name>` (`_name_` in a document),
+# `...` and `[optional]`. In an array, %4 is none.
+_TEMPLATE = re.compile(
+    rf"[$`<>{{}}!…{OUTER}]|\.\.\.|__|(?<!\w)_(\w*_)?(?!\w)|@\w+@|%[A-Za-z(]|\[[A-Za-z]|XX"
+    r"|\b[A-Z][A-Z]+_[a-z]"
+)
+_UNIT = "([kmgt]b?)?"
+_CAPITALS = rf"[A-Z][A-Z_]*{_UNIT}(?![a-z])"
+_FORMAT = "[dhms]{1,2}|yyyy"
+_LETTER = rf"(n|x+|y+){_UNIT}"
+_WORD = (
+    "(your|my|num|number|nb|job|some|any|the|time|count|size|amount|value|id|min|max)[A-Za-z_-]*"
+)
+_NAME = re.compile(rf"(?<![\w.])({_CAPITALS}|{_FORMAT}|{_LETTER}|{_WORD})(?![\w.])")
+_JOB = re.compile(r"(?i):_*((your|my|prev\w*|the)_?)?(job|id|x+|n+\b|pid)")
+
+
+def jg217_invalid_value(script: Script) -> Findings:
+    for option in _options(script):
+        is_openpbs = option.scheduler == "pbs" and script.chunk_requests
+        grammar = grammar_of("openpbs" if is_openpbs else option.scheduler, option.option)
+        is_missing = not option.value and not option.raw.endswith("=")  # or it is not written here
+        if not grammar or is_missing or _TEMPLATE.search(option.value):
+            continue
+        if script.lines[option.line - 1].startswith("#", option.column - 1 + len(option.raw)):
+            continue  # a # stands for the value
+        refused = grammar.refused(option.value)
+        # Where a number belongs, any name in capitals is a placeholder, too.
+        if refused and not (_NAME if grammar.is_number else _JOB).search(refused):
+            name = f"-{option.option}" if option.scheduler == "pbs" else f"--{option.option}"
+            text = f"{name} does not take `{refused}`" if option.value else f"{name} has no value"
+            yield finding_at(option, text, f"it takes {grammar.takes}")
+
+
+def _options(script: Script) -> Iterator[Directive]:
+    """All options of directives and of commands, each once."""
+    for directive in script.active_directives:
+        is_of_command = directive.line < script.first_line  # which submits this script
+        is_with_equals = re.match("-[A-Za-z]=", directive.raw)  # JG215 reports it
+        if not is_of_command and not is_with_equals:
+            yield directive
+    for command in script.commands:
+        is_pbs = command.name == "qsub" and script.scheduler == "pbs"  # else Grid Engine's
+        if command.name in ("srun", "salloc", "sbatch") or is_pbs:
+            yield from command_options(command)

@@ -1,0 +1,159 @@
+"""Rules about variables that no program sees, or that have no value or a wrong one."""
+
+import re
+
+from jobgen.lint.launchers import launchers, work_commands
+from jobgen.lint.reader.commands import base_name
+from jobgen.lint.rules import Finding, Findings, Script, Word, finding_at, optional
+
+
+# So far it works everywhere.
+@optional
+def jg301_old_nodelist(script: Script) -> Findings:
+    if line := dict(script.variable_uses).get("SLURM_NODELIST"):
+        column = script.lines[line - 1].find("SLURM_NODELIST")
+        text = "SLURM_NODELIST exists for old scripts only"
+        yield Finding(line, max(column, 0) + 1, text, "use $SLURM_JOB_NODELIST")
+
+
+_FOR_PROGRAMS = re.compile(r"(NCCL|FI_|GLOO|TORCH_|TORCHELASTIC_|UCX_|MIOPEN_|OMP_NUM_THREADS$)")
+# A script uses such names for its own variables; programs read only a few of them.
+_FOR_SCRIPTS = re.compile(r".*_(PATH|HOME|DIR|ROOT|VERSION)$")
+_READ_BY_PROGRAMS = frozenset(
+    """
+    FI_PROVIDER_PATH MIOPEN_CUSTOM_CACHE_DIR MIOPEN_SYSTEM_DB_PATH MIOPEN_USER_DB_PATH
+    TORCH_EXTENSIONS_DIR TORCH_HOME UCX_MODULE_DIR
+    """.split()
+)
+_EXPORTS_ALL = re.compile(r"set .*(-[a-z]*a|allexport)")
+
+
+def jg502_not_exported(script: Script) -> Findings:
+    if not script.scheduler or any(_EXPORTS_ALL.match(each.text) for each in script.commands):
+        return
+    known_names = script.exports | {name for name, _ in script.variable_uses}
+    for assignment in script.assignments:
+        name, value = assignment.name, assignment.value.text
+        is_for_script = _FOR_SCRIPTS.match(name) and name not in _READ_BY_PROGRAMS
+        if name in known_names or not _FOR_PROGRAMS.match(name) or is_for_script:
+            continue
+        if assignment.depth > 0 or assignment.is_for_command:
+            continue
+        if not re.search(rf"--(env|export)\b.*\b{re.escape(name)}\b", script.text):
+            text = f"{name} is not exported: no program sees it"
+            yield finding_at(assignment, text, f"export {name}={value or '…'}")
+
+
+def jg504_expanded_too_early(script: Script) -> Findings:
+    for command in script.commands if not script.parse_error else ():
+        used = {name for word in command.words for name in word.variables}
+        for assignment in command.assignments:
+            name, value = assignment.name, assignment.value.text
+            is_set_elsewhere = len(script.assignments_of(name)) > 1
+            extends_itself = re.search(rf"\$\{{?{re.escape(name)}\b", value)
+            if name in script.dynamic_variables or is_set_elsewhere or extends_itself:
+                continue
+            if name in used:
+                text = f"${name} is expanded before it is set for this command"
+                yield finding_at(assignment, text, f"export {name}={value} on a line before")
+
+
+def jg505_set_only_in_comment(script: Script) -> Findings:
+    if not script.active_directives or _may_be_given(script):
+        return
+    assigned = {assignment.name for assignment in script.assignments}
+    unset = _used_variables(script) - script.dynamic_variables - assigned - script.exports
+    for comment in script.comments if unset else ():
+        # With a blank after the #, or text after it, it is rather a note about who gives the value.
+        found = re.fullmatch(r"#(?:export\s+)?([A-Za-z_]\w*)=[^\s$`<]+", comment.text)
+        if not found or (name := found[1]) not in unset:
+            continue
+        others = "\n".join(each.text for each in script.comments if each is not comment)
+        is_tested = re.search(rf"-[nvz]\s+\"?\$?\{{?{name}\b", script.text)
+        if not is_tested and not re.search(rf"\b{name}\b", others):
+            text = f"${name} is used, but set only in this comment"
+            yield finding_at(comment, text, "remove the #")
+
+
+def _may_be_given(script: Script) -> bool:
+    """Whether a file that is sourced, or who submits the job, may set variables."""
+    if any(command.name in ("source", ".", "eval") for command in script.commands):
+        return True
+    given = any(each.option in ("v", "V", "export") for each in script.active_directives)
+    return given or any(re.search(r"sbatch|qsub|--export", each.text) for each in script.comments)
+
+
+def _used_variables(script: Script) -> set[str]:
+    """The variables without a default in the commands that do the job's work."""
+    commands = {*work_commands(script), *(each.command for each in launchers(script))}
+    return {
+        name
+        for command in commands
+        for word in command.words
+        for name in word.variables
+        if re.search(rf"\$(?:{name}\b|\{{{name}\}})", word.text)
+    }
+
+
+_OPTIONS = {
+    "SLURM_CPUS_PER_TASK": "cpus-per-task",
+    "SLURM_GPUS": "gpus",
+    "SLURM_GPUS_PER_NODE": "gpus-per-node",
+    "SLURM_GPUS_PER_TASK": "gpus-per-task",
+    "SLURM_NTASKS_PER_NODE": "ntasks-per-node",
+}
+# Options that set the variable in another way, or may do so.
+_OTHER_WAYS = {"cpus-per-task": "|cpus-per-gpu|tres-per-task", "ntasks-per-node": "|tasks-per-node"}
+_SIZES = "nodes ntasks ntasks-per-node cpus-per-task gres gpus gpus-per-node mem".split()
+
+
+def jg506_unset_by_slurm(script: Script) -> Findings:
+    if script.scheduler != "slurm" or not script.directive(*_SIZES) or script.runs_itself:
+        return
+    for name, option in _OPTIONS.items():
+        written = rf"--({option}{_OTHER_WAYS.get(option, '')})\b(?!-)"
+        if script.directive(option) or re.search(written, script.text):
+            continue
+        if script.assignments_of(name) or name in script.dynamic_variables:
+            continue
+        if word := _first_use(script, name):
+            text = f"${name} is empty: Slurm sets it only if --{option} is given"
+            cure = f"add #SBATCH --{option}=…, or a default, ${{{name}:-…}}"
+            yield finding_at(word, text, cure)
+
+
+def _first_use(script: Script, name: str) -> Word | None:
+    """Where a variable without a default is first used for more than a message."""
+    words = [
+        word
+        for command in script.commands
+        if not command.enclosing - {"pipeline"}
+        and command.name not in ("echo", "printf", "test", "[")
+        for word in command.words
+    ]
+    words += [assignment.value for assignment in script.assignments if assignment.is_certain]
+    plain = re.compile(rf"\$({name}\b|\{{{name}\}})")
+    used = [word for word in words if name in word.variables and plain.search(word.raw)]
+    return min(used, key=lambda word: (word.line, word.column), default=None)
+
+
+_NAMES = ("CUDA_LAUNCH_BLOCKING", "HIP_LAUNCH_BLOCKING", "AMD_SERIALIZE_KERNEL")
+_REASON = re.compile(
+    r"#.*(hang|workaround|work-around|do not remove|don't remove|deadlock|crash)", re.I
+)
+
+
+def jg507_launch_blocking(script: Script) -> Findings:
+    job_name = script.directive("job-name", "N")
+    if "debug" in f"{base_name(script.file)} {job_name.value if job_name else ''}".lower():
+        return
+    for name in _NAMES if script.active_directives else ():
+        assignments = script.assignments_of(name)
+        if len(assignments) != 1 or not assignments[0].is_certain:
+            continue
+        assignment, line = assignments[0], assignments[0].line
+        is_seen = name in script.exports or assignment.is_for_command
+        beside = "\n".join(script.lines[max(0, line - 2) : line])
+        if is_seen and assignment.value.text not in ("", "0") and not _REASON.search(beside):
+            text = f"{name} makes the program wait for each kernel: it is for debugging"
+            yield finding_at(assignment, text, "remove it")
