@@ -12,11 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jobgen.doctor import html_report, results_of
-from jobgen.doctor.drawing.curve import round_step
-from jobgen.doctor.drawing.heat_map import CELLS, class_paths, worst_of_blocks
+from jobgen.doctor.charts import round_step
 from jobgen.doctor.numbers import bytes_text, fitness, number_text, seconds_text, short_names
 from jobgen.doctor.page import time_text
-from jobgen.doctor.pairs import ITSELF
+from jobgen.doctor.pairs import CELLS, ITSELF, class_paths, worst_of_blocks
 from jobgen.errors import printable
 from tests.doctor_results import example_results
 from tests.hostile import HOSTILE

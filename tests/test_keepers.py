@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from jobgen.errors import run_command
-from jobgen.keeper.carried import keeper_text
-from jobgen.keeper.file_beside_manifest import keeper_files
+from jobgen.keeper.carried import keeper_files, keeper_text
 from jobgen.repository.build import build_all
 from jobgen.repository.check import check_all
 from tests.helpers import jobgen

@@ -21,8 +21,8 @@ from jobgen.cli.progress import Progress, displayable, last_line, shorten
 from jobgen.planning.job_options import Job
 from jobgen.schedulers import local, pbs, slurm
 from jobgen.submission import follow, pbs_queue, slurm_queue
-from jobgen.submission.follow import MOST_FAILURES
 from jobgen.submission.job_queue import JobQueue, JobStatus
+from jobgen.submission.submit import MOST_FAILURES
 from tests.helpers import jobgen, planned
 
 SBATCH = ("sbatch", "--profile", "dgx-a100")

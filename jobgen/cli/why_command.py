@@ -14,7 +14,7 @@ from jobgen.diagnosis.classes import classes, codes
 from jobgen.diagnosis.engine import Source, diagnose
 from jobgen.diagnosis.events import Verdict
 from jobgen.diagnosis.files import SCHEDULER, is_job_folder, sources, text_source
-from jobgen.diagnosis.report import as_json, as_text
+from jobgen.diagnosis.report import as_json, as_line, as_text, no_cause
 from jobgen.errors import JobgenError, problem, report
 from jobgen.paths import to_path
 from jobgen.quoting import quote
@@ -75,8 +75,6 @@ def _report_scripts(words: Sequence[str]) -> None:
 
 def _show_line(words: Sequence[str]) -> int:
     """The same in one line, whatever happens: it is the last one of a job's output."""
-    from jobgen.diagnosis.one_line import as_line, no_cause
-
     try:
         verdict = _verdict(words)
         line, status = as_line(verdict), 0 if verdict.code else 1

@@ -1,6 +1,6 @@
 """What failed first, from the files of a job: reads them, and judges the events."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import BinaryIO, NamedTuple
 
 from jobgen.diagnosis.events import Verdict
@@ -9,7 +9,7 @@ from jobgen.diagnosis.judging.verdict import judge
 from jobgen.diagnosis.lines.file_events import File
 from jobgen.diagnosis.lines.labels import Label
 from jobgen.diagnosis.reader import LineReader
-from jobgen.diagnosis.stacks import Stack, stalled_ranks
+from jobgen.diagnosis.stacks import stalled_ranks
 
 
 class Source(NamedTuple):
@@ -22,20 +22,19 @@ class Source(NamedTuple):
     stream: BinaryIO
     label: Label = Label()
     is_dump: bool = False
+    shown: Callable[[bytes], bytes] = bytes  # what is read of its lines
 
 
 def diagnose(sources: Iterable[Source]) -> Verdict:
     """The verdict on a job whose output these are."""
-    case, stacks = collect(sources)
-    on_request = any(event.code == "stalled" and "minutes" in event.groups for event in case.events)
-    case.events += stalled_ranks(stacks, case.world, on_request=on_request)
+    case = collect(sources)
+    case.events += stalled_ranks(case.stacks, case.world, on_request=case.stacks_are_ordered)
     return judge(case)
 
 
-def collect(sources: Iterable[Source]) -> tuple[Case, list[Stack]]:
-    """All that the files of a job say, and the Python stacks in them, which are not judged yet."""
+def collect(sources: Iterable[Source]) -> Case:
+    """All that the files of a job say; the Python stacks in them are not judged yet."""
     case = Case()
-    stacks: list[Stack] = []
     dumps: list[str] = []
     for source in sources:
         if source.is_dump:
@@ -43,20 +42,21 @@ def collect(sources: Iterable[Source]) -> tuple[Case, list[Stack]]:
             case.lines[source.name] = 0
             continue
         with source.stream:
-            file = File(source.name, LineReader(source.stream), source.label)
+            file = File(source.name, LineReader(source.stream, source.shown), source.label)
             file.read()
         _add(case, file)
-        stacks += file.stacks.stacks
     if dumps:
         from jobgen.diagnosis.flight_recorder.missing_ranks import read_dumps  # few jobs have one
 
         case.events += read_dumps(dumps)
-    return case, stacks
+    return case
 
 
 def _add(case: Case, file: File) -> None:
     case.events += file.events
     case.lines[file.name] = file.lines
+    case.stacks += file.stacks.stacks
+    case.stacks_are_ordered |= file.stacks.are_ordered
     census = file.census
     case.ranks |= census.ranks
     case.rank_nodes.update(census.rank_nodes)

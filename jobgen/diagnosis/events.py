@@ -3,10 +3,23 @@
 Times are seconds since a year's beginning: most logs have no year, and no job lasts that long.
 """
 
+import re
 from collections.abc import Mapping
+from enum import Enum
 from typing import NamedTuple
 
-from jobgen.diagnosis.signs import Role
+_PID = r"\b(?:pid: |PID )(\d{1,9})\b"
+CERTAINTIES = ("sure", "likely", "possible")
+
+
+class Role(Enum):
+    """What a line's event was in the chain of events of a failure."""
+
+    CAUSE = "cause"  # it can have come first, and its time is when that happened
+    CONFIRMATION = "confirmation"  # it names a cause, and was written later: its time says nothing
+    CONSEQUENCE = "consequence"  # it happens because something else failed before
+    TEARDOWN = "teardown"  # somebody ended what was left
+    NOISE = "noise"  # harmless, although it looks like a failure
 
 
 class Event(NamedTuple):
@@ -19,8 +32,8 @@ class Event(NamedTuple):
 
     code: str  # of its class, such as host-memory
     role: Role
-    says: str
-    file: str
+    says: str = ""
+    file: str = ""
     line: int = 0
     text: str = ""
     node: str | None = None
@@ -38,6 +51,12 @@ class Event(NamedTuple):
     reporter: bool = False  # its rank only reports
     where: str = ""  # of a traceback: the deepest line of the person's own program
     context: int = 0  # a traceback's first line, 0 for others
+
+    @property
+    def pid(self) -> str:
+        """The number of the process that its line is about, as torchrun writes it; or ""."""
+        found = re.search(_PID, self.text)
+        return found[1] if found else ""
 
 
 class Verdict(NamedTuple):

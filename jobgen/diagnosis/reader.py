@@ -20,13 +20,14 @@ _DROPPED = b"0123456789.+-%#|=<>" + bytes(range(128, 256))
 class LineReader:
     """The lines of a stream that may matter, with their numbers, and those asked for after one.
 
-    `count` is how many lines were read; `on_block` gets each block and how many were before it;
-    `may_matter` is asked whether lines of a shape are wanted. An endless line comes in pieces with
-    the same number.
+    `shown` takes out of lines what is not to be read. `count` is how many lines were read;
+    `on_block` gets each block and how many were before it; `may_matter` is asked whether lines of a
+    shape are wanted. An endless line comes in pieces with the same number.
     """
 
-    def __init__(self, stream: BinaryIO) -> None:
+    def __init__(self, stream: BinaryIO, shown: Callable[[bytes], bytes] = bytes) -> None:
         self._stream = stream
+        self._shown = shown
         self._first = stream.read(BLOCK)
         self._wanted = 0  # up to this number, every line is yielded
         self._plain: set[bytes] = set()
@@ -59,7 +60,7 @@ class LineReader:
     @property
     def sample(self) -> list[bytes]:
         """The first lines."""
-        return self._first[:SAMPLE].split(b"\n")
+        return self._shown(self._first[:SAMPLE]).split(b"\n")
 
     def _blocks(self) -> Iterator[bytes]:
         block, self._first = self._first, b""
@@ -69,7 +70,7 @@ class LineReader:
 
     def _lines(self, block: bytes) -> Iterator[tuple[int, bytes]]:
         """The lines of a block that begins a line."""
-        block = block.replace(b"\r\n", b"\n")
+        block = self._shown(block.replace(b"\r\n", b"\n"))
         self.on_block(block, self.count)
         hits = self._hits(block)
         if not hits and self.count >= self._wanted:

@@ -1,16 +1,22 @@
-"""A verdict as text of at most 15 lines, or as JSON."""
+"""A verdict as text of at most 15 lines, as JSON, or in one line: the last of a job's output."""
 
+import re
 from typing import Any
 
+from jobgen.diagnosis.classes import codes_with
 from jobgen.diagnosis.events import Event, Verdict
 from jobgen.diagnosis.judging.places import MOST_NAMED, name_of
-from jobgen.diagnosis.lines.times import clock
+from jobgen.diagnosis.lines.labels import clock
 from jobgen.errors import printable
 
 LINES = 15
 WIDTH = 100
-_SHORT = 300  # characters of the first line's parts
+CHARACTERS = 300  # of one line, and of the first line's parts
 NOTHING = "no failure found"
+_FEWEST_OF_CURE = 30  # below that, a cure says nothing
+_DIFFERS = r"^it is in (?P<place>.+?), while (?P<others>.+)$"
+_ARE_IN = r"\b(?:is|are) in (?=\w)"
+_NO_CAUSE = "no cause found"  # in one line
 
 
 def as_text(verdict: Verdict, everything: bool = False) -> str:
@@ -21,14 +27,14 @@ def as_text(verdict: Verdict, everything: bool = False) -> str:
     lines += [f"note: {note}" for note in verdict.notes]
     if everything and verdict.chain:
         lines += ["", "all that belongs to it, in the order of the files:"]
-        lines += [f"  {event_line(event)}" for event in verdict.chain]
+        lines += [f"  {_event_line(event)}" for event in verdict.chain]
     else:
         lines = lines[:LINES]
     return "".join(f"{printable(line)}\n" for line in lines)
 
 
 def _head(verdict: Verdict) -> list[str]:
-    who, says = _who(verdict), shortened(verdict.says, _SHORT)
+    who, says = _who(verdict), shortened(verdict.says, CHARACTERS)
     if verdict.code:
         subject = f"{who} failed first" if who else "first failure"
         when = f" at {clock(verdict.time)}" if verdict.time is not None else ""
@@ -42,24 +48,26 @@ def _head(verdict: Verdict) -> list[str]:
 def _who(verdict: Verdict) -> str:
     """The node and rank, as far as they are clear; the subject of a sentence."""
     if verdict.one_of:
-        names = list(verdict.one_of[:MOST_NAMED])
-        more = len(verdict.one_of) - len(names)
-        return f"one of {', '.join(names)}" + f" and {more} more" * bool(more)
+        return _one_of(verdict, MOST_NAMED)
     if verdict.everywhere:
         return "all ranks alike"
     return name_of(verdict.node, verdict.rank)
 
 
+def _one_of(verdict: Verdict, most: int) -> str:
+    more = len(verdict.one_of) - most
+    return f"one of {', '.join(verdict.one_of[:most])}" + f" and {more} more" * (more > 0)
+
+
 def _evidence(verdict: Verdict) -> list[str]:
     lines = []
     for event in verdict.evidence:
-        lines.append(f"  {shortened(event_line(event), WIDTH * 2)}")
-        if event.where:
-            lines.append(f"    in {shortened(event.where, WIDTH)}")
+        lines.append(f"  {shortened(_event_line(event), WIDTH * 2)}")
+        lines += [f"    in {shortened(event.where, WIDTH)}"] * bool(event.where)
     return lines
 
 
-def event_line(event: Event) -> str:
+def _event_line(event: Event) -> str:
     """`file:line: text`."""
     place = f"{event.file}:{event.line}" if event.line else event.file
     return f"{place}: {event.text.strip() or event.says}"
@@ -120,3 +128,76 @@ def _encodable(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _encodable(each) for key, each in value.items()}
     return [_encodable(each) for each in value] if isinstance(value, list) else value
+
+
+def as_line(verdict: Verdict) -> str:
+    """`jobgen: rank 3 on gpu08 failed first: ValueError: …: WHAT TO DO`, with its end of line."""
+    sentence = shortened(f"jobgen: {_sentence(verdict)}", CHARACTERS)
+    cure = _first_words(verdict.cure, CHARACTERS - len(f"{sentence}: ")) if verdict.code else ""
+    return f"{one_line(sentence + f': {cure}' * bool(cure))}\n"
+
+
+def no_cause(reason: str) -> str:
+    """The line of a verdict that could not be made."""
+    return f"{one_line(f'jobgen: {_NO_CAUSE}: {reason}')[:CHARACTERS]}\n"
+
+
+def one_line(text: str) -> str:
+    """The text without line ends, and with nothing that a terminal obeys."""
+    return printable(" ".join(text.split()))
+
+
+def _sentence(verdict: Verdict) -> str:
+    says = verdict.says.replace("; nothing in the log says by whom", "")  # there is no room for it
+    who, says = _subject(verdict), shortened(says, CHARACTERS // 2)
+    notes = f"; on that node: {', '.join(verdict.node_notes)}" if verdict.node_notes else ""
+    if verdict.code is None:
+        if not verdict.evidence:
+            return f"{_NO_CAUSE}: {says or 'no rank says why it failed'}"
+        return f"{_NO_CAUSE}; this is seen: {f'{who}: ' if who else ''}{says}{notes}"
+    if verdict.code == "peer-lost" and verdict.certainty == "possible" and verdict.rank is None:
+        return f"{_NO_CAUSE}; the other ranks lost their connections to {verdict.node}{notes}"
+    if verdict.code == "stalled":
+        return f"the ranks hung: {_hung(who, says)}{notes}"
+    if not who and verdict.code in codes_with("outside"):
+        return f"the job was ended from outside: {says}"
+    return f"{who} failed first: {says}{notes}" if who else f"{says}{notes}"
+
+
+def _hung(who: str, says: str) -> str:
+    if differs := re.match(_DIFFERS, says):
+        others = re.sub(_ARE_IN, "in ", differs["others"])
+        return f"{who} in {differs['place']}; {others}"
+    return f"{who} {says.removeprefix('it ')}" if who else says
+
+
+def _subject(verdict: Verdict) -> str:
+    """Who failed, in a sentence that stands alone; "" if nobody is named."""
+    main = verdict.evidence[0] if verdict.evidence else None
+    if verdict.everywhere:
+        first = name_of(main.node, main.rank) if main else ""
+        return f"{first}, and others alike," if first else "all ranks alike"
+    if verdict.one_of:
+        if verdict.alike:
+            name = verdict.one_of[0]
+            return f"{name if name.startswith('rank ') else f'node {name}'}, and others alike,"
+        return _one_of(verdict, 3)
+    if verdict.rank is not None:
+        return name_of(verdict.node, verdict.rank)
+    if not verdict.node:
+        return ""
+    if main and main.local_rank is not None and main.node == verdict.node:
+        return f"local rank {main.local_rank} on {verdict.node}"
+    is_launcher = verdict.code in codes_with("process") and main and (main.code or main.status)
+    return f"launcher on {verdict.node}" if is_launcher else f"node {verdict.node}"
+
+
+def _first_words(cure: str, most: int) -> str:
+    """As much of a cure as there is room for, up to the end of one of its parts."""
+    if len(cure) <= most:
+        return cure
+    for mark in ("; ", ", ", " "):
+        head = cure[:most].rpartition(mark)[0].rstrip(",;")
+        if len(head) >= min(_FEWEST_OF_CURE, most):
+            return head
+    return ""

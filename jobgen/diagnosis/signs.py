@@ -24,8 +24,9 @@ a line is written [ ]. If several signs of a class match a line, the first one c
 
 import re
 from collections.abc import Iterator
-from enum import Enum
 from typing import NamedTuple
+
+from jobgen.diagnosis.events import CERTAINTIES, Event, Role
 
 PARTS = {
     # The last line of a failed job that jobgen made: a rank, or a node's launcher, failed first.
@@ -44,56 +45,41 @@ PARTS = {
 }
 
 
-class Role(Enum):
-    """What a line's event was in the chain of events of a failure."""
-
-    CAUSE = "cause"  # it can have come first, and its time is when that happened
-    CONFIRMATION = "confirmation"  # it names a cause, and was written later: its time says nothing
-    CONSEQUENCE = "consequence"  # it happens because something else failed before
-    TEARDOWN = "teardown"  # somebody ended what was left
-    NOISE = "noise"  # harmless, although it looks like a failure
-
-
-# The rank of a report only tells what another one did, or did not do: it is never named.
+# Of each, whether its rank only tells what another one did, or did not do: it is never named.
 _ROLES = {
     "report": (Role.CAUSE, True),
     "late report": (Role.CONFIRMATION, True),
-    **{role.value: (role, False) for role in Role},
+    **{role.value: (role, role is Role.CONSEQUENCE) for role in Role},
 }
-CERTAINTIES = ("sure", "likely", "possible")
 _INDENT, _CONTINUED = " " * 4, " " * 8
 
 
 class Sign(NamedTuple):
-    """A pattern for one line, without its label (node, rank) and without escapes.
+    """A pattern for one line, without its label (node, rank) and without escapes, and its event.
 
     `pattern` is searched for in the line by `re.search`. These named groups are taken over, and
     win over the label of the line: `rank`, `node` (a host's name), `peer` (the host or address
     that the line blames), `peer_rank`, `local_rank`, `task` (srun's number), `status` (an exit
-    status). Other groups may be used in `says` and in the class's cure; one that did not take part
-    is empty there.
+    status). Other groups may be used in what the event says and in the class's cure; one that did
+    not take part is empty there.
     """
 
     pattern: str
-    says: str
-    role: Role
-    needs_failure: bool
-    certainty: str
-    reporter: bool  # its rank only reports, as with the watchdog of a collective
+    event: Event
 
 
 def read_signs(text: str) -> Iterator[Sign]:
     """The signs in a class's text. Raises ValueError for a line that is none."""
     parts = dict(PARTS)
-    kind: tuple[str, Role, bool, str, bool] = ("", Role.NOISE, False, "", False)
+    event = Event("", Role.NOISE)
     for line in _whole_lines(text):
         if line.startswith(_INDENT):
-            yield Sign(_filled(line[len(_INDENT) :], parts), *kind)
+            yield Sign(_filled(line[len(_INDENT) :], parts), event)
         elif line[0].isupper():
             name, _, value = line.partition(" = ")
             parts[name] = _filled(value, parts)
         else:
-            kind = _kind(line)
+            event = _event(line)
 
 
 def _whole_lines(text: str) -> list[str]:
@@ -107,15 +93,18 @@ def _whole_lines(text: str) -> list[str]:
     return lines[1:]
 
 
-def _kind(line: str) -> tuple[str, Role, bool, str, bool]:
+def _event(line: str) -> Event:
     """`sure cause if failed: what failed`: what it says of the signs below it."""
     words, colon, says = line.partition(":")
     first, _, rest = words.partition(" ")
     certainty, words = (first, rest) if first in CERTAINTIES else ("sure", words)
-    role = words.removesuffix(" if failed")
-    if not colon or role not in _ROLES:
+    name = words.removesuffix(" if failed")
+    if not colon or name not in _ROLES:
         raise ValueError(f"no kind of sign: {line}")
-    return says.strip(), _ROLES[role][0], role != words, certainty, _ROLES[role][1]
+    role, reporter = _ROLES[name]
+    return Event(
+        "", role, says.strip(), certainty=certainty, needs_failure=name != words, reporter=reporter
+    )
 
 
 def _filled(pattern: str, parts: dict[str, str]) -> str:

@@ -9,11 +9,11 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from jobgen.diagnosis.events import Event
-from jobgen.diagnosis.signs import Role
+from jobgen.diagnosis.events import Event, Role
 
 LINES_FOLLOWED = 200  # after a stack's line: those of other ranks lie between
 MOST_STACKS = 20_000
+_ORDER = "each writes its stack"  # jobgen's, when no rank has written for long
 MOST_FRAMES = 100
 MOST_EVENTS = 8
 _RANKS_SHOWN = 6
@@ -71,6 +71,7 @@ class StackReader:
 
     def __init__(self, file: str) -> None:
         self.stacks: list[Stack] = []
+        self.are_ordered = False  # all ranks were told to write theirs
         self._file = file
         self._open: dict[object, Stack] = {}
         self._in_main: dict[object, bool] = {}  # whether the main thread's frames are being read
@@ -78,6 +79,9 @@ class StackReader:
     def take(self, number: int, node: str | None, rank: int | None, text: str) -> bool:
         """Take a line; whether those after it may belong to a stack."""
         key = (node, rank)
+        if _ORDER in text:
+            self.are_ordered = True
+            return True
         if text.startswith(_BEGINNINGS) and re.match(_BEGIN, text):
             if len(self.stacks) < MOST_STACKS:
                 self._open[key] = Stack(self._file, number, node, rank, [])

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from jobgen.errors import USAGE, JobgenError, Problem, printable, problem, report
 from jobgen.generator import Generators
-from jobgen.keeper.file_beside_manifest import named_files
+from jobgen.keeper.carried import named_files
 from jobgen.limits import BUILD_BYTES, BUILD_BYTES_EACH, PROBLEMS_KEPT, PROBLEMS_SHOWN
 from jobgen.paths import is_outside, repository_or_folder, to_path
 from jobgen.quoting import escape_unseen

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from jobgen.errors import JobgenError, printable
-from jobgen.keeper.file_beside_manifest import FOLDER, keeper_files, named_files
+from jobgen.keeper.carried import FOLDER, keeper_files, named_files
 from jobgen.paths import is_outside, repository
 from jobgen.repository.script_files import files_below, read_script
 from jobgen.scripts.write import remove, rewrite, write

@@ -3,8 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from jobgen.keeper.carried import keeper_text
-from jobgen.keeper.file_beside_manifest import digits, keeper_paths
+from jobgen.keeper.carried import digits, keeper_paths, keeper_text
 from jobgen.planning.plan import ARBITRARY, Plan
 from jobgen.quoting import quote_path
 from jobgen.scripts.jinja_environments import WIDTH

@@ -24,18 +24,20 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from jobgen.trainers.checkup.all_reduces import measure_all_reduces, measure_all_sizes
 from jobgen.trainers.checkup.examination import examine
-from jobgen.trainers.checkup.judging import changes, judge_all, newest_results, node_values
-from jobgen.trainers.checkup.measures import FEW, MEASURES, Measure
+from jobgen.trainers.checkup.exchanges import measure_all_reduces, measure_all_sizes
+from jobgen.trainers.checkup.judging import (
+    FEW,
+    MEASURES,
+    Measure,
+    changes,
+    judge_all,
+    newest_results,
+    node_values,
+)
 from jobgen.trainers.checkup.network import Result, network_in_log, report
 from jobgen.trainers.checkup.place import LINES, Place, find_place, gathered, show
-from jobgen.trainers.checkup.printing import (
-    core_lines,
-    heat_map,
-    node_lines,
-    verdict_lines,
-)
+from jobgen.trainers.checkup.printing import core_lines, heat_map, node_lines, verdict_lines
 from jobgen.trainers.shared.backends import WITH_GLOO
 from jobgen.trainers.shared.rank import GPU, choose_device
 from jobgen.trainers.shared.variables import rank_from_environment

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from jobgen.diagnosis.events import Verdict
 from jobgen.diagnosis.job_folder.verdict import diagnose_folder
-from jobgen.diagnosis.one_line import as_line
+from jobgen.diagnosis.report import as_line
 
 FACTS = "scheduler=slurm\njob=7\nnodes=2\nhosts=nA nB\nranks_per_node=2\nlauncher=torchrun\n"
 LOST = "RuntimeError: [pair.cc:553] Connection closed by peer [10.1.0.2]:70"

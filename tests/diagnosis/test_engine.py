@@ -13,10 +13,9 @@ import pytest
 from jobgen.diagnosis.engine import Source, diagnose
 from jobgen.diagnosis.events import Verdict
 from jobgen.diagnosis.files import path_label, sources
-from jobgen.diagnosis.lines.final_report import exit_status
-from jobgen.diagnosis.lines.labels import Label, Labeller, plain
-from jobgen.diagnosis.lines.literals import literals
-from jobgen.diagnosis.lines.times import clock, line_time
+from jobgen.diagnosis.lines.labels import Label, Labeller, clock, line_time, plain
+from jobgen.diagnosis.lines.matching import literals
+from jobgen.diagnosis.lines.reports import exit_status
 from jobgen.diagnosis.reader import BLOCK, LONGEST_LINE, LineReader
 from jobgen.diagnosis.report import LINES, as_json, as_text
 from tests.helpers import diagnose_text
@@ -162,12 +161,15 @@ def test_time_of_a_line() -> None:
 
 
 def test_status_of_a_process() -> None:
-    assert exit_status("  exitcode  : -9 (pid: 42)") == (-9, {})
-    assert exit_status("srun: error: n1: task 5: Exited with exit code 3") == (
-        3,
-        {"node": "n1", "task": "5"},
-    )
-    assert exit_status("srun: error: n1: tasks 4-7: Killed") == (-9, {"node": "n1"})
+    statuses = {
+        "  exitcode  : -9 (pid: 42)": (-9, {}),
+        "srun: error: n1: task 5: Exited with exit code 3": (3, {"node": "n1", "task": "5"}),
+        "srun: error: n1: tasks 4-7: Killed": (-9, {"node": "n1"}),
+    }
+    for line, expected in statuses.items():
+        event = exit_status(line)
+        assert event
+        assert (event.status, event.groups) == expected
     assert exit_status("the exit is on the left") is None
 
 

@@ -11,12 +11,11 @@ import yaml
 
 from jobgen.diagnosis.classes import TRAITS, FailureClass, classes, codes
 from jobgen.diagnosis.engine import diagnose
-from jobgen.diagnosis.events import Verdict
+from jobgen.diagnosis.events import Event, Role, Verdict
 from jobgen.diagnosis.files import sources
-from jobgen.diagnosis.lines.literals import literals
-from jobgen.diagnosis.lines.matching import GRAM, may_matter
+from jobgen.diagnosis.lines.matching import GRAM, literals, may_matter
 from jobgen.diagnosis.reader import shape_of
-from jobgen.diagnosis.signs import Role, Sign, read_signs
+from jobgen.diagnosis.signs import Sign, read_signs
 
 LOGS = Path(__file__).parent / "logs"
 FOLDERS = sorted(folder for folder in LOGS.iterdir() if folder.is_dir() and folder.name != "none")
@@ -80,9 +79,9 @@ def test_class_is_complete(each: FailureClass) -> None:
     assert each.explains <= set(codes())
     assert each.traits <= TRAITS.keys()
     for sign in each.signs:
-        assert sign.certainty in ("sure", "likely", "possible")
+        assert sign.event.certainty in ("sure", "likely", "possible")
         groups = set(re.compile(sign.pattern).groupindex)
-        used = set(re.findall(r"\{(\w+)\}", sign.says))
+        used = set(re.findall(r"\{(\w+)\}", sign.event.says))
         assert used <= groups, sign
 
 
@@ -114,10 +113,11 @@ noise:
     harmless
 """
     says = "the port {port} failed, and others waited"
+    report = Event("", Role.CAUSE, says, certainty="likely", needs_failure=True, reporter=True)
     assert list(read_signs(text)) == [
-        Sign(r"error: mlx\d: down", says, Role.CAUSE, True, "likely", True),
-        Sign(r"fatal: mlx\d[ ]", says, Role.CAUSE, True, "likely", True),
-        Sign("harmless", "", Role.NOISE, False, "sure", False),
+        Sign(r"error: mlx\d: down", report),
+        Sign(r"fatal: mlx\d[ ]", report),
+        Sign("harmless", Event("", Role.NOISE)),
     ]
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from jobgen.diagnosis.engine import Source
 from jobgen.diagnosis.job_folder.verdict import diagnose_folder
-from jobgen.diagnosis.one_line import as_line
+from jobgen.diagnosis.report import as_line
 from tests.diagnosis.job_folders import (
     CANCELLED,
     FACTS,

@@ -12,7 +12,7 @@ import pytest
 from jobgen.diagnosis.files import is_job_folder
 from jobgen.diagnosis.job_folder import layout, sources
 from jobgen.diagnosis.job_folder.verdict import diagnose_folder
-from jobgen.diagnosis.one_line import as_line
+from jobgen.diagnosis.report import as_line
 from tests.diagnosis.job_folders import (
     FACTS,
     TORCHRUN,

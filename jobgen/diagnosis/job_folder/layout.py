@@ -34,6 +34,8 @@ class RankFiles:
     run: str = ""  # torchrun's folder for a run, and
     attempt: int = 0  # which start of the ranks in it
     changed: float = 0.0  # when it wrote last, by the file system's clock
+    stack: str = ""  # of its exception, by torchrun's error.json; and
+    failed_at: float | None = None
 
 
 @dataclass

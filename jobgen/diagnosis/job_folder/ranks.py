@@ -7,7 +7,6 @@ in the job's `stderr`, else it follows from the order of the nodes.
 import json
 import os
 import re
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, partial
 from typing import Any
@@ -82,33 +81,22 @@ def _end_of(*path: str, size: int = _SEARCHED) -> bytes:
     return read_plain(os.path.join(*path), size, at_end=True)
 
 
-@dataclass(frozen=True)
-class ErrorFile:
-    """torchrun's error.json of a rank: its exception, with the time; "" and None without one."""
-
-    path: str
-    stack: str = ""
-    time: float | None = None
-
-
-def read_error_file(files: RankFiles) -> ErrorFile:
-    """The error file of a rank; an empty one if it has none, or a damaged one."""
-    path = os.path.join(files.path, "error.json")
-    text = read_start(path) if "error.json" in files.names else ""
+def read_error_file(files: RankFiles) -> None:
+    """Set the stack and the time of a rank's exception, if its error.json is whole."""
     try:
-        value: Any = json.loads(text or "{}")
+        value: Any = json.loads(read_start(os.path.join(files.path, "error.json")) or "{}")
     except (ValueError, RecursionError):
-        value = {}
+        return
     message = value.get("message") if isinstance(value, dict) else None
     if isinstance(message, str):
-        return ErrorFile(path, message)
+        files.stack = message
     if not isinstance(message, dict):
-        return ErrorFile(path)
+        return
     extra = message.get("extraInfo")
     extra = extra if isinstance(extra, dict) else {}
-    stack = (extra.get("py_callstack"), message.get("message"))
-    texts = [each for each in stack if isinstance(each, str) and each]
-    return ErrorFile(path, texts[0] if texts else "", _time_of(extra.get("timestamp")))
+    stacks = (extra.get("py_callstack"), message.get("message"))
+    files.stack = next((each for each in stacks if isinstance(each, str) and each), "")
+    files.failed_at = _time_of(extra.get("timestamp"))
 
 
 def _time_of(timestamp: Any) -> float | None:

@@ -3,13 +3,12 @@
 import os
 import re
 from collections.abc import Iterator
-from io import BufferedIOBase, BytesIO
-from typing import BinaryIO, cast
+from functools import partial
+from io import BytesIO
 
 from jobgen.diagnosis.engine import Source
 from jobgen.diagnosis.files import DUMP, PEEKED, as_word, is_dump
 from jobgen.diagnosis.job_folder.layout import JobFolder, RankFiles, changed, open_plain, read_plain
-from jobgen.diagnosis.job_folder.ranks import ErrorFile
 from jobgen.diagnosis.lines.labels import Label
 from jobgen.limits import JOB_FOLDER_BYTES
 
@@ -19,51 +18,32 @@ _NO_LABEL = Label()
 _LABEL = re.compile(rb" rank \d{1,7}: [^\n]*")
 
 
-class WithoutRanks(BufferedIOBase):
-    """A stream of all ranks' lines without those of ranks that have a file of their own.
+def without_ranks(source: Source, folder: JobFolder) -> Source:
+    """A log of the job without the lines that are read from the ranks' own files.
 
     Each line stays, empty, so that the others keep their numbers. Half a line of a rank may stand
     behind another one's.
     """
+    hosts = {host.encode("utf-8", "surrogateescape") for host in folder.nodes
+             if folder.nodes[host].ranks}  # fmt: skip
+    lengths = set(map(len, hosts))
 
-    def __init__(self, stream: BinaryIO, hosts: list[str]) -> None:
-        self._stream = stream
-        self._hosts = {host.encode("utf-8", "surrogateescape") for host in hosts}
-        self._lengths = {len(host) for host in self._hosts}
-
-    def read(self, size: int | None = -1) -> bytes:
-        """Some whole lines."""
-        block = self._stream.read(size if size is not None else -1)
-        if block and not block.endswith(b"\n"):
-            block += self._stream.readline(_WHOLE_LINE)
-        return _LABEL.sub(self._cut, block) if self._hosts and b" rank " in block else block
-
-    def _cut(self, found: re.Match[bytes]) -> bytes:
+    def rest(found: re.Match[bytes]) -> bytes:
         """Nothing in the place of a rank's line; the name of its node stays before it."""
         end = found.start()
-        if any(found.string[max(0, end - n) : end] in self._hosts for n in self._lengths):
-            return b""
-        return found[0]
+        is_rank = any(found.string[max(0, end - n) : end] in hosts for n in lengths)
+        return b"" if is_rank else found[0]
 
-    def close(self) -> None:
-        """Close the stream below it, too."""
-        self._stream.close()
-        super().close()
+    return source._replace(shown=partial(_LABEL.sub, rest)) if hosts else source
 
 
-def without_ranks(source: Source, folder: JobFolder) -> Source:
-    """A log of the job without the lines that are read from the ranks' own files."""
-    hosts = [host for host, node in folder.nodes.items() if node.ranks]
-    return source._replace(stream=cast("BinaryIO", WithoutRanks(source.stream, hosts)))
-
-
-def folder_sources(folder: JobFolder, errors: dict[str, ErrorFile]) -> Iterator[Source]:
+def folder_sources(folder: JobFolder) -> Iterator[Source]:
     """The logs of a job's folder; ranks in the order in which they failed, or wrote last."""
-    ranks = sorted(folder.ranks, key=lambda each: _order(each, errors))
+    ranks = sorted(folder.ranks, key=_order)
     count = 2 * len(ranks) + len(folder.nodes) + len(folder.names)
     most = max(FEWEST, JOB_FOLDER_BYTES // max(1, count))
     for each in ranks:
-        yield from _rank_sources(each, most, errors[each.path])
+        yield from _rank_sources(each, most)
     for node in folder.nodes.values():
         if "keeper" in node.names:
             yield from _source(os.path.join(node.path, "keeper"), most)
@@ -94,23 +74,22 @@ def _dumps(folder: JobFolder) -> Iterator[Source]:
                 yield Source(as_word(file), BytesIO(), is_dump=True)
 
 
-def _order(files: RankFiles, errors: dict[str, ErrorFile]) -> tuple[bool, float, float, str]:
-    time = errors[files.path].time
-    return time is None, time or 0.0, files.changed, files.path
+def _order(files: RankFiles) -> tuple[bool, float, float, str]:
+    return files.failed_at is None, files.failed_at or 0.0, files.changed, files.path
 
 
 def label_of(files: RankFiles) -> Label:
     """What the place of a rank's files says of their lines."""
-    return Label(files.host, files.rank, files.local_rank)
+    return Label(files.host, files.rank, files.local_rank, time=files.failed_at)
 
 
-def _rank_sources(files: RankFiles, most: int, error: ErrorFile) -> Iterator[Source]:
+def _rank_sources(files: RankFiles, most: int) -> Iterator[Source]:
     for name in ("stderr.log", "stdout.log"):
         if name in files.names:
             yield from _source(os.path.join(files.path, name), most, label_of(files))
-    if error.stack:  # its own line only if the rank's stderr has no traceback: see verdict.py
-        text = error.stack.encode("utf-8", "replace")
-        yield Source(as_word(error.path), BytesIO(text), label_of(files))
+    if files.stack:  # it counts only if the rank's stderr has no traceback: see verdict.py
+        text = BytesIO(files.stack.encode("utf-8", "replace"))
+        yield Source(as_word(os.path.join(files.path, "error.json")), text, label_of(files))
 
 
 def _source(path: str, most: int, label: Label = _NO_LABEL) -> Iterator[Source]:

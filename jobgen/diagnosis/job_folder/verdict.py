@@ -5,20 +5,24 @@ from collections.abc import Iterable, Iterator
 
 from jobgen.diagnosis.classes import codes_with
 from jobgen.diagnosis.engine import Source, collect
-from jobgen.diagnosis.events import Event, Verdict
+from jobgen.diagnosis.events import Event, Role, Verdict
 from jobgen.diagnosis.files import SCHEDULER
-from jobgen.diagnosis.job_folder.endings import KILLED, assigned, node_events, quiet_ranks
-from jobgen.diagnosis.job_folder.evidence import Evidence, read_evidence
+from jobgen.diagnosis.job_folder.endings import (
+    KILLED,
+    Evidence,
+    assigned,
+    node_events,
+    quiet_ranks,
+    read_evidence,
+)
 from jobgen.diagnosis.job_folder.hangs import CURES, hung_ranks
-from jobgen.diagnosis.job_folder.layout import JobFolder, RankFiles, read_layout
-from jobgen.diagnosis.job_folder.ranks import ErrorFile, number_ranks, read_error_file
+from jobgen.diagnosis.job_folder.layout import JobFolder, read_layout
+from jobgen.diagnosis.job_folder.ranks import number_ranks, read_error_file
 from jobgen.diagnosis.job_folder.sources import folder_sources, without_ranks
 from jobgen.diagnosis.judging.case import Case
 from jobgen.diagnosis.judging.verdict import judge
-from jobgen.diagnosis.signs import Role
 from jobgen.errors import problem
 
-_PID = re.compile(r"\(pid: (?P<pid>\d{1,9})\)")
 MOST_RANKS = 1_000_000  # a rank may write into the folder that there are more
 # What `why --line` itself wrote at the end of the job's log.
 _OWN_VERDICT = re.compile(r"^jobgen: (?:.* failed first: |the ranks hung: |no cause found)")
@@ -37,18 +41,19 @@ def diagnose_folder(path: str, others: Iterable[Source] = ()) -> Verdict:
         text = getattr(error, "strerror", None) or str(error)
         raise problem(path, f"cannot be read: {text}", "unreadable") from None
     number_ranks(folder)
-    errors = {each.path: read_error_file(each) for each in folder.ranks}
+    for each in folder.ranks:
+        read_error_file(each)
     # The job's log has the ranks' lines, too, in which halves of two may be mixed.
-    logs = [each if each.is_dump else without_ranks(each, folder) for each in others]
-    case, stacks = collect([*folder_sources(folder, errors), *logs])
-    _complete(case, folder, errors)
+    logs = [without_ranks(source, folder) for source in others]
+    case = collect([*folder_sources(folder), *logs])
+    _complete(case, folder)
     evidence = [read_evidence(node, folder) for node in folder.nodes.values()]
     if folder.end[0] == "0":
         return Verdict(None, says="the job ended with status 0")
     if folder.is_ended_from_outside:
         return _ended_from_outside(case)
     case.events = assigned(folder, case)
-    hung = hung_ranks(folder, case, stacks)
+    hung = hung_ranks(folder, case)
     case.events += hung or quiet_ranks(folder, case)
     case.events += node_events(evidence, case)
     for event in case.events:
@@ -59,8 +64,8 @@ def diagnose_folder(path: str, others: Iterable[Source] = ()) -> Verdict:
     return _with_notes(verdict, evidence, case)
 
 
-def _complete(case: Case, folder: JobFolder, errors: dict[str, ErrorFile]) -> None:
-    """Give the events what the folder knows: nodes, times; take out what earlier starts left."""
+def _complete(case: Case, folder: JobFolder) -> None:
+    """Give the events the nodes that the folder knows; take out what earlier starts left."""
     hosts = {each.rank: each.host for each in folder.ranks if each.rank is not None}
     case.rank_nodes = {**case.rank_nodes, **hosts}
     world = folder.count("nodes") * folder.count("ranks_per_node")
@@ -68,11 +73,10 @@ def _complete(case: Case, folder: JobFolder, errors: dict[str, ErrorFile]) -> No
     case.is_torchrun |= folder.facts.get("launcher", "torchrun") == "torchrun"
     restarted = any(each.attempt for each in folder.ranks)
     old = _pids_of_earlier_starts(case.events) if restarted else set()
-    events = [e for e in case.events if not (_pid(e) in old or _OWN_VERDICT.match(e.text))]
+    events = [e for e in case.events if not (e.pid in old or _OWN_VERDICT.match(e.text))]
     events = [e for e in events if e.code != "node-not-ready" or not e.file.endswith("/keeper")]
     events = [e._replace(attempt=None, node=_host(e, hosts)) for e in events]
-    by_folder = {f"{each.path}/": each for each in folder.ranks}
-    case.events = list(_timed(_ranked(events), by_folder, errors))
+    case.events = _without_repeats([*_ranked(events)])
 
 
 def _host(event: Event, hosts: dict[int, str]) -> str | None:
@@ -80,53 +84,36 @@ def _host(event: Event, hosts: dict[int, str]) -> str | None:
     return event.node if event.rank is None else hosts.get(event.rank, event.node)
 
 
-def _pid(event: Event) -> str:
-    found = _PID.search(event.text)
-    return found["pid"] if found else ""
-
-
 def _pids_of_earlier_starts(events: list[Event]) -> set[str]:
     """The processes that failed, and that no final report names: ranks have started again since."""
-    reported = {_pid(event) for event in events if _IN_REPORT.match(event.text)}
-    return {_pid(event) for event in events} - reported - {""} if reported else set()
+    reported = {event.pid for event in events if _IN_REPORT.match(event.text)}
+    return {event.pid for event in events} - reported - {""} if reported else set()
 
 
 def _ranked(events: list[Event]) -> Iterator[Event]:
     """An agent's line names a process: its rank is in the agent's report."""
-    local_ranks = {_pid(e): e.local_rank for e in events if _IN_AGENT.search(e.text)}
+    local_ranks = {e.pid: e.local_rank for e in events if _IN_AGENT.search(e.text)}
     events = [_of_its_process(e, local_ranks) for e in events]
     # The status, too: nodes that started at the same time give their processes the same numbers.
-    ranks = {(_pid(e), e.status): e for e in events if e.rank is not None and _pid(e)}
+    ranks = {(e.pid, e.status): e for e in events if e.rank is not None and e.pid}
     for event in events:
-        same = ranks.get((_pid(event), event.status)) if event.rank is None else None
-        pid = _pid(event)
-        groups = {**event.groups, "pid": pid} if pid else event.groups
-        event = event._replace(groups=groups)
+        same = ranks.get((event.pid, event.status)) if event.rank is None else None
         yield event._replace(rank=same.rank, node=same.node) if same else event
 
 
 def _of_its_process(event: Event, local_ranks: dict[str, int | None]) -> Event:
     """Two agents' reports may be mixed line by line: a status counts for its process alone."""
-    local = local_ranks.get(_pid(event), event.local_rank)
+    local = local_ranks.get(event.pid, event.local_rank)
     if local == event.local_rank or not _IN_REPORT.match(event.text):
         return event
     return event._replace(rank=None, node=None, local_rank=local)
 
 
-def _timed(
-    events: Iterable[Event], folders: dict[str, RankFiles], errors: dict[str, ErrorFile]
-) -> Iterator[Event]:
-    """Exceptions with the time in torchrun's error.json, whose own stack only repeats them."""
-    found = list(events)
-    repeated = {event.file.rpartition("/")[0] for event in found if event.context
-            and not event.file.endswith("/error.json")}  # fmt: skip
-    for event in found:
-        path, _, name = event.file.rpartition("/")
-        if name == "error.json" and path in repeated:
-            continue
-        files = folders.get(f"{path}/")
-        time = errors[files.path].time if files and event.time is None else None
-        yield event._replace(time=time) if time is not None and event.code else event
+def _without_repeats(events: list[Event]) -> list[Event]:
+    """Without the exceptions of torchrun's error.json that the rank has printed, too."""
+    printed = (e.file for e in events if e.context and not e.file.endswith("/error.json"))
+    repeated = {f"{file.rpartition('/')[0]}/error.json" for file in printed}
+    return [event for event in events if event.file not in repeated]
 
 
 def _ended_from_outside(case: Case) -> Verdict:

@@ -1,10 +1,8 @@
 """All that the files of a job say, and the parts of it that belong to its failure."""
 
-import re
-
 from jobgen.diagnosis.classes import codes_with
-from jobgen.diagnosis.events import Event
-from jobgen.diagnosis.signs import Role
+from jobgen.diagnosis.events import Event, Role
+from jobgen.diagnosis.stacks import Stack
 
 CAUSES = (Role.CAUSE, Role.CONFIRMATION)
 # Lines without an event: after so many at the end, the job went on well; between two failures, the
@@ -14,8 +12,6 @@ GOT_OVER = 1500
 CAUGHT = 300  # after an exception, which can have been caught
 LONG_AGO = 3 * 3600.0  # seconds; a collective's timeout is shorter
 MESSAGE_LINES = 12  # of an exception, after its first line
-
-_PID = r"\(pid: (\d+)\)"  # torchrun's
 
 
 class Case:
@@ -30,6 +26,8 @@ class Case:
         self.world = 0  # how many ranks there are, if it is known
         self.seen: set[int] = set()  # the ranks of all events
         self.is_torchrun = False
+        self.stacks: list[Stack] = []
+        self.stacks_are_ordered = False
 
     @property
     def everybody(self) -> set[int]:
@@ -128,8 +126,7 @@ def _numbered(events: list[Event], case: Case) -> list[Event]:
 
 def _processes(event: Event) -> list[object]:
     """What tells a rank's process where the rank is not on the line; the best comes first."""
-    found = re.search(_PID, event.text)
-    keys: list[object] = [(event.file, "pid", found[1])] if found else []
+    keys: list[object] = [(event.file, "pid", event.pid)] if event.pid else []
     return keys + ([(event.file, event.local_rank)] if event.local_rank is not None else [])
 
 

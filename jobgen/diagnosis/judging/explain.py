@@ -1,11 +1,53 @@
-"""Drops classes that another class explains."""
+"""Which of two events came first, if that can be told, and which class explains another one."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
 
 from jobgen.diagnosis.classes import classes, codes_with
-from jobgen.diagnosis.events import Event
-from jobgen.diagnosis.judging.order import first, is_before
-from jobgen.diagnosis.signs import CERTAINTIES, Role
+from jobgen.diagnosis.events import CERTAINTIES, Event, Role
 
+CLOCKS = 2.0  # seconds that the clocks of two nodes may differ
+BUFFERED = 25  # lines of several processes in one file may be so far out of order
+# Their sizes are the same on all ranks.
+_ONE_SIZE = frozenset(("ALLREDUCE", "BROADCAST", "REDUCE", "_ALLGATHER_BASE"))
+_WATCHDOG_OF_RANK = r"\[Rank (\d+)\] Watchdog caught"
+_GROUP = r"\[PG (?:ID )?(\d+)"
+
+Call = tuple[str, str]  # the operation, and its size
+Calls = dict[int, tuple[Call, Event]]  # of each rank
 Groups = dict[str, list[Event]]
+
+
+def is_before(a: Event, b: Event) -> bool | None:
+    """Whether a came before b; None if it cannot be told."""
+    if Role.CONFIRMATION in (a.role, b.role):
+        return None
+    same_process = (a.rank is not None and a.rank == b.rank) or (
+        a.task is not None and a.task == b.task
+    )
+    if a.file == b.file and same_process and a.line != b.line:
+        return a.line < b.line
+    if a.time is not None and b.time is not None:
+        same_clock = a.node is not None and a.node == b.node
+        unsure = 0.0 if same_clock and a.time % 1 and b.time % 1 else CLOCKS
+        if abs(a.time - b.time) > unsure:
+            return a.time < b.time
+    if a.file == b.file and abs(a.line - b.line) > BUFFERED:
+        return a.line < b.line
+    return None
+
+
+def first(events: Sequence[Event]) -> Event:
+    """The first of a class's events; of confirmations, which have no order, the surest."""
+    causes = [event for event in events if event.role is Role.CAUSE]
+    if not causes:
+        return min(events, key=lambda each: (CERTAINTIES.index(each.certainty), not each.where))
+    best = causes[0]
+    for event in causes[1:]:
+        if is_before(event, best):
+            best = event
+    return best
 
 
 def by_class(events: list[Event]) -> Groups:
@@ -14,11 +56,8 @@ def by_class(events: list[Event]) -> Groups:
     for event in events:
         if event.code:
             groups.setdefault(event.code, []).append(event)
-    if timeouts := groups.get("collective-timeout"):
-        from jobgen.diagnosis.judging.out_of_step import out_of_step  # few logs have any
-
-        if found := out_of_step(timeouts):
-            groups.setdefault("desync", []).extend(found)
+    if found := out_of_step(groups.get("collective-timeout", [])):
+        groups.setdefault("desync", []).extend(found)
     return groups
 
 
@@ -77,3 +116,65 @@ def _key(groups: Groups, code: str) -> tuple[int, int, bool, int, int]:
     certainty = CERTAINTIES.index(event.certainty)
     weak = max((code in codes_with("scheduler")) * 2, certainty) + (code in codes_with("general"))
     return earlier, weak, event.role is Role.CONFIRMATION, certainty, event.line
+
+
+# ---- ranks that are out of step ----
+
+
+def out_of_step(timeouts: list[Event]) -> list[Event]:
+    """Events of the class desync, if ranks called different collectives under one number.
+
+    A watchdog's line has a collective's number, its operation and its size. Numbers are counted in
+    each process group, and the line does not say which group it is. So nothing is compared where
+    several groups are seen, or one rank waits in several collectives.
+    """
+    groups = {found[1] for event in timeouts if (found := re.search(_GROUP, event.text))}
+    waiting = [event for event in timeouts if _is_whole(event) and _rank(event) >= 0]
+    numbers = Counter({(_rank(event), event.groups["sequence"]) for event in waiting})
+    if len(groups) > 1 or len({rank for rank, _ in numbers}) < len(numbers):
+        return []
+    calls: dict[str, Calls] = {}
+    for event in waiting:
+        number = calls.setdefault(event.groups["sequence"], {})
+        number.setdefault(_rank(event), (_call(event, bool(groups)), event))
+    differing = [ranks for ranks in calls.values() if len({call for call, _ in ranks.values()}) > 1]
+    return _events(differing[0], "likely" if groups else "possible") if differing else []
+
+
+def _is_whole(event: Event) -> bool:
+    """Whether the watchdog's line was not wrapped, or cut."""
+    groups = event.groups
+    return bool(groups.get("sequence") and groups.get("operation") and "Timeout(ms)" in event.text)
+
+
+def _rank(event: Event) -> int:
+    """The rank that a watchdog names; -1 if it is not the job's: a group has numbers of its own."""
+    found = re.search(_WATCHDOG_OF_RANK, event.text)
+    return int(found[1]) if found and event.rank in (None, int(found[1])) else -1
+
+
+def _call(event: Event, with_size: bool) -> Call:
+    operation = event.groups.get("operation", "")
+    has_size = with_size and operation in _ONE_SIZE
+    return operation, event.groups.get("size", "") if has_size else ""
+
+
+def _events(ranks: Calls, certainty: str) -> list[Event]:
+    """One for the rank that is alone; else one for each of two that differ, which names neither."""
+    counts = Counter(call for call, _ in ranks.values())
+    usual, most = counts.most_common(1)[0]
+    one = next(rank for rank, (call, _) in sorted(ranks.items()) if call != usual)
+    other = next(rank for rank, (call, _) in sorted(ranks.items()) if call == usual)
+    says = f"rank {one} called {_words(ranks[one][0])}, and rank {other} {_words(usual)}"
+    is_alone = len(ranks) - most == 1 and most > 1
+    return [
+        ranks[rank][1]._replace(
+            code="desync", role=Role.CAUSE, says=says, certainty=certainty,
+            rank=rank, reporter=not is_alone,
+        )
+        for rank in ([one] if is_alone else [one, other])
+    ]  # fmt: skip
+
+
+def _words(call: Call) -> str:
+    return f"{call[0]} of {call[1]} elements" if call[1] else call[0]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from jobgen.diagnosis.classes import codes_with
 from jobgen.diagnosis.events import Event
 from jobgen.diagnosis.judging.case import Case
-from jobgen.diagnosis.judging.order import is_before
+from jobgen.diagnosis.judging.explain import is_before
 
 # Statuses: none is told, ended well, ended by the launcher, by a watchdog's abort.
 NEVER_FIRST = (None, 0, -15, -6)

@@ -3,10 +3,9 @@
 import re
 
 from jobgen.diagnosis.classes import FailureClass, classes, codes_with
-from jobgen.diagnosis.events import Event, Verdict
+from jobgen.diagnosis.events import CERTAINTIES, Event, Role, Verdict
 from jobgen.diagnosis.judging.case import CAUSES, Case, of_the_failure
-from jobgen.diagnosis.judging.explain import Groups, by_class, ranked, unexplained
-from jobgen.diagnosis.judging.order import first, is_before
+from jobgen.diagnosis.judging.explain import Groups, by_class, first, is_before, ranked, unexplained
 from jobgen.diagnosis.judging.places import (
     Place,
     absent_ranks,
@@ -17,7 +16,6 @@ from jobgen.diagnosis.judging.places import (
     silent_ranks,
 )
 from jobgen.diagnosis.lines.matching import filled
-from jobgen.diagnosis.signs import CERTAINTIES, Role
 
 MOST_EVIDENCE = 3
 # Statuses that ranks end with when another one is gone: errors, and ends by a launcher.
@@ -25,7 +23,6 @@ NOT_TELLING = (0, 1, -15, 143, -2, 130)
 _ABORTED = (-6, 134)  # by a watchdog, too
 # torchrun kills what does not end within 30 s after another rank has failed.
 _KILLS = r"Unable to shutdown process (\d+) via \S+ forcefully exiting"
-_PID = r"\b(?:pid: |PID )(\d+)"
 _IS_SILENT = "it alone does not complain that another one is gone"
 
 
@@ -70,8 +67,7 @@ def _without_launchers_kills(events: list[Event]) -> list[Event]:
 
 def _is_end_of(event: Event, pids: set[str]) -> bool:
     """Whether one of these processes was killed by signal 9, as this line says."""
-    found = re.search(_PID, event.text)
-    return bool(found and found[1] in pids) and (event.status == -9 or event.code == "killed")
+    return event.pid in pids and (event.status == -9 or event.code == "killed")
 
 
 def _bad_ends(events: list[Event]) -> list[Event]:

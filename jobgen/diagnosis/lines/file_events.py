@@ -1,18 +1,24 @@
 """Reads one file: its lines become events."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from jobgen.diagnosis.events import Event
 from jobgen.diagnosis.lines.census import Census
-from jobgen.diagnosis.lines.final_report import LINES_FOLLOWED, FinalReport, Status, exit_status
-from jobgen.diagnosis.lines.labels import Label, Labeller, plain
-from jobgen.diagnosis.lines.matching import Matched, matches, may_matter
-from jobgen.diagnosis.lines.times import line_time
-from jobgen.diagnosis.lines.tracebacks import COLLECTIVE, HEAD, IGNORED, Ended, Stream
+from jobgen.diagnosis.lines.labels import Label, Labeller, line_time, plain
+from jobgen.diagnosis.lines.matching import matches, may_matter
+from jobgen.diagnosis.lines.reports import (
+    HEAD,
+    IGNORED,
+    LINES_FOLLOWED,
+    MOST_TEXT,
+    Ended,
+    FinalReport,
+    Stream,
+    exit_status,
+)
 from jobgen.diagnosis.reader import LineReader
-from jobgen.diagnosis.signs import Role
 from jobgen.diagnosis.stacks import LINES_FOLLOWED as STACK_LINES
 from jobgen.diagnosis.stacks import StackReader
 
@@ -21,8 +27,6 @@ EVENTS_OF_A_KIND = 40  # the same sign on the same rank
 TRACEBACK_LINES = 80
 STREAMS = 10_000
 _RESTART = r"will restart worker group|(?:^|\s)restart_count=(?P<count>[1-9]\d*)\b"
-_STACKS_COME = "each writes its stack"  # jobgen's, when no rank has written for long
-_MOST_TEXT = 400
 _NUMBERS = ("rank", "local_rank", "task", "peer_rank", "status")
 
 
@@ -56,7 +60,7 @@ class File:
     def _take(self, number: int, line: str) -> None:
         label, text = self._labeller.split(line)
         self._count_restart(text)
-        if self.stacks.take(number, label.node, label.rank, text) or _STACKS_COME in text:
+        if self.stacks.take(number, label.node, label.rank, text):
             self._reader.follow(STACK_LINES)
         ended = self._traceback(number, label, text)
         stream = self._streams.get(label.stream())
@@ -65,16 +69,16 @@ class File:
         if self._report.feed(text):
             self._reader.follow(LINES_FOLLOWED)
             label = self._report.label.over(label)
-        found, status = matches(text), exit_status(text)
-        if not (found or status or ended):
+        events = list(_events(matches(text), exit_status(text), ended))
+        if not events:
             return
-        place = Event(
-            "", Role.TEARDOWN, "", self.name, number, text[:_MOST_TEXT], label.node, label.rank,
-            label.local_rank, label.task, line_time(line),
-            self._attempt if label.attempt is None else label.attempt,
-        )  # fmt: skip
-        for event in _events(place, found, status, ended):
-            self._add(event)
+        attempt = self._attempt if label.attempt is None else label.attempt
+        place = label._replace(attempt=attempt)._asdict()
+        place |= {"file": self.name, "line": number, "text": text[:MOST_TEXT]}
+        time = line_time(line)
+        for event in events:
+            place["time"] = label.time if time is None and event.code else time
+            self._add(event._replace(**place | _named(event.groups)))
 
     def _count_restart(self, text: str) -> None:
         if "restart" in text and (found := re.search(_RESTART, text)):
@@ -110,50 +114,22 @@ class File:
             self.events[-1] = event
 
 
-def _events(
-    place: Event, found: list[Matched], status: Status | None, ended: Ended | None
-) -> Iterator[Event]:
+def _events(found: list[Event], status: Event | None, ended: Ended | None) -> Iterator[Event]:
     """The events of one line, which may end a traceback."""
     if ended and ended.is_ignored:
         return
-    for each in found:
-        yield _event(each, place, ended)
+    for event in found:
+        yield event._replace(where=ended.where, context=ended.begin) if ended else event
     if status:
-        number, groups = status
-        says = f"exit status {number}" if number is not None else "the launcher ended"
-        yield _named(place, groups)._replace(says=says, status=number)
-    elif ended and ended.is_launcher_s_own:
-        yield place._replace(says="a launcher ended", status=1)
-    elif ended and not found and re.search(COLLECTIVE, ended.type):
-        says = "a collective failed, or the store that the ranks meet at"
-        yield place._replace(code="peer-lost", role=Role.CONSEQUENCE, says=says, reporter=True)
-    elif ended and not found:
-        yield place._replace(
-            code="python-exception", role=Role.CAUSE, says=ended.text[:_MOST_TEXT],
-            where=ended.where, context=ended.begin,
-        )  # fmt: skip
+        yield status
+    elif ended and (ended.is_launcher_s_own or not found):
+        yield ended.event()
 
 
-def _event(each: Matched, place: Event, ended: Ended | None) -> Event:
-    sign, groups = each.sign, each.groups
-    return _named(place, groups)._replace(
-        code=each.code,
-        role=sign.role,
-        says=each.says,
-        peer=groups.get("peer", ""),
-        groups=groups,
-        certainty=sign.certainty,
-        needs_failure=sign.needs_failure,
-        reporter=sign.reporter or sign.role is Role.CONSEQUENCE,
-        where=ended.where if ended else "",
-        context=ended.begin if ended else 0,
-    )
-
-
-def _named(place: Event, groups: dict[str, str]) -> Event:
-    """The event with the node and the numbers that a pattern found."""
-    numbers: dict[str, Any] = {name: _number(groups[name]) for name in _NUMBERS if groups.get(name)}
-    return place._replace(node=groups.get("node") or place.node, **numbers)
+def _named(groups: Mapping[str, str]) -> dict[str, Any]:
+    """The nodes and the numbers that a pattern found."""
+    names = {name: groups[name] for name in ("node", "peer") if groups.get(name)}
+    return names | {name: _number(groups[name]) for name in _NUMBERS if groups.get(name)}
 
 
 def _number(text: str) -> int | None:

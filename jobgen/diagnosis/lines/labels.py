@@ -1,9 +1,10 @@
-"""The node and rank of a line: what launchers and libraries put before it."""
+"""The node, rank and time of a line: what launchers and libraries put before it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -55,6 +56,12 @@ _SRUNS_OWN = ("srun: ", "slurmstepd: ")
 _SAMPLE = 200  # lines
 _MOST_PREFIXES = 5
 
+_TIME_SEARCHED = 200  # characters at the beginning of a line
+_CLOCK = r"(?P<h>\d\d):(?P<m>\d\d):(?P<s>\d\d)"
+_DATE = rf"\b(?:\d{{4}})-(?P<month>\d\d)-(?P<day>\d\d)[T _]{_CLOCK}(?:[.,](?P<f>\d{{1,9}}))?"
+# glog's, which torch uses: E1122 19:00:00.123456; its C++ writes March as 3, and E903 in September
+_GLOG = rf"(?:^|[\[\s])[EWIF](?P<month>\d{{1,2}})(?P<day>\d\d) {_CLOCK}\.(?P<f>\d{{1,9}})"
+
 
 class Label(NamedTuple):
     """What a line says of its origin."""
@@ -64,6 +71,7 @@ class Label(NamedTuple):
     local_rank: int | None = None
     task: int | None = None
     attempt: int | None = None
+    time: float | None = None  # of a failure on a line that shows none
 
     def stream(self) -> tuple[str | None, int | None, int | None, int | None]:
         """What tells interleaved lines of several processes apart."""
@@ -129,3 +137,22 @@ def _with(label: Label, found: re.Match[str]) -> Label:
         if value is not None and getattr(label, name) is None
     }
     return label._replace(**news)
+
+
+def line_time(text: str) -> float | None:
+    """The first time that a line shows, or None."""
+    head = text[:_TIME_SEARCHED]
+    found = re.search(_GLOG, head) or re.search(_DATE, head)
+    if not found:
+        return None
+    month, day, hour, minute, second = (int(found[name]) for name in ("month", "day", *"hms"))
+    try:
+        whole = datetime(2000, month, day, hour, minute, second) - datetime(2000, 1, 1)
+    except ValueError:  # digits that are no time
+        return None
+    return whole.total_seconds() + float(f"0.{found['f'] or 0}")
+
+
+def clock(time: float) -> str:
+    """A time as text: the day and the clock."""
+    return f"{datetime(2000, 1, 1) + timedelta(seconds=time):%m-%d %H:%M:%S}"

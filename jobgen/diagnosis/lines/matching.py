@@ -1,14 +1,13 @@
 """Finds the signs that a line matches: a fixed part of each pattern is searched for first."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
-from typing import NamedTuple
 
 from jobgen.diagnosis.classes import classes
-from jobgen.diagnosis.lines.literals import literals
+from jobgen.diagnosis.events import Event, Role
 from jobgen.diagnosis.reader import shape_of
-from jobgen.diagnosis.signs import Role, Sign
+from jobgen.diagnosis.signs import Sign
 
 LONGEST_TEXT = 4000  # characters of a line in which patterns are searched for
 SHAPES = 20_000  # lines without their numbers, for which the signs that are searched are remembered
@@ -22,45 +21,40 @@ OWN_TEXTS = (
 )
 _COMMENT = re.compile(r"\s*(?:#|//) ")  # of a program or a script that quotes a tool
 _QUOTED_VALUE = re.compile(r"\s+(?:- )?[a-z_]+: ([\"']).*\1$")  # of YAML: a text about a failure
+_GAP, _OR = "\0", "\1"  # what may be any text; between texts of which a match has one
+_ATOM = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]")  # an escape, a class in brackets
+_OPTIONAL = re.compile(r"[^()|](?:[?*]|\{[\d,]*\})")
+_GROUP = re.compile(
+    r"\((?P<look>\?<?[!=])?(?:\?(?:P<\w+>|\w*:?))?(?P<body>[^()]*)\)(?P<optional>[?*]|\{[\d,]*\})?"
+)
 
 
-class Matched(NamedTuple):
-    """A sign of a class, and the named groups of its pattern; one that took no part is empty."""
-
-    code: str
-    sign: Sign
-    groups: dict[str, str]
-
-    @property
-    def says(self) -> str:
-        """What the sign says, with the groups filled in."""
-        return filled(self.sign.says, self.groups).replace(" ()", "").rstrip(": ")
-
-
-def matches(text: str) -> list[Matched]:
-    """The first sign of each class that a line matches; none if it is harmless."""
+def matches(text: str) -> list[Event]:
+    """The events of the first sign of each class that a line matches; none if it is harmless."""
     text = text[:LONGEST_TEXT]
     if _QUOTED_VALUE.match(text) or _COMMENT.match(text):
         return []
     found = list(_matching(text))
     if text[:1] == " ":  # an indented line may match as it is, or without its indent
         found += _matching(text.lstrip())
-    if any(each.sign.role is Role.NOISE for each in found):
+    if any(each.role is Role.NOISE for each in found):
         return []
     return list({each.code: each for each in reversed(found)}.values())[::-1]
 
 
-def filled(text: str, groups: dict[str, str]) -> str:
+def filled(text: str, groups: Mapping[str, str]) -> str:
     """A text with its groups; an unknown one in braces stays as it is."""
     for name, value in groups.items():
         text = text.replace(f"{{{name}}}", value)
     return text
 
 
-def _matching(text: str) -> Iterator[Matched]:
+def _matching(text: str) -> Iterator[Event]:
     for code, sign in _candidates(_shape(text)):
         if found := compiled(sign.pattern).search(text):
-            yield Matched(code, sign, found.groupdict(""))
+            groups = found.groupdict("")
+            says = filled(sign.event.says, groups).replace(" ()", "").rstrip(": ")
+            yield sign.event._replace(code=code, says=says, groups=groups)
 
 
 def may_matter(shape: bytes) -> bool:
@@ -100,3 +94,32 @@ _OWN = tuple(map(_shape, OWN_TEXTS))
 def compiled(pattern: str) -> re.Pattern[str]:
     """A pattern, compiled when it is needed first."""
     return re.compile(pattern)
+
+
+def literals(pattern: str) -> list[str]:
+    """Lower-case texts, of which each match of a pattern has one; an empty one says nothing."""
+    rest = _OPTIONAL.sub(_GAP, _ATOM.sub(_GAP, pattern))
+    for sign in ".+^$":
+        rest = rest.replace(sign, _GAP)
+    while "(" in rest:  # the innermost groups first
+        rest = _GROUP.sub(_without_parentheses, rest)
+    return list(dict.fromkeys(_best(rest).lower().split(_OR)))
+
+
+def _without_parentheses(group: re.Match[str]) -> str:
+    look, body, optional = group.groups()
+    if look or optional:
+        return _GAP
+    return f"{_GAP}{_best(body)}{_GAP}" if "|" in body else body
+
+
+def _best(alternatives: str) -> str:
+    """The longest fixed text of each alternative; of a group's texts, the shortest counts."""
+    if "|" not in alternatives and _OR not in alternatives:
+        return max(alternatives.split(_GAP), key=len)
+    size = _shortest if _OR in alternatives else len
+    return _OR.join([max(one.split(_GAP), key=size) for one in alternatives.split("|")])
+
+
+def _shortest(texts: str) -> int:
+    return min(map(len, texts.split(_OR)))

@@ -10,11 +10,9 @@ from typing import Any
 
 import torch
 
-from jobgen.trainers.checkup.judging import find_slow
-from jobgen.trainers.checkup.measures import MEASURES, PAIRS, SLOWEST_RANK, short
-from jobgen.trainers.checkup.node import measure_node
-from jobgen.trainers.checkup.notes import notes_of_node
-from jobgen.trainers.checkup.pairs import measure_pairs
+from jobgen.trainers.checkup.exchanges import measure_pairs
+from jobgen.trainers.checkup.judging import MEASURES, PAIRS, SLOWEST_RANK, find_slow, short
+from jobgen.trainers.checkup.node import measure_node, notes_of_node
 from jobgen.trainers.checkup.place import Place, gathered, wait_for_all
 from jobgen.trainers.shared.rank import GPU
 

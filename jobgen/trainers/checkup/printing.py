@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Any
 
-from jobgen.trainers.checkup.judging import node_values, pair_values
-from jobgen.trainers.checkup.measures import MEASURES
+from jobgen.trainers.checkup.judging import MEASURES, node_values, pair_values
 from jobgen.trainers.checkup.place import Place
 from jobgen.trainers.shared.rank import GPU
 

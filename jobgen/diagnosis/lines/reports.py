@@ -1,0 +1,237 @@
+"""What spans many lines: Python's tracebacks, also where several are mixed, and torchrun's report.
+
+The report is about the ranks of one agent: with N nodes there are N of them, and each names a root
+cause. It says which of its ranks failed, and with which status.
+"""
+
+import re
+from typing import NamedTuple
+
+from jobgen.diagnosis.events import Event, Role
+from jobgen.diagnosis.lines.labels import Label
+from jobgen.diagnosis.lines.matching import compiled
+
+BEGIN = re.compile(r"Root Cause \(first observed failure\):|^\s*(?:Other )?Failures:\s*$")
+LINES_FOLLOWED = 40  # an entry has seven, and a message may have many
+_ENTRY = r"^\s*\[\d+\]:\s*$"
+_RULE = r"^\s*[=*-]{20,}\s*$"
+_FIELD = r"^\s*(?P<name>time|host|rank|exitcode|error_file|traceback)\s*: (?P<value>.*)$"
+_RANK = r"(?P<rank>\d+) \(local_rank: (?P<local>\d+)\)"
+
+
+class FinalReport:
+    """Where one stream of lines is in a report: the node and rank of the present entry."""
+
+    def __init__(self) -> None:
+        self.is_open = False
+        self.is_root = False
+        self.label = Label()
+        self._gap = 0
+
+    def feed(self, text: str) -> bool:
+        """Take a line; whether it belongs to a report."""
+        if BEGIN.search(text):
+            self.is_open, self.is_root, self.label = True, "Root Cause" in text, Label()
+            self._gap = 0
+            return True
+        if not self.is_open:
+            return False
+        if re.match(_ENTRY, text):
+            self.label = Label()
+        elif found := re.match(_FIELD, text):
+            self._take(found["name"], found["value"])
+            self._gap = 0
+        self._gap += 1
+        if self._gap > LINES_FOLLOWED or (
+            re.match(_RULE, text) and self.is_root and self.label.rank is not None
+        ):
+            self.is_open, self.label = False, Label()
+        return self.is_open
+
+    def _take(self, name: str, value: str) -> None:
+        if name == "host" and value.strip() not in ("", "localhost"):
+            self.label = Label(node=value.strip())
+        elif name == "rank" and (found := re.match(_RANK, value.strip())):
+            self.label = Label(self.label.node, int(found["rank"]), int(found["local"]))
+
+
+# Each line that says how a process ended has one of these.
+_WORDS = re.compile(
+    r"exit|status|srun|slurmstepd|failed first|Primary job|mpi|DUE TO|ChildFailed|Process name"
+)
+_STATUS = (
+    # torchrun's report and agent
+    r"^\s*exitcode\s*: (?P<status>-?\d+) \(pid: \d+\)",
+    r"failed \(exitcode: (?P<status>-?\d+)\) local_rank: (?P<local_rank>\d+) \(pid",
+    r"exits with return code = (?P<status>-?\d+)\s*$",  # deepspeed
+    r"returned non-zero exit status (?P<status>\d+)\.\s*$",
+    # srun
+    (
+        r"(?:srun|slurmstepd): error: (?P<node>[\w.-]+)?[\w.,\[\]-]*: "
+        r"(?:task (?P<task>\d+)|tasks [\d,-]+): "
+        r"(?:Exited with exit code (?P<status>\d+)|(?P<signal>[A-Z][\w ]+))"
+    ),
+    r"^(?P<node>[\w.-]+): rank (?P<task>\d+) exited with code (?P<status>[1-9]\d*)$",
+    r"^pdsh@[^:]+: (?P<node>[\w.-]+): ssh exited with exit code (?P<status>[1-9]\d*)",
+    r"exited with (?:exit )?(?:code|status) (?P<status>[1-9]\d*)\b",
+    r"Primary job +terminated normally, but 1 process returned (?P<status>)",
+    r"mpi(?:run|exec)\S* (?:noticed|detected) that (?:process|one or more)(?P<status>)",
+    r"Process name: \[\[\d+,\d+\],(?P<task>\d+)\](?P<status>)",
+    (
+        r"^jobgen: (?P<node>[\w.-]+): (?:(?P<is_local>local )?rank (?P<rank>\d{1,7}) )?.*?"
+        r"\bended with status (?P<status>-?[1-9]\d*)"
+    ),
+    r"^jobgen: .*\bended with status (?P<status>-?[1-9]\d*)",
+    r"^jobgen: (?P<status>).*\bfailed first\b",
+    r"^(?:DUE TO|slurmstepd: error: \*\*\* (?:JOB|STEP) (?P<status>))",
+    r"ChildFailedError(?P<status>)",
+)
+_SIGNALS = {
+    "Killed": -9,
+    "Terminated": -15,
+    "Aborted": -6,
+    "Segmentation fault": -11,
+    "Bus error": -7,
+    "Out Of Memory": -9,
+}
+
+
+def exit_status(text: str) -> Event | None:
+    """What a line says of a process that ended: its status, if it is there, and whose it is."""
+    if not _WORDS.search(text):
+        return None
+    for pattern in _STATUS:
+        if found := compiled(pattern).search(text):
+            groups = {name: value for name, value in found.groupdict().items() if value}
+            if groups.pop("is_local", ""):
+                groups["local_rank"] = groups.pop("rank")
+            number = int(groups.pop("status")) if "status" in groups else None
+            if signal := groups.pop("signal", ""):
+                number = _SIGNALS.get(signal.partition(" (")[0].strip())
+            says = f"exit status {number}" if number is not None else "the launcher ended"
+            return Event("", Role.TEARDOWN, says, status=number, groups=groups)
+    return None
+
+
+HEAD = re.compile(
+    r"^(?P<indent>.*?)(?:\+ Exception Group )?Traceback \(most recent call last\):\s*$"
+)
+_FRAME = r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>\S+)'
+_LAST = r"^(?P<type>[A-Za-z_][\w.]*)(?:: ?(?P<message>.*))?$"
+# An exception that nobody caught, and that ends nothing.
+IGNORED = re.compile(r"^Exception ignored in|^--- Logging error ---|Exception in thread ")
+_NEAR = 4  # lines between such a one's announcement and its head; several processes may write
+_OF_LOGGING = ("Message", "Arguments")  # the lines that end a logging error: no exceptions
+_LIBRARY = r"/(?:site|dist)-packages/|/lib(?:64)?/python\d|^<frozen |^<string>"
+_CHAINED = r"During handling of the above exception|The above exception was the direct cause"
+MOST_TEXT = 400  # characters of a line
+PATIENCE = 60  # lines of others, after which a traceback is taken to be cut off
+
+# What ends a launcher when its ranks have failed, or a process that somebody ends: no cause.
+_LAUNCHERS_OWN = (
+    r"^(?:[\w.]*\.)?(?:ChildFailedError|SignalException|CalledProcessError|ProcessExitedException"
+    r"|ProcessRaisedException|KeyboardInterrupt|SystemExit|GeneratorExit|CancelledError)\b"
+)
+# torch's for any failure of a collective or of the store: by itself it does not say why.
+_COLLECTIVE = r"^(?:[\w.]*\.)?(?:DistBackendError|DistNetworkError|DistStoreError)\b"
+
+
+class Traceback:
+    """One that has not ended yet."""
+
+    def __init__(self, begin: int, indent: int, is_ignored: bool) -> None:
+        self.begin = self.last_seen = begin
+        self.indent = indent
+        self.is_ignored = is_ignored
+        self.where = ""
+        self.frames = 0
+
+
+class Ended(NamedTuple):
+    """A traceback with its last line."""
+
+    begin: int
+    type: str
+    text: str
+    where: str
+    is_ignored: bool
+
+    @property
+    def is_launcher_s_own(self) -> bool:
+        """Whether it only reports that a process failed; what failed stands elsewhere."""
+        of_spawn = self.text.rstrip() == "Exception:"  # of an old torch.multiprocessing
+        return of_spawn or bool(re.search(_LAUNCHERS_OWN, self.type))
+
+    def event(self) -> Event:
+        """What its last line means if that is no sign of a class."""
+        if self.is_launcher_s_own:
+            return Event("", Role.TEARDOWN, "a launcher ended", status=1)
+        if re.search(_COLLECTIVE, self.type):
+            says = "a collective failed, or the store that the ranks meet at"
+            return Event("peer-lost", Role.CONSEQUENCE, says, reporter=True)
+        event = Event("python-exception", Role.CAUSE, self.text[:MOST_TEXT])
+        return event._replace(where=self.where, context=self.begin)
+
+
+class Stream:
+    """The tracebacks of one stream of lines; interleaved ones without labels are counted."""
+
+    def __init__(self) -> None:
+        self.open: list[Traceback] = []
+        self.announced = 0  # tracebacks that are to be ignored, and have not begun
+        self.ignored_at = -9
+        self.ignored_end = -9  # the last line of the last ignored one: another may be chained to it
+        self.in_body = False  # the last line was a frame, or the source that a frame shows
+
+    def feed(self, number: int, text: str) -> Ended | None:
+        """Take a line; the traceback that it ends, if it ends one."""
+        self.in_body = False
+        if IGNORED.search(text) or (re.match(_CHAINED, text) and number - self.ignored_end <= 3):
+            self.announced = self.announced * self._is_near(number) + 1
+            self.ignored_at = number
+        if head := HEAD.match(text):
+            ignored = self.announced > 0 and self._is_near(number)
+            self.announced -= ignored
+            self.ignored_at = number if ignored else self.ignored_at
+            before = head["indent"]  # in torchrun's report, "  traceback : "
+            indent = _blanks(before) if before.strip(" \t|+-") else len(before)
+            self.open.append(Traceback(number, indent, ignored))
+            return None
+        self.open = [each for each in self.open if number - each.last_seen <= PATIENCE]
+        return self._body(number, text) if self.open else None
+
+    def _is_near(self, number: int) -> bool:
+        return number - self.ignored_at <= _NEAR
+
+    def _body(self, number: int, text: str) -> Ended | None:
+        each = self.open[0]
+        body = text[_lead(text, each.indent) :]
+        if frame := re.match(_FRAME, body):
+            each.frames += 1
+            each.last_seen = number
+            self.in_body = True
+            if not re.search(_LIBRARY, frame["file"]):
+                each.where = f"{frame['file']}:{frame['line']} in {frame['function']}"
+        elif not body.strip() or body[0] in " \t|+":
+            self.in_body = each.frames > 0 and number - each.last_seen <= 2
+            each.last_seen = number
+        elif each.frames and (last := re.match(_LAST, body)) and _is_exception(last["type"]):
+            self.open.pop(0)
+            self.ignored_end = number if each.is_ignored else self.ignored_end
+            return Ended(each.begin, last["type"], body.strip(), each.where, each.is_ignored)
+        return None
+
+
+def _blanks(text: str) -> int:
+    return len(text) - len(text.lstrip())
+
+
+def _lead(text: str, indent: int) -> int:
+    """How much of a line's beginning to leave out: what is before `Traceback`, if it is blank."""
+    return indent if not text[:indent].strip(" \t|+-") else 0
+
+
+def _is_exception(name: str) -> bool:
+    """Whether a word can be the type of an exception: they begin with a capital letter."""
+    last = name.rpartition(".")[2]
+    return last[:1].isupper() and len(last) > 3 and name not in _OF_LOGGING
