@@ -9,7 +9,6 @@ from typing import Any, get_args, get_type_hints
 
 import jobgen
 from jobgen.generator import find_profiles
-from jobgen.limits import TABLE
 from jobgen.planning.job_options import OPTIONS
 from jobgen.planning.plan import Plan
 from jobgen.profiles.model import ROOT, Profile
@@ -17,6 +16,7 @@ from jobgen.profiles.records import keys_of
 from jobgen.profiles.search import NOT_RUN
 from tests.site_build import hook
 from tests.site_facts import SITES
+from tests.test_limits import VALUES, bounds
 
 
 def key_table() -> str:
@@ -35,8 +35,8 @@ def _escaped(cell: str) -> str:
 def limit_table() -> str:
     """Every bound: its value, what it bounds, and who could do harm without it."""
     lines = ["| Bound | | Without it |", "| --- | --- | --- |"]
-    for limit in TABLE.values():
-        cells = (f"{limit.value:,}", limit.bounds, limit.harm)
+    for name, texts in bounds().items():
+        cells = (f"{VALUES[name]:,}", *texts)
         lines.append("".join(f"| {_escaped(cell)} " for cell in cells) + "|")
     return "\n".join(lines) + "\n"
 
