@@ -2,45 +2,34 @@
 
 Each module stands in it once, as it is written: those that it imports come before it, the program
 is the last. The imports of other packages are gathered at the top. A module begins with a docstring
-and all its imports, and has another one's names by `from jobgen.… import NAME, NAME`.
+and all its imports, and has another one's names by `from jobgen.… import NAME, NAME`; a name means
+the same in all of them. `tests/test_one_file.py` checks the files of all trainers.
 """
 
 import re
 import sys
-from collections.abc import Collection
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-# Patterns: to parse the longest program as Python takes 20 ms.
-MODULE = re.compile(r'"""(.*?)"""\n((?:(?:import |from |    |\))[^\n]*\n|\n)*)(.*)', re.DOTALL)
-PLAIN = re.compile(r"import ((\w+)[\w.]*)(?: as (\w+))?(?:  # .*)?")
-FROM = re.compile(r"from (\w[\w.]*) import (?:\((\s+\w+,(?:\s+\w+,)*)\s+\)|(\w+(?:, \w+)*))")
-DEFINITION = re.compile(r"^(?:(?:def|class) (?=\w+[(:])|(?=\w+(?:: .+)? = ))(\w+)", re.MULTILINE)
+# A pattern: to parse the longest program as Python takes 20 ms.
+_MODULE = re.compile(r'"""(.*?)"""\n((?:(?:import |from |    |\))[^\n]*\n|\n)*)(.*)', re.DOTALL)
 
 
 class Module(NamedTuple):
     """The parts of a module."""
 
     docstring: str
-    plain: list[str]  # lines such as `import torch`
-    names: list[tuple[str, str]]  # of `from torch import nn`: torch and nn
-    meanings: list[tuple[str, str]]  # of each name that is defined or imported: nn is torch.nn
+    imports: str
     body: str
 
 
 def one_file(name: str, folder: Path) -> str:
-    """The text of the program a.b, which is a/b.py in the folder, with modules of the package a.
-
-    Raises ValueError for what cannot be in one file, such as a name that means two things.
-    """
+    """The text of the program a.b, which is a/b.py in the folder, with modules of the package a."""
     modules: dict[str, Module] = {}
-    _add(name, folder, modules, ())
-    meanings: dict[str, str] = {}
-    for own, meaning in (pair for module in modules.values() for pair in module.meanings):
-        if meanings.setdefault(own, meaning) != meaning:
-            raise ValueError(f"{name}: `{own}` is {meanings[own]} and {meaning}")
+    _add(name, folder, modules)
     *parts, program = modules.values()
-    imports = _imports(modules.values(), name.split(".")[0])
+    imports = _imports((module.imports for module in modules.values()), name.split(".")[0])
     titles = [part.docstring.split("\n")[0] for part in parts]
     texts = [f"# {title}{_space(part.body)}" for title, part in zip(titles, parts, strict=True)]
     code = "\n\n\n".join([*texts, program.body])
@@ -52,61 +41,30 @@ def _space(text: str) -> str:
     return ("\n\n\n" if text.startswith(("def ", "class ", "@")) else "\n\n") + text
 
 
-def _add(name: str, folder: Path, modules: dict[str, Module], importers: tuple[str, ...]) -> None:
-    """Add what a module imports, and then the module, unless it is there."""
-    if name in importers:
-        raise ValueError(f"{name} imports itself, by way of {importers[-1]}")
+def _add(name: str, folder: Path, modules: dict[str, Module]) -> None:
+    """Add what a module imports of its package, and then the module, unless it is there."""
     if name in modules:
         return
     path = folder.joinpath(*name.split(".")).with_suffix(".py")
-    module = _read(name, path.read_text(encoding="utf-8"))
-    for origin, _ in module.names:
-        if origin.split(".")[0] == name.split(".")[0]:
-            _add(origin, folder, modules, (*importers, name))
-    modules[name] = module
+    docstring, imports, body = _MODULE.findall(path.read_text(encoding="utf-8"))[0]
+    for origin in re.findall(rf"(?m)^from ({name.split('.')[0]}\.[\w.]+) import", imports):
+        _add(origin, folder, modules)
+    modules[name] = Module(docstring, imports, body.rstrip("\n"))
 
 
-def _read(name: str, text: str) -> Module:
-    parts = MODULE.fullmatch(text)
-    if not parts:
-        raise ValueError(f"{name}: it has no docstring")
-    docstring, imports, body = parts.groups()
-    package = name.split(".")[0]
-    for words in ("\nimport ", "\nfrom ", f"import {package}.", f"from {package}."):
-        if words in body:
-            raise ValueError(f"{name}: `{words.strip()}` is below its imports")
-    module = Module(docstring, [], [], [], body.rstrip("\n"))
-    for statement in filter(None, re.split(r"\n(?![ )])", imports)):
-        _add_import(statement, module, name)
-    module.meanings.extend((own, f"{name}.{own}") for own in DEFINITION.findall(body))
-    return module
-
-
-def _add_import(statement: str, module: Module, name: str) -> None:
-    """Add a statement of the module of this name to its parts."""
-    package = name.split(".")[0]
-    if (match := PLAIN.fullmatch(statement)) and match[2] != package:
-        module.plain.append(statement)
-        module.meanings.append((match[3], match[1]) if match[3] else (match[2], match[2]))
-    elif (match := FROM.fullmatch(statement)) and match[1] not in ("__future__", package):
-        for own in re.findall(r"\w+", match[2] or match[3]):
-            module.names.append((match[1], own))
-            module.meanings.append((own, f"{match[1]}.{own}"))
-    else:
-        raise ValueError(f"{name}: `{statement}` cannot be gathered with other imports")
-
-
-def _imports(modules: Collection[Module], package: str) -> str:
+def _imports(texts: Iterable[str], package: str) -> str:
     """The lines, as ruff sorts them: of the standard library, a blank line, of other packages."""
-    plain = sorted(line for module in modules for line in module.plain)
-    unique = {line.partition("  #")[0]: line for line in plain}  # with a comment, if one has it
+    plain: dict[str, str] = {}  # a module's line: with a comment, if one has it
     names: dict[str, set[str]] = {}
-    for origin, own in (pair for module in modules for pair in module.names):
-        names.setdefault(origin, set()).add(own)
-    lines = [*unique.values()] + [
+    for statement in sorted(line for text in texts for line in re.split(r"\n(?![ )])", text)):
+        if statement.startswith("import "):
+            plain[statement.partition("  #")[0]] = statement
+        elif statement and not statement.startswith(f"from {package}."):
+            _, origin, _, listed = statement.split(maxsplit=3)
+            names.setdefault(origin, set()).update(re.findall(r"\w+", listed))
+    lines = [*plain.values()] + [
         f"from {origin} import {', '.join(sorted(names[origin], key=_by_kind))}"
         for origin in sorted(names)
-        if origin.split(".")[0] != package
     ]
     groups: dict[bool, list[str]] = {True: [], False: []}
     for line in lines:
