@@ -1,19 +1,37 @@
-"""Writes the page's folder: it appears as a whole, and has the same bytes each time."""
+"""The page's folder: what is in it, the same bytes each time; and it appears as a whole."""
 
 import hashlib
 import json
 import os
+import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import jinja2
+
+from jobgen import __version__
 from jobgen.errors import JobgenError, problem
 from jobgen.page import packages as npm
-from jobgen.page.archive import archive, licences
-from jobgen.page.document import ASSETS, TEMPLATE, document
-from jobgen.page.site import choices, site_files
+from jobgen.page.archive import archive, licences, versions
+from jobgen.page.browser.fields import OWN_PROFILE, sections
+from jobgen.page.browser.form import DEFAULT_FILE
+from jobgen.page.site import CLOUDS, Choice, choices, site_files
 from jobgen.paths import to_path
+from jobgen.profiles.search import OWN, SITES
+from jobgen.schedulers import COMMANDS
 
+ASSETS = Path(__file__).parent / "assets"
+TEMPLATE = "index.html.j2"
+TITLE = "Make a script for a PyTorch job"
+# What the first script does not need.
+_LATER = ("main.js", "parse.js", "service-worker.js")
+# Nothing from elsewhere, and nothing in the page itself. A worker from a blob, unlike one from a
+# file, is bound by this, too.
+POLICY = (
+    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self' blob:;"
+    " connect-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'"
+)
 MARK = "files.json"  # the other files with their sums, for the service worker and for the next time
 FORMAT = {"jobgen page": 1}  # how MARK begins: other programs write a files.json, too
 ARCHIVE = "python.zip"
@@ -38,8 +56,47 @@ def page_files(
     files |= {ARCHIVE: archive(own_profiles), **runtime.files}
     files["licences.txt"] = f"{licences()}\n{runtime.licences}".encode()
     downloads = {name: len(files[name]) for name in (*npm.FIRST, ARCHIVE)}
-    files["index.html"] = document(listed, title, notes, docs, downloads).encode("utf-8")
+    files["index.html"] = _document(listed, title, notes, docs, downloads).encode("utf-8")
     return {**files, MARK: mark_of(files)}
+
+
+def _document(
+    choices: Mapping[str, Sequence[Choice]],
+    title: str | None,
+    notes: str,
+    docs: str,
+    downloads: Mapping[str, int],
+) -> str:
+    """The HTML; `notes` is plain text, in which an empty line ends a paragraph.
+
+    `docs` is the address of the documentation, "" if there is none; `downloads` are the files that
+    Python needs before the first script, with their bytes.
+    """
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(ASSETS),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    headings = {"This site" if name == OWN else name: rows for name, rows in choices.items()}
+    return environment.get_template(TEMPLATE).render(
+        version=__version__,
+        policy=POLICY,
+        title=title or TITLE,
+        paragraphs=[text.strip() for text in re.split(r"\n\s*\n", notes) if text.strip()],
+        choices=headings,
+        commands=COMMANDS,
+        docs=docs,
+        documented=(SITES, CLOUDS),
+        downloads=downloads,
+        modules=sorted(file.name for file in ASSETS.glob("*.js") if file.name not in _LATER),
+        sections=sections(),
+        own_profile=OWN_PROFILE,
+        default_file=DEFAULT_FILE,
+        libraries={**versions(), **{each.name: each.version for each in npm.PACKAGES}},
+    )
 
 
 def mark_of(files: Mapping[str, bytes]) -> bytes:
@@ -92,15 +149,11 @@ def _check_replaceable(output: str, folder: Path) -> None:
         if os.path.lexists(path) and not path.is_dir():
             raise _output_error(output, f"{path.name} is a file, not a folder", hint)
     sums = _sums(folder)
-    for file in filter(_is_leaf, folder.rglob("*")):
-        name = file.relative_to(folder).as_posix()
-        if not _is_own(file, sums.get(name)):
+    for file in folder.rglob("*"):
+        name, is_folder = file.relative_to(folder).as_posix(), file.is_dir()
+        if (file.is_symlink() or not is_folder) and not _is_own(file, sums.get(name)):
             text = f"it has a file that is not of such a page, or was edited: {name!r:.80}"
             raise _output_error(output, text, hint)
-
-
-def _is_leaf(file: Path) -> bool:
-    return file.is_symlink() or not file.is_dir()
 
 
 def _is_own(file: Path, checksum: str | None) -> bool:
@@ -114,12 +167,10 @@ def _sums(folder: Path) -> dict[str, str]:
     """The checksums of the files that jobgen wrote into the folder, by their paths."""
     try:
         mark = json.loads((folder / MARK).read_bytes())
-    except (OSError, ValueError):
+        is_own = mark == {**FORMAT, "files": mark["files"]}
+        return {**mark["files"], MARK: _OF_MARK} if is_own else {}
+    except (OSError, ValueError, KeyError, TypeError):  # it has none, or another program's
         return {}
-    if not isinstance(mark, dict) or not isinstance(mark.get("files"), dict):
-        return {}
-    is_ours = mark.keys() == {*FORMAT, "files"} and mark.items() >= FORMAT.items()
-    return {**mark["files"], MARK: _OF_MARK} if is_ours else {}
 
 
 def _output_error(output: str, text: str, hint: str = "") -> JobgenError:

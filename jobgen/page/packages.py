@@ -10,7 +10,7 @@ import tarfile
 from pathlib import Path
 from typing import NamedTuple
 
-from jobgen.errors import JobgenError, Mark, Problem
+from jobgen.errors import JobgenError, Problem, problem
 from jobgen.quoting import quote
 
 FOLDER = "runtime"  # in the page's folder
@@ -105,43 +105,38 @@ def runtime(folder: str) -> Runtime:
     problems: list[Problem] = []
     for package in PACKAGES:
         try:
-            part = _part(package, Path(folder, package.archive))
-        except OSError as error:
-            text = f"cannot be read: {error.strerror}"
-            problems.append(_problem(folder, package, text, npm_command(folder)))
-        except ValueError as error:
-            hint = f"remove it, and then: {npm_command(folder)}"
-            problems.append(_problem(folder, package, str(error), hint))
-        else:
-            files |= part.files
-            licences.append(part.licences)
+            data = _checked(package, folder)
+        except JobgenError as error:
+            problems += error.problems
+            continue
+        with tarfile.open(fileobj=io.BytesIO(data), mode="r:gz") as members:
+            for name, new in package.files.items():
+                files[f"{FOLDER}/{new}"] = _content(members, name)
+            named = package.license_file
+            text = _content(members, named).decode("utf-8") if named else package.license_note
+        heading = f"==== {package.name} {package.version} ===="
+        licences.append(f"{heading}\n\n{package.license}; {package.source}\n\n{text}")
     if problems:
         raise JobgenError(problems)
     return Runtime(files, "\n".join(licences))
 
 
-def _problem(folder: str, package: Package, text: str, hint: str) -> Problem:
-    return Problem(Mark(str(Path(folder, package.archive))), text, "package", hint)
-
-
-def _part(package: Package, archive: Path) -> Runtime:
-    """What the page takes from a package. Raises OSError, or ValueError if it is another one."""
-    data = archive.read_bytes()
+def _checked(package: Package, folder: str) -> bytes:
+    """The archive of a package. Raises JobgenError if it is missing, or is another one."""
+    archive, get = Path(folder, package.archive), npm_command(folder)
+    try:
+        data = archive.read_bytes()
+    except OSError as error:
+        text = f"cannot be read: {error.strerror}"
+        raise problem(str(archive), text, "package", get) from None
     digest = base64.b64encode(hashlib.sha512(data).digest()).decode("ascii")
     if f"sha512-{digest}" != package.integrity:
-        raise ValueError(f"it is not the package that npm has: {package.integrity:.24}…")
-    with tarfile.open(fileobj=io.BytesIO(data), mode="r:gz") as members:
-        contents = {
-            name: _content(members, f"package/{name}")
-            for name in (*package.files, *filter(None, [package.license_file]))
-        }
-    files = {f"{FOLDER}/{new}": contents[name] for name, new in package.files.items()}
-    text = contents.get(package.license_file, b"").decode("utf-8") or package.license_note
-    heading = f"==== {package.name} {package.version} ====\n\n{package.license}; {package.source}"
-    return Runtime(files, f"{heading}\n\n{text}")
+        text = f"it is not the package that npm has: {package.integrity:.24}…"
+        raise problem(str(archive), text, "package", f"remove it, and then: {get}")
+    return data
 
 
 def _content(members: tarfile.TarFile, name: str) -> bytes:
-    member = members.extractfile(name)
+    member = members.extractfile(f"package/{name}")
     assert member, name  # the checksum of the archive is right
     return member.read()

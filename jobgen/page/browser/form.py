@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from jobgen.errors import JobgenError, problem
 from jobgen.generator import Generator
@@ -14,7 +14,6 @@ from jobgen.page.browser.fields import (
     PROFILE_FILE,
     PROFILE_TEXT,
     PROGRAM,
-    Field,
     all_fields,
 )
 from jobgen.planner.assembly import command_words
@@ -92,7 +91,9 @@ def words_of(form: Form, profile: str | None, command: str) -> list[str]:
         if field.name == PROGRAM:
             values[PROGRAM] = _program(text)
         elif field.is_key:
-            own_values.append(f"{field.path}={_key_value(field, text)}")
+            is_list = field.kind == "list"
+            value = json.dumps(_lines(text), ensure_ascii=False) if is_list else text
+            own_values.append(f"{field.path}={value}")
         elif field.kind == "lines":
             values[field.name] = _lines(text)
         else:
@@ -113,33 +114,20 @@ def _lines(text: str) -> tuple[str, ...]:
     return tuple(line for line in map(str.strip, text.splitlines()) if line)
 
 
-def _key_value(field: Field, text: str) -> str:
-    return json.dumps(_lines(text), ensure_ascii=False) if field.kind == "list" else text
-
-
-class Message(NamedTuple):
-    """A line of stderr as the page shows it; `field` is "" if it belongs to none."""
-
-    text: str
-    field: str
-    is_warning: bool
-
-
-def messages(stderr: str, form: Form, is_refused: bool) -> list[Message]:
-    """The messages in what a command wrote to stderr, each with its field."""
-    fields = _fields_by_place()
+def messages(stderr: str, form: Form, is_refused: bool) -> list[dict[str, Any]]:
+    """The messages in what a command wrote to stderr; `field` is "" if one belongs to none."""
+    keys = {f"--set {each.path}": each.name for each in all_fields() if each.is_key}
+    fields = {**FIELD_OF_FLAG, "--": PROGRAM, **keys}  # by what messages call them
     lines = [line.removeprefix(_PREFIX) for line in stderr.splitlines() if line.strip()]
     return [
-        Message(_OWN_PLACE.sub("", line, count=1), _field_of(line, form, fields), not is_refused)
+        {
+            "text": _OWN_PLACE.sub("", line, count=1),
+            "field": _field_of(line, form, fields),
+            "is_warning": not is_refused,
+        }
         for line in lines
         if not _MISSING_PROGRAM.match(line)
     ]
-
-
-def _fields_by_place() -> dict[str, str]:
-    """The names of fields by what messages call them."""
-    keys = {f"--set {each.path}": each.name for each in all_fields() if each.is_key}
-    return {**FIELD_OF_FLAG, "--": PROGRAM, **keys}
 
 
 def _field_of(line: str, form: Form, fields: dict[str, str]) -> str:

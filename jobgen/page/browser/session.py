@@ -5,6 +5,7 @@ import json
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from jobgen.page.browser.syntax_tree import install
 from jobgen.planner.base_plan import gpus_per_node
 from jobgen.planning.job_options import OPTIONS
 from jobgen.planning.parser import parse_command
+from jobgen.planning.plan import Plan
 from jobgen.profiles.model import Profile
 from jobgen.profiles.resolve import Resolved
 from jobgen.quoting import quote
@@ -45,9 +47,8 @@ class Session:
     def answer(self, question: str) -> str:
         """The answer to a question, both in JSON; `kind` names one of the methods below."""
         fields = json.loads(question)
-        methods = {"form": self.form, "lint": self.lint}
         try:
-            found = methods[fields["kind"]](fields)
+            found = {"form": self.form, "lint": self.lint}[fields["kind"]](fields)
         except Exception:  # a fault of jobgen's own: the page shows it
             found = {"fault": traceback.format_exc()}
         return json.dumps(found)
@@ -70,16 +71,14 @@ class Session:
             output = Output(error.exit_code, "", str(error))
         upper, mark, machinery = output.stdout.partition(MACHINERY)
         return {
-            "drawing": _drawing(words) if output.exit_code == 0 else None,
+            "drawing": None if output.exit_code else drawing_of(_planned(words)),
             **beside,
             "command": command,
             "line": " ".join(map(quote, words)),
             "exit": output.exit_code,
             "upper": upper,
             "machinery": mark + machinery,
-            "messages": [
-                each._asdict() for each in messages(output.stderr, form, output.exit_code != 0)
-            ],
+            "messages": messages(output.stderr, form, output.exit_code != 0),
         }
 
     def lint(self, question: Mapping[str, Any]) -> dict[str, Any]:
@@ -92,24 +91,20 @@ class Session:
 
     def run(self, words: Sequence[str]) -> Output:
         """Run a command line as the program does, and take what it writes and its exit code."""
-        streams = sys.stdout, sys.stderr
-        out, errors = io.BytesIO(), io.StringIO()
-        sys.stdout, sys.stderr = io.TextIOWrapper(out, "utf-8"), errors
-        code: object = 0
-        try:
-            sys.argv = list(words)
-            code = self._run()
-        except SystemExit as end:
-            code = end.code
-        finally:
-            sys.stdout.flush()
-            data = out.getvalue()
-            sys.stdout, sys.stderr = streams
-        return Output(code if isinstance(code, int) else 0, data.decode("utf-8"), errors.getvalue())
+        data, errors = io.BytesIO(), io.StringIO()
+        with redirect_stdout(io.TextIOWrapper(data, "utf-8")) as out, redirect_stderr(errors):
+            try:
+                sys.argv = list(words)
+                code: object = self._run()
+            except SystemExit as end:
+                code = end.code
+        out.flush()
+        text = data.getvalue().decode("utf-8")
+        return Output(code if isinstance(code, int) else 0, text, errors.getvalue())
 
 
-def _drawing(words: Sequence[str]) -> dict[str, Any]:
-    return drawing_of(Generator().plan(parse_command(words[1:])))._asdict()
+def _planned(words: Sequence[str]) -> Plan:
+    return Generator().plan(parse_command(words[1:]))
 
 
 def facts(profile: str, form: Mapping[str, str]) -> dict[str, Any]:
