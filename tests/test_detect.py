@@ -25,6 +25,7 @@ from hypothesis import strategies as st
 from jobgen.detection import commands, pbs, slurm, software
 from jobgen.detection.cluster import (
     Cluster,
+    Findings,
     Nodes,
     Partition,
     bundled_sites,
@@ -32,7 +33,6 @@ from jobgen.detection.cluster import (
     kinds_of,
     own_feature,
 )
-from jobgen.detection.findings import Findings
 from jobgen.detection.hardware import gpu_model, gpu_vendor, parse_probe
 from jobgen.detection.probe import SCRIPT
 from jobgen.detection.profile_text import profile_text
@@ -334,7 +334,7 @@ def test_limits_of_partitions_with_any_name(
     kinds = kinds_of([Nodes(4, 64, 1000, names="c[1-4]", example="c1")])
     gpu, other = Partition("gpu", kinds, max_time="1-0"), Partition(name, kinds, max_time=time)
     cluster = Cluster("slurm", "c", partitions=(gpu, other))
-    text = profile_text(Findings(cluster, gpu, "the default", kinds))
+    text = profile_text(Findings(cluster, replace(gpu, kinds=kinds), "the default"))
     assert values(text)["limits"] == {"nodes": 4, "time": "1-0", "partitions": expected}
     _check(text)
 
@@ -783,7 +783,7 @@ def test_no_name_of_a_scheduler_breaks_the_profile(names: list[str], number: int
         accounts=(names[4],),
         qos=(names[5],),
     )
-    found = Findings(cluster, partition, "x", (kind, other), module_notes=(names[6],))
+    found = Findings(cluster, partition, "x", module_notes=(names[6],))
     text = profile_text(found)
     data = values(text)
     assert data["scheduler"] == "slurm"

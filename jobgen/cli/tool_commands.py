@@ -86,9 +86,9 @@ def detect(output: str | None, **options: Any) -> int:
     comments list the others. What is not known is a comment that says how to find out. The exit
     code is 1 if the scheduler or, with --probe, the node does not answer.
     """
-    from jobgen.detection.detect import Options, detect
+    from jobgen.detection.detect import detect
 
-    return detect(Options(**options), output)
+    return detect(output, **options)
 
 
 @main.group("trainers", cls=Group)

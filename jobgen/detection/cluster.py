@@ -1,9 +1,12 @@
-"""A cluster: its partitions or queues, their kinds of nodes, and which site it may be."""
+"""What is known of a cluster: its partitions or queues, their kinds of nodes, the one to use."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from jobgen.detection.hardware import Hardware
+from jobgen.profiles.model import Launch
 from jobgen.profiles.search import profile_files
+from jobgen.schedulers import GRACE_LESS, get_scheduler
 
 MOST_NAMES = 60  # characters in a comment
 SIMILAR = 1.1  # nodes whose memory differs by less are of one kind: firmware keeps some of it
@@ -107,19 +110,65 @@ class Cluster:
     account_note: str = ""
 
 
+@dataclass(frozen=True)
+class Findings:
+    """What the login node says, and one compute node if it was asked."""
+
+    cluster: Cluster
+    partition: Partition  # the profile is for the first kind of its nodes
+    why: str  # it was chosen
+    account: str = ""
+    directives: tuple[str, ...] = ()
+    hardware: Hardware | None = None
+    sites: tuple[str, ...] = ()
+    module_notes: tuple[str, ...] = ()
+    engines: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> Nodes:
+        return self.partition.kinds[0]
+
+    @property
+    def constraint(self) -> str:
+        """What chooses the kind among the partition's; "" if nothing does, or nothing has to."""
+        return own_feature(self.kind, self.partition.kinds[1:]) if self.needs_constraint else ""
+
+    @property
+    def needs_constraint(self) -> bool:
+        """Whether nodes of another kind could get the job: those without GPUs cannot."""
+        return any(other.gpus or not self.kind.gpus for other in self.partition.kinds[1:])
+
+    @property
+    def environments(self) -> list[tuple[str, ...]]:
+        """Those with torch that the node sees; if it has GPUs, a torch for the CPU comes last."""
+        found = self.hardware.environments if self.hardware else ()
+        return sorted(found, key=lambda each: bool(self.kind.gpus) and each[1].endswith("+cpu"))
+
+    @property
+    def kill_delay(self) -> int | None:
+        """What the scheduler leaves the ranks of a job that it ends; None for the default."""
+        delay = self.partition.kill_delay
+        return None if delay == get_scheduler(self.cluster.scheduler).KILL_DELAY else delay
+
+    @property
+    def stop_grace(self) -> int | None:
+        """The most that `kill_delay` leaves the ranks, if it is less than the default."""
+        grace = (self.kill_delay or 0) - GRACE_LESS
+        return grace if 0 <= grace < Launch().stop_grace else None
+
+
 def kinds_of(groups: Iterable[Nodes]) -> tuple[Nodes, ...]:
     """Groups of nodes merged into kinds, those with GPUs and the most frequent first."""
-    found: dict[tuple[object, ...], list[Nodes]] = {}
+    found: dict[tuple[object, ...], list[list[Nodes]]] = {}
     for group in sorted(groups, key=lambda each: each.memory):
-        place = (group.cpus, group.gpus, group.gpu_type, group.model, group.threads)
-        same = found.setdefault((*place, 0), [])
-        number = 0
-        while same and group.memory > same[0].memory * SIMILAR:
-            number += 1
-            same = found.setdefault((*place, number), [])
-        same.append(group)
-    kinds = [_merged(groups) for groups in found.values()]
-    return tuple(sorted(kinds, key=lambda kind: (not kind.gpus, -kind.count, -kind.gpus)))
+        shape = (group.cpus, group.gpus, group.gpu_type, group.model, group.threads)
+        same = found.setdefault(shape, [])
+        if not same or group.memory > same[-1][0].memory * SIMILAR:
+            same.append([])
+        same[-1].append(group)
+    kinds = [_merged(groups) for same in found.values() for groups in same]
+    kinds.sort(key=lambda each: (not each.gpus, -each.count, -each.gpus, each.memory))
+    return tuple(kinds)
 
 
 def _merged(groups: Sequence[Nodes]) -> Nodes:

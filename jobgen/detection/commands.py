@@ -67,19 +67,24 @@ def run(words: Sequence[str], text: str = "", seconds: float = SECONDS) -> Answe
         output, error = process.communicate(text.encode(), seconds)
     except subprocess.TimeoutExpired as timeout:  # it may have ended, and what it started not
         output, error = timeout.output or b"", timeout.stderr or b""
-        return Answer(words[0], _decoded(output), _decoded(error), process.poll())
     finally:
+        status = process.poll()
         _kill(process)
-    return Answer(words[0], _decoded(output), _decoded(error), process.returncode)
+    texts = output.decode(errors="replace"), error.decode(errors="replace")
+    return Answer(words[0], *texts, status)
 
 
 def needed(answer: Answer) -> str:
     """The text of a command that `jobgen detect` cannot do without. Raises JobgenError: exit 1."""
     if answer.failure:
         hint = "run it on a login node of the cluster, while its scheduler answers"
-        error = problem("detect", f"`{answer.command}` {answer.failure}", "scheduler", hint)
-        raise JobgenError(error.problems, exit_code=1)
+        raise no_answer("detect", f"`{answer.command}` {answer.failure}", "scheduler", hint)
     return answer.text
+
+
+def no_answer(mark: str, text: str, code: str, hint: str = "") -> JobgenError:
+    """The error for a cluster that does not say what is needed; its exit code is 1."""
+    return JobgenError(problem(mark, text, code, hint).problems, exit_code=1)
 
 
 @contextmanager
@@ -103,7 +108,3 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
         if stream:
             with suppress(OSError):
                 stream.close()
-
-
-def _decoded(data: bytes) -> str:
-    return data.decode("utf-8", "replace")

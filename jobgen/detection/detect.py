@@ -2,49 +2,45 @@
 
 import os
 import shlex
-import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
+from shutil import which
 
 from jobgen.detection import pbs, slurm, software
 from jobgen.detection.cluster import (
     Cluster,
-    Nodes,
+    Findings,
     Partition,
     bundled_sites,
     chosen_partition,
 )
-from jobgen.detection.commands import Answer, run_together
-from jobgen.detection.findings import Findings
-from jobgen.detection.probe import probe
+from jobgen.detection.commands import Answer, no_answer, run_together
+from jobgen.detection.probe import ask_node
 from jobgen.detection.profile_text import profile_text
 from jobgen.errors import JobgenError, nearest_hint, problem, report
 from jobgen.paths import to_path
 from jobgen.scripts.write import write
 
 
-@dataclass(frozen=True)
-class Options:
-    """What the command line says."""
+def detect(
+    output: str | None,
+    probe: bool = False,
+    probe_limit: float = 300,
+    directives: Sequence[str] = (),
+    **chosen: str | None,
+) -> int:
+    """Write the profile; 1 if the node that was asked did not answer. Raises JobgenError.
 
-    partition: str | None = None
-    queue: str | None = None
-    account: str = ""
-    directives: tuple[str, ...] = ()
-    probe: bool = False
-    probe_limit: float = 300
-
-
-def detect(options: Options, output: str | None) -> int:
-    """Write the profile; 1 if the node that was asked did not answer. Raises JobgenError."""
-    _check_words(options.directives)
-    found = _findings(options)
+    `chosen` are the partition or the queue, and the account.
+    """
+    _check_words(directives)
+    found = replace(_findings(**chosen), directives=tuple(directives))
     exit_code = 0
-    if options.probe:
+    if probe:
         try:
-            found = replace(found, hardware=probe(found, options.probe_limit))
+            found = replace(found, hardware=ask_node(found, probe_limit))
         except JobgenError as error:
             report(str(error))
             report("the profile is without what a node would say")
@@ -79,24 +75,23 @@ def _check_words(directives: Sequence[str]) -> None:
             ) from None
 
 
-def _findings(options: Options) -> Findings:
+def _findings(
+    partition: str | None = None, queue: str | None = None, account: str | None = None
+) -> Findings:
     """What the login node knows."""
-    scheduler = _scheduler(options)
-    cluster, answers = _read(scheduler, may_be_pbs=not options.partition)
-    scheduler = cluster.scheduler
-    partition, why = _partition(cluster, options.partition or options.queue)
-    kinds = _with_details(partition, scheduler)
-    account = options.account or (cluster.accounts[0] if len(cluster.accounts) == 1 else "")
+    cluster, answers = _read(_scheduler(partition, queue), may_be_pbs=not partition)
+    found, why = _partition(cluster, partition or queue)
+    if cluster.scheduler == "slurm":
+        answer = run_together({"node": slurm.nodes_command(found.kinds)})["node"]
+        found = replace(found, kinds=slurm.with_details(found.kinds, answer.text))
     return Findings(
         cluster=cluster,
-        partition=partition,
+        partition=found,
         why=why,
-        kinds=kinds,
-        account=account,
-        directives=options.directives,
+        account=account or (cluster.accounts[0] if len(cluster.accounts) == 1 else ""),
         sites=tuple(bundled_sites(cluster.name, [each.name for each in cluster.partitions])),
         module_notes=tuple(software.module_notes(answers["modules"])),
-        engines=software.engines_here(answers),
+        engines=(*software.parse_engines(answers["srun"].text), *filter(which, software.ENGINES)),
     )
 
 
@@ -104,21 +99,21 @@ def _read(scheduler: str, may_be_pbs: bool) -> tuple[Cluster, dict[str, Answer]]
     """The cluster. Where both schedulers' commands are, the one whose commands work is used."""
     reader = slurm if scheduler == "slurm" else pbs
     answers = run_together({**reader.commands(), **software.commands()})
-    if scheduler == "slurm" and answers["nodes"].status and may_be_pbs and shutil.which("pbsnodes"):
+    if scheduler == "slurm" and answers["nodes"].status and may_be_pbs and which("pbsnodes"):
         return _read("pbs", may_be_pbs)
     return reader.read_cluster(answers), answers
 
 
-def _scheduler(options: Options) -> str:
-    if options.partition and options.queue:
+def _scheduler(partition: str | None, queue: str | None) -> str:
+    if partition and queue:
         text = "Slurm has partitions, and PBS has queues"
         raise problem("--queue", text, "usage", "give one of --partition and --queue")
-    has_slurm, has_pbs = (bool(shutil.which(name)) for name in ("sinfo", "pbsnodes"))
-    if has_slurm and not options.queue:
+    has_slurm, has_pbs = (bool(which(name)) for name in ("sinfo", "pbsnodes"))
+    if has_slurm and not queue:
         return "slurm"
-    if has_pbs and not options.partition:
+    if has_pbs and not partition:
         return "pbs"
-    wanted = "sinfo" if options.partition else "pbsnodes" if options.queue else "sinfo or pbsnodes"
+    wanted = "sinfo" if partition else "pbsnodes" if queue else "sinfo or pbsnodes"
     text = f"there is no scheduler here: no {wanted} on PATH"
     raise problem("detect", text, "scheduler", "run it on a login node of the cluster")
 
@@ -131,18 +126,9 @@ def _partition(cluster: Cluster, name: str | None) -> tuple[Partition, str]:
         raise problem(f"--{word}", text, "value", nearest_hint(name, by_name))
     usable = [each for each in cluster.partitions if each.kinds]
     if not usable:
-        raise JobgenError(
-            problem("detect", f"no {word} has any nodes", "scheduler", "").problems, exit_code=1
-        )
+        raise no_answer("detect", f"no {word} has any nodes", "scheduler")
     if name is None:
         return chosen_partition(usable)
     if not by_name[name].kinds:
         raise problem(f"--{word}", f"`{name:.60}` has no nodes", "value", "choose another")
     return by_name[name], "as requested"
-
-
-def _with_details(partition: Partition, scheduler: str) -> tuple[Nodes, ...]:
-    if scheduler == "pbs":
-        return partition.kinds
-    answers: Mapping[str, Answer] = run_together({"node": slurm.nodes_command(partition.kinds)})
-    return slurm.with_details(partition.kinds, answers["node"].text)

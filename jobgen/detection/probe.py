@@ -13,11 +13,11 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from jobgen.detection.commands import SUBMIT_SECONDS, run, signals_wait
-from jobgen.detection.findings import Findings
+from jobgen.detection.cluster import Findings
+from jobgen.detection.commands import SUBMIT_SECONDS, no_answer, run, signals_wait
 from jobgen.detection.hardware import Hardware, parse_probe
 from jobgen.detection.software import environment_folders
-from jobgen.errors import JobgenError, problem, report
+from jobgen.errors import report
 from jobgen.submission.job_queue import JobQueue, get_queue
 
 SCRIPT = Path(__file__).with_name("probe.sh")
@@ -27,7 +27,7 @@ LATE_FILE_SECONDS = 15.0  # a shared file system may show a file of another node
 JobId = tuple[str, str]  # with its cluster
 
 
-def probe(found: Findings, seconds: float) -> Hardware:
+def ask_node(found: Findings, seconds: float) -> Hardware:
     """What one node says. Raises JobgenError with exit code 1 if it says nothing in time.
 
     Nothing is left: the folder of the answer is removed, and a job that has not ended is cancelled.
@@ -56,7 +56,8 @@ def _folder() -> Iterator[Path]:
         folder = Path(tempfile.mkdtemp(prefix=".jobgen-probe-", dir=os.getcwd()))
     except OSError as error:
         hint = "cd to a folder that you may write to and that compute nodes share"
-        raise _no_answer(f"no folder can be made here: {error.strerror}", hint) from None
+        text = f"no folder can be made here: {error.strerror}"
+        raise no_answer("--probe", text, "probe", hint) from None
     try:
         yield folder
     finally:
@@ -120,7 +121,8 @@ def _submit(found: Findings, folder: Path, queue: JobQueue) -> JobId:
     job = next(filter(None, map(queue.parse_id, answer.text.splitlines())), None)
     if answer.failure or not job:
         hint = "what your site demands of every job: --account NAME, --directive OPTION"
-        raise _no_answer(f"{answer.command} {answer.failure or 'printed no id'}", hint)
+        text = f"{answer.command} {answer.failure or 'printed no id'}"
+        raise no_answer("--probe", text, "probe", hint)
     return job
 
 
@@ -138,12 +140,11 @@ def _answer(queue: JobQueue, job: JobId, folder: Path, seconds: float) -> str:
             ended = ended or (time.monotonic() if state == "ENDED" else 0.0)
         if ended and time.monotonic() > ended + LATE_FILE_SECONDS:
             hint = "run it in a folder that compute nodes share; see why jobs fail in the queue"
-            raise _no_answer(
-                f"job {job[0]} has ended, and its answer is not in {folder.parent}", hint
-            )
+            text = f"job {job[0]} has ended, and its answer is not in {folder.parent}"
+            raise no_answer("--probe", text, "probe", hint)
         time.sleep(PAUSE)
     text = f"job {job[0]} has not answered within {seconds:g} s" + (f" ({state})" if state else "")
-    raise _no_answer(text, "--probe-limit SECONDS, or run it without --probe")
+    raise no_answer("--probe", text, "probe", "--probe-limit SECONDS, or run it without --probe")
 
 
 def _state(queue: JobQueue, job: JobId) -> str:
@@ -157,7 +158,3 @@ def _state(queue: JobQueue, job: JobId) -> str:
             return f"{status.state} {status.note}".rstrip()
         error += answer.error
     return "ENDED" if re.search(queue.UNKNOWN_JOB_PATTERN, error) else ""
-
-
-def _no_answer(text: str, hint: str) -> JobgenError:
-    return JobgenError(problem("--probe", text, "probe", hint).problems, exit_code=1)

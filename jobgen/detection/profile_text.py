@@ -9,8 +9,7 @@ from pathlib import Path
 import jinja2
 import yaml
 
-from jobgen.detection.cluster import own_feature
-from jobgen.detection.findings import Findings
+from jobgen.detection.cluster import Findings, own_feature
 from jobgen.detection.hardware import FABRICS, gpu_vendor
 from jobgen.errors import Mark, printable
 from jobgen.profiles.kinds import ProblemList

@@ -8,7 +8,9 @@ from pathlib import Path
 
 from jobgen.detection.commands import Answer
 
-ENGINES = ("podman", "docker", "apptainer", "singularity", "shifter", "enroot")
+# On PATH; enroot alone is no engine of jobgen's.
+ENGINES = ("podman", "docker", "apptainer", "singularity", "shifter")
+SRUN_OPTIONS = {"pyxis": "container-image", "ce": "environment"}  # those of srun's plug-ins
 MODULES_SHOWN = 12
 MOST_ENVIRONMENTS = 50
 # Where the installers of conda, mamba and micromamba put themselves, and `conda create` its own.
@@ -44,18 +46,8 @@ def parse_modules(text: str) -> tuple[str, ...]:
 
 def parse_engines(srun_help: str) -> tuple[str, ...]:
     """The engines of `software.container.engine` that srun's plug-ins add."""
-    found = []
-    if re.search(r"^\s*--container-image=", srun_help, re.MULTILINE):
-        found.append("pyxis")
-    if re.search(r"^\s*--environment=", srun_help, re.MULTILINE):
-        found.append("ce")
-    return tuple(found)
-
-
-def engines_here(answers: Mapping[str, Answer]) -> tuple[str, ...]:
-    """The engines on this machine: of srun, and on PATH. enroot alone is no engine of jobgen's."""
-    on_path = tuple(name for name in ENGINES if name != "enroot" and shutil.which(name))
-    return parse_engines(answers["srun"].text) + on_path
+    found = SRUN_OPTIONS.items()
+    return tuple(name for name, option in found if re.search(rf"(?m)^\s*--{option}=", srun_help))
 
 
 def module_notes(answer: Answer) -> list[str]:
