@@ -38,7 +38,7 @@ def _names(kind: str) -> Iterable[str]:
     if kind == "CODE":
         from jobgen.lint import rules
 
-        return rules.codes()
+        return rules.checks()
     if kind == "CLASS":
         return classes.codes()
     if kind == "KEY":
