@@ -22,7 +22,7 @@ pytest.importorskip("tree_sitter_bash")
 from jobgen import untrusted_input
 from jobgen.errors import JobgenError
 from jobgen.limits import LINT_BYTES, LINT_TRUSTED_BYTES
-from jobgen.lint import files, pyproject, run
+from jobgen.lint import files, run, settings
 from jobgen.lint.files import SUFFIXES
 from jobgen.lint.reader.parse import parse
 from jobgen.lint.run import lint
@@ -386,7 +386,7 @@ def test_configuration_is_read_within_bounds(folder: Path, monkeypatch: pytest.M
 
     for module in (untrusted_input, files):
         monkeypatch.setattr(module, "PARSE_SECONDS", 1)
-    monkeypatch.setattr(pyproject, "ends_within_bounds", ends_within_bounds)
+    monkeypatch.setattr(settings, "ends_within_bounds", ends_within_bounds)
     (folder / "b.sh").write_text(BAD)
     file = folder / "pyproject.toml"
     file.write_text("# jobgen\n" + "a." * 100_000 + "a = 1\n")
@@ -394,7 +394,7 @@ def test_configuration_is_read_within_bounds(folder: Path, monkeypatch: pytest.M
     assert [each.text for each in outcome.unread] == ["cannot be parsed within 1 s and 2 GiB"]
     assert len(tries) == 1
     os.truncate(file, 20 << 30)
-    pyproject.configured_settings.cache_clear()
+    settings.configured_settings.cache_clear()
     outcome = lint([str(folder)], Settings())
     assert [each.text for each in outcome.unread] == ["it has more than 1048576 bytes"]
 

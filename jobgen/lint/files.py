@@ -95,31 +95,32 @@ def has_directives(data: bytes) -> bool:
 
 def read_file(path: str) -> bytes:
     """The bytes of a file, or of stdin for "-". Raises JobgenError."""
-    try:
-        if path == "-" and sys.stdin is None:
-            raise unreadable("-", "stdin is closed")
-        if path == "-":
-            return sys.stdin.buffer.read()
-        file = to_path(path)
-        if not path.startswith(_PIPE_PREFIXES):
-            _check_file(path, file)
-        with file.open("rb") as stream:
-            data = stream.read(LINT_BYTES + 1)
-    except OSError as error:
-        raise unreadable(path, f"cannot be read: {error.strerror}") from None
-    except ValueError:
-        raise unreadable(path, "no file can have this name") from None
-    if len(data) > LINT_BYTES:
-        raise unreadable(path, f"it has more than {LINT_BYTES} bytes", "is it a script?")
+    if path == "-" and sys.stdin is None:
+        raise unreadable("-", "stdin is closed")
+    if path == "-":
+        return sys.stdin.buffer.read()
+    file, is_pipe = to_path(path), path.startswith(_PIPE_PREFIXES)
+    data = read_bounded(file, path, "is it a script?", is_pipe)
+    within = None if is_pipe else _repository(Path(os.path.abspath(file)).parent)
+    if within and is_outside(file, within):
+        raise problem(path, f"a link out of {within}", "outside", "name the file itself")
     return data
 
 
-def _check_file(path: str, file: Path) -> None:
-    if not stat.S_ISREG(os.stat(file).st_mode):  # opening a pipe would wait for its writer
-        raise unreadable(path, "not a regular file")
-    within = _repository(Path(os.path.abspath(file)).parent)
-    if within and is_outside(file, within):
-        raise problem(path, f"a link out of {within}", "outside", "name the file itself")
+def read_bounded(file: str | Path, name: str, hint: str = "", is_pipe: bool = False) -> bytes:
+    """The bytes of a regular file, or of a pipe. Raises JobgenError, with the file's `name`."""
+    try:
+        if not is_pipe and not stat.S_ISREG(os.stat(file).st_mode):
+            raise unreadable(name, "not a regular file")  # opening a pipe waits for its writer
+        with open(file, "rb") as stream:
+            data = stream.read(LINT_BYTES + 1)
+    except OSError as error:
+        raise unreadable(name, f"cannot be read: {error.strerror}") from None
+    except ValueError:
+        raise unreadable(name, "no file can have this name") from None
+    if len(data) > LINT_BYTES:
+        raise unreadable(name, f"it has more than {LINT_BYTES} bytes", hint)
+    return data
 
 
 _YAML = "for a profile: `jobgen profiles validate FILE`; for a manifest: `jobgen build -n FILE`"

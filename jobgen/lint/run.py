@@ -16,12 +16,11 @@ from jobgen.lint.files import (
     unreadable,
 )
 from jobgen.lint.fix import Mended, end_of, mended, unchanged
-from jobgen.lint.pyproject import settings_for
 from jobgen.lint.reader.parse import parse
 from jobgen.lint.reader.script import Script, SubmittedScript
 from jobgen.lint.rules import Finding
 from jobgen.lint.rules.ignore_comments import ignore_comments, unused_comments
-from jobgen.lint.settings import Settings, chosen_checks, codes_of, load_profile
+from jobgen.lint.settings import Settings, chosen_checks, codes_of, load_profile, settings_for
 from jobgen.untrusted_input import ends_within_bounds
 
 # A template of Jinja, of R's brew, of Python, or with @NAMES@ or <<<names>>>, makes a script, and

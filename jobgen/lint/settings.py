@@ -1,13 +1,35 @@
-"""What the user chose: which rules, and the profile of the scripts' cluster."""
+"""What the user chose: which rules, and the profile of the scripts' cluster.
 
+The command line says so or, for what it leaves out, the table [tool.jobgen.lint] of the
+pyproject.toml that is nearest to a script, which may be untrusted.
+"""
+
+import os
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
 
-from jobgen.errors import problem
+from jobgen.errors import JobgenError, Mark, problem
+from jobgen.limits import LINT_TRUSTED_BYTES
+from jobgen.lint.files import out_of_bounds, read_bounded, unreadable
 from jobgen.lint.rules import Check, checks
+from jobgen.paths import (
+    WORKING_FOLDER,
+    is_outside,
+    project_folder,
+    repository_or_folder,
+    to_path,
+)
 from jobgen.profiles.model import Profile
+from jobgen.untrusted_input import ends_within_bounds
+
+_TABLE = ("tool", "jobgen", "lint")
+_LISTS = ("select", "ignore", "also")
 
 
 @dataclass(frozen=True)
@@ -59,3 +81,114 @@ def load_profile(name: str) -> Profile:
     from jobgen.generator import find_profiles  # it takes a while to import
 
     return find_profiles().load(name).profile
+
+
+def settings_for(path: str, settings: Settings) -> Settings:
+    """The settings for a file: its configuration has what the command line leaves out.
+
+    Raises JobgenError for a configuration that is wrong.
+    """
+    folder = os.getcwd() if path == "-" else os.path.dirname(os.path.abspath(to_path(path)))
+    configured = configured_settings(folder)
+    if configured.profile and not settings.profile:
+        _check_profile(configured.profile, configured.file)
+    return Settings(
+        settings.select or configured.select,
+        settings.ignore or configured.ignore,
+        settings.profile or configured.profile,
+        settings.also or configured.also,
+    )
+
+
+@cache
+def configured_settings(folder: str) -> Settings:
+    """The configuration for an absolute folder: its own, or the nearest one above it."""
+    file, above = os.path.join(folder, "pyproject.toml"), os.path.dirname(folder)
+    table = _table(file) if os.path.exists(file) else None
+    if table is None:
+        return Settings() if above == folder else configured_settings(above)
+    for key, value in table.items():
+        _check_type(file, key, value)
+    if table.get("select") == []:
+        text = "tool.jobgen.lint.select names no rule"
+        raise problem(file, text, "usage", "leave it out to search for all rules")
+    lists = {key: tuple(table.get(key, ())) for key in _LISTS}
+    for key, beginnings in lists.items():
+        codes_of(f"{file}: {key}", beginnings)
+    return Settings(**lists, profile=table.get("profile"), file=file)
+
+
+def _check_type(file: str, key: str, value: Any) -> None:
+    if key not in (*_LISTS, "profile"):
+        hint = "the keys are select, ignore, also and profile"
+        raise problem(file, f"unknown key tool.jobgen.lint.{key}", "usage", hint)
+    if key == "profile" and not isinstance(value, str):
+        raise problem(file, "tool.jobgen.lint.profile must be a string", "usage")
+    is_list = isinstance(value, list) and all(isinstance(item, str) for item in value)
+    if key != "profile" and not is_list:
+        raise problem(file, f"tool.jobgen.lint.{key} is not a list of codes", "usage")
+
+
+def _table(file: str) -> dict[str, Any] | None:
+    """The table of a file; None if it has none."""
+    try:
+        text = read_bounded(file, file).decode("utf-8")
+    except UnicodeDecodeError:
+        raise unreadable(file, "it is not UTF-8") from None
+    if "jobgen" not in text:
+        return None
+    if is_outside(Path(file), repository_or_folder(Path(file).parent)):
+        raise problem(file, "a link out of its repository", "outside", "keep a copy")
+    if len(text.encode()) > LINT_TRUSTED_BYTES and not _is_parsable(file, text):
+        raise out_of_bounds(file)
+    table: Any = _parsed(file, text)
+    for number, key in enumerate(_TABLE, 1):
+        table = table.get(key)
+        if table is None:
+            return None
+        if not isinstance(table, dict):
+            raise problem(file, f"{'.'.join(_TABLE[:number])} is not a table", "usage")
+    return dict(table)
+
+
+@cache  # every file below its folder asks; a key of 100,000 names takes minutes
+def _is_parsable(file: str, text: str) -> bool:
+    return ends_within_bounds(_parsed, file, text)
+
+
+def _parsed(file: str, text: str) -> Any:
+    toml = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+    try:
+        return toml.loads(text)
+    except ValueError as error:
+        raise unreadable(file, f"it is not valid TOML: {error}") from None
+    except RecursionError:
+        raise unreadable(file, "it is nested too deep") from None
+
+
+@cache
+def _check_profile(name: str, file: str) -> None:
+    """Raise JobgenError if a configuration must not use a profile, or there is no such profile.
+
+    The configuration may be untrusted, and messages about a profile quote it.
+    """
+    from jobgen.generator import find_profiles  # only a few users name a profile
+    from jobgen.profiles.search import is_profile_path
+
+    within = repository_or_folder(Path(file).parent)
+    # No file has a zero byte in its name.
+    path = os.path.abspath(os.path.expanduser(to_path(name.partition("\0")[0])))
+    is_path = is_profile_path(name)
+    if "\0" in name or (is_path and is_outside(Path(path), within)):
+        text = f"{name:.80} is outside {within}"
+        raise problem(f"{file}: profile", text, "outside", "keep it in the repository")
+    try:
+        folder = within if is_path else project_folder(WORKING_FOLDER)
+        profiles = find_profiles(folder, confined=True)
+        profiles.load(path if is_path else name)  # which may take no values from outside a folder
+        load_profile(name)
+    except JobgenError as error:
+        if any(each.code == "no-profile" for each in error.problems):
+            mark = Mark(f"{file}: profile")
+            raise JobgenError(each._replace(mark=mark) for each in error.problems) from None
+        raise
