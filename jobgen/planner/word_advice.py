@@ -38,9 +38,9 @@ def word_advice(job: Job, plan: Plan) -> Iterator[Problem]:
         yield Problem(Mark("--"), text, "variable", hint)
     own = [*_OWN.finditer(" ".join(arguments))]
     if own and not any(getattr(job, FIELD_OF_FLAG[str(each[each.lastindex or 0])]) for each in own):
-        words = " ".join(each[0] for each in own)
-        text = f"`{words}` stands behind {plan.program.name!r:.60}, and goes to it"
-        yield Problem(Mark("--"), text, "program", f"for the job, write it before: {words} --")
+        line = " ".join(each[0] for each in own)
+        text = f"`{line}` stands behind {plan.program.name!r:.60}, and goes to it"
+        yield Problem(Mark("--"), text, "program", f"for the job, write it before: {line} --")
     operator = next(filter(_OPERATORS.fullmatch, arguments), "")
     if operator and not has_own_shell:
         hint = f"for a shell on the node: -- {_in_shell(plan.program)}"

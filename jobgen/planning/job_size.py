@@ -51,6 +51,8 @@ def size_words(command: str, flag: str, value: str, args: Sequence[str] = ()) ->
     if not kind or not number:
         return ""
     given = _given(command, args)
+    if command == "local" and given.default_nodes:  # the machine alone is meant
+        given = given._replace(nodes=1)
     count = int(number[1])
     tasks = given.tasks if kind == _ALL_RANKS else count if kind == "tasks of a node" else 0
     if tasks == 1 and (given.gpus or given.node_gpus) > 1:  # the launcher, and no rank

@@ -27,6 +27,7 @@ _ORDINARY = {
     "--signal": r"\d+[smh]?",
     "--set": r"[\w.]+=.*",
     "--trainer": r"\w+",
+    "--hosts": r"[^ :;]+|.*/.*",
     "--directive": r"--(?!time=).*",
     "--": r"(?!nextflow|snakemake)([a-z0-9_-]+|.*\.(py|sh))",
 }
@@ -93,7 +94,8 @@ def _value_problems(command: str, flag: str, value: str) -> Iterator[Problem]:
                 text, _, hint = answer.partition("; ")
                 words = [word and quote(word) for word in (value, *found.groups())]
                 text = text.format(f"{value!r:.80}")
-                hint = hint.format(*words, flag=flag, lower=value.lower())
+                commas = ",".join(re.sub(r":\d+|slots=\d+", "", value).replace(";", " ").split())
+                hint = hint.format(*words, flag=flag, lower=value.lower(), commas=commas)
                 yield Problem(Mark(flag), text, "value", hint)
                 return
 

@@ -58,7 +58,8 @@ def usage_error(
 
 def _repaired(hints: Sequence[str], rest: Sequence[str]) -> list[str]:
     """The other words, with those that hints say to write, unless there is a choice."""
-    found = (re.fullmatch(r"write (-(?:(?!, |; | or ).)*)", hint) for hint in hints)
+    note = "(?:, (?:the|since|what|all) [^'\"]*)?"  # which explains the words
+    found = (re.fullmatch(rf"write (-(?:(?!, |; | or ).)*){note}", hint) for hint in hints)
     plain_hints = (each[1] for each in found if each and not re.search(PLACE, each[1]))
     words = [split_words(hint) for hint in plain_hints]
     program = next((each for each in words if each[0] == "--"), [])
