@@ -62,12 +62,12 @@ class JobCommand(Command):
             hint = "for a job on hold, as with qsub: --directive=-h"
             raise problem("-h", "here it shows the help, and no script is written", "usage", hint)
         others = super().parse_args(ctx, args)
+        program = ctx.params.get("program") or ()
+        head = args[: len(args) - len(program)]
         if not ctx.resilient_parsing:
             from jobgen.cli.mistakes.habits import check_repeated
 
-            check_repeated(self, ctx, args)
-        program = ctx.params.get("program") or ()
-        head = args[: len(args) - len(program)]
+            check_repeated(head)
         if program and head[-1:] != ["--"] and not ctx.resilient_parsing:
             from jobgen.cli.mistakes.usage_errors import later_problems
             from jobgen.cli.mistakes.word_order import order_problem

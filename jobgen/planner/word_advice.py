@@ -19,7 +19,10 @@ _OWN = re.compile(
 )
 # The id of a job in the name of Slurm's output, and none of the letters of a date; what has it.
 _PLACE = re.compile(r"(?<!%[YmdHMS])%([jA])(?![A-Za-z%])")
-_IDS = {"sbatch": ("SLURM_JOB_ID", "SLURM_ARRAY_JOB_ID"), "qsub": ("PBS_JOBID", "PBS_ARRAY_ID")}
+_IDS = {
+    "sbatch": ("${SLURM_JOB_ID}", "${SLURM_ARRAY_JOB_ID}"),
+    "qsub": ("${PBS_JOBID}", "${PBS_ARRAY_ID}"),
+}
 # What each rank has, whatever starts it.
 _OF_RANK = {"SLURM_PROCID": "RANK", "SLURM_LOCALID": "LOCAL_RANK", "SLURM_NTASKS": "WORLD_SIZE"}
 _DEVICES = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
@@ -29,12 +32,16 @@ def word_advice(job: Job, plan: Plan) -> Iterator[Problem]:
     """Warnings about the program's arguments, the job's name, and the GPUs that ranks may see."""
     arguments = plan.program.arguments
     has_own_shell = any(re.fullmatch("-[a-z]*c", word) for word in arguments)
-    found = next(filter(None, map(_VARIABLE.search, arguments)), None)
+    place = next(filter(None, map(_PLACE.search, arguments)), None)
+    job_id, array_id = _IDS.get(job.command, ("%j", "%A"))
+    named = [_PLACE.sub(lambda it: job_id if it[1] == "j" else array_id, it) for it in arguments]
+    found = next(filter(None, map(_VARIABLE.search, named)), None)
     if found and not has_own_shell:
-        hint = f"for its value on the node: -- {_in_shell(plan.program)}"
+        program = plan.program._replace(arguments=tuple(named))
+        hint = f"for its value on the node: -- {_in_shell(program)}"
         if found[2] in _INDEX:
             hint = "write %a, the number of the job" + ", and --array FIRST-LAST" * (not job.array)
-        text = f"the program gets {found[0]} as it is, and no value"
+        text = f"the program gets {(place or found)[0]} as it is, and no value"
         yield Problem(Mark("--"), text, "variable", hint)
     own = [*_OWN.finditer(" ".join(arguments))]
     if own and not any(getattr(job, FIELD_OF_FLAG[str(each[each.lastindex or 0])]) for each in own):
@@ -49,14 +56,6 @@ def word_advice(job: Job, plan: Plan) -> Iterator[Problem]:
     if index and not job.array and job.command != "byhand":
         text = f"%a in {index!r:.60} is the number of a job in an array, and this is none"
         yield Problem(Mark("--"), text, "variable", "add --array FIRST-LAST")
-    place = next(filter(None, map(_PLACE.search, arguments)), None)
-    if place and job.command in _IDS:
-        variable = "${" + _IDS[job.command][place[1] == "A"] + "}"
-        words = tuple(_PLACE.sub(variable, word) for word in arguments)
-        hint = f"the program finds it in {variable}; or: --"
-        hint = f"{hint} {_in_shell(plan.program._replace(arguments=words))}"
-        text = f"the program gets {place[0]} as it is: only the name of the output may have it"
-        yield Problem(Mark("--"), text, "variable", hint)
     if pattern := re.search("%[A-Za-z]", job.name or ""):
         text = f"{pattern[0]} stays in the job's name as it is"
         yield Problem(Mark("-J"), text, "variable", "the file of the output may have it")

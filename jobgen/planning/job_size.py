@@ -69,7 +69,7 @@ def _kind(flag: str) -> str:
 
 def _given(command: str, args: Sequence[str]) -> _Given:
     found: dict[str, str] = {}
-    for name, value in _pairs(args):
+    for name, value in options_of(args):
         found.setdefault("profile" if name == "--profile" else _kind(name), value)
     name = found.get("profile") or os.environ.get("JOBGEN_PROFILE", "")
     name = "local" if command == "local" and not name else name
@@ -91,7 +91,7 @@ def _given(command: str, args: Sequence[str]) -> _Given:
     return _Given(nodes, gpus, tasks, task_gpus)
 
 
-def _pairs(args: Sequence[str]) -> Iterator[tuple[str, str]]:
+def options_of(args: Sequence[str]) -> Iterator[tuple[str, str]]:
     """The options before `--` with their values."""
     end = args.index("--") if "--" in args else len(args)
     words = [*args[:end], ""]

@@ -137,10 +137,6 @@ def _special(name: str, command: str, value: str) -> str:
         return f"-G {gpus[2]}{kind}"
     if value and "--after ID" in answers("options", name):
         return _after(value, command)
-    if name == "mem" and value == "0":
-        return "--set request.memory=all"
-    if name == "nodelist" and command == "qsub":
-        return f"--set request.chunk.host={quote(value) if value else 'NAME'}"
     found = size_words(command, f"--{name}", value) if command in REQUEST else ""
     return found or (
         _of_slurm(name, value, command) if command in ("sbatch", "interactive") else ""
@@ -165,10 +161,6 @@ def _of_slurm(name: str, value: str, command: str) -> str:
     if path.startswith("request.memory") and value.isdigit():  # of sbatch, megabytes
         unit = "M" if re.match("mem(?!ory)", name) and not name.endswith("gb") else "G"
         return f"--set {path}={value}{unit}"
-    mount = re.fullmatch("type=bind,(?:src|source)=([^,]+),(?:dst|target)=([^,]+)(,.*)?", value)
-    if path == "software.container.mounts" and mount:
-        inside = f"{mount[2]}:ro" if mount[3] else mount[2]
-        return f"--set {quote(f'{path}=[{mount[1]}:{inside}]')}"
     pairs = re.findall(r"""["']?([a-z][\w-]*)["']?[=:] *["']?([^"',}]+)""", value)
     if path == "request.directives" and pairs and not value.startswith("-"):
         pairs = [("-t" if a == "time" else a, b) for a, b in pairs]
@@ -179,10 +171,6 @@ def _of_slurm(name: str, value: str, command: str) -> str:
             for a, b in pairs
         ]
         return " ".join(own)
-    if name == "export" and value in ("NONE", "NIL") and command == "sbatch":
-        return f"--directive=--export={value}"
-    if name == "export" and value == "ALL":
-        return "it is sbatch's default: leave it out"
     return ""
 
 

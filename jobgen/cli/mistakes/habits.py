@@ -4,11 +4,10 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-import click
-
 from jobgen.cli.mistakes.shell_words import check_first_word
 from jobgen.errors import JobgenError, Mark, Problem, problem
 from jobgen.planning.job_options import Job, job_options
+from jobgen.planning.job_size import options_of
 from jobgen.planning.option_row import BATCH
 from jobgen.profiles.search import profile_files
 from jobgen.quoting import quote
@@ -22,24 +21,22 @@ _ORDINARY = {
     "-J": r"[A-Za-z][\w.-]*",
     "--array": r"\d*[,%-][\d,%-]+",
     "-o": r"[^%]+\.(sh|slurm|sbatch|pbs|job)",
-    "-e": r"\w+=.*",
+    "-e": r"\w+=[^,;\s]*",
     "--mail": r"[^@,; ]+@[^@,; ]+",
     "--signal": r"\d+[smh]?",
-    "--set": r"[\w.]+=.*",
+    "--set": r"[\w.]+=[^,]*",
     "--trainer": r"\w+",
     "--hosts": r"[^ :;]+|.*/.*",
     "--directive": r"--(?!time=).*",
-    "--": r"(?!nextflow|snakemake)([a-z0-9_-]+|.*\.(py|sh))",
+    "--": r"(?!nextflow|snakemake|docker|podman)([a-z0-9_-]+|[^ =]*\.(py|sh))( .*)?",
 }
 
 
 def check_habits(job: Job, script: str | None) -> None:
     """Raise JobgenError for values of the other meaning; `script` is the value of -o."""
-    found = [*_node_names(job)]
+    found = [*_profile_problem(job)]
     for flag, value in _values(job, script):
-        if flag != "-N" or not found:
-            found += _value_problems(job.command, flag, value)
-    found += [*_profile_problem(job), *_several_values(job)]
+        found += _value_problems(job.command, flag, value)
     try:
         check_first_word(job)
     except JobgenError as error:
@@ -48,20 +45,14 @@ def check_habits(job: Job, script: str | None) -> None:
         raise JobgenError(found)
 
 
-def check_repeated(command: click.Command, ctx: click.Context, args: Sequence[str]) -> None:
+def check_repeated(words: Sequence[str]) -> None:
     """Raise JobgenError for two profiles, and for a list in two options.
 
     Of other options the last counts, as with sbatch: the first may be an alias's.
     """
-    _, _, order = command.make_parser(ctx).parse_args([*args])
-    for each in dict.fromkeys(order):
-        if order.count(each) == 1 or each.name not in ("profile", "mail_on", "hosts"):
-            continue
-        several = click.Option([*each.opts, each.name], multiple=True)
-        trial = click.Command("", params=[several if it is each else it for it in command.params])
-        values = [*dict.fromkeys(trial.make_parser(ctx).parse_args([*args])[0][each.name])]
-        flag = each.opts[0]
-        if len(values) > 1 and each.name != "profile":
+    for flag in ("--profile", "--mail-on", "--hosts"):
+        values = [*dict.fromkeys(value for name, value in options_of(words) if name == flag)]
+        if len(values) > 1 and flag != "--profile":
             hint = f"write {flag} {quote(','.join(values))}"
             raise problem(flag, "the option has one value, and is given twice", "usage", hint)
         if len(values) > 1:
@@ -74,7 +65,7 @@ def _values(job: Job, script: str | None) -> Iterator[tuple[str, str]]:
     if script and job.command in BATCH:
         yield "-o", script
     if job.program and job.launcher != "node":
-        yield "--", job.program[0]
+        yield "--", " ".join(job.program)
     for name, row in job_options(job.command):
         value = getattr(job, name) if row.metavar else None
         for text in value if isinstance(value, tuple) else [value] if value else []:
@@ -94,22 +85,13 @@ def _value_problems(command: str, flag: str, value: str) -> Iterator[Problem]:
                 text, _, hint = answer.partition("; ")
                 words = [word and quote(word) for word in (value, *found.groups())]
                 text = text.format(f"{value!r:.80}")
-                commas = ",".join(re.sub(r":\d+|slots=\d+", "", value).replace(";", " ").split())
-                hint = hint.format(*words, flag=flag, lower=value.lower(), commas=commas)
+                parts = re.split(r"[,;\s]+", value)
+                commas = re.sub(r":\d+|,slots=\d+", "", ",".join(parts))
+                each = " ".join(f"{flag} {quote(part)}" for part in parts)
+                more = {"flag": flag, "lower": value.lower(), "commas": commas, "each": each}
+                hint = hint.format(*words, **more, raw=value)
                 yield Problem(Mark(flag), text, "value", hint)
                 return
-
-
-def _node_names(job: Job) -> Iterator[Problem]:
-    """A list of nodes instead of their number."""
-    names = r"[A-Za-z][\w.-]*(?:\d|\[[\d,-]+\])"
-    if job.command == "sbatch" and re.fullmatch(rf"{names}(,{names})*", job.nodes or ""):
-        from jobgen.planning.host_list import expand  # only a mistake needs it
-
-        text = f"-N is a number, and {job.nodes!r:.60} a list of nodes"
-        count = len(expand([str(job.nodes)]))
-        hint = f"write -N {count} --directive={quote(f'--nodelist={job.nodes}')}"
-        yield Problem(Mark("-N"), text, "value", hint)
 
 
 def _profile_problem(job: Job) -> Iterator[Problem]:

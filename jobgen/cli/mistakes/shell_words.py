@@ -41,15 +41,7 @@ def check_first_word(job: Job) -> None:
         file = next((word for word in words if is_file(to_path(word))), "")
         hint = f"submit it yourself: {line}; or give the program in it: -- {_program_in(file)}"
         raise problem("--", f"{name} would submit a job from each rank", "value", hint)
-    if name in ("docker", "podman") and words[:1] == ["run"]:
-        text = f"`{name} run` would start a container in each rank, without the rank's number"
-        hint = f"--set software.container.engine={name} --set software.container.image=IMAGE"
-        raise problem("--", text, "value", f"write: {hint} -- PROGRAM")
     options, program = _of_line([name, *words])
-    if "=" in name and all("=" in word for word in words) and not is_file(to_path(name)):
-        text = f"{name!r:.60} would be the program, and is a value for one"
-        line = " ".join(map(quote, (name, *words)))
-        raise problem("--", text, "value", f"write: -- PROGRAM {line}")
     if options:
         text = f"`{' '.join((name, *words)):.60}` is for a shell, and would be each rank's program"
         hint = f"write: {' '.join(options)} -- {' '.join(map(quote, program)) or 'PROGRAM'}"
