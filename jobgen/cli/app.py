@@ -6,6 +6,7 @@ import re
 import sys
 from functools import partial
 from importlib import import_module
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -83,6 +84,11 @@ class Command(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Returns the words that click leaves. Raises click.UsageError."""
         options = args[: args.index("--")] if "--" in args else args
+        before = takewhile(lambda word: not word.endswith(".py"), options)
+        if not ctx.resilient_parsing and any(word[:1] in ("–", "—") for word in before):
+            from jobgen.cli.mistakes.usage_errors import long_dash
+
+            raise long_dash(ctx, args)
         if not ctx.resilient_parsing and any(map(_ONE_DASH, options)):
             from jobgen.cli.mistakes.usage_errors import one_dash, usage_error
 

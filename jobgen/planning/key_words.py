@@ -180,7 +180,8 @@ PLACE = r"[ =](?:N|[A-Z]{2,}(?:-[A-Z]+)?)\b(?![+%:|])"
 def with_value(text: str, value: str) -> str:
     """Words of jobgen, in which a value stands in the place of the one word in capitals."""
     if text == "-- PROGRAM" and value:
-        return f"-- {re.sub('^python3? +', '', value)}"
+        is_for_shell = re.search("[;&|<>$`]", value)
+        return f"-- {quote(value) if is_for_shell else re.sub('^python3? +', '', value)}"
     if text == "--array FIRST-LAST" and value.isdigit():  # a number of jobs
         return f"--array 0-{int(value) - 1}" if int(value) else text
     if value and text.endswith("%N"):

@@ -21,13 +21,13 @@ _ORDINARY = {
     "-J": r"[A-Za-z][\w.-]*",
     "--array": r"\d*[,%-][\d,%-]+",
     "-o": r"[^%]+\.(sh|slurm|sbatch|pbs|job)",
-    "-e": r"\w+=[^,;\s]*",
+    "-e": r"(?!MASTER_A|\w*RANK=|\w*WORLD_S)\w+=[^,;\s]*",
     "--mail": r"[^@,; ]+@[^@,; ]+",
     "--signal": r"\d+[smh]?",
     "--set": r"[\w.]+=[^,]*",
     "--trainer": r"\w+",
     "--hosts": r"[^ :;]+|.*/.*",
-    "--directive": r"--(?!time=).*",
+    "--directive": r"--(?!time=)\S*( [^-].*)?",
     "--": r"(?!nextflow|snakemake|docker|podman)([a-z0-9_-]+|[^ =]*\.(py|sh))( .*)?",
 }
 

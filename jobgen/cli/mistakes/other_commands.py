@@ -21,6 +21,7 @@ _CLOSE = 0.7  # of difflib: nearer names are slips
 def command_problem(ctx: click.Context, group: click.Group, words: Sequence[str]) -> str:
     """What is wrong with a command that a group does not have, and what to type instead."""
     name, *others = words
+    others = others[others[:1] in (["launch"], ["run"]) :]  # as of accelerate
     hint = _command_hint(ctx, group, name)
     found = re.search(r"`jobgen (\w+)[^`]*`", hint)
     right = found[1] if found else ""

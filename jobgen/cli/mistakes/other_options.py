@@ -136,7 +136,7 @@ def _resources(text: str) -> str:
 
 def _of_name(flag: str, command: str, value: str) -> str:
     """The words for an option with a name: jobgen's own elsewhere, or one of another tool."""
-    name = flag.lstrip("-")
+    name = re.sub("^slurm[-_]", "", flag.lstrip("-"))  # as submitit has it
     if found := option_words(name, command, value, _of_key):
         return found
     if command in ("local", "byhand") and (answers("options", name) or flag in FIELD_OF_FLAG):

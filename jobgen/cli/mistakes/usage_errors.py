@@ -59,11 +59,20 @@ def usage_error(
 def _repaired(hints: Sequence[str], rest: Sequence[str]) -> list[str]:
     """The other words, with those that hints say to write, unless there is a choice."""
     note = "(?:, (?:the|since|what|all) [^'\"]*)?"  # which explains the words
-    found = (re.fullmatch(rf"write (-(?:(?!, |; | or ).)*){note}", hint) for hint in hints)
+    found = (re.fullmatch(rf"write (-(?:'[^']*'|(?!, |; | or ).)*){note}", hint) for hint in hints)
     plain_hints = (each[1] for each in found if each and not re.search(PLACE, each[1]))
     words = [split_words(hint) for hint in plain_hints]
     program = next((each for each in words if each[0] == "--"), [])
     return [*(word for each in words if each[0] != "--" for word in each), *rest, *program]
+
+
+def long_dash(ctx: click.Context, args: Sequence[str]) -> click.UsageError:
+    """The error for words with a long dash, as an editor or a web page writes it."""
+    words = [
+        re.sub("^[–—]+", "--", re.sub("^[–—](?=[A-Za-z](?![A-Za-z]))", "-", it)) for it in args
+    ]
+    line = " ".join(map(quote, words))
+    return click.UsageError(f"a long dash is no -; write: {ctx.command_path} {line}.", ctx)
 
 
 def later_problems(command: click.Command, ctx: click.Context, words: Sequence[str]) -> list[str]:
