@@ -24,7 +24,7 @@ _ORDINARY = {
     "-e": r"(?!MASTER_A|\w*RANK=|\w*WORLD_S)\w+=[^,;\s]*",
     "--mail": r"[^@,; ]+@[^@,; ]+",
     "--signal": r"\d+[smh]?",
-    "--set": r"[\w.]+=[^,]*",
+    "--set": r"[\w.]+=.*",
     "--trainer": r"\w+",
     "--hosts": r"[^ :;]+|.*/.*",
     "--directive": r"--(?!time=)\S*( [^-].*)?",
@@ -34,7 +34,7 @@ _ORDINARY = {
 
 def check_habits(job: Job, script: str | None) -> None:
     """Raise JobgenError for values of the other meaning; `script` is the value of -o."""
-    found = [*_profile_problem(job)]
+    found = [*_profile_problem(job), *_several_values(job)]
     for flag, value in _values(job, script):
         found += _value_problems(job.command, flag, value)
     try:
@@ -123,14 +123,7 @@ def _fitting_profiles(command: str) -> Iterator[str]:
 
 
 def _several_values(job: Job) -> Iterator[Problem]:
-    """Several values in one, as --export of sbatch and -l of qsub take."""
-    for text in job.environment:
-        if re.fullmatch(r"\w+=[^,;=\s]*([,;\s]+[A-Z_][A-Z0-9_]*=[^,;=\s]*)+", text):
-            pairs = re.split(r"[,;\s]+", text)
-            hint = f"write {' '.join(f'-e {quote(each)}' for each in pairs)}"
-            name, _, value = text.partition("=")
-            hint += f"; for one value: --set {quote(f'network.environment.{name}={value}')}"
-            yield Problem(Mark("-e"), f"{text!r:.60} are several variables", "value", hint)
+    """Values of several keys in one --set."""
     for text in job.set_values:
         pairs = re.split(r",(?=[A-Za-z_][\w.]*=)", text)
         if len(pairs) > 1 and text.count("=") == len(pairs) and not re.search(r"=[\[{]", text):
