@@ -165,7 +165,7 @@ def _check_job(name: str, own: Map, job: Map, problems: ProblemList) -> None:
         problems.note(job.mark, f"job `{name}` has no `file`", "usage", hint)
     _check_program(own.items.get("program"), problems)
     matrix = job.items.get("matrix")
-    for key in ("program", "file"):
+    for key in ("program", "file", *KEYS):
         _check_places(job.items.get(key), getattr(matrix, "items", {}), problems)
     if isinstance(matrix, Map) and len(matrix.items) > MATRIX_KEYS:
         text = f"a matrix of {len(matrix.items)} keys"

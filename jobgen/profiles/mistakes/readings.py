@@ -83,6 +83,8 @@ def _readings(path: str, node: Node) -> Iterator[Node]:
         if listed or len(texts) == len(items):
             yield Scalar(node.mark, joined, joined)
             yield _texts(node, [text.lower() for text in texts])
+    if isinstance(node, Seq) and path.endswith("gpus"):  # their numbers
+        yield Scalar(node.mark, str(len(node.items)), len(node.items))
     if isinstance(node, Seq) and all(isinstance(each, Map) for each in node.items):
         yield _by_name(path.rpartition(".")[0], node)
     if isinstance(node, Scalar):
@@ -139,8 +141,9 @@ def _texts(node: Node, texts: Iterable[str]) -> Seq:
 
 
 def _readings_of_scalar(path: str, node: Scalar) -> Iterator[Node]:
-    yield Scalar(node.mark, node.text, node.text)
-    yield Scalar(node.mark, node.text.lower(), node.text.lower())
+    if not isinstance(node.value, bool) or path == "network.environment":
+        yield Scalar(node.mark, node.text, node.text)
+        yield Scalar(node.mark, node.text.lower(), node.text.lower())
     if path.endswith("program"):
         yield Seq(node.mark, as_words(node))
     lists = [node.text.splitlines(), re.split(r"[,\s]+", node.text)]
@@ -243,8 +246,10 @@ def named_values(node: Node) -> Iterator[tuple[str, Node]]:
 
 
 def of_whole_file(name: str, node: Node, file: Any) -> tuple[str, Node]:
-    """A key of accelerate's or SkyPilot's file as its value is meant there; others as they are."""
+    """A key of accelerate's, Hydra's or SkyPilot's file as meant there; others as they are."""
     items = getattr(file, "items", {})
+    if name == "defaults" and isinstance(node, Seq):  # of Hydra
+        return "extends", Seq(node.mark, [each for each in node.items if as_flow(each) != "_self_"])
     if name == "file_mounts" and isinstance(node, Map):  # what is inside comes first
         outside = {as_flow(each).strip('"'): inside for inside, each in node.items.items()}
         texts = [Scalar(node.mark, inside, inside) for inside in outside.values()]

@@ -132,6 +132,10 @@ def _special(name: str, node: Node, setting: Setting) -> str:
     )
     if scheduler and re.fullmatch(r"(scheduler\.)?(type|kind|provider)|scheduler\.name", name):
         return f"write {line_for('scheduler', scheduler[1] or scheduler[2], setting)}"
+    groups = getattr(setting.problems.file, "items", {}).values()
+    clusters = [each for each in groups if "scheduler" in getattr(each, "items", ())]
+    if clusters[1:] and node in clusters:
+        return f"a profile is of one cluster: write these keys alone into a file {name}.yaml"
     if name == "metadata" and not setting.group:  # of Kubernetes
         return answers("sentences", name)[0]
     group, _, last = f"{setting.group}.{name}".strip(".").rpartition(".")
@@ -182,6 +186,8 @@ def _other_hint(name: str, node: Node, setting: Setting) -> str:
     is_manifest = "defaults.set" in setting.rows
     group = setting.group or "defaults"
     for path in map(path_of, answers("keys", name) if is_manifest else ()):
+        if path == "extends":
+            return "a manifest is one file: put what several jobs have below `defaults:`"
         return f"write `set: {{{path}: {as_flow(node)}}}`"
     for option in answers("options", name):
         key = option.split(" ")[0].lstrip("-") or "program"

@@ -31,7 +31,7 @@ def of_other_tool(each: Problem, tree: Node) -> Problem:
         for name, node in job.items.items():
             inner = node.items.values() if isinstance(node, Map) else ()
             if each.mark in (job.keys[name], node.mark):
-                return _of_key(each, name, node)
+                return _of_key(each, name, node, job)
             if any(each.mark in (one.mark, *_marks(one)) for one in inner):
                 return _of_map(each, name, node)
     return each
@@ -56,12 +56,14 @@ def of_second_document(error: JobgenError) -> JobgenError:
     return JobgenError([each._replace(hint=hint) if second else each for each, second in found])
 
 
-def _of_key(each: Problem, name: str, node: Node) -> Problem:
+def _of_key(each: Problem, name: str, node: Node, job: Map) -> Problem:
     """The problem of an unknown key, or of a program as the value of `command`."""
     text = " ".join(getattr(one, "text", "") for one in node.items) if isinstance(node, Seq) else ""
     if name == "command" and " " in (text := text or getattr(node, "text", "")):
         words = as_flow(Seq(each.mark, as_words(Scalar(each.mark, text, text))))
         return each._replace(code="unknown-key", hint=f"write `program: {words}`")
+    if name == "script" and {"program", "file"} & {*job.items} == {"program"}:
+        return each._replace(hint=f"write `file: {as_flow(node)}`")
     if name == "profile" and isinstance(node, Map):
         hint = "write these keys into a file of their own, profiles/NAME.yaml, and `profile: NAME`"
         return each._replace(hint=hint)
