@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from operator import attrgetter
 
 from jobgen.errors import Mark, Problem
+from jobgen.other_words.search import value_hint
 from jobgen.planning.job_options import OPTIONS
 from jobgen.profiles.resolve import Resolved
 from jobgen.profiles.software_keys import ENGINES
@@ -52,9 +53,10 @@ def _container(resolved: Resolved) -> Found:
         text = f"{engine} runs no .sif, which is a file of Apptainer"
         yield "software.container.image", text, "image", hint
     elif "software.container.engine" not in resolved.origins:
-        others = ", ".join(each for each in ENGINES if each != engine)
+        likely = value_hint("engine of an image", f"image {container.image}")
+        others = ", ".join(each for each in ENGINES if each != likely)
         text = f"no `engine` is named, so {engine} runs the image"
-        yield "software.container", text, "engine", f"`engine: {engine}`, or {others}"
+        yield "software.container", text, "engine", f"`engine: {likely}`, or {others}"
 
 
 def _environment(resolved: Resolved) -> Found:
@@ -67,6 +69,9 @@ def _environment(resolved: Resolved) -> Found:
         text = f"{software.conda} is a file that makes an environment, and not its name"
         yield "software.conda", text, "conda", hint
     for module in software.modules:
+        if module == "purge":
+            hint = "leave it out, and write `commands: [module purge]`"
+            yield "software.modules", "`purge` is no name of a module", "value", hint
         if version := re.fullmatch(r"([A-Za-z][\w.+-]*)(?:==?|@|:)v?(\d[\w.]*)", module):
             text, hint = f"`{module}` is no name of a module", f"write {version[1]}/{version[2]}"
             yield "software.modules", text, "value", hint
@@ -91,6 +96,9 @@ def _network(resolved: Resolved) -> Found:
             hint = f"`environment: {{NCCL_IB_HCA: {name}}}` names the adapter"
             yield "network.interface", text, "interface", hint
     for name, variable in network.environment.items():
+        if name.startswith(("nccl_", "rccl_", "fi_", "ucx_", "omp_")):
+            text = f"the name of this variable has capitals, and {name} is another one"
+            yield f"network.environment.{name}", text, "value", f"write {name.upper()}"
         value = (variable.value or "").lower()
         if name.startswith("NCCL_") and value in ("true", "yes", "on", "false", "no", "off"):
             number = int(value in ("true", "yes", "on"))

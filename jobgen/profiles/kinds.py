@@ -253,7 +253,14 @@ MOUNT = Text(
     "/FOLDER, HOST:/INSIDE or HOST:/INSIDE:ro",
     dollar=NODE,
 )
-VARIABLE = Text("[A-Za-z_][A-Za-z0-9_]*", "the name of a variable: letters, digits and _")
+VARIABLE = Text(
+    "[A-Za-z_][A-Za-z0-9_]*",
+    "the name of a variable: letters, digits and _",
+    unlike=(
+        r"(export )?[A-Za-z_]+([- ][A-Za-z0-9_]+)+",
+        lambda name: f"write `{re.sub('[- ]', '_', name.removeprefix('export '))}`",
+    ),
+)
 INTERFACE = Text("[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}", "a network interface, such as hsn0")
 # Slurm keeps nodes in 32 bits and cores in 16, two of whose values have a meaning of their own
 # (slurm.h, NO_VAL16), and wraps greater numbers.

@@ -200,8 +200,9 @@ def _check_places(node: Node | None, names: Mapping[str, Node], problems: Proble
 def _check_after(node: Node | None, jobs: Map, problems: ProblemList) -> None:
     """Note another job of the manifest in the place of the id that it gets when it is submitted."""
     for each in node.items if isinstance(node, Seq) else [node]:
-        if isinstance(each, Scalar) and (name := each.text.partition(":")[0]) in jobs.items:
-            text = f"`{name}` is a job of this manifest, and gets its id when it is submitted"
+        words = re.split("[:,]", each.text) if isinstance(each, Scalar) else []
+        if each and (names := [word for word in words if word in jobs.items]):
+            text = f"`{names[0]}` is a job of this manifest, and gets its id when it is submitted"
             hint = "leave it out; submit with sbatch --dependency=afterok:ID SCRIPT, or "
             hint += "qsub -W depend=afterok:ID SCRIPT"
             problems.note(each.mark, text, "value", hint)

@@ -83,12 +83,25 @@ def _readings(path: str, node: Node) -> Iterator[Node]:
         if listed or len(texts) == len(items):
             yield Scalar(node.mark, joined, joined)
             yield _texts(node, [text.lower() for text in texts])
+    if isinstance(node, Seq) and path.endswith("program"):  # [train.py, --lr: 0.1]
+        yield Seq(node.mark, [*_flat(node)])
     if isinstance(node, Seq) and path.endswith("gpus"):  # their numbers
         yield Scalar(node.mark, str(len(node.items)), len(node.items))
     if isinstance(node, Seq) and all(isinstance(each, Map) for each in node.items):
         yield _by_name(path.rpartition(".")[0], node)
     if isinstance(node, Scalar):
         yield from _readings_of_scalar(path, node)
+
+
+def _flat(node: Node) -> Iterator[Node]:
+    """The words in lists and maps; an option that is true has no value."""
+    if isinstance(node, Scalar) and node.value is not True:
+        yield node
+    for name, each in node.items.items() if isinstance(node, Map) else ():
+        yield Scalar(node.mark, name, name)
+        yield from _flat(each)
+    for each in node.items if isinstance(node, Seq) else ():
+        yield from _flat(each)
 
 
 def _with_sign(node: Map | Seq, sign: str) -> Iterator[str]:
@@ -127,6 +140,8 @@ def _readings_of_map(path: str, node: Map) -> Iterator[Node]:
             yield Map(node.mark, items, node.keys)
     if len(node.items) == 1:
         yield from node.items.values()
+    if path.endswith("commands"):
+        yield Seq(node.mark, [*node.items.values()])
     if path.endswith("time"):  # {hours: 12}
         text = "".join(f"{text}{each[:1]}" for each, text in texts.items())
         yield Scalar(node.mark, text, text)

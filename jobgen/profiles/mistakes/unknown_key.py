@@ -26,7 +26,9 @@ from jobgen.quoting import quote
 # Groups of other tools' files, whose keys are at several places here.
 _GROUPS = ("job", "slurm", "pbs", "sbatch", "qsub", "torchrun", "jobqueue", "resources")
 _OF_OPTIONS = (["request.directives"], ["request.chunk"])
-_OPTIONS = re.compile(r"(#SBATCH )?--|(-l )?(select|nodes)=|(-l )?\w+=[^=\s]+(,\w+=[^=\s]+)+$")
+_OPTIONS = re.compile(
+    r"(#SBATCH |sbatch |qsub )?--|(-l )?(select|nodes)=|(-l )?\w+=[^=\s]+(,\w+=[^=\s]+)+$"
+)
 _MOST = 500  # characters of a hint, and of a group that gets one
 _VARIABLE = r"[A-Z][A-Z0-9]*_[A-Z0-9_]+|(?:nccl|rccl|fi|ucx|hf|wandb|ld)_\w+|pythonpath|cuda_home"
 
@@ -44,7 +46,9 @@ def key_hint(name: str, node: Node, *place: Any) -> str:
     if found := re.fullmatch(r"(\w+):([^\s:/]+)", name):
         return f"write `{found[1]}: {found[2]}`, with a blank after the colon"
     if setting.is_option:
-        name = re.sub("/|__", ".", name.strip("/"))
+        name = re.sub(r"[/[]|__", ".", name.strip("/")).replace("]", "")
+        if re.fullmatch(r"network\.environment\.\w+", name):
+            return f"write {line_for(name, getattr(node, 'text', ''), setting)}"
         if name.endswith("+") and (hint := _added(name[:-1], node, setting)):
             return hint
     elif special := _special(name, node, setting):
