@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jobgen.errors import Mark, Problem, nearest_hint
-from jobgen.profiles.yaml_tree import Node, Scalar, Seq, describe, parse, unquoted, with_marks
+from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, parse, unquoted, with_marks
 from jobgen.quoting import variable_problem
 
 Schema = dict[str, Any]
@@ -36,7 +36,19 @@ class ProblemList:
         self.found.append(Problem(mark, text, code, hint))
 
     def wrong_type(self, node: Node, wanted: str, hint: str = "") -> None:
-        self.note(node.mark, f"expected {wanted}, got {describe(node)}", "type", hint)
+        self.note(node.mark, f"expected {wanted}, got {_described(node)}", "type", hint)
+
+
+def _described(node: Node) -> str:
+    """What a node is, in words for a message."""
+    if isinstance(node, Map):
+        return "a map"
+    if isinstance(node, Seq):
+        return "a list"
+    if isinstance(node.value, str):
+        return f"the text `{node.text}`"
+    kinds = {bool: "the truth value", int: "the number", float: "the number"}
+    return f"{kinds[type(node.value)]} {node.text}" if node.value is not None else "nothing"
 
 
 def pattern_schema(pattern: str) -> str:

@@ -209,6 +209,8 @@ def _explained(text: str, error: yaml.MarkedYAMLError) -> tuple[str, str, str]:
         inside = re.search(r"[{\[]", line[:column])
         value = re.split(r"[,\]}]" if inside else "$", line[column:])[0]
         hint = f'write it in quotes: "{value.strip()}"'
+    elif place := re.search(r"(?<=: )[^\s\"',{]+\{\w+\}[^\s,\"}]*", line):
+        hint = f'write it in quotes: "{place[0]}"'
     elif ": " in value and value[:1] not in "{[" and "mapping values" in message:
         message, hint = "a second `: ` in the line", f'write {key}: "{value}", in quotes'
     elif found := next(filter(None, map(_SEPARATOR.fullmatch, reversed(before))), None):
@@ -219,18 +221,6 @@ def _explained(text: str, error: yaml.MarkedYAMLError) -> tuple[str, str, str]:
 def is_null(node: Node) -> bool:
     """Whether a node is null, which means that the value is not given."""
     return isinstance(node, Scalar) and node.value is None
-
-
-def describe(node: Node) -> str:
-    """What a node is, in words for a message."""
-    if isinstance(node, Map):
-        return "a map"
-    if isinstance(node, Seq):
-        return "a list"
-    if isinstance(node.value, str):
-        return f"the text `{node.text}`"
-    kinds = {bool: "the truth value", int: "the number", float: "the number"}
-    return f"{kinds[type(node.value)]} {node.text}" if node.value is not None else "nothing"
 
 
 def with_marks(node: Node, mark_at: Callable[[str], Mark], path: str = "") -> Node:
@@ -294,6 +284,6 @@ def as_yaml(path: str, value: str) -> str:
     """The value at a path of a profile, on one line."""
     *groups, name = path.split(".")
     inner = f"{name}: {value}"
-    for group in reversed(groups[1:]):
+    for group in reversed(groups):
         inner = f"{group}: {{{inner}}}"
-    return f"{groups[0]}: {{{inner}}}" if groups else inner
+    return inner

@@ -138,9 +138,11 @@ def _readings_of_map(path: str, node: Map) -> Iterator[Node]:
         }
         if items := {name: each for name, each in lists.items() if each}:
             yield Map(node.mark, items, node.keys)
+        items = {name: Seq(each.mark, [each]) for name, each in node.items.items()}
+        yield Map(node.mark, dict[str, Node](items), node.keys)
     if len(node.items) == 1:
         yield from node.items.values()
-    if path.endswith("commands"):
+    if path.endswith(("commands", "interface")):
         yield Seq(node.mark, [*node.items.values()])
     if path.endswith("time"):  # {hours: 12}
         text = "".join(f"{text}{each[:1]}" for each, text in texts.items())
@@ -209,6 +211,10 @@ def _by_name(group: str, maps: Seq) -> Map:
 def map_hint(node: Node, keys: Iterable[str]) -> str:
     """How to write a map in whose place is a text; its keys, if the text names none."""
     text = getattr(node, "text", "")
+    if isinstance(node, Seq) and "scheduler" in keys:
+        return "write the keys without `- ` before them"
+    if re.match(r"\S+ slots=\d", text):  # DeepSpeed's list of hosts
+        return "the scheduler chooses the nodes; by ssh, without one: `jobgen byhand --hosts LIST`"
     if "program" in keys and not isinstance(node, Map):
         words = Seq(node.mark, as_words(node)) if isinstance(node, Scalar) else node
         return f"write {{program: {as_flow(words)}}}"

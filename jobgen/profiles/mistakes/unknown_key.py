@@ -24,7 +24,7 @@ from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, as_flow, parse
 from jobgen.quoting import quote
 
 # Groups of other tools' files, whose keys are at several places here.
-_GROUPS = ("job", "slurm", "pbs", "sbatch", "qsub", "torchrun", "jobqueue", "resources")
+_GROUPS = ("job", "slurm", "pbs", "sbatch", "qsub", "torchrun", "jobqueue", "resources", "max")
 _OF_OPTIONS = (["request.directives"], ["request.chunk"])
 _OPTIONS = re.compile(
     r"(#SBATCH |sbatch |qsub )?--|(-l )?(select|nodes)=|(-l )?\w+=[^=\s]+(,\w+=[^=\s]+)+$"
@@ -128,8 +128,8 @@ def _special(name: str, node: Node, setting: Setting) -> str:
         path, _, option = item.partition(" ")
         line = json.dumps(option.format(last.replace("_", "-"), text))
         return f"write {line_for(path, f'[{line}]', setting)}"
-    python = re.fullmatch(r"(.+)/bin/(?:python[\d.]*|activate)", text)
-    if python and "python" in name and "software.venv" in setting.rows:
+    python = re.fullmatch(r"(?:source |\. )?(.+)/bin/(?:python[\d.]*|activate)", text)
+    if python and re.search("python|activate", name) and "software.venv" in setting.rows:
         return f"write {line_for('software.venv', python[1], setting)}"
     scheduler = re.fullmatch(
         r"write `scheduler: (\w+)`|(slurm|pbs)", value_hint("scheduler", text) or text

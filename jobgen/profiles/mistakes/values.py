@@ -68,7 +68,9 @@ def _with_hint(each: Problem, path: str, node: Node, setting: Setting) -> Proble
 def _passed_on(path: str, node: Node) -> str:
     """What to write for the names without a value in a list of variables."""
     items = node.items if isinstance(node, Seq) and path == "network.environment" else []
-    names = [each.text for each in items if isinstance(each, Scalar) and "=" not in each.text]
+    names = [
+        each.text for each in items if isinstance(each, Scalar) and re.fullmatch(r"\w+", each.text)
+    ]
     return f"; and for each job: {' '.join(f'-e {name}' for name in names)}" if names else ""
 
 
