@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -38,28 +39,17 @@ _SETTERS = ("read", "mapfile", "readarray", "getopts", "printf", "let", "unset")
 
 def read_tree(script: Script) -> None:
     """Note all that is in a script. Raises RecursionError if it is nested too deep."""
-    _TreeReader(script, Source(to_bytes(script.text), script.text), 0, "").read()
+    _TreeReader(script, Source(to_bytes(script.text), script.text)).read()
 
 
+@dataclass
 class _TreeReader:
     """Reads a script, or a string in it that is a script itself, which `starter` runs."""
 
-    def __init__(self, script: Script, source: Source, depth: int, starter: str) -> None:
-        self.script = script
-        self.source = source
-        self.depth = depth
-        self.starter = starter
-        self.readers: dict[str, Callable[[Node], None]] = {
-            "comment": self._comment,
-            "string": self._quoted,
-            "raw_string": self._quoted,
-            "heredoc_body": self._quoted,
-            "redirected_statement": self._redirection,
-            "for_statement": self._loop,
-            "function_definition": self._function,
-            "simple_expansion": self._expansion,
-            "expansion": self._expansion,
-        }
+    script: Script
+    source: Source
+    depth: int = 0
+    starter: str = ""
 
     def read(self) -> None:
         root = parse_tree(self.source.data)
@@ -70,22 +60,34 @@ class _TreeReader:
     def _walk(self, node: Node, enclosing: frozenset[str], piped_into: str) -> None:
         """Note a node, which is a part of syntax of some kinds, and what is in it."""
         kind = node.type
-        if kind == "command":
-            self._command(node, enclosing, piped_into)
-        elif kind == "declaration_command":
-            self._declaration(node, enclosing)
-        elif kind == "variable_assignment":
-            self._assignment(node, enclosing)
-        elif reader := self.readers.get(kind):
-            reader(node)
+        match kind:
+            case "command":
+                self._command(node, enclosing, piped_into)
+            case "declaration_command":
+                self._declaration(node, enclosing)
+            case "variable_assignment":
+                self._assignment(node, enclosing)
+            case "simple_expansion" | "expansion":
+                self._expansion(node)
+            case "string" | "raw_string" | "heredoc_body":
+                self._quoted(node)
+            case "comment":
+                self._comment(node)
+            case "redirected_statement" if self.depth == 0:
+                found = submitted_scripts(node, self.source, self.script)
+                self.script.submitted_scripts.extend(found)
+            case "for_statement":
+                if name := node.child_by_field_name("variable"):
+                    self.script.dynamic_variables.add(self.source.raw(name))
+            case "function_definition":
+                self._function(node)
         if kind in ("heredoc_body", "ERROR"):
             self._expansions(node)
         elif kind == "pipeline":
             self._pipeline(node, enclosing | {kind}, piped_into)
         else:
-            self._children(
-                node, enclosing | {kind} if kind in _UNCERTAIN else enclosing, piped_into
-            )
+            inner = enclosing | {kind} if kind in _UNCERTAIN else enclosing
+            self._children(node, inner, piped_into)
 
     def _children(self, node: Node, enclosing: frozenset[str], piped_into: str) -> None:
         children = node.children
@@ -118,15 +120,6 @@ class _TreeReader:
         if last > first and self.depth == 0:
             is_heredoc = node.type == "heredoc_body"
             self.script.quoted_lines.update(range(first if is_heredoc else first + 1, last + 1))
-
-    def _redirection(self, node: Node) -> None:
-        if self.depth == 0:
-            found = submitted_scripts(node, self.source, self.script)
-            self.script.submitted_scripts.extend(found)
-
-    def _loop(self, node: Node) -> None:
-        if name := node.child_by_field_name("variable"):
-            self.script.dynamic_variables.add(self.source.raw(name))
 
     def _function(self, node: Node) -> None:
         if name := node.child_by_field_name("name"):
