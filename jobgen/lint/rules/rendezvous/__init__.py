@@ -1,9 +1,17 @@
-"""Rules about how the agents of the nodes meet, and meet again after a restart."""
+"""Rules about how the agents of the nodes meet: the first node's address, its port, and the id."""
 
 import re
 
-from jobgen.lint.launchers import LOOPBACK, launchers, runs_on_all_nodes, torchruns
-from jobgen.lint.rules import Findings, Script, finding_at
+from jobgen.lint.launchers import (
+    LOOPBACK,
+    Launcher,
+    fixed_ports,
+    launchers,
+    runs_on_all_nodes,
+    torchruns,
+    work_commands,
+)
+from jobgen.lint.rules import Directive, Findings, Script, finding_at, optional
 
 _DIFFERS = re.compile(r"\$\{?RANDOM|uuidgen|\$\(date|\$\$")
 
@@ -25,7 +33,7 @@ def jg104_rendezvous_id_differs(script: Script) -> Findings:
 
 
 # The address of an interface that is usually not the hostname's.
-_ADDRESS = re.compile(r"\b(?:ip|ifconfig)\b.*?\b((?:ib|hsn|bond|ens)\w+)")
+_INTERFACE_ADDRESS = re.compile(r"\b(?:ip|ifconfig)\b.*?\b((?:ib|hsn|bond|ens)\w+)")
 
 
 def jg107_no_rendezvous_host(script: Script) -> Findings:
@@ -37,7 +45,7 @@ def jg107_no_rendezvous_host(script: Script) -> Findings:
             continue
         for name in endpoint.variables:
             values = (assignment.value.text for assignment in script.assignments_of(name))
-            if found := next(filter(None, map(_ADDRESS.search, values)), None):
+            if found := next(filter(None, map(_INTERFACE_ADDRESS.search, values)), None):
                 text = f"no hostname resolves to the address of {found[1]}"
                 text += ": no agent becomes the host"
                 cure = "use --rdzv-conf=is_host=1 on the first node, is_host=0 on the others"
@@ -84,3 +92,154 @@ def jg123_escaped_dollar(script: Script) -> Findings:
                 option = launcher.option_name(name)
                 text = f"{option} gets the text ${found[1]}, not its value"
                 yield finding_at(word, text, "remove the backslash")
+
+
+def jg108_first_hostname_address(script: Script) -> Findings:
+    for command in script.commands if script.nodes != 1 else ():
+        lists_all = command.name == "hostname" and {"-I", "--all-ip-addresses"} & {
+            *command.arguments
+        }
+        if lists_all and command.piped_into in ("awk", "cut", "head"):
+            after = (each for each in script.commands if each.offset > command.offset)
+            following = next((each.text for each in after if each.name == command.piped_into), "")
+            if not re.search(r"-f ?[2-9]|\$[2-9]", following):  # it takes the first one
+                text = "the first address of `hostname -I` may be on any network"
+                yield finding_at(command, text, "name the interface: ip -4 -o addr show NAME")
+
+
+_ASKS_ADDRESS = re.compile(r"\bhostname\b|\bip\b.*addr|ifconfig")
+
+
+# It works where a site has ssh between its nodes.
+@optional
+def jg109_address_over_ssh(script: Script) -> Findings:
+    for command in script.commands if script.scheduler else ():
+        remote = " ".join(command.arguments[1:])
+        is_substitution = "command_substitution" in command.enclosing
+        if command.name == "ssh" and is_substitution and _ASKS_ADDRESS.search(remote):
+            text = "this asks for an address over ssh, which may not work between the nodes"
+            cure = "ask without ssh: the script runs on the first node"
+            yield finding_at(command, text, cure)
+
+
+def jg110_sorted_node_file(script: Script) -> Findings:
+    if all(launcher.starter for launcher in launchers(script)):
+        return
+    for assignment in script.assignments:
+        value, name = assignment.value.text, re.escape(assignment.name)
+        is_sorted = "PBS_NODEFILE" in value and re.search(r"\bsort\b", value)
+        if not is_sorted or "wc" in value:
+            continue
+        is_head = re.search(r"\bhead\b|sed -n 1p", value)
+        if is_head or re.search(rf"\$\{{{name}(\[0\])?\}}", script.text):  # its first node is used
+            text = "a sorted node file may not begin with the node on which this script runs"
+            cure = "keep its order: awk '!seen[$1]++' \"$PBS_NODEFILE\""
+            yield finding_at(assignment, text, cure)
+
+
+_CURES = {
+    "MASTER_ADDR": "use MASTER_ADDR=$(hostname) here, on the first node",
+    "NCCL_SOCKET_IFNAME": "name the interface of the network between the nodes",
+    "GLOO_SOCKET_IFNAME": "name the interface of the network between the nodes",
+}
+
+
+def jg121_loopback(script: Script) -> Findings:
+    nodes = script.nodes or 1
+    is_one_world = all(launcher.is_multi_node for launcher in launchers(script))
+    if nodes < 2 or script.runs_itself or not is_one_world:
+        return
+    if not any(runs_on_all_nodes(script, command) for command in work_commands(script)):
+        return
+    for name, cure in _CURES.items():
+        assignments = [each for each in script.assignments_of(name) if each.depth == 0]
+        value = assignments[0].value.text if len(assignments) == 1 else ""
+        is_loopback = LOOPBACK.match(value) if name == "MASTER_ADDR" else value in ("lo", "=lo")
+        if is_loopback and assignments[0].is_certain and name in script.exports:
+            text = f"{name}={value}: on each of the {nodes} nodes, {value} is that node alone"
+            yield finding_at(assignments[0], text, cure)
+
+
+# An address, or a name that ends in a number: others may be placeholders.
+_ADDRESS = re.compile(r"(?!127\.|0\.0\.0\.0)\d+(?:\.\d+){3}|[A-Za-z][\w-]*\d(?:\.[\w.-]+)?")
+
+
+def jg122_fixed_address(script: Script) -> Findings:
+    if script.scheduler != "slurm" or (script.nodes or 1) < 2 or script.directive("nodelist"):
+        return
+    assignment = script.constant("MASTER_ADDR")
+    words = [assignment.value] if assignment and "MASTER_ADDR" in script.exports else []
+    for launcher in launchers(script) if not script.runs_itself else ():
+        for option in ("rdzv-endpoint", "master-addr"):
+            if launcher.is_multi_node and option in launcher.options:
+                words.append(launcher.options[option])
+    for word in words:
+        address = word.text.rpartition(":")[0] or word.text
+        if word.is_literal and _ADDRESS.fullmatch(address):
+            text = f"{address} is a fixed node, but the job may be on any nodes"
+            cure = "use the first node of the job: MASTER_ADDR=$(hostname) in the batch script"
+            yield finding_at(word, text, cure)
+
+
+def jg116_port_used_twice(script: Script) -> Findings:
+    ports = fixed_ports(script)
+    array = script.directive("array") or script.directive("J")
+    for launcher, port in ports:
+        others = [each for each, word in ports if word.text == port.text and each is not launcher]
+        if array and _may_share_node(script, array):
+            text = f"all jobs of the array (see line {array.line}) use this port"
+        elif any(_run_together(script, launcher, other) for other in others):
+            text = "another launcher that runs at the same time uses this port"
+        else:
+            continue
+        cure = "make a port for each from the job's id, or use --standalone on one node"
+        yield finding_at(port, text, cure)
+
+
+def _may_share_node(script: Script, array: Directive) -> bool:
+    """Whether two jobs of the array may run on one node at the same time."""
+    is_several = re.search("[-,:]", array.value.split("%")[0]) and not array.value.endswith("%1")
+    gpus = script.gpus_per_node
+    # Most nodes have 4 or 8 GPUs: two jobs that request as many are on two nodes.
+    most = script.profile.node.gpus if script.profile else 4
+    fills_node = script.asks_for_whole_nodes or bool(gpus and gpus.count >= most)
+    return bool(is_several) and not fills_node
+
+
+def _run_together(script: Script, *pair: Launcher) -> bool:
+    """Whether both run in the background of the script, and no `wait` is between them."""
+    for launcher in pair:
+        is_elsewhere = launcher.starter or launcher.command.depth or launcher.is_multi_node
+        if is_elsewhere or "background" not in launcher.command.enclosing:
+            return False
+    first, last = sorted(launcher.command.offset for launcher in pair)
+    waits = [command.offset for command in script.commands if command.name == "wait"]
+    return not any(first < offset < last for offset in waits)
+
+
+_CURE = "make it from the job's id, or request whole nodes"
+
+
+# Many sites give whole nodes without a request.
+@optional
+def jg117_same_port_in_every_job(script: Script) -> Findings:
+    if not script.scheduler or script.asks_for_whole_nodes:
+        return
+    for launcher, port in fixed_ports(script):
+        job_id = launcher.options.get("rdzv-id")
+        more = f", and the id {job_id.text}" if job_id and job_id.is_literal else ""
+        yield finding_at(port, f"every job of this script has this port{more}", _CURE)
+    assignment = script.constant("MASTER_PORT")
+    if assignment and assignment.value.text.isdecimal() and not launchers(script):
+        yield finding_at(assignment, "every job of this script has this port", _CURE)
+
+
+def jg705_fixed_port_on_shared_node(script: Script) -> Findings:
+    profile, gpus = script.profile, script.gpus_per_node
+    shares_node = profile and gpus and 0 < gpus.count < profile.node.gpus
+    if not shares_node or script.asks_for_whole_nodes:
+        return
+    for _, word in fixed_ports(script):
+        port = script.resolved(word.text).rpartition(":")[2]
+        text = f"port {port} may be another job's: this job has a part of the node"
+        yield finding_at(word, text, "make it from the job's id")
