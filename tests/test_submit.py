@@ -20,7 +20,7 @@ from jobgen.cli.app import run_words
 from jobgen.cli.progress import Progress, displayable, last_line, shorten
 from jobgen.planning.job_options import Job
 from jobgen.schedulers import local, pbs, slurm
-from jobgen.submission import follow, pbs_queue, slurm_queue
+from jobgen.submission import pbs_queue, slurm_queue, submit
 from jobgen.submission.job_queue import JobQueue, JobStatus
 from jobgen.submission.submit import MOST_FAILURES
 from tests.helpers import jobgen, planned
@@ -258,7 +258,7 @@ class Wait:
         patch.setenv("PATH", commands.path["PATH"])
         patch.chdir(folder)
         (folder / "train.py").touch()
-        patch.setattr(follow, "sleep", self.pauses.append)
+        patch.setattr(submit, "sleep", self.pauses.append)
 
     def __call__(self, *words: str) -> tuple[int, str, list[str]]:
         exit_code = run_words([*words, "--wait", *PROGRAM])

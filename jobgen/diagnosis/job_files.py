@@ -18,7 +18,7 @@ from jobgen.diagnosis.files import is_job_folder
 from jobgen.errors import JobgenError, problem
 from jobgen.submission import pbs_queue, slurm_queue
 from jobgen.submission.job_queue import JobStatus, run_query
-from jobgen.submission.slurm_accounting import expand_pattern, output_paths, query_accounting
+from jobgen.submission.slurm_accounting import expand_pattern, fact, output_paths, query_accounting
 
 QUERY_SECONDS = 30.0  # a command's; a controller that does not answer makes scontrol wait longer
 
@@ -46,7 +46,7 @@ class JobFiles:
     @property
     def numbers(self) -> list[str]:
         """The job's own numbers, by the scheduler."""
-        return [number for fact in self.facts for number in re.findall(r"\bJobId=(\d+)", fact)]
+        return re.findall(r"\bJobId=(\d+)", "\n".join(self.facts))
 
 
 def is_job_id(text: str) -> bool:
@@ -128,8 +128,7 @@ def _ask_slurm(job: str, cluster: str, errors: list[str]) -> JobFiles | None:
     paths = [path for record in records for path in _control_paths(record)]
     if not paths:
         paths = output_paths(accounting, ask)
-    facts = [_control_fact(record) for record in records]
-    facts += [fact for record in accounting if (fact := record.fact())]
+    facts = [*map(_control_fact, records), *filter(None, map(fact, accounting))]
     folders = [slurm_queue.find_field(record, r"WorkDir=(.*)$") for record in records]
     status = slurm_queue.parse_status("\n\n".join(records))
     return _found(paths, facts, folders, status)
@@ -179,10 +178,9 @@ def _ask_pbs(job: str, errors: list[str]) -> JobFiles | None:
 
 
 def _pbs_paths(attributes: dict[str, str]) -> list[str]:
-    joined = attributes.get("Join_Path", "n")
     output = pbs_queue.file_of(attributes, "Output_Path", "OU")
     error = pbs_queue.file_of(attributes, "Error_Path", "ER")
-    names = {"oe": [output], "eo": [error]}.get(joined, [output, error])
+    names = {"oe": [output], "eo": [error]}.get(attributes.get("Join_Path", ""), [output, error])
     return [path for name in names if name for path in _array_paths(name, attributes)]
 
 
@@ -214,6 +212,6 @@ def _found(
     unique = [path for path in dict.fromkeys(paths) if path != "/dev/null"]
     here = [path for path in unique if Path(path).is_file()]
     missing = tuple(path for path in unique if path not in here)
-    lines = tuple(" ".join(fact.split()) for fact in facts)
+    lines = tuple(" ".join(line.split()) for line in facts)
     running = status if status and status.exit_status is None else None
     return JobFiles(tuple(here), lines, missing, tuple(filter(None, folders)), running)

@@ -1,7 +1,7 @@
 """Makes one HTML page of what `jobgen doctor` has measured on the nodes of a machine.
 
 Here is the strict reader of its JSON file (format 1), the page (assets/), and what it needs: the
-the values of pairs, and the numbers of its drawings.
+values of pairs, and the numbers of its drawings.
 Not here: the measuring and the rule for a slow node (trainers/), and the command line (cli/).
 """
 

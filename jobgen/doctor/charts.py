@@ -5,7 +5,6 @@ Not here: the lines of SVG that are made of them (assets/drawings.html.j2).
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from math import floor, log2, log10
 from typing import NamedTuple
 
@@ -50,36 +49,11 @@ class BarChart:
     values: Sequence[float | None]
     nodes: tuple[str, ...]
     bad: tuple[int, ...]
-
-    @cached_property
-    def median(self) -> float | None:
-        """Of the values that exist."""
-        return middle_of(self.values)
-
-    @property
-    def limit(self) -> float | None:
-        """The tolerance's end; a measure without a tolerance has none."""
-        if self.median is None or not 0 < self.measure.tolerance < 1:
-            return None
-        share = 1 - self.measure.tolerance
-        return self.median * share if self.measure.higher_is_better else self.median / share
-
-    @cached_property
-    def top(self) -> float:
-        """The value at the upper edge; a limit far above all values would make them flat."""
-        top = max((value for value in self.values if value is not None), default=0.0)
-        limit = self.limit or 0.0
-        return max(top, limit if limit <= _FARTHEST * top else 0.0) or 1.0
-
-    @property
-    def width(self) -> float:
-        """Of the drawing."""
-        return _NARROW if len(self.nodes) <= FEW else _WIDTH
-
-    @property
-    def slot(self) -> float:
-        """The width that a node has."""
-        return min((self.width - 2 * self.left) / len(self.nodes), _WIDEST_SLOT)
+    median: float | None  # of the values that exist
+    limit: float | None  # the tolerance's end, if the measure has a tolerance
+    top: float  # the value at the upper edge
+    width: float  # of the drawing
+    slot: float  # the width that a node has
 
     @property
     def right(self) -> float:
@@ -97,11 +71,10 @@ class BarChart:
     def bars(self, bad: bool) -> str:
         """One path of all bad bars or of all others: from the axis up, to the right, and down."""
         width = max(self.slot * (0.72 if self.slot >= 3 else 1.0), 3.0 if bad else 0.0)
-        bad_nodes = frozenset(self.bad)
         sizes = (
             (self.centre(i) - width / 2, self.base - self.y(value))
             for i, value in enumerate(self.values)
-            if value is not None and (i in bad_nodes) == bad
+            if value is not None and (i in self.bad) == bad
         )
         return "".join(
             f"M{x:.5g} {self.base:g}v{-height:.4g}h{width:.4g}v{height:.4g}z" for x, height in sizes
@@ -160,19 +133,22 @@ class BarChart:
 
 def bar_charts(results: Results) -> list[BarChart]:
     """One for each measure."""
+    return [_bar_chart(measure, results) for measure in results.measures]
+
+
+def _bar_chart(measure: Measure, results: Results) -> BarChart:
     names = tuple(node.name for node in results.nodes)
-    return [
-        BarChart(
-            measure,
-            [node.values.get(measure.name) for node in results.nodes],
-            names,
-            results.bad_nodes(measure.name),
-        )
-        for measure in results.measures
-    ]
-
-
-_LABELS = 6  # on the axis of sizes
+    values = [node.values.get(measure.name) for node in results.nodes]
+    median, limit, share = middle_of(values), None, 1 - measure.tolerance
+    if median is not None and 0 < share < 1:
+        limit = median * share if measure.higher_is_better else median / share
+    top = max((value for value in values if value is not None), default=0.0)
+    if limit and limit <= _FARTHEST * top:  # one far above all values would make them flat
+        top = max(top, limit)
+    width = _NARROW if len(names) <= FEW else _WIDTH
+    slot = min((width - 2 * BarChart.left) / len(names), _WIDEST_SLOT)
+    bad = results.bad_nodes(measure.name)
+    return BarChart(measure, values, names, bad, median, limit, top or 1.0, width, slot)
 
 
 class Curve(NamedTuple):

@@ -6,7 +6,7 @@ kilobytes. Its coordinates are cells: `M3 5h4` are the cells 3 to 6 of row 5.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -205,13 +205,10 @@ def _names(pairs: PairMap) -> list[str]:
 def worst_of_blocks(classes: Sequence[Sequence[Class]], step: int) -> list[list[Class]]:
     """A smaller map, each cell of which is the worst of `step` by `step` cells."""
     spans = [slice(i, i + step) for i in range(0, len(classes), step)]
-    return [[_worst(c for row in classes[a] for c in row[b]) for b in spans] for a in spans]
-
-
-def _worst(cells: Iterable[Class]) -> Class:
-    block = set(cells)
-    numbers = [cell for cell in block if isinstance(cell, int)]
-    return max(numbers) if numbers else MISSING if MISSING in block else ITSELF
+    worse = (ITSELF, MISSING, *range(len(BOUNDS) + 1)).index
+    return [
+        [max({c for row in classes[a] for c in row[b]}, key=worse) for b in spans] for a in spans
+    ]
 
 
 def class_paths(rows: Sequence[Sequence[Class]]) -> dict[Class, str]:

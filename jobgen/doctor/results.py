@@ -15,6 +15,7 @@ FORMAT = 1
 MOST_NODES = 2_400  # whose pairs take 60 MB
 _MOST_MEASURES = 64
 _UNITS = {"us": "µs"}  # the job writes ASCII
+_TEXTS = ("job", "cluster", "time", "torch", "device", "device_name")
 Matrix = tuple[tuple[float | None, ...], ...]
 
 
@@ -131,15 +132,14 @@ def _results(whole: Value) -> Results:
     names = {node.name for node in nodes}
     verdict, pairs = whole.field("verdict"), whole.field("pairs")
     compared, reduced = whole.optional("compared"), whole.field("allreduce")
+    network = whole.optional("network", {})
     return Results(
-        job=whole.field("job").text(),
-        cluster=whole.field("cluster").text(),
-        time=whole.field("time").text(),
-        torch=whole.field("torch").text(),
-        device=whole.field("device").text(),
-        device_name=whole.field("device_name").text(),
+        **{name: whole.field(name).text() for name in _TEXTS},
         ranks_per_node=int(whole.field("ranks_per_node").number(least=1)),
-        network=_network(whole.optional("network", {})),
+        network=Network(
+            _texts(network.optional("used", [])),
+            *(network.optional(key, "").text() for key in ("promised", "problem")),
+        ),
         measures=_measures(whole.field("measures"), nodes),
         nodes=nodes,
         bandwidth=_matrix(pairs.field("bandwidth"), len(nodes)),
@@ -152,11 +152,6 @@ def _results(whole: Value) -> Results:
         compared=_comparison(compared) if compared.raw is not None else None,
         lines=_texts(whole.optional("lines", [])),
     )
-
-
-def _network(network: Value) -> Network:
-    promised, wrong = (network.optional(key, "").text() for key in ("promised", "problem"))
-    return Network(_texts(network.optional("used", [])), promised, wrong)
 
 
 def _texts(values: Value) -> tuple[str, ...]:
@@ -206,30 +201,26 @@ def _node(value: Value) -> Node:
         value.optional("address", "").text(HOST_CHARACTERS),
         value.optional("clock_offset").number_or_none(least=-1e15),
         {key: v.number() for key, v in value.field("values").fields() if v.raw is not None},
-        {key: _numbers(v) for key, v in value.optional("ranks", {}).fields()},
+        {key: _numbers(v.items()) for key, v in value.optional("ranks", {}).fields()},
         _texts(value.optional("notes", [])),
     )
 
 
-def _numbers(values: Value) -> tuple[float | None, ...]:
-    return tuple(value.number_or_none() for value in values.items())
+def _numbers(values: list[Value]) -> tuple[float | None, ...]:
+    return tuple(value.number_or_none() for value in values)
 
 
 def _matrix(rows: Value, count: int) -> Matrix:
     """Symmetric, with null for the pairs that were not measured; empty for one node."""
     if rows.raw == []:
         return ()
-    matrix = tuple(_row(row, count) for row in _exactly(rows, count))
+    matrix = tuple(_numbers(_exactly(row, count)) for row in _exactly(rows, count))
     for a in range(count):
         for b in range(a):
             if matrix[a][b] != matrix[b][a]:
                 text = f"[{a}][{b}] is {matrix[a][b]}, but [{b}][{a}] is {matrix[b][a]}"
                 raise rows.wrong(text, "a pair has one value, in both places")
     return matrix
-
-
-def _row(row: Value, count: int) -> tuple[float | None, ...]:
-    return tuple(value.number_or_none() for value in _exactly(row, count))
 
 
 def _exactly(values: Value, count: int) -> list[Value]:
@@ -279,5 +270,5 @@ def _pair(pair: Value, names: set[str]) -> tuple[str, str] | None:
 
 
 def _comparison(value: Value) -> Comparison:
-    changes = _texts(value.field("changes"))
-    return Comparison(value.field("job").text(), value.field("time").text(), changes)
+    job, time = (value.field(key).text() for key in ("job", "time"))
+    return Comparison(job, time, _texts(value.field("changes")))

@@ -3,7 +3,6 @@
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
@@ -11,68 +10,59 @@ Query = Callable[[tuple[str, ...]], str]
 
 _SEPARATOR = "\x1f"  # names may have any other character
 _FIELDS = (
-    "State JobID ExitCode DerivedExitCode Reason NodeList Start End Timelimit MaxRSS MaxRSSNode"
+    *("State", "JobID", "ExitCode", "DerivedExitCode", "Reason", "NodeList"),
+    *("Start", "End", "Timelimit", "MaxRSS", "MaxRSSNode"),
 )
-_JOB_FIELDS = "JobIDRaw JobName User WorkDir"
+_JOB_FIELDS = ("JobIDRaw", "JobName", "User", "WorkDir")
 # A field that a sacct does not have is an error: newer ones first.
 _NEWER_FIELDS = ("SubmitLine StdOut StdErr", "SubmitLine", "")  # Slurm 24.05, 21.08, older
 _DEFAULT, _DEFAULT_OF_ARRAY = "slurm-%j.out", "slurm-%A_%a.out"
 _NOTHING = ("", "None", "Unknown", "(null)")
 
 
-@dataclass(frozen=True)
-class Account:
-    """A record of sacct: a job, or one of its steps (12.0, 12.batch)."""
-
-    fields: dict[str, str]
-
-    @property
-    def is_step(self) -> bool:
-        """Whether it is not the job itself."""
-        return "." in self.fields["JobID"]
-
-    def fact(self) -> str:
-        """A line for the classes' signs; "" for a step that went well."""
-        state = self.fields["State"]
-        if self.is_step and state in ("COMPLETED", "RUNNING", ""):
-            return ""
-        shown = [f"{name}={self.fields[name]}" for name in _FIELDS.split() if self._has(name)]
-        return " ".join(["sacct:", *shown])
-
-    def _has(self, name: str) -> bool:
-        return self.fields.get(name, "") not in _NOTHING
+Account = Mapping[str, str]  # a record of sacct, of a job or one of its steps (12.0, 12.batch)
 
 
-def query_accounting(job: str, cluster: str, query: Query) -> list[Account]:
+def fact(account: Account) -> str:
+    """A line for the classes' signs; "" for a step that went well."""
+    if _is_step(account) and account["State"] in ("COMPLETED", "RUNNING", ""):
+        return ""
+    shown = [f"{name}={account[name]}" for name in _FIELDS if account[name] not in _NOTHING]
+    return " ".join(["sacct:", *shown])
+
+
+def _is_step(account: Account) -> bool:
+    return "." in account["JobID"]
+
+
+def query_accounting(job: str, cluster: str, query: Query) -> list[dict[str, str]]:
     """The records of a job, first its own; none if sacct does not know it."""
     on_cluster = ("-M", cluster) if cluster else ()
     for newer in _NEWER_FIELDS:
-        names = f"{_FIELDS} {_JOB_FIELDS} {newer}".split()
+        names = [*_FIELDS, *_JOB_FIELDS, *newer.split()]
         shape = ("--parsable2", "--noheader", f"--delimiter={_SEPARATOR}")
         answer = query(("sacct", *on_cluster, "-j", job, *shape, f"--format={','.join(names)}"))
         rows = [line.split(_SEPARATOR) for line in answer.splitlines()]
-        accounts = [
-            Account(dict(zip(names, row, strict=True))) for row in rows if len(row) == len(names)
-        ]
-        if accounts:
-            return accounts
+        whole = [row for row in rows if len(row) == len(names)]
+        if whole:
+            return [dict(zip(names, row, strict=True)) for row in whole]
     return []
 
 
 def output_paths(accounts: Iterable[Account], query: Query) -> list[str]:
     """The output and error files of each job in the accounting, without its steps."""
-    jobs = [account.fields for account in accounts if not account.is_step]
-    return [path for fields in jobs for path in _job_paths(fields, query)]
+    jobs = [account for account in accounts if not _is_step(account)]
+    return [path for job in jobs for path in _job_paths(job, query)]
 
 
-def _job_paths(fields: Mapping[str, str], query: Query) -> list[str]:
+def _job_paths(fields: Account, query: Query) -> list[str]:
     patterns = [fields.get("StdOut", ""), fields.get("StdErr", "")]
     if not any(patterns):
         patterns = _patterns_of_sbatch(fields, query)
     return [expand_pattern(name, _values(fields), fields["WorkDir"]) for name in patterns if name]
 
 
-def _patterns_of_sbatch(fields: Mapping[str, str], query: Query) -> list[str]:
+def _patterns_of_sbatch(fields: Account, query: Query) -> list[str]:
     """--output and --error of the command line or of the script; else sbatch's default."""
     words = _words(fields.get("SubmitLine", ""))
     if not _option(words, "o", "output"):
@@ -102,7 +92,7 @@ def _option(words: list[str], short: str, long: str) -> str:
     return ""
 
 
-def _values(fields: Mapping[str, str]) -> dict[str, str]:
+def _values(fields: Account) -> dict[str, str]:
     array, _, task = fields["JobID"].partition("_")
     host = re.match(r"[^,[]+(?:\[(\d+))?", fields["NodeList"])
     return {

@@ -1,10 +1,10 @@
-"""Whom all ranks wait for, from the dumps of a job's ranks: what each process group waits in, the
-first operation that did not end, and who joined it.
+"""Whom all ranks wait for, by the dumps of a job's ranks.
+
+Each process group waits in the first operation that did not end; some ranks joined it.
 """
 
-import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from jobgen.diagnosis.events import Event, Role
@@ -14,7 +14,10 @@ from jobgen.diagnosis.flight_recorder.dump import Dump, Operation, read_dump
 _UNEVEN = ("all_to_all", "alltoall", "gather", "scatter", "_v", "coalesced", "oop")
 _DEFAULT_NAMES = ("0", "default_pg")
 
-_PEER = re.compile(r"(?:->|<-)(\d{1,7})$")
+MOST_EVENTS = 8
+_RANKS_SHOWN = 6
+# Ranks come to their first operation at different times, and clocks differ.
+_SLACK_NANOSECONDS = 15 * 60 * 10**9
 
 Joined = dict[int, Operation]
 
@@ -36,40 +39,58 @@ class Wait:
     dumps: dict[int, Dump]
 
 
-def waits(dumps: dict[int, Dump]) -> list[Wait]:
+def read_dumps(paths: Iterable[str]) -> list[Event]:
+    """What the dumps of one job's ranks show; nothing if no rank waits.
+
+    The rank is the one that did not join what the others wait in, or that joined something else.
+    JobgenError, which names the file, where one is no dump, is damaged, or asks for a class.
+    """
+    dumps = _of_one_job({dump.rank: dump for dump in map(read_dump, sorted(paths))})
+    found = _waits(dumps) if dumps else []
+    if events := [event for wait in found for event in _desync(wait)]:
+        return events[:MOST_EVENTS]
+    in_pairs = {
+        rank
+        for rank, dump in dumps.items()
+        if any(operation.pair and not operation.ended for operation in dump.operations)
+    }
+    return _who_did_not_join(found, in_pairs)[:MOST_EVENTS]
+
+
+def _of_one_job(dumps: dict[int, Dump]) -> dict[int, Dump]:
+    """Without those of an earlier job: torch writes each job's to the same names."""
+    times = {rank: [op.created for op in dump.operations] for rank, dump in dumps.items()}
+    begun = max((min(times[r], default=0) for r in dumps if not dumps[r].is_full), default=0)
+    least = begun - _SLACK_NANOSECONDS
+    return {rank: dump for rank, dump in dumps.items() if max(times[rank], default=least) >= least}
+
+
+def _waits(dumps: dict[int, Dump]) -> list[Wait]:
     """The first operation that did not end of each group that waits, by the groups' names."""
-    everybody = world(dumps)
-    members: dict[tuple[str, tuple[int, ...]], dict[int, list[Operation]]] = defaultdict(dict)
+    # By name and ranks of a group: the operations of each rank by their numbers. With several in
+    # one number (coalesced), the last counts.
+    groups: dict[tuple[str, tuple[int, ...]], dict[int, Joined]] = defaultdict(dict)
+    everybody = _world(dumps)
     for rank, dump in dumps.items():
-        for name, operations in _collectives(dump).items():
-            members[name, _members(dump, name, everybody)][rank] = operations
+        collectives = [operation for operation in dump.operations if not operation.pair]
+        members = {name: _members(dump, name, everybody) for name in {c.group for c in collectives}}
+        for each in collectives:
+            group = groups[each.group, members[each.group]]
+            group.setdefault(rank, {})[each.number] = each
     return [
         wait
-        for (name, ranks), operations in sorted(members.items())
+        for (name, ranks), operations in sorted(groups.items(), key=lambda group: group[0])
         if (wait := _wait(name, ranks or tuple(sorted(operations)), operations, dumps))
     ]
 
 
-def world(dumps: dict[int, Dump]) -> tuple[int, ...]:
+def _world(dumps: dict[int, Dump]) -> tuple[int, ...]:
     """All ranks of which a dump says something, and those between them."""
-    ranks = {
-        *dumps,
-        *(r for dump in dumps.values() for group in dump.members.values() for r in group),
-    }
-    return tuple(range(max(ranks) + 1))
+    members = (rank for dump in dumps.values() for group in dump.members.values() for rank in group)
+    return tuple(range(max([*dumps, *members]) + 1))
 
 
-def pairs(dump: Dump, everybody: tuple[int, ...]) -> Iterator[int]:
-    """The ranks from which, or to which, a rank waits for a message."""
-    for operation in dump.operations:
-        if operation.pair and not operation.ended:
-            members = _members(dump, operation.group, everybody)
-            peer = _PEER.search(operation.name)
-            if peer and int(peer[1]) < len(members):
-                yield members[int(peer[1])]
-
-
-def differing(joined: Joined) -> dict[int, str]:
+def _differing(joined: Joined) -> dict[int, str]:
     """By rank, what differs among those that joined the same operation; empty if nothing does."""
     names = {rank: operation.name for rank, operation in joined.items()}
     if len(set(names.values())) > 1:
@@ -83,21 +104,12 @@ def differing(joined: Joined) -> dict[int, str]:
     return {r: f"{o.name} of {o.elements} elements ({types[r]})" for r, o in joined.items()}
 
 
-def minority(values: dict[int, str]) -> tuple[int, ...]:
+def _minority(values: dict[int, str]) -> tuple[int, ...]:
     """The ranks whose value is not that of more than half; none if no value is."""
     ((usual, count),) = Counter(values.values()).most_common(1)
     if count * 2 <= len(values):
         return ()
     return tuple(sorted(rank for rank, value in values.items() if value != usual))
-
-
-def _collectives(dump: Dump) -> dict[str, list[Operation]]:
-    """By group; with several operations in one number (coalesced), the last."""
-    found: dict[str, dict[int, Operation]] = defaultdict(dict)
-    for operation in dump.operations:
-        if not operation.pair:
-            found[operation.group][operation.number] = operation
-    return {name: list(operations.values()) for name, operations in found.items()}
 
 
 def _members(dump: Dump, name: str, everybody: tuple[int, ...]) -> tuple[int, ...]:
@@ -109,16 +121,13 @@ def _members(dump: Dump, name: str, everybody: tuple[int, ...]) -> tuple[int, ..
 
 
 def _wait(
-    name: str,
-    ranks: tuple[int, ...],
-    operations: dict[int, list[Operation]],
-    dumps: dict[int, Dump],
+    name: str, ranks: tuple[int, ...], operations: dict[int, Joined], dumps: dict[int, Dump]
 ) -> Wait | None:
-    pending = [op.number for ops in operations.values() for op in ops if not op.ended]
+    pending = [op.number for each in operations.values() for op in each.values() if not op.ended]
     if not pending:
         return None
     number = min(pending)
-    joined = {r: op for r, ops in operations.items() for op in ops if op.number == number}
+    joined = {rank: each[number] for rank, each in operations.items() if number in each}
     return Wait(
         _title(name, dumps),
         number,
@@ -130,9 +139,8 @@ def _wait(
     )
 
 
-def _is_behind(dump: Dump, operations: Iterable[Operation] | None, number: int) -> bool:
+def _is_behind(dump: Dump, numbers: Iterable[int] | None, number: int) -> bool:
     """Whether a rank never came to an operation; a full buffer has lost its oldest entries."""
-    numbers = [operation.number for operation in operations or ()]
     return max(numbers) < number if numbers else not dump.is_full
 
 
@@ -142,43 +150,11 @@ def _title(name: str, dumps: dict[int, Dump]) -> str:
     return f"group {name}" if title in ("", "undefined") else title
 
 
-MOST_EVENTS = 8
-_RANKS_SHOWN = 6
-# Ranks come to their first operation at different times, and clocks differ.
-_SLACK_NANOSECONDS = 15 * 60 * 10**9
-
-
-def read_dumps(paths: Iterable[str]) -> list[Event]:
-    """What the dumps of one job's ranks show; nothing if no rank waits.
-
-    The rank is the one that did not join what the others wait in, or that joined something else.
-    JobgenError, which names the file, where one is no dump, is damaged, or asks for a class.
-    """
-    dumps = _of_one_job({dump.rank: dump for dump in map(read_dump, sorted(paths))})
-    found = waits(dumps) if dumps else []
-    if events := [event for wait in found for event in _desync(wait)]:
-        return events[:MOST_EVENTS]
-    return _who_did_not_join(found, dumps)[:MOST_EVENTS]
-
-
-def _of_one_job(dumps: dict[int, Dump]) -> dict[int, Dump]:
-    """Without those of an earlier job: torch writes each job's to the same names."""
-    begun = max((_times(dump)[0] for dump in dumps.values() if not dump.is_full), default=0)
-    return {
-        rank: dump for rank, dump in dumps.items() if _times(dump)[1] >= begun - _SLACK_NANOSECONDS
-    }
-
-
-def _times(dump: Dump) -> tuple[int, int]:
-    times = [operation.created for operation in dump.operations]
-    return (min(times), max(times)) if times else (0, 2**63)
-
-
 def _desync(wait: Wait) -> list[Event]:
-    values = differing(wait.joined)
+    values = _differing(wait.joined)
     if not values:
         return []
-    others = minority(values)
+    others = _minority(values)
     majority = next((values[rank] for rank in sorted(values) if rank not in others), "")
     if not others:
         text = ", ".join(f"rank {rank}: {values[rank]}" for rank in sorted(values)[:_RANKS_SHOWN])
@@ -188,11 +164,12 @@ def _desync(wait: Wait) -> list[Event]:
     return [_event("desync", rank, text, wait) for rank, text in texts.items()]
 
 
-def _who_did_not_join(found: list[Wait], dumps: dict[int, Dump]) -> list[Event]:
-    """By blame: a rank that is behind in one group may itself wait in another."""
-    everybody = world(dumps) if dumps else ()
+def _who_did_not_join(found: list[Wait], in_pairs: set[int]) -> list[Event]:
+    """By blame: a rank that is behind in one group may itself wait in another.
+
+    Or `in_pairs`, for a message from another rank, or to it.
+    """
     busy = {rank for wait in found for rank in wait.waiting}
-    in_pairs = {rank for rank, dump in dumps.items() if any(True for _ in pairs(dump, everybody))}
     for wait in found:
         if idle := [rank for rank in wait.behind if rank not in busy | in_pairs]:
             return _behind(wait, idle)
@@ -266,6 +243,5 @@ def _waiting(wait: Wait) -> str:
 
 def _text(ranks: Iterable[int]) -> str:
     numbers = sorted(ranks)
-    shown = ", ".join(map(str, numbers[:_RANKS_SHOWN]))
-    more = f" and {len(numbers) - _RANKS_SHOWN} more" if len(numbers) > _RANKS_SHOWN else ""
-    return f"{'rank' if len(numbers) == 1 else 'ranks'} {shown}{more}"
+    shown, more = ", ".join(map(str, numbers[:_RANKS_SHOWN])), len(numbers) - _RANKS_SHOWN
+    return f"{'rank' if len(numbers) == 1 else 'ranks'} {shown}" + f" and {more} more" * (more > 0)

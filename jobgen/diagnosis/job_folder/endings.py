@@ -20,13 +20,18 @@ _SECTION = re.compile(r"^==> (?P<name>.+?)(?: <==)?$")
 _COUNT = re.compile(r"^(?P<path>\S+?):oom_kill (?P<count>\d{1,18})$", re.MULTILINE)
 _DISK = re.compile(r"^\S.*? +\d+ +\d+ +-?\d+ +(?P<used>\d{1,3})% +(?P<place>/.*)$")
 _XID = re.compile(r"NVRM: Xid \(\S+?\): (?P<xid>\d{1,4})\b")
-_ECC = re.compile(r"^\s*(?:(?P<gpu>\d{1,3})\s*,.*?)??(?P<count>\d{1,18})\s*$")
+# A count of errors, and before it the number of the GPU in a table.
+_ECC = re.compile(r"^\s*(?:(?P<gpu>\d{1,3})\s*,.*?)??[1-9]\d{0,17}\s*$")
 _KILLED = re.compile(r"[Oo]ut of memory: Kill(?:ed)? process (?P<pid>\d+)")
 _UPTIME = re.compile(r"^(?:/proc/uptime:)?(\d{1,12}\.\d\d) \d{1,15}\.\d\d$", re.MULTILINE)
 _SINCE_BOOT = re.compile(r"\[ *(\d{1,12}\.\d{1,9})\] ")
 _SLACK = 15  # seconds between the end of a job and its evidence, at most
+_OF_ANY_JOB = "memory ran out for this job or another"
 _MOST = 4  # of a kind, in a note
 FULL = 100  # percent
+# Exit statuses, also as a shell has them.
+KILLED, BUS_ERROR = (-9, 137), (-7, 135)
+_SIGNALS_OF_GPUS = (-6, -7, -9, -11, 134, 137, 139)
 
 
 @dataclass
@@ -39,26 +44,25 @@ class Evidence:
     kills_of_node: int = 0  # by the counter of the whole node, which other jobs may share
     killed: set[str] = field(default_factory=set)  # their process ids, by dmesg
     is_job_named: bool = False  # by dmesg, in the cgroup of a killed process
-    full: list[str] = field(default_factory=list)  # file systems
-    xids: list[int] = field(default_factory=list)
-    ecc: list[str] = field(default_factory=list)  # GPUs with errors that were not corrected
-    lines: dict[str, str] = field(default_factory=dict)  # the line that shows each kind
+    memory_line: str = ""  # that shows one of these
+    # With the first line that shows each:
+    full: dict[str, str] = field(default_factory=dict)  # file systems
+    xids: dict[int, str] = field(default_factory=dict)
+    ecc: dict[str, str] = field(default_factory=dict)  # GPUs with errors that were not corrected
 
     @property
-    def broken(self) -> list[int]:
-        """The Xids that mean broken hardware."""
-        return [xid for xid in self.xids if _is_broken(xid)]
+    def broken(self) -> dict[int, str]:
+        """The Xids that mean broken hardware, and no program's mistake."""
+        return {x: line for x, line in self.xids.items() if re.fullmatch(PARTS["BROKEN"], str(x))}
 
     @property
     def memory(self) -> str:
         """In words, whether memory ran out; "" if not."""
-        if self.kills_of_job > 0:
-            return f"out of memory (oom_kill +{self.kills_of_job})"
-        if self.is_job_named:
-            return "out of memory (dmesg)"
-        if self.kills_of_node > 0:
-            return f"memory ran out for this job or another (oom_kill +{self.kills_of_node})"
-        return "memory ran out for this job or another (dmesg)" if self.killed else ""
+        kills = self.kills_of_job or (0 if self.is_job_named else self.kills_of_node)
+        if not (kills or self.is_job_named or self.killed):
+            return ""
+        whose = "out of memory" if self.is_memory_of_job else _OF_ANY_JOB
+        return f"{whose} (oom_kill +{kills})" if kills else f"{whose} (dmesg)"
 
     @property
     def is_memory_of_job(self) -> bool:
@@ -68,9 +72,14 @@ class Evidence:
     def notes(self, *, with_memory: bool) -> list[str]:
         """What else is to be said of the node; of the whole node's memory only where asked for."""
         memory = [self.memory] * bool(with_memory or self.is_memory_of_job)
-        gpus = [f"uncorrectable ECC errors on GPU {', '.join(self.ecc[:_MOST])}"] * bool(self.ecc)
-        disks = [f"{place} {FULL}%" for place in self.full[:_MOST]]
-        return [*filter(None, memory), *disks, *[f"Xid {x}" for x in self.xids[:_MOST]], *gpus]
+        disks = [f"{place} {FULL}%" for place in [*self.full][:_MOST]]
+        xids = [f"Xid {xid}" for xid in [*self.xids][:_MOST]]
+        return [*filter(None, memory), *disks, *xids, *[self.ecc_text] * bool(self.ecc)]
+
+    @property
+    def ecc_text(self) -> str:
+        """The first GPUs with errors."""
+        return f"uncorrectable ECC errors on GPU {', '.join([*self.ecc][:_MOST])}"
 
 
 def read_evidence(node: Node, folder: JobFolder) -> Evidence:
@@ -109,24 +118,18 @@ def _of_the_job(text: str, seconds: str) -> Iterator[str]:
 def _take(found: Evidence, line: str, section: str, number: int, job: str) -> None:
     """A line of any tool; each has a form of its own."""
     if disk := _DISK.match(line):
-        place = disk["place"].strip()
-        if int(disk["used"]) >= FULL and place not in found.full:
-            found.full.append(place)
-            found.lines.setdefault("shm" if place == "/dev/shm" else "disk", line)
+        if int(disk["used"]) >= FULL:
+            found.full.setdefault(disk["place"].strip(), line)
     elif xid := _XID.search(line):
-        if int(xid["xid"]) not in found.xids:
-            found.xids.append(int(xid["xid"]))
-        kind = "broken" if _is_broken(int(xid["xid"])) else "xid"
-        found.lines.setdefault(kind, line)
+        found.xids.setdefault(int(xid["xid"]), line)
     elif killed := _KILLED.search(line):
         found.killed.add(killed["pid"])
-        found.lines["memory"] = line
+        found.memory_line = line
     elif "oom-kill:" in line and job and re.search(rf"/job_{re.escape(job)}(?:/|,|$)", line):
         found.is_job_named = True
-        found.lines["memory"] = line
+        found.memory_line = line
     elif ("ecc" in section or "nvidia" in section) and (ecc := _ECC.match(line)):
-        found.ecc += [ecc["gpu"] or str(number)] * (int(ecc["count"]) > 0)
-        found.lines.setdefault("ecc", line)
+        found.ecc.setdefault(ecc["gpu"] or str(number), line)
 
 
 def _count_kills(found: Evidence, before: str, after: str) -> None:
@@ -135,20 +138,9 @@ def _count_kills(found: Evidence, before: str, after: str) -> None:
     for each in _COUNT.finditer(after):
         more = int(each["count"]) - start.get(each["path"], int(each["count"]))
         if more > 0:
-            if each["path"].endswith("vmstat"):
-                found.kills_of_node = more
-            else:
-                found.kills_of_job = more
-            found.lines.setdefault("memory", each[0])
-
-
-def _is_broken(xid: int) -> bool:
-    """Whether an Xid means broken hardware, and not a program's mistake."""
-    return bool(re.fullmatch(PARTS["BROKEN"], str(xid)))
-
-
-KILLED, BUS_ERROR = (-9, 137), (-7, 135)
-_SIGNALS_OF_GPUS = (-6, -7, -9, -11, 134, 137, 139)
+            of_node = each["path"].endswith("vmstat")
+            setattr(found, "kills_of_node" if of_node else "kills_of_job", more)
+            found.memory_line = found.memory_line or each[0]
 
 
 def quiet_ranks(folder: JobFolder, case: Case) -> list[Event]:
@@ -172,19 +164,15 @@ def quiet_ranks(folder: JobFolder, case: Case) -> list[Event]:
     return []
 
 
-def assigned(folder: JobFolder, case: Case) -> list[Event]:
+def assigned(folder: JobFolder, case: Case) -> Iterator[Event]:
     """An agent's line names a local rank: of which node is clear if the others' were lost."""
     quiet = _quiet(folder, case)
-    return [_assigned(event, quiet) for event in case.events]
-
-
-def _assigned(event: Event, quiet: list[RankFiles]) -> Event:
-    if event.rank is not None or event.node or event.local_rank is None:
-        return event
-    own = [each for each in quiet if each.local_rank == event.local_rank]
-    if len(own) != 1 or event.status in NOT_TELLING:
-        return event
-    return event._replace(rank=own[0].rank, node=own[0].host)
+    for event in case.events:
+        own = [each for each in quiet if each.local_rank == event.local_rank]
+        is_local = event.rank is None and not event.node and event.local_rank is not None
+        if is_local and len(own) == 1 and event.status not in NOT_TELLING:
+            event = event._replace(rank=own[0].rank, node=own[0].host)
+        yield event
 
 
 def _quiet(folder: JobFolder, case: Case) -> list[RankFiles]:
@@ -211,20 +199,23 @@ def _of_node(noted: Evidence, case: Case) -> Iterable[Event]:
     statuses = {event.status for event in own if event.status is not None}
     codes = {event.code for event in own if event.role in CAUSES}
     is_killed = bool(statuses & set(KILLED)) or "killed" in codes
+    failed = statuses - {0, -15}  # not well, nor by SIGTERM
     if noted.memory and is_killed:
         is_sure = noted.is_memory_of_job or bool(noted.killed & {event.pid for event in own})
         says = f"killed by signal 9; on that node: {noted.memory}"
-        event = _event(noted, "host-memory", says, "memory", _ranks(own, KILLED))
-        yield event if is_sure else event._replace(certainty="likely")
+        event = _event(noted, "host-memory", says, noted.memory_line, is_sure)
+        yield _at_one_rank(event, own, KILLED)
     if "/dev/shm" in noted.full and statuses & set(BUS_ERROR):
         says = "ended by signal 7 (bus error); on that node: /dev/shm 100%"
-        yield _event(noted, "shared-memory", says, "shm", _ranks(own, BUS_ERROR))
+        event = _event(noted, "shared-memory", says, noted.full["/dev/shm"])
+        yield _at_one_rank(event, own, BUS_ERROR)
     disks = [place for place in noted.full if place != "/dev/shm"]
-    if disks and statuses - {0, -15, 143} and not codes - {"launcher-report"}:
+    if disks and failed - {143} and not codes - {"launcher-report"}:
         says = f"it ended and wrote no reason; on that node: {disks[0]} 100%"
-        yield _event(noted, "disk-full", says, "disk", _failed(own))._replace(certainty="likely")
+        event = _event(noted, "disk-full", says, noted.full[disks[0]], is_sure=False)
+        yield _at_one_rank(event, own, failed)
     if noted.broken or noted.ecc:
-        yield from _of_gpus(noted, case, own, codes)
+        yield from (_at_one_rank(event, own, failed) for event in _of_gpus(noted, case, own, codes))
 
 
 def _of_gpus(noted: Evidence, case: Case, own: list[Event], codes: set[str]) -> Iterable[Event]:
@@ -233,27 +224,18 @@ def _of_gpus(noted: Evidence, case: Case, own: list[Event], codes: set[str]) -> 
     shown = codes & codes_with("gpu") or {e.status for e in own} & set(_SIGNALS_OF_GPUS)
     has_text = any("CUDA" in event.text or "NCCL" in event.text for event in own)
     if shown or has_text or not causes - codes_with("peers"):
-        xids = ", ".join(f"Xid {xid}" for xid in noted.broken[:4])
-        words = xids or f"uncorrectable ECC errors on GPU {', '.join(noted.ecc[:4])}"
-        says = f"a GPU of this node is broken: {words}"
-        kind = "broken" if noted.broken else "ecc"
-        event = _event(noted, "gpu-hardware", says, kind, _failed(own))
-        is_sure = noted.broken and (shown or has_text)
-        yield event if is_sure else event._replace(certainty="likely")
+        xids = ", ".join(f"Xid {xid}" for xid in [*noted.broken][:_MOST])
+        says = f"a GPU of this node is broken: {xids or noted.ecc_text}"
+        line = next(iter((noted.broken or noted.ecc).values()))
+        yield _event(noted, "gpu-hardware", says, line, bool(noted.broken and (shown or has_text)))
 
 
-def _ranks(events: list[Event], statuses: Collection[int | None]) -> set[int]:
-    """The ranks that ended so."""
-    return {e.rank for e in events if e.status in statuses and e.rank is not None}
+def _event(noted: Evidence, code: str, says: str, line: str, is_sure: bool = True) -> Event:
+    event = Event(code, Role.CONFIRMATION, says, noted.path, text=line, node=noted.host)
+    return event if is_sure else event._replace(certainty="likely")
 
 
-def _failed(events: list[Event]) -> set[int]:
-    """The ranks that ended otherwise than well, or by SIGTERM."""
-    statuses = {e.status for e in events if e.status is not None}
-    return _ranks(events, statuses - {0, -15})
-
-
-def _event(noted: Evidence, code: str, says: str, kind: str, ranks: set[int]) -> Event:
-    """The event of a note; its rank is the one that ended so, if it is one."""
-    event = Event(code, Role.CONFIRMATION, says, noted.path, text=noted.lines.get(kind, ""))
-    return event._replace(node=noted.host, rank=ranks.pop() if len(ranks) == 1 else None)
+def _at_one_rank(event: Event, own: list[Event], statuses: Collection[int | None]) -> Event:
+    """The event of a note at the one rank of the node that ended so, if it is one."""
+    ranks = {e.rank for e in own if e.status in statuses and e.rank is not None}
+    return event._replace(rank=ranks.pop()) if len(ranks) == 1 else event

@@ -39,7 +39,6 @@ _COUNT = re.compile(
     r"^  (?:(?P<ranks>\d{1,7}) ranks have|Rank \d+ has)"
     r" (?:launched up to operation (?P<count>\d{1,18})\b|not launched any operations)"
 )
-_READY = re.compile(r"^jobgen: (?P<host>\S+) is ready, (?P<address>\S+) on ", re.MULTILINE)
 
 
 def hung_ranks(folder: JobFolder, case: Case) -> list[Event]:
@@ -49,7 +48,7 @@ def hung_ranks(folder: JobFolder, case: Case) -> list[Event]:
     """
     events = _by_stacks(folder, case)
     is_named = any(event.rank is not None or event.node for event in events)
-    return events if is_named else ras_events(folder) or events
+    return events if is_named else _ras_events(folder, case) or events
 
 
 def _by_stacks(folder: JobFolder, case: Case) -> list[Event]:
@@ -61,7 +60,7 @@ def _by_stacks(folder: JobFolder, case: Case) -> list[Event]:
     heard = _heard(case, stacks)
     silent = [each for each in folder.ranks if each.path not in heard]
     on_request = folder.has_orders_for_stacks and len(folder.ranks) == 1
-    events = [_of(each, stacks, _FROZEN, "sure") for each in silent if _keys(each) & frozen]
+    events = [_of(each, stacks, _FROZEN, "sure") for each in silent if _is_in(frozen, each)]
     if not events and any(not stack.collective for stack in stacks):
         events = stalled_ranks(stacks, case.world, on_request=on_request)
         events = events if any(e.rank is not None or e.node for e in events) else []
@@ -89,10 +88,10 @@ def _frozen(folder: JobFolder) -> set[tuple[str, str, int]]:
     return found
 
 
-def _keys(files: RankFiles) -> set[tuple[str, str, int]]:
-    """The names by which a keeper may call a rank."""
-    numbers = (("rank", files.rank), ("local", files.local_rank))
-    return {(files.host, kind, number) for kind, number in numbers if number is not None}
+def _is_in(names: set[tuple[str, str, int]], files: RankFiles) -> bool:
+    """Whether a keeper means this rank."""
+    own = {(files.host, "rank", files.rank), (files.host, "local", files.local_rank)}
+    return not own.isdisjoint(names)
 
 
 def _heard(case: Case, stacks: list[Stack]) -> set[str]:
@@ -122,16 +121,15 @@ class _Finding:
     lines: list[tuple[int, str]] = field(default_factory=list)
 
 
-def ras_events(folder: JobFolder) -> list[Event]:
+def _ras_events(folder: JobFolder, case: Case) -> list[Event]:
     """The ranks that NCCL did not reach, else those that have called it less often than most."""
     path = f"{folder.path}/ras"
     is_new = changed(path) >= folder.last_start
     answer = read_start(path) if "ras" in folder.names and is_new else ""
     findings = list(_findings(answer, len(folder.ranks)))
     events = _unreached(findings) or [e for each in findings for e in _behind(each)]
-    ready = _READY.finditer(read_start(f"{folder.path}/roll-call") if events else "")
-    hosts = {each["address"]: each["host"] for each in ready}
-    events = [event._replace(file=path, node=hosts.get(event.node or "")) for event in events]
+    places = ((event, case.addresses.get(event.node or "")) for event in events)
+    events = [event._replace(file=path, node=node) for event, node in places]
     return [each for each in events if each.node or each.rank is not None][:MOST_EVENTS]
 
 

@@ -18,6 +18,7 @@ from jobgen.paths import to_path
 _SMALL = JOB_FOLDER_BYTES >> 8  # bytes of facts, evidence, an error.json; 16,384 hosts take 400,000
 _ATTEMPT = re.compile(r"attempt_(\d{1,6})")
 _END = re.compile(r"(\d{1,3})\b(?: after (\d{1,9}) s)?(.*)")
+_OF_A_RANK = {"stdout.log", "stderr.log", "error.json"}
 _LOCAL = re.compile(r"\d{1,4}")
 _RANK = re.compile(r"rank-(\d{1,7})")
 
@@ -104,10 +105,8 @@ def read_layout(word: str) -> JobFolder:
     os.scandir(top).close()
     walk = _Walk()
     folders, names = walk.entries(top)
-    nodes = {
-        name: _node(walk, name, os.path.join(top, name)) for name in folders if name != "orders"
-    }
-    orders = walk.entries(os.path.join(top, "orders"))[1] if "orders" in folders else frozenset()
+    nodes = {name: _node(walk, name, os.path.join(top, name)) for name in folders}
+    orders = nodes.pop("orders").names if "orders" in nodes else frozenset()
     facts = dict(
         line.split("=", 1) for line in read_start(f"{top}/job").splitlines() if "=" in line
     )
@@ -139,43 +138,27 @@ class _Walk:
 
 def _node(walk: _Walk, host: str, path: str) -> Node:
     folders, names = walk.entries(path)
-    node = Node(host, path, names)
-    for name in folders:
-        below = os.path.join(path, name)
-        if found := _RANK.fullmatch(name):
-            node.ranks.append(RankFiles(host, below, walk.entries(below)[1], rank=int(found[1])))
-        else:
-            node.ranks += _run(walk, host, below)
-    for each in node.ranks:
-        each.changed = _changed(each)
-    node.ranks = _last_start(node.ranks)
-    return node
+    ranks = [files for name in folders for files in _run(walk, host, os.path.join(path, name))]
+    for each in ranks:
+        files = (os.path.join(each.path, name) for name in each.names & _OF_A_RANK)
+        each.changed = max(map(changed, files), default=0.0)
+    # Of several torchruns of one node, one after the other, the last one's.
+    last = max(ranks, key=lambda each: each.changed).run if ranks else ""
+    return Node(host, path, names, [each for each in ranks if each.run == last])
 
 
 def _run(walk: _Walk, host: str, path: str) -> Iterator[RankFiles]:
-    """What one torchrun's ranks wrote, of its last start of them."""
-    attempts = [(int(m[1]), n) for n in walk.entries(path)[0] if (m := _ATTEMPT.fullmatch(n))]
+    """What one rank wrote, or one torchrun's ranks, of its last start of them."""
+    folders, names = walk.entries(path)
+    if found := _RANK.fullmatch(os.path.basename(path)):
+        yield RankFiles(host, path, names, rank=int(found[1]))
+    attempts = [(int(m[1]), name) for name in folders if (m := _ATTEMPT.fullmatch(name))]
     for attempt, name in sorted(attempts)[-1:]:
         start = os.path.join(path, name)
-        for local in walk.entries(start)[0]:
-            if _LOCAL.fullmatch(local):
-                below = os.path.join(start, local)
-                names = walk.entries(below)[1]
-                yield RankFiles(host, below, names, int(local), run=path, attempt=attempt)
-
-
-def _changed(files: RankFiles) -> float:
-    names = files.names & {"stdout.log", "stderr.log", "error.json"}
-    return max((changed(os.path.join(files.path, name)) for name in names), default=0.0)
-
-
-def _last_start(ranks: list[RankFiles]) -> list[RankFiles]:
-    """Of several torchruns of one node, one after the other, the last one's."""
-    runs: dict[str, float] = {}
-    for each in ranks:
-        runs[each.run] = max(runs.get(each.run, 0.0), each.changed)
-    last = max(runs, key=lambda run: runs[run], default="")
-    return [each for each in ranks if each.run == last]
+        for local in filter(_LOCAL.fullmatch, walk.entries(start)[0]):
+            below = os.path.join(start, local)
+            names = walk.entries(below)[1]
+            yield RankFiles(host, below, names, int(local), run=path, attempt=attempt)
 
 
 def changed(path: str) -> float:

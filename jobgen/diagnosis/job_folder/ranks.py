@@ -66,13 +66,9 @@ def _first_by_labels(ranks: list[RankFiles], lines: dict[bytes, set[int]]) -> in
 
 def _without_replaced(folder: JobFolder) -> None:
     """Take out the ranks of a node whose place another node took: a spare, after a loss."""
-    last: dict[int, RankFiles] = {}
-    for node in folder.nodes.values():
-        for each in node.ranks:
-            if each.rank is not None:
-                other = last.setdefault(each.rank, each)
-                if (each.changed, each.attempt) > (other.changed, other.attempt):
-                    last[each.rank] = each
+    last: dict[int | None, RankFiles] = {}
+    for each in sorted(folder.ranks, key=lambda each: (each.changed, each.attempt), reverse=True):
+        last.setdefault(each.rank, each)
     for node in folder.nodes.values():
         node.ranks = [each for each in node.ranks if each.rank is None or last[each.rank] is each]
 

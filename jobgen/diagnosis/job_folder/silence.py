@@ -7,7 +7,6 @@ import os
 import re
 import time
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from jobgen.diagnosis.job_folder.layout import changed, read_layout, read_plain, read_start
 from jobgen.diagnosis.job_folder.ranks import number_ranks
@@ -22,14 +21,6 @@ _STALL = re.compile(r"^stall=(\d{1,9})\b", re.MULTILINE)
 _PARTS = (("day", 86400), ("hour", 3600), ("minute", 60), ("second", 1))
 
 
-class LastLine(NamedTuple):
-    """The line that was written last; `time` is that of its file."""
-
-    time: float
-    label: Label
-    text: str
-
-
 def silence_notes(folder: str, logs: Iterable[str]) -> list[str]:
     """What a person asks of a job that seems to hang, in sentences.
 
@@ -41,11 +32,11 @@ def silence_notes(folder: str, logs: Iterable[str]) -> list[str]:
         lines = [line for path in paths if (line := _last_line(path, Label()))]
     if not lines:
         return ["no rank has written a line yet"]
-    last = max(lines, key=lambda line: line.time)
-    age = max(0.0, time.time() - last.time)
-    who = _name(last.label)
+    changed_at, label, text = max(lines, key=lambda line: line[0])
+    age = max(0.0, time.time() - changed_at)
+    who = _name(label)
     silence = f"no rank has written for {in_words(age)}; the last {f'was {who}' if who else 'line'}"
-    return [f"{silence}: {shortened(last.text, _SHOWN)}", *_stall_note(folder, int(age // 60))]
+    return [f"{silence}: {shortened(text, _SHOWN)}", *_stall_note(folder, int(age // 60))]
 
 
 def in_words(seconds: float) -> str:
@@ -68,13 +59,12 @@ def _rank_files(folder: str) -> Iterator[tuple[str, Label]]:
             yield os.path.join(each.path, name), label_of(each)
 
 
-def _last_line(path: str, label: Label) -> LastLine | None:
-    """None if nothing is in the file."""
+def _last_line(path: str, label: Label) -> tuple[float, Label, str] | None:
+    """When a file was written, its last line's label, and the line; None if nothing is in it."""
     line = re.split(rb"[\r\n]+", read_plain(path, _LAST, at_end=True).rstrip())[-1]
     if not line:
         return None
-    own, text = Labeller((), label).split(plain(line))
-    return LastLine(changed(path), own, text)
+    return changed(path), *Labeller((), label).split(plain(line))
 
 
 def _name(label: Label) -> str:

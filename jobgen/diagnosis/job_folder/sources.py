@@ -24,8 +24,8 @@ def without_ranks(source: Source, folder: JobFolder) -> Source:
     Each line stays, empty, so that the others keep their numbers. Half a line of a rank may stand
     behind another one's.
     """
-    hosts = {host.encode("utf-8", "surrogateescape") for host in folder.nodes
-             if folder.nodes[host].ranks}  # fmt: skip
+    nodes = [node for node in folder.nodes.values() if node.ranks]
+    hosts = {node.host.encode("utf-8", "surrogateescape") for node in nodes}
     lengths = set(map(len, hosts))
 
     def rest(found: re.Match[bytes]) -> bytes:

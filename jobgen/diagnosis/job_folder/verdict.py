@@ -47,21 +47,19 @@ def diagnose_folder(path: str, others: Iterable[Source] = ()) -> Verdict:
     logs = [without_ranks(source, folder) for source in others]
     case = collect([*folder_sources(folder), *logs])
     _complete(case, folder)
-    evidence = [read_evidence(node, folder) for node in folder.nodes.values()]
     if folder.end[0] == "0":
         return Verdict(None, says="the job ended with status 0")
     if folder.is_ended_from_outside:
         return _ended_from_outside(case)
-    case.events = assigned(folder, case)
-    hung = hung_ranks(folder, case)
-    case.events += hung or quiet_ranks(folder, case)
+    case.events = [*assigned(folder, case)]
+    case.events += hung_ranks(folder, case) or quiet_ranks(folder, case)
+    evidence = [read_evidence(node, folder) for node in folder.nodes.values()]
     case.events += node_events(evidence, case)
     for event in case.events:
         case.lines.setdefault(event.file, 0)
     verdict = judge(case)
-    cures = [cure for begin, cure in CURES.items() if verdict.says.startswith(begin)]
-    verdict = verdict._replace(cure=cures[0] if cures else verdict.cure)
-    return _with_notes(verdict, evidence, case)
+    cures = (cure for begin, cure in CURES.items() if verdict.says.startswith(begin))
+    return _with_notes(verdict._replace(cure=next(cures, verdict.cure)), evidence, case)
 
 
 def _complete(case: Case, folder: JobFolder) -> None:
@@ -75,13 +73,12 @@ def _complete(case: Case, folder: JobFolder) -> None:
     old = _pids_of_earlier_starts(case.events) if restarted else set()
     events = [e for e in case.events if not (e.pid in old or _OWN_VERDICT.match(e.text))]
     events = [e for e in events if e.code != "node-not-ready" or not e.file.endswith("/keeper")]
-    events = [e._replace(attempt=None, node=_host(e, hosts)) for e in events]
+    # The scheduler's names of nodes: torchrun's report may have others.
+    events = [
+        e._replace(attempt=None, node=hosts.get(-1 if e.rank is None else e.rank, e.node))
+        for e in events
+    ]
     case.events = _without_repeats([*_ranked(events)])
-
-
-def _host(event: Event, hosts: dict[int, str]) -> str | None:
-    """The scheduler's name of a rank's node: torchrun's report may have another one."""
-    return event.node if event.rank is None else hosts.get(event.rank, event.node)
 
 
 def _pids_of_earlier_starts(events: list[Event]) -> set[str]:
@@ -119,20 +116,15 @@ def _without_repeats(events: list[Event]) -> list[Event]:
 def _ended_from_outside(case: Case) -> Verdict:
     """The scheduler's words, else that it was ended; no rank that it ended is to blame."""
     outside = codes_with("scheduler") | {"node-lost"}
-    own = [
+    causes = [event for event in case.events if event.role is Role.CAUSE and event.context]
+    case.events = [
         event
         for event in case.events
         if event.code in outside or (event.code and event.file == SCHEDULER)
     ]
-    causes = [event for event in case.events if event.role is Role.CAUSE and event.context]
-    case.events = [event for event in own if event.role is not Role.NOISE]
-    verdict = judge(case)
-    words = [
-        f"rank {event.rank} on {event.node} wrote {event.says}"
-        for event in causes[:1]
-        if event.rank is not None
-    ]
-    return verdict._replace(notes=(*verdict.notes, *words))
+    first = causes[0] if causes and causes[0].rank is not None else None
+    words = (f"rank {first.rank} on {first.node} wrote {first.says}",) if first else ()
+    return judge(case)._replace(notes=words)
 
 
 def _with_notes(verdict: Verdict, evidence: list[Evidence], case: Case) -> Verdict:

@@ -1,6 +1,7 @@
 """The verdict: what failed first, where, how sure that is, and what follows from it."""
 
 import re
+from collections.abc import Sequence
 
 from jobgen.diagnosis.classes import FailureClass, classes, codes_with
 from jobgen.diagnosis.events import CERTAINTIES, Event, Role, Verdict
@@ -92,18 +93,22 @@ def _verdict(case: Case, events: list[Event], rest: Groups, order: list[str]) ->
     place = cut_off or _place(case, own, events, main)
     found = classes()[order[0]]
     groups = _all_groups(own)
-    return Verdict(
-        found.code,
-        _certainty(main, rest, order),
-        _reported(found, place) if main.reporter and not cut_off else main.says,
-        **place._asdict(),
-        time=main.time,
-        attempt=main.attempt,
-        evidence=_evidence(main, own),
-        chain=tuple(events),
+    says = _reported(found, place) if main.reporter and not cut_off else ""
+    return _made(place, _evidence(main, own), events, says)._replace(
+        code=found.code,
+        certainty=_certainty(main, rest, order),
         cure=filled(found.cure, groups),
         misleads=filled(found.misleads, groups),
     )
+
+
+def _made(place: Place, evidence: Sequence[Event], events: list[Event], says: str = "") -> Verdict:
+    """A verdict whose first evidence is the main one; without the class, if one is clear."""
+    main = evidence[0]
+    return Verdict(
+        None, "", says or main.says, **place._asdict(), time=main.time, attempt=main.attempt,
+        evidence=tuple(evidence[:MOST_EVIDENCE]), chain=tuple(events),
+    )  # fmt: skip
 
 
 def _reported(found: FailureClass, place: Place) -> str:
@@ -139,13 +144,13 @@ def _certainty(main: Event, rest: Groups, order: list[str]) -> str:
     return CERTAINTIES[min(level, len(CERTAINTIES) - 1)]
 
 
-def _evidence(main: Event, own: list[Event]) -> tuple[Event, ...]:
+def _evidence(main: Event, own: list[Event]) -> list[Event]:
     """The main line, and others that say something else."""
     chosen = [main]
     for event in own:
         if event.text != main.text and event.says not in {each.says for each in chosen}:
             chosen.append(event)
-    return tuple(chosen[:MOST_EVIDENCE])
+    return chosen
 
 
 def _from_consequences(case: Case, events: list[Event]) -> Verdict:
@@ -154,28 +159,26 @@ def _from_consequences(case: Case, events: list[Event]) -> Verdict:
     seen = [event for event in consequences if event.code not in codes_with("plain")]
     failed = _bad_ends(events) or [e for e in consequences if e.code in codes_with("plain")]
     if not seen and not failed:  # somebody ended it, and nothing says why
-        ended = any(event.status not in (None, 0) for event in events)
-        seen = [e for e in events if ended and e.role is Role.TEARDOWN and e.code == "cancelled"]
-    if not seen and not failed:
-        return Verdict(None, chain=tuple(events))
+        if any(event.status not in (None, 0) for event in events):
+            seen = [e for e in events if e.role is Role.TEARDOWN and e.code == "cancelled"]
+        if not seen:
+            return Verdict(None, chain=tuple(events))
     if telling := _telling(case, events):
         return telling
-    silent = _silent(case, seen, failed)
-    if silent:
-        return _untold(place_of([*silent], case, events), silent[0], [*silent, *seen], events)
-    node = blamed(case, seen)
-    if node:
+    if silent := _silent(seen, failed):
+        return _made(place_of(silent, case, events), [*silent, *seen], events)
+    if node := blamed(case, seen):
         return _lost(node, seen, events)
-    ranks = silent_ranks(case, seen)
-    if ranks:
-        return _untold(place_of_ranks(case, ranks), seen[0], seen, events, _IS_SILENT)
+    if ranks := silent_ranks(case, seen):
+        return _made(place_of_ranks(case, ranks), seen, events, _IS_SILENT)
     place = place_of(failed, case, events) if failed and not seen else Place()
-    return _untold(place, (seen or failed)[0], [*seen[:2], *failed], events)
+    return _made(place, [*seen[:2], *failed], events)
 
 
 def _telling(case: Case, events: list[Event]) -> Verdict | None:
     """The one rank or launcher whose exit status no other one's end explains, if there is one."""
-    ends = [e for e in _bad_ends(events) if e.status not in NOT_TELLING and _has_place(e)]
+    ends = [e for e in _bad_ends(events) if e.status not in NOT_TELLING]
+    ends = [e for e in ends if e.node or (e.rank, e.local_rank) != (None, None)]
     ends = [e for e in ends if e.status not in _ABORTED] or [e for e in ends if e.node]
     if not ends:
         return None
@@ -187,17 +190,11 @@ def _telling(case: Case, events: list[Event]) -> Verdict | None:
     status = main.status or 0
     status = 128 - status if 128 < status < 160 else status  # as a shell says that of a signal
     says = f"killed by signal {-status}" if status < 0 else f"ended with status {status}"
-    return Verdict(
-        found.code, "likely", says, place.node, place.rank, time=main.time, attempt=main.attempt,
-        evidence=tuple(ends[:1]), chain=tuple(events), cure=found.cure,
-    )  # fmt: skip
+    verdict = _made(Place(place.node, place.rank), ends[:1], events, says)
+    return verdict._replace(code=found.code, certainty="likely", cure=found.cure)
 
 
-def _has_place(event: Event) -> bool:
-    return event.rank is not None or event.node is not None or event.local_rank is not None
-
-
-def _silent(case: Case, seen: list[Event], failed: list[Event]) -> list[Event]:
+def _silent(seen: list[Event], failed: list[Event]) -> list[Event]:
     """The exits of the ranks that do not complain about another one, if others do."""
     complaining = {event.rank for event in seen}
     own = [event for event in failed if event.rank is not None and event.rank not in complaining]
@@ -205,18 +202,10 @@ def _silent(case: Case, seen: list[Event], failed: list[Event]) -> list[Event]:
 
 
 def _lost(node: str, seen: list[Event], events: list[Event]) -> Verdict:
+    """What is lost is clear; not when: the others noticed it later."""
     found = classes()[seen[0].code]
-    evidence = tuple([event for event in seen if event.peer][:MOST_EVIDENCE])
-    return Verdict(
-        found.code, "possible", evidence[0].says, node, evidence=evidence,
-        chain=tuple(events), cure=found.cure, misleads=found.misleads,
-    )  # fmt: skip
-
-
-def _untold(
-    place: Place, main: Event, evidence: list[Event], events: list[Event], says: str = ""
-) -> Verdict:
-    return Verdict(
-        None, "", says or main.says, place.node, place.rank, place.one_of, place.everywhere,
-        main.time, main.attempt, tuple(evidence[:MOST_EVIDENCE]), tuple(events),
+    verdict = _made(Place(node), [event for event in seen if event.peer], events)
+    return verdict._replace(
+        code=found.code, certainty="possible", time=None, attempt=None,
+        cure=found.cure, misleads=found.misleads,
     )  # fmt: skip
