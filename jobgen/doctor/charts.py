@@ -26,6 +26,7 @@ _LETTER = 6.3  # the width of a letter of a name
 _FARTHEST = 1.6  # times the largest value
 _LABELS = 3  # bad nodes that are named above their bars
 _NAMED = 4  # bad nodes that are named below the drawing
+_SIZES = 6  # on an axis
 
 
 class Label(NamedTuple):
@@ -198,7 +199,7 @@ class CurveChart:
     def sizes(self) -> Iterator[tuple[str, float]]:
         """Those of the axis with their places, the largest first."""
         first, last = round(self.first), round(self.last)
-        for power in range(last, first - 1, -max(1, -(-(last - first) // _LABELS))):
+        for power in range(last, first - 1, -max(1, -(-(last - first) // _SIZES))):
             yield bytes_text(2**power), self.x(2.0**power)
 
 

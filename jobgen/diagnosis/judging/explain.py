@@ -67,14 +67,14 @@ def unexplained(groups: Groups) -> Groups:
     real = {(a, b) for a, b in edges if _can_explain(groups, a, b, (b, a) in edges)}
     explained = {b for _, b in real}
     useful = {a for a, b in real if any(event.role is Role.CAUSE for event in groups[b])}
-    idle = {code for code, events in groups.items() if _is_hint(events)} - useful
-    rest = {code: each for code, each in groups.items() if code not in explained | idle}
+    # Their lines stand in jobs that go well, too: alone, they explain no other failure.
+    hints = {
+        code
+        for code, events in groups.items()
+        if all(event.role is Role.CONFIRMATION and event.needs_failure for event in events)
+    }
+    rest = {code: each for code, each in groups.items() if code not in explained | (hints - useful)}
     return rest or groups
-
-
-def _is_hint(events: list[Event]) -> bool:
-    """Whether all lines stand in jobs that go well, too: alone, they explain no other failure."""
-    return all(event.role is Role.CONFIRMATION and event.needs_failure for event in events)
 
 
 def _consequences(code: str) -> set[str]:
@@ -129,7 +129,9 @@ def out_of_step(timeouts: list[Event]) -> list[Event]:
     several groups are seen, or one rank waits in several collectives.
     """
     groups = {found[1] for event in timeouts if (found := re.search(_GROUP, event.text))}
-    waiting = [event for event in timeouts if _is_whole(event) and _rank(event) >= 0]
+    # Without the lines that were wrapped, or cut.
+    whole = [e for e in timeouts if e.groups.get("sequence") and "Timeout(ms)" in e.text]
+    waiting = [e for e in whole if e.groups.get("operation") and _rank(e) >= 0]
     numbers = Counter({(_rank(event), event.groups["sequence"]) for event in waiting})
     if len(groups) > 1 or len({rank for rank, _ in numbers}) < len(numbers):
         return []
@@ -139,12 +141,6 @@ def out_of_step(timeouts: list[Event]) -> list[Event]:
         number.setdefault(_rank(event), (_call(event, bool(groups)), event))
     differing = [ranks for ranks in calls.values() if len({call for call, _ in ranks.values()}) > 1]
     return _events(differing[0], "likely" if groups else "possible") if differing else []
-
-
-def _is_whole(event: Event) -> bool:
-    """Whether the watchdog's line was not wrapped, or cut."""
-    groups = event.groups
-    return bool(groups.get("sequence") and groups.get("operation") and "Timeout(ms)" in event.text)
 
 
 def _rank(event: Event) -> int:

@@ -46,19 +46,15 @@ def place_of(events: list[Event], case: Case, everything: list[Event]) -> Place:
     places = {(event.node, event.rank): event for event in reversed(placed)}
     if len(places) == 1:
         (node, rank), _ = places.popitem()
-        rank = _ended_by_signal(node, everything) if rank is None else rank
+        if node and rank is None:  # Slurm's line on memory names the node alone
+            ended = {e.rank for e in everything if e.node == node and e.status in (-9, -7, -11)}
+            rank = (ended - {None}).pop() if len(ended - {None}) == 1 else None
         return Place(node or case.node_of(rank), rank)
     if not places:
         return Place()
     if joined := _joined(set(places)):
         return joined
     return _one_of(list(reversed(places.values())), case)
-
-
-def _ended_by_signal(node: str | None, events: list[Event]) -> int | None:
-    """The one rank of a node that a signal ended: Slurm's line on memory names the node alone."""
-    ended = {e.rank for e in events if e.node == node and e.status in (-9, -7, -11)} - {None}
-    return ended.pop() if node and len(ended) == 1 else None
 
 
 def _one_node_each(events: list[Event]) -> list[Event]:
@@ -95,24 +91,17 @@ def _one_of(events: list[Event], case: Case) -> Place:
     node = nodes.pop() if len(nodes) == 1 else None
     ranks = {event.rank for event in events if event.rank is not None}
     world = max(case.world, len(case.ranks))
-    if len(ranks) > 1 and len(ranks) >= world and _together(events) and _alike(events):
+    times = [event.time for event in events if event.time is not None]
+    at_once = max(times, default=0.0) - min(times, default=0.0) < 60  # as far as one sees
+    # Whether they say the same, up to numbers.
+    alike = len({re.sub(_NUMBER, "", event.says) for event in events}) == 1
+    if len(ranks) > 1 and len(ranks) >= world and at_once and alike:
         return Place(everywhere=True)
     for event in events:
         if all(other is event or is_before(event, other) for other in events):
             return Place(event.node, event.rank)
     names = tuple(name_of(event.node, event.rank) for event in events)
-    return Place(node, None, names, alike=_alike(events))
-
-
-def _together(events: list[Event]) -> bool:
-    """Whether it happened at about the same time, as far as one sees."""
-    times = [event.time for event in events if event.time is not None]
-    return len(times) < 2 or max(times) - min(times) < 60
-
-
-def _alike(events: list[Event]) -> bool:
-    """Whether they say the same, up to numbers."""
-    return len({re.sub(_NUMBER, "", event.says) for event in events}) == 1
+    return Place(node, None, names, alike=alike)
 
 
 def name_of(node: str | None, rank: int | None) -> str:
@@ -150,17 +139,14 @@ def silent_ranks(case: Case, reports: list[Event]) -> set[int]:
     ranks = {event.rank for event in reports if event.rank is not None}
     ranks |= {e.rank for e in case.events if e.rank is not None and re.search(_WATCHDOG, e.text)}
     everybody = case.everybody
-    if len(ranks) >= GAP_SHOWS and not everybody - ranks and _goes_on(case, reports):
-        everybody = set(range(max(ranks)))
+    if len(ranks) >= GAP_SHOWS and not everybody - ranks:
+        # Unless the log may be cut off among the reports.
+        last, files = max(event.line for event in reports), {event.file for event in reports}
+        if len(files) > 1 or any(event.line > last for event in case.events):
+            everybody = set(range(max(ranks)))
     silent = everybody - ranks
     most = max(1, len(everybody) // 4)
     return silent if len(ranks) >= FEWEST_REPORTS and len(silent) <= most else set()
-
-
-def _goes_on(case: Case, reports: list[Event]) -> bool:
-    """Whether something comes after the last report: else the log may be cut off among them."""
-    last = max(event.line for event in reports)
-    return any(event.line > last for event in case.events) or len({e.file for e in reports}) > 1
 
 
 def node_cut_off(case: Case, reports: list[Event]) -> Place | None:

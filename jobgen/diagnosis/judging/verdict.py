@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from jobgen.diagnosis.classes import FailureClass, classes, codes_with
+from jobgen.diagnosis.classes import classes, codes_with
 from jobgen.diagnosis.events import CERTAINTIES, Event, Role, Verdict
 from jobgen.diagnosis.judging.case import CAUSES, Case, of_the_failure
 from jobgen.diagnosis.judging.explain import Groups, by_class, first, is_before, ranked, unexplained
@@ -61,14 +61,13 @@ def _had_failed(events: list[Event]) -> bool:
 def _without_launchers_kills(events: list[Event]) -> list[Event]:
     """Without the ends of ranks that torchrun killed itself, if another one ended before."""
     killed = {found[1] for event in events if (found := re.search(_KILLS, event.text))}
-    rest = [event for event in events if not _is_end_of(event, killed)]
+    rest = [
+        event
+        for event in events
+        if event.pid not in killed or (event.status != -9 and event.code != "killed")
+    ]
     is_told = any(event.code and event.role in CAUSES for event in rest) or _bad_ends(rest)
     return rest if is_told else events
-
-
-def _is_end_of(event: Event, pids: set[str]) -> bool:
-    """Whether one of these processes was killed by signal 9, as this line says."""
-    return event.pid in pids and (event.status == -9 or event.code == "killed")
 
 
 def _bad_ends(events: list[Event]) -> list[Event]:
@@ -93,10 +92,14 @@ def _verdict(case: Case, events: list[Event], rest: Groups, order: list[str]) ->
     place = cut_off or _place(case, own, events, main)
     found = classes()[order[0]]
     groups = _all_groups(own)
-    says = _reported(found, place) if main.reporter and not cut_off else ""
+    says = ""
+    if main.reporter and not cut_off:  # a rank reports what others did
+        says = found.title[:1].lower() + found.title[1:]
+        says += ": the others waited for it" * (place.rank is not None)
     return _made(place, _evidence(main, own), events, says)._replace(
         code=found.code,
         certainty=_certainty(main, rest, order),
+        alike=place.alike,
         cure=filled(found.cure, groups),
         misleads=filled(found.misleads, groups),
     )
@@ -106,15 +109,9 @@ def _made(place: Place, evidence: Sequence[Event], events: list[Event], says: st
     """A verdict whose first evidence is the main one; without the class, if one is clear."""
     main = evidence[0]
     return Verdict(
-        None, "", says or main.says, **place._asdict(), time=main.time, attempt=main.attempt,
+        None, "", says or main.says, *place[:4], time=main.time, attempt=main.attempt,
         evidence=tuple(evidence[:MOST_EVIDENCE]), chain=tuple(events),
     )  # fmt: skip
-
-
-def _reported(found: FailureClass, place: Place) -> str:
-    """What failed, where a rank reports what others did."""
-    title = found.title[:1].lower() + found.title[1:]
-    return f"{title}: the others waited for it" if place.rank is not None else title
 
 
 def _all_groups(events: list[Event]) -> dict[str, str]:
@@ -165,7 +162,9 @@ def _from_consequences(case: Case, events: list[Event]) -> Verdict:
             return Verdict(None, chain=tuple(events))
     if telling := _telling(case, events):
         return telling
-    if silent := _silent(seen, failed):
+    complaining = {event.rank for event in seen}  # about another one: it is who does not
+    silent = [e for e in failed if e.rank is not None and e.rank not in complaining]
+    if len(complaining) > 1 and len({event.rank for event in silent}) == 1:
         return _made(place_of(silent, case, events), [*silent, *seen], events)
     if node := blamed(case, seen):
         return _lost(node, seen, events)
@@ -192,13 +191,6 @@ def _telling(case: Case, events: list[Event]) -> Verdict | None:
     says = f"killed by signal {-status}" if status < 0 else f"ended with status {status}"
     verdict = _made(Place(place.node, place.rank), ends[:1], events, says)
     return verdict._replace(code=found.code, certainty="likely", cure=found.cure)
-
-
-def _silent(seen: list[Event], failed: list[Event]) -> list[Event]:
-    """The exits of the ranks that do not complain about another one, if others do."""
-    complaining = {event.rank for event in seen}
-    own = [event for event in failed if event.rank is not None and event.rank not in complaining]
-    return own if len({event.rank for event in own}) == 1 and len(complaining) > 1 else []
 
 
 def _lost(node: str, seen: list[Event], events: list[Event]) -> Verdict:

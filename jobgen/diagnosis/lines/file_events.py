@@ -13,9 +13,9 @@ from jobgen.diagnosis.lines.reports import (
     IGNORED,
     LINES_FOLLOWED,
     MOST_TEXT,
-    Ended,
     FinalReport,
     Stream,
+    Traceback,
     exit_status,
 )
 from jobgen.diagnosis.reader import LineReader
@@ -59,11 +59,17 @@ class File:
 
     def _take(self, number: int, line: str) -> None:
         label, text = self._labeller.split(line)
-        self._count_restart(text)
+        if "restart" in text and (found := re.search(_RESTART, text)):
+            self._attempt = max(self._attempt + (not found["count"]), int(found["count"] or 0))
         if self.stacks.take(number, label.node, label.rank, text):
             self._reader.follow(STACK_LINES)
-        ended = self._traceback(number, label, text)
         stream = self._streams.get(label.stream())
+        begins = stream is None and (HEAD.match(text) or IGNORED.search(text))
+        if begins and len(self._streams) < STREAMS:
+            stream = self._streams[label.stream()] = Stream()
+        ended = stream.feed(number, text) if stream else None
+        if stream and stream.open:
+            self._reader.follow(TRACEBACK_LINES)
         if stream and stream.in_body:
             return  # source code, which a traceback shows
         if self._report.feed(text):
@@ -80,23 +86,6 @@ class File:
             place["time"] = label.time if time is None and event.code else time
             self._add(event._replace(**place | _named(event.groups)))
 
-    def _count_restart(self, text: str) -> None:
-        if "restart" in text and (found := re.search(_RESTART, text)):
-            self._attempt = max(self._attempt + (not found["count"]), int(found["count"] or 0))
-
-    def _traceback(self, number: int, label: Label, text: str) -> Ended | None:
-        stream = self._streams.get(label.stream())
-        if HEAD.match(text):
-            self._reader.follow(TRACEBACK_LINES)
-            if stream is None and len(self._streams) < STREAMS:
-                stream = self._streams[label.stream()] = Stream()
-        elif (stream is None and IGNORED.search(text)) or "Exception in thread" in text:
-            stream = self._streams.setdefault(label.stream(), Stream())
-        ended = stream.feed(number, text) if stream else None
-        if stream and stream.open:
-            self._reader.follow(TRACEBACK_LINES)
-        return ended
-
     def _add(self, event: Event) -> None:
         kind = (event.code, event.role, event.says, event.node, event.rank, event.attempt)
         short = (event.code, event.role)
@@ -105,16 +94,11 @@ class File:
         if few or self._counts.setdefault(short, 0) < EVENTS_OF_A_KIND:
             self._counts[short] = self._counts.get(short, 0) + 1
             self.events.append(event)
-        else:
-            self._last(event)
-
-    def _last(self, event: Event) -> None:
-        """Of too many of a kind, the last one is remembered: it shows where the failure ends."""
-        if self.events and self.events[-1].code == event.code:
-            self.events[-1] = event
+        elif self.events and self.events[-1].code == event.code:
+            self.events[-1] = event  # the last of too many shows where the failure ends
 
 
-def _events(found: list[Event], status: Event | None, ended: Ended | None) -> Iterator[Event]:
+def _events(found: list[Event], status: Event | None, ended: Traceback | None) -> Iterator[Event]:
     """The events of one line, which may end a traceback."""
     if ended and ended.is_ignored:
         return

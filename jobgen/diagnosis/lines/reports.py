@@ -5,7 +5,7 @@ cause. It says which of its ranks failed, and with which status.
 """
 
 import re
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from jobgen.diagnosis.events import Event, Role
 from jobgen.diagnosis.lines.labels import Label
@@ -125,6 +125,7 @@ _OF_LOGGING = ("Message", "Arguments")  # the lines that end a logging error: no
 _LIBRARY = r"/(?:site|dist)-packages/|/lib(?:64)?/python\d|^<frozen |^<string>"
 _CHAINED = r"During handling of the above exception|The above exception was the direct cause"
 MOST_TEXT = 400  # characters of a line
+_BLANK = " \t|+-"  # also the frame of a group of exceptions
 PATIENCE = 60  # lines of others, after which a traceback is taken to be cut off
 
 # What ends a launcher when its ranks have failed, or a process that somebody ends: no cause.
@@ -136,25 +137,18 @@ _LAUNCHERS_OWN = (
 _COLLECTIVE = r"^(?:[\w.]*\.)?(?:DistBackendError|DistNetworkError|DistStoreError)\b"
 
 
+@dataclass
 class Traceback:
-    """One that has not ended yet."""
-
-    def __init__(self, begin: int, indent: int, is_ignored: bool) -> None:
-        self.begin = self.last_seen = begin
-        self.indent = indent
-        self.is_ignored = is_ignored
-        self.where = ""
-        self.frames = 0
-
-
-class Ended(NamedTuple):
-    """A traceback with its last line."""
+    """One that may have ended: its last line has a type."""
 
     begin: int
-    type: str
-    text: str
-    where: str
+    indent: int
     is_ignored: bool
+    last_seen: int
+    where: str = ""
+    frames: int = 0
+    type: str = ""
+    text: str = ""
 
     @property
     def is_launcher_s_own(self) -> bool:
@@ -183,7 +177,7 @@ class Stream:
         self.ignored_end = -9  # the last line of the last ignored one: another may be chained to it
         self.in_body = False  # the last line was a frame, or the source that a frame shows
 
-    def feed(self, number: int, text: str) -> Ended | None:
+    def feed(self, number: int, text: str) -> Traceback | None:
         """Take a line; the traceback that it ends, if it ends one."""
         self.in_body = False
         if IGNORED.search(text) or (re.match(_CHAINED, text) and number - self.ignored_end <= 3):
@@ -194,8 +188,10 @@ class Stream:
             self.announced -= ignored
             self.ignored_at = number if ignored else self.ignored_at
             before = head["indent"]  # in torchrun's report, "  traceback : "
-            indent = _blanks(before) if before.strip(" \t|+-") else len(before)
-            self.open.append(Traceback(number, indent, ignored))
+            indent = len(before)
+            if before.strip(_BLANK):
+                indent -= len(before.lstrip())
+            self.open.append(Traceback(number, indent, ignored, number))
             return None
         self.open = [each for each in self.open if number - each.last_seen <= PATIENCE]
         return self._body(number, text) if self.open else None
@@ -203,9 +199,10 @@ class Stream:
     def _is_near(self, number: int) -> bool:
         return number - self.ignored_at <= _NEAR
 
-    def _body(self, number: int, text: str) -> Ended | None:
+    def _body(self, number: int, text: str) -> Traceback | None:
         each = self.open[0]
-        body = text[_lead(text, each.indent) :]
+        # Without what is before `Traceback`, if that is blank here.
+        body = text if text[: each.indent].strip(_BLANK) else text[each.indent :]
         if frame := re.match(_FRAME, body):
             each.frames += 1
             each.last_seen = number
@@ -218,17 +215,9 @@ class Stream:
         elif each.frames and (last := re.match(_LAST, body)) and _is_exception(last["type"]):
             self.open.pop(0)
             self.ignored_end = number if each.is_ignored else self.ignored_end
-            return Ended(each.begin, last["type"], body.strip(), each.where, each.is_ignored)
+            each.type, each.text = last["type"], body.strip()
+            return each
         return None
-
-
-def _blanks(text: str) -> int:
-    return len(text) - len(text.lstrip())
-
-
-def _lead(text: str, indent: int) -> int:
-    """How much of a line's beginning to leave out: what is before `Traceback`, if it is blank."""
-    return indent if not text[:indent].strip(" \t|+-") else 0
 
 
 def _is_exception(name: str) -> bool:
