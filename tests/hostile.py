@@ -18,7 +18,7 @@ from jobgen.planning.option_row import Option
 from jobgen.profiles.kinds import Bool, Choice, Int, Kind
 from jobgen.profiles.model import ROOT
 from jobgen.profiles.records import ListOf, MapOf, Record, rows_of
-from jobgen.profiles.units.kinds import Walltime
+from jobgen.profiles.units import Walltime
 
 PIECES = [
     *("'", '"', "\\", "$(touch pwned)", "`touch pwned`", "$HOME", "${x}", "!", "~", "~/", "*", "?"),

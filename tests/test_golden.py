@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from jobgen.paths import bundled
-from jobgen.profiles.reserved_names import is_reserved
+from jobgen.profiles.conflicts import is_reserved
 from jobgen.scripts.render import fingerprint
 from tests.golden_cases import CASES, script_of
 from tests.helpers import script

@@ -25,7 +25,7 @@ from jobgen.planner.assembly import command_words
 from jobgen.planning.job_options import Job
 from jobgen.planning.plan import Plan
 from jobgen.planning.program import escape_macros
-from jobgen.profiles.reserved_names import is_reserved
+from jobgen.profiles.conflicts import is_reserved
 from jobgen.schedulers import get_scheduler, pbs
 from jobgen.schedulers.slurm_options import quoted as slurm_quoted
 from jobgen.scripts.jinja_environments import FILTERS

@@ -8,7 +8,7 @@ import pytest
 
 from jobgen.generator import find_profiles
 from jobgen.planning.job_options import Job
-from jobgen.profiles.units.reading import seconds_of, size_of
+from jobgen.profiles.units import seconds_of, size_of
 from tests.helpers import script
 
 

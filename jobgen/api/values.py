@@ -11,7 +11,7 @@ from jobgen.planning.option_row import Option
 from jobgen.profiles.kinds import Int, Kind, ProblemList
 from jobgen.profiles.model import ROOT
 from jobgen.profiles.records import kind_at
-from jobgen.profiles.units.kinds import Walltime
+from jobgen.profiles.units import Walltime
 from jobgen.profiles.yaml_tree import Node, parse, with_marks
 
 GIVEN = "profile.yaml"  # the file that a mapping is taken for: the script's header names it

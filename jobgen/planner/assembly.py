@@ -21,11 +21,10 @@ from jobgen.planner.program_refusals import check_program
 from jobgen.planning.job_options import Job, job_options
 from jobgen.planning.plan import Plan, Request, Software, Variable
 from jobgen.planning.program import Program, make_program
-from jobgen.profiles.conflicts import at_origin
+from jobgen.profiles.conflicts import at_origin, is_reserved
 from jobgen.profiles.kinds import VARIABLE
 from jobgen.profiles.model import Profile
 from jobgen.profiles.records import extend
-from jobgen.profiles.reserved_names import is_reserved
 from jobgen.profiles.resolve import Resolved
 from jobgen.quoting import expand
 from jobgen.schedulers import COMMANDS, Scheduler
@@ -49,7 +48,8 @@ def make_plan(job: Job, resolved: Resolved, hosts: tuple[str, ...] = ()) -> Plan
     environment = _rank_variables(base, resolved.profile, job)
     request = _with_options(base.request, job)
     check_program(program, base, resolved, by_hand)
-    refusals.check_size(program, environment, resolved.profile.software)
+    container = resolved.profile.software.container
+    refusals.check_size(program, environment, base.software, container)
     plan = base._replace(
         command=tuple(command_words(job)),
         program=program,

@@ -144,6 +144,8 @@ def _check_limit(resolved: Resolved, scheduler: Scheduler, key: str) -> None:
     The error names partitions or queues that allow the job.
     """
     profile = resolved.profile
+    if not any(profile.limits):
+        return
     if above := _above(resolved, scheduler, key, profile.partition or profile.queue):
         others = [
             name

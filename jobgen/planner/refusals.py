@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from jobgen.errors import JobgenError, problem
 from jobgen.limits import JOB_TEXT_BYTES
-from jobgen.planning.plan import Plan, Variable
+from jobgen.planning.plan import Plan, Software, Variable
 from jobgen.planning.program import Program, escape_macros
 from jobgen.profiles.resolve import Resolved
-from jobgen.profiles.software_keys import ENGINES, Software
+from jobgen.profiles.software_keys import ENGINES, Container
 from jobgen.quoting import quote_path, quoted_size, variable_problem
 from jobgen.schedulers import (
     COMMANDS,
@@ -187,11 +187,16 @@ def check_no_variable(option: str, text: str) -> None:
         raise problem(option, *found)
 
 
-def check_size(program: Program, environment: tuple[Variable, ...], software: Software) -> None:
+def check_size(
+    program: Program,
+    environment: tuple[Variable, ...],
+    software: Software,
+    container: Container | None,
+) -> None:
     """Raise JobgenError for more text than the shell of a node can be given (JOB_TEXT_BYTES)."""
     words = map(escape_macros, (program.name, *program.arguments))
     lines = (*software.modules, *software.shell_lines)
-    if container := software.container:
+    if container:
         lines += (*container.mounts, *container.options)
     sizes = {
         "--": ("the program and its arguments", sum(quoted_size(word) + 1 for word in words)),

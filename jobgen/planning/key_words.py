@@ -13,7 +13,7 @@ from jobgen.profiles.kinds import Bool, Int, ProblemList
 from jobgen.profiles.model import Profile
 from jobgen.profiles.records import Key, keys_of
 from jobgen.profiles.schema.document import example
-from jobgen.profiles.units.kinds import Walltime
+from jobgen.profiles.units import Walltime
 from jobgen.quoting import quote
 
 KEYS = {key.path: key for key in keys_of(Profile)}

@@ -72,6 +72,11 @@ class Software(software_keys.Software):
     workspace: software_keys.Workspace | None
 
     @property
+    def shell_lines(self) -> tuple[str, ...]:
+        """All shell of a profile, in the order in which it runs."""
+        return (*self.commands, *self.after_modules, *self.once_per_node)
+
+    @property
     def submitted(self) -> tuple[str, ...]:
         """Names of the variables that have the value of who submits the job."""
         return tuple(each.name for each in self.environment if each.value is None)

@@ -23,7 +23,7 @@ from jobgen.profiles.records import ListOf, MapOf, Record, record, row
 from jobgen.profiles.request_keys import Limits as Limits
 from jobgen.profiles.request_keys import Request as Request
 from jobgen.profiles.software_keys import Software, Workspace
-from jobgen.profiles.units.kinds import Duration, Size
+from jobgen.profiles.units import Duration, Size
 
 
 @record

@@ -19,7 +19,7 @@ from jobgen.profiles.kinds import (
     Text,
 )
 from jobgen.profiles.records import ListOf, MapOf, Record, record, row
-from jobgen.profiles.units.kinds import Size, Walltime
+from jobgen.profiles.units import Size, Walltime
 
 
 @record

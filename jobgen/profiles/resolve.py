@@ -117,8 +117,8 @@ class Profiles:
             raise JobgenError(problems.found)
         profile = ROOT.read(tree, problems)
         origins = {**marks_by_path(tree), "": file}
-        is_whole = asks_for_whole_nodes(profile.request.place or "")
-        if is_whole and "request.exclusive" not in origins:
+        place = profile.request.place
+        if place and asks_for_whole_nodes(place) and "request.exclusive" not in origins:
             origins["request.exclusive"] = origins["request.place"]
             profile = profile._replace(request=profile.request._replace(exclusive=True))
         if found := problems.found + conflicts(profile, origins, self.checks):

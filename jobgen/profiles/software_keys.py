@@ -177,11 +177,6 @@ class Software(NamedTuple):
         example='["mkdir -p /tmp/$USER/cache"]',
     )
 
-    @property
-    def shell_lines(self) -> tuple[str, ...]:
-        """All shell of a profile, in the order in which it runs."""
-        return (*self.commands, *self.after_modules, *self.once_per_node)
-
 
 @record
 class Workspace(NamedTuple):

@@ -8,7 +8,7 @@ import re
 from jobgen.errors import problem
 from jobgen.planning.plan import Plan
 from jobgen.profiles.model import Profile
-from jobgen.profiles.units.reading import seconds_of
+from jobgen.profiles.units import seconds_of
 from jobgen.quoting import quote
 from jobgen.schedulers import ONE_NODE_EACH, Note, after_hint, checked_visible
 from jobgen.schedulers.mpiexec import MPIEXEC, binding_problem

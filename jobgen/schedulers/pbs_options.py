@@ -4,7 +4,7 @@ import re
 
 from jobgen.errors import problem
 from jobgen.planning.plan import Directive, Plan
-from jobgen.profiles.reserved_names import is_reserved
+from jobgen.profiles.conflicts import is_reserved
 from jobgen.schedulers import checked_visible, user_options
 
 CHUNK_OPTIONS = ("ncpus", "mpiprocs", "ngpus", "mem")  # resources of a chunk that jobgen sets

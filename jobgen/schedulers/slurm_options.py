@@ -10,7 +10,7 @@ from typing import Any
 
 from jobgen.errors import problem
 from jobgen.planning.plan import Plan, Request
-from jobgen.profiles.units.reading import seconds_of
+from jobgen.profiles.units import seconds_of
 from jobgen.schedulers import after_hint, checked_visible
 
 Options = dict[str, str | int | bool]

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from jobgen.cli.mistakes.shell_words import check_first_word
 from jobgen.errors import JobgenError, Mark, Problem, problem
 from jobgen.planning.job_options import Job, job_options
 from jobgen.planning.job_size import options_of
@@ -31,16 +30,21 @@ _ORDINARY = {
     "--": r"(?!nextflow|snakemake|docker|podman)([a-z0-9_-]+|[^ =]*\.(py|sh))( .*)?",
 }
 
+_SCRIPT = re.compile(r"[\w./-]+\.py")  # a program that is none but a Python script
+
 
 def check_habits(job: Job, script: str | None) -> None:
     """Raise JobgenError for values of the other meaning; `script` is the value of -o."""
     found = [*_profile_problem(job), *_several_values(job)]
     for flag, value in _values(job, script):
         found += _value_problems(job.command, flag, value)
-    try:
-        check_first_word(job)
-    except JobgenError as error:
-        found += error.problems
+    if job.program and not _SCRIPT.fullmatch(job.program[0]):
+        from jobgen.cli.mistakes.shell_words import check_first_word  # not for most programs
+
+        try:
+            check_first_word(job)
+        except JobgenError as error:
+            found += error.problems
     if found:
         raise JobgenError(found)
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from jobgen.errors import Mark
 from jobgen.other_words.search import answers, main_keys
-from jobgen.profiles.units.kinds import LEAST_MEGABYTES
+from jobgen.profiles.units import LEAST_MEGABYTES
 from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, as_flow, unquoted
 
 _MOST = 160  # characters of a value that is repeated

@@ -10,7 +10,7 @@ from typing import Any
 from jobgen.profiles.kinds import Bool, Choice, Int, Kind, Schema, SomeOf
 from jobgen.profiles.model import ROOT
 from jobgen.profiles.records import Key, ListOf, MapOf, Record, Row, rows_of
-from jobgen.profiles.units.kinds import Walltime
+from jobgen.profiles.units import Walltime
 from jobgen.profiles.yaml_tree import parse, plain_value
 
 # SchemaStore's rule for the name of a schema that it serves; see packaging/schemastore.
