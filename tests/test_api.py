@@ -448,11 +448,6 @@ WRONG: dict[str, tuple[tuple[Any, ...], dict[str, Any], str]] = {
         "profile: software.modules[1]: expected",
     ),
     "folder": (("mi210",), {"folder": 3}, "folder: expected text or a path, got 3"),
-    "folder's name": (
-        ("mi210",),
-        {"folder": "a\0"},
-        "folder: 'a\\x00' has a NUL character; remove",
-    ),
     "variables": (
         ("mi210",),
         {"environ": ["A"]},
@@ -479,16 +474,6 @@ WRONG: dict[str, tuple[tuple[Any, ...], dict[str, Any], str]] = {
         {},
         "profile: extends: `extends` forms a circle: profile → profile",
     ),
-    "digits": (
-        ("mi210",),
-        {"nodes": 10**6000},
-        "nodes: expected a number of fewer digits, got a value of type int",
-    ),
-    "digits of a path": (
-        ("mi210",),
-        {"set_values": {"node.gpus": 10**5000}},
-        "set_values: node.gpus: expected a text, a number, True, False, None or a list, got a",
-    ),
 }
 
 
@@ -502,43 +487,6 @@ def test_a_mistake_is_an_error_with_its_place_and_its_cure(case: str) -> None:
     assert all(
         each in str(caught.value) for each in (str(problem.mark), problem.text, problem.hint)
     )
-
-
-LONE = "a\ud800"
-WITH_LONE: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
-    ((LONE,), {}),
-    ((f"{LONE}.yaml",), {}),
-    (({"extends": f"{LONE}.yaml"},), {}),
-    (("mi210", [LONE]), {}),
-    (("mi210", ["a.py", LONE]), {}),
-    *(
-        (("mi210",), {name: value})
-        for name, row in OPTIONS.items()
-        if row.metavar and name not in ("profile", "queue")
-        for value in ([LONE, [LONE]] if row.repeatable or name == "hosts" else [LONE])
-    ),
-    (("mi210",), {"environment": f"A={LONE}"}),
-    (("mi210",), {"environment": {"A": LONE}}),
-    (("mi210",), {"environment": {LONE: None}}),
-    (("mi210",), {"set_values": {"software.modules": [LONE]}}),
-    (("mi210",), {"set_values": {LONE: 1}}),
-    (("mi210",), {"folder": LONE}),
-    (("mi210",), {"command": LONE}),
-    (("none",), {"environ": {"JOBGEN_PROFILES": LONE}}),
-    (("none",), {"environ": {LONE: "x"}}),
-]
-
-
-@pytest.mark.parametrize(("arguments", "options"), WITH_LONE, ids=ascii)
-def test_text_that_has_no_bytes_is_an_error_that_can_be_printed(
-    arguments: tuple[Any, ...], options: dict[str, Any]
-) -> None:
-    """No file, no command line and no terminal can have a lone surrogate."""
-    for function in (jobgen.script, jobgen.plan, jobgen.advice):
-        with pytest.raises(JobgenError) as caught:
-            function(*arguments, **options)
-        assert {each.code for each in caught.value.problems} == {"encoding"}
-        assert str(caught.value).encode()
 
 
 def test_several_mistakes_are_reported_at_once() -> None:

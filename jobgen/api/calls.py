@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from jobgen.api.values import argument_type, given_profile, job_fields, path_text, variables
-from jobgen.errors import JobgenError, Problem, excess_text, nearest_hint, problem
+from jobgen.errors import JobgenError, Problem, nearest_hint, problem
 from jobgen.generator import Generator, overrides
 from jobgen.planning.job_options import FIELD_OF_FLAG, OPTIONS, Job
 from jobgen.planning.option_row import ALL, RANKS
@@ -57,7 +57,8 @@ def plan(profile: Profile, program: Sequence[Word] = (), **options: Any) -> Plan
     The arguments and the errors are those of `script`.
     """
     with _errors_name_arguments():
-        return _planned(*_request("plan", profile, program, options))
+        generator, job = _request("plan", profile, program, options)
+        return generator.plan(job)
 
 
 def advice(profile: Profile, program: Sequence[Word] = (), **options: Any) -> tuple[Problem, ...]:
@@ -68,16 +69,8 @@ def advice(profile: Profile, program: Sequence[Word] = (), **options: Any) -> tu
     """
     with _errors_name_arguments():
         generator, job = _request("advice", profile, program, options)
-        planned = _planned(generator, job)
-    warnings = generator.advice(job, planned)
-    return tuple(with_arguments(warnings))
-
-
-def _planned(generator: Generator, job: Job) -> Plan:
-    try:
-        return generator.plan(job)
-    except (MemoryError, RecursionError) as error:
-        raise problem(f"jobgen {job.command}", excess_text(error), "limit") from None
+        found = generator.advice(job, generator.plan(job))
+    return tuple(with_arguments(found))
 
 
 def _request(
