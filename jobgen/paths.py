@@ -9,6 +9,7 @@ from jobgen.errors import JobgenError, Mark, problem
 from jobgen.limits import FOLDER_DEPTH
 
 WORKING_FOLDER = Path()
+is_file = os.path.isfile  # unlike Path.is_file, it takes an impossible name for no file
 # What marks a folder as a repository of jobs; the nearest one above a file counts.
 REPOSITORY_MARKS = (".git", "jobgen.yaml", "profiles/*.yaml", "templates/*.j2")
 
@@ -119,27 +120,11 @@ def is_plain_name(text: str) -> bool:
     return ".." not in Path(text).parts and not text.startswith("/")
 
 
-def is_file(path: Path) -> bool:
-    """Whether there is such a file; an impossible name is not an error."""
-    try:
-        return path.is_file()
-    except (OSError, ValueError):
-        return False
-
-
 def is_same_file(one: Path, other: Path) -> bool:
     """Whether two paths lead to one file; a path that leads to none leads to itself."""
     try:
         return one == other or one.samefile(other)
     except OSError:
-        return False
-
-
-def is_folder(text: str) -> bool:
-    """Whether a word of the command line names a folder; an impossible name is not an error."""
-    try:
-        return to_path(text).is_dir()
-    except (OSError, ValueError):
         return False
 
 

@@ -121,11 +121,6 @@ def expand(text: str, values: Mapping[str, str]) -> str:
     return "".join(parts)
 
 
-def quote_with_index(text: str, variable: str) -> str:
-    """`text` as one word in which %a is the value of a variable."""
-    return f'"${variable}"'.join(part and quote(part) for part in text.split("%a")) or "''"
-
-
 def quote_with_shell(text: str, pieces: Mapping[str, str]) -> str:
     """`text` as one word in which each key of `pieces` is its shell text, such as `"$node"`."""
     # re.split puts what the pattern matches at the odd places.

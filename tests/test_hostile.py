@@ -142,7 +142,7 @@ def quoted_path(text: str) -> str:
 SPELLINGS: tuple[Callable[[str], str], ...] = (
     quoting.quote,
     quoted_path,
-    lambda text: quoting.quote_with_index(text, "I"),
+    lambda text: FILTERS["indexed"]([text], "I"),
     lambda text: FILTERS["array"]([text]),
     lambda text: FILTERS["placed"]([text], "$node", "$nodes", 1, "")[0],  # the launcher node's
     slurm_quoted,

@@ -155,7 +155,7 @@ def test_a_variable_s_name_ends_at_the_same_place_in_every_locale() -> None:
     [("", "''"), ("%a", '"$N"'), ("a b%a%a$x", """'a b'"$N""$N""\\$x\""""), ("%A", "%A")],
 )
 def test_an_array_index_is_a_variable_in_a_quoted_word(text: str, word: str) -> None:
-    assert quoting.quote_with_index(text, "N") == word
+    assert quoting.quote_with_shell(text, {"%a": '"$N"'}) == word
 
 
 @settings(max_examples=100)

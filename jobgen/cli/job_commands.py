@@ -11,7 +11,7 @@ from click.shell_completion import CompletionItem
 
 from jobgen.cli.app import TEXTS, Command, RowOption, complete_value, main
 from jobgen.errors import problem, report
-from jobgen.paths import is_folder
+from jobgen.paths import to_path
 from jobgen.planning.job_options import Job, job_options
 from jobgen.planning.option_row import BATCH, GROUPS, RANKS, Option, option
 from jobgen.quoting import quote
@@ -215,7 +215,11 @@ def _prepare_output_folder(plan: Plan, create: bool) -> None:
         make_folder(folder)
     elif create:
         report("--mkdir: the job's output needs no folder of its own")
-    elif folder and (loss := scheduler.lost_without_folder(plan)) and not is_folder(folder):
+    elif (
+        folder
+        and (loss := scheduler.lost_without_folder(plan))
+        and not os.path.isdir(to_path(folder))
+    ):
         report(f"{loss}: create that folder first, or use --mkdir")
 
 

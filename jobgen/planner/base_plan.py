@@ -51,6 +51,11 @@ def _request(resolved: Resolved, scheduler: Scheduler, shared: bool) -> Request:
     processes = profile.launch.processes_per_node or max(gpus, 1)
     tasks = processes if profile.launch.launcher in ("srun", "mpiexec") else 1
     cores = _cores(resolved, gpus, processes, tasks)
+    if cores and "srun" in scheduler.LAUNCHERS:  # PBS counts those of a chunk, which is a node's
+        cores = max(1, cores // tasks)
+    memory = _memory(resolved, shared)
+    _check_limit(resolved, scheduler, "time")
+    default_mail = ("end", "fail") if request.mail else ()
     return extend(
         Request,
         request,
@@ -59,22 +64,16 @@ def _request(resolved: Resolved, scheduler: Scheduler, shared: bool) -> Request:
         account=profile.account,
         min_nodes=request.min_nodes or request.nodes,
         tasks_per_node=tasks,
-        cpus_per_task=_cores_of_task(scheduler, cores, tasks),
+        cpus_per_task=cores or None,
         gpus_per_node=gpus,
         chunk=tuple(request.chunk.items()),
-        memory=_memory(resolved, shared),
-        time=_walltime(resolved, scheduler),
-        mail_on=_mail_on(profile),
+        memory=memory,
+        time=request.time and _seconds(resolved, scheduler, "request.time", request.time),
+        mail_on=default_mail if request.mail_on is None else request.mail_on,
         directives=directives_at("request.directives", request.directives),
         array=None,
         after=(),
     )
-
-
-def _mail_on(profile: Profile) -> tuple[str, ...]:
-    if profile.request.mail_on is None:
-        return ("end", "fail") if profile.request.mail else ()
-    return profile.request.mail_on
 
 
 def _launch(resolved: Resolved, scheduler: Scheduler, request: Request, by_hand: bool) -> Launch:
@@ -92,11 +91,6 @@ def _launch(resolved: Resolved, scheduler: Scheduler, request: Request, by_hand:
         rank_options=(),
         mpiexec_options=_mpiexec_options(resolved.profile, starter, request),
     )
-
-
-def _cores_of_task(scheduler: Scheduler, cores: int | None, tasks: int) -> int | None:
-    """Slurm counts the cores of a task; PBS those of a chunk, which is a node's."""
-    return max(1, cores // (tasks if "srun" in scheduler.LAUNCHERS else 1)) if cores else None
 
 
 def _mpiexec_options(profile: Profile, starter: str, request: Request) -> tuple[str, ...]:
@@ -239,16 +233,8 @@ def _kib(size: str) -> int:
     return int(size[:-1]) * factor
 
 
-def _walltime(resolved: Resolved, scheduler: Scheduler) -> int | None:
-    """The walltime in seconds; the scheduler decides what a text means."""
-    text = resolved.profile.request.time
-    if text is None:
-        return None
-    _check_limit(resolved, scheduler, "time")
-    return _seconds(resolved, scheduler, "request.time", text)
-
-
 def _seconds(resolved: Resolved, scheduler: Scheduler, path: str, text: str) -> int:
+    """The seconds of a walltime; the scheduler decides what a text means."""
     seconds = scheduler.seconds(text)
     if not seconds:
         message = f"{resolved.profile.scheduler} cannot read the walltime {text!r:.40}"

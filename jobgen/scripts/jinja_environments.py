@@ -21,7 +21,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from jobgen.paths import effective_user, user_folder
 from jobgen.planning.program import escape_macros
-from jobgen.quoting import escape_unseen, quote, quote_path, quote_with_index, quote_with_shell
+from jobgen.quoting import escape_unseen, quote, quote_path, quote_with_shell
 
 WIDTH = 100  # columns of a script
 
@@ -65,6 +65,11 @@ def _words(values: Iterable[Any], joint: str = "", first: int = 4) -> Raw:
 def _shell(texts: Iterable[str]) -> list[Raw]:
     """Words of a template that are shell text already."""
     return [Raw(text) for text in texts]
+
+
+def _indexed(words: Iterable[str], variable: str) -> Raw:
+    """The words of a program in an array; %a is the number of a job in it, which a variable has."""
+    return Raw(" ".join(quote_with_shell(word, {"%a": f'"${variable}"'}) for word in words))
 
 
 def _placed(values: Iterable[str], node: str, nodes: str, processes: int, index: str) -> list[Raw]:
@@ -138,9 +143,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "flags": _flags,
     "path_flags": _path_flags,
     "array": _array,
-    "indexed": lambda values, variable: Raw(
-        " ".join(quote_with_index(value, variable) for value in values)
-    ),
+    "indexed": _indexed,
     "placed": _placed,
     "path": lambda text: Raw(quote_path(text)),
     "verbatim": escape_macros,
