@@ -35,7 +35,7 @@ def numbers_of(parser: Any, text: str) -> tuple[list[int], list[str], list[str]]
 
 def nodes_of(node: Any) -> Iterator[tuple[Any, ...]]:
     """All that lint reads of a tree."""
-    points = tuple(node.start_point), tuple(node.end_point)
+    points = node.start_point.row, node.end_point.row
     named = [child.type for child in node.named_children]
     yield (
         node.type,

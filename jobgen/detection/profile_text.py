@@ -11,10 +11,9 @@ import yaml
 
 from jobgen.detection.cluster import Findings, own_feature
 from jobgen.detection.hardware import FABRICS, gpu_vendor
-from jobgen.errors import Mark, printable
+from jobgen.errors import printable
 from jobgen.profiles.kinds import ProblemList
 from jobgen.profiles.model import ROOT
-from jobgen.profiles.records import kind_at
 from jobgen.profiles.schema.document import FILE
 from jobgen.profiles.yaml_tree import parse
 
@@ -77,7 +76,8 @@ def _finished(line: str, head: str = "") -> list[str]:
     indent = "  " if head else ""
     text = line.removeprefix(indent)
     if not text.startswith("#"):
-        if _is_valid(head + (f"partitions: {{{text}}}" if text.startswith(" ") else text)):
+        whole = f"partitions: {{{text}}}" if text.startswith(" ") else text
+        if _is_valid(f"{head} {{{whole} }}" if head else whole):
             return [line]
         text = f"# {text}  # jobgen takes no such value"
     text = text.removeprefix("#").removeprefix(" ")
@@ -87,11 +87,7 @@ def _finished(line: str, head: str = "") -> list[str]:
 
 
 def _is_valid(text: str) -> bool:
-    """Whether the profile's model takes `SECTION:KEY: VALUE`, or `KEY: VALUE`."""
-    path, _, value = text.partition(": ")
+    """Whether the profile's model takes `SECTION: {KEY: VALUE}`, or `KEY: VALUE`."""
     problems = ProblemList()
-    kind = kind_at(ROOT, path.split(":"), Mark("detect"), problems)
-    if kind is None:
-        return False
-    kind.read(parse(value.encode(), "detect"), problems)
+    ROOT.read(parse(text.encode(), "detect"), problems)
     return not problems.found

@@ -195,17 +195,15 @@ class Key(NamedTuple):
     default: str
 
 
-def keys_of(cls: type, before: str = "") -> list[Key]:
+def keys_of(cls: type) -> list[Key]:
     """All keys of a record's class, those of its records with their paths."""
-    found: list[Key] = []
-    for name, row in rows_of(cls):
-        path, value = f"{before}{name}", row.default
-        if isinstance(row.kind, Record):
-            found += keys_of(row.kind.cls, f"{path}.")
-            continue
-        text = str(value).lower() if isinstance(value, bool) else str(value)
-        found.append(Key(path, row, "" if value in (None, "", (), {}) else text))
-    return found
+    rows = [each for each in _tree(cls).items() if not isinstance(each[1].kind, Record)]
+    return [Key(path, row, _default_text(row.default)) for path, row in rows]
+
+
+def _default_text(value: Any) -> str:
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return "" if value in (None, "", (), {}) else text
 
 
 @cache

@@ -9,20 +9,13 @@ from typing import NamedTuple
 
 from jobgen.errors import JobgenError, Mark, Problem, problem
 from jobgen.limits import BASES, MERGES, OPTION_VALUES, YAML_BYTES
-from jobgen.paths import WORKING_FOLDER, is_outside, is_same_file, project_folder
+from jobgen.paths import WORKING_FOLDER, is_outside, is_same_file
 from jobgen.profiles.conflicts import Check, at_origin, conflicts
 from jobgen.profiles.kinds import ProblemList
 from jobgen.profiles.model import ROOT, Profile
 from jobgen.profiles.records import kind_at
 from jobgen.profiles.request_keys import asks_for_whole_nodes
-from jobgen.profiles.search import (
-    find_by_name,
-    find_by_path,
-    is_profile_path,
-    profile_files,
-    profile_folders,
-    report_replacement,
-)
+from jobgen.profiles.search import ProfileSearch, is_profile_path
 from jobgen.profiles.yaml_tree import (
     Map,
     Node,
@@ -59,15 +52,12 @@ class Resolved(NamedTuple):
         return JobgenError([at_origin(Problem(mark, text, "conflict", hint), self.origins)])
 
 
-class Profiles:
+class Profiles(ProfileSearch):
     """The profiles visible from the folder `within`; each is read once.
 
-    Those of the project are in that folder, or in the repository that it is in, unless it is
-    `confined` or has an `environ`.
     With `confined`, a profile of that folder may not be a link out of it, and may extend no file
     outside it, except by name: messages about a file quote it. `checks` find the conflicts that the
-    schedulers know. With `environ`, its variables are read instead of those of the process, and
-    nothing is reported.
+    schedulers know.
     """
 
     def __init__(
@@ -77,16 +67,12 @@ class Profiles:
         checks: tuple[Check, ...] = (),
         environ: Mapping[str, str] | None = None,
     ) -> None:
-        self.within = within
-        self.project = project_folder(within, confined or environ is not None)
-        self.confined = confined
+        super().__init__(within, confined, environ)
         self.checks = checks
-        self.environ = environ
         self._given: dict[Path, Node] = {}  # files that exist in memory only
         self._resolved = lru_cache(CACHED)(self._resolve)
         self._trees = lru_cache(CACHED)(self._merged_tree)
         self._files = lru_cache(CACHED)(_read_file)
-        self._names: list[str] = []
 
     def add(self, name: str, tree: Node) -> None:
         """From now on, the file `name` is read as if it had this tree."""
@@ -133,25 +119,8 @@ class Profiles:
         return tree, problems.found, _fingerprint(tree)
 
     def find(self, name: str, mark: Mark, folder: Path, after: Path | None = None) -> Path:
-        """The file of a profile, by its name or by its path from `folder`.
-
-        `after` is the file that extends it: if it has that name, the next one of that name is
-        found. Raises JobgenError.
-        """
-        if is_profile_path(name) and folder / name in self._given:
-            return folder / name
-        if is_profile_path(name):
-            inside = self.within if self.confined and not after else None
-            return find_by_path(name, mark, folder, inside, self.environ)
-        folders = profile_folders(self.project, self.environ)
-        # Who passes `environ` names the folders: it is no news that one replaces another's file.
-        report = report_replacement if self.environ is None else lambda _: None
-        return find_by_name(name, mark, self.within, folders, after, self._all_names, report)
-
-    def _all_names(self) -> list[str]:
-        """The names for a hint; the folders may be large, and are listed once."""
-        self._names = self._names or list(profile_files(self.within, self.confined, self.environ))
-        return self._names
+        given = is_profile_path(name) and folder / name in self._given
+        return folder / name if given else super().find(name, mark, folder, after)
 
     def read(self, file: Path, problems: ProblemList) -> Node | None:
         """The tree of one file, checked by itself; notes its problems."""
@@ -175,30 +144,33 @@ class _Inheritance:
     def tree(self, file: Path, chain: tuple[Path, ...] = ()) -> Node:
         """The tree of a file, merged over its bases' trees; the problems of all are noted."""
         key = file.resolve()
-        if key not in self.trees and not chain and self._is_forbidden(file, file, Mark(str(file))):
-            return Map(Mark(str(file)), {}, {})
         if key not in self.trees:
             self.trees[key] = self._merged(file, (*chain, file))
         return self.trees[key]
 
-    def _is_forbidden(self, file: Path, named_by: Path, mark: Mark) -> bool:
-        """Whether a file is outside the folder that it is confined to; notes it."""
+    def _check_inside(self, file: Path, named_by: Path, mark: Mark) -> None:
+        """Raise JobgenError for a file outside the folder that it is confined to."""
         within = self.profiles.within
         below = os.path.abspath(named_by).startswith(os.path.join(os.path.abspath(within), ""))
         if self.profiles.confined and below and is_outside(file, within):
-            text = f"{file} is outside {within}"
-            self.problems.note(mark, text, "outside", "keep a copy")
-            return True
-        return False
+            raise problem(mark, f"{file} is outside {within}", "outside", "keep a copy")
 
     def _merged(self, file: Path, chain: tuple[Path, ...]) -> Node:
-        tree = self.profiles.read(file, self.problems)
+        whole: Node = Map(Mark(str(file)), {}, {})
+        try:
+            if chain == (file,):
+                self._check_inside(file, file, whole.mark)
+            tree = self.profiles.read(file, self.problems)
+        except JobgenError as error:
+            self.problems.found += error.problems
+            return whole
         if not isinstance(tree, Map):
-            return Map(Mark(str(file)), {}, {})
-        whole: Node = Map(tree.mark, {}, {})
+            return whole
         for base in self._bounded(list(_bases(tree))):
-            if found := self._find_base(base, chain):
-                whole = merge(whole, self.tree(found, chain))
+            try:
+                whole = merge(whole, self.tree(self._find_base(base, chain), chain))
+            except JobgenError as error:
+                self.problems.found += error.problems
         whole = merge(whole, tree)
         if isinstance(whole, Map) and "extends" not in tree.items:
             whole.items.pop("extends", None)
@@ -219,23 +191,15 @@ class _Inheritance:
                 return
             yield base
 
-    def _find_base(self, base: Scalar, chain: tuple[Path, ...]) -> Path | None:
+    def _find_base(self, base: Scalar, chain: tuple[Path, ...]) -> Path:
         file = chain[-1]
-        try:
-            path = self.profiles.find(base.text, base.mark, file.parent, file)
-        except JobgenError as error:
-            self.problems.found += error.problems
-            return None
-        if self._is_forbidden(path, file if is_profile_path(base.text) else path, base.mark):
-            return None
+        path = self.profiles.find(base.text, base.mark, file.parent, file)
+        self._check_inside(path, file if is_profile_path(base.text) else path, base.mark)
         if any(is_same_file(path, other) for other in chain):
             names = " → ".join(p.stem for p in (*chain, path))
-            self.problems.note(base.mark, f"`extends` forms a circle: {names}", "cycle")
-            return None
+            raise problem(base.mark, f"`extends` forms a circle: {names}", "cycle")
         if len(chain) > BASES:
-            text = f"a chain of more than {BASES} profiles"
-            self.problems.note(base.mark, text, "cycle")
-            return None
+            raise problem(base.mark, f"a chain of more than {BASES} profiles", "cycle")
         return path
 
 

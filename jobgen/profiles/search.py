@@ -1,11 +1,11 @@
 """Where profiles are found, by name or by path, and the list of their names."""
 
 import os
-from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from collections.abc import Mapping
+from functools import cache, cached_property
 from pathlib import Path
 
-from jobgen.errors import JobgenError, Mark, Problem, nearest_hint, report
+from jobgen.errors import Mark, nearest_hint, problem, report
 from jobgen.limits import PROFILE_NAMES
 from jobgen.paths import (
     WORKING_FOLDER,
@@ -42,35 +42,110 @@ def heading_of(file: Path) -> str:
     return _BUNDLED.get(file.parent.relative_to(folder).as_posix().removeprefix("."), _BUNDLED[""])
 
 
-def profile_folders(project: Path, environ: Mapping[str, str] | None = None) -> list[Path]:
-    """The folders that are searched for profiles in the folder of a project, in order.
+class ProfileSearch:
+    """Finds profiles from the folder `within`.
 
-    The variables that add folders are those of `environ`, or of the process.
+    Those of the project are in that folder, or in the repository that it is in, unless it is
+    `confined` or has an `environ`. With `confined`, a profile that is named by its path may not be
+    outside it. With `environ`, its variables are read instead of those of the process, and nothing
+    is reported.
     """
-    variables = os.environ if environ is None else environ
-    listed = [Path(p) for p in variables.get("JOBGEN_PROFILES", "").split(os.pathsep) if p]
-    own = settings_folder(environ) / "profiles"
-    return [project / "profiles", *listed, own, bundled("profiles")]
+
+    def __init__(
+        self,
+        within: Path = WORKING_FOLDER,
+        confined: bool = False,
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
+        self.within = within
+        self.confined = confined
+        self.environ = environ
+        self.project = project_folder(within, confined or environ is not None)
+
+    @property
+    def folders(self) -> list[Path]:
+        """The folders that are searched, in order."""
+        variables = os.environ if self.environ is None else self.environ
+        listed = [Path(p) for p in variables.get("JOBGEN_PROFILES", "").split(os.pathsep) if p]
+        own = settings_folder(self.environ) / "profiles"
+        return [self.project / "profiles", *listed, own, bundled("profiles")]
+
+    def files(self) -> dict[str, Path]:
+        """Every profile's name with its file, also those in folders such as fabrics/.
+
+        With `confined`, the project's folder is skipped if it is a link out of `within`: a hint
+        would show the names there.
+        """
+        found: dict[str, Path] = {}
+        folders = self.folders
+        if self.confined and is_outside(folders[0], self.within):
+            del folders[0]
+        for folder in folders:
+            for file in sorted(filter(is_file, _yaml_files(folder))):  # no links to nothing
+                found.setdefault(file.relative_to(folder).with_suffix("").as_posix(), file)
+        return found
+
+    @cached_property
+    def _names(self) -> list[str]:
+        """The names for a hint; the folders may be large, and are listed once."""
+        return sorted(self.files())
+
+    def find(self, name: str, mark: Mark, folder: Path, after: Path | None = None) -> Path:
+        """The file of a profile, by its name or by its path from `folder`.
+
+        `after` is the file that extends it: if it has that name, the next one of that name is
+        found. Raises JobgenError.
+        """
+        if is_profile_path(name):
+            return self._by_path(name, mark, folder, is_own=not after)
+        return self._by_name(name, mark, after)
+
+    def _by_path(self, name: str, mark: Mark, folder: Path, is_own: bool) -> Path:
+        path = folder / with_home(to_path(name), self.environ)
+        if is_own and self.confined and is_outside(path, self.within):
+            raise outside_error(str(mark), name, self.within)
+        if is_file(path):
+            return path
+        text, hint = f"no file {path}", ""
+        if path.is_relative_to(os.devnull):
+            text, hint = f"no file {name:.80}", "`~` is HOME of `environ`, an absolute path"
+        elif (bare := name[:-5]) in profile_files():
+            hint = f"a packaged one has no .yaml: {bare}"
+        raise problem(mark, text, "no-profile", hint)
+
+    def _by_name(self, name: str, mark: Mark, after: Path | None) -> Path:
+        if not is_plain_name(name):
+            text = f"`{name:.80}` is a path, and no name"
+            raise problem(mark, text, "no-profile", "the path of a file ends in .yaml")
+        candidates = [folder / to_path(f"{name}.yaml") for folder in self.folders]
+        files = [path for path in candidates if is_file(path)]
+        same = [number for number, path in enumerate(files) if after and is_same_file(path, after)]
+        remaining = files[same[0] + 1 :] if same else files
+        if not remaining:
+            raise problem(mark, f"no profile `{name:.80}`", "no-profile", self._hint(name))
+        first, last = remaining[0], remaining[-1]
+        replaces_bundled = first == candidates[0] and last == candidates[-1]
+        # Who passes `environ` names the folders: it is no news that one replaces another's file.
+        if self.environ is None and replaces_bundled and not _same_bytes(first, last):
+            report_replacement(first)
+        return first
+
+    def _hint(self, name: str) -> str:
+        if is_file(self.within / to_path(f"{name}.yaml")):
+            return f"the file here is {name}.yaml: write that, or move it to profiles/"
+        if os.path.isdir(self.within / to_path(name)):
+            return "it is a folder: write the path of a file in it, which ends in .yaml"
+        if "," in name:
+            joined = ", ".join(name.replace(",", " ").split())
+            return f"name one; a file of yours with `extends: [{joined}]` joins them"
+        return _nearest(name, self._names)
 
 
 def profile_files(
-    within: Path = WORKING_FOLDER,
-    confined: bool = False,
-    environ: Mapping[str, str] | None = None,
+    within: Path = WORKING_FOLDER, environ: Mapping[str, str] | None = None
 ) -> dict[str, Path]:
-    """Every profile's name with its file, also those in folders such as fabrics/.
-
-    With `confined`, the project's folder is skipped if it is a link out of `within`: a hint would
-    show the names there.
-    """
-    found: dict[str, Path] = {}
-    folders = profile_folders(project_folder(within, confined or environ is not None), environ)
-    if confined and is_outside(folders[0], within):
-        del folders[0]
-    for folder in folders:
-        for file in sorted(filter(is_file, _yaml_files(folder))):  # a link to nothing is not a file
-            found.setdefault(file.relative_to(folder).with_suffix("").as_posix(), file)
-    return found
+    """Every profile's name with its file, in the order of the search."""
+    return ProfileSearch(within, environ=environ).files()
 
 
 def _yaml_files(top: Path) -> list[Path]:
@@ -90,70 +165,7 @@ def is_profile_path(name: str) -> bool:
     return name.endswith((".yaml", ".yml"))
 
 
-def find_by_path(
-    name: str,
-    mark: Mark,
-    folder: Path,
-    inside: Path | None = None,
-    environ: Mapping[str, str] | None = None,
-) -> Path:
-    """The file of a profile that is named by its path from a folder; `~` is the user's home.
-
-    The home is that of `environ`, or of the process. Raises JobgenError, also for a file outside
-    the folder `inside`.
-    """
-    path = folder / with_home(to_path(name), environ)
-    if inside and is_outside(path, inside):
-        raise outside_error(str(mark), name, inside)
-    if is_file(path):
-        return path
-    if path.is_relative_to(os.devnull):
-        hint = "`~` is HOME of `environ`, an absolute path"
-        raise JobgenError([Problem(mark, f"no file {name:.80}", "no-profile", hint)])
-    hint = f"a packaged one has no .yaml: {bare}" if (bare := name[:-5]) in profile_files() else ""
-    raise JobgenError([Problem(mark, f"no file {path}", "no-profile", hint)])
-
-
-def find_by_name(
-    name: str,
-    mark: Mark,
-    here: Path,
-    folders: Iterable[Path],
-    after: Path | None,
-    names: Callable[[], Iterable[str]],
-    on_replacement: Callable[[Path], None],
-) -> Path:
-    """The first file of that name in the folders; if `after` is one of that name, the next one.
-
-    `on_replacement` is called with the project's file if it replaces a bundled profile. Raises
-    JobgenError with the nearest one of `names`.
-    """
-    if not is_plain_name(name):
-        text = f"`{name:.80}` is a path, and no name"
-        hint = "the path of a file ends in .yaml"
-        raise JobgenError([Problem(mark, text, "no-profile", hint)])
-    candidates = [folder / to_path(f"{name}.yaml") for folder in folders]
-    files = [path for path in candidates if is_file(path)]
-    same = [number for number, path in enumerate(files) if after and is_same_file(path, after)]
-    remaining = files[same[0] + 1 :] if same else files
-    if not remaining:
-        hint = _profile_hint(name, sorted(names()))
-        if "," in name:
-            joined = ", ".join(name.replace(",", " ").split())
-            hint = f"name one; a file of yours with `extends: [{joined}]` joins them"
-        if os.path.isdir(here / to_path(name)):
-            hint = "it is a folder: write the path of a file in it, which ends in .yaml"
-        if is_file(here / to_path(f"{name}.yaml")):
-            hint = f"the file here is {name}.yaml: write that, or move it to profiles/"
-        raise JobgenError([Problem(mark, f"no profile `{name:.80}`", "no-profile", hint)])
-    first, last = remaining[0], remaining[-1]
-    replaces_bundled = first == candidates[0] and last == candidates[-1]
-    if replaces_bundled and not _same_bytes(first, last):
-        on_replacement(first)
-    return first
-
-
-def _profile_hint(wanted: str, names: list[str]) -> str:
+def _nearest(wanted: str, names: list[str]) -> str:
     """The profile that is probably meant: a site is not proposed for another one."""
     if "$" in wanted:
         return "write the name itself: nobody replaces a variable here"

@@ -7,24 +7,29 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from jobgen.errors import USAGE, JobgenError, Problem, printable, problem, report
+from jobgen.errors import USAGE, JobgenError, Problem, problem, report
 from jobgen.generator import Generators
 from jobgen.keeper.carried import named_files
 from jobgen.limits import BUILD_BYTES, BUILD_BYTES_EACH, PROBLEMS_KEPT, PROBLEMS_SHOWN
 from jobgen.paths import is_outside, repository_or_folder, to_path
 from jobgen.quoting import escape_unseen
 from jobgen.repository.compare import compare
-from jobgen.repository.keeper_files import prune_keepers, write_keepers
+from jobgen.repository.files import (
+    files_below,
+    prune_keepers,
+    read_script,
+    report_unreadable,
+    show_change,
+    write_keepers,
+)
 from jobgen.repository.manifest import read_manifest
 from jobgen.repository.matrix import Script
 from jobgen.repository.processes import results_in_order
-from jobgen.repository.script_files import files_below, read_script, report_unreadable
 from jobgen.scripts.header import Header, read_header
-from jobgen.scripts.write import remove, rewrite, write
+from jobgen.scripts.write import remove, rewrite
 
 
 class Change(NamedTuple):
@@ -65,7 +70,7 @@ class Build:
 
     def manifest_from(self, script: str) -> str:
         """The manifest's path as in the header of a script with this path without links."""
-        return _path_from(os.path.dirname(script), self.manifest)
+        return escape_unseen(os.path.relpath(self.manifest, os.path.dirname(script)))
 
     def made(self, script: Script | JobgenError) -> Made:
         """Make a script. Raises JobgenError if it cannot be made, or if something would be lost."""
@@ -149,15 +154,6 @@ class Build:
             report(f"{path}: not removed, since it may be edited; --force would")
             return False
         return True
-
-    def show(self, path: Path, change: str) -> None:
-        """Write what was done to a file, or would be."""
-        write(f"{printable(str(path))}: {'would be ' * self.dry_run}{change}\n")
-
-
-@lru_cache  # the scripts of a folder have the same
-def _path_from(folder: str, manifest: str) -> str:
-    return escape_unseen(os.path.relpath(manifest, folder))
 
 
 def build_all(file: str, prune: bool, force: bool, dry_run: bool, trust: bool = False) -> int:
@@ -248,7 +244,7 @@ def _write_changes(build: Build) -> int:
             continue
         if not build.dry_run:
             rewrite(path, real, data)
-        build.show(path, "written")
+        show_change(path, "written", build.dry_run)
         written += 1
     return written
 
@@ -261,7 +257,7 @@ def _remove_obsolete(folders: Iterable[Path], build: Build) -> set[str]:
         if build.may_remove(path, real):
             if not build.dry_run:
                 remove(path, real)
-            build.show(path, "removed")
+            show_change(path, "removed", build.dry_run)
             removed.add(real)
     return removed
 

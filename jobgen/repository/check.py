@@ -21,9 +21,15 @@ from jobgen.repository.compare import (
     judge,
 )
 from jobgen.repository.diff import diff_lines
-from jobgen.repository.keeper_files import keepers_of, write_keeper, wrong_keepers
+from jobgen.repository.files import (
+    find_files,
+    keepers_of,
+    read_script,
+    report_unreadable,
+    write_keeper,
+    wrong_keepers,
+)
 from jobgen.repository.processes import results_in_order
-from jobgen.repository.script_files import find_files, read_script, report_unreadable
 from jobgen.scripts.header import read_header
 from jobgen.scripts.write import rewrite, write
 

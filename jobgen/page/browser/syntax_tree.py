@@ -17,10 +17,9 @@ _NAMED, _MISSING = 1, 2
 
 
 class Point(NamedTuple):
-    """A place in the text, both from 0; the column is in bytes."""
+    """The line of a place in the text, from 0."""
 
     row: int
-    column: int
 
 
 class Node:
@@ -34,7 +33,7 @@ class Node:
         self.start_byte = start
         self.end_byte = end
         self.children: list[Node] = []
-        self._fields: dict[str, Node] = {}
+        self.fields: dict[str, Node] = {}  # the first child in each, and in "" of those in none
         self._lines = lines  # where each begins
 
     @property
@@ -45,26 +44,16 @@ class Node:
     @property
     def start_point(self) -> Point:
         """The place of its first character."""
-        return self._point(self.start_byte)
+        return Point(bisect_right(self._lines, self.start_byte) - 1)
 
     @property
     def end_point(self) -> Point:
         """The place after its last character."""
-        return self._point(self.end_byte)
+        return Point(bisect_right(self._lines, self.end_byte) - 1)
 
     def child_by_field_name(self, name: str) -> Node | None:
         """The first child in a field of the grammar, such as `body`; None if it is empty."""
-        return self._fields.get(name)
-
-    def add(self, child: Node, field: str) -> None:
-        """Add a child, in a field of the grammar unless `field` is ""."""
-        self.children.append(child)
-        if field:
-            self._fields.setdefault(field, child)
-
-    def _point(self, offset: int) -> Point:
-        row = bisect_right(self._lines, offset) - 1
-        return Point(row, offset - self._lines[row])
+        return self.fields.get(name)
 
 
 class Tree(NamedTuple):
@@ -91,7 +80,8 @@ class Parser:
             kind, flags, start, end, parent, field = numbers[at : at + _NUMBERS]
             node = Node(kinds[kind], flags, offsets[start], offsets[end], lines)
             if nodes:
-                nodes[parent].add(node, fields[field])
+                nodes[parent].children.append(node)
+                nodes[parent].fields.setdefault(fields[field], node)
             nodes.append(node)
             parents.append(parent)
         for number in range(len(nodes) - 1, 0, -1):

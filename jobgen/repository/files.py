@@ -1,0 +1,184 @@
+"""The files of a job repository: scripts, found and read; keepers beside a manifest, written."""
+
+import os
+import stat
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from jobgen.errors import JobgenError, printable, problem, report
+from jobgen.keeper.carried import FOLDER, keeper_files, named_files
+from jobgen.limits import HEADER_OFFSET, SCRIPT_BYTES
+from jobgen.paths import is_outside, repository, to_path, walk
+from jobgen.scripts.header import read_header
+from jobgen.scripts.write import remove, rewrite, write
+
+MISSING, CHANGED = "missing", "changed"
+
+
+def find_files(
+    paths: Iterable[str], on_error: Callable[[OSError], None]
+) -> Iterator[tuple[Path, str]]:
+    """The named files, and those in named folders except hidden ones and links; each once.
+
+    Each comes with its path without links. `on_error` gets the folders that cannot be read. Raises
+    JobgenError for an empty path.
+    """
+    seen: set[str] = set()
+    for text in paths:
+        if not text:
+            hint = "`.` is the working folder"
+            raise problem("jobgen check", "an empty path", "usage", hint)
+        top = to_path(text)
+        is_folder = os.path.isdir(top)
+        found = files_below(top, on_error) if is_folder else [(top, os.path.realpath(top))]
+        for path, real in found:
+            if real not in seen:
+                seen.add(real)
+                yield path, real
+
+
+def files_below(top: Path, on_error: Callable[[OSError], None]) -> Iterator[tuple[Path, str]]:
+    """The files below a folder except hidden ones and links, with their paths without links."""
+    for folder, folders, names in walk(top, on_error):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        real = os.path.realpath(folder)
+        for name in sorted(names):
+            path = Path(folder, name)
+            if not name.startswith(".") and _may_be_script(path):
+                yield path, f"{real}/{name}"
+
+
+def _may_be_script(path: Path) -> bool:
+    """Whether it is a file, and no link to one. (Path makes two system calls.)"""
+    try:
+        return stat.S_ISREG(os.lstat(path).st_mode)
+    except OSError:  # a folder that lists its files and lets nobody read them: read_script reports
+        return True
+
+
+def report_unreadable(error: OSError) -> None:
+    """Report a folder that cannot be read."""
+    report(f"{error.filename}: cannot be read: {error.strerror} [unreadable]")
+
+
+def read_script(path: Path) -> bytes:
+    """The bytes of a script; nothing for a file that cannot be one. Raises JobgenError."""
+    try:
+        # Without O_NONBLOCK, opening a pipe would wait for its writer.
+        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        try:
+            return _read(file, path)
+        finally:
+            os.close(file)
+    except OSError as error:
+        raise problem(str(path), f"cannot be read: {error.strerror}", "unreadable") from None
+
+
+def _read(file: int, path: Path) -> bytes:
+    state = os.fstat(file)
+    if not stat.S_ISREG(state.st_mode):
+        raise problem(str(path), "not a regular file", "unreadable")
+    data = os.read(file, HEADER_OFFSET)
+    if b"jobgen" not in data:
+        return b""
+    if state.st_size > SCRIPT_BYTES:
+        if read_header(data):
+            text = f"a script of {state.st_size} bytes"
+            raise problem(str(path), text, "unreadable", f"jobgen makes at most {SCRIPT_BYTES}")
+        return b""
+    while more := os.read(file, SCRIPT_BYTES):
+        data += more
+    return data
+
+
+def show_change(path: Path, change: str, dry_run: bool) -> None:
+    """Write what was done to a file, or would be."""
+    write(f"{printable(str(path))}: {'would be ' * dry_run}{change}\n")
+
+
+def keepers_of(script: str, manifest: str, data: bytes) -> list[Path]:
+    """The files that a script's bytes name, from its path without links and its header's manifest.
+
+    None outside of the script's repository: the header may be untrusted.
+    """
+    names = named_files(data) if manifest else ()
+    if not names:
+        return []
+    folder = Path(os.path.normpath(os.path.join(os.path.dirname(script), manifest))).parent
+    within = repository(Path(script).parent)
+    if within is None or is_outside(folder, within):
+        return []
+    shown = min(folder, Path(os.path.relpath(folder)), key=lambda path: len(str(path)))
+    return [shown / FOLDER / name for name in sorted(names)]
+
+
+def wrong_keepers(paths: Iterable[Path]) -> Iterator[tuple[Path, str]]:
+    """The files that are not what jobgen makes, and their state.
+
+    Those of another jobgen are left out: their scripts are stale, and nobody has the text.
+    """
+    for path in paths:
+        if path.name in keeper_files() and (state := _state(path, keeper_files()[path.name])):
+            yield path, state
+
+
+def _state(path: Path, wanted: bytes) -> str:
+    try:
+        found = os.lstat(path)
+        # Opening a pipe would wait for its writer; a huge file takes all memory.
+        is_same = stat.S_ISREG(found.st_mode) and found.st_size == len(wanted)
+        return "" if is_same and path.read_bytes() == wanted else CHANGED
+    except FileNotFoundError:
+        return MISSING
+    except OSError:
+        return CHANGED
+
+
+def write_keeper(path: Path) -> None:
+    """Write the file again. Raises JobgenError."""
+    rewrite(path, _real(path), keeper_files()[path.name])
+
+
+def write_keepers(folder: Path, names: Iterable[str], dry_run: bool) -> bool:
+    """Write the named files that are wrong; returns whether there are any. Raises JobgenError."""
+    wrong = list(wrong_keepers(folder / FOLDER / name for name in sorted(names)))
+    for path, _ in wrong:
+        if not dry_run:
+            write_keeper(path)
+        show_change(path, "written", dry_run)
+    return bool(wrong)
+
+
+def prune_keepers(
+    folder: Path, names: Iterable[str], folders: Iterable[Path], going: set[str], dry_run: bool
+) -> bool:
+    """Remove the files that no script names any more; returns whether there are any.
+
+    Scripts in `folders` that are not of the manifest count, too, without those that are `going`.
+    """
+    found = (folder / FOLDER).glob(f"keeper-{'[0-9a-f]' * 16}.py")
+    obsolete = {path for path in found if path.name not in set(names)}
+    if obsolete:
+        named = _names_below(folders, going)
+        obsolete = {path for path in obsolete if path.name not in named}
+    for path in sorted(obsolete):
+        if not dry_run:
+            remove(path, _real(path))
+        show_change(path, "removed", dry_run)
+    return bool(obsolete)
+
+
+def _names_below(folders: Iterable[Path], without: set[str]) -> set[str]:
+    names: set[str] = set()
+    for folder in folders:
+        for path, real in files_below(folder, lambda _: None):
+            if real not in without:
+                with suppress(JobgenError):
+                    names |= named_files(read_script(path))
+    return names
+
+
+def _real(path: Path) -> str:
+    """The path without links, but for the two last parts, which may be no links."""
+    return os.path.join(os.path.realpath(path.parent.parent), FOLDER, path.name)
