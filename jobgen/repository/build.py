@@ -16,7 +16,7 @@ from jobgen.keeper.carried import named_files
 from jobgen.limits import BUILD_BYTES, BUILD_BYTES_EACH, PROBLEMS_KEPT, PROBLEMS_SHOWN
 from jobgen.paths import is_outside, repository_or_folder, to_path
 from jobgen.quoting import escape_unseen
-from jobgen.repository.compare import compare
+from jobgen.repository.check import compare
 from jobgen.repository.files import (
     files_below,
     prune_keepers,

@@ -13,8 +13,7 @@ with atheris.instrument_imports(include=["jobgen"]):
     from jobgen.generator import Generators
     from jobgen.planning.job_options import job_options
     from jobgen.planning.option_row import SCRIPT
-    from jobgen.repository.check import _verdict_text
-    from jobgen.repository.compare import judge
+    from jobgen.repository.check import _verdict_text, judge
     from jobgen.scripts.header import read_header
 
 from tests.fuzz.common import fuzz
