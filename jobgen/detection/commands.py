@@ -38,13 +38,10 @@ class Answer:
         return f"failed: {reason}" if self.status else ""
 
 
-def run_together(
-    commands: Mapping[str, Sequence[str]], seconds: float = SECONDS
-) -> dict[str, Answer]:
+def run_together(commands: Mapping[str, Sequence[str]]) -> dict[str, Answer]:
     """The answers of commands that run at the same time; those that take longer are killed."""
     with ThreadPoolExecutor(len(commands)) as pool:
-        answers = pool.map(lambda words: run(words, seconds=seconds), commands.values())
-        return dict(zip(commands, answers, strict=True))
+        return dict(zip(commands, pool.map(run, commands.values()), strict=True))
 
 
 def run(words: Sequence[str], text: str = "", seconds: float = SECONDS) -> Answer:

@@ -69,10 +69,9 @@ def _check_words(directives: Sequence[str]) -> None:
         try:
             shlex.split(text)
         except ValueError as error:
+            wrong = f"`{text}` cannot be read: {error}"
             hint = "options as for sbatch or qsub, such as '-l filesystems=home'"
-            raise problem(
-                "--directive", f"`{text}` cannot be read: {error}", "value", hint
-            ) from None
+            raise problem("--directive", wrong, "value", hint) from None
 
 
 def _findings(

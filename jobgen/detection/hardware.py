@@ -1,6 +1,7 @@
 """What one compute node says of itself, and what names of GPUs hint at."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -64,33 +65,30 @@ def gpu_model(names: Iterable[str]) -> str:
 
 def parse_probe(text: str) -> Hardware:
     """The lines NAME=VALUE that the probe's job printed."""
-    values: dict[str, list[str]] = {}
+    values: dict[str, list[str]] = defaultdict(list)
     for line in text.splitlines():
-        name, equals, value = line.partition("=")
-        if equals and value.strip():
-            values.setdefault(name, []).append(value.strip())
-
-    def one(name: str) -> str:
-        return values.get(name, [""])[0]
-
-    found = _interfaces(values.get("address", []))
+        name, _, value = line.partition("=")
+        if value.strip():
+            values[name].append(value.strip())
+    found = _interfaces(values["address"])
     by_address = {address: name for name, address in found}
-    host_addresses = values.get("hostaddress", [])
     interfaces: dict[str, str] = {}
     for name, address in found:
         interfaces.setdefault(name, address)  # of IPv4, if there is one
     return Hardware(
-        host=one("host"),
-        arch=one("arch"),
+        host=next(iter(values["host"]), ""),
+        arch=next(iter(values["arch"]), ""),
         gpu=_vendor(values),
-        gpu_names=tuple(dict.fromkeys(_gpu_name(each) for each in values.get("gpu", []))),
-        driver=", ".join(values.get("driver", [])),
+        gpu_names=tuple(dict.fromkeys(_gpu_name(each) for each in values["gpu"])),
+        driver=", ".join(values["driver"]),
         interfaces=tuple(interfaces.items()),
-        host_interface=next((by_address[own] for own in host_addresses if own in by_address), ""),
-        adapters=tuple(values.get("adapter", [])),
-        fabric=_fabric(values.get("adapter", []), [*interfaces]),
-        engines=tuple(values.get("engine", [])),
-        environments=tuple(_environments(values.get("environment", []))),
+        host_interface=next(
+            (by_address[own] for own in values["hostaddress"] if own in by_address), ""
+        ),
+        adapters=tuple(values["adapter"]),
+        fabric=_fabric(values["adapter"], [*interfaces]),
+        engines=tuple(values["engine"]),
+        environments=tuple(_environments(values["environment"])),
     )
 
 
@@ -115,10 +113,10 @@ def _gpu_name(line: str) -> str:
 
 def _vendor(values: dict[str, list[str]]) -> str:
     """By its devices; by the PCI vendor of graphics alone only if that is the only hint."""
-    devices = [vendor for vendor in values.get("device", []) if vendor in ("nvidia", "amd")]
+    devices = [vendor for vendor in values["device"] if vendor in ("nvidia", "amd")]
     if devices:
         return devices[0]
-    listed = [_VENDOR_IDS.get(each, "") for each in values.get("pci", [])]
+    listed = [_VENDOR_IDS.get(each, "") for each in values["pci"]]
     return next((vendor for vendor in ("nvidia", "amd", "intel") if vendor in listed), "")
 
 
