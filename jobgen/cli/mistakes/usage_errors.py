@@ -153,7 +153,7 @@ def _is_value(values: Sequence[str], words: Sequence[str]) -> bool:
 
     Before `--`, no word stands alone; of Grid Engine, -pe has a name and a number.
     """
-    if re.match(r"-\S+$", words[0]) or (values and words[0].endswith(".py")):
+    if re.match(r"-[^\s\d]\S*$", words[0]) or (values and words[0].endswith(".py")):
         return False
     return not values or "--" in words or (len(values) == 1 and words[0].isdigit())
 
