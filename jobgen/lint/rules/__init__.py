@@ -17,7 +17,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from importlib import import_module
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 # With those that are imported under their own names, what the file of a rule needs.
 from jobgen.errors import Edit as Edit
@@ -26,17 +26,9 @@ from jobgen.lint.reader.commands import Assignment as Assignment
 from jobgen.lint.reader.commands import Command as Command
 from jobgen.lint.reader.commands import Word as Word
 from jobgen.lint.reader.directives import Directive as Directive
+from jobgen.lint.reader.directives import StrayWord as StrayWord
 from jobgen.lint.reader.script import Gpus as Gpus
 from jobgen.lint.reader.script import Script as Script
-
-
-class Placed(Protocol):
-    """What has a place in a script: a word, a command, an assignment, a directive."""
-
-    @property
-    def line(self) -> int: ...
-    @property
-    def column(self) -> int: ...
 
 
 class Finding(NamedTuple):
@@ -57,10 +49,13 @@ class Finding(NamedTuple):
 Findings = Iterator[Finding]
 
 
-def finding_at(place: Placed, text: str, cure: str, edits: Iterable[Edit] = ()) -> Finding:
-    """A finding at a word, a command, an assignment or a directive."""
-    words = getattr(place, "words", ())  # of a command, whose name is meant
-    raw = getattr(words[0] if words else place, "raw", "")
+Place = Word | Command | Assignment | Directive | StrayWord | Gpus
+
+
+def finding_at(place: Place, text: str, cure: str, edits: Iterable[Edit] = ()) -> Finding:
+    """A finding at what has a place in a script; of a command, its name is meant."""
+    named = place.words[0] if isinstance(place, Command) and place.words else place
+    raw = named.raw if isinstance(named, Word | Directive) else ""
     return Finding(place.line, place.column, text, cure, raw, tuple(edits))
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, groupby
 
-from jobgen.lint.reader.directives import StrayWord, is_code, read_directives
+from jobgen.lint.reader.directives import is_code, read_directives
 from jobgen.lint.reader.sbatch_options import OPTIONS, SHORT_WITH_VALUE, nearest_option
 from jobgen.lint.reader.source import parse_tree, to_bytes
 from jobgen.lint.rules import (
@@ -12,6 +12,7 @@ from jobgen.lint.rules import (
     Edit,
     Findings,
     Script,
+    StrayWord,
     Word,
     finding_at,
     replacement,

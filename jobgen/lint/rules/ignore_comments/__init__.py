@@ -13,8 +13,7 @@ class IgnoreComment(NamedTuple):
     `codes` is empty if the comment does not have this form. `text` is all that follows `ignore`.
     """
 
-    line: int
-    column: int
+    place: Word
     ignored_line: int
     codes: tuple[str, ...]
     reason: str
@@ -36,9 +35,9 @@ def ignore_comments(script: Script) -> Iterator[IgnoreComment]:
             written = _CODES.fullmatch(text)
             codes = tuple(written[1].split(",")) if written else ()
             reason = (written[2] or "") if written else ""
-            column = comment.column + found.start()
+            place = Word("", comment.line, comment.column + found.start())
             line = _ignored_line(script, comment, found.start())
-            yield IgnoreComment(comment.line, column, line, codes, reason, text)
+            yield IgnoreComment(place, line, codes, reason, text)
 
 
 def _ignored_line(script: Script, comment: Word, start: int) -> int:
@@ -56,14 +55,16 @@ def jg002_ignore_comment(script: Script) -> Findings:
     all_codes = checks()
     for comment in ignore_comments(script):
         if unknown := [code for code in comment.codes if code not in all_codes]:
-            yield finding_at(comment, f"there is no rule {unknown[0]:.20}", "see `jobgen rules`")
+            yield finding_at(
+                comment.place, f"there is no rule {unknown[0]:.20}", "see `jobgen rules`"
+            )
         elif not comment.reason:
             written = comment.codes or re.findall(r"JG[0-9]{3}", comment.text.upper())
             reason = "it has no reason" if comment.codes else "it names no rule"
             if written and not comment.codes:
                 reason = "write codes in capitals, with commas and no blanks between them"
             cure = f"# jobgen: ignore={','.join(written or ['CODE'])} reason"
-            yield finding_at(comment, f"the ignore comment is not valid: {reason}", cure)
+            yield finding_at(comment.place, f"the ignore comment is not valid: {reason}", cure)
 
 
 def unused_comments(script: Script, searched: Set[str], places: Set[tuple[int, str]]) -> Findings:
@@ -76,4 +77,4 @@ def unused_comments(script: Script, searched: Set[str], places: Set[tuple[int, s
         idle = [code for code in comment.codes if code in searched and (line, code) not in places]
         if comment.reason and idle:
             text = f"the ignore comment suppresses nothing: line {line} has no {', '.join(idle)}"
-            yield finding_at(comment, text, "remove it, or put it on the line of the finding")
+            yield finding_at(comment.place, text, "remove it, or put it on the line of the finding")

@@ -96,12 +96,11 @@ def jg123_escaped_dollar(script: Script) -> Findings:
 
 def jg108_first_hostname_address(script: Script) -> Findings:
     for command in script.commands if script.nodes != 1 else ():
-        lists_all = command.name == "hostname" and {"-I", "--all-ip-addresses"} & {
-            *command.arguments
-        }
-        if lists_all and command.piped_into in ("awk", "cut", "head"):
+        lists_all = {"-I", "--all-ip-addresses"}.intersection(command.arguments)
+        reader = command.piped_into if command.name == "hostname" and lists_all else ""
+        if reader in ("awk", "cut", "head"):
             after = (each for each in script.commands if each.offset > command.offset)
-            following = next((each.text for each in after if each.name == command.piped_into), "")
+            following = next((each.text for each in after if each.name == reader), "")
             if not re.search(r"-f ?[2-9]|\$[2-9]", following):  # it takes the first one
                 text = "the first address of `hostname -I` may be on any network"
                 yield finding_at(command, text, "name the interface: ip -4 -o addr show NAME")
