@@ -37,7 +37,9 @@ def sources(paths: Sequence[str]) -> Iterator[Source]:
     """What is to be read, opened one after the other. Raises JobgenError."""
     for path in paths:
         if path == "-":
-            yield Source("stdin", _stdin())
+            if sys.stdin is None:
+                raise problem("-", "stdin is closed", "unreadable")
+            yield Source("stdin", sys.stdin.buffer)
         elif os.path.isdir(to_path(path)):
             yield from _folder(path)
         else:
@@ -150,12 +152,6 @@ def _opened(path: str) -> BinaryIO:
         raise problem(path, "no such file", "unreadable", hint) from None
     except OSError as error:
         raise _unreadable(path, error) from None
-
-
-def _stdin() -> BinaryIO:
-    if sys.stdin is None:
-        raise problem("-", "stdin is closed", "unreadable")
-    return sys.stdin.buffer
 
 
 def _raise(error: OSError) -> None:

@@ -15,7 +15,7 @@ from glob import escape, glob
 from pathlib import Path
 
 from jobgen.diagnosis.files import is_job_folder
-from jobgen.errors import JobgenError, problem
+from jobgen.errors import problem
 from jobgen.submission import pbs_queue, slurm_queue
 from jobgen.submission.job_queue import JobStatus, run_query
 from jobgen.submission.slurm_accounting import expand_pattern, fact, output_paths, query_accounting
@@ -67,7 +67,10 @@ def find_job_files(job_id: str) -> JobFiles:
         return found
     if is_pbs and (found := _ask_pbs(job_id, errors)):
         return found
-    raise _unknown(job_id, errors)
+    reasons = "; ".join(dict.fromkeys(error.strip() for error in errors if error.strip()))
+    here = sorted(Path().glob(f"*[-.]*{job_id}.*"))[:1] if job_id.isdigit() else []
+    hint = f"{_HINT}, such as {here[0]}" if here else _HINT
+    raise problem(job_id, f"no scheduler knows this job: {reasons}", "job", hint)
 
 
 def find_job_folder(job_id: str, beside: Sequence[str] = ("",)) -> str:
@@ -92,13 +95,6 @@ def _try(path: str, number: str) -> tuple[int, float] | None:
         return None
     last = rest.rpartition(".")[2]
     return int(last) if last.isdecimal() else 0, os.lstat(path).st_mtime
-
-
-def _unknown(job_id: str, errors: list[str]) -> JobgenError:
-    reasons = "; ".join(dict.fromkeys(error.strip() for error in errors if error.strip()))
-    here = sorted(Path().glob(f"*[-.]*{job_id}.*"))[:1] if job_id.isdigit() else []
-    hint = f"{_HINT}, such as {here[0]}" if here else _HINT
-    return problem(job_id, f"no scheduler knows this job: {reasons}", "job", hint)
 
 
 def _query(words: tuple[str, ...], errors: list[str]) -> str:

@@ -21,7 +21,9 @@ _NO_CAUSE = "no cause found"  # in one line
 
 def as_text(verdict: Verdict, everything: bool = False) -> str:
     """What failed first, the evidence, the cure, what misleads; with `everything`, the chain."""
-    lines = [*_head(verdict), *_evidence(verdict), *_advice(verdict)]
+    lines = [*_head(verdict), *_evidence(verdict)]
+    lines += [f"cure: {verdict.cure}"] * bool(verdict.cure)
+    lines += [f"not this: {verdict.misleads}"] * bool(verdict.misleads)
     if verdict.node_notes:
         lines.append(f"note: on {verdict.node}: {', '.join(verdict.node_notes)}")
     lines += [f"note: {note}" for note in verdict.notes]
@@ -71,11 +73,6 @@ def _event_line(event: Event) -> str:
     """`file:line: text`."""
     place = f"{event.file}:{event.line}" if event.line else event.file
     return f"{place}: {event.text.strip() or event.says}"
-
-
-def _advice(verdict: Verdict) -> list[str]:
-    lines = [f"cure: {verdict.cure}"] * bool(verdict.cure)
-    return lines + [f"not this: {verdict.misleads}"] * bool(verdict.misleads)
 
 
 def shortened(text: str, length: int) -> str:

@@ -18,8 +18,6 @@ from jobgen.doctor.pairs import heat_map, pair_maps
 from jobgen.doctor.results import Finding, Point, Results
 from jobgen.quoting import quote
 
-_NAMED = 6
-
 
 class Verdict(NamedTuple):
     """`tone` is good, warn or bad."""
@@ -34,7 +32,10 @@ def verdict_of(results: Results) -> Verdict:
     """What the page begins with."""
     if bad := results.exclude:
         count = count_text(len(results.nodes), "node")
-        headline = f"{len(bad)} of {count} {_are(len(bad))} {_fault(results)}"
+        measures = {measure.name for measure in results.measures}
+        # Each finding of these nodes is of a value; a wrong sum is none.
+        is_slow = all(each.measure in measures for each in results.findings if each.node in bad)
+        headline = f"{len(bad)} of {count} {_are(len(bad))} {'slow' if is_slow else 'not fit'}"
         paste = f"--set {quote('request.exclude=' + ','.join(bad))}"
         return Verdict("bad", headline, _names(bad), paste)
     if results.network.problem:
@@ -59,16 +60,9 @@ def _are(count: int) -> str:
     return "is" if count == 1 else "are"
 
 
-def _fault(results: Results) -> str:
-    """`slow`, where each finding of the nodes is of a value; a wrong sum is none."""
-    bad, measures = set(results.exclude), {measure.name for measure in results.measures}
-    is_slow = all(found.measure in measures for found in results.findings if found.node in bad)
-    return "slow" if is_slow else "not fit"
-
-
-def _names(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
+def _names(names: Sequence[str], most: int = 6) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 ASSETS = Path(__file__).parent / "assets"
@@ -142,11 +136,9 @@ def _notes(results: Results) -> list[tuple[str, str]]:
     for node in results.nodes:
         for note in node.notes:
             nodes.setdefault(note, []).append(node.name)
-    return [(_whose(names, len(results.nodes)), note) for note, names in nodes.items()]
-
-
-def _whose(names: list[str], count: int) -> str:
-    if len(names) == count > 1:
-        return f"all {count:,} nodes"
-    more = f" and {len(names) - 4} more" if len(names) > 4 else ""
-    return ", ".join(names[:4]) + more
+    count = len(results.nodes)
+    everybody = f"all {count:,} nodes"
+    return [
+        (everybody if len(names) == count > 1 else _names(names, 4), note)
+        for note, names in nodes.items()
+    ]

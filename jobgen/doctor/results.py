@@ -149,7 +149,7 @@ def _results(whole: Value) -> Results:
         exclude=tuple(_name_of(value, names) for value in verdict.field("exclude").items()),
         findings=tuple(_finding(value, names) for value in verdict.field("findings").items()),
         rule=verdict.field("rule").text(),
-        compared=_comparison(compared) if compared.raw is not None else None,
+        compared=None if compared.raw is None else _comparison(compared),
         lines=_texts(whole.optional("lines", [])),
     )
 
@@ -160,23 +160,22 @@ def _texts(values: Value) -> tuple[str, ...]:
 
 def _measures(table: Value, nodes: tuple[Node, ...]) -> tuple[Measure, ...]:
     """The measures that the file describes, then those of which it has only values."""
-    measures = [_measure(name, value) for name, value in table.fields()]
+    measures = [
+        Measure(
+            name,
+            value.field("title").text(),
+            _UNITS.get(unit := value.field("unit").text(), unit),
+            value.field("higher_is_better").flag(),
+            value.field("tolerance").number(),
+        )
+        for name, value in table.fields()
+    ]
     names = dict.fromkeys(name for node in nodes for name in (*node.values, *node.ranks))
     described = {measure.name for measure in measures}
     measures += [Measure(name, name, "", True, 0.0) for name in names if name not in described]
     if len(measures) > _MOST_MEASURES:
         raise table.wrong(f"there are more than {_MOST_MEASURES} measures")
     return tuple(measures)
-
-
-def _measure(name: str, value: Value) -> Measure:
-    return Measure(
-        name,
-        value.field("title").text(),
-        _UNITS.get(unit := value.field("unit").text(), unit),
-        value.field("higher_is_better").flag(),
-        value.field("tolerance").number(),
-    )
 
 
 def _nodes(values: Value) -> tuple[Node, ...]:
@@ -270,5 +269,5 @@ def _pair(pair: Value, names: set[str]) -> tuple[str, str] | None:
 
 
 def _comparison(value: Value) -> Comparison:
-    job, time = (value.field(key).text() for key in ("job", "time"))
-    return Comparison(job, time, _texts(value.field("changes")))
+    changes = _texts(value.field("changes"))
+    return Comparison(value.field("job").text(), value.field("time").text(), changes)

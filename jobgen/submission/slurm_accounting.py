@@ -51,15 +51,13 @@ def query_accounting(job: str, cluster: str, query: Query) -> list[dict[str, str
 
 def output_paths(accounts: Iterable[Account], query: Query) -> list[str]:
     """The output and error files of each job in the accounting, without its steps."""
-    jobs = [account for account in accounts if not _is_step(account)]
-    return [path for job in jobs for path in _job_paths(job, query)]
-
-
-def _job_paths(fields: Account, query: Query) -> list[str]:
-    patterns = [fields.get("StdOut", ""), fields.get("StdErr", "")]
-    if not any(patterns):
-        patterns = _patterns_of_sbatch(fields, query)
-    return [expand_pattern(name, _values(fields), fields["WorkDir"]) for name in patterns if name]
+    paths = []
+    for job in accounts:
+        if not _is_step(job):
+            patterns = [job.get("StdOut", ""), job.get("StdErr", "")]
+            patterns = patterns if any(patterns) else _patterns_of_sbatch(job, query)
+            paths += [expand_pattern(p, _values(job), job["WorkDir"]) for p in patterns if p]
+    return paths
 
 
 def _patterns_of_sbatch(fields: Account, query: Query) -> list[str]:

@@ -140,7 +140,11 @@ def submit_script(script: str, scheduler: str, display: Callable[[str], Display]
             report(f"it is not known whether {queue.SUBMIT[0]} took the script: check the queue")
             raise
         if job_and_cluster is None:
-            return _wait(process) or _report_no_id(queue)
+            if status := _wait(process):
+                return status
+            text = "ended with 0 and printed no id: it is not known whether it took the script"
+            report(f"{queue.SUBMIT[0]} {text}")
+            return 1
         job = SubmittedJob(*job_and_cluster, queue, process if command_waits else None)
         job.announce()
         return job.follow(display(job.id)) if display else _wait(process)
@@ -183,12 +187,6 @@ def _read_id(process: subprocess.Popen[bytes], queue: JobQueue) -> tuple[str, st
             return job_and_cluster
         report(text)
     return None
-
-
-def _report_no_id(queue: JobQueue) -> int:
-    command = queue.SUBMIT[0]
-    report(f"{command} ended with 0 and printed no id: it is not known whether it took the script")
-    return 1
 
 
 def _wait(process: subprocess.Popen[bytes]) -> int:

@@ -70,7 +70,10 @@ class Dump:
 def read_dump(path: str) -> Dump:
     """A rank's dump; JobgenError where the file is none, or asks for more than plain data."""
     try:
-        rank, data = _rank_in_name(path), _bytes(path)
+        found = _RANK_IN_NAME.search(Path(path).name)  # torch writes it there only
+        if not found:
+            raise NotPlain("its name does not end with its rank, as in nccl_trace_rank_5")
+        rank, data = int(found[1]), _bytes(path)
         if not ends_within_bounds(_dump, rank, path, data):
             raise NotPlain(f"it takes more than {PARSE_SECONDS} s or {PARSE_MEMORY >> 30} GiB")
         return _dump(rank, path, data)
@@ -79,14 +82,6 @@ def read_dump(path: str) -> Dump:
         raise JobgenError(f"{path}: no dump of torch's flight recorder: {reason}") from error
     except OSError as error:
         raise JobgenError(f"{path}: {error.strerror}") from error
-
-
-def _rank_in_name(path: str) -> int:
-    """torch writes the rank into the file's name only."""
-    match = _RANK_IN_NAME.search(Path(path).name)
-    if not match:
-        raise NotPlain("its name does not end with its rank, as in nccl_trace_rank_5")
-    return int(match[1])
 
 
 def _bytes(path: str) -> bytes:
@@ -158,11 +153,12 @@ def _operation(entry: dict[Any, Any]) -> Operation | None:
     pair = entry.get("is_p2p") is True
     # gloo's entries stay "scheduled": that one is over shows in `retired` alone.
     retired = backend == "gloo" and entry.get("retired") is True
+    shapes = [_list(shape)[:16] for shape in _list(entry.get("input_sizes"))[:4000]]
     return Operation(
         group,
         _whole(entry.get("p2p_seq_id" if pair else "collective_seq_id")),
         name,
-        _elements(entry.get("input_sizes")),
+        sum(math.prod(map(_whole, shape)) for shape in shapes),
         tuple(_text(dtype) for dtype in _list(entry.get("input_dtypes"))[:64]),
         entry.get("state") == "completed" or retired,
         entry.get("state") == "started",
@@ -170,11 +166,6 @@ def _operation(entry: dict[Any, Any]) -> Operation | None:
         _whole(entry.get("time_created_ns")),
         _where(entry.get("frames")),
     )
-
-
-def _elements(sizes: Any) -> int:
-    shapes = [_list(shape)[:16] for shape in _list(sizes)[:4000]]
-    return sum(math.prod(_whole(size) for size in shape) for shape in shapes)
 
 
 def _where(frames: Any) -> str:

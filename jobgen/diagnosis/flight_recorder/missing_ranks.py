@@ -70,24 +70,20 @@ def _waits(dumps: dict[int, Dump]) -> list[Wait]:
     # By name and ranks of a group: the operations of each rank by their numbers. With several in
     # one number (coalesced), the last counts.
     groups: dict[tuple[str, tuple[int, ...]], dict[int, Joined]] = defaultdict(dict)
-    everybody = _world(dumps)
+    # All ranks of which a dump says something, and those between them.
+    members = (rank for dump in dumps.values() for group in dump.members.values() for rank in group)
+    everybody = tuple(range(max([*dumps, *members]) + 1))
     for rank, dump in dumps.items():
         collectives = [operation for operation in dump.operations if not operation.pair]
-        members = {name: _members(dump, name, everybody) for name in {c.group for c in collectives}}
+        ranks = {name: _members(dump, name, everybody) for name in {c.group for c in collectives}}
         for each in collectives:
-            group = groups[each.group, members[each.group]]
+            group = groups[each.group, ranks[each.group]]
             group.setdefault(rank, {})[each.number] = each
     return [
         wait
         for (name, ranks), operations in sorted(groups.items(), key=lambda group: group[0])
         if (wait := _wait(name, ranks or tuple(sorted(operations)), operations, dumps))
     ]
-
-
-def _world(dumps: dict[int, Dump]) -> tuple[int, ...]:
-    """All ranks of which a dump says something, and those between them."""
-    members = (rank for dump in dumps.values() for group in dump.members.values() for rank in group)
-    return tuple(range(max([*dumps, *members]) + 1))
 
 
 def _differing(joined: Joined) -> dict[int, str]:

@@ -57,7 +57,10 @@ def _by_stacks(folder: JobFolder, case: Case) -> list[Event]:
     stacks = [stack for stack in case.stacks if stack.place and not _was_ending(stack, case)]
     if not stacks or (len(stacks) < 2 and not (is_ordered or frozen)):
         return []
-    heard = _heard(case, stacks)
+    # Who wrote a stack, or that it lost its peers.
+    files = [stack.file for stack in stacks]
+    files += [e.file for e in case.events if e.role in (Role.CAUSE, Role.CONSEQUENCE)]
+    heard = {file.rpartition("/")[0] for file in files}
     silent = [each for each in folder.ranks if each.path not in heard]
     on_request = folder.has_orders_for_stacks and len(folder.ranks) == 1
     events = [_of(each, stacks, _FROZEN, "sure") for each in silent if _is_in(frozen, each)]
@@ -92,13 +95,6 @@ def _is_in(names: set[tuple[str, str, int]], files: RankFiles) -> bool:
     """Whether a keeper means this rank."""
     own = {(files.host, "rank", files.rank), (files.host, "local", files.local_rank)}
     return not own.isdisjoint(names)
-
-
-def _heard(case: Case, stacks: list[Stack]) -> set[str]:
-    """The folders of the ranks that wrote a stack, or that they lost their peers."""
-    files = [stack.file for stack in stacks]
-    files += [e.file for e in case.events if e.role in (Role.CAUSE, Role.CONSEQUENCE)]
-    return {file.rpartition("/")[0] for file in files}
 
 
 def _of(files: RankFiles, stacks: list[Stack], how: str, certainty: str) -> Event:

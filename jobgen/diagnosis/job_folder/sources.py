@@ -39,7 +39,9 @@ def without_ranks(source: Source, folder: JobFolder) -> Source:
 
 def folder_sources(folder: JobFolder) -> Iterator[Source]:
     """The logs of a job's folder; ranks in the order in which they failed, or wrote last."""
-    ranks = sorted(folder.ranks, key=_order)
+    ranks = sorted(
+        folder.ranks, key=lambda r: (r.failed_at is None, r.failed_at or 0.0, r.changed, r.path)
+    )
     count = 2 * len(ranks) + len(folder.nodes) + len(folder.names)
     most = max(FEWEST, JOB_FOLDER_BYTES // max(1, count))
     for each in ranks:
@@ -72,10 +74,6 @@ def _dumps(folder: JobFolder) -> Iterator[Source]:
             is_new = changed(file) >= start
             if is_new and re.search(DUMP, name) and is_dump(read_plain(file, PEEKED)):
                 yield Source(as_word(file), BytesIO(), is_dump=True)
-
-
-def _order(files: RankFiles) -> tuple[bool, float, float, str]:
-    return files.failed_at is None, files.failed_at or 0.0, files.changed, files.path
 
 
 def label_of(files: RankFiles) -> Label:

@@ -69,8 +69,11 @@ def _complete(case: Case, folder: JobFolder) -> None:
     world = folder.count("nodes") * folder.count("ranks_per_node")
     case.world = case.world or (world if world <= MOST_RANKS else 0)
     case.is_torchrun |= folder.facts.get("launcher", "torchrun") == "torchrun"
-    restarted = any(each.attempt for each in folder.ranks)
-    old = _pids_of_earlier_starts(case.events) if restarted else set()
+    old = set[str]()
+    if any(each.attempt for each in folder.ranks):
+        # The processes that failed, and that no final report names: ranks have started again since.
+        reported = {event.pid for event in case.events if _IN_REPORT.match(event.text)}
+        old = {event.pid for event in case.events} - reported - {""} if reported else old
     events = [e for e in case.events if not (e.pid in old or _OWN_VERDICT.match(e.text))]
     events = [e for e in events if e.code != "node-not-ready" or not e.file.endswith("/keeper")]
     # The scheduler's names of nodes: torchrun's report may have others.
@@ -81,29 +84,19 @@ def _complete(case: Case, folder: JobFolder) -> None:
     case.events = _without_repeats([*_ranked(events)])
 
 
-def _pids_of_earlier_starts(events: list[Event]) -> set[str]:
-    """The processes that failed, and that no final report names: ranks have started again since."""
-    reported = {event.pid for event in events if _IN_REPORT.match(event.text)}
-    return {event.pid for event in events} - reported - {""} if reported else set()
-
-
 def _ranked(events: list[Event]) -> Iterator[Event]:
     """An agent's line names a process: its rank is in the agent's report."""
     local_ranks = {e.pid: e.local_rank for e in events if _IN_AGENT.search(e.text)}
-    events = [_of_its_process(e, local_ranks) for e in events]
+    for index, event in enumerate(events):
+        # Two agents' reports may be mixed line by line: a status counts for its process alone.
+        local = local_ranks.get(event.pid, event.local_rank)
+        if local != event.local_rank and _IN_REPORT.match(event.text):
+            events[index] = event._replace(rank=None, node=None, local_rank=local)
     # The status, too: nodes that started at the same time give their processes the same numbers.
     ranks = {(e.pid, e.status): e for e in events if e.rank is not None and e.pid}
     for event in events:
         same = ranks.get((event.pid, event.status)) if event.rank is None else None
         yield event._replace(rank=same.rank, node=same.node) if same else event
-
-
-def _of_its_process(event: Event, local_ranks: dict[str, int | None]) -> Event:
-    """Two agents' reports may be mixed line by line: a status counts for its process alone."""
-    local = local_ranks.get(event.pid, event.local_rank)
-    if local == event.local_rank or not _IN_REPORT.match(event.text):
-        return event
-    return event._replace(rank=None, node=None, local_rank=local)
 
 
 def _without_repeats(events: list[Event]) -> list[Event]:

@@ -91,7 +91,9 @@ def _verdict(case: Case, events: list[Event], rest: Groups, order: list[str]) ->
     cut_off = node_cut_off(case, own)
     place = cut_off or _place(case, own, events, main)
     found = classes()[order[0]]
-    groups = _all_groups(own)
+    groups: dict[str, str] = {}
+    for event in own:
+        groups.update((name, value) for name, value in event.groups.items() if not groups.get(name))
     says = ""
     if main.reporter and not cut_off:  # a rank reports what others did
         says = found.title[:1].lower() + found.title[1:]
@@ -112,14 +114,6 @@ def _made(place: Place, evidence: Sequence[Event], events: list[Event], says: st
         None, "", says or main.says, *place[:4], time=main.time, attempt=main.attempt,
         evidence=tuple(evidence[:MOST_EVIDENCE]), chain=tuple(events),
     )  # fmt: skip
-
-
-def _all_groups(events: list[Event]) -> dict[str, str]:
-    groups: dict[str, str] = {}
-    for event in events:
-        for name, value in event.groups.items():
-            groups[name] = groups.get(name) or value
-    return groups
 
 
 def _place(case: Case, own: list[Event], events: list[Event], main: Event) -> Place:

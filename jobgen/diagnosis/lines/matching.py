@@ -117,9 +117,8 @@ def _best(alternatives: str) -> str:
     """The longest fixed text of each alternative; of a group's texts, the shortest counts."""
     if "|" not in alternatives and _OR not in alternatives:
         return max(alternatives.split(_GAP), key=len)
-    size = _shortest if _OR in alternatives else len
-    return _OR.join([max(one.split(_GAP), key=size) for one in alternatives.split("|")])
+    return _OR.join([max(one.split(_GAP), key=_size) for one in alternatives.split("|")])
 
 
-def _shortest(texts: str) -> int:
+def _size(texts: str) -> int:
     return min(map(len, texts.split(_OR)))
