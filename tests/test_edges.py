@@ -63,7 +63,7 @@ def test_a_profile_may_not_set_a_reserved_variable_either(name: str) -> None:
         planned(Job("sbatch", "mi210", set_values=(path,)))
 
 
-@pytest.mark.parametrize("name", sorted({*slurm.VARIABLES, *pbs.VARIABLES}))
+@pytest.mark.parametrize("name", sorted({*slurm.SCHEDULER.variables, *pbs.SCHEDULER.variables}))
 def test_no_option_sets_what_the_scheduler_tells_a_rank(name: str) -> None:
     """Otherwise, every job of an array would have the same number."""
     with pytest.raises(JobgenError, match="belongs to the script, torchrun or bash"):

@@ -186,7 +186,10 @@ def test_what_is_lost_without_the_folder_of_the_output() -> None:
     plan = plan._replace(request=plan.request._replace(live_output=False))
     assert pbs.lost_without_folder(plan) == ""
     plan = planned(Job("local", profile="local", set_values=("request.output=a/b",)))
-    assert (local.output_folder(plan), local.lost_without_folder(plan)) == ("", "")
+    assert (local.SCHEDULER.output_folder(plan), local.SCHEDULER.lost_without_folder(plan)) == (
+        "",
+        "",
+    )
 
 
 @pytest.mark.parametrize(

@@ -148,7 +148,7 @@ class Findings:
     def kill_delay(self) -> int | None:
         """What the scheduler leaves the ranks of a job that it ends; None for the default."""
         delay = self.partition.kill_delay
-        return None if delay == get_scheduler(self.cluster.scheduler).KILL_DELAY else delay
+        return None if delay == get_scheduler(self.cluster.scheduler).kill_delay else delay
 
     @property
     def stop_grace(self) -> int | None:

@@ -220,7 +220,7 @@ def _with_files(plan: Plan, resolved: Resolved, job: Job, scheduler: Scheduler) 
             Software,
             software,
             container=planned_container(plan, profile, workspace),
-            passed=passed_variables(plan, profile, workspace, scheduler.VARIABLES, job.command),
+            passed=passed_variables(plan, profile, workspace, scheduler.variables, job.command),
         )
     return plan._replace(software=software)
 
@@ -228,12 +228,12 @@ def _with_files(plan: Plan, resolved: Resolved, job: Job, scheduler: Scheduler) 
 def _name(job: Job, program: Program, scheduler: Scheduler) -> str:
     if job.name is None:
         last = program.name.rstrip("/").rpartition("/")[2].removesuffix(".py")
-        rule = BYHAND_NAME if job.command == "byhand" else scheduler.NAME_RULE
+        rule = BYHAND_NAME if job.command == "byhand" else scheduler.name_rule
         return last if re.fullmatch(rule, last) else "job"
     refusals.check_no_variable("-J", job.name)
-    if not re.fullmatch(scheduler.NAME_RULE, job.name):
+    if not re.fullmatch(scheduler.name_rule, job.name):
         text = f"{job.name!r:.80} is not a valid job name"
-        raise problem("-J", text, "value", scheduler.NAME_RULE_IN_WORDS)
+        raise problem("-J", text, "value", scheduler.name_rule_in_words)
     return job.name
 
 

@@ -31,8 +31,8 @@ def base_plan(resolved: Resolved, scheduler: Scheduler, by_hand: bool, shared: b
         description=profile.description,
         fingerprint=resolved.fingerprint,
         scheduler=str(profile.scheduler),
-        template=BYHAND_TEMPLATE if by_hand else scheduler.TEMPLATE,
-        array_index=scheduler.ARRAY_INDEX,
+        template=BYHAND_TEMPLATE if by_hand else scheduler.template,
+        array_index=scheduler.array_index,
         node=profile.node,
         request=request,
         software=_software(profile),
@@ -51,7 +51,7 @@ def _request(resolved: Resolved, scheduler: Scheduler, shared: bool) -> Request:
     processes = profile.launch.processes_per_node or max(gpus, 1)
     tasks = processes if profile.launch.launcher in ("srun", "mpiexec") else 1
     cores = _cores(resolved, gpus, processes, tasks)
-    if cores and "srun" in scheduler.LAUNCHERS:  # PBS counts those of a chunk, which is a node's
+    if cores and "srun" in scheduler.launchers:  # PBS counts those of a chunk, which is a node's
         cores = max(1, cores // tasks)
     memory = _memory(resolved, shared)
     _check_limit(resolved, scheduler, "time")
@@ -240,7 +240,7 @@ def _seconds(resolved: Resolved, scheduler: Scheduler, path: str, text: str) -> 
         message = f"{resolved.profile.scheduler} cannot read the walltime {text!r:.40}"
         if seconds == 0:
             message = "a walltime of 0, which would be no limit at all"
-        raise problem(resolved.origin(path), message, "walltime", scheduler.TIME_RULE_IN_WORDS)
+        raise problem(resolved.origin(path), message, "walltime", scheduler.time_rule_in_words)
     return seconds
 
 
@@ -248,9 +248,9 @@ def _signal(resolved: Resolved, scheduler: Scheduler, time: int | None) -> int |
     """Seconds before the end of a walltime of `time` seconds at which the ranks are warned."""
     launch = resolved.profile.launch
     if launch.signal is None:
-        needs_signal = launch.requeue and scheduler.REQUEUES_AT_WALLTIME
+        needs_signal = launch.requeue and scheduler.requeues_at_walltime
         return min(REQUEUE_SIGNAL, time // 2 if time else REQUEUE_SIGNAL) if needs_signal else None
-    if time is None and not scheduler.SIGNALS:
+    if time is None and not scheduler.signals:
         text = f"{resolved.profile.scheduler} sends no signal, and the script knows no walltime"
         raise resolved.conflict("launch.signal", text, "give one: -t TIME")
     if time is not None and launch.signal >= time:

@@ -79,9 +79,9 @@ def limit_error(
 def check_launch(resolved: Resolved, scheduler: Scheduler, nodes: int, by_hand: bool) -> None:
     """Raise JobgenError for a launch that the scheduler or the launcher cannot do."""
     launch, container = resolved.profile.launch, resolved.profile.software.container
-    if launch.launcher not in scheduler.LAUNCHERS:
+    if launch.launcher not in scheduler.launchers:
         text = f"{resolved.profile.scheduler} has no launcher {launch.launcher}"
-        hint = f"use {' or '.join(scheduler.LAUNCHERS)}"
+        hint = f"use {' or '.join(scheduler.launchers)}"
         raise resolved.conflict("launch.launcher", text, hint)
     if launch.max_restarts and launch.launcher in ("srun", "mpiexec"):
         text, hint = f"{launch.launcher} cannot restart ranks", "use the launcher torchrun"
@@ -120,7 +120,7 @@ def _check_starter(resolved: Resolved, scheduler: Scheduler, nodes: int) -> None
     is_plain = resolved.profile.launch.plain
     if starter in ONE_NODE_EACH and nodes > MOST_STARTED and not is_plain:
         text = f"{starter} is started once for each node, and one lead starts at most"
-        first, *others = (each for each in scheduler.STARTERS if each not in ONE_NODE_EACH)
+        first, *others = (each for each in scheduler.starters if each not in ONE_NODE_EACH)
         hint = f"--set launch.starter={first} (or {', '.join(others)}), or --plain"
         raise problem(resolved.origin("request.nodes"), f"{text} {MOST_STARTED}", "limit", hint)
 
@@ -144,7 +144,7 @@ def _check_spares(resolved: Resolved, nodes: int) -> None:
 
 def _check_elastic(resolved: Resolved, scheduler: Scheduler, nodes: int) -> None:
     launch, least = resolved.profile.launch, resolved.profile.request.min_nodes or nodes
-    possible = scheduler.ELASTIC and launch.launcher == "torchrun" and launch.rendezvous == "c10d"
+    possible = scheduler.elastic and launch.launcher == "torchrun" and launch.rendezvous == "c10d"
     if least < nodes and not possible:
         needs = "the launcher torchrun, the rendezvous c10d, and Slurm or local"
         text = f"a range of nodes ({least} to {nodes}) needs {needs}"

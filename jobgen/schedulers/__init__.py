@@ -1,17 +1,15 @@
 """The schedulers: what one must provide, and which ones there are.
 
-A scheduler is one module here, which knows its directives and their quoting, and one template. Not
-here: what happens to a job after it is submitted (submission/).
+A scheduler is one module here with its SCHEDULER, which knows its directives and their quoting, and
+one template. Not here: what happens to a job after it is submitted (submission/).
 """
-
-from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
 from operator import attrgetter
-from typing import TYPE_CHECKING, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 from jobgen.errors import JobgenError, Problem, problem
 from jobgen.profiles.model import Profile
@@ -25,54 +23,39 @@ if TYPE_CHECKING:
 Note = Callable[[str, str, str], None]  # path, text, hint
 
 
-class Scheduler(Protocol):
-    """The names that the module of a scheduler has."""
+class Scheduler(NamedTuple):
+    """What a scheduler is and does; what has a plan may raise JobgenError."""
 
-    TEMPLATE: str  # its template
-    VARIABLES: tuple[str, ...]  # the environment variables that it sets for a rank
-    NAME_RULE: str  # a regular expression for the name of a job
-    NAME_RULE_IN_WORDS: str
-    TIME_RULE_IN_WORDS: str  # how a walltime is written
-    ARRAY_INDEX: str  # the variable with the number of a job in its array
-    LAUNCHERS: tuple[str, ...]
-    STARTERS: tuple[str, ...]  # the values of launch.starter; the first is the default
-    GPU_OPTIONS: tuple[str, ...]  # the values of request.gpu_option
-    ELASTIC: bool  # whether a job can have from MIN to MAX nodes
-    SIGNALS: bool  # whether it signals a job before its walltime
-    REQUEUES_AT_WALLTIME: bool  # whether a job can put itself back into the queue
-    KILL_DELAY: int | None  # seconds between its TERM and its KILL, unless a site has others
-    NEW_OPTIONS: Mapping[str, str]  # options that not every version has, with the first that does
-
-    @staticmethod
-    def seconds(walltime: str) -> int | None:
-        """The seconds of a walltime; None if the scheduler could not read it."""
-
-    @staticmethod
-    def directives(plan: Plan) -> tuple[str, ...]:
-        """The lines that request the job. Raises JobgenError for a value that they cannot hold."""
-
-    @staticmethod
-    def output_folder(plan: Plan) -> str:
-        """The folder of the job's output, if it can be known before the job; "" if it has none.
-
-        Raises JobgenError if only the scheduler will know it.
-        """
-
-    @staticmethod
-    def lost_without_folder(plan: Plan) -> str:
-        """What is lost if that folder does not exist; "" if the script creates it."""
-
-    @staticmethod
-    def step_options(plan: Plan) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The options of every step of a job, and those of the ranks' step. Raises JobgenError."""
-
-    @staticmethod
-    def starter_conflicts(profile: Profile, starter: str, note: Note) -> None:
-        """Note the values of a profile that its starter does not have."""
-
-    @staticmethod
-    def interactive(plan: Plan) -> tuple[str, ...]:
-        """The words of the command that requests the same nodes and a shell on the first."""
+    template: str
+    launchers: tuple[str, ...]
+    name_rule: str  # a regular expression for the name of a job
+    name_rule_in_words: str
+    time_rule_in_words: str  # how a walltime is written
+    # The lines that request the job, and the words of the command that requests the same nodes and
+    # a shell on the first.
+    directives: "Callable[[Plan], tuple[str, ...]]"
+    interactive: "Callable[[Plan], tuple[str, ...]]"
+    # The seconds of a walltime; None if the scheduler could not read it.
+    seconds: Callable[[str], int | None] = lambda _: None
+    # The folder of the job's output; "" if it has none. Not if only the scheduler will know it.
+    output_folder: "Callable[[Plan], str]" = lambda _: ""
+    # What is lost if that folder does not exist; "" if the script creates it.
+    lost_without_folder: "Callable[[Plan], str]" = lambda _: ""
+    # The options of every step of a job, and those of the ranks' step.
+    step_options: "Callable[[Plan], tuple[tuple[str, ...], tuple[str, ...]]]" = lambda _: ((), ())
+    # Notes the values of a profile that its starter does not have.
+    starter_conflicts: Callable[[Profile, str, Note], None] = lambda *_: None
+    starters: tuple[str, ...] = ()  # the values of launch.starter; the first is the default
+    gpu_options: tuple[str, ...] = ()  # the values of request.gpu_option
+    variables: tuple[str, ...] = ()  # the environment variables that it sets for a rank
+    array_index: str = ""  # the variable with the number of a job in its array
+    elastic: bool = False  # whether a job can have from MIN to MAX nodes
+    signals: bool = False  # whether it signals a job before its walltime
+    requeues_at_walltime: bool = False  # whether a job can put itself back into the queue
+    kill_delay: int | None = None  # seconds between its TERM and its KILL, unless a site has others
+    new_options: Mapping[
+        str, str
+    ] = {}  # those that not every version has, with the first that does
 
 
 GRACE_LESS = 2  # seconds that the ranks have less than the scheduler gives, for what ends them
@@ -88,12 +71,12 @@ COMMANDS = {"slurm": "sbatch", "pbs": "qsub", "local": "local"}
 
 def get_scheduler(name: str) -> Scheduler:
     """The scheduler of that name; its module is imported when it is needed."""
-    return cast(Scheduler, import_module(f"jobgen.schedulers.{name}"))
+    return cast(Scheduler, import_module(f"jobgen.schedulers.{name}").SCHEDULER)
 
 
 def starter_of(profile: Profile, scheduler: Scheduler) -> str:
     """The starter of a job: the profile's, or the scheduler's default; "" if it has none."""
-    return profile.launch.starter or (*scheduler.STARTERS, "")[0]
+    return profile.launch.starter or (*scheduler.starters, "")[0]
 
 
 @cache
@@ -115,18 +98,18 @@ def profile_conflicts(profile: Profile, note: Note) -> None:
                 hint = f"write --set {other[2]}={value}"
             note(path, f"{profile.scheduler} has no {path.rpartition('.')[2]}", hint)
     starter = starter_of(profile, scheduler)
-    if starter in scheduler.STARTERS or not scheduler.STARTERS:
+    if starter in scheduler.starters or not scheduler.starters:
         scheduler.starter_conflicts(profile, starter, note)
     else:
         text = f"{profile.scheduler} has no starter `{starter}`"
-        note("launch.starter", text, f"one of: {', '.join(scheduler.STARTERS)}")
+        note("launch.starter", text, f"one of: {', '.join(scheduler.starters)}")
     _grace(profile, scheduler, note)
     if profile.slurm_version:
-        _new_options(profile, profile.slurm_version, scheduler.NEW_OPTIONS, note)
+        _new_options(profile, profile.slurm_version, scheduler.new_options, note)
     gpu_option = profile.request.gpu_option
-    if gpu_option and scheduler.GPU_OPTIONS and gpu_option not in scheduler.GPU_OPTIONS:
+    if gpu_option and scheduler.gpu_options and gpu_option not in scheduler.gpu_options:
         text = f"{profile.scheduler} has no `{gpu_option}`"
-        note("request.gpu_option", text, f"one of: {', '.join(scheduler.GPU_OPTIONS)}")
+        note("request.gpu_option", text, f"one of: {', '.join(scheduler.gpu_options)}")
 
 
 def _new_options(profile: Profile, version: str, since: Mapping[str, str], note: Note) -> None:
@@ -155,9 +138,9 @@ def _grace(profile: Profile, scheduler: Scheduler, note: Note) -> None:
     next job; with PBS, it may run on.
     """
     launch = profile.launch
-    if scheduler.KILL_DELAY is None or launch.plain:
+    if scheduler.kill_delay is None or launch.plain:
         return
-    grace, delay = launch.stop_grace, launch.kill_delay or scheduler.KILL_DELAY
+    grace, delay = launch.stop_grace, launch.kill_delay or scheduler.kill_delay
     most = delay - GRACE_LESS
     if grace > most:
         text = f"ranks have {grace} s after TERM, and {profile.scheduler} kills after {delay}:"
@@ -170,7 +153,7 @@ def _grace(profile: Profile, scheduler: Scheduler, note: Note) -> None:
 Option = TypeVar("Option")
 
 
-def user_options(plan: Plan, option_of: Callable[[Directive], Option]) -> list[Option]:
+def user_options(plan: "Plan", option_of: "Callable[[Directive], Option]") -> list[Option]:
     """The options that a person wrote. Raises JobgenError with what is wrong with all of them."""
     found, problems = list[Option](), list[Problem]()
     for directive in plan.request.directives:

@@ -2,28 +2,9 @@
 
 from jobgen.errors import problem
 from jobgen.planning.plan import Plan
-from jobgen.profiles.model import Profile
-from jobgen.schedulers import Note
+from jobgen.schedulers import Scheduler
 
-TEMPLATE = "local.sh.j2"
-VARIABLES: tuple[str, ...] = ()
-NAME_RULE = r".+"
-NAME_RULE_IN_WORDS = "any text"
-TIME_RULE_IN_WORDS = "a local job has no walltime: leave it out"
-ARRAY_INDEX = ""
-LAUNCHERS = ("torchrun", "node")
-STARTERS: tuple[str, ...] = ()
-GPU_OPTIONS: tuple[str, ...] = ()
-ELASTIC = True
-SIGNALS = REQUEUES_AT_WALLTIME = False
-KILL_DELAY = None
-NEW_OPTIONS: dict[str, str] = {}
 MOST_NODES = 254  # 127.0.0.1 to 127.0.0.254
-
-
-def seconds(walltime: str) -> int | None:
-    """None for each text: a local job has no walltime."""
-    return None
 
 
 def directives(plan: Plan) -> tuple[str, ...]:
@@ -37,26 +18,19 @@ def directives(plan: Plan) -> tuple[str, ...]:
     return ()
 
 
-def step_options(plan: Plan) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """There are no steps."""
-    return (), ()
-
-
-def starter_conflicts(profile: Profile, starter: str, note: Note) -> None:
-    """There is no starter."""
-
-
-def output_folder(plan: Plan) -> str:
-    """The output goes to the terminal."""
-    return ""
-
-
-def lost_without_folder(plan: Plan) -> str:
-    """Nothing is lost."""
-    return ""
-
-
 def interactive(plan: Plan) -> tuple[str, ...]:
     """There is no scheduler: JobgenError."""
     text, hint = "this machine has no scheduler", "choose a profile for Slurm or PBS"
     raise problem("--profile", text, "scheduler", hint)
+
+
+SCHEDULER = Scheduler(
+    template="local.sh.j2",
+    launchers=("torchrun", "node"),
+    name_rule=r".+",
+    name_rule_in_words="any text",
+    time_rule_in_words="a local job has no walltime: leave it out",
+    directives=directives,
+    interactive=interactive,
+    elastic=True,
+)

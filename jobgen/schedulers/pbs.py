@@ -10,29 +10,12 @@ from jobgen.planning.plan import Plan
 from jobgen.profiles.model import Profile
 from jobgen.profiles.units import seconds_of
 from jobgen.quoting import quote
-from jobgen.schedulers import ONE_NODE_EACH, Note, after_hint, checked_visible
+from jobgen.schedulers import ONE_NODE_EACH, Note, Scheduler, after_hint, checked_visible
 from jobgen.schedulers.mpiexec import MPIEXEC, binding_problem
 from jobgen.schedulers.pbs_options import own_options, with_one_list
 from jobgen.schedulers.pbs_resources import requested
 
-TEMPLATE = "qsub.sh.j2"
-VARIABLES = (
-    *("PBS_JOBID", "PBS_JOBNAME", "PBS_QUEUE", "PBS_O_WORKDIR", "PBS_NODENUM", "PBS_ARRAY_INDEX"),
-)
-# ck_job_name.c; PBS_MAXJOBNAME is 230.
-NAME_RULE = r"[A-Za-z0-9_+.-]{1,230}"
-NAME_RULE_IN_WORDS = "PBS takes up to 230 letters, digits and _ + . -"
-TIME_RULE_IN_WORDS = (
-    "write 90m, 24h, 1d12h, seconds (5400), H:MM:SS (1:30:00) or D-HH:MM:SS (2-12:00:00)"
-)
-ARRAY_INDEX = "PBS_ARRAY_INDEX"
-LAUNCHERS = ("torchrun", "mpiexec", "node")
-STARTERS = ("pbs_tmrsh", "pbsdsh", "ssh", *MPIEXEC)
-GPU_OPTIONS = ("ngpus", "gpus", "none")
 LONGEST_LINE = 4094  # bytes, with its end
-ELASTIC = SIGNALS = REQUEUES_AT_WALLTIME = False
-NEW_OPTIONS: dict[str, str] = {}
-KILL_DELAY = 10  # the default of a queue (pbs_queue_attributes(7B), kill_delay)
 
 _TIME = re.compile(
     r"(?:(?P<d>\d+)-)?(?P<h>\d+):(?P<m>\d+):(?P<s>\d+)|(?:(?P<ms>\d+):)?(?P<ss>\d+)", re.ASCII
@@ -120,11 +103,6 @@ def interactive(plan: Plan) -> tuple[str, ...]:
     name = [("-N", plan.name)] if plan.has_own_name else []
     pairs = with_one_list([*name, *requested(plan), *own_options(plan)])
     return ("qsub", "-I", *(word for pair in pairs for word in pair if word))
-
-
-def step_options(plan: Plan) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """PBS has no steps."""
-    return (), ()
 
 
 def starter_conflicts(profile: Profile, starter: str, note: Note) -> None:
@@ -216,3 +194,26 @@ def depend(jobs: tuple[str, ...]) -> str:
         kinds.setdefault(found[2] or "ok", []).append(found[1])
     joined = ",".join(f"after{kind}:{':'.join(ids)}" for kind, ids in kinds.items())
     return f"depend={joined}" if joined else ""
+
+
+SCHEDULER = Scheduler(
+    template="qsub.sh.j2",
+    launchers=("torchrun", "mpiexec", "node"),
+    name_rule=r"[A-Za-z0-9_+.-]{1,230}",  # ck_job_name.c; PBS_MAXJOBNAME is 230
+    name_rule_in_words="PBS takes up to 230 letters, digits and _ + . -",
+    time_rule_in_words="write 90m, 24h, 1d12h, seconds (5400), H:MM:SS (1:30:00) or D-HH:MM:SS"
+    " (2-12:00:00)",
+    directives=directives,
+    interactive=interactive,
+    seconds=seconds,
+    output_folder=output_folder,
+    lost_without_folder=lost_without_folder,
+    starter_conflicts=starter_conflicts,
+    starters=("pbs_tmrsh", "pbsdsh", "ssh", *MPIEXEC),
+    gpu_options=("ngpus", "gpus", "none"),
+    variables=tuple(
+        "PBS_JOBID PBS_JOBNAME PBS_QUEUE PBS_O_WORKDIR PBS_NODENUM PBS_ARRAY_INDEX".split()
+    ),
+    array_index="PBS_ARRAY_INDEX",
+    kill_delay=10,  # the default of a queue (pbs_queue_attributes(7B), kill_delay)
+)

@@ -9,7 +9,7 @@ from jobgen.planning.plan import Directive, Plan
 from jobgen.profiles.model import Profile
 from jobgen.profiles.software_keys import ENGINES
 from jobgen.quoting import UNSEEN
-from jobgen.schedulers import Note, user_options
+from jobgen.schedulers import Note, Scheduler, user_options
 from jobgen.schedulers.slurm_options import (
     LONG_NAMES,
     NOT_FOR_SALLOC,
@@ -21,30 +21,12 @@ from jobgen.schedulers.slurm_options import (
     patterns,
     planned_options,
     quoted,
+    seconds,
     step_gpus,
 )
-from jobgen.schedulers.slurm_options import seconds as seconds
 
-TEMPLATE = "sbatch.sh.j2"
-VARIABLES = (
-    *("SLURM_JOB_ID", "SLURM_JOB_NAME", "SLURM_JOB_NODELIST", "SLURM_NNODES", "SLURM_NODEID"),
-    *("SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS", "SLURM_ARRAY_TASK_ID"),
-)
-# Slurm takes any name; but a / or .. would put the output, whose path has it, into another folder.
-NAME_RULE = rf"(?i:(?!.*(?:packjob|hetjob)))(?!\.\.?$)[^/{UNSEEN}]+"
-NAME_RULE_IN_WORDS = "one line of visible characters, not . or .., without /, hetjob and packjob"
-TIME_RULE_IN_WORDS = (
-    "write 90m, 24h, 1d12h, minutes (90), H:MM:SS (1:30:00) or D-HH:MM:SS (2-12:00:00), at most"
-    " 24855 days"
-)
-ARRAY_INDEX = "SLURM_ARRAY_TASK_ID"
-LAUNCHERS = ("torchrun", "srun", "node")
-STARTERS = ("srun", "ssh", "mpirun")
 # These start nodes without Slurm: processes are neither in a step nor in its cgroup.
 _OUTSIDE_SLURM = ("ssh", "mpirun")
-GPU_OPTIONS = ("gres", "gpus-per-node", "gpus-per-task", "gpus", "none")
-ELASTIC = SIGNALS = REQUEUES_AT_WALLTIME = True
-KILL_DELAY = 30  # slurm.conf(5), KillWait
 
 # What a step cannot do without: its container, its network and its kind of MPI. All others (such as
 # --gpu-bind) divide a node among ranks, and the check of a node has to see all of it.
@@ -76,18 +58,6 @@ _PLANNED = (
 )
 # Options that undo another option.
 _OPPOSITE = {"no-requeue": "requeue", "oversubscribe": "exclusive", "share": "exclusive"}
-
-# What came later, with its release (src/common/slurm_opt.c at the releases' tags).
-NEW_OPTIONS = {
-    "segment": "24.05",
-    "stepmgr": "24.05",
-    "oom-kill-step": "24.11",
-    "wait-for-children": "25.05",
-    "requeue=expedite": "25.11",
-    "consolidate-segments": "25.11",
-    "spread-segments": "25.11",
-    "async": "26.05",
-}
 
 
 def directives(plan: Plan) -> tuple[str, ...]:
@@ -274,3 +244,40 @@ def _check_gres(value: str, options: Options, place: str) -> None:
     if "gres" in options:
         text, hint = "jobgen sets --gres itself", "--set request.gpu_option=gpus-per-node frees it"
         raise problem(place, text, "conflict", hint)
+
+
+SCHEDULER = Scheduler(
+    template="sbatch.sh.j2",
+    launchers=("torchrun", "srun", "node"),
+    # Any name; but a / or .. would put the output, whose path has it, into another folder.
+    name_rule=rf"(?i:(?!.*(?:packjob|hetjob)))(?!\.\.?$)[^/{UNSEEN}]+",
+    name_rule_in_words="one line of visible characters, not . or .., without /, hetjob and packjob",
+    time_rule_in_words="write 90m, 24h, 1d12h, minutes (90), H:MM:SS (1:30:00) or D-HH:MM:SS"
+    " (2-12:00:00), at most 24855 days",
+    directives=directives,
+    interactive=interactive,
+    seconds=seconds,
+    output_folder=output_folder,
+    lost_without_folder=lost_without_folder,
+    step_options=step_options,
+    starter_conflicts=starter_conflicts,
+    starters=("srun", *_OUTSIDE_SLURM),
+    gpu_options=("gres", "gpus-per-node", "gpus-per-task", "gpus", "none"),
+    variables=tuple(
+        "SLURM_JOB_ID SLURM_JOB_NAME SLURM_JOB_NODELIST SLURM_NNODES SLURM_NODEID SLURM_PROCID"
+        " SLURM_LOCALID SLURM_NTASKS SLURM_ARRAY_TASK_ID".split()
+    ),
+    array_index="SLURM_ARRAY_TASK_ID",
+    elastic=True,
+    signals=True,
+    requeues_at_walltime=True,
+    kill_delay=30,  # slurm.conf(5), KillWait
+    # What came later, with its release (src/common/slurm_opt.c at the releases' tags).
+    new_options={
+        **dict.fromkeys(("segment", "stepmgr"), "24.05"),
+        "oom-kill-step": "24.11",
+        "wait-for-children": "25.05",
+        **dict.fromkeys(("requeue=expedite", "consolidate-segments", "spread-segments"), "25.11"),
+        "async": "26.05",
+    },
+)
