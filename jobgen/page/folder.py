@@ -12,10 +12,9 @@ import jinja2
 
 from jobgen import __version__
 from jobgen.errors import JobgenError, problem
-from jobgen.page import packages as npm
-from jobgen.page.archive import archive, licences, versions
 from jobgen.page.browser.fields import OWN_PROFILE, sections
 from jobgen.page.browser.form import DEFAULT_FILE
+from jobgen.page.packages import FIRST, archive, licences, runtime, versions
 from jobgen.page.site import CLOUDS, Choice, choices, site_files
 from jobgen.paths import to_path
 from jobgen.profiles.search import OWN, SITES
@@ -51,11 +50,11 @@ def page_files(
     """
     own_profiles = site_files(profiles)
     listed = choices(own_profiles, profiles)
-    runtime = npm.runtime(packages)
+    of_npm = runtime(packages)
     files = {each.name: each.read_bytes() for each in ASSETS.iterdir() if each.name != TEMPLATE}
-    files |= {ARCHIVE: archive(own_profiles), **runtime.files}
-    files["licences.txt"] = f"{licences()}\n{runtime.licences}".encode()
-    downloads = {name: len(files[name]) for name in (*npm.FIRST, ARCHIVE)}
+    files |= {ARCHIVE: archive(own_profiles), **of_npm.files}
+    files["licences.txt"] = f"{licences()}\n{of_npm.licences}".encode()
+    downloads = {name: len(files[name]) for name in (*FIRST, ARCHIVE)}
     files["index.html"] = _document(listed, title, notes, docs, downloads).encode("utf-8")
     return {**files, MARK: mark_of(files)}
 
@@ -95,7 +94,7 @@ def _document(
         sections=sections(),
         own_profile=OWN_PROFILE,
         default_file=DEFAULT_FILE,
-        libraries={**versions(), **{each.name: each.version for each in npm.PACKAGES}},
+        libraries=versions(),
     )
 
 

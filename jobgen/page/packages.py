@@ -1,18 +1,36 @@
-"""The files of three npm packages that the page runs on: Pyodide, and the parser of bash for lint.
+"""What the page runs on: files of three npm packages, and the archive of all Python.
 
-jobgen requests nothing from a network. A person gets the packages by npm, or copies them.
+The packages are Pyodide, and the parser of bash for lint. jobgen requests nothing from a network:
+a person gets them by npm, or copies them. The archive has jobgen, what it imports, and a site's
+profiles.
 """
 
 import base64
 import hashlib
 import io
 import tarfile
+import zipfile
+from collections.abc import Iterator, Mapping
+from importlib.metadata import Distribution, PackageNotFoundError, distribution, distributions
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
 from jobgen.errors import JobgenError, Problem, problem
+from jobgen.paths import bundled
 from jobgen.quoting import quote
 
+SITE_PROFILES = "site/profiles"  # in the archive; worker.js names it, too
+# What jobgen imports, with the names of the packages that have the licences.
+_LIBRARIES = {
+    "click": "click",
+    "hostlist": "python-hostlist",
+    "jinja2": "jinja2",
+    "markupsafe": "markupsafe",
+    "yaml": "pyyaml",
+}
+_LICENCES = ("LICENSE", "LICENCE", "COPYING")  # how the names of their files begin
+_EARLIEST = (1980, 1, 1, 0, 0, 0)  # of a ZIP; every file has this time
 FOLDER = "runtime"  # in the page's folder
 FIRST = (f"{FOLDER}/pyodide.asm.wasm", f"{FOLDER}/python_stdlib.zip")  # before a script is made
 
@@ -140,3 +158,71 @@ def _content(members: tarfile.TarFile, name: str) -> bytes:
     member = members.extractfile(f"package/{name}")
     assert member, name  # the checksum of the archive is right
     return member.read()
+
+
+def archive(site_profiles: Mapping[str, bytes]) -> bytes:
+    """The archive, the same bytes each time; `site_profiles` by their paths below their folder."""
+    files = {f"{SITE_PROFILES}/{name}": data for name, data in site_profiles.items()}
+    for part in (_jobgen(), _libraries()):
+        files.update(part)
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as made:
+        for name, content in sorted(files.items()):
+            entry = zipfile.ZipInfo(name, _EARLIEST)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.external_attr = 0o644 << 16
+            made.writestr(entry, content)
+    return data.getvalue()
+
+
+def versions() -> dict[str, str]:
+    """The versions of the libraries and of npm's packages, by their names. Raises JobgenError."""
+    libraries = {name: _distribution(name).version for name in _LIBRARIES.values()}
+    return {**libraries, **{each.name: each.version for each in PACKAGES}}
+
+
+def _jobgen() -> Iterator[tuple[str, bytes]]:
+    """jobgen with its bundled files; a wheel and a checkout give the same paths."""
+    package = Path(__file__).parent.parent
+    data = (*(package / "other_words").glob("*.yaml"), *(package / "lint/rules").rglob("*.txt"))
+    for file in (*package.rglob("*.py"), *data):
+        yield f"jobgen/{file.relative_to(package).as_posix()}", file.read_bytes()
+    for kind in ("profiles", "templates"):
+        folder = bundled(kind)
+        for file in filter(Path.is_file, folder.rglob("*")):
+            yield f"jobgen/bundled/{kind}/{file.relative_to(folder).as_posix()}", file.read_bytes()
+
+
+def _libraries() -> Iterator[tuple[str, bytes]]:
+    """The Python files of the libraries: each works without its compiled part."""
+    for name in _LIBRARIES:
+        spec = find_spec(name)
+        origin = Path(str(spec and spec.origin))  # this jobgen runs with it
+        is_package = bool(spec and spec.submodule_search_locations)
+        for file in origin.parent.rglob("*.py") if is_package else [origin]:
+            path = file.relative_to(origin.parent).as_posix()
+            yield f"{name}/{path}" if is_package else path, file.read_bytes()
+
+
+def licences() -> str:
+    """The licences of jobgen and the libraries: in full, if they are installed with them."""
+    own = [("jobgen", each) for each in distributions(name="jobgen")][:1]  # none: not installed
+    found = own + [(name, _distribution(name)) for name in _LIBRARIES.values()]
+    return "\n".join(f"==== {name} {each.version} ====\n\n{_text(each)}" for name, each in found)
+
+
+def _text(library: Distribution) -> str:
+    names = [each for each in library.files or () if each.name.upper().startswith(_LICENCES)]
+    files = filter(Path.is_file, (Path(str(each.locate())) for each in names))
+    texts = [file.read_text(encoding="utf-8") for file in files]
+    if not texts and "License" in library.metadata:
+        texts = [library.metadata["License"]]
+    return "\n".join(texts)
+
+
+def _distribution(name: str) -> Distribution:
+    try:
+        return distribution(name)
+    except PackageNotFoundError:
+        text = f"{name} is here without its metadata, such as its licence"
+        raise problem("page", text, "missing", f"pip install {name}") from None

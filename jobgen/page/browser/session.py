@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 from jobgen.errors import JobgenError
 from jobgen.generator import Generator, find_profiles
-from jobgen.page.browser.drawing import drawing_of
 from jobgen.page.browser.fields import all_fields
 from jobgen.page.browser.form import OwnProfile, clean, command_of, messages, words_of
 from jobgen.page.browser.syntax_tree import install
@@ -71,7 +70,7 @@ class Session:
             output = Output(error.exit_code, "", str(error))
         upper, mark, machinery = output.stdout.partition(MACHINERY)
         return {
-            "drawing": None if output.exit_code else drawing_of(_planned(words)),
+            "drawing": None if output.exit_code else _drawing(_plan(words)),
             **beside,
             "command": command,
             "line": " ".join(map(quote, words)),
@@ -103,8 +102,52 @@ class Session:
         return Output(code if isinstance(code, int) else 0, text, errors.getvalue())
 
 
-def _planned(words: Sequence[str]) -> Plan:
+def _plan(words: Sequence[str]) -> Plan:
     return Generator().plan(parse_command(words[1:]))
+
+
+def _drawing(plan: Plan) -> dict[str, Any]:
+    """The nodes of a job, their ranks on their GPUs, and how they meet.
+
+    `title` is the arithmetic, and `text` says all of it. `gpus_per_node` is 0 if the ranks run on
+    the CPU, and `interface` is "" if the script finds it.
+    """
+    request, launch, network = plan.request, plan.launch, plan.network
+    numbers_ranks = launch.launcher != "node"  # its programs are no ranks
+    noun, ranks = ("rank", launch.processes_per_node) if numbers_ranks else ("program", 1)
+    gpus = 0 if plan.node.gpu == "none" else request.gpus_per_node
+    nodes, total = _count(request.nodes, "node"), _count(request.nodes * ranks, noun)
+    interface = " or ".join(network.interface)
+    port = str(network.port) if network.port else "from the job's id"
+
+    title = f"{nodes} × {_count(*((gpus, 'GPU') if gpus == ranks else (ranks, noun)))} = {total}"
+    if gpus != ranks:
+        title += f", each node with {_count(gpus, 'GPU')}" if gpus else " on CPUs"
+    place = _count(gpus, "GPU") if gpus else "the CPU"
+    text = f"{nodes} with {_count(ranks, noun)} each on {place}: {total} in all."
+    if plan.elastic:
+        title += ", or fewer"
+        text += f" The job continues with {request.min_nodes} if others are lost."
+    if request.spares:
+        text += f" {_count(request.spares, 'spare node')} beside them."
+    if request.nodes > 1:
+        way = f"{interface or 'the interface that the script finds'}, port {port}"
+        text += f" Node 0 is the head: the others connect to it over {way}."
+    return {
+        "nodes": request.nodes,
+        "spares": request.spares,
+        "ranks_per_node": ranks,
+        "gpus_per_node": gpus,
+        "numbers_ranks": numbers_ranks,  # whether node 0 has the first ranks
+        "interface": interface,
+        "port": port,
+        "title": title,
+        "text": text,
+    }
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"
 
 
 def facts(profile: str, form: Mapping[str, str]) -> dict[str, Any]:
