@@ -32,14 +32,6 @@ from jobgen.scripts.header import Header, read_header
 from jobgen.scripts.write import remove, rewrite
 
 
-class Change(NamedTuple):
-    """A script to write; `size` in bytes."""
-
-    path: Path
-    real: str  # the path without links
-    size: int
-
-
 class Made(NamedTuple):
     """A script that can be made; `data` is empty if the file has these bytes."""
 
@@ -62,7 +54,8 @@ class Build:
     scripts: io.FileIO
     most_bytes: int
     size: int = 0
-    changes: list[Change] = field(default_factory=list)
+    # Of each script to write: the path, the same without links, and its bytes in `scripts`.
+    changes: list[tuple[Path, str, int]] = field(default_factory=list)
     real_paths: set[str] = field(default_factory=set)
     keepers: set[str] = field(default_factory=set)
     problems: set[Problem] = field(default_factory=set)
@@ -102,7 +95,7 @@ class Build:
             self.keepers |= result.keepers
             self.warnings |= result.warnings
             if result.data:
-                self.changes.append(Change(script.path, script.real, len(result.data)))
+                self.changes.append((script.path, script.real, len(result.data)))
                 if not self.problems:
                     self._keep(result.data)
         except JobgenError as error:
