@@ -27,7 +27,8 @@ _ORDINARY = {
     "--trainer": r"\w+",
     "--hosts": r"[^ :;]+|.*/.*",
     "--directive": r"--(?!time=)\S*( [^-].*)?",
-    "--": r"(?!nextflow|snakemake|docker|podman|python3? -m \S+\.py)([a-z0-9_-]+|[^ =]*\.(py|sh))( .*)?",
+    "--": r"(?!nextflow|snakemake|docker|podman|python3? -m \S+\.py)"
+    r"([a-z0-9_-]+|[^ =]*\.(py|sh))( .*)?",
 }
 
 _SCRIPT = re.compile(r"[\w./-]+\.py")  # a program that is none but a Python script
