@@ -192,8 +192,8 @@ WRONG = {
     ),
     "jobs:\n  a: {profile: eap, file: x.sh, matrix: {exclusive: ['True', yes, on, True]}}\n": (
         "2:54: expected true or false, got the text `True`; write True, without quotes [type]\n"
-        "jobgen: jobgen.yaml:2:62: expected true or false, got the text `yes`; write true [type]\n"
-        "jobgen: jobgen.yaml:2:67: expected true or false, got the text `on`; write true [type]\n"
+        "jobgen: jobgen.yaml:2:62: expected true or false, got the text `yes` [type]\n"
+        "jobgen: jobgen.yaml:2:67: expected true or false, got the text `on` [type]\n"
     ),
     "jobs: {a: {profile: mi210, file: x.sh, queue: q}}\n": (
         "1:47: `jobgen sbatch` has no `queue` [unknown-key]"

@@ -173,9 +173,7 @@ def _meant(node: Node, wanted: type[int]) -> str:
         return f"write {value:.0f}"
     if isinstance(value, str) and type(unquoted(value)) is wanted:
         return f"write {value}, without quotes"
-    other_words = {**dict.fromkeys(("yes", "on"), "true"), **dict.fromkeys(("no", "off"), "false")}
-    meant = other_words.get(str(value).lower()) if wanted is bool else None
-    return f"write {meant}" if meant else ""
+    return ""
 
 
 class Bool(Kind):

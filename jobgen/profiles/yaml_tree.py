@@ -30,6 +30,7 @@ _HINTS = {
     "<document start>": "all keys of the top level begin in the first column",
     "expected key": "the keys of a group begin in one column; quotes are around a whole value",
     "mapping values": "the keys of a group begin in one column, below a line that ends with `:`",
+    "---": "use one file each; in a manifest, put the jobs below the first `jobs:`",
     "{{ }}": 'nobody fills in {{ }}: write the value, or, in a manifest, "{NAME}" in quotes',
     "'-' indicator": "a list has `- ` before each item, and no keys",
 }
@@ -126,7 +127,7 @@ class _Builder:
         for event in events:
             if isinstance(event, yaml.DocumentStartEvent):
                 if tree is not None:
-                    self._note(event.start_mark, "a second document", "yaml", "use one file each")
+                    self._note(event.start_mark, "a second document", "yaml", _HINTS["---"])
                     break
                 tree = self._node(next(events), events, 0)
         if tree is None or (isinstance(tree, Scalar) and tree.text == ""):

@@ -36,7 +36,6 @@ from jobgen.repository.mistakes.manifest import (
     by_name,
     in_one,
     of_other_tool,
-    of_second_document,
     refuse_profile,
 )
 from jobgen.repository.script_paths import ScriptPaths
@@ -97,8 +96,6 @@ def read_manifest(file: Path) -> tuple[int, Iterator[Script | JobgenError], list
         hint = "`jobgen build FILE` reads another" if str(file) == "jobgen.yaml" else ""
         text = f"cannot be read: {error.strerror}"
         raise problem(str(file), text, "unreadable", hint) from None
-    except JobgenError as error:
-        raise of_second_document(error) from None
     refuse_profile(tree, file)
     problems = ProblemList()
     tree = by_name(tree, problems)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
 
 from jobgen.errors import JobgenError, Mark, Problem
 from jobgen.profiles.yaml_tree import (
@@ -69,7 +70,7 @@ def _joined(base: Node | None, over: Node) -> Node:
 
 def followed(tree: Map, problems: Sequence[Problem]) -> Map:
     """The tree of a file with what the hints of its problems say to write."""
-    tree = _copy(tree)
+    tree = deepcopy(tree)
     of_file = [each for each in problems if each.code in ("no-scheduler", "limit")]
     by_mark = {each.mark: each for each in problems if each.mark.line and each not in of_file}
     groups = list(_groups(tree))
@@ -104,13 +105,6 @@ def _put(found: Map, group: Map, mark: Mark) -> None:
     for name, node in found.items.items():
         node = with_marks(node, lambda _: mark)
         group.items[name], group.keys[name] = merge(group.items.get(name), node), mark
-
-
-def _copy(tree: Map) -> Map:
-    items = {
-        name: _copy(node) if isinstance(node, Map) else node for name, node in tree.items.items()
-    }
-    return Map(tree.mark, items, dict(tree.keys))
 
 
 def _groups(node: Node) -> Iterator[Map]:

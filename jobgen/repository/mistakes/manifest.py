@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from jobgen.errors import JobgenError, Mark, Problem, problem
+from jobgen.errors import Mark, Problem, problem
 from jobgen.other_words.search import answers
 from jobgen.profiles.kinds import ProblemList
 from jobgen.profiles.mistakes.following import together
@@ -46,14 +46,6 @@ def refuse_profile(tree: Node, file: Path) -> None:
     hint = f"write: jobgen {command} --profile {quote(str(file))} -- PROGRAM"
     hint += f"; or a manifest, {JOBS_HINT}, with `profile: {file}` in each job"
     raise problem(tree.mark, "a profile, and no manifest of jobs", "usage", hint)
-
-
-def of_second_document(error: JobgenError) -> JobgenError:
-    """The error of a file that is no YAML tree, with what a manifest has for a second document."""
-    hint = "put its jobs below the first `jobs:`"
-    is_second = [each.text == "a second document" for each in error.problems]
-    found = zip(error.problems, is_second, strict=True)
-    return JobgenError([each._replace(hint=hint) if second else each for each, second in found])
 
 
 def _of_key(each: Problem, name: str, node: Node, job: Map) -> Problem:
