@@ -9,8 +9,11 @@ longer than a line goes on in the next one, behind four blanks:
         and is not
 """
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
+
+_INDENT, _CONTINUED = " " * 4, " " * 8
 
 
 class Explanation(NamedTuple):
@@ -39,3 +42,37 @@ def read_explanation(file: str, names: Sequence[str], last: str) -> Explanation:
         fields[name] = value
     page = "\n\n".join(part for part in parts if part not in apart)
     return Explanation(title.rstrip("."), page, fields, last_part)
+
+
+def read_patterns(text: str, parts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The patterns in a text, each with the line above it that is not indented.
+
+    `NAME = …` is a part of the patterns below it, where <NAME> is; `parts` has more of them.
+    """
+    known, heading = {**parts}, ""
+    for line in _whole_lines(text):
+        if line.startswith(_INDENT):
+            yield heading, _filled(line[len(_INDENT) :], known)
+        elif line[0].isupper():
+            name, _, value = line.partition(" = ")
+            known[name] = _filled(value, known)
+        else:
+            heading = line
+
+
+def _whole_lines(text: str) -> list[str]:
+    """The lines without comments; what is indented twice goes on with the line before it."""
+    lines = [""]
+    for line in text.splitlines():
+        if line.startswith(_CONTINUED):
+            lines[-1] += " " * lines[-1][0].islower() + line[len(_CONTINUED) :]
+        elif line and not line.lstrip().startswith("# "):
+            lines.append(line)
+    return lines[1:]
+
+
+def _filled(pattern: str, parts: dict[str, str]) -> str:
+    """The pattern with the parts whose names are in it."""
+    for name in re.findall(r"<([A-Z_]+)>", pattern) if "<" in pattern else ():
+        pattern = pattern.replace(f"<{name}>", parts[name])
+    return pattern

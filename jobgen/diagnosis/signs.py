@@ -22,11 +22,11 @@ A part of patterns has a name in capitals; PARTS has those of several classes. A
 a line is written [ ]. If several signs of a class match a line, the first one counts.
 """
 
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from jobgen.diagnosis.events import CERTAINTIES, Event, Role
+from jobgen.explanation import read_patterns
 
 PARTS = {
     # The last line of a failed job that jobgen made: a rank, or a node's launcher, failed first.
@@ -51,7 +51,6 @@ _ROLES = {
     "late report": (Role.CONFIRMATION, True),
     **{role.value: (role, role is Role.CONSEQUENCE) for role in Role},
 }
-_INDENT, _CONTINUED = " " * 4, " " * 8
 
 
 class Sign(NamedTuple):
@@ -70,27 +69,8 @@ class Sign(NamedTuple):
 
 def read_signs(text: str) -> Iterator[Sign]:
     """The signs in a class's text. Raises ValueError for a line that is none."""
-    parts = dict(PARTS)
-    event = Event("", Role.NOISE)
-    for line in _whole_lines(text):
-        if line.startswith(_INDENT):
-            yield Sign(_filled(line[len(_INDENT) :], parts), event)
-        elif line[0].isupper():
-            name, _, value = line.partition(" = ")
-            parts[name] = _filled(value, parts)
-        else:
-            event = _event(line)
-
-
-def _whole_lines(text: str) -> list[str]:
-    """The lines without comments; what is indented twice goes on with the line before it."""
-    lines = [""]
-    for line in text.splitlines():
-        if line.startswith(_CONTINUED):
-            lines[-1] += " " * lines[-1][0].islower() + line[len(_CONTINUED) :]
-        elif line and not line.lstrip().startswith("# "):
-            lines.append(line)
-    return lines[1:]
+    for line, pattern in read_patterns(text, PARTS):
+        yield Sign(pattern, _event(line))
 
 
 def _event(line: str) -> Event:
@@ -105,10 +85,3 @@ def _event(line: str) -> Event:
     return Event(
         "", role, says.strip(), certainty=certainty, needs_failure=name != words, reporter=reporter
     )
-
-
-def _filled(pattern: str, parts: dict[str, str]) -> str:
-    """The pattern with the parts whose names are in it."""
-    for name in re.findall(r"<([A-Z_]+)>", pattern) if "<" in pattern else ():
-        pattern = pattern.replace(f"<{name}>", parts[name])
-    return pattern

@@ -184,7 +184,7 @@ def versions() -> dict[str, str]:
 def _jobgen() -> Iterator[tuple[str, bytes]]:
     """jobgen with its bundled files; a wheel and a checkout give the same paths."""
     package = Path(__file__).parent.parent
-    data = (*(package / "other_words").glob("*.yaml"), *(package / "lint/rules").rglob("*.txt"))
+    data = (*(package / "other_words").glob("*.yaml"), *(package / "lint").rglob("*.txt"))
     for file in (*package.rglob("*.py"), *data):
         yield f"jobgen/{file.relative_to(package).as_posix()}", file.read_bytes()
     for kind in ("profiles", "templates"):

@@ -11,7 +11,6 @@ from jobgen.lint.option_values.grammar import Grammar
 
 def grammar_of(scheduler: str, option: str) -> Grammar | None:
     """The grammar of an option: its long name for `slurm`, its letter for `pbs` or `openpbs`."""
-    return _GRAMMARS[scheduler].get(option)
-
-
-_GRAMMARS = {"slurm": slurm.GRAMMARS, "pbs": pbs.GRAMMARS, "openpbs": pbs.OPENPBS_GRAMMARS}
+    if scheduler == "slurm":
+        return slurm.grammars().get(option)
+    return (pbs.OPENPBS_GRAMMARS if scheduler == "openpbs" else pbs.GRAMMARS).get(option)

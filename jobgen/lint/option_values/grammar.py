@@ -1,8 +1,19 @@
-"""What a grammar is, and the small ones that several options share."""
+"""What a grammar is, and how a table of grammars is read.
+
+A line of a table has a kind, options, and what they take; below it is the pattern of their values.
+
+    NUMBER = a part of the patterns below, where <NUMBER> is
+    list gres: NAME[:COUNT], with commas between several
+        [a-z]+:<NUMBER>
+
+The kind is `number`, `word`, or `list`, whose items have the pattern.
+"""
 
 import re
 from collections.abc import Callable
 from typing import NamedTuple
+
+from jobgen.explanation import read_patterns
 
 # No expression is compiled before an option needs it: all together would slow the start.
 _FLAGS = re.IGNORECASE | re.ASCII
@@ -42,3 +53,17 @@ def words(takes: str, expression: str, separator: str = ",") -> Grammar:
         return next((each for each in items if not re.fullmatch(expression, each, _FLAGS)), "")
 
     return Grammar(takes, refused, is_number=False)
+
+
+_KINDS = {"number": pattern, "word": choices, "list": words}
+
+
+def read_grammars(file: str) -> dict[str, Grammar]:
+    """The grammars of a table, by their options."""
+    grammars: dict[str, Grammar] = {}
+    with open(file, encoding="utf-8") as stream:
+        for line, expression in read_patterns(stream.read(), {}):
+            names, _, takes = line.partition(": ")
+            kind, *options = names.split()
+            grammars |= dict.fromkeys(options, _KINDS[kind](takes, expression))
+    return grammars
