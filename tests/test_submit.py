@@ -115,16 +115,16 @@ def test_an_array_has_the_status_of_its_worst_job() -> None:
 @pytest.mark.parametrize(
     ("queue", "answer", "status"),
     [
-        (slurm_queue, "   JobState=RUNNING Reason=None", slurm_status("RUNNING", None)),
-        (slurm_queue, "   JobState=FAILED", slurm_status("FAILED", 1)),
-        (slurm_queue, "   JobState=COMPLETED", slurm_status("COMPLETED", 0)),
-        (pbs_queue, "    job_state = Q\n", JobStatus("QUEUED")),
+        (slurm_queue.QUEUE, "   JobState=RUNNING Reason=None", slurm_status("RUNNING", None)),
+        (slurm_queue.QUEUE, "   JobState=FAILED", slurm_status("FAILED", 1)),
+        (slurm_queue.QUEUE, "   JobState=COMPLETED", slurm_status("COMPLETED", 0)),
+        (pbs_queue.QUEUE, "    job_state = Q\n", JobStatus("QUEUED")),
         (
-            pbs_queue,
+            pbs_queue.QUEUE,
             "    job_state = R\n    Output_Path = a:/b:c\n",
             JobStatus("RUNNING", output="/b:c"),
         ),
-        (pbs_queue, "    job_state = Z\n", JobStatus("Z")),
+        (pbs_queue.QUEUE, "    job_state = Z\n", JobStatus("Z")),
     ],
 )
 def test_an_answer_with_few_fields(queue: JobQueue, answer: str, status: JobStatus) -> None:
@@ -158,7 +158,7 @@ def test_an_output_folder_of_pbs_and_a_restart() -> None:
     assert pbs_queue.parse_status(answer) == JobStatus("RUNNING", "", 2, "", "/o/7.login.OU")
 
 
-@pytest.mark.parametrize("queue", [slurm_queue, pbs_queue])
+@pytest.mark.parametrize("queue", [slurm_queue.QUEUE, pbs_queue.QUEUE])
 def test_other_output_has_no_status_and_no_id(queue: JobQueue) -> None:
     assert queue.parse_status("") is None
     assert queue.parse_id("Welcome to the cluster 2026") is None
@@ -167,9 +167,9 @@ def test_other_output_has_no_status_and_no_id(queue: JobQueue) -> None:
 @pytest.mark.parametrize(
     ("queue", "cluster", "commands"),
     [
-        (slurm_queue, "", ["scontrol show job 12", "scancel 12"]),
-        (slurm_queue, "east", ["scontrol -M east show job 12", "scancel -M east 12"]),
-        (pbs_queue, "", ["qstat -f 12", "qstat -x -f 12", "qdel 12"]),
+        (slurm_queue.QUEUE, "", ["scontrol show job 12", "scancel 12"]),
+        (slurm_queue.QUEUE, "east", ["scontrol -M east show job 12", "scancel -M east 12"]),
+        (pbs_queue.QUEUE, "", ["qstat -f 12", "qstat -x -f 12", "qdel 12"]),
     ],
 )
 def test_the_commands_about_a_job(queue: JobQueue, cluster: str, commands: list[str]) -> None:
@@ -195,14 +195,14 @@ def test_what_is_lost_without_the_folder_of_the_output() -> None:
 @pytest.mark.parametrize(
     ("queue", "line", "job"),
     [
-        (slurm_queue, "12", ("12", "")),
-        (slurm_queue, "12;east", ("12", "east")),
-        (slurm_queue, "12;", None),
-        (slurm_queue, "٣", None),
-        (pbs_queue, "12.login-1", ("12.login-1", "")),
-        (pbs_queue, "12[].login", ("12[].login", "")),
-        (pbs_queue, "12[3].login", None),
-        (pbs_queue, "٣.login", None),
+        (slurm_queue.QUEUE, "12", ("12", "")),
+        (slurm_queue.QUEUE, "12;east", ("12", "east")),
+        (slurm_queue.QUEUE, "12;", None),
+        (slurm_queue.QUEUE, "٣", None),
+        (pbs_queue.QUEUE, "12.login-1", ("12.login-1", "")),
+        (pbs_queue.QUEUE, "12[].login", ("12[].login", "")),
+        (pbs_queue.QUEUE, "12[3].login", None),
+        (pbs_queue.QUEUE, "٣.login", None),
     ],
 )
 def test_the_id_of_a_job(queue: JobQueue, line: str, job: tuple[str, str] | None) -> None:

@@ -117,7 +117,7 @@ def _submit(found: Findings, folder: Path, queue: JobQueue) -> JobId:
     text = f"#!/bin/sh\nfolder={shlex.quote(str(folder))}\nenvironments={environments}\n{script}"
     words = _qsub(found) if found.cluster.scheduler == "pbs" else _sbatch(found)
     words += tuple(word for option in found.directives for word in shlex.split(option))
-    answer = run((*queue.SUBMIT, *words), text, SUBMIT_SECONDS)
+    answer = run((*queue.submit, *words), text, SUBMIT_SECONDS)
     job = next(filter(None, map(queue.parse_id, answer.text.splitlines())), None)
     if answer.failure or not job:
         hint = "what your site demands of every job: --account NAME, --directive OPTION"
@@ -157,4 +157,4 @@ def _state(queue: JobQueue, job: JobId) -> str:
                 return "ENDED"
             return f"{status.state} {status.note}".rstrip()
         error += answer.error
-    return "ENDED" if re.search(queue.UNKNOWN_JOB_PATTERN, error) else ""
+    return "ENDED" if re.search(queue.unknown_job_pattern, error) else ""

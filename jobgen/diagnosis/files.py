@@ -17,10 +17,13 @@ from jobgen.paths import to_path, walk
 
 SCHEDULER = "scheduler"  # the name of what the scheduler says of a job
 PEEKED = 4096  # bytes at a file's beginning that show what it is
-# The endings of logs; the scheduler's are followed by the job's number.
-_LOG = r"(\.(log|txt|out|err|output|error|stdout|stderr)|\.[oe]\d+|^(stdout|stderr))([.\-_]?\d+)?$"
 # What all ranks wrote, with labels, for jobgen: stderr, stderr.HOST, stderr.HOST.RANK
 _LABELLED = r"^(stdout|stderr)(\.[\w.-]+)?$"
+# The endings of logs; the scheduler's are followed by the job's number.
+_LOG = (
+    r"(\.(log|txt|out|err|output|error|stdout|stderr)|\.[oe]\d+|^(stdout|stderr))([.\-_]?\d+)?$|"
+    + _LABELLED
+)
 # torch's names of dumps end with the rank: TORCH_FR_DUMP_TEMP_FILE + RANK.
 DUMP = r"\d(\.(json|pkl|pickle))?$"
 _DUMP = (b"pg_config", b"pg_status", b"comm_lib_version", b"nccl_version", b"collective_seq_id")
@@ -55,13 +58,13 @@ def is_job_folder(word: str) -> bool:
         return False
 
 
-def _file(path: str) -> Source:
-    """A log, or a dump of torch's flight recorder, whatever its name is."""
+def _file(path: str, below: str = "") -> Source:
+    """A log, or a dump of torch's flight recorder, whatever its name is; `below` is its folder."""
     stream = _opened(path)
     if isinstance(stream, BufferedReader) and is_dump(stream.peek(PEEKED)):
         stream.close()
         return Source(path, BytesIO(), is_dump=True)
-    return Source(path, stream, path_label(path))
+    return Source(path, stream, path_label(os.path.relpath(path, below) if below else path))
 
 
 def _folder(top: str) -> Iterator[Source]:
@@ -70,19 +73,16 @@ def _folder(top: str) -> Iterator[Source]:
         os.path.join(folder, name)
         for folder, _, names in walk(to_path(top), _raise)
         for name in names
-        if _is_log(name) or re.search(DUMP, name)
+        if re.search(_LOG, name) or re.search(DUMP, name)
     ]
     found.sort(key=_natural)
-    logs = [file for file in found if _is_log(os.path.basename(file))]
+    logs = [file for file in found if re.search(_LOG, os.path.basename(file))]
     texts = [file for file in _once(logs) if _kind(file) == "text"]
     dumps = [file for file in found if re.search(DUMP, file) and _kind(file) == "dump"]
-    for file in dumps:
-        yield Source(as_word(file), BytesIO(), is_dump=True)
     if not texts and not dumps:
         raise problem(top, "no logs are in this folder", "empty", "name a file, or another folder")
-    for file in texts:
-        name = as_word(file)
-        yield Source(name, _opened(name), path_label(os.path.relpath(file, to_path(top))))
+    for file in [*dumps, *texts]:
+        yield _file(as_word(file), top)
 
 
 def is_dump(first_bytes: bytes) -> bool:
@@ -96,10 +96,6 @@ def is_dump(first_bytes: bytes) -> bool:
 def as_word(path: str) -> str:
     """A path as messages have it: names may be any bytes."""
     return os.fsencode(path).decode("utf-8", "surrogateescape")
-
-
-def _is_log(name: str) -> bool:
-    return bool(re.search(_LOG, name) or re.search(_LABELLED, name))
 
 
 def _once(logs: list[str]) -> list[str]:

@@ -115,7 +115,7 @@ def _query(words: tuple[str, ...], errors: list[str]) -> str:
 def _ask_slurm(job: str, cluster: str, errors: list[str]) -> JobFiles | None:
     """What scontrol and sacct know: the one forgets a job soon, the other knows its steps."""
     records: list[str] = []
-    for words in slurm_queue.query_commands(job, cluster):
+    for words in slurm_queue.QUEUE.query_commands(job, cluster):
         records = records or slurm_queue.split_records(_query(words, errors))
     ask = partial(_query, errors=errors)
     accounting = query_accounting(job, cluster, ask)
@@ -162,7 +162,7 @@ def _control_fact(record: str) -> str:
 
 
 def _ask_pbs(job: str, errors: list[str]) -> JobFiles | None:
-    for words in pbs_queue.query_commands(job, ""):
+    for words in pbs_queue.QUEUE.query_commands(job, ""):
         attributes = pbs_queue.parse_attributes(answer := _query(words, errors))
         if "job_state" in attributes:
             found = re.search(r"(?:^|,)PBS_O_WORKDIR=([^,]+)", attributes.get("Variable_List", ""))

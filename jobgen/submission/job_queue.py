@@ -1,9 +1,11 @@
 """A scheduler's queue: the commands to submit, query and cancel a job, and its status."""
 
+import re
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from importlib import import_module
-from typing import NamedTuple, Protocol, cast
+from typing import NamedTuple
 
 
 class JobStatus(NamedTuple):
@@ -31,33 +33,42 @@ class JobStatus(NamedTuple):
         return f"{self.state} ({note}){elapsed}" if note else f"{self.state}{elapsed}"
 
 
-class JobQueue(Protocol):
-    """The names that the module of a scheduler's queue has."""
+@dataclass(frozen=True)
+class JobQueue:
+    """A scheduler's commands about jobs."""
 
-    SUBMIT: tuple[str, ...]  # the command that takes a script on stdin and prints the job's id
-    BLOCKING_OPTIONS: tuple[str, ...]  # with them, it waits for the job and exits with its status
-    UNKNOWN_JOB_PATTERN: str  # matches the answer about a job that the scheduler has forgotten
+    submit: tuple[str, ...]  # takes a script on stdin and prints the job's id
+    queries: tuple[tuple[str, ...], ...]  # print a status; each is for when those before it cannot
+    cancel: tuple[str, ...]
+    id_pattern: str  # of the line that has the job's id, and may have its cluster
+    unknown_job_pattern: str  # of the answer about a job that the scheduler has forgotten
+    parse_status: Callable[[str], JobStatus | None]  # None if an answer has no status
+    blocking_options: tuple[str, ...] = ()  # of submit: wait for the job, exit with its status
 
-    @staticmethod
-    def parse_id(line: str) -> tuple[str, str] | None:
+    def parse_id(self, line: str) -> tuple[str, str] | None:
         """The job's id and its cluster, or ""; None if `line` is something else."""
+        found = re.fullmatch(self.id_pattern, line, re.ASCII)
+        return (found["job"], found.groupdict().get("cluster") or "") if found else None
 
-    @staticmethod
-    def query_commands(job: str, cluster: str) -> tuple[tuple[str, ...], ...]:
-        """Commands that print the status of a job; each is for when the one before it cannot."""
+    def query_commands(self, job: str, cluster: str) -> list[tuple[str, ...]]:
+        """Commands that print the status of a job."""
+        return [_about(job, cluster, words) for words in self.queries]
 
-    @staticmethod
-    def parse_status(answer: str) -> JobStatus | None:
-        """The status in the output of such a command; None if it has none."""
-
-    @staticmethod
-    def cancel_command(job: str, cluster: str) -> tuple[str, ...]:
+    def cancel_command(self, job: str, cluster: str) -> tuple[str, ...]:
         """The command that cancels a job."""
+        return _about(job, cluster, self.cancel)
+
+
+def _about(job: str, cluster: str, words: tuple[str, ...]) -> tuple[str, ...]:
+    """PBS has no clusters; Slurm has an option for one."""
+    name, *rest = words
+    return (name, *(("-M", cluster) if cluster else ()), *rest, job)
 
 
 def get_queue(scheduler: str) -> JobQueue:
     """The queue of a scheduler, slurm or pbs."""
-    return cast(JobQueue, import_module(f"jobgen.submission.{scheduler}_queue"))
+    queue: JobQueue = import_module(f"jobgen.submission.{scheduler}_queue").QUEUE
+    return queue
 
 
 def run_query(words: Sequence[str], seconds: float) -> tuple[str, str]:

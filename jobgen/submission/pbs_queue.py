@@ -2,28 +2,7 @@
 
 import re
 
-from jobgen.submission.job_queue import JobStatus
-
-SUBMIT = ("qsub",)
-# qstat shows how a job ended only if the server keeps a history, which is not the default.
-BLOCKING_OPTIONS = ("-W", "block=true")
-UNKNOWN_JOB_PATTERN = "Unknown Job Id"
-
-
-def parse_id(line: str) -> tuple[str, str] | None:
-    """The job's id, such as 12.server or 12[].server; PBS names no cluster."""
-    return (line, "") if re.fullmatch(r"\d+(\[\])?(\.[\w.-]+)?", line, re.ASCII) else None
-
-
-def query_commands(job: str, cluster: str) -> tuple[tuple[str, ...], ...]:
-    """`-x` is for jobs that have ended, and an error if the server keeps no history."""
-    return (("qstat", "-f", job), ("qstat", "-x", "-f", job))
-
-
-def cancel_command(job: str, cluster: str) -> tuple[str, ...]:
-    """qdel."""
-    return ("qdel", job)
-
+from jobgen.submission.job_queue import JobQueue, JobStatus
 
 _WORDS = "QUEUED HELD WAITING TRANSIT BEGUN RUNNING SUSPENDED EXITING FINISHED MOVED"
 _STATES = {word[0]: word for word in _WORDS.split()} | {"U": "SUSPENDED"}  # U: by its user
@@ -79,3 +58,16 @@ def _end(attributes: dict[str, str]) -> str:
 
 
 _WALLTIME = -29  # JOB_EXEC_KILL_WALLTIME
+
+
+QUEUE = JobQueue(
+    submit=("qsub",),
+    # `-x` is for jobs that have ended, and an error if the server keeps no history.
+    queries=(("qstat", "-f"), ("qstat", "-x", "-f")),
+    cancel=("qdel",),
+    id_pattern=r"(?P<job>\d+(?:\[\])?(?:\.[\w.-]+)?)",
+    unknown_job_pattern="Unknown Job Id",
+    parse_status=parse_status,
+    # qstat shows how a job ended only if the server keeps a history, which is not the default.
+    blocking_options=("-W", "block=true"),
+)

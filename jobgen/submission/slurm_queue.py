@@ -3,31 +3,7 @@
 import re
 from functools import partial
 
-from jobgen.submission.job_queue import JobStatus
-
-SUBMIT = ("sbatch", "--parsable")
-BLOCKING_OPTIONS: tuple[str, ...] = ()  # sbatch --wait ends with 0 when a node is lost
-UNKNOWN_JOB_PATTERN = "Invalid job id specified"
-
-
-def parse_id(line: str) -> tuple[str, str] | None:
-    """The job's id and its cluster; `sbatch --parsable` prints ID or ID;CLUSTER."""
-    found = re.fullmatch(r"(\d+)(?:;(\S+))?", line, re.ASCII)
-    return (found[1], found[2] or "") if found else None
-
-
-def query_commands(job: str, cluster: str) -> tuple[tuple[str, ...], ...]:
-    """scontrol knows a job until MinJobAge after its end; not every site has sacct."""
-    return (("scontrol", *_cluster_option(cluster), "show", "job", job),)
-
-
-def cancel_command(job: str, cluster: str) -> tuple[str, ...]:
-    """scancel."""
-    return ("scancel", *_cluster_option(cluster), job)
-
-
-def _cluster_option(cluster: str) -> tuple[str, ...]:
-    return ("-M", cluster) if cluster else ()
+from jobgen.submission.job_queue import JobQueue, JobStatus
 
 
 def parse_status(answer: str) -> JobStatus | None:
@@ -86,3 +62,14 @@ def _record_status(record: str) -> JobStatus:
         exit_status=exit_status,
         array_jobs=((number[1] if number else "", exit_status),),
     )
+
+
+QUEUE = JobQueue(
+    submit=("sbatch", "--parsable"),  # its --wait ends with 0 when a node is lost
+    # scontrol knows a job until MinJobAge after its end; not every site has sacct.
+    queries=(("scontrol", "show", "job"),),
+    cancel=("scancel",),
+    id_pattern=r"(?P<job>\d+)(?:;(?P<cluster>\S+))?",
+    unknown_job_pattern="Invalid job id specified",
+    parse_status=parse_status,
+)

@@ -78,7 +78,7 @@ class SubmittedJob:
                     worst = max(status.exit_status, *others, 0)
                     return display.show_end(status._replace(exit_status=worst))
                 display.show(status)
-            elif re.search(self.queue.UNKNOWN_JOB_PATTERN, error) or failures == MOST_FAILURES:
+            elif re.search(self.queue.unknown_job_pattern, error) or failures == MOST_FAILURES:
                 return display.show_end(self._last_status(last, error))
             else:
                 failures += 1
@@ -116,7 +116,7 @@ def check_submission(scheduler: str, output: str | None) -> None:
     if output == "-":
         text = "stdout is for the job's id when the script is submitted"
         raise problem("-o -", text, "usage", "name a file, or leave out --submit and --wait")
-    command = get_queue(scheduler).SUBMIT[0]
+    command = get_queue(scheduler).submit[0]
     if not shutil.which(command):
         raise _cannot_run(command, "there is none on PATH", scheduler)
 
@@ -129,21 +129,21 @@ def submit_script(script: str, scheduler: str, display: Callable[[str], Display]
     was 0. Raises JobgenError if the command cannot run.
     """
     queue = get_queue(scheduler)
-    command_waits = display is not None and bool(queue.BLOCKING_OPTIONS)
-    options = queue.BLOCKING_OPTIONS if command_waits else ()
-    process = _start((*queue.SUBMIT, *options), command_waits, scheduler)
+    command_waits = display is not None and bool(queue.blocking_options)
+    options = queue.blocking_options if command_waits else ()
+    process = _start((*queue.submit, *options), command_waits, scheduler)
     try:
         _send(script, process)
         try:
             job_and_cluster = _read_id(process, queue)
         except KeyboardInterrupt:
-            report(f"it is not known whether {queue.SUBMIT[0]} took the script: check the queue")
+            report(f"it is not known whether {queue.submit[0]} took the script: check the queue")
             raise
         if job_and_cluster is None:
             if status := _wait(process):
                 return status
             text = "ended with 0 and printed no id: it is not known whether it took the script"
-            report(f"{queue.SUBMIT[0]} {text}")
+            report(f"{queue.submit[0]} {text}")
             return 1
         job = SubmittedJob(*job_and_cluster, queue, process if command_waits else None)
         job.announce()

@@ -35,9 +35,16 @@ from jobgen.trainers.checkup.judging import (
     newest_results,
     node_values,
 )
-from jobgen.trainers.checkup.network import Result, network_in_log, report
 from jobgen.trainers.checkup.place import LINES, Place, find_place, gathered, show
-from jobgen.trainers.checkup.printing import core_lines, heat_map, node_lines, verdict_lines
+from jobgen.trainers.checkup.printing import (
+    Result,
+    core_lines,
+    heat_map,
+    network_in_log,
+    node_lines,
+    report,
+    verdict_lines,
+)
 from jobgen.trainers.shared.backends import WITH_GLOO
 from jobgen.trainers.shared.rank import GPU, choose_device
 from jobgen.trainers.shared.variables import rank_from_environment
@@ -71,9 +78,10 @@ def parse_arguments() -> argparse.Namespace:
 
 def job_facts(cluster: str, place: Place) -> dict[str, Any]:
     """What the results begin with."""
+    numbers = (os.environ.get(name) for name in ("SLURM_JOB_ID", "PBS_JOBID"))
     return {
         "format": 1,
-        "job": job_name(),
+        "job": next(filter(None, numbers), time.strftime("local-%Y%m%dT%H%M%S")),
         "cluster": cluster,
         "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "torch": torch.__version__,
@@ -107,11 +115,6 @@ def measure_all(args: argparse.Namespace, device: torch.device) -> tuple[dict[st
         "changes": changes(results, previous),
     }
     return results, right
-
-
-def job_name() -> str:
-    names = (os.environ.get(name) for name in ("SLURM_JOB_ID", "PBS_JOBID"))
-    return next(filter(None, names), time.strftime("local-%Y%m%dT%H%M%S"))
 
 
 def device_name() -> str:

@@ -77,13 +77,6 @@ def measure_copies(source: torch.Tensor, target: torch.device) -> float:
     return speed(lambda: copy.copy_(source, non_blocking=True), source.nbytes / 1e9)
 
 
-def measure_compute(device: torch.device) -> float:
-    size, kind = (8192, torch.bfloat16) if GPU else (512, torch.float32)
-    matrix = torch.ones(size, size, device=device, dtype=kind)
-    product = torch.empty_like(matrix)
-    return speed(lambda: torch.mm(matrix, matrix, out=product), 2 * size**3 / 1e12)
-
-
 def measure_file(folder: str | None, size: int, sync: bool) -> float:
     """GB/s of writing a file, to the disk or also back to memory."""
     block = bytearray(size)
@@ -162,7 +155,10 @@ def measure_one(name: str, place: Place, folder: str) -> float | None:
     if name == "gpus":
         return gpus or None
     if name == "compute":
-        return measure_compute(device)
+        size, kind = (8192, torch.bfloat16) if GPU else (512, torch.float32)
+        matrix = torch.ones(size, size, device=device, dtype=kind)
+        product = torch.empty_like(matrix)
+        return speed(lambda: torch.mm(matrix, matrix, out=product), 2 * size**3 / 1e12)
     if name == "memory":  # each copy reads and writes
         return 2 * measure_copies(block(), torch.device("cpu"))
     if name == "own_cores" and (cores := own_cores(place)):
