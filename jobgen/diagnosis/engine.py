@@ -42,24 +42,15 @@ def collect(sources: Iterable[Source]) -> Case:
             case.lines[source.name] = 0
             continue
         with source.stream:
-            file = File(source.name, LineReader(source.stream, source.shown), source.label)
+            reader = LineReader(source.stream, source.shown)
+            file = File(source.name, reader, source.label, case)
             file.read()
-        _add(case, file)
+        case.events += file.events
+        case.lines[file.name] = reader.count
+        case.stacks += file.stacks.stacks
+        case.stacks_are_ordered |= file.stacks.are_ordered
     if dumps:
         from jobgen.diagnosis.flight_recorder.missing_ranks import read_dumps  # few jobs have one
 
         case.events += read_dumps(dumps)
     return case
-
-
-def _add(case: Case, file: File) -> None:
-    case.events += file.events
-    case.lines[file.name] = file.lines
-    case.stacks += file.stacks.stacks
-    case.stacks_are_ordered |= file.stacks.are_ordered
-    census = file.census
-    case.ranks |= census.ranks
-    case.rank_nodes.update(census.rank_nodes)
-    case.addresses.update(census.addresses)
-    case.world = max(case.world, census.world)
-    case.is_torchrun |= census.is_torchrun

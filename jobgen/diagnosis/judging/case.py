@@ -2,6 +2,7 @@
 
 from jobgen.diagnosis.classes import codes_with
 from jobgen.diagnosis.events import Event, Role
+from jobgen.diagnosis.lines.census import Census
 from jobgen.diagnosis.stacks import Stack
 
 CAUSES = (Role.CAUSE, Role.CONFIRMATION)
@@ -14,18 +15,14 @@ LONG_AGO = 3 * 3600.0  # seconds; a collective's timeout is shorter
 MESSAGE_LINES = 12  # of an exception, after its first line
 
 
-class Case:
-    """The events of a job's files, in the files' order."""
+class Case(Census):
+    """The events of a job's files, in the files' order, and what all their lines say together."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.events: list[Event] = []
         self.lines: dict[str, int] = {}  # of each file
-        self.ranks: set[int] = set()
-        self.rank_nodes: dict[int, str] = {}
-        self.addresses: dict[str, str] = {}  # the node of each
-        self.world = 0  # how many ranks there are, if it is known
         self.seen: set[int] = set()  # the ranks of all events
-        self.is_torchrun = False
         self.stacks: list[Stack] = []
         self.stacks_are_ordered = False
 

@@ -33,19 +33,18 @@ _TORCHRUN = (
 
 
 class Census:
-    """Counts the ranks and nodes in blocks of a log, which one rank alone may have written."""
+    """Counts the ranks and nodes in blocks of logs, which one rank alone may have written."""
 
-    def __init__(self, *, is_one_rank: bool = False) -> None:
-        self._is_one_rank = is_one_rank
+    def __init__(self) -> None:
         self.ranks: set[int] = set()
         self.rank_nodes: dict[int, str] = {}
-        self.addresses: dict[str, str] = {}
-        self.world = 0
+        self.addresses: dict[str, str] = {}  # the node of each
+        self.world = 0  # how many ranks there are, if it is known
         self.is_torchrun = False
 
-    def take(self, block: bytes, lines_before: int) -> None:
+    def take(self, block: bytes, lines_before: int, *, is_one_rank: bool) -> None:
         """Take a block that begins and ends with whole lines."""
-        if b"rank" in block and not self._is_one_rank:
+        if b"rank" in block and not is_one_rank:
             begin = block.rfind(b"\n", 0, -LABELS_SEARCHED) if lines_before else 0
             self._take_labels(block, max(begin, 0))
         if b"NCCL INFO" in block:
@@ -64,7 +63,7 @@ class Census:
             if len(self.ranks) < MOST:
                 self.ranks.add(rank)
             if node and len(self.rank_nodes) < MOST:
-                self.rank_nodes.setdefault(rank, _text(node))
+                self.rank_nodes[rank] = _text(node)
 
     def _take_nccl(self, block: bytes) -> None:
         if len(self.addresses) < MOST:
@@ -72,7 +71,7 @@ class Census:
                 self.addresses.setdefault(_text(found["address"]), _text(found["node"]))
         if len(self.rank_nodes) < MOST:
             for found in re.finditer(_NCCL_RANK, block):
-                self.rank_nodes.setdefault(int(found["rank"]), _text(found["node"]))
+                self.rank_nodes[int(found["rank"])] = _text(found["node"])
                 self.world = max(self.world, int(found["world"]))
 
 

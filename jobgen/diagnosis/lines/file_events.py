@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from jobgen.diagnosis.events import Event
@@ -33,29 +34,23 @@ _NUMBERS = ("rank", "local_rank", "task", "peer_rank", "status")
 class File:
     """The events of one file, and what else is seen in it."""
 
-    def __init__(self, name: str, reader: LineReader, base: Label) -> None:
+    def __init__(self, name: str, reader: LineReader, base: Label, census: Census) -> None:
         self.name = name
         self._reader = reader
+        reader.on_block = partial(census.take, is_one_rank=base.rank is not None)
+        reader.may_matter = may_matter
         self._labeller = Labeller(map(plain, reader.sample), base)
         self._streams: dict[object, Stream] = {}
         self._report = FinalReport()
         self._counts: dict[object, int] = {}
         self._attempt = 0
         self.events: list[Event] = []
-        self.census = Census(is_one_rank=base.rank is not None)
         self.stacks = StackReader(name)
 
     def read(self) -> None:
         """Read all lines."""
-        self._reader.on_block = self.census.take
-        self._reader.may_matter = may_matter
         for number, line in self._reader:
             self._take(number, plain(line))
-
-    @property
-    def lines(self) -> int:
-        """How many lines it has."""
-        return self._reader.count
 
     def _take(self, number: int, line: str) -> None:
         label, text = self._labeller.split(line)
