@@ -4,7 +4,6 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from io import FileIO
 from pathlib import Path
 
 from jobgen.errors import JobgenError, printable, problem, report
@@ -66,21 +65,21 @@ def report_unreadable(error: OSError) -> None:
 def read_script(path: Path) -> bytes:
     """The bytes of a script; nothing for a file that cannot be one. Raises JobgenError."""
     try:
-        with open(path, "rb", buffering=0, opener=_opened_at_once) as file:
+        # Without O_NONBLOCK, opening a pipe would wait for its writer.
+        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        try:
             return _read(file, path)
+        finally:
+            os.close(file)
     except OSError as error:
         raise problem(str(path), f"cannot be read: {error.strerror}", "unreadable") from None
 
 
-def _opened_at_once(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NONBLOCK)  # opening a pipe would wait for its writer
-
-
-def _read(file: FileIO, path: Path) -> bytes:
-    state = os.fstat(file.fileno())
+def _read(file: int, path: Path) -> bytes:
+    state = os.fstat(file)
     if not stat.S_ISREG(state.st_mode):
         raise problem(str(path), "not a regular file", "unreadable")
-    data: bytes = file.read(HEADER_OFFSET)
+    data = os.read(file, HEADER_OFFSET)
     if b"jobgen" not in data:
         return b""
     if state.st_size > SCRIPT_BYTES:
@@ -88,7 +87,9 @@ def _read(file: FileIO, path: Path) -> bytes:
             text = f"a script of {state.st_size} bytes"
             raise problem(str(path), text, "unreadable", f"jobgen makes at most {SCRIPT_BYTES}")
         return b""
-    return data + file.read()
+    while more := os.read(file, SCRIPT_BYTES):
+        data += more
+    return data
 
 
 def show_change(path: Path, change: str, dry_run: bool) -> None:
