@@ -30,14 +30,13 @@ def _program_advice(job: Job, plan: Plan) -> Iterator[Problem]:
     if plan.program.kind not in ("script", "command") or in_workspace or "$" in name:
         return
     is_elsewhere = plan.program.kind == "command" and "/" not in name and not shutil.which(name)
+    for file in (f"./{name}", f"{name}.py") if is_elsewhere else ():
+        if is_file(to_path(file)):  # a shell looks for it on PATH alone
+            text = f"no command {name!r:.80} is on PATH, and a file {file.lstrip('./')} is here"
+            yield Problem(Mark("--"), text, "program", f"write -- {quote(file)}")
+            return
     if is_file(to_path(name)):
-        if is_elsewhere:  # a shell looks for it on PATH alone
-            text = f"no command {name!r:.80} is on PATH, and a file {name} is here"
-            yield Problem(Mark("--"), text, "program", f"write -- ./{quote(name)}")
         return
-    if is_elsewhere and is_file(to_path(f"{name}.py")):
-        text = f"no command {name!r:.80} is on PATH, and a file {name}.py is here"
-        yield Problem(Mark("--"), text, "program", f"write -- {quote(f'{name}.py')}")
     first, *others = name.split() or [name]
     if others and not plan.program.arguments:
         words = others if first in ("python", "python3") and others[0].endswith(".py") else []
