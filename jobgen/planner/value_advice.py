@@ -35,7 +35,7 @@ def _places(resolved: Resolved) -> Found:
     """Braces in the name of a log, as Snakemake and Hydra have them; or % where nobody reads it."""
     for path in ("request.output", "request.error", "request.log_folder"):
         is_folder = path == "request.log_folder"
-        pattern = r"\$?\{\w+\}|%[A-Za-z]" if is_folder else r"\$?\{\w+\}"
+        pattern = r"\$?\{\w+\}|\$\([^)]*\)" + "|%[A-Za-z]" * is_folder
         if place := re.search(pattern, attrgetter(path)(resolved.profile) or ""):
             is_slurm = resolved.profile.scheduler == "slurm"
             hint = "%j is the job's id, %x its name" if is_slurm else "leave it out"

@@ -115,7 +115,8 @@ class Text(Kind):
             text = f"expected {self.rule}, got {node.text}"
             problems.note(node.mark, text, "value", self.unlike[1](node.text))
         elif not self.any_scalar and not isinstance(node.value, str):
-            problems.wrong_type(node, self.rule, f'write "{node.text}", in quotes')
+            hint = "" if isinstance(node.value, bool) else f'write "{node.text}", in quotes'
+            problems.wrong_type(node, self.rule, hint)
         elif len(node.text) > self.most:
             text = f"{len(node.text)} characters, starting with {node.text[:40]!r}"
             problems.note(node.mark, text, "limit", f"at most {self.most}")

@@ -42,7 +42,14 @@ from jobgen.repository.script_paths import ScriptPaths
 
 # The option that a value is for says what `$NAME` in it means.
 _VALUE = Text(r"[^\0]*", "a text or a number", any_scalar=True, most=JOB_TEXT_BYTES, dollar=FREE)
-_NAME = Text(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*", "a name of letters, digits and _ . + -")
+_NAME = Text(
+    r"[A-Za-z0-9_][A-Za-z0-9_.+-]*",
+    "a name of letters, digits and _ . + -",
+    unlike=(
+        r"\w[\w.+ /:-]*[ /:][\w.+ /:-]*",
+        lambda name: f"write `{re.sub('[ /:]', '_', name)}:`",
+    ),
+)
 
 _MATRIX_NAME = Text(
     r"[a-z]\w*",

@@ -246,7 +246,7 @@ def as_words(node: Scalar) -> list[Node]:
     words = re.findall(r"\"[^\"]*\"|'[^']*'|\S+", node.text)
     if re.fullmatch(r"(?!.*\.(?:py|sh)$)[a-z_]\w*(\.[a-z_]\w*)+", node.text):  # a module
         words.insert(0, "-m")
-    if re.fullmatch("python3?", words[0]) and words[1:] and words[1].endswith(".py"):
+    if re.fullmatch("python3?", words[0]) and re.fullmatch(r".*\.py|-m", "".join(words[1:2])):
         words = words[1:]
     return [Scalar(node.mark, word, word) for word in (each.strip("\"'") for each in words)]
 

@@ -89,6 +89,8 @@ def _added(name: str, node: Node, setting: Setting) -> str:
 def _meant_keys(name: str, node: Node, setting: Setting) -> list[str]:
     """The keys that a name may mean, with this value; a group of another tool means none."""
     paths = [present(each, setting) for each in places(name, setting.rows, setting.group)]
+    if name.endswith(".name") and name[:-5] in setting.rows:  # queue: {name: gpu}
+        paths = [name[:-5]]
     if not setting.is_option and "node.gpus" in (own := [*map(path_of, paths)]) and own[1:]:
         paths = [paths[own.index("node.gpus")] if lacks("gpus", setting) else paths[0]]
     is_of_pod = setting.group == "node" and name in ("limits", "requests")
@@ -96,7 +98,8 @@ def _meant_keys(name: str, node: Node, setting: Setting) -> list[str]:
         paths = []
     names = [name for name, _ in named_values(node)]
     if paths == ["network.environment"] and names and not isinstance(node, Scalar):
-        are_keys = all(each in setting.rows or answers("keys", each) for each in names)
+        here = {key.removeprefix(f"{setting.group}.") for key in setting.rows}
+        are_keys = all(each in here or answers("keys", each) for each in names)
         paths = [] if are_keys else paths
     elif paths == ["network.environment"] and setting.group == "software":
         paths = paths if "=" in as_flow(node) else ["software.conda"]
@@ -134,7 +137,7 @@ def _special(name: str, node: Node, setting: Setting) -> str:
     scheduler = re.fullmatch(
         r"write `scheduler: (\w+)`|(slurm|pbs)", value_hint("scheduler", text) or text
     )
-    if scheduler and re.fullmatch(r"(scheduler\.)?(type|kind|provider)|scheduler\.name", name):
+    if scheduler and re.fullmatch(r"(scheduler\.)?(type|kind|provider|name)|cluster", name):
         return f"write {line_for('scheduler', scheduler[1] or scheduler[2], setting)}"
     groups = getattr(setting.problems.file, "items", {}).values()
     clusters = [each for each in groups if "scheduler" in getattr(each, "items", ())]
@@ -200,7 +203,7 @@ def _other_hint(name: str, node: Node, setting: Setting) -> str:
         if program := re.fullmatch(PROGRAM, getattr(node, "text", "")):
             option = f"-- {program[1]}" if option == "-- PROGRAM" else option
         option = option.replace(" NAME", f" {quote(as_flow(node))}")
-        text = getattr(node, "text", "")
+        text = re.sub("^after(ok|any)?:", "", getattr(node, "text", ""))
         if re.fullmatch(r"\d+" if option.endswith(("ID", "=N")) else r"\d[\d,]*-[\d,%:-]+", text):
             option = re.sub("FIRST-LAST$|ID$|(?<==)N$", text, option)
         if option == "--profile PROFILE" and not is_manifest:
