@@ -86,7 +86,7 @@ def with_unit(name: str, value: str) -> str:
         return f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"
     if found := re.search("mem.*([gm])b$", name):  # of submitit
         return f"{value}{found[1].upper()}"
-    found = re.search("time.*(min|hour)", name)
+    found = re.search("(?:time.*|^(?:wall|max)?)(minute|min$|hour)", name)
     return f"{value}{found[1][0]}" if found else value
 
 

@@ -132,7 +132,7 @@ def _special(name: str, node: Node, setting: Setting) -> str:
         line = json.dumps(option.format(last.replace("_", "-"), text))
         return f"write {line_for(path, f'[{line}]', setting)}"
     python = re.fullmatch(r"(?:source |\. )?(.+)/bin/(?:python[\d.]*|activate)", text)
-    if python and re.search("python|activate", name) and "software.venv" in setting.rows:
+    if python and re.search("python|activate|env", name) and "software.venv" in setting.rows:
         return f"write {line_for('software.venv', python[1], setting)}"
     scheduler = re.fullmatch(
         r"write `scheduler: (\w+)`|(slurm|pbs)", value_hint("scheduler", text) or text
@@ -208,6 +208,8 @@ def _other_hint(name: str, node: Node, setting: Setting) -> str:
             option = re.sub("FIRST-LAST$|ID$|(?<==)N$", text, option)
         if option == "--profile PROFILE" and not is_manifest:
             return "this file is the profile of the cluster: leave it out"
+        if is_manifest and option in ("--submit", "--wait"):
+            return "`jobgen build` writes scripts, and sbatch or qsub submits them: leave it out"
         return "a job's name is its key" if is_manifest else f"it is each job's own: {option}"
     if sentences := answers("sentences", name):
         return sentences[0]
