@@ -49,13 +49,13 @@ def read_patterns(text: str, parts: Mapping[str, str]) -> Iterator[tuple[str, st
 
     `NAME = …` is a part of the patterns below it, where <NAME> is; `parts` has more of them.
     """
-    known, heading = {**parts}, ""
+    all_parts, heading = {**parts}, ""
     for line in _whole_lines(text):
         if line.startswith(_INDENT):
-            yield heading, _filled(line[len(_INDENT) :], known)
+            yield heading, _filled(line[len(_INDENT) :], all_parts)
         elif line[0].isupper():
             name, _, value = line.partition(" = ")
-            known[name] = _filled(value, known)
+            all_parts[name] = _filled(value, all_parts)
         else:
             heading = line
 

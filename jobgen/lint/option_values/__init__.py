@@ -13,4 +13,4 @@ def grammar_of(scheduler: str, option: str) -> Grammar | None:
     """The grammar of an option: its long name for `slurm`, its letter for `pbs` or `openpbs`."""
     if scheduler == "slurm":
         return slurm.grammars().get(option)
-    return (pbs.OPENPBS_GRAMMARS if scheduler == "openpbs" else pbs.GRAMMARS).get(option)
+    return pbs.grammars(is_openpbs=scheduler == "openpbs").get(option)

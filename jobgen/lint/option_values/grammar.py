@@ -9,6 +9,7 @@ A line of a table has a kind, options, and what they take; below it is the patte
 The kind is `number`, `word`, or `list`, whose items have the pattern.
 """
 
+import os
 import re
 from collections.abc import Callable
 from typing import NamedTuple
@@ -40,11 +41,6 @@ def pattern(takes: str, expression: str, is_number: bool = True) -> Grammar:
     return Grammar(takes, refused, is_number)
 
 
-def choices(takes: str, expression: str) -> Grammar:
-    """As `pattern`, for an option that takes words, so that a word is no placeholder."""
-    return pattern(takes, expression, is_number=False)
-
-
 def words(takes: str, expression: str, separator: str = ",") -> Grammar:
     """Lists whose items match a regular expression; empty items are skipped, as by strtok(3)."""
 
@@ -55,15 +51,14 @@ def words(takes: str, expression: str, separator: str = ",") -> Grammar:
     return Grammar(takes, refused, is_number=False)
 
 
-_KINDS = {"number": pattern, "word": choices, "list": words}
-
-
-def read_grammars(file: str) -> dict[str, Grammar]:
-    """The grammars of a table, by their options."""
+def read_grammars(table: str) -> dict[str, Grammar]:
+    """The grammars of a table beside this module, by their options."""
     grammars: dict[str, Grammar] = {}
-    with open(file, encoding="utf-8") as stream:
+    with open(os.path.join(os.path.dirname(__file__), table), encoding="utf-8") as stream:
         for line, expression in read_patterns(stream.read(), {}):
             names, _, takes = line.partition(": ")
             kind, *options = names.split()
-            grammars |= dict.fromkeys(options, _KINDS[kind](takes, expression))
+            is_list, is_number = kind == "list", kind == "number"
+            made = words(takes, expression) if is_list else pattern(takes, expression, is_number)
+            grammars |= dict.fromkeys(options, made)
     return grammars

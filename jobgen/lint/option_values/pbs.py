@@ -1,12 +1,9 @@
-"""The values that qsub's options take, from the sources of OpenPBS and Torque.
-
-OpenPBS: src/lib/Libecl/ecl_verify_values.c has a check for each attribute. Torque:
-src/cmds/qsub_functions.c. A value that either of them takes is taken here.
-"""
+"""The values that qsub's options take: pbs.txt, and here what no pattern can say."""
 
 import re
+from functools import cache
 
-from jobgen.lint.option_values.grammar import Grammar, pattern
+from jobgen.lint.option_values.grammar import Grammar, pattern, read_grammars
 
 # A value in quotes may have any character in it.
 _PART = r"(?:'[^']*'|\"[^\"]*\"|[^'\"{}])+"
@@ -79,11 +76,6 @@ _TAKES = (
     " select=2:ncpus=8:mem=4gb, place=scatter:excl, nodes=2:ppn=8"
 )
 
-
-def _resources(time: re.Pattern[str]) -> Grammar:
-    return Grammar(_TAKES, lambda value: _refused_resources(value, time))
-
-
 # ---- -W: src/lib/Libcmds/parse_depend.c ----
 
 _CONDITION = r"(after|before)(any|ok|notok|start)?(array)?|on|synccount|syncwith|runone"
@@ -106,43 +98,27 @@ def _refused_attributes(value: str) -> str:
     return ""
 
 
-# ---- letters and numbers ----
-
-
 def _refused_range(value: str) -> str:
     """Libcmds/range: `chk_Jrange`."""
     found = re.fullmatch(r"(\d{1,18})-(\d{1,18})(:0*[1-9]\d*)?(%\d*)?", value.strip(), re.ASCII)
     return "" if found and int(found[1]) < int(found[2]) else value or "nothing"
 
 
-def _letters(takes: str, expression: str) -> Grammar:
-    """As `pattern`, but upper and lower case differ."""
-    return pattern(takes, f"(?-i:{expression})", is_number=False)
-
-
-GRAMMARS: dict[str, Grammar] = {
-    "a": pattern("[[[[CC]YY]MM]DD]hhmm[.SS]", r"(\d\d){2,6}(\.[0-5]\d)?"),
-    "j": _letters("oe, eo or n", "oe|eo|n"),
-    "J": Grammar("FIRST-LAST[:STEP][%MOST], with FIRST below LAST", _refused_range),
-    "k": _letters("o, e, oe, eo or n, with d for direct writes", "(?=.*[oe])[oed]+|(?=.*n)[nd]+"),
-    "l": _resources(_TORQUE_TIME),
-    "m": _letters("n, or one or more of a, b and e", r"\s*(n|p|[abej]+|[abef]+)"),
-    "p": pattern(
-        "a whole number from -1024 to 1023",
-        r"\s*([+-]?0*(\d{1,3}|10[01]\d|102[0-3])|-0*1024)",
-    ),
-    "r": _letters("y or n", "[yn]"),
-    "t": pattern("numbers and ranges such as 0-15 or 1,3,5, and %4", r"[\d,\s-]+(%\d+)?"),
-    "W": Grammar(
-        "NAME=VALUE: depend=afterok:JOBID with after, afterok, afternotok, afterany, before,"
-        " beforeok, beforenotok or beforeany; block=true; sandbox=PRIVATE",
-        _refused_attributes,
-        is_number=False,
-    ),
-}
-# Of a script that has `select`, which Torque does not know.
-OPENPBS_GRAMMARS: dict[str, Grammar] = {
-    **GRAMMARS,
-    "l": _resources(_TIME),
-    "m": _letters("n, or one or more of a, b and e", r"\s*(n|[abej]+)"),
-}
+@cache
+def grammars(is_openpbs: bool) -> dict[str, Grammar]:
+    """The grammars of all options by their letters; OpenPBS has `select`, which Torque has not."""
+    time = _TIME if is_openpbs else _TORQUE_TIME
+    found = {
+        **read_grammars("pbs.txt"),
+        "J": Grammar("FIRST-LAST[:STEP][%MOST], with FIRST below LAST", _refused_range),
+        "l": Grammar(_TAKES, lambda value: _refused_resources(value, time)),
+        "W": Grammar(
+            "NAME=VALUE: depend=afterok:JOBID with after, afterok, afternotok, afterany, before,"
+            " beforeok, beforenotok or beforeany; block=true; sandbox=PRIVATE",
+            _refused_attributes,
+            is_number=False,
+        ),
+    }
+    if is_openpbs:
+        found["m"] = pattern(found["m"].takes, r"(?-i:\s*(n|[abej]+))", is_number=False)
+    return found

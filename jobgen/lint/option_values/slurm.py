@@ -1,6 +1,5 @@
 """The values that options of Slurm's commands take: slurm.txt, and here what no pattern can say."""
 
-import os
 import re
 from functools import cache
 
@@ -50,7 +49,7 @@ def _refused_array(value: str) -> str:
 def grammars() -> dict[str, Grammar]:
     """The grammars of all options, by their long names."""
     return {
-        **read_grammars(os.path.join(os.path.dirname(__file__), "slurm.txt")),
+        **read_grammars("slurm.txt"),
         "nodes": Grammar("a number of nodes, or MIN-MAX", _refused_nodes),
         "array": Grammar(
             "numbers and ranges such as 0-15, 1,3,5 or 0-100:10, and %4 for at most 4 at a time",
