@@ -12,12 +12,14 @@ Here is how a class is found by its code. Not here: how lines are read, and how 
 found.
 """
 
+from __future__ import annotations
+
 import os
 from functools import cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from jobgen.diagnosis.signs import Sign, read_signs
-from jobgen.explanation import read_explanation
+if TYPE_CHECKING:
+    from jobgen.diagnosis.signs import Sign
 
 TRAITS = {
     "scheduler": "the scheduler ended what was left: it is the cause only if nothing failed before",
@@ -64,6 +66,10 @@ def codes_with(trait: str) -> frozenset[str]:
 
 
 def _read(code: str) -> FailureClass:
+    # A completion asks for the codes alone.
+    from jobgen.diagnosis.signs import read_signs
+    from jobgen.explanation import read_explanation
+
     file = os.path.join(_FOLDER, f"{code}.txt")
     text = read_explanation(file, ("Cure", "Not this", "Explains", "Traits"), "Signs")
     cure, misleads, explains, traits = text.fields.values()

@@ -5,12 +5,14 @@ judged here, and not in the job's script: a full disk or a process that the kern
 cause only where it explains how a rank ended.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from jobgen.diagnosis.classes import codes_with
-from jobgen.diagnosis.events import Event, Role
+from jobgen.diagnosis.events import Event, Role, Verdict
 from jobgen.diagnosis.job_folder.layout import JobFolder, Node, RankFiles, read_start
 from jobgen.diagnosis.judging.case import CAUSES, Case
 from jobgen.diagnosis.judging.verdict import NOT_TELLING
@@ -50,6 +52,26 @@ class Evidence:
     xids: dict[int, str] = field(default_factory=dict)
     ecc: dict[str, str] = field(default_factory=dict)  # GPUs with errors that were not corrected
 
+    @classmethod
+    def read(cls, node: Node, folder: JobFolder) -> Evidence:
+        """What a node's files say of the time of the job."""
+        found = cls(node.host, f"{node.path}/evidence")
+        if "evidence" not in node.names:
+            if len(folder.nodes) > 1:
+                return found
+            found.path = f"{folder.path}/evidence"  # the batch script's own
+        text = read_start(found.path)
+        section, number = "", 0
+        for line in _of_the_job(text, folder.end[1]):
+            head = _SECTION.match(line)
+            if head or line.startswith("index, ecc.errors"):  # the header of nvidia-smi's table
+                section, number = head["name"].lower() if head else "nvidia", 0
+            else:
+                _take(found, line, section, number, folder.number)
+                number += 1
+        _count_kills(found, read_start(f"{node.path}/oom_kill"), text)
+        return found
+
     @property
     def broken(self) -> dict[int, str]:
         """The Xids that mean broken hardware, and no program's mistake."""
@@ -69,37 +91,23 @@ class Evidence:
         """Whether it certainly was a process of this job that the kernel killed."""
         return self.kills_of_job > 0 or self.is_job_named
 
-    def notes(self, *, with_memory: bool) -> list[str]:
-        """What else is to be said of the node; of the whole node's memory only where asked for."""
-        memory = [self.memory] * bool(with_memory or self.is_memory_of_job)
+    def notes_for(self, verdict: Verdict, case: Case) -> tuple[str, ...]:
+        """What else is to be said of the node that failed; of all its memory, if a rank was killed.
+
+        Nothing that the verdict says already.
+        """
+        own = (event for event in case.events if event.node == self.host)
+        killed = any(e.status in KILLED and e.rank in (verdict.rank, None) for e in own)
+        memory = self.memory if killed or self.is_memory_of_job else ""
         disks = [f"{place} {FULL}%" for place in [*self.full][:_MOST]]
         xids = [f"Xid {xid}" for xid in [*self.xids][:_MOST]]
-        return [*filter(None, memory), *disks, *xids, *[self.ecc_text] * bool(self.ecc)]
+        notes = (memory, *disks, *xids, self.ecc_text if self.ecc else "")
+        return tuple(note for note in notes if note and note not in verdict.says)
 
     @property
     def ecc_text(self) -> str:
         """The first GPUs with errors."""
         return f"uncorrectable ECC errors on GPU {', '.join([*self.ecc][:_MOST])}"
-
-
-def read_evidence(node: Node, folder: JobFolder) -> Evidence:
-    """What a node's files say of the time of the job."""
-    found = Evidence(node.host, f"{node.path}/evidence")
-    if "evidence" not in node.names:
-        if len(folder.nodes) > 1:
-            return found
-        found.path = f"{folder.path}/evidence"  # the batch script's own
-    text = read_start(found.path)
-    section, number = "", 0
-    for line in _of_the_job(text, folder.end[1]):
-        head = _SECTION.match(line)
-        if head or line.startswith("index, ecc.errors"):  # the header of nvidia-smi's table
-            section, number = head["name"].lower() if head else "nvidia", 0
-        else:
-            _take(found, line, section, number, folder.number)
-            number += 1
-    _count_kills(found, read_start(f"{node.path}/oom_kill"), text)
-    return found
 
 
 def _of_the_job(text: str, seconds: str) -> Iterator[str]:

@@ -7,14 +7,7 @@ from jobgen.diagnosis.classes import codes_with
 from jobgen.diagnosis.engine import Source, collect
 from jobgen.diagnosis.events import Event, Role, Verdict
 from jobgen.diagnosis.files import SCHEDULER
-from jobgen.diagnosis.job_folder.endings import (
-    KILLED,
-    Evidence,
-    assigned,
-    node_events,
-    quiet_ranks,
-    read_evidence,
-)
+from jobgen.diagnosis.job_folder.endings import Evidence, assigned, node_events, quiet_ranks
 from jobgen.diagnosis.job_folder.hangs import CURES, hung_ranks
 from jobgen.diagnosis.job_folder.layout import JobFolder, read_layout
 from jobgen.diagnosis.job_folder.ranks import number_ranks, read_error_file
@@ -53,13 +46,15 @@ def diagnose_folder(path: str, others: Iterable[Source] = ()) -> Verdict:
         return _ended_from_outside(case)
     case.events = [*assigned(folder, case)]
     case.events += hung_ranks(folder, case) or quiet_ranks(folder, case)
-    evidence = [read_evidence(node, folder) for node in folder.nodes.values()]
-    case.events += node_events(evidence, case)
+    evidence = {host: Evidence.read(node, folder) for host, node in folder.nodes.items()}
+    case.events += node_events(evidence.values(), case)
     for event in case.events:
         case.lines.setdefault(event.file, 0)
     verdict = judge(case)
     cures = (cure for begin, cure in CURES.items() if verdict.says.startswith(begin))
-    return _with_notes(verdict._replace(cure=next(cures, verdict.cure)), evidence, case)
+    noted = evidence.get(verdict.node or "")
+    notes = noted.notes_for(verdict, case) if noted else ()
+    return verdict._replace(cure=next(cures, verdict.cure), node_notes=notes)
 
 
 def _complete(case: Case, folder: JobFolder) -> None:
@@ -118,14 +113,3 @@ def _ended_from_outside(case: Case) -> Verdict:
     first = causes[0] if causes and causes[0].rank is not None else None
     words = (f"rank {first.rank} on {first.node} wrote {first.says}",) if first else ()
     return judge(case)._replace(notes=words)
-
-
-def _with_notes(verdict: Verdict, evidence: list[Evidence], case: Case) -> Verdict:
-    """What the kernel and the GPUs of the node that failed noted, if the verdict lacks it."""
-    noted = next((each for each in evidence if each.host == verdict.node), None)
-    if noted is None:
-        return verdict
-    own = [event for event in case.events if event.node == verdict.node]
-    killed = any(e.status in KILLED and e.rank in (verdict.rank, None) for e in own)
-    news = [note for note in noted.notes(with_memory=killed) if note not in verdict.says]
-    return verdict._replace(node_notes=tuple(news))

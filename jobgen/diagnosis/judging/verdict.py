@@ -5,17 +5,10 @@ from collections.abc import Sequence
 
 from jobgen.diagnosis.classes import classes, codes_with
 from jobgen.diagnosis.events import CERTAINTIES, Event, Role, Verdict
+from jobgen.diagnosis.judging import places
 from jobgen.diagnosis.judging.case import CAUSES, Case, of_the_failure
 from jobgen.diagnosis.judging.explain import Groups, by_class, first, is_before, ranked, unexplained
-from jobgen.diagnosis.judging.places import (
-    Place,
-    absent_ranks,
-    blamed,
-    node_cut_off,
-    place_of,
-    place_of_ranks,
-    silent_ranks,
-)
+from jobgen.diagnosis.judging.places import Place
 from jobgen.diagnosis.lines.matching import filled
 
 MOST_EVIDENCE = 3
@@ -88,7 +81,7 @@ def _verdict(case: Case, events: list[Event], rest: Groups, order: list[str]) ->
     main = first(own)
     if main.reporter:  # a dump or a stack that names the rank tells more than who waited for it
         main = first([e for e in own if e.rank is not None and not e.reporter] or own)
-    cut_off = node_cut_off(case, own)
+    cut_off = places.node_cut_off(case, own)
     place = cut_off or _place(case, own, events, main)
     found = classes()[order[0]]
     groups: dict[str, str] = {}
@@ -120,8 +113,8 @@ def _place(case: Case, own: list[Event], events: list[Event], main: Event) -> Pl
     direct = [event for event in own if not event.reporter]
     named = [event for event in direct if event.rank is not None]  # by a dump, by stacks
     if main.reporter and not named:
-        return absent_ranks(case, own)
-    return place_of(direct, case, events)
+        return places.absent_ranks(case, own)
+    return places.place_of(direct, case, events)
 
 
 def _certainty(main: Event, rest: Groups, order: list[str]) -> str:
@@ -159,12 +152,12 @@ def _from_consequences(case: Case, events: list[Event]) -> Verdict:
     complaining = {event.rank for event in seen}  # about another one: it is who does not
     silent = [e for e in failed if e.rank is not None and e.rank not in complaining]
     if len(complaining) > 1 and len({event.rank for event in silent}) == 1:
-        return _made(place_of(silent, case, events), [*silent, *seen], events)
-    if node := blamed(case, seen):
+        return _made(places.place_of(silent, case, events), [*silent, *seen], events)
+    if node := places.blamed(case, seen):
         return _lost(node, seen, events)
-    if ranks := silent_ranks(case, seen):
-        return _made(place_of_ranks(case, ranks), seen, events, _IS_SILENT)
-    place = place_of(failed, case, events) if failed and not seen else Place()
+    if ranks := places.silent_ranks(case, seen):
+        return _made(places.place_of_ranks(case, ranks), seen, events, _IS_SILENT)
+    place = places.place_of(failed, case, events) if failed and not seen else Place()
     return _made(place, [*seen[:2], *failed], events)
 
 
@@ -175,7 +168,7 @@ def _telling(case: Case, events: list[Event]) -> Verdict | None:
     ends = [e for e in ends if e.status not in _ABORTED] or [e for e in ends if e.node]
     if not ends:
         return None
-    place = place_of(ends, case, events)
+    place = places.place_of(ends, case, events)
     if place.one_of or place.everywhere or not (place.node or place.rank is not None):
         return None
     main = ends[0]

@@ -131,12 +131,10 @@ def _mostly(prefix: str, lines: list[str]) -> bool:
 
 def _with(label: Label, found: re.Match[str]) -> Label:
     """The label with what a match says of it; what was said before wins."""
-    news: dict[str, Any] = {
-        name: value if name == "node" else int(value)
-        for name, value in found.groupdict().items()
-        if value is not None and getattr(label, name) is None
-    }
-    return label._replace(**news)
+    news: dict[str, Any] = found.groupdict()
+    for name in news.keys() - {"node"}:
+        news[name] = int(news[name]) if news[name] else None
+    return label.over(Label(**news))
 
 
 def line_time(text: str) -> float | None:
