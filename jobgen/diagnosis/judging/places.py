@@ -42,7 +42,7 @@ def place_of(events: list[Event], case: Case, everything: list[Event]) -> Place:
     placed = [event for event in events if event.rank is not None or event.node]
     if not placed and events[0].code not in codes_with("setup"):
         placed = [e for e in everything if not e.code and e.status not in NEVER_FIRST]
-    placed = _one_node_each(_more_exact(placed))
+    placed = _at_one_node_each(placed)
     places = {(event.node, event.rank): event for event in reversed(placed)}
     if len(places) == 1:
         (node, rank), _ = places.popitem()
@@ -57,25 +57,16 @@ def place_of(events: list[Event], case: Case, everything: list[Event]) -> Place:
     return _one_of(list(reversed(places.values())), case)
 
 
-def _one_node_each(events: list[Event]) -> list[Event]:
-    """A rank is on one node: the label of its line has the scheduler's name, a report another."""
-    nodes: dict[int, str] = {}
-    for event in events:
-        if event.rank is not None and event.node:
-            nodes.setdefault(event.rank, event.node)
-    return [e._replace(node=nodes.get(e.rank)) if e.rank in nodes else e for e in events]
+def _at_one_node_each(events: list[Event]) -> list[Event]:
+    """A rank is on one node: the label of its line has the scheduler's name, a report another.
 
-
-def _more_exact(events: list[Event]) -> list[Event]:
-    """Without those that name only the node, or no node, of others that name both."""
-    nodes = {event.node for event in events if event.rank is not None and event.node}
-    ranks = {event.rank for event in events if event.rank is not None and event.node}
-    return [
-        event
-        for event in events
-        if (event.rank is not None or event.node not in nodes)
-        and (event.node or event.rank not in ranks)
-    ]
+    Without the events that name the node alone, where others name a rank of it, too.
+    """
+    both = [event for event in events if event.rank is not None and event.node]
+    nodes = {event.rank: event.node for event in reversed(both)}
+    named = {event.node for event in both}
+    exact = [event for event in events if event.rank is not None or event.node not in named]
+    return [event._replace(node=nodes.get(event.rank, event.node)) for event in exact]
 
 
 def _joined(places: set[tuple[str | None, int | None]]) -> Place | None:
