@@ -48,8 +48,6 @@ def diagnose_folder(path: str, others: Iterable[Source] = ()) -> Verdict:
     case.events += hung_ranks(folder, case) or quiet_ranks(folder, case)
     evidence = {host: Evidence.read(node, folder) for host, node in folder.nodes.items()}
     case.events += node_events(evidence.values(), case)
-    for event in case.events:
-        case.lines.setdefault(event.file, 0)
     verdict = judge(case)
     cures = (cure for begin, cure in CURES.items() if verdict.says.startswith(begin))
     noted = evidence.get(verdict.node or "")

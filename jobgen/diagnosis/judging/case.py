@@ -1,5 +1,7 @@
 """All that the files of a job say, and the parts of it that belong to its failure."""
 
+from itertools import groupby
+
 from jobgen.diagnosis.classes import codes_with
 from jobgen.diagnosis.events import Event, Role
 from jobgen.diagnosis.lines.census import Census
@@ -48,25 +50,27 @@ class Case(Census):
 def of_the_failure(case: Case) -> list[Event]:
     """The events that belong to the failure with which the job ended."""
     failed = case.has_failed
-    rest = [event for name in case.lines for event in _of_file(case, name, failed)]
+    places = {file: index for index, file in enumerate(case.lines)}
+    events = [event for event in case.events if event.role is not Role.NOISE]
+    events.sort(key=lambda event: (places.get(event.file, len(places)), event.line))
+    rest: list[Event] = []
+    for file, own in groupby(events, key=lambda event: event.file):
+        rest += _of_file([*own], case.lines.get(file, 0), failed)
     ended = failed or any(event.context for event in rest)
     if not ended:
         sure = [event for event in rest if not event.needs_failure]
         rest = sure or [e._replace(certainty="possible") for e in rest if _is_last(e, case)]
-    places = {file: index for index, file in enumerate(case.lines)}
-    rest.sort(key=lambda event: (places.get(event.file, 0), event.line))
     return _without_repeats(_numbered(rest, case))
 
 
 def _is_last(event: Event, case: Case) -> bool:
     """Whether the only log ends with it: it was not got over, as far as is seen."""
     is_cause, alone = event.role is Role.CAUSE, len(case.lines) == 1
-    return is_cause and alone and event.line == case.lines[event.file]
+    return is_cause and alone and event.line == case.lines.get(event.file)
 
 
-def _of_file(case: Case, name: str, failed: bool) -> list[Event]:
-    events = [event for event in case.events if event.file == name and event.role is not Role.NOISE]
-    if events and not failed and case.lines[name] - events[-1].line > WENT_ON:
+def _of_file(events: list[Event], lines: int, failed: bool) -> list[Event]:
+    if not failed and lines - events[-1].line > WENT_ON:
         return []
     has_cause = False
     for index in range(len(events) - 1, 0, -1):
