@@ -47,10 +47,8 @@ class Stack(NamedTuple):
     @property
     def collective(self) -> str:
         """The collective operation that it waits in; "" if in none."""
-        names = [
-            n for f, _, n in self.frames if re.search(_COLLECTIVES, f) and not re.match(_INNER, n)
-        ]
-        return names[0] if names else ""
+        inside = (name for file, _, name in self.frames if re.search(_COLLECTIVES, file))
+        return next((name for name in inside if not re.match(_INNER, name)), "")
 
     @property
     def own_frame(self) -> str:
@@ -117,7 +115,7 @@ def stalled_ranks(
     first = _first_of_each(stacks)
     if len(first) < 2:
         alone = first if on_request else []
-        return [_event(each, "stalled", f"it is in {each.place}", "sure") for each in alone]
+        return [_event(each, f"it is in {each.place}", "sure") for each in alone]
     waiting = [stack for stack in first if stack.collective]
     outside = [stack for stack in first if not stack.collective]
     if waiting and outside:
@@ -140,12 +138,9 @@ def _outside(waiting: list[Stack], outside: list[Stack]) -> list[Event]:
     if len(outside) > max(1, len(waiting)):
         places = ", ".join(f"{count} in {place}" for place, count in _places(outside))
         text = f"{where_they_are(waiting)}, and {len(outside)} others are not: {places}"
-        return [_event(outside[0], "stalled", text, "possible", everybody=True)]
+        return [_of_all(outside[0], text, "possible")]
     others = where_they_are(waiting)
-    return [
-        _event(stack, "stalled", f"it is in {stack.place}, while {others}", "sure")
-        for stack in outside[:MOST_EVENTS]
-    ]
+    return [_event(s, f"it is in {s.place}, while {others}", "sure") for s in outside[:MOST_EVENTS]]
 
 
 def _minority(stacks: list[Stack]) -> list[Event]:
@@ -156,11 +151,9 @@ def _minority(stacks: list[Stack]) -> list[Event]:
         return []
     code = "desync" if stacks[0].collective else "stalled"
     usual = [stack for stack in stacks if stack.place == place]
-    return [
-        _event(s, code, f"it is in {_full(s)}, while {_text(usual)} in {_full(usual[0])}", "likely")
-        for s in stacks
-        if s.place != place
-    ][:MOST_EVENTS]
+    most_are = f"{_text(usual)} in {_full(usual[0])}"
+    rare = [stack for stack in stacks if stack.place != place][:MOST_EVENTS]
+    return [_event(s, f"it is in {_full(s)}, while {most_are}", "likely", code) for s in rare]
 
 
 def _same(stacks: list[Stack], world: int) -> list[Event]:
@@ -169,16 +162,18 @@ def _same(stacks: list[Stack], world: int) -> list[Event]:
     absent = sorted(set(range(world)) - ranks) if len(ranks) == len(stacks) else []
     text = where_they_are(stacks)
     if 0 < len(absent) <= len(stacks) // 2 and len({stack.place for stack in stacks}) == 1:
-        says = f"it printed no stack, while {text}"
-        event = _event(stacks[0], "stalled", says, "likely", everybody=True)
+        event = _of_all(stacks[0], f"it printed no stack, while {text}", "likely")
         return [event._replace(rank=rank) for rank in absent[:MOST_EVENTS]]
-    return [_event(stacks[0], "stalled", text, "possible", everybody=True)]
+    return [_of_all(stacks[0], text, "possible")]
 
 
-def _event(stack: Stack, code: str, says: str, certainty: str, *, everybody: bool = False) -> Event:
-    event = Event(code, Role.CONFIRMATION, says, stack.file, stack.line, certainty=certainty)
-    own = event._replace(node=stack.node, rank=stack.rank, where=stack.own_frame)
-    return event if everybody else own
+def _of_all(stack: Stack, says: str, certainty: str, code: str = "stalled") -> Event:
+    return Event(code, Role.CONFIRMATION, says, stack.file, stack.line, certainty=certainty)
+
+
+def _event(stack: Stack, says: str, certainty: str, code: str = "stalled") -> Event:
+    event = _of_all(stack, says, certainty, code)
+    return event._replace(node=stack.node, rank=stack.rank, where=stack.own_frame)
 
 
 def _full(stack: Stack) -> str:

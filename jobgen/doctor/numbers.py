@@ -1,6 +1,7 @@
 """Numbers as people read them, and how a value compares with the others."""
 
 from collections.abc import Iterable, Sequence
+from itertools import takewhile
 from statistics import median
 
 NO_VALUE = "–"
@@ -72,10 +73,8 @@ def short_names(names: Sequence[str]) -> list[str]:
 
 
 def _common_start(names: Sequence[str]) -> str:
-    first, last = min(names), max(names)  # all others are between them
-    same = zip(first, last, strict=False)
-    length = next((i for i, (a, b) in enumerate(same) if a != b), min(len(first), len(last)))
-    return first[:length]
+    ends = zip(min(names), max(names), strict=False)  # all others are between them
+    return "".join(a for a, _ in takewhile(lambda pair: pair[0] == pair[1], ends))
 
 
 def shortened(name: str) -> str:

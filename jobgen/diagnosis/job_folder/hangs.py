@@ -173,10 +173,10 @@ def _behind(finding: _Finding) -> list[Event]:
             ranks[count] = int(group["ranks"] or 1)
         if rank := _MISSING.match(line):
             node = _NODE.match(line)
-            event = Event("stalled", Role.CONFIRMATION, "", "", number, line.strip())
-            event = event._replace(node=node["address"] if node else None, certainty="likely")
-            event = event._replace(rank=int(rank["ranks"]) if finding.has_all else None)
-            named.setdefault(count, []).append(event)
+            place = node["address"] if node else None, int(rank["ranks"])
+            event = Event("stalled", Role.CONFIRMATION, "", "", number, line.strip(), *place)
+            event = event if finding.has_all else event._replace(rank=None)
+            named.setdefault(count, []).append(event._replace(certainty="likely"))
     fewest, most = min(ranks, default=0), max(ranks, default=0)
     if ranks.get(fewest, 0) * 2 >= sum(ranks.values()):
         return []
