@@ -26,11 +26,15 @@ _DOLLAR_NAME = r"\$\{?[A-Za-z_]"
 
 
 class ProblemList:
-    """The problems that are found while a tree is read; `file` is the tree, if it is a map."""
+    """The problems that are found while a tree is read.
+
+    `file` is the tree, if it is a map, and `root` the class of its record.
+    """
 
     def __init__(self) -> None:
         self.found: list[Problem] = []
         self.file: Node | None = None
+        self.root: type | None = None
 
     def note(self, mark: Mark, text: str, code: str, hint: str = "") -> None:
         self.found.append(Problem(mark, text, code, hint))

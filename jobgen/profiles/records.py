@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 from jobgen.errors import Mark, nearest_hint
 from jobgen.limits import PROBLEMS_SHOWN
 from jobgen.profiles.kinds import NODE, NODE_VARIABLE, Kind, ProblemList, Schema, Text
-from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, is_null, unquoted
+from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, is_null, tree_at, unquoted
 
 
 class ListOf(Kind):
@@ -93,6 +93,7 @@ class Record(Kind):
         if not isinstance(node, Map):
             return self.cls()
         problems.file = problems.file or node
+        problems.root = problems.root or self.cls
         values = {}
         for name, child in node.items.items():
             if name not in rows:
@@ -105,7 +106,7 @@ class Record(Kind):
                 if first < len(problems.found) <= PROBLEMS_SHOWN:
                     from jobgen.profiles.mistakes.values import add_hints
 
-                    add_hints(name, child, *_around(self.cls), problems, first)
+                    add_hints(name, child, *_around(self.cls, problems), problems, first)
         return self.cls(**values)
 
     def schema(self) -> Schema:
@@ -217,9 +218,9 @@ def _tree(cls: type, before: str = "") -> dict[str, Row]:
     return found
 
 
-def _around(cls: type) -> tuple[dict[str, Row], str]:
+def _around(cls: type, problems: ProblemList) -> tuple[dict[str, Row], str]:
     """The keys of the file that has a record, and the group that the record is in it."""
-    root = next(each for each in reversed(_ROWS) if cls in _classes(each))
+    root = problems.root or cls
     for path, row in _tree(root).items():
         if isinstance(row.kind, Record) and row.kind.cls is cls:
             return _tree(root), path
@@ -238,16 +239,10 @@ def _unknown_key(name: str, node: Node, mark: Mark, cls: type, problems: Problem
 
     if len(problems.found) > PROBLEMS_SHOWN:
         return ""
-    hint = key_hint(name, node, *_around(cls), problems, mark) or nearest_hint(name, _ROWS[cls])
+    hint = key_hint(name, node, *_around(cls, problems), problems, mark) or nearest_hint(
+        name, _ROWS[cls]
+    )
     return hint.replace("one of: ", "leave it out, or write one of: ")
-
-
-@cache
-def _classes(cls: type) -> frozenset[type]:
-    """A record's class, and those of the records in it."""
-    kinds = (getattr(row.kind, "value", row.kind) for _, row in rows_of(cls))
-    inner = (_classes(kind.cls) for kind in kinds if isinstance(kind, Record))
-    return frozenset({cls}).union(*inner)
 
 
 def _description(row: Row) -> str:
@@ -265,6 +260,7 @@ def kind_at(
     kind: Kind, path: list[str], mark: Mark, problems: ProblemList, value: str = ""
 ) -> Kind | None:
     """The kind at `path`, which shall have a value; notes the first unknown key of the path."""
+    problems.root = problems.root or getattr(kind, "cls", None)
     for number, name in enumerate(path):
         if isinstance(kind, MapOf):
             kind = kind.value
@@ -273,10 +269,8 @@ def kind_at(
         if name not in rows:
             hint = f"`{'.'.join(path[:number])}` has no keys"
             if isinstance(kind, Record):
-                node: Node = Scalar(mark, value, unquoted(value))
-                for inner in reversed(path[number + 1 :]):
-                    node = Map(mark, {inner: node}, {inner: mark})
-                hint = _unknown_key(name, node, mark, kind.cls, problems)
+                whole = tree_at(path[number:], Scalar(mark, value, unquoted(value)), mark)
+                hint = _unknown_key(name, whole.items[name], mark, kind.cls, problems)
             text = f"unknown key `{'.'.join(path[: number + 1])}`"
             problems.note(mark, text, "unknown-key", hint)
             return None

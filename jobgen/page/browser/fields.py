@@ -21,9 +21,8 @@ _NOT_HERE = {PROFILE, "hosts", "template"}
 class Field(NamedTuple):
     """A field of the form; `name` is an option's field in Job, or the path of a profile's key.
 
-    `kind` is text, lines (one value a line), list (the same, for a key that is a list), switch or
-    choice. `path` is the key whose value of the profile is the default. `value` is in the field
-    from the start.
+    `kind` is text, lines (one value a line), switch or choice. `path` is the key whose value of the
+    profile is the default. `value` is in the field from the start.
     """
 
     name: str
@@ -117,11 +116,7 @@ def _option_field(name: str) -> Field:
     elif choices:
         kind = "choice"
     label = row.label or name.replace("_", " ").capitalize()
-    return Field(name, _one_a_line(label, kind), row.help, kind, row.path, row.commands, choices)
-
-
-def _one_a_line(label: str, kind: str) -> str:
-    return f"{label}, one a line" if kind in ("lines", "list") else label
+    return Field(name, label, row.help, kind, row.path, row.commands, choices)
 
 
 def _choices(metavar: str) -> tuple[str, ...]:
@@ -135,5 +130,5 @@ def _key_fields() -> Iterator[Field]:
     for path, label in _KEYS.items():
         kind: Any = rows[path].kind
         choices = tuple(kind.words) if isinstance(kind, Choice) else ()
-        form = "choice" if choices else "list" if isinstance(kind, ListOf) else "text"
-        yield Field(path, _one_a_line(label, form), rows[path].doc, form, path, choices=choices)
+        form = "choice" if choices else "lines" if isinstance(kind, ListOf) else "text"
+        yield Field(path, label, rows[path].doc, form, path, choices=choices)

@@ -91,7 +91,7 @@ def words_of(form: Form, profile: str | None, command: str) -> list[str]:
         if field.name == PROGRAM:
             values[PROGRAM] = _program(text)
         elif field.is_key:
-            is_list = field.kind == "list"
+            is_list = field.kind == "lines"
             value = json.dumps(_lines(text), ensure_ascii=False) if is_list else text
             own_values.append(f"{field.path}={value}")
         elif field.kind == "lines":
