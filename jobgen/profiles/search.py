@@ -109,6 +109,8 @@ class ProfileSearch:
         text, hint = f"no file {path}", ""
         if path.is_relative_to(os.devnull):
             text, hint = f"no file {name:.80}", "`~` is HOME of `environ`, an absolute path"
+        elif is_file(other := path.with_suffix(".yml" if path.suffix == ".yaml" else ".yaml")):
+            hint = f"the file there is {other.name}"
         elif (bare := name[:-5]) in profile_files():
             hint = f"a packaged one has no .yaml: {bare}"
         raise problem(mark, text, "no-profile", hint)

@@ -229,6 +229,8 @@ def map_hint(node: Node, keys: Iterable[str]) -> str:
 def list_hint(node: Node, _: Iterable[str] = ()) -> str:
     """How to write a list that is one text."""
     text = getattr(node, "text", "")
+    if text and not re.search(r"[\s,(:]|\.\.|\d-\d", text):
+        return f"write [{as_flow(node)}]"
     items = ", ".join(re.findall(r"[^\s,]+", text)) if "," in text else "a, b"
     if numbers := re.fullmatch(r"range\((?:(\d{1,3}), *)?(\d{1,3})\)", text):
         items = ", ".join(map(str, range(int(numbers[1] or 0), int(numbers[2]))))
@@ -257,6 +259,7 @@ def named_values(node: Node) -> Iterator[tuple[str, Node]]:
         yield from node.items.items()
     elif isinstance(node, Scalar):
         for name, value in re.findall(_PAIR, node.text) or re.findall(_NAMED, node.text):
+            value = value.strip("'\"")
             yield name, Scalar(node.mark, value, unquoted(value))
     for each in node.items if isinstance(node, Seq) else ():
         items = each.items if isinstance(each, Map) else {}

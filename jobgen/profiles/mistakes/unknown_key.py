@@ -129,7 +129,7 @@ def _special(name: str, node: Node, setting: Setting) -> str:
     text, last = getattr(node, "text", ""), name.rpartition(".")[2]
     for item in answers("items", last) if text else ():
         path, _, option = item.partition(" ")
-        line = json.dumps(option.format(last.replace("_", "-"), text))
+        line = json.dumps(option.format(re.sub("^slurm_", "", last).replace("_", "-"), text))
         return f"write {line_for(path, f'[{line}]', setting)}"
     python = re.fullmatch(r"(?:source |\. )?(.+)/bin/(?:python[\d.]*|activate)", text)
     if python and re.search("python|activate|env", name) and "software.venv" in setting.rows:

@@ -77,7 +77,7 @@ def _passed_on(path: str, node: Node) -> str:
 def _of_group(hint: str, path: str) -> str:
     """A hint with options in the place of the keys of a path's group."""
     before = path[: path.rfind(".") + 1]
-    return re.sub(r"`(\w+): ([\w-]+)`", rf"--set {before}\1=\2", hint)
+    return re.sub(r"`(\w+): (\"[^\"`]*\"|[\w-]+)`", rf"--set {before}\1=\2", hint)
 
 
 def _line(name: str, value: str, setting: Setting) -> str:
