@@ -139,7 +139,7 @@ def _near(name: str, paths: tuple[str, ...], own: Mapping[str, str]) -> list[str
     if "." in name:
         return get_close_matches(name.lower(), paths, n=1, cutoff=_CLOSER)
     lasts = {_last(path) for path in paths}
-    for longer in (own, lasts) if len(name) > 2 else ():
+    for longer in (own, lasts) if len(name) > 3 else ():
         if len(found := [last for last in longer if last.startswith(name)]) == 1:
             return _likely([path for path in paths if _last(path) == found[0]])
     if close := get_close_matches(name.lower(), lasts, n=1, cutoff=_CLOSER):

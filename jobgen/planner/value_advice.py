@@ -22,6 +22,10 @@ def unlikely_values(resolved: Resolved) -> Iterator[Problem]:
         if value in ("none", "None", "NONE"):
             text, hint = f"`{value}` is taken for a name", "null is the site's default"
             yield Problem(resolved.origins.get(path, Mark(path)), text, "value", hint)
+    for path in ("partition", "queue"):
+        if (value := str(attrgetter(path)(resolved.profile))).endswith("*"):
+            text, hint = "the * is sinfo's mark of the default, and no part of a name", value[:-1]
+            yield Problem(resolved.origins[path], text, "value", f"write `{path}: {hint}`")
     for path, text, code, hint in (
         *_container(resolved),
         *_environment(resolved),
@@ -68,6 +72,9 @@ def _environment(resolved: Resolved) -> Found:
         hint = f"`conda env create -f {software.conda}` once, and then the name that is in it"
         text = f"{software.conda} is a file that makes an environment, and not its name"
         yield "software.conda", text, "conda", hint
+    if place := re.search(r"(?<!\$)\{([A-Z_]+)\}", software.venv or ""):
+        text = f"`{place[0]}` stays as it is, and no value takes its place"
+        yield "software.venv", text, "value", f"write ${place[1]}"
     for module in software.modules:
         if module == "purge":
             hint = "leave it out, and write `commands: [module purge]`"

@@ -46,7 +46,7 @@ def key_hint(name: str, node: Node, *place: Any) -> str:
     if found := re.fullmatch(r"(\w+):([^\s:/]+)", name):
         return f"write `{found[1]}: {found[2]}`, with a blank after the colon"
     if setting.is_option:
-        name = re.sub(r"[/[]|__", ".", name.strip("/")).replace("]", "")
+        name = re.sub(r"[/[]|__", ".", name.strip("/")).replace("]", "").removeprefix("export ")
         if re.fullmatch(r"network\.environment\.\w+", name):
             return f"write {line_for(name, getattr(node, 'text', ''), setting)}"
         if name.endswith("+") and (hint := _added(name[:-1], node, setting)):
@@ -176,7 +176,7 @@ def inner_hint(paths: list[str], node: Node, place: Any) -> str:
     is_short = len(as_flow(node)) < _MOST  # each key takes a while
     named = dict(named_values(node)) if is_short and (is_options or isinstance(node, Map)) else {}
     hints, group = [], f"{path_of(paths[0])}." if len(paths) == 1 and not is_options else ""
-    for each, value in list(named.items())[:12]:
+    for each, value in sorted(named.items(), key=lambda it: it[0] != "image")[:12]:
         hint = key_hint(f"{group}{each}", value, *place)
         if not hint and paths in _OF_OPTIONS:
             line = json.dumps(f"--{each}={getattr(value, 'text', '')}")

@@ -161,7 +161,8 @@ def in_one(found: list[Problem], tree: Map) -> list[Problem]:
             line = f"write `{key}: "
             parts = [each for each in found if each.mark in marks and each.hint.startswith(line)]
             own = job.items.get(key)
-            own = None if key == "matrix" and isinstance(own, Seq) else own
+            if (key == "matrix" and isinstance(own, Seq)) or (job is tree and key != "jobs"):
+                own = None
             hints = [f"{line}{as_flow(own)}`"] if isinstance(own, (Seq, Map)) and parts else []
             whole = together([*hints, *(each.hint for each in parts)])
             for each in parts if len(parts) + len(hints) > 1 else ():
