@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from jobgen.lint.reader.commands import OUTER, SHELLS, Command, base_name
@@ -54,28 +55,27 @@ def submitted_scripts(node: Node, source: Source, script: Script) -> Iterator[Su
                 is_quoted = re.search(r"""['"\\]""", source.raw(parts["heredoc_start"]))
                 text, offsets = inner_text(body, source, script, bool(is_quoted))
                 first_line = body.start_point.row + 1
-                lines, columns = _placed_lines(text, offsets, source, first_line, "<<-" in parts)
+                lines, column = _placed_lines(text, offsets, source, first_line, "<<-" in parts)
                 inner = "\n" * (first_line - 1) + "\n".join(lines)
-                yield SubmittedScript(inner, first_line, columns, options)
+                yield SubmittedScript(inner, first_line, options, column)
 
 
 def _placed_lines(
     text: str, offsets: list[int], source: Source, first_line: int, removes_tabs: bool
-) -> tuple[list[str], list[list[int]]]:
-    """The lines of a heredoc, and the column in the file of each of their characters."""
-    lines, columns = [], []
-    position = 0
-    blanked = _OUTER_LINE.sub(lambda found: " " * len(found[0].encode()), text)
-    for number, line in enumerate(blanked.split("\n"), first_line):
-        line_columns = []
-        for letter in line:
-            line_columns.append(source.column(number, offsets[position]))
-            position += len(to_bytes(letter))
-        position += 1
-        tabs = len(line) - len(line.lstrip("\t")) if removes_tabs else 0
-        lines.append(line[tabs:])
-        columns.append(line_columns[tabs:])
-    return lines, columns
+) -> tuple[list[str], Callable[[int, int], int]]:
+    """The lines of a heredoc, and what finds the column in the file of a place in them."""
+    lines = _OUTER_LINE.sub(lambda found: " " * len(found[0].encode()), text).split("\n")
+    tabs = [len(line) - len(line.lstrip("\t")) if removes_tabs else 0 for line in lines]
+    starts = list(accumulate((len(to_bytes(line)) + 1 for line in lines), initial=0))
+
+    def column(line: int, own_column: int) -> int:
+        index = line - first_line
+        if not 0 <= index < len(lines):
+            return own_column
+        before = to_bytes(lines[index][: tabs[index] + own_column - 1])
+        return source.column(line, offsets[starts[index] + len(before)])
+
+    return [line[count:] for line, count in zip(lines, tabs, strict=True)], column
 
 
 def inner_text(

@@ -1,7 +1,7 @@
 """A job script as the rules see it: its directives, and its commands with their places."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -28,20 +28,13 @@ class Gpus:
 class SubmittedScript:
     """A script that a heredoc gives to sbatch or qsub.
 
-    It begins on `first_line`, after empty lines. `columns` has the column in the file of each
-    character of each of its lines.
+    It begins on `first_line`, after empty lines. `column` has the column in the file of a place.
     """
 
     text: str
     first_line: int
-    columns: list[list[int]]
     options: list[Directive]  # those of the command line
-
-    def column(self, line: int, column: int) -> int:
-        """The column in the file of a place in this script."""
-        index = line - self.first_line
-        columns = self.columns[index] if 0 <= index < len(self.columns) else []
-        return columns[column - 1] if column <= len(columns) else column
+    column: Callable[[int, int], int]
 
 
 @dataclass(eq=False)  # what is found in a script is cached by the script's identity

@@ -12,8 +12,7 @@ from jobgen.limits import LINT_NESTING
 from jobgen.lint.reader.commands import Assignment, Command, Word, base_name, starter_of
 from jobgen.lint.reader.inner_scripts import inner_text, script_strings, submitted_scripts
 from jobgen.lint.reader.script import Script
-from jobgen.lint.reader.source import EXPANSIONS, Source, parse_tree, to_bytes
-from jobgen.lint.reader.word_text import read_word
+from jobgen.lint.reader.source import EXPANSIONS, Source, parse_tree, read_word, to_bytes
 
 if TYPE_CHECKING:
     from tree_sitter import Node
