@@ -154,7 +154,10 @@ def test_a_sites_profiles_and_words_come_first(tmp_path: Path) -> None:
         names = set(archive.namelist())
     assert {"site/profiles/base.yml", "site/profiles/gpu.yaml", "jobgen/__main__.py"} <= names
     assert {"yaml/__init__.py", "jobgen/other_words/words.yaml"} <= names
-    assert "jobgen/lint/rules/nodes/jg101_first_node_only.txt" in names
+    assert {
+        "jobgen/lint/rules/nodes/jg101_first_node_only.txt",
+        "jobgen/lint/option_values/slurm.txt",
+    } <= names
     assert "base" not in re.findall(r"radio\" name=\"profile\" value=\"(.*?)\"", page)
 
 

@@ -136,7 +136,7 @@ def jg110_sorted_node_file(script: Script) -> Findings:
             yield finding_at(assignment, text, cure)
 
 
-_CURES = {
+_LOOPBACK_CURES = {
     "MASTER_ADDR": "use MASTER_ADDR=$(hostname) here, on the first node",
     "NCCL_SOCKET_IFNAME": "name the interface of the network between the nodes",
     "GLOO_SOCKET_IFNAME": "name the interface of the network between the nodes",
@@ -150,7 +150,7 @@ def jg121_loopback(script: Script) -> Findings:
         return
     if not any(runs_on_all_nodes(script, command) for command in work_commands(script)):
         return
-    for name, cure in _CURES.items():
+    for name, cure in _LOOPBACK_CURES.items():
         assignments = [each for each in script.assignments_of(name) if each.depth == 0]
         value = assignments[0].value.text if len(assignments) == 1 else ""
         is_loopback = LOOPBACK.match(value) if name == "MASTER_ADDR" else value in ("lo", "=lo")
@@ -216,7 +216,7 @@ def _run_together(script: Script, *pair: Launcher) -> bool:
     return not any(first < offset < last for offset in waits)
 
 
-_CURE = "make it from the job's id, or request whole nodes"
+_FIXED_PORT_CURE = "make it from the job's id, or request whole nodes"
 
 
 # Many sites give whole nodes without a request.
@@ -227,10 +227,10 @@ def jg117_same_port_in_every_job(script: Script) -> Findings:
     for launcher, port in fixed_ports(script):
         job_id = launcher.options.get("rdzv-id")
         more = f", and the id {job_id.text}" if job_id and job_id.is_literal else ""
-        yield finding_at(port, f"every job of this script has this port{more}", _CURE)
+        yield finding_at(port, f"every job of this script has this port{more}", _FIXED_PORT_CURE)
     assignment = script.constant("MASTER_PORT")
     if assignment and assignment.value.text.isdecimal() and not launchers(script):
-        yield finding_at(assignment, "every job of this script has this port", _CURE)
+        yield finding_at(assignment, "every job of this script has this port", _FIXED_PORT_CURE)
 
 
 def jg705_fixed_port_on_shared_node(script: Script) -> Findings:

@@ -172,12 +172,12 @@ def jg605_command_cut(script: Script) -> Findings:
             name = command.assignments[-1].name
             cause, cure = f"the value of {name} ends before the blank", "put the value in quotes"
         else:
-            cause = _cause(script.lines, command.line)
+            cause = _cut_by(script.lines, command.line)
             cure = "end each line of the command but the last with \\"
         yield finding_at(command, f"bash runs `{command.name}` as a command: {cause}", cure)
 
 
-def _cause(lines: list[str], line: int) -> str:
+def _cut_by(lines: list[str], line: int) -> str:
     """Why the command before a line ends there."""
     number = line - 1
     while number > 1 and not is_code(lines[number - 1]):
@@ -196,14 +196,14 @@ def jg606_csh(script: Script) -> Findings:
     if (shell and "csh" in shell.value) or not script.interpreter:
         return
     for command in script.own_commands:
-        cure = _cure(command)
+        cure = _in_bash(command)
         if cure and command.name not in script.functions:
             shown = " ".join(word.raw for word in command.words[:3])
             text = f"`{shown}` is of csh, and this script is for bash"
             yield finding_at(command, text, cure)
 
 
-def _cure(command: Command) -> str:
+def _in_bash(command: Command) -> str:
     """What bash has for a command of csh; "" for any other command."""
     first, others = command.words[0].text if command.words else "", command.arguments
     if first == "setenv" and others and re.fullmatch(r"\w+", others[0]):

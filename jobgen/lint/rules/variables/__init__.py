@@ -95,7 +95,7 @@ def _used_variables(script: Script) -> set[str]:
     }
 
 
-_OPTIONS = {
+_SETTING_OPTIONS = {
     "SLURM_CPUS_PER_TASK": "cpus-per-task",
     "SLURM_GPUS": "gpus",
     "SLURM_GPUS_PER_NODE": "gpus-per-node",
@@ -110,7 +110,7 @@ _SIZES = "nodes ntasks ntasks-per-node cpus-per-task gres gpus gpus-per-node mem
 def jg506_unset_by_slurm(script: Script) -> Findings:
     if script.scheduler != "slurm" or not script.directive(*_SIZES) or script.runs_itself:
         return
-    for name, option in _OPTIONS.items():
+    for name, option in _SETTING_OPTIONS.items():
         written = rf"--({option}{_OTHER_WAYS.get(option, '')})\b(?!-)"
         if script.directive(option) or re.search(written, script.text):
             continue
@@ -137,7 +137,7 @@ def _first_use(script: Script, name: str) -> Word | None:
     return min(used, key=lambda word: (word.line, word.column), default=None)
 
 
-_NAMES = ("CUDA_LAUNCH_BLOCKING", "HIP_LAUNCH_BLOCKING", "AMD_SERIALIZE_KERNEL")
+_DEBUGGING = ("CUDA_LAUNCH_BLOCKING", "HIP_LAUNCH_BLOCKING", "AMD_SERIALIZE_KERNEL")
 _REASON = re.compile(
     r"#.*(hang|workaround|work-around|do not remove|don't remove|deadlock|crash)", re.I
 )
@@ -147,7 +147,7 @@ def jg507_launch_blocking(script: Script) -> Findings:
     job_name = script.directive("job-name", "N")
     if "debug" in f"{base_name(script.file)} {job_name.value if job_name else ''}".lower():
         return
-    for name in _NAMES if script.active_directives else ():
+    for name in _DEBUGGING if script.active_directives else ():
         assignments = script.assignments_of(name)
         if len(assignments) != 1 or not assignments[0].is_certain:
             continue
