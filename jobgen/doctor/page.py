@@ -17,6 +17,7 @@ from jobgen.doctor.numbers import NO_VALUE, bytes_text, count_text, number_text,
 from jobgen.doctor.pairs import heat_map, pair_maps
 from jobgen.doctor.results import Finding, Point, Results
 from jobgen.quoting import quote
+from jobgen.scripts.jinja_environments import html_environment
 
 
 class Verdict(NamedTuple):
@@ -91,15 +92,7 @@ def html_report(results: Results) -> str:
 
 @cache
 def _template() -> jinja2.Template:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(ASSETS),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        finalize=_short,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
+    environment = html_environment(ASSETS, finalize=_short)
     environment.filters.update(number=number_text, bytes=bytes_text)
     environment.filters.update(count=count_text, time=time_text)
     return environment.get_template("report.html.j2")

@@ -242,6 +242,20 @@ def _is_private(folder: Path) -> bool:
     return is_own and not state.st_mode & others
 
 
+_STRICT: dict[str, Any] = {
+    "undefined": jinja2.StrictUndefined,
+    "trim_blocks": True,
+    "lstrip_blocks": True,
+    "keep_trailing_newline": True,
+}
+
+
+def html_environment(folder: Path, **options: Any) -> jinja2.Environment:
+    """The environment for the templates of a page, in which each value is escaped."""
+    loader = jinja2.FileSystemLoader(folder)
+    return jinja2.Environment(loader=loader, autoescape=True, **_STRICT, **options)
+
+
 def make_environment(
     loader: jinja2.BaseLoader, is_own: bool, in_memory: bool = False
 ) -> Environment:
@@ -253,12 +267,9 @@ def make_environment(
     compiled = _InMemory if in_memory else _InCache
     environment = kind(
         loader=loader,
-        undefined=jinja2.StrictUndefined,
         finalize=print_value,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
         bytecode_cache=compiled("own" if is_own else "sandboxed"),
+        **_STRICT,
     )
     environment.filters.update(FILTERS)
     # A script comes out the same each time.
