@@ -21,7 +21,10 @@ _NO_CAUSE = "no cause found"  # in one line
 
 def as_text(verdict: Verdict, everything: bool = False) -> str:
     """What failed first, the evidence, the cure, what misleads; with `everything`, the chain."""
-    lines = [*_head(verdict), *_evidence(verdict)]
+    lines = [_head(verdict)]
+    for event in verdict.evidence:
+        lines.append(f"  {shortened(_event_line(event), WIDTH * 2)}")
+        lines += [f"    in {shortened(event.where, WIDTH)}"] * bool(event.where)
     lines += [f"cure: {verdict.cure}"] * bool(verdict.cure)
     lines += [f"not this: {verdict.misleads}"] * bool(verdict.misleads)
     if verdict.node_notes:
@@ -35,16 +38,16 @@ def as_text(verdict: Verdict, everything: bool = False) -> str:
     return "".join(f"{printable(line)}\n" for line in lines)
 
 
-def _head(verdict: Verdict) -> list[str]:
+def _head(verdict: Verdict) -> str:
     who, says = _who(verdict), shortened(verdict.says, CHARACTERS)
     if verdict.code:
         subject = f"{who} failed first" if who else "first failure"
         when = f" at {clock(verdict.time)}" if verdict.time is not None else ""
-        return [f"{subject}{when}: {says}  [{verdict.code}, {verdict.certainty}]"]
+        return f"{subject}{when}: {says}  [{verdict.code}, {verdict.certainty}]"
     if not verdict.evidence:
-        return [f"{NOTHING}: {verdict.says}" if verdict.says else NOTHING]
+        return f"{NOTHING}: {verdict.says}" if verdict.says else NOTHING
     subject = f"{who}: " if who else ""
-    return [f"I cannot tell what failed first, but this is seen: {subject}{says}"]
+    return f"I cannot tell what failed first, but this is seen: {subject}{says}"
 
 
 def _who(verdict: Verdict) -> str:
@@ -59,14 +62,6 @@ def _who(verdict: Verdict) -> str:
 def _one_of(verdict: Verdict, most: int) -> str:
     more = len(verdict.one_of) - most
     return f"one of {', '.join(verdict.one_of[:most])}" + f" and {more} more" * (more > 0)
-
-
-def _evidence(verdict: Verdict) -> list[str]:
-    lines = []
-    for event in verdict.evidence:
-        lines.append(f"  {shortened(_event_line(event), WIDTH * 2)}")
-        lines += [f"    in {shortened(event.where, WIDTH)}"] * bool(event.where)
-    return lines
 
 
 def _event_line(event: Event) -> str:

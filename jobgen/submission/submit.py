@@ -133,7 +133,9 @@ def submit_script(script: str, scheduler: str, display: Callable[[str], Display]
     options = queue.blocking_options if command_waits else ()
     process = _start((*queue.submit, *options), command_waits, scheduler)
     try:
-        _send(script, process)
+        assert process.stdin
+        with suppress(BrokenPipeError), process.stdin as stdin:
+            stdin.write(script.encode("utf-8"))  # a command that ends early says why
         try:
             job_and_cluster = _read_id(process, queue)
         except KeyboardInterrupt:
@@ -170,12 +172,6 @@ def _cannot_run(command: str, reason: str, scheduler: str) -> JobgenError:
     pipe = f"jobgen {COMMANDS[scheduler]} … | ssh LOGIN {command}"
     hint = f"do this on a login node, or from here: {pipe}"
     return problem("--submit", f"`{command}` does not run here: {reason}", "submit", hint)
-
-
-def _send(script: str, process: subprocess.Popen[bytes]) -> None:
-    assert process.stdin
-    with suppress(BrokenPipeError), process.stdin as stdin:  # a command that ends early says why
-        stdin.write(script.encode("utf-8"))
 
 
 def _read_id(process: subprocess.Popen[bytes], queue: JobQueue) -> tuple[str, str] | None:

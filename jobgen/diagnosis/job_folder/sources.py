@@ -45,7 +45,13 @@ def folder_sources(folder: JobFolder) -> Iterator[Source]:
     count = 2 * len(ranks) + len(folder.nodes) + len(folder.names)
     most = max(FEWEST, JOB_FOLDER_BYTES // max(1, count))
     for each in ranks:
-        yield from _rank_sources(each, most)
+        for name in ("stderr.log", "stdout.log"):
+            if name in each.names:
+                yield from _source(os.path.join(each.path, name), most, label_of(each))
+        if each.stack:  # it counts only if the rank's stderr has no traceback: see verdict.py
+            text = each.stack.encode("utf-8", "replace")
+            file = as_word(os.path.join(each.path, "error.json"))
+            yield Source(file, BytesIO(text), label_of(each))
     for node in folder.nodes.values():
         if "keeper" in node.names:
             yield from _source(os.path.join(node.path, "keeper"), most)
@@ -58,8 +64,8 @@ def folder_sources(folder: JobFolder) -> Iterator[Source]:
         yield without_ranks(source, folder)
     yield from _dumps(folder)
     if folder.is_ended_from_outside:
-        text = f"jobgen: the job was ended from outside (status {folder.end[0]})"
-        yield Source(as_word(os.path.join(folder.path, "status")), BytesIO(text.encode()))
+        line = f"jobgen: the job was ended from outside (status {folder.end[0]})"
+        yield Source(as_word(os.path.join(folder.path, "status")), BytesIO(line.encode()))
 
 
 def _dumps(folder: JobFolder) -> Iterator[Source]:
@@ -79,15 +85,6 @@ def _dumps(folder: JobFolder) -> Iterator[Source]:
 def label_of(files: RankFiles) -> Label:
     """What the place of a rank's files says of their lines."""
     return Label(files.host, files.rank, files.local_rank, time=files.failed_at)
-
-
-def _rank_sources(files: RankFiles, most: int) -> Iterator[Source]:
-    for name in ("stderr.log", "stdout.log"):
-        if name in files.names:
-            yield from _source(os.path.join(files.path, name), most, label_of(files))
-    if files.stack:  # it counts only if the rank's stderr has no traceback: see verdict.py
-        text = BytesIO(files.stack.encode("utf-8", "replace"))
-        yield Source(as_word(os.path.join(files.path, "error.json")), text, label_of(files))
 
 
 def _source(path: str, most: int, label: Label = _NO_LABEL) -> Iterator[Source]:

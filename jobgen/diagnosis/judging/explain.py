@@ -138,7 +138,10 @@ def out_of_step(timeouts: list[Event]) -> list[Event]:
     calls: dict[str, Calls] = {}
     for event in waiting:
         number = calls.setdefault(event.groups["sequence"], {})
-        number.setdefault(_rank(event), (_call(event, bool(groups)), event))
+        operation = event.groups["operation"]
+        has_size = groups and operation in _ONE_SIZE
+        call = operation, event.groups.get("size", "") if has_size else ""
+        number.setdefault(_rank(event), (call, event))
     differing = [ranks for ranks in calls.values() if len({call for call, _ in ranks.values()}) > 1]
     return _events(differing[0], "likely" if groups else "possible") if differing else []
 
@@ -147,12 +150,6 @@ def _rank(event: Event) -> int:
     """The rank that a watchdog names; -1 if it is not the job's: a group has numbers of its own."""
     found = re.search(_WATCHDOG_OF_RANK, event.text)
     return int(found[1]) if found and event.rank in (None, int(found[1])) else -1
-
-
-def _call(event: Event, with_size: bool) -> Call:
-    operation = event.groups.get("operation", "")
-    has_size = with_size and operation in _ONE_SIZE
-    return operation, event.groups.get("size", "") if has_size else ""
 
 
 def _events(ranks: Calls, certainty: str) -> list[Event]:
