@@ -128,14 +128,12 @@ def device_name() -> str:
     return found[1] if found else os.uname().machine
 
 
-def write_results(folder: str, results: dict[str, Any]) -> str:
-    """Write the file, whole or not at all. Returns its path."""
-    path = f"{folder}/{results['job']}.json"
+def write_results(folder: str, results: dict[str, Any]) -> None:
+    """Write the file, whole or not at all."""
     with tempfile.NamedTemporaryFile("w", dir=folder, suffix=".tmp", delete=False) as file:
         json.dump(results, file, allow_nan=False, separators=(",", ":"))
     os.chmod(file.name, 0o644)
-    os.replace(file.name, path)
-    return path
+    os.replace(file.name, f"{folder}/{results['job']}.json")
 
 
 def measure(

@@ -3,7 +3,6 @@
 import math
 import os
 import re
-from collections.abc import Sequence
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -150,15 +149,11 @@ def verdict_lines(results: dict[str, Any], problem: str) -> list[str]:
         verb = "node is" if total == 1 else "nodes is" if len(worst) == 1 else "nodes are"
         texts = ", ".join(f"{name} ({ratio})" for name, ratio in worst.items())
         lines.append(f"jobgen doctor: {len(worst)} of {total} {verb} slow: {texts}")
-        lines.append(
-            f"exclude {'it' if len(worst) == 1 else 'them'}: {how_to_exclude(list(worst))}"
-        )
+        names = ",".join(worst)
+        way = f"--set request.exclude={names}"
+        if "PBS_JOBID" in os.environ:
+            way = f"ask the site's staff to take {names} offline (PBS excludes none by name)"
+        lines.append(f"exclude {'it' if len(worst) == 1 else 'them'}: {way}")
     elif not pairs and not problem:
         lines.append("jobgen doctor: no node is slower than the others")
     return lines
-
-
-def how_to_exclude(names: Sequence[str]) -> str:
-    if "PBS_JOBID" in os.environ:
-        return f"ask the site's staff to take {','.join(names)} offline (PBS excludes none by name)"
-    return f"--set request.exclude={','.join(names)}"
