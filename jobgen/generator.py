@@ -61,10 +61,8 @@ class Generator:
         environ: Mapping[str, str] | None = None,
         trusted: bool = False,
     ) -> None:
-        self.within = within
-        self.confined = confined
         self.profiles = find_profiles(within, confined, environ)
-        self._templates = Templates(within, confined, environ, trusted)
+        self._templates = Templates(self.profiles, trusted)
 
     def command(self, profile: str) -> str:
         """The command that makes scripts for a profile's scheduler. Raises JobgenError."""
@@ -92,7 +90,8 @@ class Generator:
             return []
         problems, found = error.problems, list[Problem]()
         for _ in range(LATER_PROBLEMS):
-            profiles = find_profiles(self.within, self.confined, self.profiles.environ)
+            seen = self.profiles
+            profiles = find_profiles(seen.within, seen.confined, seen.environ)
             profiles.add(file, tree := followed(tree, problems))
             scheduler = getattr(tree.items.get("scheduler"), "text", "")
             try:
@@ -137,7 +136,7 @@ class Generator:
             return ()
         if job.hosts is None:
             raise problem("--hosts", "no hosts are named", "usage", "such as smc-r07-[07-08]")
-        return read_hosts(job.hosts, self.within, self.confined)
+        return read_hosts(job.hosts, self.profiles.within, self.profiles.confined)
 
 
 def overrides(job: Job, host_count: int = 0) -> Iterator[tuple[str, str, str]]:

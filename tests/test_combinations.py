@@ -16,6 +16,7 @@ import pytest
 pytest.importorskip("tree_sitter_bash")
 
 from jobgen.planning.plan import Plan
+from jobgen.profiles.search import ProfileSearch
 from jobgen.scripts.features import features
 from jobgen.scripts.parts import PARTS, Part, chosen_parts
 from jobgen.scripts.render import Templates, part_text
@@ -23,7 +24,7 @@ from tests.bash_names import Names, names_in
 from tests.combinations import combinations
 from tests.test_machinery import split, without_carried
 
-TEMPLATES = Templates()  # which reads each template once
+TEMPLATES = Templates(ProfileSearch())  # which reads each template once
 
 Machineries = dict[tuple[Part, ...], Plan]
 

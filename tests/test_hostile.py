@@ -103,7 +103,7 @@ class named:
         self.generator = generator
         is_file = place.option in ("profile", "template") and "\0" not in value and len(value) < 99
         name = place.frame.replace("{}", value)
-        self.path = generator.within / to_path(name) if is_file else None
+        self.path = generator.profiles.within / to_path(name) if is_file else None
         is_folder = self.path is not None and (name.endswith("/") or self.path.is_dir())
         if name in ("", ".", "..") or name.startswith("/") or is_folder:
             self.path = None
@@ -118,7 +118,7 @@ class named:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self.path.write_text(self.text)
             # Another command's file of that name has been read before.
-            self.generator.__init__(self.generator.within)  # type: ignore[misc]
+            self.generator.__init__(self.generator.profiles.within)  # type: ignore[misc]
 
     def __exit__(self, *_: object) -> None:
         if self.path:

@@ -6,7 +6,7 @@ template: it is appended as it is.
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -17,20 +17,18 @@ from jobgen import __version__
 from jobgen.errors import JobgenError, Mark, problem
 from jobgen.limits import SCRIPT_BYTES, TEMPLATE_BYTES
 from jobgen.paths import (
-    WORKING_FOLDER,
     bundled,
     is_file,
     is_outside,
     is_plain_name,
     is_same_file,
     outside_error,
-    project_folder,
     settings_folder,
     to_path,
     trusted_folders,
 )
 from jobgen.planning.plan import Plan
-from jobgen.profiles.search import report_replacement
+from jobgen.profiles.search import ProfileSearch, report_replacement
 from jobgen.scripts.features import features
 from jobgen.scripts.header import add_checksums
 from jobgen.scripts.jinja_environments import Environment, Raw, make_environment
@@ -41,25 +39,14 @@ BUNDLED = "bundled/"  # before a name: jobgen's own, whatever the project or the
 
 
 class Templates:
-    """The templates visible from the folder `within`; each is read once.
+    """The templates visible from where profiles are searched; each is read once.
 
-    Those of the project are in that folder, or, as for Profiles, in its repository. They are
-    code: with `confined`, and from a folder below the project's, they are rendered only if it is
-    `trusted`, and none may be a link out of it. With `environ`, its variables are read instead of
-    those of the process, and nothing is reported.
+    Those of the project are code: with `confined`, and from a folder below the project's, they are
+    rendered only if it is `trusted`, and none may be a link out of it.
     """
 
-    def __init__(
-        self,
-        within: Path = WORKING_FOLDER,
-        confined: bool = False,
-        environ: Mapping[str, str] | None = None,
-        trusted: bool = False,
-    ) -> None:
-        self.within = within
-        self.project = project_folder(within, confined or environ is not None)
-        self.confined = confined
-        self.environ = environ
+    def __init__(self, search: ProfileSearch, trusted: bool = False) -> None:
+        self.search = search
         self.trusted = trusted
         self._environments: dict[str | None, Environment] = {}
         # Of the templates that were read, for each --template.
@@ -103,55 +90,53 @@ class Templates:
 
     def _environment(self, template: str | None) -> Environment:
         if template not in self._environments:
-            *others, bundled_folder = template_folders(self.project, self.environ)
+            *others, bundled_folder = template_folders(self.search)
             existing = [
                 each for each in others if each.is_dir() and not each.samefile(bundled_folder)
             ]
             loader = jinja2.FunctionLoader(lambda name: self._load(name, template))
             is_own = template is None and not existing
-            in_memory = self.environ is not None
+            in_memory = self.search.environ is not None
             self._environments[template] = make_environment(loader, is_own, in_memory)
         return self._environments[template]
 
     def _load(self, name: str, template: str | None) -> tuple[str, str, None] | None:
         """What Jinja asks of a loader: the text of a template, its path, and no way to reload."""
-        is_option = name == template
-        if is_option:
-            found = [self.within / to_path(name)]
-        else:
-            found = find_templates(name, self.project, self.environ)
+        search, is_option = self.search, name == template
+        found = [search.within / to_path(name)] if is_option else find_templates(name, search)
         if not found:
             return None
         path, *replaced = found
-        _, *others = template_folders(self.project, self.environ)
+        _, *others = template_folders(search)
         # A path that somebody wrote may begin with a folder and leave it by `..`.
         is_own = any(path.is_relative_to(folder) for folder in others)
         is_own |= is_same_file(path, found[-1]) and found[-1].is_relative_to(others[-1])  # a clone
         of_project = is_option or not is_own
-        if self.confined:
-            if is_option and is_outside(path, self.within):
-                raise outside_error("--template", name, self.within)
+        if search.confined:
+            if is_option and is_outside(path, search.within):
+                raise outside_error("--template", name, search.within)
             if not path.is_file():  # opening a pipe would wait for its writer
                 raise problem(str(path), "not a regular file", "template")
-        if of_project and (self.confined or (not is_option and self.project != self.within)):
+        if of_project and (search.confined or (not is_option and search.project != search.within)):
             self._check_trust(path)
         text = read_template(path)
         replaces_own = of_project and replaced[-1:] == [others[-1] / name]
-        if replaces_own and self.environ is None and text != read_template(replaced[-1]):
+        if replaces_own and search.environ is None and text != read_template(replaced[-1]):
             report_replacement(path)
         self._fingerprints[template, name] = fingerprint(text)
         return text, str(path), None
 
     def _check_trust(self, path: Path) -> None:
         """Raise JobgenError for a repository's template that leads out of it, or is not trusted."""
-        if is_outside(path, self.project):
-            text = f"it is a link out of {self.project}"
+        project, confined = self.search.project, self.search.confined
+        if is_outside(path, project):
+            text = f"it is a link out of {project}"
             raise problem(str(path), text, "outside", "keep a copy")
-        trusted = () if self.confined else trusted_folders()
-        if not self.trusted and all(is_outside(self.project, each) for each in trusted):
+        trusted = () if confined else trusted_folders()
+        if not self.trusted and all(is_outside(project, each) for each in trusted):
             text = "a template is code, and nobody has said that this one may run"
             file = settings_folder() / "trusted"
-            how = "use --trust" if self.confined else f"run jobgen in {self.project}"
+            how = "use --trust" if confined else f"run jobgen in {project}"
             hint = f"read it, then {how}, or add its repository to {file}"
             raise problem(str(path), text, "untrusted", hint)
 
@@ -214,16 +199,15 @@ def template_names() -> list[str]:
     return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.j2"))
 
 
-def template_folders(project: Path, environ: Mapping[str, str] | None = None) -> list[Path]:
+def template_folders(search: ProfileSearch) -> list[Path]:
     """Where templates are searched, in order; jobgen's own are the last."""
-    return [project / "templates", settings_folder(environ) / "templates", bundled("templates")]
+    own = settings_folder(search.environ)
+    return [search.project / "templates", own / "templates", bundled("templates")]
 
 
-def find_templates(
-    name: str, project: Path, environ: Mapping[str, str] | None = None
-) -> list[Path]:
+def find_templates(name: str, search: ProfileSearch) -> list[Path]:
     """The files of a template's name; only a plain name, so that no other file can be shown."""
-    folders = template_folders(project, environ)
+    folders = template_folders(search)
     if name.startswith(BUNDLED):
         folders, name = folders[-1:], name[len(BUNDLED) :]
     return [folder / name for folder in folders if is_plain_name(name) and is_file(folder / name)]
@@ -246,7 +230,7 @@ def read_template(path: Path) -> str:
 
 def template_source(name: str) -> str:
     """The text of a template that is visible from the working folder. Raises JobgenError."""
-    for path in find_templates(name, project_folder(WORKING_FOLDER)):
+    for path in find_templates(name, ProfileSearch()):
         return read_template(path)
     hint = f"one of: {', '.join(template_names())}"
     raise problem("jobgen templates", f"no template `{name:.80}`", "no-template", hint)
