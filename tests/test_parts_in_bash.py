@@ -321,7 +321,8 @@ software() { export LOADED=$'a "b"\\n$c' TMPDIR=/of/this/node PATH=$HERE:$PATH; 
 
 def with_an_mpi(*features: str) -> tuple[str, ...]:
     """What follows in a script that has these features."""
-    names = ("job/show-set-up", "start/mpiexec", "note-software", "software-noted", "start-there")
+    names = ("job/show-set-up", "start/mpiexec", "note-software", "note-software-staged")
+    names += ("software-noted", "start-there", "start-nodes-there")
     parts = [part for part in PARTS if part.name in names and part.is_for(frozenset(features))]
     return (BEFORE_AN_MPI, *map(part_text, parts))
 

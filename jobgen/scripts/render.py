@@ -6,6 +6,7 @@ template: it is appended as it is.
 """
 
 import hashlib
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -174,7 +175,15 @@ def machinery(parts: tuple[Part, ...]) -> str:
 def part_text(part: Part) -> str:
     """The bash of one part."""
     file = bundled("templates") / "machinery" / f"{part.name}.sh"
-    return part.text or file.read_text(encoding="utf-8")
+    return short_parts().get(part.name) or file.read_text(encoding="utf-8")
+
+
+@cache
+def short_parts() -> dict[str, str]:
+    """The bash of the parts that are a few lines, by their names."""
+    text = (bundled("templates") / "machinery" / "short.sh").read_text(encoding="utf-8")
+    _, *found = re.split(r"\n*^## (.+)\n", text.strip("\n"), flags=re.MULTILINE)
+    return {name: f"{lines}\n" for name, lines in zip(found[::2], found[1::2], strict=True)}
 
 
 def fingerprint(text: str) -> str:
