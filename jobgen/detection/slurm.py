@@ -113,16 +113,15 @@ def parse_gres(text: str) -> tuple[int, str]:
 
 
 def parse_config(text: str) -> dict[str, str]:
-    """`scontrol show config`: names and values."""
-    return dict(re.findall(r"^(\w+) *= (.*?) *$", text, re.MULTILINE))
+    """`scontrol show config`: names and values, without those that are not set."""
+    found = re.findall(r"^(\w+) *= (.*?) *$", text, re.MULTILINE)
+    return {name: value for name, value in found if value not in NONE}
 
 
 def parse_record(line: str) -> dict[str, str]:
-    """One line of `scontrol -o show`; a value ends where the next NAME= begins."""
-    found: dict[str, str] = {}
-    for name, value in re.findall(r"(?:^|\s)([A-Za-z]\w*)=(.*?)(?=\s+[A-Za-z]\w*=|\s*$)", line):
-        found.setdefault(name, value.strip())
-    return found
+    """The same of a line of `scontrol -o show`; a value ends where the next NAME= begins."""
+    found = re.findall(r"(?:^|\s)([A-Za-z]\w*)=(.*?)(?=\s+[A-Za-z]\w*=|\s*$)", line)
+    return {name: value.strip() for name, value in reversed(found) if value.strip() not in NONE}
 
 
 def parse_partition(line: str, groups: list[tuple[str, Nodes]]) -> Partition:
@@ -140,8 +139,8 @@ def parse_partition(line: str, groups: list[tuple[str, Nodes]]) -> Partition:
         is_open=values.get("State", "UP") == "UP" and values.get("RootOnly") != "YES",
         whole_nodes=", ".join(f"{key}={text}" for key, text in whole.items() if text) * is_whole,
         max_nodes=max_nodes or None,
-        max_time=_set(values.get("MaxTime", "")),
-        default_time=_set(values.get("DefaultTime", "")),
+        max_time=values.get("MaxTime", ""),
+        default_time=values.get("DefaultTime", ""),
         cpus_per_gpu=_number(defaults.get("DefCpuPerGPU", "")) or None,
         notes=tuple(_partition_notes(values)),
     )
@@ -153,9 +152,9 @@ def _partition_notes(values: Mapping[str, str]) -> list[str]:
         for key in ("AllowAccounts", "AllowGroups", "AllowQos")
         if values.get(key, "ALL") != "ALL"
     ]
-    memory = [f"{key}={text}" for key, text in values.items() if key.startswith("DefMemPer")]
-    if memory := [text for text in memory if not text.endswith("UNLIMITED")]:
-        notes.append(f"{memory[0]} (MiB): what a job gets without `request.memory`.")
+    if memory := next((key for key in values if key.startswith("DefMemPer")), ""):
+        text = f"{memory}={values[memory]}"
+        notes.append(f"{text} (MiB): what a job gets without `request.memory`.")
     return notes
 
 
@@ -210,9 +209,9 @@ def _gpu_note(config: Mapping[str, str]) -> str:
 
 
 def _binding(config: Mapping[str, str]) -> str:
-    plugins = _set(config.get("TaskPlugin", ""))
+    plugins = config.get("TaskPlugin", "")
     if "affinity" in plugins or "cgroup" in plugins:
-        default = _set(config.get("TaskPluginParam", ""))
+        default = config.get("TaskPluginParam", "")
         return f"TaskPlugin={plugins}" + (f", TaskPluginParam={default}" if default else "")
     return ""
 
@@ -228,7 +227,7 @@ def _associations(answer: Answer, cluster: str) -> list[list[str]]:
 def _account_note(answer: Answer, config: Mapping[str, str]) -> str:
     if answer.failure:
         return f"Accounts are not known: sacctmgr {answer.failure.rstrip('.')}"
-    enforced = _set(config.get("AccountingStorageEnforce", ""))
+    enforced = config.get("AccountingStorageEnforce", "")
     return f"AccountingStorageEnforce={enforced}" if enforced not in ("", "none") else ""
 
 
@@ -236,10 +235,6 @@ def _number(text: str) -> int:
     """The whole number that a text begins with, which may have a + behind it; 0 without one."""
     found = re.match(r"\d{1,18}", text.strip(), re.ASCII)
     return int(found[0]) if found else 0
-
-
-def _set(text: str) -> str:
-    return "" if text in NONE else text
 
 
 def _first(names: str) -> str:
