@@ -36,20 +36,18 @@ FIRST = (f"{FOLDER}/pyodide.asm.wasm", f"{FOLDER}/python_stdlib.zip")  # before 
 
 
 class Package(NamedTuple):
-    """A package of npm in the version that is tested; `files` has their new names in the page.
+    """A package of npm in the version that is tested, with the files of it that the page needs.
 
-    Not every web server knows the type of .mjs. `integrity` is what `npm view` prints as
-    dist.integrity, the SHA-512 of the file. `license_file` is "" if the package has none; then
-    `license_note` says where its text is.
+    `integrity` is what `npm view` prints as dist.integrity, the SHA-512 of the archive. If the
+    package has no file LICENSE, `license_note` says where its text is.
     """
 
     name: str
     version: str
     license: str
     integrity: str
-    files: dict[str, str]
+    files: tuple[str, ...]
     source: str
-    license_file: str = ""
     license_note: str = ""
 
     @property
@@ -64,15 +62,12 @@ PACKAGES = (
         "314.0.7",
         "MPL-2.0",
         "sha512-0YvXxEhfEdpLfb/XkM2BFAeMROq0iMUX2bzzH9pOttyMcWkwq+HbE5uyuGD82LN7y2q+SNvi/6V5JEsOlD2R1A==",
-        {
-            "pyodide.mjs": "pyodide.js",
-            "pyodide.asm.mjs": "pyodide.asm.js",
-            "pyodide.asm.wasm": "pyodide.asm.wasm",
-            "python_stdlib.zip": "python_stdlib.zip",
-            "pyodide-lock.json": "pyodide-lock.json",
-        },
+        (
+            *("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm"),
+            *("python_stdlib.zip", "pyodide-lock.json"),
+        ),
         "https://github.com/pyodide/pyodide",
-        license_note="The package has no text of its licence: https://www.mozilla.org/MPL/2.0/\n"
+        "The package has no text of its licence: https://www.mozilla.org/MPL/2.0/\n"
         "It contains Python (PSF-2.0, https://docs.python.org/3/license.html).\n",
     ),
     Package(
@@ -80,21 +75,16 @@ PACKAGES = (
         "0.26.13",
         "MIT",
         "sha512-5bUZ7vbQ1kcondet96wzP974+JfCZDeQ7bTpacICm2nnvHpa5cO0ByRsoMcAhUP+743vpkb4m0BFlVSm+Ye9VA==",
-        {
-            "web-tree-sitter.js": "web-tree-sitter.js",
-            "web-tree-sitter.wasm": "web-tree-sitter.wasm",
-        },
+        ("web-tree-sitter.js", "web-tree-sitter.wasm"),
         "https://github.com/tree-sitter/tree-sitter",
-        "LICENSE",
     ),
     Package(
         "tree-sitter-bash",
         "0.25.1",
         "MIT",
         "sha512-7hMytuYIMoXOq24yRulgIxthE9YmggZIOHCyPTTuJcu6EU54tYD+4G39cUb28kxC6jMf/AbPfWGLQtgPTdh3xw==",
-        {"tree-sitter-bash.wasm": "tree-sitter-bash.wasm"},
+        ("tree-sitter-bash.wasm",),
         "https://github.com/tree-sitter/tree-sitter-bash",
-        "LICENSE",
     ),
 )
 
@@ -128,10 +118,9 @@ def runtime(folder: str) -> Runtime:
             problems += error.problems
             continue
         with tarfile.open(fileobj=io.BytesIO(data), mode="r:gz") as members:
-            for name, new in package.files.items():
-                files[f"{FOLDER}/{new}"] = _content(members, name)
-            named = package.license_file
-            text = _content(members, named).decode("utf-8") if named else package.license_note
+            for name in package.files:  # not every web server knows the type of .mjs
+                files[f"{FOLDER}/{name.replace('.mjs', '.js')}"] = _content(members, name)
+            text = package.license_note or _content(members, "LICENSE").decode("utf-8")
         heading = f"==== {package.name} {package.version} ===="
         licences.append(f"{heading}\n\n{package.license}; {package.source}\n\n{text}")
     if problems:
