@@ -50,10 +50,10 @@ def page_files(
     """
     own_profiles = site_files(profiles)
     listed = choices(own_profiles, profiles)
-    of_npm = runtime(packages)
+    npm_files, npm_licences = runtime(packages)
     files = {each.name: each.read_bytes() for each in ASSETS.iterdir() if each.name != TEMPLATE}
-    files |= {ARCHIVE: archive(own_profiles), **of_npm.files}
-    files["licences.txt"] = f"{licences()}\n{of_npm.licences}".encode()
+    files |= {ARCHIVE: archive(own_profiles), **npm_files}
+    files["licences.txt"] = f"{licences()}\n{npm_licences}".encode()
     downloads = {name: len(files[name]) for name in (*FIRST, ARCHIVE)}
     files["index.html"] = _document(listed, title, notes, docs, downloads).encode("utf-8")
     return {**files, MARK: mark_of(files)}

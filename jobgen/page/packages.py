@@ -89,13 +89,6 @@ PACKAGES = (
 )
 
 
-class Runtime(NamedTuple):
-    """The files of all packages by their paths in the page, and the texts of their licences."""
-
-    files: dict[str, bytes]
-    licences: str
-
-
 def npm_command(folder: str) -> str:
     """The command line that gets the packages into a folder."""
     names = " ".join(f"{each.name}@{each.version}" for each in PACKAGES)
@@ -103,10 +96,11 @@ def npm_command(folder: str) -> str:
     return f"npm pack{destination} {names}"
 
 
-def runtime(folder: str) -> Runtime:
-    """What the page takes from the packages; `folder` has what `npm pack` made.
+def runtime(folder: str) -> tuple[dict[str, bytes], str]:
+    """The packages' files by their paths in the page, and the texts of their licences.
 
-    Raises JobgenError with each package that is missing, or is not what was tested.
+    `folder` has what `npm pack` made. Raises JobgenError with each package that is missing, or is
+    not what was tested.
     """
     files: dict[str, bytes] = {}
     licences: list[str] = []
@@ -125,7 +119,7 @@ def runtime(folder: str) -> Runtime:
         licences.append(f"{heading}\n\n{package.license}; {package.source}\n\n{text}")
     if problems:
         raise JobgenError(problems)
-    return Runtime(files, "\n".join(licences))
+    return files, "\n".join(licences)
 
 
 def _checked(package: Package, folder: str) -> bytes:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from types import ModuleType
-from typing import NamedTuple
+from types import ModuleType, SimpleNamespace
 
 # A text to its nodes, parents first: six numbers for each (kind, whether it is named 1 or missing
 # 2, start and end in UTF-16 units, the index of its parent, its field), and the names of the kinds
@@ -16,14 +15,8 @@ _NUMBERS = 6
 _NAMED, _MISSING = 1, 2
 
 
-class Point(NamedTuple):
-    """The line of a place in the text, from 0."""
-
-    row: int
-
-
 class Node:
-    """A node; start and end are in bytes."""
+    """A node with what lint reads of it; start and end are in bytes, and rows count from 0."""
 
     def __init__(self, kind: str, flags: int, start: int, end: int, lines: list[int]) -> None:
         self.type = kind
@@ -42,24 +35,18 @@ class Node:
         return [child for child in self.children if child.is_named]
 
     @property
-    def start_point(self) -> Point:
-        """The place of its first character."""
-        return Point(bisect_right(self._lines, self.start_byte) - 1)
+    def start_point(self) -> SimpleNamespace:
+        """The row of its first character."""
+        return SimpleNamespace(row=bisect_right(self._lines, self.start_byte) - 1)
 
     @property
-    def end_point(self) -> Point:
-        """The place after its last character."""
-        return Point(bisect_right(self._lines, self.end_byte) - 1)
+    def end_point(self) -> SimpleNamespace:
+        """The row of what comes after its last character."""
+        return SimpleNamespace(row=bisect_right(self._lines, self.end_byte) - 1)
 
     def child_by_field_name(self, name: str) -> Node | None:
         """The first child in a field of the grammar, such as `body`; None if it is empty."""
         return self.fields.get(name)
-
-
-class Tree(NamedTuple):
-    """What a parser returns; it has no more than lint reads."""
-
-    root_node: Node
 
 
 class Parser:
@@ -68,7 +55,7 @@ class Parser:
     def __init__(self, parse: Parse) -> None:
         self._parse = parse
 
-    def parse(self, data: bytes) -> Tree:
+    def parse(self, data: bytes) -> SimpleNamespace:
         """The tree of a script in UTF-8."""
         text = data.decode("utf-8", "replace")
         numbers, kinds, fields = self._parse(text)
@@ -86,7 +73,7 @@ class Parser:
             parents.append(parent)
         for number in range(len(nodes) - 1, 0, -1):
             nodes[parents[number]].has_error |= nodes[number].has_error
-        return Tree(nodes[0])
+        return SimpleNamespace(root_node=nodes[0])
 
 
 def _byte_offsets(text: str) -> Sequence[int]:
