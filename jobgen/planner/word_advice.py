@@ -15,7 +15,7 @@ _INDEX = "SLURM_ARRAY_TASK_ID PBS_ARRAY_INDEX PBS_ARRAYID SGE_TASK_ID LSB_JOBIND
 # Options of the job's size and place, behind the program.
 _OWN = re.compile(
     r"(?<!\S)(?:(-N|-G|--nodes|--gpus-per-node)[ =]?\d+|(-t|--time)[ =](?:\d+-)?\d+:[\d:]+"
-    r"|(--partition|--account|--queue|--qos)[ =]\S+)(?!\S)"
+    r"|(--partition|--account|--queue)[ =]\S+)(?!\S)"
 )
 # The id of a job in the name of Slurm's output, and none of the letters of a date; what has it.
 _PLACE = re.compile(r"(?<!%[YmdHMS])%([jA])(?![A-Za-z%])")
