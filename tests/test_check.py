@@ -441,7 +441,7 @@ FORGED = {
     "jobgen sbatch --profile ../../secret.yaml": "--profile: ../../secret.yaml is outside",
     "jobgen byhand --profile dgx-a100 --hosts /etc/passwd": "--hosts: /etc/passwd is outside",
     f"jobgen byhand --profile dgx-a100 --hosts '{'a[1]' * 999}'": "has 999 pairs of brackets",
-    "jobgen sbatch --profile dgx-a100 --trainer ../../x": "--trainer: expected a name",
+    "jobgen sbatch --profile dgx-a100 --trainer ../../x": "--trainer: expected the name",
     "jobgen sbatch --profile dgx-a100 \x1b[2J": "at character",
 }
 
