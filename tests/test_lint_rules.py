@@ -11,7 +11,7 @@ pytest.importorskip("tree_sitter_bash")
 
 from jobgen.lint import rules as package
 from jobgen.lint.reader.parse import parse
-from jobgen.lint.rules import Rule, checks, rules
+from jobgen.lint.rules import NEEDS_PROFILE, Rule, checks, rules
 from jobgen.lint.run import problems_in
 from jobgen.lint.settings import Settings
 from tests.golden_cases import CASES, script_of
@@ -44,8 +44,8 @@ def test_rule_has_a_page(rule: Rule) -> None:
 def test_a_rule_is_a_check_and_a_text() -> None:
     texts = [path.stem.partition("_")[0].upper() for path in FOLDER.rglob("*.txt")]
     assert sorted(texts) == list(checks()) == list(rules())
-    for code, check in checks().items():
-        assert check.needs_profile == bool(rules()[code].profile), code
+    for code, rule in rules().items():
+        assert code.startswith(NEEDS_PROFILE) == bool(rule.profile), code
 
 
 @pytest.mark.parametrize("case", CASES)

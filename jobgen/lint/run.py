@@ -18,7 +18,7 @@ from jobgen.lint.files import (
 from jobgen.lint.fix import Mended, end_of, mended, unchanged
 from jobgen.lint.reader.parse import parse
 from jobgen.lint.reader.script import Script, SubmittedScript
-from jobgen.lint.rules import Finding
+from jobgen.lint.rules import NEEDS_PROFILE, Finding
 from jobgen.lint.rules.ignore_comments import ignore_comments, unused_comments
 from jobgen.lint.settings import Settings, chosen_checks, codes_of, load_profile, settings_for
 from jobgen.untrusted_input import ends_within_bounds
@@ -201,9 +201,9 @@ def _findings(script: Script, settings: Settings) -> Iterable[tuple[Finding, str
     """What the chosen rules find, with their codes; ignore comments do not count yet."""
     script.profile = load_profile(settings.profile) if settings.profile else None
     checks = chosen_checks(settings)
-    found = [(finding, check.code) for check in checks for finding in check.find(script)]
-    if any(check.code == IGNORE_COMMENT for check in checks) and not script.parse_error:
-        searched = {each.code for each in checks if script.profile or not each.needs_profile}
+    found = [(finding, code) for code, check in checks.items() for finding in check(script)]
+    if IGNORE_COMMENT in checks and not script.parse_error:
+        searched = {code for code in checks if script.profile or code[:3] != NEEDS_PROFILE}
         places = {(finding.line, code) for finding, code in found}
         unused = unused_comments(script, searched - {IGNORE_COMMENT}, places)
         found += [(finding, IGNORE_COMMENT) for finding in unused]

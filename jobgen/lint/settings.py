@@ -17,7 +17,7 @@ from typing import Any
 from jobgen.errors import JobgenError, Mark, problem
 from jobgen.limits import LINT_TRUSTED_BYTES
 from jobgen.lint.files import out_of_bounds, read_bounded, unreadable
-from jobgen.lint.rules import Check, checks
+from jobgen.lint.rules import Check, checks, off_by_default
 from jobgen.paths import (
     WORKING_FOLDER,
     is_outside,
@@ -47,16 +47,17 @@ class Settings:
 
 
 @cache
-def chosen_checks(settings: Settings) -> list[Check]:
-    """The checks of the rules that are searched for, sorted by code."""
+def chosen_checks(settings: Settings) -> dict[str, Check]:
+    """The checks of the rules that are searched for, by their codes, sorted."""
     selected = codes_of("select", settings.select)
     ignored = codes_of("ignore", settings.ignore)
-    named = selected | codes_of("also", settings.also)
-    return [
-        check
+    also = codes_of("also", settings.also)
+    return {
+        code: check
         for code, check in checks().items()
-        if code not in ignored and (code in named or (not settings.select and not check.optional))
-    ]
+        if code not in ignored
+        and (code in selected | also or not (settings.select or check in off_by_default))
+    }
 
 
 def codes_of(place: str, beginnings: Iterable[str]) -> set[str]:

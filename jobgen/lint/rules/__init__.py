@@ -72,27 +72,15 @@ def without_line(script: Script, line: int) -> Edit:
     return Edit(line - 1, len(before) + 1, line, len(last) + 1, "")
 
 
-CheckFunction = Callable[[Script], Findings]
-_off_by_default: set[CheckFunction] = set()
+Check = Callable[[Script], Findings]
+NEEDS_PROFILE = "JG7"  # how the codes of the rules begin that compare a script with its cluster
+off_by_default: set[Check] = set()
 
 
-def optional(check: CheckFunction) -> CheckFunction:
+def optional(check: Check) -> Check:
     """Mark the check of a rule that is searched for only where it is selected."""
-    _off_by_default.add(check)
+    off_by_default.add(check)
     return check
-
-
-class Check(NamedTuple):
-    """The search for what a rule, such as JG101, is about."""
-
-    code: str
-    find: CheckFunction
-    optional: bool  # only where the rule is selected
-
-    @property
-    def needs_profile(self) -> bool:
-        """Whether it compares a script with its cluster."""
-        return self.code.startswith("JG7")
 
 
 class Rule(NamedTuple):
@@ -111,30 +99,27 @@ class Rule(NamedTuple):
 def checks() -> dict[str, Check]:
     """The checks of all rules by their codes, sorted; no text is read."""
     subjects = [name for _, name, _ in pkgutil.iter_modules(__path__)]
-    functions = [
-        function
+    functions = {
+        name: function
         for subject in subjects
         for name, function in vars(import_module(f"{__name__}.{subject}")).items()
         if re.match(r"jg\d{3}_", name)
-    ]
-    functions.sort(key=lambda function: function.__name__)
-    found = [(each.__name__[:5].upper(), each, each in _off_by_default) for each in functions]
-    return {code: Check(code, *more) for code, *more in found}
+    }
+    return {name[:5].upper(): functions[name] for name in sorted(functions)}
 
 
 @cache
 def rules() -> dict[str, Rule]:
     """All rules by their codes, sorted."""
-    return {code: _rule(check) for code, check in checks().items()}
+    return {code: _rule(code, check) for code, check in checks().items()}
 
 
-def _rule(check: Check) -> Rule:
-    folder, name = check.find.__module__.rpartition(".")[2], check.find.__name__
+def _rule(code: str, check: Check) -> Rule:
+    folder, name = check.__module__.rpartition(".")[2], check.__name__
     file = os.path.join(os.path.dirname(__file__), folder, f"{name}.txt")
     title, page, fields, example = read_explanation(file, ("Profile",), "Example")
     bad, good = (_script(example.splitlines(), mark) for mark in "-+")
-    profile = fields["Profile"] or None
-    return Rule(check.code, title, page, bad, good, check.optional, profile)
+    return Rule(code, title, page, bad, good, check in off_by_default, fields["Profile"] or None)
 
 
 def _script(example: Sequence[str], mark: str) -> str:
