@@ -6,7 +6,6 @@ template: it is appended as it is.
 """
 
 import hashlib
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -30,10 +29,9 @@ from jobgen.paths import (
 )
 from jobgen.planning.plan import Plan
 from jobgen.profiles.search import ProfileSearch, report_replacement
-from jobgen.scripts.features import features
 from jobgen.scripts.header import add_checksums
 from jobgen.scripts.jinja_environments import Environment, Raw, make_environment
-from jobgen.scripts.parts import Part, chosen_parts
+from jobgen.scripts.parts import Part, chosen_parts, features
 from jobgen.scripts.start_commands import upper_part
 
 BUNDLED = "bundled/"  # before a name: jobgen's own, whatever the project or the user has
@@ -182,8 +180,8 @@ def part_text(part: Part) -> str:
 def short_parts() -> dict[str, str]:
     """The bash of the parts that are a few lines, by their names."""
     text = (bundled("templates") / "machinery" / "short.sh").read_text(encoding="utf-8")
-    _, *found = re.split(r"\n*^## (.+)\n", text.strip("\n"), flags=re.MULTILINE)
-    return {name: f"{lines}\n" for name, lines in zip(found[::2], found[1::2], strict=True)}
+    sections = (section.partition("\n") for section in text.split("\n## ")[1:])
+    return {name: lines.rstrip("\n") + "\n" for name, _, lines in sections}
 
 
 def fingerprint(text: str) -> str:
