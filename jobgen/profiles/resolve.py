@@ -166,7 +166,7 @@ class _Inheritance:
             return whole
         if not isinstance(tree, Map):
             return whole
-        for base in self._bounded(list(_bases(tree))):
+        for base in self._bases(tree):
             try:
                 whole = merge(whole, self.tree(self._find_base(base, chain), chain))
             except JobgenError as error:
@@ -176,8 +176,11 @@ class _Inheritance:
             whole.items.pop("extends", None)
         return whole
 
-    def _bounded(self, bases: list[Scalar]) -> Iterator[Scalar]:
+    def _bases(self, tree: Map) -> Iterator[Scalar]:
         """The bases, as far as BASES and MERGES go; notes the first one beyond."""
+        extends = tree.items.get("extends")
+        items = extends.items if isinstance(extends, Seq) else [extends]
+        bases = [each for each in items if isinstance(each, Scalar) and isinstance(each.value, str)]
         hint = "one base of your own that has them"
         if len(bases) > BASES:
             text = f"{len(bases)} profiles, more than {BASES}"
@@ -201,14 +204,6 @@ class _Inheritance:
         if len(chain) > BASES:
             raise problem(base.mark, f"a chain of more than {BASES} profiles", "cycle")
         return path
-
-
-def _bases(tree: Map) -> Iterator[Scalar]:
-    extends = tree.items.get("extends")
-    items = extends.items if isinstance(extends, Seq) else [extends]
-    for item in items:
-        if isinstance(item, Scalar) and isinstance(item.value, str):
-            yield item
 
 
 def _read_file(file: Path) -> tuple[Node | None, list[Problem]]:

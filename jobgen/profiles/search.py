@@ -140,7 +140,19 @@ class ProfileSearch:
         if "," in name:
             joined = ", ".join(name.replace(",", " ").split())
             return f"name one; a file of yours with `extends: [{joined}]` joins them"
-        return _nearest(name, self._names)
+        if "$" in name:
+            return "write the name itself: nobody replaces a variable here"
+        last = name.rpartition("/")[2].lower()
+        if found := [each for each in self._names if last and last in each.lower()]:
+            return f"did you mean {' or '.join(f'`{each}`' for each in found[:3])}?"
+        if name.startswith("sites/"):  # a site is not proposed for another one
+            return (
+                "no profile of this site comes with jobgen: run `jobgen detect` on its login node"
+            )
+        hint = nearest_hint(name, self._names)
+        if hint.startswith("did you mean"):
+            return hint
+        return "`jobgen profiles list` shows all; `jobgen detect` writes one for the cluster here"
 
 
 def profile_files(
@@ -165,21 +177,6 @@ def _yaml_files(top: Path) -> list[Path]:
 def is_profile_path(name: str) -> bool:
     """Whether the name of a profile is the path of its file."""
     return name.endswith((".yaml", ".yml"))
-
-
-def _nearest(wanted: str, names: list[str]) -> str:
-    """The profile that is probably meant: a site is not proposed for another one."""
-    if "$" in wanted:
-        return "write the name itself: nobody replaces a variable here"
-    last = wanted.rpartition("/")[2].lower()
-    if found := [name for name in names if last and last in name.lower()]:
-        return f"did you mean {' or '.join(f'`{name}`' for name in found[:3])}?"
-    if wanted.startswith("sites/"):
-        return "no profile of this site comes with jobgen: run `jobgen detect` on its login node"
-    hint = nearest_hint(wanted, names)
-    if hint.startswith("did you mean"):
-        return hint
-    return "`jobgen profiles list` shows all; `jobgen detect` writes one for the cluster here"
 
 
 def _same_bytes(one: Path, other: Path) -> bool:

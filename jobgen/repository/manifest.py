@@ -106,7 +106,7 @@ def read_manifest(file: Path) -> tuple[int, Iterator[Script | JobgenError], list
     refuse_profile(tree, file)
     problems = ProblemList()
     tree = by_name(tree, problems)
-    Record(Manifest).read(tree, problems)
+    whole = Record(Manifest).read(tree, problems)
     found = [of_other_tool(each, tree) for each in problems.found]
     problems.found.clear()
     if not isinstance(tree, Map):
@@ -124,16 +124,9 @@ def read_manifest(file: Path) -> tuple[int, Iterator[Script | JobgenError], list
         text = f"{total} scripts, more than {MANIFEST_SCRIPTS}"
         raise problem(tree.mark, text, "limit", "a smaller matrix")
     paths = ScriptPaths(file.parent)
-    return total, Scripts(paths).of(entries), _folders(tree, jobs, paths)
-
-
-def _folders(tree: Node, jobs: Mapping[str, Map], paths: ScriptPaths) -> list[Path]:
-    defaults = tree.items.get("defaults") if isinstance(tree, Map) else None
-    nodes = [each.items.get("file") for each in (defaults, *jobs.values()) if isinstance(each, Map)]
-    patterns = {
-        node.text for node in nodes if isinstance(node, Scalar) and isinstance(node.value, str)
-    }
-    return sorted({folder for each in patterns if (folder := paths.fixed_folder(each))})
+    patterns = {whole.defaults.file, *(entry.file for _, _, entry in entries)} - {None}
+    folders = sorted({folder for each in patterns if (folder := paths.fixed_folder(each))})
+    return total, Scripts(paths).of(entries), folders
 
 
 def _merged_jobs(tree: Map, problems: ProblemList) -> dict[str, Map]:
