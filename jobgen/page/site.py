@@ -84,18 +84,14 @@ def choices(files: Mapping[str, bytes], folder: str | None) -> dict[str, list[Ch
             file = top / name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(data)
-        try:
-            found = _choices(top)
-        except JobgenError as error:
-            place = str(Path(folder or ""))
-            raise JobgenError(_in_place(each, top, place) for each in error.problems) from None
+        found = _choices(top, str(Path(folder or "")))
     if folder is not None and not found[OWN]:
         text = f"no profile in {folder} names a scheduler: all are bases for others"
         raise problem("--profiles", text, "no-scheduler")
     return {heading: rows for heading, rows in found.items() if rows}
 
 
-def _choices(top: Path) -> dict[str, list[Choice]]:
+def _choices(top: Path, folder: str) -> dict[str, list[Choice]]:
     found: dict[str, list[Choice]] = {each: [] for each in (OWN, SITES, CLOUDS, *HEADINGS)}
     problems: list[Problem] = []
     above = top.parent  # it has neither profiles of a project nor of a user
@@ -109,7 +105,7 @@ def _choices(top: Path) -> dict[str, list[Choice]]:
         try:
             profile = profiles.load(name).profile
         except JobgenError as error:
-            problems += error.problems
+            problems += (_in_place(each, top, folder) for each in error.problems)
             continue
         if profile.scheduler and name != str(file):
             heading = CLOUDS if heading == SITES and _CLOUD.match(name) else heading
