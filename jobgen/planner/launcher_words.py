@@ -8,14 +8,15 @@ from jobgen.planning.program import OtherLauncher
 from jobgen.quoting import quote
 
 _NODES, _EACH, _ALL = "nodes", "ranks of each node", "ranks of all nodes"
-_MPI = {"n": _ALL, "np": _ALL, "ppn": _EACH, "npernode": _EACH}
+MPI = ("mpiexec", "mpirun", "orterun", "prun", "horovodrun")
+_COUNTS_OF_MPI = {"n": _ALL, "np": _ALL, "ppn": _EACH, "npernode": _EACH}
 _COUNTS = {
     "torchrun": {"nnodes": _NODES, "nproc-per-node": _EACH},
     "accelerate launch": {"num-machines": _NODES, "num-processes": _ALL},
     "deepspeed": {"num-nodes": _NODES, "num-gpus": _EACH},
     "composer": {"nproc": _EACH, "n": _EACH, "world-size": _ALL},
     "srun": {"nodes": _NODES, "N": _NODES, "ntasks": _ALL, "n": _ALL, "ntasks-per-node": _EACH},
-    **dict.fromkeys(("mpiexec", "mpirun", "orterun", "prun", "horovodrun"), _MPI),
+    **dict.fromkeys(MPI, _COUNTS_OF_MPI),
 }
 # Which node it is on, and where all meet: what a template in planning/program.py says itself.
 _MEETING = frozenset(

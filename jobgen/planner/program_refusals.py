@@ -4,11 +4,13 @@ import re
 from itertools import takewhile
 
 from jobgen.errors import problem
-from jobgen.planner.launcher_words import LauncherWords, launcher_words
+from jobgen.planner.launcher_words import MPI, LauncherWords, launcher_words
 from jobgen.planning.plan import Plan
 from jobgen.planning.program import AGENT, OtherLauncher, Program, find_launcher, multirun
 from jobgen.profiles.resolve import Resolved
 from jobgen.quoting import quote
+
+_WAYS_OF_MPI = {"slurm": "srun", "pbs": "mpiexec"}  # the launchers of processes that MPI numbers
 
 
 def check_program(program: Program, base: Plan, resolved: Resolved, by_hand: bool) -> None:
@@ -69,6 +71,9 @@ def _check_own_launcher(
     if has_other:
         line = " ".join(("--launcher node", *words.sizes, "--", on_nodes))
         hints.append(f"start it once on each node: {line}")
+    elif inner and found.name in MPI and not by_hand and (way := _WAYS_OF_MPI.get(base.scheduler)):
+        line = " ".join((*words.sizes, "--", inner))
+        hints.append(f"if it has its rank from MPI, as with Horovod: --launcher {way} {line}")
     raise problem("--", text, "conflict", ", or ".join(hints))
 
 
