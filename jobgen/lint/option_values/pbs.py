@@ -1,10 +1,12 @@
 """The values that qsub's options take: pbs.txt, and here what no pattern can say."""
 
 import re
+from collections.abc import Mapping
 from functools import cache
 
 from jobgen.lint.option_values.grammar import Grammar, pattern, read_grammars
 
+Grammars = Mapping[str, Grammar]
 # A value in quotes may have any character in it.
 _PART = r"(?:'[^']*'|\"[^\"]*\"|[^'\"{}])+"
 
@@ -14,47 +16,30 @@ def _parts(value: str, separators: str) -> list[str]:
     return re.findall(_PART.replace("{}", separators), value)
 
 
-# ---- resources of -l: src/lib/Libattr/attr_fn_time.c, attr_fn_size.c, attr_fn_str.c ----
-
-_TIME = re.compile(r"(\d+:){0,2}\d*(\.\d*)?", re.ASCII)
-_TORQUE_TIME = re.compile(r"(\d*:){0,3}\d*(\..*)?", re.ASCII)  # three colons: with days
-_SIZE = re.compile(r"\d+([kmgtpe]?[bw]?)", re.IGNORECASE | re.ASCII)
-_WHOLE_NUMBER = re.compile(r"\+?\d+", re.ASCII)
-_PLACEMENT = r"(free|pack|scatter|vscatter|excl|exclhost|shared|group=[\w-]+)"
-_PLACE = re.compile(rf"{_PLACEMENT}(:{_PLACEMENT})*", re.IGNORECASE | re.ASCII)
 _NODE = re.compile(r"(?!ppn=(?!\d+$))\w[\w.=/*-]*", re.ASCII)
-_DURATIONS = ("walltime", "cput", "pcput", "soft_walltime", "min_walltime", "max_walltime")
-_KINDS = {
-    **dict.fromkeys(("mem", "vmem", "pmem", "pvmem", "file"), _SIZE),
-    **dict.fromkeys(("ncpus", "nodect", "mpiprocs", "ompthreads"), _WHOLE_NUMBER),
-    "place": _PLACE,
-}
 
 
-def _refused_resources(value: str, time: re.Pattern[str]) -> str:
+def _refused_resources(value: str, grammars: Grammars) -> str:
     """The first resource of a list whose value is refused."""
     if value.endswith(","):
         return value
     for resource in _parts(value, ","):
         name, equals, amount = (text.strip() for text in resource.partition("="))
-        if equals and not _is_amount(name, amount.strip("'\""), time):
+        if equals and not _is_amount(name, amount.strip("'\""), grammars):
             return resource.strip()
     return ""
 
 
-def _is_amount(name: str, amount: str, time: re.Pattern[str]) -> bool:
-    if not amount:  # as if the resource were not there, where it is no whole number
-        return _KINDS.get(name) is not _WHOLE_NUMBER
-    if name == "select":
-        return all(_is_chunk(chunk, time) for chunk in amount.split("+"))
-    if name == "nodes":
-        pieces = re.split("[+#:]", amount)
-        return all(_NODE.fullmatch(piece.strip()) for piece in pieces)
-    kind = time if name in _DURATIONS else _KINDS.get(name)
-    return not kind or bool(kind.fullmatch(amount))
+def _is_amount(name: str, amount: str, grammars: Grammars) -> bool:
+    if name == "select" and amount:
+        return all(_is_chunk(chunk, grammars) for chunk in amount.split("+"))
+    if name == "nodes" and amount:
+        return all(_NODE.fullmatch(piece.strip()) for piece in re.split("[+#:]", amount))
+    grammar = grammars.get(f"l.{name}")
+    return not grammar or not grammar.refused(amount)
 
 
-def _is_chunk(chunk: str, time: re.Pattern[str]) -> bool:
+def _is_chunk(chunk: str, grammars: Grammars) -> bool:
     """COUNT, or resources of a chunk, or both, with colons between them."""
     pieces = _parts(chunk.strip(), ":")
     resources = pieces[1:] if pieces and pieces[0].isdecimal() else pieces
@@ -65,7 +50,7 @@ def _is_chunk(chunk: str, time: re.Pattern[str]) -> bool:
         and all(
             re.fullmatch("[A-Za-z][A-Za-z0-9_-]*", name)
             and amount
-            and _is_amount(name, amount, time)
+            and _is_amount(name, amount, grammars)
             for name, _, amount in pairs
         )
     )
@@ -107,11 +92,16 @@ def _refused_range(value: str) -> str:
 @cache
 def grammars(is_openpbs: bool) -> dict[str, Grammar]:
     """The grammars of all options by their letters; OpenPBS has `select`, which Torque has not."""
-    time = _TIME if is_openpbs else _TORQUE_TIME
-    found = {
-        **read_grammars("pbs.txt"),
+    found = read_grammars("pbs.txt")
+    if is_openpbs:
+        found["m"] = pattern(found["m"].takes, r"(?-i:\s*(n|[abej]+))", is_number=False)
+        # The times, which have no days here.
+        time = pattern("HH:MM:SS", r"(\d+:){0,2}\d*(\.\d*)?")
+        found |= {name: time for name, each in found.items() if each.takes == time.takes}
+    return {
+        **found,
         "J": Grammar("FIRST-LAST[:STEP][%MOST], with FIRST below LAST", _refused_range),
-        "l": Grammar(_TAKES, lambda value: _refused_resources(value, time)),
+        "l": Grammar(_TAKES, lambda value: _refused_resources(value, found)),
         "W": Grammar(
             "NAME=VALUE: depend=afterok:JOBID with after, afterok, afternotok, afterany, before,"
             " beforeok, beforenotok or beforeany; block=true; sandbox=PRIVATE",
@@ -119,6 +109,3 @@ def grammars(is_openpbs: bool) -> dict[str, Grammar]:
             is_number=False,
         ),
     }
-    if is_openpbs:
-        found["m"] = pattern(found["m"].takes, r"(?-i:\s*(n|[abej]+))", is_number=False)
-    return found
