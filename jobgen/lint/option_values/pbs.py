@@ -1,4 +1,7 @@
-"""The values that qsub's options take: pbs.txt, and here what no pattern can say."""
+"""The values that qsub's options take: pbs.txt, and here what no pattern can say.
+
+There, l.walltime is the resource walltime of -l, and W.depend the attribute depend of -W.
+"""
 
 import re
 from collections.abc import Mapping
@@ -61,24 +64,15 @@ _TAKES = (
     " select=2:ncpus=8:mem=4gb, place=scatter:excl, nodes=2:ppn=8"
 )
 
-# ---- -W: src/lib/Libcmds/parse_depend.c ----
 
-_CONDITION = r"(after|before)(any|ok|notok|start)?(array)?|on|synccount|syncwith|runone"
-_DEPENDENCY = rf"\s*({_CONDITION})(:[^:,]+)+"
-_ATTRIBUTES = {
-    "depend": f"{_DEPENDENCY}(,{_DEPENDENCY})*",
-    "block": "(?i:true|false)",
-    "sandbox": "(?i:home|o_workdir|private)",
-}
-
-
-def _refused_attributes(value: str) -> str:
-    """The first attribute whose value is refused."""
+def _refused_attributes(value: str, grammars: Grammars) -> str:
+    """The first attribute of -W whose value is refused."""
     # A comma ends a value only if NAME= follows it.
     for part in re.split(r",\s*(?=\w+=)", value.strip()):
         name, _, text = part.partition("=")
         name, text = name.strip(), text.strip().strip("'\"")
-        if name in _ATTRIBUTES and not re.fullmatch(_ATTRIBUTES[name], text):
+        grammar = grammars.get(f"W.{name}")
+        if grammar and grammar.refused(text):
             return f"{name}={text}"
     return ""
 
@@ -105,7 +99,7 @@ def grammars(is_openpbs: bool) -> dict[str, Grammar]:
         "W": Grammar(
             "NAME=VALUE: depend=afterok:JOBID with after, afterok, afternotok, afterany, before,"
             " beforeok, beforenotok or beforeany; block=true; sandbox=PRIVATE",
-            _refused_attributes,
+            lambda value: _refused_attributes(value, found),
             is_number=False,
         ),
     }
