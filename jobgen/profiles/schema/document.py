@@ -5,11 +5,9 @@ of the given schemas". `errorMessage`, `markdownDescription` and `defaultSnippet
 yaml-language-server and Visual Studio Code; others pass them over, or show them with the error.
 """
 
-from typing import Any
-
 from jobgen.profiles.kinds import Bool, Choice, Int, Kind, Schema, SomeOf
 from jobgen.profiles.model import ROOT
-from jobgen.profiles.records import Key, ListOf, MapOf, Record, Row, rows_of
+from jobgen.profiles.records import Key, ListOf, MapOf, Record, rows_of
 from jobgen.profiles.units import Walltime
 from jobgen.profiles.yaml_tree import parse, plain_value
 
@@ -26,7 +24,7 @@ _NODE = {"cpus": 64, "gpus": 4, "gpu": "nvidia"}
 def schema_document() -> Schema:
     """The JSON Schema (draft 7, which most editors have) of a profile's file."""
     schema = ROOT.schema()
-    _describe(schema, ROOT.cls, "")
+    _describe(schema, ROOT.cls)
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "$id": ID,
@@ -40,25 +38,21 @@ def schema_document() -> Schema:
     }
 
 
-def _describe(schema: Schema, cls: type, path: str) -> None:
+def _describe(schema: Schema, cls: type) -> None:
     """Add to each key of a record its example, its default, and its description as Markdown."""
     for name, row in rows_of(cls):
-        key, child = f"{path}{name}", schema["properties"][name]
+        child = schema["properties"][name]
         if "`" in child["description"]:
             child["markdownDescription"] = child["description"]
         if isinstance(row.kind, Record):
-            _describe(child, row.kind.cls, f"{key}.")
+            _describe(child, row.kind.cls)
             continue
-        child["examples"] = [_example(key, row)]
+        text = row.example or _example_of(row.kind, str(row.default))
+        child["examples"] = [plain_value(parse(text.encode(), "example"))]
         if row.default not in (None, "", (), {}):
             child["default"] = row.default
         if isinstance(row.kind, MapOf) and isinstance(row.kind.value, Record):
-            _describe(child["additionalProperties"], row.kind.value.cls, f"{key}.NAME.")
-
-
-def _example(path: str, row: Row) -> Any:
-    text = example(Key(path, row, str(row.default)))
-    return plain_value(parse(text.encode(), "example"))
+            _describe(child["additionalProperties"], row.kind.value.cls)
 
 
 def example(key: Key) -> str:
