@@ -5,7 +5,6 @@ cause. It says which of its ranks failed, and with which status.
 """
 
 import re
-from dataclasses import dataclass
 
 from jobgen.diagnosis.events import Event, Role
 from jobgen.diagnosis.lines.labels import Label
@@ -137,18 +136,15 @@ _LAUNCHERS_OWN = (
 _COLLECTIVE = r"^(?:[\w.]*\.)?(?:DistBackendError|DistNetworkError|DistStoreError)\b"
 
 
-@dataclass
 class Traceback:
-    """One that may have ended: its last line has a type."""
+    """One that may have ended: its last line has a type, then."""
 
-    begin: int
-    indent: int
-    is_ignored: bool
-    last_seen: int
-    where: str = ""
-    frames: int = 0
-    type: str = ""
-    text: str = ""
+    def __init__(self, begin: int, indent: int, is_ignored: bool) -> None:
+        self.begin = self.last_seen = begin
+        self.indent = indent
+        self.is_ignored = is_ignored
+        self.frames = 0
+        self.where = self.type = self.text = ""
 
     @property
     def is_launcher_s_own(self) -> bool:
@@ -191,7 +187,7 @@ class Stream:
             indent = len(before)
             if before.strip(_BLANK):
                 indent -= len(before.lstrip())
-            self.open.append(Traceback(number, indent, ignored, number))
+            self.open.append(Traceback(number, indent, ignored))
             return None
         self.open = [each for each in self.open if number - each.last_seen <= PATIENCE]
         return self._body(number, text) if self.open else None
