@@ -24,7 +24,7 @@ def base_plan(resolved: Resolved, scheduler: Scheduler, by_hand: bool, shared: b
     request = _request(resolved, scheduler, shared)
     check_launch(resolved, scheduler, request.nodes, by_hand)
     if profile.software.container:
-        check_gpus_of_container(resolved, request.gpus_per_node)
+        check_gpus_of_container(resolved, request)
     plan = Plan(
         command=(),
         profile=resolved.name,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
 from jobgen.errors import problem
-from jobgen.planning.plan import DUMP_FILES, Plan, Variable
+from jobgen.planning.plan import DUMP_FILES, Plan, Request, Variable
 from jobgen.profiles.model import Profile
 from jobgen.profiles.resolve import Resolved
 from jobgen.profiles.software_keys import ENGINES, Container, Workspace
@@ -166,7 +166,7 @@ def passed_variables(
     return tuple(dict.fromkeys(names))
 
 
-def check_gpus_of_container(resolved: Resolved, gpus: int) -> None:
+def check_gpus_of_container(resolved: Resolved, request: Request) -> None:
     """Raise JobgenError for a container that would use the GPUs of other jobs on the node.
 
     Docker's and podman's containers are not in the job's cgroup, and see all GPUs of a node. Slurm
@@ -174,7 +174,8 @@ def check_gpus_of_container(resolved: Resolved, gpus: int) -> None:
     """
     profile = resolved.profile
     container, node = profile.software.container, profile.node
-    shared = not profile.request.exclusive and node.gpu != "none" and 0 < gpus < node.gpus
+    has_some = node.gpu != "none" and 0 < request.gpus_per_node < node.gpus
+    shared = has_some and not request.exclusive
     if shared and container and ENGINES[container.engine].takes_devices:
         text = f"with {container.engine}, jobs on a shared node would use each other's GPUs"
         hint = "--exclusive, or the engine apptainer, singularity or pyxis"

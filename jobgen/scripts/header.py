@@ -55,7 +55,7 @@ def add_checksums(data: bytes, parts: dict[str, str], manifest: str = "") -> byt
     line = _SUM + f"{checksum(_body(data, found))}{suffix}\n".encode()
     made_of = ", ".join(f"{name} {value}" for name, value in parts.items())
     line += _PARTS + f"{made_of}\n".encode()
-    return data[: _command_end(found)] + line + data[found.end() :]
+    return _body(data, found, line)
 
 
 def read_header(data: bytes) -> Header | None:
@@ -74,21 +74,14 @@ def read_header(data: bytes) -> Header | None:
 def _find(data: bytes) -> re.Match[bytes] | None:
     """The header, if nothing but comments comes before it."""
     found = _HEADER.search(data) if b"jobgen" in data[:HEADER_OFFSET] else None
-    if (
-        not found
-        or found.start() > HEADER_OFFSET
-        or not _COMMENTS.fullmatch(data, 0, found.start())
-    ):
+    if not found or found.start() > HEADER_OFFSET:
         return None
-    return found
+    return found if _COMMENTS.fullmatch(data, 0, found.start()) else None
 
 
-def _command_end(found: re.Match[bytes]) -> int:
-    return found.end(1) + 1
-
-
-def _body(data: bytes, found: re.Match[bytes]) -> bytes:
-    return data[: _command_end(found)] + data[found.end() :]
+def _body(data: bytes, found: re.Match[bytes], lines: bytes = b"") -> bytes:
+    """The script with other `lines` in the place of those behind its command."""
+    return data[: found.end(1) + 1] + lines + data[found.end() :]
 
 
 def checksum(body: bytes) -> str:

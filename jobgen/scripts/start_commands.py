@@ -88,9 +88,9 @@ def each_node(plan: Plan) -> list[str]:
 
 def start_ranks(plan: Plan, chooses_nodes: bool) -> list[str]:
     """Runs the copy once for each launcher of ranks, or for each rank."""
-    launch, processes = plan.launch, plan.launch.processes_per_node
+    launch, tasks = plan.launch, plan.request.tasks_per_node
     if launch.launcher == "mpiexec":
-        return [*_mpiexec(plan, processes)]
+        return [*_mpiexec(plan, tasks)]
     if launch.starter != "srun":
         return each_node(plan) if launch.plain else ['"${each_node[@]}"']
     options = _options((*_rank_options(plan), *_binding(plan), *_distribution(plan)))
@@ -99,12 +99,11 @@ def start_ranks(plan: Plan, chooses_nodes: bool) -> list[str]:
         count = ["--ntasks-per-node=1"]
         return ["srun", *every, *options, *count, "--export=ALL", "--no-kill", "-K0"]
     if plan.request.spares or launch.plain:
-        tasks = processes if launch.launcher == "srun" else 1
         ntasks = f"$((nodes * {tasks}))" if tasks > 1 else '"$nodes"'
         count = ['--nodes="$nodes"', f"--ntasks={ntasks}", f"--ntasks-per-node={tasks}"]
         return ["srun", *every, *options, *count, "--export=ALL", "-K1"]
     if launch.launcher == "srun":
-        count = [f"--ntasks=$((nodes * {processes}))", f"--ntasks-per-node={processes}"]
+        count = [f"--ntasks=$((nodes * {tasks}))", f"--ntasks-per-node={tasks}"]
         order = ["env", 'SLURM_HOSTFILE="$logs/tasks"'] if plan.ordered_at else []
         return [*order, '"${each_node[@]}"', *options, *count, "-K1"]
     # If a slurmstepd is killed, srun never hears that its node has ended: it waits
