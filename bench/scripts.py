@@ -5,8 +5,7 @@ of Jinja: it makes no plan, chooses no parts, reads no profile, quotes no printe
 no file. A second
 loop writes each script to a file of its own: it is the reference of a build of all new scripts. The
 table has scripts a second of CPU and of elapsed time, each with its ratio to the reference (the
-median of runs one after the other), and the peak of a process's memory (RSS). `build` and `check`
-use several processes, whose CPU time counts, too.
+median of runs one after the other), and the peak of a process's memory (RSS).
 """
 
 from __future__ import annotations

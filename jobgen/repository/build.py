@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
 from jobgen.errors import USAGE, JobgenError, Problem, problem, report
 from jobgen.generator import Generators
@@ -27,17 +26,8 @@ from jobgen.repository.files import (
 )
 from jobgen.repository.manifest import read_manifest
 from jobgen.repository.matrix import Script
-from jobgen.repository.processes import results_in_order
 from jobgen.scripts.header import Header, read_header
 from jobgen.scripts.write import remove, rewrite
-
-
-class Made(NamedTuple):
-    """A script that can be made; `data` is empty if the file has these bytes."""
-
-    data: bytes
-    keepers: frozenset[str]  # the files that it names
-    warnings: frozenset[Problem]
 
 
 @dataclass
@@ -65,10 +55,12 @@ class Build:
         """The manifest's path as in the header of a script with this path without links."""
         return escape_unseen(os.path.relpath(self.manifest, os.path.dirname(script)))
 
-    def made(self, script: Script | JobgenError) -> Made:
-        """Make a script. Raises JobgenError if it cannot be made, or if something would be lost."""
-        if isinstance(script, JobgenError):
-            raise script
+    def make(self, script: Script) -> None:
+        """Make a script, and keep it if the file differs, unless something was wrong before.
+
+        Raises JobgenError if it cannot be made, or if something would be lost.
+        """
+        self.real_paths.add(script.real)
         generator = self.generators.of(script.path)
         command = script.command
         if command is None and "profile" not in script.fields:
@@ -80,26 +72,14 @@ class Build:
             command = generator.command(script.fields["profile"])
         job = script.job(command)
         data = generator.script_bytes(job, self.manifest_from(script.real))
-        if not self.must_write(script.path, script.real, data):
-            return Made(b"", named_files(data), frozenset())
-        advice = generator.advice(job, generator.plan(job))
-        warnings = script.with_places(advice)
-        return Made(data, named_files(data), frozenset(warnings))
-
-    def note(self, script: Script, result: Made | JobgenError) -> None:
-        """Keep a script that must be written, or the problems of one that cannot be made."""
-        self.real_paths.add(script.real)
-        try:
-            if isinstance(result, JobgenError):
-                raise result
-            self.keepers |= result.keepers
-            self.warnings |= result.warnings
-            if result.data:
-                self.changes.append((script.path, script.real, len(result.data)))
-                if not self.problems:
-                    self._keep(result.data)
-        except JobgenError as error:
-            self.problems.update(script.with_places(error.problems))
+        is_changed = self.must_write(script.path, script.real, data)
+        self.keepers |= named_files(data)
+        if is_changed:
+            advice = generator.advice(job, generator.plan(job))
+            self.warnings.update(script.with_places(advice))
+            self.changes.append((script.path, script.real, len(data)))
+            if not self.problems:
+                self._keep(data)
 
     def _keep(self, script: bytes) -> None:
         self.size += len(script)
@@ -191,12 +171,15 @@ def build_all(file: str, prune: bool, force: bool, dry_run: bool, trust: bool = 
 
 def _make_scripts(scripts: Iterable[Script | JobgenError], total: int, build: Build) -> None:
     with _progress_bar(total) as advance:
-        for script, result in results_in_order(build.made, scripts):
+        for script in scripts:
             if isinstance(script, JobgenError):
                 build.problems.update(script.problems)
-            else:
-                build.note(script, result)
-                advance(1)
+                continue
+            try:
+                build.make(script)
+            except JobgenError as error:
+                build.problems.update(script.with_places(error.problems))
+            advance(1)
             if len(build.problems) >= PROBLEMS_KEPT:
                 return
 

@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from jobgen.errors import USAGE, JobgenError, printable, problem, report
 from jobgen.generator import Generator, Generators
@@ -21,7 +20,6 @@ from jobgen.repository.files import (
     write_keeper,
     wrong_keepers,
 )
-from jobgen.repository.processes import results_in_order
 from jobgen.scripts.header import FIRST_VERSION, Header, read_header
 from jobgen.scripts.write import rewrite, write
 
@@ -58,15 +56,6 @@ class Verdict:
         return f"{states}: {self.reason}" if self.reason else states
 
 
-class Outcome(NamedTuple):
-    """What to do about a file: `fix` has its bytes and those to write instead."""
-
-    states: Sequence[str]  # to count
-    text: str = ""
-    fix: tuple[bytes, bytes] | None = None
-    keepers: Sequence[Path] = ()  # the files that the script names
-
-
 def check_all(paths: Sequence[str], fix: bool, force: bool, trust: bool = False) -> int:
     """Write the verdict on every script; 0 if all are current (in the end, with `fix`), else 1.
 
@@ -83,19 +72,11 @@ def check_all(paths: Sequence[str], fix: bool, force: bool, trust: bool = False)
         report_unreadable(error)
         counts[UNREADABLE] += 1
 
-    def outcome_of(file: tuple[Path, str]) -> Outcome:
-        return _outcome(*file, generators, fix, force)
-
-    for (path, real), outcome in results_in_order(outcome_of, find_files(paths, on_error)):
+    for path, real in find_files(paths, on_error):
         try:
-            if isinstance(outcome, JobgenError):
-                raise outcome
-            if outcome.fix:
-                _fix(path, real, *outcome.fix)
-            if outcome.text:
-                write(outcome.text)
-            counts.update(outcome.states)
-            keepers.update(dict.fromkeys(outcome.keepers))
+            states, named = _check(path, real, generators, fix, force)
+            counts.update(states)
+            keepers.update(dict.fromkeys(named))
         except JobgenError as error:
             report(str(error))
             counts[UNREADABLE] += 1
@@ -106,19 +87,22 @@ def check_all(paths: Sequence[str], fix: bool, force: bool, trust: bool = False)
     return int(any(counts[state] for state in (EDITED, STALE, UNKNOWN, IMPOSSIBLE, NO_KEEPER)))
 
 
-def _outcome(path: Path, real: str, generators: Generators, fix: bool, force: bool) -> Outcome:
+def _check(
+    path: Path, real: str, generators: Generators, fix: bool, force: bool
+) -> tuple[Sequence[str], Sequence[Path]]:
+    """Write the verdict on a file; returns its states, to count, and the keepers that it names."""
     data = read_script(path)
     header = read_header(data)
     if header is None:
-        return Outcome([OTHER_FILES])
+        return [OTHER_FILES], []
     verdict = judge(path, header, generators)
     may_fix = fix and bool(verdict.generated) and not verdict.is_current
     is_fixed = may_fix and (force or not verdict.loses_edit)
-    text = _verdict_text(path, data, verdict, is_fixed, may_fix and not is_fixed)
     if is_fixed:
-        keepers = keepers_of(real, header.manifest, verdict.generated)
-        return Outcome([FIXED], text, (data, verdict.generated), keepers)
-    return Outcome(verdict.states, text, None, keepers_of(real, header.manifest, data))
+        _fix(path, real, data, verdict.generated)
+    write(_verdict_text(path, data, verdict, is_fixed, may_fix and not is_fixed))
+    named = keepers_of(real, header.manifest, verdict.generated if is_fixed else data)
+    return [FIXED] if is_fixed else verdict.states, named
 
 
 def _check_keepers(keepers: Iterable[Path], fix: bool) -> Iterator[str]:
