@@ -129,7 +129,8 @@ def full_disk() -> None:
 
 @pytest.mark.parametrize("words", [["local", "-o", "job.sh"], ["build"]])
 def test_on_a_full_disk_the_old_files_remain(words: list[str], tmp_path: Path) -> None:
-    (tmp_path / "job.sh").write_text("old")
+    old = Generator().script(Job("local", "local")) + "# old\n"
+    (tmp_path / "job.sh").write_text(old)
     text = "jobs: {a: {profile: local, file: a.sh}}\n"
     (tmp_path / "jobgen.yaml").write_text(text)
     done = subprocess.run(
@@ -144,7 +145,7 @@ def test_on_a_full_disk_the_old_files_remain(words: list[str], tmp_path: Path) -
     assert b"File too large" in done.stderr
     assert done.stderr.count(b"\n") == 1
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {
-        "job.sh": "old",
+        "job.sh": old,
         "jobgen.yaml": text,
     }
 

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from jobgen.errors import JobgenError
+from jobgen.generator import Generator
+from jobgen.planning.job_options import Job
 from jobgen.scripts.write import write
 
 
@@ -23,11 +25,27 @@ def test_a_new_file_is_executable_as_far_as_the_umask_allows(tmp_path: Path) -> 
 
 
 def test_a_link_remains_and_its_file_is_replaced(tmp_path: Path) -> None:
-    (tmp_path / "real").write_text("old")
+    (tmp_path / "real").write_text("\nold")
     (tmp_path / "link").symlink_to("real")
-    write("new", str(tmp_path / "link"))
+    write("\nnew", str(tmp_path / "link"))
     assert (tmp_path / "link").is_symlink()
-    assert (tmp_path / "real").read_text() == "new"
+    assert (tmp_path / "real").read_text() == "\nnew"
+
+
+def test_a_file_that_jobgen_has_not_made_is_refused(tmp_path: Path) -> None:
+    """A user's own program or batch script, by a slip; an empty file loses nothing."""
+    script = Generator().script(Job("sbatch", "mi210"))
+    (tmp_path / "train.py").write_text("import torch\n")
+    (tmp_path / "mine.sh").write_text("#!/bin/bash\n#SBATCH -N 2\n")
+    (tmp_path / "empty.sh").touch()
+    for name in ("train.py", "mine.sh"):
+        old = (tmp_path / name).read_bytes()
+        with pytest.raises(JobgenError, match="has not made; write another name"):
+            write(script, str(tmp_path / name))
+        assert (tmp_path / name).read_bytes() == old
+    for _ in range(2):
+        write(script, str(tmp_path / "empty.sh"))
+    assert (tmp_path / "empty.sh").read_text() == script
 
 
 def test_links_through_folders_are_followed(tmp_path: Path) -> None:
@@ -115,15 +133,15 @@ def test_the_folder_of_a_file_is_made(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_after_a_failure_the_old_file_is_the_only_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "job.sh").write_text("old")
+    (tmp_path / "job.sh").write_text("\nold")
 
     def fail(_: int) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(JobgenError):
-        write("new", str(tmp_path / "job.sh"))
-    assert [path.read_text() for path in tmp_path.iterdir()] == ["old"]
+        write("\nnew", str(tmp_path / "job.sh"))
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["\nold"]
 
 
 def test_the_mode_of_no_other_file_is_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,9 @@ from errno import EISDIR, ELOOP
 from pathlib import Path
 
 from jobgen.errors import ClosedPipe, discard_stdout, problem
+from jobgen.limits import SCRIPT_BYTES
 from jobgen.paths import effective_user, to_path
+from jobgen.scripts.header import read_header
 
 # Opens a folder that may be entered but not listed; only Linux has O_PATH.
 _FOLDER_FLAGS = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW
@@ -20,8 +22,8 @@ def write(text: str, output: str | None = None, executable: bool = True) -> None
     """Write `text` to stdout, or to the file `output`, atomically and, as a script, executable.
 
     Folders that are missing are created.
-    Raises JobgenError if it cannot be written, or if the way to it is a link that somebody else may
-    have put there; then the file has not changed.
+    Raises JobgenError if it cannot be written, if the file is there and jobgen has not made it, or
+    if the way to it is a link that somebody else may have put there; then it has not changed.
     """
     data = text.encode("utf-8")
     if output in (None, "-"):
@@ -35,10 +37,29 @@ def write(text: str, output: str | None = None, executable: bool = True) -> None
         if path.exists() and not path.is_file():
             path.write_bytes(data)  # a device or a pipe is not replaced
         else:
+            _refuse_to_lose(real, data, f"-o {output}")
             mode = (0o777 if executable else 0o666) & ~_umask()
             replace_file(real, data, mode, sync=True, make_folders=True)
     except OSError as error:
         raise problem(f"-o {output}", f"cannot be written: {error.strerror}", "output") from None
+
+
+def _refuse_to_lose(file: Path, data: bytes, option: str) -> None:
+    """Raise JobgenError for a file that jobgen has not made, in the place of the new `data`.
+
+    What has no header, such as a report, counts as made if its first line is that of `data`.
+    """
+    try:
+        with file.open("rb") as stream:
+            old = stream.read(SCRIPT_BYTES)
+    except FileNotFoundError:
+        return
+    is_made = read_header(old) or (
+        not read_header(data) and old.splitlines()[:1] == data.splitlines()[:1]
+    )
+    if old and not is_made:
+        text = "there is a file of this name that jobgen has not made"
+        raise problem(option, text, "output", "write another name, or move the file away")
 
 
 def rewrite(path: Path, real: str, data: bytes) -> None:
