@@ -105,14 +105,17 @@ def test_a_pipe_gets_the_script(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["copy", "p"]
 
 
+OLD = "jobgen sbatch --profile=dgx-a100"
+
+
 @pytest.mark.parametrize(
     ("before", "after"),
     [
         (":", ["job.sh"]),
-        ("echo old > job.sh; chmod 600 job.sh", ["job.sh"]),
-        ("mkdir d; echo old > d/real; ln -s d/real job.sh", ["d", "job.sh"]),
+        (f"{OLD} > job.sh; chmod 600 job.sh", ["job.sh"]),
+        (f"mkdir d; {OLD} > d/real; ln -s d/real job.sh", ["d", "job.sh"]),
         ("mkdir d; ln -s d/real job.sh", ["d", "job.sh"]),
-        ("echo old > other; ln other job.sh", ["job.sh", "other"]),
+        (f"{OLD} > other; ln other job.sh", ["job.sh", "other"]),
     ],
 )
 def test_the_file_is_the_script_executable_and_no_other_file_appears(
@@ -125,7 +128,7 @@ def test_the_file_is_the_script_executable_and_no_other_file_appears(
     assert (tmp_path / "job.sh").is_symlink() == ("ln -s" in before)
     assert sorted(path.name for path in tmp_path.iterdir()) == after
     if "other" in after:
-        assert (tmp_path / "other").read_text() == "old\n"
+        assert (tmp_path / "other").read_bytes() == jobgen("sbatch", "--profile=dgx-a100").stdout
 
 
 @pytest.mark.parametrize(("options", "file"), [("-N 0", "job.sh"), ("", "."), ("", "job.sh/x.sh")])
@@ -138,7 +141,7 @@ def test_after_a_failure_all_files_are_as_before(options: str, file: str, tmp_pa
 
 def test_a_long_name_of_wide_letters_is_written(tmp_path: Path) -> None:
     name = "é" * 125  # 250 bytes, of 255
-    (tmp_path / name).write_text("a file of that name is possible")
+    (tmp_path / name).touch()  # a file of that name is possible
     assert jobgen(*MI210, "-o", name, cwd=tmp_path).stderr == b""
 
 
