@@ -472,15 +472,47 @@ def test_an_image_of_another_engine_is_mentioned(engine: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("node:\n", ":2:6: `node` has no keys; they stand in the lines below it, indented"),
+        ("node: {}\n", ""),
+        ("network: {environment: {KEY: }}\n", "`KEY` has no value, and is not set"),
+        ("extends: fabrics/ethernet\nnetwork: {environment: {NCCL_NET: }}\n", ""),
+    ],
+)
+def test_what_has_no_value_is_mentioned(text: str, message: str) -> None:
+    Path("cluster.yaml").write_text(f"scheduler: slurm\n{text}")
+    lines = messages("sbatch", "--profile", "cluster.yaml", "--", "train.py")
+    assert len(lines) == bool(message), lines
+    assert all(message in line for line in lines)
+
+
+@pytest.mark.parametrize("engine", ["podman", "docker"])
+def test_docker_takes_an_image_without_its_transport(engine: str) -> None:
+    container = f"software.container={{engine: {engine}, image: 'docker://docker.io/x'}}"
+    lines = messages(*SBATCH, "--set", container, "--", "train.py")
+    hint = "write `image: docker.io/x` [image]"
+    assert [line for line in lines if hint in line] == (lines if engine == "docker" else [])
+
+
+@pytest.mark.parametrize(
     ("value", "message"),
     [
-        ("software.venv=/a/torch/bin/activate", "`venv: /a/torch` [venv]"),
-        ("software.venv=/a/torch/bin", "`venv: /a/torch` [venv]"),
+        ("software.venv=/a/torch/bin/activate", "`venv: /a/torch` [value]"),
+        ("software.venv=/a/torch/bin", "`venv: /a/torch` [value]"),
         ("network.interface=mlx5_0", "`environment: {NCCL_IB_HCA: mlx5_0}` names the adapter"),
         ("network.environment.NCCL_IB_DISABLE=yes", "`NCCL_IB_DISABLE: 1` [value]"),
         ("network.environment.NCCL_P2P_DISABLE=False", "`NCCL_P2P_DISABLE: 0` [value]"),
         ("network.environment.NCCL_DEBUG=INFO", ""),
         ("software.venv=/a/bin/torch", ""),
+        ("software.venv={{ HOME }}/envs/torch", "write `venv: $HOME/envs/torch` [value]"),
+        ("software.venv=$HOME/torch# mine", "without a blank before #; write $HOME/torch [value]"),
+        ("request.qos='high'", "the quotes are a part of the value; write high [value]"),
+        ("request.constraint=a100,ib", "not by a comma; write a100&ib [value]"),
+        (
+            "software.container={engine: podman, image: docker.io/x, mounts: [/a:/b:readonly]}",
+            "write /a:/b:ro [value]",
+        ),
         ("software.venv=None", "`None` is taken for a name; null is none [value]"),
         ("software.conda=environment.yml", "a file that makes an environment, and not its name"),
         ("request.output={rule}-%j.out", "`{rule}` stays as it is"),

@@ -98,7 +98,7 @@ def _profiles_validate(files: tuple[str, ...]) -> int:
                 report(f"warning: {warning}")
         except JobgenError as error:
             places = {"--profile": Mark(f"FILE {file}")}
-            later = generator.later_problems(Job("", file), error)
+            later = generator.later_problems(Job("", file, program=("train.py",)), error)
             found = [
                 each._replace(mark=places.get(each.mark.file, each.mark))
                 for each in (*error.problems, *later)

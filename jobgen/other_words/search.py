@@ -29,6 +29,12 @@ def habits() -> Tables:
     return _tables("habits.yaml")
 
 
+@cache
+def doubts() -> Tables:
+    """The tables of doubts.yaml by keys; in each, what is wrong with a text by its pattern."""
+    return _tables("doubts.yaml")
+
+
 def _tables(file: str) -> Tables:
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     tables: Tables = yaml.load(Path(__file__).with_name(file).read_text(encoding="utf-8"), loader)
@@ -169,9 +175,12 @@ def _part(found: re.Match[str], number: re.Match[str]) -> str:
     return found[int(number[1])]
 
 
-def value_hint(path: str, word: str) -> str:
-    """What to write instead of a value of the key at a path; "" if the word is unknown."""
-    for pattern, hint in words()["values"].get(path, {}).items():
+def value_hint(path: str, word: str, tables: Tables | None = None) -> str:
+    """What to write instead of a value of the key at a path; "" if the word is unknown.
+
+    The tables are those of wrong values, or `doubts`.
+    """
+    for pattern, hint in (tables or words()["values"]).get(path, {}).items():
         if found := re.fullmatch(pattern, word, re.IGNORECASE):
             return re.sub(r"\{(\d)\}", partial(_part, found), hint)
     return ""

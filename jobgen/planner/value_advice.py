@@ -3,13 +3,16 @@
 import re
 from collections.abc import Iterator
 from operator import attrgetter
+from typing import Any
 
 from jobgen.errors import Mark, Problem
-from jobgen.other_words.search import value_hint
+from jobgen.other_words.search import doubts, value_hint
 from jobgen.planning.job_options import OPTIONS
 from jobgen.profiles.resolve import Resolved
 from jobgen.profiles.software_keys import ENGINES
 
+_NETWORK = "NCCL_|RCCL_|FI_|UCX_|GLOO_"  # null for them keeps the warning of a fabric away
+_GROUPS = ("node", "network", "software", "request", "launch", "limits")
 Found = Iterator[tuple[str, str, str, str]]  # path, text, code, hint
 
 
@@ -22,17 +25,45 @@ def unlikely_values(resolved: Resolved) -> Iterator[Problem]:
         if value in ("none", "None", "NONE"):
             text, hint = f"`{value}` is taken for a name", "null is the site's default"
             yield Problem(resolved.origins.get(path, Mark(path)), text, "value", hint)
-    for path in ("partition", "queue"):
-        if (value := str(attrgetter(path)(resolved.profile))).endswith("*"):
-            text, hint = "the * is sinfo's mark of the default, and no part of a name", value[:-1]
-            yield Problem(resolved.origins[path], text, "value", f"write `{path}: {hint}`")
+    for path, mark in resolved.origins.items():
+        for text in _texts(path, resolved):
+            doubt = value_hint(path, text, doubts()) or value_hint("any text", text, doubts())
+            if doubt:
+                what, _, hint = doubt.partition("; ")
+                yield Problem(mark, what, "value", hint)
     for path, text, code, hint in (
+        *_nothing(resolved),
         *_container(resolved),
-        *_environment(resolved),
-        *_network(resolved),
+        *_variables(resolved),
         *_places(resolved),
     ):
         yield Problem(resolved.origins.get(path, Mark(path)), text, code, hint)
+
+
+def _texts(path: str, resolved: Resolved) -> tuple[str, ...]:
+    """The text at a path, or those of a list; none for other values, and for what people read."""
+    value: Any = resolved.profile
+    for name in path.split("."):
+        value = getattr(value, name, None)
+    if path in ("description", "software.commands", "software.after_modules"):
+        return ()
+    texts = value if type(value) is tuple else (value,)  # a record is a tuple, too
+    return tuple(each for each in texts if type(each) is str)
+
+
+def _nothing(resolved: Resolved) -> Found:
+    """What has no value in a file, though there is no base whose value it takes away."""
+    for path, mark in resolved.origins.items() if not resolved.profile.extends else ():
+        group, _, name = path.rpartition(".")
+        if not mark.line:
+            continue
+        if path in _GROUPS and mark.column == len(path) + 2:  # right behind its colon
+            hint = "they stand in the lines below it, indented; or leave it out"
+            yield path, f"`{path}` has no keys", "value", hint
+        is_absent = name not in resolved.profile.network.environment
+        if group == "network.environment" and is_absent and not re.match(_NETWORK, name):
+            hint = f"for the value that it has where you submit, write -e {name} for each job"
+            yield path, f"`{name}` has no value, and is not set", "value", hint
 
 
 def _places(resolved: Resolved) -> Found:
@@ -51,58 +82,23 @@ def _container(resolved: Resolved) -> Found:
     container = resolved.profile.software.container
     if container is None:
         return
-    engine = container.engine
-    if engine in ("podman", "docker") and str(container.image).endswith(".sif"):
+    engine, image = container.engine, str(container.image)
+    if engine == "docker" and image.startswith("docker://"):
+        hint = f"write `image: {image.removeprefix('docker://')}`"
+        yield "software.container.image", "docker takes the name alone", "image", hint
+    if engine in ("podman", "docker") and image.endswith(".sif"):
         hint = "`engine: apptainer` (or singularity), or the name of an image in a registry"
         text = f"{engine} runs no .sif, which is a file of Apptainer"
         yield "software.container.image", text, "image", hint
     elif "software.container.engine" not in resolved.origins:
-        likely = value_hint("engine of an image", f"image {container.image}")
+        likely = value_hint("engine of an image", f"image {image}")
         others = ", ".join(each for each in ENGINES if each != likely)
         text = f"no `engine` is named, so {engine} runs the image"
         yield "software.container", text, "engine", f"`engine: {likely}`, or {others}"
 
 
-def _environment(resolved: Resolved) -> Found:
-    software = resolved.profile.software
-    if folder := re.fullmatch(r"(\S+)/bin(/activate|/python3?|/)?", software.venv or ""):
-        text = "the folder that has the environment's bin is meant"
-        yield "software.venv", text, "venv", f"`venv: {folder[1]}`"
-    if re.fullmatch(r".*\.(ya?ml|txt|lock)", software.conda or ""):
-        hint = f"`conda env create -f {software.conda}` once, and then the name that is in it"
-        text = f"{software.conda} is a file that makes an environment, and not its name"
-        yield "software.conda", text, "conda", hint
-    if place := re.search(r"(?<!\$)\{([A-Z_]+)\}", software.venv or ""):
-        text = f"`{place[0]}` stays as it is, and no value takes its place"
-        yield "software.venv", text, "value", f"write ${place[1]}"
-    for module in software.modules:
-        if module == "purge":
-            hint = "leave it out, and write `commands: [module purge]`"
-            yield "software.modules", "`purge` is no name of a module", "value", hint
-        if version := re.fullmatch(r"([A-Za-z][\w.+-]*)(?:==?|@|:)v?(\d[\w.]*)", module):
-            text, hint = f"`{module}` is no name of a module", f"write {version[1]}/{version[2]}"
-            yield "software.modules", text, "value", hint
-    for key in ("venv", "conda"):
-        if (name := getattr(software, key) or "").lower() == "none":
-            yield f"software.{key}", f"`{name}` is taken for a name", "value", "null is none"
-    commands = {"venv": r"(?:source|\.) +(.+?)(?:/bin/activate)?", "conda": ".*activate +(.+)"}
-    for key, command in commands.items():
-        if folder := re.fullmatch(command, getattr(software, key) or ""):
-            text = f"`{key}` is a folder or a name, and no command"
-            yield f"software.{key}", text, key, f"`{key}: {folder[1]}`"
-
-
-def _network(resolved: Resolved) -> Found:
-    network = resolved.profile.network
-    for name in network.interface or ():
-        if name.lower() in ("auto", "any", "all", "default", "none"):
-            hint = "leave it out: the interface of the host's name is used"
-            yield "network.interface", f"no interface has the name {name}", "interface", hint
-        if re.fullmatch(r"(mlx[45]|bnxt_re|efa)_\d+", name):
-            text = f"{name} is an adapter, and no interface such as ib0 (`ip -br address`)"
-            hint = f"`environment: {{NCCL_IB_HCA: {name}}}` names the adapter"
-            yield "network.interface", text, "interface", hint
-    for name, variable in network.environment.items():
+def _variables(resolved: Resolved) -> Found:
+    for name, variable in resolved.profile.network.environment.items():
         if name.startswith(("nccl_", "rccl_", "fi_", "ucx_", "omp_")):
             text = f"the name of this variable has capitals, and {name} is another one"
             yield f"network.environment.{name}", text, "value", f"write {name.upper()}"
