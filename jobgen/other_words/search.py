@@ -129,7 +129,7 @@ def _places(name: str, paths: tuple[str, ...], group: str) -> list[str]:
         path = own[_last(path_of(here[0]))]
         return [here[0] if path == path_of(here[0]) else path]
     if found := [each for each in others if path_of(each) in paths]:
-        return _likely(found)
+        return _likely(found, "limits." if name.startswith("max") else "")
     if others or answers("options", name) or answers("sentences", name):
         return []
     for is_same in (_is_equal, _is_plural):
@@ -158,9 +158,10 @@ def _last(path: str) -> str:
     return path.rpartition(".")[2]
 
 
-def _likely(paths: list[str]) -> list[str]:
-    """Those of some keys that a job has: limits are set by few."""
-    return [path for path in paths if not path.startswith("limits.")] or paths
+def _likely(paths: list[str], wanted: str = "") -> list[str]:
+    """Those of some keys in a wanted group, or that a job has: limits are set by few."""
+    first = [path for path in paths if wanted and path.startswith(wanted)]
+    return first or [path for path in paths if not path.startswith("limits.")] or paths
 
 
 def _is_equal(name: str, other: str) -> bool:

@@ -210,8 +210,9 @@ def _explained(text: str, error: yaml.MarkedYAMLError) -> tuple[str, str, str]:
         inside = re.search(r"[{\[]", line[:column])
         value = re.split(r"[,\]}]" if inside else "$", line[column:])[0]
         hint = f'write it in quotes: "{value.strip()}"'
-    elif place := re.search(r"(?<=: )[^\s\"',{]+\{\w+\}[^\s,\"}]*", line):
-        hint = f'write it in quotes: "{place[0]}"'
+    elif place := re.search(r"(?<=: )[^\s\"',{]+\{[^\s{},]+\}[^\s,\"}]*", line):
+        plain = re.sub(r"\$\{(?:oc\.)?(?:env:)?([A-Z_]+)[^}]*\}", r"$\1", place[0])
+        hint = f"write {plain}" if "{" not in plain else f'write it in quotes: "{plain}"'
     elif ": " in value and value[:1] not in "{[" and "mapping values" in message:
         message, hint = "a second `: ` in the line", f'write {key}: "{value}", in quotes'
     elif found := next(filter(None, map(_SEPARATOR.fullmatch, reversed(before))), None):

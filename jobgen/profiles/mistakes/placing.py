@@ -1,5 +1,6 @@
 """A key at its right place, with its value: the line for it, and the group that it belongs to."""
 
+import json
 import re
 
 from jobgen.other_words.search import path_of, places, value_hint
@@ -33,7 +34,18 @@ def placed(answer: str, node: Node, setting: Setting, name: str) -> str:
     """A key with the value; if it does not take it, what the value may be."""
     answer, comma, note = answer.partition(", ")
     path, _, value = answer.partition("=")
+    if isinstance(node, Seq) and path.endswith(("gpus", "gpus_per_node")):  # of --gres
+        texts = {getattr(each, "text", ""): each for each in node.items}
+        others = [f"--gres={each}" for each in texts if "gpu" not in each]
+        if len(others) < len(texts):
+            node = next(texts[each] for each in texts if "gpu" in each)
+            option = line_for("request.gpu_option", "gpus-per-node", setting)
+            lines = line_for("request.directives", json.dumps(others), setting)
+            both = together([f"write {option}, {lines}"])
+            comma, note = ("; and ", both) if others else ("", "")
     text = getattr(node, "text", "")
+    if path == "request.log_folder":  # of submitit, whose %j is a folder of jobgen's own
+        value = re.sub("/?%.*", "", text) if "%" in text else ""
     if path.endswith(".time") and text.isdigit():
         likely, other = "sm" if scheduler_of(setting) == "pbs" else "ms"
         return f"{line_for(path, text + likely, setting)}; or {text}{other}, if that is the unit"

@@ -83,6 +83,8 @@ def _readings(path: str, node: Node) -> Iterator[Node]:
         if listed or len(texts) == len(items):
             yield Scalar(node.mark, joined, joined)
             yield _texts(node, [text.lower() for text in texts])
+            if path.endswith("modules"):
+                yield _texts(node, " ".join(texts).split())
     if isinstance(node, Seq) and path.endswith("program"):  # [train.py, --lr: 0.1]
         yield Seq(node.mark, [*_flat(node)])
     if isinstance(node, Seq) and path.endswith("gpus"):  # their numbers
@@ -168,7 +170,7 @@ def _readings_of_scalar(path: str, node: Scalar) -> Iterator[Node]:
         "--"
     )
     if path.endswith("modules"):
-        lists.append(re.findall(r"(?:^|(?<=\s))-*([^,\s]+)", node.text))
+        lists.append(re.findall(r"(?:^|(?<=[\s,]))-*([^,\s]+)", node.text))
     for parts in reversed(lists) if is_words else lists:
         yield _texts(node, filter(None, parts))
     if chunks := re.match(r"(\d{1,9}):\w+=", node.text):  # of `select`
@@ -229,6 +231,8 @@ def map_hint(node: Node, keys: Iterable[str]) -> str:
 def list_hint(node: Node, _: Iterable[str] = ()) -> str:
     """How to write a list that is one text."""
     text = getattr(node, "text", "")
+    if between := re.fullmatch(r"(\d*\.\d+)(?:-|\.\.|:)(\d*\.\d+)", text):
+        return f"write [{between[1]}, {between[2]}], and the values between them that are meant"
     if text and not re.search(r"[\s,(:]|\.\.|\d-\d", text):
         return f"write [{as_flow(node)}]"
     items = ", ".join(re.findall(r"[^\s,]+", text)) if "," in text else "a, b"

@@ -20,7 +20,7 @@ from jobgen.profiles.mistakes.readings import (
     of_whole_file,
     right_value,
 )
-from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, as_flow, parse
+from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, as_flow, is_null, parse
 from jobgen.quoting import quote
 
 # Groups of other tools' files, whose keys are at several places here.
@@ -65,7 +65,7 @@ def key_hint(name: str, node: Node, *place: Any) -> str:
     is_select = bool(re.search("select=", text))
     if (is_select or not is_taken) and (hints := inner_hint(paths, node, place)):
         return hints
-    if not is_taken and (hint := _of_value(paths, text, setting)):
+    if not is_taken and (hint := of_value(paths, text, setting)):
         return hint
     if 0 < len(paths) < 4:
         hints = "; or ".join(placed(each, node, setting, name) for each in paths)
@@ -93,7 +93,7 @@ def _meant_keys(name: str, node: Node, setting: Setting) -> list[str]:
         paths = [name[:-5]]
     if not setting.is_option and "node.gpus" in (own := [*map(path_of, paths)]) and own[1:]:
         paths = [paths[own.index("node.gpus")] if lacks("gpus", setting) else paths[0]]
-    is_of_pod = setting.group == "node" and name in ("limits", "requests")
+    is_of_pod = setting.group in ("node", "request") and name in ("limits", "requests")
     if (name.lower() in _GROUPS or is_of_pod) and isinstance(node, Map):
         paths = []
     names = [name for name, _ in named_values(node)]
@@ -110,7 +110,7 @@ def _meant_keys(name: str, node: Node, setting: Setting) -> list[str]:
     return paths
 
 
-def _of_value(paths: list[str], text: str, setting: Setting) -> str:
+def of_value(paths: list[str], text: str, setting: Setting) -> str:
     """What the tables have for the word of another tool as a key's value."""
     path = path_of(paths[0]) if paths else ""
     group = path[: path.rfind(".") + 1]
@@ -150,6 +150,8 @@ def _special(name: str, node: Node, setting: Setting) -> str:
     if text not in engines and (sentences := answers("sentences", f"{group}.{last}")):
         return sentences[0]
     names = [getattr(each, "text", "") for each in node.items] if isinstance(node, Seq) else []
+    if isinstance(node, Map) and all(map(is_null, node.items.values())):
+        names = [*node.items]
     is_environment = places(name, setting.rows, setting.group) == ["network.environment"]
     if names and is_environment and all(re.fullmatch(r"\w+", each) for each in names):
         return f"it is each job's own: {' '.join(f'-e {each}' for each in names)}"

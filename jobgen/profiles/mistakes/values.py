@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from jobgen.errors import Problem
-from jobgen.other_words.search import value_hint
+from jobgen.other_words.search import main_keys, value_hint
 from jobgen.profiles.mistakes.placing import placed
 from jobgen.profiles.mistakes.readings import Setting, named_values, right_value
-from jobgen.profiles.mistakes.unknown_key import as_list, inner_hint
+from jobgen.profiles.mistakes.unknown_key import as_list, inner_hint, of_value
 from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, as_flow, parse
 from jobgen.quoting import quote
 
@@ -37,7 +37,12 @@ def _with_hint(each: Problem, path: str, node: Node, setting: Setting) -> Proble
         node = Scalar(node.mark, f"{product[2]}:{product[1]}", None)
         return each._replace(hint=f"write {placed(path, node, setting, 'gpus')}")
     if word and (hint := value_hint(path, word)):
+        if each.text.startswith("expected a list") and not setting.is_option:
+            hint = re.sub("^write `?([^`]+)`?$", r"write [\1]", hint)
         return each._replace(hint=_of_group(hint, path) if setting.is_option else as_list(hint))
+    for key in main_keys(path) if isinstance(node, Scalar) else ():
+        if hint := of_value([f"{path}.{key}"], node.text, setting):
+            return each._replace(hint=hint)
     if setting.mark.file.startswith("--set") and getattr(node, "text", None) == "":
         return each._replace(hint=f"write --set {path}=null, if there shall be none")
     is_vague = not each.hint or re.search("a list|a map|its keys: |one of: ", each.text + each.hint)
@@ -59,6 +64,9 @@ def _with_hint(each: Problem, path: str, node: Node, setting: Setting) -> Proble
         return each._replace(hint=hint + _passed_on(path, node))
     if each.text.endswith("got a map") and (hint := inner_hint([path], node, setting)):
         return each._replace(hint=hint)
+    pair = re.match(r"write `(\w+): (.+)`, with a blank", each.hint)
+    if setting.is_option and pair:
+        return each._replace(hint=f"write --set {quote(f'{path}.{pair[1]}={pair[2]}')}")
     if each.hint or not row.example or "such as" in each.text:
         return each
     example = row.example.strip('"') if setting.is_option else row.example
