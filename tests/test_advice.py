@@ -276,10 +276,17 @@ def test_every_bundled_profile_is_without_advice() -> None:
         (("python train.py",), "blanks, and no file here; write the words apart: -- train.py"),
         (("bash run.sh x",), "write the words apart: -- bash run.sh x"),
         (("a b.py",), ""),
+        (("here.fit", "--lr", "1"), "a file here/fit.py is here; write -- -m here.fit"),
+        (("-m", "here.fti"), "there is no module 'here.fti' here; the job needs here/fti.py"),
+        (("-m", "here.fit"), ""),
+        (("here/fit.sh",), "cannot be executed; chmod +x here/fit.sh, or write -- bash here/fit"),
     ],
 )  # fmt: skip
 def test_a_program_that_is_not_here_is_mentioned(words: tuple[str, ...], message: str) -> None:
     Path("a b.py").touch()
+    Path("here").mkdir()
+    Path("here/fit.py").touch()
+    Path("here/fit.sh").touch()
     lines = messages(*SBATCH, "--", *words)
     assert len(lines) == bool(message)
     assert all(line.startswith("warning: --: ") and message in line for line in lines)
@@ -299,6 +306,7 @@ def test_a_shell_script_that_starts_ranks_is_mentioned(
     text: str, words: tuple[str, ...], name: str
 ) -> None:
     Path("run.sh").write_text(text)
+    Path("run.sh").chmod(0o755)
     lines = messages(*SBATCH, "--", *words)
     assert len(lines) == bool(name)
     assert all(f"run.sh' has {name} in it, and is started for each rank; give" in x for x in lines)
@@ -312,6 +320,13 @@ def test_a_command_that_is_a_file_here_is_mentioned() -> None:
     assert "no command 'run.sh' is on PATH, and a file run.sh is here; write -- ./run.sh" in line
     (line,) = messages(*SBATCH, "--", "fit")
     assert "a file fit.py is here; write -- fit.py" in line
+
+
+def test_a_batch_script_is_no_template() -> None:
+    Path("job.sh").write_text("#!/bin/bash\n#SBATCH -N 2\nsrun python train.py --lr 1\n")
+    done = jobgen(*SBATCH, "--template", "job.sh", "--", "train.py")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"is a batch script (line 2: #SBATCH -N 2), and no template" in done.stderr
 
 
 def test_a_program_of_a_workspace_is_not_searched_here() -> None:
@@ -428,12 +443,19 @@ def test_more_ranks_than_gpus_are_mentioned() -> None:
         (("--array", "0-3", "--", "train.py", "run_%A_%a"), '"run_${SLURM_ARRAY_JOB_ID}_%a"'),
         (("--", "train.py", "--o", "out_%j"), """train.py --o "out_${SLURM_JOB_ID}"' [variable]"""),
         (("--", "train.py", "--format", "%Y%j"), ""),
+        (("--", "train.py", "%x-%N"), '"${SLURM_JOB_NAME}-${HOSTNAME}"'),
+        (("-e", "OUT=/x/%j", "--", "train.py"), "OUT gets %j as it is; write -e "),
+        (("--", "train.py", "--out=~/x"), "write --out=$HOME/x without single quotes"),
+        (("--set", "request.output=%x-%A_%a", "--", "train.py"), "request.output=%x-%j [var"),
+        (("--stall", "1800", "-t", "2h", "--", "train.py"), "; 30 for the minutes of 1800 sec"),
+        (("--signal", "5", "-t", "2h", "--", "train.py"), "save anything; 5m for minutes"),
         (("--", "train.py", "-N", "4", "-t", "2:00:00"), "write it before: -N 4 -t 2:00:00 -- ["),
         (("-N", "1", "--", "train.py", "-N", "4"), ""),
         (("--", "torchrun train.py"), "give the program that it starts: -- train.py, or start"),
         (("-J", "run_%a", "--", "train.py"), "-J: %a stays in the job's name as it is"),
         (("-e", "CUDA_VISIBLE_DEVICES=0,1", "--", "train.py"), "CUDA_VISIBLE_DEVICES: -G 2 [gpus]"),
         (("-e", "CUDA_VISIBLE_DEVICES=0,1,2,3", "--", "train.py"), ""),
+        (("-e", "CUDA_VISIBLE_DEVICES=0,1,2", "-G", "2", "--", "train.py"), "DEVICES: -G 3 [g"),
         (("--directive=--exlude=n1", "--", "train.py"), "did you mean --exclude? [JG203]"),
         (("--directive=--requeue=3", "--", "train.py"), "it takes nothing, or =expedite [JG217]"),
         (("--directive=--nice=100", "--directive=--uenv=x", "--", "train.py"), ""),

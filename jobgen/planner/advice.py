@@ -84,6 +84,7 @@ def job_advice(job: Job, plan: Plan, resolved: Resolved) -> list[Problem]:
     found += [*word_advice(job, plan), *_unused_gpus(resolved, plan.request.gpus_per_node)]
     if job.command != "byhand":
         found += [*_doubtful_times(resolved), *_shared_cores(plan, resolved)]
+        found += _doubtful_waits(plan, resolved)
         found += [*_ranks_without_gpu(plan, resolved), *_points_for_address(resolved)]
     if plan.request.gpus_per_node and job.command != "byhand":
         found += _gpus_not_requested(resolved)
@@ -184,6 +185,18 @@ def _doubtful_time(resolved: Resolved, path: str) -> Iterator[Problem]:
     else:
         return
     yield Problem(mark, f"a walltime of {text} is {read}", "walltime", hint)
+
+
+def _doubtful_waits(plan: Plan, resolved: Resolved) -> Iterator[Problem]:
+    """A hang that the job does not live to see, and a signal too late to save anything."""
+    stall, signal, time = plan.launch.stall, plan.launch.signal, plan.request.time
+    if stall and time and stall * 60 >= time:
+        text = f"{stall} minutes are not shorter than the walltime"
+        hint = f"{max(stall // 60, 1)} for the minutes of {stall} seconds, or a longer walltime"
+        yield Problem(resolved.origins.get("launch.stall", Mark("--stall")), text, "value", hint)
+    if signal and signal < 30 and "launch.signal" in resolved.origins:
+        text = f"{signal} seconds before the end are hardly enough to save anything"
+        yield Problem(resolved.origins["launch.signal"], text, "value", f"{signal}m for minutes")
 
 
 def _points_for_address(resolved: Resolved) -> Iterator[Problem]:

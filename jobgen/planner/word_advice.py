@@ -17,12 +17,14 @@ _OWN = re.compile(
     r"(?<!\S)(?:(-N|-G|--nodes|--gpus-per-node)[ =]?\d+|(-t|--time)[ =](?:\d+-)?\d+:[\d:]+"
     r"|(--partition|--account|--queue)[ =]\S+)(?!\S)"
 )
-# The id of a job in the name of Slurm's output, and none of the letters of a date; what has it.
-_PLACE = re.compile(r"(?<!%[YmdHMS])%([jA])(?![A-Za-z%])")
-_IDS = {
-    "sbatch": ("${SLURM_JOB_ID}", "${SLURM_ARRAY_JOB_ID}"),
-    "qsub": ("${PBS_JOBID}", "${PBS_ARRAY_ID}"),
+# Letters of a file's name in Slurm, none of a date's; and what has their values, of the job and of
+# a rank.
+_PLACE = re.compile(r"(?<!%[YmdHMS])%([jANxt])(?![A-Za-z%])")
+_OF_JOB = {
+    "sbatch": {"j": "${SLURM_JOB_ID}", "A": "${SLURM_ARRAY_JOB_ID}", "x": "${SLURM_JOB_NAME}"},
+    "qsub": {"j": "${PBS_JOBID}", "A": "${PBS_ARRAY_ID}", "x": "${PBS_JOBNAME}"},
 }
+_OF_RANKS = {"N": "${HOSTNAME}", "t": "${RANK}"}
 # What each rank has, whatever starts it.
 _OF_RANK = {"SLURM_PROCID": "RANK", "SLURM_LOCALID": "LOCAL_RANK", "SLURM_NTASKS": "WORLD_SIZE"}
 _DEVICES = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
@@ -33,8 +35,8 @@ def word_advice(job: Job, plan: Plan) -> Iterator[Problem]:
     arguments = plan.program.arguments
     has_own_shell = any(re.fullmatch("-[a-z]*c", word) for word in arguments)
     place = next(filter(None, map(_PLACE.search, arguments)), None)
-    job_id, array_id = _IDS.get(job.command, ("%j", "%A"))
-    named = [_PLACE.sub(lambda it: job_id if it[1] == "j" else array_id, it) for it in arguments]
+    letters = _OF_JOB.get(job.command, {}) | ({} if plan.launch.launcher == "node" else _OF_RANKS)
+    named = [_PLACE.sub(lambda it: letters.get(it[1], it[0]), word) for word in arguments]
     found = next(filter(None, map(_VARIABLE.search, named)), None)
     if found and not has_own_shell:
         program = plan.program._replace(arguments=tuple(named))
@@ -59,10 +61,31 @@ def word_advice(job: Job, plan: Plan) -> Iterator[Problem]:
     if pattern := re.search("%[A-Za-z]", job.name or ""):
         text = f"{pattern[0]} stays in the job's name as it is"
         yield Problem(Mark("-J"), text, "variable", "the file of the output may have it")
+    if home := next((word for word in arguments if re.search("(^|=)~/", word)), ""):
+        text = f"the program gets {home!r:.60} as it is: no shell replaces the ~"
+        hint = f"write {home.replace('~/', '$HOME/', 1)} without single quotes"
+        yield Problem(Mark("--"), text, "variable", hint)
+    output = plan.request.output or ""
+    if plan.scheduler == "slurm" and not job.array and re.search("%[aA](?![A-Za-z])", output):
+        text = f"{output!r:.60} has the numbers of an array, and this is none"
+        hint = f"write --set request.output={quote(re.sub('%A(_%a)?|%a', '%j', output))}"
+        yield Problem(Mark("request.output"), text, "variable", hint)
+    yield from _variables(plan, letters)
+
+
+def _variables(plan: Plan, letters: dict[str, str]) -> Iterator[Problem]:
+    """Warnings about the values of variables; `letters` have what the node has instead of %."""
     for name, value, _ in plan.software.environment:
         seen, ranks = len((value or "").split(",")), plan.launch.processes_per_node
-        if name in _DEVICES and re.fullmatch(r"[\d,]+", value or "") and seen < ranks:
+        gpus, own = plan.request.gpus_per_node, _PLACE.search(value or "")
+        if own and own[1] in letters:
+            right = _PLACE.sub(lambda it: letters.get(it[1], it[0]), value or "")
+            text, hint = f"{name} gets {own[0]} as it is", f"write -e {quote(f'{name}={right}')}"
+            yield Problem(Mark("-e"), text, "variable", hint)
+        if name in _DEVICES and re.fullmatch(r"[\d,]+", value or "") and not ranks <= seen <= gpus:
             text = f"{ranks} ranks on a node, which may see {seen} of its GPUs"
+            if seen > gpus:
+                text = f"{name} names {seen} GPUs, and the job has {gpus} of a node"
             yield Problem(Mark("-e"), text, "gpus", f"without {name}: -G {seen}")
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from jobgen.errors import JobgenError, Mark, Problem, problem
+from jobgen.paths import is_file, to_path
 from jobgen.planning.job_options import Job, job_options
 from jobgen.planning.job_size import options_of
 from jobgen.planning.option_row import BATCH
@@ -23,7 +24,7 @@ _ORDINARY = {
     "-e": r"(?!MASTER_A|\w*RANK=|\w*WORLD_S)\w+=[^,;\s]*",
     "--mail": r"[^@,; ]+@[^@,; ]+",
     "--signal": r"\d+[smh]?",
-    "--set": r"[\w.]+=.*",
+    "--set": r"[\w.]+=(?!\[).*",
     "--trainer": r"\w+",
     "--hosts": r"[^ :;]+|.*/.*",
     "--directive": r"--(?!time=)\S*( [^-].*)?",
@@ -39,6 +40,10 @@ def check_habits(job: Job, script: str | None) -> None:
     found = [*_profile_problem(job), *_several_values(job)]
     for flag, value in _values(job, script):
         found += _value_problems(job.command, flag, value)
+    if job.template and is_file(to_path(job.template)):
+        from jobgen.cli.mistakes.shell_words import check_template  # few jobs have one
+
+        check_template(job.template)
     if job.program and not _SCRIPT.fullmatch(job.program[0]):
         from jobgen.cli.mistakes.shell_words import check_first_word  # not for most programs
 

@@ -3,6 +3,7 @@
 They depend on the files here: the machine of the job may differ.
 """
 
+import os
 import shutil
 from collections.abc import Iterator
 
@@ -27,15 +28,27 @@ def _program_advice(job: Job, plan: Plan) -> Iterator[Problem]:
     elsewhere = plan.software.workspace or plan.request.chdir  # a relative path counts from there
     in_workspace = elsewhere and not name.startswith("/")
     is_path = plan.program.kind == "script" or (plan.program.kind == "command" and "/" in name)
-    if plan.program.kind not in ("script", "command") or in_workspace or "$" in name:
+    if plan.program.kind == "trainer" or in_workspace or "$" in name:
+        return
+    module = name.replace(".", "/")
+    if plan.program.kind == "module":
+        folder = os.path.isdir(to_path(module.partition("/")[0]))
+        if folder and not os.path.isdir(to_path(module)) and not is_file(to_path(f"{module}.py")):
+            text = f"there is no module {name!r:.80} here"
+            hint = f"the job needs {module}.py in the folder that it is submitted from"
+            yield Problem(Mark("--"), text, "program", hint)
         return
     is_elsewhere = plan.program.kind == "command" and "/" not in name and not shutil.which(name)
-    for file in (f"./{name}", f"{name}.py") if is_elsewhere else ():
+    files = {f"{module}.py": f"-m {name}", f"./{name}": f"./{name}", f"{name}.py": f"{name}.py"}
+    for file, right in files.items() if is_elsewhere else ():
         if is_file(to_path(file)):  # a shell looks for it on PATH alone
             text = f"no command {name!r:.80} is on PATH, and a file {file.lstrip('./')} is here"
-            yield Problem(Mark("--"), text, "program", f"write -- {quote(file)}")
+            yield Problem(Mark("--"), text, "program", f"write -- {right}")
             return
     if is_file(to_path(name)):
+        if plan.program.kind == "command" and is_path and not os.access(to_path(name), os.X_OK):
+            text, hint = f"the file {name!r:.80} cannot be executed", f"chmod +x {quote(name)}"
+            yield Problem(Mark("--"), text, "program", f"{hint}, or write -- bash {quote(name)}")
         return
     first, *others = name.split() or [name]
     if others and not plan.program.arguments:

@@ -48,6 +48,15 @@ def check_first_word(job: Job) -> None:
         raise problem("--", text, "value", hint)
 
 
+def check_template(file: str) -> None:
+    """Raise JobgenError for a batch script in the place of a template, which has places to fill."""
+    found = directive_in(file)
+    if found and not re.search(rb"\{[{%]", to_path(file).read_bytes()):
+        text = f"{file!r:.80} is a batch script (line {found[1]}: {found[0]}), and no template"
+        hint = f"leave it out; its program: -- {_program_in(file)}"
+        raise problem("--template", text, "value", hint)
+
+
 def directive_in(file: str) -> tuple[str, int] | None:
     """The first directive of a scheduler in a file, cut, and its line; None if there is none."""
     if not is_file(to_path(file)) or file.endswith(".py"):
