@@ -275,6 +275,8 @@ def test_every_bundled_profile_is_without_advice() -> None:
         (("$SCRATCH/nope.py",), ""),
         (("python train.py",), "blanks, and no file here; write the words apart: -- train.py"),
         (("bash run.sh x",), "write the words apart: -- bash run.sh x"),
+        (("train.py > log.txt",), "file here; write --set request.output=log.txt -- train.py ["),
+        (("a && b",), "for a shell on the node: -- bash -c 'a && b' ["),
         (("a b.py",), ""),
         (("here.fit", "--lr", "1"), "a file here/fit.py is here; write -- -m here.fit"),
         (("-m", "here.fti"), "there is no module 'here.fti' here; the job needs here/fti.py"),

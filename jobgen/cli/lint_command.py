@@ -7,6 +7,7 @@ import click
 
 from jobgen.cli.app import argument, main, option
 from jobgen.cli.lookup.text import columns
+from jobgen.cli.mistakes.habits import check_paths
 from jobgen.errors import USAGE, JobgenError, nearest_hint, problem, report
 from jobgen.lint.fix import Mended, write_mended
 from jobgen.lint.output import FORMATS
@@ -83,6 +84,7 @@ def lint_files(
     stderr.
     """
     files = files or ["."]
+    check_paths(files)
     _check_usage(files, format, fix, diff, stdin_filename)
     settings = Settings(tuple(select), tuple(ignore), profile, tuple(also))
     outcome = lint(files, settings, jobs_only, fix or diff, stdin_filename or "-")

@@ -1,7 +1,7 @@
 """Programs that are refused: those that would start ranks, or several runs, in each rank."""
 
 import re
-from itertools import takewhile
+from itertools import pairwise, takewhile
 
 from jobgen.errors import problem
 from jobgen.planner.launcher_words import MPI, LauncherWords, launcher_words
@@ -52,6 +52,8 @@ def _check_own_launcher(
     before = "".join(f"{quote(word)} " for word in found.before)
     rest = " ".join((*words.own, inner or "…"))
     on_nodes = before * ("…" in found.template) + found.template.replace("…", rest)
+    given = [value for flag, value in pairwise(found.options) if flag in ("--hostfile", "-H")]
+    on_nodes = on_nodes.replace("FILE", quote(given[0])) if given else on_nodes
     if base.launch.launcher == "node":
         text = " ".join(program.arguments)
         is_told = re.search("%[nh]|JOBGEN_", text) or "%n" not in found.template

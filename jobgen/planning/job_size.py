@@ -145,6 +145,8 @@ def _of_node(ranks: int, given: _Given) -> str:
     """The words for ranks of each node."""
     if given.task_gpus > 1:
         return f"-G {ranks * given.task_gpus} {_RANKS}{ranks}"
+    if 0 < given.node_gpus < ranks:
+        return f"-G {given.node_gpus}, all GPUs of a node"
     if (given.profile and not given.node_gpus) or given.gpus not in (0, ranks):
         return f"{_RANKS}{ranks}"
     return f"-G {ranks}" if given.profile else _UNKNOWN.format(ranks)

@@ -1,5 +1,6 @@
 """Values that are right for an option of sbatch or qsub, and mean another thing here."""
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -19,15 +20,16 @@ _ORDINARY = {
     "-G": r"\d+",
     "-t": r"[\d:.smhd]+",
     "-J": r"[A-Za-z][\w.-]*",
-    "--array": r"\d*[,%-][\d,%-]+",
+    "--array": r"\d*[,%-][\d,-]*(%\d+)?",
     "-o": r"[^%]+\.(sh|slurm|sbatch|pbs|job)",
     "-e": r"(?!MASTER_A|\w*RANK=|\w*WORLD_S)\w+=[^,;\s]*",
     "--mail": r"[^@,; ]+@[^@,; ]+",
     "--signal": r"\d+[smh]?",
-    "--set": r"[\w.]+=(?!\[).*",
+    "--set": r"(?!software\.container=)[\w.]+=(?!\[).*",
     "--trainer": r"\w+",
     "--hosts": r"[^ :;]+|.*/.*",
-    "--directive": r"--(?!time=)\S*( [^-].*)?",
+    "--directive": r"--(?!time=)\S*",
+    "--after": r"[^+]*",
     "--": r"(?!nextflow|snakemake|docker|podman|python3? -m \S+\.py)"
     r"([a-z0-9_-]+|[^ =]*\.(py|sh))( .*)?",
 }
@@ -71,6 +73,20 @@ def check_repeated(words: Sequence[str]) -> None:
             hint = f"write {' or '.join(f'{flag} {quote(it)}' for it in values)}; for the"
             hint += f" values of all: a file with `extends: [{', '.join(values)}]`"
             raise problem(flag, "a job is of one cluster, and is given several", "usage", hint)
+
+
+def check_paths(paths: Sequence[str]) -> None:
+    """Raise JobgenError for a path to nothing that is probably something else."""
+    for path in (each for each in paths if each != "-" and not os.path.lexists(to_path(each))):
+        if path in profile_files():
+            hint = f"write jobgen profiles validate {path}"
+            raise problem(path, "it is a profile, and no file here", "usage", hint)
+        if re.search("[*?]", path):
+            text = "no file has this name: a shell puts names in its place, if no quotes are there"
+            raise problem(path, text, "usage", f"write {path} without quotes, or names of files")
+        if path.endswith((".yaml", ".yml")) and is_file("jobgen.yaml"):
+            hint = "write jobgen build, for jobgen.yaml, which is here"
+            raise problem(path, "there is no such file", "usage", hint)
 
 
 def _values(job: Job, script: str | None) -> Iterator[tuple[str, str]]:

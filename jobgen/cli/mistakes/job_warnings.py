@@ -4,6 +4,7 @@ They depend on the files here: the machine of the job may differ.
 """
 
 import os
+import re
 import shutil
 from collections.abc import Iterator
 
@@ -12,7 +13,7 @@ from jobgen.generator import Generator
 from jobgen.paths import is_file, to_path
 from jobgen.planning.job_options import Job
 from jobgen.planning.plan import Plan
-from jobgen.quoting import quote
+from jobgen.quoting import quote, split_words
 
 
 def job_warnings(job: Job, plan: Plan) -> Iterator[Problem]:
@@ -55,6 +56,11 @@ def _program_advice(job: Job, plan: Plan) -> Iterator[Problem]:
         words = others if first in ("python", "python3") and others[0].endswith(".py") else []
         words = words or [first, *others]
         hint = f"write the words apart: -- {' '.join(words)}"
+        if to_file := re.fullmatch(r"([^;|&<>]+?)\s*&?>>?\s*(\S+?)(?:\s+2>&1)?", name):
+            words = split_words(to_file[1])
+            hint = f"write --set request.output={to_file[2]} -- {to_file[1]}"
+        elif re.search("[;|&<>]", name):
+            hint = f"for a shell on the node: -- bash -c {quote(name)}"
         text = f"{name!r:.80} is one word with blanks, and no file here"
         try:
             Generator().plan(job._replace(program=tuple(words)))

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import takewhile
 
 import click
 
@@ -51,8 +52,15 @@ def usage_error(
         hints.append(hint)
         end = "" if hint.endswith(("?", ".")) else "."
         lines.append(f"No such option '{flag}'{'; ' * bool(hint)}{hint}{end}")
+    line = " ".join(map(quote, takewhile("--".__ne__, rest)))
+    with_words = f"write: jobgen interactive {line}" if line else "use jobgen interactive"
+    lines = [each.replace("use jobgen interactive", with_words) for each in lines]
     with suppress(ValueError):  # of a hint with words of a shell
-        lines += later_problems(command, ctx, _repaired(hints, rest))
+        later = later_problems(command, ctx, _repaired(hints, rest))
+        shell = next((each for each in hints if re.match("write -- ['\"]", each)), "")
+        if any(each.startswith("--: ") for each in later):  # it says how to write that program
+            lines = [each.replace(f"; {shell}.", ".") for each in lines]
+        lines += later
     return click.UsageError("\n".join(dict.fromkeys(lines)), ctx)
 
 
@@ -186,14 +194,20 @@ def _stray_words(
     word, hint = found[1], f"{ctx.command_path} takes only options"
     flags = {flag for each in command.params for flag in each.opts}
     is_program = "--" in args or word.endswith(".py") or is_file(to_path(word))
-    if command.name == "interactive":
+    if word in profile_files() and "--profile" in flags:
+        hint = f"write --profile {word}"
+    elif command.name == "interactive":
         hint = "the printed command opens a shell, and a program is started there: leave it out"
     elif command.name == "doctor" and is_program:
         hint = "it measures with a program of its own, and runs no other: leave it out"
-    elif word in profile_files() and "--profile" in flags:
-        hint = f"write --profile {word}"
+    elif command.name == "doctor" and word.isdigit():
+        hint = f"write --report jobgen-doctor/{word}.json; why it failed: jobgen why {word}"
+    elif word in profile_files() and ctx.command_path.endswith(" profiles list"):
+        hint = f"write jobgen profiles show {word}"
     elif word in profile_files() and command.name == "detect":
         hint = "it writes a profile, and takes none: write jobgen detect"
+    elif command.name == "detect" and re.fullmatch(r"\w[\w-]*", word):
+        hint = f"write --partition {word}, or --queue {word} for PBS"
     elif re.search(r"[./]", word) and "--output" in flags and not is_program:
         hint = f"write -o {quote(word)}"
     return click.UsageError(f"{error.message}; {hint}.", ctx)

@@ -124,6 +124,9 @@ def _joined(head: Words, word: str) -> str:
         start = value.rstrip(":") if _JOINED[flag] == "=" else value
         return f"{start}{_JOINED[flag]}{word}"
     is_unit = flag.startswith("-") and value[-1:].isdigit() and re.fullmatch(_UNIT, word)
+    is_unit = is_unit or (
+        flag in ("-t", "--time") and re.fullmatch(r"(\d+[dhms]){2}", value + word)
+    )
     return f"{value}{word}" if is_unit or (flag.startswith("-") and value.endswith(",")) else ""
 
 
