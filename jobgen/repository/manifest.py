@@ -12,7 +12,7 @@ Its keys are the options of the command line, with _ for -.
 import math
 import re
 from collections import namedtuple
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -115,7 +115,11 @@ def read_manifest(file: Path) -> tuple[int, Iterator[Script | JobgenError], list
         tree = followed(tree, found := in_one(found, tree))
     jobs = _merged_jobs(tree, problems)
     wrong = {each.mark for each in problems.found}
-    found = [each for each in found if each.mark not in wrong or "`after: " not in each.hint]
+    found = [
+        each
+        for each in found
+        if each.mark not in wrong or ("`after: " not in each.hint and each.code != "variable")
+    ]
     if found + problems.found:
         raise JobgenError(found + problems.found)
     entries = [(name, job, Record(Entry).read(job, problems)) for name, job in jobs.items()]
@@ -148,6 +152,7 @@ def _merged_jobs(tree: Map, problems: ProblemList) -> dict[str, Map]:
         assert isinstance(job, Map)
         merged[name] = Map(jobs.keys[name], job.items, job.keys)
         _check_job(name, own, merged[name], problems)
+        _check_variables(own, defaults, problems)
         _check_after(merged[name].items.get("after"), jobs, problems)
     return merged
 
@@ -163,7 +168,9 @@ def _check_job(name: str, own: Map, job: Map, problems: ProblemList) -> None:
     _check_program(own.items.get("program"), problems)
     matrix = job.items.get("matrix")
     for key in ("program", "file", *KEYS):
-        _check_places(job.items.get(key), getattr(matrix, "items", {}), problems)
+        names = matrix.items if isinstance(matrix, Map) else {}
+        own_name = ["name"] if key == "file" else []
+        _check_places(job.items.get(key), [*names, *own_name], problems)
     if isinstance(matrix, Map) and len(matrix.items) > MATRIX_KEYS:
         text = f"a matrix of {len(matrix.items)} keys"
         problems.note(matrix.mark, text, "limit", f"at most {MATRIX_KEYS} for a job")
@@ -184,7 +191,7 @@ def _check_program(node: Node | None, problems: ProblemList) -> None:
         problems.note(each.mark, f"`{each.text:.60}` is one word with blanks", "value", hint)
 
 
-def _check_places(node: Node | None, names: Mapping[str, Node], problems: ProblemList) -> None:
+def _check_places(node: Node | None, names: Container[str], problems: ProblemList) -> None:
     """Note a place for a value of the matrix that is written as another tool has it."""
     for each in node.items if isinstance(node, Seq) else [node]:
         text = each.text if isinstance(each, Scalar) else ""
@@ -192,6 +199,19 @@ def _check_places(node: Node | None, names: Mapping[str, Node], problems: Proble
         if isinstance(each, Scalar) and found and (name := found[1] or found[2]) in names:
             hint = f"write {as_flow(each._replace(text=text.replace(found[0], f'{{{name}}}')))}"
             problems.note(each.mark, f"`{found[0]}` is not the value of `{name}`", "value", hint)
+
+
+def _check_variables(job: Map, defaults: Node | None, problems: ProblemList) -> None:
+    """Note a variable without a value, though the defaults have none that it takes away."""
+    own = job.items.get("env")
+    base = defaults.items.get("env") if isinstance(defaults, Map) else None
+    if not isinstance(own, Map):
+        return
+    for name, node in own.items.items():
+        is_empty = is_null(node) and getattr(node, "text", "") == ""  # null says that it is meant
+        if is_empty and name not in getattr(base, "items", ()):
+            hint = f"for the value that it has where you submit, write `env: {{{name}: ${name}}}`"
+            problems.note(own.keys[name], f"`{name}` has no value", "value", hint)
 
 
 def _check_after(node: Node | None, jobs: Map, problems: ProblemList) -> None:

@@ -153,7 +153,10 @@ def _file(plan: Plan, stream: str) -> str:
         text = f"{path!r:.80} has a `:` in it, and PBS takes what is before it for a host"
         raise problem(place, text, "value", "choose another")
     if found := re.search(r"\$\{?\w+|%[a-zA-Z]", path):
-        hint = "only ^array_index^ is replaced; a path that ends in / gets a file JOBID.OU"
+        folder = quote(f"{path[: found.start()].rpartition('/')[0] or 'logs'}/")
+        hint = (
+            f"write a folder, {folder}, which gets a file JOBID.OU; only ^array_index^ is replaced"
+        )
         raise problem(place, f"PBS does not replace `{found[0]}`", "value", hint)
     return checked_visible(path, place)
 

@@ -36,13 +36,13 @@ def placed(answer: str, node: Node, setting: Setting, name: str) -> str:
     path, _, value = answer.partition("=")
     if isinstance(node, Seq) and path.endswith(("gpus", "gpus_per_node")):  # of --gres
         texts = {getattr(each, "text", ""): each for each in node.items}
-        others = [f"--gres={each}" for each in texts if "gpu" not in each]
-        if len(others) < len(texts):
+        rest = [f"--gres={each}" for each in texts if "gpu" not in each]
+        if len(rest) < len(texts):
             node = next(texts[each] for each in texts if "gpu" in each)
             option = line_for("request.gpu_option", "gpus-per-node", setting)
-            lines = line_for("request.directives", json.dumps(others), setting)
+            lines = line_for("request.directives", json.dumps(rest), setting)
             both = together([f"write {option}, {lines}"])
-            comma, note = ("; and ", both) if others else ("", "")
+            comma, note = ("; and ", both) if rest else ("", "")
     text = getattr(node, "text", "")
     if path == "request.log_folder":  # of submitit, whose %j is a folder of jobgen's own
         value = re.sub("/?%.*", "", text) if "%" in text else ""

@@ -41,7 +41,7 @@ def _with_hint(each: Problem, path: str, node: Node, setting: Setting) -> Proble
             hint = re.sub("^write `?([^`]+)`?$", r"write [\1]", hint)
         return each._replace(hint=_of_group(hint, path) if setting.is_option else as_list(hint))
     for key in main_keys(path) if isinstance(node, Scalar) else ():
-        if hint := of_value([f"{path}.{key}"], node.text, setting):
+        if hint := of_value([f"{path}.{key}"], word or "", setting):
             return each._replace(hint=hint)
     if setting.mark.file.startswith("--set") and getattr(node, "text", None) == "":
         return each._replace(hint=f"write --set {path}=null, if there shall be none")

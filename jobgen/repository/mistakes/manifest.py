@@ -33,7 +33,7 @@ def of_other_tool(each: Problem, tree: Node) -> Problem:
             if each.mark in (job.keys[name], node.mark):
                 return _of_key(each, name, node, job)
             if any(each.mark in (one.mark, *_marks(one)) for one in inner):
-                return _of_map(each, name, node)
+                return _of_map(each, name, node, _name_of(job, tree), job)
     return each
 
 
@@ -97,15 +97,49 @@ def _matrix_hint(combinations: Seq) -> str:
     return f"write `matrix: {{{', '.join(lists)}}}`"
 
 
-def _of_map(each: Problem, name: str, node: Node) -> Problem:
+def _of_map(each: Problem, name: str, node: Node, job_name: str, job: Map) -> Problem:
     """The problem of a map or a list where a map of texts or of lists is wanted."""
     if name in ("set", "env"):
         pairs = ", ".join(f"{path}: {as_flow(one)}" for path, one in _leaves(node))
         return each._replace(hint=f"write `{name}: {{{pairs}}}`")
-    if name == "matrix" and each.text.endswith("got a map"):
+    if name == "matrix" and each.text.startswith("expected a list, got a map"):
         hint = "a matrix has all combinations: leave it out, and write several jobs"
         return each._replace(hint=hint)
+    if isinstance(node, Map) and name == "matrix" and each.text.endswith("got a map"):
+        return each._replace(hint=_combinations_hint(each.mark, node, job_name, job))
     return each
+
+
+def _combinations_hint(mark: Mark, matrix: Map, job_name: str, job: Map) -> str:
+    """What to write for a combination that a matrix of GitHub Actions has in addition, or not."""
+    lists = {name: each.items for name, each in matrix.items.items() if isinstance(each, Seq)}
+    key = next(name for name, items in lists.items() if mark in [each.mark for each in items])
+    number = [each.mark for each in lists[key]].index(mark)
+    one, others = lists.pop(key)[number], [f"`{name}`" for name in lists]
+    chosen = {name: as_flow(each) for name, each in getattr(one, "items", {}).items()}
+    if key != "exclude":
+        rest = Map(job.mark, {key: each for key, each in job.items.items() if key != "matrix"}, {})
+        text = re.sub(r"\{(\w+)\}", lambda it: chosen.get(it[1], it[0]).strip('"'), as_flow(rest))
+        where = (
+            f"leave out `{key}`, and write also"
+            if others
+            else f"in the place of `{job_name}` write"
+        )
+        return f"a matrix has all combinations: {where} the job `{job_name}{number + 1}: {text}`"
+    jobs = list[str]()
+    lists.pop("include", None)
+    for name, value in chosen.items():
+        values = {each: [*map(as_flow, items)] for each, items in lists.items()}
+        values |= {each: [chosen[each]] for each in [*chosen][: len(jobs)]}
+        values[name] = [each for each in values.get(name, ()) if each != value]
+        texts = ", ".join(f"{each}: [{', '.join(them)}]" for each, them in values.items())
+        jobs.append(f"`matrix: {{{texts}}}`")
+    return f"a matrix has all combinations: write {', and in a second job '.join(jobs)}"
+
+
+def _name_of(job: Map, tree: Node) -> str:
+    jobs = getattr(getattr(tree, "items", {}).get("jobs"), "items", {})
+    return next((name for name, each in jobs.items() if each is job), "job")
 
 
 def _marks(node: Node) -> list[Mark]:
