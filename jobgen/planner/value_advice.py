@@ -29,8 +29,8 @@ def unlikely_values(resolved: Resolved) -> Iterator[Problem]:
         for text in _texts(path, resolved):
             doubt = value_hint(path, text, doubts()) or value_hint("any text", text, doubts())
             if doubt:
-                what, _, hint = doubt.partition("; ")
-                yield Problem(mark, what, "value", hint)
+                text, _, hint = doubt.partition("; ")
+                yield Problem(mark, text, "value", hint)
     for path, text, code, hint in (
         *_nothing(resolved),
         *_container(resolved),

@@ -16,7 +16,7 @@ from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jobgen.errors import JobgenError, problem
+from jobgen.errors import JobgenError, Problem, problem
 from jobgen.limits import (
     JOB_TEXT_BYTES,
     MANIFEST_SCRIPTS,
@@ -114,14 +114,8 @@ def read_manifest(file: Path) -> tuple[int, Iterator[Script | JobgenError], list
     if found:
         tree = followed(tree, found := in_one(found, tree))
     jobs = _merged_jobs(tree, problems)
-    wrong = {each.mark for each in problems.found}
-    found = [
-        each
-        for each in found
-        if each.mark not in wrong or ("`after: " not in each.hint and each.code != "variable")
-    ]
-    if found + problems.found:
-        raise JobgenError(found + problems.found)
+    if found := _without_repeats(found, problems.found):
+        raise JobgenError(found)
     entries = [(name, job, Record(Entry).read(job, problems)) for name, job in jobs.items()]
     total = sum(math.prod(map(len, entry.matrix.values())) for _, _, entry in entries)
     if total > MANIFEST_SCRIPTS:
@@ -131,6 +125,13 @@ def read_manifest(file: Path) -> tuple[int, Iterator[Script | JobgenError], list
     patterns = {whole.defaults.file, *(entry.file for _, _, entry in entries)} - {None}
     folders = sorted({folder for each in patterns if (folder := paths.fixed_folder(each))})
     return total, Scripts(paths).of(entries), folders
+
+
+def _without_repeats(of_keys: list[Problem], of_jobs: list[Problem]) -> list[Problem]:
+    """All problems, without those of a key for which those of its job say more."""
+    wrong = {each.mark for each in of_jobs}
+    less = [each for each in of_keys if each.code == "variable" or "`after: " in each.hint]
+    return [each for each in of_keys if each not in less or each.mark not in wrong] + of_jobs
 
 
 def _merged_jobs(tree: Map, problems: ProblemList) -> dict[str, Map]:

@@ -28,21 +28,14 @@ def add_hints(
 def _with_hint(each: Problem, path: str, node: Node, setting: Setting) -> Problem:
     """A problem of the value at a path, with a hint of what to write, if there is a better one."""
     unknown = re.fullmatch("unknown value `(.*)`|expected .*, got '(.*)'", each.text)
-    own = node.items if isinstance(node, Seq) else [node]
-    word = (
-        (unknown[1] or unknown[2]) if unknown else ",".join(getattr(it, "text", "") for it in own)
-    )
+    texts = [getattr(it, "text", "") for it in (node.items if isinstance(node, Seq) else [node])]
+    word = (unknown[1] or unknown[2]) if unknown else ",".join(texts)
     product = re.fullmatch(r"(\d+) ?[xX*] ?([A-Za-z][\w.-]*)", word or "")  # 4x A100
     if path == "node.gpus" and product and not setting.is_option:
         node = Scalar(node.mark, f"{product[2]}:{product[1]}", None)
         return each._replace(hint=f"write {placed(path, node, setting, 'gpus')}")
-    if word and (hint := value_hint(path, word)):
-        if each.text.startswith("expected a list") and not setting.is_option:
-            hint = re.sub("^write `?([^`]+)`?$", r"write [\1]", hint)
-        return each._replace(hint=_of_group(hint, path) if setting.is_option else as_list(hint))
-    for key in main_keys(path) if isinstance(node, Scalar) else ():
-        if hint := of_value([f"{path}.{key}"], word or "", setting):
-            return each._replace(hint=hint)
+    if word and (hint := _of_word(each, path, word, setting)):
+        return each._replace(hint=hint)
     if setting.mark.file.startswith("--set") and getattr(node, "text", None) == "":
         return each._replace(hint=f"write --set {path}=null, if there shall be none")
     is_vague = not each.hint or re.search("a list|a map|its keys: |one of: ", each.text + each.hint)
@@ -71,6 +64,20 @@ def _with_hint(each: Problem, path: str, node: Node, setting: Setting) -> Proble
         return each
     example = row.example.strip('"') if setting.is_option else row.example
     return each._replace(hint=f"such as {_line(name, example, setting)}")
+
+
+def _of_word(each: Problem, path: str, word: str, setting: Setting) -> str:
+    """What the tables have for a word as a value, also of the keys that a group may stand for."""
+    if hint := value_hint(path, word):
+        if setting.is_option:
+            return _of_group(hint, path)
+        if each.text.startswith("expected a list"):
+            hint = re.sub("^write `?([^`]+)`?$", r"write [\1]", hint)
+        return as_list(hint)
+    if not each.text.startswith("expected a map"):
+        return ""
+    hints = (of_value([f"{path}.{key}"], word, setting) for key in main_keys(path))
+    return next(filter(None, hints), "")
 
 
 def _passed_on(path: str, node: Node) -> str:
