@@ -163,6 +163,8 @@ def _readings_of_scalar(path: str, node: Scalar) -> Iterator[Node]:
     if not isinstance(node.value, bool) or path == "network.environment":
         yield Scalar(node.mark, node.text, node.text)
         yield Scalar(node.mark, node.text.lower(), node.text.lower())
+        inner = node.text.strip("'\"")
+        yield Scalar(node.mark, inner, unquoted(inner))
     if path.endswith("program"):
         yield Seq(node.mark, as_words(node))
     lists = [node.text.splitlines(), re.split(r"[,\s]+", node.text)]

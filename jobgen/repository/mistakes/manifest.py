@@ -61,6 +61,8 @@ def _of_key(each: Problem, name: str, node: Node, job: Map) -> Problem:
         return each._replace(hint=hint)
     if isinstance(node, Seq) and (name == "matrix" or "`matrix: …`" in each.hint):
         return each._replace(hint=_matrix_hint(node))
+    if name == "env" and isinstance(node, Seq) and (values := _variables(node)):
+        return each._replace(hint=f"write `env: {{{values}}}`")
     if each.text.startswith("expected a text or a number, got a list"):
         return each._replace(hint=f"write `matrix: {{{name}: {as_flow(node)}}}`")
     if each.code != "unknown-key" or re.match("write `program: |a job has", each.hint):
@@ -81,6 +83,15 @@ def _of_key(each: Problem, name: str, node: Node, job: Map) -> Problem:
     if not hint and isinstance(node, Seq) and re.match("it stands|leave", each.hint):
         hint = f"`matrix: {{{name}: {as_flow(node)}}}`"
     return each._replace(hint=f"write {hint}") if hint else each
+
+
+def _variables(listed: Seq) -> str:
+    """The items of a list as a map's; a name alone has the value of where the job is submitted."""
+    texts = [getattr(each, "text", "") for each in listed.items]
+    if not all(re.fullmatch(r"\w+(=\S+)?", each) for each in texts):
+        return ""
+    parts = (text.partition("=") for text in texts)
+    return ", ".join(f"{name}: {value if sign else f'${name}'}" for name, sign, value in parts)
 
 
 def _matrix_hint(combinations: Seq) -> str:
