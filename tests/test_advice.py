@@ -529,10 +529,22 @@ def test_docker_takes_an_image_without_its_transport(engine: str) -> None:
         ("network.environment.NCCL_P2P_DISABLE=False", "`NCCL_P2P_DISABLE: 0` [value]"),
         ("network.environment.NCCL_DEBUG=INFO", ""),
         ("software.venv=/a/bin/torch", ""),
-        ("software.venv={{ HOME }}/envs/torch", "write `venv: $HOME/envs/torch` [value]"),
-        ("software.venv=$HOME/torch# mine", "without a blank before #; write $HOME/torch [value]"),
-        ("request.qos='high'", "the quotes are a part of the value; write high [value]"),
-        ("request.constraint=a100,ib", "not by a comma; write a100&ib [value]"),
+        (
+            "software.venv={{ HOME }}/envs/torch",
+            r'write --set "software.venv=\$HOME/envs/torch" [value]',
+        ),
+        (
+            "software.venv=$HOME/torch# mine",
+            r'without a blank before #; write --set "software.venv=\$HOME/torch" [value]',
+        ),
+        (
+            "request.qos='high'",
+            "the quotes are a part of the value; write --set request.qos=high [value]",
+        ),
+        (
+            "request.constraint=a100,ib",
+            "not by a comma; write --set 'request.constraint=a100&ib' [value]",
+        ),
         (
             "software.container={engine: podman, image: docker.io/x, mounts: [/a:/b:readonly]}",
             "write /a:/b:ro [value]",

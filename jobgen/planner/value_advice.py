@@ -10,8 +10,10 @@ from jobgen.other_words.search import doubts, value_hint
 from jobgen.planning.job_options import OPTIONS
 from jobgen.profiles.resolve import Resolved
 from jobgen.profiles.software_keys import ENGINES
+from jobgen.quoting import quote
 
 _NETWORK = "NCCL_|RCCL_|FI_|UCX_|GLOO_"  # null for them keeps the warning of a fabric away
+_SHELL = ("software.commands", "software.after_modules", "software.once_per_node")
 _GROUPS = ("node", "network", "software", "request", "launch", "limits")
 Found = Iterator[tuple[str, str, str, str]]  # path, text, code, hint
 
@@ -30,7 +32,7 @@ def unlikely_values(resolved: Resolved) -> Iterator[Problem]:
             doubt = value_hint(path, text, doubts()) or value_hint("any text", text, doubts())
             if doubt:
                 text, _, hint = doubt.partition("; ")
-                yield Problem(mark, text, "value", hint)
+                yield Problem(mark, text, "value", _for_option(hint, path, mark))
     for path, text, code, hint in (
         *_nothing(resolved),
         *_container(resolved),
@@ -40,12 +42,22 @@ def unlikely_values(resolved: Resolved) -> Iterator[Problem]:
         yield Problem(resolved.origins.get(path, Mark(path)), text, code, hint)
 
 
+def _for_option(hint: str, path: str, mark: Mark) -> str:
+    """A hint with the option in the place of the key, quoted for a shell, if an option is wrong."""
+    found = re.fullmatch(r"write (?:`\w+: )?([^`]+)`?", hint)
+    if mark.line or not found or path in ("software.modules", "software.container.mounts"):
+        return hint
+    if mark.file.startswith("--set"):
+        return f"write --set {quote(f'{path}={found[1]}')}"
+    return f"write {mark} {quote(found[1])}"
+
+
 def _texts(path: str, resolved: Resolved) -> tuple[str, ...]:
     """The text at a path, or those of a list; none for other values, and for what people read."""
     value: Any = resolved.profile
     for name in path.split("."):
         value = getattr(value, name, None)
-    if path in ("description", "software.commands", "software.after_modules"):
+    if path == "description" or path in _SHELL:
         return ()
     texts = value if type(value) is tuple else (value,)  # a record is a tuple, too
     return tuple(each for each in texts if type(each) is str)
