@@ -96,4 +96,4 @@ def test_messages_for_an_impossible_job(
         transcript += f"$ jobgen {line}\n{message}\n"
     if update:
         file.write_text(transcript, encoding="utf-8")
-    assert transcript == expected
+    assert transcript == file.read_text(encoding="utf-8")

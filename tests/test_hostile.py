@@ -27,7 +27,7 @@ from jobgen.planning.plan import Plan
 from jobgen.planning.program import escape_macros
 from jobgen.profiles.conflicts import is_reserved
 from jobgen.schedulers import get_scheduler, pbs
-from jobgen.schedulers.slurm_options import quoted as slurm_quoted
+from jobgen.schedulers.slurm_directives import quoted as slurm_quoted
 from jobgen.scripts.jinja_environments import FILTERS
 from tests.helpers import jobgen, script
 from tests.hostile import (

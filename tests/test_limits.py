@@ -32,8 +32,8 @@ OTHER_MEANINGS = {
     ("trainers/checkup/node.py", 64 << 20): "bytes that are copied",
     ("trainers/checkup/exchanges.py", 256 << 20): "bytes that a pair of nodes exchanges",
     ("repository/script_paths.py", 4096): "bytes of Linux's longest path",
-    ("schedulers/slurm_options.py", 4096): "bytes of a path that Slurm takes",
-    ("schedulers/slurm_options.py", 1 << 16): "bytes of a value that Slurm takes",
+    ("schedulers/slurm_directives.py", 4096): "bytes of a path that Slurm takes",
+    ("schedulers/slurm_directives.py", 1 << 16): "bytes of a value that Slurm takes",
 }
 VALUES = {name: value for name, value in vars(limits).items() if isinstance(value, int)}
 UNUSUAL = {value for value in VALUES.values() if value >= 2000}

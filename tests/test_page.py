@@ -82,7 +82,7 @@ def test_every_option_has_its_place_in_the_form() -> None:
         ({"program": "a 'b"}, "program", '--: "\'" at character 3 is for a shell'),
         ({"program": "a $HOME"}, "program", "--: '$' at character 3 is for a shell"),
         ({"directives": "--nodes=9"}, "directives", "--directive: jobgen sets --nodes itself"),
-        ({"directives": "--comment=\x07"}, "directives", "--comment: '\\x07' has a character"),
+        ({"directives": "--comment=\x07"}, "directives", "--directive: '\\x07' has a character"),
         ({"profile": "nope"}, "profile", "--profile: no profile `nope`"),
         ({"profile": ""}, "profile", "--profile: no profile is named"),
         ({"gpus_per_node": "2", "shared": "on"}, "profile", r"mi210.yaml:36:13: with podman"),

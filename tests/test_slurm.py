@@ -12,7 +12,7 @@ from jobgen.errors import JobgenError
 from jobgen.planning.job_options import Job
 from jobgen.planning.plan import Plan
 from jobgen.schedulers import slurm
-from jobgen.schedulers.slurm_options import quoted
+from jobgen.schedulers.slurm_directives import quoted
 from tests import helpers
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
@@ -137,7 +137,8 @@ def test_how_long_a_directive_may_be(option: str, most: int) -> None:
     assert planned(directives=(f"{option}={value}",))
     with pytest.raises(JobgenError) as error:
         planned(directives=(f"{option}={value}x",))
-    assert str(error.value) == f"{option}: {most + 1} bytes; Slurm takes {most} [limit]"
+    expected = f"--directive: {option} has {most + 1} bytes; Slurm takes {most} [limit]"
+    assert str(error.value) == expected
 
 
 @pytest.mark.parametrize("word", ["--export=NONE", "--wait-all-nodes=1", "--gpu_cmode=shared"])

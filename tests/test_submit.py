@@ -17,7 +17,7 @@ from signal import SIGHUP, SIGINT, SIGQUIT, SIGTERM
 import pytest
 
 from jobgen.cli.app import run_words
-from jobgen.cli.progress import Progress, displayable, last_line, shorten
+from jobgen.cli.job_status import Progress, displayable, last_line, shorten
 from jobgen.planning.job_options import Job
 from jobgen.schedulers import local, pbs, slurm
 from jobgen.submission import pbs_queue, slurm_queue, submit
@@ -372,7 +372,7 @@ def test_writing_a_script_imports_nothing_for_submission(tmp_path: Path) -> None
     run = f"from jobgen.cli.app import run_words; run_words({words})"
     code = f"import sys; {run}; print(*sys.modules)"
     output = subprocess.check_output([sys.executable, "-c", code], text=True)
-    names = ("jobgen.submission", "jobgen.cli.progress", "subprocess")
+    names = ("jobgen.submission", "jobgen.cli.job_status", "subprocess")
     assert "jobgen.scripts.render" in output.split()
     assert [module for module in output.split() if module.startswith(names)] == []
 

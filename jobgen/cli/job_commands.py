@@ -200,7 +200,7 @@ def generate(
         write(script, output)
     if not submits:
         return 0
-    from jobgen.cli.progress import Progress
+    from jobgen.cli.job_status import Progress
     from jobgen.submission.submit import submit_script
 
     return submit_script(script, plan.scheduler, Progress if wait else None)

@@ -12,8 +12,8 @@ from jobgen.profiles.units import seconds_of
 from jobgen.quoting import quote
 from jobgen.schedulers import ONE_NODE_EACH, Note, Scheduler, after_hint, checked_visible
 from jobgen.schedulers.mpiexec import MPIEXEC, binding_problem
-from jobgen.schedulers.pbs_options import own_options, with_one_list
 from jobgen.schedulers.pbs_resources import requested
+from jobgen.schedulers.pbs_user_options import own_options, with_one_list
 
 LONGEST_LINE = 4094  # bytes, with its end
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from jobgen.errors import JobgenError, problem
 from jobgen.planning.plan import Plan
 from jobgen.schedulers import checked_visible
-from jobgen.schedulers.pbs_options import CHUNK_OPTIONS
+from jobgen.schedulers.pbs_user_options import CHUNK_OPTIONS
 
 Option = tuple[str, str]
 _SIZE = {"K": "kb", "M": "mb", "G": "gb", "T": "tb"}

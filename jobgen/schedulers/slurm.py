@@ -1,4 +1,4 @@
-"""Slurm: its directives, their quoting and their limits."""
+"""Slurm: its directives as lines, the options that a user adds, and what does not go with it."""
 
 import re
 from collections.abc import Callable
@@ -10,13 +10,14 @@ from jobgen.profiles.model import Profile
 from jobgen.profiles.software_keys import ENGINES
 from jobgen.quoting import UNSEEN
 from jobgen.schedulers import Note, Scheduler, user_options
-from jobgen.schedulers.slurm_options import (
+from jobgen.schedulers.slurm_directives import (
     LONG_NAMES,
     NOT_FOR_SALLOC,
     ON_COMMAND_LINE,
     SEPARATOR,
     Options,
     check_array_output,
+    check_value,
     option_word,
     patterns,
     planned_options,
@@ -163,15 +164,16 @@ def _words(
     dropped: frozenset[str] = frozenset(),
 ) -> tuple[str, ...]:
     """The planned options and then the user's, without those of the user's that are `dropped`."""
-    words = [
-        option_word(name, None if value is True else str(value), quote)
-        for name, value in options.items()
-    ]
-    for name, value in user_options(plan, lambda each: _user_option(each, options)):
+    words = []
+    for name, value in options.items():
+        text = None if value is True else str(value)
+        check_value(name, text or "", f"--{name}")
+        words.append(option_word(name, text, quote))
+    for name, text in user_options(plan, lambda each: _user_option(each, options)):
         if name == "export":
-            _check_export(value or "", plan.software.submitted)
+            _check_export(text or "", plan.software.submitted)
         if name not in dropped:
-            words.append(option_word(name, value, quote))
+            words.append(option_word(name, text, quote))
     return tuple(words)
 
 
@@ -220,6 +222,7 @@ def _user_option(directive: Directive, options: Options) -> tuple[str, str | Non
             raise problem(place, text, "conflict", "give one of the two")
     if "array" in options and any(file.startswith(name) for file in ("output", "error")):
         check_array_output(place, value or "")
+    check_value(name, value or "", place)
     return name, value
 
 

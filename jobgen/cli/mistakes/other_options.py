@@ -22,7 +22,7 @@ from jobgen.planning.key_words import (
 )
 from jobgen.planning.option_row import ALL, RANKS
 from jobgen.quoting import quote
-from jobgen.schedulers import absent_keys, pbs_options, slurm_options
+from jobgen.schedulers import absent_keys, pbs_user_options, slurm_directives
 
 _SBATCHS = OPTIONS_OF_SBATCH - {flag.lstrip("-") for flag in FIELD_OF_FLAG}
 _SCHEDULERS = {"sbatch": "slurm", "qsub": "pbs", "interactive": "slurm", "local": "local"}
@@ -86,7 +86,7 @@ def _of_letter(letter: str, command: str, value: str) -> str:
     """The words for an option of one letter, which means what it means to the command's engine."""
     if command == "qsub":
         return _of_qsub(letter, value)
-    name = slurm_options.LONG_NAMES.get(letter)
+    name = slurm_directives.LONG_NAMES.get(letter)
     is_qsubs = command == "interactive" or letter in "ljvVW"
     if name and not (letter in "vW" and "=" in value):
         other = f", or {_of_key('partition', command, value)} for a partition"
@@ -103,13 +103,13 @@ def _of_qsub(letter: str, value: str) -> str:
         return resources
     if letter in "cn" and value.isdigit():  # as of sbatch; qsub's own take no number
         return words_for("request.cpus_per_node" if letter == "c" else _RANKS, "qsub", value)
-    if letter in pbs_options.ON_COMMAND_LINE:
-        return pbs_options.ON_COMMAND_LINE[letter]
+    if letter in pbs_user_options.ON_COMMAND_LINE:
+        return pbs_user_options.ON_COMMAND_LINE[letter]
     if found := letter_words(letter, value):
         return found
-    if letter in pbs_options.WITH_VALUE:
+    if letter in pbs_user_options.WITH_VALUE:
         return f"--directive='-{letter} {value or 'VALUE'}'"
-    return f"--directive=-{letter}" if letter in pbs_options.WITHOUT_VALUE else ""
+    return f"--directive=-{letter}" if letter in pbs_user_options.WITHOUT_VALUE else ""
 
 
 _RANKS = "launch.processes_per_node=N, the ranks on each node"
@@ -152,7 +152,9 @@ def _of_name(flag: str, command: str, value: str) -> str:
     if command in ("sbatch", "interactive") and name in _SBATCHS:
         has_value = name not in WITHOUT_VALUE or (value and name in ("nice", "propagate", "x11"))
         given = f"={value or 'VALUE'}" if has_value else ""
-        return slurm_options.ON_COMMAND_LINE.get(name, f"--directive={quote(f'--{name}{given}')}")
+        return slurm_directives.ON_COMMAND_LINE.get(
+            name, f"--directive={quote(f'--{name}{given}')}"
+        )
     return ""
 
 

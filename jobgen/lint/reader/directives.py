@@ -15,7 +15,7 @@ from jobgen.lint.reader.sbatch_options import (
     WITH_VALUE,
     full_name,
 )
-from jobgen.schedulers.slurm_options import LONG_NAMES
+from jobgen.schedulers.slurm_directives import LONG_NAMES
 
 # qsub(1B) allows blanks before #PBS, sbatch does not.
 _PREFIX = re.compile(r"(#SBATCH)(?=\s|-)|\s*(#PBS)(?=\s)")

@@ -36,17 +36,20 @@ _LONGEST = {
 SEPARATOR = re.compile("packjob|hetjob", re.IGNORECASE)
 
 
-def option_word(name: str, value: str | None, quote: Callable[[str], str]) -> str:
-    """An option with its value. Raises JobgenError for a value that sbatch would not take."""
-    if value is None:
-        return f"--{name}"
+def check_value(name: str, value: str, place: str) -> None:
+    """Raise JobgenError for an option's value, set at `place`, that sbatch would not take."""
     size, most = len(value.encode("utf-8", "surrogateescape")), _LONGEST.get(name, 1 << 16)
     if size > most:
-        raise problem(f"--{name}", f"{size} bytes", "limit", f"Slurm takes {most}")
+        raise problem(place, f"--{name} has {size} bytes", "limit", f"Slurm takes {most}")
     if found := SEPARATOR.search(value):
         text = f"{value!r:.80} has `{found[0]}` in it, which sbatch takes for a separator of jobs"
-        raise problem(f"--{name}", text, "value", "choose another")
-    return f"--{name}={quote(checked_visible(value, f'--{name}'))}"
+        raise problem(place, text, "value", "choose another")
+    checked_visible(value, place)
+
+
+def option_word(name: str, value: str | None, quote: Callable[[str], str]) -> str:
+    """An option with its value, which was checked."""
+    return f"--{name}" if value is None else f"--{name}={quote(value)}"
 
 
 # What salloc does not have (tried with 22.05).
