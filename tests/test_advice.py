@@ -279,7 +279,7 @@ def test_every_bundled_profile_is_without_advice() -> None:
         (("a && b",), "for a shell on the node: -- bash -c 'a && b' ["),
         (("a b.py",), ""),
         (("here.fit", "--lr", "1"), "a file here/fit.py is here; write -- -m here.fit"),
-        (("-m", "here.fti"), "there is no module 'here.fti' here; the job needs here/fti.py"),
+        (("-m", "here.fti"), "there is no file 'here/fti.py' here; the job needs it in"),
         (("-m", "here.fit"), ""),
         (("here/fit.sh",), "cannot be executed; chmod +x here/fit.sh, or write -- bash here/fit"),
     ],

@@ -85,7 +85,7 @@ def job_advice(job: Job, plan: Plan, resolved: Resolved) -> list[Problem]:
     if job.command != "byhand":
         found += [*_doubtful_times(resolved), *_shared_cores(plan, resolved)]
         found += _doubtful_waits(plan, resolved)
-        found += [*_ranks_without_gpu(plan, resolved), *_points_for_address(resolved)]
+        found += _ranks_without_gpu(plan, resolved)
     if plan.request.gpus_per_node and job.command != "byhand":
         found += _gpus_not_requested(resolved)
         found += _cores_not_requested(resolved, plan.request.gpus_per_node)
@@ -197,14 +197,6 @@ def _doubtful_waits(plan: Plan, resolved: Resolved) -> Iterator[Problem]:
     if signal and signal < 30 and "launch.signal" in resolved.origins:
         text = f"{signal} seconds before the end are hardly enough to save anything"
         yield Problem(resolved.origins["launch.signal"], text, "value", f"{signal}m for minutes")
-
-
-def _points_for_address(resolved: Resolved) -> Iterator[Problem]:
-    """When to send mail, as qsub's -m has it, in the place of the address."""
-    mail = resolved.profile.request.mail or ""
-    if re.fullmatch("[abe]{1,3}|n", mail):
-        text, hint = f"mail goes to a user named {mail}", "`request.mail_on` says when to send it"
-        yield Problem(resolved.origins.get("request.mail", Mark("--mail")), text, "mail", hint)
 
 
 def _gpus_not_requested(resolved: Resolved) -> Iterator[Problem]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from jobgen.errors import JobgenError, Mark, Problem, problem
+from jobgen.other_words.search import habits
 from jobgen.paths import is_file, to_path
 from jobgen.planning.job_options import Job, job_options
 from jobgen.planning.job_size import options_of
@@ -14,26 +15,6 @@ from jobgen.profiles.search import profile_files
 from jobgen.quoting import quote
 
 _MOST_NAMES = 5  # of profiles in one message
-# Values that habits.yaml has not; of other options, those that begin without `=`.
-_ORDINARY = {
-    "-N": r"\d+([:+]\d+)?",
-    "-G": r"\d+",
-    "-t": r"[\d:.smhd]+",
-    "-J": r"[A-Za-z][\w.-]*",
-    "--array": r"\d*[,%-][\d,-]*(%\d+)?",
-    "-o": r"[^%]+\.(sh|slurm|sbatch|pbs|job)",
-    "-e": r"(?!MASTER_A|\w*RANK=|\w*WORLD_S)\w+=[^,;\s]*",
-    "--mail": r"[^@,; ]+@[^@,; ]+",
-    "--signal": r"\d+[smh]?",
-    "--set": r"(?!software\.container=)[\w.]+=(?!\[).*",
-    "--trainer": r"\w+",
-    "--hosts": r"[^ :;]+|.*/.*",
-    "--directive": r"--(?!time=)\S*",
-    "--after": r"[^+]*",
-    "--": r"(?!nextflow|snakemake|docker|podman|python3? -m \S+\.py)"
-    r"([a-z0-9_-]+|[^ =]*\.(py|sh))( .*)?",
-}
-
 _SCRIPT = re.compile(r"[\w./-]+\.py")  # a program that is none but a Python script
 
 
@@ -102,10 +83,6 @@ def _values(job: Job, script: str | None) -> Iterator[tuple[str, str]]:
 
 def _value_problems(command: str, flag: str, value: str) -> Iterator[Problem]:
     """The first habit that a value has."""
-    if re.fullmatch(_ORDINARY.get(flag, "[^=].*"), value, re.DOTALL):
-        return
-    from jobgen.other_words.search import habits  # it imports YAML, which takes a while
-
     is_letter = len(flag) == 2 and flag not in ("-e", "--")
     for table in (f"{flag} of {command}", flag, "any letter" if is_letter else ""):
         for pattern, answer in habits().get(table, {}).items():

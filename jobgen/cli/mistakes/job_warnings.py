@@ -33,12 +33,10 @@ def _program_advice(job: Job, plan: Plan) -> Iterator[Problem]:
         return
     module = name.replace(".", "/")
     if plan.program.kind == "module":
-        folder = os.path.isdir(to_path(module.partition("/")[0]))
-        if folder and not os.path.isdir(to_path(module)) and not is_file(to_path(f"{module}.py")):
-            text = f"there is no module {name!r:.80} here"
-            hint = f"the job needs {module}.py in the folder that it is submitted from"
-            yield Problem(Mark("--"), text, "program", hint)
-        return
+        folder = to_path(name.partition(".")[0])
+        if not folder.is_dir() or to_path(module).is_dir():
+            return
+        name, is_path = f"{module}.py", True
     is_elsewhere = plan.program.kind == "command" and "/" not in name and not shutil.which(name)
     files = {f"{module}.py": f"-m {name}", f"./{name}": f"./{name}", f"{name}.py": f"{name}.py"}
     for file, right in files.items() if is_elsewhere else ():

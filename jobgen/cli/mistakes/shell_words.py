@@ -31,7 +31,7 @@ def check_first_word(job: Job) -> None:
         submit = "qsub" if found[0].startswith("#PBS") else "sbatch"
         text = f"{script!r:.80} is a batch script (line {found[1]}: {found[0]})"
         hint = f"submit it: {submit} {quote(script)}; or give the program in it: "
-        hint += f"-- {_program_in(script)}, without its other lines, for which there are options"
+        hint += f"-- {_program_in(script)}; its other lines are not taken over"
         raise problem("--", text, "value", hint)
     if re.fullmatch(r"(dist|utils)\.(ddp|python|sh)", name):
         text = f"{name} is a component of torchx, and would be the program"

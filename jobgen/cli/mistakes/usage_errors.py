@@ -9,7 +9,7 @@ import click
 
 from jobgen.cli.mistakes.other_options import own_words
 from jobgen.errors import JobgenError
-from jobgen.other_words.search import is_word, plain
+from jobgen.other_words.search import form_words, is_word, plain
 from jobgen.paths import is_file, to_path
 from jobgen.planning.job_options import FIELD_OF_FLAG, OPTIONS
 from jobgen.planning.job_size import size_words
@@ -194,20 +194,14 @@ def _stray_words(
     word, hint = found[1], f"{ctx.command_path} takes only options"
     flags = {flag for each in command.params for flag in each.opts}
     is_program = "--" in args or word.endswith(".py") or is_file(to_path(word))
+    kinds = ("profile", "word") if word in profile_files() else ("word",)
+    known = [form_words(str(command.name), kind, word) for kind in kinds]
     if word in profile_files() and "--profile" in flags:
         hint = f"write --profile {word}"
-    elif command.name == "interactive":
-        hint = "the printed command opens a shell, and a program is started there: leave it out"
     elif command.name == "doctor" and is_program:
         hint = "it measures with a program of its own, and runs no other: leave it out"
-    elif command.name == "doctor" and word.isdigit():
-        hint = f"write --report jobgen-doctor/{word}.json; why it failed: jobgen why {word}"
-    elif word in profile_files() and ctx.command_path.endswith(" profiles list"):
-        hint = f"write jobgen profiles show {word}"
-    elif word in profile_files() and command.name == "detect":
-        hint = "it writes a profile, and takes none: write jobgen detect"
-    elif command.name == "detect" and re.fullmatch(r"\w[\w-]*", word):
-        hint = f"write --partition {word}, or --queue {word} for PBS"
+    elif any(known):
+        hint = next(filter(None, known))
     elif re.search(r"[./]", word) and "--output" in flags and not is_program:
         hint = f"write -o {quote(word)}"
     return click.UsageError(f"{error.message}; {hint}.", ctx)

@@ -22,7 +22,8 @@ Later = Callable[[Words], list[str]]
 # What joins a stray word to the value before it, by the option of that value.
 _JOINED = {"-e": "=", "--env": "=", "--set": "=", "-J": " ", "--name": " ", "--directive": " "}
 
-_UNIT = r"(?i)[smhd]|[kmgt]i?b?|(?:sec|min|hour|day)\w*"
+# What follows a number as a word of its own; and the second part of a time.
+_UNIT = r"(?i).*\d (?:[smhd]|[kmgt]i?b?|(?:sec|min|hour|day)\w*)|\d+[dhm] \d+[hms]"
 
 
 def order_problem(
@@ -123,10 +124,7 @@ def _joined(head: Words, word: str) -> str:
     if flag in _JOINED and not (flag == "--set" and "=" in value):
         start = value.rstrip(":") if _JOINED[flag] == "=" else value
         return f"{start}{_JOINED[flag]}{word}"
-    is_unit = flag.startswith("-") and value[-1:].isdigit() and re.fullmatch(_UNIT, word)
-    is_unit = is_unit or (
-        flag in ("-t", "--time") and re.fullmatch(r"(\d+[dhms]){2}", value + word)
-    )
+    is_unit = flag.startswith("-") and re.fullmatch(_UNIT, f"{value} {word}")
     return f"{value}{word}" if is_unit or (flag.startswith("-") and value.endswith(",")) else ""
 
 
