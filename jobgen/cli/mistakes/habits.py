@@ -23,11 +23,7 @@ def check_habits(job: Job, script: str | None) -> None:
     found = [*_profile_problem(job), *_several_values(job)]
     for flag, value in _values(job, script):
         found += _value_problems(job.command, flag, value)
-    if job.template and is_file(to_path(job.template)):
-        from jobgen.cli.mistakes.shell_words import check_template  # few jobs have one
-
-        check_template(job.template)
-    if job.program and not _SCRIPT.fullmatch(job.program[0]):
+    if job.template or (job.program and not _SCRIPT.fullmatch(job.program[0])):
         from jobgen.cli.mistakes.shell_words import check_first_word  # not for most programs
 
         try:

@@ -22,7 +22,15 @@ _STARTED = re.compile(
 
 
 def check_first_word(job: Job) -> None:
-    """Raise JobgenError for a batch script, or what begins with `module load` or `dist.ddp`."""
+    """Raise JobgenError for a batch script, or what begins with `module load` or `dist.ddp`.
+
+    Also for a batch script as the template: in a template, there are places to fill.
+    """
+    found = directive_in(job.template or "")
+    if found and not re.search(rb"\{[{%]", to_path(str(job.template)).read_bytes()):
+        text = f"{job.template!r:.80} is a batch script (line {found[1]}: {found[0]})"
+        hint = f"leave it out; its program: -- {_program_in(str(job.template))}"
+        raise problem("--template", f"{text}, and no template", "value", hint)
     name, *words = job.program or ("",)
     if " " in name and not words and not is_file(to_path(name)):  # a whole line in quotes
         name, *words = re.sub("(;|&&)", r" \1 ", name).split() or [name]
@@ -46,15 +54,6 @@ def check_first_word(job: Job) -> None:
         text = f"`{' '.join((name, *words)):.60}` is for a shell, and would be each rank's program"
         hint = f"write: {' '.join(options)} -- {' '.join(map(quote, program)) or 'PROGRAM'}"
         raise problem("--", text, "value", hint)
-
-
-def check_template(file: str) -> None:
-    """Raise JobgenError for a batch script in the place of a template, which has places to fill."""
-    found = directive_in(file)
-    if found and not re.search(rb"\{[{%]", to_path(file).read_bytes()):
-        text = f"{file!r:.80} is a batch script (line {found[1]}: {found[0]}), and no template"
-        hint = f"leave it out; its program: -- {_program_in(file)}"
-        raise problem("--template", text, "value", hint)
 
 
 def directive_in(file: str) -> tuple[str, int] | None:

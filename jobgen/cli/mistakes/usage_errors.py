@@ -194,16 +194,13 @@ def _stray_words(
     word, hint = found[1], f"{ctx.command_path} takes only options"
     flags = {flag for each in command.params for flag in each.opts}
     is_program = "--" in args or word.endswith(".py") or is_file(to_path(word))
-    kinds = ("profile", "word") if word in profile_files() else ("word",)
-    known = [form_words(str(command.name), kind, word) for kind in kinds]
-    if word in profile_files() and "--profile" in flags:
+    kind = "profile" if word in profile_files() else "word"
+    if kind == "profile" and "--profile" in flags:
         hint = f"write --profile {word}"
-    elif command.name == "doctor" and is_program:
-        hint = "it measures with a program of its own, and runs no other: leave it out"
-    elif any(known):
-        hint = next(filter(None, known))
     elif re.search(r"[./]", word) and "--output" in flags and not is_program:
         hint = f"write -o {quote(word)}"
+    else:
+        hint = form_words(str(command.name), kind, word) or hint
     return click.UsageError(f"{error.message}; {hint}.", ctx)
 
 
