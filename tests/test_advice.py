@@ -535,7 +535,7 @@ def test_docker_takes_an_image_without_its_transport(engine: str) -> None:
         ),
         (
             "software.venv=$HOME/torch# mine",
-            r'without a blank before #; write --set "software.venv=\$HOME/torch" [value]',
+            r'before #; write --set "software.venv=\$HOME/torch" [value]',
         ),
         (
             "request.qos='high'",

@@ -97,6 +97,7 @@ class Script:
             hint = re.sub(r"(?<!\S)((?:-[NG] \d+ )*)-- ([\w./-]+\.py)(?=,|$)", _keys, each.hint)
             if option and hint.startswith("write --"):
                 hint = f"write {manifest_words(hint[6:].replace(', --', ' --')) or hint[6:]}"
+            hint = re.sub(r"use -e (\w+) without the value", r"write `env: {\1: $\1}`", hint)
             if line := re.search(r"(?<=: )-- (bash -c .*)$", hint):
                 words = Seq(mark, [Scalar(mark, word, word) for word in split_words(line[1])])
                 hint = f"{hint[: line.start()]}write `program: {as_flow(words)}`"

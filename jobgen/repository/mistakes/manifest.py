@@ -12,11 +12,11 @@ from jobgen.profiles.mistakes.following import together
 from jobgen.profiles.mistakes.readings import as_words
 from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, as_flow
 from jobgen.quoting import quote
-from jobgen.repository.matrix import manifest_words
+from jobgen.repository.matrix import KEYS, manifest_words
 
 JOBS_HINT = "such as `jobs: {bert: {program: [train.py]}}`"
 
-
+_CHANGES = ("include", "exclude")  # of a matrix of GitHub Actions
 _OF_JOB = {"program", "nodes", "file", "matrix", "script", "command", "run", "args", "profile"}
 
 
@@ -33,7 +33,7 @@ def of_other_tool(each: Problem, tree: Node) -> Problem:
             if each.mark in (job.keys[name], node.mark):
                 return _of_key(each, name, node, job)
             if any(each.mark in (one.mark, *_marks(one)) for one in inner):
-                return _of_map(each, name, node, _name_of(job, tree), job)
+                return _of_map(each, name, node, job, tree)
     return each
 
 
@@ -69,9 +69,9 @@ def _of_key(each: Problem, name: str, node: Node, job: Map) -> Problem:
         return each
     if each.hint.startswith("write ") and not isinstance(node, Scalar):
         return each
-    from jobgen.planning.key_words import KEYS, option_words
+    from jobgen.planning import key_words
 
-    leaves = [(path, one) for path, one in _leaves(node, name) if path in KEYS]
+    leaves = [(path, one) for path, one in _leaves(node, name) if path in key_words.KEYS]
     if isinstance(node, Map) and leaves:
         texts = [(path, getattr(one, "text", as_flow(one))) for path, one in leaves]
         pairs = ", ".join(
@@ -79,7 +79,9 @@ def _of_key(each: Problem, name: str, node: Node, job: Map) -> Problem:
         )
         return each._replace(hint=f"write `set: {{{pairs}}}`")
 
-    hint = manifest_words(option_words(name, "sbatch", getattr(node, "text", as_flow(node))))
+    hint = manifest_words(
+        key_words.option_words(name, "sbatch", getattr(node, "text", as_flow(node)))
+    )
     if not hint and isinstance(node, Seq) and re.match("it stands|leave", each.hint):
         hint = f"`matrix: {{{name}: {as_flow(node)}}}`"
     return each._replace(hint=f"write {hint}") if hint else each
@@ -108,7 +110,7 @@ def _matrix_hint(combinations: Seq) -> str:
     return f"write `matrix: {{{', '.join(lists)}}}`"
 
 
-def _of_map(each: Problem, name: str, node: Node, job_name: str, job: Map) -> Problem:
+def _of_map(each: Problem, name: str, node: Node, job: Map, tree: Node) -> Problem:
     """The problem of a map or a list where a map of texts or of lists is wanted."""
     if name in ("set", "env"):
         pairs = ", ".join(f"{path}: {as_flow(one)}" for path, one in _leaves(node))
@@ -117,40 +119,38 @@ def _of_map(each: Problem, name: str, node: Node, job_name: str, job: Map) -> Pr
         hint = "a matrix has all combinations: leave it out, and write several jobs"
         return each._replace(hint=hint)
     if isinstance(node, Map) and name == "matrix" and each.text.endswith("got a map"):
-        return each._replace(hint=_combinations_hint(each.mark, node, job_name, job))
+        return each._replace(hint=_combinations_hint(each.mark, node, job, tree))
     return each
 
 
-def _combinations_hint(mark: Mark, matrix: Map, job_name: str, job: Map) -> str:
+def _combinations_hint(mark: Mark, matrix: Map, job: Map, tree: Node) -> str:
     """What to write for a combination that a matrix of GitHub Actions has in addition, or not."""
-    lists = {name: each.items for name, each in matrix.items.items() if isinstance(each, Seq)}
-    key = next(name for name, items in lists.items() if mark in [each.mark for each in items])
-    number = [each.mark for each in lists[key]].index(mark)
-    one, others = lists.pop(key)[number], [f"`{name}`" for name in lists]
-    chosen = {name: as_flow(each) for name, each in getattr(one, "items", {}).items()}
+    key = next(key for key, node in matrix.items.items() if mark in _marks(node))
+    number = _marks(matrix.items[key]).index(mark)
+    one: dict[str, Node] = getattr(matrix.items[key], "items", [])[number].items
+    lists = {name: _texts(node) for name, node in matrix.items.items() if name not in _CHANGES}
     if key != "exclude":
-        rest = Map(job.mark, {key: each for key, each in job.items.items() if key != "matrix"}, {})
-        text = re.sub(r"\{(\w+)\}", lambda it: chosen.get(it[1], it[0]).strip('"'), as_flow(rest))
-        where = (
-            f"leave out `{key}`, and write also"
-            if others
-            else f"in the place of `{job_name}` write"
-        )
-        return f"a matrix has all combinations: {where} the job `{job_name}{number + 1}: {text}`"
-    jobs = list[str]()
-    lists.pop("include", None)
-    for name, value in chosen.items():
-        values = {each: [*map(as_flow, items)] for each, items in lists.items()}
-        values |= {each: [chosen[each]] for each in [*chosen][: len(jobs)]}
-        values[name] = [each for each in values.get(name, ()) if each != value]
-        texts = ", ".join(f"{each}: [{', '.join(them)}]" for each, them in values.items())
-        jobs.append(f"`matrix: {{{texts}}}`")
-    return f"a matrix has all combinations: write {', and in a second job '.join(jobs)}"
+        jobs = getattr(getattr(tree, "items", {}).get("jobs"), "items", {})
+        name = next((name for name, each in jobs.items() if each is job), "job")
+        keys = {each: node for each, node in job.items.items() if each != "matrix"}
+        keys |= {each: node for each, node in one.items() if each in KEYS}
+        text = as_flow(Map(mark, keys, {}))
+        for each, node in one.items():
+            text = text.replace(f"{{{each}}}", getattr(node, "text", ""))
+        place = f"leave out `{key}`, and write beside" if lists else "write in the place of"
+        place += f" `{name}` the job"
+        return f"a matrix has all combinations: {place} `{name}{number + 1}: {text}`"
+    parts = []
+    for each, node in one.items():
+        lists[each] = [text for text in lists.get(each, []) if text != as_flow(node)]
+        parts.append(", ".join(f"{name}: [{', '.join(texts)}]" for name, texts in lists.items()))
+        lists[each] = [as_flow(node)]
+    matrices = ", and in a second job ".join(f"`matrix: {{{part}}}`" for part in parts)
+    return f"a matrix has all combinations: write {matrices}"
 
 
-def _name_of(job: Map, tree: Node) -> str:
-    jobs = getattr(getattr(tree, "items", {}).get("jobs"), "items", {})
-    return next((name for name, each in jobs.items() if each is job), "job")
+def _texts(node: Node) -> list[str]:
+    return [as_flow(each) for each in node.items] if isinstance(node, Seq) else []
 
 
 def _marks(node: Node) -> list[Mark]:
