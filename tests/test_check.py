@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from jobgen import quoting, trainers
 from jobgen.cli.app import main, run_words
-from jobgen.cli.job_commands import by_hand, output_options
+from jobgen.cli.job_commands import output_options, run_job
 from jobgen.errors import JobgenError, run_command
 from jobgen.generator import Generator
 from jobgen.paths import bundled, repository_or_folder
@@ -476,7 +476,7 @@ def test_a_script_that_takes_more_than_python_has_does_not_end_the_others(
 
     with mock.patch.object(Generator, "plan", plan):
         current, other = check_output(capsys, repository / "jobs", code=1).splitlines()
-        assert run_command(lambda: by_hand(Job("byhand", profile="mine", hosts="a,b"), None)) == 2
+        assert run_command(lambda: run_job(Job("byhand", profile="mine", hosts="a,b"), {})) == 2
     assert current.endswith("jobs/later.sh: current")
     assert "plain.sh: no longer possible: jobgen sbatch: the input " in other
     assert capsys.readouterr().err.startswith("jobgen: the input ")

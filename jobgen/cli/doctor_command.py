@@ -6,8 +6,7 @@ from typing import Any
 import click
 
 from jobgen.cli.app import TEXTS, RowOption, complete_value, main
-from jobgen.cli.job_commands import OUTPUT_OPTIONS, JobCommand, default_profile, generate
-from jobgen.cli.mistakes.habits import check_habits
+from jobgen.cli.job_commands import OUTPUT_OPTIONS, JobCommand, default_profile, run_job
 from jobgen.doctor import html_report, read_results
 from jobgen.errors import printable, problem, report
 from jobgen.generator import Generator, no_profile
@@ -66,9 +65,8 @@ def _write_script(fields: dict[str, Any], output: dict[str, Any]) -> int:
     job = _job(fields)
     if job.command == "local":
         _refuse(output, ("submit", "wait", "mkdir"), "a job of this machine alone")
-    check_habits(job, output["output"])
     before = _results()
-    status = generate(job, **output)
+    status = run_job(job, output)
     new_results = sorted(_results() - before) if output["wait"] else []
     return max([status, *(_write_report(str(path), {}, summary=True) for path in new_results)])
 

@@ -18,6 +18,7 @@ from jobgen.quoting import quote
 from jobgen.scripts.write import make_folder, write
 
 if TYPE_CHECKING:
+    from jobgen.generator import Generator
     from jobgen.planning.plan import Plan
 
 # What to do with a script; the options of the job are in planning/job_options.
@@ -146,12 +147,40 @@ for _name in _HELP:
     main.add_command(_job_command(_name))
 
 
-def run_job(job: Job, output: dict[str, Any]) -> int:
-    """Run the command of a job, with the options that say what to do with its script."""
-    job = _checked(job, output)
+def run_job(job: Job, options: dict[str, Any]) -> int:
+    """Run the command of a job, with the options that say what to do with its script.
+
+    A script that is submitted is written, too, if there is an `output`; with `wait`, the exit code
+    is the job's.
+    """
+    from jobgen.generator import Generator  # completion and --help do without
+    from jobgen.schedulers import get_scheduler
+
+    job = _checked(job, options)
+    generator, output = Generator(), options.get("output")
+    plan = generator.plan(job)
     if job.command == "interactive":
-        return interactive(job)
-    return by_hand(job, **output) if job.command == "byhand" else generate(job, **output)
+        words = get_scheduler(plan.scheduler).interactive(plan)
+        write(" ".join(map(quote, words)) + "\n")
+        return 0
+    script = generator.render(plan, job.template)
+    submits = bool(options.get("submit") or options.get("wait"))
+    if submits:
+        from jobgen.submission.submit import check_submission
+
+        check_submission(plan.scheduler, output)
+    if job.command != "byhand":
+        _prepare_output_folder(plan, bool(options.get("mkdir")))
+        _report_array(plan, job)
+    _report_warnings(generator, plan, job)
+    if not submits or output:
+        write(script, output)
+    if not submits:
+        return 0
+    from jobgen.cli.job_status import Progress
+    from jobgen.submission.submit import submit_script
+
+    return submit_script(script, plan.scheduler, Progress if options["wait"] else None)
 
 
 def _checked(job: Job, output: dict[str, Any]) -> Job:
@@ -166,44 +195,6 @@ def _checked(job: Job, output: dict[str, Any]) -> Job:
 def default_profile() -> str | None:
     """The profile of a command without --profile."""
     return os.environ.get("JOBGEN_PROFILE") or None
-
-
-def generate(
-    job: Job,
-    output: str | None = None,
-    mkdir: str | None = None,
-    submit: str | None = None,
-    wait: str | None = None,
-) -> int:
-    """Write the script for a job; or submit it, and write it too if there is an `output`.
-
-    With `mkdir`, the folder of the job's output is created first; with `wait`, the exit code is the
-    job's.
-    """
-    from jobgen.generator import Generator  # completion and --help do without
-
-    generator = Generator()
-    plan = generator.plan(job)
-    script = generator.render(plan, job.template)
-    submits = bool(submit or wait)
-    if submits:
-        from jobgen.submission.submit import check_submission
-
-        check_submission(plan.scheduler, output)
-    _prepare_output_folder(plan, bool(mkdir))
-    _report_array(plan, job)
-    from jobgen.cli.mistakes.job_warnings import job_warnings
-
-    for warning in (*generator.advice(job, plan), *job_warnings(job, plan)):
-        report(f"warning: {warning}")
-    if not submits or output:
-        write(script, output)
-    if not submits:
-        return 0
-    from jobgen.cli.job_status import Progress
-    from jobgen.submission.submit import submit_script
-
-    return submit_script(script, plan.scheduler, Progress if wait else None)
 
 
 def _prepare_output_folder(plan: Plan, create: bool) -> None:
@@ -237,25 +228,9 @@ def _report_array(plan: Plan, job: Job) -> None:
         report(f"-e: %a is not expanded here; write ${plan.array_index}")
 
 
-def by_hand(job: Job, output: str | None = None) -> int:
-    """Write the commands that start a job host by host."""
-    from jobgen.generator import Generator
+def _report_warnings(generator: Generator, plan: Plan, job: Job) -> None:
+    from jobgen.cli.mistakes.job_warnings import job_warnings
 
-    generator = Generator()
-    plan = generator.plan(job)
-    lines = generator.render(plan, job.template)
-    for warning in generator.advice(job, plan):
+    of_script = job_warnings(job, plan) if job.command != "byhand" else ()
+    for warning in (*generator.advice(job, plan), *of_script):
         report(f"warning: {warning}")
-    write(lines, output)
-    return 0
-
-
-def interactive(job: Job) -> int:
-    """Write the command that requests a job's nodes and a shell on the first."""
-    from jobgen.generator import Generator
-    from jobgen.schedulers import get_scheduler
-
-    plan = Generator().plan(job)
-    words = get_scheduler(plan.scheduler).interactive(plan)
-    write(" ".join(map(quote, words)) + "\n")
-    return 0
