@@ -324,6 +324,14 @@ def test_a_command_that_is_a_file_here_is_mentioned() -> None:
     assert "a file fit.py is here; write -- fit.py" in line
 
 
+def test_the_slots_of_a_file_of_hosts_are_mentioned() -> None:
+    Path("hosts").write_text("n1 slots=2\nn2 slots=2\n")
+    byhand = ("byhand", "--profile", "eap", "--hosts", "hosts", "--", "train.py")
+    text = "--hosts: each host has 4 ranks, and not 2 by its slots; write -G 2 [size]"
+    assert messages(*byhand) == [f"warning: {text}"]
+    assert messages(*byhand[:-2], "-G", "2", *byhand[-2:]) == []
+
+
 def test_a_batch_script_is_no_template() -> None:
     Path("job.sh").write_text("#!/bin/bash\n#SBATCH -N 2\nsrun python train.py --lr 1\n")
     done = jobgen(*SBATCH, "--template", "job.sh", "--", "train.py")

@@ -229,8 +229,8 @@ def _report_array(plan: Plan, job: Job) -> None:
 
 
 def _report_warnings(generator: Generator, plan: Plan, job: Job) -> None:
-    from jobgen.cli.mistakes.job_warnings import job_warnings
+    from jobgen.cli.mistakes.job_warnings import job_warnings, slots_advice
 
-    of_script = job_warnings(job, plan) if job.command != "byhand" else ()
+    of_script = (slots_advice if job.command == "byhand" else job_warnings)(job, plan)
     for warning in (*generator.advice(job, plan), *of_script):
         report(f"warning: {warning}")
