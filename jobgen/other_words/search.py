@@ -18,27 +18,17 @@ _CLOSE, _CLOSER, _CLOSEST = 0.75, 0.82, 0.88
 
 
 @cache
-def words() -> Tables:
-    """The tables of words.yaml by their names; in each, words by what to write instead."""
-    return _tables("words.yaml")
-
-
-@cache
-def habits() -> Tables:
-    """The tables of habits.yaml by options; in each, what is wrong with a value by its pattern."""
-    return _tables("habits.yaml")
-
-
-@cache
-def doubts() -> Tables:
-    """The tables of doubts.yaml by keys; in each, what is wrong with a text by its pattern."""
-    return _tables("doubts.yaml")
-
-
 def _tables(file: str) -> Tables:
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     tables: Tables = yaml.load(Path(__file__).with_name(file).read_text(encoding="utf-8"), loader)
     return tables
+
+
+# By the names of tables, words by what to write instead; by options, and by keys of a profile, what
+# is wrong with a value by its pattern.
+words = partial(_tables, "words.yaml")
+habits = partial(_tables, "habits.yaml")
+doubts = partial(_tables, "doubts.yaml")
 
 
 def plain(name: str) -> str:

@@ -95,12 +95,8 @@ def _container(resolved: Resolved) -> Found:
     if container is None:
         return
     engine, image = container.engine, str(container.image)
-    if engine == "docker" and image.startswith("docker://"):
-        hint = f"write `image: {image.removeprefix('docker://')}`"
-        yield "software.container.image", "docker takes the name alone", "image", hint
-    if engine in ("podman", "docker") and image.endswith(".sif"):
-        hint = "`engine: apptainer` (or singularity), or the name of an image in a registry"
-        text = f"{engine} runs no .sif, which is a file of Apptainer"
+    if doubt := value_hint(f"image of {engine}", image, doubts()):
+        text, _, hint = doubt.partition("; ")
         yield "software.container.image", text, "image", hint
     elif "software.container.engine" not in resolved.origins:
         likely = value_hint("engine of an image", f"image {image}")
@@ -114,8 +110,6 @@ def _variables(resolved: Resolved) -> Found:
         if name.startswith(("nccl_", "rccl_", "fi_", "ucx_", "omp_")):
             text = f"the name of this variable has capitals, and {name} is another one"
             yield f"network.environment.{name}", text, "value", f"write {name.upper()}"
-        value = (variable.value or "").lower()
-        if name.startswith("NCCL_") and value in ("true", "yes", "on", "false", "no", "off"):
-            number = int(value in ("true", "yes", "on"))
-            text = f"NCCL reads a number, and `{value}` is none"
-            yield f"network.environment.{name}", text, "value", f"`{name}: {number}`"
+        if doubt := value_hint("variable", f"{name}={variable.value}", doubts()):
+            text, _, hint = doubt.partition("; ")
+            yield f"network.environment.{name}", text, "value", hint
