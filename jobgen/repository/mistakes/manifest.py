@@ -115,17 +115,17 @@ def _of_map(each: Problem, name: str, node: Node, job: Map, tree: Node) -> Probl
     if name in ("set", "env"):
         pairs = ", ".join(f"{path}: {as_flow(one)}" for path, one in _leaves(node))
         return each._replace(hint=f"write `{name}: {{{pairs}}}`")
-    if name == "matrix" and each.text.startswith("expected a list, got a map"):
-        hint = "a matrix has all combinations: leave it out, and write several jobs"
-        return each._replace(hint=hint)
     if isinstance(node, Map) and name == "matrix" and each.text.endswith("got a map"):
-        return each._replace(hint=_combinations_hint(each.mark, node, job, tree))
+        hint = "a matrix has all combinations: leave it out, and write several jobs"
+        for key in _CHANGES:
+            if each.mark in _marks(node.items.get(key)):
+                hint = _combinations_hint(each.mark, key, node, job, tree)
+        return each._replace(hint=hint)
     return each
 
 
-def _combinations_hint(mark: Mark, matrix: Map, job: Map, tree: Node) -> str:
+def _combinations_hint(mark: Mark, key: str, matrix: Map, job: Map, tree: Node) -> str:
     """What to write for a combination that a matrix of GitHub Actions has in addition, or not."""
-    key = next(key for key, node in matrix.items.items() if mark in _marks(node))
     number = _marks(matrix.items[key]).index(mark)
     one: dict[str, Node] = getattr(matrix.items[key], "items", [])[number].items
     lists = {name: _texts(node) for name, node in matrix.items.items() if name not in _CHANGES}
@@ -153,7 +153,7 @@ def _texts(node: Node) -> list[str]:
     return [as_flow(each) for each in node.items] if isinstance(node, Seq) else []
 
 
-def _marks(node: Node) -> list[Mark]:
+def _marks(node: Node | None) -> list[Mark]:
     return [each.mark for each in node.items] if isinstance(node, Seq) else []
 
 
