@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from jobgen.cli.app import run_words
-from jobgen.cli.lookup.key_pages import explain
 from jobgen.errors import JobgenError
 from jobgen.profiles import search
 from jobgen.profiles.kinds import ProblemList
@@ -24,7 +23,7 @@ KEYS = {key.path: key for key in keys_of(ROOT.cls)}
 def test_every_key_has_a_page_with_an_example_that_is_right(
     path: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert explain(path) == 0
+    assert run_words(["profiles", "explain", path]) == 0
     page = capsys.readouterr().out
     text = as_yaml(path, example(KEYS[path]))
     assert f"Example:  {text}\n" in page
@@ -38,7 +37,7 @@ def test_every_key_has_a_page_with_an_example_that_is_right(
 
 
 def test_a_page_has_what_the_row_has(capsys: pytest.CaptureFixture[str]) -> None:
-    explain("launch.join_timeout")
+    run_words(["profiles", "explain", "launch.join_timeout"])
     assert (
         capsys.readouterr().out
         == """\
@@ -52,9 +51,9 @@ Example:  launch: {join_timeout: 5}
 Option:   --set launch.join_timeout=VALUE
 """
     )
-    explain("software.venv")
+    run_words(["profiles", "explain", "software.venv"])
     assert "$NAME in it is the node's variable" in capsys.readouterr().out
-    explain("network.environment.HF_HOME")
+    run_words(["profiles", "explain", "network.environment.HF_HOME"])
     assert "Option:   --set network.environment.NAME=VALUE\n" in capsys.readouterr().out
 
 
@@ -70,7 +69,7 @@ Option:   --set launch.join_timeout=VALUE
 def test_a_group_lists_its_keys(
     path: str, first: str, paths: set[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert explain(path) == 0
+    assert run_words(["profiles", "explain", path]) == 0
     page = capsys.readouterr().out
     assert page.startswith(first)
     listed = {line.split()[0] for line in page.splitlines() if line}
@@ -90,7 +89,7 @@ def test_a_group_lists_its_keys(
 )
 def test_an_unknown_key_is_refused_with_the_nearest(path: str, hint: str) -> None:
     with pytest.raises(JobgenError) as error:
-        explain(path)
+        run_words(["profiles", "explain", path])
     assert f"explain: no key `{path}`; {hint}" in str(error.value)
 
 

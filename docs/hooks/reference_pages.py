@@ -13,11 +13,11 @@ from page_text import fence, inline, page, table
 from rule_pages import Pages
 
 from jobgen.cli.app import NAMES, RowOption, main
-from jobgen.cli.lookup.key_pages import example
 from jobgen.planning.job_options import OPTIONS
 from jobgen.planning.option_row import GROUPS, Option
 from jobgen.profiles.model import ROOT
 from jobgen.profiles.records import Key, keys_of, rows_of
+from jobgen.profiles.schema.document import example
 
 
 def reference_pages() -> Pages:

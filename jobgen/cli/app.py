@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Sequence
 from functools import partial
 from importlib import import_module
 from itertools import takewhile
@@ -13,6 +14,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from jobgen import __version__
+from jobgen.errors import printable
 from jobgen.scripts.write import write
 
 if TYPE_CHECKING:
@@ -56,6 +58,7 @@ _MODULES = {
     **dict.fromkeys([*COMMANDS["Write a script"], *COMMANDS["Work by hand"]], "job_commands"),
     **dict.fromkeys(["lint", "rules"], "lint_command"),
     "doctor": "doctor_command",
+    "machinery": "machinery_commands",
     "profiles": "profile_commands",
     "why": "why_command",
 }
@@ -161,6 +164,14 @@ def overview() -> str:
     return text.rstrip("\n")
 
 
+def columns(rows: Sequence[Sequence[str]]) -> str:
+    """Rows as lines, their texts in columns."""
+    rows = [[printable(text) for text in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ("  ".join(f"{text:<{w}}" for text, w in zip(row, widths, strict=True)) for row in rows)
+    return "".join(f"{line.rstrip()}\n" for line in lines)
+
+
 def complete_value(_: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
     """What completes the value of a parameter, by its metavar."""
     from jobgen.cli.completion import values
@@ -175,6 +186,13 @@ class RowOption(click.Option):
         words = [*row.flags, field]
         super().__init__(words, help=row.help, shell_complete=complete_value, **row.for_click)
         self.group = row.group
+
+
+def command_group(name: str) -> Group:
+    """A new group of commands."""
+    made = Group(name, help=TEXTS[name])
+    main.add_command(made)
+    return made
 
 
 # For the decorators of commands: values are completed by the metavar.

@@ -31,10 +31,6 @@ def _names(kind: str) -> Iterable[str]:
         return trainers.names()
     if kind == "TEMPLATE":
         return sorted(path.name for path in bundled("templates").glob("*.j2"))
-    if kind == "PART":
-        from jobgen.cli.lookup import machinery
-
-        return machinery.names()
     if kind == "CODE":
         from jobgen.lint import rules
 
@@ -54,7 +50,7 @@ def values(metavar: str, incomplete: str) -> list[CompletionItem]:
     """What can continue `incomplete` for an option with that metavar; see `Option`."""
     kinds = re.findall("[A-Z]+", metavar)
     offers = [name for kind in kinds for name in _names(kind)]
-    if "/" not in incomplete and "PART" not in kinds:
+    if "/" not in incomplete:
         # Of the profiles in a folder, all but the sites are bases for others.
         offers = [name for name in offers if "/" not in name or name.startswith("sites/")]
     if metavar.islower():

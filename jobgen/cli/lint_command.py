@@ -5,8 +5,7 @@ from collections.abc import Sequence
 
 import click
 
-from jobgen.cli.app import argument, main, option
-from jobgen.cli.lookup.text import columns
+from jobgen.cli.app import argument, columns, main, option
 from jobgen.cli.mistakes.habits import check_paths
 from jobgen.errors import USAGE, JobgenError, nearest_hint, problem, report
 from jobgen.lint.fix import Mended, write_mended

@@ -1,28 +1,29 @@
 """The commands `jobgen profiles`: list, show, explain, validate, schema."""
 
 import json
+import textwrap
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from jobgen.cli.app import Group, argument, main, option
-from jobgen.cli.lookup.key_pages import explain
-from jobgen.cli.lookup.text import columns
-from jobgen.cli.lookup.trial_jobs import refused_jobs
-from jobgen.errors import JobgenError, Mark, printable, report
+from jobgen.cli.app import argument, columns, command_group, option
+from jobgen.errors import JobgenError, Mark, Problem, nearest_hint, printable, problem, report
 from jobgen.generator import Generator, find_profiles, overrides
 from jobgen.planner.advice import profile_advice
-from jobgen.planning.job_options import Job
-from jobgen.profiles.records import is_record
+from jobgen.planning.job_options import OPTIONS, Job
+from jobgen.profiles.model import ROOT
+from jobgen.profiles.records import Key, MapOf, is_record, keys_of, rows_of
+from jobgen.profiles.request_keys import Limits, PartitionLimits
 from jobgen.profiles.resolve import Resolved
+from jobgen.profiles.schema.document import example, schema_document
 from jobgen.profiles.search import BASES, HEADINGS, NOT_RUN, SITES, heading_of, profile_files
+from jobgen.profiles.yaml_tree import as_yaml
+from jobgen.schedulers import COMMANDS
 from jobgen.scripts.write import write
 
 MOST_VALUE_WIDTH = 60  # columns, before the origins in `profiles show`
+PAGE_WIDTH = 80  # columns, of the page of a key
 
-
-@main.group(cls=Group)
-def profiles() -> None:
-    """The clusters: list, show NAME, explain KEY, validate FILE..., schema."""
+profiles = command_group("profiles")
 
 
 @profiles.command("list")
@@ -70,13 +71,23 @@ def _profiles_show(name: str, sets: tuple[str, ...]) -> int:
 
 
 @profiles.command("explain")
-@argument("key", required=False, metavar="[KEY]")
-def _profiles_explain(key: str | None) -> int:
+@argument("path", default="", metavar="[KEY]")
+def _profiles_explain(path: str) -> int:
     """What a key of a profile means, what it may be, its default, and an example.
 
     A group of keys such as `request` lists them; without KEY, all are listed.
     """
-    return explain(key or "")
+    keys = {key.path: key for key in keys_of(ROOT.cls)}
+    groups = {key.rpartition(".")[0] for key in keys} | {key.partition(".")[0] for key in keys}
+    same = [name for name in {*keys, *groups} if name.rpartition(".")[2] == path]
+    if path and path not in groups and len(same) == 1:  # its last name says enough
+        path = same[0]
+    named = next((key for key in keys.values() if _is_in(path, key)), None)
+    below = [key for key in keys.values() if key.path.startswith(f"{path}." if path else "")]
+    if not named and not below:
+        raise problem("explain", f"no key `{path:.60}`", "unknown-key", _key_hint(path, keys))
+    write(_key_page(named) if named else _group_page(path, below))
+    return 0
 
 
 @profiles.command("validate")
@@ -91,7 +102,7 @@ def _profiles_validate(files: tuple[str, ...]) -> int:
     for file in files:
         try:
             warnings = profile_advice(generator.profiles.load(file))
-            refused, refused_for_some = refused_jobs(generator, file)
+            refused, refused_for_some = _refused_jobs(generator, file)
             if refused:
                 raise JobgenError(refused)
             for warning in (*warnings, *refused_for_some):
@@ -113,8 +124,6 @@ def _profiles_validate(files: tuple[str, ...]) -> int:
 @profiles.command("schema")
 def _profiles_schema() -> int:
     """The JSON Schema of a profile, for editors."""
-    from jobgen.profiles.schema.document import schema_document
-
     write(json.dumps(schema_document(), indent=2, ensure_ascii=False) + "\n")
     return 0
 
@@ -157,3 +166,125 @@ def _items(value: Any) -> Iterable[tuple[str, Any]]:
 def _as_yaml(value: Any) -> str:
     # JSON is YAML, and puts quotes around what YAML would read as something else.
     return json.dumps(list(value) if isinstance(value, tuple) else value, ensure_ascii=False)
+
+
+def _is_in(path: str, key: Key) -> bool:
+    """Whether a path is a key, or below a map of free names, such as network.environment."""
+    return path == key.path or (isinstance(key.row.kind, MapOf) and path.startswith(f"{key.path}."))
+
+
+def _key_hint(path: str, keys: Iterable[str]) -> str:
+    """The keys that a name may mean, or what has no key, or the groups."""
+    from jobgen.other_words.search import answers, path_of, places  # only a mistake needs them
+
+    group, _, last = path.rpartition(".")
+    if found := places(last, keys, group) or places(path.partition(".")[0], keys, ""):
+        return f"did you mean {' or '.join(f'`{path_of(each)}`' for each in found)}?"
+    for flag in answers("options", last):
+        return f"it is each job's own: {flag}"
+    for sentence in answers("sentences", last):
+        return sentence
+    return nearest_hint(path, {key.partition(".")[0] for key in keys})
+
+
+def _group_page(path: str, keys: list[Key]) -> str:
+    doc, cls = "", ROOT.cls
+    for name in path.split(".") if path else ():
+        row = dict(rows_of(cls))[name]
+        doc, cls = row.doc, getattr(row.kind, "cls", cls)
+    title = f"{path}: {doc}\n\n" if doc else ""
+    rows = [(key.path, textwrap.shorten(key.row.doc, PAGE_WIDTH, placeholder=" …")) for key in keys]
+    return f"{title}{columns(rows)}"
+
+
+def _key_page(key: Key) -> str:
+    lines = [key.path, "", *textwrap.wrap(key.row.doc, PAGE_WIDTH), ""]
+    values = [("Value", key.row.kind.in_words()), ("Default", key.default or "not set")]
+    for name, text in (*values, ("Example", as_yaml(key.path, example(key)))):
+        filled = textwrap.fill(
+            text,
+            PAGE_WIDTH,
+            initial_indent=f"{name + ':':<9} ",
+            subsequent_indent=" " * 10,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        lines.append(filled if name != "Example" else f"Example:  {text}")  # YAML stays as it is
+    free = ".NAME" if isinstance(key.row.kind, MapOf) else ""
+    own = [
+        f"{row.flags[0]} {row.metavar}".strip() for row in OPTIONS.values() if row.path == key.path
+    ]
+    options = ", or ".join([*own, f"--set {key.path}{free}=VALUE"])
+    return "\n".join([*lines, f"Option:   {options}"]) + "\n"
+
+
+def _refused_jobs(generator: Generator, name: str) -> tuple[list[Problem], list[Problem]]:
+    """What is refused in each job of a profile that gives no option, and what only in some.
+
+    Options may override the number of nodes: what is refused for one node alone, or for two, is no
+    mistake of the profile.
+    """
+    resolved = generator.profiles.load(name)
+    if not resolved.profile.scheduler:  # it is a base
+        return [], []
+    job = _trial_job(resolved, name)
+    own = _refusals(generator, resolved, job)
+    if resolved.profile.request.nodes > 1:
+        return _at_file(own, resolved, name), []
+    two = _refusals(generator, resolved, job._replace(nodes="2"))
+    for_two = {each for each in two if each.mark != Mark("-N")}  # the cluster may have one node
+    if own and two:
+        return _at_file(own | for_two, resolved, name), []
+    marked = [*_marked("one node", own), *_marked("two nodes", for_two)]
+    return [], _at_file(marked, resolved, name)
+
+
+def _trial_job(resolved: Resolved, name: str) -> Job:
+    """A job without options, except for a walltime, which a profile may leave to each job."""
+    profile = resolved.profile
+    command = COMMANDS[str(profile.scheduler)]
+    needs_time = command != "local" and not profile.request.time
+    _, limits = _own_limits(resolved)
+    return Job(command, name, time=limits.time or "24:00:00" if needs_time else None)
+
+
+def _own_limits(resolved: Resolved) -> tuple[str, Limits | PartitionLimits]:
+    """The limits of the profile's own partition or queue, with their path."""
+    profile = resolved.profile
+    return profile.limits.of(profile.partition or profile.queue)[0]
+
+
+def _refusals(generator: Generator, resolved: Resolved, job: Job) -> set[Problem]:
+    """What is refused in a job with a program and, unless nothing starts it, with the trainer."""
+    jobs = [job._replace(program=("train.py",))]
+    if resolved.profile.launch.launcher != "node":
+        jobs.append(job)
+    found: set[Problem] = set()
+    for each in jobs:
+        try:
+            generator.plan(each)
+        except JobgenError as error:
+            found.update(error.problems)
+    return found
+
+
+def _marked(nodes: str, problems: Iterable[Problem]) -> Iterator[Problem]:
+    return (each._replace(text=f"for {nodes}: {each.text}") for each in problems)
+
+
+def _at_file(problems: Iterable[Problem], resolved: Resolved, name: str) -> list[Problem]:
+    """The problems at places of the profile, where they are at an option or a default."""
+    origins, keys = (
+        resolved.origins,
+        {"-N": "request.nodes", "-t": f"{_own_limits(resolved)[0]}.time"},
+    )
+    marks = {str(mark): mark for mark in origins.values()}
+
+    def mark_of(place: str) -> Mark:
+        key = keys.get(place) or place.lstrip("-").replace("-", "_")
+        known_mark = marks.get(place) or origins.get(key) or origins.get(f"request.{key}")
+        return known_mark or Mark(name)
+
+    return sorted(
+        each if each.mark.line else each._replace(mark=mark_of(each.mark.file)) for each in problems
+    )

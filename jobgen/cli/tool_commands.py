@@ -1,4 +1,4 @@
-"""The other commands: check, build, detect, trainers, templates, machinery, completion, page."""
+"""The other commands: check, build, detect, trainers, templates, completion, page."""
 
 import os
 from typing import Any
@@ -6,8 +6,7 @@ from typing import Any
 import click
 
 from jobgen import trainers
-from jobgen.cli.app import Group, argument, main, option
-from jobgen.cli.lookup.text import columns
+from jobgen.cli.app import argument, columns, command_group, main, option
 from jobgen.errors import problem, report
 from jobgen.paths import to_path
 from jobgen.quoting import quote
@@ -95,9 +94,7 @@ def detect(output: str | None, **options: Any) -> int:
     return detect(output, **options)
 
 
-@main.group("trainers", cls=Group)
-def _trainers() -> None:
-    """The packaged trainers: list, show NAME, export NAME."""
+_trainers = command_group("trainers")
 
 
 @_trainers.command("list")
@@ -128,12 +125,10 @@ def _trainers_export(name: str, output: str | None) -> int:
     return 0
 
 
-@main.group(cls=Group)
-def templates() -> None:
-    """The templates: list, show NAME."""
+_templates = command_group("templates")
 
 
-@templates.command("list")
+@_templates.command("list")
 def _templates_list() -> int:
     """All bundled templates."""
     from jobgen.scripts.render import template_names
@@ -142,7 +137,7 @@ def _templates_list() -> int:
     return 0
 
 
-@templates.command("show")
+@_templates.command("show")
 @argument("name", metavar="TEMPLATE")
 def _templates_show(name: str) -> int:
     """The text of a template, as jobgen finds it from here."""
@@ -150,31 +145,6 @@ def _templates_show(name: str) -> int:
 
     write(template_source(name))
     return 0
-
-
-@main.group(cls=Group)
-def machinery() -> None:
-    """The parts that make the lower half of a script: list, show NAME..."""
-
-
-@machinery.command("list")
-def _machinery_list() -> int:
-    """All parts in the order of a script, with what a script has that has them.
-
-    A word such as `stage` is a feature of the script; `-stage` says that it has it not.
-    """
-    from jobgen.cli.lookup.machinery import list_machinery
-
-    return list_machinery()
-
-
-@machinery.command("show")
-@argument("names", nargs=-1, required=True, metavar="PART...")
-def _machinery_show(names: tuple[str, ...]) -> int:
-    """The text of parts; `keeper` and `lead` are programs that some scripts carry."""
-    from jobgen.cli.lookup.machinery import show_machinery
-
-    return show_machinery(names)
 
 
 @main.command()

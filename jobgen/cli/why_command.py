@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from jobgen.cli.app import argument, main, option
+from jobgen.cli.app import argument, columns, main, option
 from jobgen.diagnosis.classes import classes, codes
 from jobgen.diagnosis.engine import Source, diagnose
 from jobgen.diagnosis.events import Verdict
@@ -160,8 +160,6 @@ def _of_job(found: JobFiles) -> Iterator[Source]:
 
 def _list_classes() -> int:
     """Write all classes of failure, with what fails."""
-    from jobgen.cli.lookup.text import columns
-
     write(columns([(code, each.title) for code, each in classes().items()]))
     return 0
 

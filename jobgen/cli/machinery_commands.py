@@ -1,8 +1,10 @@
-"""The parts of the machinery, and the programs that a script carries for the nodes."""
+"""The commands `jobgen machinery`: the parts of a script, and the programs that it carries."""
 
 import re
 
-from jobgen.cli.lookup.text import columns
+import click
+
+from jobgen.cli.app import columns, command_group
 from jobgen.errors import nearest_hint, problem
 from jobgen.keeper.carried import keeper_text
 from jobgen.scripts.parts import PARTS, Part
@@ -14,29 +16,34 @@ _CARRIED = {
     "keeper": ("keeper", "parent of a node's ranks: it ends all of them, and passes on orders"),
     "lead": ("lead", "the keeper with a small mpiexec, which starts one on each node"),
 }
+# All that can be shown, in the order of a script.
+NAMES = tuple(dict.fromkeys([*(part.name for part in PARTS), *_CARRIED]))
+
+machinery = command_group("machinery")
 
 
-def names() -> tuple[str, ...]:
-    """All that can be shown, in the order of a script."""
-    return (*dict.fromkeys(part.name for part in PARTS), *_CARRIED)
+def _complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    return [name for name in NAMES if name.startswith(incomplete)]
 
 
-def list_machinery() -> int:
-    """Write the table of parts: the name, which scripts have it, and what its first comment says.
+@machinery.command("list")
+def _machinery_list() -> int:
+    """All parts in the order of a script, with what a script has that has them.
 
-    A part for two kinds of scripts has two rows.
+    A word such as `stage` is a feature of the script; `-stage` says that it has it not.
     """
     rows = [(part.name, _condition(part), _first_comment(part)) for part in PARTS]
     write(columns([*rows, *((name, *words) for name, words in _CARRIED.items())]))
     return 0
 
 
-def show_machinery(wanted: tuple[str, ...]) -> int:
-    """Write the text of parts. Raises JobgenError."""
-    parts = names()
+@machinery.command("show")
+@click.argument("wanted", nargs=-1, required=True, metavar="PART...", shell_complete=_complete)
+def _machinery_show(wanted: tuple[str, ...]) -> int:
+    """The text of parts; `keeper` and `lead` are programs that some scripts carry."""
     for name in wanted:
-        if name not in parts:
-            hint = nearest_hint(name, parts)
+        if name not in NAMES:
+            hint = nearest_hint(name, NAMES)
             raise problem("jobgen machinery", f"no part `{name:.80}`", "usage", hint)
     write("\n".join(map(_text, wanted)))
     return 0
