@@ -130,7 +130,7 @@ def quote_with_shell(text: str, pieces: Mapping[str, str]) -> str:
 
 
 def has_unseen(text: str) -> bool:
-    """Whether a character of `text` cannot be seen, or moves others."""
+    """Whether a character of `text` is invisible, or changes where its neighbours are shown."""
     is_plain = text.isascii() and text.isprintable()
     return not is_plain and bool(re.search(_UNSEEN, text))
 

@@ -140,7 +140,7 @@ class Findings:
 
     @property
     def environments(self) -> list[tuple[str, ...]]:
-        """Those with torch that the node sees; if it has GPUs, a torch for the CPU comes last."""
+        """Environments with torch that the node sees; if it has GPUs, a torch for CPUs is last."""
         found = self.hardware.environments if self.hardware else ()
         return sorted(found, key=lambda each: bool(self.kind.gpus) and each[1].endswith("+cpu"))
 

@@ -22,7 +22,7 @@ from jobgen.lint.rules import Finding
 from jobgen.paths import is_outside, repository, to_path
 from jobgen.scripts.write import rewrite
 
-PASSES = 20  # a mend may show what an earlier one has hidden
+PASSES = 20  # over a file: one fix may show a finding that another mistake has hidden
 _BYTE_ORDER_MARK = "\ufeff"
 # A word of a command or of a directive.
 _WORD = re.compile(r"""(?:"[^"]*"?|'[^']*'?|\\.|[^\s"'\\;|&])*""")

@@ -206,7 +206,7 @@ def _gpus_not_requested(resolved: Resolved) -> Iterator[Problem]:
         return
     if "gpu" not in f"{request.chunk} {request.constraint} {request.directives}".lower():
         text = f"a node has {gpus} GPUs, and PBS is asked for none"
-        hint = "`request.gpu_option: ngpus`, or `none` if the queue gives them"
+        hint = "write `request.gpu_option: ngpus`; or `none`, if the queue assigns GPUs by itself"
         yield Problem(resolved.origins.get("node.gpus", Mark("the profile")), text, "gpus", hint)
 
 

@@ -106,7 +106,7 @@ def _check(
 
 
 def _check_keepers(keepers: Iterable[Path], fix: bool) -> Iterator[str]:
-    """Write what is wrong with the files that scripts name, or write them; yields what to count."""
+    """Say which keepers are missing or changed, or with `fix` write them; yields states."""
     for path, state in wrong_keepers(keepers):
         line = f"{state}: its scripts would end at once; --fix writes it"
         if fix:

@@ -100,7 +100,7 @@ class Templates:
         return self._environments[template]
 
     def _load(self, name: str, template: str | None) -> tuple[str, str, None] | None:
-        """What Jinja asks of a loader: the text of a template, its path, and no way to reload."""
+        """For Jinja: a template's text, its path, and None, since it is never reloaded."""
         search, is_option = self.search, name == template
         found = [search.within / to_path(name)] if is_option else find_templates(name, search)
         if not found:

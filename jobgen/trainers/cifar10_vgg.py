@@ -148,7 +148,7 @@ def augment(images: torch.Tensor) -> torch.Tensor:
 
 
 class BatchLoss(nn.Module):
-    """The mean loss of a batch of bytes: all of a step that can be compiled as one."""
+    """The mean loss of a batch of uint8 images: what torch.compile takes as one graph."""
 
     def __init__(self, model: nn.Module, low_precision: bool) -> None:
         super().__init__()

@@ -123,7 +123,7 @@ def _list(value: Any) -> list[Any]:
 
 
 def _text(value: Any) -> str:
-    """Printable, and on one line, whatever the file has."""
+    """At most 200 characters of a text, with ? for those that cannot be printed."""
     text = value[:200] if isinstance(value, str) else ""
     return text if text.isprintable() else "".join(c if c.isprintable() else "?" for c in text)
 

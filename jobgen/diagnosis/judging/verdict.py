@@ -42,7 +42,7 @@ def judge(case: Case) -> Verdict:
 
 
 def _had_failed(events: list[Event]) -> bool:
-    """Whether a process had ended badly before others waited in vain, for all that is seen."""
+    """Whether a process failed on an earlier line than others wait, which is then no cause."""
     waiting = [
         event for event in events if event.code in codes_with("waiting") and event.role in CAUSES
     ]

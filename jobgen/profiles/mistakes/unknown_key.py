@@ -168,7 +168,7 @@ def _of_engine(name: str, node: Node, setting: Setting) -> str:
 
 
 def inner_hint(paths: list[str], node: Node, place: Any) -> str:
-    """What to write instead of the keys of a group, or of options in a text, one by one."""
+    """The hint for a group of unknown keys, or a text of options (`-N 2 -G 4`): a line for each."""
     if isinstance(node, Seq) and not paths and (pairs := dict(named_values(node))):
         node = Map(node.mark, pairs, dict.fromkeys(pairs, node.mark))
     if isinstance(node, Seq) and len(node.items) == 1 and isinstance(node.items[0], Map):

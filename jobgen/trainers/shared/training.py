@@ -105,7 +105,7 @@ class Training:
             self.end_epoch(start, len(order), describe_epoch)
 
     def end_epoch(self, start: float, samples: int, describe_epoch: Description) -> None:
-        """Report the epoch, unless a signal has interrupted it, and save when it is time."""
+        """Report the epoch, unless a signal has interrupted it, and save every `--save-every`th."""
         args, lines, loss = self.args, [], sum_over_ranks(self.loss_sum.item())
         if self.step == self.steps:
             self.parts["scheduler"].step()

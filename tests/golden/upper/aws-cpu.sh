@@ -44,6 +44,6 @@ ranks() {  # node 0 opens the rendezvous, whatever its host name is
 
 # ---- the trainer regression, as packaged with jobgen ----
 trainer=$(cat << 'PYTHON'
-(358 lines with the fingerprint f2719cfe)
+(358 lines with the fingerprint 34afe0da)
 PYTHON
 )

@@ -43,6 +43,6 @@ ranks() {  # srun starts this for each rank; the machinery sets head
 
 # ---- the trainer cifar10_vgg, as packaged with jobgen ----
 trainer=$(cat << 'PYTHON'
-(504 lines with the fingerprint 1aff9453)
+(504 lines with the fingerprint 39b483dd)
 PYTHON
 )
