@@ -332,6 +332,13 @@ def test_the_slots_of_a_file_of_hosts_are_mentioned() -> None:
     assert messages(*byhand[:-2], "-G", "2", *byhand[-2:]) == []
 
 
+def test_a_manifest_that_is_not_there_is_not_the_one_that_is() -> None:
+    Path("jobgen.yaml").touch()
+    done = jobgen("build", "jobs.yaml")
+    assert done.returncode == 2
+    assert b"there is no such file; write jobgen build, for jobgen.yaml, which is" in done.stderr
+
+
 def test_a_batch_script_is_no_template() -> None:
     Path("job.sh").write_text("#!/bin/bash\n#SBATCH -N 2\nsrun python train.py --lr 1\n")
     done = jobgen(*SBATCH, "--template", "job.sh", "--", "train.py")

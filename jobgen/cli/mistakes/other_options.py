@@ -131,6 +131,8 @@ def _resources(text: str) -> str:
         if equals
     ]
     note = ", all nodes of one kind" if "+" in text else ""
+    if ranks := re.search(r"ppn=(\d+)(?!.*gpus=)", text):
+        note += f", the {ranks[1]} as cores; for as many ranks on each node, also -G {ranks[1]}"
     return " ".join(dict.fromkeys(filter(None, found))) + note
 
 
