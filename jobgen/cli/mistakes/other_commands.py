@@ -9,7 +9,7 @@ import click
 
 from jobgen.cli.mistakes.usage_errors import later_problems
 from jobgen.errors import JobgenError
-from jobgen.other_words.search import answers
+from jobgen.other_words.search import answers, form_words
 from jobgen.planning.option_row import ALL
 from jobgen.profiles.resolve import Profiles
 from jobgen.quoting import quote
@@ -56,13 +56,5 @@ def _command_hint(ctx: click.Context, group: click.Group, name: str) -> str:
         return answer
     if close:
         return f"did you mean `{close[0]}`?"
-    is_file = not ctx.parent and re.search(r"\.(py|sh|ya?ml|sbatch|slurm|pbs)$|/", name)
-    return _for_file(name) if is_file else f"one of: {', '.join(names)}"
-
-
-def _for_file(name: str) -> str:
-    if name.endswith((".yaml", ".yml")):
-        return f"a profile: jobgen sbatch --profile {quote(name)}; a manifest: jobgen build FILE"
-    if name.endswith(".py"):
-        return f"a command comes first: jobgen sbatch --profile PROFILE -- {quote(name)}"
-    return f"to read a script: jobgen lint {quote(name)}"
+    own = "" if ctx.parent else form_words("jobgen", "word", name)
+    return own or f"one of: {', '.join(names)}"
