@@ -13,6 +13,7 @@ from jobgen.limits import WORD_CHARACTERS
 from jobgen.quoting import quote
 
 Tables = Mapping[str, Mapping[str, Any]]
+_MOST_OF_VALUE = 400  # characters; a longer value would be the whole message
 # Of difflib: for the names of a group, for those of all groups, for words of other tools.
 _CLOSE, _CLOSER, _CLOSEST = 0.75, 0.82, 0.88
 
@@ -171,7 +172,8 @@ def value_hint(path: str, word: str, tables: Tables | None = None) -> str:
 
     The tables are those of wrong values, or `doubts`.
     """
-    for pattern, hint in (tables or words()["values"]).get(path, {}).items():
+    table = (tables or words()["values"]).get(path, {})
+    for pattern, hint in table.items() if len(word) <= _MOST_OF_VALUE else ():
         if found := re.fullmatch(pattern, word, re.IGNORECASE):
             return re.sub(r"\{(\d)\}", partial(_part, found), hint)
     return ""
