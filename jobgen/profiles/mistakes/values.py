@@ -34,7 +34,7 @@ def _with_hint(each: Problem, path: str, node: Node, setting: Setting) -> Proble
     if path == "node.gpus" and product and not setting.is_option:
         node = Scalar(node.mark, f"{product[2]}:{product[1]}", None)
         return each._replace(hint=f"write {placed(path, node, setting, 'gpus')}")
-    if word and (hint := _of_word(each, path, word, setting)):
+    if word and each.code != "limit" and (hint := _of_word(each, path, word, setting)):
         return each._replace(hint=hint)
     if setting.mark.file.startswith("--set") and getattr(node, "text", None) == "":
         return each._replace(hint=f"write --set {path}=null, if there shall be none")
