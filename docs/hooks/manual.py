@@ -11,6 +11,7 @@ from option_effects import SAMPLES, all_options, as_markdown, changes
 
 import jobgen.cli.doctor_command
 import jobgen.cli.lint_command
+import jobgen.cli.machinery_commands
 import jobgen.cli.profile_commands
 import jobgen.cli.tool_commands
 import jobgen.cli.why_command  # noqa: F401 - they add their commands
