@@ -83,7 +83,6 @@ def lint_files(
     stderr.
     """
     files = files or ["."]
-    check_paths(files)
     _check_usage(files, format, fix, diff, stdin_filename)
     settings = Settings(tuple(select), tuple(ignore), profile, tuple(also))
     outcome = lint(files, settings, jobs_only, fix or diff, stdin_filename or "-")
@@ -105,7 +104,8 @@ def lint_files(
 def _check_usage(
     files: Sequence[str], format: str, fix: bool, diff: bool, stdin_filename: str | None
 ) -> None:
-    """Raise JobgenError for options that exclude each other."""
+    """Raise JobgenError for wrong paths, and for options that exclude each other."""
+    check_paths(files)
     if fix and diff:
         raise problem("--diff", "--fix is given, too", "usage", "give one of the two")
     if diff and format != "text":
