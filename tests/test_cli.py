@@ -272,7 +272,9 @@ def test_profiles_trainers_and_templates_are_listed() -> None:
         "regression   A linear regression with DDP, on one device or on many nodes,"
         " that resumes exactly.\n"
     )
-    names = ["base", "byhand", *(f"containers/{name}" for name in ENGINES), *SCHEDULERS]
+    launchers = [f"launchers/{name}" for name in ("node", "rank", "rendezvous", "torchrun")]
+    engines = [f"containers/{name}" for name in ENGINES]
+    names = ["base", "byhand", *engines, *launchers, *SCHEDULERS]
     assert jobgen("templates").stdout.decode().split() == [f"{name}.sh.j2" for name in names]
     assert json.loads(jobgen("profiles", "schema").stdout)["type"] == "object"
 

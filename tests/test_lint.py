@@ -477,7 +477,7 @@ def test_parsing_is_bounded_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_parsing_is_bounded_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     assert untrusted_input.ends_within_bounds(parse, SLOW, "job.sh")
     monkeypatch.setattr(untrusted_input, "PARSE_MEMORY", 16 << 20)
-    text = SLOW * 20  # more than what this process may have free of its own
+    text = SLOW * 100  # more than what this process may have free of its own
     assert not untrusted_input.ends_within_bounds(parse, text, "job.sh")
 
 

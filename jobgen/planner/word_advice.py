@@ -58,19 +58,24 @@ def word_advice(job: Job, plan: Plan) -> Iterator[Problem]:
     if index and not job.array and job.command != "byhand":
         text = f"%a in {index!r:.60} is the number of a job in an array, and this is none"
         yield Problem(Mark("--"), text, "variable", "add --array FIRST-LAST")
-    if pattern := re.search("%[A-Za-z]", job.name or ""):
-        text = f"{pattern[0]} stays in the job's name as it is"
-        yield Problem(Mark("-J"), text, "variable", "the file of the output may have it")
     if home := next((word for word in arguments if re.search("(^|=)~/", word)), ""):
         text = f"the program gets {home!r:.60} as it is: no shell replaces the ~"
         hint = f"write {home.replace('~/', '$HOME/', 1)} without single quotes"
         yield Problem(Mark("--"), text, "variable", hint)
+    yield from _names(job, plan)
+    yield from _variables(plan, letters)
+
+
+def _names(job: Job, plan: Plan) -> Iterator[Problem]:
+    """Warnings about a % in the name of the job, or of its output, that nobody replaces."""
+    if pattern := re.search("%[A-Za-z]", job.name or ""):
+        text = f"{pattern[0]} stays in the job's name as it is"
+        yield Problem(Mark("-J"), text, "variable", "the file of the output may have it")
     output = plan.request.output or ""
     if plan.scheduler == "slurm" and not job.array and re.search("%[aA](?![A-Za-z])", output):
         text = f"{output!r:.60} has the numbers of an array, and this is none"
         hint = f"write --set request.output={quote(re.sub('%A(_%a)?|%a', '%j', output))}"
         yield Problem(Mark("request.output"), text, "variable", hint)
-    yield from _variables(plan, letters)
 
 
 def _variables(plan: Plan, letters: dict[str, str]) -> Iterator[Problem]:

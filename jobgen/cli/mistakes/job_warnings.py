@@ -62,26 +62,31 @@ def _program_advice(job: Job, plan: Plan) -> Iterator[Problem]:
             text, hint = f"the file {name!r:.80} cannot be executed", f"chmod +x {quote(name)}"
             yield Problem(Mark("--"), text, "program", f"{hint}, or write -- bash {quote(name)}")
         return
-    first, *others = name.split() or [name]
-    if others and not plan.program.arguments:
-        words = others if first in ("python", "python3") and others[0].endswith(".py") else []
-        words = words or [first, *others]
-        hint = f"write the words apart: -- {' '.join(words)}"
-        if to_file := re.fullmatch(r"([^;|&<>]+?)\s*&?>>?\s*(\S+?)(?:\s+2>&1)?", name):
-            words = split_words(to_file[1])
-            hint = f"write --set request.output={to_file[2]} -- {to_file[1]}"
-        elif re.search("[;|&<>]", name):
-            hint = f"for a shell on the node: -- bash -c {quote(name)}"
-        text = f"{name!r:.80} is one word with blanks, and no file here"
-        try:
-            Generator().plan(job._replace(program=tuple(words)))
-            yield Problem(Mark("--"), text, "program", hint)
-        except JobgenError as error:  # such as another launcher
-            yield from error.problems
+    if len(name.split()) > 1 and not plan.program.arguments:
+        yield from _words_advice(job, name)
     elif is_path:
         where = "" if name.startswith("/") else " in the folder that it is submitted from"
         text = f"there is no file {name!r:.80} here"
         yield Problem(Mark("--"), text, "program", f"the job needs it{where}")
+
+
+def _words_advice(job: Job, name: str) -> Iterator[Problem]:
+    """A warning about a program that is several words in one."""
+    first, *others = name.split()
+    words = others if first in ("python", "python3") and others[0].endswith(".py") else []
+    words = words or [first, *others]
+    hint = f"write the words apart: -- {' '.join(words)}"
+    if to_file := re.fullmatch(r"([^;|&<>]+?)\s*&?>>?\s*(\S+?)(?:\s+2>&1)?", name):
+        words = split_words(to_file[1])
+        hint = f"write --set request.output={to_file[2]} -- {to_file[1]}"
+    elif re.search("[;|&<>]", name):
+        hint = f"for a shell on the node: -- bash -c {quote(name)}"
+    text = f"{name!r:.80} is one word with blanks, and no file here"
+    try:
+        Generator().plan(job._replace(program=tuple(words)))
+        yield Problem(Mark("--"), text, "program", hint)
+    except JobgenError as error:  # such as another launcher
+        yield from error.problems
 
 
 def _directive_advice(job: Job) -> Iterator[Problem]:
