@@ -150,6 +150,22 @@ def test_every_file_that_a_page_names_exists(name: str) -> None:
     assert [file for file in files if not (ROOT / file).exists()] == []
 
 
+@pytest.mark.parametrize("name", ["docs/architecture.md", "CONTRIBUTING.md"])
+def test_every_name_of_the_code_that_a_page_has_exists(name: str) -> None:
+    folders = [ROOT / folder for folder in ("jobgen", "tests", "docs/hooks")]
+    code = "\n".join(
+        file.read_text(encoding="utf-8") for each in folders for file in each.rglob("*.py")
+    )
+    text = (ROOT / name).read_text(encoding="utf-8")
+    names = re.findall(r"`@?(_?[A-Za-z]+(?:_[A-Za-z]+)+|_?[A-Z]{3,})(?:\(\w*\))?`", text)
+    files = re.findall(r"`([a-z_]+\.(?:py|txt|sh|yaml|sh\.j2))`", text)
+    assert len(names) > 2 and len(files) > 2
+    assert [
+        each for each in names if "NNN" not in each and not re.search(rf"\b{each}\b", code)
+    ] == []
+    assert [each for each in files if not any(ROOT.glob(f"[jtp]*/**/{each}"))] == []
+
+
 def test_every_room_is_in_the_architecture() -> None:
     text = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
     rooms = {path.parent.name for path in (ROOT / "jobgen").glob("*/__init__.py")}
