@@ -125,8 +125,8 @@ def test_gpus_that_pbs_is_not_asked_for_are_mentioned(
         f"scheduler: pbs\nnode: {{gpus: 4, gpu: nvidia, cpus: 8}}\nrequest: {request_text}\n"
     )
     program = ("qsub", "--profile", "cluster.yaml", "--", "train.py")
-    text = "warning: cluster.yaml:2:14: a node has 4 GPUs, and PBS is asked for none; "
-    hint = "write `request.gpu_option: ngpus`; or `none`, if the queue assigns GPUs by itself [gpus]"
+    text = "warning: cluster.yaml:2:14: a node has 4 GPUs, and PBS is asked for none; write"
+    hint = " `request.gpu_option: ngpus`; or `none`, if the queue assigns GPUs by itself [gpus]"
     wanted = [f"{text}{hint}"] if is_mentioned else []
     assert messages(*program) == wanted
     assert messages("profiles", "validate", "cluster.yaml")[:-1] == wanted

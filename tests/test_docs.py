@@ -159,7 +159,8 @@ def test_every_name_of_the_code_that_a_page_has_exists(name: str) -> None:
     text = (ROOT / name).read_text(encoding="utf-8")
     names = re.findall(r"`@?(_?[A-Za-z]+(?:_[A-Za-z]+)+|_?[A-Z]{3,})(?:\(\w*\))?`", text)
     files = re.findall(r"`([a-z_]+\.(?:py|txt|sh|yaml|sh\.j2))`", text)
-    assert len(names) > 2 and len(files) > 2
+    assert len(names) > 2
+    assert len(files) > 2
     assert [
         each for each in names if "NNN" not in each and not re.search(rf"\b{each}\b", code)
     ] == []
