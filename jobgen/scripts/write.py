@@ -11,7 +11,6 @@ from pathlib import Path
 from jobgen.errors import ClosedPipe, discard_stdout, problem
 from jobgen.limits import SCRIPT_BYTES
 from jobgen.paths import effective_user, to_path
-from jobgen.scripts.header import read_header
 
 # Opens a folder that may be entered but not listed; only Linux has O_PATH.
 _FOLDER_FLAGS = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW
@@ -49,6 +48,8 @@ def _refuse_to_lose(file: Path, data: bytes, option: str) -> None:
 
     What has no header, such as a report, counts as made if its first line is that of `data`.
     """
+    from jobgen.scripts.header import read_header  # --version and completion do without
+
     try:
         with file.open("rb") as stream:
             old = stream.read(SCRIPT_BYTES)
