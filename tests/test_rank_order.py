@@ -168,6 +168,7 @@ pathlib.Path("rank" + os.environ["RANK"]).write_text(" ".join(
 """
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("rendezvous", ["c10d", pytest.param("static", marks=pytest.mark.thorough)])
 def test_torchruns_whose_addresses_sort_otherwise(tmp_path: Path, rendezvous: str) -> None:
     """Real ones, by a local job: nodes 0 to 2 have .9, .10 and .100."""
