@@ -25,7 +25,7 @@ class Module(NamedTuple):
 
 
 def one_file(name: str, folder: Path) -> str:
-    """The program a.b (a/b.py in the folder) as one text, with what it imports of package a."""
+    """The program a.b (a/b.py in the folder) as one text, with what it imports from package a."""
     modules: dict[str, Module] = {}
     _add(name, folder, modules)
     *parts, program = modules.values()

@@ -125,7 +125,7 @@ WAYS = pytest.mark.parametrize(
         ("node/address-route", "hosts=(n1 n2) node={node}"),
     ],
 )
-CHECK = ("fail", "node/address-named", "node/check-node", "check_node")
+CHECK = ("fail-local", "node/address-named", "node/check-node", "check_node")
 SHOW = 'find_address; echo "$address on $interface"'
 
 

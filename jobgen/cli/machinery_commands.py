@@ -28,7 +28,7 @@ def _complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[st
 
 @machinery.command("list")
 def _machinery_list() -> int:
-    """All parts in the order of a script, with what a script has that has them.
+    """List all parts in the order of a script, with the features that bring each into one.
 
     A word such as `stage` is a feature of the script; `-stage` says that it has it not.
     """

@@ -21,7 +21,7 @@ from jobgen.scripts.jinja_environments import html_environment
 
 
 class Verdict(NamedTuple):
-    """`tone` is good, warn or bad."""
+    """What the page says first; `tone`, its colour, is good, warn or bad."""
 
     tone: str
     headline: str

@@ -25,8 +25,8 @@ def _tables(file: str) -> Tables:
     return tables
 
 
-# By the names of tables, words by what to write instead; by options, and by keys of a profile, what
-# is wrong with a value by its pattern.
+# `words`: other tools' names, and what to write instead. `habits`, for options, and `doubts`, for
+# keys of a profile: patterns of values, and what is wrong with them.
 words = partial(_tables, "words.yaml")
 habits = partial(_tables, "habits.yaml")
 doubts = partial(_tables, "doubts.yaml")

@@ -26,7 +26,7 @@ _MEETING = frozenset(
     hostfile H include i exclude e no-ssh launcher ssh-port
     """.split()
 )
-# Launchers that do more than starting ranks, by their options; a program alone does not.
+# Launchers whose options change how the program runs; alone, it would run without them.
 _DO_MORE = ("accelerate launch", "deepspeed", "composer")
 _VARIABLES = {
     "mixed-precision": "ACCELERATE_MIXED_PRECISION",

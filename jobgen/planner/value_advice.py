@@ -53,7 +53,7 @@ def _for_option(hint: str, path: str, mark: Mark) -> str:
 
 
 def _texts(path: str, resolved: Resolved) -> tuple[str, ...]:
-    """The text at a path, or those of a list; none for other values, and for what people read."""
+    """The text at a path, or those of a list; none for other values, descriptions and commands."""
     value: Any = resolved.profile
     for name in path.split("."):
         value = getattr(value, name, None)

@@ -221,7 +221,7 @@ def letter_words(letter: str, value: str = "") -> str:
 
 
 def with_paths(hint: str) -> str:
-    """A hint with --set in the place of each option of its own that sets one value of a profile."""
+    """A hint, in which each option that sets one value of a profile is --set KEY=VALUE."""
     rows = {flag: row for row in OPTIONS.values() if row.path for flag in row.flags}
 
     def set_of(found: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""The files of a job repository: scripts, found and read; keepers beside a manifest, written."""
+"""Finds and reads the scripts of a job repository, and writes the keepers beside a manifest."""
 
 import os
 import stat

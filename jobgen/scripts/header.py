@@ -17,7 +17,7 @@ from typing import NamedTuple
 from jobgen.limits import HEADER_OFFSET
 from jobgen.quoting import escape_unseen
 
-FIRST_VERSION = "0.1.0"  # the one that made the scripts without a `made of` line
+FIRST_VERSION = "0.1.0"  # the release whose scripts have no `made of` line
 
 _SUM = b"# sha256 of the other lines: "
 _PARTS = b"# made of "

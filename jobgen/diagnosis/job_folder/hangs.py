@@ -29,7 +29,7 @@ CURES = {
 _FROZEN = "it is frozen: it wrote no stack"
 _ENDED = "it ended early, with status 0"
 _NO_STACK = re.compile(r"\b(?P<local>local )?rank (?P<rank>\d{1,7}) wrote no stack")
-# A row of the table of communicators: group, communicators, nodes, ranks a node, ranks of each.
+# A row of NCCL RAS' table: group, number of communicators, nodes, ranks of a node, ranks of each.
 _ROW = re.compile(r"^ *(?P<group>\d+) +\d+ +\d+ +\d+(?:-\d+)? +(?P<size>\d{1,7}) +\d+ +[A-Z]")
 _HEAD = re.compile(r"^(?:#(?P<group>\d+)-\d+ \(\w+\) )?(?P<kind>INCOMPLETE|DEAD|MISMATCH)$")
 _DIFFER = re.compile(r"^  Communicator ranks have different (?P<kind>\w+)(?P<counts> operation)?")
@@ -76,7 +76,7 @@ def _by_stacks(folder: JobFolder, case: Case) -> list[Event]:
 
 
 def _was_ending(stack: Stack, case: Case) -> bool:
-    """Whether the rank had lost its peers before it wrote the stack: then it waited as they did."""
+    """Whether the rank lost its peers before it wrote the stack: nobody waited for it."""
     lost = (e for e in case.events if e.role is Role.CONSEQUENCE and e.file == stack.file)
     return not stack.collective and any(event.line < stack.line for event in lost)
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from jobgen.limits import JOB_ENTRIES, JOB_FOLDER_BYTES
 from jobgen.paths import to_path
 
-_SMALL = JOB_FOLDER_BYTES >> 8  # bytes of facts, evidence, an error.json; 16,384 hosts take 400,000
+_SMALL = JOB_FOLDER_BYTES >> 8  # most bytes read of facts, evidence, error.json
 _ATTEMPT = re.compile(r"attempt_(\d{1,6})")
 _END = re.compile(r"(\d{1,3})\b(?: after (\d{1,9}) s)?(.*)")
 _OF_A_RANK = {"stdout.log", "stderr.log", "error.json"}

@@ -23,7 +23,7 @@ _FLAGS = re.IGNORECASE | re.ASCII
 class Grammar(NamedTuple):
     """The values of an option.
 
-    `refused` has the part of a value that is refused, which may be all of it; "" if it is taken.
+    `refused` returns the part of a value that is wrong, perhaps all of it; "" if it is accepted.
     `takes` says what is taken, as the end of a sentence: "--nodes takes …".
     """
 

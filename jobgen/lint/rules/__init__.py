@@ -19,7 +19,7 @@ from functools import cache
 from importlib import import_module
 from typing import NamedTuple
 
-# With those that are imported under their own names, what the file of a rule needs.
+# A rule's file imports what it needs from here; `X as X` passes a name on.
 from jobgen.errors import Edit as Edit
 from jobgen.explanation import read_explanation
 from jobgen.lint.reader.commands import Assignment as Assignment
@@ -34,8 +34,8 @@ from jobgen.lint.reader.script import Script as Script
 class Finding(NamedTuple):
     """What a rule has found, where, and what to type instead.
 
-    `raw` is the text that it is about, as the script has it; without it, that is the word at the
-    place. The `edits` make it right, if there is only one right mend, and change no command.
+    `raw` is the script's own text that the finding is about; if it is empty, that is the word at
+    `line` and `column`. The `edits` make it right, if there is only one way, and change no command.
     """
 
     line: int
@@ -60,7 +60,7 @@ def finding_at(place: Place, text: str, cure: str, edits: Iterable[Edit] = ()) -
 
 
 def replacement(line: int, column: int, old: str, new: str) -> Edit:
-    """The edit that puts a text in the place of another on a line."""
+    """The edit that replaces `old` with `new`, from this column of a line."""
     return Edit(line, column, line, column + len(old), new)
 
 

@@ -1,7 +1,7 @@
 """The whole JSON Schema, in the words that editors understand.
 
-No part of it is an `anyOf`: of a wrong value, a reader would learn that it is "not valid under any
-of the given schemas". `errorMessage`, `markdownDescription` and `defaultSnippets` are of
+No part of it is an `anyOf`: for a wrong value, an editor would say only that it is "not valid
+under any of the given schemas". `errorMessage`, `markdownDescription` and `defaultSnippets` are of
 yaml-language-server and Visual Studio Code; others pass them over, or show them with the error.
 """
 

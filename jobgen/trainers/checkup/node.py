@@ -181,7 +181,7 @@ def measure_one(name: str, place: Place, folder: str) -> float | None:
 def measure_node(
     names: Sequence[str], place: Place, folder: str, notes: list[str]
 ) -> dict[str, float]:
-    """What this rank measures of these, at the same time as all others."""
+    """The values that this rank measures for `names`; all ranks measure at the same time."""
     values: dict[str, float] = {}
     for name in names:
         wait_for_all()

@@ -52,8 +52,8 @@ def jg114_fewer_ranks_than_gpus(script: Script) -> Findings:
     gpus, found = script.gpus_per_node, launchers(script)
     if not gpus or len(found) != 1 or "CUDA_VISIBLE" in script.text:
         return
-    # The other GPUs may be for other commands, or for other rounds of a loop. What a string starts
-    # is counted at its depth: its srun is at depth 0.
+    # The other GPUs may be for other commands, or for other rounds of a loop. A command
+    # inside a quoted script (srun bash -c '…') has that string's depth; the srun around it has 0.
     at_depth = Counter(command.depth for command in work_commands(script))
     ranks, command = found[0].ranks_per_node, found[0].command
     if max(at_depth.values()) > 1 or command.enclosing - {"pipeline"} or command.depth > 1:
