@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from jobgen.cli.mistakes.habits import check_habits
 from jobgen.errors import JobgenError
 from jobgen.planning.host_list import read_hosts
 from jobgen.planning.job_options import Job
@@ -29,6 +30,7 @@ from tests.helpers import jobgen, script
 )
 def test_a_list_of_hosts_is_read_as_its_scheduler_prints_it(text: str, hosts: str) -> None:
     assert read_hosts(text) == tuple(hosts.split())
+    check_habits(Job("byhand", "mi210", hosts=text), None)  # raises for another launcher's list
 
 
 def test_a_file_of_hosts_is_read_in_its_order(tmp_path: Path) -> None:

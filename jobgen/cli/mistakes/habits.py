@@ -87,7 +87,7 @@ def _value_problems(command: str, flag: str, value: str) -> Iterator[Problem]:
                 words = [word and quote(word) for word in (value, *found.groups())]
                 text = text.format(f"{value!r:.80}")
                 parts = re.split(r"[,;\s]+", value)
-                commas = re.sub(r":\d+|,slots=\d+", "", ",".join(parts))
+                commas = re.sub(r"((?:^|,)[^:,]+):\d+(?=,|$)|,slots=\d+", r"\1", ",".join(parts))
                 each = " ".join(f"{flag} {quote(part)}" for part in parts)
                 more = {"flag": flag, "lower": value.lower(), "commas": commas, "each": each}
                 hint = hint.format(*words, **more, raw=value)
