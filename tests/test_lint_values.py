@@ -40,9 +40,9 @@ SLURM = {
     ),
     "dependency": (
         "afterok:1;afterok:1:2;singleton;afterok:1,afterany:2;afterok:1?afterany:2;1;1,2;after:1+5"
-        ";afterok:1_2;afterok:1_*;AFTEROK:1;0;singleton,afterok:1;afterok:1,2",
+        ";afterok:1_2;afterok:1_*;AFTEROK:1;0;singleton,afterok:1;afterok:1,2;2,singleton",
         "afterok;afterok:;afterok:x;1:2;afterok=1;aftersucc:1;afterany:1:afterok:2;afterok:0"
-        ";beforeok:1;afterok:1,;after:1+x;afterok:1, afterok:2",
+        ";beforeok:1;afterok:1,;after:1+x;afterok:1, afterok:2;2,singleton,afterok:1",
     ),
     "distribution": (
         "block;cyclic;block:block;plane=4;pack;nopack;block,pack;block:block:block;*;*:*"

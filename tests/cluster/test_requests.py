@@ -128,7 +128,8 @@ MADE = """import os, sys
 import torch
 if os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") < sys.argv[1]:
     sys.exit(3)
-print("made", sys.prefix.rpartition("/")[2], flush=True)
+sys.stdout.write("made " + sys.prefix.rpartition("/")[2] + "\\n")  # whole: ranks share a pipe
+sys.stdout.flush()
 """
 WAYS = {
     "torchrun": ("-N", "2"),
