@@ -8,8 +8,6 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import jinja2
-
 from jobgen import __version__
 from jobgen.errors import JobgenError, problem
 from jobgen.page.browser.fields import OWN_PROFILE, sections
@@ -19,6 +17,7 @@ from jobgen.page.site import CLOUDS, Choice, choices, site_files
 from jobgen.paths import to_path
 from jobgen.profiles.search import OWN, SITES
 from jobgen.schedulers import COMMANDS
+from jobgen.scripts.jinja_environments import html_environment
 
 ASSETS = Path(__file__).parent / "assets"
 TEMPLATE = "index.html.j2"
@@ -71,30 +70,26 @@ def _document(
     `docs` is the address of the documentation, "" if there is none; `downloads` are the files that
     Python needs before the first script, with their bytes.
     """
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(ASSETS),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
     headings = {"This site" if name == OWN else name: rows for name, rows in choices.items()}
-    return environment.get_template(TEMPLATE).render(
-        version=__version__,
-        policy=POLICY,
-        title=title or TITLE,
-        paragraphs=[text.strip() for text in re.split(r"\n\s*\n", notes) if text.strip()],
-        choices=headings,
-        commands=COMMANDS,
-        docs=docs,
-        documented=(SITES, CLOUDS),
-        downloads=downloads,
-        modules=sorted(file.name for file in ASSETS.glob("*.js") if file.name not in _LATER),
-        sections=sections(),
-        own_profile=OWN_PROFILE,
-        default_file=DEFAULT_FILE,
-        libraries=versions(),
+    return (
+        html_environment(ASSETS)
+        .get_template(TEMPLATE)
+        .render(
+            version=__version__,
+            policy=POLICY,
+            title=title or TITLE,
+            paragraphs=[text.strip() for text in re.split(r"\n\s*\n", notes) if text.strip()],
+            choices=headings,
+            commands=COMMANDS,
+            docs=docs,
+            documented=(SITES, CLOUDS),
+            downloads=downloads,
+            modules=sorted(file.name for file in ASSETS.glob("*.js") if file.name not in _LATER),
+            sections=sections(),
+            own_profile=OWN_PROFILE,
+            default_file=DEFAULT_FILE,
+            libraries=versions(),
+        )
     )
 
 

@@ -20,11 +20,11 @@ _OWN = re.compile(
 # Letters of a file's name in Slurm, none of a date's; and what has their values, of the job and of
 # a rank.
 _PLACE = re.compile(r"(?<!%[YmdHMS])%([jANxt])(?![A-Za-z%])")
-_OF_JOB = {
+_LETTERS_OF_JOB = {
     "sbatch": {"j": "${SLURM_JOB_ID}", "A": "${SLURM_ARRAY_JOB_ID}", "x": "${SLURM_JOB_NAME}"},
     "qsub": {"j": "${PBS_JOBID}", "A": "${PBS_ARRAY_ID}", "x": "${PBS_JOBNAME}"},
 }
-_OF_RANKS = {"N": "${HOSTNAME}", "t": "${RANK}"}
+_LETTERS_OF_RANK = {"N": "${HOSTNAME}", "t": "${RANK}"}
 # What each rank has, whatever starts it.
 _OF_RANK = {"SLURM_PROCID": "RANK", "SLURM_LOCALID": "LOCAL_RANK", "SLURM_NTASKS": "WORLD_SIZE"}
 _DEVICES = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
@@ -35,8 +35,10 @@ def word_advice(job: Job, plan: Plan) -> Iterator[Problem]:
     arguments = plan.program.arguments
     has_own_shell = any(re.fullmatch("-[a-z]*c", word) for word in arguments)
     place = next(filter(None, map(_PLACE.search, arguments)), None)
-    letters = _OF_JOB.get(job.command, {}) | ({} if plan.launch.launcher == "node" else _OF_RANKS)
-    named = [_PLACE.sub(lambda it: letters.get(it[1], it[0]), word) for word in arguments]
+    letters = _LETTERS_OF_JOB.get(job.command, {})
+    if plan.launch.launcher != "node":
+        letters = letters | _LETTERS_OF_RANK
+    named = [_with_letters(word, letters) for word in arguments]
     found = next(filter(None, map(_VARIABLE.search, named)), None)
     if found and not has_own_shell:
         program = plan.program._replace(arguments=tuple(named))
@@ -84,7 +86,7 @@ def _variables(plan: Plan, letters: dict[str, str]) -> Iterator[Problem]:
         seen, ranks = len((value or "").split(",")), plan.launch.processes_per_node
         gpus, own = plan.request.gpus_per_node, _PLACE.search(value or "")
         if own and own[1] in letters:
-            right = _PLACE.sub(lambda it: letters.get(it[1], it[0]), value or "")
+            right = _with_letters(value or "", letters)
             text, hint = f"{name} gets {own[0]} as it is", f"write -e {quote(f'{name}={right}')}"
             yield Problem(Mark("-e"), text, "variable", hint)
         if name in _DEVICES and re.fullmatch(r"[\d,]+", value or "") and not ranks <= seen <= gpus:
@@ -92,6 +94,11 @@ def _variables(plan: Plan, letters: dict[str, str]) -> Iterator[Problem]:
             if seen > gpus:
                 text = f"{name} names {seen} GPUs, and the job has {gpus} of a node"
             yield Problem(Mark("-e"), text, "gpus", f"without {name}: -G {seen}")
+
+
+def _with_letters(text: str, letters: dict[str, str]) -> str:
+    """A text with the variables that have the values of its letters, such as %j."""
+    return _PLACE.sub(lambda it: letters.get(it[1], it[0]), text)
 
 
 def _in_shell(program: Program) -> str:
