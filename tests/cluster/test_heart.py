@@ -334,7 +334,8 @@ def test_ranks_of_many_nodes_write_on_their_own_disks(desk: Desk) -> None:
     job = as_of_many_nodes(desk, "pass")
     done = desk.cluster.wait(job, 120)
     assert done.exit_code == 0, done.labelled
-    assert not desk.cluster.on(OTHER, "find", "/var/tmp", "-name", "jobgen-ranks-*").stdout
+    for folder in (old, f"/var/tmp/jobgen-ranks-{job}"):
+        assert desk.cluster.on(OTHER, "test", "-e", folder).returncode, folder
     assert not list(desk.folder.glob("jobgen-logs/*"))
 
     job = as_of_many_nodes(desk, "fail")
