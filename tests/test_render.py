@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import os
 import re
 import shutil
 import subprocess
@@ -246,6 +247,15 @@ def test_every_kind_of_script_is_bash(scripts: dict[str, str]) -> None:
         code = re.sub(r"<< 'PYTHON'.*?^PYTHON$", "", text, flags=re.DOTALL | re.MULTILINE)
         assert "\n\n\n" not in code, name
         assert code.endswith("\n"), name
+
+
+@pytest.mark.parametrize(("command", "profile"), [("sbatch", "mi210"), ("qsub", "eap")])
+def test_a_script_outside_a_job_says_how_to_submit_it(command: str, profile: str) -> None:
+    text = script(command=command, profile=profile, program=("true",))
+    outside = {"PATH": os.environ["PATH"]}
+    done = subprocess.run(["bash"], input=text, text=True, capture_output=True, env=outside)
+    assert done.returncode
+    assert done.stderr.endswith(f": submit with {command}\n")
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@
 
 # ---- the job: all that differs from other scripts is above the machinery ----
 set -euo pipefail
-export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK  # srun needs it since 22.05
+export SRUN_CPUS_PER_TASK=${SLURM_CPUS_PER_TASK:?submit with sbatch}  # srun needs it since 22.05
 # each step, and each rank, sees all GPUs of its node
 unset SLURM_GPUS SLURM_GPUS_PER_TASK SLURM_TRES_PER_TASK
 job=$SLURM_JOB_ID nodes=2

@@ -13,7 +13,7 @@
 
 # ---- the job: all that differs from other scripts is above the machinery ----
 set -euo pipefail
-export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK  # srun needs it since 22.05
+export SRUN_CPUS_PER_TASK=${SLURM_CPUS_PER_TASK:?submit with sbatch}  # srun needs it since 22.05
 job=$SLURM_JOB_ID nodes=2 gpus=2 gpu_api=cuda cores=16 arch=x86_64
 port=$((10000 + SLURM_JOB_ID % 20000))  # few jobs share a port
 join_timeout=600  # seconds that the nodes wait for one another

@@ -18,7 +18,7 @@
 
 # ---- the job: all that differs from other scripts is above the machinery ----
 set -euo pipefail
-cd "$PBS_O_WORKDIR"  # PBS starts a job in $HOME
+cd "${PBS_O_WORKDIR:?submit with qsub}"  # PBS starts a job in $HOME
 job=${PBS_JOBID//[^A-Za-z0-9.-]/_} nodes=2 gpus=4 gpu_api=cuda cores=288 arch=aarch64
 interface=hsn0 port=29500
 join_timeout=600 read_timeout=200  # seconds: until all have met; of one try

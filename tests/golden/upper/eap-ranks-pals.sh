@@ -14,7 +14,7 @@
 
 # ---- the job: all that differs from other scripts is above the machinery ----
 set -euo pipefail
-cd "$PBS_O_WORKDIR"  # PBS starts a job in $HOME
+cd "${PBS_O_WORKDIR:?submit with qsub}"  # PBS starts a job in $HOME
 job=${PBS_JOBID//[^A-Za-z0-9.-]/_} nodes=2 gpus=4 gpu_api=cuda arch=aarch64
 interface=hsn0 port=$((10000 + ${PBS_JOBID%%[!0-9]*} % 20000))  # few jobs share a port
 join_timeout=600  # seconds that the nodes wait for one another

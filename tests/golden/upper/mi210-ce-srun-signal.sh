@@ -17,7 +17,7 @@
 
 # ---- the job: all that differs from other scripts is above the machinery ----
 set -euo pipefail
-export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK  # srun needs it since 22.05
+export SRUN_CPUS_PER_TASK=${SLURM_CPUS_PER_TASK:?submit with sbatch}  # srun needs it since 22.05
 job=$SLURM_JOB_ID nodes=2 gpus=8 gpu_api=cuda arch=x86_64
 port=29400
 join_timeout=1800  # seconds that the nodes wait for one another

@@ -16,7 +16,7 @@
 
 # ---- the job: all that differs from other scripts is above the machinery ----
 set -euo pipefail
-export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK  # srun needs it since 22.05
+export SRUN_CPUS_PER_TASK=${SLURM_CPUS_PER_TASK:?submit with sbatch}  # srun needs it since 22.05
 job=$SLURM_JOB_ID nodes=2 gpus=8 gpu_api=cuda arch=x86_64
 port=29400
 join_timeout=1800 read_timeout=600  # seconds: until all have met; of one try
