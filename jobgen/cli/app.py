@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
 from itertools import takewhile
@@ -62,6 +62,7 @@ _MODULES = {
     "profiles": "profile_commands",
     "why": "why_command",
 }
+Run = Callable[..., Any]  # what a command does
 TEXTS = {name: text for texts in COMMANDS.values() for name, text in texts.items()}
 NAMES = list(TEXTS)
 
@@ -195,8 +196,24 @@ def command_group(name: str) -> Group:
     return made
 
 
+def option(spelling: str, help: str, *names: str, **more: Any) -> Callable[[Run], Run]:
+    """The decorator for an option, spelled as in a manual: `-o --output FILE`; `CODE...` repeats.
+
+    `names` is the parameter's name, if that is not the option's. A metavar such as `text|json` has
+    all values.
+    """
+    *flags, metavar = spelling.split(" ")
+    if metavar.startswith("-"):
+        return click.option(*flags, metavar, *names, help=help, is_flag=True)
+    if metavar.endswith("..."):
+        metavar, help, more = metavar.removesuffix("..."), f"{help} Repeatable.", {"multiple": True}
+    if metavar.islower():
+        more["type"] = click.Choice(metavar.split("|"))
+    more |= {"metavar": metavar, "shell_complete": complete_value}
+    return click.option(*flags, *names, help=help, **more)
+
+
 # For the decorators of commands: values are completed by the metavar.
-option = partial(click.option, shell_complete=complete_value)
 argument = partial(click.argument, shell_complete=complete_value)
 
 

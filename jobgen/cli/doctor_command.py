@@ -3,9 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-import click
-
-from jobgen.cli.app import TEXTS, RowOption, complete_value, main
+from jobgen.cli.app import RowOption, main, option
 from jobgen.cli.job_commands import OUTPUT_OPTIONS, JobCommand, default_profile, run_job
 from jobgen.doctor import html_report, read_results
 from jobgen.errors import printable, problem, report
@@ -29,35 +27,30 @@ FIELDS = (
 )
 
 
-def _doctor(report: str | None, **options: Any) -> int:
+_rows = {**{field: OPTIONS[field] for field in FIELDS}, **OUTPUT_OPTIONS}
+
+
+@main.command(cls=JobCommand, params=[RowOption(name, row) for name, row in _rows.items()])
+@option(
+    "--report FILE",
+    "Draw the results of a job that has ended (jobgen-doctor/JOBID.json), as one HTML file:"
+    " -o, else FILE with .html.",
+)
+def doctor(report: str | None, **options: Any) -> int:
+    """The script of a job that measures each node and the network.
+
+    The job takes some minutes. It names the nodes that are slower than the others, prints the line
+    that excludes them, and leaves all values in jobgen-doctor/JOBID.json. With --wait, this command
+    follows the job and draws the report. With --wait, or with --report, the exit code is 1 if
+    something is wrong. Examples:
+
+      jobgen doctor --profile mi210 -N 8 | sbatch
+
+      jobgen doctor --report jobgen-doctor/4711.json
+    """
     if report is not None:
         return _write_report(report, options)
     return _write_script({field: options.pop(field) for field in FIELDS}, options)
-
-
-_rows = {**{field: OPTIONS[field] for field in FIELDS}, **OUTPUT_OPTIONS}
-_options = [RowOption(name, row) for name, row in _rows.items()]
-_report = click.Option(
-    ["--report"],
-    metavar="FILE",
-    help="Draw the results of a job that has ended (jobgen-doctor/JOBID.json), as one HTML file:"
-    " -o, else FILE with .html.",
-    shell_complete=complete_value,
-)
-main.add_command(
-    JobCommand(
-        "doctor",
-        callback=_doctor,
-        params=[_report, *_options],
-        help=f"{TEXTS['doctor']}\n\n"
-        "The job takes some minutes. It names the nodes that are slower than the others, prints"
-        " the line that excludes them, and leaves all values in jobgen-doctor/JOBID.json. With"
-        " --wait, this command follows the job and draws the report. With --wait, or with --report,"
-        " the exit code is 1 if something is wrong. Examples:\n\n"
-        "  jobgen doctor --profile mi210 -N 8 | sbatch\n\n"
-        "  jobgen doctor --report jobgen-doctor/4711.json",
-    )
-)
 
 
 def _write_script(fields: dict[str, Any], output: dict[str, Any]) -> int:

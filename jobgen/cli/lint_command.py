@@ -3,8 +3,6 @@
 import sys
 from collections.abc import Sequence
 
-import click
-
 from jobgen.cli.app import argument, columns, main, option
 from jobgen.cli.mistakes.habits import check_paths
 from jobgen.errors import USAGE, JobgenError, nearest_hint, problem, report
@@ -19,47 +17,15 @@ from jobgen.scripts.write import write, write_to_stdout
 
 @main.command("lint")
 @argument("files", nargs=-1, metavar="[FILE...]")
-@option(
-    "--format",
-    metavar="|".join(FORMATS),
-    type=click.Choice([*FORMATS]),
-    default="text",
-    help="The format of the findings.",
-)
-@option(
-    "--select",
-    metavar="CODE",
-    multiple=True,
-    help="Only these rules. JG2 selects all codes that begin with JG2. Repeatable.",
-)
-@option("--ignore", metavar="CODE", multiple=True, help="Without these rules. Repeatable.")
-@option(
-    "--also",
-    metavar="CODE",
-    multiple=True,
-    help="These rules, too, which are off by default. Repeatable.",
-)
-@option(
-    "--jobs-only",
-    is_flag=True,
-    help="Skip files without #SBATCH or #PBS lines, also if they are named.",
-)
-@option(
-    "--profile",
-    metavar="PROFILE|FILE",
-    help="The cluster of the scripts; its limits are checked, too.",
-)
-@option(
-    "--fix",
-    is_flag=True,
-    help="Mend what has only one right mend, show the changes, and report what is left.",
-)
-@option("--diff", is_flag=True, help="Only show what --fix would change.")
-@option(
-    "--stdin-filename",
-    metavar="FILE",
-    help="What file - stands for: its name and its pyproject.toml count.",
-)
+@option(f"--format {'|'.join(FORMATS)}", "The format of the findings.", default="text")
+@option("--select CODE...", "Only these rules. JG2 selects all codes that begin with JG2.")
+@option("--ignore CODE...", "Without these rules.")
+@option("--also CODE...", "These rules, too, which are off by default.")
+@option("--jobs-only", "Skip files without #SBATCH or #PBS lines, also if they are named.")
+@option("--profile PROFILE|FILE", "The cluster of the scripts; its limits are checked, too.")
+@option("--fix", "Mend what has only one right mend, show the changes, and report what is left.")
+@option("--diff", "Only show what --fix would change.")
+@option("--stdin-filename FILE", "What file - stands for: its name and its pyproject.toml count.")
 def lint_files(
     files: Sequence[str],
     format: str,

@@ -53,9 +53,7 @@ def _profiles_list() -> int:
 
 @profiles.command("show")
 @argument("name", metavar="PROFILE|FILE")
-@option(
-    "--set", "sets", metavar="PATH=VALUE", multiple=True, help="Override a value, as for a job."
-)
+@option("--set PATH=VALUE...", "Override a value, as for a job.", "sets")
 def _profiles_show(name: str, sets: tuple[str, ...]) -> int:
     """A profile, with the origin of each of its values."""
     job = Job(command="", set_values=sets)

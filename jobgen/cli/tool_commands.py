@@ -12,15 +12,13 @@ from jobgen.paths import to_path
 from jobgen.quoting import quote
 from jobgen.scripts.write import write
 
-_trust = option(
-    "--trust", is_flag=True, help="Render templates of the repository, too: they are code."
-)
+_trust = option("--trust", "Render templates of the repository, too: they are code.")
 
 
 @main.command()
 @argument("paths", nargs=-1, metavar="[FILE|FOLDER...]")
-@option("--fix", is_flag=True, help="Generate stale scripts again; files keep their mode.")
-@option("--force", is_flag=True, help="With --fix, edited scripts, too: their edits are lost.")
+@option("--fix", "Generate stale scripts again; files keep their mode.")
+@option("--force", "With --fix, edited scripts, too: their edits are lost.")
 @_trust
 def check(paths: tuple[str, ...], fix: bool, force: bool, trust: bool) -> int:
     """Check whether generated scripts are still what jobgen makes.
@@ -41,11 +39,9 @@ def check(paths: tuple[str, ...], fix: bool, force: bool, trust: bool) -> int:
 
 @main.command()
 @argument("manifest", default="jobgen.yaml", metavar="[FILE]")
-@option("--prune", is_flag=True, help="Remove scripts that the manifest no longer has.")
-@option("--force", is_flag=True, help="Replace edited scripts and those of other manifests, too.")
-@option(
-    "-n", "--dry-run", is_flag=True, help="Only show what would change; exit 1 if anything would."
-)
+@option("--prune", "Remove scripts that the manifest no longer has.")
+@option("--force", "Replace edited scripts and those of other manifests, too.")
+@option("-n --dry-run", "Only show what would change; exit 1 if anything would.")
 @_trust
 def build(manifest: str, prune: bool, force: bool, dry_run: bool, trust: bool) -> int:
     """Write the scripts of a manifest.
@@ -63,24 +59,22 @@ def build(manifest: str, prune: bool, force: bool, dry_run: bool, trust: bool) -
 
 
 @main.command()
-@option("--partition", metavar="NAME", help="Slurm: the partition that the profile is for.")
-@option("--queue", metavar="NAME", help="PBS: the queue that the profile is for.")
-@option("--account", metavar="NAME", default="", help="The account that jobs are charged to.")
+@option("--partition NAME", "Slurm: the partition that the profile is for.")
+@option("--queue NAME", "PBS: the queue that the profile is for.")
+@option("--account NAME", "The account that jobs are charged to.", default="")
 @option(
-    *("--directive", "directives"),
-    metavar="OPTION",
-    multiple=True,
-    help="What the site demands of every job, as for sbatch or qsub. Repeatable.",
+    "--directive OPTION...",
+    "What the site demands of every job, as for sbatch or qsub.",
+    "directives",
 )
-@option("--probe", is_flag=True, help="Ask one compute node, too, with a job of a minute.")
+@option("--probe", "Ask one compute node, too, with a job of a minute.")
 @option(
-    "--probe-limit",
-    metavar="SECONDS",
+    "--probe-limit SECONDS",
+    "How long --probe waits for its job before it cancels it; default: 300.",
     type=click.FloatRange(1, 86400),
     default=300,
-    help="How long --probe waits for its job before it cancels it; default: 300.",
 )
-@option(*("-o", "--output"), metavar="FILE", help="Write to FILE.")
+@option("-o --output FILE", "Write to FILE.")
 def detect(output: str | None, **options: Any) -> int:
     """Write a profile of the cluster that it runs on.
 
@@ -114,7 +108,7 @@ def _trainers_show(name: str) -> int:
 
 @_trainers.command("export")
 @argument("name", metavar="TRAINER")
-@option(*("-o", "--output"), metavar="FILE", help="The file; the default is TRAINER.py here.")
+@option("-o --output FILE", "The file; the default is TRAINER.py here.")
 def _trainers_export(name: str, output: str | None) -> int:
     """Write a trainer to a file, to keep it in a job's repository."""
     text = trainers.source(name)
@@ -165,26 +159,14 @@ def completion(shell: str) -> int:
 
 
 @main.command()
+@option("-o --output FOLDER", "The folder; it replaces one that this command made.", required=True)
+@option("--profiles FOLDER", "The site's own profiles, which come first in the list.")
+@option("--title TEXT", "The heading of the page.")
+@option("--notes FILE", "Text to show below it: plain text, with empty lines between paragraphs.")
 @option(
-    *("-o", "--output"),
-    metavar="FOLDER",
-    required=True,
-    help="The folder; it replaces one that this command made.",
-)
-@option(
-    "--profiles", metavar="FOLDER", help="The site's own profiles, which come first in the list."
-)
-@option("--title", metavar="TEXT", help="The heading of the page.")
-@option(
-    "--notes",
-    metavar="FILE",
-    help="Text to show below it: plain text, with empty lines between paragraphs.",
-)
-@option(
-    "--packages",
-    metavar="FOLDER",
+    "--packages FOLDER",
+    "Where the three packages of npm are that the page runs on; default: here.",
     default=".",
-    help="Where the three packages of npm are that the page runs on; default: here.",
 )
 def page(
     output: str, packages: str, profiles: str | None, title: str | None, notes: str | None

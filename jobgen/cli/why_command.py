@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-import click
-
 from jobgen.cli.app import argument, columns, main, option
 from jobgen.diagnosis.classes import classes, codes
 from jobgen.diagnosis.engine import Source, diagnose
@@ -26,16 +24,10 @@ if TYPE_CHECKING:
 
 @main.command()
 @argument("words", nargs=-1, metavar="FILE|FOLDER|JOBID|-|CLASS...")
-@option(
-    "--format",
-    metavar="text|json",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    help="The format of the verdict.",
-)
-@option("--line", is_flag=True, help="The verdict in one line, as a job's last line.")
-@option("--all", "everything", is_flag=True, help="Also all that follows from the failure.")
-@option("--list", "listing", is_flag=True, help="The classes of failure that it knows.")
+@option("--format text|json", "The format of the verdict.", default="text")
+@option("--line", "The verdict in one line, as a job's last line.")
+@option("--all", "Also all that follows from the failure.", "everything")
+@option("--list", "The classes of failure that it knows.", "listing")
 def why(words: tuple[str, ...], format: str, line: bool, everything: bool, listing: bool) -> int:
     """Find what failed first in a job, from its output.
 
