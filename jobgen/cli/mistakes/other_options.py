@@ -3,17 +3,20 @@ the same to jobgen. Only a mistake imports this.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
-from click import Command
+from click import Command, Context
 
+from jobgen.cli.app import NAMES, main
 from jobgen.lint.reader.sbatch_options import OPTIONS as OPTIONS_OF_SBATCH
 from jobgen.lint.reader.sbatch_options import SRUN_OPTIONS, WITHOUT_VALUE
 from jobgen.other_words.search import answers, form_words, path_of, places, plain
 from jobgen.planning.job_options import FIELD_OF_FLAG, OPTIONS
+from jobgen.planning.job_size import size_words
 from jobgen.planning.key_words import (
     KEYS,
+    PLACE,
     letter_words,
     option_words,
     resource_words,
@@ -21,7 +24,7 @@ from jobgen.planning.key_words import (
     words_for,
 )
 from jobgen.planning.option_row import ALL, RANKS
-from jobgen.quoting import quote
+from jobgen.quoting import quote, split_words
 from jobgen.schedulers import absent_keys, pbs_user_options, slurm_directives
 
 _SBATCHS = OPTIONS_OF_SBATCH - {flag.lstrip("-") for flag in FIELD_OF_FLAG}
@@ -29,11 +32,23 @@ _SCHEDULERS = {"sbatch": "slurm", "qsub": "pbs", "interactive": "slurm", "local"
 _CLOSE = 0.75  # of difflib: nearer names are slips
 
 
-def own_words(command: Command, flag: str, value: str = "", others: Iterable[str] = ()) -> str:
+def words_to_write(hint: str) -> list[str]:
+    """The words that a hint says to write; none if there is a choice or a place to fill."""
+    note = "(?:, (?:the|since|what|all) [^'\"]*)?"  # which explains the words
+    found = re.fullmatch(rf"write (-(?:'[^']*'|(?!, |; | or ).)*){note}", hint)
+    if not found or re.search(PLACE, found[1]):
+        return []
+    try:
+        return split_words(found[1])
+    except ValueError:  # words of a shell
+        return []
+
+
+def own_words(command: Command, flag: str, value: str = "", args: Sequence[str] = ()) -> str:
     """What to do instead of giving a command an option, and a value, that it does not have.
 
     It begins with `write`, if that is to write other words; "" if nothing is known of the option.
-    `others` are the commands of jobgen that have it.
+    `args` are all words of the command, which numbers of ranks depend on.
     """
     name, found = str(command.name), ""
     flags = {
@@ -43,6 +58,8 @@ def own_words(command: Command, flag: str, value: str = "", others: Iterable[str
         if each[:1] == "-"
     }
     singular = plain(flag).rstrip("s")
+    if args and name in ALL | {"doctor"} and (words := size_words(name, flag, value, args)):
+        return f"write {words}" if words.startswith("-") else words
     if form := form_words(name, flag, value):
         found = form
     elif same := [each for each in flags if len(flag) > 2 and plain(each).rstrip("s") == singular]:
@@ -61,13 +78,18 @@ def own_words(command: Command, flag: str, value: str = "", others: Iterable[str
         return f"did you mean {close[0]!r}?"
     if not found and name not in ALL and flag in ("-o", "--output", "--out"):
         return f"write > {quote(value) if value else 'FILE'} behind the command"
-    if not found and (has_it := ", ".join(others)) and name not in ("local", "byhand"):
-        return f"it is an option of {has_it}"
+    if not found and name not in ("local", "byhand") and (others := _commands_with(flag)):
+        return f"it is an option of {', '.join(others)}"
     if not found and name not in ALL:
         long = ", ".join(each for each in flags if each.startswith("--"))
         return f"one of: {long}" if long else "there is only --help"
     found = found or _program_or_site(flag, name, value)
     return f"write {found}" if found.startswith("-") else found
+
+
+def _commands_with(flag: str) -> list[str]:
+    commands = filter(None, (main.get_command(Context(main), name) for name in NAMES))
+    return [str(each.name) for each in commands if any(flag in it.opts for it in each.params)]
 
 
 def _of_other_command(command: str, flag: str, flags: Iterable[str], value: str) -> str:

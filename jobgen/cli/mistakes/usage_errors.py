@@ -1,24 +1,22 @@
 """What click would say of a wrong option, with what to write instead, for all of them at once."""
 
 import re
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Sequence
 from itertools import takewhile
 
 import click
 
-from jobgen.cli.mistakes.other_options import own_words
+from jobgen.cli.mistakes.other_options import own_words, words_to_write
 from jobgen.errors import JobgenError
 from jobgen.other_words.search import form_words, is_word, plain
 from jobgen.paths import is_file, to_path
 from jobgen.planning.job_options import FIELD_OF_FLAG, OPTIONS
-from jobgen.planning.job_size import size_words
-from jobgen.planning.key_words import PLACE, option_words
-from jobgen.planning.option_row import ALL
+from jobgen.planning.key_words import option_words
 from jobgen.profiles.search import profile_files
-from jobgen.quoting import quote, split_words
+from jobgen.quoting import quote
 
 _MOST = 20  # wrong options in one message
+_INTERACTIVE = "use jobgen interactive"
 
 
 def other_error(
@@ -41,37 +39,36 @@ def usage_error(
     command: click.Command, ctx: click.Context, args: Sequence[str]
 ) -> click.UsageError:
     """The error for all the options that a command does not have."""
-    rest, lines, hints = [*args], list[str](), list[str]()
-    while (flag := _wrong_option(command, ctx, rest)) and len(lines) < _MOST:
+    rest, wrong = [*args], list[tuple[str, str]]()
+    while (flag := _wrong_option(command, ctx, rest)) and len(wrong) < _MOST:
         flag, value, rest = _taken_out(flag, rest)
-        name, colon, after_colon = flag.partition(":")  # as in --time:1:00:00
-        value = after_colon if colon else value
-        hint = _hint(command, name, value, args, _commands_with(flag, ctx))
-        if lines and not hint:
-            break
-        hints.append(hint)
-        end = "" if hint.endswith(("?", ".")) else "."
-        lines.append(f"No such option '{flag}'{'; ' * bool(hint)}{hint}{end}")
+        wrong.append((flag, value))
+    hints = [_hint(command, flag, value, args, rest) for flag, value in wrong]
+    later = later_problems(command, ctx, _repaired(hints, rest))
+    if any(each.startswith("--: ") for each in later):  # it says how to write that program
+        hints = [each if not re.match("write -- ['\"]", each) else "" for each in hints]
+    lines = [
+        f"No such option '{flag}'{'; ' * bool(hint)}{hint}{'.' * (hint[-1:] not in ('?', '.'))}"
+        for (flag, _), hint in zip(wrong, hints, strict=True)
+    ]
+    return click.UsageError("\n".join(dict.fromkeys([*lines, *later])), ctx)
+
+
+def _hint(
+    command: click.Command, flag: str, value: str, args: Sequence[str], rest: Sequence[str]
+) -> str:
+    """What to do instead of a wrong option; `rest` are the words of `args` without all of them."""
+    name, colon, after_colon = flag.partition(":")  # as in --time:1:00:00
+    hint = own_words(command, name, after_colon if colon else value, args)
     line = " ".join(map(quote, takewhile("--".__ne__, rest)))
-    with_words = f"write: jobgen interactive {line}" if line else "use jobgen interactive"
-    lines = [each.replace("use jobgen interactive", with_words) for each in lines]
-    with suppress(ValueError):  # of a hint with words of a shell
-        later = later_problems(command, ctx, _repaired(hints, rest))
-        shell = next((each for each in hints if re.match("write -- ['\"]", each)), "")
-        if any(each.startswith("--: ") for each in later):  # it says how to write that program
-            lines = [each.replace(f"; {shell}.", ".") for each in lines]
-        lines += later
-    return click.UsageError("\n".join(dict.fromkeys(lines)), ctx)
+    return f"write: jobgen interactive {line}" if line and hint == _INTERACTIVE else hint
 
 
-def _repaired(hints: Sequence[str], rest: Sequence[str]) -> list[str]:
-    """The other words, with those that hints say to write, unless there is a choice."""
-    note = "(?:, (?:the|since|what|all) [^'\"]*)?"  # which explains the words
-    found = (re.fullmatch(rf"write (-(?:'[^']*'|(?!, |; | or ).)*){note}", hint) for hint in hints)
-    plain_hints = (each[1] for each in found if each and not re.search(PLACE, each[1]))
-    words = [split_words(hint) for hint in plain_hints]
-    program = next((each for each in words if each[0] == "--"), [])
-    return [*(word for each in words if each[0] != "--" for word in each), *rest, *program]
+def _repaired(hints: Iterable[str], rest: Sequence[str]) -> list[str]:
+    """The other words, with those that hints say to write."""
+    words = list(map(words_to_write, hints))
+    program = next((each for each in words if each[:1] == ["--"]), [])
+    return [*(word for each in words if each[:1] != ["--"] for word in each), *rest, *program]
 
 
 def long_dash(ctx: click.Context, args: Sequence[str]) -> click.UsageError:
@@ -123,16 +120,6 @@ def one_dash(command: click.Command, ctx: click.Context, args: Sequence[str]) ->
         if is_name and (is_own or is_word(word)):
             return word
     return ""
-
-
-def _hint(
-    command: click.Command, flag: str, value: str, args: Sequence[str], others: Sequence[str] = ()
-) -> str:
-    name = str(command.name)
-    words = size_words(name, flag, value, args) if name in ALL | {"doctor"} else ""
-    if not words:
-        return own_words(command, flag, value, others)
-    return f"write {words}" if words.startswith("-") else words
 
 
 def _taken_out(flag: str, words: Sequence[str]) -> tuple[str, str, list[str]]:
@@ -220,16 +207,3 @@ def early_option(
     name = words[0] if words else "sbatch"
     text = f"No such option '{flag}' of {path}; options follow the command:"
     return click.UsageError(f"{text} {path} {name} {flag} {value}".rstrip() + " …", ctx)
-
-
-def _commands_with(flag: str, ctx: click.Context) -> list[str]:
-    """The commands that have an option."""
-    root = ctx.find_root()
-    group = root.command
-    names = group.list_commands(root) if isinstance(group, click.Group) else []
-    commands = {name: group.get_command(root, name) for name in names}  # type: ignore[attr-defined]
-    return [
-        name
-        for name, command in commands.items()
-        if command and any(flag in each.opts for each in command.params)
-    ]

@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 from click import Command
 
-from jobgen.cli.mistakes.other_options import own_words
+from jobgen.cli.mistakes.other_options import own_words, words_to_write
 from jobgen.errors import JobgenError, Mark, Problem, problem
 from jobgen.paths import is_file, to_path
-from jobgen.planning.key_words import KEYS, PLACE
+from jobgen.planning.key_words import KEYS
 from jobgen.profiles.search import is_profile_path, profile_files
-from jobgen.quoting import quote, split_words
+from jobgen.quoting import quote
 
 Words = Sequence[str]
 Later = Callable[[Words], list[str]]
@@ -187,10 +187,8 @@ def _named(command: Command, word: str) -> list[str]:
     flag = f"-{name}" if len(name) == 1 else f"--{name}"
     if any(flag in each.opts for each in command.params):
         return [flag, value]
-    hint = own_words(command, flag, value) if len(name) > 1 else ""
-    hint = re.sub(r", (?:the|since|what|all) [^'\"]*$", "", hint)
-    is_plain = hint.startswith("write -") and not re.search(f"{PLACE}|, |; | or |write --? ", hint)
-    return split_words(hint.removeprefix("write ")) if is_plain else []
+    words = words_to_write(own_words(command, flag, value)) if len(name) > 1 else []
+    return words if words[:1] != ["--"] else []
 
 
 def _flag_of(word: str) -> str:
