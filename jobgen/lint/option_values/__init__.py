@@ -3,14 +3,81 @@
 A grammar takes what any release from Slurm 20.11 to 26.05, or any of OpenPBS and Torque, takes. It
 knows no cluster: whether a partition, a feature or a kind of GPU exists is not checked here. Not
 here: which options a script has (reader/), and which values stand for others (JG217).
+
+A line of a table (slurm.txt, pbs.txt) has a kind, options, and what they take; below it is the
+pattern of their values; upper and lower case are the same.
+
+    NUMBER = a part of the patterns below, where <NUMBER> is
+    list gres: NAME[:COUNT], with commas between several
+        [a-z]+:<NUMBER>
+
+The kind is `number` or `word`, or for a list, whose items have the pattern, `numbers` or `list`.
+Where a number belongs, a word may be a placeholder. If a pattern has groups
+`first` and `last`, these are numbers, and the first one is not above the last one. An option
+X.NAME is the value after NAME= in the option X.
 """
 
-from jobgen.lint.option_values import pbs, slurm
-from jobgen.lint.option_values.grammar import Grammar
+import os
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import NamedTuple
+
+from jobgen.explanation import read_patterns
+
+_TABLES = {"slurm": ("slurm",), "pbs": ("pbs",), "openpbs": ("pbs", "openpbs")}
+# A comma ends a value only if NAME= follows it, and not in quotes.
+_PAIR = re.compile(r"""(?:'[^']*'|"[^"]*"|,(?!\s*\w+=)|[^'",])+""")
+
+
+class Grammar(NamedTuple):
+    """The values of an option; `takes` is the end of a sentence: "--nodes takes …"."""
+
+    takes: str
+    pattern: str
+    kind: str
+    values: Mapping[str, "Grammar"]  # of NAME=VALUE, by NAME
+
+    def refused(self, value: str) -> str:
+        """The part of a value that is wrong, perhaps all of it; "" if it is accepted."""
+        if self.kind in ("list", "numbers"):  # empty items are skipped, as by strtok(3)
+            return next((each for each in value.split(",") if each and not self._has(each)), "")
+        if not self._has(value):
+            return value or "nothing"
+        for pair in _PAIR.findall(value) if self.values else ():
+            name, _, amount = (text.strip() for text in pair.partition("="))
+            if name in self.values and self.values[name].refused(amount.strip("'\"")):
+                return str(pair.strip())
+        return ""
+
+    def _has(self, value: str) -> bool:
+        # No expression is compiled before an option needs it: all together would slow the start.
+        found = re.fullmatch(self.pattern, value, re.IGNORECASE | re.ASCII)
+        bounds = found.groupdict(default="") if found else {}
+        is_ascending = not bounds.get("last") or int(bounds["first"] or 0) <= int(bounds["last"])
+        return bool(found) and is_ascending
 
 
 def grammar_of(scheduler: str, option: str) -> Grammar | None:
     """The grammar of an option: its long name for `slurm`, its letter for `pbs` or `openpbs`."""
-    if scheduler == "slurm":
-        return slurm.grammars().get(option)
-    return pbs.grammars(is_openpbs=scheduler == "openpbs").get(option)
+    return _grammars(scheduler).get(option)
+
+
+@cache
+def _grammars(scheduler: str) -> dict[str, Grammar]:
+    grammars: dict[str, Grammar] = {}
+    values: dict[str, dict[str, Grammar]] = {}
+    for table in _TABLES[scheduler]:
+        file = os.path.join(os.path.dirname(__file__), f"{table}.txt")
+        with open(file, encoding="utf-8") as stream:
+            lines = list(read_patterns(stream.read(), {}))
+        for line, pattern in lines:
+            names, _, takes = line.partition(": ")
+            kind, *options = names.split()
+            for option, _, name in (each.partition(".") for each in options):
+                own = values.setdefault(option, {})
+                if name:
+                    own[name] = Grammar(takes, pattern, kind, {})
+                else:
+                    grammars[option] = Grammar(takes, pattern, kind, own)
+    return grammars

@@ -47,7 +47,7 @@ def jg217_invalid_value(script: Script) -> Findings:
             continue  # a # stands for the value
         refused = grammar.refused(option.value)
         # Where a number belongs, any name in capitals is a placeholder, too.
-        if refused and not (_NAME if grammar.is_number else _JOB).search(refused):
+        if refused and not (_NAME if grammar.kind.startswith("number") else _JOB).search(refused):
             name = f"-{option.option}" if option.scheduler == "pbs" else f"--{option.option}"
             text = f"{name} does not take `{refused}`" if option.value else f"{name} has no value"
             yield finding_at(option, text, f"it takes {grammar.takes}")
