@@ -7,12 +7,12 @@ import sys
 from collections.abc import Iterator, Sequence
 from io import BufferedReader, BytesIO
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NoReturn
 
 from jobgen.diagnosis.classes import codes
 from jobgen.diagnosis.engine import Source
 from jobgen.diagnosis.lines.labels import Label
-from jobgen.errors import JobgenError, problem
+from jobgen.errors import problem
 from jobgen.paths import to_path, walk
 
 SCHEDULER = "scheduler"  # the name of what the scheduler says of a job
@@ -71,7 +71,7 @@ def _folder(top: str) -> Iterator[Source]:
     """The logs in a folder and below it, in the order of their names."""
     found = [
         os.path.join(folder, name)
-        for folder, _, names in walk(to_path(top), _raise)
+        for folder, _, names in walk(to_path(top), _refuse)
         for name in names
         if re.search(_LOG, name) or re.search(DUMP, name)
     ]
@@ -147,15 +147,12 @@ def _opened(path: str) -> BinaryIO:
         hint = f"did you mean `{near[0]}`?" if near else hint
         raise problem(path, "no such file", "unreadable", hint) from None
     except OSError as error:
-        raise _unreadable(path, error) from None
+        _refuse(error, path)
 
 
-def _raise(error: OSError) -> None:
-    raise _unreadable(str(error.filename), error)
-
-
-def _unreadable(path: str, error: OSError) -> JobgenError:
-    return problem(path, f"cannot be read: {error.strerror}", "unreadable")
+def _refuse(error: OSError, path: str = "") -> NoReturn:
+    text = f"cannot be read: {error.strerror}"
+    raise problem(path or str(error.filename), text, "unreadable") from None
 
 
 def text_source(name: str, lines: Sequence[str]) -> Source:

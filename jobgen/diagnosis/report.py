@@ -39,7 +39,11 @@ def as_text(verdict: Verdict, everything: bool = False) -> str:
 
 
 def _head(verdict: Verdict) -> str:
-    who, says = _who(verdict), shortened(verdict.says, CHARACTERS)
+    who, says = name_of(verdict.node, verdict.rank), shortened(verdict.says, CHARACTERS)
+    if verdict.one_of:
+        who = _one_of(verdict, MOST_NAMED)
+    elif verdict.everywhere:
+        who = "all ranks alike"
     if verdict.code:
         subject = f"{who} failed first" if who else "first failure"
         when = f" at {clock(verdict.time)}" if verdict.time is not None else ""
@@ -48,15 +52,6 @@ def _head(verdict: Verdict) -> str:
         return f"{NOTHING}: {verdict.says}" if verdict.says else NOTHING
     subject = f"{who}: " if who else ""
     return f"I cannot tell what failed first, but this is seen: {subject}{says}"
-
-
-def _who(verdict: Verdict) -> str:
-    """The node and rank, as far as they are clear; the subject of a sentence."""
-    if verdict.one_of:
-        return _one_of(verdict, MOST_NAMED)
-    if verdict.everywhere:
-        return "all ranks alike"
-    return name_of(verdict.node, verdict.rank)
 
 
 def _one_of(verdict: Verdict, most: int) -> str:

@@ -72,15 +72,7 @@ def _read(code: str) -> FailureClass:
 
     file = os.path.join(_FOLDER, f"{code}.txt")
     text = read_explanation(file, ("Cure", "Not this", "Explains", "Traits"), "Signs")
-    cure, misleads, explains, traits = text.fields.values()
+    cure, misleads, *lists = text.fields.values()
+    explains, traits = (frozenset(words.split()) for words in lists)
     signs = tuple(read_signs(text.last))
-    return FailureClass(
-        code,
-        text.title,
-        text.page,
-        signs,
-        cure,
-        misleads,
-        frozenset(explains.split()),
-        frozenset(traits.split()),
-    )
+    return FailureClass(code, text.title, text.page, signs, cure, misleads, explains, traits)

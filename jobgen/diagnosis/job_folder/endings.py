@@ -8,7 +8,7 @@ cause only where it explains how a rank ended.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from jobgen.diagnosis.classes import codes_with
@@ -197,12 +197,8 @@ def has_ended_well(files: RankFiles, folder: JobFolder, case: Case) -> bool:
     return files.rank is not None and files.rank not in reported and bool(others & reported)
 
 
-def node_events(evidence: Iterable[Evidence], case: Case) -> list[Event]:
-    """What the nodes' kernels and GPUs noted, where it explains how a rank of theirs ended."""
-    return [event for each in evidence for event in _of_node(each, case)]
-
-
-def _of_node(noted: Evidence, case: Case) -> Iterable[Event]:
+def node_events(noted: Evidence, case: Case) -> Iterator[Event]:
+    """What a node's kernel and GPUs noted, where it explains how a rank of it ended."""
     own = [event for event in case.events if event.node == noted.host]
     statuses = {event.status for event in own if event.status is not None}
     codes = {event.code for event in own if event.role in CAUSES}
@@ -211,39 +207,32 @@ def _of_node(noted: Evidence, case: Case) -> Iterable[Event]:
     if noted.memory and is_killed:
         is_sure = noted.is_memory_of_job or bool(noted.killed & {event.pid for event in own})
         says = f"killed by signal 9; on that node: {noted.memory}"
-        event = _event(noted, "host-memory", says, noted.memory_line, is_sure)
-        yield _at_one_rank(event, own, KILLED)
+        yield _event(noted, "host-memory", says, noted.memory_line, own, KILLED, is_sure)
     if "/dev/shm" in noted.full and statuses & set(BUS_ERROR):
         says = "ended by signal 7 (bus error); on that node: /dev/shm 100%"
-        event = _event(noted, "shared-memory", says, noted.full["/dev/shm"])
-        yield _at_one_rank(event, own, BUS_ERROR)
+        yield _event(noted, "shared-memory", says, noted.full["/dev/shm"], own, BUS_ERROR)
     disks = [place for place in noted.full if place != "/dev/shm"]
     if disks and failed - {143} and not codes - {"launcher-report"}:
         says = f"it ended and wrote no reason; on that node: {disks[0]} 100%"
-        event = _event(noted, "disk-full", says, noted.full[disks[0]], is_sure=False)
-        yield _at_one_rank(event, own, failed)
-    if noted.broken or noted.ecc:
-        yield from (_at_one_rank(event, own, failed) for event in _of_gpus(noted, case, own, codes))
-
-
-def _of_gpus(noted: Evidence, case: Case, own: list[Event], codes: set[str]) -> Iterable[Event]:
-    """A broken GPU: the cause if its own ranks show it, or if nothing else than waiting is seen."""
+        yield _event(noted, "disk-full", says, noted.full[disks[0]], own, failed, is_sure=False)
+    # A broken GPU: the cause if its own ranks show it, or if nothing else than waiting is seen.
     causes = {e.code for e in case.events if e.role in CAUSES and e.code}
-    shown = codes & codes_with("gpu") or {e.status for e in own} & set(_SIGNALS_OF_GPUS)
-    has_text = any("CUDA" in event.text or "NCCL" in event.text for event in own)
-    if shown or has_text or not causes - codes_with("peers"):
+    is_shown = bool(codes & codes_with("gpu") or statuses & set(_SIGNALS_OF_GPUS))
+    is_shown |= any("CUDA" in event.text or "NCCL" in event.text for event in own)
+    if (noted.broken or noted.ecc) and (is_shown or not causes - codes_with("peers")):
         xids = ", ".join(f"Xid {xid}" for xid in [*noted.broken][:_MOST])
         says = f"a GPU of this node is broken: {xids or noted.ecc_text}"
         line = next(iter((noted.broken or noted.ecc).values()))
-        yield _event(noted, "gpu-hardware", says, line, bool(noted.broken and (shown or has_text)))
+        is_sure = bool(noted.broken) and is_shown
+        yield _event(noted, "gpu-hardware", says, line, own, failed, is_sure)
 
 
-def _event(noted: Evidence, code: str, says: str, line: str, is_sure: bool = True) -> Event:
-    event = Event(code, Role.CONFIRMATION, says, noted.path, text=line, node=noted.host)
+def _event(
+    noted: Evidence, code: str, says: str, line: str,
+    own: list[Event], ends: Collection[int | None], is_sure: bool = True,
+) -> Event:  # fmt: skip
+    """What a line of a node's notes means, at the one rank that ended so, if it is one."""
+    ranks = {e.rank for e in own if e.status in ends and e.rank is not None}
+    rank = ranks.pop() if len(ranks) == 1 else None
+    event = Event(code, Role.CONFIRMATION, says, noted.path, 0, line, noted.host, rank)
     return event if is_sure else event._replace(certainty="likely")
-
-
-def _at_one_rank(event: Event, own: list[Event], statuses: Collection[int | None]) -> Event:
-    """The event of a note at the one rank of the node that ended so, if it is one."""
-    ranks = {e.rank for e in own if e.status in statuses and e.rank is not None}
-    return event._replace(rank=ranks.pop()) if len(ranks) == 1 else event

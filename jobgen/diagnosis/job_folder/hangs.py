@@ -28,7 +28,7 @@ CURES = {
 }
 _FROZEN = "it is frozen: it wrote no stack"
 _ENDED = "it ended early, with status 0"
-_NO_STACK = re.compile(r"\b(?P<local>local )?rank (?P<rank>\d{1,7}) wrote no stack")
+_NO_STACK = r"\b((?:local )?rank \d{1,7}) wrote no stack"
 # A row of NCCL RAS' table: group, number of communicators, nodes, ranks of a node, ranks of each.
 _ROW = re.compile(r"^ *(?P<group>\d+) +\d+ +\d+ +\d+(?:-\d+)? +(?P<size>\d{1,7}) +\d+ +[A-Z]")
 _HEAD = re.compile(r"^(?:#(?P<group>\d+)-\d+ \(\w+\) )?(?P<kind>INCOMPLETE|DEAD|MISMATCH)$")
@@ -63,7 +63,7 @@ def _by_stacks(folder: JobFolder, case: Case) -> list[Event]:
     heard = {file.rpartition("/")[0] for file in files}
     silent = [each for each in folder.ranks if each.path not in heard]
     on_request = folder.has_orders_for_stacks and len(folder.ranks) == 1
-    events = [_of(each, stacks, _FROZEN, "sure") for each in silent if _is_in(frozen, each)]
+    events = [_of(each, stacks, _FROZEN, "sure") for each in silent if each in frozen]
     if not events and any(not stack.collective for stack in stacks):
         events = stalled_ranks(stacks, case.world, on_request=on_request)
         events = events if any(e.rank is not None or e.node for e in events) else []
@@ -81,20 +81,15 @@ def _was_ending(stack: Stack, case: Case) -> bool:
     return not stack.collective and any(event.line < stack.line for event in lost)
 
 
-def _frozen(folder: JobFolder) -> set[tuple[str, str, int]]:
+def _frozen(folder: JobFolder) -> list[RankFiles]:
     """The ranks that the nodes' keepers saw alive, and that wrote no stack when they were told."""
-    found: set[tuple[str, str, int]] = set()
-    for host, node in folder.nodes.items():
-        if "keeper" in node.names:
-            for each in _NO_STACK.finditer(read_start(f"{node.path}/keeper")):
-                found.add((host, "local" if each["local"] else "rank", int(each["rank"])))
+    found: list[RankFiles] = []
+    for node in folder.nodes.values():
+        names = re.findall(_NO_STACK, read_start(f"{node.path}/keeper"))
+        found += [
+            r for r in node.ranks if {f"rank {r.rank}", f"local rank {r.local_rank}"} & {*names}
+        ]
     return found
-
-
-def _is_in(names: set[tuple[str, str, int]], files: RankFiles) -> bool:
-    """Whether a keeper means this rank."""
-    own = {(files.host, "rank", files.rank), (files.host, "local", files.local_rank)}
-    return not own.isdisjoint(names)
 
 
 def _of(files: RankFiles, stacks: list[Stack], how: str, certainty: str) -> Event:

@@ -103,9 +103,9 @@ def read_layout(word: str) -> JobFolder:
     """What is in a job's folder. Raises OSError if the folder itself cannot be read."""
     top = os.fspath(to_path(word))
     os.scandir(top).close()
-    walk = _Walk()
-    folders, names = walk.entries(top)
-    nodes = {name: _node(walk, name, os.path.join(top, name)) for name in folders}
+    budget = iter(range(JOB_ENTRIES))
+    folders, names = _entries(top, budget)
+    nodes = {name: _node(budget, name, os.path.join(top, name)) for name in folders}
     orders = nodes.pop("orders").names if "orders" in nodes else frozenset()
     facts = dict(
         line.split("=", 1) for line in read_start(f"{top}/job").splitlines() if "=" in line
@@ -113,32 +113,26 @@ def read_layout(word: str) -> JobFolder:
     return JobFolder(top, facts, names, nodes, any(name.startswith("stacks") for name in orders))
 
 
-class _Walk:
-    """Lists folders until so many entries were seen that somebody must have filled them."""
+def _entries(path: str, budget: Iterator[int]) -> tuple[list[str], frozenset[str]]:
+    """The folders and the plain files in a folder.
 
-    def __init__(self) -> None:
-        self._left = JOB_ENTRIES
-
-    def entries(self, path: str) -> tuple[list[str], frozenset[str]]:
-        """The folders and the plain files in a folder."""
-        folders: list[str] = []
-        files: list[str] = []
-        # OSError: a folder of another user, or one that is gone.
-        with suppress(OSError), os.scandir(path) as found:
-            for entry in found:
-                self._left -= 1
-                if self._left < 0:
-                    break
-                if entry.is_dir(follow_symlinks=False):
-                    folders.append(entry.name)
-                elif entry.is_file(follow_symlinks=False):
-                    files.append(entry.name)
-        return sorted(folders), frozenset(files)
+    The `budget` ends where so many were seen that somebody must have filled the job's folder.
+    """
+    folders: list[str] = []
+    files: list[str] = []
+    # OSError: a folder of another user, or one that is gone.
+    with suppress(OSError), os.scandir(path) as found:
+        for entry, _ in zip(found, budget, strict=False):
+            if entry.is_dir(follow_symlinks=False):
+                folders.append(entry.name)
+            elif entry.is_file(follow_symlinks=False):
+                files.append(entry.name)
+    return sorted(folders), frozenset(files)
 
 
-def _node(walk: _Walk, host: str, path: str) -> Node:
-    folders, names = walk.entries(path)
-    ranks = [files for name in folders for files in _run(walk, host, os.path.join(path, name))]
+def _node(budget: Iterator[int], host: str, path: str) -> Node:
+    folders, names = _entries(path, budget)
+    ranks = [files for name in folders for files in _run(budget, host, os.path.join(path, name))]
     for each in ranks:
         files = (os.path.join(each.path, name) for name in each.names & _OF_A_RANK)
         each.changed = max(map(changed, files), default=0.0)
@@ -147,17 +141,17 @@ def _node(walk: _Walk, host: str, path: str) -> Node:
     return Node(host, path, names, [each for each in ranks if each.run == last])
 
 
-def _run(walk: _Walk, host: str, path: str) -> Iterator[RankFiles]:
+def _run(budget: Iterator[int], host: str, path: str) -> Iterator[RankFiles]:
     """What one rank wrote, or one torchrun's ranks, of its last start of them."""
-    folders, names = walk.entries(path)
+    folders, names = _entries(path, budget)
     if found := _RANK.fullmatch(os.path.basename(path)):
         yield RankFiles(host, path, names, rank=int(found[1]))
     attempts = [(int(m[1]), name) for name in folders if (m := _ATTEMPT.fullmatch(name))]
     for attempt, name in sorted(attempts)[-1:]:
         start = os.path.join(path, name)
-        for local in filter(_LOCAL.fullmatch, walk.entries(start)[0]):
+        for local in filter(_LOCAL.fullmatch, _entries(start, budget)[0]):
             below = os.path.join(start, local)
-            names = walk.entries(below)[1]
+            names = _entries(below, budget)[1]
             yield RankFiles(host, below, names, int(local), run=path, attempt=attempt)
 
 

@@ -29,6 +29,7 @@ TRACEBACK_LINES = 80
 STREAMS = 10_000
 _RESTART = r"will restart worker group|(?:^|\s)restart_count=(?P<count>[1-9]\d*)\b"
 _NUMBERS = ("rank", "local_rank", "task", "peer_rank", "status")
+_NUMBER = r"-?\d{1,9}"
 
 
 class File:
@@ -58,10 +59,11 @@ class File:
             self._attempt = max(self._attempt + (not found["count"]), int(found["count"] or 0))
         if self.stacks.take(number, label.node, label.rank, text):
             self._reader.follow(STACK_LINES)
-        stream = self._streams.get(label.stream())
+        process = label[:4]  # lines of several may be interleaved
+        stream = self._streams.get(process)
         begins = stream is None and (HEAD.match(text) or IGNORED.search(text))
         if begins and len(self._streams) < STREAMS:
-            stream = self._streams[label.stream()] = Stream()
+            stream = self._streams[process] = Stream()
         ended = stream.feed(number, text) if stream else None
         if stream and stream.open:
             self._reader.follow(TRACEBACK_LINES)
@@ -108,8 +110,5 @@ def _events(found: list[Event], status: Event | None, ended: Traceback | None) -
 def _named(groups: Mapping[str, str]) -> dict[str, Any]:
     """The nodes and the numbers that a pattern found."""
     names = {name: groups[name] for name in ("node", "peer") if groups.get(name)}
-    return names | {name: _number(groups[name]) for name in _NUMBERS if groups.get(name)}
-
-
-def _number(text: str) -> int | None:
-    return int(text) if text.lstrip("-").isdigit() and len(text) < 10 else None
+    numbers = ((name, groups.get(name, "")) for name in _NUMBERS)
+    return names | {name: int(text) for name, text in numbers if re.fullmatch(_NUMBER, text)}

@@ -73,10 +73,6 @@ class Label(NamedTuple):
     attempt: int | None = None
     time: float | None = None  # of a failure on a line that shows none
 
-    def stream(self) -> tuple[str | None, int | None, int | None, int | None]:
-        """What tells interleaved lines of several processes apart."""
-        return self[:4]
-
     def over(self, other: Label) -> Label:
         """This one; where it says nothing, the other."""
         own: dict[str, Any] = {n: value for n, value in self._asdict().items() if value is not None}
@@ -89,12 +85,8 @@ class Labeller:
     def __init__(self, sample: Iterable[str], base: Label) -> None:
         lines = list(islice((line for line in sample if line.strip()), _SAMPLE))
         self._base = base
-        self._has_base = base != Label()
-        self._prefixes = [*_PREFIXES]
-        if _mostly(_TASK, lines):
-            self._prefixes.append(_TASK)
-        if _mostly(_HOST_NAME, lines):
-            self._prefixes.append(_HOST_NAME)
+        own = [prefix for prefix in (_TASK, _HOST_NAME) if _mostly(prefix, lines)]
+        self._prefixes = [*_PREFIXES, *own]
 
     def split(self, line: str) -> tuple[Label, str]:
         """The label of a line, and the rest of it."""
@@ -109,7 +101,7 @@ class Labeller:
             for hint in _HINTS:
                 if found := compiled(hint).search(text):
                     label = _with(label, found)
-        return label.over(self._base) if self._has_base else label, text
+        return label.over(self._base), text
 
 
 def plain(line: bytes) -> str:
