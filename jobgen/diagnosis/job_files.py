@@ -57,15 +57,13 @@ def is_job_id(text: str) -> bool:
 def find_job_files(job_id: str) -> JobFiles:
     """The files of a job's output that are here, and the facts that its scheduler knows.
 
-    Raises JobgenError if it is no job's id, if no scheduler answers, or if none knows the job.
+    Raises JobgenError if no scheduler answers, or if none knows the job.
     """
-    slurm, is_pbs = _SLURM_ID.fullmatch(job_id), _PBS_ID.fullmatch(job_id)
-    if not (slurm or is_pbs):
-        raise problem(job_id, "it is no job's id", "job", "such as 12, 12_3, 12[3].server")
     errors: list[str] = []
+    slurm = _SLURM_ID.fullmatch(job_id)
     if slurm and (found := _ask_slurm(slurm["job"], slurm["cluster"] or "", errors)):
         return found
-    if is_pbs and (found := _ask_pbs(job_id, errors)):
+    if _PBS_ID.fullmatch(job_id) and (found := _ask_pbs(job_id, errors)):
         return found
     reasons = "; ".join(dict.fromkeys(error.strip() for error in errors if error.strip()))
     here = sorted(Path().glob(f"*[-.]*{job_id}.*"))[:1] if job_id.isdigit() else []

@@ -169,12 +169,10 @@ def _subject(verdict: Verdict) -> str:
             name = verdict.one_of[0]
             return f"{name if name.startswith('rank ') else f'node {name}'}, and others alike,"
         return _one_of(verdict, 3)
-    if verdict.rank is not None:
+    if verdict.rank is not None or not verdict.node:
         return name_of(verdict.node, verdict.rank)
-    if not verdict.node:
-        return ""
     if main and main.local_rank is not None and main.node == verdict.node:
-        return f"local rank {main.local_rank} on {verdict.node}"
+        return name_of(verdict.node, None, main.local_rank)
     is_launcher = verdict.code in codes_with("process") and main and (main.code or main.status)
     return f"launcher on {verdict.node}" if is_launcher else f"node {verdict.node}"
 

@@ -73,34 +73,24 @@ def read_dump(path: str) -> Dump:
         found = _RANK_IN_NAME.search(Path(path).name)  # torch writes it there only
         if not found:
             raise NotPlain("its name does not end with its rank, as in nccl_trace_rank_5")
-        rank, data = int(found[1]), _bytes(path)
+        with open(path, "rb") as file:
+            data = file.read(DUMP_BYTES + 1)
+        if len(data) > DUMP_BYTES:
+            raise NotPlain(f"it has more than {DUMP_BYTES} bytes")
+        rank = int(found[1])
         if not ends_within_bounds(_dump, rank, path, data):
             raise NotPlain(f"it takes more than {PARSE_SECONDS} s or {PARSE_MEMORY >> 30} GiB")
         return _dump(rank, path, data)
-    except ValueError as error:
+    except (ValueError, *_DAMAGED) as error:
         reason = str(error) if isinstance(error, NotPlain) else "it is damaged"
         raise JobgenError(f"{path}: no dump of torch's flight recorder: {reason}") from error
     except OSError as error:
         raise JobgenError(f"{path}: {error.strerror}") from error
 
 
-def _bytes(path: str) -> bytes:
-    with open(path, "rb") as file:
-        data = file.read(DUMP_BYTES + 1)
-    if len(data) > DUMP_BYTES:
-        raise NotPlain(f"it has more than {DUMP_BYTES} bytes")
-    return data
-
-
-def _value(data: bytes) -> Any:
-    try:
-        return _PlainUnpickler(BytesIO(data)).load() if data[:1] == b"\x80" else json.loads(data)
-    except _DAMAGED as error:
-        raise ValueError from error
-
-
 def _dump(rank: int, path: str, data: bytes) -> Dump:
-    value = _value(data)
+    is_pickle = data[:1] == b"\x80"
+    value = _PlainUnpickler(BytesIO(data)).load() if is_pickle else json.loads(data)
     if not isinstance(value, dict) or not ("entries" in value or "pg_config" in value):
         raise NotPlain("it has no entries")
     entries = [entry for entry in _list(value.get("entries")) if isinstance(entry, dict)]

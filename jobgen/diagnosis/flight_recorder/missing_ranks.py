@@ -86,26 +86,14 @@ def _waits(dumps: dict[int, Dump]) -> list[Wait]:
     ]
 
 
-def _differing(joined: Joined) -> dict[int, str]:
-    """By rank, what differs among those that joined the same operation; empty if nothing does."""
+def _calls(joined: Joined) -> dict[int, str]:
+    """By rank, what it called: the operation's name, and its size where all have the same name."""
     names = {rank: operation.name for rank, operation in joined.items()}
-    if len(set(names.values())) > 1:
+    uneven = any(part in name for name in names.values() for part in _UNEVEN)
+    if uneven or len(set(names.values())) > 1:
         return names
-    if any(part in name for name in names.values() for part in _UNEVEN):
-        return {}
-    forms = {r: (o.elements, o.dtypes) for r, o in joined.items()}
-    if len(set(forms.values())) == 1:
-        return {}
     types = {r: ", ".join(sorted(set(o.dtypes))) or "no type" for r, o in joined.items()}
     return {r: f"{o.name} of {o.elements} elements ({types[r]})" for r, o in joined.items()}
-
-
-def _minority(values: dict[int, str]) -> tuple[int, ...]:
-    """The ranks whose value is not that of more than half; none if no value is."""
-    ((usual, count),) = Counter(values.values()).most_common(1)
-    if count * 2 <= len(values):
-        return ()
-    return tuple(sorted(rank for rank, value in values.items() if value != usual))
 
 
 def _members(dump: Dump, name: str, everybody: tuple[int, ...]) -> tuple[int, ...]:
@@ -124,8 +112,9 @@ def _wait(
         return None
     number = min(pending)
     joined = {rank: each[number] for rank, each in operations.items() if number in each}
+    title = min((dump.titles[name] for dump in dumps.values() if name in dump.titles), default="")
     return Wait(
-        _title(name, dumps),
+        f"group {name}" if title in ("", "undefined") else title,
         number,
         {rank: op for rank, op in joined.items() if not op.ended},
         joined,
@@ -140,23 +129,17 @@ def _is_behind(dump: Dump, numbers: Iterable[int] | None, number: int) -> bool:
     return max(numbers) < number if numbers else not dump.is_full
 
 
-def _title(name: str, dumps: dict[int, Dump]) -> str:
-    titles = {dump.titles[name] for dump in dumps.values() if name in dump.titles}
-    title = min(titles, default="")
-    return f"group {name}" if title in ("", "undefined") else title
-
-
 def _desync(wait: Wait) -> list[Event]:
-    values = _differing(wait.joined)
-    if not values:
-        return []
-    others = _minority(values)
-    majority = next((values[rank] for rank in sorted(values) if rank not in others), "")
+    """The ranks that called something else than most others; nothing if all called the same."""
+    calls = sorted(_calls(wait.joined).items())
+    (usual, most), *others = Counter(call for _, call in calls).most_common()
     if not others:
-        text = ", ".join(f"rank {rank}: {values[rank]}" for rank in sorted(values)[:_RANKS_SHOWN])
+        return []
+    if most * 2 <= len(calls):
+        text = ", ".join(f"rank {rank}: {call}" for rank, call in calls[:_RANKS_SHOWN])
         return [_event("desync", None, f"the ranks do not call the same: {text}", wait)]
-    number = f"as number {wait.number} of {wait.title}, the others {majority}"
-    texts = {rank: f"it called {values[rank]}{_place(wait, rank)} {number}" for rank in others}
+    number = f"as number {wait.number} of {wait.title}, the others {usual}"
+    texts = {r: f"it called {call}{_place(wait, r)} {number}" for r, call in calls if call != usual}
     return [_event("desync", rank, text, wait) for rank, text in texts.items()]
 
 

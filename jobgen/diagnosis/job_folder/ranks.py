@@ -12,6 +12,7 @@ from functools import cache, partial
 from typing import Any
 
 from jobgen.diagnosis.job_folder.layout import JobFolder, RankFiles, read_plain, read_start
+from jobgen.diagnosis.lines.labels import line_time
 
 _OWN = re.compile(rb"^\[rank(\d{1,7})\]:", re.MULTILINE)
 _LABEL = re.compile(
@@ -84,22 +85,17 @@ def read_error_file(files: RankFiles) -> None:
     except (ValueError, RecursionError):
         return
     message = value.get("message") if isinstance(value, dict) else None
-    if isinstance(message, str):
-        files.stack = message
-    if not isinstance(message, dict):
-        return
-    extra = message.get("extraInfo")
+    fields = message if isinstance(message, dict) else {"message": message}
+    extra = fields.get("extraInfo")
     extra = extra if isinstance(extra, dict) else {}
-    stacks = (extra.get("py_callstack"), message.get("message"))
+    stacks = (extra.get("py_callstack"), fields.get("message"))
     files.stack = next((each for each in stacks if isinstance(each, str) and each), "")
     files.failed_at = _time_of(extra.get("timestamp"))
 
 
 def _time_of(timestamp: Any) -> float | None:
-    """As lines have it: seconds since the year began, as if it were a leap year."""
+    """As lines have it."""
     try:
-        moment = datetime.fromtimestamp(float(timestamp))
+        return line_time(datetime.fromtimestamp(float(timestamp)).isoformat())
     except (TypeError, ValueError, OverflowError, OSError):
         return None
-    seconds = (moment - datetime(moment.year, 1, 1)).total_seconds()
-    return seconds + 86400 if moment.year % 4 and moment.month > 2 else seconds

@@ -34,7 +34,7 @@ def silence_notes(folder: str, logs: Iterable[str]) -> list[str]:
         return ["no rank has written a line yet"]
     changed_at, label, text = max(lines, key=lambda line: line[0])
     age = max(0.0, time.time() - changed_at)
-    who = _name(label)
+    who = name_of(label.node, label.rank, label.local_rank)
     silence = f"no rank has written for {in_words(age)}; the last {f'was {who}' if who else 'line'}"
     return [f"{silence}: {shortened(text, _SHOWN)}", *_stall_note(folder, int(age // 60))]
 
@@ -65,12 +65,6 @@ def _last_line(path: str, label: Label) -> tuple[float, Label, str] | None:
     if not line:
         return None
     return changed(path), *Labeller((), label).split(plain(line))
-
-
-def _name(label: Label) -> str:
-    if label.rank is None and label.local_rank is not None:
-        return f"local rank {label.local_rank} on {label.node}"
-    return name_of(label.node, label.rank)
 
 
 def _stall_note(folder: str, minutes: int) -> Iterator[str]:

@@ -53,12 +53,11 @@ def folder_sources(folder: JobFolder) -> Iterator[Source]:
             file = as_word(os.path.join(each.path, "error.json"))
             yield Source(file, BytesIO(text), label_of(each))
     for node in folder.nodes.values():
-        if "keeper" in node.names:
-            yield from _source(os.path.join(node.path, "keeper"), most)
+        yield from _source(os.path.join(node.path, "keeper"), most)
     for name in sorted(folder.names):
         if name.startswith("set-up."):  # of a node whose set-up has not come to its end
-            host = name.removeprefix("set-up.")
-            yield from _source(os.path.join(folder.path, name), most, Label(host))
+            label = Label(name.removeprefix("set-up."))
+            yield from _source(os.path.join(folder.path, name), most, label)
     yield from _source(os.path.join(folder.path, "roll-call"), most)
     for source in _source(os.path.join(folder.path, "stderr"), most):
         yield without_ranks(source, folder)

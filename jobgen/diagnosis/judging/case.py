@@ -14,7 +14,7 @@ WENT_ON = 60
 GOT_OVER = 1500
 CAUGHT = 300  # after an exception, which can have been caught
 LONG_AGO = 3 * 3600.0  # seconds; a collective's timeout is shorter
-MESSAGE_LINES = 12  # of an exception, after its first line
+MESSAGE = 13  # lines of an exception
 
 
 class Case(Census):
@@ -96,12 +96,12 @@ def _without_repeats(events: list[Event]) -> list[Event]:
         says_more = event.code and event.code not in codes_with("plain")
         if says_more and event.role is not Role.TEARDOWN:
             lines.setdefault(_stream(event), set()).add(event.line)
-    return [e for e in events if e.code != "python-exception" or not _is_repeated(e, lines)]
-
-
-def _is_repeated(event: Event, others: dict[object, set[int]]) -> bool:
-    after = range(event.line + 1, event.line + MESSAGE_LINES + 1)
-    return not others.get(_stream(event), set()).isdisjoint(after)
+    return [
+        event
+        for event in events
+        if event.code != "python-exception"
+        or lines.get(_stream(event), set()).isdisjoint(range(event.line + 1, event.line + MESSAGE))
+    ]
 
 
 def _stream(event: Event) -> object:

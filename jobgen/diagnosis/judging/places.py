@@ -95,10 +95,12 @@ def _one_of(events: list[Event], case: Case) -> Place:
     return Place(node, None, names, alike=alike)
 
 
-def name_of(node: str | None, rank: int | None) -> str:
-    """`rank 5 on nodeA`, as far as it is known."""
-    words = [f"rank {rank}"] * (rank is not None) + [f"on {node}"] * (node is not None)
-    return " ".join(words) if rank is not None else (node or "")
+def name_of(node: str | None, rank: int | None, local_rank: int | None = None) -> str:
+    """`rank 5 on nodeA`, or `local rank 1 on nodeA`, as far as it is known."""
+    if rank is None and local_rank is None:
+        return node or ""
+    name = f"rank {rank}" if rank is not None else f"local rank {local_rank}"
+    return name if node is None else f"{name} on {node}"
 
 
 # ---- whom the other ranks blame ----

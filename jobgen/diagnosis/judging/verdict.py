@@ -119,12 +119,9 @@ def _place(case: Case, own: list[Event], events: list[Event], main: Event) -> Pl
 
 def _certainty(main: Event, rest: Groups, order: list[str]) -> str:
     """The sign's own, and one step less if another class may have come first."""
-    level = CERTAINTIES.index(main.certainty)
-    for code in order[1:]:
-        other = first(rest[code])
-        if other.role is Role.CAUSE and is_before(main, other) is None:
-            level += 1
-            break
+    others = [first(rest[code]) for code in order[1:]]
+    is_unclear = any(e.role is Role.CAUSE and is_before(main, e) is None for e in others)
+    level = CERTAINTIES.index(main.certainty) + is_unclear
     return CERTAINTIES[min(level, len(CERTAINTIES) - 1)]
 
 

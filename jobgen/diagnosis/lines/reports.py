@@ -14,44 +14,39 @@ BEGIN = re.compile(r"Root Cause \(first observed failure\):|^\s*(?:Other )?Failu
 LINES_FOLLOWED = 40  # an entry has seven, and a message may have many
 _ENTRY = r"^\s*\[\d+\]:\s*$"
 _RULE = r"^\s*[=*-]{20,}\s*$"
-_FIELD = r"^\s*(?P<name>time|host|rank|exitcode|error_file|traceback)\s*: (?P<value>.*)$"
-_RANK = r"(?P<rank>\d+) \(local_rank: (?P<local>\d+)\)"
+_FIELD = re.compile(r"\s*(?:time|host|rank|exitcode|error_file|traceback)\s*: ")
+_HOST = r"\s*host\s*: +(?!localhost\s*$)(?P<name>\S.*?)\s*$"
+_RANK = r"\s*rank\s*: +(?P<rank>\d+) \(local_rank: (?P<local>\d+)\)"
 
 
 class FinalReport:
     """Where one stream of lines is in a report: the node and rank of the present entry."""
 
     def __init__(self) -> None:
-        self.is_open = False
-        self.is_root = False
         self.label = Label()
-        self._gap = 0
+        self._is_root = False
+        self._left = 0  # so many lines may follow the last one that belonged to it
 
     def feed(self, text: str) -> bool:
         """Take a line; whether it belongs to a report."""
-        if BEGIN.search(text):
-            self.is_open, self.is_root, self.label = True, "Root Cause" in text, Label()
-            self._gap = 0
-            return True
-        if not self.is_open:
+        begins = BEGIN.search(text)
+        if not begins and not self._left:
             return False
-        if re.match(_ENTRY, text):
+        if begins or _FIELD.match(text):
+            self._left = LINES_FOLLOWED + 1
+        if begins or re.match(_ENTRY, text):
             self.label = Label()
-        elif found := re.match(_FIELD, text):
-            self._take(found["name"], found["value"])
-            self._gap = 0
-        self._gap += 1
-        if self._gap > LINES_FOLLOWED or (
-            re.match(_RULE, text) and self.is_root and self.label.rank is not None
-        ):
-            self.is_open, self.label = False, Label()
-        return self.is_open
-
-    def _take(self, name: str, value: str) -> None:
-        if name == "host" and value.strip() not in ("", "localhost"):
-            self.label = Label(node=value.strip())
-        elif name == "rank" and (found := re.match(_RANK, value.strip())):
-            self.label = Label(self.label.node, int(found["rank"]), int(found["local"]))
+        if begins:
+            self._is_root = "Root Cause" in text
+        elif host := re.match(_HOST, text):
+            self.label = Label(host["name"])
+        elif rank := re.match(_RANK, text):
+            self.label = Label(self.label.node, int(rank["rank"]), int(rank["local"]))
+        is_over = re.match(_RULE, text) and self._is_root and self.label.rank is not None
+        self._left = 0 if is_over else self._left - 1
+        if not self._left:
+            self.label = Label()
+        return self._left > 0
 
 
 # Each line that says how a process ended has one of these.
