@@ -1,15 +1,15 @@
 """What is possible, and probably not meant: warnings about a profile and about a job."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
+from itertools import chain
 from operator import attrgetter
 
 from jobgen.errors import Mark, Problem
-from jobgen.planner.value_advice import unlikely_values
+from jobgen.planner.value_advice import Found, unlikely_values
 from jobgen.planner.word_advice import word_advice
 from jobgen.planning.job_options import Job
 from jobgen.planning.plan import Plan
-from jobgen.profiles.model import Profile
 from jobgen.profiles.resolve import Resolved
 from jobgen.profiles.software_keys import ENGINES
 
@@ -43,60 +43,53 @@ def is_secret(name: str, value: str) -> bool:
 
 def profile_advice(resolved: Resolved) -> list[Problem]:
     """Warnings about a profile alone."""
-    found = [*_fabric(resolved.profile, resolved.origins), *_lost_exports(resolved)]
-    found += [*_gpus_not_requested(resolved), *_misspelt_partition(resolved)]
-    found += [
-        *_cores_not_requested(resolved, resolved.profile.node.gpus),
-        *unlikely_values(resolved),
-    ]
-    found += _unused_gpus(resolved, resolved.profile.node.gpus)
-    found += _doubtful_times(resolved)
-    for name, variable in resolved.profile.network.environment.items():
-        if is_secret(name, variable.value or ""):
-            found.append(_secret(resolved.origins.get(f"network.environment.{name}"), name))
-    return found
-
-
-def _lost_exports(resolved: Resolved) -> Iterator[Problem]:
-    """What shell lines export and the ranks do not get."""
-    software, container = resolved.profile.software, resolved.profile.software.container
-    if container and not ENGINES[container.engine].passes_all:
-        for key in ("commands", "after_modules"):
-            path = f"software.{key}"
-            if any(re.match(r"\s*(source|\.|eval)\s", line) for line in getattr(software, key)):
-                text = f"what these lines source does not reach the container of {container.engine}"
-                hint = "name each variable that it needs: -e NAME, or `export NAME` in a line"
-                yield Problem(resolved.origins.get(path, Mark(path)), text, "export", hint)
-    if re.search(r"\bexport\s", "\n".join(software.once_per_node)):
-        path = "software.once_per_node"
-        text = "what it exports does not reach the ranks: it runs in a process of its own"
-        hint = "export it in software.after_modules"
-        yield Problem(resolved.origins.get(path, Mark(path)), text, "export", hint)
+    gpus, variables = resolved.profile.node.gpus, resolved.profile.network.environment
+    found = [_fabric(resolved), _lost_exports(resolved), _gpus_not_requested(resolved)]
+    found += [_misspelt_partition(resolved), _cores_not_requested(resolved, gpus)]
+    found += [unlikely_values(resolved), _unused_gpus(resolved, gpus), _doubtful_times(resolved)]
+    found += [_secrets((name, each.value) for name, each in variables.items())]
+    return _at_origins(found, resolved)
 
 
 def job_advice(job: Job, plan: Plan, resolved: Resolved) -> list[Problem]:
     """Warnings about a job: what would stand in its script, and its network."""
     from_user = {text.partition("=")[0] for text in job.environment}
-    names = {f"network.environment.{name}" for name in from_user}
-    several = plan.request.nodes > 1
-    found = list(_fabric(resolved.profile, resolved.origins, names)) if several else []
-    found += [*_lost_exports(resolved), *_misspelt_partition(resolved), *unlikely_values(resolved)]
-    found += [*word_advice(job, plan), *_unused_gpus(resolved, plan.request.gpus_per_node)]
-    if job.command != "byhand":
-        found += [*_doubtful_times(resolved), *_shared_cores(plan, resolved)]
-        found += _doubtful_waits(plan, resolved)
-        found += _ranks_without_gpu(plan, resolved)
-    if plan.request.gpus_per_node and job.command != "byhand":
-        found += _gpus_not_requested(resolved)
-        found += _cores_not_requested(resolved, plan.request.gpus_per_node)
-    for name, value, _ in plan.software.environment:
-        if value is not None and is_secret(name, value):
-            origin = resolved.origins.get(f"network.environment.{name}")
-            found.append(_secret(Mark("-e") if name in from_user else origin, name))
-    return found
+    gpus, is_batch = plan.request.gpus_per_node, job.command != "byhand"
+    found = [_fabric(resolved, from_user)] if plan.request.nodes > 1 else []
+    found += [_lost_exports(resolved), _misspelt_partition(resolved), unlikely_values(resolved)]
+    found += [word_advice(job, plan), _unused_gpus(resolved, gpus)]
+    if is_batch:
+        found += [_doubtful_times(resolved), _shared_cores(plan, resolved)]
+        found += [_doubtful_waits(plan, resolved), _ranks_without_gpu(plan, resolved)]
+    if gpus and is_batch:
+        found += [_gpus_not_requested(resolved), _cores_not_requested(resolved, gpus)]
+    variables = ((each.name, each.value) for each in plan.software.environment)
+    return _at_origins([*found, _secrets(variables, from_user)], resolved)
 
 
-def _misspelt_partition(resolved: Resolved) -> Iterator[Problem]:
+def _at_origins(found: Iterable[Found], resolved: Resolved) -> list[Problem]:
+    """The warnings, each at the place where its value was set."""
+    return [
+        Problem(resolved.origins.get(path, Mark(path)), text, code, hint)
+        for path, text, code, hint in chain(*found)
+    ]
+
+
+def _lost_exports(resolved: Resolved) -> Found:
+    """What shell lines export and the ranks do not get."""
+    software, container = resolved.profile.software, resolved.profile.software.container
+    if container and not ENGINES[container.engine].passes_all:
+        for key in ("commands", "after_modules"):
+            if any(re.match(r"\s*(source|\.|eval)\s", line) for line in getattr(software, key)):
+                text = f"what these lines source does not reach the container of {container.engine}"
+                hint = "name each variable that it needs: -e NAME, or `export NAME` in a line"
+                yield f"software.{key}", text, "export", hint
+    if re.search(r"\bexport\s", "\n".join(software.once_per_node)):
+        text = "what it exports does not reach the ranks: it runs in a process of its own"
+        yield "software.once_per_node", text, "export", "export it in software.after_modules"
+
+
+def _misspelt_partition(resolved: Resolved) -> Found:
     """A partition or queue that is spelled almost as one with limits of its own."""
     profile = resolved.profile
     path = "queue" if profile.queue else "partition"
@@ -108,34 +101,31 @@ def _misspelt_partition(resolved: Resolved) -> Iterator[Problem]:
 
         if close := get_close_matches(name, others, n=1, cutoff=0.8):
             text = f"`{name}` is not in limits.partitions, whose names are known"
-            mark = resolved.origins.get(path, Mark("the profile"))
-            yield Problem(mark, text, "partition", f"did you mean `{close[0]}`?")
+            yield path, text, "partition", f"did you mean `{close[0]}`?"
 
 
-def _ranks_without_gpu(plan: Plan, resolved: Resolved) -> Iterator[Problem]:
+def _ranks_without_gpu(plan: Plan, resolved: Resolved) -> Found:
     """More ranks than GPUs, of which each takes the one with its number (the rule JG103)."""
     ranks, gpus = plan.launch.processes_per_node, plan.request.gpus_per_node
     if 0 < gpus < ranks:
-        mark = resolved.origins.get("launch.processes_per_node", Mark("the profile"))
         text = f"{ranks} ranks on each node have {gpus} {'GPUs' if gpus > 1 else 'GPU'}"
         hint = f"-G {ranks} instead gives each rank its own"
         if ranks > resolved.profile.node.gpus:
             hint = "it is the number of one node, not of all ranks"
-        yield Problem(mark, text, "gpus", hint)
+        yield "launch.processes_per_node", text, "gpus", hint
 
 
-def _shared_cores(plan: Plan, resolved: Resolved) -> Iterator[Problem]:
+def _shared_cores(plan: Plan, resolved: Resolved) -> Found:
     """Fewer cores than ranks: the check of a node expects no more than the job requests."""
     cores, ranks = plan.request.cpus_per_task, plan.ranks_per_task
     if cores and cores < ranks:
         paths = ("request.cpus_per_task", "request.cpus_per_gpu", "request.cpus_per_node")
-        mark = next((resolved.origins[path] for path in paths if path in resolved.origins), None)
+        path = next((path for path in paths if path in resolved.origins), "node.cpus")
         text = f"{ranks} ranks on a node share {cores} {'cores' if cores > 1 else 'core'}"
-        hint = f"`request.cpus_per_node: {ranks}` or more"
-        yield Problem(mark or Mark("the profile"), text, "cores", hint)
+        yield path, text, "cores", f"`request.cpus_per_node: {ranks}` or more"
 
 
-def _cores_not_requested(resolved: Resolved, gpus: int) -> Iterator[Problem]:
+def _cores_not_requested(resolved: Resolved, gpus: int) -> Found:
     """Cores that the profile does not know: the scheduler gives one to a task or a chunk.
 
     Tried on Slurm 22.05, which gives all of an exclusive node, and on OpenPBS 23.
@@ -153,53 +143,51 @@ def _cores_not_requested(resolved: Resolved, gpus: int) -> Iterator[Problem]:
         hint = "`node.cpus: N`, the cores of a node: `pbsnodes -a | grep ncpus`"
     else:
         return
-    mark = resolved.origins.get("node.gpus", Mark("the profile"))
-    yield Problem(mark, f"node.cpus is not set, and {text}", "cores", hint)
+    yield "node.gpus", f"node.cpus is not set, and {text}", "cores", hint
 
 
 MOST_HOURS = 168  # of a job of a week
 DAYS_IN_HOURS = ("12", "24", "36", "48", "72", "96", "168")  # of minutes, people write 30 or 90
 
 
-def _doubtful_times(resolved: Resolved) -> Iterator[Problem]:
+def _doubtful_times(resolved: Resolved) -> Found:
+    """Walltimes that other tools, or the other scheduler, read as other times."""
     for path in ("request.time", "limits.time"):
-        yield from _doubtful_time(resolved, path)
+        text = attrgetter(path)(resolved.profile) or ""
+        if found := _doubtful_time(text, resolved.profile.scheduler):
+            yield path, f"a walltime of {text} is {found[0]}", "walltime", f"write {found[1]}"
 
 
-def _doubtful_time(resolved: Resolved, path: str) -> Iterator[Problem]:
-    """A walltime that other tools, or the other scheduler, read as another time."""
-    text = attrgetter(path)(resolved.profile) or ""
-    scheduler, mark = resolved.profile.scheduler, resolved.origins.get(path, Mark("-t"))
+def _doubtful_time(text: str, scheduler: str | None) -> tuple[str, str] | None:
+    """What a scheduler reads in a walltime, and what to write instead; None if it is plain."""
     if found := re.fullmatch(r"(\d+):(\d+)", text):
         first, second = map(int, found.groups())
-        read = f"{first} minutes and {second} seconds"
         minutes, seconds = (f"{second}{unit}" if second else "" for unit in "ms")
-        hint = f"write {first}h{minutes} for hours, or {first}m{seconds}"
-    elif scheduler == "pbs" and text.isdecimal() and int(text) < 3600:
+        hint = f"{first}h{minutes} for hours, or {first}m{seconds}"
+        return f"{first} minutes and {second} seconds", hint
+    if scheduler == "pbs" and text.isdecimal() and int(text) < 3600:
         hours = f"{text}h, " if int(text) <= MOST_HOURS else ""
-        read, hint = f"{text} seconds for PBS", f"write {hours}{text}m or {text}s"
-    elif scheduler == "slurm" and text.isdecimal() and not int(text) % 3600:
-        read, hint = f"{text} minutes for Slurm", f"write {text}s for seconds, or {text}m"
-    elif scheduler == "slurm" and text in DAYS_IN_HOURS:
-        read, hint = f"{text} minutes for Slurm", f"write {text}h for hours, or {text}m"
-    else:
-        return
-    yield Problem(mark, f"a walltime of {text} is {read}", "walltime", hint)
+        return f"{text} seconds for PBS", f"{hours}{text}m or {text}s"
+    if scheduler == "slurm" and text.isdecimal() and not int(text) % 3600:
+        return f"{text} minutes for Slurm", f"{text}s for seconds, or {text}m"
+    if scheduler == "slurm" and text in DAYS_IN_HOURS:
+        return f"{text} minutes for Slurm", f"{text}h for hours, or {text}m"
+    return None
 
 
-def _doubtful_waits(plan: Plan, resolved: Resolved) -> Iterator[Problem]:
+def _doubtful_waits(plan: Plan, resolved: Resolved) -> Found:
     """A hang that the job does not live to see, and a signal too late to save anything."""
     stall, signal, time = plan.launch.stall, plan.launch.signal, plan.request.time
     if stall and time and stall * 60 >= time:
         text = f"{stall} minutes are not shorter than the walltime"
         hint = f"{max(stall // 60, 1)} for the minutes of {stall} seconds, or a longer walltime"
-        yield Problem(resolved.origins.get("launch.stall", Mark("--stall")), text, "value", hint)
+        yield "launch.stall", text, "value", hint
     if signal and signal < 30 and "launch.signal" in resolved.origins:
         text = f"{signal} seconds before the end are hardly enough to save anything"
-        yield Problem(resolved.origins["launch.signal"], text, "value", f"{signal}m for minutes")
+        yield "launch.signal", text, "value", f"{signal}m for minutes"
 
 
-def _gpus_not_requested(resolved: Resolved) -> Iterator[Problem]:
+def _gpus_not_requested(resolved: Resolved) -> Found:
     """GPUs of a node for which the profile has no option of PBS: the ranks may see none."""
     request, gpus = resolved.profile.request, resolved.profile.node.gpus
     if resolved.profile.scheduler != "pbs" or not gpus or request.gpu_option:
@@ -207,34 +195,37 @@ def _gpus_not_requested(resolved: Resolved) -> Iterator[Problem]:
     if "gpu" not in f"{request.chunk} {request.constraint} {request.directives}".lower():
         text = f"a node has {gpus} GPUs, and PBS is asked for none"
         hint = "write `request.gpu_option: ngpus`; or `none`, if the queue assigns GPUs by itself"
-        yield Problem(resolved.origins.get("node.gpus", Mark("the profile")), text, "gpus", hint)
+        yield "node.gpus", text, "gpus", hint
 
 
-def _unused_gpus(resolved: Resolved, gpus: int) -> Iterator[Problem]:
+def _unused_gpus(resolved: Resolved, gpus: int) -> Found:
     """GPUs without a vendor that anybody wrote: the default, none, hides them from the ranks."""
     if gpus and "node.gpu" not in resolved.origins:
         text = "node.gpu is not set: the ranks run on the CPU, and see no GPU"
         hint = "`node.gpu: nvidia` (or amd, intel), or `node.gpu: none` if that is meant"
-        yield Problem(resolved.origins.get("node.gpus", Mark("-G")), text, "gpus", hint)
+        path = "node.gpus" if "node.gpus" in resolved.origins else "request.gpus_per_node"
+        yield path, text, "gpus", hint
 
 
-def _secret(mark: Mark | None, name: str) -> Problem:
-    text = f"the value of {name} would stand in a script, which is committed and shown to others"
-    hint = f"export {name} where you submit, and use -e {name} without the value"
-    return Problem(mark or Mark("the profile"), text, "secret", hint)
+def _secrets(variables: Iterable[tuple[str, str | None]], from_user: Iterable[str] = ()) -> Found:
+    for name, value in variables:
+        if is_secret(name, value or ""):
+            text = f"the value of {name} would stand in a script, which is committed and shown"
+            hint = f"export {name} where you submit, and use -e {name} without the value"
+            path = "-e" if name in from_user else f"network.environment.{name}"
+            yield path, f"{text} to others", "secret", hint
 
 
-def _fabric(
-    profile: Profile, origins: Mapping[str, Mark], more_paths: Iterable[str] = ()
-) -> Iterator[Problem]:
+def _fabric(resolved: Resolved, from_user: Iterable[str] = ()) -> Found:
     """The base that GPUs need for a fast network, if neither it nor a variable of it is set."""
-    path = "network.interface"
+    profile = resolved.profile
     if profile.scheduler in (None, "local") or profile.node.gpu not in ("nvidia", "amd"):
         return
+    paths = [*resolved.origins, *(f"network.environment.{name}" for name in from_user)]
     for kind, (base, variables) in _FABRICS.items():
         names = [name for name in profile.network.interface or () if name.startswith(kind)]
         prefixes = tuple(f"network.environment.{name}" for name in variables)
-        if names and not any(each.startswith(prefixes) for each in (*origins, *more_paths)):
+        if names and not any(each.startswith(prefixes) for each in paths):
             text = f"`{names[0]}`, and none of the variables that NCCL needs on this network"
             hint = f"`extends: {base}`; to silence this, `network.environment: {{NCCL_NET: null}}`"
-            yield Problem(origins.get(path, Mark("the profile")), text, "fabric", hint)
+            yield "network.interface", text, "fabric", hint

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from operator import attrgetter
 from typing import Any
 
-from jobgen.errors import Mark, Problem
+from jobgen.errors import Mark
 from jobgen.other_words.search import doubts, value_hint
 from jobgen.planning.job_options import OPTIONS
 from jobgen.profiles.resolve import Resolved
@@ -18,28 +18,28 @@ _GROUPS = ("node", "network", "software", "request", "launch", "limits")
 Found = Iterator[tuple[str, str, str, str]]  # path, text, code, hint
 
 
-def unlikely_values(resolved: Resolved) -> Iterator[Problem]:
-    """All these warnings, each at the place where its value was set."""
+def unlikely_values(resolved: Resolved) -> Found:
+    """All these warnings."""
     rows = (row for row in OPTIONS.values() if row.group == "Cluster" and row.metavar)
     names = [row.path for row in rows if row.path]  # what a cluster has by name
     for path in (*names, "request.mail"):
         value = attrgetter(path)(resolved.profile)
         if value in ("none", "None", "NONE"):
-            text, hint = f"`{value}` is taken for a name", "null is the site's default"
-            yield Problem(resolved.origins.get(path, Mark(path)), text, "value", hint)
+            yield path, f"`{value}` is taken for a name", "value", "null is the site's default"
     for path, mark in resolved.origins.items():
-        for text in _texts(path, resolved):
-            doubt = value_hint(path, text, doubts()) or value_hint("any text", text, doubts())
-            if doubt:
-                text, _, hint = doubt.partition("; ")
-                yield Problem(mark, text, "value", _for_option(hint, path, mark))
-    for path, text, code, hint in (
-        *_nothing(resolved),
-        *_container(resolved),
-        *_variables(resolved),
-        *_places(resolved),
-    ):
-        yield Problem(resolved.origins.get(path, Mark(path)), text, code, hint)
+        for value in _texts(path, resolved):
+            for text, hint in _doubts(path, value) or _doubts("any text", value):
+                yield path, text, "value", _for_option(hint, path, mark)
+    yield from _nothing(resolved)
+    yield from _container(resolved)
+    yield from _variables(resolved)
+    yield from _places(resolved)
+
+
+def _doubts(table: str, value: str) -> list[tuple[str, str]]:
+    """What is wrong with a value by a table of doubts, with a hint; none if it has no such row."""
+    text, _, hint = value_hint(table, value, doubts()).partition("; ")
+    return [(text, hint)] if text else []
 
 
 def _for_option(hint: str, path: str, mark: Mark) -> str:
@@ -95,10 +95,9 @@ def _container(resolved: Resolved) -> Found:
     if container is None:
         return
     engine, image = container.engine, str(container.image)
-    if doubt := value_hint(f"image of {engine}", image, doubts()):
-        text, _, hint = doubt.partition("; ")
-        yield "software.container.image", text, "image", hint
-    elif "software.container.engine" not in resolved.origins:
+    wrong = _doubts(f"image of {engine}", image)
+    yield from (("software.container.image", text, "image", hint) for text, hint in wrong)
+    if not wrong and "software.container.engine" not in resolved.origins:
         likely = value_hint("engine of an image", f"image {image}")
         others = ", ".join(each for each in ENGINES if each != likely)
         text = f"no `engine` is named, so {engine} runs the image"
@@ -110,6 +109,5 @@ def _variables(resolved: Resolved) -> Found:
         if name.startswith(("nccl_", "rccl_", "fi_", "ucx_", "omp_")):
             text = f"the name of this variable has capitals, and {name} is another one"
             yield f"network.environment.{name}", text, "value", f"write {name.upper()}"
-        if doubt := value_hint("variable", f"{name}={variable.value}", doubts()):
-            text, _, hint = doubt.partition("; ")
+        for text, hint in _doubts("variable", f"{name}={variable.value}"):
             yield f"network.environment.{name}", text, "value", hint

@@ -1,9 +1,8 @@
 """Warnings about words of a job that nobody replaces: `$NAME` and `%a` in quotes."""
 
 import re
-from collections.abc import Iterator
 
-from jobgen.errors import Mark, Problem
+from jobgen.planner.value_advice import Found
 from jobgen.planning.job_options import FIELD_OF_FLAG, Job
 from jobgen.planning.plan import Plan
 from jobgen.planning.program import Program
@@ -30,7 +29,7 @@ _OF_RANK = {"SLURM_PROCID": "RANK", "SLURM_LOCALID": "LOCAL_RANK", "SLURM_NTASKS
 _DEVICES = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
 
 
-def word_advice(job: Job, plan: Plan) -> Iterator[Problem]:
+def word_advice(job: Job, plan: Plan) -> Found:
     """Warnings about the program's arguments, the job's name, and the GPUs that ranks may see."""
     arguments = plan.program.arguments
     has_own_shell = any(re.fullmatch("-[a-z]*c", word) for word in arguments)
@@ -46,41 +45,41 @@ def word_advice(job: Job, plan: Plan) -> Iterator[Problem]:
         if found[2] in _INDEX:
             hint = "write %a, the number of the job" + ", and --array FIRST-LAST" * (not job.array)
         text = f"the program gets {(place or found)[0]} as it is, and no value"
-        yield Problem(Mark("--"), text, "variable", hint)
+        yield "--", text, "variable", hint
     own = [*_OWN.finditer(" ".join(arguments))]
     if own and not any(getattr(job, FIELD_OF_FLAG[str(each[each.lastindex or 0])]) for each in own):
         line = " ".join(each[0] for each in own)
         text = f"`{line}` stands behind {plan.program.name!r:.60}, and goes to it"
-        yield Problem(Mark("--"), text, "program", f"for the job, write it before: {line} --")
+        yield "--", text, "program", f"for the job, write it before: {line} --"
     operator = next(filter(_OPERATORS.fullmatch, arguments), "")
     if operator and not has_own_shell:
         hint = f"for a shell on the node: -- {_in_shell(plan.program)}"
-        yield Problem(Mark("--"), f"the program gets {operator!r} as an argument", "shell", hint)
+        yield "--", f"the program gets {operator!r} as an argument", "shell", hint
     index = next((word for word in arguments if re.search("%a(?![A-Za-z])", word)), None)
     if index and not job.array and job.command != "byhand":
         text = f"%a in {index!r:.60} is the number of a job in an array, and this is none"
-        yield Problem(Mark("--"), text, "variable", "add --array FIRST-LAST")
+        yield "--", text, "variable", "add --array FIRST-LAST"
     if home := next((word for word in arguments if re.search("(^|=)~/", word)), ""):
         text = f"the program gets {home!r:.60} as it is: no shell replaces the ~"
         hint = f"write {home.replace('~/', '$HOME/', 1)} without single quotes"
-        yield Problem(Mark("--"), text, "variable", hint)
+        yield "--", text, "variable", hint
     yield from _names(job, plan)
     yield from _variables(plan, letters)
 
 
-def _names(job: Job, plan: Plan) -> Iterator[Problem]:
+def _names(job: Job, plan: Plan) -> Found:
     """Warnings about a % in the name of the job, or of its output, that nobody replaces."""
     if pattern := re.search("%[A-Za-z]", job.name or ""):
         text = f"{pattern[0]} stays in the job's name as it is"
-        yield Problem(Mark("-J"), text, "variable", "the file of the output may have it")
+        yield "-J", text, "variable", "the file of the output may have it"
     output = plan.request.output or ""
     if plan.scheduler == "slurm" and not job.array and re.search("%[aA](?![A-Za-z])", output):
         text = f"{output!r:.60} has the numbers of an array, and this is none"
         hint = f"write --set request.output={quote(re.sub('%A(_%a)?|%a', '%j', output))}"
-        yield Problem(Mark("request.output"), text, "variable", hint)
+        yield "request.output", text, "variable", hint
 
 
-def _variables(plan: Plan, letters: dict[str, str]) -> Iterator[Problem]:
+def _variables(plan: Plan, letters: dict[str, str]) -> Found:
     """Warnings about the values of variables; `letters` have what the node has instead of %."""
     for name, value, _ in plan.software.environment:
         seen, ranks = len((value or "").split(",")), plan.launch.processes_per_node
@@ -88,12 +87,12 @@ def _variables(plan: Plan, letters: dict[str, str]) -> Iterator[Problem]:
         if own and own[1] in letters:
             right = _with_letters(value or "", letters)
             text, hint = f"{name} gets {own[0]} as it is", f"write -e {quote(f'{name}={right}')}"
-            yield Problem(Mark("-e"), text, "variable", hint)
+            yield "-e", text, "variable", hint
         if name in _DEVICES and re.fullmatch(r"[\d,]+", value or "") and not ranks <= seen <= gpus:
             text = f"{ranks} ranks on a node, which may see {seen} of its GPUs"
             if seen > gpus:
                 text = f"{name} names {seen} GPUs, and the job has {gpus} of a node"
-            yield Problem(Mark("-e"), text, "gpus", f"without {name}: -G {seen}")
+            yield "-e", text, "gpus", f"without {name}: -G {seen}"
 
 
 def _with_letters(text: str, letters: dict[str, str]) -> str:
