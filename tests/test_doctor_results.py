@@ -14,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobgen.doctor import html_report, read_results, results_of
-from jobgen.doctor.checked_json import MOST_BYTES, MOST_CHARACTERS, MOST_LISTS
-from jobgen.doctor.results import MOST_NODES
+from jobgen.doctor.results import MOST_BYTES
 from jobgen.errors import JobgenError
 from tests.doctor_results import example_results
 from tests.html_page import page_of
@@ -41,9 +40,9 @@ def test_all_values_are_read(tmp_path: Path) -> None:
     assert results == results_of(raw)
     assert [node.name for node in results.nodes] == [node["name"] for node in raw["nodes"]]
     assert results.nodes[2].values == raw["nodes"][2]["values"]
-    assert [list(row) for row in results.bandwidth] == raw["pairs"]["bandwidth"]
-    assert [list(point) for point in results.all_nodes] == raw["allreduce"]["all"]
-    assert results.findings[-1].pair == ("smc-r07-02", "smc-r07-04")
+    assert [list(row) for row in results.pairs.bandwidth] == raw["pairs"]["bandwidth"]
+    assert [list(point) for point in results.allreduce.all] == raw["allreduce"]["all"]
+    assert results.verdict.findings[-1].pair == ("smc-r07-02", "smc-r07-04")
 
 
 def test_what_may_be_absent() -> None:
@@ -56,8 +55,8 @@ def test_what_may_be_absent() -> None:
         del raw["nodes"][0][key]
     raw["nodes"][0]["values"] = {"compute": None}
     results = results_of(raw)
-    assert results.nodes[0].values == {}
-    assert results.bandwidth == ()
+    assert results.nodes[0].values == {"compute": None}
+    assert results.pairs.bandwidth == ()
     assert page_of(html_report(results))
 
 
@@ -65,39 +64,30 @@ def test_a_measure_without_a_description_is_read_like_the_others() -> None:
     raw = example_results(3)
     raw["nodes"][1]["values"]["new_one"] = 7.5
     raw["new key"] = {"nobody": "reads it"}
-    assert [(m.name, m.title) for m in results_of(raw).measures][-1] == ("new_one", "new_one")
+    assert [(m.name, m.title) for m in results_of(raw).measures.values()][-1] == (
+        "new_one",
+        "new_one",
+    )
 
 
 MISTAKES = {
     "format": (2, "format: this version of jobgen reads format 1 only; use the version of jobgen"),
     "nodes": ([], "nodes: the list is empty"),
     "nodes.0": (7, r"nodes\[0\]: is the number 7, not a map"),
-    "nodes.0.name": ("", r"nodes\[0\].name: the name is empty"),
-    "nodes.1.name": ("smc-r07-01", r"nodes\[1\]: a second node `smc-r07-01`; each node has a name"),
-    "nodes.2.name": ("x" * 256, r"nodes\[2\].name: has 256 characters, more than 255"),
     "nodes.0.values.compute": (-1, r"nodes\[0\].values.compute: is the number -1, not from 0 to"),
     "nodes.0.values.memory": ("a lot", r"nodes\[0\].values.memory: is text, not a number"),
     "nodes.0.values.network": (True, "is true or false, not a number"),
     "nodes.0.values.latency": (1e300, r"is the number 1e\+300, not from 0 to 1e\+15"),
     "nodes.0.ranks.compute": ({}, r"nodes\[0\].ranks.compute: is a map, not a list"),
     "measures.memory": (None, "measures.memory: is null, not a map"),
-    "measures.memory.title": ("x" * (MOST_CHARACTERS + 1), "has 6001 characters, more than"),
     "measures.memory.higher_is_better": (1, "is the number 1, not true or false"),
-    "measures": (
-        {str(i): example_results(1)["measures"]["memory"] for i in range(65)},
-        "measures: there are more than 64 measures",
-    ),
     "pairs.bandwidth": ([[None]], r"pairs.bandwidth: has 1 values; right is 3, one for each node"),
-    "pairs.bandwidth.1": ([None], r"pairs.bandwidth\[1\]: has 1 values; right is 3"),
-    "pairs.latency.2.0": (
-        9.5,
-        r"pairs.latency: \[2\]\[0\] is 9.5, but \[0\]\[2\] is .*; a pair has",
-    ),
-    "allreduce.all.0": ([1, 2], r"allreduce.all\[0\]: has 2 values; right are three: bytes, seco"),
+    "pairs.bandwidth.1": ([None], "pairs.bandwidth: has 1 values; right is 3"),
+    "allreduce.all.0": ([1, 2], r"allreduce.all\[0\]: has 2 values; right is 3"),
     "allreduce.node.3.0": (0, r"allreduce.node\[3\]\[0\]: is the number 0, not from 1 to"),
-    "verdict.exclude": (["n9"], r"verdict.exclude\[0\]: `n9` is none of the nodes; name nodes as"),
-    "verdict.findings.0.node": ("n9", r"verdict.findings\[0\].node: `n9` is none of the nodes"),
-    "verdict.findings.0.pair": (["smc-r07-01"], "has 1 nodes; a pair has two"),
+    "verdict.exclude": (["n9"], "verdict: `n9` is none of the nodes; name nodes as"),
+    "verdict.findings.0.node": ("n9", "verdict: `n9` is none of the nodes"),
+    "verdict.findings.0.pair": (["smc-r07-01"], "has 1 values; right is 2"),
     "compared": ([], "compared: is a list, not a map"),
     "lines.0": ([], r"lines\[0\]: is a list, not text"),
     "time": (4, "time: is the number 4, not text"),
@@ -122,12 +112,6 @@ def put(raw: Any, place: list[str], value: Any) -> None:
     raw[int(place[-1]) if isinstance(raw, list) else place[-1]] = value
 
 
-def test_too_many_nodes_are_refused() -> None:
-    raw = example_results(1)
-    raw["nodes"] *= MOST_NODES + 1
-    assert message(raw).startswith("r.json: nodes: has 2401 values, more than 2400")
-
-
 @pytest.mark.parametrize("key", sorted(set(example_results(1)) - {"lines", "network", "compared"}))
 def test_a_missing_key_is_named(key: str) -> None:
     raw = example_results(1)
@@ -139,11 +123,8 @@ DAMAGED = {
     "": "Expecting value",
     "{": "Expecting property name",
     "[": "Expecting value",
-    "[NaN]": "NaN is not a finite number",
-    "[-Infinity]": "-Infinity is not a finite number",
-    "[" * 100_000: "it is nested too deep",
-    "1" * 5000: "a number has 5000 digits",
-    "\udcff": "it is not UTF-8 text",
+    "[" * 100_000: "maximum recursion depth exceeded",
+    "\udcff": "'utf-8' codec can't decode byte 0xff",
 }
 
 
@@ -156,11 +137,12 @@ def test_what_is_not_json(text: str, tmp_path: Path) -> None:
     )
 
 
-def test_a_number_that_is_infinite_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", ["1e999", "9" * 5000, "Infinity", "-Infinity", "NaN"])
+def test_a_number_that_is_not_finite_is_refused(number: str, tmp_path: Path) -> None:
     file = tmp_path / "r.json"
-    text = json.dumps(example_results(2)).replace('"clock_offset": 0', '"clock_offset": 1e999 ')
-    file.write_text(re.sub(r"1e999 [.\d]*", "1e999", text), encoding="utf-8")
-    assert "clock_offset: is the number inf, not from" in message_for_file(file)
+    text = json.dumps(example_results(2))
+    file.write_text(re.sub('"clock_offset": [^,]*', f'"clock_offset": {number}', text))
+    assert re.search("clock_offset: is the number (-?inf|nan), not from", message_for_file(file))
 
 
 def test_a_huge_file_is_refused(tmp_path: Path) -> None:
@@ -168,8 +150,6 @@ def test_a_huge_file_is_refused(tmp_path: Path) -> None:
     with file.open("wb") as written:
         written.truncate(MOST_BYTES + 1)
     assert message_for_file(file).startswith(f"r.json: has more than {MOST_BYTES} bytes")
-    file.write_text(f"[{'[],' * MOST_LISTS}[]]", encoding="utf-8")
-    assert "it has more than 1200000 lists and maps" in message_for_file(file)
 
 
 def test_what_is_no_file(tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ def _write_report(file: str, options: dict[str, Any], summary: bool = False) -> 
         report(printable(line.removeprefix("jobgen ")))
     if output != "-":
         report(f"the report is {output}")
-    return 1 if results.findings or results.network.problem else 0
+    return 1 if results.verdict.findings or results.network.problem else 0
 
 
 def _results() -> set[Path]:

@@ -134,7 +134,7 @@ class BarChart:
 
 def bar_charts(results: Results) -> list[BarChart]:
     """One for each measure."""
-    return [_bar_chart(measure, results) for measure in results.measures]
+    return [_bar_chart(measure, results) for measure in results.measures.values()]
 
 
 def _bar_chart(measure: Measure, results: Results) -> BarChart:
@@ -206,8 +206,8 @@ class CurveChart:
 def all_reduce_curves(results: Results) -> CurveChart | None:
     """The chart, if anything was measured."""
     both = (
-        Curve("all nodes", "round", results.all_nodes),
-        Curve("within one node, the slowest", "square", results.one_node),
+        Curve("all nodes", "round", results.allreduce.all),
+        Curve("within one node, the slowest", "square", results.allreduce.node),
     )
     curves = [curve for curve in both if curve.points]
     if not curves:

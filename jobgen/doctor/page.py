@@ -14,7 +14,7 @@ import jinja2
 from jobgen import __version__
 from jobgen.doctor.charts import FEW, all_reduce_curves, bar_charts
 from jobgen.doctor.numbers import NO_VALUE, bytes_text, count_text, number_text, seconds_text
-from jobgen.doctor.pairs import heat_map, pair_maps
+from jobgen.doctor.pairs import pair_maps
 from jobgen.doctor.results import Finding, Point, Results
 from jobgen.quoting import quote
 from jobgen.scripts.jinja_environments import html_environment
@@ -31,21 +31,25 @@ class Verdict(NamedTuple):
 
 def verdict_of(results: Results) -> Verdict:
     """What the page begins with."""
-    if bad := results.exclude:
+    findings = results.verdict.findings
+    if bad := results.verdict.exclude:
         count = count_text(len(results.nodes), "node")
-        measures = {measure.name for measure in results.measures}
         # Each finding of these nodes is of a value; a wrong sum is none.
-        is_slow = all(each.measure in measures for each in results.findings if each.node in bad)
+        is_slow = all(
+            each.measure in results.measures
+            for each in results.verdict.findings
+            if each.node in bad
+        )
         headline = f"{len(bad)} of {count} {_are(len(bad))} {'slow' if is_slow else 'not fit'}"
         paste = f"--set {quote('request.exclude=' + ','.join(bad))}"
         return Verdict("bad", headline, _names(bad), paste)
     if results.network.problem:
         return Verdict("bad", "The job did not use the network it was promised")
-    if pairs := list(dict.fromkeys(found.pair for found in results.findings if found.pair)):
+    if pairs := list(dict.fromkeys(found.pair for found in findings if found.pair)):
         headline = f"{count_text(len(pairs), 'pair')} of nodes {_are(len(pairs))} slow"
         return Verdict("warn", headline, _names([f"{a} – {b}" for a, b in pairs]))
-    if results.findings:
-        return Verdict("warn", f"{count_text(len(results.findings), 'thing')} to look at")
+    if findings:
+        return Verdict("warn", f"{count_text(len(findings), 'thing')} to look at")
     if len(results.nodes) == 1:
         return Verdict("good", "Nothing is wrong with this node")
     return Verdict("good", "No node is slower than the others")
@@ -72,21 +76,24 @@ _WIDE = 96  # nodes of which a row of bars needs half the page
 
 def html_report(results: Results) -> str:
     """The whole page; it holds every value of the results, escaped."""
-    count = len(results.nodes)
+    count, findings = len(results.nodes), results.verdict.findings
     return _template().render(
         version=__version__,
         results=results,
         count=count,
         verdict=verdict_of(results),
-        findings=[*filter(None, [results.network.problem]), *map(finding_text, results.findings)],
+        findings=[
+            *filter(None, [results.network.problem]),
+            *map(finding_text, results.verdict.findings),
+        ],
         job=", ".join(filter(None, (results.cluster, f"job {results.job}"))),
-        maps=[heat_map(pairs) for pairs in pair_maps(results)],
+        maps=pair_maps(results),
         bar_charts=bar_charts(results),
         bars_class="few" if count <= FEW else "wide" if count > _WIDE else "some",
         curves=all_reduce_curves(results),
         all_reduces=_all_reduces(results),
         notes=_notes(results),
-        bad_values={(found.node, found.measure) for found in results.findings},
+        bad_values={(found.node, found.measure) for found in findings},
     )
 
 
@@ -112,7 +119,7 @@ def time_text(text: str) -> str:
 
 def _all_reduces(results: Results) -> list[list[str]]:
     """A row for each size: that of all nodes, and if it was measured, within the slowest node."""
-    both = [{p.size: p for p in each} for each in (results.all_nodes, results.one_node) if each]
+    both = [{p.size: p for p in each} for each in results.allreduce if each]
     sizes = sorted({size for points in both for size in points})
     return [[bytes_text(size), *(t for p in both for t in _times(p.get(size)))] for size in sizes]
 

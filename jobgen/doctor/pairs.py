@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
-from typing import NamedTuple
 
 from jobgen.doctor.numbers import (
     BOUNDS,
@@ -23,6 +22,10 @@ from jobgen.doctor.numbers import (
 )
 from jobgen.doctor.results import Matrix, Results
 
+CELLS = 256  # in a row; of more nodes, a cell is the worst pair of a block
+_LETTER = 5.9  # the width of a letter of a name
+_NAMED = 24  # nodes whose names fit beside the map
+_RING = 8.0  # the least size of what marks a pair, so that it can be seen among many
 MISSING, ITSELF = "missing", "itself"
 Class = int | str  # 0 is good, 4 is worst; or MISSING or ITSELF
 
@@ -40,6 +43,51 @@ class PairMap:
     bad: tuple[int, ...]
     pairs: tuple[tuple[int, int], ...]
     tolerance: float  # how much worse than the median a fault is; 0 where results do not say
+
+    side = 300.0  # of the square, in the drawing's units
+
+    @property
+    def cell(self) -> float:
+        """The side of a pair."""
+        return self.side / len(self.nodes)
+
+    @property
+    def step(self) -> int:
+        """How many nodes a row stands for."""
+        return -(-len(self.nodes) // CELLS)
+
+    @property
+    def ring(self) -> float:
+        """The side of what marks a pair."""
+        return max(self.cell, _RING)
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The names, those of bad nodes with a mark; none unless all of them fit."""
+        names = enumerate(short_names(self.nodes) if len(self.nodes) <= _NAMED else [])
+        return [f"▶ {name}" if i in self.bad else name for i, name in names]
+
+    @property
+    def left(self) -> float:
+        """Where the square begins."""
+        return _LETTER * max(map(len, self.names)) + 8 if self.names else 42.0
+
+    @property
+    def top(self) -> float:
+        """Where it begins below the upper edge."""
+        return self.left if self.names else 22.0
+
+    def ticks(self) -> list[int]:
+        """The nodes whose numbers stand beside the square, where no names do."""
+        count = len(self.nodes)
+        every = next(s for s in (5, 10, 20, 50, 100, 200, 500) if count / s <= 8)
+        return [0, *range(every - 1, count, every)]
+
+    def paths(self) -> list[tuple[Class, str]]:
+        """The cells of each class that has a colour of its own."""
+        rows = worst_of_blocks(self.classes, self.step) if self.step > 1 else self.classes
+        paths = class_paths(rows)
+        return [(kind, paths[kind]) for kind in (MISSING, ITSELF, 1, 2, 3, 4) if kind in paths]
 
     @cached_property
     def median(self) -> float | None:
@@ -130,10 +178,10 @@ def pair_maps(results: Results) -> list[PairMap]:
     """That of bandwidths and that of latencies, where pairs were measured."""
     names = tuple(node.name for node in results.nodes)
     places = {name: i for i, name in enumerate(names)}
-    tolerances = {measure.name: measure.tolerance for measure in results.measures}
+    tolerances = {name: measure.tolerance for name, measure in results.measures.items()}
     kinds = (
-        ("network", "bandwidth", "Bandwidth", "GB/s", True, results.bandwidth),
-        ("latency", "latency", "Latency", "µs", False, results.latency),
+        ("network", "bandwidth", "Bandwidth", "GB/s", True, results.pairs.bandwidth),
+        ("latency", "latency", "Latency", "µs", False, results.pairs.latency),
     )
     return [
         PairMap(
@@ -141,7 +189,7 @@ def pair_maps(results: Results) -> list[PairMap]:
             bad=results.bad_nodes(measure),
             pairs=tuple(
                 (places[found.pair[0]], places[found.pair[1]])
-                for found in results.findings
+                for found in results.verdict.findings
                 if found.measure == measure and found.pair
             ),
             tolerance=tolerances.get(measure, 0.0),
@@ -149,57 +197,6 @@ def pair_maps(results: Results) -> list[PairMap]:
         for measure, name, title, unit, higher, values in kinds
         if values
     ]
-
-
-SIDE = 300.0  # of the square, in the drawing's units
-CELLS = 256  # in a row; of more nodes, a cell is the worst pair of a block
-_LETTER = 5.9  # the width of a letter of a name
-_NAMED = 24  # nodes whose names fit beside the map
-_RING = 8.0  # the least size of what marks a pair, so that it can be seen among many
-
-
-class HeatMap(NamedTuple):
-    """The numbers of a drawing; the square begins at (left, top)."""
-
-    pairs: PairMap
-    left: float
-    top: float
-    side: float  # of the square
-    cell: float  # the side of a pair
-    step: int  # how many nodes a row stands for
-    paths: list[tuple[Class, str]]
-    names: list[str]  # of the nodes; empty where they do not fit
-    ticks: list[int]  # the nodes whose numbers stand there instead
-    ring: float  # the side of what marks a pair
-
-
-def heat_map(pairs: PairMap) -> HeatMap:
-    """The drawing of a map."""
-    count = len(pairs.nodes)
-    step = -(-count // CELLS)
-    rows = worst_of_blocks(pairs.classes, step) if step > 1 else pairs.classes
-    paths = class_paths(rows)
-    names, left_margin, top_margin, ticks = _names(pairs), 42.0, 22.0, []
-    if names:
-        left_margin = top_margin = _LETTER * max(map(len, names)) + 8
-    else:
-        every = next(s for s in (5, 10, 20, 50, 100, 200, 500) if count / s <= 8)
-        ticks = [0, *range(every - 1, count, every)]
-    return HeatMap(
-        *(pairs, left_margin, top_margin, SIDE, SIDE / count, step),
-        paths=[(kind, paths[kind]) for kind in (MISSING, ITSELF, 1, 2, 3, 4) if kind in paths],
-        names=names,
-        ticks=ticks,
-        ring=max(SIDE / count, _RING),
-    )
-
-
-def _names(pairs: PairMap) -> list[str]:
-    """The names, those of bad nodes with a mark, if all of them fit."""
-    if len(pairs.nodes) > _NAMED:
-        return []
-    names = enumerate(short_names(pairs.nodes))
-    return [f"▶ {name}" if i in pairs.bad else name for i, name in names]
 
 
 def worst_of_blocks(classes: Sequence[Sequence[Class]], step: int) -> list[list[Class]]:

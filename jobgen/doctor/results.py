@@ -1,33 +1,39 @@
 """What a `jobgen doctor` job has measured, as records, from its JSON file of format 1.
 
-A key that format 1 lacks is ignored, and a measure that this version of jobgen does not use is read
-like any other; a value that format 1 has, but in another form, is an error.
+The annotations of a record are its format: a field with a default may be absent or null. A key that
+format 1 lacks is ignored, and a measure that this version of jobgen does not use is read like any
+other; a value that format 1 has, but in another form, is an error.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+import json
+import os
+from collections.abc import Iterable, Mapping
+from itertools import count
+from types import UnionType
+from typing import Any, NamedTuple, NewType, Union, get_args, get_origin
 
-from jobgen.doctor.checked_json import Value, read_json
-from jobgen.limits import HOST_CHARACTERS
+from jobgen.errors import printable, problem
 
 FORMAT = 1
-MOST_NODES = 2_400  # whose pairs take 60 MB
-_MOST_MEASURES = 64
+MOST_BYTES = 64_000_000  # that of 512 nodes has four million
+_HINT = "give the .json file that `jobgen doctor` wrote, whole and unchanged"
+_CODE = "doctor-results"
+_LARGEST = 1e15  # no measure comes near it, and no product of two such numbers is infinite
+Signed = NewType("Signed", float)
+_LEAST: dict[Any, float] = {int: 1, float: 0, Signed: -_LARGEST}
 _UNITS = {"us": "µs"}  # the job writes ASCII
-_TEXTS = ("job", "cluster", "time", "torch", "device", "device_name")
-Matrix = tuple[tuple[float | None, ...], ...]
+_KINDS = {dict: "a map", list: "a list", str: "text", bool: "true or false", type(None): "null"}
+Matrix = tuple[tuple[float | None, ...], ...]  # null for the pairs that were not measured
 
 
-@dataclass(frozen=True)
-class Measure:
-    """Something that is measured on each node."""
+class Measure(NamedTuple):
+    """Something that is measured on each node; its name is its key in the file."""
 
-    name: str
     title: str
     unit: str
     higher_is_better: bool
     tolerance: float
+    name: str = ""
 
     @property
     def heading(self) -> str:
@@ -35,16 +41,15 @@ class Measure:
         return f"{self.title}, {self.unit}" if self.unit else self.title
 
 
-@dataclass(frozen=True)
-class Node:
+class Node(NamedTuple):
     """A node, its value of each measure, and those of its ranks by their local rank."""
 
     name: str
-    address: str
-    clock_offset: float | None
-    values: Mapping[str, float]
-    ranks: Mapping[str, tuple[float | None, ...]]
-    notes: tuple[str, ...]
+    values: Mapping[str, float | None]
+    address: str = ""
+    clock_offset: Signed | None = None
+    ranks: Mapping[str, tuple[float | None, ...]] = {}
+    notes: tuple[str, ...] = ()
 
 
 class Point(NamedTuple):
@@ -55,28 +60,46 @@ class Point(NamedTuple):
     rate: float
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(NamedTuple):
     """What is bad, of a node or of a pair of nodes (`node` is "" then) or of the whole job."""
 
     node: str
-    pair: tuple[str, str] | None
     measure: str
-    value: float | None
-    median: float | None
     text: str
+    pair: tuple[str, str] | None = None
+
+
+class Verdict(NamedTuple):
+    """What the job found, the nodes to leave out, and the rule for both."""
+
+    exclude: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    rule: str
+
+
+class Pairs(NamedTuple):
+    """A value for each two nodes, in both places; empty for one node."""
+
+    bandwidth: Matrix
+    latency: Matrix
+
+
+class AllReduces(NamedTuple):
+    """Of all ranks, and within the slowest node."""
+
+    all: tuple[Point, ...]
+    node: tuple[Point, ...]
 
 
 class Network(NamedTuple):
     """What carried NCCL's data, what the job promises, and what is wrong with that."""
 
-    used: tuple[str, ...]
-    promised: str
-    problem: str
+    used: tuple[str, ...] = ()
+    promised: str = ""
+    problem: str = ""
 
 
-@dataclass(frozen=True)
-class Comparison:
+class Comparison(NamedTuple):
     """What changed since an earlier job."""
 
     job: str
@@ -84,10 +107,10 @@ class Comparison:
     changes: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Results:
+class Results(NamedTuple):
     """All of one job."""
 
+    format: int
     job: str
     cluster: str
     time: str
@@ -95,179 +118,141 @@ class Results:
     device: str
     device_name: str
     ranks_per_node: int
-    network: Network
-    measures: tuple[Measure, ...]
+    measures: Mapping[str, Measure]
     nodes: tuple[Node, ...]
-    bandwidth: Matrix
-    latency: Matrix
-    all_nodes: tuple[Point, ...]
-    one_node: tuple[Point, ...]
-    exclude: tuple[str, ...]
-    findings: tuple[Finding, ...]
-    rule: str
-    compared: Comparison | None
-    lines: tuple[str, ...]
+    pairs: Pairs
+    allreduce: AllReduces
+    verdict: Verdict
+    network: Network = Network()
+    compared: Comparison | None = None
+    lines: tuple[str, ...] = ()
 
     def bad_nodes(self, measure: str) -> tuple[int, ...]:
         """The places of the nodes that have a finding about a measure: the job decided."""
-        bad = {found.node for found in self.findings if found.measure == measure}
+        bad = {found.node for found in self.verdict.findings if found.measure == measure}
         return tuple(i for i, node in enumerate(self.nodes) if node.name in bad)
+
+
+class _Wrong(Exception):
+    """What is wrong with a value, and its place below the value that is read."""
+
+    def __init__(self, text: str, hint: str = _HINT, place: str = "") -> None:
+        self.text, self.hint, self.place = text, hint, place
 
 
 def read_results(path: str) -> Results:
     """The results in a JSON file; JobgenError where it is not one that `jobgen doctor` wrote."""
-    return _results(read_json(path))
+    try:
+        if os.path.exists(path) and not os.path.isfile(path):  # a pipe would wait for its writer
+            raise problem(path, "is not a regular file", "unreadable", _HINT)
+        with open(path, "rb") as file:
+            data = file.read(MOST_BYTES + 1)
+    except (OSError, ValueError) as error:  # ValueError: no file has a NUL in its name
+        reason = getattr(error, "strerror", str(error))
+        raise problem(path, f"cannot be read: {reason}", "unreadable", _HINT) from None
+    if len(data) > MOST_BYTES:
+        raise problem(path, f"has more than {MOST_BYTES} bytes", _CODE, _HINT)
+    try:
+        # A whole number of many digits would take the square of their count, or be refused.
+        raw = json.loads(data, parse_int=float)
+    except (ValueError, RecursionError) as error:
+        text = f"is not JSON that jobgen can read: {error}"
+        raise problem(path, text, _CODE, _HINT) from None
+    return results_of(raw, path)
 
 
 def results_of(raw: Any, place: str = "the results") -> Results:
     """The same for a value that JSON has already been made into."""
-    return _results(Value(place, "", raw))
+    try:
+        if isinstance(raw, dict) and raw.get("format", FORMAT) != FORMAT:
+            hint = "use the version of jobgen that wrote the file, or a newer one"
+            raise _Wrong(f"this version of jobgen reads format {FORMAT} only", hint, "format")
+        found: Results = _value(Results, raw)
+        _check_nodes(found)
+    except _Wrong as wrong:
+        where = f"{wrong.place.lstrip('.')}: " if wrong.place else ""
+        raise problem(place, f"{where}{wrong.text}", _CODE, wrong.hint) from None
+    return found._replace(measures={each.name: each for each in _measures(found)})
 
 
-def _results(whole: Value) -> Results:
-    if (form := whole.field("format")).raw != FORMAT or isinstance(form.raw, bool):
-        hint = "use the version of jobgen that wrote the file, or a newer one"
-        raise form.wrong(f"this version of jobgen reads format {FORMAT} only", hint)
-    nodes = _nodes(whole.field("nodes"))
-    names = {node.name for node in nodes}
-    verdict, pairs = whole.field("verdict"), whole.field("pairs")
-    compared, reduced = whole.optional("compared"), whole.field("allreduce")
-    network = whole.optional("network", {})
-    return Results(
-        **{name: whole.field(name).text() for name in _TEXTS},
-        ranks_per_node=int(whole.field("ranks_per_node").number(least=1)),
-        network=Network(
-            _texts(network.optional("used", [])),
-            *(network.optional(key, "").text() for key in ("promised", "problem")),
-        ),
-        measures=_measures(whole.field("measures"), nodes),
-        nodes=nodes,
-        bandwidth=_matrix(pairs.field("bandwidth"), len(nodes)),
-        latency=_matrix(pairs.field("latency"), len(nodes)),
-        all_nodes=_points(reduced.field("all")),
-        one_node=_points(reduced.field("node")),
-        exclude=tuple(_name_of(value, names) for value in verdict.field("exclude").items()),
-        findings=tuple(_finding(value, names) for value in verdict.field("findings").items()),
-        rule=verdict.field("rule").text(),
-        compared=None if compared.raw is None else _comparison(compared),
-        lines=_texts(whole.optional("lines", [])),
-    )
-
-
-def _texts(values: Value) -> tuple[str, ...]:
-    return tuple(value.text() for value in values.items())
-
-
-def _measures(table: Value, nodes: tuple[Node, ...]) -> tuple[Measure, ...]:
-    """The measures that the file describes, then those of which it has only values."""
-    measures = [
-        Measure(
-            name,
-            value.field("title").text(),
-            _UNITS.get(unit := value.field("unit").text(), unit),
-            value.field("higher_is_better").flag(),
-            value.field("tolerance").number(),
-        )
-        for name, value in table.fields()
+def _check_nodes(found: Results) -> None:
+    """Raise _Wrong unless there are nodes, which all tables and findings are about."""
+    number, names = len(found.nodes), {node.name for node in found.nodes}
+    if not found.nodes:
+        raise _Wrong("the list is empty", place="nodes")
+    for key, rows in found.pairs._asdict().items():
+        for wrong in [each for each in (rows, *rows) if rows and len(each) != number][:1]:
+            hint = f"right is {number}, one for each node"
+            raise _Wrong(f"has {len(wrong)} values", hint, f"pairs.{key}")
+    verdict = found.verdict
+    named = [
+        *verdict.exclude,
+        *(name for f in verdict.findings for name in (f.node, *(f.pair or ()))),
     ]
-    names = dict.fromkeys(name for node in nodes for name in (*node.values, *node.ranks))
-    described = {measure.name for measure in measures}
-    measures += [Measure(name, name, "", True, 0.0) for name in names if name not in described]
-    if len(measures) > _MOST_MEASURES:
-        raise table.wrong(f"there are more than {_MOST_MEASURES} measures")
-    return tuple(measures)
+    for name in named:
+        if name and name not in names:
+            raise _Wrong(f"`{name}` is none of the nodes", "name nodes as `nodes` does", "verdict")
 
 
-def _nodes(values: Value) -> tuple[Node, ...]:
-    items = values.items(MOST_NODES)
-    if not items:
-        raise values.wrong("the list is empty")
-    nodes: dict[str, Node] = {}
-    for item in items:
-        node = _node(item)
-        if node.name in nodes:
-            raise item.wrong(f"a second node `{node.name}`", "each node has a name of its own")
-        nodes[node.name] = node
-    return tuple(nodes.values())
+def _measures(found: Results) -> Iterable[Measure]:
+    """The measures that the file describes, then those of which it has only values."""
+    for name, measure in found.measures.items():
+        yield measure._replace(name=name, unit=_UNITS.get(measure.unit, measure.unit))
+    for name in dict.fromkeys(name for node in found.nodes for name in (*node.values, *node.ranks)):
+        if name not in found.measures:
+            yield Measure(name, "", True, 0.0, name)
 
 
-def _node(value: Value) -> Node:
-    name = value.field("name")
-    if not name.text(HOST_CHARACTERS):
-        raise name.wrong("the name is empty")
-    return Node(
-        name.text(HOST_CHARACTERS),
-        value.optional("address", "").text(HOST_CHARACTERS),
-        value.optional("clock_offset").number_or_none(least=-1e15),
-        {key: v.number() for key, v in value.field("values").fields() if v.raw is not None},
-        {key: _numbers(v.items()) for key, v in value.optional("ranks", {}).fields()},
-        _texts(value.optional("notes", [])),
-    )
+def _value(kind: Any, raw: Any) -> Any:
+    """A value of JSON as the kind that an annotation names. Raises _Wrong."""
+    if kind in _LEAST:
+        return _number(kind, raw)
+    if kind is str:
+        # With escapes for what cannot be seen or encoded.
+        return printable(_checked({str}, raw, "text").expandtabs())
+    if kind is bool:
+        return _checked({bool}, raw, "true or false")
+    if kind is Point:
+        return Point(*_value(tuple[int, float, float], raw))
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        return None if raw is None else _value(inner[0], raw)
+    if origin is tuple:
+        items = _checked({list}, raw, "a list")
+        kinds = [inner[0]] * len(items) if inner[1] is ... else inner
+        if len(items) != len(kinds):
+            raise _Wrong(f"has {len(items)} values", f"right is {len(kinds)}")
+        return tuple(map(_below, count(), kinds, items))
+    items = _checked({dict}, raw, "a map")
+    if origin is Mapping:
+        return {_value(str, key): _below(key, inner[1], each) for key, each in items.items()}
+    values = {}
+    for name, field in kind.__annotations__.items():
+        if items.get(name) is not None or name not in kind._field_defaults:
+            if name not in items:
+                raise _Wrong(f"has no `{name}`")
+            values[name] = _below(name, field, items[name])
+    return kind(**values)
 
 
-def _numbers(values: list[Value]) -> tuple[float | None, ...]:
-    return tuple(value.number_or_none() for value in values)
+def _below(key: str | int, kind: Any, raw: Any) -> Any:
+    """The same of a value of a list or a map, with its place if it is wrong."""
+    try:
+        return _value(kind, raw)
+    except _Wrong as wrong:
+        wrong.place = (f"[{key}]" if isinstance(key, int) else f".{key}") + wrong.place
+        raise
 
 
-def _matrix(rows: Value, count: int) -> Matrix:
-    """Symmetric, with null for the pairs that were not measured; empty for one node."""
-    if rows.raw == []:
-        return ()
-    matrix = tuple(_numbers(_exactly(row, count)) for row in _exactly(rows, count))
-    for a in range(count):
-        for b in range(a):
-            if matrix[a][b] != matrix[b][a]:
-                text = f"[{a}][{b}] is {matrix[a][b]}, but [{b}][{a}] is {matrix[b][a]}"
-                raise rows.wrong(text, "a pair has one value, in both places")
-    return matrix
+def _checked(types: set[type], raw: Any, expected: str) -> Any:
+    if type(raw) not in types:
+        raise _Wrong(f"is {_KINDS.get(type(raw)) or f'the number {raw:g}'}, not {expected}")
+    return raw
 
 
-def _exactly(values: Value, count: int) -> list[Value]:
-    if len(items := values.items()) != count:
-        raise values.wrong(f"has {len(items)} values", f"right is {count}, one for each node")
-    return items
-
-
-def _points(values: Value) -> tuple[Point, ...]:
-    """In the order of their sizes."""
-    return tuple(sorted(_point(value) for value in values.items()))
-
-
-def _point(value: Value) -> Point:
-    row = value.items()
-    if len(row) != 3:
-        raise value.wrong(f"has {len(row)} values", "right are three: bytes, seconds, GB/s")
-    return Point(int(row[0].number(least=1)), row[1].number(), row[2].number())
-
-
-def _name_of(value: Value, names: set[str]) -> str:
-    name = value.text(HOST_CHARACTERS)
-    if name not in names:
-        raise value.wrong(f"`{name}` is none of the nodes", "name nodes as `nodes` does")
-    return name
-
-
-def _finding(value: Value, names: set[str]) -> Finding:
-    node = value.field("node")
-    return Finding(
-        node=_name_of(node, names) if node.raw != "" else "",
-        pair=_pair(value.optional("pair"), names),
-        measure=value.field("measure").text(),
-        value=value.optional("value").number_or_none(),
-        median=value.optional("median").number_or_none(),
-        text=value.field("text").text(),
-    )
-
-
-def _pair(pair: Value, names: set[str]) -> tuple[str, str] | None:
-    if pair.raw is None:
-        return None
-    ends = [_name_of(end, names) for end in pair.items()]
-    if len(ends) != 2:
-        raise pair.wrong(f"has {len(ends)} nodes", "a pair has two")
-    return ends[0], ends[1]
-
-
-def _comparison(value: Value) -> Comparison:
-    changes = _texts(value.field("changes"))
-    return Comparison(value.field("job").text(), value.field("time").text(), changes)
+def _number(kind: Any, raw: Any) -> float:
+    """A finite number that something measured may have."""
+    _checked({int, float}, raw, "a number")
+    if not _LEAST[kind] <= raw <= _LARGEST:
+        raise _Wrong(f"is the number {raw:g}, not from {_LEAST[kind]:g} to {_LARGEST:g}")
+    return int(raw) if kind is int else float(raw)
