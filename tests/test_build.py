@@ -395,7 +395,7 @@ def test_nothing_is_written_where_a_file_is_in_the_way_of_a_folder(
     (folder / "jobgen.yaml").write_text(f"defaults: {{profile: eap}}\njobs: {{{jobs}}}\n")
     assert build() == 2
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == "jobgen: d.sh: not a regular file [unreadable]"
+    assert lines[0] == "jobgen: d.sh: cannot be read: Is a directory [unreadable]"
     assert lines[1].startswith("jobgen: jobgen.yaml:2:")
     assert lines[2] == "jobgen: u/v/b.sh: cannot be written: Not a directory [output]"
     assert not (folder / "x").exists()

@@ -13,7 +13,6 @@ from jobgen.errors import JobgenError, printable, problem
 
 SECONDS = 2.0  # for the commands that run together; `jobgen detect` has two rounds of them
 SUBMIT_SECONDS = 60.0  # a busy scheduler takes a job late, and a job that is not known is lost
-KILL_SECONDS = 0.5
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,9 @@ def run(words: Sequence[str], text: str = "", seconds: float = SECONDS) -> Answe
         output, error = timeout.output or b"", timeout.stderr or b""
     finally:
         status = process.poll()
-        _kill(process)
+        if status is None:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
     texts = output.decode(errors="replace"), error.decode(errors="replace")
     return Answer(words[0], *texts, status)
 
@@ -93,15 +94,3 @@ def signals_wait() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, previous)
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    if process.poll() is None:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        with suppress(subprocess.TimeoutExpired):  # one in the kernel's hands stays as it is
-            process.wait(KILL_SECONDS)
-    for stream in (process.stdin, process.stdout, process.stderr):
-        if stream:
-            with suppress(OSError):
-                stream.close()

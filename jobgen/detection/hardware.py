@@ -13,12 +13,7 @@ _AMD = r"amd|instinct|radeon|mi\d{2,3}[a-z]?"
 _INTEL = r"intel|pvc|ponte|max_?1[15]\d0"
 _MODEL = r"(?:gh|gb|[abhv]|rtx_?|mi)\d{2,4}[a-z]?|[pltk]\d{1,3}s?|pvc|max_?1[15]\d0"
 _VENDOR_IDS = {"0x10de": "nvidia", "0x1002": "amd", "0x8086": "intel"}  # of PCI
-FABRICS = {
-    "slingshot": "fabrics/slingshot",
-    "infiniband": "fabrics/infiniband",
-    "efa": "fabrics/efa",
-    "ethernet": "fabrics/ethernet",
-}
+FABRICS = ("slingshot", "infiniband", "efa", "ethernet")
 
 
 @dataclass(frozen=True)
@@ -33,7 +28,7 @@ class Hardware:
     interfaces: tuple[tuple[str, str], ...] = ()  # names and addresses
     host_interface: str = ""  # the one that the host name belongs to
     adapters: tuple[str, ...] = ()
-    fabric: str = ""  # a word of FABRICS; "" if it is not clear
+    fabric: str = ""  # one of FABRICS; "" if it is not clear
     engines: tuple[str, ...] = ()
     environments: tuple[tuple[str, ...], ...] = ()  # venv or conda, torch's version, the folder
 

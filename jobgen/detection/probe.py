@@ -10,8 +10,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import FrameType
-from typing import NoReturn
 
 from jobgen.detection.cluster import Findings
 from jobgen.detection.commands import SUBMIT_SECONDS, no_answer, run, signals_wait
@@ -33,7 +31,12 @@ def ask_node(found: Findings, seconds: float) -> Hardware:
     Nothing is left: the folder of the answer is removed, and a job that has not ended is cancelled.
     """
     queue = get_queue(found.cluster.scheduler)
-    with _folder() as folder, _interruptible():
+    for number in (
+        signal.SIGTERM,
+        signal.SIGHUP,
+    ):  # they raise what Ctrl-C does: the job is cancelled
+        signal.signal(number, signal.default_int_handler)
+    with _folder() as folder:
         job = None
         try:
             with signals_wait():
@@ -66,22 +69,6 @@ def _folder() -> Iterator[Path]:
             if not folder.exists():
                 break
             time.sleep(0.1)
-
-
-@contextmanager
-def _interruptible() -> Iterator[None]:
-    """Signals that would end this process raise KeyboardInterrupt: the job is cancelled."""
-
-    def interrupt(number: int, frame: FrameType | None) -> NoReturn:
-        raise KeyboardInterrupt
-
-    signals = (signal.SIGTERM, signal.SIGHUP)
-    previous = {number: signal.signal(number, interrupt) for number in signals}
-    try:
-        yield
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
 
 
 def _sbatch(found: Findings) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from jobgen import __version__
@@ -13,7 +13,7 @@ from jobgen.errors import JobgenError, problem
 from jobgen.page.browser.fields import OWN_PROFILE, sections
 from jobgen.page.browser.form import DEFAULT_FILE
 from jobgen.page.packages import FIRST, archive, licences, runtime, versions
-from jobgen.page.site import CLOUDS, Choice, choices, site_files
+from jobgen.page.site import CLOUDS, profile_choices, site_files
 from jobgen.paths import to_path
 from jobgen.profiles.search import OWN, SITES
 from jobgen.schedulers import COMMANDS
@@ -43,54 +43,37 @@ def page_files(
     notes: str = "",
     docs: str = "",
 ) -> dict[str, bytes]:
-    """The files of the page by their paths; `docs` is the address of the documentation.
+    """The files of the page by their paths.
 
-    Raises JobgenError with all that is wrong.
+    `notes` is plain text, in which an empty line ends a paragraph; `docs` is the address of the
+    documentation, "" if there is none. Raises JobgenError with all that is wrong.
     """
     own_profiles = site_files(profiles)
-    listed = choices(own_profiles, profiles)
+    choices = profile_choices(own_profiles, profiles)
     npm_files, npm_licences = runtime(packages)
     files = {each.name: each.read_bytes() for each in ASSETS.iterdir() if each.name != TEMPLATE}
     files |= {ARCHIVE: archive(own_profiles), **npm_files}
     files["licences.txt"] = f"{licences()}\n{npm_licences}".encode()
-    downloads = {name: len(files[name]) for name in (*FIRST, ARCHIVE)}
-    files["index.html"] = _document(listed, title, notes, docs, downloads).encode("utf-8")
-    return {**files, MARK: mark_of(files)}
-
-
-def _document(
-    choices: Mapping[str, Sequence[Choice]],
-    title: str | None,
-    notes: str,
-    docs: str,
-    downloads: Mapping[str, int],
-) -> str:
-    """The HTML; `notes` is plain text, in which an empty line ends a paragraph.
-
-    `docs` is the address of the documentation, "" if there is none; `downloads` are the files that
-    Python needs before the first script, with their bytes.
-    """
-    headings = {"This site" if name == OWN else name: rows for name, rows in choices.items()}
-    return (
-        html_environment(ASSETS)
-        .get_template(TEMPLATE)
-        .render(
-            version=__version__,
-            policy=POLICY,
-            title=title or TITLE,
-            paragraphs=[text.strip() for text in re.split(r"\n\s*\n", notes) if text.strip()],
-            choices=headings,
-            commands=COMMANDS,
-            docs=docs,
-            documented=(SITES, CLOUDS),
-            downloads=downloads,
-            modules=sorted(file.name for file in ASSETS.glob("*.js") if file.name not in _LATER),
-            sections=sections(),
-            own_profile=OWN_PROFILE,
-            default_file=DEFAULT_FILE,
-            libraries=versions(),
-        )
+    template = html_environment(ASSETS).get_template(TEMPLATE)
+    document = template.render(
+        version=__version__,
+        policy=POLICY,
+        title=title or TITLE,
+        paragraphs=[text.strip() for text in re.split(r"\n\s*\n", notes) if text.strip()],
+        choices={"This site" if name == OWN else name: rows for name, rows in choices.items()},
+        commands=COMMANDS,
+        docs=docs,
+        documented=(SITES, CLOUDS),
+        # What Python needs before the first script.
+        downloads={name: len(files[name]) for name in (*FIRST, ARCHIVE)},
+        modules=sorted(each.name for each in ASSETS.glob("*.js") if each.name not in _LATER),
+        sections=sections(),
+        own_profile=OWN_PROFILE,
+        default_file=DEFAULT_FILE,
+        libraries=versions(),
     )
+    files["index.html"] = document.encode("utf-8")
+    return {**files, MARK: mark_of(files)}
 
 
 def mark_of(files: Mapping[str, bytes]) -> bytes:

@@ -71,7 +71,7 @@ def is_utf8(text: str) -> bool:
     return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
-def choices(files: Mapping[str, bytes], folder: str | None) -> dict[str, list[Choice]]:
+def profile_choices(files: Mapping[str, bytes], folder: str | None) -> dict[str, list[Choice]]:
     """The profiles that a page offers, under their headings; the site's own come first.
 
     `files` are those of site_files, and `folder` is what messages call their folder. A copy is

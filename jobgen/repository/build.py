@@ -112,21 +112,25 @@ class Build:
                 raise problem(str(path), text, "edited", "--force would lose the edit")
         return not verdict.is_current
 
-    def may_remove(self, path: Path, real: str) -> bool:
-        """Whether a file is a script of the manifest that is not in it, and no edit is lost."""
+    def is_obsolete(self, path: Path, real: str) -> bool:
+        """Whether a file is a script of the manifest that is not in it, and no edit is lost.
+
+        The keepers that another file names are kept.
+        """
         if real in self.real_paths:
             return False
         try:
-            header = read_header(read_script(path))
+            data = read_script(path)
         except JobgenError as error:  # the folders may have other files, too
             report(str(error))
             return False
-        if not header or header.manifest != self.manifest_from(real):
-            return False
-        if (header.is_edited or not header.checksum) and not self.force:
+        header = read_header(data)
+        if header and header.manifest == self.manifest_from(real):
+            if self.force or not (header.is_edited or not header.checksum):
+                return True
             report(f"{path}: not removed, since it may be edited; --force would")
-            return False
-        return True
+        self.keepers |= named_files(data)
+        return False
 
 
 def build_all(file: str, prune: bool, force: bool, dry_run: bool, trust: bool = False) -> int:
@@ -158,11 +162,11 @@ def build_all(file: str, prune: bool, force: bool, dry_run: bool, trust: bool = 
             report(f"warning: {warning}")
         changed = write_keepers(path.parent, build.keepers, dry_run)  # before what names them
         written = _write_changes(build)
-    removed = _remove_obsolete(folders, build) if prune else set()
+    removed = _remove_obsolete(folders, build) if prune else 0
     if prune:
-        changed |= prune_keepers(path.parent, build.keepers, folders, removed, dry_run)
+        changed |= prune_keepers(path.parent, build.keepers, dry_run)
     verb, same = "to be " * dry_run, total - written
-    counts = f"{written} {verb}written, {same} unchanged; {len(removed)} {verb}removed"
+    counts = f"{written} {verb}written, {same} unchanged; {removed} {verb}removed"
     report(f"{total} scripts: {counts}")
     if written < len(build.changes):
         return USAGE
@@ -225,17 +229,15 @@ def _write_changes(build: Build) -> int:
     return written
 
 
-def _remove_obsolete(folders: Iterable[Path], build: Build) -> set[str]:
-    """Remove scripts of the manifest that are not in it any more; returns their real paths."""
+def _remove_obsolete(folders: Iterable[Path], build: Build) -> int:
+    """Remove scripts of the manifest that are not in it any more; returns their number."""
     files = {file for folder in folders for file in files_below(folder, report_unreadable)}
-    removed = set()
-    for path, real in sorted(files):
-        if build.may_remove(path, real):
-            if not build.dry_run:
-                remove(path, real)
-            show_change(path, "removed", build.dry_run)
-            removed.add(real)
-    return removed
+    obsolete = [file for file in sorted(files) if build.is_obsolete(*file)]
+    for path, real in obsolete:
+        if not build.dry_run:
+            remove(path, real)
+        show_change(path, "removed", build.dry_run)
+    return len(obsolete)
 
 
 @contextmanager

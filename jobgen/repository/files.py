@@ -3,10 +3,9 @@
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from pathlib import Path
 
-from jobgen.errors import JobgenError, printable, problem, report
+from jobgen.errors import printable, problem, report
 from jobgen.keeper.carried import FOLDER, keeper_files, named_files
 from jobgen.limits import HEADER_OFFSET, SCRIPT_BYTES
 from jobgen.paths import is_outside, repository, to_path, walk
@@ -65,31 +64,26 @@ def report_unreadable(error: OSError) -> None:
 def read_script(path: Path) -> bytes:
     """The bytes of a script; nothing for a file that cannot be one. Raises JobgenError."""
     try:
-        # Without O_NONBLOCK, opening a pipe would wait for its writer.
-        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-        try:
-            return _read(file, path)
-        finally:
-            os.close(file)
+        with open(path, "rb", opener=_opened_at_once) as file:
+            state = os.fstat(file.fileno())
+            if not stat.S_ISREG(state.st_mode):
+                raise problem(str(path), "not a regular file", "unreadable")
+            data = file.read(HEADER_OFFSET)
+            if b"jobgen" not in data:
+                return b""
+            if state.st_size <= SCRIPT_BYTES:
+                return data + file.read()
     except OSError as error:
         raise problem(str(path), f"cannot be read: {error.strerror}", "unreadable") from None
+    if read_header(data):
+        text = f"a script of {state.st_size} bytes"
+        raise problem(str(path), text, "unreadable", f"jobgen makes at most {SCRIPT_BYTES}")
+    return b""
 
 
-def _read(file: int, path: Path) -> bytes:
-    state = os.fstat(file)
-    if not stat.S_ISREG(state.st_mode):
-        raise problem(str(path), "not a regular file", "unreadable")
-    data = os.read(file, HEADER_OFFSET)
-    if b"jobgen" not in data:
-        return b""
-    if state.st_size > SCRIPT_BYTES:
-        if read_header(data):
-            text = f"a script of {state.st_size} bytes"
-            raise problem(str(path), text, "unreadable", f"jobgen makes at most {SCRIPT_BYTES}")
-        return b""
-    while more := os.read(file, SCRIPT_BYTES):
-        data += more
-    return data
+def _opened_at_once(path: str, flags: int) -> int:
+    """A pipe without a writer would be waited for."""
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def show_change(path: Path, change: str, dry_run: bool) -> None:
@@ -150,33 +144,15 @@ def write_keepers(folder: Path, names: Iterable[str], dry_run: bool) -> bool:
     return bool(wrong)
 
 
-def prune_keepers(
-    folder: Path, names: Iterable[str], folders: Iterable[Path], going: set[str], dry_run: bool
-) -> bool:
-    """Remove the files that no script names any more; returns whether there are any.
-
-    Scripts in `folders` that are not of the manifest count, too, without those that are `going`.
-    """
+def prune_keepers(folder: Path, names: Iterable[str], dry_run: bool) -> bool:
+    """Remove the files that no script names any more; returns whether there are any."""
     found = (folder / FOLDER).glob(f"keeper-{'[0-9a-f]' * 16}.py")
-    obsolete = {path for path in found if path.name not in set(names)}
-    if obsolete:
-        named = _names_below(folders, going)
-        obsolete = {path for path in obsolete if path.name not in named}
-    for path in sorted(obsolete):
+    obsolete = sorted(path for path in found if path.name not in set(names))
+    for path in obsolete:
         if not dry_run:
             remove(path, _real(path))
         show_change(path, "removed", dry_run)
     return bool(obsolete)
-
-
-def _names_below(folders: Iterable[Path], without: set[str]) -> set[str]:
-    names: set[str] = set()
-    for folder in folders:
-        for path, real in files_below(folder, lambda _: None):
-            if real not in without:
-                with suppress(JobgenError):
-                    names |= named_files(read_script(path))
-    return names
 
 
 def _real(path: Path) -> str:
