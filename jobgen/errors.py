@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from jobgen.limits import MESSAGE_CHARACTERS, PROBLEMS_SHOWN, WORD_CHARACTERS, WORDS_COMPARED
 
@@ -60,16 +60,8 @@ class Problem(_Problem):
 
     __slots__ = ()
 
-    def __new__(
-        cls,
-        mark: Mark,
-        text: str,
-        code: str,
-        hint: str = "",
-        end: tuple[int, int] = (0, 0),
-        edits: tuple[Edit, ...] = (),
-    ) -> Problem:
-        return super().__new__(cls, mark, _shortened(text), code, _shortened(hint), end, edits)
+    def __new__(cls, mark: Mark, text: str, code: str, hint: str = "", **more: Any) -> Problem:
+        return super().__new__(cls, mark, _shortened(text), code, _shortened(hint), **more)
 
     def __str__(self) -> str:
         hint = f"; {self.hint}" if self.hint else ""

@@ -184,13 +184,6 @@ def _check_conflicts(job: Job) -> None:
         raise problem("--reservation", "-q names another queue", "conflict", hint)
     if job.exclusive and job.shared:
         raise problem("--shared", "--exclusive is given, too", "conflict", "give one of the two")
-    if job.gpus_per_node and re.search("[,:]", job.gpus_per_node):
-        text = f"{job.gpus_per_node!r:.40} is not a number of GPUs"
-        hint = "one number, or one job for each kind of node"
-        if found := re.fullmatch(r"(?:gpu:)?(?:([A-Za-z][\w.-]*):)?(\d+)", job.gpus_per_node):
-            kind = found[1] if job.command != "qsub" else ""
-            hint = f"-G {found[2]}" + (f" --set node.gpu_type={kind}" if kind else "")
-        raise problem("-G", text, "value", hint)
 
 
 class Generators:

@@ -194,7 +194,7 @@ def _problem(
     # The end is after the last character, if the line has one before it.
     end = column(line, 1) if end == 1 else column(line, end - 1) + 1
     edits = finding.edits if can_be_mended and not script.is_in_document else ()
-    return Problem(mark, finding.text, code, finding.cure, (line, end), edits)
+    return Problem(mark, finding.text, code, finding.cure, end=(line, end), edits=edits)
 
 
 def _findings(script: Script, settings: Settings) -> Iterable[tuple[Finding, str]]:
