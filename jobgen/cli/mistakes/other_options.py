@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
-from click import Command, Context
+from click import Command, Group, get_current_context
 
-from jobgen.cli.app import NAMES, main
 from jobgen.lint.reader.sbatch_options import OPTIONS as OPTIONS_OF_SBATCH
 from jobgen.lint.reader.sbatch_options import SRUN_OPTIONS, WITHOUT_VALUE
 from jobgen.other_words.search import answers, form_words, path_of, places, plain
@@ -88,7 +87,11 @@ def own_words(command: Command, flag: str, value: str = "", args: Sequence[str] 
 
 
 def _commands_with(flag: str) -> list[str]:
-    commands = filter(None, (main.get_command(Context(main), name) for name in NAMES))
+    context = get_current_context(silent=True)
+    group = context.find_root().command if context else None
+    if not context or not isinstance(group, Group):
+        return []
+    commands = filter(None, (group.get_command(context, it) for it in group.list_commands(context)))
     return [str(each.name) for each in commands if any(flag in it.opts for it in each.params)]
 
 
