@@ -397,6 +397,13 @@ def test_mkdir_creates_the_folder_of_the_output(tmp_path: Path) -> None:
     done = jobgen(*words, "request.output=%j/x", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr.startswith(b"jobgen: --set request.output: the output's folder has %j in it")
+    done = jobgen(*words, "request.output=new/%j.out", "-o", "own.sh", cwd=tmp_path)
+    assert done.returncode == 0
+    (tmp_path / "own.sh").write_text("echo mine\n")
+    done = jobgen(*words, "request.output=other/%j.out", "-o", "own.sh", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith(b"jobgen: -o own.sh: there is a file of this name that jobgen")
+    assert not (tmp_path / "other").exists()
 
 
 def test_an_array_of_equal_jobs_is_reported(tmp_path: Path) -> None:

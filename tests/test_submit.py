@@ -17,11 +17,12 @@ from signal import SIGHUP, SIGINT, SIGQUIT, SIGTERM
 import pytest
 
 from jobgen.cli.app import run_words
-from jobgen.cli.job_status import Progress, displayable, last_line, shorten
+from jobgen.cli.job_commands import report_cause
 from jobgen.planning.job_options import Job
 from jobgen.schedulers import local, pbs, slurm
 from jobgen.submission import pbs_queue, slurm_queue, submit
 from jobgen.submission.job_queue import JobQueue, JobStatus
+from jobgen.submission.progress import displayable, last_line, shorten
 from jobgen.submission.submit import MOST_FAILURES
 from tests.helpers import jobgen, planned
 
@@ -372,7 +373,7 @@ def test_writing_a_script_imports_nothing_for_submission(tmp_path: Path) -> None
     run = f"from jobgen.cli.app import run_words; run_words({words})"
     code = f"import sys; {run}; print(*sys.modules)"
     output = subprocess.check_output([sys.executable, "-c", code], text=True)
-    names = ("jobgen.submission", "jobgen.cli.job_status", "subprocess")
+    names = ("jobgen.submission", "subprocess")
     assert "jobgen.scripts.render" in output.split()
     assert [module for module in output.split() if module.startswith(names)] == []
 
@@ -533,16 +534,14 @@ def test_the_end_of_a_failed_job_says_why(
     text = 'Traceback (most recent call last):\n  File "train.py", line 9, in <module>\n'
     text += "RuntimeError: no such sample\n"
     output.write_text("".join(f"nodeB rank 1: {line}\n" for line in text.splitlines()))
-    status = JobStatus("FAILED", output=str(output), exit_status=1)
-    assert Progress("7").show_end(status) == 1
+    report_cause(str(output))
     lines = capsys.readouterr().err.splitlines()
-    assert lines[1].startswith("jobgen: rank 1 on nodeB failed first: RuntimeError: no such sample")
-    assert f"{output}:3: " in lines[2]
+    assert lines[0].startswith("jobgen: rank 1 on nodeB failed first: RuntimeError: no such sample")
+    assert f"{output}:3: " in lines[1]
 
 
 def test_the_output_of_a_failed_job_may_be_on_another_machine(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    status = JobStatus("FAILED", output=str(tmp_path / "nothere"), exit_status=3)
-    assert Progress("7").show_end(status) == 3
-    assert len(capsys.readouterr().err.splitlines()) == 1
+    report_cause(str(tmp_path / "nothere"))
+    assert capsys.readouterr().err == ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +11,12 @@ import click
 from click.shell_completion import CompletionItem
 
 from jobgen.cli.app import TEXTS, Command, RowOption, complete_value, main
-from jobgen.errors import problem, report
+from jobgen.errors import JobgenError, problem, report
 from jobgen.paths import to_path
 from jobgen.planning.job_options import Job, job_options
 from jobgen.planning.option_row import BATCH, GROUPS, RANKS, Option, option
 from jobgen.quoting import quote
-from jobgen.scripts.write import make_folder, write
+from jobgen.scripts.write import check_output, make_folder, write
 
 if TYPE_CHECKING:
     from jobgen.generator import Generator
@@ -169,6 +170,7 @@ def run_job(job: Job, options: dict[str, Any]) -> int:
         from jobgen.submission.submit import check_submission
 
         check_submission(plan.scheduler, output)
+    check_output(script, output)
     if job.command != "byhand":
         _prepare_output_folder(plan, bool(options.get("mkdir")))
         _report_array(plan, job)
@@ -177,10 +179,24 @@ def run_job(job: Job, options: dict[str, Any]) -> int:
         write(script, output)
     if not submits:
         return 0
-    from jobgen.cli.job_status import Progress
     from jobgen.submission.submit import submit_script
 
-    return submit_script(script, plan.scheduler, Progress if options["wait"] else None)
+    status = submit_script(script, plan.scheduler, bool(options["wait"]))
+    if status.exit_status and status.output:
+        report_cause(status.output)
+    return status.exit_status or 0
+
+
+def report_cause(output: str) -> None:
+    """Report the verdict of `jobgen why` on the output of a job, if it finds a cause."""
+    from jobgen.diagnosis.engine import diagnose  # most jobs end well
+    from jobgen.diagnosis.files import sources
+    from jobgen.diagnosis.report import as_text
+
+    with suppress(JobgenError):  # the output may be on another machine
+        verdict = diagnose(sources([output]))
+        if verdict.code:
+            report(as_text(verdict, False).rstrip())
 
 
 def _checked(job: Job, output: dict[str, Any]) -> Job:

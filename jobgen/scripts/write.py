@@ -43,6 +43,14 @@ def write(text: str, output: str | None = None, executable: bool = True) -> None
         raise problem(f"-o {output}", f"cannot be written: {error.strerror}", "output") from None
 
 
+def check_output(text: str, output: str | None) -> None:
+    """Raise JobgenError if `write` would lose a file that jobgen has not made."""
+    if output not in (None, "-") and to_path(str(output)).is_file():
+        with suppress(OSError):  # `write` says so
+            path = _followed(to_path(str(output)), f"-o {output}")
+            _refuse_to_lose(path, text.encode("utf-8"), f"-o {output}")
+
+
 def _refuse_to_lose(file: Path, data: bytes, option: str) -> None:
     """Raise JobgenError for a file that jobgen has not made, in the place of the new `data`.
 

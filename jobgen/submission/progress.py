@@ -4,9 +4,8 @@ import os
 import re
 import sys
 import unicodedata
-from contextlib import suppress
 
-from jobgen.errors import JobgenError, report
+from jobgen.errors import report
 from jobgen.submission.job_queue import JobStatus
 
 TAIL_BYTES = 8192  # of the output, in which the last line is searched
@@ -41,13 +40,6 @@ class Progress:
             report(f"job {self.job}: the query failed, retrying: {text}")
         self.shown = "failure"
 
-    def show_end(self, status: JobStatus) -> int:
-        """Show how the job ended and, if it failed, what failed first; returns its exit status."""
-        self.finish(str(status) + (f"; output: {status.output}" if status.output else ""))
-        if status.exit_status and status.output:
-            _show_cause(status.output)
-        return status.exit_status or 0
-
     def finish(self, text: str) -> None:
         """Write the last line."""
         if self.is_terminal:
@@ -59,18 +51,6 @@ class Progress:
         line = displayable(f"job {self.job}: {text}", sys.stderr.encoding)
         sys.stderr.write(f"\r{shorten(line, width - 1)}\x1b[K")
         sys.stderr.flush()
-
-
-def _show_cause(output: str) -> None:
-    """Report the verdict of `jobgen why` on the output of a job, if it finds a cause."""
-    from jobgen.diagnosis.engine import diagnose  # most jobs end well
-    from jobgen.diagnosis.files import sources
-    from jobgen.diagnosis.report import as_text
-
-    with suppress(JobgenError):  # the output may be on another machine
-        verdict = diagnose(sources([output]))
-        if verdict.code:
-            report(as_text(verdict, False).rstrip())
 
 
 def last_line(file: str) -> str:

@@ -7,29 +7,20 @@ import re
 import shutil
 import signal
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from time import sleep
-from typing import Protocol
 
 from jobgen.errors import INTERRUPTED, ClosedPipe, JobgenError, problem, report
 from jobgen.schedulers import COMMANDS
 from jobgen.scripts.write import write
 from jobgen.submission.job_queue import JobQueue, JobStatus, get_queue, run_query
+from jobgen.submission.progress import Progress
 
 FIRST_PAUSE, GROWTH, LONGEST_PAUSE = 1.0, 1.2, 10.0  # seconds between two queries
 MOST_FAILURES = 60  # queries in a row: about ten minutes
 QUERY_SECONDS = 70.0  # PBS tries for 60 s to tell a qsub that its job has ended
-
-
-class Display(Protocol):
-    """Shows the status of one job to a person."""
-
-    def show(self, status: JobStatus) -> None: ...
-    def show_failure(self, text: str) -> None: ...
-    def show_end(self, status: JobStatus) -> int: ...
-    def finish(self, text: str) -> None: ...
 
 
 def shell_status(status: int) -> int:
@@ -57,15 +48,18 @@ class SubmittedJob:
             report(f"the job is submitted: {self.id}")
             raise
 
-    def follow(self, display: Display) -> int:
-        """Show the job's status until it has ended; returns its exit status."""
+    def follow(self) -> JobStatus:
+        """Show the job's status until it has ended; returns the last one."""
+        progress = Progress(self.id)
         try:
-            return self._follow(display)
+            status = self._follow(progress)
         except KeyboardInterrupt:
-            display.finish(f"it continues; to cancel it: {self._cancel_command()}")
-            return INTERRUPTED
+            progress.finish(f"it continues; to cancel it: {self._cancel_command()}")
+            return JobStatus("", exit_status=INTERRUPTED)
+        progress.finish(f"{status}; output: {status.output}" if status.output else str(status))
+        return status
 
-    def _follow(self, display: Display) -> int:
+    def _follow(self, progress: Progress) -> JobStatus:
         pause, failures, last = FIRST_PAUSE, 0, JobStatus("UNKNOWN")
         exit_statuses: dict[str, int | None] = {}  # Slurm forgets an array's jobs one by one
         while True:
@@ -76,13 +70,13 @@ class SubmittedJob:
                 if status.exit_status is not None:
                     others = (each or 0 for each in exit_statuses.values())
                     worst = max(status.exit_status, *others, 0)
-                    return display.show_end(status._replace(exit_status=worst))
-                display.show(status)
+                    return status._replace(exit_status=worst)
+                progress.show(status)
             elif re.search(self.queue.unknown_job_pattern, error) or failures == MOST_FAILURES:
-                return display.show_end(self._last_status(last, error))
+                return self._last_status(last, error)
             else:
                 failures += 1
-                display.show_failure(error)
+                progress.show_failure(error)
             sleep(pause)
             pause = min(pause * GROWTH, LONGEST_PAUSE)
 
@@ -121,15 +115,15 @@ def check_submission(scheduler: str, output: str | None) -> None:
         raise _cannot_run(command, "there is none on PATH", scheduler)
 
 
-def submit_script(script: str, scheduler: str, display: Callable[[str], Display] | None) -> int:
+def submit_script(script: str, scheduler: str, follows: bool) -> JobStatus:
     """Submit the script, and write the job's id alone to stdout.
 
-    With a `display` (made for the job's id), follow the job and return its exit status; else
-    return 0. If the scheduler refuses the job, return the status of its command, or 1 if that
-    was 0. Raises JobgenError if the command cannot run.
+    With `follows`, show the job until it ends, and return its last status. Else the exit status is
+    0 or, if the scheduler refuses the job, that of its command, or 1 if that was 0. Raises
+    JobgenError if the command cannot run.
     """
     queue = get_queue(scheduler)
-    command_waits = display is not None and bool(queue.blocking_options)
+    command_waits = follows and bool(queue.blocking_options)
     options = queue.blocking_options if command_waits else ()
     process = _start((*queue.submit, *options), command_waits, scheduler)
     try:
@@ -142,14 +136,14 @@ def submit_script(script: str, scheduler: str, display: Callable[[str], Display]
             report(f"it is not known whether {queue.submit[0]} took the script: check the queue")
             raise
         if job_and_cluster is None:
-            if status := _wait(process):
-                return status
-            text = "ended with 0 and printed no id: it is not known whether it took the script"
-            report(f"{queue.submit[0]} {text}")
-            return 1
+            exit_status = _wait(process)
+            if not exit_status:
+                text = "ended with 0 and printed no id: it is not known whether it took the script"
+                report(f"{queue.submit[0]} {text}")
+            return JobStatus("", exit_status=exit_status or 1)
         job = SubmittedJob(*job_and_cluster, queue, process if command_waits else None)
         job.announce()
-        return job.follow(display(job.id)) if display else _wait(process)
+        return job.follow() if follows else JobStatus("", exit_status=_wait(process))
     finally:
         process.kill()
         process.wait()
