@@ -162,16 +162,14 @@ def overrides(job: Job, host_count: int = 0) -> Iterator[tuple[str, str, str]]:
     _check_conflicts(job)
     for name, row in job_options(job.command):
         value = getattr(job, name)
-        if row.path == "request.nodes" and value is not None and ":" in value:
-            least, _, value = value.partition(":")
-            if not (least and value):
-                raise problem(row.flags[0], "a number is missing at the :", "value", "as in 2:4")
-            yield row.flags[0], "request.min_nodes", least
-        elif row.path == "request.nodes" and value is not None and "+" in value:
-            value, _, spares = value.partition("+")
-            if not (value and spares):
-                raise problem(row.flags[0], "a number is missing at the +", "value", "as in 16+2")
-            yield row.flags[0], "request.spares", spares
+        if row.path == "request.nodes" and (found := re.search("[:+]", value or "")):
+            first, mark, second = value.partition(found[0])
+            if not (first and second):
+                example = "2:4" if mark == ":" else "16+2"
+                text = f"a number is missing at the {mark}"
+                raise problem(row.flags[0], text, "value", f"as in {example}")
+            value, other = (second, first) if mark == ":" else (first, second)
+            yield row.flags[0], f"request.{'min_nodes' if mark == ':' else 'spares'}", other
         if row.path and value is not None:
             yield row.flags[0], row.path, value
     if host_count:

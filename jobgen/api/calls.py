@@ -43,8 +43,7 @@ def script(profile: Profile, program: Sequence[Word] = (), **options: Any) -> st
 
     Raises JobgenError for a job that cannot be, and TypeError for an option that does not exist.
     """
-    with _errors_name_arguments():
-        generator, job = _request("script", profile, program, options)
+    with _request("script", profile, program, options) as (generator, job):
         if job.command not in RANKS:
             hint = f"one of: {', '.join(sorted(RANKS))}"
             raise problem("command", f"{job.command!r:.40} makes no script", "usage", hint)
@@ -56,8 +55,7 @@ def plan(profile: Profile, program: Sequence[Word] = (), **options: Any) -> Plan
 
     The arguments and the errors are those of `script`.
     """
-    with _errors_name_arguments():
-        generator, job = _request("plan", profile, program, options)
+    with _request("plan", profile, program, options) as (generator, job):
         return generator.plan(job)
 
 
@@ -67,16 +65,29 @@ def advice(profile: Profile, program: Sequence[Word] = (), **options: Any) -> tu
     Whether the program's file exists is not looked at. The arguments and the errors are those of
     `script`.
     """
-    with _errors_name_arguments():
-        generator, job = _request("advice", profile, program, options)
-        found = generator.advice(job, generator.plan(job))
-    return tuple(with_arguments(found))
+    with _request("advice", profile, program, options) as (generator, job):
+        return tuple(with_arguments(generator.advice(job, generator.plan(job))))
 
 
+@contextmanager
 def _request(
     function: str, profile: Profile, program: Sequence[Word], options: Mapping[str, Any]
+) -> Iterator[tuple[Generator, Job]]:
+    """The job that the arguments describe, and what plans it; errors of both name arguments.
+
+    Raises JobgenError and TypeError.
+    """
+    try:
+        yield _generator_and_job(function, profile, program, options)
+    except JobgenError as error:
+        if not error.problems:
+            raise
+        raise JobgenError(with_arguments(error.problems), error.exit_code) from None
+
+
+def _generator_and_job(
+    function: str, profile: Profile, program: Sequence[Word], options: Mapping[str, Any]
 ) -> tuple[Generator, Job]:
-    """The job that the arguments describe, and what plans it. Raises JobgenError and TypeError."""
     for name in options:
         if name not in ARGUMENTS:
             hint = _nearest_argument(name)
@@ -135,17 +146,6 @@ def _job(command: str, fields: dict[str, Any]) -> Job:
             hint = f"it is an option of: {', '.join(sorted(commands))}"
             raise problem(name, f"`jobgen {command}` has no such option", "usage", hint)
     return Job(command, **fields)
-
-
-@contextmanager
-def _errors_name_arguments() -> Iterator[None]:
-    """Let errors name arguments."""
-    try:
-        yield
-    except JobgenError as error:
-        if not error.problems:
-            raise
-        raise JobgenError(with_arguments(error.problems), error.exit_code) from None
 
 
 def with_arguments(problems: Iterable[Problem]) -> list[Problem]:

@@ -12,7 +12,6 @@ from jobgen.planner.advice import profile_advice
 from jobgen.planning.job_options import OPTIONS, Job
 from jobgen.profiles.model import ROOT
 from jobgen.profiles.records import Key, MapOf, is_record, keys_of, rows_of
-from jobgen.profiles.request_keys import Limits, PartitionLimits
 from jobgen.profiles.resolve import Resolved
 from jobgen.profiles.schema.document import example, schema_document
 from jobgen.profiles.search import BASES, HEADINGS, NOT_RUN, SITES, heading_of, profile_files
@@ -233,7 +232,12 @@ def _refused_jobs(generator: Generator, name: str) -> tuple[list[Problem], list[
     for_two = {each for each in two if each.mark != Mark("-N")}  # the cluster may have one node
     if own and two:
         return _at_file(own | for_two, resolved, name), []
-    marked = [*_marked("one node", own), *_marked("two nodes", for_two)]
+    sizes = {"one node": own, "two nodes": for_two}
+    marked = [
+        each._replace(text=f"for {size}: {each.text}")
+        for size, found in sizes.items()
+        for each in found
+    ]
     return [], _at_file(marked, resolved, name)
 
 
@@ -242,46 +246,32 @@ def _trial_job(resolved: Resolved, name: str) -> Job:
     profile = resolved.profile
     command = COMMANDS[str(profile.scheduler)]
     needs_time = command != "local" and not profile.request.time
-    _, limits = _own_limits(resolved)
+    limits = profile.limits.of(profile.partition or profile.queue)[0][1]
     return Job(command, name, time=limits.time or "24:00:00" if needs_time else None)
-
-
-def _own_limits(resolved: Resolved) -> tuple[str, Limits | PartitionLimits]:
-    """The limits of the profile's own partition or queue, with their path."""
-    profile = resolved.profile
-    return profile.limits.of(profile.partition or profile.queue)[0]
 
 
 def _refusals(generator: Generator, resolved: Resolved, job: Job) -> set[Problem]:
     """What is refused in a job with a program and, unless nothing starts it, with the trainer."""
-    jobs = [job._replace(program=("train.py",))]
-    if resolved.profile.launch.launcher != "node":
-        jobs.append(job)
     found: set[Problem] = set()
-    for each in jobs:
-        try:
-            generator.plan(each)
-        except JobgenError as error:
-            found.update(error.problems)
+    for program in ((), ("train.py",)):
+        if program or resolved.profile.launch.launcher != "node":
+            try:
+                generator.plan(job._replace(program=program))
+            except JobgenError as error:
+                found.update(error.problems)
     return found
-
-
-def _marked(nodes: str, problems: Iterable[Problem]) -> Iterator[Problem]:
-    return (each._replace(text=f"for {nodes}: {each.text}") for each in problems)
 
 
 def _at_file(problems: Iterable[Problem], resolved: Resolved, name: str) -> list[Problem]:
     """The problems at places of the profile, where they are at an option or a default."""
-    origins, keys = (
-        resolved.origins,
-        {"-N": "request.nodes", "-t": f"{_own_limits(resolved)[0]}.time"},
-    )
+    profile, origins = resolved.profile, resolved.origins
+    limits = profile.limits.of(profile.partition or profile.queue)[0][0]
     marks = {str(mark): mark for mark in origins.values()}
 
     def mark_of(place: str) -> Mark:
+        keys = {"-N": "request.nodes", "-t": f"{limits}.time"}
         key = keys.get(place) or place.lstrip("-").replace("-", "_")
-        known_mark = marks.get(place) or origins.get(key) or origins.get(f"request.{key}")
-        return known_mark or Mark(name)
+        return marks.get(place) or origins.get(key) or origins.get(f"request.{key}") or Mark(name)
 
     return sorted(
         each if each.mark.line else each._replace(mark=mark_of(each.mark.file)) for each in problems

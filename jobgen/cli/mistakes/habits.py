@@ -84,13 +84,14 @@ def _value_problems(command: str, flag: str, value: str) -> Iterator[Problem]:
         for pattern, answer in habits().get(table, {}).items():
             if found := re.fullmatch(pattern, value):
                 text, _, hint = answer.partition("; ")
-                words = [word and quote(word) for word in (value, *found.groups())]
+                raw = (value, *found.groups(""))
+                words = [word and quote(word) for word in raw]
                 text = text.format(f"{value!r:.80}")
                 parts = re.split(r"[,;\s]+", value)
                 commas = re.sub(r"((?:^|,)[^:,]+):\d+(?=,|$)|,slots=\d+", r"\1", ",".join(parts))
                 each = " ".join(f"{flag} {quote(part)}" for part in parts)
                 more = {"flag": flag, "lower": value.lower(), "commas": commas, "each": each}
-                hint = hint.format(*words, **more, raw=value)
+                hint = hint.format(*words, **more, raw=raw)
                 yield Problem(Mark(flag), text, "value", hint)
                 return
 

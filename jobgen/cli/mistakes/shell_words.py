@@ -1,4 +1,4 @@
-"""Programs that are none here: batch scripts, and words for a shell or for torchx."""
+"""Programs that are none here: batch scripts, and words for a shell."""
 
 import re
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ _STARTED = re.compile(
 
 
 def check_first_word(job: Job) -> None:
-    """Raise JobgenError for a batch script, or what begins with `module load` or `dist.ddp`.
+    """Raise JobgenError for a batch script, or what begins with `module load`.
 
     Also for a batch script as the template: in a template, there are places to fill.
     """
@@ -41,9 +41,6 @@ def check_first_word(job: Job) -> None:
         hint = f"submit it: {submit} {quote(script)}; or give the program in it: "
         hint += f"-- {_program_in(script)}; its other lines are not taken over"
         raise problem("--", text, "value", hint)
-    if re.fullmatch(r"(dist|utils)\.(ddp|python|sh)", name):
-        text = f"{name} is a component of torchx, and would be the program"
-        raise problem("--", text, "value", f"write: {_of_torchx(words)}")
     if name in ("sbatch", "qsub"):
         line = " ".join(map(quote, (name, *words)))
         file = next((word for word in words if is_file(to_path(word))), "")
@@ -108,14 +105,3 @@ def _of_shell(name: str, words: Sequence[str]) -> str:
     elif name == "export":
         return " ".join(f"-e {quote(word)}" for word in words)
     return f"--set {quote(line)}"
-
-
-def _of_torchx(words: Sequence[str]) -> str:
-    """The options of jobgen, and the program, for the arguments of a component of torchx."""
-    text = f" {' '.join(map(quote, words))} "
-    size = re.search(r" -j[ =]?(\d+(?::\d+)?)x(\d+) ", text)
-    options = f"-N {size[1]} -G {size[2]} " if size else "-N N -G N "
-    program = re.search(r" (?:--script[ =](\S+)|(-m)[ =](\S+))", text)
-    own = text.partition(" -- ")[2].strip()
-    name = (program[1] or f"-m {program[3]}") if program else "PROGRAM"
-    return f"{options}-- {name} {own}".strip()
