@@ -83,18 +83,6 @@ def is_code(line: str) -> bool:
     return bool(line.strip()) and not line.lstrip().startswith("#")
 
 
-def command_line_directives(command: Sequence[str], line: int, column: int) -> list[Directive]:
-    """The options of a command line of sbatch or qsub; their place is the command's.
-
-    The value of a variable there is not known.
-    """
-    name, *options = command
-    read_line = _slurm_directives if name.endswith("sbatch") else _pbs_directives
-    text = re.sub(r"\$(\{.*?\}|\(.*?\)|\w+)", OUTER, " ".join(options))
-    records = read_line(text, line, column)
-    return [replace(each, column=column) for each in records if isinstance(each, Directive)]
-
-
 def command_options(command: Command) -> Iterator[Directive]:
     """The options of srun, salloc, sbatch or PBS's qsub, up to the program or script."""
     words = deque(command.words[1:])

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from jobgen.lint.reader.commands import OUTER, SHELLS, Command, base_name
-from jobgen.lint.reader.directives import command_line_directives
+from jobgen.lint.reader.directives import Directive, command_options
 from jobgen.lint.reader.script import Script, SubmittedScript
-from jobgen.lint.reader.source import REPLACED, Source, to_bytes
+from jobgen.lint.reader.source import Source, pieces, to_bytes
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -39,25 +40,32 @@ def script_strings(node: Node, command: Command) -> Iterator[Node]:
             yield child
 
 
-def submitted_scripts(node: Node, source: Source, script: Script) -> Iterator[SubmittedScript]:
-    """The scripts in `sbatch <<EOF` and `cat <<EOF | sbatch`; `node` has the redirections."""
+def submitted_scripts(
+    node: Node, commands: Iterable[Command], source: Source, script: Script
+) -> Iterator[SubmittedScript]:
+    """The scripts in `sbatch <<EOF` and `cat <<EOF | sbatch`; `node` has these commands."""
     for redirect in node.children:
         parts = {child.type: child for child in redirect.children}
         if redirect.type != "heredoc_redirect" or "heredoc_body" not in parts:
             continue
         pipeline = parts["pipeline"].children if "pipeline" in parts else []
-        for command in [*node.children, *pipeline]:
-            is_command = command.type == "command"
-            words = [source.raw(word) for word in command.children] if is_command else []
-            if words and base_name(words[0]) in ("sbatch", "qsub"):
-                options = command_line_directives(words, *source.place(command))
-                body = parts["heredoc_body"]
+        offsets = {source.offset(child.start_byte) for child in [*node.children, *pipeline]}
+        for command in commands:
+            if command.name in ("sbatch", "qsub") and command.offset in offsets:
+                options = [_placed(each, command) for each in command_options(command)]
                 is_quoted = re.search(r"""['"\\]""", source.raw(parts["heredoc_start"]))
-                text, offsets = inner_text(body, source, script, bool(is_quoted))
+                body = parts["heredoc_body"]
+                text, places = inner_text(body, source, script, bool(is_quoted))
                 first_line = body.start_point.row + 1
-                lines, column = _placed_lines(text, offsets, source, first_line, "<<-" in parts)
+                lines, column = _placed_lines(text, places, source, first_line, "<<-" in parts)
                 inner = "\n" * (first_line - 1) + "\n".join(lines)
                 yield SubmittedScript(inner, first_line, options, column)
+
+
+def _placed(option: Directive, command: Command) -> Directive:
+    """An option at the place of its command; what a variable in it stands for is not known."""
+    value = re.sub(r"\$(\{.*?\}|\(.*?\)|\w+)", OUTER, option.value)
+    return replace(option, value=value, line=command.line, column=command.column)
 
 
 def _placed_lines(
@@ -86,56 +94,25 @@ def inner_text(
     A heredoc keeps its lines; in one that is quoted, the outer shell expands nothing.
     """
     data, offsets = bytearray(), list[int]()
-    start, end = node.start_byte, node.end_byte
-    as_written = [(source.data[start:end], range(start, end))]
-    for piece, places in as_written if is_quoted else _pieces(node, source, script):
-        data += piece
-        offsets += map(source.offset, places)
+    whole = [range(node.start_byte, node.end_byte)]
+    for piece in whole if is_quoted else pieces(node, source.data):
+        if isinstance(piece, range):
+            data += source.data[piece.start : piece.stop]
+            offsets += map(source.offset, piece)
+        else:
+            value = _value(piece, source, script)
+            newlines = source.raw(piece).strip().count("\n") * (node.type == "heredoc_body")
+            data += value + b"\n" * newlines
+            offsets += [source.offset(piece.start_byte)] * len(value)
+            offsets += [source.offset(piece.end_byte)] * newlines
     offsets.append(source.offset(node.end_byte))
     return data.decode("utf-8", "surrogatepass"), offsets
 
 
-_Piece = tuple[bytes, Iterable[int]]  # what the outer shell passes on, and where each byte is
-
-
-def _pieces(node: Node, source: Source, script: Script) -> Iterator[_Piece]:
-    quote = int(node.type in ("string", "raw_string"))
-    start, end = node.start_byte + quote, node.end_byte - quote
-    if node.type == "concatenation":
-        for child in node.children:
-            yield from _pieces(child, source, script)
-    elif node.type in ("string", "heredoc_body"):
-        position = start
-        for child in node.children:
-            if child.type in REPLACED:
-                yield from _unescaped(source.data, position, child.start_byte, quote)
-                yield from _value(child, source, script)
-                if not quote:
-                    newlines = source.raw(child).strip().count("\n")
-                    yield b"\n" * newlines, [child.end_byte] * newlines
-                position = child.end_byte
-        yield from _unescaped(source.data, position, end, quote)
-    else:
-        yield source.data[start:end], range(start, end)
-
-
-def _value(node: Node, source: Source, script: Script) -> Iterator[_Piece]:
+def _value(node: Node, source: Source, script: Script) -> bytes:
     """The value of an expansion; if it is not known, what stands for such a value."""
-    start, raw = node.start_byte, source.data[node.start_byte : node.end_byte]
-    value = script.resolved(source.raw(node).strip(), source.offset(start))
-    is_known = _PLAIN_VALUE.fullmatch(value)
-    blanks = raw[: len(raw) - len(raw.lstrip())]
-    yield blanks, range(start, start + len(blanks))
-    data = value.encode() if is_known else OUTER.encode() + re.sub(rb"\W", b"", raw)[:60]
-    yield data, [start] * len(data)
-
-
-def _unescaped(data: bytes, start: int, end: int, is_quoted: int) -> Iterator[_Piece]:
-    """The bytes between two positions without the backslashes that take effect there."""
-    escaped = rb'\\([$`"\\\n])' if is_quoted else rb"\\([$`\\])"
-    for found in re.compile(escaped).finditer(data, start, end):
-        yield data[start : found.start()], range(start, found.start())
-        if found[1] != b"\n":
-            yield found[1], [found.start(1)]
-        start = found.end()
-    yield data[start:end], range(start, end)
+    raw = source.raw(node).strip()
+    value = script.resolved(raw, source.offset(node.start_byte))
+    if _PLAIN_VALUE.fullmatch(value):
+        return value.encode()
+    return OUTER.encode() + re.sub(rb"\W", b"", to_bytes(raw))[:60]

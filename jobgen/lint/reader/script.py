@@ -192,7 +192,7 @@ class Script:
 
     def resolved(self, text: str, before: int | None = None) -> str:
         """`text` with the values of constants, or of those that are set before an offset."""
-        return self.constants.resolved(text, before)
+        return self.constants.resolved(text, before) if "$" in text else text
 
     def constant(self, name: str) -> Assignment | None:
         """The assignment of a constant."""

@@ -15,10 +15,19 @@ if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
 EXPANSIONS = frozenset(("simple_expansion", "expansion"))
-# The kinds of syntax that the shell replaces in a string.
-REPLACED = EXPANSIONS | {"command_substitution", "arithmetic_expansion"}
-_REPLACED_IN_WORD = REPLACED | {"process_substitution"}
+# The kinds of syntax that the shell replaces in a string, and in a word.
+_REPLACED = EXPANSIONS | {"command_substitution", "arithmetic_expansion"}
+_REPLACED_IN_WORD = _REPLACED | {"process_substitution"}
 _VALUES = EXPANSIONS | {"arithmetic_expansion"}
+# By the kind of text: the bytes before and after it, and the backslashes that take effect in it.
+_QUOTES = {
+    "string": (1, 1, re.compile(rb'\\([$`"\\\n])')),
+    "raw_string": (1, 1, None),
+    "ansi_c_string": (2, 1, None),
+    "heredoc_body": (0, 0, re.compile(rb"\\([$`\\])")),
+    "array": (0, 0, None),
+}
+_NO_QUOTES = (0, 0, re.compile(rb"(?s)\\(.)"))
 
 
 class Source:
@@ -27,13 +36,10 @@ class Source:
     `offsets` has the offset in the file of each byte of such a string, and of its end.
     """
 
-    def __init__(self, file: bytes, text: str, offsets: Sequence[int] | None = None) -> None:
+    def __init__(self, file: bytes, data: bytes, offsets: Sequence[int] | None = None) -> None:
         self.file = file
-        self.text = text
-        self.data = to_bytes(text)
+        self.data = data
         self.offsets = offsets
-        # Where each character is one byte, no text is decoded for a place or a word.
-        self.is_file_ascii, self.is_text_ascii = file.isascii(), text.isascii()
         self.line_starts = [0, *(found.end() for found in re.finditer(b"\n", file))]
 
     def offset(self, position: int) -> int:
@@ -50,87 +56,73 @@ class Source:
 
     def column(self, line: int, offset: int) -> int:
         """The column of an offset in the file that is on a line."""
-        if self.is_file_ascii:
-            return offset - self.line_starts[line - 1] + 1
         before = self.file[self.line_starts[line - 1] : offset]
         return len(before.decode("utf-8", "replace")) + 1
 
     def raw(self, node: Node) -> str:
         """The text of a node, as it is written."""
-        return self.between(node.start_byte, node.end_byte)
-
-    def between(self, start: int, end: int) -> str:
-        """The text between two bytes."""
-        if self.is_text_ascii:
-            return self.text[start:end]
-        return self.data[start:end].decode("utf-8", "replace")
+        return self.data[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
 
 def read_word(node: Node, source: Source) -> Word:
     """The word that a node is."""
-    replaced = list(_replaced(node))
+    parts = list(pieces(node, source.data))
+    replaced = [each for each in parts if not isinstance(each, range)]
+    kept = (each if isinstance(each, range) else _written(each, source.data) for each in parts)
+    text = b"".join(source.data[each.start : each.stop] for each in kept)
     return Word(
-        _text(node, source),
+        text.decode("utf-8", "replace"),
         *source.place(node),
-        tuple(name for each in replaced for name in _variables(each, source)),
-        any(each.type not in _VALUES or "$(" in source.raw(each) for each in replaced),
+        tuple(name for each in replaced for name in variables(each, source)),
+        node.type == "array"
+        or any(each.type not in _VALUES or "$(" in source.raw(each) for each in replaced),
         source.raw(node),
     )
 
 
-def _text(node: Node, source: Source) -> str:
-    kind, raw = node.type, source.raw(node)
-    if kind == "raw_string":
-        return raw[1:-1]
-    if kind == "ansi_c_string":
-        return raw[2:-1]
-    if kind == "array":
-        return raw
-    if kind == "string":
-        return _string_text(node, source)
+def pieces(node: Node, data: bytes) -> Iterator[range | Node]:
+    """What the shell makes of a word or a heredoc: the bytes that stay, and what it replaces."""
+    kind = node.type
     if kind == "concatenation":
-        return "".join(_text(child, source) for child in node.children)
-    # The grammar takes blanks before a word for a part of it.
-    raw = raw.lstrip()
-    is_plain = kind in _REPLACED_IN_WORD or "\\" not in raw
-    return raw if is_plain else re.sub(r"\\(\n|.)", _unquoted, raw)
-
-
-def _string_text(node: Node, source: Source) -> str:
-    """What is between double quotes."""
-    pieces, position = [], node.start_byte + 1
-    for child in node.children:
-        if child.type in REPLACED:
-            pieces += [_unescaped(source.between(position, child.start_byte)), source.raw(child)]
-            position = child.end_byte
-    pieces.append(_unescaped(source.between(position, max(position, node.end_byte - 1))))
-    return "".join(pieces)
-
-
-def _replaced(node: Node) -> Iterator[Node]:
-    """The parts of a word that the shell replaces."""
-    if node.type in _REPLACED_IN_WORD or node.type == "array":
-        yield node
-    elif node.type in ("string", "concatenation"):
         for child in node.children:
-            yield from _replaced(child)
+            yield from pieces(child, data)
+    elif kind in _REPLACED_IN_WORD:
+        yield node
+    else:
+        before, after, escaped = _QUOTES.get(kind, _NO_QUOTES)
+        start = (node.start_byte if kind in _QUOTES else _written(node, data).start) + before
+        for child in node.children if kind in ("string", "heredoc_body") else ():
+            if child.type in _REPLACED:
+                yield from _unescaped(data, start, _written(child, data).start, escaped)
+                yield child
+                start = child.end_byte
+        yield from _unescaped(data, start, node.end_byte - after, escaped)
 
 
-def _variables(node: Node, source: Source) -> tuple[str, ...]:
+def _written(node: Node, data: bytes) -> range:
+    """Where a node is: the grammar takes blanks before it for a part of it."""
+    raw = data[node.start_byte : node.end_byte]
+    return range(node.end_byte - len(raw.lstrip()), node.end_byte)
+
+
+def _unescaped(
+    data: bytes, start: int, end: int, escaped: re.Pattern[bytes] | None
+) -> Iterator[range]:
+    """The bytes between two positions without the backslashes that take effect there."""
+    for found in escaped.finditer(data, start, end) if escaped else ():
+        yield range(start, found.start())
+        if found[1] != b"\n":
+            yield range(found.start(1), found.end())
+        start = found.end()
+    yield range(start, end)
+
+
+def variables(node: Node, source: Source) -> tuple[str, ...]:
     """The variables of an expansion, and of nothing else."""
     if node.type not in EXPANSIONS:
         return ()
     names = (child.children[0] if child.type == "subscript" else child for child in node.children)
     return tuple(source.raw(name) for name in names if name.type == "variable_name")
-
-
-def _unescaped(text: str) -> str:
-    return re.sub(r'\\([$`"\\\n])', _unquoted, text) if "\\" in text else text
-
-
-def _unquoted(found: re.Match[str]) -> str:
-    """What a backslash stands for, with the character after it."""
-    return found[1].strip("\n")
 
 
 def to_bytes(text: str) -> bytes:

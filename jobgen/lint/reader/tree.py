@@ -12,7 +12,7 @@ from jobgen.limits import LINT_NESTING
 from jobgen.lint.reader.commands import Assignment, Command, Word, base_name, starter_of
 from jobgen.lint.reader.inner_scripts import inner_text, script_strings, submitted_scripts
 from jobgen.lint.reader.script import Script
-from jobgen.lint.reader.source import EXPANSIONS, Source, parse_tree, read_word, to_bytes
+from jobgen.lint.reader.source import EXPANSIONS, Source, parse_tree, read_word, to_bytes, variables
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -38,7 +38,8 @@ _SETTERS = ("read", "mapfile", "readarray", "getopts", "printf", "let", "unset")
 
 def read_tree(script: Script) -> None:
     """Note all that is in a script. Raises RecursionError if it is nested too deep."""
-    _TreeReader(script, Source(to_bytes(script.text), script.text)).read()
+    data = to_bytes(script.text)
+    _TreeReader(script, Source(data, data)).read()
 
 
 @dataclass
@@ -72,14 +73,12 @@ class _TreeReader:
                 self._quoted(node)
             case "comment":
                 self._comment(node)
-            case "redirected_statement" if self.depth == 0:
-                found = submitted_scripts(node, self.source, self.script)
-                self.script.submitted_scripts.extend(found)
             case "for_statement":
                 if name := node.child_by_field_name("variable"):
                     self.script.dynamic_variables.add(self.source.raw(name))
             case "function_definition":
                 self._function(node)
+        first_command = len(self.script.commands)
         if kind in ("heredoc_body", "ERROR"):
             self._expansions(node)
         elif kind == "pipeline":
@@ -87,6 +86,10 @@ class _TreeReader:
         else:
             inner = enclosing | {kind} if kind in _UNCERTAIN else enclosing
             self._children(node, inner, piped_into)
+        if kind == "redirected_statement" and self.depth == 0:
+            commands = self.script.commands[first_command:]
+            found = submitted_scripts(node, commands, self.source, self.script)
+            self.script.submitted_scripts.extend(found)
 
     def _children(self, node: Node, enclosing: frozenset[str], piped_into: str) -> None:
         children = node.children
@@ -135,14 +138,10 @@ class _TreeReader:
             self._expansions(child)
 
     def _expansion(self, node: Node) -> None:
-        for child in node.children:
-            name = child.children[0] if child.type == "subscript" else child
-            if name.type == "variable_name":
-                line, _ = self.source.place(node)
-                self.script.variable_uses.append((self.source.raw(name), line))
-                if any(each.type.strip(":") == "=" for each in node.children):  # ${NAME:=value}
-                    self.script.dynamic_variables.add(self.source.raw(name))
-                return
+        for name in variables(node, self.source)[:1]:
+            self.script.variable_uses.append((name, self.source.place(node)[0]))
+            if any(each.type.strip(":") == "=" for each in node.children):  # ${NAME:=value}
+                self.script.dynamic_variables.add(name)
 
     def _command(self, node: Node, enclosing: frozenset[str], piped_into: str) -> None:
         command = Command(
@@ -186,7 +185,7 @@ class _TreeReader:
         for string in script_strings(node, command):
             text, offsets = inner_text(string, self.source, self.script)
             if self.depth < LINT_NESTING:
-                inner = Source(self.source.file, text, offsets)
+                inner = Source(self.source.file, to_bytes(text), offsets)
                 _TreeReader(self.script, inner, self.depth + 1, starter_of(command)).read()
 
     def _declaration(self, node: Node, enclosing: frozenset[str]) -> None:

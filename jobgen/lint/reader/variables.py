@@ -2,13 +2,11 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
-from functools import cached_property
+from collections.abc import Sequence, Set
 
 from jobgen.limits import LINT_VALUE_CHARACTERS
 from jobgen.lint.reader.commands import Assignment, Word
 
-CHAIN = 8  # variables that are set to each other's values, one after the other
 _EXPANSION = re.compile(r"\$(?:\{#?([A-Za-z_]\w*)(?:\[[\d@*]+\])?\}|([A-Za-z_]\w*))")
 
 
@@ -16,27 +14,28 @@ class Constants:
     """The variables and arrays that are set once, on every way through a script.
 
     A variable that is `dynamic` is set by something other than an assignment, such as a loop.
-    Assignments that are read after the first value was used do not count.
     """
 
-    def __init__(self, assignments: Iterable[Assignment], dynamic: Set[str]) -> None:
-        self._all_assignments = assignments
-        self._dynamic = dynamic
-        self._values: dict[tuple[str, int], str] = {}
-
-    @cached_property
-    def assignments(self) -> Mapping[str, Assignment]:
-        """The assignment of each constant, by its name."""
-        lasting = [each for each in self._all_assignments if not each.is_for_command]
+    def __init__(self, assignments: Sequence[Assignment], dynamic: Set[str]) -> None:
+        lasting = [each for each in assignments if not each.is_for_command]
         times_set = Counter(each.name for each in lasting)
-        return {
-            each.name: each
-            for each in lasting
-            if times_set[each.name] == 1 and each.name not in self._dynamic
-            if each.is_certain and not each.is_appended and each.depth == 0
-        }
+        self.assignments: dict[str, Assignment] = {}  # of each constant, by its name
+        self._values: dict[str, str] = {}
+        for each in lasting:
+            is_set_once = times_set[each.name] == 1 and each.name not in dynamic
+            if is_set_once and each.is_certain and not each.is_appended and each.depth == 0:
+                self._add(each)
 
-    def resolved(self, text: str, before: int | None = None, chain: int = CHAIN) -> str:
+    def _add(self, assignment: Assignment) -> None:
+        """Add a constant, whose value may have those of the constants before it."""
+        value = assignment.value
+        if value.raw.startswith(("'", "$'")):
+            self._values[assignment.name] = value.text
+        elif assignment.items is None and not value.has_substitution:
+            self._values[assignment.name] = self.resolved(value.text)
+        self.assignments[assignment.name] = assignment
+
+    def resolved(self, text: str, before: int | None = None) -> str:
         """`text` with the values of constants, which add at most LINT_VALUE_CHARACTERS.
 
         Only constants that are set before an offset count, if one is given.
@@ -45,33 +44,24 @@ class Constants:
 
         def value(found: re.Match[str]) -> str:
             nonlocal remaining
-            text = self._value(found, before, chain)
+            text = self._value(found, before)
             growth = max(0, len(text) - len(found[0]))
             if growth > remaining:
                 return found[0]
             remaining -= growth
             return text
 
-        return _EXPANSION.sub(value, text) if "$" in text else text
+        return _EXPANSION.sub(value, text)
 
-    def _value(self, found: re.Match[str], before: int | None, chain: int) -> str:
+    def _value(self, found: re.Match[str], before: int | None) -> str:
         """The value of an expansion; the expansion itself if its value is not known."""
         expansion, name = found[0], found[1] or found[2]
         assignment = self.assignments.get(name)
-        if not assignment or chain == 0:
-            return expansion
-        if before is not None and assignment.offset > before:
+        if not assignment or (before is not None and assignment.offset > before):
             return expansion
         if assignment.items is not None:
             return _array_value(expansion, assignment.items)
-        if assignment.value.has_substitution:
-            return expansion
-        if assignment.value.raw.startswith(("'", "$'")):
-            return assignment.value.text
-        if (name, chain) not in self._values:
-            text = self.resolved(assignment.value.text, assignment.offset, chain - 1)
-            self._values[name, chain] = text
-        return self._values[name, chain]
+        return self._values.get(name, expansion)
 
     def array(self, expansion: str, before: int) -> tuple[Word, ...]:
         """The items that "${NAME[@]}" stands for; nothing if they are not known."""
