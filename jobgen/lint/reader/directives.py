@@ -36,7 +36,10 @@ _Words = deque[Word]
 
 @dataclass(frozen=True)
 class Directive:
-    """One option of a directive line; `option` is its long name, or its letter for PBS."""
+    """One word of a directive line, with its value; `raw` is as it is written.
+
+    `option` is its long name, or its letter for PBS; "" for a word that is no option.
+    """
 
     scheduler: str
     option: str
@@ -47,35 +50,28 @@ class Directive:
     is_late: bool = False  # after the first command, where no scheduler reads it
 
     @property
+    def gpus(self) -> int | None:
+        """How many GPUs Slurm's --gres, --gpus or --gpus-per-node asks for; None for no number."""
+        value = self.value if self.option == "gres" else f"gpu:{self.value}"
+        found = re.fullmatch(r"(?:gres[/:])?gpu(?::[A-Za-z][\w.-]*)?(?::(\d{1,4}))?", value)
+        return int(found[1] or 1) if found else None
+
+    @property
     def resources(self) -> list[tuple[str, str]]:
         """The names and values in PBS's -l; nothing in other options."""
         is_list = self.scheduler == "pbs" and self.option == "l"
         return re.findall(r"(?:^|,)(\w+)=?([^,]*)", self.value) if is_list else []
 
 
-@dataclass(frozen=True)
-class StrayWord:
-    """A word in a directive that is not an option."""
-
-    scheduler: str
-    text: str
-    line: int
-    column: int
-    is_late: bool = False
-
-
-def read_directives(
-    lines: Sequence[str], first_command: int
-) -> tuple[list[Directive], list[StrayWord]]:
+def read_directives(lines: Sequence[str], first_command: int) -> list[Directive]:
     """All directives of a script, whose first command is on the line `first_command`."""
-    records: list[Directive | StrayWord] = []
+    directives: list[Directive] = []
     for number, line in enumerate(lines, 1):
         if prefix := _PREFIX.match(line):
             read_line = _slurm_directives if prefix[1] else _pbs_directives
             found = read_line(line[prefix.end() :], number, prefix.end() + 1)
-            records += [replace(each, is_late=number > first_command) for each in found]
-    directives = [each for each in records if isinstance(each, Directive)]
-    return directives, [each for each in records if isinstance(each, StrayWord)]
+            directives += [replace(each, is_late=number > first_command) for each in found]
+    return directives
 
 
 def is_code(line: str) -> bool:
@@ -95,7 +91,7 @@ def command_options(command: Command) -> Iterator[Directive]:
         yield Directive("slurm", name, value, word.line, word.column, word.text)
 
 
-def _slurm_directives(text: str, line: int, start: int) -> Iterator[Directive | StrayWord]:
+def _slurm_directives(text: str, line: int, start: int) -> Iterator[Directive]:
     words = _split(text, line, start)
     while words:
         word = words.popleft()
@@ -107,7 +103,7 @@ def _slurm_directives(text: str, line: int, start: int) -> Iterator[Directive | 
             return
         else:
             if not _PLACEHOLDER.search(text):
-                yield StrayWord("slurm", word.text, line, word.column)
+                yield Directive("slurm", "", "", line, word.column, word.text)
             return
 
 
@@ -135,11 +131,11 @@ def _slurm_option(word: str, following: _Words, command: str = "") -> tuple[str,
     return name, ""
 
 
-def _pbs_directives(text: str, line: int, start: int) -> Iterator[Directive | StrayWord]:
+def _pbs_directives(text: str, line: int, start: int) -> Iterator[Directive]:
     words = _split(text.replace("#", "\\#"), line, start)
     yield from _pbs_options(words)
     if words:
-        yield StrayWord("pbs", words[0].text, line, words[0].column)
+        yield Directive("pbs", "", "", line, words[0].column, words[0].text)
 
 
 def _pbs_options(words: _Words) -> Iterator[Directive]:

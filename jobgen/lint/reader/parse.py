@@ -62,11 +62,12 @@ def _add_directives(script: Script, options: Sequence[Directive]) -> None:
     commands = [command.line for command in script.commands if command.name not in _DOTS]
     commands += [assignment.line for assignment in script.assignments]
     first = min([next(code, len(script.lines) + 1), *commands])
-    directives, script.stray_words = read_directives(script.lines, first)
+    directives = read_directives(script.lines, first)
+    script.stray_words = [each for each in directives if not each.option]
     replaced = {option.option for option in options}
     script.directives = [
         directive
         for directive in directives
-        if directive.line not in script.quoted_lines and directive.option not in replaced
+        if directive.line not in script.quoted_lines and directive.option not in replaced | {""}
     ]
     script.directives += options

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from jobgen.lint.documents import is_document
 from jobgen.lint.reader.commands import Assignment, Command, Word
-from jobgen.lint.reader.directives import Directive, StrayWord, chunks, whole_number
+from jobgen.lint.reader.directives import Directive, chunks, whole_number
 from jobgen.lint.reader.variables import Constants
 from jobgen.profiles.model import Profile
 from jobgen.profiles.request_keys import asks_for_whole_nodes
@@ -46,7 +46,7 @@ class Script:
     first_line: int = 1
     has_byte_order_mark: bool = False  # it comes before `text`
     directives: list[Directive] = field(default_factory=list)
-    stray_words: list[StrayWord] = field(default_factory=list)
+    stray_words: list[Directive] = field(default_factory=list)  # that are no options
     commands: list[Command] = field(default_factory=list)
     assignments: list[Assignment] = field(default_factory=list)
     exports: set[str] = field(default_factory=set)
@@ -164,14 +164,10 @@ class Script:
             counts = {resources.get(name, "") for _, resources in requested}
             gpus = whole_number(counts.pop()) if len(counts) == 1 else None
             return None if gpus is None else Gpus(gpus, directive.line, directive.column)
-        for option, pattern, default in (
-            ("gpus-per-node", r"(?:[\w.-]+:)?(\d+)", 0),
-            ("gres", r"gpu(?::[A-Za-z][\w.-]*)?(?::(\d+))?", 1),
-        ):
-            if each := self.directive(option):
-                found = re.fullmatch(pattern, each.value)
-                return Gpus(int(found[1] or default), each.line, each.column) if found else None
-        return None
+        request = self.directive("gpus-per-node") or self.directive("gres")
+        if not request or request.gpus is None:
+            return None
+        return Gpus(request.gpus, request.line, request.column)
 
     @cached_property
     def asks_for_whole_nodes(self) -> bool:

@@ -26,7 +26,6 @@ from jobgen.lint.reader.commands import Assignment as Assignment
 from jobgen.lint.reader.commands import Command as Command
 from jobgen.lint.reader.commands import Word as Word
 from jobgen.lint.reader.directives import Directive as Directive
-from jobgen.lint.reader.directives import StrayWord as StrayWord
 from jobgen.lint.reader.script import Gpus as Gpus
 from jobgen.lint.reader.script import Script as Script
 
@@ -49,7 +48,7 @@ class Finding(NamedTuple):
 Findings = Iterator[Finding]
 
 
-Place = Word | Command | Assignment | Directive | StrayWord | Gpus
+Place = Word | Command | Assignment | Directive | Gpus
 
 
 def finding_at(place: Place, text: str, cure: str, edits: Iterable[Edit] = ()) -> Finding:

@@ -100,25 +100,15 @@ def _tasks(script: Script) -> Iterator[_Contradiction]:
 
 def _gpus(script: Script) -> Iterator[_Contradiction]:
     """Numbers of GPUs that do not fit."""
-    gres, in_gres = _gpu_count(script, "gres")
-    per_node, in_per_node = _gpu_count(script, "gpus-per-node")
-    if gres and per_node and in_gres != in_per_node:
-        text = f"--gres requests {in_gres} GPUs per node, --gpus-per-node {in_per_node}"
+    requests = map(script.directive, ("gres", "gpus-per-node", "gpus"))
+    gres, per_node, gpus = (each if each and each.gpus else None for each in requests)
+    if gres and per_node and gres.gpus != per_node.gpus:
+        text = f"--gres requests {gres.gpus} GPUs per node, --gpus-per-node {per_node.gpus}"
         yield gres, per_node, text
-    gpus, in_job = _gpu_count(script, "gpus")
-    directive, count = (gres, in_gres) if gres else (per_node, in_per_node)
-    if directive and gpus and script.nodes and in_job != count * script.nodes:
-        text = f"{in_job} GPUs in the job are not {count} on each of {script.nodes} nodes"
-        yield directive, gpus, f"{text}: sbatch refuses them"
-
-
-def _gpu_count(script: Script, option: str) -> tuple[Directive | None, int]:
-    """The directive of an option that requests GPUs, and their number; None without a number."""
-    directive = script.directive(option)
-    pattern = r"(?:gres/)?(?:gpu:)?(?:[A-Za-z][\w.-]*:)?(\d{1,4})"
-    found = re.fullmatch(pattern, directive.value) if directive else None
-    count = int(found[1]) if found else 0
-    return directive if count else None, count
+    node, nodes = gres or per_node, script.nodes
+    if node and node.gpus and gpus and nodes and gpus.gpus != node.gpus * nodes:
+        text = f"{gpus.gpus} GPUs in the job are not {node.gpus} on each of {nodes} nodes"
+        yield node, gpus, f"{text}: sbatch refuses them"
 
 
 def _hosts(script: Script) -> Iterator[_Contradiction]:

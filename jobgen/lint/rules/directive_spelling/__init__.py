@@ -12,7 +12,6 @@ from jobgen.lint.rules import (
     Edit,
     Findings,
     Script,
-    StrayWord,
     Word,
     finding_at,
     replacement,
@@ -125,8 +124,9 @@ def _directive_written_right(script: Script, comment: Word, length: int) -> list
     """The edit that makes a comment a directive; `length` is that of its first word."""
     if any(map(is_code, script.lines[: comment.line - 1])):
         return []  # it comes too late
-    directives, stray_words = read_directives(["#SBATCH" + comment.text[length:]], 2)
-    if stray_words or not directives or not can_be_added(script, directives, ()):
+    directives = read_directives(["#SBATCH" + comment.text[length:]], 2)
+    are_options = directives and all(each.option for each in directives)
+    if not are_options or not can_be_added(script, directives, ()):
         return []
     return [Edit(comment.line, 1, comment.line, comment.column + length, "#SBATCH")]
 
@@ -172,23 +172,23 @@ def jg204_stray_word(script: Script) -> Findings:
         if word.scheduler != "slurm" or word.is_late:
             continue
         cure = "put quotes around a value with blanks, and no blanks around ="
-        if _DASHES.match(word.text):
+        if _DASHES.match(word.raw):
             cure = "type its dashes again, as plain hyphens"
-        text = f"`{word.text}` is not an option: sbatch refuses the script"
+        text = f"`{word.raw}` is not an option: sbatch refuses the script"
         yield finding_at(word, text, cure, _word_written_right(script, word))
 
 
-def _word_written_right(script: Script, word: StrayWord) -> list[Edit]:
+def _word_written_right(script: Script, word: Directive) -> list[Edit]:
     """The edit after which sbatch reads the line, if there is one."""
     line, start = script.lines[word.line - 1], word.column - 1
     if edit := _likely_edit(line, start, word):
         written = line[: edit.column - 1] + edit.text + line[edit.end_column - 1 :]
-        if not read_directives([written], 2)[1]:
+        if all(each.option for each in read_directives([written], 2)):
             return [edit]
     return []
 
 
-def _likely_edit(line: str, start: int, word: StrayWord) -> Edit | None:
+def _likely_edit(line: str, start: int, word: Directive) -> Edit | None:
     """The edit that writes what may be meant by a word, which begins at an index of a line."""
     dashes = _DASHES.match(line, start)
     name = re.compile(r"[\w-]+").match(line, dashes.end() if dashes else start)

@@ -108,7 +108,7 @@ def jg403_comma_in_variable_list(script: Script) -> Findings:
 
 def jg404_comment_in_directive(script: Script) -> Findings:
     for word in script.stray_words if script.chunk_requests else ():
-        if word.scheduler == "pbs" and word.text.startswith("#"):
+        if word.scheduler == "pbs" and word.raw.startswith("#"):
             text = "qsub takes the comment for words of the directive"
             edits = _moved_up(script.lines[word.line - 1], word.line, word.column)
             yield finding_at(word, text, "put it on a line of its own", edits)

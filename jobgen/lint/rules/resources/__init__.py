@@ -96,8 +96,8 @@ def _gpus(script: Script) -> Gpus | None:
     if script.scheduler != "slurm" or _OTHER_REQUESTS.search(script.code):
         return None
     if directive := script.directive("gpus"):
-        found = re.fullmatch(r"(?:[A-Za-z][\w.-]*:)?(\d{1,4})", directive.value)
-        return Gpus(int(found[1]), directive.line, directive.column) if found else None
+        count = directive.gpus
+        return None if count is None else Gpus(count, directive.line, directive.column)
     return script.gpus_per_node
 
 
