@@ -28,7 +28,7 @@ _LOG = (
 DUMP = r"\d(\.(json|pkl|pickle))?$"
 _DUMP = (b"pg_config", b"pg_status", b"comm_lib_version", b"nccl_version", b"collective_seq_id")
 # Files of a job's folder that a script makes there.
-_MARKS = ("job", "status", "roll-call")
+_MARKS = ("status", "roll-call")
 # torchrun's: FOLDER/ID/attempt_N/LOCAL RANK/stderr.log
 _ATTEMPT = re.compile(
     r"(?:^|/)attempt_(?P<attempt>\d{1,4})/(?P<local_rank>\d{1,4})/(?:stdout|stderr)"

@@ -9,7 +9,7 @@ from jobgen.diagnosis.events import Verdict
 from jobgen.diagnosis.job_folder.verdict import diagnose_folder
 from jobgen.diagnosis.report import as_line
 
-FACTS = "scheduler=slurm\njob=7\nnodes=2\nhosts=nA nB\nranks_per_node=2\nlauncher=torchrun\n"
+LABELS = "".join(f"{host} rank {n}: began\n" for n, host in enumerate(("nA", "nA", "nB", "nB")))
 LOST = "RuntimeError: [pair.cc:553] Connection closed by peer [10.1.0.2]:70"
 TORCHRUN = "E1122 20:22:36.120000 58 torch/distributed/elastic/multiprocessing/api.py:1002]"
 CANCELLED = "srun: error: nA: task 0: Terminated\nsrun: Force Terminated StepId=7.1\n"
@@ -61,24 +61,25 @@ def waiting(*ranks: int) -> dict[str, str]:
     return {stderr_of(rank): stack(TORCH, 3252, "all_reduce") for rank in ranks}
 
 
-def write_folder(top: Path, files: Mapping[str, str], *, job: str = FACTS) -> Path:
-    """A job's folder; every rank has a file, if it is empty."""
+def write_folder(top: Path, files: Mapping[str, str], *, labels: str = LABELS) -> Path:
+    """A job's folder; every rank has a file, if it is empty, and labels in the job's stderr."""
     folder = top / "jobgen-logs" / "7"
     empty = {stderr_of(rank): "" for rank in range(4)}
-    for name, text in {"job": job, "stderr": "", "status": "1\n", **empty, **files}.items():
+    stderr = labels + files.get("stderr", "")
+    for name, text in {"status": "1\n", **empty, **files, "stderr": stderr}.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     return folder
 
 
-def judged(top: Path, files: Mapping[str, str], *, job: str = FACTS) -> Verdict:
-    return diagnose_folder(str(write_folder(top, files, job=job)))
+def judged(top: Path, files: Mapping[str, str], *, labels: str = LABELS) -> Verdict:
+    return diagnose_folder(str(write_folder(top, files, labels=labels)))
 
 
-def line_of(top: Path, files: Mapping[str, str], *, job: str = FACTS) -> str:
+def line_of(top: Path, files: Mapping[str, str]) -> str:
     """The verdict's line, without its beginning and its end."""
-    line = as_line(judged(top, files, job=job))
+    line = as_line(judged(top, files))
     assert line.startswith("jobgen: ")
     assert line.endswith("\n")
     assert len(line.splitlines()) == 1

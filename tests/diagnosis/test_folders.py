@@ -14,7 +14,6 @@ from jobgen.diagnosis.job_folder.verdict import diagnose_folder
 from jobgen.diagnosis.report import as_line
 from tests.diagnosis.job_folders import (
     CANCELLED,
-    FACTS,
     LOST,
     TORCHRUN,
     ends,
@@ -31,19 +30,15 @@ from tests.diagnosis.job_folders import (
 from tests.helpers import diagnose_text
 
 REAL = Path(__file__).parent / "folders"
-KILLS = "/sys/fs/cgroup/job_7/memory.events:oom_kill {}\n/proc/vmstat:oom_kill {}\n"
-DISKS = """==> df
-Filesystem     1024-blocks      Used Available Capacity Mounted on
-tmpfs                65536     {shm}     1% {shm_used}% /dev/shm
-/dev/sda1         61255492  38591000  19520560      {root}% /
-"""
-DMESG = "==> dmesg\n[1.0] NVRM: Xid (PCI:0000:07:00): {}, pid=1, name=python\n"
+KILLS = "/proc/vmstat:oom_kill {}\n"
+OF_JOB = "[1.0] oom-kill:constraint=CONSTRAINT_MEMCG,task_memcg=/slurm/uid_0/job_7/step_0,task=py\n"
+DMESG = "[1.0] NVRM: Xid (PCI:0000:07:00): {}, pid=1, name=python\n"
 KILLED = "rank 3 on nB failed first: killed by signal 9"
-MEMORY = f"{KILLED}; on that node: out of memory (oom_kill +1): ask for more memory"
+MEMORY = f"{KILLED}; on that node: out of memory (dmesg): ask for more memory"
 PERHAPS = f"{KILLED}; on that node: memory ran out for this job or another (oom_kill +1): ask for"
 VALUE = "rank 3 on nB failed first: ValueError: no such sample"
 SHM_FULL = "tmpfs 65536 65536 0 100% /dev/shm\n"
-ROOT_FULL = "==> df\n/dev/sda1 61255492 61255492 0 100% /\n"
+ROOT_FULL = "/dev/sda1 61255492 61255492 0 100% /\n"
 NODES = ("nA", "nB")
 READY = "jobgen: nA is ready, 10.1.0.1 on ib0, torch 2.13.0\n"
 MIXED = f"""{TORCHRUN} failed (exitcode: 7) local_rank: 1 (pid: 903) of binary: p
@@ -70,24 +65,26 @@ def ended(rank: int, status: int) -> dict[str, str]:
     return {**lost(*others), "stderr": ends(0, 1) + ends(rank, status)}
 
 
-def counts(job: int, node: int, host: str = "nB") -> dict[str, str]:
-    """The kernel's counters before and after."""
-    after = f"==> oom_kill\n{KILLS.format(5 + job, 9 + node)}"
-    return {f"{host}/oom_kill": KILLS.format(5, 9), f"{host}/evidence": after}
+def lacked_memory(text: str = "", host: str = "nB") -> dict[str, str]:
+    """The kernel's counter before and after, and what else the node noted."""
+    return {f"{host}/oom_kill": KILLS.format(9), f"{host}/evidence": KILLS.format(10) + text}
 
 
 CASES = {  # what the script's own verdict named until version 1.0, and what it did not
     "a rank was killed": (ended(3, -9), f"{KILLED}: most often the node's memory: "),
-    "for memory": ({**ended(3, -9), **counts(1, 1)}, MEMORY),
-    "for memory, it seems": ({**ended(3, -9), **counts(0, 1)}, PERHAPS),
-    "another job lacked memory": ({**raised(), **counts(0, 1)}, f"{VALUE}: read the traceback"),
+    "for memory": ({**ended(3, -9), **lacked_memory(OF_JOB)}, MEMORY),
+    "for memory, it seems": ({**ended(3, -9), **lacked_memory()}, PERHAPS),
+    "another job lacked memory": ({**raised(), **lacked_memory()}, f"{VALUE}: read the traceback"),
     "this job lacked memory, too": (
-        {**raised(), **counts(1, 1)},
-        f"{VALUE}; on that node: out of memory (oom_kill +1): read",
+        {**raised(), **lacked_memory(OF_JOB)},
+        f"{VALUE}; on that node: out of memory (dmesg): read",
     ),
-    "another node lacked memory": ({**ended(3, -9), **counts(1, 1, "nA")}, f"{KILLED}: most"),
+    "another node lacked memory": (
+        {**ended(3, -9), **lacked_memory(OF_JOB, "nA")},
+        f"{KILLED}: most",
+    ),
     "the kernel names the process": (
-        {**ended(3, -9), "nB/evidence": "==> dmesg\n[1] Out of memory: Killed process 903 (py)\n"},
+        {**ended(3, -9), "nB/evidence": "[1] Out of memory: Killed process 903 (py)\n"},
         f"{KILLED}; on that node: memory ran out",
     ),
     "a full disk": (
@@ -208,7 +205,7 @@ CASES = {  # what the script's own verdict named until version 1.0, and what it 
     "uncorrectable errors, and only waiting": (
         {
             **lost(0, 1, 2, 3),
-            "nA/evidence": "==> nvidia-smi ecc\n0\n[N/A]\n3\n",
+            "nA/evidence": "index, ecc.errors.uncorrected.volatile.total\n0, 0\n1, [N/A]\n2, 3\n",
         },
         "node nA failed first: a GPU of this node is broken: uncorrectable ECC errors on GPU 2: ",
     ),
@@ -264,13 +261,12 @@ def test_the_ranks_own_lines_count_and_not_the_mixed_ones(tmp_path: Path) -> Non
     assert line_of(tmp_path, files).startswith(VALUE)
 
 
-def test_a_rank_is_known_by_its_node_s_labels_or_by_the_order_of_the_nodes(tmp_path: Path) -> None:
+def test_a_rank_is_known_by_its_node_s_labels(tmp_path: Path) -> None:
     plain = traceback(3, "ValueError: x").replace("[rank3]: ", "")
     files = {**{stderr_of(n): f"{LOST}\n" for n in range(3)}, stderr_of(3): plain}
-    assert judged(tmp_path / "order", files).rank == 3
     labels = "".join(f"nB rank {n}: began\nnA rank {n + 2}: began\n" for n in (0, 1))
-    assert judged(tmp_path / "labels", {**files, "stderr": labels}).rank == 1
-    unknown = judged(tmp_path / "unknown", files, job="job=7\n")
+    assert judged(tmp_path / "labels", files, labels=labels).rank == 1
+    unknown = judged(tmp_path / "unknown", files, labels="")
     assert (unknown.node, unknown.rank) == ("nB", None)
     assert as_line(unknown).startswith("jobgen: local rank 1 on nB failed first: ValueError: x")
 
@@ -287,7 +283,6 @@ def test_ranks_that_srun_or_mpiexec_started(tmp_path: Path) -> None:
         path.parent.mkdir(parents=True)
         text = traceback(rank, "ValueError: x" if rank == 2 else LOST)
         path.write_text(text.replace(f"[rank{rank}]: ", ""))
-    (folder / "job").write_text(FACTS.replace("torchrun", "srun"))
     (folder / "stderr").write_text("srun: error: nB: task 2: Exited with exit code 1\n")
     line = as_line(diagnose_folder(str(folder)))
     assert line.startswith("jobgen: rank 2 on nB failed first: ValueError: x: ")

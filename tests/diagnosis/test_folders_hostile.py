@@ -14,7 +14,6 @@ from jobgen.diagnosis.job_folder import layout, sources
 from jobgen.diagnosis.job_folder.verdict import diagnose_folder
 from jobgen.diagnosis.report import as_line
 from tests.diagnosis.job_folders import (
-    FACTS,
     TORCHRUN,
     ends,
     judged,
@@ -93,7 +92,7 @@ def test_links_and_pipes_are_not_read(tmp_path: Path) -> None:
 
 
 def test_a_job_file_that_is_a_pipe_is_no_job_folder(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "job")
+    os.mkfifo(tmp_path / "status")
     assert not is_job_folder(str(tmp_path))
     assert not is_job_folder("a\0b")
     assert not is_job_folder("/" * 5000)
@@ -105,8 +104,8 @@ def test_a_folder_that_is_gone_between(tmp_path: Path) -> None:
 
 
 def test_a_job_of_a_billion_ranks_takes_no_memory(tmp_path: Path) -> None:
-    facts = FACTS.replace("nodes=2", "nodes=99999").replace("per_node=2", "per_node=99999")
-    verdict = judged(tmp_path, waiting(0, 1, 2, 3), job=facts)
+    labels = "nA rank 9999998: began\nnA rank 9999999: began\n"
+    verdict = judged(tmp_path, waiting(0, 1, 2, 3), labels=labels)
     assert (verdict.code, verdict.rank) == ("stalled", None)
     log = "n1:7:9 [0] NCCL INFO comm 0x1 rank 0 nranks 99999999999 busId 5000\n"
     log += "".join(f"[rank{n}]: [Rank {n}] {TIMEOUT}\n" for n in (0, 1, 3))
@@ -130,8 +129,8 @@ TIMEOUT = "Watchdog caught collective operation timeout: WorkNCCL(SeqNum=8, Time
 PIECES = (
     *("", "\0", "\n", "{", "[" * 5000, "-1", "9" * 5000, "rank 3 ", "nB rank 99999999999: x\n"),
     *("jobgen: ", "jobgen: nB: rank 3 wrote no stack: it is frozen\n", "143 outside\n"),
-    *("hosts=", "hosts=nB nB nA\n", "ranks_per_node=99999999999999999\n", "nodes=٣\n", "job=(\n"),
-    *("==> \n", "x:oom_kill 1\n", "x:oom_kill 99999999999999999999999\n", "a 1 1 1 999% /\n"),
+    *("==> \n", "0, 1\n", "9" * 99 + ", 1\n", "a 1 1 1 999% /\n", "nA rank 9: x\nnA rank ٣: x\n"),
+    *("/proc/vmstat:oom_kill 1\n", "/proc/vmstat:oom_kill 99999999999999999999999\n"),
     *("NVRM: Xid (PCI:0): 99999", "Out of memory: Killed process 99999999999999999999 (x)\n"),
     *("srun: error: nB: tasks 0-99999: Killed\n", f"{TORCHRUN} failed (exitcode: -9) local_rank: "),
     *(ends(3, -9), ends(2, 7), traceback(3, "ValueError: x"), stack("/a.py", 1, "f"), "é" * 300),
@@ -139,7 +138,7 @@ PIECES = (
     *('{"message": {"message": 3, "extraInfo": {"timestamp": NaN, "py_callstack": 1}}}', "null"),
 )
 NAMES = (
-    *("job", "stderr", "status", "roll-call", "nA/keeper", "nB/keeper", "nB/evidence"),
+    *("stderr", "status", "roll-call", "nA/keeper", "nB/keeper", "nB/evidence"),
     *("nB/oom_kill", "orders/stacks-1", "nB/rank-7/stderr.log", "nB/rank-99999999/stderr.log"),
     *(stderr_of(rank) for rank in range(4)),
     *(f"{place_of(rank)}/error.json" for rank in range(4)),

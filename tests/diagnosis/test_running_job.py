@@ -90,6 +90,7 @@ def test_what_the_stall_of_the_job_will_do(tmp_path: Path) -> None:
 
 def test_ranks_without_a_line(tmp_path: Path) -> None:
     written(tmp_path, {}, {})
+    (tmp_path / "jobgen-logs" / "7" / "stderr").write_text("")
     assert ask(tmp_path)[1][1:] == ["note: no rank has written a line yet"]
 
 

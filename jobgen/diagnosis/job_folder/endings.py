@@ -18,17 +18,14 @@ from jobgen.diagnosis.judging.case import CAUSES, Case
 from jobgen.diagnosis.judging.verdict import NOT_TELLING
 from jobgen.diagnosis.signs import PARTS
 
-_SECTION = re.compile(r"^==> (?P<name>.+?)(?: <==)?$")
-_COUNT = re.compile(r"^(?P<path>\S+?):oom_kill (?P<count>\d{1,18})$", re.MULTILINE)
+_COUNT = re.compile(r"^/proc/vmstat:oom_kill (\d{1,18})$", re.MULTILINE)
 _DISK = re.compile(r"^\S.*? +\d+ +\d+ +-?\d+ +(?P<used>\d{1,3})% +(?P<place>/.*)$")
 _XID = re.compile(r"NVRM: Xid \(\S+?\): (?P<xid>\d{1,4})\b")
-# A count of errors, and before it the number of the GPU in a table.
-_ECC = re.compile(r"^\s*(?:(?P<gpu>\d{1,3})\s*,.*?)??[1-9]\d{0,17}\s*$")
+_ECC = re.compile(r"^(?P<gpu>\d{1,3}), [1-9]\d{0,17}$")  # nvidia-smi's count of errors
 _KILLED = re.compile(r"[Oo]ut of memory: Kill(?:ed)? process (?P<pid>\d+)")
 _UPTIME = re.compile(r"^(?:/proc/uptime:)?(\d{1,12}\.\d\d) \d{1,15}\.\d\d$", re.MULTILINE)
 _SINCE_BOOT = re.compile(r"\[ *(\d{1,12}\.\d{1,9})\] ")
 _SLACK = 15  # seconds between the end of a job and its evidence, at most
-_OF_ANY_JOB = "memory ran out for this job or another"
 _MOST = 4  # of a kind, in a note
 FULL = 100  # percent
 # Exit statuses, also as a shell has them.
@@ -42,8 +39,7 @@ class Evidence:
 
     host: str
     path: str
-    kills_of_job: int = 0  # processes that the kernel killed for memory, by the job's own counter
-    kills_of_node: int = 0  # by the counter of the whole node, which other jobs may share
+    kills: int = 0  # processes that the kernel killed for memory, also of other jobs of the node
     killed: set[str] = field(default_factory=set)  # their process ids, by dmesg
     is_job_named: bool = False  # by dmesg, in the cgroup of a killed process
     memory_line: str = ""  # that shows one of these
@@ -61,15 +57,12 @@ class Evidence:
                 return found
             found.path = f"{folder.path}/evidence"  # the batch script's own
         text = read_start(found.path)
-        section, number = "", 0
         for line in _of_the_job(text, folder.end[1]):
-            head = _SECTION.match(line)
-            if head or line.startswith("index, ecc.errors"):  # the header of nvidia-smi's table
-                section, number = head["name"].lower() if head else "nvidia", 0
-            else:
-                _take(found, line, section, number, folder.number)
-                number += 1
-        _count_kills(found, read_start(f"{node.path}/oom_kill"), text)
+            _take(found, line, folder.number)
+        before, after = _COUNT.search(read_start(f"{node.path}/oom_kill")), _COUNT.search(text)
+        if before and after and int(after[1]) > int(before[1]):
+            found.kills = int(after[1]) - int(before[1])
+            found.memory_line = found.memory_line or after[0]
         return found
 
     @property
@@ -80,16 +73,10 @@ class Evidence:
     @property
     def memory(self) -> str:
         """In words, whether memory ran out; "" if not."""
-        kills = self.kills_of_job or (0 if self.is_job_named else self.kills_of_node)
-        if not (kills or self.is_job_named or self.killed):
-            return ""
-        whose = "out of memory" if self.is_memory_of_job else _OF_ANY_JOB
-        return f"{whose} (oom_kill +{kills})" if kills else f"{whose} (dmesg)"
-
-    @property
-    def is_memory_of_job(self) -> bool:
-        """Whether it certainly was a process of this job that the kernel killed."""
-        return self.kills_of_job > 0 or self.is_job_named
+        if self.is_job_named:
+            return "out of memory (dmesg)"
+        source = f"oom_kill +{self.kills}" if self.kills else "dmesg" if self.killed else ""
+        return f"memory ran out for this job or another ({source})" if source else ""
 
     def notes_for(self, verdict: Verdict, case: Case) -> tuple[str, ...]:
         """What else is to be said of the node that failed; of all its memory, if a rank was killed.
@@ -98,7 +85,7 @@ class Evidence:
         """
         own = (event for event in case.events if event.node == self.host)
         killed = any(e.status in KILLED and e.rank in (verdict.rank, None) for e in own)
-        memory = self.memory if killed or self.is_memory_of_job else ""
+        memory = self.memory if killed or self.is_job_named else ""
         disks = [f"{place} {FULL}%" for place in [*self.full][:_MOST]]
         xids = [f"Xid {xid}" for xid in [*self.xids][:_MOST]]
         notes = (memory, *disks, *xids, self.ecc_text if self.ecc else "")
@@ -123,7 +110,7 @@ def _of_the_job(text: str, seconds: str) -> Iterator[str]:
             yield line
 
 
-def _take(found: Evidence, line: str, section: str, number: int, job: str) -> None:
+def _take(found: Evidence, line: str, job: str) -> None:
     """A line of any tool; each has a form of its own."""
     if disk := _DISK.match(line):
         if int(disk["used"]) >= FULL:
@@ -136,19 +123,8 @@ def _take(found: Evidence, line: str, section: str, number: int, job: str) -> No
     elif "oom-kill:" in line and job and re.search(rf"/job_{re.escape(job)}(?:/|,|$)", line):
         found.is_job_named = True
         found.memory_line = line
-    elif ("ecc" in section or "nvidia" in section) and (ecc := _ECC.match(line)):
-        found.ecc.setdefault(ecc["gpu"] or str(number), line)
-
-
-def _count_kills(found: Evidence, before: str, after: str) -> None:
-    """How much the kernel's counters have risen; one that was not there before says nothing."""
-    start = {each["path"]: int(each["count"]) for each in _COUNT.finditer(before)}
-    for each in _COUNT.finditer(after):
-        more = int(each["count"]) - start.get(each["path"], int(each["count"]))
-        if more > 0:
-            of_node = each["path"].endswith("vmstat")
-            setattr(found, "kills_of_node" if of_node else "kills_of_job", more)
-            found.memory_line = found.memory_line or each[0]
+    elif ecc := _ECC.match(line):
+        found.ecc.setdefault(ecc["gpu"], line)
 
 
 def quiet_ranks(folder: JobFolder, case: Case) -> list[Event]:
@@ -205,7 +181,7 @@ def node_events(noted: Evidence, case: Case) -> Iterator[Event]:
     is_killed = bool(statuses & set(KILLED)) or "killed" in codes
     failed = statuses - {0, -15}  # not well, nor by SIGTERM
     if noted.memory and is_killed:
-        is_sure = noted.is_memory_of_job or bool(noted.killed & {event.pid for event in own})
+        is_sure = noted.is_job_named or bool(noted.killed & {event.pid for event in own})
         says = f"killed by signal 9; on that node: {noted.memory}"
         yield _event(noted, "host-memory", says, noted.memory_line, own, KILLED, is_sure)
     if "/dev/shm" in noted.full and statuses & set(BUS_ERROR):

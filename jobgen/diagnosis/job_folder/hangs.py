@@ -28,7 +28,7 @@ CURES = {
 }
 _FROZEN = "it is frozen: it wrote no stack"
 _ENDED = "it ended early, with status 0"
-_NO_STACK = r"\b((?:local )?rank \d{1,7}) wrote no stack"
+_NO_STACK = r"\brank (\d{1,7}) wrote no stack"
 # A row of NCCL RAS' table: group, number of communicators, nodes, ranks of a node, ranks of each.
 _ROW = re.compile(r"^ *(?P<group>\d+) +\d+ +\d+ +\d+(?:-\d+)? +(?P<size>\d{1,7}) +\d+ +[A-Z]")
 _HEAD = re.compile(r"^(?:#(?P<group>\d+)-\d+ \(\w+\) )?(?P<kind>INCOMPLETE|DEAD|MISMATCH)$")
@@ -85,10 +85,8 @@ def _frozen(folder: JobFolder) -> list[RankFiles]:
     """The ranks that the nodes' keepers saw alive, and that wrote no stack when they were told."""
     found: list[RankFiles] = []
     for node in folder.nodes.values():
-        names = re.findall(_NO_STACK, read_start(f"{node.path}/keeper"))
-        found += [
-            r for r in node.ranks if {f"rank {r.rank}", f"local rank {r.local_rank}"} & {*names}
-        ]
+        numbers = {int(n) for n in re.findall(_NO_STACK, read_start(f"{node.path}/keeper"))}
+        found += [each for each in node.ranks if each.rank in numbers]
     return found
 
 

@@ -1,6 +1,6 @@
 """The files in a job's folder, found within bounds: links, pipes and devices are not followed.
 
-JOB/{job,roll-call,set-up.HOST,stderr,status}, JOB/orders/*, JOB/HOST/{oom_kill,evidence,keeper}
+JOB/{roll-call,set-up.HOST,stderr,status}, JOB/orders/*, JOB/HOST/{oom_kill,evidence,keeper}
 JOB/HOST/ID_xxxx/attempt_K/LOCAL RANK/{stdout.log,stderr.log,error.json}   torchrun's
 JOB/HOST/rank-N/{stdout.log,stderr.log}                                    with other launchers
 """
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from jobgen.limits import JOB_ENTRIES, JOB_FOLDER_BYTES
 from jobgen.paths import to_path
 
-_SMALL = JOB_FOLDER_BYTES >> 8  # most bytes read of facts, evidence, error.json
+_SMALL = JOB_FOLDER_BYTES >> 8  # most bytes read of evidence, error.json
 _ATTEMPT = re.compile(r"attempt_(\d{1,6})")
 _END = re.compile(r"(\d{1,3})\b(?: after (\d{1,9}) s)?(.*)")
 _OF_A_RANK = {"stdout.log", "stderr.log", "error.json"}
@@ -51,35 +51,23 @@ class Node:
 
 @dataclass
 class JobFolder:
-    """A job's folder: its facts, and what is in it."""
+    """A job's folder, and what is in it."""
 
     path: str
-    facts: dict[str, str]
     names: frozenset[str]
     nodes: dict[str, Node]
     has_orders_for_stacks: bool
 
     @property
     def ranks(self) -> list[RankFiles]:
-        """Those of all nodes, in the order of the hosts."""
-        return [each for host in self.hosts for each in self.nodes[host].ranks]
-
-    @property
-    def hosts(self) -> list[str]:
-        """In the scheduler's order, as far as it is known."""
-        first = [host for host in self.facts.get("hosts", "").split() if host in self.nodes]
-        return list(dict.fromkeys([*first, *self.nodes]))
+        """Those of all nodes."""
+        return [each for node in self.nodes.values() for each in node.ranks]
 
     @property
     def last_start(self) -> float:
         """When torchrun made the folders of the ranks' last start, by the file system's clock."""
         starts = [changed(os.path.dirname(each.path)) for each in self.ranks if each.run]
         return min(starts, default=0.0)
-
-    def count(self, fact: str) -> int:
-        """A number of the facts, such as ranks_per_node; 0 if it is not known."""
-        text = self.facts.get(fact, "")
-        return int(text) if text.isdecimal() and len(text) < 6 else 0
 
     @property
     def end(self) -> tuple[str, ...]:
@@ -107,10 +95,7 @@ def read_layout(word: str) -> JobFolder:
     folders, names = _entries(top, budget)
     nodes = {name: _node(budget, name, os.path.join(top, name)) for name in folders}
     orders = nodes.pop("orders").names if "orders" in nodes else frozenset()
-    facts = dict(
-        line.split("=", 1) for line in read_start(f"{top}/job").splitlines() if "=" in line
-    )
-    return JobFolder(top, facts, names, nodes, any(name.startswith("stacks") for name in orders))
+    return JobFolder(top, names, nodes, any(name.startswith("stacks") for name in orders))
 
 
 def _entries(path: str, budget: Iterator[int]) -> tuple[list[str], frozenset[str]]:

@@ -1,14 +1,13 @@
 """Which rank of the job wrote which file: torchrun's folders have the number in a node alone.
 
 A rank's number is in its own lines (torch's `[rank3]: `), else in the labels of its node's lines
-in the job's `stderr`, else it follows from the order of the nodes.
+in the job's `stderr`.
 """
 
 import json
 import os
 import re
 from datetime import datetime
-from functools import cache, partial
 from typing import Any
 
 from jobgen.diagnosis.job_folder.layout import JobFolder, RankFiles, read_plain, read_start
@@ -23,26 +22,18 @@ _SEARCHED = 1 << 18  # bytes at a file's end, and of the job's stderr
 
 def number_ranks(folder: JobFolder) -> None:
     """Set the global rank of each rank's files, where it can be known."""
-    labels = cache(partial(_labels, folder))
-    for index, host in enumerate(folder.hosts):
-        ranks = [each for each in folder.nodes[host].ranks if each.local_rank is not None]
-        first = _first_by_own_lines(ranks)
-        if first is None and ranks:
-            first = _first_by_labels(ranks, labels().get(host, {}))
-        if first is None and folder.count("ranks_per_node") and folder.facts.get("hosts"):
-            first = index * folder.count("ranks_per_node")
-        for each in ranks if first is not None else []:
-            each.rank = (first or 0) + (each.local_rank or 0)
-    _without_replaced(folder)
-
-
-def _first_by_own_lines(ranks: list[RankFiles]) -> int | None:
-    """The number of the node's first rank, as its ranks' tracebacks say it."""
-    for each in ranks:
-        found = _OWN.search(_end_of(each.path, "stderr.log"))
-        if found and each.local_rank is not None and int(found[1]) >= each.local_rank:
-            return int(found[1]) - each.local_rank
-    return None
+    labels = _labels(folder)
+    for host, node in folder.nodes.items():
+        locals_ = {each.local_rank: each for each in node.ranks if each.local_rank is not None}
+        first = _first_number(locals_, labels.get(host, {}))
+        for local_rank, each in locals_.items() if first is not None else ():
+            each.rank = (first or 0) + local_rank
+    # The ranks of a node whose place another node took, a spare, after a loss.
+    last: dict[int | None, RankFiles] = {}
+    for each in sorted(folder.ranks, key=lambda each: (each.changed, each.attempt), reverse=True):
+        last.setdefault(each.rank, each)
+    for node in folder.nodes.values():
+        node.ranks = [each for each in node.ranks if each.rank is None or last[each.rank] is each]
 
 
 def _labels(folder: JobFolder) -> dict[str, dict[bytes, set[int]]]:
@@ -54,24 +45,21 @@ def _labels(folder: JobFolder) -> dict[str, dict[bytes, set[int]]]:
     return lines
 
 
-def _first_by_labels(ranks: list[RankFiles], lines: dict[bytes, set[int]]) -> int | None:
-    """The same by the label of a rank's last line; else, if all ranks of the node have labels."""
-    for each in ranks:
-        last = _end_of(each.path, "stderr.log", size=4000).rstrip(b"\n").rpartition(b"\n")[2]
+def _first_number(ranks: dict[int, RankFiles], lines: dict[bytes, set[int]]) -> int | None:
+    """The number of a node's first rank: as its ranks' tracebacks say it, by the label of a rank's
+    last line, or, if all its ranks have labels, by these.
+    """
+    ends = {local_rank: _end_of(each.path, "stderr.log") for local_rank, each in ranks.items()}
+    for local_rank, end in ends.items():
+        if (found := _OWN.search(end)) and int(found[1]) >= local_rank:
+            return int(found[1]) - local_rank
+    for local_rank, end in ends.items():
+        last = end.rstrip(b"\n").rpartition(b"\n")[2]
         if last and len(numbers := lines.get(last, set())) == 1:
-            return max(0, min(numbers) - (each.local_rank or 0))
+            return max(0, min(numbers) - local_rank)
     numbers = set().union(*lines.values())
-    has_all = len(numbers) == len(ranks) == max(numbers) - min(numbers) + 1 if numbers else False
+    has_all = numbers and len(numbers) == len(ranks) == max(numbers) - min(numbers) + 1
     return min(numbers) if has_all else None
-
-
-def _without_replaced(folder: JobFolder) -> None:
-    """Take out the ranks of a node whose place another node took: a spare, after a loss."""
-    last: dict[int | None, RankFiles] = {}
-    for each in sorted(folder.ranks, key=lambda each: (each.changed, each.attempt), reverse=True):
-        last.setdefault(each.rank, each)
-    for node in folder.nodes.values():
-        node.ranks = [each for each in node.ranks if each.rank is None or last[each.rank] is each]
 
 
 def _end_of(*path: str, size: int = _SEARCHED) -> bytes:

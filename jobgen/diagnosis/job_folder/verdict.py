@@ -16,7 +16,6 @@ from jobgen.diagnosis.judging.case import Case
 from jobgen.diagnosis.judging.verdict import judge
 from jobgen.errors import problem
 
-MOST_RANKS = 1_000_000  # a rank may write into the folder that there are more
 # What `why --line` itself wrote at the end of the job's log.
 _OWN_VERDICT = re.compile(r"^jobgen: (?:.* failed first: |the ranks hung: |no cause found)")
 _IN_AGENT = re.compile(r"\] failed \(exitcode: -?\d+\) local_rank: ")
@@ -58,10 +57,9 @@ def diagnose_folder(path: str, others: Iterable[Source] = ()) -> Verdict:
 def _complete(case: Case, folder: JobFolder) -> None:
     """Give the events the nodes that the folder knows; take out what earlier starts left."""
     hosts = {each.rank: each.host for each in folder.ranks if each.rank is not None}
-    case.rank_nodes = {**case.rank_nodes, **hosts}
-    world = folder.count("nodes") * folder.count("ranks_per_node")
-    case.world = case.world or (world if world <= MOST_RANKS else 0)
-    case.is_torchrun |= folder.facts.get("launcher", "torchrun") == "torchrun"
+    case.rank_nodes |= hosts
+    case.world = case.world or len(folder.ranks)
+    case.is_torchrun |= all(each.run for each in folder.ranks)
     old = set[str]()
     if any(each.attempt for each in folder.ranks):
         # The processes that failed, and that no final report names: ranks have started again since.

@@ -72,7 +72,7 @@ _STATUS = (
     r"mpi(?:run|exec)\S* (?:noticed|detected) that (?:process|one or more)(?P<status>)",
     r"Process name: \[\[\d+,\d+\],(?P<task>\d+)\](?P<status>)",
     (
-        r"^jobgen: (?P<node>[\w.-]+): (?:(?P<is_local>local )?rank (?P<rank>\d{1,7}) )?.*?"
+        r"^jobgen: (?P<node>[\w.-]+): (?:rank (?P<rank>\d{1,7}) )?.*?"
         r"\bended with status (?P<status>-?[1-9]\d*)"
     ),
     r"^jobgen: .*\bended with status (?P<status>-?[1-9]\d*)",
@@ -97,8 +97,6 @@ def exit_status(text: str) -> Event | None:
     for pattern in _STATUS:
         if found := compiled(pattern).search(text):
             groups = {name: value for name, value in found.groupdict().items() if value}
-            if groups.pop("is_local", ""):
-                groups["local_rank"] = groups.pop("rank")
             number = int(groups.pop("status")) if "status" in groups else None
             if signal := groups.pop("signal", ""):
                 number = _SIGNALS.get(signal.partition(" (")[0].strip())
