@@ -2,7 +2,6 @@
 
 import os
 import re
-import stat
 import sys
 from collections.abc import Iterator, Sequence
 from io import BufferedReader, BytesIO
@@ -11,18 +10,17 @@ from typing import BinaryIO, NoReturn
 
 from jobgen.diagnosis.classes import codes
 from jobgen.diagnosis.engine import Source
+from jobgen.diagnosis.job_folder.layout import open_plain
 from jobgen.diagnosis.lines.labels import Label
 from jobgen.errors import problem
 from jobgen.paths import to_path, walk
 
 SCHEDULER = "scheduler"  # the name of what the scheduler says of a job
 PEEKED = 4096  # bytes at a file's beginning that show what it is
-# What all ranks wrote, with labels, for jobgen: stderr, stderr.HOST, stderr.HOST.RANK
-_LABELLED = r"^(stdout|stderr)(\.[\w.-]+)?$"
 # The endings of logs; the scheduler's are followed by the job's number.
 _LOG = (
-    r"(\.(log|txt|out|err|output|error|stdout|stderr)|\.[oe]\d+|^(stdout|stderr))([.\-_]?\d+)?$|"
-    + _LABELLED
+    r"(\.(log|txt|out|err|output|error|stdout|stderr)|\.[oe]\d+)([.\-_]?\d+)?$"
+    r"|^(stdout|stderr)([.\-_]?\d+|\.[\w.-]+)?$"
 )
 # torch's names of dumps end with the rank: TORCH_FR_DUMP_TEMP_FILE + RANK.
 DUMP = r"\d(\.(json|pkl|pickle))?$"
@@ -77,7 +75,10 @@ def _folder(top: str) -> Iterator[Source]:
     ]
     found.sort(key=_natural)
     logs = [file for file in found if re.search(_LOG, os.path.basename(file))]
-    texts = [file for file in _once(logs) if _kind(file) == "text"]
+    # jobgen's file of all ranks, with labels, has the lines of torchrun's files of single ranks.
+    labelled = tuple(f"{os.path.dirname(f)}/" for f in logs if os.path.basename(f) == "stderr")
+    logs = [file for file in logs if not (_ATTEMPT.search(file) and file.startswith(labelled))]
+    texts = [file for file in logs if _kind(file) == "text"]
     dumps = [file for file in found if re.search(DUMP, file) and _kind(file) == "dump"]
     if not texts and not dumps:
         raise problem(top, "no logs are in this folder", "empty", "name a file, or another folder")
@@ -98,14 +99,6 @@ def as_word(path: str) -> str:
     return os.fsencode(path).decode("utf-8", "surrogateescape")
 
 
-def _once(logs: list[str]) -> list[str]:
-    """Without torchrun's files of single ranks where jobgen's have the same lines with labels."""
-    of_rank = {file for file in logs if _ATTEMPT.search(file)}
-    of_all = [f for f in logs if f not in of_rank and re.search(_LABELLED, os.path.basename(f))]
-    folders = tuple(f"{os.path.dirname(file)}/" for file in of_all)
-    return [file for file in logs if file not in of_rank or not file.startswith(folders)]
-
-
 def path_label(path: str) -> Label:
     """What a path says of the lines: torchrun's attempt and local rank, a rank, a node's folder."""
     found = _ATTEMPT.search(path)
@@ -124,13 +117,11 @@ def _natural(path: str) -> list[tuple[int, str]]:
 
 def _kind(file: str) -> str:
     """`text` if it may be a log, or `dump`; "" for others, also for a link, a pipe or a device."""
-    try:
-        if not stat.S_ISREG(os.lstat(file).st_mode):
-            return ""
-        with open(file, "rb") as stream:
-            start = stream.read(PEEKED)
-    except OSError:
+    descriptor = open_plain(file)
+    if descriptor is None:
         return ""
+    with open(descriptor, "rb") as stream:
+        start = stream.read(PEEKED)
     return "dump" if is_dump(start) else "" if b"\0" in start else "text"
 
 

@@ -107,7 +107,8 @@ class _Finding:
 
     kind: str  # INCOMPLETE, DEAD, or what differs: AllReduce, collective, "" for others
     has_all: bool  # whether the communicator has all ranks of the job
-    lines: list[tuple[int, str]] = field(default_factory=list)
+    ranks: dict[int, int] = field(default_factory=dict)  # how many have launched as many operations
+    named: dict[int, list[Event]] = field(default_factory=dict)  # those of them that it names
 
 
 def _ras_events(folder: JobFolder, case: Case) -> list[Event]:
@@ -124,7 +125,7 @@ def _ras_events(folder: JobFolder, case: Case) -> list[Event]:
 
 def _findings(answer: str, world: int) -> Iterator[_Finding]:
     sizes: dict[str | None, int] = {}
-    current = _Finding("", False)
+    current, count = _Finding("", False), 0
     for number, line in enumerate(answer.splitlines(), 1):
         head, differ = _HEAD.match(line), _DIFFER.match(line)
         if row := _ROW.match(line):
@@ -133,46 +134,42 @@ def _findings(answer: str, world: int) -> Iterator[_Finding]:
             yield current
             kind = head["kind"] if head else differ["kind"] if differ and differ["counts"] else ""
             has_all = sizes.get(head["group"]) == world if head else current.has_all
-            current = _Finding(kind, has_all)
-        current.lines.append((number, line))
+            current, count = _Finding(kind, has_all), 0
+        if group := _COUNT.match(line):
+            count = int(group["count"] or 0)
+            current.ranks[count] = int(group["ranks"] or 1)
+        current.named.setdefault(count, []).extend(_named(number, line, current.has_all))
     yield current
+
+
+def _named(number: int, line: str, has_all: bool) -> Iterator[Event]:
+    """The ranks of a line, or their node: only a communicator of all ranks has their numbers."""
+    node, ranks = _NODE.match(line), _MISSING.match(line)
+    event = Event("stalled", Role.CONFIRMATION, NO_ANSWER, "", number, line.strip())
+    event = event._replace(node=node["address"] if node else None)
+    if ranks and has_all:
+        yield from (event._replace(rank=int(rank)) for rank in re.findall(r"\d+", ranks["ranks"]))
+    elif node:
+        yield event
 
 
 def _unreached(findings: list[_Finding]) -> list[Event]:
     """The ranks of which NCCL has no data; without their numbers, the nodes of the processes."""
-    ranks: dict[str, Event] = {}
-    nodes: dict[str, Event] = {}
-    lost = [finding for finding in findings if finding.kind in ("INCOMPLETE", "DEAD")]
-    for finding, (number, line) in ((each, pair) for each in lost for pair in each.lines):
-        event = Event("stalled", Role.CONFIRMATION, NO_ANSWER, "", number, line.strip())
-        if node := _NODE.match(line):
-            event = event._replace(node=node["address"])
-            nodes.setdefault(node["address"], event)
-        if finding.has_all and (missing := _MISSING.match(line)):
-            for rank in re.findall(r"\d+", missing["ranks"]):
-                ranks.setdefault(rank, event._replace(rank=int(rank)))
-    return list((ranks or nodes).values())
+    lost = (finding for finding in findings if finding.kind in ("INCOMPLETE", "DEAD"))
+    events = [event for each in lost for named in each.named.values() for event in named]
+    events = [event for event in events if event.rank is not None] or events
+    places: dict[object, Event] = {}
+    for event in events:
+        places.setdefault(event.node if event.rank is None else event.rank, event)
+    return list(places.values())
 
 
 def _behind(finding: _Finding) -> list[Event]:
     """The ranks that have launched the fewest operations, if more of them have launched more."""
-    if finding.kind in ("", "INCOMPLETE", "DEAD", "MISMATCH"):
-        return []
-    count, ranks = 0, dict[int, int]()  # how many ranks have launched as many
-    named: dict[int, list[Event]] = {}
-    for number, line in finding.lines:
-        if group := _COUNT.match(line):
-            count = int(group["count"] or 0)
-            ranks[count] = int(group["ranks"] or 1)
-        if rank := _MISSING.match(line):
-            node = _NODE.match(line)
-            place = node["address"] if node else None, int(rank["ranks"])
-            event = Event("stalled", Role.CONFIRMATION, "", "", number, line.strip(), *place)
-            event = event if finding.has_all else event._replace(rank=None)
-            named.setdefault(count, []).append(event._replace(certainty="likely"))
-    fewest, most = min(ranks, default=0), max(ranks, default=0)
-    if ranks.get(fewest, 0) * 2 >= sum(ranks.values()):
+    fewest, most = min(finding.ranks, default=0), max(finding.ranks, default=0)
+    is_most = finding.ranks.get(fewest, 0) * 2 >= sum(finding.ranks.values())
+    if is_most or finding.kind in ("", "INCOMPLETE", "DEAD", "MISMATCH"):
         return []
     kind = "" if finding.kind == "collective" else f" {finding.kind}"
     says = f"it has called{kind} {fewest} times, and others {most} times, as NCCL knows"
-    return [event._replace(says=says) for event in named.get(fewest, [])]
+    return [e._replace(says=says, certainty="likely") for e in finding.named.get(fewest, [])]

@@ -14,8 +14,7 @@ _ONE_SIZE = frozenset(("ALLREDUCE", "BROADCAST", "REDUCE", "_ALLGATHER_BASE"))
 _WATCHDOG_OF_RANK = r"\[Rank (\d+)\] Watchdog caught"
 _GROUP = r"\[PG (?:ID )?(\d+)"
 
-Call = tuple[str, str]  # the operation, and its size
-Calls = dict[int, tuple[Call, Event]]  # of each rank
+Calls = dict[int, tuple[str, Event]]  # what each rank called
 Groups = dict[str, list[Event]]
 
 
@@ -139,8 +138,8 @@ def out_of_step(timeouts: list[Event]) -> list[Event]:
     for event in waiting:
         number = calls.setdefault(event.groups["sequence"], {})
         operation = event.groups["operation"]
-        has_size = groups and operation in _ONE_SIZE
-        call = operation, event.groups.get("size", "") if has_size else ""
+        size = event.groups.get("size") if groups and operation in _ONE_SIZE else ""
+        call = f"{operation} of {size} elements" if size else operation
         number.setdefault(_rank(event), (call, event))
     differing = [ranks for ranks in calls.values() if len({call for call, _ in ranks.values()}) > 1]
     return _events(differing[0], "likely" if groups else "possible") if differing else []
@@ -158,7 +157,7 @@ def _events(ranks: Calls, certainty: str) -> list[Event]:
     usual, most = counts.most_common(1)[0]
     one = next(rank for rank, (call, _) in sorted(ranks.items()) if call != usual)
     other = next(rank for rank, (call, _) in sorted(ranks.items()) if call == usual)
-    says = f"rank {one} called {_words(ranks[one][0])}, and rank {other} {_words(usual)}"
+    says = f"rank {one} called {ranks[one][0]}, and rank {other} {usual}"
     is_alone = len(ranks) - most == 1 and most > 1
     return [
         ranks[rank][1]._replace(
@@ -167,7 +166,3 @@ def _events(ranks: Calls, certainty: str) -> list[Event]:
         )
         for rank in ([one] if is_alone else [one, other])
     ]  # fmt: skip
-
-
-def _words(call: Call) -> str:
-    return f"{call[0]} of {call[1]} elements" if call[1] else call[0]

@@ -52,8 +52,11 @@ def place_of(events: list[Event], case: Case, everything: list[Event]) -> Place:
         return Place(node or case.node_of(rank), rank)
     if not places:
         return Place()
-    if joined := _joined(set(places)):
-        return joined
+    # One node that some lines name, and one rank that others do, are taken to be the same.
+    nodes = {node for node, _ in places if node}
+    ranks = {rank for _, rank in places if rank is not None}
+    if len(nodes) == len(ranks) == 1:
+        return Place(nodes.pop(), ranks.pop())
     return _one_of(list(reversed(places.values())), case)
 
 
@@ -67,13 +70,6 @@ def _at_one_node_each(events: list[Event]) -> list[Event]:
     named = {event.node for event in both}
     exact = [event for event in events if event.rank is not None or event.node not in named]
     return [event._replace(node=nodes.get(event.rank, event.node)) for event in exact]
-
-
-def _joined(places: set[tuple[str | None, int | None]]) -> Place | None:
-    """One node that some lines name, and one rank that others do, are taken to be the same."""
-    nodes = {node for node, _ in places if node}
-    ranks = {rank for _, rank in places if rank is not None}
-    return Place(nodes.pop(), ranks.pop()) if len(nodes) == len(ranks) == 1 else None
 
 
 def _one_of(events: list[Event], case: Case) -> Place:
