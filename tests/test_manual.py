@@ -44,7 +44,7 @@ JOB_OPTIONS = [row for row in option_effects.all_options() if row not in OUTPUT_
 @pytest.mark.parametrize("row", JOB_OPTIONS, ids=lambda row: row.flags[-1])
 def test_every_option_shows_what_it_changes(row: Option) -> None:
     for command in set(option_effects.SAMPLES) & row.commands:
-        hint = "give its row an example, perhaps with an example_context, or else an effect"
+        hint = "give its row an example, or name its effect in docs/hooks/option_effects.py"
         assert any(option_effects.changes(row, command)), (
             f"{row.flags[-1]} changes nothing for {command}: {hint}"
         )
@@ -58,10 +58,12 @@ def test_the_changes_by_an_option_are_planned() -> None:
     assert changes(rows["--signal"], "qsub") == ([], "the script measures the time")
     assert changes(rows["--partition"], "qsub") == ([], "")
     assert changes(rows["--rendezvous"], "sbatch") == ([], "in the script")
-    context = ("--set=request.exclusive=true",)
-    row = rows["--set"]._replace(example="request.exclusive=false", example_context=context)
-    assert changes(row, "sbatch") == (["--cpus-per-task=32"], "no `--exclusive`")
-    assert changes(row, "qsub") == (["-l place=scatter"], "")
+    row, context = (
+        rows["--set"]._replace(example="request.exclusive=false"),
+        "--set=request.exclusive=true",
+    )
+    assert changes(row, "sbatch", context) == (["--cpus-per-task=32"], "no `--exclusive`")
+    assert changes(row, "qsub", context) == (["-l place=scatter"], "")
 
 
 def test_the_man_page_is_current(update: bool) -> None:

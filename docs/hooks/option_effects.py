@@ -14,6 +14,25 @@ from jobgen.planning.parser import parse_command
 
 # The profile of the sample job for each command.
 SAMPLES = {"sbatch": "dgx-a100", "qsub": "eap"}
+# What an option changes that the sample job's directives do not show; it may differ by command.
+_EFFECTS: dict[str, str | dict[str, str]] = {
+    **dict.fromkeys(("--profile", "--template"), "the whole script"),
+    **dict.fromkeys(("--log-dir", "--trainer", "--stall"), "in the script"),
+    **dict.fromkeys(("--rendezvous", "--max-restarts"), "in the script"),
+    "--nodes": {"qsub": "one number only"},
+    "--env": "exported",
+    "--launcher": {"qsub": "with mpiexec, `mpiprocs` is the number of ranks"},
+    "--requeue": {"sbatch": "`scontrol requeue` at the walltime"},
+    "--signal": {"qsub": "the script measures the time"},
+    "--plain": "launch alone",
+    "--submit": {"sbatch": "`sbatch`", "qsub": "`qsub`"},
+    "--wait": {"sbatch": "`scontrol show job`", "qsub": "`qstat -f`, `qsub -W block=true`"},
+}
+# The words with which a sample job shows what an option changes.
+_CONTEXTS = {
+    "--shared": ("--set=request.exclusive=true",),
+    "--mail-on": ("--mail=me@example.org",),
+}
 
 
 def all_options() -> list[Option]:
@@ -22,22 +41,24 @@ def all_options() -> list[Option]:
     return sorted(rows, key=lambda row: GROUPS.index(row.group))
 
 
-def changes(row: Option, command: str) -> tuple[list[str], str]:
-    """The directives that an option adds or changes, and its other effect.
+def changes(row: Option, command: str, *context: str) -> tuple[list[str], str]:
+    """The directives that an option adds or changes to a job with `context`, and its other effect.
 
     Both are empty if the command does not have the option.
     """
     if command not in row.commands:
         return [], ""
-    effect, added, removed = _for_command(row.effect, command), [], []
+    flag, added, removed = row.flags[-1], list[str](), list[str]()
     example = _for_command(row.example, command)
     if row not in OUTPUT_OPTIONS.values() and (example or not row.metavar):
         example = f"={example}" if row.metavar else ""
-        before = _directives(command, *row.example_context)
-        after = _directives(command, *row.example_context, row.flags[-1] + example)
+        context = context or _CONTEXTS.get(flag, ())
+        before = _directives(command, *context)
+        after = _directives(command, *context, flag + example)
         added = [_shortened(line, before) for line in after if line not in before]
         names = {_name(line) for line in after}
         removed = [f"no `{_name(line)}`" for line in before if _name(line) not in names]
+    effect = _for_command(_EFFECTS.get(flag, ""), command)
     return added, ", ".join([*removed, *filter(None, [effect])])
 
 

@@ -34,13 +34,11 @@ OUTPUT_OPTIONS: dict[str, Option] = {
         "--submit",
         "Submit the script; print the job's id instead of the script.",
         commands=BATCH,
-        effect={"sbatch": "`sbatch`", "qsub": "`qsub`"},
     ),
     "wait": _output(
         "--wait",
         "Submit, follow the job on stderr, and exit with its status.",
         commands=BATCH,
-        effect={"sbatch": "`scontrol show job`", "qsub": "`qstat -f`, `qsub -W block=true`"},
     ),
     "mkdir": _output("--mkdir", "Create the folder of the job's output now.", commands=BATCH),
 }

@@ -5,9 +5,9 @@ from functools import cache, partial
 from typing import NamedTuple
 
 from jobgen.planning.option_row import (
+    ALL,
     BATCH,
     BYHAND,
-    GROUPS,
     RANKS,
     REQUEST,
     SCRIPT,
@@ -15,9 +15,13 @@ from jobgen.planning.option_row import (
     option,
 )
 
-_cluster, _size, _job, _program, _launch, _other = (
-    partial(option, group) for group in GROUPS if group != "Output"
-)
+# The options of each heading; most of them have the same commands.
+_cluster = partial(option, "Cluster", commands=REQUEST)
+_size = partial(option, "Size and time")
+_job = partial(option, "Job", commands=BATCH)
+_program = partial(option, "Program", commands=RANKS)
+_launch = partial(option, "Launch", commands=BATCH)
+_other = partial(option, "Other")
 
 
 class Job(NamedTuple):
@@ -27,7 +31,7 @@ class Job(NamedTuple):
     profile: str | None = _cluster(
         "--profile PROFILE|FILE",
         "The cluster: the name of a profile, or a .yaml file.",
-        effect="the whole script",
+        commands=ALL,
     )
     hosts: str | None = _cluster(
         "--hosts LIST|FILE",
@@ -41,7 +45,6 @@ class Job(NamedTuple):
         path="request.nodes",
         commands=SCRIPT | REQUEST,
         example="3",
-        effect={"qsub": "one number only"},
     )
     gpus_per_node: str | None = _size(
         "-G --gpus-per-node N",
@@ -82,7 +85,6 @@ class Job(NamedTuple):
         "-A --account NAME",
         "The account that is charged.",
         path="account",
-        commands=REQUEST,
         example="physics",
     )
     qos: str | None = _cluster(
@@ -97,34 +99,28 @@ class Job(NamedTuple):
         "--reservation NAME",
         "The reservation to run in; with PBS, its queue.",
         path="request.reservation",
-        commands=REQUEST,
         example="maint",
     )
     constraint: str | None = _cluster(
         "-C --constraint EXPRESSION",
         "What nodes must have: features for Slurm (ib&a100), NAME=VALUE for PBS.",
         path="request.constraint",
-        commands=REQUEST,
         example={"sbatch": "ib&a100", "qsub": "gpu_model=a100"},
     )
     exclusive: str | None = _cluster(
         "--exclusive",
         "Whole nodes, shared with no other job.",
         path="request.exclusive",
-        commands=REQUEST,
     )
     shared: str | None = _cluster(
         "--shared",
         "Other jobs may run on the same nodes.",
         path="request.exclusive",
-        commands=REQUEST,
         flag_value="false",
-        example_context=("--set=request.exclusive=true",),
     )
     array: str | None = _job(
         "--array FIRST-LAST[%N]",
         "One job for each number, N at a time; %a in PROGRAM's arguments is the number.",
-        commands=BATCH,
         example="0-9%2",
     )
     after: tuple[str, ...] = _job(
@@ -132,7 +128,6 @@ class Job(NamedTuple):
         "Start after another job: if it succeeded (ok), failed (notok), or in any case;"
         " repeatable.",
         repeatable=True,
-        commands=BATCH,
         example="4711",
         label="Start after other jobs",
     )
@@ -140,16 +135,13 @@ class Job(NamedTuple):
         "--mail ADDRESS",
         "Send mail about the job to this address.",
         path="request.mail",
-        commands=BATCH,
         example="me@example.org",
     )
     mail_on: str | None = _job(
         "--mail-on begin,end,fail",
         "When to send mail; the default is when the job ends or fails.",
         path="request.mail_on",
-        commands=BATCH,
         example="begin,fail",
-        example_context=("--mail=me@example.org",),
         label="Send mail when",
     )
     log_folder: str | None = _job(
@@ -158,24 +150,19 @@ class Job(NamedTuple):
         path="request.log_folder",
         commands=SCRIPT,
         example="/scratch/logs",
-        effect="in the script",
         label="Folder for what each rank writes",
     )
     trainer: str | None = _program(
         "--trainer TRAINER",
         "Run a packaged trainer (see `jobgen trainers`).",
         path="trainer",
-        commands=RANKS,
-        effect="in the script",
         label="Or a packaged trainer",
     )
     environment: tuple[str, ...] = _program(
         "-e --env K=V|K",
         "Set a variable for every rank ($NAME: the node's), or pass yours on; repeatable.",
         repeatable=True,
-        commands=RANKS,
         example="NCCL_DEBUG=INFO",
-        effect="exported",
         label="Environment variables",
     )
     set_values: tuple[str, ...] = _other(
@@ -200,60 +187,48 @@ class Job(NamedTuple):
         path="launch.launcher",
         commands=SCRIPT,
         example={"sbatch": "srun", "qsub": "torchrun"},
-        effect={"qsub": "with mpiexec, `mpiprocs` is the number of ranks"},
     )
     rendezvous: str | None = _launch(
         "--rendezvous c10d|static",
         "How torchrun's agents meet.",
         path="launch.rendezvous",
         commands=RANKS,
-        effect="in the script",
     )
     max_restarts: str | None = _launch(
         "--max-restarts N",
         "How many times failed ranks are started again.",
         path="launch.max_restarts",
         commands=RANKS,
-        effect="in the script",
     )
     stall: str | None = _launch(
         "--stall MINUTES",
         "End a job that hangs: no rank has written for so long (30, 2h). Stacks name the rank.",
         path="launch.stall",
-        commands=BATCH,
         example="30",
-        effect="in the script",
         label="End a job that hangs, after minutes",
     )
     requeue: str | None = _launch(
         "--requeue",
         "Requeue the job after a lost node and, with Slurm, at the walltime.",
         path="launch.requeue",
-        commands=BATCH,
-        effect={"sbatch": "`scontrol requeue` at the walltime"},
     )
     signal: str | None = _launch(
         "--signal SECONDS",
         "Send the ranks SIGUSR1 this long before the walltime (300, 5m).",
         path="launch.signal",
-        commands=BATCH,
         example="300",
-        effect={"qsub": "the script measures the time"},
         label="Signal before the walltime, seconds",
     )
     plain: str | None = _launch(
         "--plain",
         "The short script: no checks, signals, restarts or clean-up.",
         path="launch.plain",
-        commands=BATCH,
-        effect="launch alone",
         label="Plain script",
     )
     template: str | None = _other(
         "--template FILE",
         "Use this template instead of jobgen's.",
         commands=RANKS,
-        effect="the whole script",
     )
     program: tuple[str, ...] = ()
 

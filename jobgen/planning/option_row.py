@@ -21,9 +21,8 @@ class Option(NamedTuple):
     An option without a metavar takes no value; it means `flag_value`. A metavar names what
     completion offers (PROFILE, TRAINER, FILE …), or lists it in small letters. `path` is the value
     of the profile that the option sets; `commands` are the commands that have it; the values of a
-    `repeatable` option are a tuple. For the manual, `example` is a sample value, used together with
-    the words `example_context`; `effect` says what the job's directives do not show. Both may
-    differ by command. `label` is its name in a form, if its field's is not good enough.
+    `repeatable` option are a tuple. `example` is a sample value, which may differ by command.
+    `label` is its name in a form, if its field's is not good enough.
     """
 
     flags: tuple[str, ...]
@@ -35,8 +34,6 @@ class Option(NamedTuple):
     repeatable: bool = False
     flag_value: str = "true"
     example: str | Mapping[str, str] = ""
-    example_context: tuple[str, ...] = ()
-    effect: str | Mapping[str, str] = ""
     label: str = ""
 
     @property
