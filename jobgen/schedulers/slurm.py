@@ -18,7 +18,6 @@ from jobgen.schedulers.slurm_directives import (
     Options,
     check_array_output,
     check_value,
-    option_word,
     patterns,
     planned_options,
     quoted,
@@ -164,17 +163,14 @@ def _words(
     dropped: frozenset[str] = frozenset(),
 ) -> tuple[str, ...]:
     """The planned options and then the user's, without those of the user's that are `dropped`."""
-    words = []
-    for name, value in options.items():
-        text = None if value is True else str(value)
+    words = [(name, None if value is True else str(value)) for name, value in options.items()]
+    for name, text in words:
         check_value(name, text or "", f"--{name}")
-        words.append(option_word(name, text, quote))
     for name, text in user_options(plan, lambda each: _user_option(each, options)):
         if name == "export":
             _check_export(text or "", plan.software.submitted)
-        if name not in dropped:
-            words.append(option_word(name, text, quote))
-    return tuple(words)
+        words += [(name, text)] * (name not in dropped)
+    return tuple(f"--{name}" if text is None else f"--{name}={quote(text)}" for name, text in words)
 
 
 def _check_export(value: str, names: tuple[str, ...]) -> None:

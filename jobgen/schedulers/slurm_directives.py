@@ -5,7 +5,6 @@ What each form of requesting GPUs does was tried on Slurm 22.05 with 8 GPUs a no
 """
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 from jobgen.errors import problem
@@ -47,11 +46,6 @@ def check_value(name: str, value: str, place: str) -> None:
     checked_visible(value, place)
 
 
-def option_word(name: str, value: str | None, quote: Callable[[str], str]) -> str:
-    """An option with its value, which was checked."""
-    return f"--{name}" if value is None else f"--{name}={quote(value)}"
-
-
 # What salloc does not have (tried with 22.05).
 NOT_FOR_SALLOC = frozenset(
     """
@@ -79,24 +73,17 @@ ON_COMMAND_LINE = {
 }
 
 
+_OF_REQUEST = "partition account qos reservation constraint licenses exclude".split()
+
+
 def planned_options(plan: Plan) -> Options:
     """The options of sbatch for a plan, in the order in which they are written."""
-    options = {"job-name": plan.name, **_options_of_nodes(plan), **_options_of_run(plan)}
-    return {name: value for name, value in options.items() if value not in (None, False)}
-
-
-def _options_of_nodes(plan: Plan) -> dict[str, Any]:
-    """Which nodes a job gets, and what of them."""
-    request = plan.request
-    return {
-        "partition": request.partition,
-        "account": request.account,
-        "qos": request.qos,
-        "reservation": request.reservation,
-        "constraint": request.constraint,
-        "licenses": request.licenses,
-        "exclude": request.exclude,
-        "nodes": _nodes(plan),
+    request, launch = plan.request, plan.launch
+    least = f"{request.min_nodes}-" if plan.elastic else ""
+    options: dict[str, Any] = {
+        "job-name": plan.name,
+        **{name: getattr(request, name) for name in _OF_REQUEST},
+        "nodes": f"{least}{request.nodes + request.spares}",
         "segment": request.segment,
         "no-kill": plan.elastic or plan.replaces,
         # With it, Slurm would count the tasks of the fewest nodes, and give no more nodes.
@@ -109,20 +96,11 @@ def _options_of_nodes(plan: Plan) -> dict[str, Any]:
         "mem": "0" if request.memory == "all" else request.memory,
         "mem-per-cpu": request.memory_per_cpu,
         "mem-per-gpu": request.memory_per_gpu,
-    }
-
-
-def _options_of_run(plan: Plan) -> dict[str, Any]:
-    """When a job runs, and what the scheduler does with it."""
-    request, launch = plan.request, plan.launch
-    return {
         "time": clock(request.time),
         "signal": launch.signal and f"B:USR1@{launch.signal}",
         "requeue": "expedite" if launch.expedite else launch.requeue,
         "open-mode": "append" if launch.requeue else None,
-        "chdir": request.chdir,
-        "output": request.output,
-        "error": request.error,
+        **{name: getattr(request, name) for name in ("chdir", "output", "error")},
         "array": array(request.array),
         "dependency": ",".join(map(after, request.after)) or None,
         # Without it, a job waits for ever for one that ended in the other way.
@@ -130,12 +108,7 @@ def _options_of_run(plan: Plan) -> dict[str, Any]:
         "mail-user": request.mail,
         "mail-type": ",".join(request.mail_on).upper() or None,
     }
-
-
-def _nodes(plan: Plan) -> str:
-    request = plan.request
-    least = f"{request.min_nodes}-" if plan.elastic else ""
-    return f"{least}{request.nodes + request.spares}"
+    return {name: value for name, value in options.items() if value not in (None, False)}
 
 
 def quoted(value: str) -> str:
@@ -226,10 +199,10 @@ def gpu_options(request: Request, gpu_type: str | None) -> dict[str, str]:
     Raises JobgenError for GPUs that cannot be requested in the site's form.
     """
     gpus = request.gpus_per_node
+    if not gpus:
+        return {}
     match request.gpu_option:
         case "none":
-            return {}
-        case _ if not gpus:
             return {}
         case "gpus-per-node":
             return {"gpus-per-node": _typed(gpu_type, gpus)}

@@ -62,16 +62,6 @@ def _words(values: Iterable[Any], joint: str = "", first: int = 4) -> Raw:
     return Raw(f"{joint.rstrip(' ')}\n    ".join(lines))
 
 
-def _shell(texts: Iterable[str]) -> list[Raw]:
-    """Words of a template that are shell text already."""
-    return [Raw(text) for text in texts]
-
-
-def _indexed(words: Iterable[str], variable: str) -> Raw:
-    """The words of a program in an array; %a is the number of a job in it, which a variable has."""
-    return Raw(" ".join(quote_with_shell(word, {"%a": f'"${variable}"'}) for word in words))
-
-
 def _placed(values: Iterable[str], node: str, nodes: str, processes: int, index: str) -> list[Raw]:
     """The words of a program that runs once on each node; %% is a %, and any other % stays.
 
@@ -84,26 +74,21 @@ def _placed(values: Iterable[str], node: str, nodes: str, processes: int, index:
     pieces |= {name: f'"{variable}"' for name, variable in variables.items()}
     everywhere = f'"$(({nodes.removeprefix("$")} * {processes}))"'
     pieces |= {"%g": str(processes), "%G": everywhere, "%%": "%"}
-    return _shell(quote_with_shell(value, pieces) for value in values)
-
-
-def _flags(values: Iterable[str], flag: str) -> list[Raw]:
-    return [Raw(quote(f"{flag}{value}")) for value in values]
-
-
-def _path_flags(values: Iterable[str], flag: str) -> list[Raw]:
-    return [Raw(f"{flag}{quote_path(value)}") for value in values]
+    return [Raw(quote_with_shell(value, pieces)) for value in values]
 
 
 def _array(words: Iterable[str]) -> Raw:
-    """Words of a bash array, in which `$NAME` is the node's variable."""
-    return Raw(" ".join(map(_array_word, words)))
+    """Words of a bash array, in which `$NAME` is the node's variable.
+
+    A comma is in quotes: in an array it looks like a mistake, also to shellcheck.
+    """
+    pairs = ((word, quote_path(word)) for word in words)
+    return Raw(" ".join(f"'{it}'" if it == word and "," in word else it for word, it in pairs))
 
 
-def _array_word(word: str) -> str:
-    """A comma is in quotes: in an array it looks like a mistake, also to shellcheck."""
-    text = quote_path(word)
-    return f"'{text}'" if text == word and "," in word else text
+def _each(word_of: Callable[..., str]) -> Callable[..., list[Raw]]:
+    """A filter that makes a word of shell text of each value of a list."""
+    return lambda values, *more: [Raw(word_of(value, *more)) for value in values]
 
 
 @lru_cache  # many scripts have the same ones
@@ -139,11 +124,14 @@ def _because(line: str, why: str) -> Raw:
 FILTERS: dict[str, Callable[..., Any]] = {
     "raw": Raw,
     "words": _words,
-    "shell": _shell,
-    "flags": _flags,
-    "path_flags": _path_flags,
+    "shell": _each(str),
+    "flags": _each(lambda value, flag: quote(f"{flag}{value}")),
+    "path_flags": _each(lambda value, flag: f"{flag}{quote_path(value)}"),
     "array": _array,
-    "indexed": _indexed,
+    # %a is the number of a job in an array, which a variable has.
+    "indexed": lambda words, name: Raw(
+        " ".join(quote_with_shell(word, {"%a": f'"${name}"'}) for word in words)
+    ),
     "placed": _placed,
     "path": lambda text: Raw(quote_path(text)),
     "verbatim": escape_macros,
