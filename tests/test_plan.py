@@ -364,9 +364,10 @@ def test_what_apptainer_gives_to_no_program(name: str, engine: str) -> None:
 
 
 def test_text_that_no_container_can_be_given() -> None:
-    text = "software.container: '\\udcff' is not UTF-8 text"
+    text = "'\\udcff' is not UTF-8 text"
     hint = "containers get only UTF-8: put it into a file [value]"
-    assert refusal(program=("a", "\udcff")) == f"{text}; {hint}"
+    assert refusal(program=("a", "\udcff")) == f"--: {text}; {hint}"
+    assert refusal(environment=("A=\udcff",)) == f"-e: {text}; {hint}"
 
 
 @pytest.mark.parametrize(

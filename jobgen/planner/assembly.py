@@ -4,22 +4,17 @@ That is its program, the variables of its ranks, its workspace and its container
 """
 
 import re
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from itertools import chain
 
 from jobgen.errors import JobgenError, Problem, problem
 from jobgen.limits import JOB_TEXT_BYTES
 from jobgen.planner import refusals
-from jobgen.planner.base_plan import base_plan, directives_at
-from jobgen.planner.container_options import (
-    check_container_values,
-    passed_variables,
-    planned_container,
-)
+from jobgen.planner.base_plan import base_plan
+from jobgen.planner.container_options import check_container_values, with_container
 from jobgen.planner.program_refusals import check_program
 from jobgen.planning.job_options import Job, job_options
-from jobgen.planning.plan import Plan, Request, Software, Variable
+from jobgen.planning.plan import Directive, Plan, Request, Software, Variable
 from jobgen.planning.program import Program, make_program
 from jobgen.profiles.conflicts import at_origin, is_reserved
 from jobgen.profiles.kinds import VARIABLE
@@ -37,19 +32,27 @@ def make_plan(job: Job, resolved: Resolved, hosts: tuple[str, ...] = ()) -> Plan
     """The plan for a job on a cluster; `hosts` are its nodes, if they are known already.
 
     Raises JobgenError for what the cluster does not have or the scheduler cannot read, with the
-    limit and the place where it was set.
+    limit and the place where each value that it names was set.
     """
+    try:
+        return _make_plan(job, resolved, hosts)
+    except JobgenError as error:
+        raise JobgenError(_placed(each, resolved) for each in error.problems) from None
+
+
+def _make_plan(job: Job, resolved: Resolved, hosts: tuple[str, ...]) -> Plan:
     scheduler, by_hand = refusals.scheduler_of(job.command, resolved), job.command == "byhand"
-    with _origins(resolved):
-        base = base_plan(resolved, scheduler, by_hand, job.shared is not None)
+    profile = resolved.profile
+    base = base_plan(resolved, scheduler, by_hand, job.shared is not None)
     program = make_program(
-        job.program, resolved.profile.trainer, job.trainer is not None, resolved.origin("trainer")
+        job.program, profile.trainer, job.trainer is not None, resolved.origin("trainer")
     )
-    environment = _rank_variables(base, resolved.profile, job)
+    environment = _rank_variables(base, profile, job)
     request = _with_options(base.request, job)
     check_program(program, base, resolved, by_hand)
-    container = resolved.profile.software.container
-    refusals.check_size(program, environment, base.software, container)
+    refusals.check_size(program, environment, base.software, profile.software.container)
+    # A packaged trainer comes with the script. By hand, nobody fetches anything.
+    needs_workspace = not by_hand and program.kind != "trainer"
     plan = base._replace(
         command=tuple(command_words(job)),
         program=program,
@@ -58,16 +61,20 @@ def make_plan(job: Job, resolved: Resolved, hosts: tuple[str, ...] = ()) -> Plan
         hosts=hosts,
         request=request,
         network=base.network._replace(socket_variables=_socket_variables(base, environment)),
-        software=extend(Software, base.software, environment=environment),
+        software=extend(
+            Software,
+            base.software,
+            environment=environment,
+            workspace=profile.workspace if needs_workspace else None,
+        ),
     )
     refusals.check_submitted(plan)
-    with _origins(resolved):
-        refusals.check_order(plan)
-    plan = _with_files(plan, resolved, job, scheduler)
-    if job.command not in COMMANDS.values():
-        return plan
-    with _origins(resolved):
-        return plan._replace(directives=scheduler.directives(plan))
+    refusals.check_order(plan)
+    if profile.software.container:
+        check_container_values(plan, resolved, by_hand)
+        plan = with_container(plan, profile.software.container, scheduler.variables, by_hand)
+    is_job = job.command in COMMANDS.values()
+    return plan._replace(directives=scheduler.directives(plan)) if is_job else plan
 
 
 def command_words(job: Job) -> list[str]:
@@ -97,17 +104,12 @@ def _rank_variables(base: Plan, profile: Profile, job: Job) -> tuple[Variable, .
         for name, variable in profile.network.environment.items()
         if base.request.nodes > 1 or variable.nodes == "any"
     )
-    own = _own_variables(base, profile)
-    variables = _merged(own, fabric, _user_variables(job.environment))
-    return _values_in_one_step(variables) if job.command == "byhand" else variables
-
-
-def _merged(*parts: Iterable[Variable]) -> tuple[Variable, ...]:
     merged: dict[str, Variable] = {}
-    for variable in chain(*parts):
+    for variable in chain(_own_variables(base, profile), fabric, _user_variables(job.environment)):
         merged.pop(variable.name, None)  # a later one stands at its own place
         merged[variable.name] = variable
-    return tuple(merged.values())
+    variables = tuple(merged.values())
+    return _values_in_one_step(variables) if job.command == "byhand" else variables
 
 
 def _socket_variables(plan: Plan, environment: tuple[Variable, ...]) -> tuple[Variable, ...]:
@@ -201,28 +203,9 @@ def _with_options(request: Request, job: Job) -> Request:
     """The request with the options that no profile has."""
     for text in job.directives:
         refusals.check_no_variable("--directive", text)
-    directives = request.directives + directives_at("--directive", job.directives)
+    own = tuple(Directive(text, "--directive") for text in job.directives)
+    directives = (*request.directives, *own)
     return extend(Request, request, array=job.array, after=job.after, directives=directives)
-
-
-def _with_files(plan: Plan, resolved: Resolved, job: Job, scheduler: Scheduler) -> Plan:
-    """The plan with its workspace and its container."""
-    profile = resolved.profile
-    # A packaged trainer comes with the script. By hand, nobody fetches anything.
-    needs_workspace = job.command != "byhand" and plan.program.kind != "trainer"
-    workspace = profile.workspace if needs_workspace else None
-    software = extend(Software, plan.software, workspace=workspace)
-    if profile.software.container:
-        check_container_values(
-            job.program, plan.software.environment, resolved, job.command == "byhand"
-        )
-        software = extend(
-            Software,
-            software,
-            container=planned_container(plan, profile, workspace),
-            passed=passed_variables(plan, profile, workspace, scheduler.variables, job.command),
-        )
-    return plan._replace(software=software)
 
 
 def _name(job: Job, program: Program, scheduler: Scheduler) -> str:
@@ -235,15 +218,6 @@ def _name(job: Job, program: Program, scheduler: Scheduler) -> str:
         text = f"{job.name!r:.80} is not a valid job name"
         raise problem("-J", text, "value", scheduler.name_rule_in_words)
     return job.name
-
-
-@contextmanager
-def _origins(resolved: Resolved) -> Iterator[None]:
-    """Add to an error the place where each value of the profile that it names was set."""
-    try:
-        yield
-    except JobgenError as error:
-        raise JobgenError(_placed(each, resolved) for each in error.problems) from None
 
 
 def _placed(each: Problem, resolved: Resolved) -> Problem:

@@ -23,9 +23,8 @@ def base_plan(resolved: Resolved, scheduler: Scheduler, by_hand: bool, shared: b
     profile = resolved.profile
     request = _request(resolved, scheduler, shared)
     check_launch(resolved, scheduler, request.nodes, by_hand)
-    if profile.software.container:
-        check_gpus_of_container(resolved, request)
-    plan = Plan(
+    check_gpus_of_container(resolved, request)
+    return Plan(
         command=(),
         profile=resolved.name,
         description=profile.description,
@@ -39,9 +38,6 @@ def base_plan(resolved: Resolved, scheduler: Scheduler, by_hand: bool, shared: b
         network=Network(profile.network.interface or (), _port(resolved, by_hand)),
         launch=_launch(resolved, scheduler, request, by_hand),
     )
-    every_step, ranks = scheduler.step_options(plan)
-    launch = extend(Launch, plan.launch, step_options=every_step, rank_options=ranks)
-    return plan._replace(launch=launch)
 
 
 def _request(resolved: Resolved, scheduler: Scheduler, shared: bool) -> Request:
@@ -70,7 +66,7 @@ def _request(resolved: Resolved, scheduler: Scheduler, shared: bool) -> Request:
         memory=memory,
         time=request.time and _seconds(resolved, scheduler, "request.time", request.time),
         mail_on=default_mail if request.mail_on is None else request.mail_on,
-        directives=directives_at("request.directives", request.directives),
+        directives=tuple(Directive(text, "request.directives") for text in request.directives),
         array=None,
         after=(),
     )
@@ -79,6 +75,7 @@ def _request(resolved: Resolved, scheduler: Scheduler, shared: bool) -> Request:
 def _launch(resolved: Resolved, scheduler: Scheduler, request: Request, by_hand: bool) -> Launch:
     launch = resolved.profile.launch
     starter = starter_of(resolved.profile, scheduler)
+    every_step, of_ranks = scheduler.step_options(resolved.profile, request)
     return extend(
         Launch,
         launch,
@@ -87,8 +84,8 @@ def _launch(resolved: Resolved, scheduler: Scheduler, request: Request, by_hand:
         starter=starter,
         processes_per_node=launch.processes_per_node or max(request.gpus_per_node, 1),
         signal=_signal(resolved, scheduler, request.time),
-        step_options=(),
-        rank_options=(),
+        step_options=every_step,
+        rank_options=of_ranks,
         mpiexec_options=_mpiexec_options(resolved.profile, starter, request),
     )
 
@@ -119,11 +116,6 @@ def _software(profile: Profile) -> Software:
     )
 
 
-def directives_at(place: str, texts: tuple[str, ...]) -> tuple[Directive, ...]:
-    """The directives that stand at one place: an option or a key."""
-    return tuple(Directive(text, place) for text in texts)
-
-
 def _port(resolved: Resolved, by_hand: bool) -> int | None:
     profile, mark = resolved.profile, resolved.origins.get("network.port")
     if by_hand:  # there is no job whose id a port could be computed from
@@ -147,7 +139,7 @@ def _check_limit(resolved: Resolved, scheduler: Scheduler, key: str) -> None:
             if not any(_above(resolved, scheduler, each, name) for each in ("nodes", "time"))
         ]
         amount = _requested(resolved, key)
-        raise limit_error(resolved, f"request.{key}", amount or 0, *above[0], others)
+        raise limit_error(resolved, f"request.{key}", amount or 0, *above, others)
 
 
 def _requested(resolved: Resolved, key: str) -> int | str | None:
@@ -157,8 +149,8 @@ def _requested(resolved: Resolved, key: str) -> int | str | None:
 
 def _above(
     resolved: Resolved, scheduler: Scheduler, key: str, partitions: str | None
-) -> list[tuple[str, int | str]]:
-    """The limits that the job is above, with their paths; none if a partition allows it."""
+) -> tuple[str, int | str] | None:
+    """The first limit that the job is above, after its path; None if a partition allows the job."""
 
     def size(path: str, value: int | str) -> int:
         return value if isinstance(value, int) else _seconds(resolved, scheduler, path, value)
@@ -168,12 +160,11 @@ def _above(
         (f"{path}.{key}", getattr(each, key))
         for path, each in resolved.profile.limits.of(partitions)
     ]
-    above = [
-        (path, most)
+    is_above = all(
+        requested and most and size(f"request.{key}", requested) > size(path, most)
         for path, most in limits
-        if requested and most and size(f"request.{key}", requested) > size(path, most)
-    ]
-    return above if len(above) == len(limits) else []
+    )
+    return limits[0] if is_above else None
 
 
 def gpus_per_node(resolved: Resolved) -> int:

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
 from jobgen.errors import problem
-from jobgen.planning.plan import DUMP_FILES, Plan, Request, Variable
-from jobgen.profiles.model import Profile
+from jobgen.planning.plan import DUMP_FILES, Plan, Request, Software
+from jobgen.profiles.records import extend
 from jobgen.profiles.resolve import Resolved
-from jobgen.profiles.software_keys import ENGINES, Container, Workspace
+from jobgen.profiles.software_keys import ENGINES, Container, Engine
 
 # The variables that say which GPUs a process sees. On AMD only those of the lowest layer, since
 # each layer filters what the one below it left.
@@ -55,30 +55,29 @@ _DEVICES = {
 }
 
 
-def planned_container(
-    plan: Plan, profile: Profile, workspace: Workspace | None
-) -> Container | None:
-    """The container of the profile, with what its GPUs need if the profile does not set it."""
-    container = profile.software.container
-    if container is None:
-        return None
+def with_container(
+    plan: Plan, container: Container, scheduler_variables: tuple[str, ...], by_hand: bool
+) -> Plan:
+    """The plan with a profile's container, and with what its GPUs need if that does not set it."""
     own = {
-        "$workspace": workspace is not None,
-        "$logs": profile.request.log_folder is not None,
+        "$workspace": plan.software.workspace is not None,
+        "$logs": plan.request.log_folder is not None,
         "$rank_files": plan.local_files,
     }
     mounts = tuple(map(_mount, container.mounts))
     if not ENGINES[container.engine].mounted_by_site:
         mounts += tuple(f"{folder}:{folder}" for folder, is_used in own.items() if is_used)
-    vendor = profile.node.gpu if plan.request.gpus_per_node else "none"
+    vendor = plan.node.gpu if plan.request.gpus_per_node else "none"
     devices, groups, gpu_mounts, gpu_options = _gpu_needs(container.engine, vendor)
-    return container._replace(
+    planned = container._replace(
         image=_image(container.engine, container.image or ""),
         mounts=(*mounts, *gpu_mounts),
         devices=devices if container.devices is None else container.devices,
         groups=groups if container.groups is None else container.groups,
         options=(*gpu_options, *container.options),
     )
+    passed = _passed_variables(plan, ENGINES[container.engine], scheduler_variables, by_hand)
+    return plan._replace(software=extend(Software, plan.software, container=planned, passed=passed))
 
 
 def _gpu_needs(engine: str, vendor: str) -> tuple[tuple[str, ...], ...]:
@@ -90,8 +89,6 @@ def _gpu_needs(engine: str, vendor: str) -> tuple[tuple[str, ...], ...]:
     """
     devices = _DEVICES.get(vendor, ())
     match engine, vendor:
-        case _, "none":
-            return (), (), (), ()
         case "docker", "nvidia":
             return (), (), (), ("--gpus=all",)
         case "podman", "amd" | "intel":
@@ -131,12 +128,8 @@ def _image(engine: str, name: str) -> str:
     return rest if registry == "docker.io" else f"{registry}#{rest}"
 
 
-def passed_variables(
-    plan: Plan,
-    profile: Profile,
-    workspace: Workspace | None,
-    scheduler_variables: tuple[str, ...],
-    command: str,
+def _passed_variables(
+    plan: Plan, engine: Engine, scheduler_variables: tuple[str, ...], by_hand: bool
 ) -> tuple[str, ...]:
     """Names of the variables that the container is given; it sees no others of the host.
 
@@ -144,25 +137,20 @@ def passed_variables(
     shifter and ce, their values stand in a command line, so what is exported before the job is
     submitted, such as a token, is not in it.
     """
-    software, container = profile.software, profile.software.container
-    variables = (*plan.software.environment, *plan.network.socket_variables)
-    if container and ENGINES[container.engine].mounted_by_site:
+    software = plan.software
+    variables = (*software.environment, *plan.network.socket_variables)
+    if engine.mounted_by_site:
         variables = tuple(each for each in variables if each.value is not None)
     # By hand, `env` sets those with a value in the container.
-    names = [each.name for each in variables if command != "byhand" or each.value is None]
+    names = [each.name for each in variables if not by_hand or each.value is None]
     names += exported_names((*software.commands, *software.after_modules))
-    if workspace:
-        names.append("PYTHONPATH")
-    if plan.observed:
-        names.append(LABEL)
-    if plan.dumps:
-        names += DUMP_FILES
-    if plan.asks_nccl:
-        names.append("NCCL_RAS_ADDR")
-    if plan.launch.signal or plan.launch.stall:
-        names.append(KEEPER)
-    if container and not ENGINES[container.engine].passes_all:
-        names += [*scheduler_variables, *VISIBLE_GPUS[profile.node.gpu]]
+    names += ["PYTHONPATH"] * (software.workspace is not None)
+    names += [LABEL] * plan.observed
+    names += DUMP_FILES * plan.dumps
+    names += ["NCCL_RAS_ADDR"] * plan.asks_nccl
+    names += [KEEPER] * bool(plan.launch.signal or plan.launch.stall)
+    if not engine.passes_all:
+        names += [*scheduler_variables, *VISIBLE_GPUS[plan.node.gpu]]
     return tuple(dict.fromkeys(names))
 
 
@@ -182,19 +170,19 @@ def check_gpus_of_container(resolved: Resolved, request: Request) -> None:
         raise resolved.conflict("software.container.engine", text, hint)
 
 
-def check_container_values(
-    words: tuple[str, ...], environment: tuple[Variable, ...], resolved: Resolved, by_hand: bool
-) -> None:
+def check_container_values(plan: Plan, resolved: Resolved, by_hand: bool) -> None:
     """Raise JobgenError for values that cannot be passed into a container.
 
     By hand, `env` sets the variables in the container, whatever the engine does. The words of a
     container are JSON on their way (OCI's runtime-spec), which has only Unicode.
     """
+    environment, container = plan.software.environment, resolved.profile.software.container
+    words = (plan.program.name, *plan.program.arguments)
     values = (*words, *(variable.value or "" for variable in environment))
     if wrong := next((value for value in values if re.search("[\ud800-\udfff]", value)), None):
         hint = "containers get only UTF-8: put it into a file"
-        raise problem("software.container", f"{wrong!a:.80} is not UTF-8 text", "value", hint)
-    container = resolved.profile.software.container
+        place = "--" if wrong in words else "-e"
+        raise problem(place, f"{wrong!a:.80} is not UTF-8 text", "value", hint)
     engine = container.engine if container else ""
     if by_hand or engine not in ("apptainer", "singularity"):
         return

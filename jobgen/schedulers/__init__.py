@@ -17,10 +17,11 @@ from jobgen.profiles.records import keys_of
 from jobgen.quoting import has_unseen
 
 if TYPE_CHECKING:
-    from jobgen.planning.plan import Directive, Plan
+    from jobgen.planning.plan import Directive, Plan, Request
 
 
 Note = Callable[[str, str, str], None]  # path, text, hint
+Words = tuple[str, ...]
 
 
 class Scheduler(NamedTuple):
@@ -42,7 +43,7 @@ class Scheduler(NamedTuple):
     # What is lost if that folder does not exist; "" if the script creates it.
     lost_without_folder: "Callable[[Plan], str]" = lambda _: ""
     # The options of every step of a job, and those of the ranks' step.
-    step_options: "Callable[[Plan], tuple[tuple[str, ...], tuple[str, ...]]]" = lambda _: ((), ())
+    step_options: "Callable[[Profile, Request], tuple[Words, Words]]" = lambda *_: ((), ())
     # Notes the values of a profile that its starter does not have.
     starter_conflicts: Callable[[Profile, str, Note], None] = lambda *_: None
     starters: tuple[str, ...] = ()  # the values of launch.starter; the first is the default

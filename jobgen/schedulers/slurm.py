@@ -5,11 +5,11 @@ from collections.abc import Callable
 from operator import attrgetter
 
 from jobgen.errors import problem
-from jobgen.planning.plan import Directive, Plan
+from jobgen.planning.plan import Directive, Plan, Request
 from jobgen.profiles.model import Profile
 from jobgen.profiles.software_keys import ENGINES
 from jobgen.quoting import UNSEEN
-from jobgen.schedulers import Note, Scheduler, user_options
+from jobgen.schedulers import Note, Scheduler, Words, user_options
 from jobgen.schedulers.slurm_directives import (
     LONG_NAMES,
     NOT_FOR_SALLOC,
@@ -100,18 +100,18 @@ def interactive(plan: Plan) -> tuple[str, ...]:
     return ("salloc", *_words(options, plan, str, NOT_FOR_SALLOC))
 
 
-def step_options(plan: Plan) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def step_options(profile: Profile, request: Request) -> tuple[Words, Words]:
     """The options of every srun of the job, and those of the srun that starts the ranks alone.
 
     Raises JobgenError for an option that contradicts the script.
     """
-    options = plan.launch.srun_options
+    options = profile.launch.srun_options
     for text in options:
         _check_step_option(text)
     every_step = tuple(text for text in options if _OF_EVERY_STEP.match(text))
     ranks = tuple(text for text in options if text not in every_step)
-    ranks += ("--oom-kill-step=1",) * plan.launch.oom_kill_step
-    return (*every_step, *step_gpus(plan.request, plan.node.gpu_type)), ranks
+    ranks += ("--oom-kill-step=1",) * profile.launch.oom_kill_step
+    return (*every_step, *step_gpus(request, profile.node.gpu_type)), ranks
 
 
 def _check_step_option(text: str) -> None:
