@@ -3,16 +3,13 @@
 What that is depends on the nodes of the command line, and on the GPUs of its profile.
 """
 
-import os
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from itertools import pairwise
 from typing import NamedTuple
 
-from jobgen.errors import JobgenError
 from jobgen.other_words.search import answers
-from jobgen.profiles.resolve import Profiles
+from jobgen.profiles.model import Node, Profile
 
 _LETTERS = {"-N": "nodes", "-G": "gpus_per_node", "-n": "ntasks", "-c": "cpus_per_task"}
 _RANKS = "--set launch.processes_per_node="
@@ -33,62 +30,53 @@ class _Given(NamedTuple):
     tasks: int = 0
     task_gpus: int = 1
     ranks: int = 0
-    profile: str = ""
+    has_profile: bool = False
     node_gpus: int = 0
     node_cpus: int = 0
     default_nodes: bool = False
 
 
-def size_words(command: str, flag: str, value: str, args: Sequence[str] = ()) -> str:
+def size_words(
+    command: str, flag: str, value: str, args: Sequence[str] = (), profile: Profile | None = None
+) -> str:
     """What to write instead of an option with a number; "" if unknown.
 
-    `args` are all words of the command, if they are known.
+    `args` are all words of the command, and `profile` is its profile, if they are known.
     """
     kind = _kind(flag)
     if kind == "nodes" and command != "byhand" and re.fullmatch(r"\d+[:-]\d+", value):
         return f"-N {value.replace('-', ':')}"
     number = re.fullmatch(r"(?:\w+ )?([1-9]\d{0,5})", value)
-    if not kind or not number:
+    if kind not in _WORDS or not number:
         return ""
-    given = _given(command, args)
-    if command == "local" and given.default_nodes:  # the machine alone is meant
-        given = given._replace(nodes=1)
-    count = int(number[1])
+    given, count = _given(args, profile), int(number[1])
+    is_here = command == "local" and given.default_nodes  # the machine alone is meant
+    given = given._replace(nodes=1) if is_here else given
     tasks = given.tasks if kind == _ALL_RANKS else count if kind == "tasks of a node" else 0
     if tasks == 1 and (given.gpus or given.node_gpus) > 1:  # the launcher, and no rank
         note = "the script starts one launcher on each node anyway: leave it out"
         return f"{note}; for one rank on each node: -G 1"
-    found = _WORDS[kind](count, given) if kind in _WORDS else ""
-    is_one_node = command == "local" and kind == "ranks of a node" and given.default_nodes
-    return f"-N 1 {found}" if is_one_node and found else found
+    found = _WORDS[kind](count, given)
+    return f"-N 1 {found}" if is_here and kind == "ranks of a node" and found else found
 
 
 def _kind(flag: str) -> str:
     return next(iter(answers("sizes", _LETTERS.get(flag, flag if len(flag) > 2 else ""))), "")
 
 
-def _given(command: str, args: Sequence[str]) -> _Given:
-    found: dict[str, str] = {}
-    for name, value in options_of(args):
-        found.setdefault("profile" if name == "--profile" else _kind(name), value)
-    name = found.get("profile") or os.environ.get("JOBGEN_PROFILE", "")
-    name = "local" if command == "local" and not name else name
+def _given(args: Sequence[str], profile: Profile | None) -> _Given:
+    values = {_kind(name): value for name, value in [*options_of(args)][::-1]}  # the first counts
     nodes, gpus, tasks, task_gpus, ranks = (
-        int((re.findall(r"\d+", found.get(kind, "")) or ["0"])[-1][:6])
+        int((re.findall(r"\d+", values.get(kind, "")) or ["0"])[-1][:6])
         for kind in ("nodes", "GPUs of a node", "tasks of a node", "GPUs of a task", _ALL_RANKS)
     )
     if not tasks and nodes:
         tasks = ranks // nodes
     task_gpus = task_gpus if task_gpus and (tasks > 1 or ranks) else 1
-    with suppress(JobgenError):
-        profile = Profiles().load(name).profile if name else None
-        if profile:
-            several = profile.request.nodes if profile.request.nodes > 1 else 0
-            node = profile.node
-            has_default = not nodes and several > 0
-            sizes = (nodes or several, gpus, tasks, task_gpus, ranks)
-            return _Given(*sizes, name, node.gpus, node.cpus or 0, has_default)
-    return _Given(nodes, gpus, tasks, task_gpus)
+    several = profile.request.nodes if profile and profile.request.nodes > 1 else 0
+    node, sizes = profile.node if profile else Node(), (nodes or several, gpus, tasks, task_gpus)
+    has_default = not nodes and several > 0
+    return _Given(*sizes, ranks, profile is not None, node.gpus, node.cpus or 0, has_default)
 
 
 def options_of(args: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -115,7 +103,7 @@ def _of_job(count: int, given: _Given) -> str:
     if (not nodes or given.default_nodes) and count < full:
         return f"-N 1 {_of_node(count, given)}"
     if not nodes or count % nodes:
-        return "" if given.profile else _UNKNOWN.format("N")
+        return "" if given.has_profile else _UNKNOWN.format("N")
     return f"-N {nodes} " * given.default_nodes + _of_node(count // nodes, given)
 
 
@@ -147,9 +135,9 @@ def _of_node(ranks: int, given: _Given) -> str:
         return f"-G {ranks * given.task_gpus} {_RANKS}{ranks}"
     if 0 < given.node_gpus < ranks:
         return f"-G {given.node_gpus}, all GPUs of a node"
-    if (given.profile and not given.node_gpus) or given.gpus not in (0, ranks):
+    if (given.has_profile and not given.node_gpus) or given.gpus not in (0, ranks):
         return f"{_RANKS}{ranks}"
-    return f"-G {ranks}" if given.profile else _UNKNOWN.format(ranks)
+    return f"-G {ranks}" if given.has_profile else _UNKNOWN.format(ranks)
 
 
 def _cores(count: int, given: _Given) -> str:

@@ -2,17 +2,20 @@
 the same to jobgen. Only a mistake imports this.
 """
 
+import os
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 
 from click import Command, Group, get_current_context
 
+from jobgen.errors import JobgenError
 from jobgen.lint.reader.sbatch_options import OPTIONS as OPTIONS_OF_SBATCH
 from jobgen.lint.reader.sbatch_options import SRUN_OPTIONS, WITHOUT_VALUE
 from jobgen.other_words.search import answers, form_words, path_of, places, plain
 from jobgen.planning.job_options import FIELD_OF_FLAG, OPTIONS
-from jobgen.planning.job_size import size_words
+from jobgen.planning.job_size import options_of, size_words
 from jobgen.planning.key_words import (
     KEYS,
     PLACE,
@@ -23,6 +26,8 @@ from jobgen.planning.key_words import (
     words_for,
 )
 from jobgen.planning.option_row import ALL, RANKS
+from jobgen.profiles.model import Profile
+from jobgen.profiles.resolve import Profiles
 from jobgen.quoting import quote, split_words
 from jobgen.schedulers import absent_keys, pbs_user_options, slurm_directives
 
@@ -57,8 +62,10 @@ def own_words(command: Command, flag: str, value: str = "", args: Sequence[str] 
         if each[:1] == "-"
     }
     singular = plain(flag).rstrip("s")
-    if args and name in ALL | {"doctor"} and (words := size_words(name, flag, value, args)):
-        return f"write {words}" if words.startswith("-") else words
+    if args and name in ALL | {"doctor"}:
+        words = size_words(name, flag, value, args, _profile(name, args))
+        if words:
+            return f"write {words}" if words.startswith("-") else words
     if form := form_words(name, flag, value):
         found = form
     elif same := [each for each in flags if len(flag) > 2 and plain(each).rstrip("s") == singular]:
@@ -84,6 +91,16 @@ def own_words(command: Command, flag: str, value: str = "", args: Sequence[str] 
         return f"one of: {long}" if long else "there is only --help"
     found = found or _program_or_site(flag, name, value)
     return f"write {found}" if found.startswith("-") else found
+
+
+def _profile(command: str, args: Sequence[str]) -> Profile | None:
+    """The profile of a command, if it can be read."""
+    own = "local" if command == "local" else ""
+    names = [value for name, value in options_of(args) if name == "--profile"]
+    name = next(filter(None, [*names[:1], os.environ.get("JOBGEN_PROFILE"), own]), None)
+    with suppress(JobgenError):
+        return Profiles().load(name).profile if name else None
+    return None
 
 
 def _commands_with(flag: str) -> list[str]:
