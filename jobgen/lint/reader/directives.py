@@ -68,8 +68,8 @@ def read_directives(lines: Sequence[str], first_command: int) -> list[Directive]
     directives: list[Directive] = []
     for number, line in enumerate(lines, 1):
         if prefix := _PREFIX.match(line):
-            read_line = _slurm_directives if prefix[1] else _pbs_directives
-            found = read_line(line[prefix.end() :], number, prefix.end() + 1)
+            scheduler = "slurm" if prefix[1] else "pbs"
+            found = _directives(scheduler, line[prefix.end() :], number, prefix.end() + 1)
             directives += [replace(each, is_late=number > first_command) for each in found]
     return directives
 
@@ -82,29 +82,27 @@ def is_code(line: str) -> bool:
 def command_options(command: Command) -> Iterator[Directive]:
     """The options of srun, salloc, sbatch or PBS's qsub, up to the program or script."""
     words = deque(command.words[1:])
-    if command.name == "qsub":
-        yield from _pbs_options(words)
-        return
-    while words and re.match("-[^-]|--.", words[0].text):
+    return _pbs_options(words) if command.name == "qsub" else _slurm_options(words, command.name)
+
+
+def _directives(scheduler: str, text: str, line: int, start: int) -> Iterator[Directive]:
+    """The options of a directive line, and the first word that is none."""
+    is_slurm = scheduler == "slurm"
+    words = _split(text if is_slurm else text.replace("#", "\\#"), line, start)
+    yield from _slurm_options(words) if is_slurm else _pbs_options(words)
+    for word in [*words][:1]:
+        is_separator = is_slurm and word.text.lower() in _SEPARATORS
+        if is_separator or not is_slurm or not _PLACEHOLDER.search(text):
+            option = "hetjob" if is_separator else ""
+            yield Directive(scheduler, option, "", line, word.column, word.text)
+
+
+def _slurm_options(words: _Words, command: str = "") -> Iterator[Directive]:
+    """The options before the first word that is none; they are removed from `words`."""
+    while words and re.match("-[A-Za-z]|--.", words[0].text):
         word = words.popleft()
-        name, value = _slurm_option(word.text, words, command.name)
+        name, value = _slurm_option(word.text, words, command)
         yield Directive("slurm", name, value, word.line, word.column, word.text)
-
-
-def _slurm_directives(text: str, line: int, start: int) -> Iterator[Directive]:
-    words = _split(text, line, start)
-    while words:
-        word = words.popleft()
-        if re.match("-[A-Za-z]|--.", word.text):
-            name, value = _slurm_option(word.text, words)
-            yield Directive("slurm", name, value, line, word.column, word.text)
-        elif word.text.lower() in _SEPARATORS:
-            yield Directive("slurm", "hetjob", "", line, word.column, word.text)
-            return
-        else:
-            if not _PLACEHOLDER.search(text):
-                yield Directive("slurm", "", "", line, word.column, word.text)
-            return
 
 
 def _slurm_option(word: str, following: _Words, command: str = "") -> tuple[str, str]:
@@ -131,15 +129,8 @@ def _slurm_option(word: str, following: _Words, command: str = "") -> tuple[str,
     return name, ""
 
 
-def _pbs_directives(text: str, line: int, start: int) -> Iterator[Directive]:
-    words = _split(text.replace("#", "\\#"), line, start)
-    yield from _pbs_options(words)
-    if words:
-        yield Directive("pbs", "", "", line, words[0].column, words[0].text)
-
-
 def _pbs_options(words: _Words) -> Iterator[Directive]:
-    """The options before the first word that is none; they are removed from `words`."""
+    """The same for qsub."""
     while words and re.match("-[A-Za-z]", words[0].text):
         word = words.popleft()
         letter, value = word.text[1], word.text[2:]

@@ -96,15 +96,10 @@ class Script:
     @cached_property
     def scheduler(self) -> str:
         """`slurm` or `pbs`, by its directives or else by the variables it uses; "" if unknown."""
-        schedulers = {directive.scheduler for directive in self.directives}
-        if schedulers:
-            return schedulers.pop() if len(schedulers) == 1 else ""
-        names = [name for name, _ in self.variable_uses]
-        uses_slurm = any(name.startswith("SLURM_") for name in names)
-        uses_pbs = any(name.startswith("PBS_") for name in names)
-        if uses_slurm == uses_pbs:
-            return ""
-        return "slurm" if uses_slurm else "pbs"
+        prefixes = {name.partition("_")[0] for name, _ in self.variable_uses if "_" in name}
+        by_variables = {name.lower() for name in prefixes & {"SLURM", "PBS"}}
+        found = {directive.scheduler for directive in self.directives} or by_variables
+        return found.pop() if len(found) == 1 else ""
 
     @cached_property
     def active_directives(self) -> list[Directive]:
