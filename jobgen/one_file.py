@@ -10,30 +10,21 @@ import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
 
 # A pattern: to parse the longest program as Python takes 20 ms.
 _MODULE = re.compile(r'"""(.*?)"""\n((?:(?:import |from |    |\))[^\n]*\n|\n)*)(.*)', re.DOTALL)
-
-
-class Module(NamedTuple):
-    """The parts of a module."""
-
-    docstring: str
-    imports: str
-    body: str
+Modules = dict[str, tuple[str, str, str]]  # the docstring, the imports and the rest of each
 
 
 def one_file(name: str, folder: Path) -> str:
     """The program a.b (a/b.py in the folder) as one text, with what it imports from package a."""
-    modules: dict[str, Module] = {}
+    modules: Modules = {}
     _add(name, folder, modules)
-    *parts, program = modules.values()
-    imports = _imports((module.imports for module in modules.values()), name.split(".")[0])
-    titles = [part.docstring.split("\n")[0] for part in parts]
-    texts = [f"# {title}{_space(part.body)}" for title, part in zip(titles, parts, strict=True)]
-    code = "\n\n\n".join([*texts, program.body])
-    return f'"""{program.docstring}"""\n\n{imports}{_space(code)}\n'
+    imports = _imports((imports for _, imports, _ in modules.values()), name.split(".")[0])
+    docstring, _, program = modules.pop(name)
+    texts = [f"# {text.splitlines()[0]}{_space(body)}" for text, _, body in modules.values()]
+    code = "\n\n\n".join([*texts, program])
+    return f'"""{docstring}"""\n\n{imports}{_space(code)}\n'
 
 
 def _space(text: str) -> str:
@@ -41,7 +32,7 @@ def _space(text: str) -> str:
     return ("\n\n\n" if text.startswith(("def ", "class ", "@")) else "\n\n") + text
 
 
-def _add(name: str, folder: Path, modules: dict[str, Module]) -> None:
+def _add(name: str, folder: Path, modules: Modules) -> None:
     """Add what a module imports of its package, and then the module, unless it is there."""
     if name in modules:
         return
@@ -49,7 +40,7 @@ def _add(name: str, folder: Path, modules: dict[str, Module]) -> None:
     docstring, imports, body = _MODULE.findall(path.read_text(encoding="utf-8"))[0]
     for origin in re.findall(rf"(?m)^from ({name.split('.')[0]}\.[\w.]+) import", imports):
         _add(origin, folder, modules)
-    modules[name] = Module(docstring, imports, body.rstrip("\n"))
+    modules[name] = (docstring, imports, body.rstrip("\n"))
 
 
 def _imports(texts: Iterable[str], package: str) -> str:

@@ -156,36 +156,25 @@ def split_words(line: str) -> list[str]:
 
     Raises ValueError, with the place, for anything else that a shell would interpret.
     """
-    pattern = re.compile(_WORD, re.VERBOSE)
-    words: list[list[str]] = []
-    new_word = True
-    at = 0
-    while at < len(line):
-        part = pattern.match(line, at)
-        if not part:
-            raise ValueError(f"{line[at]!r} at character {at + 1} is for a shell, or never closed")
-        if part.lastgroup == "space":
-            new_word = True
-        else:
-            text = _unquoted(part.lastgroup or "", part[part.lastgroup or 0])
-            if new_word:
-                words.append([])
-            words[-1].append(text)
-            new_word = False
-        at = part.end()
+    words: list[str] = []
+    is_new = True
+    for part in re.finditer(rf"{_WORD} | (?P<other>.)", line, re.VERBOSE | re.DOTALL):
+        kind, text = part.lastgroup, part[part.lastgroup or 0]
+        if kind == "other":
+            place = f"{text!r} at character {part.start() + 1}"
+            raise ValueError(f"{place} is for a shell, or never closed")
+        if kind in ("double", "tildes"):
+            text = re.sub(r"\\(.)", r"\1", text)
+        elif kind == "ansi":
+            text = re.sub(_ESCAPED, _unescaped, text)
+        if kind != "space":
+            words += [""] * is_new
+            words[-1] += text
+        is_new = kind == "space"
     # The bytes of one character may come from two escapes.
     return [
-        "".join(pieces).encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
-        for pieces in words
+        word.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape") for word in words
     ]
-
-
-def _unquoted(kind: str, text: str) -> str:
-    if kind in ("double", "tildes"):
-        return re.sub(r"\\(.)", r"\1", text)
-    if kind == "ansi":
-        return re.sub(_ESCAPED, _unescaped, text)
-    return text
 
 
 def _unescaped(found: re.Match[str]) -> str:

@@ -310,10 +310,10 @@ def test_planning_is_pure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 def test_all_shell_of_a_profile_counts(key: str) -> None:
     lines = ",".join(["x" * 4000] * (JOB_TEXT_BYTES // 4000 + 1))
     text = refusal(program=("a",), set_values=(f"software.{key}=[{lines}]",))
-    assert text.startswith("software: modules, commands, mounts and options have ")
+    assert text.startswith(f"--set software.{key}: modules, commands, mounts and options have ")
 
 
-@pytest.mark.parametrize("place", ["--", "-e", "software"])
+@pytest.mark.parametrize("place", ["--", "-e", "--set software.commands"])
 def test_how_much_text_a_node_can_be_given(place: str) -> None:
     """All words, variables and commands of a job are in one variable of a node's shell."""
 
@@ -324,9 +324,9 @@ def test_how_much_text_a_node_can_be_given(place: str) -> None:
         jobs: dict[str, dict[str, tuple[str, ...]]] = {
             "--": {"program": ("a", "x" * size)},
             "-e": {"program": ("a",), "environment": (f"A={'x' * size}",)},
-            "software": {"program": ("a",), "set_values": (f"software.commands=[{commands}]",)},
+            "--set": {"program": ("a",), "set_values": (f"software.commands=[{commands}]",)},
         }
-        return jobs[place]
+        return jobs[place.split()[0]]
 
     found = re.match(r"(.+?): .* of (\d+); (.*)", refusal(**job(JOB_TEXT_BYTES)))
     assert found

@@ -17,9 +17,7 @@ from jobgen.schedulers.pbs_user_options import own_options, with_one_list
 
 LONGEST_LINE = 4094  # bytes, with its end
 
-_TIME = re.compile(
-    r"(?:(?P<d>\d+)-)?(?P<h>\d+):(?P<m>\d+):(?P<s>\d+)|(?:(?P<ms>\d+):)?(?P<ss>\d+)", re.ASCII
-)
+_TIME = re.compile(r"(?:(\d+)-(?=\d+:\d+:))?(\d+(?::\d+){,2})", re.ASCII)
 _PLAIN = re.compile(r"[A-Za-z0-9_.,:/@%+=^\[\]*&|~#-]+")
 _PLANNED_MPIEXEC = "-n -np --np -N --ppn -ppn --npernode -f --hostfile -machinefile --hosts".split()
 _MAIL = {"begin": "b", "end": "e", "fail": "a"}
@@ -33,9 +31,11 @@ def seconds(walltime: str) -> int | None:
     found = _TIME.fullmatch(walltime)
     if not found or len(walltime) > 20:
         return None
-    part = {name: int(text or 0) for name, text in found.groupdict().items()}
-    minutes = (part["d"] * 24 + part["h"]) * 60 + part["m"] + part["ms"]
-    return minutes * 60 + part["s"] + part["ss"]
+    numbers = [*map(int, found[2].split(":"))]
+    units = (3600, 60, 1)[-len(numbers) :]
+    return int(found[1] or 0) * 86400 + sum(
+        n * unit for n, unit in zip(numbers, units, strict=True)
+    )
 
 
 def directives(plan: Plan) -> tuple[str, ...]:

@@ -16,11 +16,7 @@ Options = dict[str, str | int | bool]
 
 _PLAIN = re.compile(r"[A-Za-z0-9_.,:/@%+=^\[\]*&|-]+")
 
-_TIME = re.compile(
-    r"(?P<days>\d+)-(?P<dh>\d+)(:(?P<dm>\d+)(:(?P<ds>\d+))?)?"
-    r"|(?P<h>\d+):(?P<hm>\d+):(?P<hs>\d+)|(?P<m>\d+)(:(?P<s>\d+))?",
-    re.ASCII,
-)
+_TIME = re.compile(r"(?:(\d+)-)?(\d+(?::\d+){,2})", re.ASCII)
 _LONGEST_TIME = 24855 * 86400
 # The most bytes that slurmctld takes (src/slurmctld/job_mgr.c, `_validate_job_desc`).
 _LONGEST = {
@@ -178,10 +174,11 @@ def _sbatch_seconds(walltime: str) -> int | None:
     found = _TIME.fullmatch(walltime)
     if not found:
         return None
-    part = {name: int(text or 0) for name, text in found.groupdict().items()}
-    hours = part["days"] * 24 + part["dh"] + part["h"]
-    minutes = part["dm"] + part["hm"] + part["m"]
-    return hours * 3600 + minutes * 60 + part["ds"] + part["hs"] + part["s"]
+    numbers = [*map(int, found[2].split(":"))]
+    units = (3600, 60, 1) if found[1] or len(numbers) == 3 else (60, 1)
+    return int(found[1] or 0) * 86400 + sum(
+        n * unit for n, unit in zip(numbers, units, strict=False)
+    )
 
 
 def clock(seconds: int | None) -> str | None:
