@@ -601,23 +601,6 @@ def test_many_ordinary_scripts_may_have_more_bytes_in_all(
     assert "all scripts: more than 7000 bytes; smaller ones" in capsys.readouterr().err
 
 
-def test_a_full_disk_is_reported_with_its_folder(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with Path("/dev/full").open("r+b", buffering=0) as full:
-        monkeypatch.setattr(build_module.tempfile, "TemporaryFile", lambda **_: full)
-        assert build() == 2
-    assert capsys.readouterr().err == (
-        "jobgen: $TMPDIR: the scripts cannot be kept until all are made: No space left on device; "
-        "a folder with room for all of them [output]\n"
-    )
-    monkeypatch.undo()
-    monkeypatch.setattr(build_module.tempfile, "tempdir", "/no/such")
-    monkeypatch.chdir(folder)
-    assert build() == 2
-    assert "jobgen: $TMPDIR: the scripts cannot be kept" in capsys.readouterr().err
-
-
 def test_a_large_manifest_is_built(folder: Path) -> None:
     """A matrix of 64 keys, and hundreds of jobs that add a variable to those of the defaults."""
     names = ", ".join(f"E{n}: v" for n in range(90))

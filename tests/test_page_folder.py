@@ -64,26 +64,6 @@ def test_a_link_to_the_same_bytes_is_not_replaced(tmp_path: Path) -> None:
         write_folder(str(folder), with_mark(FILES))
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(28, "No space")])
-def test_a_page_survives_the_end_of_its_replacement(
-    error: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It fails between the two renames."""
-    folder = tmp_path / "public"
-    write_folder(str(folder), with_mark(FILES))
-    rename = Path.rename
-
-    def rename_or_end(path: Path, target: Path) -> Path:
-        if ".new-" in path.name:
-            raise error
-        return rename(path, target)
-
-    monkeypatch.setattr(Path, "rename", rename_or_end)
-    with pytest.raises((KeyboardInterrupt, JobgenError)):
-        write_folder(str(folder), with_mark({"index.html": b"new"}))
-    assert contents(tmp_path) == {f"public/{k}": v for k, v in with_mark(FILES).items()}
-
-
 def test_a_page_that_cannot_get_back_is_not_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

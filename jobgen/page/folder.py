@@ -33,7 +33,6 @@ POLICY = (
 MARK = "files.json"  # the other files with their sums, for the service worker and for the next time
 FORMAT = {"jobgen page": 1}  # how MARK begins: other programs write a files.json, too
 ARCHIVE = "python.zip"
-_OF_MARK = "own"  # instead of a checksum: MARK cannot have its own
 
 
 def page_files(
@@ -98,25 +97,15 @@ def write_folder(output: str, files: Mapping[str, bytes]) -> None:
             file = new / name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(data)
-        _exchange(folder, new, old)
+        if folder.is_dir():
+            folder.rename(old)
+        new.rename(folder)
         shutil.rmtree(old, ignore_errors=True)
     except OSError as error:
         hint = f"the page before is in {old}" if old.is_dir() and not folder.exists() else ""
         raise _output_error(output, f"cannot be written: {error.strerror}", hint) from None
     finally:
         shutil.rmtree(new, ignore_errors=True)
-
-
-def _exchange(folder: Path, new: Path, old: Path) -> None:
-    """Rename `folder` to `old`, and `new` to `folder`: if it fails or ends early, neither."""
-    try:
-        if folder.is_dir():
-            folder.rename(old)
-        new.rename(folder)
-    except BaseException:  # Ctrl-C, too
-        if old.is_dir() and not folder.exists():
-            old.rename(folder)
-        raise
 
 
 def _check_replaceable(output: str, folder: Path) -> None:
@@ -127,25 +116,22 @@ def _check_replaceable(output: str, folder: Path) -> None:
             raise _output_error(output, f"{path.name} is a file, not a folder", hint)
     sums = _sums(folder)
     for file in folder.rglob("*"):
-        name, is_folder = file.relative_to(folder).as_posix(), file.is_dir()
-        if (file.is_symlink() or not is_folder) and not _is_own(file, sums.get(name)):
+        name, is_link = file.relative_to(folder).as_posix(), file.is_symlink()
+        if file.is_dir() and not is_link:
+            continue
+        # A link or a device is never read.
+        is_own = name in sums and not is_link and file.is_file()
+        if not is_own or sums[name] not in ("", hashlib.sha256(file.read_bytes()).hexdigest()):
             text = f"it has a file that is not of such a page, or was edited: {name!r:.80}"
             raise _output_error(output, text, hint)
 
 
-def _is_own(file: Path, checksum: str | None) -> bool:
-    """Whether jobgen wrote the file as it is; a link or a device is never read."""
-    if not checksum or file.is_symlink() or not file.is_file():
-        return False
-    return checksum == _OF_MARK or hashlib.sha256(file.read_bytes()).hexdigest() == checksum
-
-
 def _sums(folder: Path) -> dict[str, str]:
-    """The checksums of the files that jobgen wrote into the folder, by their paths."""
+    """The checksums of the files that jobgen wrote into the folder; "" for MARK, which has none."""
     try:
         mark = json.loads((folder / MARK).read_bytes())
         is_own = mark == {**FORMAT, "files": mark["files"]}
-        return {**mark["files"], MARK: _OF_MARK} if is_own else {}
+        return {**mark["files"], MARK: ""} if is_own else {}
     except (OSError, ValueError, KeyError, TypeError):  # it has none, or another program's
         return {}
 

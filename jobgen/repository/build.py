@@ -1,9 +1,8 @@
 """`jobgen build`: makes all scripts of a manifest; none is written unless all can be made."""
 
-import io
 import os
 import sys
-import tempfile
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -32,20 +31,16 @@ from jobgen.scripts.write import remove, rewrite
 
 @dataclass
 class Build:
-    """What there is to do; the scripts themselves are in a file, so that memory does not grow.
-
-    `manifest` is its path without links.
-    """
+    """What there is to do; `manifest` is its path without links."""
 
     manifest: str
     force: bool
     dry_run: bool
     generators: Generators
-    scripts: io.FileIO
     most_bytes: int
     size: int = 0
-    # Of each script to write: the path, the same without links, and its bytes in `scripts`.
-    changes: list[tuple[Path, str, int]] = field(default_factory=list)
+    # Of each script to write: the path, the same without links, and its text, compressed.
+    changes: list[tuple[Path, str, bytes]] = field(default_factory=list)
     real_paths: set[str] = field(default_factory=set)
     keepers: set[str] = field(default_factory=set)
     problems: set[Problem] = field(default_factory=set)
@@ -74,23 +69,15 @@ class Build:
         data = generator.script_bytes(job, self.manifest_from(script.real))
         is_changed = self.must_write(script.path, script.real, data)
         self.keepers |= named_files(data)
-        if is_changed:
-            advice = generator.advice(job, generator.plan(job))
-            self.warnings.update(script.with_places(advice))
-            self.changes.append((script.path, script.real, len(data)))
-            if not self.problems:
-                self._keep(data)
-
-    def _keep(self, script: bytes) -> None:
-        self.size += len(script)
-        if self.size > self.most_bytes:
+        if not is_changed:
+            return
+        advice = generator.advice(job, generator.plan(job))
+        self.warnings.update(script.with_places(advice))
+        self.changes.append((script.path, script.real, zlib.compress(data, 1)))
+        self.size += len(data)
+        if self.size > self.most_bytes and not self.problems:
             text = f"more than {self.most_bytes} bytes"
             raise problem("all scripts", text, "limit", "smaller ones, or several manifests")
-        try:
-            while script:  # on a full disk, the last write takes only a part
-                script = script[self.scripts.write(script) :]
-        except OSError as error:
-            raise _no_room(error) from None
 
     def must_write(self, path: Path, real: str, data: bytes) -> bool:
         """Whether a script's file differs. Raises JobgenError if something would be lost."""
@@ -150,18 +137,17 @@ def build_all(file: str, prune: bool, force: bool, dry_run: bool, trust: bool = 
         raise problem(str(path), "a link out of its repository", "outside", hint)
     total, scripts, folders = read_manifest(path)
     manifest = os.path.join(os.path.realpath(path.parent), path.name)
-    with _temporary_file() as temporary:
-        most_bytes = max(BUILD_BYTES, total * BUILD_BYTES_EACH)
-        build = Build(manifest, force, dry_run, Generators(trust), temporary, most_bytes)
-        _make_scripts(scripts, total, build)
-        if len(build.problems) >= PROBLEMS_KEPT:
-            report(f"{path}: {PROBLEMS_KEPT} problems: no others were searched for")
-        if build.problems:
-            raise JobgenError(build.problems)
-        for warning in sorted(build.warnings)[:PROBLEMS_SHOWN]:
-            report(f"warning: {warning}")
-        changed = write_keepers(path.parent, build.keepers, dry_run)  # before what names them
-        written = _write_changes(build)
+    most_bytes = max(BUILD_BYTES, total * BUILD_BYTES_EACH)
+    build = Build(manifest, force, dry_run, Generators(trust), most_bytes)
+    _make_scripts(scripts, total, build)
+    if len(build.problems) >= PROBLEMS_KEPT:
+        report(f"{path}: {PROBLEMS_KEPT} problems: no others were searched for")
+    if build.problems:
+        raise JobgenError(build.problems)
+    for warning in sorted(build.warnings)[:PROBLEMS_SHOWN]:
+        report(f"warning: {warning}")
+    changed = write_keepers(path.parent, build.keepers, dry_run)  # before what names them
+    written = _write_changes(build)
     removed = _remove_obsolete(folders, build) if prune else 0
     if prune:
         changed |= prune_keepers(path.parent, build.keepers, dry_run)
@@ -188,18 +174,6 @@ def _make_scripts(scripts: Iterable[Script | JobgenError], total: int, build: Bu
                 return
 
 
-def _temporary_file() -> io.FileIO:
-    try:
-        return tempfile.TemporaryFile(buffering=0)  # a buffer would fail only when it is closed
-    except OSError as error:
-        raise _no_room(error) from None
-
-
-def _no_room(error: OSError) -> JobgenError:
-    text = f"the scripts cannot be kept until all are made: {error.strerror}"
-    return problem("$TMPDIR", text, "output", "a folder with room for all of them")
-
-
 def _check_owner(path: Path, header: Header, generated: bytes, manifest: str) -> None:
     """Raise JobgenError for a script that does not belong to the manifest."""
     new = read_header(generated)
@@ -213,10 +187,8 @@ def _check_owner(path: Path, header: Header, generated: bytes, manifest: str) ->
 def _write_changes(build: Build) -> int:
     """Write the changed scripts, except those edited meanwhile; returns their number."""
     written = 0
-    build.scripts.seek(0)
-    reader = io.BufferedReader(build.scripts)
-    for path, real, size in build.changes:
-        data = reader.read(size)
+    for path, real, compressed in build.changes:
+        data = zlib.decompress(compressed)
         try:
             build.must_write(path, real, data)
         except JobgenError as error:

@@ -103,14 +103,15 @@ def read_manifest(file: Path) -> tuple[int, Iterator[Script | JobgenError], list
         hint = "`jobgen build FILE` reads another" if str(file) == "jobgen.yaml" else ""
         text = f"cannot be read: {error.strerror}"
         raise problem(str(file), text, "unreadable", hint) from None
-    refuse_profile(tree, file)
     problems = ProblemList()
-    tree = by_name(tree, problems)
+    if isinstance(tree, Map):
+        refuse_profile(tree, file)
+        tree = by_name(tree, problems)
     whole = Record(Manifest).read(tree, problems)
+    if not isinstance(tree, Map):
+        raise JobgenError(problems.found)
     found = [of_other_tool(each, tree) for each in problems.found]
     problems.found.clear()
-    if not isinstance(tree, Map):
-        raise JobgenError(found)
     if found:
         tree = followed(tree, found := in_one(found, tree))
     jobs = _merged_jobs(tree, problems)

@@ -165,10 +165,10 @@ def limits(profile: Profile, form: Mapping[str, str]) -> dict[str, str]:
     of_place = profile.limits.of(place)
 
     def most(key: str) -> str:
-        names = {path: path.removeprefix("limits.partitions.") for path, _ in of_place}
-        values = [(names[path], getattr(each, key)) for path, each in of_place]
-        texts = [f"{value} on {name}" if name != "limits" else str(value) for name, value in values]
-        return " or ".join(text for text, (_, value) in zip(texts, values, strict=True) if value)
+        found = [(path.partition(".partitions.")[2], getattr(each, key)) for path, each in of_place]
+        return " or ".join(
+            f"{value} on {name}" if name else f"{value}" for name, value in found if value
+        )
 
     gpus = profile.limits.gpus_per_node or profile.node.gpus
     texts = {"nodes": most("nodes"), "gpus_per_node": str(gpus or ""), "time": most("time")}

@@ -20,12 +20,11 @@ _CHANGES = ("include", "exclude")  # of a matrix of GitHub Actions
 _OF_JOB = {"program", "nodes", "file", "matrix", "script", "command", "run", "args", "profile"}
 
 
-def of_other_tool(each: Problem, tree: Node) -> Problem:
+def of_other_tool(each: Problem, tree: Map) -> Problem:
     """A problem, whose hint says what a manifest has for the words of another tool."""
-    top = tree if isinstance(tree, Map) else Map(each.mark, {}, {})
-    for name, node in top.items.items() if "jobs" not in top.items else ():
+    for name, node in tree.items.items() if "jobs" not in tree.items else ():
         is_job = isinstance(node, Map) and _OF_JOB & {*node.items}
-        if top.keys[name] == each.mark and is_job:
+        if tree.keys[name] == each.mark and is_job:
             return each._replace(hint=f"write `jobs: {{{name}: {as_flow(node)}}}`")
     for job in _jobs_of(tree):
         for name, node in job.items.items():
@@ -37,9 +36,9 @@ def of_other_tool(each: Problem, tree: Node) -> Problem:
     return each
 
 
-def refuse_profile(tree: Node, file: Path) -> None:
+def refuse_profile(tree: Map, file: Path) -> None:
     """Raise JobgenError for a profile in the place of a manifest."""
-    items = tree.items if isinstance(tree, Map) else {}
+    items = tree.items
     if "jobs" in items or _OF_JOB & {*items} or not {"node", "network", "extends"} & {*items}:
         return
     command = "qsub" if getattr(items.get("scheduler"), "text", "") == "pbs" else "sbatch"
@@ -110,7 +109,7 @@ def _matrix_hint(combinations: Seq) -> str:
     return f"write `matrix: {{{', '.join(lists)}}}`"
 
 
-def _of_map(each: Problem, name: str, node: Node, job: Map, tree: Node) -> Problem:
+def _of_map(each: Problem, name: str, node: Node, job: Map, tree: Map) -> Problem:
     """The problem of a map or a list where a map of texts or of lists is wanted."""
     if name in ("set", "env"):
         pairs = ", ".join(f"{path}: {as_flow(one)}" for path, one in _leaves(node))
@@ -124,13 +123,13 @@ def _of_map(each: Problem, name: str, node: Node, job: Map, tree: Node) -> Probl
     return each
 
 
-def _combinations_hint(mark: Mark, key: str, matrix: Map, job: Map, tree: Node) -> str:
+def _combinations_hint(mark: Mark, key: str, matrix: Map, job: Map, tree: Map) -> str:
     """What to write for a combination that a matrix of GitHub Actions has in addition, or not."""
     number = _marks(matrix.items[key]).index(mark)
     one: dict[str, Node] = getattr(matrix.items[key], "items", [])[number].items
     lists = {name: _texts(node) for name, node in matrix.items.items() if name not in _CHANGES}
     if key != "exclude":
-        jobs = getattr(getattr(tree, "items", {}).get("jobs"), "items", {})
+        jobs = getattr(tree.items.get("jobs"), "items", {})
         name = next((name for name, each in jobs.items() if each is job), "job")
         keys = {each: node for each, node in job.items.items() if each != "matrix"}
         keys |= {each: node for each, node in one.items() if each in KEYS}
@@ -166,10 +165,8 @@ def _leaves(node: Node, path: str = "") -> Iterator[tuple[str, Node]]:
         yield from _leaves(each, f"{path}.{name}".lstrip("."))
 
 
-def _rename_jobs(tree: Node, problems: ProblemList) -> None:
+def _rename_jobs(tree: Map, problems: ProblemList) -> None:
     """Note jobs below the word of another tool, and read them all the same."""
-    if not isinstance(tree, Map):
-        return
     for name, node in list(tree.items.items()):
         items = getattr(node, "items", ())
         inner = items.values() if isinstance(items, dict) else items
@@ -179,11 +176,11 @@ def _rename_jobs(tree: Node, problems: ProblemList) -> None:
             tree.items["jobs"], tree.keys["jobs"] = tree.items.pop(name), tree.keys.pop(name)
 
 
-def by_name(tree: Node, problems: ProblemList) -> Node:
+def by_name(tree: Map, problems: ProblemList) -> Map:
     """A manifest whose jobs are a list, with a map of them by their names; notes the list."""
     _rename_jobs(tree, problems)
-    jobs = tree.items.get("jobs") if isinstance(tree, Map) else None
-    if not (isinstance(tree, Map) and isinstance(jobs, Seq)):
+    jobs = tree.items.get("jobs")
+    if not isinstance(jobs, Seq):
         return tree
     named: dict[str, Node] = {}
     for number, job in enumerate(jobs.items, 1):
@@ -216,9 +213,8 @@ def in_one(found: list[Problem], tree: Map) -> list[Problem]:
     return found
 
 
-def _jobs_of(tree: Node) -> list[Map]:
+def _jobs_of(tree: Map) -> list[Map]:
     """The defaults and all jobs of a manifest."""
-    top = tree.items if isinstance(tree, Map) else {}
-    jobs = top.get("jobs")
-    maps = [top.get("defaults"), *(jobs.items.values() if isinstance(jobs, Map) else ())]
+    jobs = tree.items.get("jobs")
+    maps = [tree.items.get("defaults"), *(jobs.items.values() if isinstance(jobs, Map) else ())]
     return [each for each in maps if isinstance(each, Map)]
