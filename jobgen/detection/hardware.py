@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 _NVIDIA = (
@@ -65,7 +65,7 @@ def parse_probe(text: str) -> Hardware:
         name, _, value = line.partition("=")
         if value.strip():
             values[name].append(value.strip())
-    found = _interfaces(values["address"])
+    found = _interfaces("\n".join(values["address"]))
     by_address = {address: name for name, address in found}
     interfaces: dict[str, str] = {}
     for name, address in found:
@@ -74,7 +74,10 @@ def parse_probe(text: str) -> Hardware:
         host=next(iter(values["host"]), ""),
         arch=next(iter(values["arch"]), ""),
         gpu=_vendor(values),
-        gpu_names=tuple(dict.fromkeys(_gpu_name(each) for each in values["gpu"])),
+        # As `nvidia-smi -L` prints one, GPU 0: NAME (UUID: …), or the whole line.
+        gpu_names=tuple(
+            dict.fromkeys(re.sub(r"GPU \d+: (.*?) \(UUID.*", r"\1", gpu) for gpu in values["gpu"])
+        ),
         driver=", ".join(values["driver"]),
         interfaces=tuple(interfaces.items()),
         host_interface=next(
@@ -83,27 +86,17 @@ def parse_probe(text: str) -> Hardware:
         adapters=tuple(values["adapter"]),
         fabric=_fabric(values["adapter"], [*interfaces]),
         engines=tuple(values["engine"]),
-        environments=tuple(_environments(values["environment"])),
+        environments=tuple(
+            re.findall(r"(?m)^(venv|conda) (\S+) (/.*)$", "\n".join(values["environment"]))
+        ),
     )
 
 
-def _environments(lines: Iterable[str]) -> Iterator[tuple[str, ...]]:
-    found = (re.fullmatch(r"(venv|conda) (\S+) (/.*)", line) for line in lines)
-    yield from (each.groups() for each in found if each)
-
-
-def _interfaces(lines: Iterable[str]) -> tuple[tuple[str, str], ...]:
+def _interfaces(text: str) -> list[tuple[str, str]]:
     """Names and addresses in `ip -o addr`, without those of the node alone or of a link."""
-    pattern = r"\d+:\s+(\S+)\s+inet6?\s+(?!fe80:)([\da-f.:]+)"
-    found = (re.match(pattern, line) for line in lines)
+    found = re.findall(r"(?m)^\d+:\s+(\S+)\s+inet6?\s+(?!fe80:)([\da-f.:]+)", text)
     local = ("lo", "docker", "podman", "cni", "virbr", "veth", "br-")
-    return tuple((each[1], each[2]) for each in found if each and not each[1].startswith(local))
-
-
-def _gpu_name(line: str) -> str:
-    """The name in a line of `nvidia-smi -L` (GPU 0: NAME (UUID: …)), or the whole line."""
-    found = re.match(r"GPU \d+: (.*?) \(UUID", line)
-    return found[1] if found else line
+    return [each for each in found if not each[0].startswith(local)]
 
 
 def _vendor(values: dict[str, list[str]]) -> str:

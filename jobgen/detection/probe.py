@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from jobgen.detection.cluster import Findings
-from jobgen.detection.commands import SUBMIT_SECONDS, no_answer, run, signals_wait
+from jobgen.detection.commands import SECONDS, SUBMIT_SECONDS, no_answer, run, signals_wait
 from jobgen.detection.hardware import Hardware, parse_probe
 from jobgen.detection.software import environment_folders
 from jobgen.errors import report
@@ -136,12 +136,7 @@ def _answer(queue: JobQueue, job: JobId, folder: Path, seconds: float) -> str:
 
 def _state(queue: JobQueue, job: JobId) -> str:
     """The job's state with its reason, "ENDED", or "" if it is not known."""
-    error = ""
-    for words in queue.query_commands(*job):
-        answer = run(words)
-        if status := queue.parse_status(answer.text):
-            if status.exit_status is not None:
-                return "ENDED"
-            return f"{status.state} {status.note}".rstrip()
-        error += answer.error
-    return "ENDED" if re.search(queue.unknown_job_pattern, error) else ""
+    status, error = queue.status(*job, SECONDS)
+    if status is None:
+        return "ENDED" if re.search(queue.unknown_job_pattern, error) else ""
+    return f"{status.state} {status.note}".rstrip() if status.exit_status is None else "ENDED"

@@ -69,7 +69,7 @@ class Finding(NamedTuple):
     pair: tuple[str, str] | None = None
 
 
-class Verdict(NamedTuple):
+class Judgement(NamedTuple):
     """What the job found, the nodes to leave out, and the rule for both."""
 
     exclude: tuple[str, ...]
@@ -122,7 +122,7 @@ class Results(NamedTuple):
     nodes: tuple[Node, ...]
     pairs: Pairs
     allreduce: AllReduces
-    verdict: Verdict
+    verdict: Judgement
     network: Network = Network()
     compared: Comparison | None = None
     lines: tuple[str, ...] = ()

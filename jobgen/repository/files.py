@@ -5,7 +5,7 @@ import stat
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from jobgen.errors import printable, problem, report
+from jobgen.errors import JobgenError, printable, problem, report
 from jobgen.keeper.carried import FOLDER, keeper_files, named_files
 from jobgen.limits import HEADER_OFFSET, SCRIPT_BYTES
 from jobgen.paths import is_outside, repository, to_path, walk
@@ -119,14 +119,9 @@ def wrong_keepers(paths: Iterable[Path]) -> Iterator[tuple[Path, str]]:
 
 def _state(path: Path, wanted: bytes) -> str:
     try:
-        found = os.lstat(path)
-        # Opening a pipe would wait for its writer; a huge file takes all memory.
-        is_same = stat.S_ISREG(found.st_mode) and found.st_size == len(wanted)
-        return "" if is_same and path.read_bytes() == wanted else CHANGED
-    except FileNotFoundError:
-        return MISSING
-    except OSError:
-        return CHANGED
+        return "" if read_script(path) == wanted and not path.is_symlink() else CHANGED
+    except JobgenError:
+        return CHANGED if os.path.lexists(path) else MISSING
 
 
 def write_keeper(path: Path) -> None:

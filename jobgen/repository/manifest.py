@@ -169,14 +169,14 @@ def _check_job(name: str, own: Map, job: Map, problems: ProblemList) -> None:
         problems.note(job.mark, f"job `{name}` has no `file`", "usage", hint)
     _check_program(own.items.get("program"), problems)
     matrix = job.items.get("matrix")
+    names = matrix.items if isinstance(matrix, Map) else {}
     for key in ("program", "file", *KEYS):
-        names = matrix.items if isinstance(matrix, Map) else {}
         own_name = ["name"] if key == "file" else []
         _check_places(job.items.get(key), [*names, *own_name], problems)
-    if isinstance(matrix, Map) and len(matrix.items) > MATRIX_KEYS:
-        text = f"a matrix of {len(matrix.items)} keys"
+    if matrix and len(names) > MATRIX_KEYS:
+        text = f"a matrix of {len(names)} keys"
         problems.note(matrix.mark, text, "limit", f"at most {MATRIX_KEYS} for a job")
-    for key, values in matrix.items.items() if isinstance(matrix, Map) else ():
+    for key, values in names.items():
         _check_matrix_key(key, values, own, problems)
 
 

@@ -79,12 +79,9 @@ class Script:
 
     def place(self, key: str) -> Mark:
         """Where the value of a key was set, or else the job."""
-        if key in self.tree.items:
-            return self.tree.items[key].mark
-        matrix = self.tree.items.get("matrix")
-        if isinstance(matrix, Map) and key in matrix.items:
-            return matrix.items[key].mark
-        return self.tree.mark
+        matrix = getattr(self.tree.items.get("matrix"), "items", {})
+        places = {**matrix, **self.tree.items}
+        return places[key].mark if key in places else self.tree.mark
 
     def with_places(self, problems: Iterable[Problem]) -> list[Problem]:
         """Problems, those of options with their places in the manifest."""

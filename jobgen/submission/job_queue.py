@@ -54,6 +54,16 @@ class JobQueue:
         """Commands that print the status of a job."""
         return [_about(job, cluster, words) for words in self.queries]
 
+    def status(self, job: str, cluster: str, seconds: float) -> tuple[JobStatus | None, str]:
+        """A job's status, or None and the scheduler's error; each query has so much time."""
+        errors = ""
+        for words in self.query_commands(job, cluster):
+            answer, error = run_query(words, seconds)
+            if status := self.parse_status(answer):
+                return status, ""
+            errors += error
+        return None, errors
+
     def cancel_command(self, job: str, cluster: str) -> tuple[str, ...]:
         """The command that cancels a job."""
         return _about(job, cluster, self.cancel)

@@ -15,7 +15,7 @@ from time import sleep
 from jobgen.errors import INTERRUPTED, ClosedPipe, JobgenError, problem, report
 from jobgen.schedulers import COMMANDS
 from jobgen.scripts.write import write
-from jobgen.submission.job_queue import JobQueue, JobStatus, get_queue, run_query
+from jobgen.submission.job_queue import JobQueue, JobStatus, get_queue
 from jobgen.submission.progress import Progress
 
 FIRST_PAUSE, GROWTH, LONGEST_PAUSE = 1.0, 1.2, 10.0  # seconds between two queries
@@ -63,7 +63,7 @@ class SubmittedJob:
         pause, failures, last = FIRST_PAUSE, 0, JobStatus("UNKNOWN")
         exit_statuses: dict[str, int | None] = {}  # Slurm forgets an array's jobs one by one
         while True:
-            status, error = self._query()
+            status, error = self.queue.status(self.id, self.cluster, QUERY_SECONDS)
             if status:
                 failures, last = 0, status
                 exit_statuses.update(status.array_jobs)
@@ -79,16 +79,6 @@ class SubmittedJob:
                 progress.show_failure(error)
             sleep(pause)
             pause = min(pause * GROWTH, LONGEST_PAUSE)
-
-    def _query(self) -> tuple[JobStatus | None, str]:
-        """The status, or None and the scheduler's error."""
-        errors = ""
-        for words in self.queue.query_commands(self.id, self.cluster):
-            answer, error = run_query(words, QUERY_SECONDS)
-            if status := self.queue.parse_status(answer):
-                return status, ""
-            errors += error
-        return None, errors
 
     def _last_status(self, last: JobStatus, error: str) -> JobStatus:
         """The status of a job that the scheduler has forgotten."""

@@ -17,7 +17,6 @@ from jobgen.page.browser.syntax_tree import install
 from jobgen.planner.base_plan import gpus_per_node
 from jobgen.planning.job_options import OPTIONS
 from jobgen.planning.parser import parse_command
-from jobgen.planning.plan import Plan
 from jobgen.profiles.model import Profile
 from jobgen.profiles.resolve import Resolved
 from jobgen.quoting import quote
@@ -70,7 +69,7 @@ class Session:
             output = Output(error.exit_code, "", str(error))
         upper, mark, machinery = output.stdout.partition(MACHINERY)
         return {
-            "drawing": None if output.exit_code else _drawing(_plan(words)),
+            "drawing": None if output.exit_code else _drawing(words),
             **beside,
             "command": command,
             "line": " ".join(map(quote, words)),
@@ -102,16 +101,13 @@ class Session:
         return Output(code if isinstance(code, int) else 0, text, errors.getvalue())
 
 
-def _plan(words: Sequence[str]) -> Plan:
-    return Generator().plan(parse_command(words[1:]))
-
-
-def _drawing(plan: Plan) -> dict[str, Any]:
-    """The nodes of a job, their ranks on their GPUs, and how they meet.
+def _drawing(words: Sequence[str]) -> dict[str, Any]:
+    """The nodes of a command's job, their ranks on their GPUs, and how they meet.
 
     `title` is the arithmetic, and `text` says all of it. `gpus_per_node` is 0 if the ranks run on
     the CPU, and `interface` is "" if the script finds it.
     """
+    plan = Generator().plan(parse_command(words[1:]))
     request, launch, network = plan.request, plan.launch, plan.network
     numbers_ranks = launch.launcher != "node"  # its programs are no ranks
     noun, ranks = ("rank", launch.processes_per_node) if numbers_ranks else ("program", 1)
