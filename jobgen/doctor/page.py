@@ -5,11 +5,8 @@ with the verdict in plain words, and the line that leaves the bad nodes out of t
 """
 
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
-
-import jinja2
 
 from jobgen import __version__
 from jobgen.doctor.charts import FEW, all_reduce_curves, bar_charts
@@ -77,15 +74,15 @@ _WIDE = 96  # nodes of which a row of bars needs half the page
 def html_report(results: Results) -> str:
     """The whole page; it holds every value of the results, escaped."""
     count, findings = len(results.nodes), results.verdict.findings
-    return _template().render(
+    environment = html_environment(ASSETS, finalize=_short)
+    environment.filters.update(number=number_text, bytes=bytes_text)
+    environment.filters.update(count=count_text, time=time_text)
+    return environment.get_template("report.html.j2").render(
         version=__version__,
         results=results,
         count=count,
         verdict=verdict_of(results),
-        findings=[
-            *filter(None, [results.network.problem]),
-            *map(finding_text, results.verdict.findings),
-        ],
+        findings=[*filter(None, [results.network.problem]), *map(finding_text, findings)],
         job=", ".join(filter(None, (results.cluster, f"job {results.job}"))),
         maps=pair_maps(results),
         bar_charts=bar_charts(results),
@@ -95,14 +92,6 @@ def html_report(results: Results) -> str:
         notes=_notes(results),
         bad_values={(found.node, found.measure) for found in findings},
     )
-
-
-@cache
-def _template() -> jinja2.Template:
-    environment = html_environment(ASSETS, finalize=_short)
-    environment.filters.update(number=number_text, bytes=bytes_text)
-    environment.filters.update(count=count_text, time=time_text)
-    return environment.get_template("report.html.j2")
 
 
 def _short(value: object) -> object:

@@ -4,7 +4,6 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +67,8 @@ class Script:
     def job(self, command: str) -> Job:
         """The job. Raises JobgenError for an option that the command does not have."""
         fields = dict(self.fields)
-        for field in self.fields.keys() - _fields_of(command):
+        known = {"program", *(field for field, _ in job_options(command))}
+        for field in self.fields.keys() - known:
             if field == "name":  # every job has one, for its file's name
                 del fields["name"]
                 continue
@@ -106,11 +106,6 @@ def _keys(found: re.Match[str]) -> str:
     """The keys of a job for the options and the program of a hint."""
     sizes = re.findall(r"(-[NG]) (\d+)", found[1])
     return f"`{''.join(f'{_KEY_OF_FLAG[flag]}: {n}, ' for flag, n in sizes)}program: [{found[2]}]`"
-
-
-@cache
-def _fields_of(command: str) -> frozenset[str]:
-    return frozenset(("program", *(field for field, _ in job_options(command))))
 
 
 class Scripts:

@@ -21,7 +21,6 @@ class ScriptPaths:
         self.root = top.rstrip("/")
         self._scripts: dict[str, str] = {}  # the label of the script at each path
         self._folders = {top: ""}  # the label of the first script below each folder
-        self._real_folders: dict[str, str] = {}  # asking the system for each script takes long
 
     def add(self, text: str, label: str, mark: Mark, pattern: str = "") -> tuple[Path, str]:
         """The path for a script's `file`, and the same without links.
@@ -42,7 +41,7 @@ class ScriptPaths:
         if re.search(f"[{CONTROLS}]", text) or not text.strip("./") or "/../" in f"/{text}/":
             real = ""
         else:
-            real = self._real_path(path)
+            real = os.path.realpath(path)
         if not real.startswith(f"{self.root}/"):
             hint = "a path below the manifest's folder, without .. or a link that leads out of it"
             raise problem(mark, f"{text!r:.80} is not a valid path for {label}", "value", hint)
@@ -70,13 +69,6 @@ class ScriptPaths:
 
     def _is_hidden(self, real: str) -> bool:
         return "/." in real[len(self.root) :]  # the manifest's folder itself may be hidden
-
-    def _real_path(self, path: Path) -> str:
-        folder, name = os.path.split(path)
-        if folder not in self._real_folders:
-            self._real_folders[folder] = os.path.realpath(folder)
-        real = os.path.join(self._real_folders[folder], name)
-        return os.path.realpath(real) if os.path.islink(real) else real
 
     def _collision(self, real: str, label: str) -> str:
         """The conflict of a script's path with another script, in words.

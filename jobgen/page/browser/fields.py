@@ -82,13 +82,10 @@ def sections() -> tuple[Section, ...]:
     fields = {each.name: each for each in (_PROGRAM, *options, *_key_fields())}
     found = [Section(text, tuple(map(fields.pop, names)), False) for text, names in _OPEN.items()]
     for heading, groups in _FOLDED.items():
-        rest = tuple(fields[name] for name in fields if _group_of(name) in groups)
+        group = {name: OPTIONS[name].group if name in OPTIONS else _KEY for name in fields}
+        rest = tuple(fields[name] for name in fields if group[name] in groups)
         found.append(Section(heading, rest, folded=True))
     return tuple(found)
-
-
-def _group_of(name: str) -> str:
-    return OPTIONS[name].group if name in OPTIONS else _KEY
 
 
 def all_fields() -> Iterator[Field]:
