@@ -5,18 +5,22 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from jobgen.errors import Mark, Problem, problem
+from jobgen.errors import Problem, problem
 from jobgen.other_words.search import answers
 from jobgen.profiles.kinds import ProblemList
 from jobgen.profiles.mistakes.following import together
 from jobgen.profiles.mistakes.readings import as_words
 from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, as_flow
 from jobgen.quoting import quote
-from jobgen.repository.matrix import KEYS, manifest_words
+from jobgen.repository.matrix import manifest_words
 
 JOBS_HINT = "such as `jobs: {bert: {program: [train.py]}}`"
 
-_CHANGES = ("include", "exclude")  # of a matrix of GitHub Actions
+# For what a matrix of GitHub Actions has beside its lists.
+_CURES = {
+    "include": "leave `include` out, and write a job for each of its combinations",
+    "exclude": "leave `exclude` out, and write a job for each part that has all combinations",
+}
 _OF_JOB = {"program", "nodes", "file", "matrix", "script", "command", "run", "args", "profile"}
 
 
@@ -28,11 +32,12 @@ def of_other_tool(each: Problem, tree: Map) -> Problem:
             return each._replace(hint=f"write `jobs: {{{name}: {as_flow(node)}}}`")
     for job in _jobs_of(tree):
         for name, node in job.items.items():
-            inner = node.items.values() if isinstance(node, Map) else ()
             if each.mark in (job.keys[name], node.mark):
                 return _of_key(each, name, node, job)
-            if any(each.mark in (one.mark, *_marks(one)) for one in inner):
-                return _of_map(each, name, node, job, tree)
+            for key, one in node.items.items() if isinstance(node, Map) else ():
+                marks = [item.mark for item in one.items] if isinstance(one, Seq) else []
+                if each.mark in (one.mark, *marks):
+                    return _of_map(each, name, key, node)
     return each
 
 
@@ -109,51 +114,15 @@ def _matrix_hint(combinations: Seq) -> str:
     return f"write `matrix: {{{', '.join(lists)}}}`"
 
 
-def _of_map(each: Problem, name: str, node: Node, job: Map, tree: Map) -> Problem:
+def _of_map(each: Problem, name: str, key: str, node: Node) -> Problem:
     """The problem of a map or a list where a map of texts or of lists is wanted."""
     if name in ("set", "env"):
         pairs = ", ".join(f"{path}: {as_flow(one)}" for path, one in _leaves(node))
         return each._replace(hint=f"write `{name}: {{{pairs}}}`")
-    if isinstance(node, Map) and name == "matrix" and each.text.endswith("got a map"):
-        hint = "a matrix has all combinations: leave it out, and write several jobs"
-        for key in _CHANGES:
-            if each.mark in _marks(node.items.get(key)):
-                hint = _combinations_hint(each.mark, key, node, job, tree)
-        return each._replace(hint=hint)
+    if name == "matrix" and each.text.endswith("got a map"):
+        cure = _CURES.get(key, "leave it out, and write several jobs")
+        return each._replace(hint=f"a matrix has all combinations: {cure}")
     return each
-
-
-def _combinations_hint(mark: Mark, key: str, matrix: Map, job: Map, tree: Map) -> str:
-    """What to write for a combination that a matrix of GitHub Actions has in addition, or not."""
-    number = _marks(matrix.items[key]).index(mark)
-    one: dict[str, Node] = getattr(matrix.items[key], "items", [])[number].items
-    lists = {name: _texts(node) for name, node in matrix.items.items() if name not in _CHANGES}
-    if key != "exclude":
-        jobs = getattr(tree.items.get("jobs"), "items", {})
-        name = next((name for name, each in jobs.items() if each is job), "job")
-        keys = {each: node for each, node in job.items.items() if each != "matrix"}
-        keys |= {each: node for each, node in one.items() if each in KEYS}
-        text = as_flow(Map(mark, keys, {}))
-        for each, node in one.items():
-            text = text.replace(f"{{{each}}}", getattr(node, "text", ""))
-        place = f"leave out `{key}`, and write beside" if lists else "write in the place of"
-        place += f" `{name}` the job"
-        return f"a matrix has all combinations: {place} `{name}{number + 1}: {text}`"
-    parts = []
-    for each, node in one.items():
-        lists[each] = [text for text in lists.get(each, []) if text != as_flow(node)]
-        parts.append(", ".join(f"{name}: [{', '.join(texts)}]" for name, texts in lists.items()))
-        lists[each] = [as_flow(node)]
-    matrices = ", and in a second job ".join(f"`matrix: {{{part}}}`" for part in parts)
-    return f"a matrix has all combinations: write {matrices}"
-
-
-def _texts(node: Node) -> list[str]:
-    return [as_flow(each) for each in node.items] if isinstance(node, Seq) else []
-
-
-def _marks(node: Node | None) -> list[Mark]:
-    return [each.mark for each in node.items] if isinstance(node, Seq) else []
 
 
 def _leaves(node: Node, path: str = "") -> Iterator[tuple[str, Node]]:
