@@ -106,7 +106,7 @@ class Record(Kind):
                 if first < len(problems.found) <= PROBLEMS_SHOWN:
                     from jobgen.profiles.mistakes.values import add_hints
 
-                    add_hints(name, child, *_around(self.cls, problems), problems, first)
+                    add_hints(name, child, _setting(self.cls, problems, child.mark), first)
         return self.cls(**values)
 
     def schema(self) -> Schema:
@@ -218,19 +218,21 @@ def _tree(cls: type, before: str = "") -> dict[str, Row]:
     return found
 
 
-def _around(cls: type, problems: ProblemList) -> tuple[dict[str, Row], str]:
+def _setting(cls: type, problems: ProblemList, mark: Mark) -> Any:
     """The keys of the file that has a record, and the group that the record is in it."""
+    from jobgen.profiles.mistakes.readings import Setting
+
     root = problems.root or cls
     for path, row in _tree(root).items():
         if isinstance(row.kind, Record) and row.kind.cls is cls:
-            return _tree(root), path
-    return (_tree(root) if cls is root else _ROWS[cls]), ""
+            return Setting(_tree(root), path, problems, mark)
+    return Setting(_tree(root) if cls is root else _ROWS[cls], "", problems, mark)
 
 
 def _shape_hint(node: Node, keys: Iterable[str] = ()) -> str:
     from jobgen.profiles.mistakes.readings import list_hint, map_hint
 
-    return (map_hint if keys else list_hint)(node, keys)
+    return map_hint(node, keys) if keys else list_hint(node)
 
 
 def _unknown_key(name: str, node: Node, mark: Mark, cls: type, problems: ProblemList) -> str:
@@ -239,9 +241,7 @@ def _unknown_key(name: str, node: Node, mark: Mark, cls: type, problems: Problem
 
     if len(problems.found) > PROBLEMS_SHOWN:
         return ""
-    hint = key_hint(name, node, *_around(cls, problems), problems, mark) or nearest_hint(
-        name, _ROWS[cls]
-    )
+    hint = key_hint(name, node, _setting(cls, problems, mark)) or nearest_hint(name, _ROWS[cls])
     return hint.replace("one of: ", "leave it out, or write one of: ")
 
 

@@ -86,58 +86,51 @@ def parse(data: bytes, file: str) -> Node:
     """
     if len(data) > YAML_BYTES:
         text = f"the file has {len(data)} bytes, more than {YAML_BYTES}"
-        raise JobgenError([Problem(Mark(file), text, "size", "is this a profile?")])
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        mark = Mark(file, line, error.start - data.rfind(b"\n", 0, error.start))
-        raise problem(mark, "not UTF-8 text", "encoding", "save it as UTF-8") from None
+        raise problem(file, text, "size", "is this a profile?")
+    text = data.decode("utf-8", "surrogateescape")
     if found := _NOT_YAML.search(text):
         line = text.count("\n", 0, found.start()) + 1
         mark = Mark(file, line, found.start() - text.rfind("\n", 0, found.start()))
+        if "\ud800" <= found[0] <= "\udfff":
+            raise problem(mark, "not UTF-8 text", "encoding", "save it as UTF-8")
         raise problem(mark, f"the control character {found[0]!a}", "yaml")
     if re.match(r"#!.*sh\b", text):
         hint = f"a script: `jobgen lint {file}`; one of jobgen's: `jobgen check --fix {file}`"
         raise problem(Mark(file, 1, 1), "not a profile or a manifest, which are YAML", "yaml", hint)
-    return _Builder(file).build(text)
+    return _Builder(text, file).build()
 
 
 class _Builder:
     """Builds the tree from the parser's events and gathers the problems on the way."""
 
-    def __init__(self, file: str) -> None:
+    def __init__(self, text: str, file: str) -> None:
+        self.text = text
         self.file = file
+        self.events = yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
         self.problems: list[Problem] = []
         self.anchors: dict[str, str] = {}  # what to write for an alias, and after `<<: ` its keys
 
-    def build(self, text: str) -> Node:
-        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-        try:
-            events = yaml.parse(text, Loader=loader)
-            tree = self._document(events)
-        except yaml.MarkedYAMLError as error:
-            self._note(error.problem_mark, *_explained(text, error))
-        if self.problems:
-            raise JobgenError(self.problems)
-        return tree
-
-    def _document(self, events: Iterator[Any]) -> Node:
+    def build(self) -> Node:
         tree: Node | None = None
-        for event in events:
-            if isinstance(event, yaml.DocumentStartEvent):
-                if tree is not None:
+        try:
+            for event in self.events:
+                if tree is not None and isinstance(event, yaml.DocumentStartEvent):
                     self._note(event.start_mark, "a second document", "yaml", _HINTS["---"])
                     break
-                tree = self._node(next(events), events, 0)
+                if isinstance(event, yaml.DocumentStartEvent):
+                    tree = self._node(next(self.events), 0)
+        except yaml.MarkedYAMLError as error:
+            self._note(error.problem_mark, *_explained(self.text, error))
+        if self.problems:
+            raise JobgenError(self.problems)
         if tree is None or (isinstance(tree, Scalar) and tree.text == ""):
             return Map(Mark(self.file, 1, 1), {}, {})
         return tree
 
-    def _node(self, event: Any, events: Iterator[Any], depth: int, key: str = "") -> Node:
+    def _node(self, event: Any, depth: int, key: str = "") -> Node:
         mark = self._mark(event.start_mark)
         if depth > YAML_DEPTH:
-            raise JobgenError([Problem(mark, f"nested more than {YAML_DEPTH} deep", "yaml")])
+            raise problem(mark, f"nested more than {YAML_DEPTH} deep", "yaml")
         if isinstance(event, yaml.AliasEvent):
             merge_key = "<<: " if key == "<<" else ""
             value = self.anchors.get(f"{merge_key}{event.anchor}") or "its value"
@@ -148,9 +141,10 @@ class _Builder:
             self._note(event.start_mark, f"the tag {event.tag}", "yaml", "a profile has no tags")
         node: Node = Scalar(mark, getattr(event, "value", ""), getattr(event, "value", ""))
         if isinstance(event, yaml.SequenceStartEvent):
-            node = self._seq(mark, events, depth)
+            items = self._until(yaml.SequenceEndEvent)
+            node = Seq(mark, [self._node(each, depth + 1) for each in items])
         elif isinstance(event, yaml.MappingStartEvent):
-            node = self._map(mark, events, depth)
+            node = self._map(mark, depth)
         elif event.implicit[0]:
             node = Scalar(mark, event.value, unquoted(event.value))
         if event.anchor:
@@ -166,17 +160,15 @@ class _Builder:
         hint = f"leave out `&{event.anchor}`, and a key that is there for its copies alone"
         self._note(event.start_mark, "an anchor", "yaml", hint)
 
-    def _seq(self, mark: Mark, events: Iterator[Any], depth: int) -> Seq:
-        seq = Seq(mark, [])
-        while not isinstance(event := next(events), yaml.SequenceEndEvent):
-            seq.items.append(self._node(event, events, depth + 1))
-        return seq
+    def _until(self, end: type) -> Iterator[Any]:
+        while not isinstance(event := next(self.events), end):
+            yield event
 
-    def _map(self, mark: Mark, events: Iterator[Any], depth: int) -> Map:
+    def _map(self, mark: Mark, depth: int) -> Map:
         found = Map(mark, {}, {})
-        while not isinstance(event := next(events), yaml.MappingEndEvent):
-            key = self._node(event, events, depth + 1)
-            value = self._node(next(events), events, depth + 1, getattr(key, "text", ""))
+        for event in self._until(yaml.MappingEndEvent):
+            key = self._node(event, depth + 1)
+            value = self._node(next(self.events), depth + 1, getattr(key, "text", ""))
             if not isinstance(key, Scalar):
                 self._note(event.start_mark, "a key that is not text", "yaml", _HINTS["{{ }}"])
             elif key.text in found.items:
@@ -246,12 +238,21 @@ def tree_at(path: list[str], node: Node, mark: Mark) -> Map:
     return node
 
 
-def merge(base: Node | None, over: Node) -> Node:
-    """`over` on `base`: maps merge key by key, everything else replaces."""
+def merge(base: Node | None, over: Node, with_lists: bool = False) -> Node:
+    """`over` on `base`: maps merge key by key, lists if they shall, everything else replaces."""
+    if with_lists and isinstance(base, Seq) and isinstance(over, Seq):
+        return Seq(over.mark, [*base.items, *over.items])
     if not (isinstance(base, Map) and isinstance(over, Map)):
         return over
-    items = {**base.items, **{k: merge(base.items.get(k), v) for k, v in over.items.items()}}
-    return Map(over.mark, items, {**base.keys, **over.keys})
+    own = {key: merge(base.items.get(key), each, with_lists) for key, each in over.items.items()}
+    return Map(over.mark, {**base.items, **own}, {**base.keys, **over.keys})
+
+
+def at(node: Node | None, path: str) -> Node | None:
+    """The node at a path of keys; None if there is none."""
+    for name in path.split("."):
+        node = node.items.get(name) if isinstance(node, Map) else None
+    return node
 
 
 def marks_by_path(node: Node, path: str = "") -> dict[str, Mark]:

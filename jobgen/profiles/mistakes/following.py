@@ -9,7 +9,6 @@ from jobgen.profiles.yaml_tree import (
     Map,
     Node,
     Scalar,
-    Seq,
     as_flow,
     merge,
     parse,
@@ -44,7 +43,7 @@ def together(hints: Iterable[str]) -> str:
     for hint in dict.fromkeys(hints):
         found = list(written(hint))
         for tree, place in found:
-            groups[place] = _joined(groups.get(place), tree)
+            groups[place] = merge(groups.get(place), tree, with_lists=True)
         if hint.startswith("write --set "):
             options.append(hint.removeprefix("write "))
         elif not found:
@@ -56,16 +55,6 @@ def together(hints: Iterable[str]) -> str:
     ]
     first = f"write {', '.join(lines) or ' '.join(options)}"
     return "; and ".join([first] * bool(lines or options) + others)
-
-
-def _joined(base: Node | None, over: Node) -> Node:
-    """Both: maps and lists have what either has."""
-    if isinstance(base, Seq) and isinstance(over, Seq):
-        return Seq(base.mark, [*base.items, *over.items])
-    if not (isinstance(base, Map) and isinstance(over, Map)):
-        return over
-    items = {name: _joined(base.items.get(name), node) for name, node in over.items.items()}
-    return Map(base.mark, {**base.items, **items}, {**base.keys, **over.keys})
 
 
 def followed(tree: Map, problems: Sequence[Problem]) -> Map:

@@ -2,11 +2,12 @@
 
 import json
 import re
+from collections.abc import Mapping
 
 from jobgen.other_words.search import path_of, places, value_hint
 from jobgen.profiles.mistakes.following import together
 from jobgen.profiles.mistakes.readings import Setting, right_value
-from jobgen.profiles.yaml_tree import Map, Node, Seq, as_yaml
+from jobgen.profiles.yaml_tree import Map, Node, Seq, as_yaml, at
 from jobgen.quoting import quote
 
 CONTAINER = "software.container"
@@ -39,10 +40,8 @@ def placed(answer: str, node: Node, setting: Setting, name: str) -> str:
         rest = [f"--gres={each}" for each in texts if "gpu" not in each]
         if len(rest) < len(texts):
             node = next(texts[each] for each in texts if "gpu" in each)
-            option = line_for("request.gpu_option", "gpus-per-node", setting)
-            lines = line_for("request.directives", json.dumps(rest), setting)
-            both = together([f"write {option}, {lines}"])
-            comma, note = ("; and ", both) if rest else ("", "")
+            more = {"request.gpu_option": "gpus-per-node", "request.directives": json.dumps(rest)}
+            comma, note = ("; and ", f"write {_lines(more, setting)}") if rest else ("", "")
     text = getattr(node, "text", "")
     if path == "request.log_folder":  # of submitit, whose %j is a folder of jobgen's own
         value = re.sub("/?%.*", "", text) if "%" in text else ""
@@ -59,7 +58,8 @@ def placed(answer: str, node: Node, setting: Setting, name: str) -> str:
     if path == "software.container.image" and not setting.is_option:
         return _image(right_value(path, node, setting) or text, name, setting)
     if value := value or right_value(path, node, setting):
-        if path == "node.gpus" and not setting.is_option and lacks("gpu", setting):
+        has_vendor = at(setting.problems.file, "node.gpu") is not None
+        if path == "node.gpus" and not (setting.is_option or has_vendor):
             return _gpus(value, found[1] if found and found[1] else "", setting)
         return f"{line_for(path, value, setting)}{comma}{note}"
     return f"{_such_as(path, str(setting.rows[path].example), setting)}{comma}{note}"
@@ -68,33 +68,29 @@ def placed(answer: str, node: Node, setting: Setting, name: str) -> str:
 def _image(image: str, name: str, setting: Setting) -> str:
     """An image, with the engine that it needs beside it if the file has none."""
     image = re.sub("^docker:(//)?", "", image)
-    software = getattr(setting.problems.file, "items", {}).get("software")
-    container = getattr(software, "items", {}).get("container")
-    own = [places(each, setting.rows, CONTAINER) for each in getattr(container, "items", ())]
-    lines = [f"write {line_for(f'{CONTAINER}.image', image, setting)}"]
+    names = getattr(at(setting.problems.file, CONTAINER), "items", ())
+    own = [places(each, setting.rows, CONTAINER) for each in names]
     if [f"{CONTAINER}.engine"] in own or setting.group == CONTAINER:
-        return lines[0].removeprefix("write ")
+        return line_for(f"{CONTAINER}.image", image, setting)
     engines = setting.rows[f"{CONTAINER}.engine"].kind.words
     name = name.rpartition(".")[2].lower()
     engine = name if name in engines else value_hint("engine of an image", f"{name} {image}")
-    lines.insert(0, f"write {line_for(f'{CONTAINER}.engine', engine, setting)}")
-    others = ", ".join(each for each in engines if each != engine)
-    return f"{together(lines).removeprefix('write ')}; or another engine: {others}"
+    lines = _lines({f"{CONTAINER}.engine": engine, f"{CONTAINER}.image": image}, setting)
+    return f"{lines}; or another engine: {', '.join(each for each in engines if each != engine)}"
 
 
 def _gpus(number: str, model: str, setting: Setting) -> str:
     """A number of GPUs, with the vendor that it needs beside it."""
     vendor, _, note = (model and value_hint("node.gpu", model)).partition("; ")
     maker = vendor.strip("`").rpartition(" ")[2] or "nvidia"
-    lines = [f"write {line_for('node.gpus', number, setting)}"]
-    lines += [f"write {line_for('node.gpu', maker, setting)}"]
-    return f"{together(lines).removeprefix('write ')}{f'; {note}' if note else ', or amd or intel'}"
+    lines = _lines({"node.gpus": number, "node.gpu": maker}, setting)
+    return f"{lines}{f'; {note}' if note else ', or amd or intel'}"
 
 
-def lacks(name: str, setting: Setting) -> bool:
-    """Whether the file has no such key of a node."""
-    groups = getattr(setting.problems.file, "items", {})
-    return name not in getattr(groups.get("node"), "items", ())
+def _lines(values: Mapping[str, str], setting: Setting) -> str:
+    """The lines for the values of several keys; those of one group are one line."""
+    lines = (f"write {line_for(path, value, setting)}" for path, value in values.items())
+    return together(lines).removeprefix("write ")
 
 
 def _such_as(path: str, example: str, setting: Setting) -> str:
@@ -116,7 +112,7 @@ def line_for(path: str, value: str, setting: Setting) -> str:
         return f"`{last}: {value}` at the top level"
     names, place = path.split("."), setting.problems.file
     below = " at the top level" if setting.group else ""
-    while names[1:] and isinstance(place, Map) and isinstance(place.items.get(names[0]), Map):
+    while names[1:] and isinstance(place, Map) and isinstance(at(place, names[0]), Map):
         inner, line = place.items[names[0]], place.keys[names[0]].line
         where = "in the braces of" if inner.mark.line == line else "below"
         below = f" {where} `{names[0]}:` in line {line}"

@@ -41,11 +41,6 @@ class Setting(NamedTuple):
         """Whether it is in an option, `--set PATH=VALUE`, and in no file."""
         return self.mark.file.startswith("-")
 
-    def is_right(self, path: str, node: Node) -> bool:
-        """Whether the key at a path may have a value."""
-        self.rows[path].kind.read(node, found := type(self.problems)())
-        return not found.found
-
 
 def right_value(path: str, node: Node, setting: Setting) -> str:
     """The value as YAML on one line, as the key takes it; "" if it takes no such value."""
@@ -55,9 +50,11 @@ def right_value(path: str, node: Node, setting: Setting) -> str:
         # A number alone is a time in other units for others: minutes of Slurm, seconds of PBS.
         is_time = path.endswith(".time") and isinstance(each, Scalar) and each.text.isdigit()
         is_lost = text in _EMPTY and as_flow(node) not in _EMPTY
-        if not (is_time or is_lost) and len(text) <= _MOST and setting.is_right(path, each):
-            is_text = setting.is_option and isinstance(each, Scalar)
-            return each.text if is_text else text  # type: ignore[union-attr]
+        if is_time or is_lost or len(text) > _MOST:
+            continue
+        setting.rows[path].kind.read(each, problems := type(setting.problems)())
+        if not problems.found:
+            return each.text if setting.is_option and isinstance(each, Scalar) else text
     return ""
 
 
@@ -197,17 +194,9 @@ def _by_name(group: str, maps: Seq) -> Map:
     for each in maps.items:
         items = dict(each.items) if isinstance(each, Map) else {}
         name = getattr(items.pop("name", None), "text", "")
-        own = {
-            next(
-                (
-                    word[len(group) + 1 :]
-                    for word in answers("keys", key)
-                    if word.startswith(f"{group}.")
-                ),
-                key,
-            ): node
-            for key, node in items.items()
-        }
+        words = {key: [*answers("keys", key), f"{group}.{key}"] for key in items}
+        keys = {key: next(filter(re.compile(rf"{group}\.").match, words[key])) for key in items}
+        own = {keys[key].removeprefix(f"{group}."): node for key, node in items.items()}
         found[name] = Map(each.mark, own, dict.fromkeys(own, each.mark))
     return Map(maps.mark, found, dict.fromkeys(found, maps.mark))
 
@@ -230,7 +219,7 @@ def map_hint(node: Node, keys: Iterable[str]) -> str:
     return f"its keys: {', '.join(sorted(keys))}"
 
 
-def list_hint(node: Node, _: Iterable[str] = ()) -> str:
+def list_hint(node: Node) -> str:
     """How to write a list that is one text."""
     text = getattr(node, "text", "")
     if between := re.fullmatch(r"(\d*\.\d+)(?:-|\.\.|:)(\d*\.\d+)", text):

@@ -2,14 +2,12 @@
 
 import json
 import re
-from typing import Any
 
 from jobgen.other_words.search import answers, path_of, places, value_hint, with_unit
 from jobgen.profiles.mistakes.following import together
 from jobgen.profiles.mistakes.placing import (
     CONTAINER,
     PROGRAM,
-    lacks,
     line_for,
     placed,
     present,
@@ -20,7 +18,7 @@ from jobgen.profiles.mistakes.readings import (
     of_whole_file,
     right_value,
 )
-from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, as_flow, is_null, parse
+from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, as_flow, at, is_null, parse
 from jobgen.quoting import quote
 
 # Groups of other tools' files, whose keys are at several places here.
@@ -33,12 +31,8 @@ _MOST = 500  # characters of a hint, and of a group that gets one
 _VARIABLE = r"[A-Z][A-Z0-9]*_[A-Z0-9_]+|(?:nccl|rccl|fi|ucx|hf|wandb|ld)_\w+|pythonpath|cuda_home"
 
 
-def key_hint(name: str, node: Node, *place: Any) -> str:
-    """What to write instead of a key and its value; "" if the name is unknown.
-
-    The place has the fields of a Setting.
-    """
-    setting = Setting(*place)
+def key_hint(name: str, node: Node, setting: Setting) -> str:
+    """What to write instead of a key and its value; "" if the name is unknown."""
     if not setting.group and not setting.is_option:
         name, node = of_whole_file(name, node, setting.problems.file)
     if isinstance(node, Scalar) and (text := with_unit(name, node.text)) != node.text:
@@ -63,7 +57,7 @@ def key_hint(name: str, node: Node, *place: Any) -> str:
     if re.match(r"\d+:\w+=", text):  # nodes: 2:ppn=8
         node, paths, is_taken = Scalar(node.mark, f"nodes={text}", None), _OF_OPTIONS[1], False
     is_select = bool(re.search("select=", text))
-    if (is_select or not is_taken) and (hints := inner_hint(paths, node, place)):
+    if (is_select or not is_taken) and (hints := inner_hint(paths, node, setting)):
         return hints
     if not is_taken and (hint := of_value(paths, text, setting)):
         return hint
@@ -76,9 +70,7 @@ def key_hint(name: str, node: Node, *place: Any) -> str:
 def _added(name: str, node: Node, setting: Setting) -> str:
     """The list that a profile has, and a value after it, which is what `+=` means; or ""."""
     path = f"{setting.group}.{name}".lstrip(".")
-    own: Any = setting.problems.file
-    for each in path.split("."):
-        own = own.items.get(each) if isinstance(own, Map) else None
+    own = at(setting.problems.file, path)
     value = right_value(path, node, setting) if path in setting.rows else ""
     new = parse(value.encode(), path) if value.startswith("[") else None
     if not (isinstance(own, Seq) and isinstance(new, Seq)):
@@ -92,7 +84,8 @@ def _meant_keys(name: str, node: Node, setting: Setting) -> list[str]:
     if name.endswith(".name") and name[:-5] in setting.rows:  # queue: {name: gpu}
         paths = [name[:-5]]
     if not setting.is_option and "node.gpus" in (own := [*map(path_of, paths)]) and own[1:]:
-        paths = [paths[own.index("node.gpus")] if lacks("gpus", setting) else paths[0]]
+        lacks = at(setting.problems.file, "node.gpus") is None
+        paths = [paths[own.index("node.gpus")] if lacks else paths[0]]
     is_of_pod = setting.group in ("node", "request") and name in ("limits", "requests")
     if (name.lower() in _GROUPS or is_of_pod) and isinstance(node, Map):
         paths = []
@@ -167,7 +160,7 @@ def _of_engine(name: str, node: Node, setting: Setting) -> str:
     return re.sub("engine: \\w+", f"engine: {name}", inner, count=1)
 
 
-def inner_hint(paths: list[str], node: Node, place: Any) -> str:
+def inner_hint(paths: list[str], node: Node, setting: Setting) -> str:
     """The hint for a group of unknown keys, or a text of options (`-N 2 -G 4`): a line for each."""
     if isinstance(node, Seq) and not paths and (pairs := dict(named_values(node))):
         node = Map(node.mark, pairs, dict.fromkeys(pairs, node.mark))
@@ -179,13 +172,13 @@ def inner_hint(paths: list[str], node: Node, place: Any) -> str:
     named = dict(named_values(node)) if is_short and (is_options or isinstance(node, Map)) else {}
     hints, group = [], f"{path_of(paths[0])}." if len(paths) == 1 and not is_options else ""
     for each, value in sorted(named.items(), key=lambda it: it[0] != "image")[:12]:
-        hint = key_hint(f"{group}{each}", value, *place)
+        hint = key_hint(f"{group}{each}", value, setting)
         if not hint and paths in _OF_OPTIONS:
             line = json.dumps(f"--{each}={getattr(value, 'text', '')}")
             item = f"{{{each}: {as_flow(value)}}}" if paths == _OF_OPTIONS[1] else f"[{line}]"
-            hint = f"write {line_for(paths[0], item, Setting(*place))}"
+            hint = f"write {line_for(paths[0], item, setting)}"
         hints += [hint] * (bool(hint) and "…" not in hint.partition("; or ")[0])
-    if not Setting(*place).group and any(re.search("(?:of|below) `", each) for each in hints):
+    if not setting.group and any(re.search("(?:of|below) `", each) for each in hints):
         hints = [re.sub(r"^write `\w+: [^`{}]+`$", r"\g<0> at the top level", it) for it in hints]
     return together(hints)
 

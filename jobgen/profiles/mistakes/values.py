@@ -1,24 +1,19 @@
 """Hints for a wrong value: the word of another tool, the value that was meant, or an example."""
 
 import re
-from collections.abc import Mapping
-from typing import Any
 
 from jobgen.errors import Problem
 from jobgen.other_words.search import main_keys, value_hint
-from jobgen.profiles.mistakes.placing import placed
+from jobgen.profiles.mistakes.placing import CONTAINER, line_for, placed
 from jobgen.profiles.mistakes.readings import Setting, named_values, right_value
 from jobgen.profiles.mistakes.unknown_key import as_list, inner_hint, of_value
 from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, as_flow, parse
 from jobgen.quoting import quote
 
 
-def add_hints(
-    name: str, node: Node, rows: Mapping[str, Any], group: str, problems: Any, first: int
-) -> None:
+def add_hints(name: str, node: Node, setting: Setting, first: int) -> None:
     """Give the problems of a key's value, from the one with the number `first`, better hints."""
-    setting = Setting(rows, group, problems, node.mark)
-    found, path = problems.found, f"{group}.{name}".lstrip(".")
+    found, path = setting.problems.found, f"{setting.group}.{name}".lstrip(".")
     is_own = [(each.mark, each.code) for each in found[first:]] == [(node.mark, "type")]
     if isinstance(node, Map) and not is_own:
         return  # they are of values in it
@@ -46,15 +41,11 @@ def _with_hint(each: Problem, path: str, node: Node, setting: Setting) -> Proble
     if value := right_value(path, node, setting):
         if setting.is_option and value.startswith("{"):
             named = list(named_values(node)) or list(named_values(parse(value.encode(), path)))
-            pairs = [f"--set {path}.{name}={as_flow(one)}" for name, one in named]
+            pairs = [line_for(f"{path}.{name}", as_flow(one), setting) for name, one in named]
             return each._replace(hint=f"write {' '.join(pairs)}")
-        if path == "node.gpus" and not setting.is_option:
-            return each._replace(hint=f"write {placed(path, node, setting, name)}")
-        if path == "software.container" and isinstance(node, Scalar) and not setting.is_option:
-            return each._replace(hint=f"write {placed(f'{path}.image', node, setting, name)}")
-        value = quote(f"{path}={value}") if setting.is_option else value
-        hint = f"write {'--set ' * setting.is_option}{_line(name, value, setting)}"
-        return each._replace(hint=hint + _passed_on(path, node))
+        is_image = path == CONTAINER and isinstance(node, Scalar) and not setting.is_option
+        line = placed(f"{path}.image" if is_image else path, node, setting, name)
+        return each._replace(hint=f"write {line}{_passed_on(path, node)}")
     if each.text.endswith("got a map") and (hint := inner_hint([path], node, setting)):
         return each._replace(hint=hint)
     pair = re.match(r"write `(\w+): (.+)`, with a blank", each.hint)
@@ -62,8 +53,9 @@ def _with_hint(each: Problem, path: str, node: Node, setting: Setting) -> Proble
         return each._replace(hint=f"write --set {quote(f'{path}.{pair[1]}={pair[2]}')}")
     if each.hint or not row.example or "such as" in each.text:
         return each
-    example = row.example.strip('"') if setting.is_option else row.example
-    return each._replace(hint=f"such as {_line(name, example, setting)}")
+    is_option = setting.is_option
+    example = row.example.strip('"') if is_option else line_for(path, row.example, setting)
+    return each._replace(hint=f"such as {example}")
 
 
 def _of_word(each: Problem, path: str, word: str, setting: Setting) -> str:
@@ -93,7 +85,3 @@ def _of_group(hint: str, path: str) -> str:
     """A hint with options in the place of the keys of a path's group."""
     before = path[: path.rfind(".") + 1]
     return re.sub(r"`(\w+): (\"[^\"`]*\"|[\w-]+)`", rf"--set {before}\1=\2", hint)
-
-
-def _line(name: str, value: str, setting: Setting) -> str:
-    return value if setting.is_option else f"`{name}: {value}`"
