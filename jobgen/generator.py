@@ -81,7 +81,7 @@ class Generator:
 
     def later_problems(self, job: Job, error: JobgenError) -> list[Problem]:
         """What a job's profile still lacks when all hints of an error in its file are followed."""
-        from jobgen.profiles.mistakes.following import followed
+        from jobgen.profiles.mistakes.lines import followed
 
         name = str(job.profile)
         files = {each.mark.file for each in error.problems if each.mark.line}

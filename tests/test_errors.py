@@ -14,7 +14,7 @@ from jobgen.errors import JobgenError, run_command
 from jobgen.generator import Generator
 from jobgen.paths import bundled
 from jobgen.planning.job_options import Job
-from jobgen.profiles.mistakes.following import followed
+from jobgen.profiles.mistakes.lines import followed
 from jobgen.profiles.yaml_tree import Map, as_flow, parse
 
 FOLDER = Path(__file__).parent / "errors"

@@ -1,7 +1,7 @@
 """What a name that nobody has may mean: a key at another place, a word of another tool, a slip."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from functools import cache, lru_cache, partial
 from pathlib import Path
@@ -69,7 +69,7 @@ def form_words(command: str, flag: str, value: str) -> str:
     text = f"{command} {flag} {value}".rstrip()
     for form, answer in words()["forms"].items():
         if found := re.fullmatch(form, text):
-            return re.sub(r"\{(\d)\}", lambda number: quote(found[int(number[1])]), answer)
+            return _filled(answer, found, quote)
     return ""
 
 
@@ -106,9 +106,8 @@ def _places(name: str, paths: tuple[str, ...], group: str) -> list[str]:
     if before in paths and name not in paths:
         return _places(last, paths, before)
     own = {_last(path): path for path in paths if path.rpartition(".")[0] == group}
-    for is_same in (_is_equal, _is_plural) if group else (_is_equal,):
-        if same := [path for last, path in own.items() if is_same(name, last)]:
-            return same
+    if same := _same(name, own.values(), has_plural=bool(group)):
+        return same
     if name in paths:
         return [name]
     if inner := [each for each in answers("keys", f"{group}.{name}") if path_of(each) in paths]:
@@ -123,9 +122,8 @@ def _places(name: str, paths: tuple[str, ...], group: str) -> list[str]:
         return _likely(found, "limits." if name.startswith("max") else "")
     if others or answers("options", name) or answers("sentences", name):
         return []
-    for is_same in (_is_equal, _is_plural):
-        if same := [path for path in paths if is_same(name, _last(path))]:
-            return _likely(same)
+    if same := _same(name, paths):
+        return _likely(same)
     return _near(name, paths, own)
 
 
@@ -155,16 +153,15 @@ def _likely(paths: list[str], wanted: str = "") -> list[str]:
     return first or [path for path in paths if not path.startswith("limits.")] or paths
 
 
-def _is_equal(name: str, other: str) -> bool:
-    return plain(name) == plain(other)
+def _same(name: str, paths: Iterable[str], has_plural: bool = True) -> list[str]:
+    """The keys with a name; if there are none, those that an `s` more or less makes equal."""
+    name, others = plain(name), {path: plain(_last(path)) for path in paths}
+    plurals = [each for each in others if name == f"{others[each]}s" or f"{name}s" == others[each]]
+    return [each for each in others if others[each] == name] or plurals * has_plural
 
 
-def _is_plural(name: str, other: str) -> bool:
-    return f"{plain(name)}s" == plain(other) or plain(name) == f"{plain(other)}s"
-
-
-def _part(found: re.Match[str], number: re.Match[str]) -> str:
-    return found[int(number[1])]
+def _filled(answer: str, found: re.Match[str], form: Callable[[str], str] = str) -> str:
+    return re.sub(r"\{(\d)\}", lambda number: form(found[int(number[1])]), answer)
 
 
 def value_hint(path: str, word: str, tables: Tables | None = None) -> str:
@@ -175,5 +172,5 @@ def value_hint(path: str, word: str, tables: Tables | None = None) -> str:
     table = (tables or words()["values"]).get(path, {})
     for pattern, hint in table.items() if len(word) <= _MOST_OF_VALUE else ():
         if found := re.fullmatch(pattern, word, re.IGNORECASE):
-            return re.sub(r"\{(\d)\}", partial(_part, found), hint)
+            return _filled(hint, found)
     return ""

@@ -32,7 +32,7 @@ def at_origin(each: Problem, origins: Mapping[str, Mark]) -> Problem:
 
 
 def _as_group(found: re.Match[str]) -> str:
-    from jobgen.profiles.mistakes.following import together
+    from jobgen.profiles.mistakes.lines import together
 
     pairs = [(each[1] or each[3], each[2] or each[4]) for each in _SET.finditer(found[0])]
     return together(f"write `{as_yaml(*pair)}`" for pair in pairs).removeprefix("write ")
@@ -76,10 +76,7 @@ def _software(profile: Profile, note: Note) -> None:
         note("software.venv", "`venv` and `conda` are both set", hint)
     if container is None:
         return
-    if container.engine == "ce":
-        _environment(container, note)
-    else:
-        _image(container, note)
+    _image(container, note)
     _options(container, note)
     for name in OUTSIDE_CONTAINER:
         if getattr(software, name):
@@ -139,22 +136,19 @@ def _options(container: Container, note: Note) -> None:
 
 
 def _image(container: Container, note: Note) -> None:
-    """What all engines but ce have: an image, and no environment."""
-    if container.environment:
+    """The image; for ce, an environment, whose file names the image and the mounts."""
+    is_ce = container.engine == "ce"
+    if container.environment and not is_ce:
         text = f"`environment` is for the engine ce, and this one is {container.engine}"
         hint = "--set software.container.engine=ce, or an `image` instead"
         note("software.container.environment", text, hint)
-    elif not container.image:
+    elif not container.image and not is_ce:
         note("software.container", "`software.container` has no `image`", "name one")
-
-
-def _environment(container: Container, note: Note) -> None:
-    """What ce has: an environment, whose file names the image and the mounts."""
-    if not container.environment:
+    elif is_ce and not container.environment:
         text = "with the engine ce, `software.container` has no `environment`"
         hint = "--set software.container.environment=NAME, as for srun --environment"
         note("software.container", text, hint)
-    for name in ("image", "mounts"):
+    for name in ("image", "mounts") if is_ce else ():
         if getattr(container, name):
             text = f"with the engine ce, the file that `environment` names has the {name}"
             note(f"software.container.{name}", text, "write it there; null removes a base's value")

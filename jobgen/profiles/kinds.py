@@ -251,18 +251,12 @@ class SomeOf(Choice):
 
 
 RESOURCE = Text("[A-Za-z][A-Za-z0-9_]*", "the name of a resource: letters, digits and _")
-NAME = Text(r"[A-Za-z0-9_][A-Za-z0-9_.+@%-]*", "a name of letters, digits and _ . + @ % -")
 WORD = Text(f"[^ {CONTROLS}-][^ {CONTROLS}]*", "text without blanks that does not begin with -")
 LINE = Text()
-NOTE = Text(dollar=FREE)
 NODE_LINE = Text(dollar=NODE)
 SHELL_LINE = Text(rule="a line of shell", dollar=SHELL)
-LINES = Text(r"[^\x00-\x09\x0b-\x1f\x7f]*", "text", dollar=FREE)
-IMAGE = Text(WORD.pattern, WORD.rule, dollar=NODE)
 PATH = Text(f"[^{CONTROLS}]+", "a path", dollar=NODE)
 LISTED_PATH = Text(f"[^{CONTROLS}:]+", "a path without `:`", dollar=NODE)
-ABSOLUTE = Text(f"[/$~][^{CONTROLS}]*", "a path from / or $NAME", dollar=NODE)
-LISTED_ABSOLUTE = Text(f"[/$~][^{CONTROLS}:]*", "a path from / or $NAME, without `:`", dollar=NODE)
 MOUNT = Text(
     "[^\\x00-\\x1f\\x7f:]+:[/$][^\\x00-\\x1f\\x7f:]*(:[a-zA-Z,]+)?|[/~$][^\\x00-\\x1f\\x7f:]*",
     "/FOLDER, HOST:/INSIDE or HOST:/INSIDE:ro",

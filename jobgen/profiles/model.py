@@ -7,11 +7,10 @@ from typing import NamedTuple
 from jobgen.limits import JOB_TEXT_BYTES
 from jobgen.profiles.kinds import (
     CPUS,
+    FREE,
     INTERFACE,
-    LINES,
     NODE,
     NODE_LINE,
-    NOTE,
     VARIABLE,
     WORD,
     Bool,
@@ -68,7 +67,7 @@ class Variable(NamedTuple):
         Text(any_scalar=True, most=JOB_TEXT_BYTES, dollar=NODE), "Its value.", example="INFO"
     )
     why: str = row(
-        LINES,
+        Text(r"[^\x00-\x09\x0b-\x1f\x7f]*", "text", dollar=FREE),
         "Why it is set; a comment in the script.",
         "",
         example="NCCL's choice of a network is in the output.",
@@ -223,7 +222,7 @@ class Profile(NamedTuple):
     """A cluster, as jobgen knows it."""
 
     description: str = row(
-        NOTE,
+        Text(dollar=FREE),
         "One line for `jobgen profiles list`.",
         "",
         example="four A100 a node, InfiniBand, Slurm",

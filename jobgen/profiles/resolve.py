@@ -38,7 +38,7 @@ class Resolved(NamedTuple):
 
     name: str
     profile: Profile
-    fingerprint: str  # of the profile without overrides
+    fingerprint: str  # a checksum that says whether the profile, without overrides, has changed
     origins: Mapping[str, Mark]
 
     def origin(self, path: str) -> str:
@@ -116,7 +116,8 @@ class Profiles(ProfileSearch):
         """The merged tree of a profile's files, their problems, and the tree's fingerprint."""
         problems = ProblemList()
         tree = _Inheritance(problems, self).tree(self.find(name, Mark("--profile"), self.within))
-        return tree, problems.found, _fingerprint(tree)
+        values = repr(plain_value(tree)).encode("utf-8", "surrogateescape")
+        return tree, problems.found, hashlib.sha256(values).hexdigest()[:8]
 
     def find(self, name: str, mark: Mark, folder: Path, after: Path | None = None) -> Path:
         given = is_profile_path(name) and folder / name in self._given
@@ -224,12 +225,6 @@ def _read_file(file: Path) -> tuple[Node | None, list[Problem]]:
         return None, problems.found
     ROOT.read(tree, problems)
     return tree, problems.found
-
-
-def _fingerprint(tree: Node) -> str:
-    """A checksum of the values of a tree, which says whether a profile has changed."""
-    text = repr(plain_value(tree))
-    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:8]
 
 
 def _override(option: str, path: str, value: str, problems: ProblemList) -> Map | None:

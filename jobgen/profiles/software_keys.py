@@ -4,10 +4,7 @@
 from typing import NamedTuple
 
 from jobgen.profiles.kinds import (
-    ABSOLUTE,
     CONTROLS,
-    IMAGE,
-    LISTED_ABSOLUTE,
     LISTED_PATH,
     MOUNT,
     NODE,
@@ -57,7 +54,7 @@ class Container(NamedTuple):
         "podman",
     )
     image: str | None = row(
-        IMAGE,
+        Text(WORD.pattern, WORD.rule, dollar=NODE),
         "The image with its registry; for apptainer and singularity also a .sif, for pyxis a .sqsh "
         "file.",
         example="docker.io/rocm/pytorch:latest",
@@ -126,13 +123,13 @@ class Software(NamedTuple):
         "names, which is mounted or unpacked.",
     )
     stage_from: str | None = row(
-        ABSOLUTE,
+        Text(f"[/$~][^{CONTROLS}]*", "a path from / or $NAME", dollar=NODE),
         "The folder or the image with the environment, whose `bin` comes first on PATH. A file in "
         "it that was edited in place is only noticed after `touch FOLDER`.",
         example="$SCRATCH/envs/torch.squashfs",
     )
     stage_to: str = row(
-        LISTED_ABSOLUTE,
+        Text(f"[/$~][^{CONTROLS}:]*", "a path from / or $NAME, without `:`", dollar=NODE),
         "A folder on each node's own disk, for the copies. They stay there for the next job, and "
         "each user has one that no job uses.",
         "/tmp",

@@ -183,15 +183,15 @@ class _Builder:
         return Mark(self.file, mark.line + 1, mark.column + 1)
 
     def _note(self, mark: Any, text: str, code: str, hint: str = "") -> None:
-        where = self._mark(mark) if mark else Mark(self.file)
-        self.problems.append(Problem(where, text, code, hint))
+        self.problems.append(Problem(self._mark(mark), text, code, hint))
 
 
 def _explained(text: str, error: yaml.MarkedYAMLError) -> tuple[str, str, str]:
     """What the parser could not read: a message, its code, and what to write instead."""
-    message, mark = error.problem or "not YAML", error.problem_mark
-    before = re.split("\r\n|\r|\n", text)[: mark.line + 1 if mark else 0]
-    line, column = (before[-1], mark.column) if mark and before else ("", 0)
+    mark: Any = error.problem_mark
+    message, column = str(error.problem), mark.column
+    before = re.split("\r\n|\r|\n", text)[: mark.line + 1]
+    line = before[-1]
     character = line[column : column + 1]
     hint = next((right for words, right in _HINTS.items() if words in message), "")
     key, _, value = line.strip().partition(": ")

@@ -26,7 +26,7 @@ from jobgen.limits import (
 )
 from jobgen.planning.option_row import RANKS, Option
 from jobgen.profiles.kinds import FREE, Bool, Choice, Kind, ProblemList, Text
-from jobgen.profiles.mistakes.following import followed
+from jobgen.profiles.mistakes.lines import followed
 from jobgen.profiles.mistakes.readings import as_words
 from jobgen.profiles.records import ListOf, MapOf, Record, record, row
 from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, as_flow, is_null, merge, parse

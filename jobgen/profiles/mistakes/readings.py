@@ -158,7 +158,6 @@ def _texts(node: Node, texts: Iterable[str]) -> Seq:
 
 def _readings_of_scalar(path: str, node: Scalar) -> Iterator[Node]:
     if not isinstance(node.value, bool) or path == "network.environment":
-        yield Scalar(node.mark, node.text, node.text)
         yield Scalar(node.mark, node.text.lower(), node.text.lower())
         inner = node.text.strip("'\"")
         yield Scalar(node.mark, inner, unquoted(inner))
@@ -243,7 +242,7 @@ def as_words(node: Scalar) -> list[Node]:
     words = re.findall(r"\"[^\"]*\"|'[^']*'|\S+", node.text)
     if re.fullmatch(r"(?!.*\.(?:py|sh)$)[a-z_]\w*(\.[a-z_]\w*)+", node.text):  # a module
         words.insert(0, "-m")
-    if re.fullmatch("python3?", words[0]) and re.fullmatch(r".*\.py|-m", "".join(words[1:2])):
+    if re.fullmatch(r"python3? (.*\.py|-m)", " ".join(words[:2])):
         words = words[1:]
     return [Scalar(node.mark, word, word) for word in (each.strip("\"'") for each in words)]
 

@@ -4,20 +4,15 @@ import json
 import re
 
 from jobgen.other_words.search import answers, path_of, places, value_hint, with_unit
-from jobgen.profiles.mistakes.following import together
-from jobgen.profiles.mistakes.placing import (
+from jobgen.profiles.mistakes.lines import (
     CONTAINER,
     PROGRAM,
     line_for,
     placed,
     present,
+    together,
 )
-from jobgen.profiles.mistakes.readings import (
-    Setting,
-    named_values,
-    of_whole_file,
-    right_value,
-)
+from jobgen.profiles.mistakes.readings import Setting, named_values, of_whole_file, right_value
 from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, as_flow, at, is_null, parse
 from jobgen.quoting import quote
 
@@ -136,8 +131,6 @@ def _special(name: str, node: Node, setting: Setting) -> str:
     clusters = [each for each in groups if "scheduler" in getattr(each, "items", ())]
     if clusters[1:] and node in clusters:
         return f"a profile is of one cluster: write these keys alone into a file {name}.yaml"
-    if name == "metadata" and not setting.group:  # of Kubernetes
-        return answers("sentences", name)[0]
     group, _, last = f"{setting.group}.{name}".strip(".").rpartition(".")
     engines = getattr(getattr(setting.rows.get(f"{CONTAINER}.engine"), "kind", None), "words", ())
     if text not in engines and (sentences := answers("sentences", f"{group}.{last}")):
@@ -148,16 +141,10 @@ def _special(name: str, node: Node, setting: Setting) -> str:
     is_environment = places(name, setting.rows, setting.group) == ["network.environment"]
     if names and is_environment and all(re.fullmatch(r"\w+", each) for each in names):
         return f"it is each job's own: {' '.join(f'-e {each}' for each in names)}"
-    return _of_engine(name.lower(), node, setting)
-
-
-def _of_engine(name: str, node: Node, setting: Setting) -> str:
-    """The keys of a container in a group that has the engine's name."""
-    row = setting.rows.get(f"{CONTAINER}.engine")
-    if row is None or name not in row.kind.words or not isinstance(node, Map):
-        return ""
-    inner = inner_hint([CONTAINER], node, setting)
-    return re.sub("engine: \\w+", f"engine: {name}", inner, count=1)
+    if (engine := name.lower()) in engines and isinstance(node, Map):
+        inner = inner_hint([CONTAINER], node, setting)
+        return re.sub("engine: \\w+", f"engine: {engine}", inner, count=1)
+    return ""
 
 
 def inner_hint(paths: list[str], node: Node, setting: Setting) -> str:

@@ -4,7 +4,7 @@ import re
 
 from jobgen.errors import Problem
 from jobgen.other_words.search import main_keys, value_hint
-from jobgen.profiles.mistakes.placing import CONTAINER, line_for, placed
+from jobgen.profiles.mistakes.lines import CONTAINER, line_for, placed
 from jobgen.profiles.mistakes.readings import Setting, named_values, right_value
 from jobgen.profiles.mistakes.unknown_key import as_list, inner_hint, of_value
 from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, as_flow, parse

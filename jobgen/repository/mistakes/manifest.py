@@ -8,7 +8,7 @@ from pathlib import Path
 from jobgen.errors import Problem, problem
 from jobgen.other_words.search import answers
 from jobgen.profiles.kinds import ProblemList
-from jobgen.profiles.mistakes.following import together
+from jobgen.profiles.mistakes.lines import together
 from jobgen.profiles.mistakes.readings import as_words
 from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, as_flow
 from jobgen.quoting import quote
