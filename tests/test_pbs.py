@@ -186,6 +186,10 @@ def test_the_option_of_the_account(option: str, line: str) -> None:
     assert f" {line} -l select=" in interactive_line(job._replace(command="interactive"))
 
 
+def test_a_project_beside_the_account() -> None:
+    assert directives(account="ab12", directives=("-P ocean",))[-1] == "#PBS -P ocean"
+
+
 # As Gadi has it: 48 cores and 4 GPUs a node.
 GADI = ("resource_option=ncpus", "memory=190G", "chunk={jobfs: 100GB}")
 TORQUE = ("resource_option=nodes", "gpu_option=gpus", "memory=64G", "constraint=big:gtx=1")

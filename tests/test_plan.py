@@ -204,6 +204,14 @@ def test_who_may_take_whose_gpus_on_a_shared_node() -> None:
     )
 
 
+def test_ranks_without_gpus_share_nodes_by_any_starter() -> None:
+    sets = ("launch.starter=ssh", "request.exclusive=false")
+    job = Job("sbatch", "dgx-a100", gpus_per_node="1", set_values=sets)
+    with pytest.raises(JobgenError, match="by ssh, jobs would use each other's"):
+        helpers.planned(job)
+    assert helpers.planned(job._replace(set_values=(*sets, "node.gpu=none")))
+
+
 def test_ranks_near_their_gpus() -> None:
     job = Job("sbatch", profile="mi210", set_values=("launch.numa_binding=node",))
     assert "--numa-binding=node" in helpers.script(job)

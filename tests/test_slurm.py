@@ -244,7 +244,8 @@ def test_what_is_new_in_slurm_is_requested_unless_the_profile_s_version_lacks_it
         ("25.05", "launch.srun_options=[--async]", "--async"),
     )
     for version, value, option in lacking:
-        with pytest.raises(JobgenError, match=f"{option} is new in Slurm"):
+        message = f"^--set {value.partition('=')[0]}: {option} is new in Slurm"
+        with pytest.raises(JobgenError, match=message):
             planned(set_values=(value, f"slurm_version={version}"))
     with pytest.raises(JobgenError, match="--requeue=expedite is new"):
         planned(requeue="true", set_values=("launch.expedite=true", "slurm_version=25.05"))
