@@ -8,6 +8,7 @@ import re
 import shutil
 from collections.abc import Iterator
 
+from jobgen.cli.mistakes.shell_words import first_lines
 from jobgen.errors import JobgenError, Mark, Problem
 from jobgen.generator import Generator
 from jobgen.paths import is_file, to_path
@@ -26,14 +27,11 @@ def job_warnings(job: Job, plan: Plan) -> Iterator[Problem]:
 def slots_advice(job: Job, plan: Plan) -> Iterator[Problem]:
     """A warning about a number of ranks in a file of hosts, which planning/host_list leaves out."""
     ranks = plan.launch.processes_per_node
-    if is_file(to_path(job.hosts or "")):
-        text = to_path(str(job.hosts)).read_text(encoding="utf-8", errors="replace")
-        found = re.search(rf"(?<=\sslots=)(?!{ranks}\b)\d+", text)
-        if found:
-            is_gpu = int(found[0]) <= plan.node.gpus
-            hint = f"write {'-G ' if is_gpu else '--set launch.processes_per_node='}{found[0]}"
-            text = f"each host has {ranks} ranks, and not {found[0]} by its slots"
-            yield Problem(Mark("--hosts"), text, "size", hint)
+    if found := re.search(rf"(?<=\sslots=)(?!{ranks}\b)\d+", first_lines(job.hosts or "")):
+        is_gpu = int(found[0]) <= plan.node.gpus
+        hint = f"write {'-G ' if is_gpu else '--set launch.processes_per_node='}{found[0]}"
+        text = f"each host has {ranks} ranks, and not {found[0]} by its slots"
+        yield Problem(Mark("--hosts"), text, "size", hint)
 
 
 def _program_advice(job: Job, plan: Plan) -> Iterator[Problem]:
@@ -115,13 +113,11 @@ def _shell_advice(plan: Plan) -> Iterator[Problem]:
     if plan.launch.launcher == "node" or plan.program.kind != "command":
         return
     name = words[words[0] in ("bash", "sh") and len(words) > 1]
-    if not name.endswith(".sh") or not is_file(to_path(name)):
+    if not name.endswith(".sh"):
         return
     from jobgen.planning.program import launcher_in_shell
 
-    with to_path(name).open(encoding="utf-8", errors="replace") as file:
-        found = launcher_in_shell(file.read(60_000))  # an archive that unpacks itself is long
-    if found:
+    if found := launcher_in_shell(first_lines(name)):
         text = f"{name!r:.80} has {found} in it, and is started for each rank"
         hint = f"give the program that {found} starts, or start {name:.80} once on each node:"
         hint += " --launcher node, with $JOBGEN_NODES, _NODE, _HEAD and _PORT in it"

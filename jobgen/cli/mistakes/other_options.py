@@ -4,7 +4,7 @@ the same to jobgen. Only a mistake imports this.
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 
@@ -54,43 +54,50 @@ def own_words(command: Command, flag: str, value: str = "", args: Sequence[str] 
     It begins with `write`, if that is to write other words; "" if nothing is known of the option.
     `args` are all words of the command, which numbers of ranks depend on.
     """
-    name, found = str(command.name), ""
+    name = str(command.name)
     flags = {
         each: re.split(r"[|[]", parameter.metavar or "")[0]
         for parameter in command.params
         for each in parameter.opts
         if each[:1] == "-"
     }
-    singular = plain(flag).rstrip("s")
     if args and name in ALL | {"doctor"}:
-        words = size_words(name, flag, value, args, _profile(name, args))
-        if words:
+        if words := size_words(name, flag, value, args, _profile(name, args)):
             return f"write {words}" if words.startswith("-") else words
-    if form := form_words(name, flag, value):
-        found = form
-    elif same := [each for each in flags if len(flag) > 2 and plain(each).rstrip("s") == singular]:
-        found = f"{same[0]} {quote(value) if value else flags[same[0]]}".rstrip()
-    elif name in ALL or (name, flag) == ("doctor", "-l"):
-        jobs = "interactive" if name == "doctor" else name
-        found = _of_letter(flag[1], jobs, value) if len(flag) == 2 else _of_name(flag, jobs, value)
-    else:
-        found = _of_other_command(name, flag, flags, value)
-        if found.startswith("jobgen"):
-            return f"write {found}"
-    if found[:1] == "-" and re.split("[ =]", found)[0] not in (*flags, *["--"] * (name in RANKS)):
-        found = ""
-    is_other = found or answers("options", flag)
-    if not is_other and (close := get_close_matches(flag, flags, n=1, cutoff=_CLOSE)):
-        return f"did you mean {close[0]!r}?"
-    if not found and name not in ALL and flag in ("-o", "--output", "--out"):
-        return f"write > {quote(value) if value else 'FILE'} behind the command"
-    if not found and name not in ("local", "byhand") and (others := _commands_with(flag)):
-        return f"it is an option of {', '.join(others)}"
-    if not found and name not in ALL:
-        long = ", ".join(each for each in flags if each.startswith("--"))
-        return f"one of: {long}" if long else "there is only --help"
-    found = found or _program_or_site(flag, name, value)
+    found = _of_other_tool(name, flag, flags, value)
+    is_own = re.split("[ =]", found)[0] in (*flags, *["--"] * (name in RANKS))
+    if not found or (found[:1] == "-" and not is_own):
+        found = _of_nobody(name, flag, flags, value)
     return f"write {found}" if found.startswith("-") else found
+
+
+def _of_other_tool(name: str, flag: str, flags: Mapping[str, str], value: str) -> str:
+    """What another tool's option means; "" if nobody has it."""
+    if form := form_words(name, flag, value):
+        return form
+    singular = plain(flag).rstrip("s")
+    for own in flags if len(flag) > 2 else ():
+        if plain(own).rstrip("s") == singular:
+            return f"{own} {quote(value) if value else flags[own]}".rstrip()
+    if name in ALL or (name, flag) == ("doctor", "-l"):
+        jobs = "interactive" if name == "doctor" else name
+        return _of_letter(flag[1], jobs, value) if len(flag) == 2 else _of_name(flag, jobs, value)
+    return _of_other_command(name, flag, flags, value)
+
+
+def _of_nobody(name: str, flag: str, flags: Mapping[str, str], value: str) -> str:
+    """What may be meant by an option of which nothing is known."""
+    if not answers("options", flag):
+        for close in get_close_matches(flag, flags, n=1, cutoff=_CLOSE):
+            return f"did you mean {close!r}?"
+    if name not in ALL and flag in ("-o", "--output", "--out"):
+        return f"write > {quote(value) if value else 'FILE'} behind the command"
+    if name not in ("local", "byhand") and (others := _commands_with(flag)):
+        return f"it is an option of {', '.join(others)}"
+    if name in ALL:
+        return _program_or_site(flag, name, value)
+    long = ", ".join(each for each in flags if each.startswith("--"))
+    return f"one of: {long}" if long else "there is only --help"
 
 
 def _profile(command: str, args: Sequence[str]) -> Profile | None:
@@ -115,7 +122,7 @@ def _commands_with(flag: str) -> list[str]:
 def _of_other_command(command: str, flag: str, flags: Iterable[str], value: str) -> str:
     """The option of a command that makes no job, for a word of another tool."""
     for own in answers(f"options of {command}", flag):
-        return with_value(own, value)
+        return "write " * own.startswith("jobgen ") + with_value(own, value)
     for path in map(path_of, answers("keys", flag)):
         names = [each for row in OPTIONS.values() if row.path == path for each in row.flags]
         for own in (*names, f"--{path.rpartition('.')[2]}"):

@@ -55,26 +55,23 @@ def check_first_word(job: Job) -> None:
 
 def directive_in(file: str) -> tuple[str, int] | None:
     """The first directive of a scheduler in a file, cut, and its line; None if there is none."""
-    if not is_file(to_path(file)) or file.endswith(".py"):
-        return None
-    text = ""
-    with suppress(OSError), to_path(file).open(encoding="utf-8", errors="replace") as lines:
-        text = lines.read(4000)
-    for number, line in enumerate(text.splitlines(), 1):
-        if re.match("#(SBATCH|PBS) +-", line):
-            return line[:60], number
-    return None
+    lines = first_lines(file).splitlines() if not file.endswith(".py") else ()
+    found = (each for each in enumerate(lines, 1) if re.match("#(SBATCH|PBS) +-", each[1]))
+    return next(((line[:60], number) for number, line in found), None)
+
+
+def first_lines(file: str) -> str:
+    """How a file begins, for an archive that unpacks itself is long; "" if it cannot be read."""
+    if is_file(to_path(file)):
+        with suppress(OSError), to_path(file).open(encoding="utf-8", errors="replace") as lines:
+            return lines.read(60_000)
+    return ""
 
 
 def _program_in(file: str) -> str:
     """The Python script that a batch script starts, with its arguments, as they stand there."""
-    text = ""
-    if file:
-        with suppress(OSError), to_path(file).open(encoding="utf-8", errors="replace") as lines:
-            text = lines.read(60_000).replace("\\\n", " ")
-    if found := _STARTED.search(text):
-        return " ".join(found[1].split())
-    return "PROGRAM ARGS…"
+    found = _STARTED.search(first_lines(file).replace("\\\n", " "))
+    return " ".join(found[1].split()) if found else "PROGRAM ARGS…"
 
 
 def _of_line(words: list[str]) -> tuple[list[str], list[str]]:

@@ -6,7 +6,6 @@ Each mistake is shown as the whole command that was probably meant.
 import re
 import shutil
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from click import Command
 
@@ -19,6 +18,8 @@ from jobgen.quoting import quote
 
 Words = Sequence[str]
 Later = Callable[[Words], list[str]]
+# A mistake: its place and text, the words of the right command, and what else may be meant.
+_Found = tuple[str, str, Words] | tuple[str, str, Words, str]
 # What joins a stray word to the value before it, by the option of that value.
 _JOINED = {"-e": "=", "--env": "=", "--set": "=", "-J": " ", "--name": " ", "--directive": " "}
 
@@ -37,25 +38,12 @@ def order_problem(
     if tuple(program) == ("help",):
         hint = f"jobgen {command.name} --help"
         return problem("help", "it would be the program that the ranks run", "usage", hint)
-    found = _order_problem(command, (str(command.name), *head), program)
-    if not found:
+    if not (found := _order_problem(command, (str(command.name), *head), program)):
         return None
-    later = later_problems(found.right[1:])
-    lines = [str(Problem(Mark(found.place), found.text, "usage", found.hint)), *later]
+    place, text, right, *others = found
+    hint = f"write: jobgen {_line(*right)}{''.join(others)}"
+    lines = [str(Problem(Mark(place), text, "usage", hint)), *later_problems(right[1:])]
     return JobgenError("\n".join(lines))
-
-
-class _Found(NamedTuple):
-    """A mistake: its place, the words of the right command, and what else may be meant."""
-
-    place: str
-    text: str
-    right: Words
-    other: str = ""
-
-    @property
-    def hint(self) -> str:
-        return f"write: jobgen {_line(*self.right)}{self.other}"
 
 
 def _order_problem(command: Command, head: Words, program: Words) -> _Found | None:
@@ -70,16 +58,16 @@ def _order_problem(command: Command, head: Words, program: Words) -> _Found | No
         words = ["--profile", program[0], *moved, *others[:first]]
         words += ["--", *others[first:]] if others[first:] else []
         text = f"no option takes the word {program[0]!r:.60}, which is a profile"
-        return _Found("--profile", text, [*head, *words])
+        return ("--profile", text, [*head, *words])
     if moved:
         text = f"`{_line(*moved)}` comes after {program[0]!r:.60}, and would go to it"
         other = f"; for the program: jobgen {_line(*head, '--', *program)}"
         right = [*head, *moved, "--", *others, *following]
-        return _Found(moved[0].partition("=")[0], text, right, other)
+        return (moved[0].partition("=")[0], text, right, other)
     if end == 1 and following:
         text = f"the program would get the `--` after {program[0]!r:.60}, too"
         other = f"; for the program: jobgen {_line(*head, '--', *program)}"
-        return _Found("--", text, [*head, "--", program[0], *following], other)
+        return ("--", text, [*head, "--", program[0], *following], other)
     is_command = shutil.which(program[0]) or is_file(to_path(program[0])) or "/" in program[0]
     if end > 1 and not is_command and _with_word(command, head, program[:1]):
         first = next((at for at, word in enumerate(program) if _starts_program(word)), 1)
@@ -139,7 +127,7 @@ def _stray_word(
     word, right, rest = words[0], head, words
     if _is_program(word):
         text = f"{word!r:.60} stands before `--`, and would be the program"
-        return _Found("--", text, [*head, "--", *words, *program])
+        return ("--", text, [*head, "--", *words, *program])
     values = []  # of the program, as NAME=VALUE of Hydra
     while rest and not _is_program(rest[0]):
         if longer := _with_word(command, right, rest):
@@ -153,7 +141,7 @@ def _stray_word(
     rest = rest if right is not head or values else rest[1:]
     other = f"; or, if {word:.60} is the program: jobgen {_line(*head, '--', *taken)}"
     is_known = right is not head and ("--" in taken or _named(command, word))
-    return _Found("--", text, [*right, *rest, "--", *program, *values], other * (not is_known))
+    return ("--", text, [*right, *rest, "--", *program, *values], other * (not is_known))
 
 
 def _is_program(word: str) -> bool:
