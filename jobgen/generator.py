@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from jobgen.errors import JobgenError, Problem, excess_text, problem
@@ -64,9 +64,12 @@ class Generator:
         self.profiles = find_profiles(within, confined, environ)
         self._templates = Templates(self.profiles, trusted)
 
-    def command(self, profile: str) -> str:
-        """The command that makes scripts for a profile's scheduler. Raises JobgenError."""
-        return COMMANDS[self.profiles.load(profile).profile.scheduler or "local"]
+    def command(self, profile: str, changes: Iterable[tuple[str, str, str]] = ()) -> str:
+        """The command that makes scripts for a profile's scheduler. Raises JobgenError.
+
+        `changes` are those of options, as `overrides` has them.
+        """
+        return COMMANDS[self.profiles.load(profile, changes).profile.scheduler or "local"]
 
     def plan(self, job: Job) -> Plan:
         """The plan for a job. Raises JobgenError for what cannot be planned."""

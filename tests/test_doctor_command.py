@@ -91,7 +91,7 @@ def test_the_report(tmp_path: Path) -> None:
     assert not page.stat().st_mode & 0o111
     refused = jobgen("doctor", "--report", "7.json", "-o", "./7.json", cwd=tmp_path)
     assert refused.returncode == 2
-    assert b"this is the file of the results, which would be lost" in refused.stderr
+    assert b"there is a file of this name that jobgen has not made" in refused.stderr
     assert json.loads((tmp_path / "7.json").read_text()) == results
     results["verdict"] = {"exclude": [], "findings": [], "rule": ""}
     results["network"]["problem"] = ""

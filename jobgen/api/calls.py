@@ -16,7 +16,6 @@ from jobgen.generator import Generator, overrides
 from jobgen.planning.job_options import FIELD_OF_FLAG, OPTIONS, Job
 from jobgen.planning.option_row import ALL, RANKS
 from jobgen.planning.plan import Plan
-from jobgen.schedulers import COMMANDS
 
 PathName = str | os.PathLike[str]
 Profile = str | os.PathLike[str] | Mapping[str, Any]
@@ -127,12 +126,11 @@ def _command(generator: Generator, profile: str, fields: Mapping[str, Any]) -> s
     """The command for a job: `byhand` if it has hosts, else the one of the profile's scheduler."""
     if "hosts" in fields:
         return "byhand"
-    changes = overrides(Job("", set_values=fields.get("set_values", ())))
     try:
-        resolved = generator.profiles.load(profile, changes)
+        changes = overrides(Job("", set_values=fields.get("set_values", ())))
+        return generator.command(profile, changes)
     except JobgenError:  # the plan's error names the other mistakes, too
         return generator.command(profile)
-    return COMMANDS[resolved.profile.scheduler or "local"]
 
 
 def _job(command: str, fields: dict[str, Any]) -> Job:

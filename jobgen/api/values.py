@@ -20,11 +20,9 @@ GIVEN = "profile.yaml"  # the file that a mapping is taken for: the script's hea
 def job_fields(program: Sequence[Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a Job for arguments of Python. Raises JobgenError for a wrong type."""
     fields: dict[str, Any] = {}
-    changes = list(_repeated("set_values", given["set_values"])) if "set_values" in given else []
+    changes: list[str] = []
     for name, value in given.items():
         row = OPTIONS.get(name)
-        if name == "set_values":
-            continue
         if row is None:
             fields[name] = _text(name, value, "such as sbatch")  # the command
         elif row.repeatable:
@@ -38,7 +36,7 @@ def job_fields(program: Sequence[Any], given: Mapping[str, Any]) -> dict[str, An
         else:
             changes.append(f"{row.path}={text}")
     if changes:
-        fields["set_values"] = tuple(changes)
+        fields["set_values"] = (*fields.get("set_values", ()), *changes)
     if words := tuple(_words("program", program)):
         fields["program"] = words
     return fields

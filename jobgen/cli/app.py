@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
-from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -77,8 +76,8 @@ Usage: jobgen [OPTIONS] COMMAND [ARGS]...
     jobgen local | bash
 """
 _OPTIONS = {"--version": "Show the version and exit.", "-h, --help": "Show this message and exit."}
-# Words such as -queue: to click, several letters.
-_ONE_DASH = re.compile("-[a-zA-Z][a-z_-]+(=.*)?", re.DOTALL).fullmatch
+# Words such as -queue, to click several letters; and those with a long dash, to click no options.
+_UNUSUAL_DASH = re.compile("-[a-zA-Z][a-z_-]+(=.*)?|[–—].*", re.DOTALL).fullmatch
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
@@ -88,16 +87,11 @@ class Command(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Returns the words that click leaves. Raises click.UsageError."""
         options = args[: args.index("--")] if "--" in args else args
-        before = takewhile(lambda word: not word.endswith(".py"), options)
-        if not ctx.resilient_parsing and any(word[:1] in ("–", "—") for word in before):
-            from jobgen.cli.mistakes.usage_errors import long_dash
+        if not ctx.resilient_parsing and any(map(_UNUSUAL_DASH, options)):
+            from jobgen.cli.mistakes.usage_errors import dash_error
 
-            raise long_dash(ctx, args)
-        if not ctx.resilient_parsing and any(map(_ONE_DASH, options)):
-            from jobgen.cli.mistakes.usage_errors import one_dash, usage_error
-
-            if one_dash(self, ctx, args):
-                raise usage_error(self, ctx, args)
+            if error := dash_error(self, ctx, args, options):
+                raise error
         try:
             return super().parse_args(ctx, [*args])
         except click.UsageError as error:

@@ -94,9 +94,6 @@ def _write_report(file: str, options: dict[str, Any], summary: bool = False) -> 
     output = options.pop("output", None) or f"{file.removesuffix('.json')}.html"
     _refuse(options, tuple(options), "--report, which only draws a file")
     results = read_results(file)
-    if output != "-" and to_path(output).exists() and to_path(output).samefile(to_path(file)):
-        text = "this is the file of the results, which would be lost"
-        raise problem(f"-o {output:.80}", text, "output", "name another file")
     write(html_report(results), output, executable=False)
     begin = next((n for n, line in enumerate(results.lines) if line.startswith(VERDICT)), 0)
     for line in results.lines[begin:] if summary else ():

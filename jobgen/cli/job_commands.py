@@ -216,15 +216,12 @@ def _prepare_output_folder(plan: Plan, create: bool) -> None:
 
     scheduler = get_scheduler(plan.scheduler)
     folder = scheduler.output_folder(plan)
+    is_missing = folder and not os.path.isdir(to_path(folder))
     if create and folder:
         make_folder(folder)
     elif create:
         report("--mkdir: the job's output needs no folder of its own")
-    elif (
-        folder
-        and (loss := scheduler.lost_without_folder(plan))
-        and not os.path.isdir(to_path(folder))
-    ):
+    elif is_missing and (loss := scheduler.lost_without_folder(plan)):
         report(f"{loss}: create that folder first, or use --mkdir")
 
 

@@ -151,18 +151,15 @@ def _profile_lines(
             child = {}
         if child_path == "extends":  # the values of the bases are shown already
             continue
-        yield f"{indent}{name}: {_as_yaml(child)}", resolved.origin(child_path)
+        # JSON is YAML, and puts quotes around what YAML would read as something else.
+        text = json.dumps(child, ensure_ascii=False)
+        yield f"{indent}{name}: {text}", resolved.origin(child_path)
 
 
 def _items(value: Any) -> Iterable[tuple[str, Any]]:
     if isinstance(value, dict):
         return value.items()
     return [(name, getattr(value, name)) for name in value._fields]
-
-
-def _as_yaml(value: Any) -> str:
-    # JSON is YAML, and puts quotes around what YAML would read as something else.
-    return json.dumps(list(value) if isinstance(value, tuple) else value, ensure_ascii=False)
 
 
 def _is_in(path: str, key: Key) -> bool:

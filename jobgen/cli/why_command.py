@@ -40,16 +40,13 @@ def why(words: tuple[str, ...], format: str, line: bool, everything: bool, listi
     is 0 if a cause is found, 1 if none is, and 2 if a file cannot be read.
     """
     if listing:
-        return _list_classes()
+        write(columns([(code, each.title) for code, each in classes().items()]))
+        return 0
     if line:
         return _show_line(words)
-    if len(words) == 1 and (status := _show_class(words[0])) is not None:
-        return status
-    return _show_verdict(words, format, everything)
-
-
-def _show_verdict(words: Sequence[str], format: str, everything: bool) -> int:
-    """Write what failed first in the job whose output these are; 1 if no cause is found."""
+    if len(words) == 1 and words[0] in codes() and not os.path.lexists(to_path(words[0])):
+        write(_class_page(words[0]))
+        return 0
     verdict = _verdict(words)
     write((as_json if format == "json" else as_text)(verdict, everything))
     if not verdict.code:
@@ -150,17 +147,7 @@ def _of_job(found: JobFiles) -> Iterator[Source]:
     yield from sources(found.paths)
 
 
-def _list_classes() -> int:
-    """Write all classes of failure, with what fails."""
-    write(columns([(code, each.title) for code, each in classes().items()]))
-    return 0
-
-
-def _show_class(word: str) -> int | None:
-    """Write the page of a class; None if the word is no class, or names a file."""
-    if word not in codes() or os.path.lexists(to_path(word)):
-        return None
-    each = classes()[word]
+def _class_page(code: str) -> str:
+    each = classes()[code]
     advice = f"Cure: {each.cure}\nNot this: {each.misleads}\n"
-    write(f"{each.code}: {each.title}\n\n{advice}\n{each.page}\n")
-    return 0
+    return f"{each.code}: {each.title}\n\n{advice}\n{each.page}\n"

@@ -25,32 +25,30 @@ class Progress:
 
     def show(self, status: JobStatus) -> None:
         """Show a job that has not ended."""
-        if self.is_terminal:
-            self._rewrite(f"{status}  {last_line(status.output)}")
-        elif (status.state, status.restarts) != self.shown:
-            report(f"job {self.job}: {status}")
-        self.shown = status.state, status.restarts
+        text, output = str(status), last_line(status.output)
+        self._show((status.state, status.restarts), text, f"{text}  {output}")
 
-    def show_failure(self, text: str) -> None:
+    def show_failure(self, error: str) -> None:
         """Show why the status is not known at the moment."""
-        text = " ".join(text.split())
+        text = f"the query failed, retrying: {' '.join(error.split())}"
+        self._show("failure", text, text)
+
+    def _show(self, state: object, line: str, rewritten: str) -> None:
+        """Rewrite the line of a terminal; elsewhere, write one when the state has changed."""
         if self.is_terminal:
-            self._rewrite(f"the query failed, retrying: {text}")
-        elif self.shown != "failure":
-            report(f"job {self.job}: the query failed, retrying: {text}")
-        self.shown = "failure"
+            width = os.get_terminal_size(sys.stderr.fileno()).columns or 80
+            text = displayable(f"job {self.job}: {rewritten}", sys.stderr.encoding)
+            sys.stderr.write(f"\r{shorten(text, width - 1)}\x1b[K")
+            sys.stderr.flush()
+        elif state != self.shown:
+            report(f"job {self.job}: {line}")
+        self.shown = state
 
     def finish(self, text: str) -> None:
         """Write the last line."""
         if self.is_terminal:
             sys.stderr.write("\r\x1b[K")
         report(f"job {self.job}: {text}")
-
-    def _rewrite(self, text: str) -> None:
-        width = os.get_terminal_size(sys.stderr.fileno()).columns or 80
-        line = displayable(f"job {self.job}: {text}", sys.stderr.encoding)
-        sys.stderr.write(f"\r{shorten(line, width - 1)}\x1b[K")
-        sys.stderr.flush()
 
 
 def last_line(file: str) -> str:

@@ -47,14 +47,12 @@ def command_of(name: str) -> str:
 def _command_hint(ctx: click.Context, group: click.Group, name: str) -> str:
     names = group.list_commands(ctx)
     close = [f"{ctx.command_path} {each}" for each in get_close_matches(name, names, 1, _CLOSE)]
-    for answer in answers("commands", name) if ctx.parent else ():
-        if f"`{ctx.command_path} " in answer:
+    for answer in answers("commands", name):
+        if not ctx.parent or f"`{ctx.command_path} " in answer:
             return answer
-    if ctx.parent and not close and "show" in names:
-        return f"write {ctx.command_path} show {quote(name)}, or one of: {', '.join(names)}"
-    for answer in [] if ctx.parent else answers("commands", name):
-        return answer
     if close:
         return f"did you mean `{close[0]}`?"
+    if ctx.parent and "show" in names:
+        return f"write {ctx.command_path} show {quote(name)}, or one of: {', '.join(names)}"
     own = "" if ctx.parent else form_words("jobgen", "word", name)
     return own or f"one of: {', '.join(names)}"

@@ -147,11 +147,13 @@ def _of_qsub(letter: str, value: str) -> str:
     if letter == "v" and "=" in value:
         return words_for("network.environment", "qsub", value)
     if letter == "W" and (pair := re.fullmatch(r"(\w+)=(.*)", value)):
-        return _of_attribute(pair[1], pair[2])
+        words = option_words("dependency", "qsub", pair[2]) if pair[1] == "depend" else ""
+        return words or f"--directive={quote(f'-W {value}')}"
     if letter == "l" and (resources := _resources(value)):
         return resources
     if letter in "cn" and value.isdigit():  # as of sbatch; qsub's own take no number
-        return words_for("request.cpus_per_node" if letter == "c" else _RANKS, "qsub", value)
+        ranks = "launch.processes_per_node=N, the ranks on each node"
+        return words_for("request.cpus_per_node" if letter == "c" else ranks, "qsub", value)
     if letter in pbs_user_options.ON_COMMAND_LINE:
         return pbs_user_options.ON_COMMAND_LINE[letter]
     if found := letter_words(letter, value):
@@ -159,15 +161,6 @@ def _of_qsub(letter: str, value: str) -> str:
     if letter in pbs_user_options.WITH_VALUE:
         return f"--directive='-{letter} {value or 'VALUE'}'"
     return f"--directive=-{letter}" if letter in pbs_user_options.WITHOUT_VALUE else ""
-
-
-_RANKS = "launch.processes_per_node=N, the ranks on each node"
-
-
-def _of_attribute(name: str, value: str) -> str:
-    """The words for an attribute of qsub's -W."""
-    words = option_words("dependency", "qsub", value) if name == "depend" else ""
-    return words or f"--directive={quote(f'-W {name}={value}')}"
 
 
 def _resources(text: str) -> str:

@@ -71,13 +71,16 @@ def _repaired(hints: Iterable[str], rest: Sequence[str]) -> list[str]:
     return [*(word for each in words if each[:1] != ["--"] for word in each), *rest, *program]
 
 
-def long_dash(ctx: click.Context, args: Sequence[str]) -> click.UsageError:
-    """The error for words with a long dash, as an editor or a web page writes it."""
-    words = [
-        re.sub("^[–—]+", "--", re.sub("^[–—](?=[A-Za-z](?![A-Za-z]))", "-", it)) for it in args
-    ]
-    line = " ".join(map(quote, words))
-    return click.UsageError(f"a long dash is no -; write: {ctx.command_path} {line}.", ctx)
+def dash_error(
+    command: click.Command, ctx: click.Context, args: Sequence[str], options: Sequence[str]
+) -> click.UsageError | None:
+    """The error for an option with a long dash, as an editor writes it, or with one for two."""
+    if any(it[:1] in ("–", "—") for it in takewhile(lambda it: not it.endswith(".py"), options)):
+        letter = re.compile("^[–—](?=[A-Za-z](?![A-Za-z]))")
+        words = [re.sub("^[–—]+", "--", letter.sub("-", word)) for word in args]
+        line = " ".join(map(quote, words))
+        return click.UsageError(f"a long dash is no -; write: {ctx.command_path} {line}.", ctx)
+    return usage_error(command, ctx, args) if _one_dash(command, ctx, args) else None
 
 
 def later_problems(command: click.Command, ctx: click.Context, words: Sequence[str]) -> list[str]:
@@ -95,7 +98,7 @@ def later_problems(command: click.Command, ctx: click.Context, words: Sequence[s
 
 def _wrong_option(command: click.Command, ctx: click.Context, words: Sequence[str]) -> str:
     """The first option that a command does not have; "" if it has all."""
-    if name := one_dash(command, ctx, words):
+    if name := _one_dash(command, ctx, words):
         return name
     try:
         command.make_parser(ctx).parse_args([*words])
@@ -106,7 +109,7 @@ def _wrong_option(command: click.Command, ctx: click.Context, words: Sequence[st
     return ""
 
 
-def one_dash(command: click.Command, ctx: click.Context, args: Sequence[str]) -> str:
+def _one_dash(command: click.Command, ctx: click.Context, args: Sequence[str]) -> str:
     """The first word such as -hold_jid, in which click would see -h; "" if none stands."""
     try:
         _, program, _ = command.make_parser(ctx).parse_args([*args])
