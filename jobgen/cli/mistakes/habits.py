@@ -40,8 +40,6 @@ def check_repeated(words: Sequence[str]) -> None:
     Of other options the last counts, as with sbatch: the first may be an alias's.
     """
     for flag in ("--profile", "--mail-on", "--hosts"):
-        if sum(word.partition("=")[0] == flag for word in words) < 2:
-            continue
         values = [*dict.fromkeys(value for name, value in options_of(words) if name == flag)]
         if len(values) > 1 and flag != "--profile":
             hint = f"write {flag} {quote(','.join(values))}"
