@@ -36,7 +36,7 @@ def search(text: str) -> list[Problem]:
 
 def fixed(text: str) -> str:
     data = text.encode("utf-8", "surrogateescape")
-    return mended("job.sh", data, search).text
+    return mended("job.sh", data, search).new_data.decode("utf-8", "surrogateescape")
 
 
 def test_rules_with_a_mend_say_so() -> None:
@@ -136,14 +136,14 @@ def test_late_directives_that_may_mean_something_else_stay(lines: str) -> None:
 def test_rule_whose_mend_makes_another_finding_is_left_alone() -> None:
     script = f"{HEAD}#SBATCH -c=2 --mem-per-cpu=4G\nset -e\n#SBATCH --mem=4G\n"
     new = mended("job.sh", script.encode(), search)
-    assert new.text == script.replace("-c=2", "-c 2")
+    assert new.new_data.decode() == script.replace("-c=2", "-c 2")
     assert new.refused == {"JG201": "its mend would make another finding, JG211"}
     assert [(each.mark.line, each.code) for each in new.findings] == [(3, "JG215")]
 
 
 def test_mend_that_changes_a_command_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fix, "applied", lambda text, problems: text.replace("srun", "srum"))
-    assert mended("job.sh", WRONG.encode(), search).text == WRONG
+    assert mended("job.sh", WRONG.encode(), search).new_data == WRONG.encode()
 
 
 def test_byte_order_mark_and_interpreter() -> None:
@@ -391,7 +391,7 @@ def test_file_that_changes_meanwhile_is_left(tmp_path: Path) -> None:
     file = tmp_path / "job.sh"
     file.write_text("# edited\n")
     with pytest.raises(JobgenError, match="it has changed since it was read; lint it again"):
-        write_mended(Mended(str(file), WRONG.encode(), RIGHT))
+        write_mended(Mended(str(file), WRONG.encode(), RIGHT.encode()))
     assert file.read_text() == "# edited\n"
 
 
@@ -403,7 +403,7 @@ def test_failed_write_leaves_the_file(tmp_path: Path, monkeypatch: pytest.Monkey
     file.write_text(WRONG)
     monkeypatch.setattr(os, "replace", replace)
     with pytest.raises(JobgenError, match="No space left"):
-        write_mended(Mended(str(file), WRONG.encode(), RIGHT))
+        write_mended(Mended(str(file), WRONG.encode(), RIGHT.encode()))
     assert [each.name for each in tmp_path.iterdir()] == ["job.sh"]
     assert file.read_text() == WRONG
 

@@ -52,7 +52,7 @@ def _files_below(top: str, on_error: Callable[[OSError], None]) -> Iterator[str]
         folders[:] = sorted(name for name in folders if not _is_skipped(name))
         for name in sorted(names):
             file = os.path.join(folder, name)
-            if not _is_skipped(name) and _may_be_script(file) and _is_candidate(file):
+            if not _is_skipped(name) and _is_candidate(file):
                 yield file
 
 
@@ -64,28 +64,20 @@ def _is_skipped(name: str) -> bool:
 
 def _is_candidate(file: str) -> bool:
     """Whether a file is a shell script by its name, or shows or is a job script by its text."""
-    if Path(file).suffix.lower() in SUFFIXES:
-        return True
-    shows_scripts = is_document(file)
+    is_named_so, shows_scripts = Path(file).suffix.lower() in SUFFIXES, is_document(file)
     try:
+        state = os.lstat(file)  # a link may lead to a file of others, which would be shown
+        is_readable = stat.S_ISREG(state.st_mode) and state.st_size <= LINT_BYTES
+        if is_named_so or not is_readable:
+            return is_readable
         with open(file, "rb") as stream:
             head = stream.read(LINT_BYTES if shows_scripts else _HEAD_BYTES)
-    except OSError:  # nobody has named it
-        return False
+    except OSError as error:  # `read_file` reports a script that nobody can read
+        return is_named_so and isinstance(error, PermissionError)
     if shows_scripts:
         return bool(_DIRECTIVE.search(head))
     is_shell = _SHELL.match(head) and _DIRECTIVE.search(head)
     return b"\0" not in head and bool(is_shell or _JOB_SCRIPT.match(head))
-
-
-def _may_be_script(file: str) -> bool:
-    try:
-        state = os.lstat(file)  # a link may lead to a file of others, which would be shown
-    except PermissionError:  # a folder that lists its files and lets nobody read them: `read_file`
-        return True
-    except OSError:  # it was removed meanwhile
-        return False
-    return stat.S_ISREG(state.st_mode) and state.st_size <= LINT_BYTES
 
 
 def has_directives(data: bytes) -> bool:

@@ -29,7 +29,7 @@ _WORD = re.compile(r"""(?:"[^"]*"?|'[^']*'?|\\.|[^\s"'\\;|&])*""")
 
 
 class Mended(NamedTuple):
-    """A file with its text before and after.
+    """A file with its bytes before and after.
 
     `findings` are those that were mended, with their places in the old text. `refused` has
     the rules whose mends were not taken, and why.
@@ -37,19 +37,9 @@ class Mended(NamedTuple):
 
     path: str
     data: bytes
-    text: str
+    new_data: bytes
     findings: Sequence[Problem] = ()
     refused: Mapping[str, str] = MappingProxyType({})
-
-    @property
-    def new_data(self) -> bytes:
-        """The bytes of the new text."""
-        return self.text.encode("utf-8", "surrogateescape")
-
-
-def unchanged(path: str, data: bytes) -> Mended:
-    """A file with nothing to mend."""
-    return Mended(path, data, data.decode("utf-8", "surrogateescape"))
 
 
 Search = Callable[[str], list[Problem]]  # what the chosen rules find in a text
@@ -72,7 +62,7 @@ def mended(path: str, data: bytes, search: Search) -> Mended:
                 new = changed
     still_found = {(each.code, each.text) for each in search(new)}
     gone = [each for each in before if (each.code, each.text) not in still_found]
-    return Mended(path, data, new, gone, refused)
+    return Mended(path, data, new.encode("utf-8", "surrogateescape"), gone, refused)
 
 
 def _edited(text: str, search: Search, code: str = "") -> str:

@@ -15,7 +15,7 @@ from jobgen.lint.files import (
     read_file,
     unreadable,
 )
-from jobgen.lint.fix import Mended, end_of, mended, unchanged
+from jobgen.lint.fix import Mended, end_of, mended
 from jobgen.lint.reader.parse import parse
 from jobgen.lint.reader.script import Script, SubmittedScript
 from jobgen.lint.rules import NEEDS_PROFILE, Finding
@@ -83,7 +83,7 @@ def lint(
                 _lint_data(data, name, settings, fix, outcome)
             else:
                 outcome.skipped += 1
-                outcome.mended += [unchanged(name, data)] if path == "-" else []
+                outcome.mended += [Mended(name, data, data)] if path == "-" else []
         except JobgenError as error:
             if not error.problems or error.problems[0].code == "missing":
                 raise
@@ -101,11 +101,12 @@ def _lint_data(data: bytes, path: str, settings: Settings, fix: bool, outcome: O
     if not is_trusted and not ends_within_bounds(_linted, text, path, settings):
         raise out_of_bounds(path, "is it a script?")
     linted = _linted(text, path, settings)
-    new = unchanged(path, data)
+    new = Mended(path, data, data)
     if with_edits := {each.code for _, found in linted for each in found if each.edits}:
         if is_trusted or ends_within_bounds(_mended, data, path, settings):
             new = _mended(data, path, settings)
-            linted = _linted(new.text, path, settings) if fix else _offered(linted, new.refused)
+            text = new.new_data.decode("utf-8", "surrogateescape")
+            linted = _linted(text, path, settings) if fix else _offered(linted, new.refused)
         elif fix:
             raise out_of_bounds(path, "mend it by hand")
         else:

@@ -21,6 +21,7 @@ import os
 import re
 from collections.abc import Mapping
 from functools import cache
+from types import MappingProxyType
 from typing import NamedTuple
 
 from jobgen.explanation import read_patterns
@@ -36,7 +37,7 @@ class Grammar(NamedTuple):
     takes: str
     pattern: str
     kind: str
-    values: Mapping[str, "Grammar"]  # of NAME=VALUE, by NAME
+    values: Mapping[str, "Grammar"] = MappingProxyType({})  # of NAME=VALUE, by NAME
 
     def refused(self, value: str) -> str:
         """The part of a value that is wrong, perhaps all of it; "" if it is accepted."""
@@ -66,18 +67,14 @@ def grammar_of(scheduler: str, option: str) -> Grammar | None:
 @cache
 def _grammars(scheduler: str) -> dict[str, Grammar]:
     grammars: dict[str, Grammar] = {}
-    values: dict[str, dict[str, Grammar]] = {}
     for table in _TABLES[scheduler]:
         file = os.path.join(os.path.dirname(__file__), f"{table}.txt")
         with open(file, encoding="utf-8") as stream:
-            lines = list(read_patterns(stream.read(), {}))
-        for line, pattern in lines:
-            names, _, takes = line.partition(": ")
-            kind, *options = names.split()
-            for option, _, name in (each.partition(".") for each in options):
-                own = values.setdefault(option, {})
-                if name:
-                    own[name] = Grammar(takes, pattern, kind, {})
-                else:
-                    grammars[option] = Grammar(takes, pattern, kind, own)
+            for line, pattern in read_patterns(stream.read(), {}):
+                names, _, takes = line.partition(": ")
+                kind, *options = names.split()
+                grammars |= dict.fromkeys(options, Grammar(takes, pattern, kind))
+    for name in grammars.keys() & {"l", "W"}:
+        values = {key[2:]: each for key, each in grammars.items() if key.startswith(f"{name}.")}
+        grammars[name] = grammars[name]._replace(values=values)
     return grammars

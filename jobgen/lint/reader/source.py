@@ -33,10 +33,10 @@ _NO_QUOTES = (0, 0, re.compile(rb"(?s)\\(.)"))
 class Source:
     """A script, or a string in it that is a script itself.
 
-    `offsets` has the offset in the file of each byte of such a string, and of its end.
+    `offsets` has the offset in the file of each byte, and of the end.
     """
 
-    def __init__(self, file: bytes, data: bytes, offsets: Sequence[int] | None = None) -> None:
+    def __init__(self, file: bytes, data: bytes, offsets: Sequence[int]) -> None:
         self.file = file
         self.data = data
         self.offsets = offsets
@@ -44,8 +44,6 @@ class Source:
 
     def offset(self, position: int) -> int:
         """The offset in the file of a byte."""
-        if self.offsets is None:
-            return position
         return self.offsets[min(position, len(self.offsets) - 1)]
 
     def place(self, node: Node) -> tuple[int, int]:
@@ -68,8 +66,8 @@ def read_word(node: Node, source: Source) -> Word:
     """The word that a node is."""
     parts = list(pieces(node, source.data))
     replaced = [each for each in parts if not isinstance(each, range)]
-    kept = (each if isinstance(each, range) else _written(each, source.data) for each in parts)
-    text = b"".join(source.data[each.start : each.stop] for each in kept)
+    places = (each if isinstance(each, range) else _written(each, source.data) for each in parts)
+    text = b"".join(source.data[each.start : each.stop] for each in places)
     return Word(
         text.decode("utf-8", "replace"),
         *source.place(node),

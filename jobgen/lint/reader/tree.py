@@ -39,7 +39,7 @@ _SETTERS = ("read", "mapfile", "readarray", "getopts", "printf", "let", "unset")
 def read_tree(script: Script) -> None:
     """Note all that is in a script. Raises RecursionError if it is nested too deep."""
     data = to_bytes(script.text)
-    _TreeReader(script, Source(data, data)).read()
+    _TreeReader(script, Source(data, data, range(len(data) + 1))).read()
 
 
 @dataclass
@@ -72,7 +72,8 @@ class _TreeReader:
             case "string" | "raw_string" | "heredoc_body":
                 self._quoted(node)
             case "comment":
-                self._comment(node)
+                comments = self.script.inner_comments if self.depth else self.script.comments
+                comments.append(Word(self.source.raw(node), *self.source.place(node)))
             case "for_statement":
                 if name := node.child_by_field_name("variable"):
                     self.script.dynamic_variables.add(self.source.raw(name))
@@ -111,11 +112,6 @@ class _TreeReader:
             self._walk(part, enclosing, base_name(name[1]) if name else "?")
         for last in parts[-1:]:
             self._walk(last, enclosing, piped_into)
-
-    def _comment(self, node: Node) -> None:
-        script = self.script
-        comments = script.inner_comments if self.depth else script.comments
-        comments.append(Word(self.source.raw(node), *self.source.place(node)))
 
     def _quoted(self, node: Node) -> None:
         first, last = node.start_point.row + 1, node.end_point.row + 1

@@ -151,12 +151,12 @@ def jg121_loopback(script: Script) -> Findings:
     if not any(runs_on_all_nodes(script, command) for command in work_commands(script)):
         return
     for name, cure in _LOOPBACK_CURES.items():
-        assignments = [each for each in script.assignments_of(name) if each.depth == 0]
-        value = assignments[0].value.text if len(assignments) == 1 else ""
+        assignment = script.constant(name) if name in script.exports else None
+        value = assignment.value.text if assignment else ""
         is_loopback = LOOPBACK.match(value) if name == "MASTER_ADDR" else value in ("lo", "=lo")
-        if is_loopback and assignments[0].is_certain and name in script.exports:
+        if assignment and is_loopback:
             text = f"{name}={value}: on each of the {nodes} nodes, {value} is that node alone"
-            yield finding_at(assignments[0], text, cure)
+            yield finding_at(assignment, text, cure)
 
 
 # An address, or a name that ends in a number: others may be placeholders.

@@ -73,9 +73,6 @@ def _gpu_use(script: Script) -> Word | None:
     return None
 
 
-_OTHER_REQUESTS = re.compile(r"--gres|--gpus|\s-G\s*\d|\bsalloc\b|\bsbatch\b")
-
-
 def jg508_gpu_not_in_job(script: Script) -> Findings:
     assignments = script.assignments_of("CUDA_VISIBLE_DEVICES")
     gpus = _gpus(script) if assignments else None
@@ -93,7 +90,7 @@ def jg508_gpu_not_in_job(script: Script) -> Findings:
 
 def _gpus(script: Script) -> Gpus | None:
     """The GPUs that the job has on a node, at most; None if a command may request others."""
-    if script.scheduler != "slurm" or _OTHER_REQUESTS.search(script.code):
+    if script.scheduler != "slurm" or _STEP_OPTIONS.search(script.code):
         return None
     if directive := script.directive("gpus"):
         count = directive.gpus

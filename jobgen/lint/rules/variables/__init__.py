@@ -95,13 +95,8 @@ def _used_variables(script: Script) -> set[str]:
     }
 
 
-_SETTING_OPTIONS = {
-    "SLURM_CPUS_PER_TASK": "cpus-per-task",
-    "SLURM_GPUS": "gpus",
-    "SLURM_GPUS_PER_NODE": "gpus-per-node",
-    "SLURM_GPUS_PER_TASK": "gpus-per-task",
-    "SLURM_NTASKS_PER_NODE": "ntasks-per-node",
-}
+# Options that set the variable of their name: SLURM_CPUS_PER_TASK.
+_SETTING_OPTIONS = "cpus-per-task gpus gpus-per-node gpus-per-task ntasks-per-node".split()
 # Options that set the variable in another way, or may do so.
 _OTHER_WAYS = {"cpus-per-task": "|cpus-per-gpu|tres-per-task", "ntasks-per-node": "|tasks-per-node"}
 _SIZES = "nodes ntasks ntasks-per-node cpus-per-task gres gpus gpus-per-node mem".split()
@@ -110,7 +105,8 @@ _SIZES = "nodes ntasks ntasks-per-node cpus-per-task gres gpus gpus-per-node mem
 def jg506_unset_by_slurm(script: Script) -> Findings:
     if script.scheduler != "slurm" or not script.directive(*_SIZES) or script.runs_itself:
         return
-    for name, option in _SETTING_OPTIONS.items():
+    for option in _SETTING_OPTIONS:
+        name = f"SLURM_{option.upper().replace('-', '_')}"
         written = rf"--({option}{_OTHER_WAYS.get(option, '')})\b(?!-)"
         if script.directive(option) or re.search(written, script.text):
             continue
