@@ -161,6 +161,14 @@ python train.py
 }  # fmt: skip
 
 GOOD = {
+    "options in a variable of the batch script, in a string": """
+#SBATCH -N 2
+srun bash -c "torchrun $OPTIONS train.py"
+""",
+    "options in a variable of the batch script, between strings": """
+#SBATCH -N 2
+srun bash -c 'torchrun '"$OPTIONS"' train.py'
+""",
     "each node has work of its own": """
 #SBATCH -N 2
 srun bash -c 'torchrun --standalone --nproc-per-node=4 train.py --part $SLURM_NODEID'

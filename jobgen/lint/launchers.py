@@ -155,7 +155,7 @@ def _options(words: Sequence[Word]) -> tuple[dict[str, Word], bool]:
         if word.text in ("-m", "--module") or word.text.endswith(".py"):
             break
         if not word.text.startswith("-"):
-            if word.variables or word.has_substitution:
+            if not word.is_literal:
                 has_all = False
                 continue
             break
