@@ -49,11 +49,8 @@ def sources(paths: Sequence[str]) -> Iterator[Source]:
 
 def is_job_folder(word: str) -> bool:
     """Whether a word names the folder of one job."""
-    try:
-        marks = [to_path(word) / name for name in _MARKS]
-        return any(mark.is_file() and not mark.is_symlink() for mark in marks)
-    except (OSError, ValueError):
-        return False
+    marks = [os.path.join(to_path(word), name) for name in _MARKS]
+    return any(os.path.isfile(mark) and not os.path.islink(mark) for mark in marks)
 
 
 def _file(path: str, below: str = "") -> Source:
@@ -101,9 +98,8 @@ def as_word(path: str) -> str:
 
 def path_label(path: str) -> Label:
     """What a path says of the lines: torchrun's attempt and local rank, a rank, a node's folder."""
-    found = _ATTEMPT.search(path)
+    found, rank = _ATTEMPT.search(path), _RANK.search(Path(path).name)
     if not found:
-        rank = _RANK.search(Path(path).name)
         return Label(rank=int(rank["rank"])) if rank else Label()
     parts = path[: found.start()].split("/")
     node = parts[-2] if len(parts) > 1 else None  # jobgen's: NODE/ID/attempt_0/…

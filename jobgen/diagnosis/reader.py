@@ -6,6 +6,7 @@ its lines may matter.
 """
 
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import BinaryIO
 
 BLOCK = 1 << 20
@@ -42,7 +43,7 @@ class LineReader:
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
         begun = b""  # of a line whose end was not read yet
-        for data in self._blocks():
+        for data in chain((self._first,), iter(lambda: self._stream.read(BLOCK), b"")):
             complete, newline, rest = data.rpartition(b"\n")
             if newline:
                 yield from self._lines(begun + complete)
@@ -61,12 +62,6 @@ class LineReader:
     def sample(self) -> list[bytes]:
         """The first lines."""
         return self._shown(self._first[:SAMPLE]).split(b"\n")
-
-    def _blocks(self) -> Iterator[bytes]:
-        block, self._first = self._first, b""
-        while block:
-            yield block
-            block = self._stream.read(BLOCK)
 
     def _lines(self, block: bytes) -> Iterator[tuple[int, bytes]]:
         """The lines of a block that begins a line."""

@@ -22,6 +22,7 @@ A part of patterns has a name in capitals; PARTS has those of several classes. A
 a line is written [ ]. If several signs of a class match a line, the first one counts.
 """
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -51,6 +52,7 @@ _ROLES = {
     "late report": (Role.CONFIRMATION, True),
     **{role.value: (role, role is Role.CONSEQUENCE) for role in Role},
 }
+_KIND = rf"(?:({'|'.join(CERTAINTIES)}) )?({'|'.join(_ROLES)})( if failed)?:(.*)"
 
 
 class Sign(NamedTuple):
@@ -75,13 +77,10 @@ def read_signs(text: str) -> Iterator[Sign]:
 
 def _event(line: str) -> Event:
     """`sure cause if failed: what failed`: what it says of the signs below it."""
-    words, colon, says = line.partition(":")
-    first, _, rest = words.partition(" ")
-    certainty, words = (first, rest) if first in CERTAINTIES else ("sure", words)
-    name = words.removesuffix(" if failed")
-    if not colon or name not in _ROLES:
+    found = re.fullmatch(_KIND, line)
+    if not found:
         raise ValueError(f"no kind of sign: {line}")
+    certainty, name, condition, says = found.groups("")
     role, reporter = _ROLES[name]
-    return Event(
-        "", role, says.strip(), certainty=certainty, needs_failure=name != words, reporter=reporter
-    )
+    event = Event("", role, says.strip(), certainty=certainty or "sure", reporter=reporter)
+    return event._replace(needs_failure=bool(condition))

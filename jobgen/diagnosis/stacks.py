@@ -136,7 +136,8 @@ def _first_of_each(stacks: Iterable[Stack]) -> list[Stack]:
 def _outside(waiting: list[Stack], outside: list[Stack]) -> list[Event]:
     """Those that are in no collective operation hold up the others."""
     if len(outside) > max(1, len(waiting)):
-        places = ", ".join(f"{count} in {place}" for place, count in _places(outside))
+        counts = Counter(map(_full, outside)).most_common(2)
+        places = ", ".join(f"{count} in {place}" for place, count in counts)
         text = f"{where_they_are(waiting)}, and {len(outside)} others are not: {places}"
         return [_of_all(outside[0], text, "possible")]
     others = where_they_are(waiting)
@@ -181,14 +182,10 @@ def _full(stack: Stack) -> str:
     return stack.place + own
 
 
-def _places(stacks: list[Stack]) -> list[tuple[str, int]]:
-    """The two that most of them are in, with how many."""
-    return Counter(map(_full, stacks)).most_common(2)
-
-
 def where_they_are(stacks: list[Stack]) -> str:
     """`ranks 0, 1 are in all_reduce (train.py:23 main)`."""
-    return f"{_text(stacks)} in {' and '.join(place for place, _ in _places(stacks))}"
+    places = [place for place, _ in Counter(map(_full, stacks)).most_common(2)]
+    return f"{_text(stacks)} in {' and '.join(places)}"
 
 
 def _text(stacks: list[Stack]) -> str:

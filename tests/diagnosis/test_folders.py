@@ -141,10 +141,6 @@ CASES = {  # what the script's own verdict named until version 1.0, and what it 
         {**lost(0, 1), "stderr": f"srun: error: Node failure on nB\n{CANCELLED}"},
         "node nB failed first: the scheduler lost this node: submit with --requeue",
     ),
-    "a keeper's word": (
-        {**lost(0, 1), "nB/keeper": "jobgen: nB: rank 3 ended with status -9\n"},
-        f"{KILLED}: ",
-    ),
     "a keeper's word on torchrun": (
         {**lost(0, 1), "stderr": "jobgen: nB: torchrun ended with status 137 (its keeper)\n"},
         "launcher on nB failed first: killed by signal 9: ",

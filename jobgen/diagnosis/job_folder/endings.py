@@ -133,19 +133,20 @@ def quiet_ranks(folder: JobFolder, case: Case) -> list[Event]:
     if len(quiet) != 1 or len(folder.ranks) < 2:
         return []
     one = quiet[0]
-    event = Event("peer-lost", Role.CONFIRMATION, "", f"{one.path}/stderr.log", certainty="likely")
-    event = event._replace(node=one.host, rank=one.rank, local_rank=one.local_rank)
     own = [e for e in case.events if e.rank is not None and e.rank == one.rank]
     statuses = {e.status: e for e in own if e.status is not None}
     if set(statuses) - {0, 1}:
         return []  # a signal, or a status that tells more
+    says = "it ended early, with status 0, and the others lost it"
+    event = Event(
+        "peer-lost", Role.CONFIRMATION, says, f"{one.path}/stderr.log", certainty="likely"
+    )
+    event = event._replace(node=one.host, rank=one.rank, local_rank=one.local_rank)
     if 1 in statuses:
-        says, shown = "ended with status 1, and wrote no exception", statuses[1]
-        place = event._replace(code="launcher-report", says=says, status=1, text=shown.text)
-        return [place._replace(file=shown.file, line=shown.line)]
-    if has_ended_well(one, folder, case):
-        return [event._replace(says="it ended early, with status 0, and the others lost it")]
-    return []
+        says, end = "ended with status 1, and wrote no exception", statuses[1]
+        event = event._replace(code="launcher-report", says=says, status=1)
+        event = event._replace(file=end.file, line=end.line, text=end.text)
+    return [event] if 1 in statuses or has_ended_well(one, folder, case) else []
 
 
 def assigned(folder: JobFolder, case: Case) -> Iterator[Event]:

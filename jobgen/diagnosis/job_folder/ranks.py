@@ -24,9 +24,9 @@ def number_ranks(folder: JobFolder) -> None:
     """Set the global rank of each rank's files, where it can be known."""
     labels = _labels(folder)
     for host, node in folder.nodes.items():
-        locals_ = {each.local_rank: each for each in node.ranks if each.local_rank is not None}
-        first = _first_number(locals_, labels.get(host, {}))
-        for local_rank, each in locals_.items() if first is not None else ():
+        ranks = {each.local_rank: each for each in node.ranks if each.local_rank is not None}
+        first = _first_number(ranks, labels.get(host, {}))
+        for local_rank, each in ranks.items() if first is not None else ():
             each.rank = (first or 0) + local_rank
     # The ranks of a node whose place another node took, a spare, after a loss.
     last: dict[int | None, RankFiles] = {}
@@ -46,8 +46,9 @@ def _labels(folder: JobFolder) -> dict[str, dict[bytes, set[int]]]:
 
 
 def _first_number(ranks: dict[int, RankFiles], lines: dict[bytes, set[int]]) -> int | None:
-    """The number of a node's first rank: as its ranks' tracebacks say it, by the label of a rank's
-    last line, or, if all its ranks have labels, by these.
+    """The number of a node's first rank, as a traceback of its ranks says it.
+
+    Else by the label of a rank's last line; else, if all its ranks have labels, by these.
     """
     ends = {local_rank: _end_of(each.path, "stderr.log") for local_rank, each in ranks.items()}
     for local_rank, end in ends.items():

@@ -52,8 +52,6 @@ def folder_sources(folder: JobFolder) -> Iterator[Source]:
             text = each.stack.encode("utf-8", "replace")
             file = as_word(os.path.join(each.path, "error.json"))
             yield Source(file, BytesIO(text), label_of(each))
-    for node in folder.nodes.values():
-        yield from _source(os.path.join(node.path, "keeper"), most)
     for name in sorted(folder.names):
         if name.startswith("set-up."):  # of a node whose set-up has not come to its end
             label = Label(name.removeprefix("set-up."))
@@ -70,12 +68,9 @@ def folder_sources(folder: JobFolder) -> Iterator[Source]:
 def _dumps(folder: JobFolder) -> Iterator[Source]:
     """The flight recorder's dumps, without those that ranks wrote before they started again."""
     start = folder.last_start
-    places = [(folder.path, folder.names)]
     for node in folder.nodes.values():
-        places += [(node.path, node.names), *((each.path, each.names) for each in node.ranks)]
-    for path, names in places:
-        for name in sorted(names):
-            file = os.path.join(path, name)
+        for name in sorted(node.names):
+            file = os.path.join(node.path, name)
             is_new = changed(file) >= start
             if is_new and re.search(DUMP, name) and is_dump(read_plain(file, PEEKED)):
                 yield Source(as_word(file), BytesIO(), is_dump=True)

@@ -67,7 +67,6 @@ def _complete(case: Case, folder: JobFolder) -> None:
         old = {event.pid for event in case.events} - reported - {""} if reported else old
     events = [e for e in case.events if not (e.pid in old and "(pid: " in e.text)]
     events = [e for e in events if not _OWN_VERDICT.match(e.text)]
-    events = [e for e in events if e.code != "node-not-ready" or not e.file.endswith("/keeper")]
     # The scheduler's names of nodes: torchrun's report may have others.
     events = [
         e._replace(attempt=None, node=hosts.get(-1 if e.rank is None else e.rank, e.node))

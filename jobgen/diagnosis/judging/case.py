@@ -56,17 +56,12 @@ def of_the_failure(case: Case) -> list[Event]:
     rest: list[Event] = []
     for file, own in groupby(events, key=lambda event: event.file):
         rest += _of_file([*own], case.lines.get(file, 0), failed)
-    ended = failed or any(event.context for event in rest)
-    if not ended:
+    if not failed and not any(event.context for event in rest):
         sure = [event for event in rest if not event.needs_failure]
-        rest = sure or [e._replace(certainty="possible") for e in rest if _is_last(e, case)]
+        # What the only log ends with was not got over, as far as is seen.
+        last = [e for e in rest if e.role is Role.CAUSE and e.line == case.lines.get(e.file)]
+        rest = sure or [e._replace(certainty="possible") for e in last if len(case.lines) == 1]
     return _without_repeats(_numbered(rest, case))
-
-
-def _is_last(event: Event, case: Case) -> bool:
-    """Whether the only log ends with it: it was not got over, as far as is seen."""
-    is_cause, alone = event.role is Role.CAUSE, len(case.lines) == 1
-    return is_cause and alone and event.line == case.lines.get(event.file)
 
 
 def _of_file(events: list[Event], lines: int, failed: bool) -> list[Event]:

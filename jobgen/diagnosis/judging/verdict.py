@@ -82,7 +82,11 @@ def _verdict(case: Case, events: list[Event], rest: Groups, order: list[str]) ->
     if main.reporter:  # a dump or a stack that names the rank tells more than who waited for it
         main = first([e for e in own if e.rank is not None and not e.reporter] or own)
     cut_off = places.node_cut_off(case, own)
-    place = cut_off or _place(case, own, events, main)
+    if main.reporter:
+        place = cut_off or places.absent_ranks(case, own)
+    else:
+        direct = [event for event in own if not event.reporter]
+        place = cut_off or places.place_of(direct, case, events)
     found = classes()[order[0]]
     groups: dict[str, str] = {}
     for event in own:
@@ -109,14 +113,6 @@ def _made(place: Place, evidence: Sequence[Event], events: list[Event], says: st
     )  # fmt: skip
 
 
-def _place(case: Case, own: list[Event], events: list[Event], main: Event) -> Place:
-    direct = [event for event in own if not event.reporter]
-    named = [event for event in direct if event.rank is not None]  # by a dump, by stacks
-    if main.reporter and not named:
-        return places.absent_ranks(case, own)
-    return places.place_of(direct, case, events)
-
-
 def _certainty(main: Event, rest: Groups, order: list[str]) -> str:
     """The sign's own, and one step less if another class may have come first."""
     others = [first(rest[code]) for code in order[1:]]
@@ -127,11 +123,11 @@ def _certainty(main: Event, rest: Groups, order: list[str]) -> str:
 
 def _evidence(main: Event, own: list[Event]) -> list[Event]:
     """The main line, and others that say something else."""
-    chosen = [main]
+    chosen = {main.says: main}
     for event in own:
-        if event.text != main.text and event.says not in {each.says for each in chosen}:
-            chosen.append(event)
-    return chosen
+        if event.text != main.text:
+            chosen.setdefault(event.says, event)
+    return list(chosen.values())
 
 
 def _from_consequences(case: Case, events: list[Event]) -> Verdict:

@@ -46,33 +46,26 @@ class Census:
         """Take a block that begins and ends with whole lines."""
         if b"rank" in block and not is_one_rank:
             begin = block.rfind(b"\n", 0, -LABELS_SEARCHED) if lines_before else 0
-            self._take_labels(block, max(begin, 0))
+            found = (label.groups() for label in _LABEL.finditer(block, max(begin, 0)))
+            for node, labelled, own in dict.fromkeys(found):
+                if len(self.ranks) < MOST:
+                    self.ranks.add(int(labelled or own))
+                if node and len(self.rank_nodes) < MOST:
+                    self.rank_nodes[int(labelled)] = _text(node)
         if b"NCCL INFO" in block:
-            self._take_nccl(block)
+            for info in re.finditer(_ADDRESS, block):
+                if len(self.addresses) < MOST:
+                    self.addresses.setdefault(_text(info["address"]), _text(info["node"]))
+            for info in re.finditer(_NCCL_RANK, block):
+                if len(self.rank_nodes) < MOST:
+                    self.rank_nodes[int(info["rank"])] = _text(info["node"])
+                self.world = max(self.world, int(info["world"]))
         if b" is ready, " in block:
-            for found in re.finditer(_READY, block):
-                self.addresses[_text(found["address"])] = _text(found["node"])
+            for ready in re.finditer(_READY, block):
+                self.addresses[_text(ready["address"])] = _text(ready["node"])
         self.is_torchrun = self.is_torchrun or any(word in block for word in _TORCHRUN)
         if self.world == 0 and any(word in block for word in _WORLDS):
             self.world = max(map(int, re.findall(_WORLD, block)), default=0)
-
-    def _take_labels(self, block: bytes, begin: int) -> None:
-        found = (label.groups() for label in _LABEL.finditer(block, begin))
-        for node, labelled, own in dict.fromkeys(found):
-            rank = int(labelled or own)
-            if len(self.ranks) < MOST:
-                self.ranks.add(rank)
-            if node and len(self.rank_nodes) < MOST:
-                self.rank_nodes[rank] = _text(node)
-
-    def _take_nccl(self, block: bytes) -> None:
-        if len(self.addresses) < MOST:
-            for found in re.finditer(_ADDRESS, block):
-                self.addresses.setdefault(_text(found["address"]), _text(found["node"]))
-        if len(self.rank_nodes) < MOST:
-            for found in re.finditer(_NCCL_RANK, block):
-                self.rank_nodes[int(found["rank"])] = _text(found["node"])
-                self.world = max(self.world, int(found["world"]))
 
 
 def _text(value: bytes) -> str:

@@ -50,8 +50,6 @@ _HINTS = (
     r"^\[rank: (?P<rank>\d+)\]",  # Lightning's
     rf"^(?:slurmstepd|srun): (?:error|fatal): (?P<node>{HOST}): task",
 )
-_MAY_HAVE_LABEL = re.compile(r"[\[(]| *\d|[\w.-]+(?: rank \d| \[std)|(?=[A-Za-z][\w-]*\d)[\w.-]+:")
-_MAY_HAVE_HINT = re.compile(r"\[|[EWIF]\d{4} |s(?:lurmstepd|run): |[\w.-]+:\d")
 _SRUNS_OWN = ("srun: ", "slurmstepd: ")
 _SAMPLE = 200  # lines
 _MOST_PREFIXES = 5
@@ -92,15 +90,13 @@ class Labeller:
         """The label of a line, and the rest of it."""
         label, text = Label(), line
         for _ in range(_MOST_PREFIXES):
-            prefixes = self._prefixes if _MAY_HAVE_LABEL.match(text) else ()
-            found = next((m for p in prefixes if (m := compiled(p).match(text))), None)
+            found = next((m for p in self._prefixes if (m := compiled(p).match(text))), None)
             if not found:
                 break
             label, text = _with(label, found), text[found.end() :]
-        if _MAY_HAVE_HINT.match(text):
-            for hint in _HINTS:
-                if found := compiled(hint).search(text):
-                    label = _with(label, found)
+        for hint in _HINTS:
+            if found := compiled(hint).match(text):
+                label = _with(label, found)
         return label.over(self._base), text
 
 

@@ -12,8 +12,8 @@ from jobgen.diagnosis.signs import Sign
 LONGEST_TEXT = 4000  # characters of a line in which patterns are searched for
 SHAPES = 20_000  # lines without their numbers, for which the signs that are searched are remembered
 GRAM = 4  # letters; no fixed text has fewer
-# What the engine itself searches for, beside the signs.
-OWN_TEXTS = (
+# What the engine itself searches for in the shapes of lines, beside the signs.
+_OWN = (
     *("traceback (most recent", "exception ignored in", "logging error", "exception in thread"),
     *("(first observed", "failures:", "worker group", "restart_count", "fatal python error"),
     *("timeout (", "prints its stack", "exit", "return code", "srun: error", "slurmstepd: error"),
@@ -85,9 +85,6 @@ def _index() -> tuple[list[tuple[str, Sign]], dict[tuple[str, ...], list[tuple[s
 
 def _shape(text: str) -> str:
     return shape_of(text.encode("ascii", "ignore")).decode("ascii")
-
-
-_OWN = tuple(map(_shape, OWN_TEXTS))
 
 
 @cache

@@ -49,10 +49,6 @@ class FinalReport:
         return self._left > 0
 
 
-# Each line that says how a process ended has one of these.
-_WORDS = re.compile(
-    r"exit|status|srun|slurmstepd|failed first|Primary job|mpi|DUE TO|ChildFailed|Process name"
-)
 _STATUS = (
     # torchrun's report and agent
     r"^\s*exitcode\s*: (?P<status>-?\d+) \(pid: \d+\)",
@@ -92,8 +88,6 @@ _SIGNALS = {
 
 def exit_status(text: str) -> Event | None:
     """What a line says of a process that ended: its status, if it is there, and whose it is."""
-    if not _WORDS.search(text):
-        return None
     for pattern in _STATUS:
         if found := compiled(pattern).search(text):
             groups = {name: value for name, value in found.groupdict().items() if value}
@@ -161,8 +155,7 @@ class Stream:
 
     def __init__(self) -> None:
         self.open: list[Traceback] = []
-        self.announced = 0  # tracebacks that are to be ignored, and have not begun
-        self.ignored_at = -9
+        self.announced_at = -9  # the line before one that is to be ignored
         self.ignored_end = -9  # the last line of the last ignored one: another may be chained to it
         self.in_body = False  # the last line was a frame, or the source that a frame shows
 
@@ -170,12 +163,9 @@ class Stream:
         """Take a line; the traceback that it ends, if it ends one."""
         self.in_body = False
         if IGNORED.search(text) or (re.match(_CHAINED, text) and number - self.ignored_end <= 3):
-            self.announced = self.announced * self._is_near(number) + 1
-            self.ignored_at = number
+            self.announced_at = number
         if head := HEAD.match(text):
-            ignored = self.announced > 0 and self._is_near(number)
-            self.announced -= ignored
-            self.ignored_at = number if ignored else self.ignored_at
+            ignored = number - self.announced_at <= _NEAR
             before = head["indent"]  # in torchrun's report, "  traceback : "
             indent = len(before)
             if before.strip(_BLANK):
@@ -184,9 +174,6 @@ class Stream:
             return None
         self.open = [each for each in self.open if number - each.last_seen <= PATIENCE]
         return self._body(number, text) if self.open else None
-
-    def _is_near(self, number: int) -> bool:
-        return number - self.ignored_at <= _NEAR
 
     def _body(self, number: int, text: str) -> Traceback | None:
         each = self.open[0]
