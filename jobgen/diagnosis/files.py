@@ -66,7 +66,7 @@ def _folder(top: str) -> Iterator[Source]:
     """The logs in a folder and below it, in the order of their names."""
     found = [
         os.path.join(folder, name)
-        for folder, _, names in walk(to_path(top), _refuse)
+        for folder, _, names in walk(to_path(top), refuse)
         for name in names
         if re.search(_LOG, name) or re.search(DUMP, name)
     ]
@@ -123,8 +123,6 @@ def _kind(file: str) -> str:
 
 def _opened(path: str) -> BinaryIO:
     try:
-        if "\0" in path:
-            raise problem(path, "no file can have this name", "unreadable")
         return open(to_path(path), "rb")
     except FileNotFoundError:
         from difflib import get_close_matches  # it takes a while to import
@@ -134,10 +132,11 @@ def _opened(path: str) -> BinaryIO:
         hint = f"did you mean `{near[0]}`?" if near else hint
         raise problem(path, "no such file", "unreadable", hint) from None
     except OSError as error:
-        _refuse(error, path)
+        refuse(error, path)
 
 
-def _refuse(error: OSError, path: str = "") -> NoReturn:
+def refuse(error: OSError, path: str = "") -> NoReturn:
+    """Raise the JobgenError for a file or a folder that cannot be read."""
     text = f"cannot be read: {error.strerror}"
     raise problem(path or str(error.filename), text, "unreadable") from None
 

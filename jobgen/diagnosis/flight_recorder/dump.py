@@ -18,8 +18,6 @@ from jobgen.errors import JobgenError
 from jobgen.limits import DUMP_BYTES, PARSE_MEMORY, PARSE_SECONDS
 from jobgen.untrusted_input import ends_within_bounds
 
-_RANKS_CHARACTERS = 1_000_000  # of "[0, 1, …]", which has each rank of a group
-
 _RANK_IN_NAME = re.compile(r"(\d{1,7})(?:\.(?:pkl|pickle|json|bin|dump|trace))?$")
 # What a damaged pickle raises, beside ValueError.
 _DAMAGED = (
@@ -124,9 +122,7 @@ def _whole(value: Any) -> int:
 
 def _ranks(value: Any) -> tuple[int, ...]:
     """torch writes a text, "[0, 1, 2]"."""
-    numbers = (
-        re.findall(r"\b\d{1,7}\b", value[:_RANKS_CHARACTERS]) if isinstance(value, str) else []
-    )
+    numbers = re.findall(r"\b\d{1,7}\b", value) if isinstance(value, str) else []
     return tuple(sorted({int(number) for number in numbers}))
 
 

@@ -7,6 +7,7 @@ cause only where it explains how a rank ended.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
@@ -57,8 +58,9 @@ class Evidence:
                 return found
             found.path = f"{folder.path}/evidence"  # the batch script's own
         text = read_start(found.path)
+        job = os.path.basename(os.path.abspath(folder.path)).partition(".")[0]  # of 4711.1: 4711
         for line in _of_the_job(text, folder.end[1]):
-            _take(found, line, folder.number)
+            _take(found, line, job)
         before, after = _COUNT.search(read_start(f"{node.path}/oom_kill")), _COUNT.search(text)
         if before and after and int(after[1]) > int(before[1]):
             found.kills = int(after[1]) - int(before[1])
@@ -120,7 +122,7 @@ def _take(found: Evidence, line: str, job: str) -> None:
     elif killed := _KILLED.search(line):
         found.killed.add(killed["pid"])
         found.memory_line = line
-    elif "oom-kill:" in line and job and re.search(rf"/job_{re.escape(job)}(?:/|,|$)", line):
+    elif "oom-kill:" in line and re.search(rf"/job_{re.escape(job)}(?:/|,|$)", line):
         found.is_job_named = True
         found.memory_line = line
     elif ecc := _ECC.match(line):

@@ -76,12 +76,6 @@ class JobFolder:
         return found.groups(default="") if found else ("", "", "")
 
     @property
-    def number(self) -> str:
-        """The job's, by the folder's name: 4711 of 4711.1, its second try."""
-        found = re.match(r"\d{1,12}", os.path.basename(os.path.abspath(self.path)))
-        return found[0] if found else ""
-
-    @property
     def is_ended_from_outside(self) -> bool:
         """Whether the batch script got TERM: scancel, qdel, the walltime, a preemption."""
         return "outside" in self.end[2]

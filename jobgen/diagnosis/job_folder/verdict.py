@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from jobgen.diagnosis.classes import codes_with
 from jobgen.diagnosis.engine import Source, collect
 from jobgen.diagnosis.events import Event, Role, Verdict
-from jobgen.diagnosis.files import SCHEDULER
+from jobgen.diagnosis.files import SCHEDULER, refuse
 from jobgen.diagnosis.job_folder.endings import Evidence, assigned, node_events, quiet_ranks
 from jobgen.diagnosis.job_folder.hangs import CURES, hung_ranks
 from jobgen.diagnosis.job_folder.layout import JobFolder, read_layout
@@ -14,7 +14,6 @@ from jobgen.diagnosis.job_folder.ranks import number_ranks, read_error_file
 from jobgen.diagnosis.job_folder.sources import folder_sources, without_ranks
 from jobgen.diagnosis.judging.case import Case
 from jobgen.diagnosis.judging.verdict import judge
-from jobgen.errors import problem
 
 # What `why --line` itself wrote at the end of the job's log.
 _OWN_VERDICT = re.compile(r"^jobgen: (?:.* failed first: |the ranks hung: |no cause found)")
@@ -29,9 +28,8 @@ def diagnose_folder(path: str, others: Iterable[Source] = ()) -> Verdict:
     """
     try:
         folder = read_layout(path)
-    except (OSError, ValueError) as error:
-        text = getattr(error, "strerror", None) or str(error)
-        raise problem(path, f"cannot be read: {text}", "unreadable") from None
+    except OSError as error:
+        refuse(error, path)
     number_ranks(folder)
     for each in folder.ranks:
         read_error_file(each)

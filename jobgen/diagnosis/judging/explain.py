@@ -95,12 +95,8 @@ def _can_explain(groups: Groups, a: str, b: str, mutual: bool) -> bool:
         return True
     cause, other = first(groups[a]), first(groups[b])
     before = is_before(cause, other)
-    must_be_clear = mutual or (_is_guess(cause) and not _is_guess(other))
-    return before is True if must_be_clear else before is not False
-
-
-def _is_guess(event: Event) -> bool:
-    return event.certainty == "possible"
+    is_guess = cause.certainty == "possible" and other.certainty != "possible"
+    return before is True if mutual or is_guess else before is not False
 
 
 def ranked(groups: Groups) -> list[str]:
