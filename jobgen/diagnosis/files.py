@@ -2,6 +2,7 @@
 
 import os
 import re
+import stat
 import sys
 from collections.abc import Iterator, Sequence
 from io import BufferedReader, BytesIO
@@ -10,7 +11,6 @@ from typing import BinaryIO, NoReturn
 
 from jobgen.diagnosis.classes import codes
 from jobgen.diagnosis.engine import Source
-from jobgen.diagnosis.job_folder.layout import open_plain
 from jobgen.diagnosis.lines.labels import Label
 from jobgen.errors import problem
 from jobgen.paths import to_path, walk
@@ -119,6 +119,18 @@ def _kind(file: str) -> str:
     with open(descriptor, "rb") as stream:
         start = stream.read(PEEKED)
     return "dump" if is_dump(start) else "" if b"\0" in start else "text"
+
+
+def open_plain(path: str) -> int | None:
+    """A descriptor of a regular file, no link, no pipe; None if it cannot be read."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError):
+        return None
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return descriptor
+    os.close(descriptor)
+    return None
 
 
 def _opened(path: str) -> BinaryIO:

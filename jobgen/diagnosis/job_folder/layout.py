@@ -7,11 +7,11 @@ JOB/HOST/rank-N/{stdout.log,stderr.log}                                    with 
 
 import os
 import re
-import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from jobgen.diagnosis.files import open_plain
 from jobgen.limits import JOB_ENTRIES, JOB_FOLDER_BYTES
 from jobgen.paths import to_path
 
@@ -140,18 +140,6 @@ def changed(path: str) -> float:
         return os.lstat(path).st_mtime
     except OSError:
         return 0.0
-
-
-def open_plain(path: str) -> int | None:
-    """A descriptor of a regular file, no link, no pipe; None if it cannot be read."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except (OSError, ValueError):
-        return None
-    if stat.S_ISREG(os.fstat(descriptor).st_mode):
-        return descriptor
-    os.close(descriptor)
-    return None
 
 
 def read_start(path: str) -> str:

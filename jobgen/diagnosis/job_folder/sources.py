@@ -7,8 +7,8 @@ from functools import partial
 from io import BytesIO
 
 from jobgen.diagnosis.engine import Source
-from jobgen.diagnosis.files import DUMP, PEEKED, as_word, is_dump
-from jobgen.diagnosis.job_folder.layout import JobFolder, RankFiles, changed, open_plain, read_plain
+from jobgen.diagnosis.files import DUMP, PEEKED, as_word, is_dump, open_plain
+from jobgen.diagnosis.job_folder.layout import JobFolder, RankFiles, changed, read_plain
 from jobgen.diagnosis.lines.labels import Label
 from jobgen.limits import JOB_FOLDER_BYTES
 
