@@ -240,7 +240,9 @@ LINES = {
 @pytest.mark.parametrize("name", [path.name for path in sorted(REAL.iterdir())])
 def test_what_two_real_torchruns_left(name: str) -> None:
     """torch 2.13 on CPUs, with --tee=3 and labels: the fault of rank 3, of 1 and 2, or of all."""
-    line = as_line(diagnose_folder(str(REAL / name)))
+    verdict = diagnose_folder(str(REAL / name))
+    line = as_line(verdict)
+    assert verdict.everywhere == (name == "all")
     if name in ("two", "all"):  # which of them wrote first, only the files' times say
         assert ", and others alike, failed first: ValueError: no such sample" in line
     else:
