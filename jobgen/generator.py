@@ -117,7 +117,7 @@ class Generator:
 
     def render(self, plan: Plan, template: str | None) -> str:
         """The script for a plan. Raises JobgenError for what is wrong with the template."""
-        return self._templates.render(plan, template)
+        return self._templates.render(plan, template).decode("utf-8")
 
     def script(self, job: Job) -> str:
         """The script for a job; see `script_bytes`."""
@@ -129,7 +129,7 @@ class Generator:
         A job that takes more memory or depth than Python has is an error of this job alone.
         """
         try:
-            return self._templates.render_bytes(self.plan(job), job.template, manifest)
+            return self._templates.render(self.plan(job), job.template, manifest)
         except (MemoryError, RecursionError) as error:
             raise problem(f"jobgen {job.command}", excess_text(error), "limit") from None
 

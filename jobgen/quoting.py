@@ -156,7 +156,7 @@ def split_words(line: str) -> list[str]:
 
     Raises ValueError, with the place, for anything else that a shell would interpret.
     """
-    words: list[str] = []
+    words: list[list[str]] = []
     is_new = True
     for part in re.finditer(rf"{_WORD} | (?P<other>.)", line, re.VERBOSE | re.DOTALL):
         kind, text = part.lastgroup, part[part.lastgroup or 0]
@@ -168,12 +168,13 @@ def split_words(line: str) -> list[str]:
         elif kind == "ansi":
             text = re.sub(_ESCAPED, _unescaped, text)
         if kind != "space":
-            words += [""] * is_new
-            words[-1] += text
+            words += [[]] * is_new
+            words[-1].append(text)
         is_new = kind == "space"
     # The bytes of one character may come from two escapes.
     return [
-        word.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape") for word in words
+        "".join(pieces).encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
+        for pieces in words
     ]
 
 

@@ -73,7 +73,7 @@ def part_names(part: Part) -> Names:
 
 def upper_names(plan: Plan) -> Iterator[Names]:
     """The names in each block of the upper part: many scripts have the same ones."""
-    upper = without_carried("\n".join(split(TEMPLATES.render(plan))[0]))
+    upper = without_carried("\n".join(split(TEMPLATES.render(plan).decode())[0]))
     return map(names_in, re.split(r"\n\n(?=\S)", upper)[1:])
 
 
@@ -146,7 +146,9 @@ def test_every_machinery_is_whole_and_has_no_more(capsys: pytest.CaptureFixture[
     used = {part for parts in tried().machineries for part in parts}
     assert set(PARTS) - used == set()
     # Many at once: that is no other language than one of them.
-    text = "".join(f"({TEMPLATES.render(plan)}\n)\n" for plan in covering(tried().machineries))
+    text = "".join(
+        f"({TEMPLATES.render(plan).decode()}\n)\n" for plan in covering(tried().machineries)
+    )
     done = subprocess.run(["bash", "-n"], input=text, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 
@@ -159,7 +161,7 @@ def test_shellcheck_has_no_finding(tmp_path: Path) -> None:
         pytest.skip("shellcheck is not installed")
     plans = covering(tried().machineries)
     for number, plan in enumerate(plans):
-        (tmp_path / f"{number}.sh").write_text(TEMPLATES.render(plan), encoding="utf-8")
+        (tmp_path / f"{number}.sh").write_text(TEMPLATES.render(plan).decode(), encoding="utf-8")
     files = [str(path) for path in tmp_path.iterdir()]
     done = subprocess.run(
         [shellcheck, "--norc", "--shell=bash", "--format=gcc", *files],

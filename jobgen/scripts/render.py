@@ -51,11 +51,7 @@ class Templates:
         # Of the templates that were read, for each --template.
         self._fingerprints: dict[tuple[str | None, str], str] = {}
 
-    def render(self, plan: Plan, template: str | None = None) -> str:
-        """The script for a plan; see `render_bytes`."""
-        return self.render_bytes(plan, template).decode("utf-8")
-
-    def render_bytes(self, plan: Plan, template: str | None = None, manifest: str = "") -> bytes:
+    def render(self, plan: Plan, template: str | None = None, manifest: str = "") -> bytes:
         """The script for a plan, from the plan's template or from a file, with its checksums.
 
         `manifest` is the path of the one that lists the script, from the script's folder; such a
