@@ -21,7 +21,7 @@ from jobgen.paths import (
 )
 from jobgen.planner.advice import job_advice
 from jobgen.planner.assembly import make_plan
-from jobgen.planning.host_list import read_hosts
+from jobgen.planning.host_list import NO_HOSTS, Hosts, read_hosts
 from jobgen.planning.job_options import Job, job_options
 from jobgen.planning.plan import Plan
 from jobgen.profiles.kinds import ProblemList
@@ -77,7 +77,7 @@ class Generator:
         if job.profile is None and job.command != "local":
             raise no_profile()
         try:
-            resolved = self._profile(job, len(hosts))
+            resolved = self._profile(job, len(hosts.names))
         except JobgenError as error:
             raise JobgenError([*error.problems, *self.later_problems(job, error)]) from None
         return make_plan(job, resolved, hosts)
@@ -133,10 +133,10 @@ class Generator:
         except (MemoryError, RecursionError) as error:
             raise problem(f"jobgen {job.command}", excess_text(error), "limit") from None
 
-    def _hosts(self, job: Job) -> tuple[str, ...]:
+    def _hosts(self, job: Job) -> Hosts:
         """The hosts of a job by hand; none for another one. Raises JobgenError."""
         if job.command != "byhand":
-            return ()
+            return NO_HOSTS
         if job.hosts is None:
             raise problem("--hosts", "no hosts are named", "usage", "such as smc-r07-[07-08]")
         return read_hosts(job.hosts, self.profiles.within, self.profiles.confined)

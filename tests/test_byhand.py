@@ -8,7 +8,7 @@ import pytest
 
 from jobgen.cli.mistakes.habits import check_habits
 from jobgen.errors import JobgenError
-from jobgen.planning.host_list import read_hosts
+from jobgen.planning.host_list import Hosts, read_hosts
 from jobgen.planning.job_options import Job
 from tests.helpers import jobgen, script
 
@@ -29,7 +29,7 @@ from tests.helpers import jobgen, script
     ],
 )
 def test_a_list_of_hosts_is_read_as_its_scheduler_prints_it(text: str, hosts: str) -> None:
-    assert read_hosts(text) == tuple(hosts.split())
+    assert read_hosts(text).names == tuple(hosts.split())
     check_habits(Job("byhand", "mi210", hosts=text), None)  # raises for another launcher's list
 
 
@@ -37,9 +37,9 @@ def test_a_file_of_hosts_is_read_in_its_order(tmp_path: Path) -> None:
     """Each host counts once: PBS_NODEFILE has a line for each rank."""
     file = tmp_path / "nodes"
     file.write_text("\ufeffn5.x\nn5.x\n\nn3.x\nn[7-8]\n")
-    assert read_hosts(str(file)) == ("n5.x", "n3.x", "n7", "n8")
+    assert read_hosts(str(file)) == Hosts(("n5.x", "n3.x", "n7", "n8"))
     file.write_text("n1 slots=4\nn2 max_slots=4  # of a launcher\nn3:8\nfd00::9\nfd00::1:22\n")
-    assert read_hosts(str(file)) == ("n1", "n2", "n3", "fd00::9", "fd00::1:22")
+    assert read_hosts(str(file)) == Hosts(("n1", "n2", "n3", "fd00::9", "fd00::1:22"), (4,))
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_one_host_a_million_times_is_refused(tmp_path: Path) -> None:
     with pytest.raises(JobgenError, match="more than 1048576 names"):
         read_hosts(str(tmp_path / "nodes"))
     (tmp_path / "nodes").write_text("a[1-1024] " * 1024)
-    assert len(read_hosts(str(tmp_path / "nodes"))) == 1024
+    assert len(read_hosts(str(tmp_path / "nodes")).names) == 1024
 
 
 @pytest.mark.parametrize(
@@ -177,9 +177,11 @@ def test_lists_that_stand_for_too_much(text: str, message: str) -> None:
 
 
 def test_lists_of_the_largest_clusters_are_read() -> None:
-    assert len(read_hosts("a" * 250 + "[1-16384]")) == 16384
-    assert len(read_hosts(",".join(f"node{n:05}.some.cluster" for n in range(16384)))) == 16384
-    assert len(read_hosts(f"n[{','.join(map(str, range(0, 32768, 2)))}]")) == 16384
+    assert len(read_hosts("a" * 250 + "[1-16384]").names) == 16384
+    assert (
+        len(read_hosts(",".join(f"node{n:05}.some.cluster" for n in range(16384))).names) == 16384
+    )
+    assert len(read_hosts(f"n[{','.join(map(str, range(0, 32768, 2)))}]").names) == 16384
 
 
 def test_a_trainer_is_exported_first() -> None:

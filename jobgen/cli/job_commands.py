@@ -240,8 +240,8 @@ def _report_array(plan: Plan, job: Job) -> None:
 
 
 def _report_warnings(generator: Generator, plan: Plan, job: Job) -> None:
-    from jobgen.cli.mistakes.job_warnings import job_warnings, slots_advice
+    from jobgen.cli.mistakes.job_warnings import job_warnings
 
-    of_script = (slots_advice if job.command == "byhand" else job_warnings)(job, plan)
+    of_script = () if job.command == "byhand" else job_warnings(job, plan)
     for warning in (*generator.advice(job, plan), *of_script):
         report(f"warning: {warning}")

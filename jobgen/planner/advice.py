@@ -64,7 +64,7 @@ def job_advice(job: Job, plan: Plan, resolved: Resolved) -> list[Problem]:
     if gpus and is_batch:
         found += [_gpus_not_requested(resolved), _cores_not_requested(resolved, gpus)]
     variables = ((each.name, each.value) for each in plan.software.environment)
-    return _at_origins([*found, _secrets(variables, from_user)], resolved)
+    return _at_origins([*found, _secrets(variables, from_user), _other_slots(plan)], resolved)
 
 
 def _at_origins(found: Iterable[Found], resolved: Resolved) -> list[Problem]:
@@ -196,6 +196,15 @@ def _gpus_not_requested(resolved: Resolved) -> Found:
         text = f"a node has {gpus} GPUs, and PBS is asked for none"
         hint = "write `request.gpu_option: ngpus`; or `none`, if the queue assigns GPUs by itself"
         yield "node.gpus", text, "gpus", hint
+
+
+def _other_slots(plan: Plan) -> Found:
+    """A number of ranks in the file of hosts that is another one."""
+    ranks = plan.launch.processes_per_node
+    for slots in [each for each in plan.slots if each != ranks][:1]:
+        option = "-G " if slots <= plan.node.gpus else "--set launch.processes_per_node="
+        text = f"each host has {ranks} ranks, and not {slots} by its slots"
+        yield "--hosts", text, "size", f"write {option}{slots}"
 
 
 def _unused_gpus(resolved: Resolved, gpus: int) -> Found:

@@ -13,6 +13,7 @@ from jobgen.planner import refusals
 from jobgen.planner.base_plan import base_plan
 from jobgen.planner.container_options import check_container_values, with_container
 from jobgen.planner.program_refusals import check_program
+from jobgen.planning.host_list import NO_HOSTS, Hosts
 from jobgen.planning.job_options import Job, job_options
 from jobgen.planning.plan import Directive, Plan, Request, Software, Variable
 from jobgen.planning.program import Program, make_program
@@ -28,7 +29,7 @@ BYHAND_NAME = "[A-Za-z0-9][A-Za-z0-9_.-]*"
 TORCHRUN_KILLS_AFTER = 30  # seconds after TERM, by default (torch/distributed/launcher/api.py)
 
 
-def make_plan(job: Job, resolved: Resolved, hosts: tuple[str, ...] = ()) -> Plan:
+def make_plan(job: Job, resolved: Resolved, hosts: Hosts = NO_HOSTS) -> Plan:
     """The plan for a job on a cluster; `hosts` are its nodes, if they are known already.
 
     Raises JobgenError for what the cluster does not have or the scheduler cannot read, with the
@@ -40,7 +41,7 @@ def make_plan(job: Job, resolved: Resolved, hosts: tuple[str, ...] = ()) -> Plan
         raise JobgenError(_placed(each, resolved) for each in error.problems) from None
 
 
-def _make_plan(job: Job, resolved: Resolved, hosts: tuple[str, ...]) -> Plan:
+def _make_plan(job: Job, resolved: Resolved, hosts: Hosts) -> Plan:
     scheduler, by_hand = refusals.scheduler_of(job.command, resolved), job.command == "byhand"
     profile = resolved.profile
     base = base_plan(resolved, scheduler, by_hand, job.shared is not None)
@@ -58,7 +59,8 @@ def _make_plan(job: Job, resolved: Resolved, hosts: tuple[str, ...]) -> Plan:
         program=program,
         name=_name(job, program, scheduler),
         has_own_name=job.name is not None,
-        hosts=hosts,
+        hosts=hosts.names,
+        slots=hosts.slots,
         request=request,
         network=base.network._replace(socket_variables=_socket_variables(base, environment)),
         software=extend(

@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 from jobgen.errors import problem
 from jobgen.limits import HOST_BRACKETS, HOST_CHARACTERS, HOST_NAMES, HOSTS
@@ -20,21 +21,33 @@ _SLOTS = re.compile(r"#.*|(?<=\s)(?:max[-_])?slots *= *\d+")
 _RULE = "such as smc-r07-[07-08], a,b,c or a file of hosts that exists"
 
 
-def read_hosts(text: str, within: Path = WORKING_FOLDER, confined: bool = False) -> tuple[str, ...]:
+class Hosts(NamedTuple):
+    """The names of hosts, and the numbers of ranks that a file of them has as `slots=N`."""
+
+    names: tuple[str, ...] = ()
+    slots: tuple[int, ...] = ()
+
+
+NO_HOSTS = Hosts()
+
+
+def read_hosts(text: str, within: Path = WORKING_FOLDER, confined: bool = False) -> Hosts:
     """The hosts of `text`, in their order, each once.
 
     `text` is a file of hosts, separated by blanks or lines (such as a PBS_NODEFILE, or a hostfile
-    whose `slots=N` or `:N` count for nothing here); or a list as Slurm prints it
+    whose `slots=N` or `:N` name no hosts); or a list as Slurm prints it
     (smc-r07-[07-08]); or PBS's exec_host (a/0*4+b/0*4). A file's path counts from the folder
     `within`; with `confined`, it may not be outside. Raises JobgenError for anything else.
     """
     path = within / to_path(text)
     if confined and is_outside(path, within):  # a list of hosts is inside as a path, too
         raise outside_error("--hosts", text, within)
+    slots: list[str] = []
     if is_file(path):
         try:
             with path.open(encoding="utf-8-sig") as file:
-                words = _SLOTS.sub("", file.read(_FILE_CHARACTERS)).split()
+                lines = file.read(_FILE_CHARACTERS)
+            slots, words = re.findall(r"(?<=\sslots=)\d+", lines), _SLOTS.sub("", lines).split()
             words = [re.sub(r"^([^:]+):\d+$", r"\1", word) for word in words]
         except (OSError, UnicodeDecodeError) as error:
             raise problem("--hosts", f"{text:.80} cannot be read: {error}", "value") from None
@@ -50,7 +63,7 @@ def read_hosts(text: str, within: Path = WORKING_FOLDER, confined: bool = False)
             raise problem("--hosts", f"{host!r:.80} is not a host name", "value", _RULE)
     if not hosts:
         raise problem("--hosts", f"no host in {text!r:.80}", "value", _RULE)
-    return hosts
+    return Hosts(hosts, tuple(map(int, dict.fromkeys(slots))))
 
 
 def expand(words: Iterable[str]) -> dict[str, None]:

@@ -125,6 +125,7 @@ class Plan(NamedTuple):
     name: str = ""
     has_own_name: bool = False  # the user gave it
     hosts: tuple[str, ...] = ()  # only by hand
+    slots: tuple[int, ...] = ()  # ranks of a host, as the file of hosts has them
     directives: tuple[str, ...] = ()
 
     @property

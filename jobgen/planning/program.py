@@ -109,6 +109,7 @@ _MODULES = {
     "nvidia_resiliency_ext.fault_tolerance.launcher": "ft_launcher",
     "ray.scripts.scripts": "ray",
 }
+_OTHERS = "srun mpirun mpiexec orterun horovodrun prun aprun jsrun pbsdsh blaunch composer".split()
 _COMMANDS = {
     "torchrun": "torchrun",
     "accelerate-launch": "accelerate launch",
@@ -116,12 +117,7 @@ _COMMANDS = {
     "ds": "deepspeed",
     "ft_launcher": "ft_launcher",
     "ray": "ray",
-    **{
-        name: name
-        for name in (
-            "srun mpirun mpiexec orterun horovodrun prun aprun jsrun pbsdsh blaunch composer"
-        ).split()
-    },
+    **{name: name for name in _OTHERS},
 }
 _TWO_WORDS = {
     "accelerate": "launch",

@@ -8,9 +8,9 @@ import re
 
 MPIEXEC = {"mpiexec-openmpi": "OpenMPI", "mpiexec-mpich": "MPICH", "mpiexec-pals": "PALS"}
 _KINDS = {
-    "mpiexec-openmpi": ("none", "core", "hwthread", "numa", "socket", "depth"),
-    "mpiexec-mpich": ("none", "core", "hwthread", "numa", "socket", "depth", "list"),
-    "mpiexec-pals": ("none", "core", "thread", "numa", "socket", "depth", "list"),
+    "mpiexec-openmpi": "none core hwthread numa socket depth".split(),
+    "mpiexec-mpich": "none core hwthread numa socket depth list".split(),
+    "mpiexec-pals": "none core thread numa socket depth list".split(),
 }
 _LIST = re.compile(r"\d{1,5}(-\d{1,5})?([,:]\d{1,5}(-\d{1,5})?)*", re.ASCII)
 
@@ -21,8 +21,7 @@ def binding_problem(starter: str, text: str, cores: int | None) -> tuple[str, st
     `cores` are those of one rank, None where they are not known.
     """
     kind, has_value, value = text.removeprefix("verbose,").partition(":")
-    kinds = _KINDS[starter]
-    name = MPIEXEC[starter]
+    kinds, name = _KINDS[starter], MPIEXEC[starter]
     if kind not in kinds or (text.startswith("verbose,") and starter != "mpiexec-pals"):
         hint = f"one of: {', '.join(kinds)}"
         return f"the mpiexec of {name} binds no rank by `{text:.40}`", hint

@@ -42,27 +42,23 @@ def directives(plan: Plan) -> tuple[str, ...]:
     """The #PBS lines, in one fixed order; the user's own come last."""
     output_folder(plan)  # raises for a folder that nobody can create
     request = plan.request
-    # One file with both streams, in their order, unless the errors have their own.
-    output = [] if request.error else [("-j", "oe")]
-    if request.live_output:
-        output.append(("-k", "doe"))
-    if request.output:
-        output.append(("-o", _file(plan, "output")))
-    if request.error:
-        output.append(("-e", _file(plan, "error")))
-    if plan.launch.requeue:
-        output.append(("-r", "y"))
-    if request.spares:
-        output.append(("-W", "tolerate_node_failures=all"))  # the job goes on without them
-    values = {
-        "-v": ",".join(plan.software.submitted),  # without values, those that qsub sees
-        "-J": array(request.array),
-        "-W": depend(request.after),
-        "-M": request.mail,
-        "-m": "".join(_MAIL[word] for word in request.mail_on),
-    }
-    others = [(flag, checked_visible(value, flag)) for flag, value in values.items() if value]
-    options = [("-N", plan.name), *requested(plan), *output, *others, *own_options(plan)]
+    values = (
+        # One file with both streams, in their order, unless the errors have their own.
+        ("-j", "" if request.error else "oe"),
+        ("-k", "doe" * request.live_output),
+        ("-o", _file(plan, "output")),
+        ("-e", _file(plan, "error")),
+        ("-r", "y" * plan.launch.requeue),
+        # The job goes on without them.
+        ("-W", "tolerate_node_failures=all" * (request.spares > 0)),
+        ("-v", ",".join(plan.software.submitted)),  # without values, those that qsub sees
+        ("-J", array(request.array)),
+        ("-W", depend(request.after)),
+        ("-M", request.mail),
+        ("-m", "".join(_MAIL[word] for word in request.mail_on)),
+    )
+    planned = [(flag, checked_visible(value, flag)) for flag, value in values if value]
+    options = [("-N", plan.name), *requested(plan), *planned, *own_options(plan)]
     lines = tuple(f"#PBS {flag} {quoted(value)}".rstrip() for flag, value in with_one_list(options))
     _check_length("the command", f"#   {' '.join(map(quote, plan.command))}")
     for line in lines:
@@ -143,10 +139,10 @@ def starter_conflicts(profile: Profile, starter: str, note: Note) -> None:
 
 
 def _file(plan: Plan, stream: str) -> str:
-    """The file of the stream `output` or `error`."""
-    place, path = f"request.{stream}", getattr(plan.request, stream)
+    """The file of the stream `output` or `error`; "" if none is named."""
+    place, path = f"request.{stream}", getattr(plan.request, stream) or ""
     separate = "^array_index^" in path or path.endswith("/") or path == "/dev/null"
-    if plan.request.array and not separate:
+    if plan.request.array and path and not separate:
         text = f"all jobs of the array would write {path!r:.60}"
         raise problem(place, text, "conflict", "use ^array_index^ in it")
     if ":" in path:

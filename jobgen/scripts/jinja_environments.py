@@ -147,15 +147,11 @@ _COMPILED: dict[tuple[str, str, str], bytes] = {}
 _COMPILED_MOST = 256  # templates, so that memory does not grow
 
 
-def _joined(pieces: Any) -> Raw:
-    """Jinja joins the pieces of a block, a macro or `super()`: what a template wrote itself."""
-    return Raw("".join(pieces))
-
-
 class Environment(jinja2.Environment):
     """For jobgen's own templates; records which ones a script is made of, with all it includes."""
 
-    concat = staticmethod(_joined)
+    # Of the pieces of a block, a macro or `super()`: what a template wrote itself.
+    concat = staticmethod(lambda pieces: Raw("".join(pieces)))
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)

@@ -187,13 +187,14 @@ def fingerprint(text: str) -> str:
 
 def _error_place(error: Exception, name: str) -> Mark:
     """Where in a template an error occurred: the innermost frame that Jinja marks as one."""
-    found = Mark(name)
-    trace = error.__traceback__
-    while trace:
-        if "__jinja_exception__" in trace.tb_frame.f_globals:
-            found = Mark(trace.tb_frame.f_code.co_filename, trace.tb_lineno, 1)
-        trace = trace.tb_next
-    return found
+    from traceback import walk_tb  # only a mistake needs it
+
+    places = [
+        Mark(frame.f_code.co_filename, line, 1)
+        for frame, line in walk_tb(error.__traceback__)
+        if "__jinja_exception__" in frame.f_globals
+    ]
+    return [Mark(name), *places][-1]
 
 
 def template_names() -> list[str]:

@@ -30,29 +30,25 @@ def upper_part(
     and carries none, unless its job runs in another folder than it is submitted from.
     """
     used = used_values(parts) | _values_of_ranks(plan, found)
-    commands: dict[str, object] = {"used": used, "features": found}
-    commands |= {"carried": "", "keeper_paths": ()}
+    commands: dict[str, object] = {"used": used, "features": found, "carried": ""}
+    commands["keeper_paths"] = ()
     if "keeper" in found:
         with_orders = bool({"warns", "stalls"} & found)
         text = keeper_text("lead" in found, with_orders, "ends_by_order" in found)
         if manifest and not plan.request.chdir:
-            commands |= {
-                "keeper_paths": keeper_paths(text, manifest),
-                "keeper_digits": digits(text),
-            }
+            commands["keeper_paths"] = keeper_paths(text, manifest)
+            commands["keeper_digits"] = digits(text)
         else:
             commands["carried"] = text
     if "each_node" in used:
         commands["each_node"] = _array("each_node", each_node(plan))
     if "start_ranks" in used:
-        words = (
-            _one_step(plan) if "one_torchrun" in found else start_ranks(plan, "may_lose" in found)
-        )
+        is_step = "one_torchrun" in found
+        words = _one_step(plan) if is_step else start_ranks(plan, "may_lose" in found)
         commands["start_ranks"] = _array("start_ranks", words)
     if "starter" in used:
-        is_lead = "lead" in found
         name = plan.launch.starter
-        commands["starter"] = _FOR_LEAD[name] if is_lead else f"({_STARTERS[name]})"
+        commands["starter"] = _FOR_LEAD[name] if "lead" in found else f"({_STARTERS[name]})"
     return commands
 
 

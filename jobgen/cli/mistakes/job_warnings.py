@@ -24,16 +24,6 @@ def job_warnings(job: Job, plan: Plan) -> Iterator[Problem]:
     yield from _directive_advice(job)
 
 
-def slots_advice(job: Job, plan: Plan) -> Iterator[Problem]:
-    """A warning about a number of ranks in a file of hosts, which planning/host_list leaves out."""
-    ranks = plan.launch.processes_per_node
-    if found := re.search(rf"(?<=\sslots=)(?!{ranks}\b)\d+", first_lines(job.hosts or "")):
-        is_gpu = int(found[0]) <= plan.node.gpus
-        hint = f"write {'-G ' if is_gpu else '--set launch.processes_per_node='}{found[0]}"
-        text = f"each host has {ranks} ranks, and not {found[0]} by its slots"
-        yield Problem(Mark("--hosts"), text, "size", hint)
-
-
 def _program_advice(job: Job, plan: Plan) -> Iterator[Problem]:
     """A warning if the program is a path to no file, or several words in one."""
     name = plan.program.name

@@ -61,9 +61,10 @@ def own_words(command: Command, flag: str, value: str = "", args: Sequence[str] 
         for each in parameter.opts
         if each[:1] == "-"
     }
-    if args and name in ALL | {"doctor"}:
-        if words := size_words(name, flag, value, args, _profile(name, args)):
-            return f"write {words}" if words.startswith("-") else words
+    has_sizes = args and name in ALL | {"doctor"}
+    words = size_words(name, flag, value, args, _profile(name, args)) if has_sizes else ""
+    if words:
+        return f"write {words}" if words.startswith("-") else words
     found = _of_other_tool(name, flag, flags, value)
     is_own = re.split("[ =]", found)[0] in (*flags, *["--"] * (name in RANKS))
     if not found or (found[:1] == "-" and not is_own):
