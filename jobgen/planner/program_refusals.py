@@ -1,16 +1,57 @@
-"""Programs that are refused: those that would start ranks, or several runs, in each rank."""
+"""Programs that are refused: those that would start ranks, or several runs, in each rank.
+
+For another launcher, the message has its options in the words of jobgen.
+"""
 
 import re
 from itertools import pairwise, takewhile
+from typing import NamedTuple
 
 from jobgen.errors import problem
-from jobgen.planner.launcher_words import MPI, LauncherWords, launcher_words
 from jobgen.planning.plan import Plan
 from jobgen.planning.program import AGENT, OtherLauncher, Program, find_launcher, multirun
 from jobgen.profiles.resolve import Resolved
 from jobgen.quoting import quote
 
+_NODES, _EACH, _ALL = "nodes", "ranks of each node", "ranks of all nodes"
+_MPI = ("mpiexec", "mpirun", "orterun", "prun", "horovodrun")
+_COUNTS_OF_MPI = {"n": _ALL, "np": _ALL, "ppn": _EACH, "npernode": _EACH}
+_COUNTS = {
+    "torchrun": {"nnodes": _NODES, "nproc-per-node": _EACH},
+    "accelerate launch": {"num-machines": _NODES, "num-processes": _ALL},
+    "deepspeed": {"num-nodes": _NODES, "num-gpus": _EACH},
+    "composer": {"nproc": _EACH, "n": _EACH, "world-size": _ALL},
+    "srun": {"nodes": _NODES, "N": _NODES, "ntasks": _ALL, "n": _ALL, "ntasks-per-node": _EACH},
+    **dict.fromkeys(_MPI, _COUNTS_OF_MPI),
+}
+# Which node it is on, and where all meet: what a template in planning/program.py says itself.
+_MEETING = frozenset(
+    """
+    node-rank machine-rank master-addr master-port main-process-ip main-process-port standalone
+    rdzv-backend rdzv-endpoint rdzv-id rdzv-conf same-network local-addr
+    hostfile H include i exclude e no-ssh launcher ssh-port
+    """.split()
+)
+# Launchers whose options change how the program runs; alone, it would run without them.
+_DO_MORE = ("accelerate launch", "deepspeed", "composer")
+_VARIABLES = {
+    "mixed-precision": "ACCELERATE_MIXED_PRECISION",
+    "dynamo-backend": "ACCELERATE_DYNAMO_BACKEND",
+}
 _WAYS_OF_MPI = {"slurm": "srun", "pbs": "mpiexec"}  # the launchers of processes that MPI numbers
+
+
+class _Words(NamedTuple):
+    """The words for a launcher's options, each ready for a command line.
+
+    `sizes` and `options` are jobgen's, `own` those that the launcher needs on each node, and
+    `lost` those of them that the program alone would be without.
+    """
+
+    sizes: list[str]
+    options: list[str]
+    own: list[str]
+    lost: list[str]
 
 
 def check_program(program: Program, base: Plan, resolved: Resolved, by_hand: bool) -> None:
@@ -25,9 +66,7 @@ def check_program(program: Program, base: Plan, resolved: Resolved, by_hand: boo
         raise resolved.conflict("launch.launcher", text, hint)
     found = find_launcher(program)
     if found and found.name != AGENT:
-        others = launcher_words(found, base, resolved.profile.node.gpus)
-        if by_hand:  # the hosts are the nodes
-            others = others._replace(sizes=[each for each in others.sizes if each[:2] != "-N"])
+        others = _launcher_words(found, base, resolved.profile.node.gpus, by_hand)
         _check_own_launcher(program, found, others, base, by_hand)
     ranks = base.request.nodes * base.launch.processes_per_node
     if launcher != "node" and ranks > 1:
@@ -46,7 +85,7 @@ def check_program(program: Program, base: Plan, resolved: Resolved, by_hand: boo
 
 
 def _check_own_launcher(
-    program: Program, found: OtherLauncher, words: LauncherWords, base: Plan, by_hand: bool
+    program: Program, found: OtherLauncher, words: _Words, base: Plan, by_hand: bool
 ) -> None:
     inner = " ".join(map(quote, found.inner))
     before = "".join(f"{quote(word)} " for word in found.before)
@@ -73,7 +112,7 @@ def _check_own_launcher(
     if has_other:
         line = " ".join(("--launcher node", *words.sizes, "--", on_nodes))
         hints.append(f"start it once on each node: {line}")
-    elif inner and found.name in MPI and not by_hand and (way := _WAYS_OF_MPI.get(base.scheduler)):
+    elif inner and found.name in _MPI and not by_hand and (way := _WAYS_OF_MPI.get(base.scheduler)):
         line = " ".join((*words.sizes, "--", inner))
         hints.append(f"if it has its rank from MPI, as with Horovod: --launcher {way} {line}")
     raise problem("--", text, "conflict", ", or ".join(hints))
@@ -91,3 +130,61 @@ def _check_runs(program: Program, found: OtherLauncher | None, ranks: int) -> No
         text = f"a multirun of Hydra: each of {ranks} ranks would do all runs"
         hint = f"a job for each run, as -- {' '.join(map(quote, run))}; `jobgen build` makes them"
         raise problem("--", text, "conflict", f"{hint} of a `matrix`")
+
+
+def _launcher_words(found: OtherLauncher, base: Plan, node_gpus: int, by_hand: bool) -> _Words:
+    """The words for the options of a launcher, in a job with the sizes of `base`, the plan so far.
+
+    Sizes that the job has anyway are left out; by hand, the hosts are the nodes.
+    """
+    options, own, lost = list[str](), list[str](), list[str]()
+    counts = _COUNTS.get(found.name, {})
+    given = dict.fromkeys((_NODES, _EACH, _ALL), 0)
+    for name, value, words in _options(found):
+        if name in counts:
+            given[counts[name]] = int(value) if re.fullmatch(r"[1-9]\d{0,5}", value) else 0
+        elif name not in _MEETING:
+            own.append(words)
+            if name == "max-restarts" and found.name == "torchrun":
+                options.append(f"--max-restarts {quote(value)}")
+            elif name in _VARIABLES and found.name == "accelerate launch":
+                options.append(f"-e {quote(f'{_VARIABLES[name]}={value}')}")
+            elif name != "multi-gpu" and found.name in _DO_MORE:
+                lost.append(words)
+    nodes, ranks = _nodes_and_ranks(given, base, node_gpus)
+    sizes = [f"-N {nodes}"] if nodes not in (0, base.request.nodes) and not by_hand else []
+    if ranks not in (0, base.launch.processes_per_node):
+        path = "-G " if ranks <= node_gpus else "--set launch.processes_per_node="
+        sizes.append(f"{path}{ranks}")
+    return _Words(sizes, options, own, lost)
+
+
+def _options(found: OtherLauncher) -> list[tuple[str, str, str]]:
+    """The name of each option, with hyphens, its value, and both as they were typed."""
+    options = []
+    words = [*found.options]
+    while words:
+        word = words.pop(0)
+        if not word.startswith("-"):  # such as the python before a script
+            continue
+        name, equals, value = word.partition("=")
+        typed = quote(word)
+        if not equals and words and not words[0].startswith("-"):
+            value = words.pop(0)
+            typed += f" {quote(value)}"
+        options.append((name.lstrip("-").replace("_", "-"), value, typed))
+    return options
+
+
+def _nodes_and_ranks(given: dict[str, int], base: Plan, node_gpus: int) -> tuple[int, int]:
+    """The nodes, and the ranks of each, for some of three counts; 0 for what is not known."""
+    nodes, each, total = given[_NODES], given[_EACH], given[_ALL]
+    if not total or (nodes and each):
+        return nodes, each
+    if each:
+        return (total // each, each) if total % each == 0 else (0, each)
+    if not nodes:
+        nodes = base.request.nodes
+        if node_gpus and total > nodes * node_gpus and total % node_gpus == 0:
+            nodes = total // node_gpus
+    return (nodes, total // nodes) if total % nodes == 0 else (nodes, 0)
