@@ -8,12 +8,14 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
 from jobgen.errors import Mark, Problem, nearest_hint, run_command
 from jobgen.repository import build as build_module
+from jobgen.repository import files
 from jobgen.repository.build import build_all
 from jobgen.repository.check import check_all
 from jobgen.scripts.header import Header, read_header
@@ -464,8 +466,9 @@ def test_an_edit_during_the_build_is_not_lost(
     assert all(path.read_text().endswith("# edited\n") for path in edited)
 
 
-@pytest.mark.parametrize("step", ["_write_changes", "remove"])
+@pytest.mark.parametrize(("module", "step"), [(build_module, "_write_changes"), (files, "remove")])
 def test_a_folder_that_becomes_a_link_during_the_build(
+    module: ModuleType,
     step: str,
     folder: Path,
     tmp_path_factory: pytest.TempPathFactory,
@@ -477,14 +480,14 @@ def test_a_folder_that_becomes_a_link_during_the_build(
     outside = tmp_path_factory.mktemp("outside")
     shutil.copytree(folder / "jobs", outside, dirs_exist_ok=True)
     before = {path.name: path.read_text() for path in outside.iterdir()}
-    real = getattr(build_module, step)
+    real = getattr(module, step)
 
     def link_and_step(*arguments: Any) -> Any:
         shutil.rmtree(folder / "jobs")
         (folder / "jobs").symlink_to(outside)
         return real(*arguments)
 
-    monkeypatch.setattr(build_module, step, link_and_step)
+    monkeypatch.setattr(module, step, link_and_step)
     changed = MANIFEST.split('  "eval"')[0].replace('A: "1"', 'A: "2"')
     (folder / "jobgen.yaml").write_text(changed)
     assert build(prune=True) == 2

@@ -145,23 +145,14 @@ class PairMap:
             ends = (number_text(best[0]), best[1], number_text(worst[0]), worst[1])
             yield [self.nodes[a], middle, *ends]
 
-    def harmless(self) -> str:
-        """Why the strongest colour without a mark is no fault; "" if all colours are marked."""
-        marked = {frozenset(pair) for pair in self.pairs}
-        for share, a, b, _ in self.worse_than(BOUNDS[0]):
-            if frozenset((a, b)) not in marked and not {a, b} & {*self.bad}:
-                median = f"{self._share_text(share)} {'of ' * self.higher_is_better}the median"
-                names = f"{self.nodes[b]} – {self.nodes[a]}"
-                return f"No fault: {names}, the strongest colour without a mark, has {median}. " + (
-                    f"A fault has {'less' if self.higher_is_better else 'more'} than "
-                    f"{self._share_text(1 - self.tolerance)}, and is far from the others."
-                    if 0 < self.tolerance < 1
-                    else "The rule below says what is one."
-                )
-        return ""
-
-    def _share_text(self, share: float) -> str:
-        return f"{100 * share:.0f} %" if self.higher_is_better else f"{1 / share:.3g} ×"
+    def limit(self) -> str:
+        """From where on a pair may be a fault; "" where the results do not say it."""
+        if not 0 < self.tolerance < 1:
+            return ""
+        share = 1 - self.tolerance
+        if self.higher_is_better:
+            return f"less than {100 * share:.0f} % of the median"
+        return f"more than {1 / share:.3g} × the median"
 
     def worse_than(self, bound: float) -> list[tuple[float, int, int, float]]:
         """The share of the median, both nodes and the value of such pairs, the worst first."""

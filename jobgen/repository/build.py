@@ -16,17 +16,16 @@ from jobgen.paths import is_outside, repository_or_folder, to_path
 from jobgen.quoting import escape_unseen
 from jobgen.repository.check import compare
 from jobgen.repository.files import (
+    change_file,
     files_below,
     prune_keepers,
     read_script,
     report_unreadable,
-    show_change,
     write_keepers,
 )
 from jobgen.repository.manifest import read_manifest
 from jobgen.repository.matrix import Script
 from jobgen.scripts.header import Header, read_header
-from jobgen.scripts.write import remove, rewrite
 
 
 @dataclass
@@ -194,9 +193,7 @@ def _write_changes(build: Build) -> int:
         except JobgenError as error:
             report(str(error))
             continue
-        if not build.dry_run:
-            rewrite(path, real, data)
-        show_change(path, "written", build.dry_run)
+        change_file(path, real, data, build.dry_run)
         written += 1
     return written
 
@@ -206,9 +203,7 @@ def _remove_obsolete(folders: Iterable[Path], build: Build) -> int:
     files = {file for folder in folders for file in files_below(folder, report_unreadable)}
     obsolete = [file for file in sorted(files) if build.is_obsolete(*file)]
     for path, real in obsolete:
-        if not build.dry_run:
-            remove(path, real)
-        show_change(path, "removed", build.dry_run)
+        change_file(path, real, None, build.dry_run)
     return len(obsolete)
 
 

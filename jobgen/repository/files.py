@@ -86,8 +86,13 @@ def _opened_at_once(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK)
 
 
-def show_change(path: Path, change: str, dry_run: bool) -> None:
-    """Write what was done to a file, or would be."""
+def change_file(path: Path, real: str, data: bytes | None, dry_run: bool) -> None:
+    """Write a file, or remove it without data, and say so; a dry run says it alone."""
+    change = "removed" if data is None else "written"
+    if data is None and not dry_run:
+        remove(path, real)
+    elif data is not None and not dry_run:
+        rewrite(path, real, data)
     write(f"{printable(str(path))}: {'would be ' * dry_run}{change}\n")
 
 
@@ -133,9 +138,7 @@ def write_keepers(folder: Path, names: Iterable[str], dry_run: bool) -> bool:
     """Write the named files that are wrong; returns whether there are any. Raises JobgenError."""
     wrong = list(wrong_keepers(folder / FOLDER / name for name in sorted(names)))
     for path, _ in wrong:
-        if not dry_run:
-            write_keeper(path)
-        show_change(path, "written", dry_run)
+        change_file(path, _real(path), keeper_files()[path.name], dry_run)
     return bool(wrong)
 
 
@@ -144,9 +147,7 @@ def prune_keepers(folder: Path, names: Iterable[str], dry_run: bool) -> bool:
     found = (folder / FOLDER).glob(f"keeper-{'[0-9a-f]' * 16}.py")
     obsolete = sorted(path for path in found if path.name not in set(names))
     for path in obsolete:
-        if not dry_run:
-            remove(path, _real(path))
-        show_change(path, "removed", dry_run)
+        change_file(path, _real(path), None, dry_run)
     return bool(obsolete)
 
 

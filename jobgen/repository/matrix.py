@@ -67,8 +67,8 @@ class Script:
     def job(self, command: str) -> Job:
         """The job. Raises JobgenError for an option that the command does not have."""
         fields = dict(self.fields)
-        known = {"program", *(field for field, _ in job_options(command))}
-        for field in self.fields.keys() - known:
+        own = {"program", *(field for field, _ in job_options(command))}
+        for field in self.fields.keys() - own:
             if field == "name":  # every job has one, for its file's name
                 del fields["name"]
                 continue

@@ -135,10 +135,9 @@ def _field_of(line: str, form: Form, fields: dict[str, str]) -> str:
     if found := _OWN_PLACE.match(line):
         return found[1]
     if found := _OPTION.match(line):
-        place = found[1]
-        if place.startswith("--set "):
-            return fields.get(place, "set_values")
-        return fields.get(place, "directives")  # Slurm's own name of a directive
+        # Another option is Slurm's own name of a directive.
+        other = "set_values" if found[1].startswith("--set ") else "directives"
+        return fields.get(found[1], other)
     if _FILE.match(line):
         return PROFILE_TEXT if form.get(PROFILE) == OWN_PROFILE else PROFILE
     return ""
