@@ -11,7 +11,8 @@ from jobgen.schedulers import GRACE_LESS, get_scheduler
 MOST_NAMES = 60  # characters in a comment
 SIMILAR = 1.1  # nodes whose memory differs by less are of one kind: firmware keeps some of it
 
-# The first label of PBS's server, or Slurm's ClusterName.
+# The first label of PBS's server, Slurm's ClusterName, or a partition whose name is the site's own,
+# where each customer names the cluster.
 CLUSTERS = {
     "desched1": "derecho",  # NCAR/HPC-Docs, docs/pbs/job-scripts/index.md: the job 1473351.desched1
     "polaris-pbs-01": "polaris",  # argonne-lcf/user-guides, docs/running-jobs/index.md: ids of jobs
@@ -20,9 +21,6 @@ CLUSTERS = {
     "clariden": "alps",
     "daint": "alps",
     "santis": "alps",
-}
-# Partitions whose name is the site's own, where each customer names the cluster.
-PARTITIONS = {
     # GoogleCloudPlatform/cluster-toolkit, examples/machine-learning/a3-megagpu-8g
     "a3mega": "gcp-a3mega",
 }
@@ -213,7 +211,7 @@ def bundled_sites(cluster: str, partitions: Iterable[str]) -> list[str]:
     clusters have other names are in CLUSTERS.
     """
     label = cluster.lower().partition(".")[0]
-    wanted = {CLUSTERS.get(label, label), *(PARTITIONS.get(each, "") for each in partitions)} - {""}
+    wanted = {CLUSTERS.get(label, label), *(CLUSTERS.get(each, "") for each in partitions)} - {""}
     names = (name.partition("/") for name in profile_files() if name.startswith("sites/"))
     return [
         f"sites/{name}"

@@ -1,7 +1,6 @@
 """Runs the commands of a login node: several at once, in the C locale, until one moment."""
 
 import os
-import shutil
 import signal
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
@@ -45,8 +44,6 @@ def run_together(commands: Mapping[str, Sequence[str]]) -> dict[str, Answer]:
 
 def run(words: Sequence[str], text: str = "", seconds: float = SECONDS) -> Answer:
     """The answer of one command that gets `text` on its standard input."""
-    if not shutil.which(words[0]):
-        return Answer(words[0], is_here=False)
     try:
         # In a session of its own, all that it started can be killed, and Ctrl-C does not reach it.
         process = subprocess.Popen(

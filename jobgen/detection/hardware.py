@@ -35,9 +35,8 @@ class Hardware:
     @property
     def interface(self) -> str:
         """The interface of the fast network: its first one that has an address; "" if none has."""
-        prefixes = {"slingshot": "hsn", "infiniband": "ib"}
         names = [name for name, _ in self.interfaces]
-        prefix = prefixes.get(self.fabric, "hsn")
+        prefix = "ib" if self.fabric == "infiniband" else "hsn"
         return next((name for name in sorted(names) if name.startswith(prefix)), "")
 
 
@@ -101,10 +100,7 @@ def _interfaces(text: str) -> list[tuple[str, str]]:
 
 def _vendor(values: dict[str, list[str]]) -> str:
     """By its devices; by the PCI vendor of graphics alone only if that is the only hint."""
-    devices = [vendor for vendor in values["device"] if vendor in ("nvidia", "amd")]
-    if devices:
-        return devices[0]
-    listed = [_VENDOR_IDS.get(each, "") for each in values["pci"]]
+    listed = values["device"] or [_VENDOR_IDS.get(each, "") for each in values["pci"]]
     return next((vendor for vendor in ("nvidia", "amd", "intel") if vendor in listed), "")
 
 

@@ -132,12 +132,8 @@ class BarChart:
         return f"▼ {name}: {value / self.median:.3g} times the median"
 
 
-def bar_charts(results: Results) -> list[BarChart]:
-    """One for each measure."""
-    return [_bar_chart(measure, results) for measure in results.measures.values()]
-
-
-def _bar_chart(measure: Measure, results: Results) -> BarChart:
+def bar_chart(measure: Measure, results: Results) -> BarChart:
+    """That of a measure."""
     names = tuple(node.name for node in results.nodes)
     values = [node.values.get(measure.name) for node in results.nodes]
     median, limit, share = middle_of(values), None, 1 - measure.tolerance

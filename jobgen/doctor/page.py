@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from jobgen import __version__
-from jobgen.doctor.charts import FEW, all_reduce_curves, bar_charts
+from jobgen.doctor.charts import FEW, all_reduce_curves, bar_chart
 from jobgen.doctor.numbers import NO_VALUE, bytes_text, count_text, number_text, seconds_text
 from jobgen.doctor.pairs import pair_maps
 from jobgen.doctor.results import Finding, Point, Results
@@ -85,7 +85,7 @@ def html_report(results: Results) -> str:
         findings=[*filter(None, [results.network.problem]), *map(finding_text, findings)],
         job=", ".join(filter(None, (results.cluster, f"job {results.job}"))),
         maps=pair_maps(results),
-        bar_charts=bar_charts(results),
+        bar_charts=[bar_chart(measure, results) for measure in results.measures.values()],
         bars_class="few" if count <= FEW else "wide" if count > _WIDE else "some",
         curves=all_reduce_curves(results),
         all_reduces=_all_reduces(results),

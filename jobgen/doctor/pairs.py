@@ -203,13 +203,10 @@ def class_paths(rows: Sequence[Sequence[Class]]) -> dict[Class, str]:
     """The path of each class; class 0 has none, since it is what lies below the others."""
     paths: dict[Class, list[str]] = {}
     for y, row in enumerate(rows):
-        ends: dict[Class, int] = {}
         x = 0
         for kind, run in groupby(row):
             length = sum(1 for _ in run)
             if kind != 0:
-                start = f"m{x - ends[kind]} 0" if kind in ends else f"M{x} {y}"
-                paths.setdefault(kind, []).append(f"{start}h{length}")
-                ends[kind] = x + length
+                paths.setdefault(kind, []).append(f"M{x} {y}h{length}")
             x += length
     return {kind: "".join(runs) for kind, runs in paths.items()}

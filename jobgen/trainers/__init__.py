@@ -21,15 +21,11 @@ def names() -> list[str]:
     return sorted(path.stem for path in FOLDER.glob("*.py") if path.stem != "__init__")
 
 
+@cache
 def source(name: str, place: str = "jobgen trainers") -> str:
     """The text of a trainer. Raises JobgenError for an unknown name, which was given at `place`."""
     if name not in names():
         raise problem(place, f"no trainer `{name:.80}`", "no-trainer", nearest_hint(name, names()))
-    return _carried(name)
-
-
-@cache
-def _carried(name: str) -> str:
     from jobgen.one_file import one_file  # not where only names are asked for, as by completion
 
     return one_file(f"jobgen.trainers.{name}", FOLDER.parent.parent)
