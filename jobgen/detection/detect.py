@@ -35,7 +35,13 @@ def detect(
 
     `chosen` are the partition or the queue, and the account.
     """
-    _check_words(directives)
+    for text in directives:
+        try:
+            shlex.split(text)
+        except ValueError as error:
+            wrong = f"`{text}` cannot be read: {error}"
+            hint = "options as for sbatch or qsub, such as '-l filesystems=home'"
+            raise problem("--directive", wrong, "value", hint) from None
     found = replace(_findings(**chosen), directives=tuple(directives))
     exit_code = 0
     if probe:
@@ -62,16 +68,6 @@ def _keep_other(output: str, text: str) -> None:
         old = next(name for name in names if not os.path.lexists(to_path(name)))
         path.rename(to_path(old))
         report(f"{output} was another profile, or was edited: it is {old} now")
-
-
-def _check_words(directives: Sequence[str]) -> None:
-    for text in directives:
-        try:
-            shlex.split(text)
-        except ValueError as error:
-            wrong = f"`{text}` cannot be read: {error}"
-            hint = "options as for sbatch or qsub, such as '-l filesystems=home'"
-            raise problem("--directive", wrong, "value", hint) from None
 
 
 def _findings(

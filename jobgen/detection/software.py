@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from jobgen.detection.commands import Answer
@@ -89,7 +90,5 @@ def _environments(variables: Mapping[str, str]) -> Iterator[Path]:
         bases.insert(0, Path(conda).parents[1])
     for base in bases:
         yield from (base, *sorted(base.glob("envs/*")))
-    try:  # conda's own list
+    with suppress(OSError, UnicodeDecodeError):  # conda's own list
         yield from map(Path, (home / ".conda/environments.txt").read_text().split("\n"))
-    except (OSError, UnicodeDecodeError):
-        return

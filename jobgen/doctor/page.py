@@ -37,13 +37,15 @@ def verdict_of(results: Results) -> Verdict:
             for each in results.verdict.findings
             if each.node in bad
         )
-        headline = f"{len(bad)} of {count} {_are(len(bad))} {'slow' if is_slow else 'not fit'}"
+        verb = "are" if bad[1:] else "is"
+        headline = f"{len(bad)} of {count} {verb} {'slow' if is_slow else 'not fit'}"
         paste = f"--set {quote('request.exclude=' + ','.join(bad))}"
         return Verdict("bad", headline, _names(bad), paste)
     if results.network.problem:
         return Verdict("bad", "The job did not use the network it was promised")
     if pairs := list(dict.fromkeys(found.pair for found in findings if found.pair)):
-        headline = f"{count_text(len(pairs), 'pair')} of nodes {_are(len(pairs))} slow"
+        verb = "are" if pairs[1:] else "is"
+        headline = f"{count_text(len(pairs), 'pair')} of nodes {verb} slow"
         return Verdict("warn", headline, _names([f"{a} – {b}" for a, b in pairs]))
     if findings:
         return Verdict("warn", f"{count_text(len(findings), 'thing')} to look at")
@@ -56,10 +58,6 @@ def finding_text(found: Finding) -> str:
     """The job's own sentence, with the names that it may lack."""
     names = [name for name in (found.node, *(found.pair or ())) if name and name not in found.text]
     return f"{' – '.join(names)}: {found.text}" if names else found.text
-
-
-def _are(count: int) -> str:
-    return "is" if count == 1 else "are"
 
 
 def _names(names: Sequence[str], most: int = 6) -> str:

@@ -21,7 +21,6 @@ from jobgen.scripts.jinja_environments import html_environment
 
 ASSETS = Path(__file__).parent / "assets"
 TEMPLATE = "index.html.j2"
-TITLE = "Make a script for a PyTorch job"
 # What the first script does not need.
 _LATER = ("main.js", "parse.js", "service-worker.js")
 # Nothing from elsewhere, and nothing in the page itself. A worker from a blob, unlike one from a
@@ -57,7 +56,7 @@ def page_files(
     document = template.render(
         version=__version__,
         policy=POLICY,
-        title=title or TITLE,
+        title=title or "Make a script for a PyTorch job",
         paragraphs=[text.strip() for text in re.split(r"\n\s*\n", notes) if text.strip()],
         choices={"This site" if name == OWN else name: rows for name, rows in choices.items()},
         commands=COMMANDS,

@@ -151,11 +151,9 @@ def _report_summary(counts: Counter[str], paths: Sequence[str]) -> None:
     parts = [f"{counts[state]} {state}" for state in states if counts[state]]
     report(f"{', '.join(parts) or 'no script'}; {counts[OTHER_FILES]} other files skipped")
     if counts[EDITED] or counts[UNKNOWN]:
-        hint = (
-            "to drop an edit: jobgen check --fix --force FILE; to keep what it does, first put the"
-        )
         report(
-            f"{hint} option for it into the command in the script's header, or into its manifest"
+            "to drop an edit: jobgen check --fix --force FILE; to keep what it does, first put the"
+            " option for it into the command in the script's header, or into its manifest"
         )
     if counts == {OTHER_FILES: 1} and [*map(is_file, map(to_path, paths))] == [True]:
         words = "build --dry-run" if paths[0].endswith((".yaml", ".yml")) else "lint"

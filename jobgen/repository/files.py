@@ -3,12 +3,13 @@
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from jobgen.errors import JobgenError, printable, problem, report
 from jobgen.keeper.carried import FOLDER, keeper_files, named_files
 from jobgen.limits import HEADER_OFFSET, SCRIPT_BYTES
-from jobgen.paths import is_outside, repository, to_path, walk
+from jobgen.paths import is_outside, repository, shortest, to_path, walk
 from jobgen.scripts.header import read_header
 from jobgen.scripts.write import remove, rewrite, write
 
@@ -108,8 +109,7 @@ def keepers_of(script: str, manifest: str, data: bytes) -> list[Path]:
     within = repository(Path(script).parent)
     if within is None or is_outside(folder, within):
         return []
-    shown = min(folder, Path(os.path.relpath(folder)), key=lambda path: len(str(path)))
-    return [shown / FOLDER / name for name in sorted(names)]
+    return [shortest(folder) / FOLDER / name for name in sorted(names)]
 
 
 def wrong_keepers(paths: Iterable[Path]) -> Iterator[tuple[Path, str]]:
@@ -118,15 +118,11 @@ def wrong_keepers(paths: Iterable[Path]) -> Iterator[tuple[Path, str]]:
     Those of another jobgen are left out: their scripts are stale, and nobody has the text.
     """
     for path in paths:
-        if path.name in keeper_files() and (state := _state(path, keeper_files()[path.name])):
-            yield path, state
-
-
-def _state(path: Path, wanted: bytes) -> str:
-    try:
-        return "" if read_script(path) == wanted and not path.is_symlink() else CHANGED
-    except JobgenError:
-        return CHANGED if os.path.lexists(path) else MISSING
+        wanted = keeper_files().get(path.name)
+        with suppress(JobgenError):
+            if wanted is None or (read_script(path) == wanted and not path.is_symlink()):
+                continue
+        yield path, CHANGED if os.path.lexists(path) else MISSING
 
 
 def write_keeper(path: Path) -> None:

@@ -12,7 +12,7 @@ Its keys are the options of the command line, with _ for -.
 import math
 import re
 from collections import namedtuple
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -145,7 +145,8 @@ def _merged_jobs(tree: Map, problems: ProblemList) -> dict[str, Map]:
         return merged
     for name, node in jobs.items.items():
         own = node if isinstance(node, Map) else Map(jobs.keys[name], {}, {})
-        values += sum(_size(each.items) for each in (defaults, own) if isinstance(each, Map))
+        maps = [each.items.values() for each in (defaults, own) if isinstance(each, Map)]
+        values += sum(len(getattr(each, "items", (each,))) for nodes in maps for each in nodes)
         if values > MANIFEST_VALUES:
             text = f"more than {MANIFEST_VALUES} values; those of `defaults` count for each job"
             problems.note(own.mark, text, "limit", "fewer values, or several manifests")
@@ -157,10 +158,6 @@ def _merged_jobs(tree: Map, problems: ProblemList) -> dict[str, Map]:
         _check_variables(own, defaults, problems)
         _check_after(merged[name].items.get("after"), jobs, problems)
     return merged
-
-
-def _size(items: Mapping[str, Node]) -> int:
-    return sum(1 if isinstance(each, Scalar) else len(each.items) for each in items.values())
 
 
 def _check_job(name: str, own: Map, job: Map, problems: ProblemList) -> None:
