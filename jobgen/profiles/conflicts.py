@@ -61,11 +61,8 @@ def _of_options(path: str, text: str, origins: Mapping[str, Mark]) -> str:
         return ""
     group = path.rpartition(".")[0]
     paths = [f"{group}.{name}" for name in pair.groups()]
-    others = [
-        each
-        for each in paths
-        if all(mark.line for key, mark in origins.items() if f"{key}.".startswith(f"{each}."))
-    ]
+    of_options = [f"{key}." for key, mark in origins.items() if not mark.line]
+    others = [each for each in paths if not any(key.startswith(f"{each}.") for key in of_options)]
     return f"add --set {others[0]}=null" if len(others) == 1 else ""
 
 

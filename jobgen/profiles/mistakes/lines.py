@@ -136,10 +136,9 @@ def line_for(path: str, value: str, setting: Setting) -> str:
         where = "in the braces of" if inner.mark.line == line else "below"
         below = f" {where} `{names[0]}:` in line {line}"
         place = place.items[names.pop(0)]
-    for each in setting.problems.found if names[1:] else ():
-        if f"`{names[0]}: {{" in each.hint:
-            below += f", in the same `{names[0]}:` as line {each.mark.line}'s"
-            break
+    others = (each.mark.line for each in setting.problems.found if f"`{names[0]}: {{" in each.hint)
+    if names[1:] and (line := next(others, 0)):
+        below += f", in the same `{names[0]}:` as line {line}'s"
     return f"`{as_yaml('.'.join(names), value)}`{below}"
 
 

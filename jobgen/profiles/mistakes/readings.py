@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from jobgen.errors import Mark
 from jobgen.other_words.search import answers, main_keys
 from jobgen.profiles.units import LEAST_MEGABYTES
-from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, as_flow, unquoted
+from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, as_flow, at, unquoted
 
 _MOST = 160  # characters of a value that is repeated
 _EMPTY = ("[]", "{}", '""')  # no hint instead of a value that has something
@@ -130,11 +130,7 @@ def _readings_of_map(path: str, node: Map) -> Iterator[Node]:
         text = "/envs/".join([folder.rstrip("/"), *names])
         yield Scalar(node.mark, text, text)
     if path.endswith("matrix"):  # {lr: {values: [0.1, 0.01]}}
-        lists = {
-            name: each.items.get("values")
-            for name, each in node.items.items()
-            if isinstance(each, Map)
-        }
+        lists = {name: at(each, "values") for name, each in node.items.items()}
         if items := {name: each for name, each in lists.items() if each}:
             yield Map(node.mark, items, node.keys)
         items = {name: Seq(each.mark, [each]) for name, each in node.items.items()}
@@ -164,9 +160,8 @@ def _readings_of_scalar(path: str, node: Scalar) -> Iterator[Node]:
     if path.endswith("program"):
         yield Seq(node.mark, as_words(node))
     lists = [node.text.splitlines(), re.split(r"[,\s]+", node.text)]
-    is_words = path.endswith(("modules", "interface", "options", "mounts")) or node.text.startswith(
-        "--"
-    )
+    of_words = ("modules", "interface", "options", "mounts")
+    is_words = path.endswith(of_words) or node.text.startswith("--")
     if path.endswith("modules"):
         lists.append(re.findall(r"(?:^|(?<=[\s,]))-*([^,\s]+)", node.text))
     for parts in reversed(lists) if is_words else lists:
