@@ -44,7 +44,7 @@ HEADER_OFFSET = 4096
 SCRIPT_BYTES = 1 << 23
 
 # ---- profiles ----
-# profiles that one `extends`, and in a chain of them; else a chain of thousands ends Python
+# profiles in a chain in which each extends the next; else a chain of thousands ends Python
 BASES = 32
 # merges of bases and their bases for one profile; else 21 small files that extend each other twice
 # are 2,000,000 merges

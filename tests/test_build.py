@@ -236,6 +236,7 @@ WRONG = {
     "jobs: {a: {profile: eap, file: x.sh, matrix: {file: [x]}}}\n": "`file` cannot be in a matrix",
     "jobs: {a: {profile: eap, file: x.sh, matrix: {lr: []}}}\n": "no values for `lr`",
     "jobs: {a: {profile: eap, file: x.sh, program: [--x]}}\n": "1:47: '--x' is not a program",
+    "jobs: {a: {profile: eap, file: x.sh, program: ''}}\n": "1:47: expected a list, got the text",
     "jobs: {a: {profile: eap, file: x.sh, template: ../t}}\n": "../t is outside ",
     "jobs: {a: {profile: ../p.yaml, file: x.sh}}\n": "../p.yaml is outside ",
     "a: &x\n": "an anchor",

@@ -53,7 +53,7 @@ TESTS = {
     "FILE_NAME_BYTES": "test_build.py::test_a_path_that_is_too_long_is_refused",
     "HEADER_OFFSET": "test_check.py::test_other_files_are_skipped_and_counted",
     "SCRIPT_BYTES": "test_check.py::test_a_path_that_cannot_be_read_is_wrong_input",
-    "BASES": "test_profiles.py::test_more_than_32_bases_are_refused",
+    "BASES": "test_profiles.py::test_a_chain_of_more_than_32_profiles_is_refused",
     "MERGES": "test_profiles.py::test_profiles_that_extend_each_other_too_often_are_refused",
     "OPTION_VALUES": "test_check.py::test_a_forged_header_runs_nothing_and_is_reported",
     "HOSTS": "test_check.py::test_a_forged_header_runs_nothing_and_is_reported",

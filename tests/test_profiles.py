@@ -215,24 +215,14 @@ def test_profiles_that_extend_each_other_too_often_are_refused() -> None:
     )
 
 
-def test_more_than_32_bases_are_refused() -> None:
-    """Side by side, or in a chain: Python ends when a chain has thousands."""
+def test_a_chain_of_more_than_32_profiles_is_refused() -> None:
+    """Python ends when a chain has thousands."""
     for number in range(34):
         write(f"profiles/p{number}.yaml", f"extends: p{number + 1}\n" if number < 33 else "")
-        write(f"profiles/q{number}.yaml", "")
     find_profiles().load("p1")
     with pytest.raises(JobgenError) as error:
         find_profiles().load("p0")
     assert str(error.value) == "profiles/p32.yaml:1:10: a chain of more than 32 profiles [cycle]"
-    write("profiles/r.yaml", f"extends: [{', '.join(f'q{number}' for number in range(32))}]\n")
-    find_profiles().load("r")
-    write("profiles/s.yaml", f"extends: [{', '.join(f'q{number}' for number in range(33))}]\n")
-    with pytest.raises(JobgenError) as error:
-        find_profiles().load("s")
-    assert str(error.value) == (
-        "profiles/s.yaml:1:161: 33 profiles, more than 32; one base of your own that has them"
-        " [limit]"
-    )
 
 
 def test_a_base_and_the_list_of_names_are_read_once_for_many_profiles(

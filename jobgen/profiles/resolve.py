@@ -178,19 +178,15 @@ class _Inheritance:
         return whole
 
     def _bases(self, tree: Map) -> Iterator[Scalar]:
-        """The bases, as far as BASES and MERGES go; notes the first one beyond."""
+        """The bases, as far as MERGES goes; notes the first one beyond."""
         extends = tree.items.get("extends")
         items = extends.items if isinstance(extends, Seq) else [extends]
         bases = [each for each in items if isinstance(each, Scalar) and isinstance(each.value, str)]
-        hint = "one base of your own that has them"
-        if len(bases) > BASES:
-            text = f"{len(bases)} profiles, more than {BASES}"
-            self.problems.note(bases[BASES].mark, text, "limit", hint)
-        for base in bases[:BASES]:
+        for base in bases:
             self.merges += 1
             if self.merges == MERGES + 1:
                 text = f"more than {MERGES} merges of bases and their bases"
-                self.problems.note(base.mark, text, "limit", hint)
+                self.problems.note(base.mark, text, "limit", "one base of your own that has them")
             if self.merges > MERGES:
                 return
             yield base
