@@ -43,8 +43,7 @@ class Resolved(NamedTuple):
 
     def origin(self, path: str) -> str:
         """Where the value at `path` comes from, for a message: a place, or "jobgen's default"."""
-        mark = self.origins.get(path)
-        return str(mark) if mark else "jobgen's default"
+        return str(self.origins.get(path, "jobgen's default"))
 
     def conflict(self, path: str, text: str, hint: str) -> JobgenError:
         """The error for a value that cannot be, beside others; it is at the value's origin."""

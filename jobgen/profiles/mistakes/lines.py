@@ -44,9 +44,9 @@ def scheduler_of(setting: Setting) -> str:
     """The scheduler that a file names, perhaps at another place; "" if there is none."""
     file = setting.problems.file
     maps = [file, *file.items.values()] if isinstance(file, Map) else []
-    nodes = [node for each in maps if isinstance(each, Map) for node in each.items.values()]
-    texts = [getattr(node, "text", "") for node in nodes]
-    texts += [name.lower() for each in maps if isinstance(each, Map) for name in each.items]
+    groups = [each for each in maps if isinstance(each, Map)]
+    texts = [getattr(node, "text", "") for each in groups for node in each.items.values()]
+    texts += [name.lower() for each in groups for name in each.items]
     return next((each for each in texts if each in ("slurm", "pbs", "local")), "")
 
 
