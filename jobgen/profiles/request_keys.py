@@ -27,7 +27,7 @@ class PartitionLimits(NamedTuple):
     """The most that one job gets in a partition or queue."""
 
     nodes: int | None = row(NODES, "The most nodes of one job.")
-    time: str | None = row(Walltime(), "The longest walltime.")
+    time: str | None = row(Walltime(), "The longest walltime.", example='"1:30:00"')
 
 
 @record
@@ -36,7 +36,7 @@ class Limits(NamedTuple):
 
     nodes: int | None = row(NODES, "The most nodes of one job.")
     gpus_per_node: int | None = row(Int(0, 64), "The most GPUs on a node; default: node.gpus.")
-    time: str | None = row(Walltime(), "The longest walltime.")
+    time: str | None = row(Walltime(), "The longest walltime.", example='"1:30:00"')
     partitions: Mapping[str, PartitionLimits] = row(
         MapOf(Record(PartitionLimits), WORD),
         "Partitions (PBS: queues) with other limits: these count there instead of `limits.nodes` "

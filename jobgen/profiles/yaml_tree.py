@@ -285,8 +285,4 @@ def as_flow(node: Node) -> str:
 
 def as_yaml(path: str, value: str) -> str:
     """The value at a path of a profile, on one line."""
-    *groups, name = path.split(".")
-    inner = f"{name}: {value}"
-    for group in reversed(groups):
-        inner = f"{group}: {{{inner}}}"
-    return inner
+    return f"{path.replace('.', ': {')}: {value}{'}' * path.count('.')}"

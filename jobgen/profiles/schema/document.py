@@ -8,7 +8,6 @@ yaml-language-server and Visual Studio Code; others pass them over, or show them
 from jobgen.profiles.kinds import Bool, Choice, Int, Kind, Schema, SomeOf
 from jobgen.profiles.model import ROOT
 from jobgen.profiles.records import Key, ListOf, MapOf, Record, rows_of
-from jobgen.profiles.units import Walltime
 from jobgen.profiles.yaml_tree import parse, plain_value
 
 # SchemaStore's rule for the name of a schema that it serves; see packaging/schemastore.
@@ -69,7 +68,5 @@ def _example_of(kind: Kind, default: str) -> str:
         return "false" if default == "true" else "true"
     if isinstance(kind, Int):
         return str(min(max(kind.low, 4), kind.high or 4))
-    if isinstance(kind, Walltime):
-        return '"1:30:00"'
     assert isinstance(kind, ListOf), "the row of a text needs an example"
     return f"[{_example_of(kind.item, '')}]"
