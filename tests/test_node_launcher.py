@@ -218,6 +218,7 @@ def test_a_launcher_in_the_text_of_a_shell(text: str, name: str) -> None:
         ("torchrun --nproc-per-node 4 x.py --lr 1", "x.py --lr 1"),
         ("torchrun --module pkg.x -m 1", "-m pkg.x -m 1"),
         ("srun -m block x", ""),
+        ("srun -m block python3", ""),
         ("srun python3 -m pkg.x", "-m pkg.x"),
         ("-m torch.distributed.run x.py", "x.py"),
     ],
