@@ -47,12 +47,6 @@ def _escape(character: str) -> str:
 
 
 @lru_cache(4096)
-def quoted_size(text: str) -> int:
-    """The bytes of a text in a script."""
-    return len(quote(text).encode())
-
-
-@lru_cache(4096)
 def quote_path(text: str) -> str:
     """A value of the node, such as a path, as one word.
 

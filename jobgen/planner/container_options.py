@@ -31,20 +31,15 @@ def exported_names(lines: Iterable[str]) -> Iterator[str]:
     Those that a sourced file exports cannot be known.
     """
     for line in lines:
+        words = shlex.shlex(line, posix=True, punctuation_chars=";&|()")
+        words.whitespace_split = True
         is_exported = False
-        for word in _shell_words(line):
-            if word == "export" or not word.strip(";&|()"):
-                is_exported = word == "export"
-            elif is_exported and (found := re.match(r"[A-Za-z_]\w*(?==|$)", word, re.ASCII)):
-                yield found[0]
-
-
-def _shell_words(line: str) -> Iterator[str]:
-    """The words of a shell line, up to a quotation mark that is not closed in it."""
-    words = shlex.shlex(line, posix=True, punctuation_chars=";&|()")
-    words.whitespace_split = True
-    with suppress(ValueError):
-        yield from words
+        with suppress(ValueError):  # of a quotation mark that is not closed in the line
+            for word in words:
+                if word == "export" or not word.strip(";&|()"):
+                    is_exported = word == "export"
+                elif is_exported and (found := re.match(r"[A-Za-z_]\w*(?==|$)", word, re.ASCII)):
+                    yield found[0]
 
 
 # Devices of a vendor's GPUs. NVIDIA's CDI names all GPUs nvidia.com/gpu=all.

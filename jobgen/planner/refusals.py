@@ -8,7 +8,7 @@ from jobgen.planning.plan import Plan, Software, Variable
 from jobgen.planning.program import Program, escape_macros
 from jobgen.profiles.resolve import Resolved
 from jobgen.profiles.software_keys import ENGINES, Container
-from jobgen.quoting import quote_path, quoted_size, variable_problem
+from jobgen.quoting import quote, quote_path, variable_problem
 from jobgen.schedulers import (
     COMMANDS,
     MOST_STARTED,
@@ -199,7 +199,10 @@ def check_size(
     if container:
         lines += (*container.mounts, *container.options)
     sizes = {
-        "--": ("the program and its arguments", sum(quoted_size(word) + 1 for word in words)),
+        "--": (
+            "the program and its arguments",
+            sum(len(quote(word).encode()) + 1 for word in words),
+        ),
         "-e": (
             "the variables",
             sum(len(name) + _size(value or _UNSET) + 12 for name, value, _ in environment),

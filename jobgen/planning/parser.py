@@ -28,10 +28,9 @@ def parse_command(words: Sequence[str]) -> Job:
         values, program, _ = _parser(command).parse_args(others)
     except (click.NoSuchOption, click.BadOptionUsage) as error:
         raise problem(f"jobgen {command}", _mistake(command, error), "usage") from None
-    fields: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
-    }
-    return Job(command, **fields, program=tuple(program))
+    for name, value in values.items():
+        values[name] = tuple(value) if isinstance(value, list) else value
+    return Job(command, **values, program=tuple(program))
 
 
 def _mistake(command: str, error: click.NoSuchOption | click.BadOptionUsage) -> str:

@@ -125,8 +125,8 @@ class Plan(NamedTuple):
     name: str = ""
     has_own_name: bool = False  # the user gave it
     hosts: tuple[str, ...] = ()  # only by hand
-    slots: tuple[int, ...] = ()  # ranks of a host, as the file of hosts has them
     directives: tuple[str, ...] = ()
+    slots: tuple[int, ...] = ()  # ranks of a host, as the file of hosts has them
 
     @property
     def elastic(self) -> bool:

@@ -65,6 +65,8 @@ def _option(directive: Directive, plan: Plan) -> tuple[str, str]:
     if (letter == "W" and request.after and "depend" in value) or (letter in "mM" and request.mail):
         hint = "use --after for all of it" if letter == "W" else "use --mail and --mail-on"
         raise problem(place, f"jobgen sets -{letter} {value}".strip(), "conflict", hint)
+    if letter == "P" and request.account and request.account_option == "P":
+        raise problem(place, "jobgen sets -P itself", "conflict", "use -A NAME")
     if letter == "r" and plan.launch.requeue and value != "y":
         text = f"-r {value} undoes the -r y that is requested"
         raise problem(place, text, "conflict", "give one of the two")
@@ -98,11 +100,6 @@ def _check_resources(text: str, place: str, plan: Plan) -> None:
                 hint = f"PBS refuses it beside `select`: {hint}"
                 hint += without if name in ("nodes", "ncpus", "ngpus", "mem") else ""
             raise problem(place, f"jobgen sets {name} itself", "conflict", hint)
-
-
-def _check_account(text: str, place: str, plan: Plan) -> None:
-    if plan.request.account and plan.request.account_option == "P":
-        raise problem(place, "jobgen sets -P itself", "conflict", "use -A NAME")
 
 
 def _check_kept(text: str, place: str, plan: Plan) -> None:
@@ -166,7 +163,6 @@ def _check_attributes(text: str, place: str, plan: Plan) -> None:
 _CHECKS = {
     "l": _check_resources,
     "k": _check_kept,
-    "P": _check_account,
     "v": _check_variables,
     "W": _check_attributes,
 }
