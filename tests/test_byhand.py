@@ -182,6 +182,7 @@ def test_lists_of_the_largest_clusters_are_read() -> None:
         len(read_hosts(",".join(f"node{n:05}.some.cluster" for n in range(16384))).names) == 16384
     )
     assert len(read_hosts(f"n[{','.join(map(str, range(0, 32768, 2)))}]").names) == 16384
+    assert read_hosts("n" + "[0-1]" * 8).names[-1] == "n" + "1" * 8
 
 
 def test_a_trainer_is_exported_first() -> None:
