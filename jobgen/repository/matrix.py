@@ -32,10 +32,13 @@ _FLAG_OF_PATH = {
     option.path: flag for _, option in KEYS.values() for flag in option.flags if option.metavar
 }
 
+# The words before a comma that is in no quotes, behind which another way is named.
+_FIRST_LINE = re.compile("(?:'[^']*'|[^',]|,(?! ))*")
+
 
 def manifest_words(line: str) -> str:
     """Options of a job as keys of a manifest; "" for other words, and for what needs no key."""
-    words = split_words(line.partition(", ")[0])
+    words = split_words(_FIRST_LINE.findall(line)[0])
     values: dict[str, list[str]] = {}
     for flag, value in zip(words[::2], words[1::2], strict=False):
         path, _, text = value.partition("=") if flag in ("--set", "-e") else ("", "", value)
