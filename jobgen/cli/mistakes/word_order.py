@@ -68,7 +68,7 @@ def _order_problem(command: Command, head: Words, program: Words) -> _Found | No
         text = f"the program would get the `--` after {program[0]!r:.60}, too"
         other = f"; for the program: jobgen {_line(*head, '--', *program)}"
         return ("--", text, [*head, "--", program[0], *following], other)
-    is_command = shutil.which(program[0]) or is_file(to_path(program[0])) or "/" in program[0]
+    is_command = _starts_program(program[0]) or is_file(to_path(program[0])) or "/" in program[0]
     if end > 1 and not is_command and _with_word(command, head, program[:1]):
         first = next((at for at, word in enumerate(program) if _starts_program(word)), 1)
         return _stray_word(command, head, program, program[:first], program[first:])
