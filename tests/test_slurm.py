@@ -295,6 +295,6 @@ def test_a_step_has_the_cores_of_its_job(nodes: str, cpus: str, starter: str) ->
     text = helpers.script(Job("sbatch", "dgx-a100", nodes=nodes, set_values=values))
     is_option = "srun --nodes=1 --ntasks=1 --cpus-per-task=128 " in text
     assert is_option == (nodes == "1" and cpus == "128" and starter == "srun")
-    exports = re.findall(r"^.*export SRUN_CPUS_PER_TASK=\$SLURM_CPUS_PER_TASK  # ", text, re.M)
+    exports = re.findall(r"^.*export SRUN_CPUS_PER_TASK=\$\{?SLURM_CPUS_PER_TASK\b.*", text, re.M)
     assert len(exports) == (not is_option)
     assert all(("[[ ! " in line) == (cpus == "null") for line in exports)
