@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from jobgen.limits import MESSAGE_CHARACTERS, PROBLEMS_SHOWN, WORD_CHARACTERS, WORDS_COMPARED
+from jobgen.bounds import MESSAGE_CHARACTERS, PROBLEMS_SHOWN, WORD_CHARACTERS, WORDS_COMPARED
 
 USAGE = 2  # the exit status for wrong usage or input
 INTERRUPTED = 130  # what a shell shows for a command that SIGINT ended

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
+from jobgen.bounds import FOLDER_DEPTH
 from jobgen.errors import JobgenError, Mark, problem
-from jobgen.limits import FOLDER_DEPTH
 
 WORKING_FOLDER = Path()
 is_file = os.path.isfile  # unlike Path.is_file, it takes an impossible name for no file

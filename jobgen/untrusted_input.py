@@ -6,8 +6,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from jobgen.bounds import PARSE_MEMORY, PARSE_SECONDS
 from jobgen.errors import problem
-from jobgen.limits import PARSE_MEMORY, PARSE_SECONDS
 
 
 def ends_within_bounds(function: Callable[..., object], *arguments: Any) -> bool:

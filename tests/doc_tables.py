@@ -16,7 +16,7 @@ from jobgen.profiles.records import keys_of
 from jobgen.profiles.search import NOT_RUN
 from tests.site_build import hook
 from tests.site_facts import SITES
-from tests.test_limits import VALUES, bounds
+from tests.test_bounds import VALUES, bounds
 
 
 def key_table() -> str:

@@ -17,9 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jobgen import quoting
+from jobgen.bounds import JOB_TEXT_BYTES
 from jobgen.errors import JobgenError
 from jobgen.generator import Generator
-from jobgen.limits import JOB_TEXT_BYTES
 from jobgen.paths import to_path
 from jobgen.planner.assembly import command_words
 from jobgen.planning.job_options import Job

@@ -20,8 +20,8 @@ from tests.helpers import jobgen
 pytest.importorskip("tree_sitter_bash")
 
 from jobgen import untrusted_input
+from jobgen.bounds import LINT_BYTES, LINT_TRUSTED_BYTES
 from jobgen.errors import JobgenError
-from jobgen.limits import LINT_BYTES, LINT_TRUSTED_BYTES
 from jobgen.lint import files, run, settings
 from jobgen.lint.files import SUFFIXES
 from jobgen.lint.reader.parse import parse

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("tree_sitter_bash")
 
-from jobgen.limits import LINT_NESTING, LINT_VALUE_CHARACTERS
+from jobgen.bounds import LINT_NESTING, LINT_VALUE_CHARACTERS
 from jobgen.lint.launchers import launchers, torchruns
 from jobgen.lint.reader.directives import chunks
 from jobgen.lint.reader.parse import parse

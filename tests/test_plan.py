@@ -12,8 +12,8 @@ from typing import Any, get_args, get_origin, get_type_hints
 import pytest
 
 import jobgen
+from jobgen.bounds import JOB_TEXT_BYTES
 from jobgen.errors import JobgenError
-from jobgen.limits import JOB_TEXT_BYTES
 from jobgen.planning.job_options import Job
 from jobgen.planning.plan import Plan
 from jobgen.planning.program import escape_macros

@@ -15,8 +15,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from jobgen import quoting
+from jobgen.bounds import JOB_TEXT_BYTES
 from jobgen.errors import JobgenError
-from jobgen.limits import JOB_TEXT_BYTES
 from jobgen.planning.job_options import Job
 from jobgen.profiles.kinds import FREE, NODE, REFUSED, SHELL, Text
 from jobgen.profiles.model import ROOT

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from jobgen.bounds import YAML_BYTES
 from jobgen.errors import JobgenError, Mark
-from jobgen.limits import YAML_BYTES
 from jobgen.profiles.yaml_tree import Map, Scalar, Seq, parse
 
 

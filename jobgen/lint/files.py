@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
+from jobgen.bounds import LINT_BYTES, PARSE_MEMORY, PARSE_SECONDS
 from jobgen.errors import JobgenError, problem
-from jobgen.limits import LINT_BYTES, PARSE_MEMORY, PARSE_SECONDS
 from jobgen.lint.documents import is_document
 from jobgen.paths import is_outside, repository, to_path, walk
 

@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from jobgen.bounds import LINT_NESTING, LINT_TRUSTED_BYTES
 from jobgen.errors import JobgenError, Mark, Problem
-from jobgen.limits import LINT_NESTING, LINT_TRUSTED_BYTES
 from jobgen.lint.documents import is_document, is_whole_script, scripts_in
 from jobgen.lint.files import (
     check_is_script,

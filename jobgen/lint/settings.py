@@ -14,8 +14,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from jobgen.bounds import LINT_TRUSTED_BYTES
 from jobgen.errors import JobgenError, Mark, problem
-from jobgen.limits import LINT_TRUSTED_BYTES
 from jobgen.lint.files import out_of_bounds, read_bounded, unreadable
 from jobgen.lint.rules import Check, checks, off_by_default
 from jobgen.paths import (

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from jobgen.limits import WORD_CHARACTERS
+from jobgen.bounds import WORD_CHARACTERS
 from jobgen.quoting import quote
 
 Tables = Mapping[str, Mapping[str, Any]]

@@ -1,9 +1,7 @@
 """What is refused: combinations that a scheduler, a launcher or an engine cannot do."""
 
-from collections.abc import Sequence
-
-from jobgen.errors import JobgenError, problem
-from jobgen.limits import JOB_TEXT_BYTES
+from jobgen.bounds import JOB_TEXT_BYTES
+from jobgen.errors import problem
 from jobgen.planning.plan import Plan, Software, Variable
 from jobgen.planning.program import Program, escape_macros
 from jobgen.profiles.resolve import Resolved
@@ -36,44 +34,6 @@ def scheduler_of(command: str, resolved: Resolved) -> Scheduler:
         text = f"profile {resolved.name} is for {name} ({resolved.origin('scheduler')})"
         raise problem("--profile", text, "scheduler", f"use `jobgen {COMMANDS[name]}`")
     return get_scheduler(name)
-
-
-_REQUESTED = {
-    "request.nodes": "{} nodes",
-    "request.gpus_per_node": "{} GPUs on each node",
-    **dict.fromkeys(
-        ("request.cpus_per_gpu", "request.cpus_per_node", "request.cpus_per_task"),
-        "{} cores on each node",
-    ),
-    "request.memory": "{} of memory",
-    "request.time": "a walltime of {}",
-}
-
-
-def limit_error(
-    resolved: Resolved,
-    path: str,
-    amount: int | str,
-    limit_path: str,
-    limit: int | str,
-    others: Sequence[str] = (),
-    more: str = "",
-) -> JobgenError:
-    """The error for a job that requests more than a limit; the paths are those of both values.
-
-    `others` are partitions or queues that allow it; `more` ends the hint.
-    """
-    has = f"profile {resolved.name} has at most"
-    if limit_path in ("node.cpus", "node.memory"):
-        has, more = "a node has", "; `all` requests all of it" * (limit_path == "node.memory")
-    elif others:
-        option = "-q" if resolved.profile.scheduler == "pbs" else "-p"
-        more = f"; {option} {' or '.join(others[:3])} allows it"
-    elif limit_path == "node.gpus" and limit == 0:
-        more = f"; if a node has GPUs, write --set node.gpus={amount} --set node.gpu=nvidia, or amd"
-    text = f"{_REQUESTED[path].format(amount)} requested, {has} {limit}"
-    hint = f"{limit_path} is set at {resolved.origin(limit_path)}{more}"
-    return problem(resolved.origins.get(path, "jobgen's default"), text, "limit", hint)
 
 
 def check_launch(resolved: Resolved, scheduler: Scheduler, nodes: int, by_hand: bool) -> None:

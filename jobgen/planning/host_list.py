@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from jobgen.bounds import HOST_BRACKETS, HOST_CHARACTERS, HOST_NAMES, HOSTS
 from jobgen.errors import problem
-from jobgen.limits import HOST_BRACKETS, HOST_CHARACTERS, HOST_NAMES, HOSTS
 from jobgen.paths import WORKING_FOLDER, is_file, is_outside, outside_error, to_path
 
 _FILE_CHARACTERS = HOSTS * 256

@@ -4,7 +4,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from jobgen.limits import JOB_TEXT_BYTES
+from jobgen.bounds import JOB_TEXT_BYTES
 from jobgen.profiles.kinds import (
     CPUS,
     FREE,

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, NamedTuple, TypeVar
 
+from jobgen.bounds import PROBLEMS_SHOWN
 from jobgen.errors import Mark, nearest_hint
-from jobgen.limits import PROBLEMS_SHOWN
 from jobgen.profiles.kinds import NODE, NODE_VARIABLE, Kind, ProblemList, Schema, Text
 from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, is_null, tree_at, unquoted
 

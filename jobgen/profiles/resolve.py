@@ -7,8 +7,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+from jobgen.bounds import BASES, MERGES, OPTION_VALUES, YAML_BYTES
 from jobgen.errors import JobgenError, Mark, Problem, problem
-from jobgen.limits import BASES, MERGES, OPTION_VALUES, YAML_BYTES
 from jobgen.paths import WORKING_FOLDER, is_outside, is_same_file
 from jobgen.profiles.conflicts import Check, at_origin, conflicts
 from jobgen.profiles.kinds import ProblemList

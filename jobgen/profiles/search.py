@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from functools import cache, cached_property
 from pathlib import Path
 
+from jobgen.bounds import PROFILE_NAMES
 from jobgen.errors import Mark, nearest_hint, problem, report
-from jobgen.limits import PROFILE_NAMES
 from jobgen.paths import (
     WORKING_FOLDER,
     bundled,

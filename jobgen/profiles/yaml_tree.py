@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from jobgen.bounds import MESSAGE_CHARACTERS, YAML_BYTES, YAML_DEPTH
 from jobgen.errors import JobgenError, Mark, Problem, problem
-from jobgen.limits import MESSAGE_CHARACTERS, YAML_BYTES, YAML_DEPTH
 
 Value = str | int | float | bool | None
 

@@ -6,8 +6,8 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 
+from jobgen.bounds import DIFF_LINES
 from jobgen.errors import printable
-from jobgen.limits import DIFF_LINES
 
 # Lines around all changes that difflib sees; a diff shows three, and may move a change among
 # similar lines.

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from jobgen.bounds import HEADER_OFFSET, SCRIPT_BYTES
 from jobgen.errors import JobgenError, printable, problem, report
 from jobgen.keeper.carried import FOLDER, keeper_files, named_files
-from jobgen.limits import HEADER_OFFSET, SCRIPT_BYTES
 from jobgen.paths import is_outside, repository, shortest, to_path, walk
 from jobgen.scripts.header import read_header
 from jobgen.scripts.write import remove, rewrite, write

@@ -16,14 +16,14 @@ from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jobgen.errors import JobgenError, Problem, problem
-from jobgen.limits import (
+from jobgen.bounds import (
     JOB_TEXT_BYTES,
     MANIFEST_SCRIPTS,
     MANIFEST_VALUES,
     MATRIX_KEYS,
     YAML_BYTES,
 )
+from jobgen.errors import JobgenError, Problem, problem
 from jobgen.planning.option_row import RANKS, Option
 from jobgen.profiles.kinds import FREE, Bool, Choice, Kind, ProblemList, Text
 from jobgen.profiles.mistakes.lines import followed

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from jobgen.bounds import MANIFEST_CHARACTERS, PROBLEMS_KEPT
 from jobgen.errors import JobgenError, Mark, Problem, nearest_hint, problem
-from jobgen.limits import MANIFEST_CHARACTERS, PROBLEMS_KEPT
 from jobgen.planning.job_options import OPTIONS, Job, job_options
 from jobgen.planning.option_row import RANKS, Option
 from jobgen.profiles.kinds import ProblemList

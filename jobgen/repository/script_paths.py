@@ -4,8 +4,8 @@ import os
 import re
 from pathlib import Path
 
+from jobgen.bounds import FILE_NAME_BYTES, FOLDER_DEPTH, MANIFEST_FOLDERS
 from jobgen.errors import Mark, problem
-from jobgen.limits import FILE_NAME_BYTES, FOLDER_DEPTH, MANIFEST_FOLDERS
 from jobgen.paths import to_path
 from jobgen.profiles.kinds import CONTROLS
 

@@ -14,7 +14,7 @@ import hashlib
 import re
 from typing import NamedTuple
 
-from jobgen.limits import HEADER_OFFSET
+from jobgen.bounds import HEADER_OFFSET
 from jobgen.quoting import escape_unseen
 
 FIRST_VERSION = "0.1.0"  # the release whose scripts have no `made of` line

@@ -14,8 +14,8 @@ from pathlib import Path
 import jinja2
 
 from jobgen import __version__
+from jobgen.bounds import SCRIPT_BYTES, TEMPLATE_BYTES
 from jobgen.errors import JobgenError, Mark, problem
-from jobgen.limits import SCRIPT_BYTES, TEMPLATE_BYTES
 from jobgen.paths import (
     bundled,
     is_file,

@@ -8,8 +8,8 @@ from contextlib import contextmanager, suppress
 from errno import EISDIR, ELOOP
 from pathlib import Path
 
+from jobgen.bounds import SCRIPT_BYTES
 from jobgen.errors import ClosedPipe, discard_stdout, problem
-from jobgen.limits import SCRIPT_BYTES
 from jobgen.paths import effective_user, to_path
 
 # Opens a folder that may be entered but not listed; only Linux has O_PATH.

@@ -14,8 +14,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, NoReturn
 
+from jobgen.bounds import DUMP_BYTES, PARSE_MEMORY, PARSE_SECONDS
 from jobgen.errors import JobgenError
-from jobgen.limits import DUMP_BYTES, PARSE_MEMORY, PARSE_SECONDS
 from jobgen.untrusted_input import ends_within_bounds
 
 _RANK_IN_NAME = re.compile(r"(\d{1,7})(?:\.(?:pkl|pickle|json|bin|dump|trace))?$")

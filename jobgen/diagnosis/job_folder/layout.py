@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from jobgen.bounds import JOB_ENTRIES, JOB_FOLDER_BYTES
 from jobgen.diagnosis.files import open_plain
-from jobgen.limits import JOB_ENTRIES, JOB_FOLDER_BYTES
 from jobgen.paths import to_path
 
 _SMALL = JOB_FOLDER_BYTES >> 8  # most bytes read of evidence, error.json

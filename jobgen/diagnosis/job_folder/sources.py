@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from functools import partial
 from io import BytesIO
 
+from jobgen.bounds import JOB_FOLDER_BYTES
 from jobgen.diagnosis.engine import Source
 from jobgen.diagnosis.files import DUMP, PEEKED, as_word, is_dump, open_plain
 from jobgen.diagnosis.job_folder.layout import JobFolder, RankFiles, changed, read_plain
 from jobgen.diagnosis.lines.labels import Label
-from jobgen.limits import JOB_FOLDER_BYTES
 
 FEWEST = JOB_FOLDER_BYTES >> 11  # bytes of each file, however many there are
 _WHOLE_LINE = 30_000  # bytes

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from jobgen.limits import LINT_NESTING
+from jobgen.bounds import LINT_NESTING
 from jobgen.lint.reader.commands import Assignment, Command, Word, base_name, starter_of
 from jobgen.lint.reader.inner_scripts import inner_text, script_strings, submitted_scripts
 from jobgen.lint.reader.script import Script

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence, Set
 
-from jobgen.limits import LINT_VALUE_CHARACTERS
+from jobgen.bounds import LINT_VALUE_CHARACTERS
 from jobgen.lint.reader.commands import Assignment, Word
 
 _EXPANSION = re.compile(r"\$(?:\{#?([A-Za-z_]\w*)(?:\[[\d@*]+\])?\}|([A-Za-z_]\w*))")

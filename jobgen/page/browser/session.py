@@ -14,7 +14,7 @@ from jobgen.generator import Generator, find_profiles
 from jobgen.page.browser.fields import all_fields
 from jobgen.page.browser.form import OwnProfile, clean, command_of, messages, words_of
 from jobgen.page.browser.syntax_tree import install
-from jobgen.planner.base_plan import gpus_per_node
+from jobgen.planner.amounts import gpus_per_node
 from jobgen.planning.job_options import OPTIONS
 from jobgen.planning.parser import parse_command
 from jobgen.profiles.model import Profile

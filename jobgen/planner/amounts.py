@@ -1,8 +1,9 @@
-"""What the profile and its options decide, whatever program the job runs, within the limits."""
+"""The amounts of a job, and what starts its ranks, whatever program it runs."""
 
 from jobgen.errors import problem
+from jobgen.planner.cluster_limits import check_limit, limit_error, walltime_seconds
 from jobgen.planner.container_options import check_gpus_of_container
-from jobgen.planner.refusals import check_launch, limit_error
+from jobgen.planner.refusals import check_launch
 from jobgen.planning.plan import OFI, Directive, Launch, Network, Plan, Request, Software
 from jobgen.profiles.model import Profile
 from jobgen.profiles.records import extend
@@ -42,7 +43,7 @@ def base_plan(resolved: Resolved, scheduler: Scheduler, by_hand: bool, shared: b
 
 def _request(resolved: Resolved, scheduler: Scheduler, shared: bool) -> Request:
     profile, request = resolved.profile, resolved.profile.request
-    _check_limit(resolved, scheduler, "nodes")
+    check_limit(resolved, scheduler, "nodes")
     gpus = gpus_per_node(resolved)
     processes = profile.launch.processes_per_node or max(gpus, 1)
     tasks = processes if profile.launch.launcher in ("srun", "mpiexec") else 1
@@ -50,7 +51,7 @@ def _request(resolved: Resolved, scheduler: Scheduler, shared: bool) -> Request:
     if cores and "srun" in scheduler.launchers:  # PBS counts those of a chunk, which is a node's
         cores = max(1, cores // tasks)
     memory = _memory(resolved, shared)
-    _check_limit(resolved, scheduler, "time")
+    check_limit(resolved, scheduler, "time")
     default_mail = ("end", "fail") if request.mail else ()
     return extend(
         Request,
@@ -64,7 +65,7 @@ def _request(resolved: Resolved, scheduler: Scheduler, shared: bool) -> Request:
         gpus_per_node=gpus,
         chunk=tuple(request.chunk.items()),
         memory=memory,
-        time=request.time and _seconds(resolved, scheduler, "request.time", request.time),
+        time=request.time and walltime_seconds(resolved, scheduler, "request.time", request.time),
         mail_on=default_mail if request.mail_on is None else request.mail_on,
         directives=tuple(Directive(text, "request.directives") for text in request.directives),
         array=None,
@@ -124,49 +125,6 @@ def _port(resolved: Resolved, by_hand: bool) -> int | None:
     return profile.network.port if profile.request.exclusive or is_option else None
 
 
-def _check_limit(resolved: Resolved, scheduler: Scheduler, key: str) -> None:
-    """Raise JobgenError if the job requests more nodes or time (`key`) than its partition gives.
-
-    The error names partitions or queues that allow the job.
-    """
-    profile = resolved.profile
-    if not any(profile.limits):
-        return
-    if above := _above(resolved, scheduler, key, profile.partition or profile.queue):
-        others = [
-            name
-            for name in profile.limits.partitions
-            if not any(_above(resolved, scheduler, each, name) for each in ("nodes", "time"))
-        ]
-        amount = _requested(resolved, key)
-        raise limit_error(resolved, f"request.{key}", amount or 0, *above, others)
-
-
-def _requested(resolved: Resolved, key: str) -> int | str | None:
-    request = resolved.profile.request
-    return request.nodes + request.spares if key == "nodes" else request.time
-
-
-def _above(
-    resolved: Resolved, scheduler: Scheduler, key: str, partitions: str | None
-) -> tuple[str, int | str] | None:
-    """The first limit that the job is above, after its path; None if a partition allows the job."""
-
-    def size(path: str, value: int | str) -> int:
-        return value if isinstance(value, int) else _seconds(resolved, scheduler, path, value)
-
-    requested = _requested(resolved, key)
-    limits = [
-        (f"{path}.{key}", getattr(each, key))
-        for path, each in resolved.profile.limits.of(partitions)
-    ]
-    is_above = all(
-        requested and most and size(f"request.{key}", requested) > size(path, most)
-        for path, most in limits
-    )
-    return limits[0] if is_above else None
-
-
 def gpus_per_node(resolved: Resolved) -> int:
     """The GPUs on each node."""
     node, request = resolved.profile.node, resolved.profile.request
@@ -222,17 +180,6 @@ def _memory(resolved: Resolved, shared: bool) -> str | None:
 def _kib(size: str) -> int:
     factor: int = 1024 ** "KMGT".index(size[-1])
     return int(size[:-1]) * factor
-
-
-def _seconds(resolved: Resolved, scheduler: Scheduler, path: str, text: str) -> int:
-    """The seconds of a walltime; the scheduler decides what a text means."""
-    seconds = scheduler.seconds(text)
-    if not seconds:
-        message = f"{resolved.profile.scheduler} cannot read the walltime {text!r:.40}"
-        if seconds == 0:
-            message = "a walltime of 0, which would be no limit at all"
-        raise problem(resolved.origin(path), message, "walltime", scheduler.time_rule_in_words)
-    return seconds
 
 
 def _signal(resolved: Resolved, scheduler: Scheduler, time: int | None) -> int | None:

@@ -1,7 +1,7 @@
 """Every bound of jobgen: what it bounds, and who could do harm without it.
 
 `check`, `build` and `lint` read untrusted repositories, and `why` logs. A bound that only users
-with files of their own could meet has no place here. `tests/test_limits.py` names the test of each,
+with files of their own could meet has no place here. `tests/test_bounds.py` names the test of each,
 and docs/security.md has a table of them all, made of the comments here.
 """
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from jobgen import limits
+from jobgen import bounds as bounds_module
 
 FOLDER = Path(__file__).parent
 PACKAGE = FOLDER.parent / "jobgen"
@@ -35,7 +35,7 @@ OTHER_MEANINGS = {
     ("schedulers/slurm_directives.py", 4096): "bytes of a path that Slurm takes",
     ("schedulers/slurm_directives.py", 1 << 16): "bytes of a value that Slurm takes",
 }
-VALUES = {name: value for name, value in vars(limits).items() if isinstance(value, int)}
+VALUES = {name: value for name, value in vars(bounds_module).items() if isinstance(value, int)}
 UNUSUAL = {value for value in VALUES.values() if value >= 2000}
 HUGE_MANIFEST = "test_build.py::test_a_manifest_that_takes_far_more_than_its_size_is_refused"
 # The test that shows each bound.
@@ -83,7 +83,7 @@ TESTS = {
 
 def bounds() -> dict[str, tuple[str, str]]:
     """What each limit bounds, and what could happen without it: the comment above its value."""
-    text = (PACKAGE / "limits.py").read_text(encoding="utf-8")
+    text = (PACKAGE / "bounds.py").read_text(encoding="utf-8")
     rows = re.findall(r"((?:^# .*\n)+)^([A-Z_]+) = ", re.sub("# ----.*\n", "", text), re.MULTILINE)
     comments = {
         name: re.sub(r"(?m)^# ", "", text).replace("\n", " ").strip() for text, name in rows
@@ -129,4 +129,4 @@ def test_the_number_of_a_bound_is_written_once() -> None:
         module = ast.parse(path.read_text(encoding="utf-8"))
         name = path.relative_to(PACKAGE).as_posix()
         found |= {(name, number) for number in UNUSUAL.intersection(numbers(module))}
-    assert {place for place in found if place[0] != "limits.py"} == OTHER_MEANINGS.keys()
+    assert {place for place in found if place[0] != "bounds.py"} == OTHER_MEANINGS.keys()
