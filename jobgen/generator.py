@@ -12,13 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from jobgen.errors import JobgenError, Problem, excess_text, problem
-from jobgen.paths import (
-    WORKING_FOLDER,
-    is_outside,
-    repository_or_folder,
-    shortest,
-    trusted_folders,
-)
+from jobgen.paths import WORKING_FOLDER, is_outside, repository_or_folder, shortest, trusted_folders
 from jobgen.planner.advice import job_advice
 from jobgen.planner.assembly import make_plan
 from jobgen.planning.host_list import NO_HOSTS, Hosts, read_hosts
@@ -35,9 +29,7 @@ _OF_ONE_VALUE = ("unknown-key", "type", "value", "range")
 
 
 def find_profiles(
-    within: Path = WORKING_FOLDER,
-    confined: bool = False,
-    environ: Mapping[str, str] | None = None,
+    within: Path = WORKING_FOLDER, confined: bool = False, environ: Mapping[str, str] | None = None
 ) -> Profiles:
     """The profiles visible from the folder `within`, checked for their schedulers, too."""
     return Profiles(within, confined, (profile_conflicts,), environ)

@@ -35,12 +35,8 @@ COMMANDS = {
         "interactive": "The command that requests nodes and a shell.",
         "byhand": "The torchrun command for each host, to paste.",
     },
-    "Check a cluster": {
-        "doctor": "The script of a job that measures each node and the network.",
-    },
-    "Find what failed": {
-        "why": "Find what failed first in a job, from its output.",
-    },
+    "Check a cluster": {"doctor": "The script of a job that measures each node and the network."},
+    "Find what failed": {"why": "Find what failed first in a job, from its output."},
     "Look up": {
         "detect": "Write a profile of the cluster that it runs on.",
         "profiles": "The clusters: list, show NAME, explain KEY, validate FILE..., schema.",
@@ -49,9 +45,7 @@ COMMANDS = {
         "machinery": "The parts that make the lower half of a script: list, show NAME...",
         "completion": "The script that completes jobgen's words in a shell.",
     },
-    "Serve a site": {
-        "page": "Write a web page on which people make scripts.",
-    },
+    "Serve a site": {"page": "Write a web page on which people make scripts."},
 }
 _MODULES = {
     **dict.fromkeys([*COMMANDS["Write a script"], *COMMANDS["Work by hand"]], "job_commands"),

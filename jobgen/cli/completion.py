@@ -90,11 +90,7 @@ class _Bash(BashComplete):
         return words[1:], last[:-1]
 
 
-_SHELLS: dict[str, type[ShellComplete]] = {
-    "bash": _Bash,
-    "zsh": ZshComplete,
-    "fish": FishComplete,
-}
+_SHELLS: dict[str, type[ShellComplete]] = {"bash": _Bash, "zsh": ZshComplete, "fish": FishComplete}
 
 
 def source_script(shell: str, commands: Command) -> str:

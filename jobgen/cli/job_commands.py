@@ -31,14 +31,10 @@ OUTPUT_OPTIONS: dict[str, Option] = {
         commands=RANKS,
     ),
     "submit": _output(
-        "--submit",
-        "Submit the script; print the job's id instead of the script.",
-        commands=BATCH,
+        "--submit", "Submit the script; print the job's id instead of the script.", commands=BATCH
     ),
     "wait": _output(
-        "--wait",
-        "Submit, follow the job on stderr, and exit with its status.",
-        commands=BATCH,
+        "--wait", "Submit, follow the job on stderr, and exit with its status.", commands=BATCH
     ),
     "mkdir": _output("--mkdir", "Create the folder of the job's output now.", commands=BATCH),
 }

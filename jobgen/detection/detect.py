@@ -9,13 +9,7 @@ from itertools import count
 from shutil import which
 
 from jobgen.detection import pbs, slurm, software
-from jobgen.detection.cluster import (
-    Cluster,
-    Findings,
-    Partition,
-    bundled_sites,
-    chosen_partition,
-)
+from jobgen.detection.cluster import Cluster, Findings, Partition, bundled_sites, chosen_partition
 from jobgen.detection.commands import Answer, no_answer, run_together
 from jobgen.detection.probe import ask_node
 from jobgen.detection.profile_text import profile_text

@@ -91,11 +91,7 @@ def _host(name: str, records: list[Record]) -> Nodes:
 
 
 def parse_queue(
-    name: str,
-    values: Record,
-    hosts: list[tuple[Nodes, Record]],
-    is_default: bool,
-    server: Record,
+    name: str, values: Record, hosts: list[tuple[Nodes, Record]], is_default: bool, server: Record
 ) -> Partition:
     """A queue, with the kinds of the nodes that its jobs can get."""
     nodes = [each for each, record in hosts if _serves(name, values, record)]

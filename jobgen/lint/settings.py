@@ -18,13 +18,7 @@ from jobgen.bounds import LINT_TRUSTED_BYTES
 from jobgen.errors import JobgenError, Mark, problem
 from jobgen.lint.files import out_of_bounds, read_bounded, unreadable
 from jobgen.lint.rules import Check, checks, off_by_default
-from jobgen.paths import (
-    WORKING_FOLDER,
-    is_outside,
-    project_folder,
-    repository_or_folder,
-    to_path,
-)
+from jobgen.paths import WORKING_FOLDER, is_outside, project_folder, repository_or_folder, to_path
 from jobgen.profiles.model import Profile
 from jobgen.untrusted_input import ends_within_bounds
 

@@ -6,8 +6,7 @@ from itertools import chain
 from operator import attrgetter
 
 from jobgen.errors import Mark, Problem
-from jobgen.planner.value_advice import Found, unlikely_values
-from jobgen.planner.word_advice import word_advice
+from jobgen.planner.value_advice import Found, unlikely_values, unlikely_words
 from jobgen.planning.job_options import Job
 from jobgen.planning.plan import Plan
 from jobgen.profiles.resolve import Resolved
@@ -57,7 +56,7 @@ def job_advice(job: Job, plan: Plan, resolved: Resolved) -> list[Problem]:
     gpus, is_batch = plan.request.gpus_per_node, job.command != "byhand"
     found = [_fabric(resolved, from_user)] if plan.request.nodes > 1 else []
     found += [_lost_exports(resolved), _misspelt_partition(resolved), unlikely_values(resolved)]
-    found += [word_advice(job, plan), _unused_gpus(resolved, gpus)]
+    found += [unlikely_words(job, plan), _unused_gpus(resolved, gpus)]
     if is_batch:
         found += [_doubtful_times(resolved), _shared_cores(plan, resolved)]
         found += [_doubtful_waits(plan, resolved), _ranks_without_gpu(plan, resolved)]

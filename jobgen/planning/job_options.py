@@ -4,16 +4,7 @@
 from functools import cache, partial
 from typing import NamedTuple
 
-from jobgen.planning.option_row import (
-    ALL,
-    BATCH,
-    BYHAND,
-    RANKS,
-    REQUEST,
-    SCRIPT,
-    Option,
-    option,
-)
+from jobgen.planning.option_row import ALL, BATCH, BYHAND, RANKS, REQUEST, SCRIPT, Option, option
 
 # The options of each heading; most of them have the same commands.
 _cluster = partial(option, "Cluster", commands=REQUEST)
@@ -82,10 +73,7 @@ class Job(NamedTuple):
         example="gpu",
     )
     account: str | None = _cluster(
-        "-A --account NAME",
-        "The account that is charged.",
-        path="account",
-        example="physics",
+        "-A --account NAME", "The account that is charged.", path="account", example="physics"
     )
     qos: str | None = _cluster(
         "--qos NAME",
@@ -108,9 +96,7 @@ class Job(NamedTuple):
         example={"sbatch": "ib&a100", "qsub": "gpu_model=a100"},
     )
     exclusive: str | None = _cluster(
-        "--exclusive",
-        "Whole nodes, shared with no other job.",
-        path="request.exclusive",
+        "--exclusive", "Whole nodes, shared with no other job.", path="request.exclusive"
     )
     shared: str | None = _cluster(
         "--shared",
@@ -226,9 +212,7 @@ class Job(NamedTuple):
         label="Plain script",
     )
     template: str | None = _other(
-        "--template FILE",
-        "Use this template instead of jobgen's.",
-        commands=RANKS,
+        "--template FILE", "Use this template instead of jobgen's.", commands=RANKS
     )
     program: tuple[str, ...] = ()
 

@@ -50,9 +50,7 @@ class Node(NamedTuple):
         absent={"pbs": "`request.chunk` with the site's resource, such as gpu_model: a100"},
     )
     memory: str | None = row(
-        Size("512G"),
-        "Memory of a node; a job requests it with `request.memory`.",
-        example="512G",
+        Size("512G"), "Memory of a node; a job requests it with `request.memory`.", example="512G"
     )
     arch: str | None = row(
         Choice("x86_64", "aarch64", "ppc64le"), "What `uname -m` prints on a node; checked if set."
@@ -164,8 +162,7 @@ class Launch(NamedTuple):
         absent={"local": "no scheduler ends a local job"},
     )
     processes_per_node: int | None = row(
-        Int(1, 1024),
-        "Ranks on a node; default: one a GPU, or one.",
+        Int(1, 1024), "Ranks on a node; default: one a GPU, or one."
     )
     max_restarts: int = row(Int(0, 1000), "How many times failed ranks are started again.", 0)
     stall: int | None = row(

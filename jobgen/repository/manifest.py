@@ -16,13 +16,7 @@ from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jobgen.bounds import (
-    JOB_TEXT_BYTES,
-    MANIFEST_SCRIPTS,
-    MANIFEST_VALUES,
-    MATRIX_KEYS,
-    YAML_BYTES,
-)
+from jobgen.bounds import JOB_TEXT_BYTES, MANIFEST_SCRIPTS, MANIFEST_VALUES, MATRIX_KEYS, YAML_BYTES
 from jobgen.errors import JobgenError, Problem, problem
 from jobgen.planning.option_row import RANKS, Option
 from jobgen.profiles.kinds import FREE, Bool, Choice, Kind, ProblemList, Text
@@ -30,14 +24,14 @@ from jobgen.profiles.mistakes.lines import followed
 from jobgen.profiles.mistakes.readings import as_words
 from jobgen.profiles.records import ListOf, MapOf, Record, record, row
 from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, as_flow, is_null, merge, parse
-from jobgen.repository.matrix import KEYS, Script, Scripts
-from jobgen.repository.mistakes.manifest import (
+from jobgen.repository.manifest_mistakes import (
     JOBS_HINT,
     by_name,
     in_one,
     of_other_tool,
     refuse_profile,
 )
+from jobgen.repository.matrix import KEYS, Script, Scripts
 from jobgen.repository.script_paths import ScriptPaths
 
 # The option that a value is for says what `$NAME` in it means.

@@ -160,9 +160,4 @@ def _check_attributes(text: str, place: str, plan: Plan) -> None:
             raise problem(place, "jobgen sets group_list itself", "conflict", "use -A NAME")
 
 
-_CHECKS = {
-    "l": _check_resources,
-    "k": _check_kept,
-    "v": _check_variables,
-    "W": _check_attributes,
-}
+_CHECKS = {"l": _check_resources, "k": _check_kept, "v": _check_variables, "W": _check_attributes}

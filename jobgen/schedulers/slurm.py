@@ -157,10 +157,7 @@ def starter_conflicts(profile: Profile, starter: str, note: Note) -> None:
 
 
 def _words(
-    options: Options,
-    plan: Plan,
-    quote: Callable[[str], str],
-    dropped: frozenset[str] = frozenset(),
+    options: Options, plan: Plan, quote: Callable[[str], str], dropped: frozenset[str] = frozenset()
 ) -> tuple[str, ...]:
     """The planned options and then the user's, without those of the user's that are `dropped`."""
     words = [(name, None if value is True else str(value)) for name, value in options.items()]

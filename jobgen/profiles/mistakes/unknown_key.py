@@ -4,14 +4,7 @@ import json
 import re
 
 from jobgen.other_words.search import answers, path_of, places, value_hint, with_unit
-from jobgen.profiles.mistakes.lines import (
-    CONTAINER,
-    PROGRAM,
-    line_for,
-    placed,
-    present,
-    together,
-)
+from jobgen.profiles.mistakes.lines import CONTAINER, PROGRAM, line_for, placed, present, together
 from jobgen.profiles.mistakes.readings import Setting, named_values, of_whole_file, right_value
 from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, as_flow, at, is_null, parse
 from jobgen.quoting import quote
