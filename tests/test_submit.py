@@ -20,10 +20,9 @@ from jobgen.cli.app import run_words
 from jobgen.cli.job_commands import report_cause
 from jobgen.planning.job_options import Job
 from jobgen.schedulers import local, pbs, slurm
-from jobgen.submission import pbs_queue, slurm_queue, submit
+from jobgen.submission import follow, pbs_queue, slurm_queue
+from jobgen.submission.follow import MOST_FAILURES, displayable, last_line, shorten
 from jobgen.submission.job_queue import JobQueue, JobStatus
-from jobgen.submission.progress import displayable, last_line, shorten
-from jobgen.submission.submit import MOST_FAILURES
 from tests.helpers import jobgen, planned
 
 SBATCH = ("sbatch", "--profile", "dgx-a100")
@@ -262,7 +261,7 @@ class Wait:
         patch.setenv("PATH", commands.path["PATH"])
         patch.chdir(folder)
         (folder / "train.py").touch()
-        patch.setattr(submit, "sleep", self.pauses.append)
+        patch.setattr(follow, "sleep", self.pauses.append)
 
     def __call__(self, *words: str) -> tuple[int, str, list[str]]:
         exit_code = run_words([*words, "--wait", *PROGRAM])

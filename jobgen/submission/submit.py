@@ -1,98 +1,18 @@
-"""Submits a script, and follows its job until it ends.
+"""Gives a script to the scheduler.
 
 The scheduler's command gets the script on stdin, as from a pipe.
 """
 
-import re
 import shutil
 import signal
 import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from time import sleep
 
-from jobgen.errors import INTERRUPTED, ClosedPipe, JobgenError, problem, report
+from jobgen.errors import JobgenError, problem, report
 from jobgen.schedulers import COMMANDS
-from jobgen.scripts.write import write
+from jobgen.submission.follow import SubmittedJob, shell_status
 from jobgen.submission.job_queue import JobQueue, JobStatus, get_queue
-from jobgen.submission.progress import Progress
-
-FIRST_PAUSE, GROWTH, LONGEST_PAUSE = 1.0, 1.2, 10.0  # seconds between two queries
-MOST_FAILURES = 60  # queries in a row: about ten minutes
-QUERY_SECONDS = 70.0  # PBS tries for 60 s to tell a qsub that its job has ended
-
-
-def shell_status(status: int) -> int:
-    """A status of Popen as a shell shows it: 128 + N for signal N."""
-    return status if status >= 0 else 128 - status
-
-
-@dataclass(frozen=True)
-class SubmittedJob:
-    """A job in the queue; `process` is the command that submitted it, if that waits for it."""
-
-    id: str
-    cluster: str
-    queue: JobQueue
-    process: subprocess.Popen[bytes] | None
-
-    def announce(self) -> None:
-        """Write the id, alone, to stdout; if that fails, report it on stderr and raise."""
-        if self.cluster:
-            command = self._cancel_command()
-            report(f"job {self.id} is on the cluster {self.cluster}; to cancel it: {command}")
-        try:
-            write(f"{self.id}\n")
-        except (JobgenError, ClosedPipe):
-            report(f"the job is submitted: {self.id}")
-            raise
-
-    def follow(self) -> JobStatus:
-        """Show the job's status until it has ended; returns the last one."""
-        progress = Progress(self.id)
-        try:
-            status = self._follow(progress)
-        except KeyboardInterrupt:
-            progress.finish(f"it continues; to cancel it: {self._cancel_command()}")
-            return JobStatus("", exit_status=INTERRUPTED)
-        progress.finish(f"{status}; output: {status.output}" if status.output else str(status))
-        return status
-
-    def _follow(self, progress: Progress) -> JobStatus:
-        pause, failures, last = FIRST_PAUSE, 0, JobStatus("UNKNOWN")
-        exit_statuses: dict[str, int | None] = {}  # Slurm forgets an array's jobs one by one
-        while True:
-            status, error = self.queue.status(self.id, self.cluster, QUERY_SECONDS)
-            if status:
-                failures, last = 0, status
-                exit_statuses.update(status.array_jobs)
-                if status.exit_status is not None:
-                    others = (each or 0 for each in exit_statuses.values())
-                    worst = max(status.exit_status, *others, 0)
-                    return status._replace(exit_status=worst)
-                progress.show(status)
-            elif re.search(self.queue.unknown_job_pattern, error) or failures == MOST_FAILURES:
-                return self._last_status(last, error)
-            else:
-                failures += 1
-                progress.show_failure(error)
-            sleep(pause)
-            pause = min(pause * GROWTH, LONGEST_PAUSE)
-
-    def _last_status(self, last: JobStatus, error: str) -> JobStatus:
-        """The status of a job that the scheduler has forgotten."""
-        if self.process:  # a waiting qsub ends with its job's status; with 3 if it was deleted
-            with suppress(subprocess.TimeoutExpired):
-                number = shell_status(self.process.wait(QUERY_SECONDS))
-                note = f"exit status {number}"
-                return JobStatus("ENDED", note, output=last.output, exit_status=number)
-        reason = error.strip().partition("\n")[0]
-        note = f"its exit status is not known: {reason}"
-        return last._replace(state=f"{last.state} when last seen", note=note, exit_status=1)
-
-    def _cancel_command(self) -> str:
-        return " ".join(self.queue.cancel_command(self.id, self.cluster))
 
 
 def check_submission(scheduler: str, output: str | None) -> None:

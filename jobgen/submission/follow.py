@@ -1,0 +1,164 @@
+"""Follows a job until it ends, and shows its status on stderr.
+
+On a terminal that is one line, rewritten; elsewhere a line for each change.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import unicodedata
+from contextlib import suppress
+from dataclasses import dataclass
+from time import sleep
+
+from jobgen.errors import INTERRUPTED, ClosedPipe, JobgenError, report
+from jobgen.scripts.write import write
+from jobgen.submission.job_queue import JobQueue, JobStatus
+
+FIRST_PAUSE, GROWTH, LONGEST_PAUSE = 1.0, 1.2, 10.0  # seconds between two queries
+MOST_FAILURES = 60  # queries in a row: about ten minutes
+QUERY_SECONDS = 70.0  # PBS tries for 60 s to tell a qsub that its job has ended
+TAIL_BYTES = 8192  # of the output, in which the last line is searched
+# Colours and the like, by ECMA-48; other characters that cannot be printed go one by one.
+_ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
+
+
+class Progress:
+    """The display of one job."""
+
+    def __init__(self, job: str) -> None:
+        self.job = job
+        self.shown: object = None
+        self.is_terminal = (
+            sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        )
+
+    def show(self, status: JobStatus) -> None:
+        """Show a job that has not ended."""
+        text, output = str(status), last_line(status.output)
+        self._show((status.state, status.restarts), text, f"{text}  {output}")
+
+    def show_failure(self, error: str) -> None:
+        """Show why the status is not known at the moment."""
+        text = f"the query failed, retrying: {' '.join(error.split())}"
+        self._show("failure", text, text)
+
+    def _show(self, state: object, line: str, rewritten: str) -> None:
+        """Rewrite the line of a terminal; elsewhere, write one when the state has changed."""
+        if self.is_terminal:
+            width = os.get_terminal_size(sys.stderr.fileno()).columns or 80
+            text = displayable(f"job {self.job}: {rewritten}", sys.stderr.encoding)
+            sys.stderr.write(f"\r{shorten(text, width - 1)}\x1b[K")
+            sys.stderr.flush()
+        elif state != self.shown:
+            report(f"job {self.job}: {line}")
+        self.shown = state
+
+    def finish(self, text: str) -> None:
+        """Write the last line."""
+        if self.is_terminal:
+            sys.stderr.write("\r\x1b[K")
+        report(f"job {self.job}: {text}")
+
+
+def shell_status(status: int) -> int:
+    """A status of Popen as a shell shows it: 128 + N for signal N."""
+    return status if status >= 0 else 128 - status
+
+
+@dataclass(frozen=True)
+class SubmittedJob:
+    """A job in the queue; `process` is the command that submitted it, if that waits for it."""
+
+    id: str
+    cluster: str
+    queue: JobQueue
+    process: subprocess.Popen[bytes] | None
+
+    def announce(self) -> None:
+        """Write the id, alone, to stdout; if that fails, report it on stderr and raise."""
+        if self.cluster:
+            command = self._cancel_command()
+            report(f"job {self.id} is on the cluster {self.cluster}; to cancel it: {command}")
+        try:
+            write(f"{self.id}\n")
+        except (JobgenError, ClosedPipe):
+            report(f"the job is submitted: {self.id}")
+            raise
+
+    def follow(self) -> JobStatus:
+        """Show the job's status until it has ended; returns the last one."""
+        progress = Progress(self.id)
+        try:
+            status = self._follow(progress)
+        except KeyboardInterrupt:
+            progress.finish(f"it continues; to cancel it: {self._cancel_command()}")
+            return JobStatus("", exit_status=INTERRUPTED)
+        progress.finish(f"{status}; output: {status.output}" if status.output else str(status))
+        return status
+
+    def _follow(self, progress: Progress) -> JobStatus:
+        pause, failures, last = FIRST_PAUSE, 0, JobStatus("UNKNOWN")
+        exit_statuses: dict[str, int | None] = {}  # Slurm forgets an array's jobs one by one
+        while True:
+            status, error = self.queue.status(self.id, self.cluster, QUERY_SECONDS)
+            if status:
+                failures, last = 0, status
+                exit_statuses.update(status.array_jobs)
+                if status.exit_status is not None:
+                    others = (each or 0 for each in exit_statuses.values())
+                    worst = max(status.exit_status, *others, 0)
+                    return status._replace(exit_status=worst)
+                progress.show(status)
+            elif re.search(self.queue.unknown_job_pattern, error) or failures == MOST_FAILURES:
+                return self._last_status(last, error)
+            else:
+                failures += 1
+                progress.show_failure(error)
+            sleep(pause)
+            pause = min(pause * GROWTH, LONGEST_PAUSE)
+
+    def _last_status(self, last: JobStatus, error: str) -> JobStatus:
+        """The status of a job that the scheduler has forgotten."""
+        if self.process:  # a waiting qsub ends with its job's status; with 3 if it was deleted
+            with suppress(subprocess.TimeoutExpired):
+                number = shell_status(self.process.wait(QUERY_SECONDS))
+                note = f"exit status {number}"
+                return JobStatus("ENDED", note, output=last.output, exit_status=number)
+        reason = error.strip().partition("\n")[0]
+        note = f"its exit status is not known: {reason}"
+        return last._replace(state=f"{last.state} when last seen", note=note, exit_status=1)
+
+    def _cancel_command(self) -> str:
+        return " ".join(self.queue.cancel_command(self.id, self.cluster))
+
+
+def last_line(file: str) -> str:
+    """The last line of a file that is not blank; "" if there is none, or no such file here."""
+    try:
+        if not os.path.isfile(file):  # opening a pipe would wait for its writer
+            return ""
+        with open(file, "rb") as stream:
+            stream.seek(max(os.path.getsize(file) - TAIL_BYTES, 0))
+            lines = re.split(r"[\r\n]+", stream.read().decode("utf-8", "replace"))
+    except (OSError, ValueError):
+        return ""
+    return next((line for line in reversed(lines) if line.strip()), "")
+
+
+def displayable(text: str, encoding: str) -> str:
+    """`text` without what moves the cursor; what the terminal cannot show becomes a `?`."""
+    plain = _ESCAPES.sub("", text).replace("\t", " ")
+    shown = "".join(character for character in plain if character.isprintable())
+    return shown.encode(encoding, "replace").decode(encoding)
+
+
+def shorten(text: str, columns: int) -> str:
+    """As much of `text` as fits into so many columns."""
+    for place, character in enumerate(text):
+        if unicodedata.category(character) not in ("Mn", "Me"):
+            columns -= 2 if unicodedata.east_asian_width(character) in "WF" else 1
+        if columns < 0:
+            return text[:place]
+    return text
