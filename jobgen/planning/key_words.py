@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 
 from jobgen.errors import JobgenError, Mark
 from jobgen.other_words.search import answers, path_of, places, plain, with_unit, words
-from jobgen.planning.job_options import FIELD_OF_FLAG, OPTIONS
+from jobgen.planning.job_options import OPTIONS
 from jobgen.planning.job_size import size_words
-from jobgen.planning.option_row import RANKS, REQUEST
+from jobgen.planning.option_row import RANKS
 from jobgen.profiles.kinds import Bool, Int, ProblemList
 from jobgen.profiles.model import Profile
 from jobgen.profiles.records import Key, keys_of
@@ -17,23 +17,25 @@ from jobgen.profiles.units import Walltime
 from jobgen.quoting import quote
 
 KEYS = {key.path: key for key in keys_of(Profile)}
+_ROWS = {flag: row for row in OPTIONS.values() for flag in row.flags}
 
 
-def words_for(answer: str, command: str, value: str = "") -> str:
+def words_for(answer: str, command: str, value: str) -> str:
     """The words that set a key, which may be `PATH=VALUE, explanation` as in words.yaml.
 
     They have the value of another tool's option, if the key takes it.
     """
     answer, comma, note = answer.partition(", ")
     path, _, own = answer.partition("=")
-    key = KEYS.get(path)
-    text = own or next((each for each in _readings(value) if key and _takes(key, each, value)), "")
+    key = KEYS[path]
+    text = own or next((each for each in _readings(value) if _takes(key, each, value)), "")
     if path in ("network.environment", "request.directives"):
         text = value
-    return f"{_words(path, key, command, text, value)}{comma}{note}"
+    return f"{_words(key, command, text, value)}{comma}{note}"
 
 
-def _words(path: str, key: Key | None, command: str, text: str, value: str) -> str:
+def _words(key: Key, command: str, text: str, value: str) -> str:
+    path = key.path
     for row in OPTIONS.values():
         if row.path != path or command not in row.commands:
             continue
@@ -48,7 +50,7 @@ def _words(path: str, key: Key | None, command: str, text: str, value: str) -> s
         return f"--profile {quote(text) if text else 'PROFILE'}"
     if path == "request.directives":
         return f"--directive={quote(text) if text.startswith('-') else 'OPTION'}"
-    if text or not value or (key and isinstance(key.row.kind, Int)):
+    if text or not value or isinstance(key.row.kind, Int):
         return f"--set {quote(f'{path}={text or _placeholder(key, command)}')}"
     return f"--set {path}=VALUE, such as {_placeholder(key, command)}"
 
@@ -79,10 +81,8 @@ def _takes(key: Key, text: str, value: str) -> bool:
     return not problems.found
 
 
-def _placeholder(key: Key | None, command: str) -> str:
+def _placeholder(key: Key, command: str) -> str:
     """What stands for the value of a key: N, or its example."""
-    if key is None:
-        return "VALUE"
     if isinstance(key.row.kind, Bool):
         return "true"
     if "%" in (text := example(key)) and command == "qsub":  # patterns of Slurm
@@ -91,7 +91,7 @@ def _placeholder(key: Key | None, command: str) -> str:
 
 
 def option_words(
-    name: str, command: str, value: str = "", of_key: Callable[[str, str, str], str] = words_for
+    name: str, command: str, value: str, of_key: Callable[[str, str, str], str] = words_for
 ) -> str:
     """The words for an option of another tool, or of another command; "" if jobgen has none.
 
@@ -101,9 +101,10 @@ def option_words(
         value = with_unit(name, value)
     if name == "exclusive" and value in ("user", "mcs", "topo") and command == "sbatch":
         return f"--set request.exclusive=false --directive=--exclusive={value}"
-    if row := OPTIONS.get(FIELD_OF_FLAG.get(f"--{name}", FIELD_OF_FLAG.get(f"-{name}", ""))):
+    if row := _ROWS.get(f"--{name}", _ROWS.get(f"-{name}")):
         if row.path:
-            return of_key(row.path, command, value)
+            own = f"={row.flag_value}" * (not row.metavar and value in ("", "true"))
+            return of_key(f"{row.path}{own}", command, value)
         return f"{row.flags[0]} {quote(value) if value else row.placeholder}" * (
             command in row.commands
         )
@@ -112,7 +113,7 @@ def option_words(
     for answer in answers("keys", name) or keys_named(name):
         return of_key(answer, command, value)
     for option in answers("options", name):
-        row = OPTIONS.get(FIELD_OF_FLAG.get(option.split(" ")[0], ""))
+        row = _ROWS.get(option.split(" ")[0])
         return with_value(option, value) if row is None or command in row.commands else ""
     return ""
 
@@ -137,7 +138,7 @@ def _special(name: str, command: str, value: str) -> str:
         return f"-G {gpus[2]}{kind}"
     if value and "--after ID" in answers("options", name):
         return _after(value, command)
-    found = size_words(command, f"--{name}", value) if command in REQUEST else ""
+    found = size_words(command, f"--{name}", value)
     return found or (
         _of_slurm(name, value, command) if command in ("sbatch", "interactive") else ""
     )
@@ -159,8 +160,10 @@ def _of_slurm(name: str, value: str, command: str) -> str:
     """Values of sbatch, submitit and torchx, for which a key has others."""
     path = next(map(path_of, answers("keys", name)), "")
     if path.startswith("request.memory") and value.isdigit():  # of sbatch, megabytes
-        unit = "M" if re.match("mem(?!ory)", name) and not name.endswith("gb") else "G"
+        unit = "M" if re.match("mem(?!ory)", name) else "G"
         return f"--set {path}={value}{unit}"
+    if re.fullmatch(r"""( ?--[a-z][\w-]*=[^\s"',]+)+""", value):  # options of sbatch
+        value = value.replace(" --", ",").removeprefix("--")
     pairs = re.findall(r"""["']?([a-z][\w-]*)["']?[=:] *["']?([^"',}]+)""", value)
     if path == "request.directives" and pairs and not value.startswith("-"):
         pairs = [("-t" if a == "time" else a, b) for a, b in pairs]
@@ -202,9 +205,9 @@ def resource_words(name: str, value: str, in_chunk: bool = True) -> str:
         numbers = re.findall(r"(?<![^+])(?:(\d+)(?![^:+])|\w)", value)  # a name is one node
         return f"-N {sum(int(each or 1) for each in numbers)}"
     if name in ("select", "nodes"):
-        number, *others = value.split(":")
+        number, *others = re.sub(r"^(?=\w+=)", "1:", value).split(":")
         pairs = [each.partition("=") for each in others]
-        found = [f"-N {number}"] if number.isdigit() else []
+        found = [f"-N {number if number.isdigit() else 1}"]
         found += [resource_words(a, c) if b else f"-C {quote(a)}" for a, b, c in pairs]
         return " ".join(found)
     of_request = [each for each in answers("keys", name) if path_of(each).startswith("request.")]
@@ -215,18 +218,17 @@ def resource_words(name: str, value: str, in_chunk: bool = True) -> str:
     return f"--directive={quote(f'-l {name}={value}')}"
 
 
-def letter_words(letter: str, value: str = "") -> str:
+def letter_words(letter: str, value: str) -> str:
     """The words for an option of qsub; "" if jobgen has none."""
     return with_value(str(words()["qsub"].get(letter, "")), value)
 
 
 def with_paths(hint: str) -> str:
     """A hint, in which each option that sets one value of a profile is --set KEY=VALUE."""
-    rows = {flag: row for row in OPTIONS.values() if row.path for flag in row.flags}
 
     def set_of(found: re.Match[str]) -> str:
-        row = rows.get(found[1])
-        if row is None or bool(row.metavar) != bool(found[2]):
+        row = _ROWS.get(found[1])
+        if not (row and row.path) or bool(row.metavar) != bool(found[2]):
             return found[0]
         return f"--set {row.path}={found[2] or row.flag_value}"
 
