@@ -25,15 +25,15 @@ class _Given(NamedTuple):
     names no nodes, they are the profile's, and `default_nodes` is true; `ranks` are those of all.
     """
 
-    nodes: int = 0
-    gpus: int = 0
-    tasks: int = 0
-    task_gpus: int = 1
-    ranks: int = 0
-    has_profile: bool = False
-    node_gpus: int = 0
-    node_cpus: int = 0
-    default_nodes: bool = False
+    nodes: int
+    gpus: int
+    tasks: int
+    task_gpus: int
+    ranks: int
+    has_profile: bool
+    node_gpus: int
+    node_cpus: int
+    default_nodes: bool
 
 
 def size_words(
@@ -61,7 +61,7 @@ def size_words(
 
 
 def _kind(flag: str) -> str:
-    return next(iter(answers("sizes", _LETTERS.get(flag, flag if len(flag) > 2 else ""))), "")
+    return next(iter(answers("sizes", _LETTERS.get(flag, flag))), "")
 
 
 def _given(args: Sequence[str], profile: Profile | None) -> _Given:
@@ -103,7 +103,7 @@ def _of_job(count: int, given: _Given) -> str:
     if (not nodes or given.default_nodes) and count < full:
         return f"-N 1 {_of_node(count, given)}"
     if not nodes or count % nodes:
-        return "" if given.has_profile else _UNKNOWN.format("N")
+        return _UNKNOWN.format("N")
     return f"-N {nodes} " * given.default_nodes + _of_node(count // nodes, given)
 
 
