@@ -141,6 +141,12 @@ def test_how_long_a_directive_may_be(option: str, most: int) -> None:
     assert str(error.value) == expected
 
 
+def test_the_options_of_a_plan_may_be_as_long() -> None:
+    assert planned(account="x" * 1024)
+    with pytest.raises(JobgenError, match=r"^--account: --account has 1025 bytes"):
+        planned(account="x" * 1025)
+
+
 @pytest.mark.parametrize("word", ["--export=NONE", "--wait-all-nodes=1", "--gpu_cmode=shared"])
 def test_options_whose_names_only_begin_as_those_that_are_refused(word: str) -> None:
     assert f"#SBATCH {word}" in planned(directives=(word,)).directives
@@ -197,6 +203,37 @@ def test_gpus_are_requested_as_the_site_wants(gpu_option: str, expected: list[st
     found = [line for line in lines_of(*values, nodes="2") if "gpu:" in line or "gpus" in line]
     assert found == [f"#SBATCH {option}" for option in expected]
     assert not [line for line in lines_of(*values, gpus_per_node="0") if "gpu" in line]
+
+
+def test_the_gpus_of_a_whole_job() -> None:
+    """Those of spare nodes, too; on one node, the number on each node says nothing more."""
+    assert "#SBATCH --gpus=24" in lines_of("request.gpu_option=gpus", nodes="2+1")
+    lines = lines_of("request.gpu_option=gpus", nodes="1")
+    assert [line for line in lines if "gpus" in line] == ["#SBATCH --gpus=8"]
+
+
+@pytest.mark.parametrize(
+    ("gpu_option", "launcher", "expected"),
+    [
+        ("gpus-per-task", "torchrun", ()),
+        ("gpus-per-task", "srun", ("--gpus-per-node=mi210:8",)),
+        ("gpus", "torchrun", ("--gpus-per-node=mi210:8",)),
+        ("gpus-per-node", "srun", ()),
+    ],
+)
+def test_each_step_sees_all_gpus_of_its_node(
+    gpu_option: str, launcher: str, expected: tuple[str, ...]
+) -> None:
+    values = (f"request.gpu_option={gpu_option}", "node.gpu_type=mi210")
+    assert planned(launcher=launcher, set_values=values).launch.step_options == expected
+
+
+def test_what_goes_with_a_starter_other_than_srun() -> None:
+    """All GPUs of a shared node; and as few nodes as are requested."""
+    job = Job("sbatch", "dgx-a100", nodes="2", set_values=("launch.starter=ssh",))
+    assert helpers.planned(job._replace(gpus_per_node="8"))
+    least = (*job.set_values, "request.min_nodes=2")
+    assert helpers.planned(job._replace(exclusive="true", set_values=least))
 
 
 def test_tasks_share_the_gpus_of_a_node() -> None:

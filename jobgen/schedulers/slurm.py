@@ -116,11 +116,11 @@ def step_options(profile: Profile, request: Request) -> tuple[Words, Words]:
 
 def _check_step_option(text: str) -> None:
     place = "launch.srun_options"
-    found = re.fullmatch(r"--([a-z][a-z0-9_-]*)(=.*)?|-([A-Za-z])(.*)", text, re.DOTALL)
-    if not found or re.match(r"\s", found[4] or ""):
+    found = re.fullmatch(r"--([a-z][a-z0-9_-]*)(?:=.*)?|-([A-Za-z])(?!\s).*", text)
+    if not found:
         hint = "one word for each option: --OPTION=VALUE, or a letter with its value, such as -c7"
         raise problem(place, f"{text!r:.80} is not an option of srun", "value", hint)
-    name = found[1] or found[3]
+    name = found[1] or found[2]
     if name in _PLANNED_STEP:
         flag = f"--{name}" if found[1] else f"-{name}"
         raise problem(place, f"jobgen sets {flag} itself", "conflict", f"use {_PLANNED_STEP[name]}")
@@ -160,9 +160,9 @@ def _words(
     options: Options, plan: Plan, quote: Callable[[str], str], dropped: frozenset[str] = frozenset()
 ) -> tuple[str, ...]:
     """The planned options and then the user's, without those of the user's that are `dropped`."""
+    for name, value in options.items():
+        check_value(name, str(value), f"--{name}")
     words = [(name, None if value is True else str(value)) for name, value in options.items()]
-    for name, text in words:
-        check_value(name, text or "", f"--{name}")
     for name, text in user_options(plan, lambda each: _user_option(each, options)):
         if name == "export":
             _check_export(text or "", plan.software.submitted)
@@ -191,19 +191,20 @@ def _user_option(directive: Directive, options: Options) -> tuple[str, str | Non
     an option, and for one that contradicts the script.
     """
     text, place = re.sub(r"^#SBATCH\s+", "", directive.text), directive.place
-    name, value = _parsed(text, place)
+    name, given = _parsed(text, place)
+    value = given or ""
     if word := SEPARATOR.search(text):
         text = f"{text!r:.80} has `{word[0]}` in it, which sbatch takes for a separator of jobs"
         raise problem(place, text, "value", "one job at a time")
     if "gres".startswith(name):
-        _check_gres(value or "", options, place)
+        _check_gres(value, options, place)
     plain = name.replace("_", "-")  # a site's own option may have a _; sbatch's own have a -
     planned = (each for each in (*_PLANNED, *options) if each.startswith(plain))
     if name != "export" and (first := next(planned, None)):  # which is not short for --export-file
         first = plain if plain in (*_PLANNED, *options) else first  # `mem` is short for others, too
         from jobgen.planning.key_words import option_words  # only a mistake needs it
 
-        words = option_words(first, "sbatch", value or "")
+        words = option_words(first, "sbatch", value)
         hint = f"use {words}" if words else "leave it out"
         raise problem(place, f"jobgen sets --{first} itself", "conflict", hint)
     if first := next((each for each in ON_COMMAND_LINE if each.startswith(name)), None):
@@ -214,9 +215,9 @@ def _user_option(directive: Directive, options: Options) -> tuple[str, str | Non
             text = f"--{name} undoes the --{undone} that is requested"
             raise problem(place, text, "conflict", "give one of the two")
     if "array" in options and any(file.startswith(name) for file in ("output", "error")):
-        check_array_output(place, value or "")
-    check_value(name, value or "", place)
-    return name, value
+        check_array_output(place, value)
+    check_value(name, value, place)
+    return name, given
 
 
 def _parsed(text: str, place: str) -> tuple[str, str | None]:
@@ -225,7 +226,7 @@ def _parsed(text: str, place: str) -> tuple[str, str | None]:
         return found[1], found[2]
     if (found := re.fullmatch(r"-([A-Za-z])[ =]?(.*)", text, re.DOTALL)) and found[1] in LONG_NAMES:
         return LONG_NAMES[found[1]], found[2] or None
-    words = re.fullmatch(r"(?:#SBATCH +)?-{0,2}([a-z][a-z0-9_-]+)[ =]+(\S+)", text)
+    words = re.fullmatch(r"-{0,2}([a-z][a-z0-9_-]+)[ =]+(\S+)", text)
     right = f"--{words[1]}={words[2]}" if words else ""
     hint = f"write --directive={right}" if right else "such as --directive=--constraint=ib"
     raise problem(place, f"{text!r:.80} is not --OPTION or --OPTION=VALUE", "value", hint)
