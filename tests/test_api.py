@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 import jobgen
 from jobgen.api.calls import ARGUMENTS, with_arguments
 from jobgen.cli.app import run_words
-from jobgen.cli.mistakes.habits import check_habits
+from jobgen.cli.mistakes.job_checks import check_habits
 from jobgen.errors import JobgenError
 from jobgen.paths import bundled
 from jobgen.planning.job_options import OPTIONS, Job, job_options

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from jobgen.cli.mistakes.habits import check_habits
+from jobgen.cli.mistakes.job_checks import check_habits
 from jobgen.errors import JobgenError
 from jobgen.planning.host_list import Hosts, read_hosts
 from jobgen.planning.job_options import Job

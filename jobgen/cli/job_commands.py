@@ -61,7 +61,7 @@ class JobCommand(Command):
         program = ctx.params.get("program") or ()
         head = args[: len(args) - len(program)]
         if not ctx.resilient_parsing:
-            from jobgen.cli.mistakes.habits import check_repeated
+            from jobgen.cli.mistakes.job_checks import check_repeated
 
             check_repeated(head)
         if program and head[-1:] != ["--"] and not ctx.resilient_parsing:
@@ -196,7 +196,7 @@ def report_cause(output: str) -> None:
 def _checked(job: Job, output: dict[str, Any]) -> Job:
     if job.profile is None and job.command != "local":  # which has a default of its own
         job = job._replace(profile=default_profile())
-    from jobgen.cli.mistakes.habits import check_habits  # completion and --help do without
+    from jobgen.cli.mistakes.job_checks import check_habits  # completion and --help do without
 
     check_habits(job, output.get("output"))
     return job
@@ -236,7 +236,7 @@ def _report_array(plan: Plan, job: Job) -> None:
 
 
 def _report_warnings(generator: Generator, plan: Plan, job: Job) -> None:
-    from jobgen.cli.mistakes.job_warnings import job_warnings
+    from jobgen.cli.mistakes.job_checks import job_warnings
 
     of_script = () if job.command == "byhand" else job_warnings(job, plan)
     for warning in (*generator.advice(job, plan), *of_script):

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Sequence
 
 from jobgen.cli.app import argument, columns, main, option
-from jobgen.cli.mistakes.habits import check_paths
+from jobgen.cli.mistakes.job_checks import check_paths
 from jobgen.errors import USAGE, JobgenError, nearest_hint, problem, report
 from jobgen.lint.fix import Mended, write_mended
 from jobgen.lint.output import FORMATS

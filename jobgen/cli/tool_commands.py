@@ -30,7 +30,7 @@ def check(paths: tuple[str, ...], fix: bool, force: bool, trust: bool) -> int:
     profiles/*.yaml or templates/*.j2. Other files are skipped. Without a path, it is the working
     folder. The exit code is 0 if all are current, 1 if any is not.
     """
-    from jobgen.cli.mistakes.habits import check_paths
+    from jobgen.cli.mistakes.job_checks import check_paths
     from jobgen.repository.check import check_all
 
     check_paths(paths)
@@ -51,7 +51,7 @@ def build(manifest: str, prune: bool, force: bool, dry_run: bool, trust: bool) -
     unless all can be made. --prune searches only the folders in which the patterns of the files
     begin, and those below, for scripts whose headers name this manifest.
     """
-    from jobgen.cli.mistakes.habits import check_paths
+    from jobgen.cli.mistakes.job_checks import check_paths
     from jobgen.repository.build import build_all
 
     check_paths([manifest])
