@@ -153,7 +153,8 @@ def split_words(line: str) -> list[str]:
     words: list[list[str]] = []
     is_new = True
     for part in re.finditer(rf"{_WORD} | (?P<other>.)", line, re.VERBOSE | re.DOTALL):
-        kind, text = part.lastgroup, part[part.lastgroup or 0]
+        kind = str(part.lastgroup)  # one of the groups matches
+        text = part[kind]
         if kind == "other":
             place = f"{text!r} at character {part.start() + 1}"
             raise ValueError(f"{place} is for a shell, or never closed")

@@ -164,6 +164,21 @@ def _with_values(text: str) -> str:
     return re.sub(r"(?<![-\w])[A-Z]+(-LAST)?\b", lambda found: VALUES.get(found[0], "a"), text)
 
 
+@pytest.mark.parametrize(
+    ("ranks", "words"),
+    [
+        ("2", "write -N 1 -G 2"),
+        ("6", "write -G N, or --set launch.processes_per_node=N on nodes without GPUs"),
+        ("8", "write -N 2 -G 4"),
+    ],
+)
+def test_ranks_for_a_profile_of_one_node(ranks: str, words: str, tmp_path: Path) -> None:
+    profile = tmp_path / "a.yaml"
+    profile.write_text("scheduler: slurm\nnode: {gpus: 4, gpu: nvidia}\nrequest: {nodes: 1}\n")
+    args = ("--profile", str(profile), "-n", ranks)
+    assert own_words(COMMANDS["sbatch"], "-n", ranks, args) == words
+
+
 def test_near_names_are_still_found(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_words(["sbatch", "--nodez", "3"]) == 2
     assert "'--nodes'" in capsys.readouterr().err
