@@ -53,8 +53,8 @@ _PLANNED = (
     *("ntasks", "tasks-per-node", "gpus", "gpus-per-node", "gpus-per-socket", "gpus-per-task"),
     *("ntasks-per-gpu", "tres-per-task", "export-file", "get-user-env"),
     *("cpus-per-gpu", "cpus-per-task", "mincpus"),  # steps and OMP_NUM_THREADS need them, too
-    *("array", "chdir", "container", "gpu-bind", "mem-per-cpu", "mem-per-gpu", "signal", "wait"),
-    "wrap",
+    *("array", "chdir", "container", "gpu-bind", "mem-per-cpu", "mem-per-gpu", "signal"),
+    *("mem", "wait", "wrap"),
 )
 # Options that undo another option.
 _OPPOSITE = {"no-requeue": "requeue", "oversubscribe": "exclusive", "share": "exclusive"}
