@@ -69,6 +69,8 @@ def test_a_file_of_hosts_that_is_no_text_is_refused(tmp_path: Path) -> None:
     done = jobgen("byhand", "--profile", "mi210", "--hosts", "nodes", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr.startswith(b"jobgen: --hosts: nodes cannot be read: ")
+    with pytest.raises(JobgenError, match=r"^--hosts: .*nodes cannot be read: .* \[value\]$"):
+        read_hosts(str(tmp_path / "nodes"))
 
 
 def test_more_hosts_than_the_cluster_has_are_refused() -> None:
@@ -151,8 +153,8 @@ def test_one_host_a_million_times_is_refused(tmp_path: Path) -> None:
     (tmp_path / "nodes").write_text("a[1-1024] " * 1024 + "a1")
     with pytest.raises(JobgenError, match="more than 1048576 names"):
         read_hosts(str(tmp_path / "nodes"))
-    (tmp_path / "nodes").write_text("a[1-1024] " * 1024)
-    assert len(read_hosts(str(tmp_path / "nodes")).names) == 1024
+    (tmp_path / "nodes").write_text("a[1-1024] " * 1023 + "a[1] b[1-1] " * 512)
+    assert len(read_hosts(str(tmp_path / "nodes")).names) == 1025
 
 
 @pytest.mark.parametrize(
@@ -178,6 +180,7 @@ def test_lists_that_stand_for_too_much(text: str, message: str) -> None:
 
 def test_lists_of_the_largest_clusters_are_read() -> None:
     assert len(read_hosts("a" * 250 + "[1-16384]").names) == 16384
+    assert len(read_hosts("a[1-16384],b[1-16384]").names) == 32768
     assert (
         len(read_hosts(",".join(f"node{n:05}.some.cluster" for n in range(16384))).names) == 16384
     )

@@ -599,6 +599,27 @@ def test_a_command_is_read_as_the_command_line_is(line: str) -> None:
     assert Job(words[0], **fields) == parse_command(words)
 
 
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("rm -rf", "rm: no command that makes a script; one of: byhand, local, qsub, sbatch"),
+        ("", ": no command that makes a script; one of: byhand, local, qsub, sbatch"),
+        (
+            "x" * 99,
+            f"{'x' * 80}: no command that makes a script; one of: byhand, local, qsub, sbatch",
+        ),
+        ("sbatch --submit", "sbatch: no option --submit of a script"),
+        (f"sbatch --{'x' * 99}", f"sbatch: no option --{'x' * 78} of a script"),
+        ("qsub --requeue=1", "qsub: --requeue takes no value"),
+        ("local -N", "local: -N has no value"),
+    ],
+)
+def test_a_command_that_makes_no_script_is_refused(line: str, message: str) -> None:
+    with pytest.raises(JobgenError) as error:
+        parse_command(line.split())
+    assert str(error.value) == f"jobgen {message} [usage]"
+
+
 @pytest.mark.parametrize(("name", "words"), [("a.sh", "lint"), ("b.yaml", "build --dry-run")])
 def test_of_one_file_that_jobgen_has_not_made_it_says_what_is_for_it(
     name: str, words: str, tmp_path: Path
