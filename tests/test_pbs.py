@@ -186,8 +186,12 @@ def test_the_option_of_the_account(option: str, line: str) -> None:
     assert f" {line} -l select=" in interactive_line(job._replace(command="interactive"))
 
 
-def test_a_project_beside_the_account() -> None:
-    assert directives(account="ab12", directives=("-P ocean",))[-1] == "#PBS -P ocean"
+def test_a_project_or_a_group_beside_the_account() -> None:
+    for own in ("-P ocean", "-W group_list=ocean"):
+        assert directives(account="ab12", directives=(own,))[-1] == f"#PBS {own}"
+    sets = ("request.account_option=group_list",)
+    own = "-W group_list=ocean"
+    assert directives(directives=(own,), set_values=sets)[-1] == f"#PBS {own}"
 
 
 # As Gadi has it: 48 cores and 4 GPUs a node.
@@ -207,6 +211,9 @@ TORQUE = ("resource_option=nodes", "gpu_option=gpus", "memory=64G", "constraint=
         (TORQUE, {"nodes": "2"}, "nodes=2:ppn=48:gpus=4:big mem=128gb gtx=1 sales_op=blanca"),
         (TORQUE, {"nodes": "1", "gpus_per_node": "2"},
          "nodes=1:ppn=24:gpus=2:big mem=64gb gtx=1 sales_op=blanca"),
+        (("resource_option=ncpus", "cpus_per_node=12"),
+         {"nodes": "1", "gpus_per_node": "1", "set_values": ("node.cpus=null",)},
+         "ncpus=12 ngpus=1"),
         ((*TORQUE[:2], "chunk=null"), {"nodes": "2", "set_values": ("node.cpus=null",)},
          "nodes=2:gpus=4"),
     ],
@@ -233,22 +240,42 @@ def test_variables_for_pbs_itself() -> None:
     assert as_qsub_reads(line) == ["-v", 'HF_TOKEN,RTYPE=rt_HF,A="b,c d",E=']
     job = Job("interactive", profile="eap", directives=own)
     assert shlex.split(interactive_line(job))[-2:] == ["-v", 'RTYPE=rt_HF,A="b,c d",E=']
+    assert directives(directives=("-v A=b", "-h"))[-2:] == ["#PBS -v A=b", "#PBS -h"]
     text = script(Job("qsub", profile="eap", directives=own))
     assert "RTYPE" not in text.partition("# ---- the job")[2]
 
 
 @pytest.mark.parametrize(
     "text",
-    ["A", "A,B=c", "A=b,C", "A=b c", "A=b'", 'A="b', "A=b\\,c", "1=2", "=2", "A=b,,C=d", "A=b,"],
+    [
+        "A",
+        "A,B=c",
+        "A=b,C",
+        "A=b c",
+        "A=b'",
+        'A="b',
+        "A=b\\,c",
+        "1=2",
+        "=2",
+        "A=b,,C=d",
+        "A=b,",
+        "é=b",
+    ],
 )
 def test_no_variables_for_pbs(text: str) -> None:
     assert "-v takes no" in refusal(directives=(f"-v {text}",))
 
 
-def test_what_output_pbs_keeps() -> None:
+@pytest.mark.parametrize("kept", ["o", "e", "oe", "eo", "n"])
+def test_what_output_pbs_keeps(kept: str) -> None:
     sets = ("request.live_output=false",)
-    lines = directives(directives=("-k oe",), set_values=sets)
-    assert [line for line in lines if line.startswith("#PBS -k")] == ["#PBS -k oe"]
+    lines = directives(directives=(f"-k {kept}",), set_values=sets)
+    assert [line for line in lines if line.startswith("#PBS -k")] == [f"#PBS -k {kept}"]
+
+
+def test_no_output_on_the_node_goes_with_a_file_of_the_output() -> None:
+    sets = ("request.live_output=false", "request.output=x")
+    assert "#PBS -k n" in directives(directives=("-k n",), set_values=sets)
 
 
 def test_all_of_a_node_s_memory() -> None:
