@@ -49,8 +49,9 @@ def test_no_binding(starter: str, text: str) -> None:
 
 
 def test_depth_is_the_share_of_a_rank() -> None:
-    text = script(job(PALS, "launch.cpu_bind=depth"))
     start = "\nstart_ranks=(mpiexec -n $((nodes * 4)) --ppn 4 --cpu-bind depth --depth 72)\n"
+    assert start in script(job(PALS, "launch.cpu_bind=depth:72"))
+    text = script(job(PALS, "launch.cpu_bind=depth"))
     assert start in text
     assert "#PBS -l select=2:ncpus=288:mpiprocs=4:" in text
 

@@ -83,7 +83,7 @@ def starter_of(profile: Profile, scheduler: Scheduler) -> str:
 @cache
 def absent_keys(scheduler: str) -> dict[str, str]:
     """The keys of a profile that a scheduler does not have, each with a hint."""
-    hints = {key.path: key.row.absent.get(scheduler, "") for key in keys_of(Profile)}
+    hints = {key.path: key.row.absent.get(scheduler) for key in keys_of(Profile)}
     return {path: hint for path, hint in hints.items() if hint}
 
 
