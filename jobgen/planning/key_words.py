@@ -138,10 +138,9 @@ def _special(name: str, command: str, value: str) -> str:
         return f"-G {gpus[2]}{kind}"
     if value and "--after ID" in answers("options", name):
         return _after(value, command)
-    found = size_words(command, f"--{name}", value)
-    return found or (
-        _of_slurm(name, value, command) if command in ("sbatch", "interactive") else ""
-    )
+    if found := size_words(command, f"--{name}", value):
+        return found
+    return _of_slurm(name, value, command) if command in ("sbatch", "interactive") else ""
 
 
 def _after(value: str, command: str) -> str:
@@ -166,14 +165,12 @@ def _of_slurm(name: str, value: str, command: str) -> str:
         value = value.replace(" --", ",").removeprefix("--")
     pairs = re.findall(r"""["']?([a-z][\w-]*)["']?[=:] *["']?([^"',}]+)""", value)
     if path == "request.directives" and pairs and not value.startswith("-"):
-        pairs = [("-t" if a == "time" else a, b) for a, b in pairs]
-        own = [
-            f"{a} {b}"
-            if a == "-t"
+        return " ".join(
+            f"-t {b}"
+            if a == "time"
             else option_words(a, command, b) or f"--directive={quote(f'--{a}={b}')}"
             for a, b in pairs
-        ]
-        return " ".join(own)
+        )
     return ""
 
 
