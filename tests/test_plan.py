@@ -89,6 +89,16 @@ def test_the_lead_starts_the_spares_too() -> None:
 
 
 @pytest.mark.parametrize(
+    ("command", "profile", "starter"),
+    [("sbatch", "mi210", "srun"), ("qsub", "eap", "pbs_tmrsh"), ("local", "local", "")],
+)
+def test_the_starter_of_a_job_is_its_scheduler_s_first(
+    command: str, profile: str, starter: str
+) -> None:
+    assert planned(command, profile).launch.starter == starter
+
+
+@pytest.mark.parametrize(
     ("command", "profile", "name", "most"),
     [("qsub", "eap", "pbs", 8), ("sbatch", "mi210", "slurm", 28)],
 )

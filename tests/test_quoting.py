@@ -150,6 +150,11 @@ def test_a_variable_s_name_ends_at_the_same_place_in_every_locale() -> None:
     assert quoting.quote_path("$HOMEé") == "\"$HOME\"'é'"
 
 
+def test_a_value_of_the_node_with_a_variable_that_has_another() -> None:
+    values = {"XDG": "${HOME}/x", "X": "/x"}
+    assert quoting.expand("~/$XDG/${X}$y$$X$", values) == "${HOME}/${HOME}/x//x${y}$$X$$"
+
+
 @pytest.mark.parametrize(
     ("text", "word"),
     [("", "''"), ("%a", '"$N"'), ("a b%a%a$x", """'a b'"$N""$N""\\$x\""""), ("%A", "%A")],
