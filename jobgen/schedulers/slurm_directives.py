@@ -148,10 +148,9 @@ def after(text: str) -> str:
     """A job, or one job of an array (123_4), and how it must have ended. Raises JobgenError."""
     found = re.fullmatch(r"(\d{1,10}(?:_\d{1,10})?)(?::(ok|any|notok))?", text, re.ASCII)
     if not found:
-        hint = "ID[:ok|any|notok], such as 123 or 123_4:any"
-        is_other = re.match("singleton|aftercorr|after:|afterburst", text)
-        right = f"write --directive=--dependency={text}" if is_other else ""
-        hint = right or after_hint(text, hint, r"\d+(_\d+)?")
+        hint = after_hint(text, "ID[:ok|any|notok], such as 123 or 123_4:any", r"\d+(_\d+)?")
+        if re.match("singleton|aftercorr|after:|afterburst", text):
+            hint = f"write --directive=--dependency={text}"
         raise problem("--after", f"{text!r:.40} is not a job of Slurm", "value", hint)
     if any(int(number) >= 1 << 32 for number in found[1].split("_")):
         raise problem("--after", f"{text!r:.40} is not a job of Slurm", "limit", "32 bits at most")
