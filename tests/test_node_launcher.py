@@ -131,6 +131,10 @@ LAUNCHERS = {
     "-m torch.distributed.launch x.py": "torchrun",
     "python -m torch.distributed.run x.py": "torchrun",
     "python3.11 -u -m torch.distributed.run x.py": "torchrun",
+    "python -um torch.distributed.run x.py": "torchrun",
+    "python -m torch.distributed.run": "torchrun",
+    "sh -c torchrun": "torchrun",
+    "bash -c torchrun x": "torchrun",
     "accelerate launch x.py": "accelerate launch",
     "accelerate-launch x.py": "accelerate launch",
     "-m accelerate.commands.launch x.py": "accelerate launch",
@@ -144,6 +148,7 @@ LAUNCHERS = {
     "-m nvidia_resiliency_ext.fault_tolerance.launcher x.py": "ft_launcher",
     "ray start": "ray",
     "uv run torchrun x.py": "torchrun",
+    "uv run -q torchrun x.py": "torchrun",
     "uv run --extra gpu --with wandb torchrun x.py": "torchrun",
     "poetry run accelerate launch x.py": "accelerate launch",
     "pixi run -e gpu deepspeed x.py": "deepspeed",
@@ -170,6 +175,7 @@ OTHERS = [
         "env A=b",
     ),
     *("python -c torchrun", "echo torchrun", "uv run x.py torchrun", "uv run tool torchrun"),
+    *("env A=1 tool torchrun", "python torch.distributed.run"),
     *("uv pip torchrun", "uv run", "conda run -n torch", "fabric list", "bash run.sh", "bash -c"),
 ]
 
@@ -217,6 +223,9 @@ def test_a_launcher_in_the_text_of_a_shell(text: str, name: str) -> None:
     [
         ("torchrun --nproc-per-node 4 x.py --lr 1", "x.py --lr 1"),
         ("torchrun --module pkg.x -m 1", "-m pkg.x -m 1"),
+        ("torchrun -m", ""),
+        ("accelerate launch -m pkg.x", "-m pkg.x"),
+        ("deepspeed --module pkg.x", "-m pkg.x"),
         ("srun -m block x", ""),
         ("srun -m block python3", ""),
         ("srun python3 -m pkg.x", "-m pkg.x"),

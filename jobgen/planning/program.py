@@ -189,7 +189,7 @@ def _module(words: Sequence[str], start: int) -> int:
     for at, word in enumerate(words[start:], start):
         if word in ("-m", "-um"):
             return at + 1 if at + 1 < len(words) else 0
-        if not word.startswith("-") or word == "-c":
+        if not word.startswith("-"):
             return 0
     return 0
 
