@@ -14,7 +14,7 @@ from jobgen.planning.plan import Plan
 from jobgen.profiles.conflicts import conflicts
 from jobgen.profiles.model import Profile
 from jobgen.profiles.resolve import Resolved
-from jobgen.profiles.software_keys import Container, Workspace
+from jobgen.profiles.software_keys import ENGINES, Container, Workspace
 from jobgen.schedulers import COMMANDS, profile_conflicts
 
 Values = dict[str, Any]  # of a profile, by their paths
@@ -23,7 +23,7 @@ STARTERS = {
     "slurm": ("srun", "ssh", "mpirun"),
     "pbs": ("pbs_tmrsh", "pbsdsh", "ssh", "mpiexec-openmpi", "mpiexec-mpich", "mpiexec-pals"),
 }
-IMAGES = ("podman", "docker", "apptainer", "singularity", "shifter", "pyxis")
+IMAGES = tuple(name for name in ENGINES if name != "ce")
 WORKSPACE = Workspace("https://example.org/train.git", "0" * 40, "/scratch/train")
 PROGRAMS = ((), ("train.py",), ("./solver",))  # the trainer, a script, a command
 

@@ -18,6 +18,7 @@ from jobgen.planning.option_row import Option
 from jobgen.profiles.kinds import Bool, Choice, Int, Kind
 from jobgen.profiles.model import ROOT
 from jobgen.profiles.records import ListOf, MapOf, Record, rows_of
+from jobgen.profiles.software_keys import ENGINES as ENGINE_ROWS
 from jobgen.profiles.units import Walltime
 
 PIECES = [
@@ -161,7 +162,8 @@ FRAMES = {
 COMMIT = "0123456789" * 4
 ENGINES = [
     (f"software.container.engine={engine}", "software.container.image=i")
-    for engine in ("podman", "docker", "apptainer", "singularity", "shifter", "pyxis")
+    for engine in ENGINE_ROWS
+    if engine != "ce"
 ]
 ENGINES.append(("software.container.engine=ce", "software.container.environment=e"))
 COMPANIONS: dict[str, list[tuple[str, ...]]] = {

@@ -24,11 +24,11 @@ from jobgen.errors import JobgenError
 from jobgen.keeper.carried import keeper_text
 from jobgen.paths import bundled
 from jobgen.planning.job_options import job_options
+from jobgen.profiles.software_keys import ENGINES
 from jobgen.scripts.parts import PARTS
 from tests.golden_cases import script_of
 
 ROOT = Path(__file__).parent.parent
-ENGINES = ["apptainer", "ce", "docker", "oci", "podman", "pyxis", "shifter", "singularity"]
 SCHEDULERS = ["local", "qsub", "sbatch"]
 HOSTILE = ["--", "a b", "new\nline", "$(id)", "it's", "é“", "-N", ""]
 
@@ -273,7 +273,7 @@ def test_profiles_trainers_and_templates_are_listed() -> None:
         " that resumes exactly.\n"
     )
     launchers = [f"launchers/{name}" for name in ("node", "rank", "rendezvous", "torchrun")]
-    engines = [f"containers/{name}" for name in ENGINES]
+    engines = [f"containers/{name}" for name in sorted([*ENGINES, "oci"])]
     names = ["base", "byhand", *engines, *launchers, *SCHEDULERS]
     assert jobgen("templates").stdout.decode().split() == [f"{name}.sh.j2" for name in names]
     assert json.loads(jobgen("profiles", "schema").stdout)["type"] == "object"

@@ -216,7 +216,7 @@ def check(generator: Generator, place: Input, value: str) -> bool:
         return True  # the other form, NAME=VALUE
     if place.option == "hosts":  # a list that is read
         assert all(
-            re.fullmatch(r"[\w.-]+", host) for host in generator.plan(place.job(value)).hosts
+            re.fullmatch(r"[\w.:-]+", host) for host in generator.plan(place.job(value)).hosts
         )
         return True
     if (place.path or place.option == "set_values") and not place.listed and value in ("", "null"):

@@ -68,8 +68,6 @@ def _request(resolved: Resolved, scheduler: Scheduler, shared: bool) -> Request:
         time=request.time and walltime_seconds(resolved, scheduler, "request.time", request.time),
         mail_on=default_mail if request.mail_on is None else request.mail_on,
         directives=tuple(Directive(text, "request.directives") for text in request.directives),
-        array=None,
-        after=(),
     )
 
 

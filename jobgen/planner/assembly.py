@@ -95,8 +95,10 @@ def _with_options(request: Request, job: Job) -> Request:
     for text in job.directives:
         refusals.check_no_variable("--directive", text)
     own = tuple(Directive(text, "--directive") for text in job.directives)
-    directives = (*request.directives, *own)
-    return extend(Request, request, array=job.array, after=job.after, directives=directives)
+    fields = (name for name, row in job_options(job.command) if not row.path)
+    options = {name: getattr(job, name) for name in fields if name in Request._fields}
+    options["directives"] = (*request.directives, *own)
+    return extend(Request, request, **options)
 
 
 def _name(job: Job, program: Program, scheduler: Scheduler) -> str:

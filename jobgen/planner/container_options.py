@@ -134,7 +134,7 @@ def _passed_variables(
     """
     software = plan.software
     variables = (*software.environment, *plan.network.socket_variables)
-    if engine.mounted_by_site:
+    if engine.values_in_words:
         variables = tuple(each for each in variables if each.value is not None)
     # By hand, `env` sets those with a value in the container.
     names = [each.name for each in variables if not by_hand or each.value is None]

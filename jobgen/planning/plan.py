@@ -56,9 +56,10 @@ class Request(model.Request):
     chunk: tuple[tuple[str, str], ...]  # type: ignore[assignment]  # more resources of PBS
     time: int | None  # type: ignore[assignment]  # seconds
     mail_on: tuple[str, ...]
-    array: str | None
-    after: tuple[str, ...]  # ID or ID:KIND
     directives: tuple[Directive, ...]  # type: ignore[assignment]  # those of --directive last
+    # Options of a job that no profile has: its field in Job has the same name.
+    array: str | None = None
+    after: tuple[str, ...] = ()  # ID or ID:KIND
 
 
 @extended

@@ -173,7 +173,8 @@ def extended(cls: AnyRecord) -> AnyRecord:
     """
     base: Any = cls.__base__
     names = dict.fromkeys((*base._fields, *cls.__annotations__))
-    fields = namedtuple(cls.__name__, names)  # type: ignore[misc]
+    defaults = [vars(cls)[name] for name in cls.__annotations__ if name in vars(cls)]
+    fields = namedtuple(cls.__name__, names, defaults=defaults)  # type: ignore[misc]
     members = {"__doc__": cls.__doc__, "__module__": cls.__module__, "__slots__": ()}
     return type(cls.__name__, (fields, cls), members)  # type: ignore[return-value]
 

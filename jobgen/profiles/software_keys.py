@@ -28,6 +28,7 @@ class Engine(NamedTuple):
     is_step: bool = False  # a part of srun, which starts a step of Slurm in the container
     passes_all: bool = False  # containers get all variables of the job, and not only named ones
     mounted_by_site: bool = False  # containers see what the site chose, and no mount of jobgen's
+    values_in_words: bool = False  # its command has the values of variables, which others can see
     ends_with_processes: bool = False  # its containers do, also where Slurm does not end them
     mount_separator: str = ","
 
@@ -37,9 +38,11 @@ ENGINES = {
     "docker": Engine(takes_devices=True),
     "apptainer": Engine(ends_with_processes=True),
     "singularity": Engine(ends_with_processes=True),
-    "shifter": Engine(passes_all=True, mounted_by_site=True, mount_separator=";"),
+    "shifter": Engine(
+        passes_all=True, mounted_by_site=True, values_in_words=True, mount_separator=";"
+    ),
     "pyxis": Engine(is_step=True, passes_all=True),
-    "ce": Engine(is_step=True, passes_all=True, mounted_by_site=True),
+    "ce": Engine(is_step=True, passes_all=True, mounted_by_site=True, values_in_words=True),
 }
 
 
