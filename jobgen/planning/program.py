@@ -77,9 +77,9 @@ class OtherLauncher(NamedTuple):
     """
 
     name: str
-    before: tuple[str, ...] = ()
-    inner: tuple[str, ...] = ()
-    options: tuple[str, ...] = ()
+    before: tuple[str, ...]
+    inner: tuple[str, ...]
+    options: tuple[str, ...]
 
     @property
     def template(self) -> str:
