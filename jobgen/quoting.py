@@ -1,8 +1,12 @@
-"""Values as words of bash: a result is one word on one line, and means exactly the value."""
+"""Values as words of bash: a result is one word on one line, and means exactly the value.
+
+And words of bash as values: those of a line, and the options among them.
+"""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import pairwise
 
 # Words with := or == are quoted, since zsh may replace what follows by a program's path.
 _PLAIN = re.compile(r"(?!.*[:=]=)[A-Za-z0-9_@%+:,./-][A-Za-z0-9_@%+=:,./-]*")
@@ -177,3 +181,15 @@ def _unescaped(found: re.Match[str]) -> str:
     if found[1]:
         return bytes([int(found[1], 16)]).decode("utf-8", "surrogateescape")
     return _LONG.get(found[2], found[2])
+
+
+def options_of(args: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """The options of a command line before its `--`, with their values."""
+    end = args.index("--") if "--" in args else len(args)
+    words = [*args[:end], ""]
+    for word, following in pairwise(words):
+        name, equals, value = word.partition("=")
+        if short := re.fullmatch(r"(-[NGnc])(\d+)", word):
+            yield short[1], short[2]
+        elif name.startswith("-"):
+            yield name, value if equals else following

@@ -4,8 +4,7 @@ What that is depends on the nodes of the command line, and on the GPUs of its pr
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from jobgen.other_words.search import answers
@@ -16,6 +15,7 @@ _RANKS = "--set launch.processes_per_node="
 _ALL_RANKS = "ranks of a job"
 _UNKNOWN = f"-G {{0}}, or {_RANKS}{{0}} on nodes without GPUs"
 _CORES = "--set request.cpus_per_"
+Options = Iterable[tuple[str, str]]
 
 
 class _Given(NamedTuple):
@@ -37,11 +37,11 @@ class _Given(NamedTuple):
 
 
 def size_words(
-    command: str, flag: str, value: str, args: Sequence[str] = (), profile: Profile | None = None
+    command: str, flag: str, value: str, options: Options = (), profile: Profile | None = None
 ) -> str:
     """What to write instead of an option with a number; "" if unknown.
 
-    `args` are all words of the command, and `profile` is its profile, if they are known.
+    `options` are those of the command with their values, and `profile` is its profile, if known.
     """
     kind = _kind(flag)
     if kind == "nodes" and command != "byhand" and re.fullmatch(r"\d+[:-]\d+", value):
@@ -49,7 +49,7 @@ def size_words(
     number = re.fullmatch(r"(?:\w+ )?([1-9]\d{0,5})", value)
     if kind not in _WORDS or not number:
         return ""
-    given, count = _given(args, profile), int(number[1])
+    given, count = _given(options, profile), int(number[1])
     is_here = command == "local" and given.default_nodes  # the machine alone is meant
     given = given._replace(nodes=1) if is_here else given
     tasks = given.tasks if kind == _ALL_RANKS else count if kind == "tasks of a node" else 0
@@ -64,8 +64,8 @@ def _kind(flag: str) -> str:
     return next(iter(answers("sizes", _LETTERS.get(flag, flag))), "")
 
 
-def _given(args: Sequence[str], profile: Profile | None) -> _Given:
-    values = {_kind(name): value for name, value in [*options_of(args)][::-1]}  # the first counts
+def _given(options: Options, profile: Profile | None) -> _Given:
+    values = {_kind(name): value for name, value in [*options][::-1]}  # the first counts
     nodes, gpus, tasks, task_gpus, ranks = (
         int((re.findall(r"\d+", values.get(kind, "")) or ["0"])[-1][:6])
         for kind in ("nodes", "GPUs of a node", "tasks of a node", "GPUs of a task", _ALL_RANKS)
@@ -77,18 +77,6 @@ def _given(args: Sequence[str], profile: Profile | None) -> _Given:
     node, sizes = profile.node if profile else Node(), (nodes or several, gpus, tasks, task_gpus)
     has_default = not nodes and several > 0
     return _Given(*sizes, ranks, profile is not None, node.gpus, node.cpus or 0, has_default)
-
-
-def options_of(args: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """The options before `--` with their values."""
-    end = args.index("--") if "--" in args else len(args)
-    words = [*args[:end], ""]
-    for word, following in pairwise(words):
-        name, equals, value = word.partition("=")
-        if short := re.fullmatch(r"(-[NGnc])(\d+)", word):
-            yield short[1], short[2]
-        elif name.startswith("-"):
-            yield name, value if equals else following
 
 
 def _of_job(count: int, given: _Given) -> str:

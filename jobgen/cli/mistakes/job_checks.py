@@ -13,11 +13,10 @@ from jobgen.errors import JobgenError, Mark, Problem, problem
 from jobgen.other_words.search import habits
 from jobgen.paths import is_file, to_path
 from jobgen.planning.job_options import Job, job_options
-from jobgen.planning.job_size import options_of
 from jobgen.planning.option_row import BATCH
 from jobgen.planning.plan import Plan
 from jobgen.profiles.search import profile_files
-from jobgen.quoting import quote, split_words
+from jobgen.quoting import options_of, quote, split_words
 
 _MOST_NAMES = 5  # of profiles in one message
 _SCRIPT = re.compile(r"[\w./-]+\.py")  # a program that is none but a Python script

@@ -15,7 +15,7 @@ from jobgen.lint.reader.sbatch_options import OPTIONS as OPTIONS_OF_SBATCH
 from jobgen.lint.reader.sbatch_options import SRUN_OPTIONS, WITHOUT_VALUE
 from jobgen.other_words.search import answers, form_words, path_of, places, plain
 from jobgen.planning.job_options import FIELD_OF_FLAG, OPTIONS
-from jobgen.planning.job_size import options_of, size_words
+from jobgen.planning.job_size import size_words
 from jobgen.planning.key_words import (
     KEYS,
     PLACE,
@@ -28,7 +28,7 @@ from jobgen.planning.key_words import (
 from jobgen.planning.option_row import ALL, RANKS
 from jobgen.profiles.model import Profile
 from jobgen.profiles.resolve import Profiles
-from jobgen.quoting import quote, split_words
+from jobgen.quoting import options_of, quote, split_words
 from jobgen.schedulers import absent_keys, pbs_user_options, slurm_directives
 
 _SBATCHS = OPTIONS_OF_SBATCH - {flag.lstrip("-") for flag in FIELD_OF_FLAG}
@@ -62,7 +62,8 @@ def own_words(command: Command, flag: str, value: str = "", args: Sequence[str] 
         if each[:1] == "-"
     }
     has_sizes = args and name in ALL | {"doctor"}
-    words = size_words(name, flag, value, args, _profile(name, args)) if has_sizes else ""
+    options = tuple(options_of(args))
+    words = size_words(name, flag, value, options, _profile(name, options)) if has_sizes else ""
     if words:
         return f"write {words}" if words.startswith("-") else words
     found = _of_other_tool(name, flag, flags, value)
@@ -101,10 +102,10 @@ def _of_nobody(name: str, flag: str, flags: Mapping[str, str], value: str) -> st
     return f"one of: {long}" if long else "there is only --help"
 
 
-def _profile(command: str, args: Sequence[str]) -> Profile | None:
+def _profile(command: str, options: Iterable[tuple[str, str]]) -> Profile | None:
     """The profile of a command, if it can be read."""
     own = "local" if command == "local" else ""
-    names = [value for name, value in options_of(args) if name == "--profile"]
+    names = [value for name, value in options if name == "--profile"]
     name = next(filter(None, [*names[:1], os.environ.get("JOBGEN_PROFILE"), own]), None)
     with suppress(JobgenError):
         return Profiles().load(name).profile if name else None
