@@ -1,4 +1,4 @@
-"""What is possible, and probably not meant: warnings about a profile and about a job."""
+"""Warnings about settings of a profile and of a job that are valid, but probably a mistake."""
 
 import re
 from collections.abc import Iterable
@@ -12,22 +12,22 @@ from jobgen.planning.plan import Plan
 from jobgen.profiles.resolve import Resolved
 from jobgen.profiles.software_keys import ENGINES
 
-# A word of a variable's name that is the name of a secret; TOKENIZERS_… and MAX_TOKENS are not.
+# Matches the name of a secret as a word of a variable's name; not TOKENIZERS_… or MAX_TOKENS.
 _SECRET = re.compile(
     r"(?:^|_)(?:API|ACCESS|AUTH|SSH|HF)?(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE)(?:_|$)",
     re.IGNORECASE,
 )
-# Libraries of the network and of the GPUs have no secrets. (Compiled when it is needed.)
+# Variables of libraries for the network and the GPUs hold no secrets. (Compiled when needed.)
 _OTHER_NAMES = (
     r"(?i)(?:NCCL|RCCL|FI|UCX|GLOO|OMP|OMPI|CUDA|HIP|TORCH|SLURM|PALS|CCL|MPICH)_.*"
     r"|.*_(?:FILE|FILES|PATH|PATHS|DIR|FOLDER|LENGTH|LEN|SIZE|COUNT|LIMIT|TYPE)"
 )
-# A number, a truth value, a path, or variables of the node alone.
+# Values that are no secrets: numbers, truth values, paths, and variables of the node alone.
 _OTHER_VALUES = (
     r"(?is)|[0-9.]{1,9}|true|false|yes|no|none|on|off|auto|[/~].*|(?:\$\{?[A-Za-z_]\w*\}?)(?:/.*)?"
 )
-# The base for the interfaces with these names, and the variables of which one shows that it, or
-# another set-up, is there.
+# By the first letters of an interface's name: the base profile for this network, and prefixes of
+# variables. If one of these variables is set, this base or another set-up is in use.
 _FABRICS = {
     "hsn": ("fabrics/slingshot", ("FI_", "NCCL_NET", "RCCL_")),
     "ib": ("fabrics/infiniband", ("NCCL_IB_", "NCCL_NET", "RCCL_")),
@@ -51,7 +51,7 @@ def profile_advice(resolved: Resolved) -> list[Problem]:
 
 
 def job_advice(job: Job, plan: Plan, resolved: Resolved) -> list[Problem]:
-    """Warnings about a job: what would stand in its script, and its network."""
+    """Warnings about a job: about its size, its times, its words, its variables and its network."""
     from_user = {text.partition("=")[0] for text in job.environment}
     gpus, is_batch = plan.request.gpus_per_node, job.command != "byhand"
     found = [_fabric(resolved, from_user)] if plan.request.nodes > 1 else []
@@ -67,7 +67,7 @@ def job_advice(job: Job, plan: Plan, resolved: Resolved) -> list[Problem]:
 
 
 def _at_origins(found: Iterable[Found], resolved: Resolved) -> list[Problem]:
-    """The warnings, each at the place where its value was set."""
+    """Returns the warnings as problems, each at the place where its value was set."""
     return [
         Problem(resolved.origins.get(path, Mark(path)), text, code, hint)
         for path, text, code, hint in chain(*found)
@@ -75,7 +75,7 @@ def _at_origins(found: Iterable[Found], resolved: Resolved) -> list[Problem]:
 
 
 def _lost_exports(resolved: Resolved) -> Found:
-    """What shell lines export and the ranks do not get."""
+    """Warns of variables that shell lines export, but that do not reach the ranks."""
     software, container = resolved.profile.software, resolved.profile.software.container
     if container and not ENGINES[container.engine].passes_all:
         for key in ("commands", "after_modules"):
@@ -89,7 +89,7 @@ def _lost_exports(resolved: Resolved) -> Found:
 
 
 def _misspelt_partition(resolved: Resolved) -> Found:
-    """A partition or queue that is spelled almost as one with limits of its own."""
+    """Warns of a partition or queue whose name is almost a name in limits.partitions."""
     profile = resolved.profile
     path = "queue" if profile.queue else "partition"
     for name in (profile.queue or profile.partition or "").split(","):
@@ -104,7 +104,7 @@ def _misspelt_partition(resolved: Resolved) -> Found:
 
 
 def _ranks_without_gpu(plan: Plan, resolved: Resolved) -> Found:
-    """More ranks than GPUs, of which each takes the one with its number (the rule JG103)."""
+    """Warns of more ranks than GPUs on a node, where local rank N takes GPU N (lint rule JG103)."""
     ranks, gpus = plan.launch.processes_per_node, plan.request.gpus_per_node
     if 0 < gpus < ranks:
         text = f"{ranks} ranks on each node have {gpus} {'GPUs' if gpus > 1 else 'GPU'}"
@@ -115,7 +115,7 @@ def _ranks_without_gpu(plan: Plan, resolved: Resolved) -> Found:
 
 
 def _shared_cores(plan: Plan, resolved: Resolved) -> Found:
-    """Fewer cores than ranks: the check of a node expects no more than the job requests."""
+    """Warns of fewer cores than ranks; the check of a node expects only the requested cores."""
     cores, ranks = plan.request.cpus_per_task, plan.ranks_per_task
     if cores and cores < ranks:
         paths = ("request.cpus_per_task", "request.cpus_per_gpu", "request.cpus_per_node")
@@ -125,9 +125,9 @@ def _shared_cores(plan: Plan, resolved: Resolved) -> Found:
 
 
 def _cores_not_requested(resolved: Resolved, gpus: int) -> Found:
-    """Cores that the profile does not know: the scheduler gives one to a task or a chunk.
+    """Warns of a node whose cores are unknown: the scheduler gives a task or a chunk one core.
 
-    Tried on Slurm 22.05, which gives all of an exclusive node, and on OpenPBS 23.
+    Tried on Slurm 22.05, which gives a job all cores of an exclusive node, and on OpenPBS 23.
     """
     profile, request = resolved.profile, resolved.profile.request
     amounts = (profile.node.cpus, request.cpus_per_gpu, request.cpus_per_node)
@@ -145,12 +145,12 @@ def _cores_not_requested(resolved: Resolved, gpus: int) -> Found:
     yield "node.gpus", f"node.cpus is not set, and {text}", "cores", hint
 
 
-MOST_HOURS = 168  # of a job of a week
-DAYS_IN_HOURS = ("12", "24", "36", "48", "72", "96", "168")  # of minutes, people write 30 or 90
+MOST_HOURS = 168  # the hours of a week; a larger number is hardly meant as hours
+DAYS_IN_HOURS = ("12", "24", "36", "48", "72", "96", "168")  # hours; minutes are rather 30 or 90
 
 
 def _doubtful_times(resolved: Resolved) -> Found:
-    """Walltimes that other tools, or the other scheduler, read as other times."""
+    """Warns of walltimes that other tools, or the other scheduler, read as a different time."""
     for path in ("request.time", "limits.time"):
         text = attrgetter(path)(resolved.profile) or ""
         if found := _doubtful_time(text, resolved.profile.scheduler):
@@ -158,7 +158,7 @@ def _doubtful_times(resolved: Resolved) -> Found:
 
 
 def _doubtful_time(text: str, scheduler: str | None) -> tuple[str, str] | None:
-    """What a scheduler reads in a walltime, and what to write instead; None if it is plain."""
+    """Returns how a scheduler reads a walltime, and a clearer spelling; None if it is clear."""
     if found := re.fullmatch(r"(\d+):(\d+)", text):
         first, second = map(int, found.groups())
         minutes, seconds = (f"{second}{unit}" if second else "" for unit in "ms")
@@ -175,7 +175,7 @@ def _doubtful_time(text: str, scheduler: str | None) -> tuple[str, str] | None:
 
 
 def _doubtful_waits(plan: Plan, resolved: Resolved) -> Found:
-    """A hang that the job does not live to see, and a signal too late to save anything."""
+    """Warns of a hang that the walltime ends first, and of a signal too late to save anything."""
     stall, signal, time = plan.launch.stall, plan.launch.signal, plan.request.time
     if stall and time and stall * 60 >= time:
         text = f"{stall} minutes are not shorter than the walltime"
@@ -187,7 +187,7 @@ def _doubtful_waits(plan: Plan, resolved: Resolved) -> Found:
 
 
 def _gpus_not_requested(resolved: Resolved) -> Found:
-    """GPUs of a node for which the profile has no option of PBS: the ranks may see none."""
+    """Warns of a node's GPUs that a profile of PBS does not request: the ranks may see no GPU."""
     request, gpus = resolved.profile.request, resolved.profile.node.gpus
     if resolved.profile.scheduler != "pbs" or not gpus or request.gpu_option:
         return
@@ -198,7 +198,7 @@ def _gpus_not_requested(resolved: Resolved) -> Found:
 
 
 def _other_slots(plan: Plan) -> Found:
-    """A number of ranks in the file of hosts that is another one."""
+    """Warns if the ranks on each node are more or fewer than the slots in the file of hosts."""
     ranks = plan.launch.processes_per_node
     for slots in [each for each in plan.slots if each != ranks][:1]:
         option = "-G " if slots <= plan.node.gpus else "--set launch.processes_per_node="
@@ -207,7 +207,7 @@ def _other_slots(plan: Plan) -> Found:
 
 
 def _unused_gpus(resolved: Resolved, gpus: int) -> Found:
-    """GPUs without a vendor that anybody wrote: the default, none, hides them from the ranks."""
+    """Warns of GPUs without a vendor in node.gpu: with its default, none, the ranks see no GPU."""
     if gpus and "node.gpu" not in resolved.origins:
         text = "node.gpu is not set: the ranks run on the CPU, and see no GPU"
         hint = "`node.gpu: nvidia` (or amd, intel), or `node.gpu: none` if that is meant"
@@ -225,7 +225,7 @@ def _secrets(variables: Iterable[tuple[str, str | None]], from_user: Iterable[st
 
 
 def _fabric(resolved: Resolved, from_user: Iterable[str] = ()) -> Found:
-    """The base that GPUs need for a fast network, if neither it nor a variable of it is set."""
+    """Warns of a fast network for which neither its base profile nor its own variables are set."""
     profile = resolved.profile
     if profile.scheduler in (None, "local") or profile.node.gpu not in ("nvidia", "amd"):
         return

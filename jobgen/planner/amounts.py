@@ -1,4 +1,4 @@
-"""The amounts of a job, and what starts its ranks, whatever program it runs."""
+"""Decides the amounts of a job and the starter of its ranks, whatever program the job runs."""
 
 from jobgen.errors import problem
 from jobgen.planner.cluster_limits import check_limit, limit_error, walltime_seconds
@@ -17,7 +17,7 @@ REQUEUE_SIGNAL = 120  # seconds before the walltime, if the profile sets none
 
 
 def base_plan(resolved: Resolved, scheduler: Scheduler, by_hand: bool, shared: bool) -> Plan:
-    """The plan of a job without its program. Raises JobgenError for what the cluster has not.
+    """Returns the plan without the program; raises JobgenError if the cluster cannot run the job.
 
     `shared` says whether --shared is given.
     """
@@ -48,7 +48,7 @@ def _request(resolved: Resolved, scheduler: Scheduler, shared: bool) -> Request:
     processes = profile.launch.processes_per_node or max(gpus, 1)
     tasks = processes if profile.launch.launcher in ("srun", "mpiexec") else 1
     cores = _cores(resolved, gpus, processes, tasks)
-    if cores and "srun" in scheduler.launchers:  # PBS counts those of a chunk, which is a node's
+    if cores and "srun" in scheduler.launchers:  # Slurm counts per task, PBS per chunk (one node)
         cores = max(1, cores // tasks)
     memory = _memory(resolved, shared)
     check_limit(resolved, scheduler, "time")
@@ -119,12 +119,12 @@ def _port(resolved: Resolved, by_hand: bool) -> int | None:
     profile, mark = resolved.profile, resolved.origins.get("network.port")
     if by_hand:  # there is no job whose id a port could be computed from
         return profile.network.port or TORCHRUN_PORT
-    is_option = mark is not None and mark.file.startswith("--set")  # for this job
+    is_option = mark is not None and mark.file.startswith("--set")  # valid for this job alone
     return profile.network.port if profile.request.exclusive or is_option else None
 
 
 def gpus_per_node(resolved: Resolved) -> int:
-    """The GPUs on each node."""
+    """Returns the number of GPUs on each node; raises JobgenError if it is above a limit."""
     node, request = resolved.profile.node, resolved.profile.request
     limit, limit_path = resolved.profile.limits.gpus_per_node, "limits.gpus_per_node"
     if limit is None:
@@ -139,9 +139,9 @@ def gpus_per_node(resolved: Resolved) -> int:
 
 
 def _cores(resolved: Resolved, gpus: int, processes: int, tasks: int) -> int | None:
-    """Cores of the job on a node, with so many of each there: those that are requested.
+    """Returns the cores of a job on a node with so many `gpus`, ranks (`processes`) and `tasks`.
 
-    Else all of an exclusive node, the share of the GPUs, or one for each rank (`processes`).
+    Without a request: all cores of an exclusive node, the GPUs' share, or one for each rank.
     """
     request, node = resolved.profile.request, resolved.profile.node
     amounts = {
@@ -165,7 +165,7 @@ def _cores(resolved: Resolved, gpus: int, processes: int, tasks: int) -> int | N
 def _memory(resolved: Resolved, shared: bool) -> str | None:
     """The memory on each node: `all`, a size, or None for the site's default.
 
-    With --shared (`shared`), `all` would keep all other jobs away.
+    With `shared` (--shared), `all` becomes None, since it would keep other jobs from the node.
     """
     amount, available = resolved.profile.request.memory, resolved.profile.node.memory
     if amount == "all" and shared:
@@ -181,7 +181,7 @@ def _kib(size: str) -> int:
 
 
 def _signal(resolved: Resolved, scheduler: Scheduler, time: int | None) -> int | None:
-    """Seconds before the end of a walltime of `time` seconds at which the ranks are warned."""
+    """Returns how many seconds before the end of a walltime of `time` seconds ranks are warned."""
     launch = resolved.profile.launch
     if launch.signal is None:
         needs_signal = launch.requeue and scheduler.requeues_at_walltime

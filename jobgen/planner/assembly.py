@@ -1,6 +1,6 @@
-"""Puts the Plan together: what the job adds to what the profile decides (`amounts`).
+"""Puts the Plan together: the part that the profile decides (`amounts`), and the job's part.
 
-That is its program, the variables of its ranks, its workspace and its container.
+The job's part is its program, the variables of its ranks, its workspace and its container.
 """
 
 import re
@@ -24,10 +24,10 @@ BYHAND_NAME = "[A-Za-z0-9][A-Za-z0-9_.-]*"
 
 
 def make_plan(job: Job, resolved: Resolved, hosts: Hosts = NO_HOSTS) -> Plan:
-    """The plan for a job on a cluster; `hosts` are its nodes, if they are known already.
+    """Returns the plan of a job on a cluster; `hosts` names the job's nodes, if they are known.
 
-    Raises JobgenError for what the cluster does not have or the scheduler cannot read, with the
-    limit and the place where each value that it names was set.
+    Raises JobgenError if the cluster cannot run the job, or the scheduler cannot read a value. The
+    error names the limit, and the place where each value in its message was set.
     """
     try:
         return _make_plan(job, resolved, hosts)
@@ -46,7 +46,7 @@ def _make_plan(job: Job, resolved: Resolved, hosts: Hosts) -> Plan:
     request = _with_options(base.request, job)
     check_program(program, base, resolved, by_hand)
     refusals.check_size(program, environment, base.software, profile.software.container)
-    # A packaged trainer comes with the script. By hand, nobody fetches anything.
+    # A script carries a packaged trainer. A job by hand does not fetch a workspace.
     needs_workspace = not by_hand and program.kind != "trainer"
     plan = base._replace(
         command=tuple(command_words(job)),
@@ -91,7 +91,7 @@ def command_words(job: Job) -> list[str]:
 
 
 def _with_options(request: Request, job: Job) -> Request:
-    """The request with the options that no profile has."""
+    """Returns the request with those options of the job that are no keys of a profile."""
     for text in job.directives:
         refusals.check_no_variable("--directive", text)
     own = tuple(Directive(text, "--directive") for text in job.directives)
@@ -114,7 +114,7 @@ def _name(job: Job, program: Program, scheduler: Scheduler) -> str:
 
 
 def _placed(each: Problem, resolved: Resolved) -> Problem:
-    """A problem at its value's origin; in a file, its hint names keys in the place of options."""
+    """Returns a problem at its value's origin; if a file is the origin, the hint names keys."""
     if resolved.origins.get(each.mark.file, each.mark).line:
         from jobgen.planning.key_words import with_paths  # only a mistake needs it
 

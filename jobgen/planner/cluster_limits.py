@@ -1,4 +1,4 @@
-"""What one job gets at most: the limits of a profile, its partitions and its nodes."""
+"""Checks a job against the limits of a profile, of its partitions and of its nodes."""
 
 from collections.abc import Sequence
 
@@ -27,9 +27,9 @@ def limit_error(
     others: Sequence[str] = (),
     more: str = "",
 ) -> JobgenError:
-    """The error for a job that requests more than a limit; the paths are those of both values.
+    """The error for a job above a limit; `path` and `limit_path` are the keys of both values.
 
-    `others` are partitions or queues that allow it; `more` ends the hint.
+    `others` are partitions or queues that allow the job; `more` is the end of the hint.
     """
     has = f"profile {resolved.name} has at most"
     if limit_path in ("node.cpus", "node.memory"):
@@ -45,7 +45,7 @@ def limit_error(
 
 
 def check_limit(resolved: Resolved, scheduler: Scheduler, key: str) -> None:
-    """Raise JobgenError if the job requests more nodes or time (`key`) than its partition gives.
+    """Raise JobgenError if the job requests more nodes or time (`key`) than its partition allows.
 
     The error names partitions or queues that allow the job.
     """
@@ -70,7 +70,7 @@ def _requested(resolved: Resolved, key: str) -> int | str | None:
 def _above(
     resolved: Resolved, scheduler: Scheduler, key: str, partitions: str | None
 ) -> tuple[str, int | str] | None:
-    """The first limit that the job is above, after its path; None if a partition allows the job."""
+    """The path and the value of the first exceeded limit; None if a partition allows the job."""
 
     def size(path: str, value: int | str) -> int:
         if isinstance(value, int):
@@ -90,7 +90,7 @@ def _above(
 
 
 def walltime_seconds(resolved: Resolved, scheduler: Scheduler, path: str, text: str) -> int:
-    """The seconds of a walltime; the scheduler decides what a text means."""
+    """Returns the seconds of a walltime; the scheduler decides what the text means."""
     seconds = scheduler.seconds(text)
     if not seconds:
         message = f"{resolved.profile.scheduler} cannot read the walltime {text!r:.40}"

@@ -1,4 +1,4 @@
-"""The container of a job: what its GPUs need, its image's name, its variables, its limits."""
+"""Plans and checks the container of a job: the devices for GPUs, the image, the variables."""
 
 import re
 import shlex
@@ -11,8 +11,8 @@ from jobgen.profiles.records import extend
 from jobgen.profiles.resolve import Resolved
 from jobgen.profiles.software_keys import ENGINES, Container, Engine
 
-# The variables that say which GPUs a process sees. On AMD only those of the lowest layer, since
-# each layer filters what the one below it left.
+# The variables that select the GPUs a process sees. For AMD only the variable of the lowest layer:
+# each layer above it selects from the GPUs that the layer below has left.
 VISIBLE_GPUS = {
     "nvidia": ("CUDA_VISIBLE_DEVICES",),
     "amd": ("ROCR_VISIBLE_DEVICES",),
@@ -21,20 +21,20 @@ VISIBLE_GPUS = {
 }
 
 
-# The label of a rank's lines, and what a keeper finds its ranks by.
+# Variables: the label of a rank's output lines, and the mark by which a keeper finds its ranks.
 LABEL, KEEPER = "TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE", "JOBGEN_KEEPER"
 
 
 def exported_names(lines: Iterable[str]) -> Iterator[str]:
-    """The variables that the profile's shell lines export by their names.
+    """Yields the names of the variables that the profile's shell lines export.
 
-    Those that a sourced file exports cannot be known.
+    The names that a sourced file exports are unknown.
     """
     for line in lines:
         words = shlex.shlex(line, posix=True, punctuation_chars=";&|()")
         words.whitespace_split = True
         is_exported = False
-        with suppress(ValueError):  # of a quotation mark that is not closed in the line
+        with suppress(ValueError):  # a quotation mark is not closed in this line
             for word in words:
                 if word == "export" or not word.strip(";&|()"):
                     is_exported = word == "export"
@@ -53,7 +53,7 @@ _DEVICES = {
 def with_container(
     plan: Plan, container: Container, scheduler_variables: tuple[str, ...], by_hand: bool
 ) -> Plan:
-    """The plan with a profile's container, and with what its GPUs need if that does not set it."""
+    """Returns the plan with its container; adds devices for GPUs if the profile sets none."""
     own = {
         "$workspace": plan.software.workspace is not None,
         "$logs": plan.request.log_folder is not None,
@@ -76,11 +76,11 @@ def with_container(
 
 
 def _gpu_needs(engine: str, vendor: str) -> tuple[tuple[str, ...], ...]:
-    """What a vendor's GPUs need in a container: devices, groups, mounts and options.
+    """Returns the devices, groups, mounts and options that a vendor's GPUs need in a container.
 
-    ROCm needs its devices and the group that owns them: keep-groups keeps the user's own in a
-    rootless container of podman (podman-run(1)); Docker is given the group of the device. With
-    pyxis, a hook of enroot adds NVIDIA's; with shifter and ce, the site's modules and hooks do.
+    ROCm needs its devices and the group that owns them: in a rootless container of podman,
+    keep-groups keeps the user's groups (podman-run(1)); Docker is given the group of the device.
+    With pyxis, enroot's hook adds NVIDIA's; with shifter and ce, the site's modules and hooks do.
     """
     devices = _DEVICES.get(vendor, ())
     match engine, vendor:
@@ -98,7 +98,7 @@ def _gpu_needs(engine: str, vendor: str) -> tuple[tuple[str, ...], ...]:
 
 
 def _mount(text: str) -> str:
-    """A mount as HOST:/INSIDE; one path is the same on both sides."""
+    """Returns a mount as HOST:/INSIDE; a single path is used on both sides."""
     if ":" in text:
         return text
     path = f"$HOME{text[1:]}" if text == "~" or text.startswith("~/") else text
@@ -106,7 +106,7 @@ def _mount(text: str) -> str:
 
 
 def _image(engine: str, name: str) -> str:
-    """The name of an image in the engine's own spelling; the path of a file stays."""
+    """Returns an image's name in the engine's own spelling; the path of a file is not changed."""
     if engine == "shifter":  # TYPE:NAME; udiRoot's types other than docker are the site's own
         return name if re.match(r"(docker|id|custom|local):", name) else f"docker:{name}"
     if re.match(r"[./$~]", name) or "://" in name:
@@ -119,24 +119,24 @@ def _image(engine: str, name: str) -> str:
     host = r"localhost|[\w-]+(\.[\w-]+)+|[\w-]+(?=:)"
     if name.endswith(".sqsh") or not slash or not re.fullmatch(rf"({host})(:\d+)?", registry):
         return name
-    # enroot's default is docker.io
+    # enroot's default registry is docker.io
     return rest if registry == "docker.io" else f"{registry}#{rest}"
 
 
 def _passed_variables(
     plan: Plan, engine: Engine, scheduler_variables: tuple[str, ...], by_hand: bool
 ) -> tuple[str, ...]:
-    """Names of the variables that the container is given; it sees no others of the host.
+    """Returns the names of the variables that the engine passes from the host to the container.
 
-    pyxis, shifter and ce pass all on; their list is of those that replace the image's own. With
-    shifter and ce, their values stand in a command line, so what is exported before the job is
-    submitted, such as a token, is not in it.
+    pyxis, shifter and ce pass all variables; the names are those that replace the image's own.
+    With shifter and ce, the values stand in a command line: a variable that the user exports
+    before the job is submitted, such as a token, is left out.
     """
     software = plan.software
     variables = (*software.environment, *plan.network.socket_variables)
     if engine.values_in_words:
         variables = tuple(each for each in variables if each.value is not None)
-    # By hand, `env` sets those with a value in the container.
+    # By hand, `env` in the container sets each variable that has a value.
     names = [each.name for each in variables if not by_hand or each.value is None]
     names += exported_names((*software.commands, *software.after_modules))
     names += ["PYTHONPATH"] * (software.workspace is not None)
@@ -168,8 +168,8 @@ def check_gpus_of_container(resolved: Resolved, request: Request) -> None:
 def check_container_values(plan: Plan, resolved: Resolved, by_hand: bool) -> None:
     """Raise JobgenError for values that cannot be passed into a container.
 
-    By hand, `env` sets the variables in the container, whatever the engine does. The words of a
-    container are JSON on their way (OCI's runtime-spec), which has only Unicode.
+    By hand, `env` sets the variables inside the container, so no name is refused. The engine gets
+    the words of a container as JSON (OCI's runtime-spec), which allows only Unicode.
     """
     environment, container = plan.software.environment, resolved.profile.software.container
     words = (plan.program.name, *plan.program.arguments)
@@ -181,7 +181,7 @@ def check_container_values(plan: Plan, resolved: Resolved, by_hand: bool) -> Non
     engine = container.engine if container else ""
     if by_hand or engine not in ("apptainer", "singularity"):
         return
-    # They set these themselves, or read them as a part of PATH (in both,
+    # Both engines set these variables themselves, or read them as a part of PATH (in both,
     # internal/pkg/util/env/clean.go, `SetContainerEnv`).
     own_names = {"APPEND_PATH", "HOME", "PREPEND_PATH"}
     own_names |= {f"{engine.upper()}_APPNAME", f"{engine.upper()}_SHELL"}

@@ -1,6 +1,6 @@
-"""Programs that are refused: those that would start ranks, or several runs, in each rank.
+"""Refuses programs that would start ranks of their own, or several runs, in each rank.
 
-For another launcher, the message has its options in the words of jobgen.
+If the program is another launcher, the message translates its options to those of jobgen.
 """
 
 import re
@@ -24,7 +24,7 @@ _COUNTS = {
     "srun": {"nodes": _NODES, "N": _NODES, "ntasks": _ALL, "n": _ALL, "ntasks-per-node": _EACH},
     **dict.fromkeys(_MPI, _COUNTS_OF_MPI),
 }
-# Which node it is on, and where all meet: what a template in planning/program.py says itself.
+# Options for a node's number and for the rendezvous; the templates in planning/program.py set them.
 _MEETING = frozenset(
     """
     node-rank machine-rank master-addr master-port main-process-ip main-process-port standalone
@@ -32,20 +32,20 @@ _MEETING = frozenset(
     hostfile H include i exclude e no-ssh launcher ssh-port
     """.split()
 )
-# Launchers whose options change how the program runs; alone, it would run without them.
+# Launchers whose options change how the program runs; without the launcher, they are lost.
 _DO_MORE = ("accelerate launch", "deepspeed", "composer")
 _VARIABLES = {
     "mixed-precision": "ACCELERATE_MIXED_PRECISION",
     "dynamo-backend": "ACCELERATE_DYNAMO_BACKEND",
 }
-_WAYS_OF_MPI = {"slurm": "srun", "pbs": "mpiexec"}  # the launchers of processes that MPI numbers
+_WAYS_OF_MPI = {"slurm": "srun", "pbs": "mpiexec"}  # jobgen's launchers of ranks numbered by MPI
 
 
 class _Words(NamedTuple):
-    """The words for a launcher's options, each ready for a command line.
+    """The options of another launcher, as words for a command line.
 
-    `sizes` and `options` are jobgen's, `own` those that the launcher needs on each node, and
-    `lost` those of them that the program alone would be without.
+    `sizes` and `options` are options of jobgen. `own` are options that the launcher needs on each
+    node; `lost` are those of `own` that the program would lose without its launcher.
     """
 
     sizes: list[str]
@@ -119,7 +119,7 @@ def _check_own_launcher(
 
 
 def _check_runs(program: Program, found: OtherLauncher | None, ranks: int) -> None:
-    """Raise JobgenError for a program that does several runs, all of them in each rank."""
+    """Raise JobgenError for a program that makes several runs: each rank would do all of them."""
     if found:
         text = f"each of {ranks} ranks would be a {AGENT}, with runs of its own"
         words = " ".join(map(quote, (program.name, *program.arguments)))
@@ -133,9 +133,9 @@ def _check_runs(program: Program, found: OtherLauncher | None, ranks: int) -> No
 
 
 def _launcher_words(found: OtherLauncher, base: Plan, node_gpus: int, by_hand: bool) -> _Words:
-    """The words for the options of a launcher, in a job with the sizes of `base`, the plan so far.
+    """Returns the words for a launcher's options, for a job with the sizes of `base`.
 
-    Sizes that the job has anyway are left out; by hand, the hosts are the nodes.
+    Sizes that the job has already are left out; by hand also the nodes, which are the hosts.
     """
     options, own, lost = list[str](), list[str](), list[str]()
     counts = _COUNTS.get(found.name, {})
@@ -160,7 +160,7 @@ def _launcher_words(found: OtherLauncher, base: Plan, node_gpus: int, by_hand: b
 
 
 def _options(found: OtherLauncher) -> list[tuple[str, str, str]]:
-    """The name of each option, with hyphens, its value, and both as they were typed."""
+    """Returns each option's name, with hyphens; its value; and both as the user typed them."""
     options = []
     words = [*found.options]
     while words:
@@ -177,7 +177,7 @@ def _options(found: OtherLauncher) -> list[tuple[str, str, str]]:
 
 
 def _nodes_and_ranks(given: dict[str, int], base: Plan, node_gpus: int) -> tuple[int, int]:
-    """The nodes, and the ranks of each, for some of three counts; 0 for what is not known."""
+    """Returns the nodes, and the ranks of each node, from the `given` counts; 0 if unknown."""
     nodes, each, total = given[_NODES], given[_EACH], given[_ALL]
     if not total or (nodes and each):
         return nodes, each

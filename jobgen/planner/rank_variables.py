@@ -1,4 +1,4 @@
-"""The variables of every rank: jobgen's own, those of the fabric, and the user's, which win."""
+"""The variables of each rank: of jobgen, of the fabric, and of the user, whose values win."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ TORCHRUN_KILLS_AFTER = 30  # seconds after TERM, by default (torch/distributed/l
 
 
 def rank_variables(base: Plan, profile: Profile, job: Job) -> tuple[Variable, ...]:
-    """The variables of a job whose plan is known but for its program; the user's win.
+    """Returns the variables of a job's ranks; a variable of the user replaces one of the same name.
 
     Raises JobgenError for a text of -e that no script can set.
     """
@@ -28,17 +28,17 @@ def rank_variables(base: Plan, profile: Profile, job: Job) -> tuple[Variable, ..
     )
     merged: dict[str, Variable] = {}
     for variable in chain(_own_variables(base, profile), fabric, _user_variables(job.environment)):
-        merged.pop(variable.name, None)  # a later one stands at its own place
+        merged.pop(variable.name, None)  # a later variable takes a later place
         merged[variable.name] = variable
     variables = tuple(merged.values())
     return _values_in_one_step(variables) if job.command == "byhand" else variables
 
 
 def socket_variables(plan: Plan, environment: tuple[Variable, ...]) -> tuple[Variable, ...]:
-    """The variables set to the network interface that a node detects; `value` precedes its name.
+    """Returns the variables for the network interface that a node detects; `value` is its prefix.
 
-    Empty if no node has to detect it: for one node, or if the profile names the interface. A
-    variable that `environment` sets already is left out.
+    Returns () if no node has to detect an interface: in a job of one node, or if the profile names
+    the interface. A variable that `environment` sets already is left out.
     """
     if plan.request.nodes == 1 or plan.network.interface:
         return ()
@@ -57,7 +57,7 @@ def _own_variables(base: Plan, profile: Profile) -> Iterator[Variable]:
         why = "Cores of one rank; torchrun's default is 1."
         if profile.scheduler == "pbs":
             why = "Cores of one rank; PBS sets it to the node's ncpus."
-        ranks = 1 if profile.launch.launcher == "srun" else processes  # of a task
+        ranks = 1 if profile.launch.launcher == "srun" else processes  # ranks of one task
         threads = max(1, request.cpus_per_task // ranks)
         yield Variable("OMP_NUM_THREADS", str(threads), why)
     elif processes > 1:
@@ -101,7 +101,7 @@ def _user_variables(texts: tuple[str, ...]) -> Iterator[Variable]:
 
 
 def _values_in_one_step(variables: tuple[Variable, ...]) -> tuple[Variable, ...]:
-    """The variables for `env`, which sets all at once: no value uses one that is set before it."""
+    """Returns variables for `env`, which sets all at once: no value refers to an earlier one."""
     earlier: dict[str, str] = {}
     found = []
     for variable in variables:
@@ -112,7 +112,7 @@ def _values_in_one_step(variables: tuple[Variable, ...]) -> tuple[Variable, ...]
         if len(whole) > JOB_TEXT_BYTES:
             text = f"the value of {variable.name} has more than {JOB_TEXT_BYTES} characters"
             raise problem("-e", text, "limit", "a shorter one")
-        if re.match("~(/|$)", whole):  # there is no other way to write it
+        if re.match("~(/|$)", whole):  # a ~ at the beginning cannot be escaped
             text = f"by hand, the value of {variable.name} would begin with your home"
             raise problem("-e", text, "value", "a value without the ~ at its beginning")
         is_same = whole == expand(variable.value, {})

@@ -1,4 +1,4 @@
-"""What is refused: combinations that a scheduler, a launcher or an engine cannot do."""
+"""Refuses combinations that a scheduler, a launcher or a container engine cannot run."""
 
 from jobgen.bounds import JOB_TEXT_BYTES
 from jobgen.errors import problem
@@ -37,7 +37,7 @@ def scheduler_of(command: str, resolved: Resolved) -> Scheduler:
 
 
 def check_launch(resolved: Resolved, scheduler: Scheduler, nodes: int, by_hand: bool) -> None:
-    """Raise JobgenError for a launch that the scheduler or the launcher cannot do."""
+    """Raise JobgenError for launch settings that the scheduler or the launcher does not support."""
     launch, container = resolved.profile.launch, resolved.profile.software.container
     if launch.launcher not in scheduler.launchers:
         text = f"{resolved.profile.scheduler} has no launcher {launch.launcher}"
@@ -113,9 +113,9 @@ def _check_elastic(resolved: Resolved, scheduler: Scheduler, nodes: int) -> None
 
 
 def check_order(plan: Plan) -> None:
-    """Raise JobgenError for hosts in the order of a file where not all of them are used, in order.
+    """Raise JobgenError for a file of hosts whose order the job cannot keep on all its nodes.
 
-    Slurm starts the script on its own first node; a check says where that of the file is.
+    Slurm starts the script on Slurm's first node; a check finds the first node of the file.
     """
     if not plan.ordered_at:
         return
@@ -134,7 +134,7 @@ def check_order(plan: Plan) -> None:
 
 
 def check_submitted(plan: Plan) -> None:
-    """Raise JobgenError for variables that the plain script of PBS would have to write down."""
+    """Raise JobgenError for `-e NAME` if the plain script of PBS cannot pass it to other nodes."""
     several = plan.request.nodes > 1
     if plan.software.submitted and plan.scheduler == "pbs" and plan.launch.plain and several:
         text = f"the plain script does not pass {plan.software.submitted[0]} on to other nodes"
@@ -153,7 +153,7 @@ def check_size(
     software: Software,
     container: Container | None,
 ) -> None:
-    """Raise JobgenError for more text than the shell of a node can be given (JOB_TEXT_BYTES)."""
+    """Raise JobgenError if the job's text is too long for the shell of a node (JOB_TEXT_BYTES)."""
     words = map(escape_macros, (program.name, *program.arguments))
     lines = (*software.modules, *software.shell_lines)
     if container:
@@ -181,5 +181,5 @@ _UNSET = ": is not set: export it before the job is submitted"
 
 
 def _size(value: str) -> int:
-    """The bytes of a value of the node in a script."""
+    """Returns the bytes of a value of the node, quoted as it stands in a script."""
     return len(quote_path(value).encode("utf-8", "surrogateescape"))

@@ -1,4 +1,4 @@
-"""Warnings about values of keys and words of a job that are taken, and that nothing can use."""
+"""Warnings about values and words of a job that jobgen accepts, but that nothing can use."""
 
 import re
 from collections.abc import Iterator
@@ -14,27 +14,27 @@ from jobgen.profiles.resolve import Resolved
 from jobgen.profiles.software_keys import ENGINES
 from jobgen.quoting import quote
 
-_NETWORK = "NCCL_|RCCL_|FI_|UCX_|GLOO_"  # null for them keeps the warning of a fabric away
+_NETWORK = "NCCL_|RCCL_|FI_|UCX_|GLOO_"  # set to null, they silence the warning of a fabric
 _SHELL = ("software.commands", "software.after_modules", "software.once_per_node")
 _GROUPS = ("node", "network", "software", "request", "launch", "limits")
 Found = Iterator[tuple[str, str, str, str]]  # path, text, code, hint
 _VARIABLE = re.compile(r"\$(\{)?([A-Z][A-Z0-9_]+)(?(1)\})")
 _OPERATORS = re.compile(r"&&|\|\|?|;|>>?|2>&1")
 _INDEX = "SLURM_ARRAY_TASK_ID PBS_ARRAY_INDEX PBS_ARRAYID SGE_TASK_ID LSB_JOBINDEX".split()
-# Options of the job's size and place, behind the program.
+# Options for the job's size and place that stand behind the program, which then gets them.
 _OWN = re.compile(
     r"(?<!\S)(?:(-N|-G|--nodes|--gpus-per-node)[ =]?\d+|(-t|--time)[ =](?:\d+-)?\d+:[\d:]+"
     r"|(--partition|--account|--queue)[ =]\S+)(?!\S)"
 )
-# Letters of a file's name in Slurm, none of a date's; and what has their values, of the job and of
-# a rank.
+# Slurm's letters in a file's name, such as %j, but not those of a date; and the variables with the
+# same values, those of a job and those of a rank.
 _PLACE = re.compile(r"(?<!%[YmdHMS])%([jANxt])(?![A-Za-z%])")
 _LETTERS_OF_JOB = {
     "sbatch": {"j": "${SLURM_JOB_ID}", "A": "${SLURM_ARRAY_JOB_ID}", "x": "${SLURM_JOB_NAME}"},
     "qsub": {"j": "${PBS_JOBID}", "A": "${PBS_ARRAY_ID}", "x": "${PBS_JOBNAME}"},
 }
 _LETTERS_OF_RANK = {"N": "${HOSTNAME}", "t": "${RANK}"}
-# What each rank has, whatever starts it.
+# The variables that each rank has with any launcher, by Slurm's names for the same values.
 _OF_RANK = {"SLURM_PROCID": "RANK", "SLURM_LOCALID": "LOCAL_RANK", "SLURM_NTASKS": "WORLD_SIZE"}
 _DEVICES = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
 
@@ -42,7 +42,7 @@ _DEVICES = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES
 def unlikely_values(resolved: Resolved) -> Found:
     """The warnings about the values of a profile."""
     rows = (row for row in OPTIONS.values() if row.group == "Cluster" and row.metavar)
-    names = [row.path for row in rows if row.path]  # what a cluster has by name
+    names = [row.path for row in rows if row.path]  # keys whose values are names on a cluster
     for path in (*names, "request.mail"):
         value = attrgetter(path)(resolved.profile)
         if value in ("none", "None", "NONE"):
@@ -58,13 +58,13 @@ def unlikely_values(resolved: Resolved) -> Found:
 
 
 def _doubts(table: str, value: str) -> list[tuple[str, str]]:
-    """What is wrong with a value by a table of doubts, with a hint; none if it has no such row."""
+    """Returns what a table of doubts says about a value, with a hint; [] if it says nothing."""
     text, _, hint = value_hint(table, value, doubts()).partition("; ")
     return [(text, hint)] if text else []
 
 
 def _for_option(hint: str, path: str, mark: Mark) -> str:
-    """A hint with the option in the place of the key, quoted for a shell, if an option is wrong."""
+    """Returns a hint that names the option, quoted for a shell, if an option set the value."""
     found = re.fullmatch(r"write (?:`\w+: )?([^`]+)`?", hint)
     if mark.line or not found or path in ("software.modules", "software.container.mounts"):
         return hint
@@ -74,7 +74,7 @@ def _for_option(hint: str, path: str, mark: Mark) -> str:
 
 
 def _texts(path: str, resolved: Resolved) -> tuple[str, ...]:
-    """The text at a path, or those of a list; none for other values, descriptions and commands."""
+    """Returns the text or the list of texts at a path; () for descriptions, commands and others."""
     value: Any = resolved.profile
     for name in path.split("."):
         value = getattr(value, name, None)
@@ -85,12 +85,12 @@ def _texts(path: str, resolved: Resolved) -> tuple[str, ...]:
 
 
 def _nothing(resolved: Resolved) -> Found:
-    """What has no value in a file, though there is no base whose value it takes away."""
+    """Warns of keys without a value in a file that extends no base: null removes nothing there."""
     for path, mark in resolved.origins.items() if not resolved.profile.extends else ():
         group, _, name = path.rpartition(".")
         if not mark.line:
             continue
-        if path in _GROUPS and mark.column == len(path) + 2:  # right behind its colon
+        if path in _GROUPS and mark.column == len(path) + 2:  # the value begins behind the colon
             hint = "they stand in the lines below it, indented; or leave it out"
             yield path, f"`{path}` has no keys", "value", hint
         is_absent = name not in resolved.profile.network.environment
@@ -100,7 +100,7 @@ def _nothing(resolved: Resolved) -> Found:
 
 
 def _places(resolved: Resolved) -> Found:
-    """Braces in the name of a log, as Snakemake and Hydra have them; or % where nobody reads it."""
+    """Warns of braces in a log's name, as for Snakemake or Hydra, and of a % without effect."""
     for path in ("request.output", "request.error", "request.log_folder"):
         is_folder = path == "request.log_folder"
         pattern = r"\$?\{\w+\}|\$\([^)]*\)" + "|%[A-Za-z]" * is_folder
@@ -173,7 +173,7 @@ def unlikely_words(job: Job, plan: Plan) -> Found:
 
 
 def _name_letters(job: Job, plan: Plan) -> Found:
-    """Warnings about a % in the name of the job, or of its output, that nobody replaces."""
+    """Warns of a % in the name of the job, or of its output, that Slurm does not replace."""
     if pattern := re.search("%[A-Za-z]", job.name or ""):
         text = f"{pattern[0]} stays in the job's name as it is"
         yield "-J", text, "variable", "the file of the output may have it"
@@ -185,7 +185,7 @@ def _name_letters(job: Job, plan: Plan) -> Found:
 
 
 def _variable_letters(plan: Plan, letters: dict[str, str]) -> Found:
-    """Warnings about the values of variables; `letters` have what the node has instead of %."""
+    """Warns of doubtful values of variables; `letters` maps Slurm's letters to variables."""
     for name, value, _ in plan.software.environment:
         seen, ranks = len((value or "").split(",")), plan.launch.processes_per_node
         gpus, own = plan.request.gpus_per_node, _PLACE.search(value or "")
@@ -201,12 +201,12 @@ def _variable_letters(plan: Plan, letters: dict[str, str]) -> Found:
 
 
 def _with_letters(text: str, letters: dict[str, str]) -> str:
-    """A text with the variables that have the values of its letters, such as %j."""
+    """Replaces Slurm's letters in a text, such as %j, by the variables with the same values."""
     return _PLACE.sub(lambda it: letters.get(it[1], it[0]), text)
 
 
 def _in_shell(program: Program) -> str:
-    """The program as a shell's command, which replaces the variables."""
+    """Returns the program as a command of bash, which replaces the variables in it."""
     start = {"script": "python ", "module": "python -m "}.get(program.kind, "")
     words = [quote(program.name), *map(_with_variables, program.arguments)]
     is_list = re.search(" (&&|[|;]) ", " ".join(words))
