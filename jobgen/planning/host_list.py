@@ -12,17 +12,17 @@ from jobgen.paths import WORKING_FOLDER, is_file, is_outside, outside_error, to_
 
 _FILE_CHARACTERS = HOSTS * 256
 _PART = re.compile(r"(?:[^,[]+|\[[^]]*]?)+")  # up to a comma outside brackets
-# A name or an address; of IPv6, one that leads to the same host from everywhere.
+# A name or an address, but no link-local address of IPv6 (fe80): other networks do not reach it.
 _HOST = re.compile(
     r"[A-Za-z0-9][A-Za-z0-9._-]*|(?!fe80)(?:[\da-f]{0,4}:){2,7}[\da-f]{0,4}", re.ASCII
 )
-# In a hostfile of DeepSpeed or an MPI: comments, and the number of ranks of a host.
+# Parts of a hostfile of DeepSpeed or an MPI that are no hosts: comments, and numbers of ranks.
 _SLOTS = re.compile(r"#.*|(?<=\s)(?:max[-_])?slots *= *\d+")
 _RULE = "such as smc-r07-[07-08], a,b,c or a file of hosts that exists"
 
 
 class Hosts(NamedTuple):
-    """The names of hosts, and the numbers of ranks that a file of them has as `slots=N`."""
+    """The names of hosts, and the different numbers of ranks that a file gives as `slots=N`."""
 
     names: tuple[str, ...] = ()
     slots: tuple[int, ...] = ()
@@ -32,15 +32,15 @@ NO_HOSTS = Hosts()
 
 
 def read_hosts(text: str, within: Path = WORKING_FOLDER, confined: bool = False) -> Hosts:
-    """The hosts of `text`, in their order, each once.
+    """Returns the hosts of `text`, in their order, each once.
 
-    `text` is a file of hosts, separated by blanks or lines (such as a PBS_NODEFILE, or a hostfile
-    whose `slots=N` or `:N` name no hosts); or a list as Slurm prints it
-    (smc-r07-[07-08]); or PBS's exec_host (a/0*4+b/0*4). A file's path counts from the folder
-    `within`; with `confined`, it may not be outside. Raises JobgenError for anything else.
+    `text` is a file of hosts, separated by blanks or lines (such as a PBS_NODEFILE, or a hostfile,
+    whose `slots=N` and `:N` are no hosts); or a list as Slurm prints it (smc-r07-[07-08]); or
+    PBS's exec_host (a/0*4+b/0*4). A relative path begins in the folder `within`; with `confined`,
+    the file may not be outside that folder. Raises JobgenError for any other text.
     """
     path = within / to_path(text)
-    if confined and is_outside(path, within):  # a list of hosts is inside as a path, too
+    if confined and is_outside(path, within):  # a list of hosts, read as a path, is inside
         raise outside_error("--hosts", text, within)
     slots: list[str] = []
     if is_file(path):
@@ -67,7 +67,7 @@ def read_hosts(text: str, within: Path = WORKING_FOLDER, confined: bool = False)
 
 
 def expand(words: Iterable[str]) -> dict[str, None]:
-    """The hosts that lists of them stand for, each once. Raises JobgenError."""
+    """Returns the hosts of lists of hosts, each host once. Raises JobgenError for a wrong list."""
     hosts: dict[str, None] = {}
     remaining = HOST_NAMES
     for part in (part for word in words for part in _PART.findall(word)):
@@ -90,7 +90,7 @@ def _names(part: str) -> list[str]:
 
 
 def _count(part: str) -> int:
-    """How many names a part stands for; python-hostlist only counts when it has made them."""
+    """Returns how many names a part stands for, before python-hostlist makes all of them."""
     brackets = [each.split(",") for each in re.findall(r"\[([^]]*)", part)]
     if len(brackets) > HOST_BRACKETS:
         text = f"{part!r:.80} has {len(brackets)} pairs of brackets"

@@ -1,6 +1,6 @@
-"""Numbers of ranks, GPUs and cores, as other tools count them, and what says the same to jobgen.
+"""Translates numbers of ranks, GPUs and cores, as other tools count them, to jobgen's options.
 
-What that is depends on the nodes of the command line, and on the GPUs of its profile.
+The options depend on the nodes of the command line, and on the GPUs of its profile.
 """
 
 import re
@@ -19,10 +19,10 @@ Options = Iterable[tuple[str, str]]
 
 
 class _Given(NamedTuple):
-    """What a command line and its profile say of a job: 0 for what is unknown.
+    """The numbers that a command line and its profile give for a job; 0 for an unknown number.
 
-    `gpus` and `tasks` are those of a node that the line names, `task_gpus` those of a task; if it
-    names no nodes, they are the profile's, and `default_nodes` is true; `ranks` are those of all.
+    From the line: `gpus` and `tasks` of a node, `task_gpus` of a task, `ranks` of all nodes. If the
+    line names no nodes, `nodes` is the profile's number, and `default_nodes` is true.
     """
 
     nodes: int
@@ -39,9 +39,9 @@ class _Given(NamedTuple):
 def size_words(
     command: str, flag: str, value: str, options: Options = (), profile: Profile | None = None
 ) -> str:
-    """What to write instead of an option with a number; "" if unknown.
+    """Returns the words to write instead of an option with a number; "" if they are unknown.
 
-    `options` are those of the command with their values, and `profile` is its profile, if known.
+    `options` are all options of the command with their values; `profile` is its profile, if known.
     """
     kind = _kind(flag)
     if kind == "nodes" and command != "byhand" and re.fullmatch(r"\d+[:-]\d+", value):
@@ -50,10 +50,10 @@ def size_words(
     if kind not in _WORDS or not number:
         return ""
     given, count = _given(options, profile), int(number[1])
-    is_here = command == "local" and given.default_nodes  # the machine alone is meant
+    is_here = command == "local" and given.default_nodes  # this one machine is meant
     given = given._replace(nodes=1) if is_here else given
     tasks = given.tasks if kind == _ALL_RANKS else count if kind == "tasks of a node" else 0
-    if tasks == 1 and (given.gpus or given.node_gpus) > 1:  # the launcher, and no rank
+    if tasks == 1 and (given.gpus or given.node_gpus) > 1:  # the task is a launcher, not a rank
         note = "the script starts one launcher on each node anyway: leave it out"
         return f"{note}; for one rank on each node: -G 1"
     found = _WORDS[kind](count, given)
@@ -65,7 +65,7 @@ def _kind(flag: str) -> str:
 
 
 def _given(options: Options, profile: Profile | None) -> _Given:
-    values = {_kind(name): value for name, value in [*options][::-1]}  # the first counts
+    values = {_kind(name): value for name, value in [*options][::-1]}  # the first value counts
     nodes, gpus, tasks, task_gpus, ranks = (
         int((re.findall(r"\d+", values.get(kind, "")) or ["0"])[-1][:6])
         for kind in ("nodes", "GPUs of a node", "tasks of a node", "GPUs of a task", _ALL_RANKS)
@@ -80,9 +80,9 @@ def _given(options: Options, profile: Profile | None) -> _Given:
 
 
 def _of_job(count: int, given: _Given) -> str:
-    """The words for ranks of all nodes, each with a GPU where there are some."""
+    """Returns the words for ranks of all nodes together, each with a GPU if there are GPUs."""
     nodes, gpus = given.nodes, given.gpus or given.node_gpus
-    full = gpus // given.task_gpus  # the ranks of a node with all its GPUs
+    full = gpus // given.task_gpus  # ranks of a node that uses all its GPUs
     is_too_many = nodes and full and count > nodes * full
     if full and count % full == 0 and (not nodes or given.default_nodes or is_too_many):
         has_note = nodes and not given.default_nodes
@@ -96,7 +96,7 @@ def _of_job(count: int, given: _Given) -> str:
 
 
 def _gpus_of_job(count: int, given: _Given) -> str:
-    """The words for GPUs of all nodes, as sbatch counts them, or of each."""
+    """Returns the words for GPUs of all nodes together, as sbatch counts them, or of each node."""
     nodes, gpus = given.nodes, given.node_gpus
     if gpus and (count > gpus or count == given.ranks):
         return _of_job(count, given)
@@ -118,7 +118,7 @@ def _gpus_of_task(count: int, given: _Given) -> str:
 
 
 def _of_node(ranks: int, given: _Given) -> str:
-    """The words for ranks of each node."""
+    """Returns the words for a number of ranks on each node."""
     if given.task_gpus > 1:
         return f"-G {ranks * given.task_gpus} {_RANKS}{ranks}"
     if 0 < given.node_gpus < ranks:
@@ -129,7 +129,7 @@ def _of_node(ranks: int, given: _Given) -> str:
 
 
 def _cores(count: int, given: _Given) -> str:
-    """The words for the cores of a task, which may be a rank or the launcher of a node."""
+    """Returns the words for the cores of a task, which is a rank or the launcher of a node."""
     gpus = given.gpus or given.node_gpus
     if given.tasks and given.tasks != gpus:
         return f"{_CORES}node={count * given.tasks}"

@@ -1,4 +1,4 @@
-"""What sets a key of a profile on the line of a command: its option, or --set."""
+"""Finds the words of a command line that set a key of a profile: the key's option, or --set."""
 
 import json
 import re
@@ -21,9 +21,9 @@ _ROWS = {flag: row for row in OPTIONS.values() for flag in row.flags}
 
 
 def words_for(answer: str, command: str, value: str) -> str:
-    """The words that set a key, which may be `PATH=VALUE, explanation` as in words.yaml.
+    """Returns the words that set a key; `answer` may be `PATH=VALUE, explanation` as in words.yaml.
 
-    They have the value of another tool's option, if the key takes it.
+    They contain `value`, the value of another tool's option, if the key takes this value.
     """
     answer, comma, note = answer.partition(", ")
     path, _, own = answer.partition("=")
@@ -56,7 +56,7 @@ def _words(key: Key, command: str, text: str, value: str) -> str:
 
 
 def _readings(value: str) -> Iterator[str]:
-    """A value of another tool, in the forms that a key may take it."""
+    """Yields the forms in which a key may take the value of another tool."""
     if value:
         yield value
         yield value.lower()
@@ -67,7 +67,7 @@ def _readings(value: str) -> Iterator[str]:
 
 
 def _takes(key: Key, text: str, value: str) -> bool:
-    """Whether a key takes a reading of a value. A number alone may be a time in other units."""
+    """Whether a key takes a reading of a value; a walltime takes no number without a unit."""
     kind = key.row.kind
     if text.isdigit() and (
         isinstance(kind, Walltime) or (text != value and not isinstance(kind, Int))
@@ -82,10 +82,10 @@ def _takes(key: Key, text: str, value: str) -> bool:
 
 
 def _placeholder(key: Key, command: str) -> str:
-    """What stands for the value of a key: N, or its example."""
+    """Returns a placeholder for the value of a key: N, or the key's example."""
     if isinstance(key.row.kind, Bool):
         return "true"
-    if "%" in (text := example(key)) and command == "qsub":  # patterns of Slurm
+    if "%" in (text := example(key)) and command == "qsub":  # an example with a pattern of Slurm
         return "FILE"
     return "N" if isinstance(key.row.kind, Int) else text.strip('"')
 
@@ -93,11 +93,11 @@ def _placeholder(key: Key, command: str) -> str:
 def option_words(
     name: str, command: str, value: str, of_key: Callable[[str, str, str], str] = words_for
 ) -> str:
-    """The words for an option of another tool, or of another command; "" if jobgen has none.
+    """Returns the words for an option of another tool or command; "" if jobgen has none.
 
-    `of_key` gives the words for a key.
+    `of_key` is the function that makes the words for a key.
     """
-    if command == "qsub" or plain(name) != "walltime":  # of PBS, whose number has a unit
+    if command == "qsub" or plain(name) != "walltime":  # a number is seconds for PBS alone
         value = with_unit(name, value)
     if name == "exclusive" and value in ("user", "mcs", "topo") and command == "sbatch":
         return f"--set request.exclusive=false --directive=--exclusive={value}"
@@ -119,14 +119,14 @@ def option_words(
 
 
 def keys_named(name: str) -> list[str]:
-    """The keys of a profile with a name; none that is only spelled alike."""
+    """Returns the keys with this name or its plural, and none with a merely similar name."""
     found = places(name, KEYS, "")
     singular = plain(name).rstrip("s")
     return [each for each in found if plain(each.rpartition(".")[2]).rstrip("s") == singular]
 
 
 def _special(name: str, command: str, value: str) -> str:
-    """Options whose values have parts that go to several words of jobgen."""
+    """Returns the words for an option whose value has parts for several options of jobgen."""
     name = plain(name)
     gpus = re.match(r"(?:gpu:)?(?:(?!gpu:)([A-Za-z][\w.-]*):)?(\d+)(?=$|,|\()", value)
     if gpus and name in ("gres", "gpu"):
@@ -144,7 +144,7 @@ def _special(name: str, command: str, value: str) -> str:
 
 
 def _after(value: str, command: str) -> str:
-    """--after for each job of a dependency; for other forms, the scheduler's own option."""
+    """Returns --after for each job of a dependency; for other forms, the scheduler's own option."""
     pattern = r"(?:after(ok|any|notok):)?(\d[\w.]*(?::\d[\w.]*)*)"
     found = [re.fullmatch(pattern, part) for part in value.split(",")]
     if not all(found):
@@ -156,9 +156,9 @@ def _after(value: str, command: str) -> str:
 
 
 def _of_slurm(name: str, value: str, command: str) -> str:
-    """Values of sbatch, submitit and torchx, for which a key has others."""
+    """Returns the words for values of sbatch, submitit and torchx that a key spells otherwise."""
     path = next(map(path_of, answers("keys", name)), "")
-    if path.startswith("request.memory") and value.isdigit():  # of sbatch, megabytes
+    if path.startswith("request.memory") and value.isdigit():  # sbatch counts megabytes
         unit = "M" if re.match("mem(?!ory)", name) else "G"
         return f"--set {path}={value}{unit}"
     if re.fullmatch(r"""( ?--[a-z][\w-]*=[^\s"',]+)+""", value):  # options of sbatch
@@ -178,11 +178,11 @@ PLACE = r"[ =](?:N|[A-Z]{2,}(?:-[A-Z]+)?)\b(?![+%:|])"
 
 
 def with_value(text: str, value: str) -> str:
-    """Words of jobgen, in which a value stands in the place of the one word in capitals."""
+    """Returns words of jobgen with a value in the place of their only word in capitals."""
     if text == "-- PROGRAM" and value:
         is_for_shell = re.search("[;&|<>$`]", value)
         return f"-- {quote(value) if is_for_shell else re.sub('^python3? +', '', value)}"
-    if text == "--array FIRST-LAST" and value.isdigit():  # a number of jobs
+    if text == "--array FIRST-LAST" and value.isdigit():  # the number of jobs
         return f"--array 0-{int(value) - 1}" if int(value) else text
     if value and text.endswith("%N"):
         return text.replace("%N", f"%{quote(value)}")
@@ -193,13 +193,13 @@ def with_value(text: str, value: str) -> str:
 
 
 def resource_words(name: str, value: str, in_chunk: bool = True) -> str:
-    """The words for a resource of PBS, of a chunk or of the job."""
+    """Returns the words for a resource of PBS that is requested for a chunk or for the job."""
     if name == "place":
         if "excl" in value:
             return "--exclusive"
         return "" if value in ("pack", "free", "scatter") else f"--set request.place={quote(value)}"
     if name in ("select", "nodes") and "+" in value:
-        numbers = re.findall(r"(?<![^+])(?:(\d+)(?![^:+])|\w)", value)  # a name is one node
+        numbers = re.findall(r"(?<![^+])(?:(\d+)(?![^:+])|\w)", value)  # a host's name is one node
         return f"-N {sum(int(each or 1) for each in numbers)}"
     if name in ("select", "nodes"):
         number, *others = re.sub(r"^(?=\w+=)", "1:", value).split(":")
@@ -216,12 +216,12 @@ def resource_words(name: str, value: str, in_chunk: bool = True) -> str:
 
 
 def letter_words(letter: str, value: str) -> str:
-    """The words for an option of qsub; "" if jobgen has none."""
+    """Returns the words for an option of qsub; "" if jobgen has none."""
     return with_value(str(words()["qsub"].get(letter, "")), value)
 
 
 def with_paths(hint: str) -> str:
-    """A hint, in which each option that sets one value of a profile is --set KEY=VALUE."""
+    """Returns a hint with --set KEY=VALUE for each option that sets one value of a profile."""
 
     def set_of(found: re.Match[str]) -> str:
         row = _ROWS.get(found[1])

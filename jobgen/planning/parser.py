@@ -1,6 +1,6 @@
 """Reads the command in a script's header, with click.
 
-What needs no header does without: click takes a while to import.
+Other modules import this one only for a header, since click takes a while to import.
 """
 
 from collections.abc import Sequence
@@ -15,10 +15,10 @@ from jobgen.planning.option_row import RANKS
 
 
 def parse_command(words: Sequence[str]) -> Job:
-    """The job for the words that follow `jobgen` in a script's header.
+    """Returns the job for the words that follow `jobgen` in a script's header.
 
-    They are read as the command line is, without the options that say what to do with a script.
-    Raises JobgenError for anything else.
+    Options that say what to do with a script are not allowed there. Raises JobgenError for these,
+    and for any other mistake.
     """
     command, *others = words or ("",)
     if command not in RANKS:
@@ -43,10 +43,10 @@ def _mistake(command: str, error: click.NoSuchOption | click.BadOptionUsage) -> 
 
 @cache
 def _parser(command: str) -> Any:
-    """click's parser of the options of a job; the words that it leaves are the program.
+    """Returns click's parser for the options of a job; the words that remain are the program.
 
-    A whole click.Context takes ten times as long, for the defaults of all options: `jobgen check`
-    reads thousands of headers.
+    A whole click.Context takes ten times as long, since it sets the defaults of all options, and
+    `jobgen check` reads thousands of headers.
     """
     options: list[click.Parameter] = [
         click.Option([*row.flags, field], **row.for_click) for field, row in job_options(command)

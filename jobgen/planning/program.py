@@ -1,6 +1,6 @@
-"""What every rank runs: a packaged trainer, or the user's own program with its arguments.
+"""The program of every rank: a packaged trainer, or the user's own program with its arguments.
 
-A program may start ranks itself, such as torchrun, or several runs, such as wandb agent.
+A program may start ranks itself, such as torchrun, or do several runs, such as wandb agent.
 """
 
 import re
@@ -27,9 +27,9 @@ class Program(NamedTuple):
 
 
 def make_program(words: tuple[str, ...], trainer: str, trainer_given: bool, place: str) -> Program:
-    """The program for the words after `--`; without words, the trainer.
+    """Returns the program for the words after `--`; without words, the program is the trainer.
 
-    With `trainer_given` by the user, the words are the trainer's arguments; `place` is where it
+    If the user names a trainer (`trainer_given`), the words are its arguments; `place` is where it
     was named. Raises JobgenError for words that cannot be passed to a rank.
     """
     if any("\0" in word for word in words):
@@ -56,7 +56,7 @@ def make_program(words: tuple[str, ...], trainer: str, trainer_given: bool, plac
 
 
 def escape_macros(word: str) -> str:
-    """A word as torchrun must be given it to pass it on unchanged.
+    """Escapes a word for torchrun, so that torchrun passes the word on unchanged.
 
     torchrun replaces $local_rank by the rank and $$ by $ (torch/distributed/elastic/utils/api.py,
     `macros.substitute`: a string.Template).
@@ -65,15 +65,15 @@ def escape_macros(word: str) -> str:
     return word.replace("$", "$$") if has_macro else word
 
 
-AGENT = "wandb agent"  # takes one run of a sweep after another, in whatever process it is
+AGENT = "wandb agent"  # does one run of a sweep after another, in each process that starts it
 
 
 class OtherLauncher(NamedTuple):
-    """A launcher in a job's program.
+    """Another launcher, which a job's program is or starts.
 
-    `before` are the words before it (`uv run`), `inner` those of the program that it starts, if
-    they can be told, and `options` those between it and `inner`; `template` is the command that
-    starts it once on each node, if it has one.
+    `before` are the words before the launcher (`uv run`), `inner` are those of the program that it
+    starts, if they can be found, and `options` are the words between them. `template` is the
+    command that starts the launcher once on each node, if jobgen knows one.
     """
 
     name: str
@@ -126,24 +126,24 @@ _TWO_WORDS = {
     "lightning": "run",
     "colossalai": "run",
 }
-# Commands that run the command after them, and the word between the two.
+# Commands that run another command, each with the word that stands between the two.
 _WRAPPERS = {
     **dict.fromkeys("uv poetry pixi pdm pipenv hatch rye conda mamba micromamba".split(), "run"),
     **dict.fromkeys(("apptainer", "singularity"), "exec"),
     "nsys": "profile",
     **dict.fromkeys("env exec nice nohup numactl stdbuf taskset time timeout".split(), ""),
 }
-# Their options, variables, numbers and images; the word after an option may be its value.
+# Options, variables, numbers and images of a wrapper; an option's value may be the word after it.
 _OF_WRAPPER = re.compile(r"-.*|\w+=.*|[\d.,-]+[smhd]?|.*\.sif")
 _MULTIRUN = ("--multirun", "hydra.mode=MULTIRUN")
 _PYTHON = re.compile(r"python(3(\.\d+)?)?")
 
 
 def find_launcher(program: Program) -> OtherLauncher | None:
-    """The launcher that a program is or starts, by its whole name; None if it is none.
+    """Returns the launcher that a program is or starts, by its whole name; None if it is none.
 
-    `python -m MODULE`, `uv run COMMAND`, `env NAME=VALUE COMMAND`, `bash -c COMMAND` and others
-    like them count as what they start.
+    `python -m MODULE`, `uv run COMMAND`, `env NAME=VALUE COMMAND`, `bash -c COMMAND` and similar
+    words count as the command that they start.
     """
     if program.kind == "module":
         words = ("python", "-m", program.name, *program.arguments)
@@ -159,7 +159,7 @@ def find_launcher(program: Program) -> OtherLauncher | None:
 
 
 def _located(words: Sequence[str], start: int) -> tuple[str, int, int]:
-    """The launcher that the command at `start` is or runs, "" if none; its first word, its end."""
+    """Returns the name ("" if none), the start and the end of the launcher that a command runs."""
     command, following = words[start].rpartition("/")[2], (*words[start + 1 :], "")[0]
     if _PYTHON.fullmatch(command):
         at = _module(words, start + 1)
@@ -174,7 +174,7 @@ def _located(words: Sequence[str], start: int) -> tuple[str, int, int]:
 
 
 def _wrapped(words: Sequence[str], start: int) -> tuple[str, int, int]:
-    """What is located behind the options of a wrapper."""
+    """Returns what `_located` finds behind the options of a wrapper, such as `env` or `uv run`."""
     for at in range(start, len(words)):
         if _OF_WRAPPER.fullmatch(words[at]):
             continue
@@ -185,7 +185,7 @@ def _wrapped(words: Sequence[str], start: int) -> tuple[str, int, int]:
 
 
 def _module(words: Sequence[str], start: int) -> int:
-    """The place of the module that python is given with -m, before any script; 0 if none."""
+    """Returns the place of the module that python gets with -m, before any script; 0 if none."""
     for at, word in enumerate(words[start:], start):
         if word in ("-m", "-um"):
             return at + 1 if at + 1 < len(words) else 0
@@ -195,20 +195,20 @@ def _module(words: Sequence[str], start: int) -> int:
 
 
 def _shell_text(options: Sequence[str]) -> str:
-    """The commands that a shell is given with -c; "" if none."""
+    """Returns the commands that a shell gets with -c; "" if there are none."""
     places = [at for at, word in enumerate(options[:-1]) if re.fullmatch("-[a-z]*c", word)]
     return options[places[0] + 1] if places else ""
 
 
 def launcher_in_shell(text: str) -> str:
-    """The first launcher among the commands of a shell's text, as far as they are plain; or ""."""
+    """Returns the first launcher among the plain commands of a shell's text; else ""."""
     commands = re.split(r"&&|\|\||[;|\n]", text)
     plain = (re.sub(r"^(\s*\w+=\S*)+\s", "", command).split() for command in commands)
     return next((name for words in plain if words and (name := _located(words, 0)[0])), "")
 
 
 def _inner(name: str, words: Sequence[str]) -> tuple[str, ...]:
-    """The program that a launcher is given, as it follows `--` of jobgen; () if it is not clear."""
+    """Returns a launcher's program as words for jobgen's `--`; () if the program is unclear."""
     takes_modules = name in ("torchrun", "accelerate launch", "deepspeed")
     for at, word in enumerate(words):
         if word.endswith(".py"):
@@ -220,9 +220,9 @@ def _inner(name: str, words: Sequence[str]) -> tuple[str, ...]:
 
 
 def multirun(program: Program) -> tuple[str, ...]:
-    """The words of one run, if the program is a multirun of Hydra; else ().
+    """Returns the words of one run, if the program is a multirun of Hydra; else ().
 
-    Its `-m` counts where NAME=VALUE follows (hydra.cc, "Multi-run"); python has one, too.
+    Hydra's `-m` counts only beside a NAME=VALUE (hydra.cc, "Multi-run"): python has a -m, too.
     """
     words = (program.name, *program.arguments)
     if program.kind == "module":
@@ -238,7 +238,7 @@ def multirun(program: Program) -> tuple[str, ...]:
 
 
 def _one_value(override: str) -> str:
-    """An override with the first of the values that a sweep gives it."""
+    """Returns an override with the first of the values that a sweep gives it."""
     found = re.fullmatch(
         r"([+~]*[\w./@]+=)(?:([^\[({,]+),.*|(?:choice|range|interval|glob)\(.*)", override
     )
