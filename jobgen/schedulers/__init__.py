@@ -1,7 +1,7 @@
-"""The schedulers: what one must provide, and which ones there are.
+"""The schedulers: what a scheduler must provide, and which schedulers there are.
 
-A scheduler is one module here with its SCHEDULER, which knows its directives and their quoting, and
-one template. Not here: what happens to a job after it is submitted (submission/).
+A scheduler is one template, and one module here: it has a SCHEDULER, which knows the directives and
+their quoting. Not here: what happens to a job after it is submitted (submission/).
 """
 
 import re
@@ -25,48 +25,48 @@ Words = tuple[str, ...]
 
 
 class Scheduler(NamedTuple):
-    """What a scheduler is and does; what has a plan may raise JobgenError."""
+    """What a scheduler is and does; the functions that take a plan may raise JobgenError."""
 
     template: str
     launchers: tuple[str, ...]
     name_rule: str  # a regular expression for the name of a job
     name_rule_in_words: str
     time_rule_in_words: str  # how a walltime is written
-    # The lines that request the job, and the words of the command that requests the same nodes and
-    # a shell on the first.
+    # The lines that request the job, and the words of a command that requests the same nodes and a
+    # shell on the first node.
     directives: "Callable[[Plan], tuple[str, ...]]"
     interactive: "Callable[[Plan], tuple[str, ...]]"
-    # The seconds of a walltime; None if the scheduler could not read it.
+    # Returns the seconds of a walltime, or None if the scheduler cannot read the text.
     seconds: Callable[[str], int | None] = lambda _: None
-    # The folder of the job's output; "" if it has none. Not if only the scheduler will know it.
+    # Returns the folder of the job's output; JobgenError if only the scheduler will know its name.
     output_folder: "Callable[[Plan], str]" = lambda _: ""
-    # What is lost if that folder does not exist; "" if the script creates it.
+    # Returns what is lost if that folder does not exist, or "" if the script creates it.
     lost_without_folder: "Callable[[Plan], str]" = lambda _: ""
-    # The options of every step of a job, and those of the ranks' step.
+    # Returns the options of every step of a job, and those of the step that starts the ranks.
     step_options: "Callable[[Profile, Request], tuple[Words, Words]]" = lambda *_: ((), ())
-    # Notes the values of a profile that its starter does not have.
+    # Notes the values of a profile that its starter does not support.
     starter_conflicts: Callable[[Profile, str, Note], None] = lambda *_: None
     starters: tuple[str, ...] = ()  # the values of launch.starter; the first is the default
     gpu_options: tuple[str, ...] = ()  # the values of request.gpu_option
-    variables: tuple[str, ...] = ()  # the environment variables that it sets for a rank
+    variables: tuple[str, ...] = ()  # environment variables that the scheduler sets for a rank
     array_index: str = ""  # the variable with the number of a job in its array
     elastic: bool = False  # whether a job can have from MIN to MAX nodes
-    signals: bool = False  # whether it signals a job before its walltime
+    signals: bool = False  # whether the scheduler signals a job before its walltime
     requeues_at_walltime: bool = False  # whether a job can put itself back into the queue
     kill_delay: int | None = None  # seconds between its TERM and its KILL, unless a site has others
     new_options: Mapping[
         str, str
-    ] = {}  # those that not every version has, with the first that does
+    ] = {}  # options that old versions lack, each with its first version
 
 
-GRACE_LESS = 2  # seconds that the ranks have less than the scheduler gives, for what ends them
+GRACE_LESS = 2  # seconds of the scheduler's delay that are left to the processes that end the ranks
 _SHOWS_DELAY = {
     "slurm": "`scontrol show config | grep KillWait`",
     "pbs": "`qmgr -c 'list queue NAME kill_delay'`",
 }
-# These start one node for each process, all of them from the first node, which a lead waits for.
+# A process of these starters starts one node. All run on the first node, and a lead waits for them.
 ONE_NODE_EACH = ("pbs_tmrsh", "pbsdsh", "ssh")
-MOST_STARTED = 512  # nodes; each takes a process and three open files of the lead
+MOST_STARTED = 512  # nodes; each needs a process and three open files of the lead
 COMMANDS = {"slurm": "sbatch", "pbs": "qsub", "local": "local"}
 
 
@@ -76,19 +76,19 @@ def get_scheduler(name: str) -> Scheduler:
 
 
 def starter_of(profile: Profile, scheduler: Scheduler) -> str:
-    """The starter of a job: the profile's, or the scheduler's default; "" if it has none."""
+    """Returns the starter of a job: the profile's, or the scheduler's default; "" without any."""
     return profile.launch.starter or (*scheduler.starters, "")[0]
 
 
 @cache
 def absent_keys(scheduler: str) -> dict[str, str]:
-    """The keys of a profile that a scheduler does not have, each with a hint."""
+    """Returns the keys of a profile that a scheduler does not support, each with a hint."""
     hints = {key.path: key.row.absent.get(scheduler) for key in keys_of(Profile)}
     return {path: hint for path, hint in hints.items() if hint}
 
 
 def profile_conflicts(profile: Profile, note: Note) -> None:
-    """Note the values of a profile that its scheduler does not have."""
+    """Note the values of a profile that its scheduler does not support."""
     if profile.scheduler is None:
         return
     scheduler = get_scheduler(profile.scheduler)
@@ -114,7 +114,7 @@ def profile_conflicts(profile: Profile, note: Note) -> None:
 
 
 def _new_options(profile: Profile, version: str, since: Mapping[str, str], note: Note) -> None:
-    """Note options that `version` of the scheduler does not have."""
+    """Note the options that `version` of the scheduler does not have."""
     request, launch = profile.request, profile.launch
     options = {
         "request.segment": ("--segment",) * bool(request.segment),
@@ -133,10 +133,10 @@ def _new_options(profile: Profile, version: str, since: Mapping[str, str], note:
 
 
 def _grace(profile: Profile, scheduler: Scheduler, note: Note) -> None:
-    """Note a grace of the ranks beyond the scheduler's own.
+    """Note a grace (launch.stop_grace) of the ranks that is longer than the scheduler's own.
 
-    A scheduler lists the nodes as free after its KILL, and what still runs there then disturbs the
-    next job; with PBS, it may run on.
+    A scheduler lists the nodes as free after its KILL: a process that still runs there disturbs the
+    next job, and with PBS the process may run on.
     """
     launch = profile.launch
     if scheduler.kill_delay is None or launch.plain:
@@ -155,7 +155,7 @@ Option = TypeVar("Option")
 
 
 def user_options(plan: "Plan", option_of: "Callable[[Directive], Option]") -> list[Option]:
-    """The options that a person wrote. Raises JobgenError with what is wrong with all of them."""
+    """Returns the options that a person wrote; raises JobgenError with all their problems."""
     found, problems = list[Option](), list[Problem]()
     for directive in plan.request.directives:
         try:
@@ -168,7 +168,7 @@ def user_options(plan: "Plan", option_of: "Callable[[Directive], Option]") -> li
 
 
 def after_hint(text: str, form: str, job: str) -> str:
-    """What to write for a value of another form, such as afterok:1:2 or 123:456; else `form`.
+    """Returns what to write for a value such as afterok:1:2 or 123:456; `form` for any other.
 
     `job` is the pattern of a job's id.
     """
@@ -185,7 +185,7 @@ def after_hint(text: str, form: str, job: str) -> str:
 
 
 def checked_visible(value: str, place: str) -> str:
-    """A directive's value, set at `place`. Raises JobgenError if part of it cannot be seen."""
+    """Returns a directive's value, set at `place`; raises JobgenError for unseen characters."""
     if has_unseen(value):
         text = f"{value!a:.80} has a character that cannot be seen"
         raise problem(place, text, "value", "a directive is one line of visible characters")

@@ -8,7 +8,7 @@ MOST_NODES = 254  # 127.0.0.1 to 127.0.0.254
 
 
 def directives(plan: Plan) -> tuple[str, ...]:
-    """None. Raises JobgenError for what one machine does not have."""
+    """Returns no lines. Raises JobgenError for several nodes with GPUs, and for too many nodes."""
     nodes = plan.request.nodes
     if nodes > 1 and plan.checked_gpus:
         text = f"{nodes} nodes on one machine would all use the same GPUs"
@@ -19,7 +19,7 @@ def directives(plan: Plan) -> tuple[str, ...]:
 
 
 def interactive(plan: Plan) -> tuple[str, ...]:
-    """There is no scheduler: JobgenError."""
+    """Raise JobgenError: without a scheduler, no interactive job can be requested."""
     text, hint = "this machine has no scheduler", "choose a profile for Slurm or PBS"
     raise problem("--profile", text, "scheduler", hint)
 

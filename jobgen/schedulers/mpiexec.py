@@ -1,4 +1,4 @@
-"""How an mpiexec binds its processes to cores: `launch.cpu_bind` in the words of each.
+"""How an mpiexec binds its processes to cores: the options of each MPI for `launch.cpu_bind`.
 
 PALS: its man page as docs.alcf.anl.gov shows it (`--cpu-bind`, `--depth`), read 2026-11. MPICH:
 `mpiexec -bind-to -help` of hydra 4.0. OpenMPI: mpirun(1) of 4.1, "Mapping, Ranking, and Binding".
@@ -16,9 +16,9 @@ _LIST = re.compile(r"\d{1,5}(-\d{1,5})?([,:]\d{1,5}(-\d{1,5})?)*", re.ASCII)
 
 
 def binding_problem(starter: str, text: str, cores: int | None) -> tuple[str, str] | None:
-    """What is wrong with a value of launch.cpu_bind, and what to write instead; None if nothing.
+    """Returns what is wrong with a value of launch.cpu_bind, and a hint; None if it is right.
 
-    `cores` are those of one rank, None where they are not known.
+    `cores` is the number of cores of a node, or None if the profile does not have it.
     """
     kind, has_value, value = text.removeprefix("verbose,").partition(":")
     kinds, name = _KINDS[starter], MPIEXEC[starter]
@@ -39,7 +39,7 @@ def binding_problem(starter: str, text: str, cores: int | None) -> tuple[str, st
 
 
 def depth_problem(text: str | None, ranks: int, cores: int | None) -> str:
-    """What is wrong if `ranks` need more than the `cores` of a node; "" if nothing."""
+    """Returns what is wrong if `ranks` need more than the `cores` of a node; else ""."""
     kind, _, value = (text or "").removeprefix("verbose,").partition(":")
     if kind == "depth" and value and cores and ranks * int(value) > cores:
         return f"{ranks} ranks of {value} cores are {ranks * int(value)}, and a node has {cores}"
@@ -47,8 +47,8 @@ def depth_problem(text: str | None, ranks: int, cores: int | None) -> str:
 
 
 def binding_options(starter: str, text: str | None, ranks: int, cores: int | None) -> list[str]:
-    """The options of mpiexec for `ranks` on each node; binding_problem() has found nothing."""
-    text = text or "none"  # what cannot put all threads of a rank on one core
+    """Returns the options of mpiexec for `ranks` on each node and `cores` of a rank."""
+    text = text or "none"  # the default, which cannot put all threads of a rank on one core
     kind, _, value = text.removeprefix("verbose,").partition(":")
     depth = (value or str(cores)) if kind == "depth" else ""
     if starter == "mpiexec-pals":
@@ -60,12 +60,12 @@ def binding_options(starter: str, text: str | None, ranks: int, cores: int | Non
             return ["-bind-to", f"user:{','.join(map(_joined, value.split(':')))}"]
         return ["-bind-to", f"core:{depth}" if depth else kind]
     mapping = f"ppr:{ranks}:node" + (f":PE={depth}" if depth else "")
-    # A node has mpiprocs slots, which the site may have set to one.
+    # A node has mpiprocs slots, a number that the site may have set to one: hence --oversubscribe.
     return ["--map-by", mapping, "--bind-to", "core" if depth else kind, "--oversubscribe"]
 
 
 def _joined(cores: str) -> str:
-    """The cores of one rank, 0-2,5, as hydra reads them: 0+1+2+5."""
+    """Returns the cores of one rank, such as 0-2,5, as hydra reads them: 0+1+2+5."""
     numbers: list[int] = []
     for part in cores.split(","):
         first, _, last = part.partition("-")

@@ -1,6 +1,6 @@
 """PBS (OpenPBS, PBS Professional): its directives, their quoting and their limits.
 
-The rules are from its source (src/cmds/qsub.c, src/lib/Libcmds), and were tried on OpenPBS 23.
+The rules are from the source of PBS (src/cmds/qsub.c, src/lib/Libcmds); tried on OpenPBS 23.
 """
 
 import re
@@ -15,7 +15,7 @@ from jobgen.schedulers.mpiexec import MPIEXEC, binding_problem
 from jobgen.schedulers.pbs_resources import requested
 from jobgen.schedulers.pbs_user_options import own_options, with_one_list
 
-LONGEST_LINE = 4094  # bytes, with its end
+LONGEST_LINE = 4094  # bytes, with the end of the line
 
 _TIME = re.compile(r"(?:(\d+)-(?=\d+:\d+:))?(\d+(?::\d+){,2})", re.ASCII)
 _PLAIN = re.compile(r"[A-Za-z0-9_.,:/@%+=^\[\]*&|~#-]+")
@@ -24,7 +24,7 @@ _MAIL = {"begin": "b", "end": "e", "fail": "a"}
 
 
 def seconds(walltime: str) -> int | None:
-    """Seconds of S, M:S or H:M:S, as PBS reads them: `90` is 90 seconds; of D-H:M:S; of 24h."""
+    """Seconds of S, M:S or H:M:S as PBS reads them (`90` is 90 seconds), of D-H:M:S or of 24h."""
     length = seconds_of(walltime)
     if length is not None:
         return length
@@ -40,18 +40,18 @@ def seconds(walltime: str) -> int | None:
 
 def directives(plan: Plan) -> tuple[str, ...]:
     """The #PBS lines, in one fixed order; the user's own come last."""
-    output_folder(plan)  # raises for a folder that nobody can create
+    output_folder(plan)  # raises JobgenError if nobody can create the folder
     request = plan.request
     values = (
-        # One file with both streams, in their order, unless the errors have their own.
+        # One file has both streams, in their order, unless the errors have a file of their own.
         ("-j", "" if request.error else "oe"),
         ("-k", "doe" * request.live_output),
         ("-o", _file(plan, "output")),
         ("-e", _file(plan, "error")),
         ("-r", "y" * plan.launch.requeue),
-        # The job goes on without them.
+        # The job goes on without nodes that fail.
         ("-W", "tolerate_node_failures=all" * (request.spares > 0)),
-        ("-v", ",".join(plan.software.submitted)),  # without values, those that qsub sees
+        ("-v", ",".join(plan.software.submitted)),  # names alone: qsub adds the values that it sees
         ("-J", array(request.array)),
         ("-W", depend(request.after)),
         ("-M", request.mail),
@@ -67,11 +67,11 @@ def directives(plan: Plan) -> tuple[str, ...]:
 
 
 def _check_length(place: str, line: str) -> None:
-    """Raise JobgenError for a line that qsub would not read as one (qsub.c, `get_script`).
+    """Raise JobgenError for a line that qsub would read as several (qsub.c, `get_script`).
 
-    Up to version 19 it reads pieces of 4094 bytes. A piece of a longer comment, such as the command
-    in the header, that begins with #PBS would be a directive; any other would be the first command,
-    after which no directive is read.
+    Up to version 19, qsub reads pieces of 4094 bytes. If a piece of a longer comment, such as the
+    command in the header, begins with #PBS, qsub takes it for a directive. Any other piece is the
+    first command for qsub, after which it reads no directive.
     """
     if (size := len(line.encode("utf-8", "surrogateescape")) + 1) > LONGEST_LINE:
         text = f"it makes a line of {size} bytes"
@@ -80,7 +80,7 @@ def _check_length(place: str, line: str) -> None:
 
 
 def output_folder(plan: Plan) -> str:
-    """PBS replaces nothing in it except ^array_index^, which no folder may have."""
+    """Returns the output's folder; raises JobgenError for ^array_index^, which PBS replaces."""
     folder = (plan.request.output or "").rpartition("/")[0]
     if "^array_index^" in folder:
         text = "the output's folder has ^array_index^ in it, and PBS creates no folder"
@@ -89,20 +89,20 @@ def output_folder(plan: Plan) -> str:
 
 
 def lost_without_folder(plan: Plan) -> str:
-    """The script creates it; but PBS opens live output before that, and holds the job."""
+    """Returns the loss of live output: PBS opens its file before the script creates the folder."""
     text = f"live output goes to {output_folder(plan)}, or PBS holds the job"
     return text if plan.request.live_output else ""
 
 
 def interactive(plan: Plan) -> tuple[str, ...]:
-    """`qsub -I` with what the directives request."""
+    """Returns the words of `qsub -I` with the requests of the directives."""
     name = [("-N", plan.name)] if plan.has_own_name else []
     pairs = with_one_list([*name, *requested(plan), *own_options(plan)])
     return ("qsub", "-I", *(word for pair in pairs for word in pair if word))
 
 
 def starter_conflicts(profile: Profile, starter: str, note: Note) -> None:
-    """Note what a starter other than an mpiexec lacks, and what an mpiexec does."""
+    """Note the values that the starter, an mpiexec or another one, does not support."""
     launch = profile.launch
     if profile.request.spares and starter in MPIEXEC:
         text = "an mpiexec ends all nodes when it loses one"
@@ -139,7 +139,7 @@ def starter_conflicts(profile: Profile, starter: str, note: Note) -> None:
 
 
 def _file(plan: Plan, stream: str) -> str:
-    """The file of the stream `output` or `error`; "" if none is named."""
+    """Returns the file of the stream `output` or `error`, or "" if no file is named."""
     place, path = f"request.{stream}", getattr(plan.request, stream) or ""
     separate = "^array_index^" in path or path.endswith("/") or path == "/dev/null"
     if plan.request.array and path and not separate:
@@ -158,9 +158,9 @@ def _file(plan: Plan, stream: str) -> str:
 
 
 def quoted(value: str) -> str:
-    r"""A value as qsub reads it (qsub.c, `make_argv`).
+    r"""Returns a value, quoted for qsub (qsub.c, `make_argv`).
 
-    Inside quotes of either kind only their end is special; outside, \ escapes.
+    Inside quotes of either kind, only the closing quote is special; outside, \ escapes.
     """
     if not value or _PLAIN.fullmatch(value):
         return value
@@ -169,7 +169,7 @@ def quoted(value: str) -> str:
 
 
 def array(text: str | None) -> str | None:
-    """The value of -J. Raises JobgenError for what is no array."""
+    """Returns the value of -J. Raises JobgenError for a text that is no array of PBS."""
     if text is None:
         return None
     found = re.fullmatch(r"(\d{1,9})-(\d{1,9})(?::[1-9]\d*)?(?:%[1-9]\d*)?", text, re.ASCII)
@@ -180,7 +180,7 @@ def array(text: str | None) -> str | None:
 
 
 def depend(jobs: tuple[str, ...]) -> str:
-    """The value of -W for jobs that come first (qsub(1B), depend)."""
+    """Returns the value of -W for a job that waits for other jobs (qsub(1B), depend)."""
     kinds: dict[str, list[str]] = {}
     for text in jobs:
         found = re.fullmatch(

@@ -1,10 +1,10 @@
-"""What PBS is asked for: by `select`, or by the older options that a site takes instead.
+"""The resources that PBS is asked for: by `select`, or by the older options of some sites.
 
 `select` has a chunk for each node (pbs_resources(7B)). On NCI's Gadi, ncpus, ngpus, mem and jobfs
-are those of the whole job, and several nodes are whole ones (opus.nci.org.au). Torque has
-nodes=N:ppn=M:gpus=G, and mem of the whole job (docs.adaptivecomputing.com, "Requesting Resources").
-OpenPBS 23 makes chunks of both, as tried: one chunk of ncpus; with nodes=, it divides mem among the
-nodes, and takes no GPUs.
+are amounts of the whole job, and a job of several nodes gets whole nodes (opus.nci.org.au). Torque
+has nodes=N:ppn=M:gpus=G, and mem is of the whole job (docs.adaptivecomputing.com, "Requesting
+Resources"). OpenPBS 23 was tried, and makes chunks of both: one chunk of ncpus; with nodes=, it
+divides mem among the nodes, and takes no GPUs.
 """
 
 import re
@@ -40,7 +40,7 @@ def _account(plan: Plan) -> tuple[str, str | None]:
 
 
 def _resources(plan: Plan) -> Iterator[str]:
-    """The values of -l, as request.resource_option says; for the spares, too."""
+    """Yields the values of -l in the form of request.resource_option, also for the spares."""
     option = plan.request.resource_option or "select"
     number, chunk = plan.request.nodes + plan.request.spares, _chunk(plan, option)
     if option == "select":
@@ -49,7 +49,7 @@ def _resources(plan: Plan) -> Iterator[str]:
         yield place and f"place={place}"
         return
     _check_older(plan, option, number)
-    del chunk["mpiprocs"]  # a line in the node file for each core
+    del chunk["mpiprocs"]  # the node file has a line for each core
     if option == "nodes":
         words = [f"{word}={chunk.pop(name)}" for word, name in _OF_NODES if name in chunk]
         words += [name for name, text in chunk.items() if not text]  # properties of Torque
@@ -63,13 +63,13 @@ _OF_NODES = (("ppn", "ncpus"), ("gpus", "ngpus"))
 
 
 def _times(amount: str, number: int) -> str:
-    """A number, or a size such as 440gb, of all nodes."""
+    """Returns a number, or a size such as 440gb, multiplied by the number of nodes."""
     digits = "".join(filter(str.isdigit, amount))
     return f"{int(digits) * number}{amount.removeprefix(digits)}"
 
 
 def _check_older(plan: Plan, option: str, number: int) -> None:
-    """Raise JobgenError for what cannot be said without `select`."""
+    """Raise JobgenError for requests that only `select` can express."""
     request, cores = plan.request, plan.request.cpus_per_task
     if request.place:
         text = f"`place` goes with `select`, and not with `{option}`"
@@ -94,7 +94,7 @@ def _conflict(place: str, text: str, hint: str) -> JobgenError:
 
 
 def _place(plan: Plan) -> str:
-    """How chunks are placed: one on each node, and whole nodes if they are exclusive."""
+    """Returns the place of the chunks: one on each node, and whole nodes if these are exclusive."""
     request = plan.request
     place = request.place or ":".join(
         word for word in ("scatter" * (request.nodes > 1), "excl" * request.exclusive) if word
@@ -114,7 +114,7 @@ def _place(plan: Plan) -> str:
 
 
 def _chunk(plan: Plan, option: str) -> dict[str, str]:
-    """What a node gives, by the names in `select`; a property has no value."""
+    """Returns the resources of a node by their names in `select`; a property has no value."""
     request = plan.request
     gpu_option = "gpus" if option == "nodes" else "ngpus"
     if request.gpu_option not in (None, "none", gpu_option):
@@ -145,7 +145,7 @@ def _chunk(plan: Plan, option: str) -> dict[str, str]:
 
 
 def _constraint(text: str | None, has_properties: bool) -> list[tuple[str, str]]:
-    """Resources of a chunk; with `has_properties`, also names alone."""
+    """Returns the resources of a constraint; with `has_properties`, also names without values."""
     pairs = [part.partition("=") for part in text.split(":")] if text else []
     for name, equals, value in pairs:
         is_named = re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII)

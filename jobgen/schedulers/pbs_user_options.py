@@ -35,7 +35,7 @@ def own_options(plan: Plan) -> list[tuple[str, str]]:
 
 
 def with_one_list(options: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The options with one -v: of several, qsub reads the last alone."""
+    """Returns the options with all -v joined into one: of several, qsub reads only the last."""
     lists = [value for flag, value in options if flag == "-v"]
     others = [each for each in options if each[0] != "-v"]
     return [*others, ("-v", ",".join(lists))] if len(lists) > 1 else options
@@ -74,7 +74,7 @@ def _option(directive: Directive, plan: Plan) -> tuple[str, str]:
 
 
 def _check_has_value(letter: str, value: str, place: str) -> None:
-    """Raise JobgenError for an unknown option, and for a value that is missing or not taken."""
+    """Raise JobgenError for an unknown option, a missing value, or a value that is not allowed."""
     if letter not in WITH_VALUE + WITHOUT_VALUE:
         options = " ".join(f"-{each}" for each in WITH_VALUE + WITHOUT_VALUE)
         text = f"-{letter} is not an option of qsub"
@@ -103,7 +103,7 @@ def _check_resources(text: str, place: str, plan: Plan) -> None:
 
 
 def _check_kept(text: str, place: str, plan: Plan) -> None:
-    """Without d, PBS keeps the output in the home folder, under its own name (qsub(1B), -k)."""
+    """Check -k: without d, PBS keeps the output in the home folder, named by PBS (qsub(1B), -k)."""
     request = plan.request
     if text not in ("o", "e", "oe", "eo", "n"):
         hint = "o, e, oe or n; --set request.live_output=true writes -k doe"
@@ -122,7 +122,7 @@ _VARIABLE = r"""([A-Za-z_]\w*)=(?:"[^"'\\]*"|[^"'\\,\s]*)"""
 
 
 def _check_variables(text: str, place: str, plan: Plan) -> None:
-    """Variables for PBS itself, such as the site's hooks: no name that the script or -e sets."""
+    """Check -v, which is for PBS itself and its hooks: no name that the script or -e sets."""
     if not re.fullmatch(f"{_VARIABLE}(?:,{_VARIABLE})*", text, re.ASCII):
         hint = 'NAME=VALUE, several joined by commas, a value with a comma as "a,b"; or -e NAME'
         raise problem(place, f"-v takes no {text!r:.40} here", "value", hint)
@@ -139,8 +139,8 @@ def _check_variables(text: str, place: str, plan: Plan) -> None:
             raise problem(place, f"{name} is given twice", "conflict", "give one of the two")
 
 
-# -W takes any attribute by its name, so also those that make it another job (Job_Name,
-# array_indices_submitted, interactive) or make qsub wait for it (block). These are allowed.
+# The attributes that -W may set. It would take others, too: attributes that make another job of it
+# (Job_Name, array_indices_submitted, interactive), or that make qsub wait for the job (block).
 _ATTRIBUTES = (
     "depend group_list release_nodes_on_stageout run_count sandbox stagein stageout"
     " tolerate_node_failures umask"
@@ -148,7 +148,7 @@ _ATTRIBUTES = (
 
 
 def _check_attributes(text: str, place: str, plan: Plan) -> None:
-    """A name stands between a comma and the next `=`; values may have commas."""
+    """Check the names in -W: each stands between a comma and a `=`; values may have commas."""
     has_group = plan.request.account and plan.request.account_option == "group_list"
     first, *rest = text.split("=")
     for name in (first, *(part.rpartition(",")[2] for part in rest[:-1])):

@@ -1,4 +1,4 @@
-"""Slurm: its directives as lines, the options that a user adds, and what does not go with it."""
+"""Slurm: its directives as lines, the options that a user adds, and conflicts of its starters."""
 
 import re
 from collections.abc import Callable
@@ -25,13 +25,13 @@ from jobgen.schedulers.slurm_directives import (
     step_gpus,
 )
 
-# These start nodes without Slurm: processes are neither in a step nor in its cgroup.
+# These start nodes without Slurm: their processes are neither in a step nor in its cgroup.
 _OUTSIDE_SLURM = ("ssh", "mpirun")
 
-# What a step cannot do without: its container, its network and its kind of MPI. All others (such as
-# --gpu-bind) divide a node among ranks, and the check of a node has to see all of it.
+# Options that every step needs: its container, its network and its kind of MPI. All others (such as
+# --gpu-bind) divide a node among ranks, but the check of a node has to see the whole node.
 _OF_EVERY_STEP = re.compile(r"--(environment|network|mpi|uenv|view|container-[a-z-]+)(=|$)")
-# Options that contradict the script that jobgen plans, with what to use instead.
+# Options of srun that contradict jobgen's script, with what to use instead.
 _PLANNED_STEP = {
     **dict.fromkeys(("nodes", "N"), "jobgen's own -N, or request.nodes"),
     **dict.fromkeys(
@@ -48,11 +48,11 @@ _PLANNED_STEP = {
     "overlap": "leave it out",
 }
 
-# Options that contradict every script that jobgen plans.
+# Options of sbatch that contradict every script that jobgen plans.
 _PLANNED = (
     *("ntasks", "tasks-per-node", "gpus", "gpus-per-node", "gpus-per-socket", "gpus-per-task"),
     *("ntasks-per-gpu", "tres-per-task", "export-file", "get-user-env"),
-    *("cpus-per-gpu", "cpus-per-task", "mincpus"),  # steps and OMP_NUM_THREADS need them, too
+    *("cpus-per-gpu", "cpus-per-task", "mincpus"),  # steps and OMP_NUM_THREADS need these
     *("array", "chdir", "container", "gpu-bind", "mem-per-cpu", "mem-per-gpu", "signal"),
     *("mem", "wait", "wrap"),
 )
@@ -62,7 +62,7 @@ _OPPOSITE = {"no-requeue": "requeue", "oversubscribe": "exclusive", "share": "ex
 
 def directives(plan: Plan) -> tuple[str, ...]:
     """The #SBATCH lines, in one fixed order; the user's own come last."""
-    output_folder(plan)  # raises for a folder that nobody can create
+    output_folder(plan)  # raises JobgenError if nobody can create the folder
     for place in ("output", "error"):
         path = getattr(plan.request, place)
         if plan.request.array and path:
@@ -71,11 +71,11 @@ def directives(plan: Plan) -> tuple[str, ...]:
 
 
 def output_folder(plan: Plan) -> str:
-    """The folder after Slurm's replacement of %x and %% (sbatch(1), filename pattern)."""
+    """The output's folder, with %x and %% replaced as by Slurm (sbatch(1), filename pattern)."""
     path = plan.request.output or ""
     folder, _, name = path.rpartition("/")
     if plan.request.output is not None and name in ("", ".", ".."):
-        # JobLaunchFailure, 22.05
+        # Tried on 22.05: JobLaunchFailure.
         text = f"{path!r:.60} is not a file: Slurm would not start the job"
         raise problem("request.output", text, "value", "add the name of the file")
     if "\\" in path:
@@ -87,12 +87,12 @@ def output_folder(plan: Plan) -> str:
 
 
 def lost_without_folder(plan: Plan) -> str:
-    """Slurm opens the file before the script runs; without the folder the job fails silently."""
+    """Returns the loss; without the folder, the job fails silently before the script runs."""
     return f"the job's output goes to {output_folder(plan)}, or is lost"
 
 
 def interactive(plan: Plan) -> tuple[str, ...]:
-    """`salloc` with what the directives request; a whole node needs no number of cores."""
+    """Returns `salloc` with the directives' requests; a whole node needs no number of cores."""
     dropped = {"signal", "mail-user", "mail-type", *NOT_FOR_SALLOC}
     dropped |= {"ntasks-per-node", "cpus-per-task"} if plan.request.exclusive else set()
     dropped |= set() if plan.has_own_name else {"job-name"}
@@ -101,7 +101,7 @@ def interactive(plan: Plan) -> tuple[str, ...]:
 
 
 def step_options(profile: Profile, request: Request) -> tuple[Words, Words]:
-    """The options of every srun of the job, and those of the srun that starts the ranks alone.
+    """Returns the options of every srun of the job, and those of only the srun of the ranks.
 
     Raises JobgenError for an option that contradicts the script.
     """
@@ -127,7 +127,7 @@ def _check_step_option(text: str) -> None:
 
 
 def starter_conflicts(profile: Profile, starter: str, note: Note) -> None:
-    """Note what a starter other than srun lacks, since Slurm does it for its own steps alone."""
+    """Note the values that need srun as the starter: Slurm applies them only to its own steps."""
     if starter not in _OUTSIDE_SLURM:
         return
     launch, request, container = profile.launch, profile.request, profile.software.container
@@ -159,7 +159,7 @@ def starter_conflicts(profile: Profile, starter: str, note: Note) -> None:
 def _words(
     options: Options, plan: Plan, quote: Callable[[str], str], dropped: frozenset[str] = frozenset()
 ) -> tuple[str, ...]:
-    """The planned options and then the user's, without those of the user's that are `dropped`."""
+    """Returns the planned options, then the user's; options of the user can be `dropped`."""
     for name, value in options.items():
         check_value(name, str(value), f"--{name}")
     words = [(name, None if value is True else str(value)) for name, value in options.items()]
@@ -171,9 +171,9 @@ def _words(
 
 
 def _check_export(value: str, names: tuple[str, ...]) -> None:
-    """Raise JobgenError for an --export that does not pass the variables with these names on.
+    """Raise JobgenError for an --export that does not pass on the variables with these names.
 
-    Without it, sbatch passes all (sbatch(1), --export); NONE stands alone.
+    Without --export, sbatch passes on all variables (sbatch(1), --export); NONE stands alone.
     """
     passed = value.split(",")
     lost = [name for name in names if name not in passed]
@@ -185,10 +185,10 @@ def _check_export(value: str, names: tuple[str, ...]) -> None:
 
 
 def _user_option(directive: Directive, options: Options) -> tuple[str, str | None]:
-    """The full name and the value of a directive, which a person wrote.
+    """Returns the full name and the value of an option that a person wrote.
 
-    sbatch takes the beginning of an option's name for the whole. Raises JobgenError for what is not
-    an option, and for one that contradicts the script.
+    sbatch takes the beginning of an option's name for the whole name. Raises JobgenError for a text
+    that is no option, and for an option that contradicts the script.
     """
     text, place = re.sub(r"^#SBATCH\s+", "", directive.text), directive.place
     name, given = _parsed(text, place)
@@ -200,7 +200,7 @@ def _user_option(directive: Directive, options: Options) -> tuple[str, str | Non
         _check_gres(value, options, place)
     plain = name.replace("_", "-")  # a site's own option may have a _; sbatch's own have a -
     planned = (each for each in (*_PLANNED, *options) if each.startswith(plain))
-    if name != "export" and (first := next(planned, None)):  # which is not short for --export-file
+    if name != "export" and (first := next(planned, None)):  # export is not short for export-file
         first = plain if plain in (*_PLANNED, *options) else first  # `mem` is short for others, too
         from jobgen.planning.key_words import option_words  # only a mistake needs it
 
@@ -221,7 +221,7 @@ def _user_option(directive: Directive, options: Options) -> tuple[str, str | Non
 
 
 def _parsed(text: str, place: str) -> tuple[str, str | None]:
-    """The name and the value of --OPTION, --OPTION=VALUE or of a letter with its value."""
+    """Returns the name and the value of --OPTION, --OPTION=VALUE, or a letter with a value."""
     if found := re.fullmatch(r"--([a-z][a-z0-9_-]*)(?:=(.*))?", text, re.DOTALL):
         return found[1], found[2]
     if (found := re.fullmatch(r"-([A-Za-z])[ =]?(.*)", text, re.DOTALL)) and found[1] in LONG_NAMES:
@@ -246,7 +246,7 @@ def _check_gres(value: str, options: Options, place: str) -> None:
 SCHEDULER = Scheduler(
     template="sbatch.sh.j2",
     launchers=("torchrun", "srun", "node"),
-    # Any name; but a / or .. would put the output, whose path has it, into another folder.
+    # Any name, but not . or .., and without /: the path of the job's output has the name in it.
     name_rule=rf"(?i:(?!.*(?:packjob|hetjob)))(?!\.\.?$)[^/{UNSEEN}]+",
     name_rule_in_words="one line of visible characters, not . or .., without /, hetjob and packjob",
     time_rule_in_words="write 90m, 24h, 1d12h, minutes (90), H:MM:SS (1:30:00) or D-HH:MM:SS"
@@ -269,7 +269,7 @@ SCHEDULER = Scheduler(
     signals=True,
     requeues_at_walltime=True,
     kill_delay=30,  # slurm.conf(5), KillWait
-    # What came later, with its release (src/common/slurm_opt.c at the releases' tags).
+    # New options, each with its first release (src/common/slurm_opt.c at the releases' tags).
     new_options={
         **dict.fromkeys(("segment", "stepmgr"), "24.05"),
         "oom-kill-step": "24.11",

@@ -1,6 +1,6 @@
-"""Options of sbatch: those of a plan, each as a word, and how Slurm has its value.
+"""Options of sbatch: the options of a plan, and the form in which Slurm takes their values.
 
-What each form of requesting GPUs does was tried on Slurm 22.05 with 8 GPUs a node
+Each form of a request for GPUs was tried on Slurm 22.05 with 8 GPUs on a node
 (docs/profiles.md).
 """
 
@@ -18,7 +18,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9_.,:/@%+=^\[\]*&|-]+")
 
 _TIME = re.compile(r"(?:(\d+)-)?(\d+(?::\d+){,2})", re.ASCII)
 _LONGEST_TIME = 24855 * 86400
-# The most bytes that slurmctld takes (src/slurmctld/job_mgr.c, `_validate_job_desc`).
+# The most bytes of a value that slurmctld takes (src/slurmctld/job_mgr.c, `_validate_job_desc`).
 _LONGEST = {
     **dict.fromkeys(
         "account comment constraint job-name licenses mail-user partition prefer qos reservation"
@@ -27,7 +27,7 @@ _LONGEST = {
     ),
     **dict.fromkeys(("array", "error", "input", "output"), 4096),
 }
-# sbatch takes a line with one of these words anywhere for a separator (src/sbatch/opt.c).
+# sbatch takes a line that has one of these words for a separator of jobs (src/sbatch/opt.c).
 SEPARATOR = re.compile("packjob|hetjob", re.IGNORECASE)
 
 
@@ -42,7 +42,7 @@ def check_value(name: str, value: str, place: str) -> None:
     checked_visible(value, place)
 
 
-# What salloc does not have (tried with 22.05).
+# The options of sbatch that salloc does not have (tried with 22.05).
 NOT_FOR_SALLOC = frozenset(
     """
     array batch error export export-file ignore-pbs input kill-on-invalid-dep open-mode output
@@ -73,7 +73,7 @@ _OF_REQUEST = "partition account qos reservation constraint licenses exclude".sp
 
 
 def planned_options(plan: Plan) -> Options:
-    """The options of sbatch for a plan, in the order in which they are written."""
+    """Returns the options of sbatch for a plan, in the order in which they are written."""
     request, launch = plan.request, plan.launch
     least = f"{request.min_nodes}-" if plan.elastic else ""
     options: dict[str, Any] = {
@@ -82,7 +82,7 @@ def planned_options(plan: Plan) -> Options:
         "nodes": f"{least}{request.nodes + request.spares}",
         "segment": request.segment,
         "no-kill": plan.elastic or plan.replaces,
-        # With it, Slurm would count the tasks of the fewest nodes, and give no more nodes.
+        # With this option, Slurm would count the tasks of the fewest nodes, and give no more nodes.
         "ntasks-per-node": None if plan.elastic else request.tasks_per_node,
         "cpus-per-task": request.cpus_per_task,
         "threads-per-core": request.threads_per_core,
@@ -99,7 +99,7 @@ def planned_options(plan: Plan) -> Options:
         **{name: getattr(request, name) for name in ("chdir", "output", "error")},
         "array": array(request.array),
         "dependency": ",".join(map(after, request.after)) or None,
-        # Without it, a job waits for ever for one that ended in the other way.
+        # Without this option, a job waits for ever for a job that did not end as it must.
         "kill-on-invalid-dep": "yes" if request.after else None,
         "mail-user": request.mail,
         "mail-type": ",".join(request.mail_on).upper() or None,
@@ -108,9 +108,9 @@ def planned_options(plan: Plan) -> Options:
 
 
 def quoted(value: str) -> str:
-    r"""A value as sbatch reads it: in double quotes, in which \ escapes any character.
+    r"""Returns a value, quoted for sbatch: in double quotes, in which \ escapes any character.
 
-    Nothing else is special inside them (src/sbatch/opt.c, `_get_argument`).
+    Nothing else is special inside these quotes (src/sbatch/opt.c, `_get_argument`).
     """
     if _PLAIN.fullmatch(value):
         return value
@@ -118,7 +118,7 @@ def quoted(value: str) -> str:
 
 
 def patterns(path: str) -> list[str]:
-    r"""What Slurm replaces in a path, except %%: nothing if there is a \, which it removes."""
+    r"""Returns Slurm's patterns in a path, except %%; none if there is a \, which Slurm removes."""
     found = [] if "\\" in path else re.findall("%%|%[0-9]*[a-zA-Z]", path)
     return [pattern for pattern in found if pattern != "%%"]
 
@@ -131,7 +131,7 @@ def check_array_output(place: str, path: str) -> None:
 
 
 def array(text: str | None) -> str | None:
-    """The value of --array. Raises JobgenError for what is no array."""
+    """Returns the value of --array. Raises JobgenError for a text that is no array of Slurm."""
     item = r"\d{1,9}(-\d{1,9}(:[1-9]\d{,8})?)?"
     if text is None:
         return None
@@ -145,7 +145,7 @@ def array(text: str | None) -> str | None:
 
 
 def after(text: str) -> str:
-    """A job, or one job of an array (123_4), and how it must have ended. Raises JobgenError."""
+    """Returns the dependency on a job, or on a job of an array (123_4); else raises JobgenError."""
     found = re.fullmatch(r"(\d{1,10}(?:_\d{1,10})?)(?::(ok|any|notok))?", text, re.ASCII)
     if not found:
         hint = after_hint(text, "ID[:ok|any|notok], such as 123 or 123_4:any", r"\d+(_\d+)?")
@@ -158,9 +158,9 @@ def after(text: str) -> str:
 
 
 def seconds(walltime: str) -> int | None:
-    """Seconds of a walltime as sbatch reads it, or of one with units, such as 24h.
+    """Returns the seconds of a walltime as sbatch reads it, or with units, such as 24h.
 
-    sbatch counts them in 31 bits, and makes another time of 24856 days (22.05, measured).
+    sbatch counts seconds in 31 bits, and reads 24856 days as a different time (22.05, measured).
     """
     length = seconds_of(walltime)
     if length is None and len(walltime) <= 20:
@@ -181,7 +181,7 @@ def _sbatch_seconds(walltime: str) -> int | None:
 
 
 def clock(seconds: int | None) -> str | None:
-    """A walltime as [D-]HH:MM:SS."""
+    """Returns a walltime as [D-]HH:MM:SS."""
     if seconds is None:
         return None
     days, rest = divmod(seconds, 86400)
@@ -190,7 +190,7 @@ def clock(seconds: int | None) -> str | None:
 
 
 def gpu_options(request: Request, gpu_type: str | None) -> dict[str, str]:
-    """The options of sbatch that request the GPUs of a job.
+    """Returns the options of sbatch that request the GPUs of a job.
 
     Raises JobgenError for GPUs that cannot be requested in the site's form.
     """
@@ -214,10 +214,10 @@ def gpu_options(request: Request, gpu_type: str | None) -> dict[str, str]:
 
 
 def step_gpus(request: Request, gpu_type: str | None) -> tuple[str, ...]:
-    """The option of each step in a job whose own option gives a step the wrong number of GPUs.
+    """Returns the option of each step, if the job's own option gives steps a wrong number of GPUs.
 
-    With --gpus-per-task=1 the check, one task on a node, would see one GPU; and each rank its own
-    alone, while NCCL copies directly between GPUs that a rank sees.
+    With --gpus-per-task=1, the check of a node, which is one task, would see one GPU; each rank
+    would see only its own GPU, while NCCL copies directly between GPUs that a rank sees.
     """
     several_tasks = request.gpu_option == "gpus-per-task" and request.tasks_per_node > 1
     if request.gpus_per_node and (several_tasks or request.gpu_option == "gpus"):
