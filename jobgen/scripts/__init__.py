@@ -1,5 +1,5 @@
-"""Plan to script text: templates, their filters, the header, and writing files.
+"""Makes a script's text from a Plan: templates, their filters, the header, and writing files.
 
-A value that a template prints becomes one quoted word. Not here: what the values are (planner/),
+A value that a template prints becomes one quoted word. Not here: how values are decided (planner/),
 and the templates themselves (the folder templates/ of the project).
 """

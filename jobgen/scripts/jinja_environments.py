@@ -1,7 +1,7 @@
-"""Jinja's environments, and their filters, which make quoted shell text of values.
+"""Jinja's environments, and the filters that turn values into quoted shell text.
 
-A plain environment is for jobgen's own templates, a sandbox for all others. What Jinja has compiled
-is kept: compiling takes as long as everything else.
+A plain environment is for jobgen's own templates, a sandbox for all others. Compiled templates are
+kept, since compiling takes as long as everything else.
 """
 
 import hashlib
@@ -31,20 +31,20 @@ class Raw(str):
 
 
 def print_value(value: Any) -> str:
-    """What `{{ value }}` writes: one quoted word. Raises TypeError for anything else."""
+    """Returns what `{{ value }}` prints: one quoted word. Raises TypeError for other types."""
     if isinstance(value, Raw):
         return value
     if isinstance(value, str):
         return quote(value)
     if isinstance(value, jinja2.Undefined):
-        return str(value)  # which raises
+        return str(value)  # raises UndefinedError
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     raise TypeError(f"{type(value).__name__} is printed, not text or a number")
 
 
 def _words(values: Iterable[Any], joint: str = "", first: int = 4) -> Raw:
-    """Quoted words, separated by blanks; with a `joint` such as a backslash, on several lines.
+    """Returns quoted words, joined by blanks; with a `joint` such as a backslash, several lines.
 
     Each line then has at most WIDTH columns; the first begins at column `first`, others at 4.
     """
@@ -63,7 +63,7 @@ def _words(values: Iterable[Any], joint: str = "", first: int = 4) -> Raw:
 
 
 def _placed(values: Iterable[str], node: str, nodes: str, processes: int, index: str) -> list[Raw]:
-    """The words of a program that runs once on each node; %% is a %, and any other % stays.
+    """Replaces %n, %N and others in the words of a node's program; %% is a %, any other % stays.
 
     `node`, `nodes` and, in an array, `index` are the variables for %n, %N and %a, such as `$node`.
     """
@@ -78,20 +78,20 @@ def _placed(values: Iterable[str], node: str, nodes: str, processes: int, index:
 
 
 def _array(words: Iterable[str]) -> Raw:
-    """Words of a bash array, in which `$NAME` is the node's variable.
+    """Returns words for a bash array, in which `$NAME` is a variable of the node.
 
-    A comma is in quotes: in an array it looks like a mistake, also to shellcheck.
+    A word with a comma is quoted: in an array it looks like a mistake, also to shellcheck.
     """
     pairs = ((word, quote_path(word)) for word in words)
     return Raw(" ".join(f"'{it}'" if it == word and "," in word else it for word, it in pairs))
 
 
 def _each(word_of: Callable[..., str]) -> Callable[..., list[Raw]]:
-    """A filter that makes a word of shell text of each value of a list."""
+    """Returns a filter that turns each value of a list into a word of shell text."""
     return lambda values, *more: [Raw(word_of(value, *more)) for value in values]
 
 
-@lru_cache  # many scripts have the same ones
+@lru_cache  # many scripts have the same comments
 def _comment(text: str, indent: int = 0) -> Raw:
     """Comment lines of at most WIDTH columns."""
     first = " " * indent + "# "
@@ -106,12 +106,12 @@ def _comment(text: str, indent: int = 0) -> Raw:
         )
         for line in text.split("\n")
     ]
-    # shellcheck takes a comment that begins with its name for its own.
+    # shellcheck takes a comment that begins with its name for a directive of its own.
     return Raw(re.sub(r"^( *#) (?=shellcheck)", r"\1 - ", "\n".join(lines), flags=re.MULTILINE))
 
 
 def _because(line: str, why: str) -> Raw:
-    """A line of code with its reason: behind it if there is room, else in lines above it."""
+    """Returns a line of code with its reason: behind the line if there is room, else above it."""
     if not why:
         return Raw(line)
     code = line.lstrip()
@@ -128,7 +128,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "flags": _each(lambda value, flag: quote(f"{flag}{value}")),
     "path_flags": _each(lambda value, flag: f"{flag}{quote_path(value)}"),
     "array": _array,
-    # %a is the number of a job in an array, which a variable has.
+    # %a becomes the variable that has the number of a job in its array.
     "indexed": lambda words, name: Raw(
         " ".join(quote_with_shell(word, {"%a": f'"${name}"'}) for word in words)
     ),
@@ -141,16 +141,16 @@ FILTERS: dict[str, Callable[..., Any]] = {
 }
 
 
-# The compiled code depends on these, too: constants in it are quoted already.
+# Compiled templates depend on these files, too: their constants are quoted already.
 _SOURCES = ("scripts/jinja_environments.py", "quoting.py")
 _COMPILED: dict[tuple[str, str, str], bytes] = {}
-_COMPILED_MOST = 256  # templates, so that memory does not grow
+_COMPILED_MOST = 256  # the most templates in memory
 
 
 class Environment(jinja2.Environment):
-    """For jobgen's own templates; records which ones a script is made of, with all it includes."""
+    """For jobgen's own templates; `used` lists those of a script, with all that they include."""
 
-    # Of the pieces of a block, a macro or `super()`: what a template wrote itself.
+    # Joins the pieces of a block, a macro or `super()`: text of a template, which is not quoted.
     concat = staticmethod(lambda pieces: Raw("".join(pieces)))
 
     def __init__(self, **options: Any) -> None:
@@ -163,14 +163,14 @@ class Environment(jinja2.Environment):
 
 
 class SandboxedEnvironment(Environment, ImmutableSandboxedEnvironment):
-    """For templates of a project, of a user, or of --template: no Python runs through them."""
+    """For templates of a project, of a user, or of --template: they cannot run Python code."""
 
 
 class _InMemory(jinja2.BytecodeCache):
-    """Templates that this process compiled before from the same text."""
+    """Keeps the templates that this process has compiled, by their text."""
 
     def __init__(self, kind: str) -> None:
-        self.kind = kind  # of environment, which the code depends on
+        self.kind = kind  # the kind of environment, on which the code depends
 
     def load_bytecode(self, bucket: Bucket) -> None:
         if code := _COMPILED.get((self.kind, bucket.key, bucket.checksum)):
@@ -183,10 +183,10 @@ class _InMemory(jinja2.BytecodeCache):
 
 
 class _InCache(jinja2.FileSystemBytecodeCache):
-    """Templates that the same jobgen and Jinja compiled before from the same text.
+    """Keeps compiled templates in files, for the same jobgen, the same Jinja and the same text.
 
-    If one cannot be read or kept, it is compiled each time, without a message. No code is taken
-    from a folder that somebody else could write to.
+    A template that cannot be read or kept there is compiled each time, without a message. No code
+    is read from a folder that somebody else could write to.
     """
 
     def __init__(self, kind: str) -> None:
@@ -204,7 +204,7 @@ class _InCache(jinja2.FileSystemBytecodeCache):
         try:
             if self.is_private:
                 super().load_bytecode(bucket)
-        except Exception:  # whatever the file holds
+        except Exception:  # the file may hold anything
             bucket.reset()
 
     def dump_bytecode(self, bucket: Bucket) -> None:
@@ -214,7 +214,7 @@ class _InCache(jinja2.FileSystemBytecodeCache):
 
 
 def _is_private(folder: Path) -> bool:
-    """Whether only the user can write to the folder, which is created if there is a home."""
+    """Whether only the user can write to the folder; creates it if the user's home exists."""
     try:
         if folder.parents[1].is_dir():
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -243,7 +243,7 @@ def html_environment(folder: Path, **options: Any) -> jinja2.Environment:
 def make_environment(
     loader: jinja2.BaseLoader, is_own: bool, in_memory: bool = False
 ) -> Environment:
-    """The environment for jobgen's own templates, or for others.
+    """Returns the environment for jobgen's own templates, or the sandbox for all others.
 
     With `in_memory`, no compiled template is read from a file, or written to one.
     """
@@ -256,6 +256,6 @@ def make_environment(
         **_STRICT,
     )
     environment.filters.update(FILTERS)
-    # A script comes out the same each time.
+    # Without `random` and `lipsum`, a template gives the same script each time.
     del environment.filters["random"], environment.globals["lipsum"]
     return environment

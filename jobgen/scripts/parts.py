@@ -1,9 +1,9 @@
-"""Which parts of the machinery a script has: one table, a row a part, the same for all schedulers.
+"""Decides which parts of the machinery a script has, by one table for all schedulers.
 
-A part is plain bash: a file in templates/machinery/, or, where it is a few lines, below its name in
-short.sh there. The row says for which scripts it is, by the words that `features` finds in a plan,
-and which values of the upper part it reads. The order of the rows is that in a script. A feature of
-jobgen adds rows, and changes none.
+A part is plain bash: a file in templates/machinery/, or a section of short.sh there if it has a few
+lines. Its row says which scripts have the part, by the words that `features` finds in a plan, and
+which values of the script's upper part it reads. A script has its parts in the order of the rows. A
+new feature of jobgen adds rows, and changes none.
 """
 
 from functools import cache
@@ -12,17 +12,17 @@ from typing import NamedTuple
 from jobgen.planning.plan import Plan
 
 _BY_COMMAND = ("pbs_tmrsh", "pbsdsh", "ssh")  # starters that start one node each
-_NEED_AGENT = ("mpiexec-openmpi", "mpiexec-mpich")  # they start their daemons by pbs_tmrsh
-_MPI = (*_NEED_AGENT, "mpiexec-pals", "mpirun")  # they may be in a module
+_NEED_AGENT = ("mpiexec-openmpi", "mpiexec-mpich")  # pbs_tmrsh starts their daemons
+_MPI = (*_NEED_AGENT, "mpiexec-pals", "mpirun")  # their commands may come from a module
 
 
 class Part(NamedTuple):
-    """A part of the machinery."""
+    """A part of the machinery, with the scripts that have it and the values that it reads."""
 
-    name: str  # in short.sh, or of its file, without .sh
-    having: str  # a script has it that has all these features, …
-    without: str = ""  # … and none of these
-    values: str = ""  # of the upper part
+    name: str  # of a section in short.sh, or of a file, without .sh
+    having: str  # the part is in scripts with all these features, …
+    without: str = ""  # … and with none of these
+    values: str = ""  # values of the upper part that the part reads
 
     def is_for(self, found: frozenset[str]) -> bool:
         """Whether a script with these features has this part."""
@@ -30,7 +30,7 @@ class Part(NamedTuple):
 
 
 PARTS = (
-    # ---- what this shell is, on whichever node it runs
+    # ---- on any node: the node of this shell, and its number
     Part("path", "copied slurm"),
     Part("hosts", "copied hosts slurm", "ordered"),
     Part("hosts-in-order", "copied hosts slurm ordered", values="logs"),
@@ -158,7 +158,7 @@ PARTS = (
 
 
 def features(plan: Plan) -> frozenset[str]:
-    """The words that hold for a plan; each has its meaning beside it."""
+    """Returns the features of a plan: the words that the rows have in `having` and `without`."""
     words = {
         plan.scheduler: True,
         **_of_the_nodes(plan),
@@ -169,7 +169,7 @@ def features(plan: Plan) -> frozenset[str]:
 
 
 def _of_the_nodes(plan: Plan) -> dict[str, bool]:
-    """How many there are, what each does before the ranks start, and what is needed there."""
+    """The features of the nodes: their number, their work before the ranks start, their needs."""
     request, launch, software = plan.request, plan.launch, plan.software
     torchrun, several = launch.launcher == "torchrun", request.nodes > 1
     is_named = bool(plan.network.interface) or not several
@@ -178,8 +178,8 @@ def _of_the_nodes(plan: Plan) -> dict[str, bool]:
         "plain": launch.plain,
         "checked": not launch.plain,
         "one_torchrun": _is_one_torchrun(plan),  # one torchrun on one node, and nothing beside it
-        "several": several,  # nodes
-        "named": is_named,  # the network interface
+        "several": several,  # more than one node
+        "named": is_named,  # no node has to detect its network interface
         # Each node runs a copy of the script.
         "copied": (several or not torchrun or not launch.plain) and not is_bare,
         # The names of all nodes are needed.
@@ -188,23 +188,23 @@ def _of_the_nodes(plan: Plan) -> dict[str, bool]:
         "roll_call": _has_roll_call(plan),
         "spares": request.spares > 0,
         "elastic": plan.elastic,
-        "ordered": bool(plan.ordered_at),  # by a file of the user
-        # ---- what the program needs on each
+        "ordered": bool(plan.ordered_at),  # a file of the user has the order of the nodes
+        # ---- what the program needs on each node
         "container": software.container is not None or software.stage == "squashfs",
-        "own_step": plan.engine_traits.is_step and not _is_in_engine(plan),  # the container is one
+        "own_step": plan.engine_traits.is_step and not _is_in_engine(plan),  # the container's step
         "pyxis": plan.engine == "pyxis",
         "trainer": plan.program.kind == "trainer" and not plan.hosts,
         "workspace": software.workspace is not None,
         "stage": software.stage is not None,
         "image": software.stage == "squashfs",
         "gpus": plan.checked_gpus > 0,
-        "plugin": plan.shows_plugin and _has_roll_call(plan),  # NCCL's for libfabric
+        "plugin": plan.shows_plugin and _has_roll_call(plan),  # NCCL's plugin for libfabric
         "torch": plan.needs_torch,
     }
 
 
 def _of_the_start(plan: Plan) -> dict[str, bool]:
-    """What starts the nodes, and what starts the ranks on them."""
+    """The features of the start: the starter of the nodes, and the launcher of the ranks."""
     launch, launcher, starter = plan.launch, plan.launch.launcher, plan.launch.starter
     can_have_keeper = not (launch.plain or plan.scheduler == "local" or _is_in_engine(plan))
     needs_keeper = bool(starter != "srun" or launch.signal or launch.stall or _may_lose(plan))
@@ -214,39 +214,39 @@ def _of_the_start(plan: Plan) -> dict[str, bool]:
     return {
         "torchrun": launcher == "torchrun",
         "mpiexec": launcher == "mpiexec",
-        "ranks": launcher in ("srun", "mpiexec"),  # which start each rank
+        "ranks": launcher in ("srun", "mpiexec"),  # these start each rank themselves
         "program_on_nodes": launcher == "node",
         "in_engine": _is_in_engine(plan),  # srun starts the ranks in their containers
         "srun": starter == "srun",
         "other_starter": plan.scheduler != "local" and starter != "srun",
         "one_by_one": launch.plain and one_by_one,
         "lead": keeper and one_by_one,
-        "keeper": keeper,  # the launcher of a node is below one
-        "ends_by_order": starter == "mpiexec-mpich" and several,  # Hydra ends no other node
+        "keeper": keeper,  # a keeper starts the launcher of a node
+        "ends_by_order": starter == "mpiexec-mpich" and several,  # Hydra does not end other nodes
         "mpi": starter in _MPI and starts_nodes,
         "agent": starter in _NEED_AGENT and starts_nodes,
     }
 
 
 def _of_what_happens(plan: Plan) -> dict[str, bool]:
-    """What the job does while the ranks run, and what it survives."""
+    """The features of a running job: its signals, its checks, and the failures that it survives."""
     launch, may_lose = plan.launch, _may_lose(plan)
     requeues = launch.requeue and plan.scheduler == "slurm"
     restarts_all = launch.max_restarts > 0 and not may_lose
     waits = launch.signal or launch.max_restarts or _is_in_engine(plan) or may_lose
     return {
-        "warns": launch.signal is not None,  # before the walltime
+        "warns": launch.signal is not None,  # warns the ranks before the walltime
         "local_files": plan.local_files,  # the ranks' files are on their node's own disk
         "stalls": launch.stall is not None,
-        "asks_nccl": plan.asks_nccl,  # before a job that hangs is ended
+        "asks_nccl": plan.asks_nccl,  # asks NCCL before it ends a job that hangs
         "requeues": requeues,
         "excludes": plan.excludes,
-        "may_lose": may_lose and plan.scheduler != "local",  # a node, and the job goes on
+        "may_lose": may_lose and plan.scheduler != "local",  # a node may fail, and the job goes on
         "picks_nodes": plan.request.spares > 0 or (may_lose and plan.scheduler != "local"),
         # The script does something when the ranks have ended.
         "supervised": _has_roll_call(plan) and bool(waits),
-        "restarts_all": restarts_all,  # if a torchrun is killed
-        # The job, or all of its nodes: not after a 93.
+        "restarts_all": restarts_all,  # if a torchrun is killed, all start again
+        # The job, or all of its nodes, may start again, but not after the exit status 93.
         "starts_again": requeues or (restarts_all and plan.scheduler != "local"),
     }
 
@@ -272,7 +272,7 @@ def _is_one_torchrun(plan: Plan) -> bool:
     return plan.scheduler == "slurm" and is_one and is_simple
 
 
-@cache  # most scripts of a repository have the same ones
+@cache  # most scripts of a repository have the same features
 def chosen_parts(found: frozenset[str]) -> tuple[Part, ...]:
     """The parts of a script with these features, in their order."""
     return tuple(part for part in PARTS if part.is_for(found))

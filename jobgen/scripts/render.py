@@ -1,8 +1,8 @@
-"""Plan to script, through a Jinja template that is found here, with every printed value quoted.
+"""Renders the script of a Plan by a Jinja template, in which every printed value is quoted.
 
-A value that a template prints becomes one shell word; what a template writes itself (its text, its
-blocks, `super()`, macros) stays as it is, and `| raw` marks the exception. The machinery is no
-template: it is appended as it is.
+A printed value becomes one shell word, unless `| raw` follows it. The text that a template writes
+itself, also in blocks, `super()` and macros, stays as it is. The machinery is no template: its text
+is appended unchanged.
 """
 
 import hashlib
@@ -34,30 +34,30 @@ from jobgen.scripts.jinja_environments import Environment, Raw, make_environment
 from jobgen.scripts.parts import Part, chosen_parts, features
 from jobgen.scripts.start_commands import upper_part
 
-BUNDLED = "bundled/"  # before a name: jobgen's own, whatever the project or the user has
+BUNDLED = "bundled/"  # before a name: jobgen's own template, even if the project or a user has one
 
 
 class Templates:
-    """The templates visible from where profiles are searched; each is read once.
+    """The templates that are visible from the folder of a ProfileSearch; each is read once.
 
-    Those of the project are code: with `confined`, and from a folder below the project's, they are
-    rendered only if it is `trusted`, and none may be a link out of it.
+    A project's templates are code: with `confined`, or from a folder below the project's, they are
+    rendered only if the project is `trusted`, and none may be a link out of the project.
     """
 
     def __init__(self, search: ProfileSearch, trusted: bool = False) -> None:
         self.search = search
         self.trusted = trusted
         self._environments: dict[str | None, Environment] = {}
-        # Of the templates that were read, for each --template.
+        # The fingerprints of the templates that were read, by --template and by name.
         self._fingerprints: dict[tuple[str | None, str], str] = {}
 
     def render(self, plan: Plan, template: str | None = None, manifest: str = "") -> bytes:
-        """The script for a plan, from the plan's template or from a file, with its checksums.
+        """Returns the script for a plan, by the plan's template or by a file, with its checksums.
 
-        `manifest` is the path of the one that lists the script, from the script's folder; such a
+        `manifest` is the path from the script's folder to the manifest that lists the script; this
         script carries no keeper, unless its job runs in another folder than it is submitted from.
 
-        Raises JobgenError with the template's file and line for whatever goes wrong in it.
+        Raises JobgenError, with the template's file and line, for any error in the template.
         """
         environment = self._environment(template)
         name = plan.template if template is None else template
@@ -96,14 +96,14 @@ class Templates:
         return self._environments[template]
 
     def _load(self, name: str, template: str | None) -> tuple[str, str, None] | None:
-        """For Jinja: a template's text, its path, and None, since it is never reloaded."""
+        """Returns for Jinja a template's text, its path, and None: a template is never reloaded."""
         search, is_option = self.search, name == template
         found = [search.within / to_path(name)] if is_option else find_templates(name, search)
         if not found:
             return None
         path, *replaced = found
         _, *others = template_folders(search)
-        # A path that somebody wrote may begin with a folder and leave it by `..`.
+        # A path of --template may begin with one of these folders, and leave it by `..`.
         is_own = any(path.is_relative_to(folder) for folder in others)
         is_own |= is_same_file(path, found[-1]) and found[-1].is_relative_to(others[-1])  # a clone
         of_project = is_option or not is_own
@@ -138,7 +138,7 @@ class Templates:
 
 @contextmanager
 def _template_errors(name: str) -> Iterator[None]:
-    """Turn whatever goes wrong in a template, which is a program, into a JobgenError."""
+    """Turn any exception of a template, which is a program, into a JobgenError."""
     try:
         yield
     except jinja2.TemplateSyntaxError as error:
@@ -186,7 +186,7 @@ def fingerprint(text: str) -> str:
 
 
 def _error_place(error: Exception, name: str) -> Mark:
-    """Where in a template an error occurred: the innermost frame that Jinja marks as one."""
+    """Returns the place of an error in a template: that of the innermost frame of a template."""
     from traceback import walk_tb  # only a mistake needs it
 
     places = [
@@ -204,13 +204,13 @@ def template_names() -> list[str]:
 
 
 def template_folders(search: ProfileSearch) -> list[Path]:
-    """Where templates are searched, in order; jobgen's own are the last."""
+    """Returns the folders where templates are searched, in order; jobgen's own is the last."""
     own = settings_folder(search.environ)
     return [search.project / "templates", own / "templates", bundled("templates")]
 
 
 def find_templates(name: str, search: ProfileSearch) -> list[Path]:
-    """The files of a template's name; only a plain name, so that no other file can be shown."""
+    """Returns the files with a template's name; only a plain name, so that no other is found."""
     folders = template_folders(search)
     if name.startswith(BUNDLED):
         folders, name = folders[-1:], name[len(BUNDLED) :]

@@ -1,4 +1,4 @@
-"""The commands of a script that start something on every node, as words of shell text."""
+"""The commands with which a script starts nodes and ranks, as words of shell text."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -9,8 +9,8 @@ from jobgen.quoting import quote_path
 from jobgen.scripts.jinja_environments import WIDTH
 from jobgen.scripts.parts import Part, used_values
 
-# For the lead: %h is the host, %a the words of the command, %q these as one word. pbsdsh counts the
-# lines of the node file, of which a node may have several.
+# Commands for the lead: %h is the host, %a the words of the command, %q these words quoted as one.
+# pbsdsh numbers nodes by the lines of the node file, in which a node may have several lines.
 _FOR_LEAD = {
     "pbs_tmrsh": "'pbs_tmrsh %h %a'",
     "pbsdsh": r'"pbsdsh -n \$(sed /^%h\$/Q \"\$PBS_NODEFILE\" | wc -l) -- %a"',
@@ -22,12 +22,12 @@ _STARTERS = {"pbs_tmrsh": "pbs_tmrsh", "ssh": "ssh -o BatchMode=yes"}
 def upper_part(
     plan: Plan, found: frozenset[str], parts: tuple[Part, ...], manifest: str = ""
 ) -> dict[str, object]:
-    """What a template prints of the machinery above it: which values that reads, and commands.
+    """Returns the values for the upper part of a script: names that the machinery reads, commands.
 
-    `found` are the features of the plan, and `parts` those of its machinery.
+    `found` are the features of the plan, and `parts` are the parts of its machinery.
 
-    A script of a `manifest`, by its path from the script's folder, names the keeper beside that,
-    and carries none, unless its job runs in another folder than it is submitted from.
+    A script with a `manifest` (a path from its folder) names the keeper beside the manifest, and
+    carries none, unless its job runs in another folder than it is submitted from.
     """
     used = used_values(parts) | _values_of_ranks(plan, found)
     commands: dict[str, object] = {"used": used, "features": found, "carried": ""}
@@ -53,7 +53,7 @@ def upper_part(
 
 
 def _values_of_ranks(plan: Plan, found: frozenset[str]) -> frozenset[str]:
-    """The values that `ranks` in the upper part reads, and what starts it."""
+    """Returns the values that the function `ranks` in the upper part and its start read."""
     values = set()
     if "copied" in found:
         values |= {"job", "nodes", "port"}
@@ -68,11 +68,11 @@ def _values_of_ranks(plan: Plan, found: frozenset[str]) -> frozenset[str]:
 
 
 def each_node(plan: Plan) -> list[str]:
-    """Runs the copy of the script once on each node, and fails if it fails on one."""
+    """Returns the command that runs the script once on each node, and fails if one node fails."""
     launch, spares = plan.launch, plan.request.spares
     nodes = '"$((nodes + spares))"' if spares else '"$nodes"'
     if launch.starter == "srun":
-        # A torchrun is one task, as the check is, which counts the cores that its ranks will share.
+        # A torchrun is one task, as is the check, which counts the cores that the ranks will share.
         bound = () if launch.launcher == "srun" else _binding(plan)
         options = _options((*launch.step_options, *bound))
         count = [f"--nodes={nodes}", f"--ntasks={nodes}", "--ntasks-per-node=1"]
@@ -83,7 +83,7 @@ def each_node(plan: Plan) -> list[str]:
 
 
 def start_ranks(plan: Plan, chooses_nodes: bool) -> list[str]:
-    """Runs the copy once for each launcher of ranks, or for each rank."""
+    """Returns the command that runs the script once for each launcher of ranks or each rank."""
     launch, tasks = plan.launch, plan.request.tasks_per_node
     if launch.launcher == "mpiexec":
         return [*_mpiexec(plan, tasks)]
@@ -91,7 +91,7 @@ def start_ranks(plan: Plan, chooses_nodes: bool) -> list[str]:
         return each_node(plan) if launch.plain else ['"${each_node[@]}"']
     options = _options((*_rank_options(plan), *_binding(plan), *_distribution(plan)))
     every = _options(launch.step_options)
-    if chooses_nodes:  # the script adds on which
+    if chooses_nodes:  # the script adds the nodes
         count = ["--ntasks-per-node=1"]
         return ["srun", *every, *options, *count, "--export=ALL", "--no-kill", "-K0"]
     if plan.request.spares or launch.plain:
@@ -102,8 +102,8 @@ def start_ranks(plan: Plan, chooses_nodes: bool) -> list[str]:
         count = [f"--ntasks=$((nodes * {tasks}))", f"--ntasks-per-node={tasks}"]
         order = ["env", 'SLURM_HOSTFILE="$logs/tasks"'] if plan.ordered_at else []
         return [*order, '"${each_node[@]}"', *options, *count, "-K1"]
-    # If a slurmstepd is killed, srun never hears that its node has ended: it waits
-    # two hours for the others after the first one's end. torchruns end together.
+    # If a slurmstepd is killed, srun never hears that its node has ended: after the end of the
+    # first node, srun waits two hours for the others. All torchruns end together.
     return ['"${each_node[@]}"', "--wait=7200", *_options(_rank_options(plan)), "-K1"]
 
 
@@ -112,12 +112,12 @@ def _binding(plan: Plan) -> tuple[str, ...]:
 
 
 def _rank_options(plan: Plan) -> Iterator[str]:
-    """The user's, without the order of a file: nodes find their number in it by name."""
+    """Returns the user's options without the order of a file: nodes find their number by name."""
     return (each for each in plan.launch.rank_options if not ARBITRARY.fullmatch(each))
 
 
 def _distribution(plan: Plan) -> tuple[str, ...]:
-    """Ranks fill a node before the next, whatever SLURM_DISTRIBUTION says; a choice is kept."""
+    """Returns the option to fill node after node, despite SLURM_DISTRIBUTION; the user's wins."""
     own = (*_rank_options(plan), *(each.text for each in plan.request.directives))
     if plan.launch.launcher != "srun":
         return ()
@@ -134,7 +134,7 @@ def _one_step(plan: Plan) -> list[str]:
 
 
 def _array(name: str, words: Iterable[str]) -> str:
-    """An array of bash, of at most WIDTH columns."""
+    """Returns the text of a bash array, in lines of at most WIDTH columns."""
     lines = [f"{name}=("]
     for word in words:
         if len(lines[-1]) + len(word) + 2 > WIDTH:
@@ -149,7 +149,7 @@ def _options(options: Iterable[str]) -> list[str]:
 
 
 def _mpiexec(plan: Plan, processes: int) -> Iterator[str]:
-    """An mpiexec with so many processes on a node; each has options of its own."""
+    """Yields the words of an mpiexec with `processes` on each node, and the options of its MPI."""
     launch = plan.launch
     is_rank = launch.launcher == "mpiexec" and processes == launch.processes_per_node
     own = _options(launch.mpiexec_options) if is_rank else []
@@ -166,7 +166,7 @@ def _mpiexec(plan: Plan, processes: int) -> Iterator[str]:
         case "mpiexec-mpich":
             yield from ("-f", '"$PBS_NODEFILE"', "-ppn", str(processes))
             yield from own or ("-bind-to", "none")
-            # Else the first node's variables, such as which GPUs it has, would be the others', too.
+            # Without -genvnone, all nodes would get the first node's variables, such as its GPUs.
             yield from '-launcher rsh -launcher-exec "$logs/agent" -genvnone'.split()
         case "mpiexec-pals":
             yield from ("--ppn", str(processes), *(own or ("--cpu-bind", "none")))

@@ -1,4 +1,4 @@
-"""Writes a script to stdout, or to a file that appears as a whole."""
+"""Writes a script to stdout, or to a file, which is written as a whole or not at all."""
 
 import os
 import stat
@@ -12,17 +12,17 @@ from jobgen.bounds import SCRIPT_BYTES
 from jobgen.errors import ClosedPipe, discard_stdout, problem
 from jobgen.paths import effective_user, to_path
 
-# Opens a folder that may be entered but not listed; only Linux has O_PATH.
+# To open a folder that the user may enter but not list; only Linux has O_PATH.
 _FOLDER_FLAGS = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW
-_LINKS_AT_MOST = 40  # as Linux: path_resolution(7)
+_LINKS_AT_MOST = 40  # the limit of Linux: path_resolution(7)
 
 
 def write(text: str, output: str | None = None, executable: bool = True) -> None:
-    """Write `text` to stdout, or to the file `output`, atomically and, as a script, executable.
+    """Write `text` to stdout or, atomically, to the file `output`; a script is `executable`.
 
-    Folders that are missing are created.
-    Raises JobgenError if it cannot be written, if the file is there and jobgen has not made it, or
-    if the way to it is a link that somebody else may have put there; then it has not changed.
+    Missing folders are created.
+    Raises JobgenError if the file cannot be written, if it exists and jobgen has not made it, or if
+    its path has a link that somebody else may have put there; then the file has not changed.
     """
     data = text.encode("utf-8")
     if output in (None, "-"):
@@ -46,17 +46,17 @@ def write(text: str, output: str | None = None, executable: bool = True) -> None
 def check_output(text: str, output: str | None) -> None:
     """Raise JobgenError if `write` would lose a file that jobgen has not made."""
     if output not in (None, "-") and to_path(str(output)).is_file():
-        with suppress(OSError):  # `write` says so
+        with suppress(OSError):  # `write` reports it
             path = _followed(to_path(str(output)), f"-o {output}")
             _refuse_to_lose(path, text.encode("utf-8"), f"-o {output}")
 
 
 def _refuse_to_lose(file: Path, data: bytes, option: str) -> None:
-    """Raise JobgenError for a file that jobgen has not made, in the place of the new `data`.
+    """Raise JobgenError if the new `data` would replace a file that jobgen has not made.
 
-    What has no header, such as a report, counts as made if its first line is that of `data`.
+    A file without a header, such as a report, counts as made if `data` has the same first line.
     """
-    from jobgen.scripts.header import read_header  # --version and completion do without
+    from jobgen.scripts.header import read_header  # --version and completion do not need it
 
     try:
         with file.open("rb") as stream:
@@ -72,10 +72,10 @@ def _refuse_to_lose(file: Path, data: bytes, option: str) -> None:
 
 
 def rewrite(path: Path, real: str, data: bytes) -> None:
-    """Write one of many scripts, atomically; a file keeps its mode, a new one is executable.
+    """Write one of many scripts, atomically; a file keeps its mode, and a new file is executable.
 
-    `real` is the path without links, from when it was read; a link that was put there since is an
-    error. Raises JobgenError if the file cannot be written; then it has not changed.
+    `real` is the path with its links resolved when the file was read; a link that is newer is an
+    error. Raises JobgenError if the file cannot be written; then the file has not changed.
     """
     try:
         try:
@@ -88,7 +88,7 @@ def rewrite(path: Path, real: str, data: bytes) -> None:
 
 
 def remove(path: Path, real: str) -> None:
-    """Remove a file, with the care of `rewrite`. Raises JobgenError if it cannot be removed."""
+    """Remove a file, with the checks of `rewrite`. Raises JobgenError if it cannot be removed."""
     try:
         with _open_folder(Path(real)) as folder:
             os.unlink(os.path.basename(real), dir_fd=folder)
@@ -97,7 +97,7 @@ def remove(path: Path, real: str) -> None:
 
 
 def make_folder(path: str) -> None:
-    """Create a folder and those above it, unless it exists. Raises JobgenError."""
+    """Create a folder and those above it, unless they exist. Raises JobgenError if that fails."""
     try:
         Path(to_path(path)).mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -105,7 +105,7 @@ def make_folder(path: str) -> None:
 
 
 def write_to_stdout(data: bytes) -> None:
-    """Write bytes to stdout. Raises JobgenError, or ClosedPipe."""
+    """Write bytes to stdout. Raises ClosedPipe if the reader ended, else JobgenError."""
     try:
         if sys.stdout is None:
             raise OSError(0, "it is closed")
@@ -124,7 +124,7 @@ def write_to_stdout(data: bytes) -> None:
 def replace_file(
     path: Path, data: bytes, mode: int, sync: bool, make_folders: bool = False
 ) -> None:
-    """Replace `path` by a new file; with `sync` it survives a failure of the machine, too.
+    """Replace `path` by a new file; with `sync` the file survives a crash of the machine, too.
 
     Links in `path` are not followed. With `make_folders`, missing folders are created.
     """
@@ -135,7 +135,7 @@ def replace_file(
             with os.fdopen(handle, "wb") as stream:
                 stream.write(data)
                 stream.flush()
-                # By its name, it could be the mode of another file by now.
+                # A chmod by name could change another file that has this name by now.
                 os.fchmod(handle, mode)
                 if sync:
                     os.fsync(handle)
@@ -146,9 +146,9 @@ def replace_file(
 
 
 def _followed(path: Path, option: str) -> Path:
-    """The path that a path leads to through its links, as the user may follow them.
+    """Returns a path with its links resolved, if the user may follow all of them.
 
-    Raises JobgenError for a link of somebody else in a shared folder, and OSError for a circle.
+    Raises JobgenError for a link of another user in a shared folder, OSError for a circle of links.
     """
     real, links = Path("/"), 0
     names = [*reversed(path.absolute().parts)]  # the root is one of them
@@ -157,7 +157,7 @@ def _followed(path: Path, option: str) -> Path:
         real = real.parent if name == ".." else real / name
         try:
             target = os.readlink(real)
-        except OSError:  # no link, or nothing
+        except OSError:  # the path is no link, or does not exist
             continue
         _refuse_link_of_others(real, option)
         links += 1
@@ -169,7 +169,7 @@ def _followed(path: Path, option: str) -> Path:
 
 
 def _refuse_link_of_others(link: Path, option: str) -> None:
-    """Do what the kernel's fs.protected_symlinks does, which not every machine has switched on."""
+    """Apply the rule of the kernel's fs.protected_symlinks, which some machines do not apply."""
     folder, owner = link.parent.stat(), link.lstat().st_uid
     is_shared = folder.st_mode & (stat.S_ISVTX | stat.S_IWOTH)
     if is_shared and owner not in (effective_user(), 0, folder.st_uid):
@@ -179,9 +179,9 @@ def _refuse_link_of_others(link: Path, option: str) -> None:
 
 @contextmanager
 def _open_folder(path: Path, make_folders: bool = False) -> Iterator[int]:
-    """The folder of a file as a descriptor, so that system calls act in no other folder.
+    """Yields a descriptor of a file's folder, so that system calls act in no other folder.
 
-    Raises OSError if a part of the path is a link: somebody may have put it there just now.
+    Raises OSError if a part of the path is a link, which somebody may have put there just now.
     """
     folder = os.open(path.anchor, _FOLDER_FLAGS)
     try:
