@@ -1,4 +1,4 @@
-"""Values of a resolved profile that exclude each other, which no single row can see."""
+"""Finds values of a resolved profile that exclude each other, which no single row can check."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -20,9 +20,9 @@ OUTSIDE_CONTAINER = ("venv", "conda", "nccl_root", "aws_ofi_nccl_root")
 
 
 def at_origin(each: Problem, origins: Mapping[str, Mark]) -> Problem:
-    """A problem of the value at a path, at the place where it was set.
+    """Returns a problem of the value at a path, at the place where the value was set.
 
-    In a file, what a person would write on the command line (`--set a.b=c`) is a key.
+    For a file, the hint has a key instead of the words of a command line (`--set a.b=c`).
     """
     mark = origins.get(each.mark.file, each.mark)
     if not mark.line:
@@ -41,7 +41,7 @@ def _as_group(found: re.Match[str]) -> str:
 def conflicts(
     profile: Profile, origins: Mapping[str, Mark], more_checks: tuple[Check, ...] = ()
 ) -> list[Problem]:
-    """All conflicts of a profile; `more_checks` are those of the schedulers."""
+    """Returns all conflicts of a profile; `more_checks` are the checks of the schedulers."""
     found: list[Problem] = []
 
     def note(path: str, text: str, hint: str) -> None:
@@ -56,7 +56,7 @@ def conflicts(
 
 
 def _of_options(path: str, text: str, origins: Mapping[str, Mark]) -> str:
-    """What removes the one of two keys that no option sets; "" if options set none, or both."""
+    """Returns the option that removes one of two keys, if options set only the other; else ""."""
     if not (pair := re.match(r"`(\w+)` and `(\w+)` are both set", text)):
         return ""
     group = path.rpartition(".")[0]
@@ -92,7 +92,7 @@ def _software(profile: Profile, note: Note) -> None:
 
 
 def _made_venv(profile: Profile, note: Note) -> None:
-    """An environment that is activated before `once_per_node` makes it."""
+    """Notes an environment that is activated before `once_per_node` makes it."""
     software = profile.software
     for line in software.after_modules:
         found = re.match(r"\s*(?:source|\.)\s+[\"']?(\S+)/bin/activate", line)
@@ -103,7 +103,7 @@ def _made_venv(profile: Profile, note: Note) -> None:
 
 
 def _stage(profile: Profile, note: Note) -> None:
-    """What can be copied to a node's own disk: one environment, by a job on nodes."""
+    """Notes mistakes in `stage`, which copies one environment to the own disks of a job's nodes."""
     software, kind = profile.software, profile.software.stage
     if kind is None:
         if software.stage_from:
@@ -124,7 +124,7 @@ def _stage(profile: Profile, note: Note) -> None:
 
 
 def _options(container: Container, note: Note) -> None:
-    """An option and its value in one entry would arrive as one word."""
+    """Notes an option and its value in one entry, which would be one word."""
     for option in container.options:
         if found := re.match(r"(-{1,2}[A-Za-z][\w-]*)\s+(.*)", option):
             text = f"{option!r:.60} would be one word"
@@ -133,7 +133,7 @@ def _options(container: Container, note: Note) -> None:
 
 
 def _image(container: Container, note: Note) -> None:
-    """The image; for ce, an environment, whose file names the image and the mounts."""
+    """Notes a missing image; for ce, an environment, whose file names the image and the mounts."""
     is_ce = container.engine == "ce"
     if container.environment and not is_ce:
         text = f"`environment` is for the engine ce, and this one is {container.engine}"
@@ -152,7 +152,7 @@ def _image(container: Container, note: Note) -> None:
 
 
 def _host_devices(container: Container, separator: str, note: Note) -> None:
-    """Engines that show the host's devices anyway, and separate mounts by a character."""
+    """Notes options for devices, which the engine always shows, and a mount with its separator."""
     for name in ("devices", "groups", "privileged"):
         if getattr(container, name):
             text = f"{container.engine} has the host's devices, and no `{name}`"
@@ -200,7 +200,7 @@ def _request(profile: Profile, note: Note) -> None:
         note("request.min_nodes", text, "-N MIN:MAX, the smaller number first")
 
 
-# What the plain script cannot do, since it has no machinery.
+# Keys that the plain script cannot follow, since it has no machinery.
 _NOT_PLAIN = {
     "launch.requeue": "the plain script cannot put the job back into the queue",
     "launch.stall": "the plain script does not watch the ranks",
@@ -231,15 +231,15 @@ def _plain(profile: Profile, note: Note) -> None:
 
 
 # ---- names of environment variables that no profile and no job may set ----
-# Bash does not allow a script to set these, or gives them a meaning (some are arithmetic, which
-# runs commands: `export RANDOM='x[$(id)]'`), or they change how a script is read, or run at a
-# prompt.
+# Bash does not let a script set these variables, or gives their values a meaning (some are
+# arithmetic, which runs commands: `export RANDOM='x[$(id)]'`), or they change how bash reads a
+# script, or bash runs them at a prompt.
 _SHELL = """
 CDPATH DIRSTACK EPOCHREALTIME EPOCHSECONDS EUID EXECIGNORE FUNCNAME FUNCNEST GLOBIGNORE GROUPS
 HISTCMD IFS LINENO MAILPATH OPTIND PIPESTATUS POSIXLY_CORRECT PPID RANDOM SECONDS SHELLOPTS SHLVL
 SRANDOM TMOUT UID _ PROMPT_COMMAND PS0 PS1 PS2 PS4 PWD OLDPWD histchars
 """
-# The scheduler and the launchers set these.
+# The scheduler and the launchers set these variables.
 _LAUNCH = """
 GROUP_RANK GROUP_WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE MASTER_ADDR MASTER_PORT RANK ROLE_NAME
 ROLE_RANK ROLE_WORLD_SIZE TORCHELASTIC_ERROR_FILE TORCHELASTIC_MAX_RESTARTS

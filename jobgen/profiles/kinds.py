@@ -1,6 +1,6 @@
 """Kinds of single values: each checks a YAML node, and describes itself as JSON Schema.
 
-The two stand side by side so that they cannot differ unnoticed.
+Checker and schema stand side by side, so that a difference between them is noticed.
 """
 
 import re
@@ -18,9 +18,9 @@ CONTROLS = r"\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff"
 ONE_LINE = f"[^{CONTROLS}]*"
 # What `$NAME` in a text means (`Text.dollar`).
 NODE = "node"  # the node's variable (`quoting.quote_path`)
-REFUSED = "refused"  # an error: nobody would replace it
-FREE = "free"  # nothing: it is text for a reader
-SHELL = "shell"  # what bash makes of it
+REFUSED = "refused"  # an error: nothing would replace the variable
+FREE = "free"  # no meaning: the text is for a reader
+SHELL = "shell"  # the meaning that bash gives it
 NODE_VARIABLE = "$NAME in it is the node's variable"
 _DOLLAR_NAME = r"\$\{?[A-Za-z_]"
 
@@ -28,7 +28,7 @@ _DOLLAR_NAME = r"\$\{?[A-Za-z_]"
 class ProblemList:
     """The problems that are found while a tree is read.
 
-    `file` is the tree, if it is a map, and `root` the class of its record.
+    `file` is the tree, if it is a map; `root` is the class of the tree's record.
     """
 
     def __init__(self) -> None:
@@ -44,7 +44,7 @@ class ProblemList:
 
 
 def _described(node: Node) -> str:
-    """What a node is, in words for a message."""
+    """Returns the kind of a node, in words for a message."""
     if isinstance(node, Map):
         return "a map"
     if isinstance(node, Seq):
@@ -56,14 +56,14 @@ def _described(node: Node) -> str:
 
 
 def pattern_schema(pattern: str) -> str:
-    """A full match, for regular expressions of both Python and JavaScript (`$` differs)."""
+    """Returns a pattern for a full match, in both Python and JavaScript (`$` differs)."""
     return rf"^(?:{pattern})(?![\s\S])"
 
 
 class Kind:
-    """What a value may be."""
+    """A kind of value: checks a node, and describes itself."""
 
-    literal = False  # the value of `--set` is text, not YAML
+    literal = False  # whether the value of `--set` is text, not YAML
 
     def read(self, node: Node, problems: ProblemList) -> Any:
         raise NotImplementedError
@@ -72,11 +72,11 @@ class Kind:
         raise NotImplementedError
 
     def in_words(self) -> str:
-        """What it may be, for the documentation."""
+        """Returns what a value of this kind may be, for the documentation."""
         raise NotImplementedError
 
     def parse_option(self, text: str, mark: Mark) -> Node:
-        """The node for `text`, as `--set` gives it. Raises JobgenError if it is not YAML."""
+        """Returns the node for `text` of `--set`. Raises JobgenError if the text is not YAML."""
         if self.literal or text in ("null", ""):
             return Scalar(mark, text, None if text == "null" else text)
         return _yaml(text, mark)
@@ -90,8 +90,8 @@ def _yaml(text: str, mark: Mark) -> Node:
 class Text(Kind):
     """Text in one line that matches `pattern` as a whole; `rule` says the pattern in words.
 
-    It has at most `most` characters: as many as Linux's longest path. With `any_scalar` a number or
-    a truth value will do too, taken as it is written. `dollar` says what `$NAME` in it means.
+    It has at most `most` characters: by default as many as Linux's longest path. With `any_scalar`,
+    a number or a truth value is taken, too, as it is written. `dollar` is the meaning of `$NAME`.
     """
 
     literal = True
@@ -110,7 +110,7 @@ class Text(Kind):
         self.any_scalar = any_scalar
         self.most = most
         self.dollar = dollar
-        self.unlike = unlike  # a frequent mistake, as a pattern, and what makes the hint for it
+        self.unlike = unlike  # a frequent mistake: its pattern, and the function for its hint
 
     def read(self, node: Node, problems: ProblemList) -> str | None:
         if not isinstance(node, Scalar):
@@ -172,7 +172,7 @@ class Int(Kind):
 
 
 def _meant(node: Node, wanted: type[int]) -> str:
-    """A hint for a number or a truth value that is written as something else."""
+    """Returns a hint for a number or a truth value that is written as something else."""
     value = node.value if isinstance(node, Scalar) else None
     if isinstance(value, float) and value.is_integer() and wanted is int:
         return f"write {value:.0f}"
@@ -223,7 +223,7 @@ class Choice(Kind):
 
 
 class SomeOf(Choice):
-    """Some of a few words: a list of them, or in one text, joined by commas."""
+    """Several of a few words: in a list, or in one text with commas."""
 
     def read(self, node: Node, problems: ProblemList) -> tuple[str, ...]:  # type: ignore[override]
         if isinstance(node, Scalar) and isinstance(node.value, str):
@@ -271,7 +271,7 @@ VARIABLE = Text(
     ),
 )
 INTERFACE = Text("[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}", "a network interface, such as hsn0")
-# Slurm keeps nodes in 32 bits and cores in 16, two of whose values have a meaning of their own
-# (slurm.h, NO_VAL16), and wraps greater numbers.
+# Slurm keeps nodes in 32 bits, and cores in 16 bits, of which two values have a special meaning
+# (slurm.h, NO_VAL16). It wraps greater numbers.
 NODES = Int(1, 1 << 20)
 CPUS = Int(1, (1 << 16) - 3)

@@ -1,4 +1,4 @@
-"""Kinds of lists, maps and records: from the rows of a record come checker, schema and docs.
+"""Kinds of lists, maps and records; a record's rows give its checker, its schema and its docs.
 
 The classes of a profile are `@record`s: named tuples whose fields are declared by
 `row(kind, doc, default)`. A dataclass takes four times as long to make.
@@ -16,7 +16,7 @@ from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, is_null, tree_at, 
 
 
 class ListOf(Kind):
-    """A list; with `or_one`, a single item without brackets will do."""
+    """A list; with `or_one`, also a single item without brackets."""
 
     def __init__(self, item: Kind, or_one: bool = False) -> None:
         self.item = item
@@ -45,7 +45,7 @@ class ListOf(Kind):
 
 
 class MapOf(Kind):
-    """A map from names to values; null takes away what a base had set."""
+    """A map from names to values; null removes the value of a base."""
 
     def __init__(self, value: Kind, key: Text) -> None:
         self.value = value
@@ -75,7 +75,7 @@ class MapOf(Kind):
 
 
 class Record(Kind):
-    """A record, from a map; with `short`, a single value stands for a map of that one key."""
+    """A record, read from a map; with `short`, a single value stands for a map with this key."""
 
     def __init__(self, cls: type, short: str = "") -> None:
         self.cls = cls
@@ -133,10 +133,10 @@ class Record(Kind):
 
 
 class Row(NamedTuple):
-    """What is declared of a field: its kind, its documentation and its default.
+    """The declaration of a field: its kind, its documentation and its default.
 
-    `example` is a value as YAML, where the kind does not show one. `absent` names the schedulers
-    that do not have it, each with a hint of what to use instead.
+    `example` is a value as YAML, if the kind itself shows none. `absent` names the schedulers that
+    do not support the field, each with a hint of what to use instead.
     """
 
     kind: Kind
@@ -147,7 +147,7 @@ class Row(NamedTuple):
 
 
 def row(kind: Kind, doc: str, default: Any = None, **more: Any) -> Any:
-    """A field of a record; a default that can be called makes the default's value."""
+    """Declares a field of a record; if `default` can be called, its result is the default."""
     return Row(kind, doc, default() if callable(default) else default, **more)
 
 
@@ -158,7 +158,7 @@ Extended = TypeVar("Extended")
 
 
 def record(cls: AnyRecord) -> AnyRecord:
-    """Make a record of a named tuple: its rows are kept, and give way to the real defaults."""
+    """Make a record of a named tuple: keep its rows, and put the real defaults in their place."""
     fields: Any = cls
     _ROWS[cls] = dict(fields._field_defaults)
     fields._field_defaults = {name: row.default for name, row in _ROWS[cls].items()}
@@ -167,7 +167,7 @@ def record(cls: AnyRecord) -> AnyRecord:
 
 
 def extended(cls: AnyRecord) -> AnyRecord:
-    """Make a named tuple of a record's subclass, with the record's fields and with its own.
+    """Make a named tuple of a record's subclass, with the fields of the record and of the subclass.
 
     Python itself takes fields only from a class that names NamedTuple as its base.
     """
@@ -180,7 +180,7 @@ def extended(cls: AnyRecord) -> AnyRecord:
 
 
 def extend(cls: type[Extended], values: Any, **others: Any) -> Extended:
-    """A record of a class that is `extended`: the values of another record, and others."""
+    """Returns an instance of an `extended` class, with the values of a record and `others`."""
     return cls(**{**values._asdict(), **others})
 
 
@@ -190,7 +190,7 @@ def is_record(value: object) -> bool:
 
 
 class Key(NamedTuple):
-    """A key of a profile with its row; `default` is as YAML, "" if there is none."""
+    """A key of a profile with its row; `default` is a text of YAML, or "" without a default."""
 
     path: str
     row: Row
@@ -198,7 +198,7 @@ class Key(NamedTuple):
 
 
 def keys_of(cls: type) -> list[Key]:
-    """All keys of a record's class, those of its records with their paths."""
+    """Returns all keys of a record's class; the keys of records in it have their whole paths."""
     rows = [each for each in _tree(cls).items() if not isinstance(each[1].kind, Record)]
     return [Key(path, row, _default_text(row.default)) for path, row in rows]
 
@@ -220,7 +220,7 @@ def _tree(cls: type, before: str = "") -> dict[str, Row]:
 
 
 def _setting(cls: type, problems: ProblemList, mark: Mark) -> Any:
-    """The keys of the file that has a record, and the group that the record is in it."""
+    """Returns the Setting of a record: the keys of the record's file, and the record's group."""
     from jobgen.profiles.mistakes.readings import Setting
 
     root = problems.root or cls
@@ -247,7 +247,7 @@ def _unknown_key(name: str, node: Node, mark: Mark, cls: type, problems: Problem
 
 
 def _description(row: Row) -> str:
-    """The documentation of a row for its schema, with what `$NAME` in the value means."""
+    """Returns the documentation of a row for its schema, with the meaning of `$NAME` in a value."""
     dollar = getattr(getattr(row.kind, "item", row.kind), "dollar", "")
     return f"{row.doc} {NODE_VARIABLE}." if dollar == NODE else row.doc
 
@@ -260,7 +260,7 @@ def rows_of(cls: type) -> Iterable[tuple[str, Row]]:
 def kind_at(
     kind: Kind, path: list[str], mark: Mark, problems: ProblemList, value: str = ""
 ) -> Kind | None:
-    """The kind at `path`, which shall have a value; notes the first unknown key of the path."""
+    """Returns the kind at `path`, which gets `value`; notes the first unknown key of the path."""
     problems.root = problems.root or getattr(kind, "cls", None)
     for number, name in enumerate(path):
         if isinstance(kind, MapOf):
@@ -280,13 +280,13 @@ def kind_at(
 
 
 def _types(schema: Schema) -> list[str]:
-    """The types that a schema allows. One schema with several has a better message than `anyOf`."""
+    """The types that a schema allows. Several types in one schema give better errors than anyOf."""
     types = schema["type"]
     return [types] if isinstance(types, str) else types
 
 
 def or_null(schema: Schema) -> Schema:
-    """`schema`, or null."""
+    """Returns a schema that allows null, too."""
     if "enum" in schema:
         return {**schema, "enum": [*schema["enum"], None]}
     return {**schema, "type": [*_types(schema), "null"]}

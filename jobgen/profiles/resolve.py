@@ -1,4 +1,4 @@
-"""Profiles with all that they extend and that options override, and the origin of each value."""
+"""Resolves profiles: merges bases and the values of options, and keeps each value's origin."""
 
 import hashlib
 import os
@@ -30,23 +30,23 @@ from jobgen.profiles.yaml_tree import (
 )
 from jobgen.quoting import quote
 
-CACHED = 256  # files, profiles, and profiles with overrides, so that memory does not grow
+CACHED = 256  # the most files, profiles, and profiles with overrides in memory
 
 
 class Resolved(NamedTuple):
-    """A profile with all that it extends; `origins` has the place of every value by its path."""
+    """A profile, merged with its bases; `origins` has the place of every value by its path."""
 
     name: str
     profile: Profile
-    fingerprint: str  # a checksum that says whether the profile, without overrides, has changed
+    fingerprint: str  # a checksum that shows whether the profile, without overrides, has changed
     origins: Mapping[str, Mark]
 
     def origin(self, path: str) -> str:
-        """Where the value at `path` comes from, for a message: a place, or "jobgen's default"."""
+        """Returns the place where a value was set, for a message, or "jobgen's default"."""
         return str(self.origins.get(path, "jobgen's default"))
 
     def conflict(self, path: str, text: str, hint: str) -> JobgenError:
-        """The error for a value that cannot be, beside others; it is at the value's origin."""
+        """Returns the error, at the value's origin, for a value that other values exclude."""
         mark = Mark(path if path in self.origins else "jobgen's default")
         return JobgenError([at_origin(Problem(mark, text, "conflict", hint), self.origins)])
 
@@ -54,9 +54,9 @@ class Resolved(NamedTuple):
 class Profiles(ProfileSearch):
     """The profiles visible from the folder `within`; each is read once.
 
-    With `confined`, a profile of that folder may not be a link out of it, and may extend no file
-    outside it, except by name: messages about a file quote it. `checks` find the conflicts that the
-    schedulers know.
+    With `confined`, a profile of that folder may not be a link out of the folder, and may extend a
+    file outside the folder only by name: messages about a file quote it. `checks` find the
+    conflicts that the schedulers know.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Profiles(ProfileSearch):
         self._files = lru_cache(CACHED)(_read_file)
 
     def add(self, name: str, tree: Node) -> None:
-        """From now on, the file `name` is read as if it had this tree."""
+        """Make all later calls read the file `name` as if it had this tree."""
         self._given[self.within / name] = tree
 
     def load(self, name: str, overrides: Iterable[tuple[str, str, str]] = ()) -> Resolved:
@@ -93,7 +93,7 @@ class Profiles(ProfileSearch):
         tree, file_problems, fingerprint = self._trees(name)
         problems = ProblemList()
         problems.found += file_problems
-        problems.file = tree  # hints for options say what it has
+        problems.file = tree  # hints for options name values of it
         file = tree.mark
         for option, path, value in overrides:
             if override := _override(option, path, value, problems):
@@ -142,14 +142,14 @@ class _Inheritance:
         self.merges = 0
 
     def tree(self, file: Path, chain: tuple[Path, ...] = ()) -> Node:
-        """The tree of a file, merged over its bases' trees; the problems of all are noted."""
+        """Returns the tree of a file, merged over its bases' trees; notes the problems of all."""
         key = file.resolve()
         if key not in self.trees:
             self.trees[key] = self._merged(file, (*chain, file))
         return self.trees[key]
 
     def _check_inside(self, file: Path, named_by: Path, mark: Mark) -> None:
-        """Raise JobgenError for a file outside the folder that it is confined to."""
+        """Raise JobgenError if a confined profile is, or names, a file outside its folder."""
         within = self.profiles.within
         below = os.path.abspath(named_by).startswith(os.path.join(os.path.abspath(within), ""))
         if self.profiles.confined and below and is_outside(file, within):
@@ -177,7 +177,7 @@ class _Inheritance:
         return whole
 
     def _bases(self, tree: Map) -> Iterator[Scalar]:
-        """The bases, as far as MERGES goes; notes the first one beyond."""
+        """Yields the bases, until MERGES bases were merged; notes the first base after that."""
         extends = tree.items.get("extends")
         items = extends.items if isinstance(extends, Seq) else [extends]
         bases = [each for each in items if isinstance(each, Scalar) and isinstance(each.value, str)]
@@ -203,7 +203,7 @@ class _Inheritance:
 
 
 def _read_file(file: Path) -> tuple[Node | None, list[Problem]]:
-    """The tree of one file, None if it has none, and the problems of the file by itself."""
+    """Returns the tree of one file, or None, and the problems of the file by itself."""
     problems = ProblemList()
     try:
         with file.open("rb") as stream:
@@ -223,7 +223,7 @@ def _read_file(file: Path) -> tuple[Node | None, list[Problem]]:
 
 
 def _override(option: str, path: str, value: str, problems: ProblemList) -> Map | None:
-    """The tree with the one value that an option overrides; notes what is wrong with it."""
+    """Returns a tree with only the value of an option, or None; notes the problems of the value."""
     mark = Mark(option)
     keys = path.split(".")
     kind = kind_at(ROOT, keys, mark, problems, value)
@@ -234,7 +234,7 @@ def _override(option: str, path: str, value: str, problems: ProblemList) -> Map 
         problems.note(mark, "`extends` belongs in a file", "usage", hint)
         return None
     try:
-        # Only --set can remove a value; `-A null` is an account of that name.
+        # Only --set can remove a value; `-A null` is an account with that name.
         node = kind.parse_option(value, mark)
         if is_null(node) and not option.startswith("--set"):
             node = Scalar(mark, value, value)

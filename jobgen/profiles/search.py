@@ -1,4 +1,4 @@
-"""Where profiles are found, by name or by path, and the list of their names."""
+"""Finds profiles, by name or by path, and lists their names."""
 
 import os
 from collections.abc import Mapping
@@ -30,12 +30,12 @@ OWN, SITES, BASES = (
 # The folders of the bundled profiles, with their headings.
 _BUNDLED = {"": "Tutorials' systems", "sites": SITES, "fabrics": BASES}
 HEADINGS = (OWN, *_BUNDLED.values())
-# How the description of a public site ends; its heading says the same of all.
+# The end of the description of each public site; the heading of the sites says the same.
 NOT_RUN = "; from its documentation, not run there"
 
 
 def heading_of(file: Path) -> str:
-    """Which of HEADINGS a profile is listed under, by its file."""
+    """Returns that one of HEADINGS under which a profile is listed, by its file."""
     folder, file = bundled("profiles").resolve(), file.resolve()  # here, both may be ./profiles
     if not file.is_relative_to(folder):
         return OWN
@@ -45,10 +45,10 @@ def heading_of(file: Path) -> str:
 class ProfileSearch:
     """Finds profiles from the folder `within`.
 
-    Those of the project are in that folder, or in the repository that it is in, unless it is
-    `confined` or has an `environ`. With `confined`, a profile that is named by its path may not be
-    outside it. With `environ`, its variables are read instead of those of the process, and nothing
-    is reported.
+    The project's profiles are in that folder or, without `confined` and `environ`, in the folder's
+    repository. With `confined`, a profile that is named by its path may not be outside the folder.
+    With `environ`, its variables are read instead of the variables of the process, and nothing is
+    reported.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class ProfileSearch:
         return [self.project / "profiles", *listed, own, bundled("profiles")]
 
     def files(self) -> dict[str, Path]:
-        """Every profile's name with its file, also those in folders such as fabrics/.
+        """Returns the file of every profile by its name, also in folders such as fabrics/.
 
         With `confined`, the project's folder is skipped if it is a link out of `within`: a hint
         would show the names there.
@@ -81,20 +81,20 @@ class ProfileSearch:
         if self.confined and is_outside(folders[0], self.within):
             del folders[0]
         for folder in folders:
-            for file in sorted(filter(is_file, _yaml_files(folder))):  # no links to nothing
+            for file in sorted(filter(is_file, _yaml_files(folder))):  # no broken links
                 found.setdefault(file.relative_to(folder).with_suffix("").as_posix(), file)
         return found
 
     @cached_property
     def _names(self) -> list[str]:
-        """The names for a hint; the folders may be large, and are listed once."""
+        """Returns the names for a hint; large folders are listed only once."""
         return sorted(self.files())
 
     def find(self, name: str, mark: Mark, folder: Path, after: Path | None = None) -> Path:
-        """The file of a profile, by its name or by its path from `folder`.
+        """Returns the file of a profile, by its name or by its path from `folder`.
 
-        `after` is the file that extends it: if it has that name, the next one of that name is
-        found. Raises JobgenError.
+        `after` is the file that extends the profile: if `after` has the same name, the next file of
+        this name is found. Raises JobgenError if there is no such file.
         """
         if is_profile_path(name):
             return self._by_path(name, mark, folder, is_own=not after)
@@ -127,7 +127,7 @@ class ProfileSearch:
             raise problem(mark, f"no profile `{name:.80}`", "no-profile", self._hint(name))
         first, last = remaining[0], remaining[-1]
         replaces_bundled = first == candidates[0] and last == candidates[-1]
-        # Who passes `environ` names the folders: it is no news that one replaces another's file.
+        # The caller with `environ` has named the folders, and knows that a file replaces another.
         if self.environ is None and replaces_bundled and not _same_bytes(first, last):
             report_replacement(first)
         return first
@@ -188,5 +188,5 @@ def _same_bytes(one: Path, other: Path) -> bool:
 
 @cache  # once in a run
 def report_replacement(path: Path) -> None:
-    """Report that a project's file is used instead of jobgen's: who cloned it may not know."""
+    """Report that a project's file replaces jobgen's: a person who cloned it may not know that."""
     report(f"{path} is used instead of jobgen's own {path.stem.partition('.')[0]}")

@@ -1,8 +1,8 @@
-"""Times and sizes as people write them, and the kinds of a profile's values that are one.
+"""Times and sizes as people write them, and the kinds of values that are times or sizes.
 
 Times: `24h`, `1d12h`, `90m`; sizes: `100GB`, `512 GiB`, `1.5T`. The patterns are for Python and for
-JavaScript (the JSON Schema), so each says both cases itself. Not here: what a number without a unit
-means, which each scheduler knows (schedulers/).
+JavaScript (the JSON Schema), so each lists capitals and small letters. Not here: the meaning of a
+number without a unit, which each scheduler knows (schedulers/).
 """
 
 import re
@@ -22,7 +22,7 @@ _PARTS = "".join(f"(?:({_NUMBER}) *{unit} *)?" for unit in _UNITS.values())
 TIME = f"(?=[0-9]){_PARTS.replace(f'({_NUMBER})', _NUMBER)}"
 _READ_TIME = re.compile(f"(?=[0-9]){_PARTS}")
 
-# No zero, and at most nine digits: Slurm wraps sizes beyond 64 bits.
+# A size is not zero, and has at most nine digits: Slurm wraps sizes beyond 64 bits.
 _WHOLE, _BROKEN = "[1-9][0-9]{0,8} *[KMGTkmgt]", r"[0-9]{1,5}\.[0-9]{1,3} *[MGTmgt]"
 SIZE = rf"(?!0+\.0+ *[A-Za-z])(?:{_WHOLE}|{_BROKEN})(?:[iI]?[bB])?"
 
@@ -37,14 +37,14 @@ def seconds_of(text: str) -> int | None:
 
 
 def _thousandths(number: str) -> int:
-    """Exact: no number has more than three decimals (_NUMBER); fractions takes 5 ms to import."""
+    """Exact: numbers have at most three decimals (_NUMBER). (`fractions` takes 5 ms to import.)"""
     return round(1000 * float(number))
 
 
 def size_of(text: str) -> str | None:
-    """A size in the form that both schedulers take, such as 512G; None for what is no size.
+    """Returns a size in the form that both schedulers take, such as 512G; None for other texts.
 
-    Their units are powers of 1024, also where they write GB (sbatch(1), --mem; pbs_resources(7B),
+    The units of both are powers of 1024, also if written as GB (sbatch(1) --mem; pbs_resources(7B),
     size). A fraction is counted in the next smaller unit: 1.5T is 1536G.
     """
     if not re.fullmatch(SIZE, text):
@@ -61,7 +61,7 @@ _EXAMPLES = "90m, 24h, 1d12h, 1:30:00 or 2-12:00:00"
 
 
 class Walltime(Kind):
-    """A walltime with units, or as the scheduler writes it; it stays text (the plan reads it)."""
+    """A walltime with units, or in the scheduler's form; it stays text, which the planner reads."""
 
     literal = True
     pattern = rf"[0-9]+(:[0-9]+){{0,3}}|[0-9]+-[0-9]+(:[0-9]+){{0,2}}|{TIME}"
@@ -91,7 +91,7 @@ class Walltime(Kind):
 class Duration(Int):
     """A whole number of `unit` ("minutes" or "seconds") from `low` to `high`, or a time.
 
-    A time with a unit, such as 10m, becomes that number.
+    A time with a unit, such as 10m, becomes a number of `unit`.
     """
 
     def __init__(self, unit: str, low: int, high: int) -> None:
@@ -123,7 +123,7 @@ class Duration(Int):
         return f"{super().in_words()}, or a time such as 10m"
 
 
-# A number of megabytes, if it is a node's memory; gigabytes are fewer.
+# A size without a unit is probably in megabytes from this number on, and in gigabytes below it.
 LEAST_MEGABYTES = 4000
 
 

@@ -1,4 +1,4 @@
-"""YAML as a tree of nodes that know their places, without the traps of YAML.
+"""Reads YAML as a tree of nodes that know their places, and refuses the traps of YAML.
 
 Plain scalars are read as in YAML 1.2's core schema: `no` and `12:30:00` are text (YAML 1.1 reads
 False and 45000). Duplicate keys, aliases, tags and several documents are errors.
@@ -18,12 +18,12 @@ from jobgen.errors import JobgenError, Mark, Problem, problem
 
 Value = str | int | float | bool | None
 
-# YAML 1.2, 5.1; checked here, since libyaml gives places in bytes. The line ends of YAML 1.1
-# (U+0085, U+2028, U+2029) are refused, too: PyYAML replaces them by blanks within a value.
+# Characters that YAML 1.2 (5.1) refuses; checked here, as libyaml gives places in bytes. YAML 1.1's
+# line ends (U+0085, U+2028, U+2029) are refused, too: PyYAML makes blanks of them within a value.
 _NOT_YAML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 # A line whose colon has no blank after it, or has another sign in its place.
 _SEPARATOR = re.compile(r"\s*(?:- )?([A-Za-z_]\w*)(?::(?=[^\s:/\\])|\s*=\s*|$)(.*)")
-# What the parser says, and what it means.
+# Words of the parser's messages, each with a hint.
 _HINTS = {
     "expected ',' or": "close the bracket that is open before it",
     "unexpected end of stream": "close the quote that is open before it",
@@ -45,7 +45,7 @@ _WORDS: dict[str, Value] = {
 
 
 class Scalar(NamedTuple):
-    """A leaf: `text` as written (quotes and escapes resolved), `value` as its kind of scalar."""
+    """A leaf: `text` is as written, quotes and escapes resolved; `value` has the scalar's type."""
 
     mark: Mark
     text: str
@@ -80,7 +80,7 @@ def unquoted(text: str) -> Value:
 
 
 def parse(data: bytes, file: str) -> Node:
-    """The tree of a YAML document; an empty one is an empty map.
+    """Returns the tree of a YAML document; an empty document is an empty map.
 
     Raises JobgenError with every problem found, each at file:line:column.
     """
@@ -108,7 +108,7 @@ class _Builder:
         self.file = file
         self.events = yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
         self.problems: list[Problem] = []
-        self.anchors: dict[str, str] = {}  # what to write for an alias, and after `<<: ` its keys
+        self.anchors: dict[str, str] = {}  # the value of an alias; the keys of `<<: ` and an alias
 
     def build(self) -> Node:
         tree: Node | None = None
@@ -187,7 +187,7 @@ class _Builder:
 
 
 def _explained(text: str, error: yaml.MarkedYAMLError) -> tuple[str, str, str]:
-    """What the parser could not read: a message, its code, and what to write instead."""
+    """Returns a message about text that the parser cannot read, its code, and a hint."""
     mark: Any = error.problem_mark
     message, column = str(error.problem), mark.column
     before = re.split("\r\n|\r|\n", text)[: mark.line + 1]
@@ -218,7 +218,7 @@ def is_null(node: Node) -> bool:
 
 
 def with_marks(node: Node, mark_at: Callable[[str], Mark], path: str = "") -> Node:
-    """The same tree with other places: `mark_at` has the one of each path."""
+    """Returns the same tree with other places: `mark_at` gives the place of each path."""
     mark = mark_at(path)
     if isinstance(node, Map):
         paths = {name: f"{path}.{name}" if path else name for name in node.items}
@@ -231,7 +231,7 @@ def with_marks(node: Node, mark_at: Callable[[str], Mark], path: str = "") -> No
 
 
 def tree_at(path: list[str], node: Node, mark: Mark) -> Map:
-    """A tree that has only `node`, at `path`."""
+    """Returns a tree that has only `node`, at `path`."""
     for name in reversed(path):
         node = Map(mark, {name: node}, {name: mark})
     assert isinstance(node, Map)
@@ -239,7 +239,7 @@ def tree_at(path: list[str], node: Node, mark: Mark) -> Map:
 
 
 def merge(base: Node | None, over: Node, with_lists: bool = False) -> Node:
-    """`over` on `base`: maps merge key by key, lists if they shall, everything else replaces."""
+    """Merges `over` into `base`: maps by key, lists if `with_lists`; other values are replaced."""
     if with_lists and isinstance(base, Seq) and isinstance(over, Seq):
         return Seq(over.mark, [*base.items, *over.items])
     if not (isinstance(base, Map) and isinstance(over, Map)):
@@ -249,7 +249,7 @@ def merge(base: Node | None, over: Node, with_lists: bool = False) -> Node:
 
 
 def at(node: Node | None, path: str) -> Node | None:
-    """The node at a path of keys; None if there is none."""
+    """Returns the node at a path of keys, or None."""
     for name in path.split("."):
         node = node.items.get(name) if isinstance(node, Map) else None
     return node
@@ -284,5 +284,5 @@ def as_flow(node: Node) -> str:
 
 
 def as_yaml(path: str, value: str) -> str:
-    """The value at a path of a profile, on one line."""
+    """Returns the YAML of the value at a path of a profile, on one line."""
     return f"{path.replace('.', ': {')}: {value}{'}' * path.count('.')}"

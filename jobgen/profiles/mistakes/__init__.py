@@ -1,4 +1,4 @@
-"""What to write in a file instead of a mistake: its right name, at its right place.
+"""Hints for a mistake in a file or an option: the right name at the right place.
 
-The keys come as arguments: the records, which find a mistake, import this.
+The keys are arguments, since the module `records`, which finds mistakes, imports these modules.
 """

@@ -1,4 +1,4 @@
-"""The lines that a hint says to write, at their places, and a file in which they are written."""
+"""Makes the lines that a hint says to write, at their places, and follows hints in a file."""
 
 import json
 import re
@@ -34,14 +34,14 @@ WRITE = re.compile(rf"(?:write |(?<=, ))`(\w+: [^`]+)`((?:{_PLACE})*)")
 
 
 def present(answer: str, setting: Setting) -> str:
-    """A key, or the one that the file's scheduler has instead."""
+    """Returns a key, or the key that the file's scheduler has instead."""
     hint = setting.rows[path_of(answer)].absent.get(scheduler_of(setting), "")
     other = re.search(r"`([\w.]+)`", hint)
     return other[1] if other and other[1] in setting.rows else answer
 
 
 def scheduler_of(setting: Setting) -> str:
-    """The scheduler that a file names, perhaps at another place; "" if there is none."""
+    """Returns the scheduler that a file names, perhaps at another place; "" if it names none."""
     file = setting.problems.file
     maps = [file, *file.items.values()] if isinstance(file, Map) else []
     groups = [each for each in maps if isinstance(each, Map)]
@@ -51,10 +51,10 @@ def scheduler_of(setting: Setting) -> str:
 
 
 def placed(answer: str, node: Node, setting: Setting, name: str) -> str:
-    """A key with the value; if it does not take it, what the value may be."""
+    """Returns the line of a key with a value; if the key does not take the value, an example."""
     answer, comma, note = answer.partition(", ")
     path, _, value = answer.partition("=")
-    if isinstance(node, Seq) and path.endswith(("gpus", "gpus_per_node")):  # of --gres
+    if isinstance(node, Seq) and path.endswith(("gpus", "gpus_per_node")):  # as for --gres
         texts = {getattr(each, "text", ""): each for each in node.items}
         rest = [f"--gres={each}" for each in texts if "gpu" not in each]
         if len(rest) < len(texts):
@@ -62,7 +62,7 @@ def placed(answer: str, node: Node, setting: Setting, name: str) -> str:
             more = {"request.gpu_option": "gpus-per-node", "request.directives": json.dumps(rest)}
             comma, note = ("; and ", f"write {_lines(more, setting)}") if rest else ("", "")
     text = getattr(node, "text", "")
-    if path == "request.log_folder":  # of submitit, whose %j is a folder of jobgen's own
+    if path == "request.log_folder":  # submitit's %j is a folder that jobgen makes
         value = re.sub("/?%.*", "", text) if "%" in text else ""
     if path.endswith(".time") and text.isdigit():
         likely, other = "sm" if scheduler_of(setting) == "pbs" else "ms"
@@ -85,7 +85,7 @@ def placed(answer: str, node: Node, setting: Setting, name: str) -> str:
 
 
 def _image(image: str, name: str, setting: Setting) -> str:
-    """An image, with the engine that it needs beside it if the file has none."""
+    """Returns the line for an image, and for the engine that it needs if the file names none."""
     image = re.sub("^docker:(//)?", "", image)
     names = getattr(at(setting.problems.file, CONTAINER), "items", ())
     own = [places(each, setting.rows, CONTAINER) for each in names]
@@ -99,7 +99,7 @@ def _image(image: str, name: str, setting: Setting) -> str:
 
 
 def _gpus(number: str, model: str, setting: Setting) -> str:
-    """A number of GPUs, with the vendor that it needs beside it."""
+    """Returns the line for a number of GPUs, and for the vendor that they need."""
     vendor, _, note = (model and value_hint("node.gpu", model)).partition("; ")
     maker = vendor.strip("`").rpartition(" ")[2] or "nvidia"
     lines = _lines({"node.gpus": number, "node.gpu": maker}, setting)
@@ -107,7 +107,7 @@ def _gpus(number: str, model: str, setting: Setting) -> str:
 
 
 def _lines(values: Mapping[str, str], setting: Setting) -> str:
-    """The lines for the values of several keys; those of one group are one line."""
+    """Returns the lines for the values of several keys; the keys of one group share a line."""
     lines = (f"write {line_for(path, value, setting)}" for path, value in values.items())
     return together(lines).removeprefix("write ")
 
@@ -121,7 +121,7 @@ def _such_as(path: str, example: str, setting: Setting) -> str:
 
 
 def line_for(path: str, value: str, setting: Setting) -> str:
-    """The line for a value, and below which group of the file it belongs."""
+    """Returns the line for a value, and the group of the file below which the line belongs."""
     if setting.is_option:
         return f"--set {quote(f'{path}={value}')}"
     group, _, last = path.rpartition(".")
@@ -143,7 +143,7 @@ def line_for(path: str, value: str, setting: Setting) -> str:
 
 
 def written(hint: str) -> Iterator[tuple[Map, str]]:
-    """The keys and values that a hint says to write, and the words for their place."""
+    """Yields the keys and values that a hint says to write, with its words for their place."""
     if "write `" in hint:
         for text, place in WRITE.findall(hint.partition("; or ")[0]):
             try:
@@ -155,7 +155,7 @@ def written(hint: str) -> Iterator[tuple[Map, str]]:
 
 
 def together(hints: Iterable[str]) -> str:
-    """Several hints as one, in which the keys of a group stand in one group."""
+    """Joins several hints into one, in which the keys of a group stand in one group."""
     groups: dict[str, Node] = {}
     options, others = [], []
     for hint in dict.fromkeys(hints):
@@ -176,7 +176,7 @@ def together(hints: Iterable[str]) -> str:
 
 
 def followed(tree: Map, problems: Sequence[Problem]) -> Map:
-    """The tree of a file with what the hints of its problems say to write."""
+    """Returns the tree of a file, in which the hints of its problems are followed."""
     tree = deepcopy(tree)
     of_file = [each for each in problems if each.code in ("no-scheduler", "limit")]
     by_mark = {each.mark: each for each in problems if each.mark.line and each not in of_file}
@@ -186,7 +186,7 @@ def followed(tree: Map, problems: Sequence[Problem]) -> Map:
         for name, mark, node in [(key, group.keys[key], group.items[key]) for key in group.items]:
             each = by_mark.get(mark) or by_mark.get(node.mark)
             if each is None or (each.mark != mark and each.code == "unknown-key"):
-                continue  # a group begins where its first key does
+                continue  # a group has the place of its first key
             keys = list(written(each.hint))
             if each.code == "unknown-key" or keys:
                 del group.items[name]
@@ -201,7 +201,7 @@ def followed(tree: Map, problems: Sequence[Problem]) -> Map:
 
 
 def _target(place: str, tree: Map, group: Map, places: Mapping[tuple[str, int], Map]) -> Map:
-    """The group that the words for a place name."""
+    """Returns the group of a tree that the words for a place mean."""
     if inner := re.search(r"(?:in the braces of|below) `(\w+):` in line (\d+)", place):
         found = places[inner[1], int(inner[2])].items.get(inner[1])
         return found if isinstance(found, Map) else group

@@ -1,4 +1,4 @@
-"""The values that a person may have meant: those that a key takes."""
+"""Finds the values that a person may have meant, among those that a key takes."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -9,8 +9,8 @@ from jobgen.other_words.search import answers, main_keys
 from jobgen.profiles.units import LEAST_MEGABYTES
 from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, as_flow, at, unquoted
 
-_MOST = 160  # characters of a value that is repeated
-_EMPTY = ("[]", "{}", '""')  # no hint instead of a value that has something
+_MOST = 160  # characters of a value that a hint repeats
+_EMPTY = ("[]", "{}", '""')  # no hint for a value that has content
 _PAIR = (
     r"(?<![^\s,:])(?:--)?([A-Za-z][\w.-]*)=((?:[^\s,:]|:(?!\w+=))+)"  # NAME=VALUE, or --NAME=VALUE
 )
@@ -29,7 +29,7 @@ _TRUTHS = {
 
 
 class Setting(NamedTuple):
-    """Where a mistake is: among which keys, in which group of them, found with which problems."""
+    """The place of a mistake: all keys, the group, the problems found so far, and the mark."""
 
     rows: Mapping[str, Any]  # of records.Row
     group: str
@@ -38,16 +38,16 @@ class Setting(NamedTuple):
 
     @property
     def is_option(self) -> bool:
-        """Whether it is in an option, `--set PATH=VALUE`, and in no file."""
+        """Whether the mistake is in an option, `--set PATH=VALUE`, and not in a file."""
         return self.mark.file.startswith("-")
 
 
 def right_value(path: str, node: Node, setting: Setting) -> str:
-    """The value as YAML on one line, as the key takes it; "" if it takes no such value."""
-    places = [_with_places(node)] if "defaults.set" in setting.rows else []  # of a manifest
+    """Returns the value in a form that the key takes, as YAML on one line; "" if there is none."""
+    places = [_with_places(node)] if "defaults.set" in setting.rows else []  # in a manifest
     for each in (*places, *_readings(path, node)):
         text = as_flow(each)
-        # A number alone is a time in other units for others: minutes of Slurm, seconds of PBS.
+        # A number alone is an unclear time: it means minutes for Slurm, and seconds for PBS.
         is_time = path.endswith(".time") and isinstance(each, Scalar) and each.text.isdigit()
         is_lost = text in _EMPTY and as_flow(node) not in _EMPTY
         if is_time or is_lost or len(text) > _MOST:
@@ -59,7 +59,7 @@ def right_value(path: str, node: Node, setting: Setting) -> str:
 
 
 def _readings(path: str, node: Node) -> Iterator[Node]:
-    """A node, and what else it may mean, the likeliest first."""
+    """Yields a node, and then other nodes that it may mean, the likeliest first."""
     yield node
     if pairs := dict(named_values(node)):
         yield Map(node.mark, pairs, dict.fromkeys(pairs, node.mark))
@@ -84,7 +84,7 @@ def _readings(path: str, node: Node) -> Iterator[Node]:
                 yield _texts(node, " ".join(texts).split())
     if isinstance(node, Seq) and path.endswith("program"):  # [train.py, --lr: 0.1]
         yield Seq(node.mark, [*_flat(node)])
-    if isinstance(node, Seq) and path.endswith("gpus"):  # their numbers
+    if isinstance(node, Seq) and path.endswith("gpus"):  # a list of their numbers
         yield Scalar(node.mark, str(len(node.items)), len(node.items))
     if isinstance(node, Seq) and all(isinstance(each, Map) for each in node.items):
         yield _by_name(path.rpartition(".")[0], node)
@@ -93,7 +93,7 @@ def _readings(path: str, node: Node) -> Iterator[Node]:
 
 
 def _flat(node: Node) -> Iterator[Node]:
-    """The words in lists and maps; an option that is true has no value."""
+    """Yields the words in lists and maps; `true`, the value of an option, is left out."""
     if isinstance(node, Scalar) and node.value is not True:
         yield node
     for name, each in node.items.items() if isinstance(node, Map) else ():
@@ -104,7 +104,7 @@ def _flat(node: Node) -> Iterator[Node]:
 
 
 def _with_sign(node: Map | Seq, sign: str) -> Iterator[str]:
-    """The two parts of each item in one text, and the items that are a text."""
+    """Yields each item as a text: its two parts with the sign between, or the item's own text."""
     for each in node.items if isinstance(node, Seq) else [node]:
         if isinstance(each, Scalar):
             yield each.text
@@ -114,7 +114,7 @@ def _with_sign(node: Map | Seq, sign: str) -> Iterator[str]:
 
 
 def _with_places(node: Node) -> Node:
-    """A node, in which `{NAME}` without quotes, a map of YAML, is the place for a value."""
+    """Returns a node in which an unquoted `{NAME}`, which YAML reads as a map, is a text."""
     if isinstance(node, Seq):
         return Seq(node.mark, [_with_places(each) for each in node.items])
     if isinstance(node, Map) and [*map(as_flow, node.items.values())] == ['""']:
@@ -125,7 +125,7 @@ def _with_places(node: Node) -> Node:
 
 def _readings_of_map(path: str, node: Map) -> Iterator[Node]:
     texts = {each: getattr(node.items[each], "text", "") for each in node.items}
-    if path == "software.conda" and texts:  # the folder of conda, and a name
+    if path == "software.conda" and texts:  # conda's folder, and a name
         folder, *names = sorted(texts.values(), key=lambda word: "/" not in word)
         text = "/envs/".join([folder.rstrip("/"), *names])
         yield Scalar(node.mark, text, text)
@@ -166,7 +166,7 @@ def _readings_of_scalar(path: str, node: Scalar) -> Iterator[Node]:
         lists.append(re.findall(r"(?:^|(?<=[\s,]))-*([^,\s]+)", node.text))
     for parts in reversed(lists) if is_words else lists:
         yield _texts(node, filter(None, parts))
-    if chunks := re.match(r"(\d{1,9}):\w+=", node.text):  # of `select`
+    if chunks := re.match(r"(\d{1,9}):\w+=", node.text):  # as in `select`
         yield Scalar(node.mark, chunks[1], int(chunks[1]))
     if (word := node.text.lower()) in _TRUTHS:
         yield Scalar(node.mark, str(_TRUTHS[word]).lower(), _TRUTHS[word])
@@ -183,7 +183,7 @@ def _readings_of_scalar(path: str, node: Scalar) -> Iterator[Node]:
 
 
 def _by_name(group: str, maps: Seq) -> Map:
-    """A list of maps with names as one map; a word of another tool gives way to the group's key."""
+    """Makes one map of a list of maps with names; a group's keys replace words of other tools."""
     found: dict[str, Node] = {}
     for each in maps.items:
         items = dict(each.items) if isinstance(each, Map) else {}
@@ -196,7 +196,7 @@ def _by_name(group: str, maps: Seq) -> Map:
 
 
 def map_hint(node: Node, keys: Iterable[str]) -> str:
-    """How to write a map in whose place is a text; its keys, if the text names none."""
+    """Returns how to write a map instead of a text; only its keys, if the text names none."""
     text = getattr(node, "text", "")
     if isinstance(node, Seq) and "scheduler" in keys:
         return "write the keys without `- ` before them"
@@ -214,7 +214,7 @@ def map_hint(node: Node, keys: Iterable[str]) -> str:
 
 
 def list_hint(node: Node) -> str:
-    """How to write a list that is one text."""
+    """Returns how to write a list instead of one text."""
     text = getattr(node, "text", "")
     if between := re.fullmatch(r"(\d*\.\d+)(?:-|\.\.|:)(\d*\.\d+)", text):
         return f"write [{between[1]}, {between[2]}], and the values between them that are meant"
@@ -229,7 +229,7 @@ def list_hint(node: Node) -> str:
 
 
 def as_words(node: Scalar) -> list[Node]:
-    """The words of a program in one text; `python` before a script goes without saying."""
+    """Returns the words of a program in one text, without the `python` before a script."""
     text = re.sub(r"\$?\{\{ *(?:matrix\.)?(\w+) *\}\}", r"{\1}", node.text)
     node = Scalar(node.mark, text, text)
     if re.search(r"[|;&<>]", node.text):  # a line of shell
@@ -243,7 +243,7 @@ def as_words(node: Scalar) -> list[Node]:
 
 
 def named_values(node: Node) -> Iterator[tuple[str, Node]]:
-    """The names and values of a map, `[NAME=VALUE]`, `[{name: NAME, value: VALUE}]` or a text."""
+    """Yields names and values: of a map, `[NAME=VALUE]`, `[{name: NAME, value: VALUE}]`, a text."""
     if isinstance(node, Map):
         yield from node.items.items()
     elif isinstance(node, Scalar):
@@ -259,11 +259,11 @@ def named_values(node: Node) -> Iterator[tuple[str, Node]]:
 
 
 def of_whole_file(name: str, node: Node, file: Any) -> tuple[str, Node]:
-    """A key of accelerate's, Hydra's or SkyPilot's file as meant there; others as they are."""
+    """Translates a key of accelerate's, Hydra's or SkyPilot's file; other keys stay as they are."""
     items = getattr(file, "items", {})
-    if name == "defaults" and isinstance(node, Seq):  # of Hydra
+    if name == "defaults" and isinstance(node, Seq):  # Hydra's
         return "extends", Seq(node.mark, [each for each in node.items if as_flow(each) != "_self_"])
-    if name == "file_mounts" and isinstance(node, Map):  # what is inside comes first
+    if name == "file_mounts" and isinstance(node, Map):  # the inside path comes first
         outside = {as_flow(each).strip('"'): inside for inside, each in node.items.items()}
         texts = [Scalar(node.mark, inside, inside) for inside in outside.values()]
         return name, Map(node.mark, dict(zip(outside, texts, strict=True)), node.keys)

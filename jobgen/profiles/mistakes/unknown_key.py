@@ -9,18 +9,18 @@ from jobgen.profiles.mistakes.readings import Setting, named_values, of_whole_fi
 from jobgen.profiles.yaml_tree import Map, Node, Scalar, Seq, as_flow, at, is_null, parse
 from jobgen.quoting import quote
 
-# Groups of other tools' files, whose keys are at several places here.
+# Groups in files of other tools, whose keys belong to several groups of a profile.
 _GROUPS = ("job", "slurm", "pbs", "sbatch", "qsub", "torchrun", "jobqueue", "resources", "max")
 _OF_OPTIONS = (["request.directives"], ["request.chunk"])
 _OPTIONS = re.compile(
     r"(#SBATCH |sbatch |qsub )?--|(-l )?(select|nodes)=|(-l )?\w+=[^=\s]+(,\w+=[^=\s]+)+$"
 )
-_MOST = 500  # characters of a hint, and of a group that gets one
+_MOST = 500  # characters of a hint, and of a group that gets a hint
 _VARIABLE = r"[A-Z][A-Z0-9]*_[A-Z0-9_]+|(?:nccl|rccl|fi|ucx|hf|wandb|ld)_\w+|pythonpath|cuda_home"
 
 
 def key_hint(name: str, node: Node, setting: Setting) -> str:
-    """What to write instead of a key and its value; "" if the name is unknown."""
+    """Returns what to write instead of a key and its value; "" if the name is unknown."""
     if not setting.group and not setting.is_option:
         name, node = of_whole_file(name, node, setting.problems.file)
     if isinstance(node, Scalar) and (text := with_unit(name, node.text)) != node.text:
@@ -56,7 +56,7 @@ def key_hint(name: str, node: Node, setting: Setting) -> str:
 
 
 def _added(name: str, node: Node, setting: Setting) -> str:
-    """The list that a profile has, and a value after it, which is what `+=` means; or ""."""
+    """Returns the profile's list with a value added, as `+=` means; "" if it has no list."""
     path = f"{setting.group}.{name}".lstrip(".")
     own = at(setting.problems.file, path)
     value = right_value(path, node, setting) if path in setting.rows else ""
@@ -67,7 +67,7 @@ def _added(name: str, node: Node, setting: Setting) -> str:
 
 
 def _meant_keys(name: str, node: Node, setting: Setting) -> list[str]:
-    """The keys that a name may mean, with this value; a group of another tool means none."""
+    """Returns the keys that a name with this value may mean; none for a group of another tool."""
     paths = [present(each, setting) for each in places(name, setting.rows, setting.group)]
     if name.endswith(".name") and name[:-5] in setting.rows:  # queue: {name: gpu}
         paths = [name[:-5]]
@@ -92,7 +92,7 @@ def _meant_keys(name: str, node: Node, setting: Setting) -> list[str]:
 
 
 def of_value(paths: list[str], text: str, setting: Setting) -> str:
-    """What the tables have for the word of another tool as a key's value."""
+    """Returns the tables' hint for a word of another tool as the value of a key."""
     path = path_of(paths[0]) if paths else ""
     group = path[: path.rfind(".") + 1]
     hint = as_list(value_hint(path, text))
@@ -101,12 +101,12 @@ def of_value(paths: list[str], text: str, setting: Setting) -> str:
 
 
 def as_list(hint: str) -> str:
-    """A hint with words and commas, as an option takes them, as a list, as braces take it."""
+    """Turns words with commas in a hint, as for an option, into a list, as for a file."""
     return re.sub(r"`(\w+(?:,\w+)+)`", lambda found: f"`[{found[1].replace(',', ', ')}]`", hint)
 
 
 def _special(name: str, node: Node, setting: Setting) -> str:
-    """What to write for a name whose answer needs the value or the group, too; "" for others."""
+    """Returns what to write for a name if that depends on the value or the group, too; else ""."""
     text, last = getattr(node, "text", ""), name.rpartition(".")[2]
     for item in answers("items", last) if text else ():
         path, _, option = item.partition(" ")
@@ -141,14 +141,14 @@ def _special(name: str, node: Node, setting: Setting) -> str:
 
 
 def inner_hint(paths: list[str], node: Node, setting: Setting) -> str:
-    """The hint for a group of unknown keys, or a text of options (`-N 2 -G 4`): a line for each."""
+    """Returns one hint for a group of unknown keys, or for a text of options (`-N 2 -G 4`)."""
     if isinstance(node, Seq) and not paths and (pairs := dict(named_values(node))):
         node = Map(node.mark, pairs, dict.fromkeys(pairs, node.mark))
     if isinstance(node, Seq) and len(node.items) == 1 and isinstance(node.items[0], Map):
         node = node.items[0]
     text = getattr(node, "text", "")
     is_options = paths in (*_OF_OPTIONS, []) and bool(_OPTIONS.match(text))
-    is_short = len(as_flow(node)) < _MOST  # each key takes a while
+    is_short = len(as_flow(node)) < _MOST  # the hint for each key takes a while
     named = dict(named_values(node)) if is_short and (is_options or isinstance(node, Map)) else {}
     hints, group = [], f"{path_of(paths[0])}." if len(paths) == 1 and not is_options else ""
     for each, value in sorted(named.items(), key=lambda it: it[0] != "image")[:12]:
@@ -164,7 +164,7 @@ def inner_hint(paths: list[str], node: Node, setting: Setting) -> str:
 
 
 def _other_hint(name: str, node: Node, setting: Setting) -> str:
-    """What to write instead of a key that has no place in a profile."""
+    """Returns what to write instead of a key that has no place in a profile."""
     is_manifest = "defaults.set" in setting.rows
     group = setting.group or "defaults"
     for path in map(path_of, answers("keys", name) if is_manifest else ()):

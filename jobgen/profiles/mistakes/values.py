@@ -12,16 +12,16 @@ from jobgen.quoting import quote
 
 
 def add_hints(name: str, node: Node, setting: Setting, first: int) -> None:
-    """Give the problems of a key's value, from the one with the number `first`, better hints."""
+    """Give better hints to the problems of a key's value, which begin at the number `first`."""
     found, path = setting.problems.found, f"{setting.group}.{name}".lstrip(".")
     is_own = [(each.mark, each.code) for each in found[first:]] == [(node.mark, "type")]
     if isinstance(node, Map) and not is_own:
-        return  # they are of values in it
+        return  # the problems are of values in the map
     found[first:] = [_with_hint(each, path, node, setting) for each in found[first:]]
 
 
 def _with_hint(each: Problem, path: str, node: Node, setting: Setting) -> Problem:
-    """A problem of the value at a path, with a hint of what to write, if there is a better one."""
+    """Returns a problem of the value at a path, with a better hint if there is one."""
     unknown = re.fullmatch("unknown value `(.*)`|expected .*, got '(.*)'", each.text)
     texts = [getattr(it, "text", "") for it in (node.items if isinstance(node, Seq) else [node])]
     word = (unknown[1] or unknown[2]) if unknown else ",".join(texts)
@@ -59,7 +59,7 @@ def _with_hint(each: Problem, path: str, node: Node, setting: Setting) -> Proble
 
 
 def _of_word(each: Problem, path: str, word: str, setting: Setting) -> str:
-    """What the tables have for a word as a value, also of the keys that a group may stand for."""
+    """Returns the tables' hint for a word as the value of a key, or of a main key of a group."""
     if hint := value_hint(path, word):
         if setting.is_option:
             return _of_group(hint, path)
@@ -73,7 +73,7 @@ def _of_word(each: Problem, path: str, word: str, setting: Setting) -> str:
 
 
 def _passed_on(path: str, node: Node) -> str:
-    """What to write for the names without a value in a list of variables."""
+    """Returns the options -e for the names without a value in a list of variables."""
     items = node.items if isinstance(node, Seq) and path == "network.environment" else []
     names = [
         each.text for each in items if isinstance(each, Scalar) and re.fullmatch(r"\w+", each.text)
@@ -82,6 +82,6 @@ def _passed_on(path: str, node: Node) -> str:
 
 
 def _of_group(hint: str, path: str) -> str:
-    """A hint with options in the place of the keys of a path's group."""
+    """Returns a hint with options in the place of the keys of a path's group."""
     before = path[: path.rfind(".") + 1]
     return re.sub(r"`(\w+): (\"[^\"`]*\"|[\w-]+)`", rf"--set {before}\1=\2", hint)

@@ -1,8 +1,8 @@
-"""The whole JSON Schema, in the words that editors understand.
+"""The whole JSON Schema of a profile, with the keywords that editors understand.
 
 No part of it is an `anyOf`: for a wrong value, an editor would say only that it is "not valid
 under any of the given schemas". `errorMessage`, `markdownDescription` and `defaultSnippets` are of
-yaml-language-server and Visual Studio Code; others pass them over, or show them with the error.
+yaml-language-server and Visual Studio Code; other editors ignore them, or show them in the error.
 """
 
 from jobgen.profiles.kinds import Bool, Choice, Int, Kind, Schema, SomeOf
@@ -12,7 +12,7 @@ from jobgen.profiles.yaml_tree import parse, plain_value
 
 # SchemaStore's rule for the name of a schema that it serves; see packaging/schemastore.
 ID = "https://json.schemastore.org/jobgen-profile.json"
-FILE = "jobgen.schema.json"  # the name that `jobgen detect` gives it, beside a profile
+FILE = "jobgen.schema.json"  # `jobgen detect` writes this file beside a profile
 _SNIPPETS = {
     "A cluster with Slurm": {"scheduler": "slurm", "partition": "gpu"},
     "A cluster with PBS": {"scheduler": "pbs", "queue": "gpu"},
@@ -55,7 +55,7 @@ def _describe(schema: Schema, cls: type) -> None:
 
 
 def example(key: Key) -> str:
-    """A value of a key, as YAML."""
+    """Returns an example of a key's value, as YAML."""
     return key.row.example or _example_of(key.row.kind, key.default)
 
 
