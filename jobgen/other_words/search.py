@@ -1,4 +1,4 @@
-"""What a name that nobody has may mean: a key at another place, a word of another tool, a slip."""
+"""Finds the meaning of an unknown name: a key at another place, another tool's word, a slip."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -14,7 +14,7 @@ from jobgen.quoting import quote
 
 Tables = Mapping[str, Mapping[str, Any]]
 _MOST_OF_VALUE = 400  # characters; a longer value would be the whole message
-# Of difflib: for the names of a group, for those of all groups, for words of other tools.
+# Cutoffs of difflib: for names of the same group, for names of all groups, for other tools' words.
 _CLOSE, _CLOSER, _CLOSEST = 0.75, 0.82, 0.88
 
 
@@ -26,19 +26,19 @@ def _tables(file: str) -> Tables:
 
 
 # `words`: other tools' names, and what to write instead. `habits`, for options, and `doubts`, for
-# keys of a profile: patterns of values, and what is wrong with them.
+# keys of a profile: patterns of values, each with its mistake.
 words = partial(_tables, "words.yaml")
 habits = partial(_tables, "habits.yaml")
 doubts = partial(_tables, "doubts.yaml")
 
 
 def plain(name: str) -> str:
-    """A name without case, `-`, `_` and the `slurm_` that submitit has before it."""
+    """Returns a name in small letters, without `-`, `_`, blanks and submitit's first `slurm_`."""
     return re.sub("^slurm[-_]|[-_ ]", "", name.lstrip("-"), flags=re.IGNORECASE).lower()
 
 
 def answers(table: str, name: str) -> list[str]:
-    """What a table has for a name, in the table's order."""
+    """Returns all answers of a table for a name, in the table's order."""
     return _by_word(table).get(plain(name), [])
 
 
@@ -52,12 +52,12 @@ def _by_word(table: str) -> dict[str, list[str]]:
 
 
 def main_keys(group: str) -> list[str]:
-    """The keys of a group that a value in the place of the whole group may be."""
+    """Returns the keys of a group that a value may mean if it stands in the place of the group."""
     return str(words()["groups"].get(group, "")).split()
 
 
 def is_word(name: str) -> bool:
-    """Whether the tables have a name of an option; one dash may stand before a whole word."""
+    """Whether the tables have the name of an option; a whole word may have one dash before it."""
     tables = ("keys", "options", "sentences")
     return any(answers(each, name) for each in tables) or any(
         re.search(rf"(?<![\w-]){re.escape(name)}\b", form) for form in words()["forms"]
@@ -65,7 +65,7 @@ def is_word(name: str) -> bool:
 
 
 def form_words(command: str, flag: str, value: str) -> str:
-    """What to write instead of an option with a value of a certain form; "" if none is known."""
+    """Returns what to write instead of an option whose value has a known form; else ""."""
     text = f"{command} {flag} {value}".rstrip()
     for form, answer in words()["forms"].items():
         if found := re.fullmatch(form, text):
@@ -74,28 +74,28 @@ def form_words(command: str, flag: str, value: str) -> str:
 
 
 def with_unit(name: str, value: str) -> str:
-    """A number with the unit that its name says, where that is certain; others as they are."""
+    """Returns a number with the unit that its name implies; the value itself if none is clear."""
     name = plain(name)
     if not value.isdigit():
         return value
-    if name in ("walltime", "hrt"):  # of PBS and of Grid Engine, in seconds
+    if name in ("walltime", "hrt"):  # PBS's and Grid Engine's, in seconds
         minutes, seconds = divmod(int(value), 60)
         return f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"
-    if found := re.search("mem.*([gm])b$", name):  # of submitit
+    if found := re.search("mem.*([gm])b$", name):  # submitit's
         return f"{value}{found[1].upper()}"
     found = re.search("(?:time.*|^(?:wall|max)?)(minute|min$|hour)", name)
     return f"{value}{found[1][0]}" if found else value
 
 
 def path_of(answer: str) -> str:
-    """The key of an answer of the table `keys`, without its value and its explanation."""
+    """Returns the key in an answer of the table `keys`, without its value and its explanation."""
     return re.split("[=,]", answer)[0]
 
 
 def places(name: str, paths: Iterable[str], group: str) -> list[str]:
-    """The keys that a name in a group may mean, as the table `keys` writes them; none if unknown.
+    """Returns the keys that a name in a group may mean, as the table `keys` writes them; or [].
 
-    The group is that of the name's place, "" at the top level.
+    `group` is the group in which the name stands, "" at the top level.
     """
     return _places(name, tuple(paths), group) if len(name) <= WORD_CHARACTERS else []
 
@@ -128,7 +128,7 @@ def _places(name: str, paths: tuple[str, ...], group: str) -> list[str]:
 
 
 def _near(name: str, paths: tuple[str, ...], own: Mapping[str, str]) -> list[str]:
-    """The keys that are spelled alike, or begin with the name; those of the own group first."""
+    """Returns keys with a similar name, or that begin with the name; the own group comes first."""
     if close := get_close_matches(name.lower(), own, n=1, cutoff=_CLOSE):
         return [own[close[0]]]
     if "." in name:
@@ -148,13 +148,13 @@ def _last(path: str) -> str:
 
 
 def _likely(paths: list[str], wanted: str = "") -> list[str]:
-    """Those of some keys in a wanted group, or that a job has: limits are set by few."""
+    """Returns the keys of the `wanted` group; else all but limits, which few people set."""
     first = [path for path in paths if wanted and path.startswith(wanted)]
     return first or [path for path in paths if not path.startswith("limits.")] or paths
 
 
 def _same(name: str, paths: Iterable[str], has_plural: bool = True) -> list[str]:
-    """The keys with a name; if there are none, those that an `s` more or less makes equal."""
+    """Returns the keys with a name; if there are none, the keys that differ only by a final `s`."""
     name, others = plain(name), {path: plain(_last(path)) for path in paths}
     plurals = [each for each in others if name == f"{others[each]}s" or f"{name}s" == others[each]]
     return [each for each in others if others[each] == name] or plurals * has_plural
@@ -165,9 +165,9 @@ def _filled(answer: str, found: re.Match[str], form: Callable[[str], str] = str)
 
 
 def value_hint(path: str, word: str, tables: Tables | None = None) -> str:
-    """What to write instead of a value of the key at a path; "" if the word is unknown.
+    """Returns the hint for a word as the value of the key at a path; "" if the word is unknown.
 
-    The tables are those of wrong values, or `doubts`.
+    `tables` are `doubts`, or by default the tables of wrong values.
     """
     table = (tables or words()["values"]).get(path, {})
     for pattern, hint in table.items() if len(word) <= _MOST_OF_VALUE else ():
