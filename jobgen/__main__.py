@@ -15,7 +15,7 @@ def run() -> None:
 
         sys.exit(complete(main))
     words = [os.fsencode(word).decode("utf-8", "surrogateescape") for word in sys.argv[1:]]
-    gc.freeze()  # else Python searches what is imported for garbage again and again,
+    gc.freeze()  # else Python would search all imports for garbage again and again,
     exit_code = run_command(lambda: run_words(words))
     gc.freeze()  # and all objects as it ends
     sys.exit(exit_code)

@@ -1,4 +1,4 @@
-"""Errors that a person can cause: what is wrong, where, and the one place that reports it."""
+"""Errors that a person can cause: the texts, the places, and the one function that reports them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Mark(NamedTuple):
 
 
 class Edit(NamedTuple):
-    """A text that would be right from a place to just before another (1-based lines and columns).
+    """The right text from a place to just before another place (1-based lines and columns).
 
     Column 0 of line 1 is a byte order mark, which counts as no character of the line.
     """
@@ -49,10 +49,10 @@ class _Problem(NamedTuple):
 
 
 class Problem(_Problem):
-    """One thing that is wrong. `hint` says what would be right; `code` names its kind.
+    """One problem in the input. `hint` says what would be right; `code` names the problem's kind.
 
-    `end` is the line and column after it, if they are known. All `edits` together make it right,
-    and change nothing else; there are none if a person has to decide.
+    `end` is the line and column after the wrong text, if they are known. All `edits` together mend
+    the problem, and change nothing else; there are none if a person has to decide.
 
     Text and hint are shortened to MESSAGE_CHARACTERS: a file may cause thousands of problems, each
     of which quotes it.
@@ -90,7 +90,7 @@ def _lines(problems: list[Problem]) -> list[str]:
 
 
 class ClosedPipe(Exception):
-    """The reader of stdout has ended."""
+    """Raised when the reader of stdout has ended."""
 
 
 def problem(mark: Mark | str, text: str, code: str, hint: str = "") -> JobgenError:
@@ -100,7 +100,7 @@ def problem(mark: Mark | str, text: str, code: str, hint: str = "") -> JobgenErr
 
 
 def nearest_hint(word: str, words: Iterable[str]) -> str:
-    """A hint that names the nearest right word, or else the words that are right."""
+    """Returns a hint that names the nearest right word, or else the words that are right."""
     return _nearest_hint(word, tuple(sorted(set(words))))
 
 
@@ -140,7 +140,7 @@ def run_command(command: Callable[[], int]) -> int:
 
 
 def excess_text(error: MemoryError | RecursionError) -> str:
-    """The message for input that takes more than Python has."""
+    """Returns the message for input that needs more memory or depth than Python has."""
     if isinstance(error, MemoryError):
         return "the input needs more memory than there is"
     return "the input is nested too deep"
@@ -167,7 +167,7 @@ def report(text: str) -> None:
 
 
 def printable(text: str) -> str:
-    """`text` with escapes for what moves a terminal's cursor or cannot be encoded."""
+    """Returns `text` with escapes for characters that move a cursor or cannot be encoded."""
     if text.isprintable():
         return text
     escaped = "".join(c if c.isprintable() or c == " " else repr(c)[1:-1] for c in text)

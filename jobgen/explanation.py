@@ -1,8 +1,8 @@
-"""The text of a class of failure, or of a rule of lint: what it is, why, and what to do.
+"""The text of a class of failure, or of a lint rule: the problem, its cause, and what to do.
 
-Its first paragraph is the title, and what follows a line such as `Signs:` is for the room that the
-text is of. Between them is the page. One paragraph there is apart, and has fields; one that is
-longer than a line goes on in the next one, behind four blanks:
+The first paragraph is the title. The part behind a line such as `Signs:` is for the room that has
+the text. The paragraphs between are the page, except for one, which has fields. A field that is
+longer than a line goes on in the next line, behind four blanks:
 
     Cure: what to do
     Not this: what looks like the cause,
@@ -17,7 +17,7 @@ _INDENT, _CONTINUED = " " * 4, " " * 8
 
 
 class Explanation(NamedTuple):
-    """What a text says; a field that it leaves out is empty."""
+    """The parts of a text; a field that the text leaves out is empty."""
 
     title: str
     page: str
@@ -26,9 +26,9 @@ class Explanation(NamedTuple):
 
 
 def read_explanation(file: str, names: Sequence[str], last: str) -> Explanation:
-    """The text in a file; its fields, if it has any, begin with the first of the `names`.
+    """Reads the text in a file; its fields, if it has any, begin with the first of the `names`.
 
-    Raises ValueError for a field of another name.
+    Raises ValueError for a field with another name.
     """
     with open(file, encoding="utf-8") as stream:
         text, _, last_part = stream.read().partition(f"\n\n{last}:\n")
@@ -45,9 +45,9 @@ def read_explanation(file: str, names: Sequence[str], last: str) -> Explanation:
 
 
 def read_patterns(text: str, parts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """The patterns in a text, each with the line above it that is not indented.
+    """Yields the patterns in a text, each behind its heading, the line above that is not indented.
 
-    `NAME = …` is a part of the patterns below it, where <NAME> is; `parts` has more of them.
+    A line `NAME = …` defines a part, which replaces <NAME> in later patterns; `parts` has more.
     """
     all_parts, heading = {**parts}, ""
     for line in _whole_lines(text):
@@ -61,7 +61,7 @@ def read_patterns(text: str, parts: Mapping[str, str]) -> Iterator[tuple[str, st
 
 
 def _whole_lines(text: str) -> list[str]:
-    """The lines without comments; what is indented twice goes on with the line before it."""
+    """Returns the lines without comments; a line indented twice continues the line before it."""
     lines = [""]
     for line in text.splitlines():
         if line.startswith(_CONTINUED):
@@ -72,7 +72,7 @@ def _whole_lines(text: str) -> list[str]:
 
 
 def _filled(pattern: str, parts: dict[str, str]) -> str:
-    """The pattern with the parts whose names are in it."""
+    """Returns the pattern with each <NAME> replaced by the part of this name."""
     for name in re.findall(r"<([A-Z_]+)>", pattern) if "<" in pattern else ():
         pattern = pattern.replace(f"<{name}>", parts[name])
     return pattern

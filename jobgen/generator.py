@@ -1,4 +1,4 @@
-"""Job to script: finds the profile, makes the plan, renders the template.
+"""Makes a script of a Job: finds the profile, makes the plan, renders the template.
 
 A Generator reads a profile or a template once, so that many scripts cost little more than their
 rendering.
@@ -24,25 +24,25 @@ from jobgen.profiles.yaml_tree import Map
 from jobgen.schedulers import COMMANDS, profile_conflicts
 from jobgen.scripts.render import Templates
 
-LATER_PROBLEMS = 3  # each is found when the hints of those before it are followed
+LATER_PROBLEMS = 3  # rounds; each follows the hints of the problems before it
 _OF_ONE_VALUE = ("unknown-key", "type", "value", "range")
 
 
 def find_profiles(
     within: Path = WORKING_FOLDER, confined: bool = False, environ: Mapping[str, str] | None = None
 ) -> Profiles:
-    """The profiles visible from the folder `within`, checked for their schedulers, too."""
+    """Returns the profiles visible from the folder `within`, with their schedulers' checks."""
     return Profiles(within, confined, (profile_conflicts,), environ)
 
 
 class Generator:
     """Makes scripts as if jobgen ran in the folder `within`.
 
-    Profiles and templates are found by name in that folder, or in the repository that it is in,
-    unless it is `confined` or has an `environ`.
-    With `confined`, a command may name no file outside that folder: the command may be untrusted,
-    and messages would quote the file. The templates of that folder are then rendered only if it is
-    `trusted`. With `environ`, its variables are read instead of those of the process; nothing is
+    Profiles and templates are found by name in that folder or, without `confined` and `environ`, in
+    the folder's repository.
+    With `confined`, a command may name no file outside the folder: the command may be untrusted,
+    and messages would quote the file. The folder's templates are then rendered only if it is
+    `trusted`. With `environ`, its variables are read instead of the process's variables; nothing is
     reported, and no cache is written.
     """
 
@@ -57,14 +57,14 @@ class Generator:
         self._templates = Templates(self.profiles, trusted)
 
     def command(self, profile: str, changes: Iterable[tuple[str, str, str]] = ()) -> str:
-        """The command that makes scripts for a profile's scheduler. Raises JobgenError.
+        """Returns the command that makes scripts for a profile's scheduler. Raises JobgenError.
 
-        `changes` are those of options, as `overrides` has them.
+        `changes` are the changes by options, as `overrides` yields them.
         """
         return COMMANDS[self.profiles.load(profile, changes).profile.scheduler or "local"]
 
     def plan(self, job: Job) -> Plan:
-        """The plan for a job. Raises JobgenError for what cannot be planned."""
+        """Returns the plan for a job. Raises JobgenError if the job cannot be planned."""
         hosts = self._hosts(job)
         if job.profile is None and job.command != "local":
             raise no_profile()
@@ -75,7 +75,7 @@ class Generator:
         return make_plan(job, resolved, hosts)
 
     def later_problems(self, job: Job, error: JobgenError) -> list[Problem]:
-        """What a job's profile still lacks when all hints of an error in its file are followed."""
+        """Returns the problems that remain in a job's profile if an error's hints are followed."""
         from jobgen.profiles.mistakes.lines import followed
 
         name = str(job.profile)
@@ -100,7 +100,7 @@ class Generator:
         return found
 
     def advice(self, job: Job, plan: Plan) -> list[Problem]:
-        """Warnings about a job whose plan was made."""
+        """Returns the warnings about a job, whose plan exists already."""
         return job_advice(job, plan, self._profile(job, len(plan.hosts)))
 
     def _profile(self, job: Job, host_count: int) -> Resolved:
@@ -108,7 +108,7 @@ class Generator:
         return self.profiles.load(name, overrides(job, host_count))
 
     def render(self, plan: Plan, template: str | None) -> str:
-        """The script for a plan. Raises JobgenError for what is wrong with the template."""
+        """Returns the script for a plan. Raises JobgenError for an error in the template."""
         return self._templates.render(plan, template).decode("utf-8")
 
     def script(self, job: Job) -> str:
@@ -118,7 +118,7 @@ class Generator:
     def script_bytes(self, job: Job, manifest: str = "") -> bytes:
         """The script for a job. Raises JobgenError as `plan` and `render` do.
 
-        A job that takes more memory or depth than Python has is an error of this job alone.
+        If a job needs more memory or depth than Python has, that is an error of this job alone.
         """
         try:
             return self._templates.render(self.plan(job), job.template, manifest)
@@ -126,7 +126,7 @@ class Generator:
             raise problem(f"jobgen {job.command}", excess_text(error), "limit") from None
 
     def _hosts(self, job: Job) -> Hosts:
-        """The hosts of a job by hand; none for another one. Raises JobgenError."""
+        """Returns the hosts of a job by hand, or NO_HOSTS. Raises JobgenError for wrong hosts."""
         if job.command != "byhand":
             return NO_HOSTS
         if job.hosts is None:
@@ -135,7 +135,7 @@ class Generator:
 
 
 def overrides(job: Job, host_count: int = 0) -> Iterator[tuple[str, str, str]]:
-    """What the options change in the profile: (option, path, value), the strongest last.
+    """Yields what the options change in the profile: (option, path, value), the strongest last.
 
     `host_count` is the number of hosts in --hosts, or 0 without it. Raises JobgenError for options
     that exclude each other.
@@ -182,7 +182,7 @@ def _check_conflicts(job: Job) -> None:
 class Generators:
     """The generator for each script, by the repository that the script is in.
 
-    The templates of a repository are rendered if the user trusts its folder, or with `trust` all.
+    A repository's templates are rendered if the user trusts its folder, or always with `trust`.
     """
 
     def __init__(self, trust: bool = False) -> None:
@@ -200,6 +200,6 @@ class Generators:
 
 
 def no_profile() -> JobgenError:
-    """The error for a job that needs a profile."""
+    """Returns the error for a job without a profile."""
     hint = "one of `jobgen profiles list`; `jobgen detect` writes one for the cluster here"
     return problem("--profile", "no profile is named", "usage", hint)

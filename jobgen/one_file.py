@@ -1,9 +1,9 @@
-"""One Python file of a program and the modules of its package that it imports.
+"""Makes one Python file of a program and the modules of its package that it imports.
 
-Each module stands in it once, as it is written: those that it imports come before it, the program
-is the last. The imports of other packages are gathered at the top. A module begins with a docstring
-and all its imports, and has another one's names by `from jobgen.… import NAME, NAME`; a name means
-the same in all of them. `tests/test_one_file.py` checks the files of all trainers.
+The file has each module once, unchanged, behind the modules that it imports; the program is last.
+The imports of other packages are gathered at the top. A module begins with a docstring and all its
+imports, and imports names of other modules by `from jobgen.… import NAME, NAME`; a name means the
+same in all modules. `tests/test_one_file.py` checks the files of all trainers.
 """
 
 import re
@@ -11,13 +11,13 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-# A pattern: to parse the longest program as Python takes 20 ms.
+# A pattern, since parsing the longest program as Python takes 20 ms.
 _MODULE = re.compile(r'"""(.*?)"""\n((?:(?:import |from |    |\))[^\n]*\n|\n)*)(.*)', re.DOTALL)
 Modules = dict[str, tuple[str, str, str]]  # the docstring, the imports and the rest of each
 
 
 def one_file(name: str, folder: Path) -> str:
-    """The program a.b (a/b.py in the folder) as one text, with what it imports from package a."""
+    """Returns the program a.b (a/b.py in the folder) with all that it imports from package a."""
     modules: Modules = {}
     _add(name, folder, modules)
     imports = _imports((imports for _, imports, _ in modules.values()), name.split(".")[0])
@@ -28,12 +28,12 @@ def one_file(name: str, folder: Path) -> str:
 
 
 def _space(text: str) -> str:
-    """The text below as many blank lines as ruff puts there."""
+    """Returns the text behind as many blank lines as ruff puts before it."""
     return ("\n\n\n" if text.startswith(("def ", "class ", "@")) else "\n\n") + text
 
 
 def _add(name: str, folder: Path, modules: Modules) -> None:
-    """Add what a module imports of its package, and then the module, unless it is there."""
+    """Add the modules that a module imports from its package, and then the module, each once."""
     if name in modules:
         return
     path = folder.joinpath(*name.split(".")).with_suffix(".py")
@@ -44,8 +44,8 @@ def _add(name: str, folder: Path, modules: Modules) -> None:
 
 
 def _imports(texts: Iterable[str], package: str) -> str:
-    """The lines, as ruff sorts them: of the standard library, a blank line, of other packages."""
-    plain: dict[str, str] = {}  # a module's line: with a comment, if one has it
+    """Returns the imports as ruff sorts them: standard library, a blank line, other packages."""
+    plain: dict[str, str] = {}  # a module's line, with a comment if any module has one
     names: dict[str, set[str]] = {}
     for statement in sorted(line for text in texts for line in re.split(r"\n(?![ )])", text)):
         if statement.startswith("import "):
@@ -64,5 +64,5 @@ def _imports(texts: Iterable[str], package: str) -> str:
 
 
 def _by_kind(name: str) -> tuple[bool, bool, str]:
-    """Constants, then classes, then functions."""
+    """Returns a key that sorts constants first, then classes, then functions."""
     return not (name.isupper() and len(name) > 1), not name[0].isupper(), name

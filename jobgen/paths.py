@@ -9,13 +9,13 @@ from jobgen.bounds import FOLDER_DEPTH
 from jobgen.errors import JobgenError, Mark, problem
 
 WORKING_FOLDER = Path()
-is_file = os.path.isfile  # unlike Path.is_file, it takes an impossible name for no file
-# What marks a folder as a repository of jobs; the nearest one above a file counts.
+is_file = os.path.isfile  # unlike Path.is_file, it returns False for an impossible name
+# Files that mark a folder as a repository of jobs; the nearest such folder above a file counts.
 REPOSITORY_MARKS = (".git", "jobgen.yaml", "profiles/*.yaml", "templates/*.j2")
 
 
 def effective_user() -> int:
-    """The number of the user with whose rights this process runs.
+    """Returns the number of the user with whose rights this process runs.
 
     A browser's page (jobgen/page) has one user, and no os.geteuid.
     """
@@ -26,8 +26,8 @@ def effective_user() -> int:
 def bundled(kind: str) -> Path:
     """The folder `kind` ("profiles" or "templates") that comes with jobgen.
 
-    A wheel has it in `jobgen/bundled`; an editable install finds it in the checkout, which counts
-    only if pyproject.toml is there: a folder of that name beside site-packages does not.
+    A wheel has it in `jobgen/bundled`; an editable install has it in the checkout, but only if
+    pyproject.toml is there: a folder of that name in site-packages does not count.
     """
     package = Path(__file__).parent
     inside, checkout = package / "bundled" / kind, package.parent
@@ -39,9 +39,9 @@ def bundled(kind: str) -> Path:
 def user_folder(variable: str, folder: str, environ: Mapping[str, str] | None = None) -> Path:
     """jobgen's folder of a user: $variable/jobgen, else ~/`folder`/jobgen.
 
-    The variables are those of `environ`, or of the process. If neither is an absolute path, the
-    result is a path that cannot exist: a folder named `~` in the working folder, which may be
-    untrusted, must not be taken for the user's own.
+    The variables are those of `environ`, or of the process. If neither path is absolute, the result
+    is a path that cannot exist: a folder named `~` in the working folder, which may be untrusted,
+    must not be taken for the user's own.
     """
     if environ is None:
         home, environ = os.path.expanduser("~"), os.environ
@@ -54,9 +54,9 @@ def user_folder(variable: str, folder: str, environ: Mapping[str, str] | None = 
 
 
 def with_home(path: Path, environ: Mapping[str, str] | None = None) -> Path:
-    """A path with the user's home in the place of `~`; `environ` is that of `user_folder`.
+    """Returns a path with the user's home in the place of `~`; for `environ`, see `user_folder`.
 
-    If HOME is no absolute path there, the result is a path that cannot exist.
+    If HOME in `environ` is no absolute path, the result is a path that cannot exist.
     """
     if environ is None or path.parts[:1] != ("~",):
         return Path(os.path.expanduser(path))
@@ -65,12 +65,12 @@ def with_home(path: Path, environ: Mapping[str, str] | None = None) -> Path:
 
 
 def settings_folder(environ: Mapping[str, str] | None = None) -> Path:
-    """The user's own profiles and templates: $XDG_CONFIG_HOME/jobgen, else ~/.config/jobgen."""
+    """The folder of a user's profiles and templates, below $XDG_CONFIG_HOME or ~/.config."""
     return user_folder("XDG_CONFIG_HOME", ".config", environ)
 
 
 def trusted_folders() -> list[Path]:
-    """The folders whose templates are rendered from elsewhere: the lines of the user's `trusted`.
+    """Returns the folders whose templates may be rendered: the lines of the user's file `trusted`.
 
     Raises JobgenError if the file cannot be read, and for a line that is no absolute path.
     """
@@ -121,7 +121,7 @@ def is_plain_name(text: str) -> bool:
 
 
 def is_same_file(one: Path, other: Path) -> bool:
-    """Whether two paths lead to one file; a path that leads to none leads to itself."""
+    """Whether two paths lead to one file; a path that leads to no file equals only itself."""
     try:
         return one == other or one.samefile(other)
     except OSError:
@@ -140,9 +140,9 @@ def walk(
 
 
 def project_folder(folder: Path, is_fixed: bool = False) -> Path:
-    """Where the project's folders `profiles` and `templates` are, for who works in a folder.
+    """Returns the folder with the project's `profiles` and `templates`, for work in `folder`.
 
-    It is that folder, or, if that is not fixed, the repository that it is in, as for `check`.
+    It is the repository of `folder`, as for `check`; or `folder` itself, if `is_fixed` or in none.
     """
     if is_fixed:
         return folder
@@ -153,7 +153,7 @@ def project_folder(folder: Path, is_fixed: bool = False) -> Path:
 
 
 def shortest(folder: Path) -> Path:
-    """An absolute folder from here, if that is shorter: messages show it."""
+    """Returns an absolute folder, or its path from here if that is shorter, for messages."""
     return min(folder, Path(os.path.relpath(folder)), key=lambda path: len(str(path)))
 
 

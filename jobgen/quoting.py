@@ -1,6 +1,6 @@
-"""Values as words of bash: a result is one word on one line, and means exactly the value.
+"""Turns values into words of bash: each is one word on one line, and means exactly the value.
 
-And words of bash as values: those of a line, and the options among them.
+Turns words of bash into values, too: the words of a line, and the options among them.
 """
 
 import re
@@ -52,10 +52,10 @@ def _escape(character: str) -> str:
 
 @lru_cache(4096)
 def quote_path(text: str) -> str:
-    """A value of the node, such as a path, as one word.
+    """Returns a value of the node, such as a path, as one word.
 
-    `$NAME`, `${NAME}` and a leading `~/` are the node's, and `$$` is a dollar sign. Nothing else is
-    special.
+    The node replaces `$NAME`, `${NAME}` and a leading `~/`, and `$$` is a dollar sign. No other
+    character is special.
     """
     text = _with_home(text)
     parts = _NODE_VARIABLE.split(text)
@@ -65,7 +65,7 @@ def quote_path(text: str) -> str:
     return "".join(_path_part(part, variable) for part, variable in pairs) or "''"
 
 
-# What `split` of a pattern in brackets finds stands at the odd places.
+# The pattern is in brackets, so `split` puts its matches at the odd places.
 _NODE_VARIABLE = re.compile(r"(\$\$|\$[A-Za-z_]\w*|\$\{[A-Za-z_]\w*\})", re.ASCII)
 
 
@@ -73,7 +73,7 @@ def _with_home(text: str) -> str:
     return f"$HOME{text[1:]}" if text == "~" or text.startswith("~/") else text
 
 
-# What the schedulers have in the place of a variable.
+# The schedulers' patterns that have the value of a variable.
 _PATTERNS = {
     **dict.fromkeys(("SLURM_JOB_ID", "SLURM_JOBID"), "Slurm's pattern for it is %j"),
     "SLURM_ARRAY_TASK_ID": "Slurm's pattern for it is %a",
@@ -108,12 +108,12 @@ def _path_part(text: str, variable: bool) -> str:
 
 
 def expand(text: str, values: Mapping[str, str]) -> str:
-    """A value of the node with the variables that have one of `values` replaced by it.
+    """Replaces the variables in a value of the node that have a value in `values`.
 
-    Those values are results of this function, too: with `${NAME}` and `$$` alone.
+    These values are results of this function, too: they have only `${NAME}` and `$$`.
     """
     parts = _NODE_VARIABLE.split(_with_home(text))
-    parts[::2] = [part.replace("$", "$$") for part in parts[::2]]  # it joins with nothing else
+    parts[::2] = [part.replace("$", "$$") for part in parts[::2]]  # so that no $ joins a name
     names = (part.strip("${}") for part in parts[1::2])
     parts[1::2] = [values.get(name, f"${{{name}}}" if name else "$$") for name in names]
     return "".join(parts)
@@ -121,7 +121,7 @@ def expand(text: str, values: Mapping[str, str]) -> str:
 
 def quote_with_shell(text: str, pieces: Mapping[str, str]) -> str:
     """`text` as one word in which each key of `pieces` is its shell text, such as `"$node"`."""
-    # re.split puts what the pattern matches at the odd places.
+    # re.split puts the matches of the pattern at the odd places.
     parts = re.split(f"({'|'.join(map(re.escape, pieces))})", text)
     words = (pieces[part] if n % 2 else part and quote(part) for n, part in enumerate(parts))
     return "".join(words) or "''"
@@ -184,7 +184,7 @@ def _unescaped(found: re.Match[str]) -> str:
 
 
 def options_of(args: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """The options of a command line before its `--`, with their values."""
+    """Yields the options of a command line before its `--`, with their values."""
     end = args.index("--") if "--" in args else len(args)
     words = [*args[:end], ""]
     for word, following in pairwise(words):

@@ -1,4 +1,4 @@
-"""Tries untrusted input in a child process with limits: it may never end, or take all memory."""
+"""Tries a call with untrusted input in a child process with limits of time and memory."""
 
 import os
 import sys
@@ -13,7 +13,7 @@ from jobgen.errors import problem
 def ends_within_bounds(function: Callable[..., object], *arguments: Any) -> bool:
     """Whether a call ends within PARSE_SECONDS of CPU time, in a process of PARSE_MEMORY bytes.
 
-    It may end with another error than MemoryError and RecursionError: this process can now make the
+    Another error than MemoryError and RecursionError is an end, too: this process can then make the
     call itself. A browser's page has no processes; it ends the worker in which all of this runs.
     """
     if sys.platform == "emscripten":
@@ -35,7 +35,7 @@ def _try(call: Callable[[], object]) -> None:
 
     status = 1
     try:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # where faulthandler would write
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # faulthandler would write there
         resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
         with suppress(ValueError):  # the system's own limit is lower
             hard = resource.getrlimit(resource.RLIMIT_AS)[1]
