@@ -5,40 +5,40 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 _SUFFIXES = frozenset((".md", ".markdown", ".rst"))
-# A block with a command before its first directive is a session at a terminal, or only a part of a
-# script.
+# The beginning of a whole script. A block with a command before its first directive is a terminal
+# session, or only a part of a script.
 _SCRIPT = re.compile(r"(?:[ \t]*(?:#.*)?\n)*?(#!.*sh\b|#(SBATCH|PBS)[ \t])")
 # Directives of Sphinx whose text is code. All others, such as tabs and notes, hold more text.
 _CODE = r"code|code-block|code-cell|code-tab|sourcecode|parsed-literal|prompt"
-# In reStructuredText, after these lines what is indented is code: a directive, or a text that ends
-# with two colons; any other line that begins with two dots is another directive, or a comment.
+# reStructuredText: the indented lines after such a line are code. The line is a directive for code,
+# or a text that ends with `::`. Other lines that begin with `..` are other directives, or comments.
 _LITERAL = re.compile(rf"\s*\.\.\s+({_CODE})::|(?!\s*\.\.(\s|$))(?!\s*:{{3,}}\s*$).*::\s*$")
-_OPTION = re.compile(r"\s*:[\w-]+:")  # of a directive, such as `:linenos:`
+_OPTION = re.compile(r"\s*:[\w-]+:")  # an option of a Sphinx directive, such as `:linenos:`
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})\s*(.*)")
 # Material for MkDocs: the number of an annotation, after a directive.
 _ANNOTATION = re.compile(
     r"^(#(?:SBATCH|PBS)[ \t].*?)[ \t]+(?:#[ \t]*)?\(\d+\)!?[ \t]*$", re.MULTILINE
 )
 
-# <your file>, in a command; [###], which begins a comment for sbatch. What else a directive has is
-# for the rules.
+# Placeholders in commands (<your file>), and [###], whose # begins a comment for sbatch. The rules
+# find other placeholders in directives.
 _PLACEHOLDER = re.compile(
     r"(?<!<)<(?=[^\s<>&|;$(=])[^<>\n]*(?<!\s)>(?!>)|<<[\w ./-]+>>|\[#+\w*\]|(?<==)#+(?=\s|$)"
 )
 
 
 def is_document(path: str) -> bool:
-    """Whether a file is a text that shows scripts, by its name."""
+    """Whether a file is a document that may show scripts, according to its suffix."""
     return Path(path).suffix.lower() in _SUFFIXES
 
 
 def is_whole_script(text: str) -> bool:
-    """Whether a text is a whole script, by its beginning."""
+    """Whether the beginning of a text is that of a whole script."""
     return bool(_SCRIPT.match(text))
 
 
 def scripts_in(document: str) -> Iterator[tuple[str, int]]:
-    """Each script after as many empty lines as it has lines before it, and its indentation."""
+    """Each whole script, after empty lines that keep its line numbers, and its indentation."""
     lines = document.replace("\r\n", "\n").split("\n")
     for first, last in _blocks(lines):
         while first < last and _OPTION.match(lines[first]):
@@ -47,14 +47,14 @@ def scripts_in(document: str) -> Iterator[tuple[str, int]]:
         indent = min((_indent(line) for line in block if line.strip()), default=0)
         script = "\n".join(line[indent:] for line in block)
         if is_whole_script(script):
-            # As its reader writes it: no annotations, and plain words for placeholders.
+            # As a reader submits the script: without annotations, and with words for placeholders.
             script = _ANNOTATION.sub(r"\1", script)
             script = _PLACEHOLDER.sub(lambda found: re.sub(r"\W", "_", found[0]), script)
             yield "\n" * first + script + "\n", indent
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """The lines of each block of code: the first one, and the one after the last."""
+    """The index of the first line of each code block, and of the line after the block."""
     containers: list[str] = []  # the fences around text that holds fences, outermost first
     number = 0
     while number < len(lines):

@@ -14,7 +14,7 @@ from jobgen.lint.documents import is_document
 from jobgen.paths import is_outside, repository, to_path, walk
 
 # The suffixes of shell scripts. Other files of a folder, such as README, are job scripts only if
-# they begin as one.
+# they begin like a job script.
 SUFFIXES = frozenset(
     """
     .sh .bash .sbatch .slurm .pbs .qsub .job .sub .run .sl .slm .slr .slrm .batch .sb .srun .cmd
@@ -24,12 +24,12 @@ SUFFIXES = frozenset(
 _TEMPLATES = frozenset(
     ".in .j2 .jinja .jinja2 .tmpl .tpl .erb .mustache .example .sample .dist".split()
 )
-_HEAD_BYTES = 8192  # of a file with another suffix, to see whether it is a job script
+_HEAD_BYTES = 8192  # read of a file with another suffix, to see whether it is a job script
 _DIRECTIVE = re.compile(rb"^[ \t]*#(SBATCH|PBS)[ \t]", re.MULTILINE)
-# Only comments come before the first directive.
+# A job script: only blank lines and comments come before its first directive.
 _JOB_SCRIPT = re.compile(rb"(?:\xef\xbb\xbf)?(?:[ \t\r]*(?:#[^\n]*)?\n)*?[ \t]*#(SBATCH|PBS)[ \t]")
 _SHELL = re.compile(rb"(?:\xef\xbb\xbf)?#![^\n]*sh\b")
-# A shell gives these names to pipes; the person who types the command wants them read.
+# A shell gives such names to pipes. A person who names a pipe wants lint to read the pipe.
 _PIPE_PREFIXES = ("/dev/fd/", "/dev/stdin", "/proc/")
 _repository = cache(repository)  # most files of a run are in few folders
 
@@ -37,7 +37,7 @@ _repository = cache(repository)  # most files of a run are in few folders
 def find_files(
     paths: Sequence[str], on_error: Callable[[OSError], None]
 ) -> Iterator[tuple[str, bool]]:
-    """Each file, and whether it was named itself; `on_error` gets the unreadable folders."""
+    """Each file, and whether the user named the file itself; `on_error` gets errors of folders."""
     for path in paths:
         if path != "-" and "\0" not in path and os.path.isdir(to_path(path)):
             top = os.fsdecode(path.encode("utf-8", "surrogateescape"))
@@ -57,22 +57,22 @@ def _files_below(top: str, on_error: Callable[[OSError], None]) -> Iterator[str]
 
 
 def _is_skipped(name: str) -> bool:
-    """Whether it is hidden, or a template: no scripts to submit are in it."""
+    """Whether a file or folder is hidden or a template: neither has scripts to submit."""
     is_template = "template" in name.lower() or Path(name).suffix.lower() in _TEMPLATES
     return name.startswith(".") or is_template
 
 
 def _is_candidate(file: str) -> bool:
-    """Whether a file is a shell script by its name, or shows or is a job script by its text."""
+    """Whether a file has the suffix of a shell script, or directives in its text."""
     is_named_so, shows_scripts = Path(file).suffix.lower() in SUFFIXES, is_document(file)
     try:
-        state = os.lstat(file)  # a link may lead to a file of others, which would be shown
+        state = os.lstat(file)  # a link may lead to another person's file, which lint would quote
         is_readable = stat.S_ISREG(state.st_mode) and state.st_size <= LINT_BYTES
         if is_named_so or not is_readable:
             return is_readable
         with open(file, "rb") as stream:
             head = stream.read(LINT_BYTES if shows_scripts else _HEAD_BYTES)
-    except OSError as error:  # `read_file` reports a script that nobody can read
+    except OSError as error:  # `read_file` reports an unreadable script
         return is_named_so and isinstance(error, PermissionError)
     if shows_scripts:
         return bool(_DIRECTIVE.search(head))
@@ -81,7 +81,7 @@ def _is_candidate(file: str) -> bool:
 
 
 def has_directives(data: bytes) -> bool:
-    """Whether a file is a job script; without its zero bytes, UTF-16 looks like one, too."""
+    """Whether a file has directives, also in UTF-16, whose zero bytes are left out."""
     return bool(_DIRECTIVE.search(data.replace(b"\0", b"")))
 
 
@@ -100,7 +100,7 @@ def read_file(path: str) -> bytes:
 
 
 def read_bounded(file: str | Path, name: str, hint: str = "", is_pipe: bool = False) -> bytes:
-    """The bytes of a regular file, or of a pipe. Raises JobgenError, with the file's `name`."""
+    """The bytes of a regular file, or of a pipe. Raises JobgenError about the file `name`."""
     try:
         if not is_pipe and not stat.S_ISREG(os.stat(file).st_mode):
             raise unreadable(name, "not a regular file")  # opening a pipe waits for its writer
@@ -125,7 +125,7 @@ _OTHER_FILES = {
 
 
 def check_is_script(path: str, data: bytes) -> None:
-    """Raise JobgenError for a file that is surely no job script, by its suffix."""
+    """Raise JobgenError for a Python file, notebook or YAML, by its suffix, without directives."""
     text, hint = _OTHER_FILES.get(Path(path).suffix.lower(), ("", ""))
     if text and not has_directives(data):
         raise unreadable(path, text, hint)
@@ -137,6 +137,6 @@ def unreadable(path: str, text: str, hint: str = "") -> JobgenError:
 
 
 def out_of_bounds(path: str, hint: str = "") -> JobgenError:
-    """The error for a file that cannot be parsed within the bounds."""
+    """The error for a file that cannot be parsed within the bounds of time and memory."""
     text = f"cannot be parsed within {PARSE_SECONDS} s and {PARSE_MEMORY >> 30} GiB"
     return unreadable(path, text, hint)

@@ -1,7 +1,7 @@
-"""Mends what has one right mend, for `jobgen lint --fix`: no command of a script changes.
+"""Mends findings that have exactly one right mend, for `jobgen lint --fix`; no command changes.
 
-The edits come from the rules. Here they are applied, again until none is left, and the new text is
-taken only if it is read as before, and no rule finds more in it.
+The rules make the edits. This module applies them repeatedly until no edit is left. It keeps the
+new text only if the commands in it are the same as before, and no rule has more findings in it.
 """
 
 import os
@@ -22,7 +22,7 @@ from jobgen.lint.rules import Finding
 from jobgen.paths import is_outside, repository, to_path
 from jobgen.scripts.write import rewrite
 
-PASSES = 20  # over a file: one fix may show a finding that another mistake has hidden
+PASSES = 20  # over a file, at most: a fix may reveal a finding that another mistake has hidden
 _BYTE_ORDER_MARK = "\ufeff"
 # A word of a command or of a directive.
 _WORD = re.compile(r"""(?:"[^"]*"?|'[^']*'?|\\.|[^\s"'\\;|&])*""")
@@ -31,8 +31,8 @@ _WORD = re.compile(r"""(?:"[^"]*"?|'[^']*'?|\\.|[^\s"'\\;|&])*""")
 class Mended(NamedTuple):
     """A file with its bytes before and after.
 
-    `findings` are those that were mended, with their places in the old text. `refused` has
-    the rules whose mends were not taken, and why.
+    `findings` are the mended ones, with their places in the old text. `refused` maps the code of
+    each rule whose edits were not applied to the reason.
     """
 
     path: str
@@ -42,12 +42,12 @@ class Mended(NamedTuple):
     refused: Mapping[str, str] = MappingProxyType({})
 
 
-Search = Callable[[str], list[Problem]]  # what the chosen rules find in a text
+Search = Callable[[str], list[Problem]]  # returns what the chosen rules find in a text
 
 
 def mended(path: str, data: bytes, search: Search) -> Mended:
-    """A file, mended. If not all mends of it together can be taken, those of single rules are."""
-    search = cache(search)  # each text is asked about several times below
+    """The mended file. If all edits together are refused, each rule's edits are tried alone."""
+    search = cache(search)  # the same text is searched several times below
     text = data.decode("utf-8", "surrogateescape")
     before = [each for each in search(text) if each.edits]
     new = _edited(text, search)
@@ -66,7 +66,7 @@ def mended(path: str, data: bytes, search: Search) -> Mended:
 
 
 def _edited(text: str, search: Search, code: str = "") -> str:
-    """A text after all edits, or those of one rule, and those that they make possible."""
+    """The text after all edits (or all of one rule), also those that other edits make possible."""
     for _ in range(PASSES):
         problems = [each for each in search(text) if each.edits and code in ("", each.code)]
         if not problems:
@@ -76,10 +76,10 @@ def _edited(text: str, search: Search, code: str = "") -> str:
 
 
 def applied(text: str, problems: Iterable[Problem]) -> str:
-    """A text after the edits of problems; those on a line with earlier ones are left out."""
+    """The text after the edits of problems; a problem on an already edited line is left out."""
     has_mark = text.startswith(_BYTE_ORDER_MARK)
     starts = [int(has_mark), *(found.end() for found in re.finditer("\n", text))]
-    taken: set[int] = set()  # lines
+    taken: set[int] = set()  # lines with edits
     spans = []
     for edits in (each.edits for each in problems):
         lines = {line for edit in edits for line in _lines(edit)}
@@ -102,7 +102,7 @@ def _lines(edit: Edit) -> range:
 
 
 def _objection(text: str, new: str, search: Search) -> str:
-    """Why a new text cannot be taken: a rule finds more in it, or it is not read as the old one."""
+    """Why a new text is refused: a rule has more findings in it, or its commands differ."""
     before, after = (Counter(each.code for each in search(each)) for each in (text, new))
     if more := sorted(after - before):
         return f"its mend would make another finding, {', '.join(more)}"
@@ -110,7 +110,7 @@ def _objection(text: str, new: str, search: Search) -> str:
 
 
 def _code(text: str) -> object:
-    """All that bash runs: the commands, and the lines that are no comments."""
+    """All that bash runs: the commands, and all lines except comments."""
     script = parse(text.replace("\r\n", "\n"), "")
     lines = [
         line
@@ -122,7 +122,7 @@ def _code(text: str) -> object:
 
 
 def write_mended(mended: Mended) -> None:
-    """Write a file that was mended, atomically. Raises JobgenError; then it has not changed."""
+    """Write a mended file atomically. If this raises JobgenError, the file has not changed."""
     path = to_path(mended.path)
     real = os.path.realpath(path)
     if read_file(mended.path) != mended.data:
@@ -138,7 +138,7 @@ def write_mended(mended: Mended) -> None:
 
 
 def end_of(script: Script, finding: Finding) -> tuple[int, int]:
-    """The line and column after what a finding is about."""
+    """The line and column after the text that a finding is about."""
     line, start = finding.line, finding.column - 1
     parts = finding.raw.split("\n")
     lines = script.lines[line - 1 : line - 1 + len(parts)]

@@ -1,4 +1,4 @@
-"""The commands of a script that start ranks, with their options by torchrun's names."""
+"""The commands of a script that start ranks; their options have torchrun's names."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ _MODULES = {
     "deepspeed.launcher.runner": "deepspeed",
 }
 _ANY_LAUNCHER = re.compile("torchrun|torch.distributed|accelerate|deepspeed")
-# An address that is the node itself, on every node; a port may follow.
+# An address that means the node itself on every node; a port may follow.
 LOOPBACK = re.compile(r"(?:localhost|127(?:\.\d+){3}|\[?::1\]?)(?=:\d+$|$)")
 _PORT = re.compile(r"^\d{4,5}$|:\d{4,5}$")
 _STARTERS_ON_ALL_NODES = ("srun", "mpiexec", "mpirun", "pbsdsh", "pdsh", "clush")
@@ -59,7 +59,7 @@ class RanksPerNode:
 class Launcher:
     """A command that starts ranks: torchrun, accelerate launch, deepspeed.
 
-    `options` are by torchrun's names; `starter` is what starts it on the nodes, if anything.
+    `options` has torchrun's names as keys; `starter` (srun, …) starts the launcher on the nodes.
     """
 
     name: str
@@ -67,14 +67,14 @@ class Launcher:
     word: Word  # the launcher's name in the command
     options: Mapping[str, Word]
     starter: str
-    has_all_options: bool  # none is in a variable whose value is not known
+    has_all_options: bool  # no option is in a variable whose value is not known
 
     def value(self, *names: str) -> str:
-        """The value of an option by any of its names; "" if it is not there."""
+        """The value of an option by any of its names; "" if the option is not given."""
         return next((self.options[name].text for name in names if name in self.options), "")
 
     def number(self, *names: str) -> int | None:
-        """The value of an option if it is a plain number."""
+        """The value of an option as a number; None if the value is not a plain number."""
         return whole_number(self.value(*names))
 
     def option_name(self, name: str) -> str:
@@ -83,16 +83,16 @@ class Launcher:
 
     @property
     def is_multi_node(self) -> bool:
-        """Whether its own options say that there are several nodes."""
+        """Whether the options of this launcher say that there are several nodes."""
         if "standalone" in self.options:
             return False
         return self.value("nnodes") not in ("", "1", "1:1")
 
     @property
     def ranks_per_node(self) -> RanksPerNode | None:
-        """The ranks that it starts on a node; None if that is not a plain number.
+        """The ranks that this launcher starts on a node; None if no option gives a plain number.
 
-        accelerate gets the number of all ranks, and starts the same part of them on each node.
+        accelerate gets the number of all ranks, and starts an equal part of them on each node.
         """
         for name in ("nproc-per-node", "nproc", "ranks"):
             if (count := self.number(name)) is not None:
@@ -106,10 +106,10 @@ def torchruns(script: Script) -> list[Launcher]:
     return [launcher for launcher in launchers(script) if launcher.name == "torchrun"]
 
 
-@lru_cache(8)  # most rules ask for the same script's
+@lru_cache(8)  # most rules ask for the launchers of the same script
 def launchers(script: Script) -> list[Launcher]:
     """Every command of a script that starts ranks on a node."""
-    if not _ANY_LAUNCHER.search(script.text):  # most job scripts have none
+    if not _ANY_LAUNCHER.search(script.text):  # most job scripts have no launcher
         return []
     commands = [command for command in script.commands if command.name not in _OTHER_COMMANDS]
     return [found for command in commands if (found := _launcher(script, command))]
@@ -139,12 +139,12 @@ def _launcher_name(words: Sequence[Word], index: int) -> str:
     if name == "accelerate-launch" or (name == "accelerate" and following == "launch"):
         return "accelerate launch"
     if name == "deepspeed" and re.match(r"--?[A-Za-z]|.*\.py$", following):
-        return "" if re.fullmatch("-[A-Za-z]", before) else name  # else the value of an option
+        return "" if re.fullmatch("-[A-Za-z]", before) else name  # after an option, it is a value
     return name if name == "torchrun" else ""
 
 
 def _options(words: Sequence[Word]) -> tuple[dict[str, Word], bool]:
-    """The options by their names with hyphens, and whether these are certainly all.
+    """The options by name, with hyphens in the names, and whether these are certainly all options.
 
     The options after the program are the program's own.
     """
@@ -181,7 +181,7 @@ def starter_option(words: Sequence[Word], *names: str) -> Word | None:
 
 
 def runs_on_all_nodes(script: Script, command: Command) -> bool:
-    """Whether srun or another starter runs a command on every node of the job, in no branch."""
+    """Whether srun or another starter, outside if and case, runs a command on all nodes."""
     is_branch = command.enclosing & {"if_statement", "case_statement"}
     if is_branch or starter_of(command) not in _STARTERS_ON_ALL_NODES:
         return False
@@ -192,7 +192,7 @@ def runs_on_all_nodes(script: Script, command: Command) -> bool:
 
 
 def starts_elsewhere(script: Script) -> bool:
-    """Whether something in a script may use other nodes than that on which the script runs."""
+    """Whether a command may use nodes other than the node on which the script runs."""
     if script.functions or script.runs_itself:
         return True
     return any(
@@ -202,7 +202,7 @@ def starts_elsewhere(script: Script) -> bool:
 
 
 def outer_command(script: Script, command: Command) -> Command:
-    """The script's own command that a command is, or that has it in a string."""
+    """The command itself, or the script's own command whose quoted string contains this command."""
     if not command.depth:
         return command
     before = [each for each in script.own_commands if each.offset <= command.offset]
@@ -234,7 +234,7 @@ def _runs_program(command: Command) -> bool:
 
 
 def fixed_ports(script: Script) -> list[tuple[Launcher, Word]]:
-    """The launchers with a port that is the same in every job, and the words that name it."""
+    """The launchers whose port is the same in every job, each with the word that has the port."""
     found = []
     for launcher in launchers(script):
         words = [launcher.options.get(name) for name in ("rdzv-endpoint", "master-port")]

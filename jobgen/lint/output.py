@@ -9,12 +9,12 @@ from jobgen.errors import Edit, Problem, printable
 
 
 def text(findings: Sequence[Problem]) -> str:
-    """`file:line:col: message; cure [CODE]`, one on a line."""
+    """The findings as text, one on each line: `file:line:col: message; cure [CODE]`."""
     return "".join(f"{finding}\n" for finding in findings)
 
 
 def as_json(findings: Sequence[Problem]) -> str:
-    """A list with an object for each finding."""
+    """The findings as JSON: a list with an object for each finding."""
     rows = [
         {
             "file": _encodable(finding.mark.file),
@@ -35,8 +35,8 @@ def as_json(findings: Sequence[Problem]) -> str:
 
 
 def sarif(findings: Sequence[Problem]) -> str:
-    """SARIF 2.1.0, which code hosts take as the result of an analysis."""
-    from jobgen.lint.rules import rules  # only their pages need it
+    """The findings as SARIF 2.1.0, which code hosts read as the result of an analysis."""
+    from jobgen.lint.rules import rules  # only SARIF needs the pages of rules
 
     codes = sorted({finding.code for finding in findings})
     descriptions = [
@@ -85,12 +85,12 @@ def _region(*place: int) -> dict[str, int]:
 
 
 def _edits(finding: Problem) -> tuple[Edit, ...]:
-    """The edits of a finding, if an editor can make them: to it, a byte order mark is no text."""
+    """The edits of a finding; none on a byte order mark, which editors do not count as text."""
     return finding.edits if all(edit.column for edit in finding.edits) else ()
 
 
 def github(findings: Sequence[Problem]) -> str:
-    """Workflow commands, which GitHub shows beside the lines of a change."""
+    """The findings as workflow commands, which GitHub shows beside the lines of a change."""
 
     def escaped(text: str) -> str:
         return printable(text).replace("%", "%25")

@@ -1,4 +1,4 @@
-"""Lints files: searches each script in them for what the chosen rules find, and mends it."""
+"""Lints files: runs the chosen rules on each script in the files, and mends what they find."""
 
 import re
 from collections.abc import Callable, Container, Iterable, Sequence
@@ -23,24 +23,24 @@ from jobgen.lint.rules.ignore_comments import ignore_comments, unused_comments
 from jobgen.lint.settings import Settings, chosen_checks, codes_of, load_profile, settings_for
 from jobgen.untrusted_input import ends_within_bounds
 
-# A template of Jinja, of R's brew, of Python, or with @NAMES@ or <<<names>>>, makes a script, and
-# is none.
+# A template of Jinja, of R's brew, of Python, or with @NAMES@ or <<<names>>>: a script is made from
+# it, but it is not itself a script.
 _TEMPLATE = re.compile(
     r"^(#(SBATCH|PBS).*(\{\{|<%|%\(\w+\)s|@[A-Z][A-Z_]+@|<<<\w+>>>)|\s*\{%)", re.MULTILINE
 )
 
-INVALID_BASH, IGNORE_COMMENT = "JG001", "JG002"  # rules that this module asks about
-Column = Callable[[int, int], int]  # the column in the file of a place in a script
-Linted = list[tuple[Script, list[Problem]]]  # the scripts of a file, with what is found in them
+INVALID_BASH, IGNORE_COMMENT = "JG001", "JG002"  # rules that this module treats specially
+Column = Callable[[int, int], int]  # from a line and column of a script to the column in the file
+Linted = list[tuple[Script, list[Problem]]]  # the scripts of a file, each with its problems
 
 
 @dataclass
 class Outcome:
-    """What was found, and in how many files; those `skipped` are not job scripts.
+    """The problems, and how many `files` have job scripts; the `skipped` files have none.
 
     `partly_read` has the places after which only parts of a script were read; `unread` says which
     files, folders and configurations could not be read, and why. `mended` has the new texts of
-    files; then `problems` are those that are left in them.
+    files; with `mended`, `problems` are those that are left in the new texts.
     """
 
     problems: list[Problem] = field(default_factory=list)
@@ -60,8 +60,8 @@ def lint(
 ) -> Outcome:
     """Lint named files, and the job scripts in folders; with `jobs_only`, only job scripts.
 
-    With `fix`, mend what has one right mend; nothing is written. "-" is stdin, and findings in it
-    have `stdin_name`. Raises JobgenError for what is wrong with the settings.
+    With `fix`, mend findings that have one right mend; no file is written. "-" is stdin, whose
+    findings name the file `stdin_name`. Raises JobgenError if the settings are wrong.
     """
     for option in ("select", "ignore", "also"):
         codes_of(f"--{option}", getattr(settings, option))
@@ -122,7 +122,7 @@ def _lint_data(data: bytes, path: str, settings: Settings, fix: bool, outcome: O
 
 
 def _offered(linted: Linted, refused: Container[str]) -> Linted:
-    """What was found, with the edits alone that `--fix` takes: an editor takes them unseen."""
+    """`linted` without the edits that `--fix` refuses: an editor applies edits without a check."""
     return [
         (script, [each._replace(edits=()) if each.code in refused else each for each in found])
         for script, found in linted
@@ -135,7 +135,7 @@ def _mended(data: bytes, path: str, settings: Settings) -> Mended:
 
 
 def _linted(text: str, path: str, settings: Settings) -> Linted:
-    """The scripts of a file, each with what is found in it."""
+    """The scripts of a file, each with the problems of the script."""
     indented = scripts_in(text) if is_document(path) else [(text, 0)]
     return [
         (script, _problems(script, settings_for(path, settings), _indented(indent)))
@@ -146,14 +146,14 @@ def _linted(text: str, path: str, settings: Settings) -> Linted:
 
 
 def problems_in(text: str, file: str, settings: Settings) -> list[Problem]:
-    """What the chosen rules find in one script, sorted by place; no configuration is read."""
+    """The problems of one script by the chosen rules, sorted by place; reads no configuration."""
     return _problems(parse(text, file), settings, _indented(0))
 
 
 def _problems(
     script: Script, settings: Settings, column: Column, nesting: int = 0
 ) -> list[Problem]:
-    """What is found in a script, and in those that it submits; `column` has places in the file."""
+    """The problems of a script and of the scripts that it submits; `column` gives file columns."""
     if _TEMPLATE.search(script.text):
         return []
     ignored = {
@@ -177,29 +177,29 @@ def _problems(
 
 
 def _indented(indent: int) -> Column:
-    """The columns in the file of places in a script that a document shows, or that is all of it."""
+    """The column function of a script that is indented in a document, or is the whole file."""
     return lambda _, column: column + indent
 
 
 def _inside(inner: SubmittedScript, column: Column) -> Column:
-    """The columns in the file of places in a script that another one submits."""
+    """The column function of a script that another script, whose function is `column`, submits."""
     return lambda line, own_column: column(line, inner.column(line, own_column))
 
 
 def _problem(
     script: Script, finding: Finding, code: str, column: Column, can_be_mended: bool
 ) -> Problem:
-    """A finding at its place in the file. A document shows scripts, and is never mended."""
+    """A finding as a problem at its place in the file; it has no edits in a document."""
     mark = Mark(script.file, finding.line, column(finding.line, finding.column))
     line, end = end_of(script, finding)
-    # The end is after the last character, if the line has one before it.
+    # The end is one column after the last character, if the line has a character before the end.
     end = column(line, 1) if end == 1 else column(line, end - 1) + 1
     edits = finding.edits if can_be_mended and not script.is_in_document else ()
     return Problem(mark, finding.text, code, finding.cure, end=(line, end), edits=edits)
 
 
 def _findings(script: Script, settings: Settings) -> Iterable[tuple[Finding, str]]:
-    """What the chosen rules find, with their codes; ignore comments do not count yet."""
+    """The findings of the chosen rules, with their codes, before ignore comments suppress any."""
     script.profile = load_profile(settings.profile) if settings.profile else None
     checks = chosen_checks(settings)
     found = [(finding, code) for code, check in checks.items() for finding in check(script)]

@@ -1,7 +1,7 @@
-"""What the user chose: which rules, and the profile of the scripts' cluster.
+"""The user's choice of rules, and of the profile of the scripts' cluster.
 
-The command line says so or, for what it leaves out, the table [tool.jobgen.lint] of the
-pyproject.toml that is nearest to a script, which may be untrusted.
+The choice comes from the command line. Settings that the command line leaves out come from the
+table [tool.jobgen.lint] of the pyproject.toml nearest to a script, which may be untrusted.
 """
 
 import os
@@ -37,12 +37,12 @@ class Settings:
     ignore: tuple[str, ...] = ()
     profile: str | None = None
     also: tuple[str, ...] = ()
-    file: str = ""  # the configuration, if they come from one
+    file: str = ""  # the configuration, if the settings come from a file
 
 
 @cache
 def chosen_checks(settings: Settings) -> dict[str, Check]:
-    """The checks of the rules that are searched for, by their codes, sorted."""
+    """The checks of the chosen rules, by their codes, sorted."""
     selected = codes_of("select", settings.select)
     ignored = codes_of("ignore", settings.ignore)
     also = codes_of("also", settings.also)
@@ -55,9 +55,9 @@ def chosen_checks(settings: Settings) -> dict[str, Check]:
 
 
 def codes_of(place: str, beginnings: Iterable[str]) -> set[str]:
-    """The codes with one of the beginnings, which may be separated by commas.
+    """The codes that begin with one of `beginnings`, which may be separated by commas.
 
-    Raises JobgenError if no code begins with one of them; `place` is where they come from.
+    Raises JobgenError for a beginning that no code has; `place` is the option or key to blame.
     """
     codes: set[str] = set()
     for text in (part.strip().upper() for each in beginnings for part in each.split(",")):
@@ -72,14 +72,14 @@ def codes_of(place: str, beginnings: Iterable[str]) -> set[str]:
 
 @cache
 def load_profile(name: str) -> Profile:
-    """A profile, by its name or path. Raises JobgenError."""
-    from jobgen.generator import find_profiles  # it takes a while to import
+    """A profile, by its name or path. Raises JobgenError if it cannot be loaded."""
+    from jobgen.generator import find_profiles  # slow to import
 
     return find_profiles().load(name).profile
 
 
 def settings_for(path: str, settings: Settings) -> Settings:
-    """The settings for a file: its configuration has what the command line leaves out.
+    """The settings for a file: its configuration supplies what the command line leaves out.
 
     Raises JobgenError for a configuration that is wrong.
     """
@@ -97,7 +97,7 @@ def settings_for(path: str, settings: Settings) -> Settings:
 
 @cache
 def configured_settings(folder: str) -> Settings:
-    """The configuration for an absolute folder: its own, or the nearest one above it."""
+    """The configuration for an absolute folder: its own, or that of the nearest folder above."""
     file, above = os.path.join(folder, "pyproject.toml"), os.path.dirname(folder)
     table = _table(file) if os.path.exists(file) else None
     if table is None:
@@ -125,7 +125,7 @@ def _check_type(file: str, key: str, value: Any) -> None:
 
 
 def _table(file: str) -> dict[str, Any] | None:
-    """The table of a file; None if it has none."""
+    """The table [tool.jobgen.lint] of a file; None if the file does not have this table."""
     try:
         text = read_bounded(file, file).decode("utf-8")
     except UnicodeDecodeError:
@@ -146,7 +146,7 @@ def _table(file: str) -> dict[str, Any] | None:
     return dict(table)
 
 
-@cache  # every file below its folder asks; a key of 100,000 names takes minutes
+@cache  # needed for every file below its folder; a key of 100,000 names takes minutes
 def _is_parsable(file: str, text: str) -> bool:
     return ends_within_bounds(_parsed, file, text)
 
@@ -180,7 +180,7 @@ def _check_profile(name: str, file: str) -> None:
     try:
         folder = within if is_path else project_folder(WORKING_FOLDER)
         profiles = find_profiles(folder, confined=True)
-        profiles.load(path if is_path else name)  # which may take no values from outside a folder
+        profiles.load(path if is_path else name)  # refuses values from outside `folder`
         load_profile(name)
     except JobgenError as error:
         if any(each.code == "no-profile" for each in error.problems):

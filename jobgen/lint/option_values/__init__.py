@@ -1,19 +1,19 @@
 """The values that options of Slurm's and PBS's commands take: a grammar for each option.
 
-A grammar takes what any release from Slurm 20.11 to 26.05, or any of OpenPBS and Torque, takes. It
-knows no cluster: whether a partition, a feature or a kind of GPU exists is not checked here. Not
-here: which options a script has (reader/), and which values stand for others (JG217).
+A grammar accepts each value that any release of Slurm (20.11 to 26.05), OpenPBS or Torque accepts.
+It knows no cluster: it does not check whether a partition, a feature or a kind of GPU exists. Not
+here: which options a script has (reader/), and which values are placeholders (JG217).
 
-A line of a table (slurm.txt, pbs.txt) has a kind, options, and what they take; below it is the
-pattern of their values; upper and lower case are the same.
+A line of a table (slurm.txt, pbs.txt) has a kind, options, and a description of their values. The
+line below has the pattern of these values, in which upper and lower case are the same.
 
     NUMBER = a part of the patterns below, where <NUMBER> is
     list gres: NAME[:COUNT], with commas between several
         [a-z]+:<NUMBER>
 
-The kind is `number` or `word`, or for a list, whose items have the pattern, `numbers` or `list`.
-Where a number belongs, a word may be a placeholder. If a pattern has groups
-`first` and `last`, these are numbers, and the first one is not above the last one. An option
+The kind is `number` or `word`; for a list whose items match the pattern, `numbers` or `list`.
+Where a number is required, a word may be a placeholder. If a pattern has groups
+`first` and `last`, these are numbers, and the first must not be above the last. An option
 X.NAME is the value after NAME= in the option X.
 """
 
@@ -27,17 +27,17 @@ from typing import NamedTuple
 from jobgen.explanation import read_patterns
 
 _TABLES = {"slurm": ("slurm",), "pbs": ("pbs",), "openpbs": ("pbs", "openpbs")}
-# A comma ends a value only if NAME= follows it, and not in quotes.
+# A comma ends a value only outside quotes, and only if NAME= follows the comma.
 _PAIR = re.compile(r"""(?:'[^']*'|"[^"]*"|,(?!\s*\w+=)|[^'",])+""")
 
 
 class Grammar(NamedTuple):
-    """The values of an option; `takes` is the end of a sentence: "--nodes takes …"."""
+    """The values that an option takes; the text `takes` ends a message: "it takes …"."""
 
     takes: str
     pattern: str
     kind: str
-    values: Mapping[str, "Grammar"] = MappingProxyType({})  # of NAME=VALUE, by NAME
+    values: Mapping[str, "Grammar"] = MappingProxyType({})  # for VALUE in NAME=VALUE, by NAME
 
     def refused(self, value: str) -> str:
         """The part of a value that is wrong, perhaps all of it; "" if it is accepted."""
@@ -52,7 +52,7 @@ class Grammar(NamedTuple):
         return ""
 
     def _has(self, value: str) -> bool:
-        # No expression is compiled before an option needs it: all together would slow the start.
+        # A pattern is compiled when an option needs it: compiling all would slow the start.
         found = re.fullmatch(self.pattern, value, re.IGNORECASE | re.ASCII)
         bounds = found.groupdict(default="") if found else {}
         is_ascending = not bounds.get("last") or int(bounds["first"] or 0) <= int(bounds["last"])
@@ -60,7 +60,7 @@ class Grammar(NamedTuple):
 
 
 def grammar_of(scheduler: str, option: str) -> Grammar | None:
-    """The grammar of an option: its long name for `slurm`, its letter for `pbs` or `openpbs`."""
+    """The grammar of an option: a long name for `slurm`, a letter for `pbs` or `openpbs`."""
     return _grammars(scheduler).get(option)
 
 

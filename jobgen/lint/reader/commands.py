@@ -1,4 +1,4 @@
-"""The records of what bash reads: words, assignments and commands, each with its place."""
+"""The records of a script's syntax: words, assignments and commands, each with its place."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -19,18 +19,18 @@ STARTERS = frozenset(
 
 
 class Word(NamedTuple):
-    """A word: `text` has no quotes, and its expansions as they are written."""
+    """A word of a script; `text` has no quotes, and expansions in it are as written."""
 
     text: str
     line: int
     column: int
     variables: tuple[str, ...] = ()  # the variables that it expands
-    has_substitution: bool = False  # a $(command) is in it
-    raw: str = ""  # as it is written, with its quotes
+    has_substitution: bool = False  # whether the word has a $(command)
+    raw: str = ""  # the word as written, with its quotes
 
     @property
     def is_literal(self) -> bool:
-        """Whether every shell takes it for its text."""
+        """Whether the word has no expansions, so that every shell reads it as `text`."""
         return not self.variables and not self.has_substitution and OUTER not in self.text
 
 
@@ -44,18 +44,18 @@ class Assignment:
     column: int
     is_exported: bool = False
     is_for_command: bool = False
-    is_certain: bool = True  # every run gets here, once
+    is_certain: bool = True  # every run of the script gets here exactly once
     is_appended: bool = False  # NAME+=VALUE
     offset: int = 0
     depth: int = 0
-    items: tuple[Word, ...] | None = None  # of an array, NAME=(VALUE …)
+    items: tuple[Word, ...] | None = None  # the items of an array, NAME=(VALUE …)
 
 
 @dataclass(frozen=True)
 class Command:
     """A simple command.
 
-    `enclosing` has the kinds of syntax that it is a part of: function_definition, pipeline, ….
+    `enclosing` has the kinds of syntax around the command: function_definition, pipeline, ….
     """
 
     words: tuple[Word, ...]
@@ -65,17 +65,17 @@ class Command:
     assignments: tuple[Assignment, ...] = ()
     enclosing: frozenset[str] = frozenset()
     piped_into: str = ""  # the name of the next command of its pipeline
-    starter: str = ""  # what runs it on the nodes, if it is in a string that is a script itself
-    depth: int = 0  # how many such strings it is in
+    starter: str = ""  # for a command in a quoted script: what starts that script (srun, …)
+    depth: int = 0  # how many quoted scripts this command is nested in
 
     @property
     def text(self) -> str:
-        """Its words, without their quotes."""
+        """The words of the command, without their quotes."""
         return " ".join(word.text for word in self.words)
 
     @property
     def arguments(self) -> list[str]:
-        """The words after its name, without their quotes."""
+        """The words after the command's name, without their quotes."""
         return [word.text for word in self.words[1:]]
 
     @cached_property

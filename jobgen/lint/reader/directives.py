@@ -24,8 +24,8 @@ QSUB_WITHOUT_VALUE = "EIVXfhnxz"
 # After one of these words, the directives are for the next part of a heterogeneous job.
 _SEPARATORS = ("hetjob", "packjob")
 
-# A word that is a part of one of these is no mistake: `<name>`, `...`, the value of a variable of
-# the shell that writes the script, or `option_name=argument`.
+# On a line with one of these placeholders, a stray word is no mistake: `<name>`, `...`, a variable
+# of the shell that writes the script, or `option_name=argument`.
 _PLACEHOLDER = re.compile(rf"[{{}}<>\[\]…{OUTER}]|\.\.\.|^\s*-*option(_?name)?\b", re.IGNORECASE)
 
 _WORD = re.compile(r"""#|(?:\\.?|"(?:\\.?|[^"\\])*"?|'(?:\\.?|[^'\\])*'?|[^\s"'#\\])+""")
@@ -36,7 +36,7 @@ _Words = deque[Word]
 
 @dataclass(frozen=True)
 class Directive:
-    """One word of a directive line, with its value; `raw` is as it is written.
+    """One word of a directive line, with its value; `raw` is the word as written.
 
     `option` is its long name, or its letter for PBS; "" for a word that is no option.
     """
@@ -51,14 +51,14 @@ class Directive:
 
     @property
     def gpus(self) -> int | None:
-        """How many GPUs Slurm's --gres, --gpus or --gpus-per-node asks for; None for no number."""
+        """How many GPUs Slurm's --gres, --gpus or --gpus-per-node asks for; None if invalid."""
         value = self.value if self.option == "gres" else f"gpu:{self.value}"
         found = re.fullmatch(r"(?:gres[/:])?gpu(?::[A-Za-z][\w.-]*)?(?::(\d{1,4}))?", value)
         return int(found[1] or 1) if found else None
 
     @property
     def resources(self) -> list[tuple[str, str]]:
-        """The names and values in PBS's -l; nothing in other options."""
+        """The names and values in PBS's -l; an empty list for other options."""
         is_list = self.scheduler == "pbs" and self.option == "l"
         return re.findall(r"(?:^|,)(\w+)=?([^,]*)", self.value) if is_list else []
 
@@ -86,7 +86,7 @@ def command_options(command: Command) -> Iterator[Directive]:
 
 
 def _directives(scheduler: str, text: str, line: int, start: int) -> Iterator[Directive]:
-    """The options of a directive line, and the first word that is none."""
+    """The options of a directive line, and then the first word that is not an option."""
     is_slurm = scheduler == "slurm"
     words = _split(text if is_slurm else text.replace("#", "\\#"), line, start)
     yield from _slurm_options(words) if is_slurm else _pbs_options(words)
@@ -98,7 +98,7 @@ def _directives(scheduler: str, text: str, line: int, start: int) -> Iterator[Di
 
 
 def _slurm_options(words: _Words, command: str = "") -> Iterator[Directive]:
-    """The options before the first word that is none; they are removed from `words`."""
+    """The options before the first word that is not an option; they are removed from `words`."""
     while words and re.match("-[A-Za-z]|--.", words[0].text):
         word = words.popleft()
         name, value = _slurm_option(word.text, words, command)
@@ -106,9 +106,9 @@ def _slurm_options(words: _Words, command: str = "") -> Iterator[Directive]:
 
 
 def _slurm_option(word: str, following: _Words, command: str = "") -> tuple[str, str]:
-    """The full name and the value; a value that is a separate word is removed from `following`.
+    """An option's full name and value; a value in a separate word is removed from `following`.
 
-    The option is of a directive, if it is not on the command line of a `command`.
+    The option is on the command line of `command`; if that is "", the option is in a directive.
     """
     own_options = SRUN_OPTIONS if command == "srun" else frozenset()
     own_letters = SRUN_LETTERS if command else {}
@@ -123,14 +123,14 @@ def _slurm_option(word: str, following: _Words, command: str = "") -> tuple[str,
         return name, value
     if name in own_options or name in WITH_VALUE:
         return name, _take(following)
-    is_of_site = not command and name not in OPTIONS  # it may take a value, or none
+    is_of_site = not command and name not in OPTIONS  # it may or may not take a value
     if is_of_site and following and not following[0].text.startswith("-"):
         following.popleft()
     return name, ""
 
 
 def _pbs_options(words: _Words) -> Iterator[Directive]:
-    """The same for qsub."""
+    """The options of qsub before the first other word; they are removed from `words`."""
     while words and re.match("-[A-Za-z]", words[0].text):
         word = words.popleft()
         letter, value = word.text[1], word.text[2:]
@@ -146,8 +146,8 @@ def _take(words: _Words) -> str:
 def _split(text: str, line: int, start: int) -> _Words:
     """The words of a directive with their columns; a # ends the line.
 
-    Quotes and backslashes count as in src/sbatch/opt.c, `_get_argument`; a backslash at the end is
-    nothing.
+    Quotes and backslashes work as in src/sbatch/opt.c, `_get_argument`; a backslash at the end is
+    ignored.
     """
     if text.endswith("\\") and not text.endswith("\\\\"):
         text = text[:-1]
@@ -175,5 +175,5 @@ def chunks(select: str) -> list[tuple[int, Mapping[str, str]]]:
 
 
 def whole_number(text: str) -> int | None:
-    """The number that a text is; None if it is something else."""
+    """A text as a whole number; None if the text is anything else."""
     return int(text) if re.fullmatch("[0-9]{1,9}", text) else None

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 _STRINGS = ("raw_string", "string", "concatenation")
 # Values that mean the same to the inner shell as a plain word.
 _PLAIN_VALUE = re.compile(r"[\w./:,=@% +-]*")
-# A line of expansions of the outer shell: they may be nothing, a directive, or a command.
+# A line of only outer expansions: their values may be empty, a directive, or a command.
 _OUTER_LINE = re.compile(rf"^[ \t]*({OUTER}\w*[ \t]*)+$", re.MULTILINE)
 
 
 def script_strings(node: Node, command: Command) -> Iterator[Node]:
-    """The strings of a command that are scripts: of `bash -c STRING`, `ssh HOST STRING`, `eval`."""
+    """The strings of a command that are scripts: in `bash -c STRING`, `ssh HOST STRING`, `eval`."""
     children = [
         child for child in node.children if child.is_named and child.type != "variable_assignment"
     ]
@@ -43,7 +43,7 @@ def script_strings(node: Node, command: Command) -> Iterator[Node]:
 def submitted_scripts(
     node: Node, commands: Iterable[Command], source: Source, script: Script
 ) -> Iterator[SubmittedScript]:
-    """The scripts in `sbatch <<EOF` and `cat <<EOF | sbatch`; `node` has these commands."""
+    """The scripts in `sbatch <<EOF` and `cat <<EOF | sbatch`; `commands` are those in `node`."""
     for redirect in node.children:
         parts = {child.type: child for child in redirect.children}
         if redirect.type != "heredoc_redirect" or "heredoc_body" not in parts:
@@ -63,7 +63,7 @@ def submitted_scripts(
 
 
 def _placed(option: Directive, command: Command) -> Directive:
-    """An option at the place of its command; what a variable in it stands for is not known."""
+    """An option at the place of its command; each variable in it becomes an unknown value."""
     value = re.sub(r"\$(\{.*?\}|\(.*?\)|\w+)", OUTER, option.value)
     return replace(option, value=value, line=command.line, column=command.column)
 
@@ -71,7 +71,7 @@ def _placed(option: Directive, command: Command) -> Directive:
 def _placed_lines(
     text: str, offsets: list[int], source: Source, first_line: int, removes_tabs: bool
 ) -> tuple[list[str], Callable[[int, int], int]]:
-    """The lines of a heredoc, and what finds the column in the file of a place in them."""
+    """The lines of a heredoc, and a function from a place in them to the column in the file."""
     lines = _OUTER_LINE.sub(lambda found: " " * len(found[0].encode()), text).split("\n")
     tabs = [len(line) - len(line.lstrip("\t")) if removes_tabs else 0 for line in lines]
     starts = list(accumulate((len(to_bytes(line)) + 1 for line in lines), initial=0))
@@ -89,9 +89,9 @@ def _placed_lines(
 def inner_text(
     node: Node, source: Source, script: Script, is_quoted: bool = False
 ) -> tuple[str, list[int]]:
-    """The text of a string as the inner shell gets it, and the offset of each of its bytes.
+    """The text of a string as the inner shell gets it, and the offset in the file of each byte.
 
-    A heredoc keeps its lines; in one that is quoted, the outer shell expands nothing.
+    A heredoc keeps its lines; in a quoted heredoc, the outer shell expands nothing.
     """
     data, offsets = bytearray(), list[int]()
     whole = [range(node.start_byte, node.end_byte)]
@@ -110,7 +110,7 @@ def inner_text(
 
 
 def _value(node: Node, source: Source, script: Script) -> bytes:
-    """The value of an expansion; if it is not known, what stands for such a value."""
+    """The value of an expansion; OUTER and the expansion's letters if the value is not known."""
     raw = source.raw(node).strip()
     value = script.resolved(raw, source.offset(node.start_byte))
     if _PLAIN_VALUE.fullmatch(value):

@@ -1,4 +1,4 @@
-"""From the text of a script to a Script, however broken the text is."""
+"""Makes a Script from the text of a script, however broken the text is."""
 
 import re
 from collections.abc import Sequence
@@ -8,9 +8,9 @@ from jobgen.lint.reader.directives import Directive, is_code, read_directives
 from jobgen.lint.reader.script import Script
 from jobgen.lint.reader.tree import read_tree
 
-_DOTS = ("...", "…")  # something is left out, in a script that only shows the idea
+_DOTS = ("...", "…")  # for the commands that an example script leaves out
 _BYTE_ORDER_MARK = "\ufeff"
-_NAME = re.compile(r"""[^\s;&|()'"`$<>={},]+""")  # of a function, in a command or a string
+_NAME = re.compile(r"""[^\s;&|()'"`$<>={},]+""")  # a function's name in a command or a string
 
 
 def parse(text: str, file: str, first_line: int = 1, options: Sequence[Directive] = ()) -> Script:
@@ -47,13 +47,13 @@ def _remove_unused_functions(script: Script) -> None:
 
 
 def _may_call_any_function(command: Command) -> bool:
-    """Whether a command's name is not known before it runs, or it reads other commands."""
+    """Whether a command's name is known only at run time, or the command reads other commands."""
     name = command.words[0].text if command.words else ""
     return "$" in name or "`" in name or command.name in ("eval", "source", ".")
 
 
 def _add_directives(script: Script, options: Sequence[Directive]) -> None:
-    """Add the directives; the first command is where the parser, sbatch and qsub first find one."""
+    """Add the directives; the first command is the first that the parser or the scheduler finds."""
     code = (
         number
         for number, line in enumerate(script.lines, 1)

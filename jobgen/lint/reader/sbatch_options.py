@@ -1,10 +1,10 @@
 """The options of sbatch(1) up to Slurm 26.05: their names, and which of them take a value.
 
-Whether one does is `has_arg` in src/common/slurm_opt.c.
+The field `has_arg` in src/common/slurm_opt.c says whether an option takes a value.
 """
 
 SHORT_WITH_VALUE = frozenset("AaBbCcDdeFGiJLMmNnoPpqStwxn")
-# Options that take no value, or one only after `=`.
+# Options that take no value, or take a value only after `=`.
 WITHOUT_VALUE = frozenset(
     """
     consolidate-segments contiguous exclusive external get-user-env help hold ignore-pbs immediate
@@ -49,7 +49,7 @@ _SYNONYMS = {
 def full_name(name: str) -> str:
     """The full name of a long option.
 
-    getopt_long(3) takes the beginning of a name, if only one option begins with it.
+    getopt_long(3) accepts the beginning of a name if only one option begins with it.
     """
     if name not in OPTIONS:
         candidates = [option for option in OPTIONS if option.startswith(name)]
@@ -58,8 +58,8 @@ def full_name(name: str) -> str:
 
 
 def nearest_option(name: str) -> str:
-    """The option that a long option is nearly spelled as; "" if it is one itself, or near none."""
-    from difflib import get_close_matches  # it takes a while to import
+    """The option whose name is most like `name`; "" if `name` is an option or like no option."""
+    from difflib import get_close_matches  # slow to import
 
     near = [] if name in OPTIONS else get_close_matches(name, OPTIONS, 1, 0.85)
     return near[0] if near else ""

@@ -17,7 +17,7 @@ Request = tuple[Directive, list[tuple[int, Mapping[str, str]]]]
 
 @dataclass(frozen=True)
 class Gpus:
-    """The GPUs of a node that the directives ask for, and the place that says so."""
+    """The GPUs of a node that the directives ask for, and the place of the request."""
 
     count: int
     line: int
@@ -28,64 +28,64 @@ class Gpus:
 class SubmittedScript:
     """A script that a heredoc gives to sbatch or qsub.
 
-    It begins on `first_line`, after empty lines. `column` has the column in the file of a place.
+    Only empty lines are before `first_line`. `column` maps places in `text` to columns in the file.
     """
 
     text: str
     first_line: int
-    options: list[Directive]  # those of the command line
+    options: list[Directive]  # on the command line of sbatch or qsub
     column: Callable[[int, int], int]
 
 
-@dataclass(eq=False)  # what is found in a script is cached by the script's identity
+@dataclass(eq=False)  # caches of other modules have the script's identity as their key
 class Script:
-    """All that is in a script; above its `first_line` are empty lines, if a heredoc holds it."""
+    """The parts of a script; if a heredoc holds it, the lines before `first_line` are empty."""
 
     file: str
     text: str
     first_line: int = 1
-    has_byte_order_mark: bool = False  # it comes before `text`
+    has_byte_order_mark: bool = False  # in the file, before `text`
     directives: list[Directive] = field(default_factory=list)
-    stray_words: list[Directive] = field(default_factory=list)  # that are no options
+    stray_words: list[Directive] = field(default_factory=list)  # words that are no options
     commands: list[Command] = field(default_factory=list)
     assignments: list[Assignment] = field(default_factory=list)
     exports: set[str] = field(default_factory=set)
-    dynamic_variables: set[str] = field(default_factory=set)  # those of loops, read and so on
+    dynamic_variables: set[str] = field(default_factory=set)  # set by loops, `read` and so on
     functions: set[str] = field(default_factory=set)
-    function_ranges: list[tuple[str, int, int]] = field(default_factory=list)  # with their offsets
+    function_ranges: list[tuple[str, int, int]] = field(default_factory=list)  # name, start, end
     comments: list[Word] = field(default_factory=list)
-    inner_comments: list[Word] = field(default_factory=list)  # in strings that are scripts
-    variable_uses: list[tuple[str, int]] = field(default_factory=list)  # names with their lines
-    # Inside heredocs, and the later lines of strings of several lines.
+    inner_comments: list[Word] = field(default_factory=list)  # in quoted scripts
+    variable_uses: list[tuple[str, int]] = field(default_factory=list)  # name, line
+    # Lines in heredocs, and all lines but the first of strings of several lines.
     quoted_lines: set[int] = field(default_factory=set)
     submitted_scripts: list[SubmittedScript] = field(default_factory=list)
     parse_error: tuple[int, int] | None = None  # the first place that cannot be parsed
-    profile: Profile | None = None  # of its cluster, if the user has named one
+    profile: Profile | None = None  # of the script's cluster, if the user has named a profile
 
     @cached_property
     def lines(self) -> list[str]:
-        """Its lines, without their ends."""
+        """The lines of the script, without their line ends."""
         return self.text.split("\n")
 
     @cached_property
     def code(self) -> str:
-        """Its lines that are no comments."""
+        """The lines of the script that are not comments."""
         return "\n".join(line for line in self.lines if not line.lstrip().startswith("#"))
 
     @property
     def is_in_document(self) -> bool:
-        """Whether a document shows it, or parts of it."""
+        """Whether the script comes from a document, which may show only a part of it."""
         return is_document(self.file)
 
     @cached_property
     def interpreter(self) -> str:
-        """The words after #! in its first line that is not empty: `/bin/bash`."""
+        """The words after #! in the first line that is not empty: `/bin/bash`."""
         first = next((line for line in self.lines if line.strip()), "")
         return first[2:].strip() if first.startswith("#!") else ""
 
     @cached_property
     def is_other_language(self) -> bool:
-        """Whether its interpreter is not a Bourne shell."""
+        """Whether the script's interpreter is not a Bourne shell."""
         words = self.interpreter.split()
         names = [word.rpartition("/")[2] for word in words if not re.match(r"-|\w+=", word)]
         names = names[1:] if names[:1] == ["env"] else names
@@ -107,9 +107,9 @@ class Script:
         return [directive for directive in self.directives if not directive.is_late]
 
     def directive(self, *options: str) -> Directive | None:
-        """The directive of an option that counts, the last one; `options` are its names.
+        """The last directive of an option, which overrides the others; `options` are its names.
 
-        None for a heterogeneous job, each part of which has its own.
+        None for a heterogeneous job, because each part of the job has its own directives.
         """
         if any(directive.option == "hetjob" for directive in self.active_directives):
             return None
@@ -117,13 +117,13 @@ class Script:
         return found[-1] if found else None
 
     def number(self, option: str) -> int | None:
-        """The value of a directive, if it is a plain number."""
+        """The value of an option's directive if it is a plain number, else None."""
         directive = self.directive(option)
         return whole_number(directive.value) if directive else None
 
     @cached_property
     def chunk_requests(self) -> list[Request]:
-        """The directives with the chunks that they ask PBS for."""
+        """The directives that ask PBS for chunks, each with its chunks."""
         return list(self._requests("select"))
 
     def _requests(self, name: str) -> Iterator[Request]:
@@ -133,7 +133,7 @@ class Script:
 
     @cached_property
     def _node_requests(self) -> list[Request]:
-        """The same, also of `nodes=2:ppn=8:gpus=4`, which Torque has (pbs_resources(7B))."""
+        """The chunk requests, else those of `nodes=2:ppn=8:gpus=4` (Torque, pbs_resources(7B))."""
         return self.chunk_requests or list(self._requests("nodes"))
 
     @cached_property
@@ -166,7 +166,7 @@ class Script:
 
     @cached_property
     def asks_for_whole_nodes(self) -> bool:
-        """Whether the directives ask for nodes that no other job is on."""
+        """Whether the directives ask for nodes that no other job may use."""
         exclusive = self.directive("exclusive")
         return bool(exclusive and exclusive.value in ("", "exclusive")) or any(
             name == "place" and asks_for_whole_nodes(value)
@@ -182,11 +182,11 @@ class Script:
         return Constants(self.assignments, self.dynamic_variables)
 
     def resolved(self, text: str, before: int | None = None) -> str:
-        """`text` with the values of constants, or of those that are set before an offset."""
+        """`text` with the values of constants, or of constants set before the offset `before`."""
         return self.constants.resolved(text, before) if "$" in text else text
 
     def constant(self, name: str) -> Assignment | None:
-        """The assignment of a constant."""
+        """The assignment of a variable if it is a constant, else None."""
         return self.constants.assignments.get(name)
 
     def assignments_of(self, name: str) -> list[Assignment]:
@@ -195,7 +195,7 @@ class Script:
 
     @cached_property
     def own_commands(self) -> list[Command]:
-        """The commands that no string for another shell has."""
+        """The commands outside strings for another shell."""
         return [command for command in self.commands if command.depth == 0]
 
     def expanded_words(self, command: Command) -> list[Word]:

@@ -1,4 +1,4 @@
-"""The parser of bash (tree-sitter, of the extra `lint`), the bytes it gets, and their words."""
+"""Parses bash with tree-sitter (of the extra `lint`), and reads words from the syntax tree."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _NO_QUOTES = (0, 0, re.compile(rb"(?s)\\(.)"))
 
 
 class Source:
-    """A script, or a string in it that is a script itself.
+    """A script, or a quoted script inside a script.
 
-    `offsets` has the offset in the file of each byte, and of the end.
+    `offsets` has the offset in the file of each byte of `data`, and of the end of `data`.
     """
 
     def __init__(self, file: bytes, data: bytes, offsets: Sequence[int]) -> None:
@@ -43,7 +43,7 @@ class Source:
         self.line_starts = [0, *(found.end() for found in re.finditer(b"\n", file))]
 
     def offset(self, position: int) -> int:
-        """The offset in the file of a byte."""
+        """The offset in the file of the byte of `data` at a position."""
         return self.offsets[min(position, len(self.offsets) - 1)]
 
     def place(self, node: Node) -> tuple[int, int]:
@@ -53,17 +53,17 @@ class Source:
         return line, self.column(line, offset)
 
     def column(self, line: int, offset: int) -> int:
-        """The column of an offset in the file that is on a line."""
+        """The column of an offset in the file; `line` is the line of that offset."""
         before = self.file[self.line_starts[line - 1] : offset]
         return len(before.decode("utf-8", "replace")) + 1
 
     def raw(self, node: Node) -> str:
-        """The text of a node, as it is written."""
+        """The text of a node, as written in the script."""
         return self.data[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
 
 def read_word(node: Node, source: Source) -> Word:
-    """The word that a node is."""
+    """The record of a node that is a word."""
     parts = list(pieces(node, source.data))
     replaced = [each for each in parts if not isinstance(each, range)]
     places = (each if isinstance(each, range) else _written(each, source.data) for each in parts)
@@ -79,7 +79,7 @@ def read_word(node: Node, source: Source) -> Word:
 
 
 def pieces(node: Node, data: bytes) -> Iterator[range | Node]:
-    """What the shell makes of a word or a heredoc: the bytes that stay, and what it replaces."""
+    """The pieces of a word or a heredoc: bytes that the shell keeps, and nodes that it replaces."""
     kind = node.type
     if kind == "concatenation":
         for child in node.children:
@@ -98,7 +98,7 @@ def pieces(node: Node, data: bytes) -> Iterator[range | Node]:
 
 
 def _written(node: Node, data: bytes) -> range:
-    """Where a node is: the grammar takes blanks before it for a part of it."""
+    """The place of a node, without the blanks at its beginning, which the grammar adds."""
     raw = data[node.start_byte : node.end_byte]
     return range(node.end_byte - len(raw.lstrip()), node.end_byte)
 
@@ -106,7 +106,7 @@ def _written(node: Node, data: bytes) -> range:
 def _unescaped(
     data: bytes, start: int, end: int, escaped: re.Pattern[bytes] | None
 ) -> Iterator[range]:
-    """The bytes between two positions without the backslashes that take effect there."""
+    """The bytes between two positions, without the backslashes that escape a character."""
     for found in escaped.finditer(data, start, end) if escaped else ():
         yield range(start, found.start())
         if found[1] != b"\n":
@@ -116,7 +116,7 @@ def _unescaped(
 
 
 def variables(node: Node, source: Source) -> tuple[str, ...]:
-    """The variables of an expansion, and of nothing else."""
+    """The variables of an expansion; nothing for a node of another type."""
     if node.type not in EXPANSIONS:
         return ()
     names = (child.children[0] if child.type == "subscript" else child for child in node.children)
@@ -124,17 +124,17 @@ def variables(node: Node, source: Source) -> tuple[str, ...]:
 
 
 def to_bytes(text: str) -> bytes:
-    """A text as the parser gets it; a byte that is not UTF-8 becomes three bytes."""
+    """The bytes of a text for the parser; a byte that is not UTF-8 becomes three bytes."""
     return text.encode("utf-8", "surrogatepass")
 
 
 def parse_tree(data: bytes) -> Node:
     """The root of the syntax tree. Raises JobgenError if there is no parser.
 
-    Only what the grammar cannot parse is rewritten, and parsed again. What it would take for
-    something else, without an error, is rewritten first. The length stays, and so every place.
+    Syntax that the grammar would misread without an error is rewritten first. Only after an error,
+    other syntax is rewritten too, and all is parsed again. All lengths, and so all places, stay.
     """
-    # `$(: A   && B)` for `$(((A)) && B)`, which the grammar takes for arithmetic.
+    # Writes `$(: A   && B)` for `$(((A)) && B)`, which the grammar misreads as arithmetic.
     data = re.sub(rb"\$\(\(\(([^()]*)\)\)(?=\s*(?:&&|\|\|))", rb"$(: \1  ", data)
     data = _HEREDOC.sub(_without_false_ends, data)
     root = _parser().parse(data).root_node
@@ -157,12 +157,12 @@ def _parser() -> Parser:
 
 
 _HEREDOC_LINE = rb"^[^#\n]*<<-?\s*['\"\\]?\w+['\"]?"
-# What bash parses and the grammar (tree-sitter-bash 0.25) does not. The bytes of the group are
-# replaced by the filler, one by one: every place stays, and the words are read from the script.
+# Syntax that bash can parse and the grammar (tree-sitter-bash 0.25) cannot. The filler replaces
+# each byte of the group, so that every place stays; words are read from the script itself.
 _UNPARSABLE = tuple(
     (re.compile(pattern, re.MULTILINE), filler)
     for pattern, filler in (
-        (rb"(\\)\s*\Z", b" "),  # at the end of the script
+        (rb"(\\)\s*\Z", b" "),  # a backslash at the end of the script
         (rb"\$\{[\w@*!]+(?:\[[^]\n]*\])?:(\$)(?=\w)", b"1"),  # ${a[@]:$b:$c}
         (rb"\$\{\w+(?:\[[^]\n]*\])?[#%/]([^{}\n\[\]]*[\[\]][^{}\n]*)\}", b"x"),  # ${a%%[*}
         (rb"(?<!\w)(\d\d?#)(?=\$)", b" "),  # $((10#$a))
@@ -176,7 +176,7 @@ _UNPARSABLE = tuple(
         (rb"(\$)(?=[/,;:.%^~=+])", b"x"),  # sed s/a$//
     )
 )
-# A heredoc without a command, which makes a comment of several lines.
+# A heredoc without a command, which serves as a comment of several lines.
 _COMMENT = re.compile(rb"(?ms)^[ \t]*<<-?[ \t]*(['\"]?)(\w+)\1[ \t]*\n.*?\n[ \t]*\2[ \t]*$")
 _HEREDOC = re.compile(
     rb"(?ms)(?<!<)<<-?[ \t]*['\"\\]?(\w+)['\"]?(?:[^\w<\n][^\n]*)?\n(.*?)^[ \t]*\1$"
@@ -184,13 +184,13 @@ _HEREDOC = re.compile(
 
 
 def _filled(filler: bytes, found: re.Match[bytes]) -> bytes:
-    """A match whose group consists of the filler."""
+    """The text of a match, with the filler for each byte of its group."""
     start, end = found.start(1) - found.start(), found.end(1) - found.start()
     return found[0][:start] + filler * (end - start) + found[0][end:]
 
 
 def _without_false_ends(found: re.Match[bytes]) -> bytes:
-    """A heredoc without lines that only begin with its end, which the grammar takes for it."""
+    """A heredoc without lines that begin with its end word: the grammar takes them for the end."""
     start, end = found.start(2) - found.start(), found.end(2) - found.start()
     line = re.compile(rb"^([ \t]*)" + found[1] + rb"(?=[^\n])", re.MULTILINE)
     body = line.sub(rb"\1" + b"x" * len(found[1]), found[2])
@@ -198,6 +198,6 @@ def _without_false_ends(found: re.Match[bytes]) -> bytes:
 
 
 def _quoted(found: re.Match[bytes]) -> bytes:
-    """A comment of several lines as a string of the command `:`."""
+    """A comment of several lines, rewritten as a string of the command `:`."""
     text = re.sub(rb"[^\n]", b"x", found[0])
     return b":'" + text[2:-1] + b"'"

@@ -1,4 +1,4 @@
-"""Walks the syntax tree of a script, and notes all that is in it in a Script."""
+"""Walks the syntax tree of a script, and records its commands, variables, … in a Script."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ from jobgen.lint.reader.source import EXPANSIONS, Source, parse_tree, read_word,
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-# Where the shell may not come to, or comes to more than once.
+# Syntax whose commands the shell may skip, or run more than once.
 _UNCERTAIN = frozenset(
     """
     if_statement while_statement for_statement c_style_for_statement case_statement list subshell
     function_definition command_substitution process_substitution elif_clause else_clause
     """.split()
 )
-# Nodes in which nothing is to be noted: most nodes are.
+# Nodes that have nothing to record; most nodes are of these kinds.
 _LEAVES = frozenset(
     """
     word string_content variable_name special_variable_name file_descriptor heredoc_start
     heredoc_content heredoc_end regex test_operator
     """.split()
 )
-_NOTED = ("command", "declaration_command")  # with the assignments in them
+_NOTED = ("command", "declaration_command")  # recorded together with the assignments in them
 # Commands that set the variables that they name.
 _SETTERS = ("read", "mapfile", "readarray", "getopts", "printf", "let", "unset")
 
 
 def read_tree(script: Script) -> None:
-    """Note all that is in a script. Raises RecursionError if it is nested too deep."""
+    """Record all parts of a script. Raises RecursionError if its syntax is nested too deep."""
     data = to_bytes(script.text)
     _TreeReader(script, Source(data, data, range(len(data) + 1))).read()
 
 
 @dataclass
 class _TreeReader:
-    """Reads a script, or a string in it that is a script itself, which `starter` runs."""
+    """Reads a script, or a quoted script inside a script, which the command `starter` runs."""
 
     script: Script
     source: Source
@@ -58,7 +58,7 @@ class _TreeReader:
         self._walk(root, frozenset(), "")
 
     def _walk(self, node: Node, enclosing: frozenset[str], piped_into: str) -> None:
-        """Note a node, which is a part of syntax of some kinds, and what is in it."""
+        """Record a node and its children; `enclosing` has the kinds of syntax around the node."""
         kind = node.type
         match kind:
             case "command":
@@ -95,7 +95,7 @@ class _TreeReader:
     def _children(self, node: Node, enclosing: frozenset[str], piped_into: str) -> None:
         children = node.children
         for index, child in enumerate(children, 1):
-            if not child.is_named or child.type in _LEAVES:  # unnamed is a word such as `then`
+            if not child.is_named or child.type in _LEAVES:  # keywords such as `then` are unnamed
                 continue
             if node.type in _NOTED and child.type == "variable_assignment":
                 for value in child.named_children:
@@ -127,7 +127,7 @@ class _TreeReader:
                 self.script.function_ranges.append(place)
 
     def _expansions(self, node: Node) -> None:
-        """Note the expansions in what is not a command, such as a heredoc."""
+        """Record the expansions in text that is not a command, such as a heredoc."""
         if node.type in EXPANSIONS:
             self._expansion(node)
         for child in node.children:
@@ -163,12 +163,12 @@ class _TreeReader:
                 yield read_word(word, self.source)
 
     def _command_assignments(self, node: Node, enclosing: frozenset[str]) -> Iterator[Assignment]:
-        """Note the assignments before a command, and yield those that are for it only."""
+        """Record the assignments before a command, and yield those for this command only."""
         name = node.child_by_field_name("name")
         for child in node.children:
             if child.type == "variable_assignment":
-                # The grammar takes assignments on lines before a command for a part of it, and
-                # the newline before `\rm` for a part of the command's name.
+                # The grammar makes assignments on lines before a command a part of the command,
+                # and the newline before `\rm` a part of the command's name.
                 between = self.source.data[child.end_byte : name.start_byte] if name else b""
                 between += b"\n" * (name is not None and self.source.raw(name).startswith("\n"))
                 is_for_command = b"\n" not in between.replace(b"\\\n", b"")
@@ -225,7 +225,7 @@ class _TreeReader:
         return assignment
 
     def _items(self, value: Node | None) -> tuple[Word, ...] | None:
-        """The items of an array."""
+        """The items of an array; None for any other value."""
         if value is None or value.type != "array":
             return None
         items = [child for child in value.children if child.is_named and child.type != "comment"]

@@ -11,9 +11,9 @@ _EXPANSION = re.compile(r"\$(?:\{#?([A-Za-z_]\w*)(?:\[[\d@*]+\])?\}|([A-Za-z_]\w
 
 
 class Constants:
-    """The variables and arrays that are set once, on every way through a script.
+    """The variables and arrays that every run of a script sets exactly once.
 
-    A variable that is `dynamic` is set by something other than an assignment, such as a loop.
+    The variables in `dynamic` are set by something other than an assignment, such as a loop.
     """
 
     def __init__(self, assignments: Sequence[Assignment], dynamic: Set[str]) -> None:
@@ -27,7 +27,7 @@ class Constants:
                 self._add(each)
 
     def _add(self, assignment: Assignment) -> None:
-        """Add a constant, whose value may have those of the constants before it."""
+        """Add a constant; its value may contain the values of earlier constants."""
         value = assignment.value
         if value.raw.startswith(("'", "$'")):
             self._values[assignment.name] = value.text
@@ -38,7 +38,7 @@ class Constants:
     def resolved(self, text: str, before: int | None = None) -> str:
         """`text` with the values of constants, which add at most LINT_VALUE_CHARACTERS.
 
-        Only constants that are set before an offset count, if one is given.
+        If the offset `before` is given, only constants that are set before this offset count.
         """
         remaining = LINT_VALUE_CHARACTERS
 

@@ -1,14 +1,14 @@
 """The rules of lint: a folder for each subject, with a text for each rule and the checks of all.
 
-jobgen/explanation.py says what a text, jg101_….txt, looks like. The page says why the job fails,
-and has the evidence and the cure; the last part is an example, which the tests lint: the lines of a
-script that has the mistake (-), those of the same script without it (+), and those of both. They
-begin with #!/bin/bash, if no other line names an interpreter; ␍ is a carriage return. The one
-field, Profile, is that of the example.
+jobgen/explanation.py explains the format of a text, jg101_….txt. The page of a rule says why the
+job fails, with the evidence and the cure. The last part is an example, which the tests lint: lines
+of a script with the mistake (-), lines of the same script without it (+), and lines of both. Both
+scripts begin with #!/bin/bash if no line names an interpreter; ␍ is a carriage return. The only
+field, Profile, names the profile for the example.
 
-The check of a rule is the function with the name of its text. It yields findings; one has edits if
-it has one right mend that changes no command: `--fix` makes them. Not here: how a script is read
-(reader/), which rules are searched for (settings), and how scripts are mended (fix).
+The check of a rule is the function with the name of the rule's text. It yields findings. A finding
+has edits, which `--fix` makes, if it has one right mend that changes no command. Not here: how a
+script is read (reader/), which rules are chosen (settings), and how scripts are mended (fix).
 """
 
 import os
@@ -31,10 +31,10 @@ from jobgen.lint.reader.script import Script as Script
 
 
 class Finding(NamedTuple):
-    """What a rule has found, where, and what to type instead.
+    """A mistake that a rule has found, its place, and what to type instead.
 
-    `raw` is the script's own text that the finding is about; if it is empty, that is the word at
-    `line` and `column`. The `edits` make it right, if there is only one way, and change no command.
+    `raw` is the text of the script that the finding is about; an empty `raw` stands for the word
+    at `line` and `column`. If there is only one right mend, `edits` make it; no command changes.
     """
 
     line: int
@@ -52,19 +52,19 @@ Place = Word | Command | Assignment | Directive | Gpus
 
 
 def finding_at(place: Place, text: str, cure: str, edits: Iterable[Edit] = ()) -> Finding:
-    """A finding at what has a place in a script; of a command, its name is meant."""
+    """A finding at the place of a part of a script; for a command, at the command's name."""
     named = place.words[0] if isinstance(place, Command) and place.words else place
     raw = named.raw if isinstance(named, Word | Directive) else ""
     return Finding(place.line, place.column, text, cure, raw, tuple(edits))
 
 
 def replacement(line: int, column: int, old: str, new: str) -> Edit:
-    """The edit that replaces `old` with `new`, from this column of a line."""
+    """The edit that replaces `old`, which begins at this line and column, with `new`."""
     return Edit(line, column, line, column + len(old), new)
 
 
 def without_line(script: Script, line: int) -> Edit:
-    """The edit that removes a line, which is not the only one."""
+    """The edit that removes a line of a script that has at least two lines."""
     if line < len(script.lines):
         return Edit(line, 1, line + 1, 1, "")
     before, last = script.lines[-2:]
@@ -72,26 +72,26 @@ def without_line(script: Script, line: int) -> Edit:
 
 
 Check = Callable[[Script], Findings]
-NEEDS_PROFILE = "JG7"  # how the codes of the rules begin that compare a script with its cluster
+NEEDS_PROFILE = "JG7"  # the codes of rules that compare a script with its cluster begin so
 off_by_default: set[Check] = set()
 
 
 def optional(check: Check) -> Check:
-    """Mark the check of a rule that is searched for only where it is selected."""
+    """Mark a check as off by default: its rule is used only if the user selects the rule."""
     off_by_default.add(check)
     return check
 
 
 class Rule(NamedTuple):
-    """What the text of a rule says."""
+    """A rule, as its text describes it."""
 
     code: str
-    title: str  # what it finds, in one line
+    title: str  # what the rule finds, in one line
     page: str  # why it fails, the evidence, and the cure
-    bad: str  # a script in which it finds something
+    bad: str  # a script with the mistake
     good: str  # the same script without the mistake
     optional: bool
-    profile: str | None  # of the examples, if they need one
+    profile: str | None  # for the two scripts, if they need one
 
 
 @cache
@@ -122,7 +122,7 @@ def _rule(code: str, check: Check) -> Rule:
 
 
 def _script(example: Sequence[str], mark: str) -> str:
-    """The script of an example: the lines of both, and those with a mark."""
+    """One script of an example: the lines of both scripts, and the lines with this mark."""
     script = "".join(f"{line[2:]}\n" for line in example if line[0] in (" ", mark))
     script = script.replace("␍", "\r")
     return script if "#!" in script else f"#!/bin/bash\n{script}"

@@ -10,16 +10,16 @@ from jobgen.planning.host_list import expand
 
 
 def jg206_repeated_option(script: Script) -> Findings:
-    if script.is_in_document:  # it shows one below the other what may be given
+    if script.is_in_document:  # a document may list alternatives one below the other
         return
     seen: dict[tuple[str, str], tuple[int, str]] = {}
     for directive in script.active_directives:
         if directive.option == "hetjob":
             seen.clear()
-        if directive.option in ("mail-type", "hint"):  # several of them add up
+        if directive.option in ("mail-type", "hint"):  # several values add up
             continue
         if directive.scheduler == "slurm" and directive.option not in OPTIONS:
-            continue  # a plug-in (SPANK) has added it, and may add them up
+            continue  # an option of a plug-in (SPANK), whose values may add up
         for name, value in _values(directive, bool(script.chunk_requests)):
             key = directive.scheduler, name
             line, earlier = seen.get(key, (0, value))
@@ -32,7 +32,7 @@ def jg206_repeated_option(script: Script) -> Findings:
 
 
 def _values(directive: Directive, has_select: bool) -> Iterator[tuple[str, str]]:
-    """The values that a directive sets, by name; PBS's -l sets several."""
+    """The names and values that a directive sets; PBS's -l sets several."""
     letters = "NAqoejvmM" if has_select else "NAqoejmM"
     if directive.scheduler != "pbs" or directive.option in letters:
         yield directive.option, directive.value
@@ -44,7 +44,7 @@ def jg207_both_schedulers(script: Script) -> Findings:
     if len(schedulers) < 2 or script.directive("ignore-pbs"):
         return
     if script.is_in_document and not script.interpreter:
-        return  # it shows the lines of one scheduler beside those of the other
+        return  # a document may show the lines of one scheduler beside those of the other
     for directive in script.active_directives:
         if directive.scheduler == "pbs" and directive.option != "S":
             text = "sbatch also reads #PBS lines, and they override the #SBATCH lines"
@@ -60,7 +60,7 @@ _EXCLUSIVE_OPTIONS = {
     ("exclusive", "oversubscribe"): "the last one counts",
     ("requeue", "no-requeue"): "the last one counts",
 }
-_Contradiction = tuple[Directive, Directive, str]  # with the reason
+_Contradiction = tuple[Directive, Directive, str]  # two directives, and why they contradict
 
 
 def jg211_contradictory_directives(script: Script) -> Findings:
@@ -82,7 +82,7 @@ def _exclusive_options(script: Script) -> Iterator[_Contradiction]:
 
 
 def _tasks(script: Script) -> Iterator[_Contradiction]:
-    """Numbers of nodes and tasks that do not fit."""
+    """Contradictions between the numbers of nodes and tasks."""
     tasks, nodes = script.directive("ntasks"), script.directive("nodes")
     per_node, most = script.directive("ntasks-per-node"), script.number("ntasks-per-node")
     count, node_count = script.number("ntasks"), script.nodes
@@ -99,7 +99,7 @@ def _tasks(script: Script) -> Iterator[_Contradiction]:
 
 
 def _gpus(script: Script) -> Iterator[_Contradiction]:
-    """Numbers of GPUs that do not fit."""
+    """Contradictions between numbers of GPUs."""
     requests = map(script.directive, ("gres", "gpus-per-node", "gpus"))
     gres, per_node, gpus = (each if each and each.gpus else None for each in requests)
     if gres and per_node and gres.gpus != per_node.gpus:
@@ -112,7 +112,7 @@ def _gpus(script: Script) -> Iterator[_Contradiction]:
 
 
 def _hosts(script: Script) -> Iterator[_Contradiction]:
-    """Lists of hosts that contradict --exclude or --nodes."""
+    """Contradictions of --nodelist with --exclude or --nodes."""
     nodelist, exclude = script.directive("nodelist"), script.directive("exclude")
     nodes = script.directive("nodes")
     if nodelist and exclude and (hosts := _expanded(nodelist) & _expanded(exclude)):
@@ -127,5 +127,5 @@ def _hosts(script: Script) -> Iterator[_Contradiction]:
 def _expanded(directive: Directive) -> set[str]:
     try:
         return set(expand([directive.value]))
-    except JobgenError:  # no list of hosts, or one of too many
+    except JobgenError:  # not a list of hosts, or a list of too many hosts
         return set()

@@ -1,4 +1,4 @@
-"""Rules about directives that are written in another way than the one that sbatch reads."""
+"""Rules about directives that the scheduler does not read as their author means them."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -38,7 +38,7 @@ def jg201_late_directive(script: Script) -> Findings:
 
 
 def _late_directives(script: Script) -> list[Directive]:
-    """The directives after the first command, and before the script ends or another one begins."""
+    """The directives after the first command, up to the end of the script or to another script."""
     ends = [
         number
         for number, line in enumerate(script.lines, 1)
@@ -55,25 +55,25 @@ def _late_directives(script: Script) -> list[Directive]:
     found = [each for each in script.directives if each.is_late and each.line < end]
     if script.active_directives:
         return found
-    # It may be another kind of script, with an indented comment about directives.
+    # Without active directives, an indented directive may be a comment of another kind of script.
     return [directive for directive in found if not script.lines[directive.line - 1][:1].isspace()]
 
 
 def _can_move(script: Script, blocks: Sequence[Sequence[Directive]]) -> bool:
-    """Whether all late directives can count; a part of them would be another job."""
+    """Whether all late directives can be moved up; only a part of them would make another job."""
     directives = [directive for block in blocks for directive in block]
     if not directives or not can_be_added(script, directives, [each.line for each in directives]):
         return False
     if any(word.is_late for word in script.stray_words):
         return False
     if any(line.startswith("#!") for line in script.lines[1 : directives[-1].line]):
-        return False  # there a second script begins
+        return False  # a second script begins on this line
     before = ("\n".join(script.lines[: block[0].line - 1]) for block in blocks)
     return not any(parse_tree(to_bytes(each)).has_error for each in before)  # as inside an `if`
 
 
 def _moved(script: Script, block: Sequence[Directive]) -> Iterator[Edit]:
-    """The edits that move directives up."""
+    """The edits that move the directives of a block up, above the first command."""
     active_lines = [each.line for each in script.active_directives]
     target = max(active_lines, default=int(script.lines[0].startswith("#!"))) + 1
     numbers = sorted({directive.line for directive in block})
@@ -83,7 +83,7 @@ def _moved(script: Script, block: Sequence[Directive]) -> Iterator[Edit]:
 
 
 def can_be_added(script: Script, added: Sequence[Directive], lines: Sequence[int]) -> bool:
-    """Whether directives on some lines can count, too, and no other directive says the same."""
+    """Whether the directives `added` can become active, and no other directive sets their names."""
     others = [each for each in script.directives if each not in added]
     names = [name for each in added for name in _names(each)]
     other_names = {name for each in others for name in _names(each)}
@@ -96,7 +96,7 @@ def can_be_added(script: Script, added: Sequence[Directive], lines: Sequence[int
 
 
 def _names(directive: Directive) -> list[str]:
-    """What a directive sets: its option, or the resources of PBS's -l."""
+    """The names that a directive sets: its option, or the resources of PBS's -l."""
     return [name for name, _ in directive.resources] or [directive.option]
 
 
@@ -121,9 +121,9 @@ def jg202_misspelt_directive(script: Script) -> Findings:
 
 
 def _directive_written_right(script: Script, comment: Word, length: int) -> list[Edit]:
-    """The edit that makes a comment a directive; `length` is that of its first word."""
+    """The edit that turns a comment into a directive; `length` is the length of its first word."""
     if any(map(is_code, script.lines[: comment.line - 1])):
-        return []  # it comes too late
+        return []  # the comment is after the first command
     directives = read_directives(["#SBATCH" + comment.text[length:]], 2)
     are_options = directives and all(each.option for each in directives)
     if not are_options or not can_be_added(script, directives, ()):
@@ -143,7 +143,7 @@ def jg203_unknown_option(script: Script) -> Findings:
 
 
 def _option_written_right(script: Script, directive: Directive) -> list[Edit]:
-    """The edit that spells an option right, if it can be no other option."""
+    """The edit that corrects the spelling of an option, if only one option can be meant."""
     name = directive.raw[2:].partition("=")[0]
     plain = name.replace("_", "-").lower()
     is_beginning = any(option.startswith(plain) for option in OPTIONS)
@@ -155,7 +155,7 @@ def _option_written_right(script: Script, directive: Directive) -> list[Edit]:
 
 
 def _differs_by_one_letter(word: str, other: str) -> bool:
-    """Whether one letter more, less or changed, or two exchanged ones, are the difference."""
+    """Whether two words differ by one added, missing or changed letter, or two swapped letters."""
     while word and other and word[0] == other[0]:
         word, other = word[1:], other[1:]
     while word and other and word[-1] == other[-1]:
@@ -179,7 +179,7 @@ def jg204_stray_word(script: Script) -> Findings:
 
 
 def _word_written_right(script: Script, word: Directive) -> list[Edit]:
-    """The edit after which sbatch reads the line, if there is one."""
+    """The edit of a stray word after which sbatch reads the whole line; empty if none is likely."""
     line, start = script.lines[word.line - 1], word.column - 1
     if edit := _likely_edit(line, start, word):
         written = line[: edit.column - 1] + edit.text + line[edit.end_column - 1 :]
@@ -189,7 +189,7 @@ def _word_written_right(script: Script, word: Directive) -> list[Edit]:
 
 
 def _likely_edit(line: str, start: int, word: Directive) -> Edit | None:
-    """The edit that writes what may be meant by a word, which begins at an index of a line."""
+    """The edit that writes the likely meaning of a word, whose index in the line is `start`."""
     dashes = _DASHES.match(line, start)
     name = re.compile(r"[\w-]+").match(line, dashes.end() if dashes else start)
     blanks = re.search(r"(?<=--)([a-z-]+)(\s*=\s*)$", line[:start])

@@ -1,4 +1,4 @@
-"""Rules about the values in directives: what they may be is in jobgen/lint/option_values."""
+"""Rules about the values in directives; jobgen/lint/option_values says which values are valid."""
 
 import re
 from collections.abc import Iterator
@@ -19,8 +19,8 @@ def jg205_variable_in_directive(script: Script) -> Findings:
             yield finding_at(directive, text, cure)
 
 
-# What a program or a reader replaces: of a variable, a template, `<name>` (`_name_` in a document),
-# `...` and `[optional]`. In an array, %4 is none.
+# Text that a program or a reader replaces: variables, templates, `<name>` (`_name_` in a document),
+# `...` and `[optional]`. The %4 of an array is not such a text.
 _TEMPLATE = re.compile(
     rf"[$`<>{{}}!…{OUTER}]|\.\.\.|__|(?<!\w)_(\w*_)?(?!\w)|@\w+@|%[A-Za-z(]|\[[A-Za-z]|XX"
     r"|\b[A-Z][A-Z]+_[a-z]"
@@ -40,7 +40,7 @@ def jg217_invalid_value(script: Script) -> Findings:
     for option in _options(script):
         is_openpbs = option.scheduler == "pbs" and script.chunk_requests
         grammar = grammar_of("openpbs" if is_openpbs else option.scheduler, option.option)
-        is_missing = not option.value and not option.raw.endswith("=")  # or it is not written here
+        is_missing = not option.value and not option.raw.endswith("=")  # no value is written here
         if not grammar or is_missing or _TEMPLATE.search(option.value):
             continue
         if script.lines[option.line - 1].startswith("#", option.column - 1 + len(option.raw)):
@@ -56,12 +56,12 @@ def jg217_invalid_value(script: Script) -> Findings:
 def _options(script: Script) -> Iterator[Directive]:
     """All options of directives and of commands, each once."""
     for directive in script.active_directives:
-        is_of_command = directive.line < script.first_line  # which submits this script
+        is_of_command = directive.line < script.first_line  # of the command that submits it
         is_with_equals = re.match("-[A-Za-z]=", directive.raw)  # JG215 reports it
         if not is_of_command and not is_with_equals:
             yield directive
     for command in script.commands:
-        is_pbs = command.name == "qsub" and script.scheduler == "pbs"  # else Grid Engine's
+        is_pbs = command.name == "qsub" and script.scheduler == "pbs"  # else it is Grid Engine's
         if command.name in ("srun", "salloc", "sbatch") or is_pbs:
             yield from command_options(command)
 
@@ -117,7 +117,7 @@ def jg404_comment_in_directive(script: Script) -> Findings:
 def _moved_up(line: str, number: int, column: int) -> list[Edit]:
     comment, directive = line[column - 1 :], line[: column - 1].rstrip()
     if re.match(r"#+\s*(PBS|SBATCH)\b", comment):
-        return []  # by itself, it would be a directive, or look like one
+        return []  # alone on a line, the comment would be, or look like, a directive
     return [
         Edit(number, 1, number, 1, f"{comment.rstrip()}\n"),
         Edit(number, len(directive) + 1, number, len(line.rstrip()) + 1, ""),

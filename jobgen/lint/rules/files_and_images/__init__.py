@@ -32,7 +32,7 @@ def jg210_output_folder_made_late(script: Script) -> Findings:
 
 
 def _submits_then(script: Script, mkdir: Command) -> bool:
-    """Whether the same branch then submits a job, or the script then submits itself anywhere."""
+    """Whether, after the mkdir, its branch submits a job, or the script submits itself anywhere."""
     branch = mkdir.enclosing & _BRANCHES
 
     def is_in_branch(command: Command) -> bool:
@@ -50,7 +50,7 @@ def _submits(command: Command) -> bool:
     return any(word.text in ("sbatch", "qsub") for word in command.words[:2])
 
 
-# Only where the job is submitted is it known which folders exist.
+# Off by default: only the machine that submits the job knows which folders exist.
 @optional
 def jg212_output_folder_missing(script: Script) -> Findings:
     if script.file == "-" or script.directive("chdir"):
@@ -62,7 +62,7 @@ def jg212_output_folder_missing(script: Script) -> Findings:
         if not directive or not folder or folder.startswith(("/", "~", "..")):
             continue
         if set(folder) & set("%$^:<{") or any(folder in maker.text for maker in makers):
-            continue  # that the job makes it is right with PBS; with Slurm, JG210 reports it
+            continue  # with PBS, the job may make the folder; with Slurm, JG210 reports this
         if not any(map(os.path.isdir, _paths(script.file, folder))):
             effect = "the job fails without a message" if is_slurm else "the output is lost"
             text = f"the output goes to {folder}, which does not exist: {effect}"
@@ -70,7 +70,7 @@ def jg212_output_folder_missing(script: Script) -> Findings:
 
 
 def _paths(file: str, folder: str) -> Iterator[str]:
-    """Where the folder may be: in the folders from which a person may submit."""
+    """The paths of the folder below each folder from which a person may submit the job."""
     yield folder
     for above in Path(os.path.abspath(file)).parents:
         yield os.path.join(above, folder)
@@ -78,7 +78,7 @@ def _paths(file: str, folder: str) -> Iterator[str]:
             return
 
 
-# What is another text for each task: its number, its job, or (mostly) its node.
+# Text that differs between tasks: the number of the task, its job, or (mostly) its node.
 _DIFFERS = re.compile(r"%\d*[ajJN]|\$|[{}<>]|^/dev/")
 
 
@@ -97,7 +97,7 @@ def jg219_array_with_one_output(script: Script) -> Findings:
 _MAKERS = {"mkdir", "cp", "rsync", "tar", "unzip", "mktemp", "wget", "sbcast"}
 _LOCAL = re.compile(r"/(?:tmp|dev/shm)/[\w./$\{\}-]+")
 _MAKES_NAME = re.compile(r"[$`]\(?\s*mktemp(?:\s+-[dqu]+)*(?:\s+/tmp/\S+)?\s*[)`]")
-# Before its program, srun itself reads a file, on the first node.
+# A file that srun's command line names before the program is read by srun, on the first node.
 _PROGRAM = re.compile(
     r"(^|/)(python[\d.]*|(ba)?sh|torchrun|accelerate|singularity|apptainer)$|\.py$"
 )
@@ -134,7 +134,7 @@ def _local_names(script: Script) -> Iterator[tuple[str, int]]:
 
 
 def _arguments(script: Script, run: Command) -> str:
-    """What the program of a command gets, with the values of constants."""
+    """The program of a command and its arguments, with the values of constants."""
     words = outer_command(script, run).words
     start = next((n for n, word in enumerate(words) if _PROGRAM.search(word.text)), len(words))
     return script.resolved(" ".join(word.text for word in words[start:])).replace("${", "$")
@@ -145,7 +145,7 @@ def jg602_privileged(script: Script) -> Findings:
         words = script.expanded_words(command)
         texts = [word.text for word in words]
         for start in [texts.index(engine) for engine in ("podman", "docker") if engine in texts]:
-            writes_settings = any("/proc/sys" in text for text in texts[start:])  # that needs it
+            writes_settings = any("/proc/sys" in text for text in texts[start:])  # needs the option
             if "run" not in texts[start : start + 3] or writes_settings:
                 continue
             for word in words[start:]:
@@ -154,15 +154,15 @@ def jg602_privileged(script: Script) -> Findings:
                     yield finding_at(word, text, "name the devices that it needs")
 
 
-# A path with a host or a folder: an image with neither was built here.
+# An image whose name has a host or a folder: an image with neither was built on this machine.
 _IMAGE = re.compile(r"(?:--container-image=)?(docker://)?([\w.-]+(?::\d+)?[/#][\w./-]+)(:latest)?")
 
 
 def jg603_unpinned_image(script: Script) -> Findings:
-    if "\n# sha256 of the other lines: " in script.text:  # jobgen made it
+    if "\n# sha256 of the other lines: " in script.text:  # jobgen made the script
         return
     for command in script.commands:
-        if "build" in command.arguments[:1]:  # it makes one image, for all
+        if "build" in command.arguments[:1]:  # a build makes one image for all nodes
             continue
         for word in command.words:
             image = _IMAGE.fullmatch(word.text)
@@ -188,7 +188,7 @@ _FILE = re.compile(
 )
 
 
-# The home folder may be the right one.
+# Off by default: the home folder may be the right one.
 @optional
 def jg608_pbs_stays_home(script: Script) -> Findings:
     if script.scheduler != "pbs" or not script.active_directives or script.directive("d", "w"):

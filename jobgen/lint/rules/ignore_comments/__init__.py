@@ -1,4 +1,4 @@
-"""The comments with which the author of a script turns rules off for a line, and their own rule."""
+"""Comments with which a script's author turns rules off for a line, and the rule about them."""
 
 import re
 from collections.abc import Iterator, Set
@@ -27,7 +27,7 @@ _CODES = re.compile(r"=([A-Z0-9]+(?:,[A-Z0-9]+)*)(?:[ \t]+([^,\s].*))?")
 def ignore_comments(script: Script) -> Iterator[IgnoreComment]:
     """The ignore comments of a script."""
     comments = sorted(script.comments + script.inner_comments, key=lambda comment: comment.line)
-    if script.parse_error or script.is_other_language:  # then it is not read to its end
+    if script.parse_error or script.is_other_language:  # the parser has not read all of the script
         comments = [Word(line, number, 1) for number, line in enumerate(script.lines, 1)]
     for comment in comments:
         if found := _IGNORE.search(comment.text):
@@ -41,7 +41,7 @@ def ignore_comments(script: Script) -> Iterator[IgnoreComment]:
 
 
 def _ignored_line(script: Script, comment: Word, start: int) -> int:
-    """The comment's line or, if nothing else is there, the next that is not an ignore comment."""
+    """The comment's line; if nothing else is on it, the next line that is no ignore comment."""
     line = comment.line
     before = script.lines[line - 1][: comment.column - 1] + comment.text[:start]
     if before.strip():
@@ -68,7 +68,7 @@ def jg002_ignore_comment(script: Script) -> Findings:
 
 
 def unused_comments(script: Script, searched: Set[str], places: Set[tuple[int, str]]) -> Findings:
-    """The ignore comments that suppress nothing of the rules that were `searched` for.
+    """A finding for each ignore comment that suppresses no finding of the rules in `searched`.
 
     `places` has the lines and codes of all findings.
     """

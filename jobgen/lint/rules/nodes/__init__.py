@@ -1,4 +1,4 @@
-"""Rules about the nodes of a job: those that do nothing, and those that a launcher waits for."""
+"""Rules about the nodes of a job: nodes that do nothing, and nodes that a launcher waits for."""
 
 import re
 
@@ -30,7 +30,7 @@ def jg101_first_node_only(script: Script) -> Findings:
         return
     for launcher in found:
         if (name := launcher.name) == "deepspeed" or launcher.starter:
-            continue  # deepspeed starts the other nodes itself
+            continue  # deepspeed itself starts ranks on the other nodes
         has_no_nodes = launcher.has_all_options and "config-file" not in launcher.options
         if launcher.is_multi_node and launcher.command.piped_into != "?":
             text = f"{name} for {nodes} nodes runs on the first node only"
@@ -54,16 +54,16 @@ def jg102_node_count_differs(script: Script) -> Findings:
         nodes = launcher.number("nnodes") or 1
         if nodes in (1, job_nodes) or _may_be_right(script, launcher, nodes > job_nodes):
             continue
-        if nodes > job_nodes or len(found) == 1:  # else the others may use the other nodes
+        if nodes > job_nodes or len(found) == 1:  # else the other launchers may use the other nodes
             text = f"{launcher.name} is for {nodes} nodes, but the job has {job_nodes}"
             cure = f"use the same number, or {launcher.option_name('nnodes')}=$SLURM_NNODES"
             yield finding_at(launcher.options["nnodes"], text, cure)
 
 
 def _may_be_right(script: Script, launcher: Launcher, is_more: bool) -> bool:
-    """Whether it may be for a part of the nodes, or started by hand on each.
+    """Whether the launcher may be for a part of the nodes, or be started by hand on each node.
 
-    A node's rank that is an argument of the script says that a job is submitted for each node.
+    If the node rank is an argument of the script, a separate job is submitted for each node.
     """
     rank = script.resolved(launcher.value("node-rank"))
     if launcher.number("node-rank") is not None or re.match(r"\$\{?\d", rank):
@@ -89,7 +89,7 @@ def jg115_deepspeed_without_hostfile(script: Script) -> Findings:
             yield finding_at(launcher.word, text, "write a hostfile, and give it with --hostfile")
 
 
-# Each node has other work if its number is in the command; a file may have the number of nodes.
+# A command with the node's number gives each node other work; a file may have the number of nodes.
 _OTHER_WORK = re.compile(r"SLURM_(NODEID|PROCID)|hostname|NODENAME")
 _HAS_NODES = {"config-file", "hostfile", "no-ssh", "node-rank", "launcher"}
 
@@ -113,7 +113,7 @@ def jg119_world_per_node(script: Script) -> Findings:
 _STARTS_ITSELF = re.compile(r"(?i)\bray\b|dask|submitit|mpi|PBS_NODEFILE|NODELIST|hostfile")
 
 
-# The program itself may start the other ranks.
+# Off by default: the program itself may start the other ranks.
 @optional
 def jg125_other_nodes_idle(script: Script) -> Findings:
     nodes = script.nodes or 1

@@ -31,7 +31,7 @@ def jg103_more_ranks_than_gpus(script: Script) -> Findings:
 def jg105_several_agents_per_node(script: Script) -> Findings:
     per_node, tasks = script.directive("ntasks-per-node"), script.number("ntasks")
     count = script.number("ntasks-per-node") or 1
-    if tasks and script.nodes:  # then --ntasks-per-node is only the most
+    if tasks and script.nodes:  # then --ntasks-per-node is only the maximum
         count = min(count, -(-tasks // script.nodes))
     if not per_node or count < 2:
         return
@@ -63,7 +63,7 @@ def jg114_fewer_ranks_than_gpus(script: Script) -> Findings:
         yield finding_at(ranks.word, text, "start a rank for each GPU, or request fewer GPUs")
 
 
-# Other versions of Slurm do not need it.
+# Off by default: in other versions of Slurm, srun does not ignore the option.
 @optional
 def jg302_cores_not_inherited(script: Script) -> Findings:
     directive = script.directive("cpus-per-task")
@@ -90,7 +90,7 @@ def jg303_more_tasks_than_gpus(script: Script) -> Findings:
             return
 
 
-# Some programs need it.
+# Off by default: some programs need one GPU per task.
 @optional
 def jg306_gpu_per_task(script: Script) -> Findings:
     per_task = script.directive("gpus-per-task")
@@ -163,7 +163,7 @@ def _same_rank(script: Script, launcher: Launcher) -> str:
     if launcher.number("node-rank") is not None and word.is_literal:
         return f"every node gets the rank {word.text}"
     if launcher.command.depth and _NUMBER.search(word.raw):
-        return ""  # the node's shell expands it
+        return ""  # the shell on each node expands the variable
     found = _NUMBER.search(script.resolved(re.sub(rf"{OUTER}(\w+)", r"$\1", word.text)))
     if not found or f"\\${found[1]}" in script.text:
         return ""

@@ -24,7 +24,7 @@ def jg104_rendezvous_id_differs(script: Script) -> Findings:
         word = launcher.options.get("rdzv-id")
         if not word or not launcher.is_multi_node:
             continue
-        # In a string, what the script's own shell has expanded is one id.
+        # In a quoted script, an id that the outer shell has expanded is the same on all nodes.
         expanded_here = word.text if is_plain_job and not launcher.starter else ""
         if _DIFFERS.search(word.raw if launcher.command.depth else expanded_here):
             job_id = "$PBS_JOBID" if script.scheduler == "pbs" else "$SLURM_JOB_ID"
@@ -32,7 +32,7 @@ def jg104_rendezvous_id_differs(script: Script) -> Findings:
             yield finding_at(word, text, f"use --rdzv-id={job_id}")
 
 
-# The address of an interface that is usually not the hostname's.
+# A command for the address of an interface that is usually not the hostname's address.
 _INTERFACE_ADDRESS = re.compile(r"\b(?:ip|ifconfig)\b.*?\b((?:ib|hsn|bond|ens)\w+)")
 
 
@@ -101,7 +101,7 @@ def jg108_first_hostname_address(script: Script) -> Findings:
         if reader in ("awk", "cut", "head"):
             after = (each for each in script.commands if each.offset > command.offset)
             following = next((each.text for each in after if each.name == reader), "")
-            if not re.search(r"-f ?[2-9]|\$[2-9]", following):  # it takes the first one
+            if not re.search(r"-f ?[2-9]|\$[2-9]", following):  # the reader takes the first address
                 text = "the first address of `hostname -I` may be on any network"
                 yield finding_at(command, text, "name the interface: ip -4 -o addr show NAME")
 
@@ -109,7 +109,7 @@ def jg108_first_hostname_address(script: Script) -> Findings:
 _ASKS_ADDRESS = re.compile(r"\bhostname\b|\bip\b.*addr|ifconfig")
 
 
-# It works where a site has ssh between its nodes.
+# Off by default: the command works where a site has ssh between its nodes.
 @optional
 def jg109_address_over_ssh(script: Script) -> Findings:
     for command in script.commands if script.scheduler else ():
@@ -159,7 +159,7 @@ def jg121_loopback(script: Script) -> Findings:
             yield finding_at(assignment, text, cure)
 
 
-# An address, or a name that ends in a number: others may be placeholders.
+# An IP address, or a hostname that ends in a number: other names may be placeholders.
 _ADDRESS = re.compile(r"(?!127\.|0\.0\.0\.0)\d+(?:\.\d+){3}|[A-Za-z][\w-]*\d(?:\.[\w.-]+)?")
 
 
@@ -199,14 +199,14 @@ def _may_share_node(script: Script, array: Directive) -> bool:
     """Whether two jobs of the array may run on one node at the same time."""
     is_several = re.search("[-,:]", array.value.split("%")[0]) and not array.value.endswith("%1")
     gpus = script.gpus_per_node
-    # Most nodes have 4 or 8 GPUs: two jobs that request as many are on two nodes.
+    # Most nodes have 4 or 8 GPUs: two jobs that each request as many run on two nodes.
     most = script.profile.node.gpus if script.profile else 4
     fills_node = script.asks_for_whole_nodes or bool(gpus and gpus.count >= most)
     return bool(is_several) and not fills_node
 
 
 def _run_together(script: Script, *pair: Launcher) -> bool:
-    """Whether both run in the background of the script, and no `wait` is between them."""
+    """Whether two launchers run in the background of the script, with no `wait` between them."""
     for launcher in pair:
         is_elsewhere = launcher.starter or launcher.command.depth or launcher.is_multi_node
         if is_elsewhere or "background" not in launcher.command.enclosing:
@@ -219,7 +219,7 @@ def _run_together(script: Script, *pair: Launcher) -> bool:
 _FIXED_PORT_CURE = "make it from the job's id, or request whole nodes"
 
 
-# Many sites give whole nodes without a request.
+# Off by default: many sites give whole nodes without a request.
 @optional
 def jg117_same_port_in_every_job(script: Script) -> Findings:
     if not script.scheduler or script.asks_for_whole_nodes:

@@ -8,7 +8,7 @@ from jobgen.lint.rules import Directive, Findings, Gpus, Script, Word, finding_a
 from jobgen.profiles.model import Profile
 from jobgen.schedulers import get_scheduler
 
-# What stands for GPUs in the names of queues, partitions, constraints and resources.
+# Parts of the names of queues, partitions, constraints and resources that mean GPUs.
 _GPU_NAME = re.compile(
     r"(?i)gpu|cuda|gres|tres|acc?el|nvidia|dgx|hgx|tesla|quadro|rtx|mig|grace|gaudi|trn|inf\d|"
     r"pascal|volta|turing|ampere|lovelace|hopper|blackwell|"
@@ -16,7 +16,7 @@ _GPU_NAME = re.compile(
 )
 # Options whose values do not say what the job requests.
 _OTHER_OPTIONS = ("job-name", "N", "output", "error", "o", "e", "mail-user", "M")
-# Slurm sets these only if GPUs, or nodes and tasks, are asked for.
+# Slurm sets these variables only if the job requests GPUs, or nodes and tasks.
 _GPU_VARIABLES = {"SLURM_GPUS", "SLURM_GPUS_ON_NODE", "SLURM_GPUS_PER_NODE", "SLURM_JOB_GPUS"}
 _COUNT_VARIABLES = {"SLURM_NNODES", "SLURM_JOB_NUM_NODES", "SLURM_NTASKS", "SLURM_NPROCS"}
 _STEP_OPTIONS = re.compile(r"--gres|--gpus|--tres|\s-G\s*\d|sbatch|qsub|\bsalloc\b")
@@ -63,7 +63,7 @@ def _partial_request(script: Script) -> Directive | None:
 
 
 def _gpu_use(script: Script) -> Word | None:
-    """The launcher whose ranks certainly use GPUs: NCCL works with nothing else."""
+    """The launcher whose ranks certainly use GPUs: NCCL, for example, works only with GPUs."""
     exported = [each.name for each in script.assignments if each.is_exported]
     has_nccl = any(name.startswith("NCCL_") for name in exported)
     for launcher in launchers(script):
@@ -106,7 +106,7 @@ def jg702_cluster_gpus_not_requested(script: Script) -> Findings:
     if not profile or not profile.node.gpus or profile.node.gpu == "none":
         return
     is_for_cluster = script.active_directives and script.scheduler == profile.scheduler
-    # Without the option, the jobs of this cluster ask for no GPUs: its nodes are whole.
+    # Without the option, jobs of this cluster request no GPUs: they get whole nodes.
     if profile.request.gpu_option in (None, "none") or not is_for_cluster:
         return
     gpus, option = profile.node.gpus, profile.request.resource_option
@@ -155,7 +155,7 @@ def jg703_above_cluster_limits(script: Script) -> Findings:
 
 
 def _of_partition(script: Script, profile: Profile) -> Findings:
-    """Nodes and time above the limits of each partition or queue that the job may get."""
+    """Findings on nodes and walltime above the limits of each partition or queue of the job."""
     own, nodes = script.directive("partition", "q"), script.nodes_directive
     limits = profile.limits.of(own.value if own else profile.partition or profile.queue)
     most = _highest([each.nodes for _, each in limits])
@@ -168,7 +168,7 @@ def _of_partition(script: Script, profile: Profile) -> Findings:
     walltimes = [(time, time.value)] if time else []
     for place in script.active_directives:
         walltimes += [(place, value) for name, value in place.resources if name == "walltime"]
-    for place, walltime in walltimes[-1:]:  # the last one counts
+    for place, walltime in walltimes[-1:]:  # the last walltime counts
         if longest and (seconds(walltime) or 0) > longest:
             allowed = next(each.time for _, each in limits if seconds(each.time or "") == longest)
             text = f"a walltime of {walltime}, but a job may have {allowed}"
@@ -176,7 +176,7 @@ def _of_partition(script: Script, profile: Profile) -> Findings:
 
 
 def _highest(limits: Sequence[int | None]) -> int:
-    """0 if there is no limit in one of them."""
+    """The highest limit; 0 if one of the partitions or queues has no limit."""
     return max(each or 0 for each in limits) if all(limits) else 0
 
 

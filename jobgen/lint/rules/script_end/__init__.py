@@ -5,7 +5,7 @@ import re
 from jobgen.lint.launchers import work_commands
 from jobgen.lint.rules import Command, Findings, Script, finding_at
 
-# Commands after a run that matter to nobody.
+# Commands after a run whose exit status matters to nobody.
 _UNIMPORTANT = {"tee", "echo", "date", "deactivate", "wait", "set"}
 
 
@@ -70,7 +70,7 @@ def jg307_signal_never_handled(script: Script) -> Findings:
 
 
 def _name(signal: str) -> str:
-    """The name of a signal, as USR1, for any of its forms."""
+    """The name of a signal, such as USR1, from its name with or without SIG, or its number."""
     name = signal.upper().removeprefix("SIG")
     return _NUMBERS.get(name, name)
 
@@ -88,7 +88,7 @@ _STATUS_FILES = ("exit_code", "status", ".rc", "returncode", ".done")
 
 
 def jg405_pbsdsh_status(script: Script) -> Findings:
-    if script.scheduler != "pbs":  # pbsdsh is in a branch that another scheduler does not come to
+    if script.scheduler != "pbs":  # pbsdsh is in a branch that another scheduler does not take
         return
     writes_status = any(name in script.text for name in _STATUS_FILES)
     for command in script.commands if not script.functions and not writes_status else ():
@@ -98,7 +98,7 @@ def jg405_pbsdsh_status(script: Script) -> Findings:
 
 
 _NO_WAIT = ("echo", "date", "printf", "true", ":", "exit", "deactivate")
-# Where a function, or a branch that is not taken, may hold what seems to be last.
+# Syntax that may not run: a command in it that seems to be the last may not be the last.
 _UNCERTAIN = {"function_definition", "if_statement", "case_statement", "command_substitution"}
 
 

@@ -1,4 +1,4 @@
-"""Rules about a script's text: what bash or the scheduler cannot read, or reads otherwise."""
+"""Rules about text in scripts that bash or the scheduler cannot read, or misreads."""
 
 import re
 import shutil
@@ -27,7 +27,7 @@ def jg001_invalid_bash(script: Script) -> Findings:
     number, message = error
     before = "\n".join(script.lines[: number - 1])
     if re.search(r"^exit\b", before, re.MULTILINE):
-        return  # bash does not come here; another language may follow, such as Julia
+        return  # bash exits before this line; another language may follow, such as Julia
     if found := re.search(r"<\w[^<>]*(?<!\s)>", script.lines[number - 1]):
         text = f"bash cannot parse the placeholder {found[0]}: < and > are redirections"
         yield Finding(number, found.start() + 1, text, "replace it by a value")
@@ -36,7 +36,7 @@ def jg001_invalid_bash(script: Script) -> Findings:
         yield Finding(number, 1, f"bash cannot parse this: {message}", cure)
 
 
-@lru_cache(8)  # JG208 asks for the same script's
+@lru_cache(8)  # JG208 asks for the error of the same script
 def bash_error(script: Script) -> tuple[int, str] | None:
     """The line at which bash stops, and its message.
 
@@ -61,7 +61,7 @@ _MESSAGE = re.compile(r"(?i)\b(echo|printf|sed|awk|grep|perl|usage|error)\b")
 
 
 def jg208_placeholder(script: Script) -> Findings:
-    if script.is_in_document:  # its reader replaces them
+    if script.is_in_document:  # readers of a document replace the placeholders
         return
     error = bash_error(script)
     for number, line in enumerate(script.lines, 1):
@@ -105,7 +105,7 @@ _PROMPT = re.compile(r"\s*(\[?[\w.-]+@[\w.-]+[: ][~\w./-]*\]?[$#]|\$)\s+[a-z./]"
 
 
 def jg214_prompt(script: Script) -> Findings:
-    # What is not parsed may be inside a heredoc.
+    # A line that the parser cannot read may be inside a heredoc.
     may_be_heredoc = script.parse_error and "<<" in script.text
     if script.is_other_language or may_be_heredoc:
         return
@@ -117,7 +117,7 @@ def jg214_prompt(script: Script) -> Findings:
 
 
 def jg216_no_interpreter(script: Script) -> Findings:
-    if script.is_in_document:  # it shows parts of scripts
+    if script.is_in_document:  # documents show parts of scripts
         return
     if script.has_byte_order_mark:
         text = "a byte order mark (BOM) hides the first line from sbatch, qsub and the kernel"
@@ -126,7 +126,7 @@ def jg216_no_interpreter(script: Script) -> Findings:
         return
     has_interpreter = script.lines[script.first_line - 1].startswith("#!")
     is_slurm = any(directive.scheduler == "slurm" for directive in script.active_directives)
-    if is_slurm and not has_interpreter and script.commands:  # else it is to be put before others
+    if is_slurm and not has_interpreter and script.commands:  # else a header for other scripts
         text = "sbatch refuses a script whose first line does not begin with #!"
         cure = "make #!/bin/bash the first line"
         yield Finding(script.first_line, 1, text, cure, "", tuple(_moved_up(script)))
@@ -143,14 +143,14 @@ def _moved_up(script: Script) -> Iterator[Edit]:
             return
 
 
-# Commands that take paths; the words of others may be patterns.
+# Commands that take paths; the words of other commands may be patterns.
 _TAKES_PATHS = ("source", ".", "cd", "python", "python3", "ls", "cp", "mv", "mkdir", "bash")
 
 
 def jg601_backslash_path(script: Script) -> Findings:
     for command in script.commands:
         for word in command.words[1:] if command.name in _TAKES_PATHS else ():
-            # `\_` ends the name of a variable, in $NAME\_x.
+            # In $NAME\_x, `\_` ends the name of the variable.
             if not word.variables and re.fullmatch(r"[\w.~-]+(\\[A-Za-z\d][\w.-]*)+", word.raw):
                 text = f"bash reads `{word.raw}` as `{word.text}`"
                 yield finding_at(word, text, "write / for \\")
@@ -159,7 +159,7 @@ def jg601_backslash_path(script: Script) -> Findings:
 def jg605_command_cut(script: Script) -> Findings:
     for command in script.commands if not script.parse_error else ():
         if command.name == "exit" and not command.depth and not command.enclosing:
-            return  # what follows never runs
+            return  # bash never runs the lines below
         if not re.match(r"--?[A-Za-z]", command.name) or command.words[0].variables:
             continue
         begin = script.lines[command.line - 1][: command.column - 1]
@@ -178,7 +178,7 @@ def jg605_command_cut(script: Script) -> Findings:
 
 
 def _cut_by(lines: list[str], line: int) -> str:
-    """Why the command before a line ends there."""
+    """Why the command before `line` does not continue on `line`."""
     number = line - 1
     while number > 1 and not is_code(lines[number - 1]):
         number -= 1
@@ -204,7 +204,7 @@ def jg606_csh(script: Script) -> Findings:
 
 
 def _in_bash(command: Command) -> str:
-    """What bash has for a command of csh; "" for any other command."""
+    """The cure for a command of csh: its equivalent in bash; "" for any other command."""
     first, others = command.words[0].text if command.words else "", command.arguments
     if first == "setenv" and others and re.fullmatch(r"\w+", others[0]):
         return f"use export {others[0]}={' '.join(others[1:])}"

@@ -7,7 +7,7 @@ from jobgen.lint.reader.commands import base_name
 from jobgen.lint.rules import Finding, Findings, Script, Word, finding_at, optional
 
 
-# So far it works everywhere.
+# Off by default: so far, Slurm sets the old variable everywhere.
 @optional
 def jg301_old_nodelist(script: Script) -> Findings:
     if line := dict(script.variable_uses).get("SLURM_NODELIST"):
@@ -64,7 +64,7 @@ def jg505_set_only_in_comment(script: Script) -> Findings:
     assigned = {assignment.name for assignment in script.assignments}
     unset = _used_variables(script) - script.dynamic_variables - assigned - script.exports
     for comment in script.comments if unset else ():
-        # With a blank after the #, or text after it, it is rather a note about who gives the value.
+        # With a blank after the #, or text after the value, a comment is rather a note for people.
         found = re.fullmatch(r"#(?:export\s+)?([A-Za-z_]\w*)=[^\s$`<]+", comment.text)
         if not found or (name := found[1]) not in unset:
             continue
@@ -76,7 +76,7 @@ def jg505_set_only_in_comment(script: Script) -> Findings:
 
 
 def _may_be_given(script: Script) -> bool:
-    """Whether a file that is sourced, or who submits the job, may set variables."""
+    """Whether a sourced file, or the person who submits the job, may set variables."""
     if any(command.name in ("source", ".", "eval") for command in script.commands):
         return True
     given = any(each.option in ("v", "V", "export") for each in script.active_directives)
@@ -95,9 +95,9 @@ def _used_variables(script: Script) -> set[str]:
     }
 
 
-# Options that set the variable of their name: SLURM_CPUS_PER_TASK.
+# Options for which Slurm sets the variable of the same name: SLURM_CPUS_PER_TASK.
 _SETTING_OPTIONS = "cpus-per-task gpus gpus-per-node gpus-per-task ntasks-per-node".split()
-# Options that set the variable in another way, or may do so.
+# Further options for which Slurm sets, or may set, the same variable.
 _OTHER_WAYS = {"cpus-per-task": "|cpus-per-gpu|tres-per-task", "ntasks-per-node": "|tasks-per-node"}
 _SIZES = "nodes ntasks ntasks-per-node cpus-per-task gres gpus gpus-per-node mem".split()
 
