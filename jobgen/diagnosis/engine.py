@@ -1,4 +1,4 @@
-"""What failed first, from the files of a job: reads them, and judges the events."""
+"""Finds what failed first in a job: reads the job's files, and judges the events in them."""
 
 from collections.abc import Callable, Iterable
 from typing import BinaryIO, NamedTuple
@@ -13,27 +13,27 @@ from jobgen.diagnosis.stacks import stalled_ranks
 
 
 class Source(NamedTuple):
-    """A log: its name, as the person gave it, its bytes, and what its path says of its lines.
+    """A log: its name as the user gave it, its bytes, and the label that its path gives its lines.
 
-    Or a dump of torch's flight recorder: its path, and no bytes.
+    Or a dump of torch's flight recorder: its path, without bytes.
     """
 
     name: str
     stream: BinaryIO
     label: Label = Label()
     is_dump: bool = False
-    shown: Callable[[bytes], bytes] = bytes  # what is read of its lines
+    shown: Callable[[bytes], bytes] = bytes  # the text that is read of a block
 
 
 def diagnose(sources: Iterable[Source]) -> Verdict:
-    """The verdict on a job whose output these are."""
+    """The verdict on the job whose output is in `sources`."""
     case = collect(sources)
     case.events += stalled_ranks(case.stacks, case.world, on_request=case.stacks_are_ordered)
     return judge(case)
 
 
 def collect(sources: Iterable[Source]) -> Case:
-    """All that the files of a job say; the Python stacks in them are not judged yet."""
+    """The events and facts in the files of a job; Python stacks in them are not judged yet."""
     case = Case()
     dumps: list[str] = []
     for source in sources:
@@ -50,7 +50,7 @@ def collect(sources: Iterable[Source]) -> Case:
         case.stacks += file.stacks.stacks
         case.stacks_are_ordered |= file.stacks.are_ordered
     if dumps:
-        from jobgen.diagnosis.flight_recorder.missing_ranks import read_dumps  # few jobs have one
+        from jobgen.diagnosis.flight_recorder.missing_ranks import read_dumps  # few jobs have dumps
 
         case.events += read_dumps(dumps)
     return case

@@ -13,24 +13,24 @@ CERTAINTIES = ("sure", "likely", "possible")
 
 
 class Role(Enum):
-    """What a line's event was in the chain of events of a failure."""
+    """The part of an event in the chain of events of a failure."""
 
-    CAUSE = "cause"  # it can have come first, and its time is when that happened
-    CONFIRMATION = "confirmation"  # it names a cause, and was written later: its time says nothing
-    CONSEQUENCE = "consequence"  # it happens because something else failed before
-    TEARDOWN = "teardown"  # somebody ended what was left
+    CAUSE = "cause"  # may be the first failure, and has the time of the failure
+    CONFIRMATION = "confirmation"  # names a cause, but was written later: its time says nothing
+    CONSEQUENCE = "consequence"  # happened because something else had failed before
+    TEARDOWN = "teardown"  # somebody ended the processes that were left
     NOISE = "noise"  # harmless, although it looks like a failure
 
 
 class Event(NamedTuple):
-    """One line that a sign matched, or what a file other than a log says (a dump, a stack).
+    """One line that a sign matched, or one fact from something other than a log (a dump, a stack).
 
-    `node` and `rank` are the ones the event is about; None if the log does not say. `file` is as
-    the person named it, and `line` counts from 1 (0: the file has no lines). `says` has its groups
-    filled in. `groups` are those of the pattern, for the class's CURE.
+    `node` and `rank` are what the event is about; None if the log does not say. `file` has the name
+    that the user gave, and `line` counts from 1 (0: the file has no lines). `says` is the meaning,
+    with groups filled in. `groups` are the groups of the pattern, for the class's CURE.
     """
 
-    code: str  # of its class, such as host-memory
+    code: str  # of the class, such as host-memory
     role: Role
     says: str = ""
     file: str = ""
@@ -39,40 +39,40 @@ class Event(NamedTuple):
     node: str | None = None
     rank: int | None = None
     local_rank: int | None = None
-    task: int | None = None  # srun's number: a rank's, or a node's where torchrun starts the ranks
+    task: int | None = None  # srun's task number: of a rank, or under torchrun, of a node
     time: float | None = None
     attempt: int | None = None
-    peer: str = ""  # the host or the address that it blames
+    peer: str = ""  # the host or the address that the line blames
     peer_rank: int | None = None
     status: int | None = None  # an exit status; a signal is negative
     groups: Mapping[str, str] = {}
     certainty: str = "sure"
     needs_failure: bool = False
-    reporter: bool = False  # its rank only reports
-    where: str = ""  # of a traceback: the deepest line of the person's own program
-    context: int = 0  # a traceback's first line, 0 for others
+    reporter: bool = False  # its rank only reports what another rank did
+    where: str = ""  # of a traceback: the deepest line of the user's own program
+    context: int = 0  # the number of a traceback's first line; 0 for other events
 
     @property
     def pid(self) -> str:
-        """The number of the process that its line is about, as torchrun writes it; or ""."""
+        """The id of the process that the line is about, as torchrun writes it; or ""."""
         found = re.search(_PID, self.text)
         return found[1] if found else ""
 
 
 class Verdict(NamedTuple):
-    """What failed first; `code` is None where the log does not tell."""
+    """The result of a diagnosis: what failed first; `code` is None if the log does not show it."""
 
     code: str | None
     certainty: str = ""
     says: str = ""  # what failed, or, with no code, what is seen
     node: str | None = None
     rank: int | None = None
-    one_of: tuple[str, ...] = ()  # "rank 3 on nodeA", where the order of several is not clear
-    everywhere: bool = False  # the same on all ranks: it is how the job is set up
+    one_of: tuple[str, ...] = ()  # "rank 3 on nodeA", …: several places whose order is unclear
+    everywhere: bool = False  # the same on all ranks: the cause is how the job is set up
     time: float | None = None
     attempt: int | None = None
-    evidence: tuple[Event, ...] = ()  # the first is the main one
-    chain: tuple[Event, ...] = ()  # all that belongs to the failure, in its order
+    evidence: tuple[Event, ...] = ()  # the main event comes first
+    chain: tuple[Event, ...] = ()  # all events of the failure, in their order
     cure: str = ""
     misleads: str = ""
     notes: tuple[str, ...] = ()

@@ -15,9 +15,9 @@ from jobgen.diagnosis.lines.labels import Label
 from jobgen.errors import problem
 from jobgen.paths import to_path, walk
 
-SCHEDULER = "scheduler"  # the name of what the scheduler says of a job
-PEEKED = 4096  # bytes at a file's beginning that show what it is
-# The endings of logs; the scheduler's are followed by the job's number.
+SCHEDULER = "scheduler"  # the name of the source that has the scheduler's facts on a job
+PEEKED = 4096  # bytes at a file's beginning that show what kind of file it is
+# The suffixes of logs; the job's number follows the suffixes that the scheduler gives.
 _LOG = (
     r"(\.(log|txt|out|err|output|error|stdout|stderr)|\.[oe]\d+)([.\-_]?\d+)?$"
     r"|^(stdout|stderr)([.\-_]?\d+|\.[\w.-]+)?$"
@@ -25,7 +25,7 @@ _LOG = (
 # torch's names of dumps end with the rank: TORCH_FR_DUMP_TEMP_FILE + RANK.
 DUMP = r"\d(\.(json|pkl|pickle))?$"
 _DUMP = (b"pg_config", b"pg_status", b"comm_lib_version", b"nccl_version", b"collective_seq_id")
-# Files of a job's folder that a script makes there.
+# Files that a job script makes in the job's folder.
 _MARKS = ("status", "roll-call")
 # torchrun's: FOLDER/ID/attempt_N/LOCAL RANK/stderr.log
 _ATTEMPT = re.compile(
@@ -35,7 +35,7 @@ _RANK = re.compile(r"(?:^|[-_./])rank[-_.]?(?P<rank>\d{1,6})(?=[-_./]|$)")
 
 
 def sources(paths: Sequence[str]) -> Iterator[Source]:
-    """What is to be read, opened one after the other. Raises JobgenError."""
+    """The named files, and the files in named folders, opened one by one. Raises JobgenError."""
     for path in paths:
         if path == "-":
             if sys.stdin is None:
@@ -54,7 +54,7 @@ def is_job_folder(word: str) -> bool:
 
 
 def _file(path: str, below: str = "") -> Source:
-    """A log, or a dump of torch's flight recorder, whatever its name is; `below` is its folder."""
+    """A log or, whatever its name is, a dump of torch's flight recorder; `below` is its folder."""
     stream = _opened(path)
     if isinstance(stream, BufferedReader) and is_dump(stream.peek(PEEKED)):
         stream.close()
@@ -72,7 +72,7 @@ def _folder(top: str) -> Iterator[Source]:
     ]
     found.sort(key=_natural)
     logs = [file for file in found if re.search(_LOG, os.path.basename(file))]
-    # jobgen's file of all ranks, with labels, has the lines of torchrun's files of single ranks.
+    # jobgen's `stderr` of all ranks, with labels, repeats the lines of torchrun's files.
     labelled = tuple(f"{os.path.dirname(f)}/" for f in logs if os.path.basename(f) == "stderr")
     logs = [file for file in logs if not (_ATTEMPT.search(file) and file.startswith(labelled))]
     texts = [file for file in logs if _kind(file) == "text"]
@@ -84,7 +84,7 @@ def _folder(top: str) -> Iterator[Source]:
 
 
 def is_dump(first_bytes: bytes) -> bool:
-    """Whether a file that begins so is a dump of torch's flight recorder."""
+    """Whether a file with these first bytes is a dump of torch's flight recorder."""
     start = first_bytes[:4000]
     if start[:1] == b"\x80":
         return start[1:2] in (b"\2", b"\3", b"\4", b"\5") and any(f in start for f in _DUMP)
@@ -92,27 +92,27 @@ def is_dump(first_bytes: bytes) -> bool:
 
 
 def as_word(path: str) -> str:
-    """A path as messages have it: names may be any bytes."""
+    """A path as a text for messages; names of files may have any bytes."""
     return os.fsencode(path).decode("utf-8", "surrogateescape")
 
 
 def path_label(path: str) -> Label:
-    """What a path says of the lines: torchrun's attempt and local rank, a rank, a node's folder."""
+    """The label that a path gives to lines: torchrun's attempt and local rank, a rank, a node."""
     found, rank = _ATTEMPT.search(path), _RANK.search(Path(path).name)
     if not found:
         return Label(rank=int(rank["rank"])) if rank else Label()
     parts = path[: found.start()].split("/")
-    node = parts[-2] if len(parts) > 1 else None  # jobgen's: NODE/ID/attempt_0/…
+    node = parts[-2] if len(parts) > 1 else None  # jobgen's paths: NODE/ID/attempt_0/…
     return Label(node, None, int(found["local_rank"]), None, int(found["attempt"]))
 
 
 def _natural(path: str) -> list[tuple[int, str]]:
-    """Numbers in names are compared as numbers."""
+    """A sort key that compares the numbers in names as numbers."""
     return [(int(p), "") if p.isdigit() else (-1, p) for p in re.split(r"(\d{1,18})", path)]
 
 
 def _kind(file: str) -> str:
-    """`text` if it may be a log, or `dump`; "" for others, also for a link, a pipe or a device."""
+    """`text` for a possible log, or `dump`; "" for others, and for a link, a pipe or a device."""
     descriptor = open_plain(file)
     if descriptor is None:
         return ""
@@ -122,7 +122,7 @@ def _kind(file: str) -> str:
 
 
 def open_plain(path: str) -> int | None:
-    """A descriptor of a regular file, no link, no pipe; None if it cannot be read."""
+    """A descriptor of a regular file; None for a link, a pipe, or an unreadable file."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError):
@@ -137,7 +137,7 @@ def _opened(path: str) -> BinaryIO:
     try:
         return open(to_path(path), "rb")
     except FileNotFoundError:
-        from difflib import get_close_matches  # it takes a while to import
+        from difflib import get_close_matches  # slow to import
 
         near = get_close_matches(path[:80], codes(), 1)
         hint = "name a file, a folder, a job's number, - for stdin, or a class of failure"
@@ -154,5 +154,5 @@ def refuse(error: OSError, path: str = "") -> NoReturn:
 
 
 def text_source(name: str, lines: Sequence[str]) -> Source:
-    """Lines that come from no file, such as what the scheduler says of a job."""
+    """A source of lines that come from no file, such as the scheduler's facts on a job."""
     return Source(name, BytesIO("\n".join(lines).encode("utf-8", "surrogateescape")))

@@ -1,8 +1,8 @@
-"""Finds a job's output by its id, and what the scheduler knows of the job's end.
+"""Finds a job's output by the job's id, and what the scheduler knows of the job's end.
 
-The scheduler's own commands are asked, as a person would: scontrol and sacct, or qstat. Their
-answers become facts: lines such as `sacct: State=TIMEOUT JobID=12 …`, which the signs of the
-classes match like lines of a log.
+This module runs the scheduler's own commands, as a person would: scontrol and sacct, or qstat.
+Their answers become facts: lines such as `sacct: State=TIMEOUT JobID=12 …`, which the signs of
+the classes match like lines of a log.
 """
 
 import os
@@ -20,12 +20,12 @@ from jobgen.submission import pbs_queue, slurm_queue
 from jobgen.submission.job_queue import JobStatus, run_query
 from jobgen.submission.slurm_accounting import expand_pattern, fact, output_paths, query_accounting
 
-QUERY_SECONDS = 30.0  # a command's; a controller that does not answer makes scontrol wait longer
+QUERY_SECONDS = 30.0  # limit for a command: without an answer, scontrol would wait longer
 
 _SLURM_ID = re.compile(r"(?P<job>\d+(?:_\d+|\+\d+)?)(?:;(?P<cluster>[\w.-]+))?", re.ASCII)
 _PBS_ID = re.compile(r"\d+(?:\[\d*\])?(?:\.[A-Za-z][\w.-]*)?", re.ASCII)
 _HINT = "name the files of its output instead"
-# In the order of their lines' importance; the first tells a class.
+# Fields in the order of their importance; the first field tells the class of failure.
 _SLURM_FIELDS = "JobState Reason ExitCode DerivedExitCode NodeList StartTime EndTime TimeLimit"
 _PBS_FIELDS = (
     "job_state comment exec_host run_count Resource_List.walltime Resource_List.mem"
@@ -35,22 +35,22 @@ _PBS_FIELDS = (
 
 @dataclass(frozen=True)
 class JobFiles:
-    """What is found of a job: its files, and lines with what the scheduler knows."""
+    """The files of a job, and its facts: lines with what the scheduler knows of the job."""
 
     paths: tuple[str, ...]
     facts: tuple[str, ...]
-    missing: tuple[str, ...] = ()  # files that it should have, and that cannot be read here
-    folders: tuple[str, ...] = ()  # where it was submitted
+    missing: tuple[str, ...] = ()  # files that the job should have, but that are not here
+    folders: tuple[str, ...] = ()  # where the job was submitted
     status: JobStatus | None = None  # of a job that has not ended
 
     @property
     def numbers(self) -> list[str]:
-        """The job's own numbers, by the scheduler."""
+        """The numbers of the job in the scheduler's facts."""
         return re.findall(r"\bJobId=(\d+)", "\n".join(self.facts))
 
 
 def is_job_id(text: str) -> bool:
-    """Whether it looks like a job's id: 12, 12_3 and 12;cluster of Slurm, 12.server, 12[3].pbs."""
+    """Whether a text looks like a job's id: 12, 12_3, 12;cluster (Slurm), 12.server, 12[3].pbs."""
     return bool(_SLURM_ID.fullmatch(text) or _PBS_ID.fullmatch(text))
 
 
@@ -74,7 +74,7 @@ def find_job_files(job_id: str) -> JobFiles:
 def find_job_folder(job_id: str, beside: Sequence[str] = ("",)) -> str:
     """The folder that a job left in `jobgen-logs` of one of these folders; "" if there is none.
 
-    Of several tries of a requeued job, the last one's: JOBID, JOBID.1, …
+    For a requeued job, this is the folder of the last try: JOBID, JOBID.1, …
     """
     number = re.split(r"[.;]", job_id)[0]
     for folder in beside:
@@ -87,7 +87,7 @@ def find_job_folder(job_id: str, beside: Sequence[str] = ("",)) -> str:
 
 
 def _try(path: str, number: str) -> tuple[int, float] | None:
-    """How late a try of the job a folder is of; None if it is another job's."""
+    """A sort key for the folders of a job's tries, last try last; None for another job's folder."""
     rest = os.path.basename(path)[len(number) :]
     if not re.fullmatch(r"(?:\.\d{1,6}|\.[A-Za-z][\w.-]*)?", rest):
         return None
@@ -96,7 +96,7 @@ def _try(path: str, number: str) -> tuple[int, float] | None:
 
 
 def _query(words: tuple[str, ...], errors: list[str]) -> str:
-    """The answer of a command; why there is none is appended to `errors`."""
+    """The answer of a command; if there is no answer, the reason is appended to `errors`."""
     if not shutil.which(words[0]):
         errors.append(f"there is no {words[0]} on PATH")
         return ""
@@ -111,7 +111,7 @@ def _query(words: tuple[str, ...], errors: list[str]) -> str:
 
 
 def _ask_slurm(job: str, cluster: str, errors: list[str]) -> JobFiles | None:
-    """What scontrol and sacct know: the one forgets a job soon, the other knows its steps."""
+    """What scontrol and sacct know: scontrol forgets a job soon, sacct knows the job's steps."""
     records: list[str] = []
     for words in slurm_queue.QUEUE.query_commands(job, cluster):
         records = records or slurm_queue.split_records(_query(words, errors))
@@ -129,7 +129,7 @@ def _ask_slurm(job: str, cluster: str, errors: list[str]) -> JobFiles | None:
 
 
 def _control_paths(record: str) -> list[str]:
-    """The files in a record of scontrol, which expands most of their patterns itself."""
+    """The output files in a record of scontrol, which expands most patterns in names itself."""
     values = {
         "j": _value(record, "JobId"),
         "A": _value(record, "ArrayJobId"),
@@ -144,7 +144,7 @@ def _control_paths(record: str) -> list[str]:
 
 
 def _value(record: str, name: str) -> str:
-    """A value without blanks; the first one, which may be on the first line."""
+    """The first value with this name in a record, up to the next blank."""
     found = re.search(rf"(?:^|\s){name}=(\S+)", record)
     return found[1] if found else ""
 
@@ -165,7 +165,7 @@ def _ask_pbs(job: str, errors: list[str]) -> JobFiles | None:
         if "job_state" in attributes:
             found = re.search(r"(?:^|,)PBS_O_WORKDIR=([^,]+)", attributes.get("Variable_List", ""))
             folders = [found[1]] if found else []
-            is_over = attributes["job_state"] in "FMXC"  # C is Torque's, X of one of an array
+            is_over = attributes["job_state"] in "FMXC"  # C: Torque; X: an ended array job
             status = None if is_over else pbs_queue.parse_status(answer)
             return _found(_pbs_paths(attributes), [_pbs_fact(attributes)], folders, status)
     return None
@@ -179,7 +179,7 @@ def _pbs_paths(attributes: dict[str, str]) -> list[str]:
 
 
 def _array_paths(name: str, attributes: dict[str, str]) -> list[str]:
-    """The files of one job of an array; of all its jobs, if it is the array itself."""
+    """The files of one job of an array; the files of all its jobs, if the id is the array's."""
     if "^array_index^" not in name:
         return [name]
     found = re.match(r"\d+\[(\d*)\]", attributes.get("Job Id", ""))
@@ -190,7 +190,7 @@ def _array_paths(name: str, attributes: dict[str, str]) -> list[str]:
 
 
 def _pbs_fact(attributes: dict[str, str]) -> str:
-    """One line: the exit status first; Torque spells it small, and has other numbers."""
+    """The facts on one line, exit status first; Torque writes exit_status, with other numbers."""
     status = next((n for n in ("Exit_status", "exit_status") if n in attributes), "")
     names = [name for name in (status, *_PBS_FIELDS.split()) if name in attributes]
     shown = " ".join(f"{name}={attributes[name]}" for name in names)

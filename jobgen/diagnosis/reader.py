@@ -1,8 +1,8 @@
 """Reads the lines of a log that may be signs, in bounded memory.
 
-Nearly all lines of a training's log differ in their numbers alone. So a block of bytes is split
-into the lines' shapes, without digits and punctuation, and it is asked once for each shape whether
-its lines may matter.
+Most lines of a training log differ only in their numbers. So the reader turns a block of bytes into
+the shapes of its lines, without digits and punctuation, and asks only once for each shape whether
+lines of this shape may matter.
 """
 
 from collections.abc import Callable, Iterator
@@ -10,20 +10,20 @@ from itertools import chain
 from typing import BinaryIO
 
 BLOCK = 1 << 20
-LONGEST_LINE = 1 << 16  # bytes; what is longer is read in pieces
+LONGEST_LINE = 1 << 16  # bytes; a longer line is read in pieces
 SAMPLE = 1 << 16
 LONGEST_SHAPE = 2000
-SHAPES = 20_000  # shapes of lines that do not matter, which are remembered
+SHAPES = 20_000  # how many shapes of lines that do not matter are remembered
 _LOWER = bytes(range(256)).lower()
 _DROPPED = b"0123456789.+-%#|=<>" + bytes(range(128, 256))
 
 
 class LineReader:
-    """The lines of a stream that may matter, with their numbers, and those asked for after one.
+    """The lines of a stream that may matter, with their numbers, and the lines that `follow` wants.
 
-    `shown` takes out of lines what is not to be read. `count` is how many lines were read;
-    `on_block` gets each block and how many were before it; `may_matter` is asked whether lines of a
-    shape are wanted. An endless line comes in pieces with the same number.
+    `shown` removes text that must not be read. `count` is how many lines were read; `on_block` gets
+    each block and the number of lines before it; `may_matter` says whether lines of a shape are
+    wanted. An endless line comes in pieces with the same number.
     """
 
     def __init__(self, stream: BinaryIO, shown: Callable[[bytes], bytes] = bytes) -> None:
@@ -38,11 +38,11 @@ class LineReader:
         self._number = 0
 
     def follow(self, lines: int) -> None:
-        """Yield so many lines after the present one, whatever is in them."""
+        """Make the reader yield so many lines after the current line, whatever is in them."""
         self._wanted = max(self._wanted, self._number + lines)
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
-        begun = b""  # of a line whose end was not read yet
+        begun = b""  # the beginning of a line whose end was not read yet
         for data in chain((self._first,), iter(lambda: self._stream.read(BLOCK), b"")):
             complete, newline, rest = data.rpartition(b"\n")
             if newline:
@@ -60,11 +60,11 @@ class LineReader:
 
     @property
     def sample(self) -> list[bytes]:
-        """The first lines."""
+        """The first lines of the stream."""
         return self._shown(self._first[:SAMPLE]).split(b"\n")
 
     def _lines(self, block: bytes) -> Iterator[tuple[int, bytes]]:
-        """The lines of a block that begins a line."""
+        """The wanted lines of a block that starts at the beginning of a line."""
         block = self._shown(block.replace(b"\r\n", b"\n"))
         self.on_block(block, self.count)
         hits = self._hits(block)
@@ -76,7 +76,7 @@ class LineReader:
                 yield self._number, self._visible(line)
 
     def _hits(self, block: bytes) -> set[int]:
-        """The indexes of the lines that may matter."""
+        """The indexes of the lines of a block that may matter."""
         shapes = shape_of(block).split(b"\n")
         fresh = set(shapes) - self._plain
         found = {shape for shape in fresh if self._is_wanted(shape)}
@@ -88,7 +88,7 @@ class LineReader:
         return len(shape) > LONGEST_SHAPE or self.may_matter(shape)
 
     def _visible(self, line: bytes) -> bytes:
-        """Of a line that was written over, the last piece that may matter, or the last; cut."""
+        """A line, cut if too long; of an overwritten line, the last piece that may matter."""
         if b"\r" in line:
             pieces = [piece for piece in line.split(b"\r") if piece.strip()]
             wanted = {shape for shape in set(map(shape_of, pieces)) if self._is_wanted(shape)}
@@ -100,5 +100,5 @@ class LineReader:
 
 
 def shape_of(text: bytes) -> bytes:
-    """The text in lower case, without what differs between lines of one kind."""
+    """The text in lower case, without characters that differ between lines of one kind."""
     return text.translate(_LOWER, _DROPPED)

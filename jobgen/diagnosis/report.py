@@ -1,4 +1,4 @@
-"""A verdict as text of at most 15 lines, as JSON, or in one line: the last of a job's output."""
+"""A verdict as text of at most 15 lines, as JSON, or as one line, the last of a job's output."""
 
 import re
 from typing import Any
@@ -11,16 +11,16 @@ from jobgen.errors import printable
 
 LINES = 15
 WIDTH = 100
-CHARACTERS = 300  # of one line, and of the first line's parts
+CHARACTERS = 300  # of one line, and of parts of the first line
 NOTHING = "no failure found"
-_FEWEST_OF_CURE = 30  # below that, a cure says nothing
+_FEWEST_OF_CURE = 30  # characters: a shorter part of a cure says nothing
 _DIFFERS = r"^it is in (?P<place>.+?), while (?P<others>.+)$"
 _ARE_IN = r"\b(?:is|are) in (?=\w)"
-_NO_CAUSE = "no cause found"  # in one line
+_NO_CAUSE = "no cause found"  # for `as_line`
 
 
 def as_text(verdict: Verdict, everything: bool = False) -> str:
-    """What failed first, the evidence, the cure, what misleads; with `everything`, the chain."""
+    """The verdict as text: failure, evidence, cure, false leads; with `everything`, the chain."""
     lines = [_head(verdict)]
     for event in verdict.evidence:
         lines.append(f"  {shortened(_event_line(event), WIDTH * 2)}")
@@ -60,19 +60,19 @@ def _one_of(verdict: Verdict, most: int) -> str:
 
 
 def _event_line(event: Event) -> str:
-    """`file:line: text`."""
+    """An event as `file:line: text`."""
     place = f"{event.file}:{event.line}" if event.line else event.file
     return f"{place}: {event.text.strip() or event.says}"
 
 
 def shortened(text: str, length: int) -> str:
-    """The text, or as much of its beginning as there is room for."""
+    """The text, or the beginning of a text that is longer than `length`."""
     return text if len(text) <= length else f"{text[: length - 2]} …"
 
 
 def as_json(verdict: Verdict, everything: bool = False) -> str:
-    """The same, for programs."""
-    import json  # few ask for it, and it takes a while to import
+    """The verdict as JSON, for programs."""
+    import json  # slow to import, and seldom needed
 
     value: dict[str, Any] = {
         "code": verdict.code,
@@ -109,7 +109,7 @@ def _event(event: Event) -> dict[str, Any]:
 
 
 def _encodable(value: Any) -> Any:
-    """The value without what UTF-8 cannot have: names of files may be any bytes."""
+    """The value with escapes for what UTF-8 cannot encode: names of files may have any bytes."""
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode("utf-8")
     if isinstance(value, dict):
@@ -118,24 +118,24 @@ def _encodable(value: Any) -> Any:
 
 
 def as_line(verdict: Verdict) -> str:
-    """`jobgen: rank 3 on gpu08 failed first: ValueError: …: WHAT TO DO`, with its end of line."""
+    """The line `jobgen: rank 3 on gpu08 failed first: ValueError: …: WHAT TO DO`, with newline."""
     sentence = shortened(f"jobgen: {_sentence(verdict)}", CHARACTERS)
     cure = _first_words(verdict.cure, CHARACTERS - len(f"{sentence}: ")) if verdict.code else ""
     return f"{one_line(sentence + f': {cure}' * bool(cure))}\n"
 
 
 def no_cause(reason: str) -> str:
-    """The line of a verdict that could not be made."""
+    """The line to print if no verdict could be made."""
     return f"{one_line(f'jobgen: {_NO_CAUSE}: {reason}')[:CHARACTERS]}\n"
 
 
 def one_line(text: str) -> str:
-    """The text without line ends, and with nothing that a terminal obeys."""
+    """The text without line ends, and without control characters for a terminal."""
     return printable(" ".join(text.split()))
 
 
 def _sentence(verdict: Verdict) -> str:
-    says = verdict.says.replace("; nothing in the log says by whom", "")  # there is no room for it
+    says = verdict.says.replace("; nothing in the log says by whom", "")  # to save room
     who, says = _subject(verdict), shortened(says, CHARACTERS // 2)
     notes = f"; on that node: {', '.join(verdict.node_notes)}" if verdict.node_notes else ""
     if verdict.code is None:
@@ -159,7 +159,7 @@ def _hung(who: str, says: str) -> str:
 
 
 def _subject(verdict: Verdict) -> str:
-    """Who failed, in a sentence that stands alone; "" if nobody is named."""
+    """Who failed, as the subject of a sentence; "" if the verdict names nobody."""
     main = verdict.evidence[0] if verdict.evidence else None
     if verdict.everywhere:
         first = name_of(main.node, main.rank) if main else ""
@@ -178,7 +178,7 @@ def _subject(verdict: Verdict) -> str:
 
 
 def _first_words(cure: str, most: int) -> str:
-    """As much of a cure as there is room for, up to the end of one of its parts."""
+    """The beginning of a cure, with at most `most` characters, up to the end of a part or word."""
     if len(cure) <= most:
         return cure
     for mark in ("; ", ", ", " "):

@@ -1,6 +1,6 @@
 r"""A sign: a line of a log that shows a class of failure, and its part in the chain of events.
 
-The text of a class has its signs: what lines mean, and below it the patterns of such lines.
+The text of a class has its signs: the meaning of lines, and below it the patterns of such lines.
 
     DEVICE = (?P<device>\w+)
     likely cause: the adapter {device} failed
@@ -12,14 +12,14 @@ The text of a class has its signs: what lines mean, and below it the patterns of
     noise:
         Could not find: libnccl-net
 
-Before the colon are how sure the class is if this is all that there is (sure, likely or possible),
-the line's role (a name of Role, `report` or `late report`), and `if failed` where the line counts
-only if the log shows elsewhere that the job failed: an exit status, a traceback at its end, a
-signal, an error of the scheduler. Behind it is what failed: it follows "rank 5 on nodeA failed
-first: ".
+Before the colon are how sure the class is without other signs (sure, likely or possible), the
+line's role (a name of Role, `report` or `late report`), and `if failed` where the line counts only
+if the log shows elsewhere that the job failed: an exit status, a traceback at its end, a signal, an
+error of the scheduler. After the colon is what failed, as a text that follows "rank 5 on nodeA
+failed first: ".
 
-A part of patterns has a name in capitals; PARTS has those of several classes. A blank at the end of
-a line is written [ ]. If several signs of a class match a line, the first one counts.
+A name in capitals stands for a part of patterns; PARTS has the parts that several classes use. A
+blank at a line's end is written [ ]. If several signs of a class match a line, the first counts.
 """
 
 import re
@@ -33,11 +33,11 @@ PARTS = {
     # The last line of a failed job that jobgen made: a rank, or a node's launcher, failed first.
     "FAILED_FIRST": r"^jobgen: (rank (?P<rank>\d+) on |(local rank \d+|launcher) on |node )?"
     r"(?P<node>[\w.-]+) failed first: ",
-    # As torchrun's agent logs that a rank failed; else it is a page that quotes it.
+    # How torchrun's agent logs that a rank failed; in other forms, a page quotes such a line.
     "AGENT_FAILED": r"(?:(?<!# )\bERROR:torch[\w.]*:|E\d{4} [\d:.]+ \d+ \S*\] |\[ERROR\] "
     r"|^\s*ERROR\s+)failed ",
     "RAISED": r"(?:^|[\])|] )(\w+\.)*\w*(Error|Exception): .*",
-    # Slurm since 24.11 writes the time in the place of its name; a progress bar may be before it.
+    # Slurm since 24.11 writes the time in place of slurmstepd; a progress bar may be before it.
     "STEPD_ERROR": r"""(?:(?<!["'`])slurmstepd(?:-\S+)?: |^|\[\d{4}-[\dT:.-]+\] )error: \*\*\* """,
     "UNIQUE_ID": r"setting up NCCL communicator and retr\w+ ncclUniqueId from"
     r" \[(?P<peer_rank>\d+)\]",
@@ -46,7 +46,7 @@ PARTS = {
 }
 
 
-# Of each, whether its rank only tells what another one did, or did not do: it is never named.
+# By name, the role, and whether the rank only reports on another rank: then it is never blamed.
 _ROLES = {
     "report": (Role.CAUSE, True),
     "late report": (Role.CONFIRMATION, True),
@@ -56,13 +56,13 @@ _KIND = rf"(?:({'|'.join(CERTAINTIES)}) )?({'|'.join(_ROLES)})( if failed)?:(.*)
 
 
 class Sign(NamedTuple):
-    """A pattern for one line, without its label (node, rank) and without escapes, and its event.
+    """A pattern for one line without its label (node, rank) and without escapes, and its event.
 
-    `pattern` is searched for in the line by `re.search`. These named groups are taken over, and
-    win over the label of the line: `rank`, `node` (a host's name), `peer` (the host or address
+    `pattern` is searched for in the line by `re.search`. These named groups set event fields, and
+    override the label of the line: `rank`, `node` (a host's name), `peer` (the host or address
     that the line blames), `peer_rank`, `local_rank`, `task` (srun's number), `status` (an exit
-    status). Other groups may be used in what the event says and in the class's cure; one that did
-    not take part is empty there.
+    status). Other groups may be used in the event's text and in the class's cure; a group that
+    did not take part in the match is empty there.
     """
 
     pattern: str
@@ -70,13 +70,13 @@ class Sign(NamedTuple):
 
 
 def read_signs(text: str) -> Iterator[Sign]:
-    """The signs in a class's text. Raises ValueError for a line that is none."""
+    """The signs in a class's text. Raises ValueError for a line that is no sign."""
     for line, pattern in read_patterns(text, PARTS):
         yield Sign(pattern, _event(line))
 
 
 def _event(line: str) -> Event:
-    """`sure cause if failed: what failed`: what it says of the signs below it."""
+    """The event of the signs below a line such as `sure cause if failed: what failed`."""
     found = re.fullmatch(_KIND, line)
     if not found:
         raise ValueError(f"no kind of sign: {line}")

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from jobgen.diagnosis.events import Event, Role
 
-LINES_FOLLOWED = 200  # after a stack's line: those of other ranks lie between
+LINES_FOLLOWED = 200  # lines read after a stack's line: lines of other ranks lie between
 MOST_STACKS = 20_000
-_ORDER = "each writes its stack"  # jobgen's, when no rank has written for long
+_ORDER = "each writes its stack"  # jobgen writes this when no rank has written for long
 MOST_FRAMES = 100
 MOST_EVENTS = 8
 _RANKS_SHOWN = 6
@@ -46,7 +46,7 @@ class Stack(NamedTuple):
 
     @property
     def collective(self) -> str:
-        """The collective operation that it waits in; "" if in none."""
+        """The collective operation in which the process waits; "" if it waits in none."""
         inside = (name for file, _, name in self.frames if re.search(_COLLECTIVES, file))
         return next((name for name in inside if not re.match(_INNER, name)), "")
 
@@ -60,7 +60,7 @@ class Stack(NamedTuple):
 
     @property
     def place(self) -> str:
-        """Where it is; what differs between the ranks of a hang."""
+        """The place where the process is, which differs between the ranks of a hang."""
         return self.collective or self.own_frame or (self.frames[0][2] if self.frames else "")
 
 
@@ -69,13 +69,13 @@ class StackReader:
 
     def __init__(self, file: str) -> None:
         self.stacks: list[Stack] = []
-        self.are_ordered = False  # all ranks were told to write theirs
+        self.are_ordered = False  # all ranks were told to write their stacks
         self._file = file
         self._open: dict[object, Stack] = {}
         self._in_main: dict[object, bool] = {}  # whether the main thread's frames are being read
 
     def take(self, number: int, node: str | None, rank: int | None, text: str) -> bool:
-        """Take a line; whether those after it may belong to a stack."""
+        """Take a line. Returns whether the lines after it may belong to a stack."""
         key = (node, rank)
         if _ORDER in text:
             self.are_ordered = True
@@ -107,10 +107,10 @@ class StackReader:
 def stalled_ranks(
     stacks: Iterable[Stack], world: int = 0, *, on_request: bool = False
 ) -> list[Event]:
-    """The ranks whose stack differs from the others'.
+    """Events for the ranks whose stack differs from the others'.
 
-    `world` is the number of ranks, where the log says it: of those without a stack one is told.
-    A stack that is the only one counts if it is written `on_request`: else the rank has crashed.
+    `world` is the number of ranks, if the log has it: then ranks without a stack are known, too.
+    A single stack counts only if it was written `on_request`: otherwise the rank has crashed.
     """
     first = _first_of_each(stacks)
     if len(first) < 2:
@@ -124,7 +124,7 @@ def stalled_ranks(
 
 
 def _first_of_each(stacks: Iterable[Stack]) -> list[Stack]:
-    """py-spy and SIGABRT both print one; after a restart there are others."""
+    """The first stack of each rank: py-spy and SIGABRT print one each, and restarts print more."""
     found: dict[object, Stack] = {}
     for stack in stacks:
         if stack.place:
@@ -134,7 +134,7 @@ def _first_of_each(stacks: Iterable[Stack]) -> list[Stack]:
 
 
 def _outside(waiting: list[Stack], outside: list[Stack]) -> list[Event]:
-    """Those that are in no collective operation hold up the others."""
+    """Events for the ranks in no collective operation: the other ranks wait for them."""
     if len(outside) > max(1, len(waiting)):
         counts = Counter(map(_full, outside)).most_common(2)
         places = ", ".join(f"{count} in {place}" for place, count in counts)
@@ -145,7 +145,7 @@ def _outside(waiting: list[Stack], outside: list[Stack]) -> list[Event]:
 
 
 def _minority(stacks: list[Stack]) -> list[Event]:
-    """Without a collective, or all in one: the rare place, if one is that of most."""
+    """Events for the ranks at a rare place, if more than half of the ranks are at one place."""
     counts = Counter(stack.place for stack in stacks)
     (place, most), *others = counts.most_common()
     if not others or most * 2 <= len(stacks):
@@ -158,7 +158,7 @@ def _minority(stacks: list[Stack]) -> list[Event]:
 
 
 def _same(stacks: list[Stack], world: int) -> list[Event]:
-    """All at one place, or with no place that most have."""
+    """Events for ranks that are all at one place, or at places none of which is usual."""
     ranks = {stack.rank for stack in stacks if stack.rank is not None}
     absent = sorted(set(range(world)) - ranks) if len(ranks) == len(stacks) else []
     text = where_they_are(stacks)
@@ -183,13 +183,13 @@ def _full(stack: Stack) -> str:
 
 
 def where_they_are(stacks: list[Stack]) -> str:
-    """`ranks 0, 1 are in all_reduce (train.py:23 main)`."""
+    """The places of ranks as text: `ranks 0, 1 are in all_reduce (train.py:23 main)`."""
     places = [place for place, _ in Counter(map(_full, stacks)).most_common(2)]
     return f"{_text(stacks)} in {' and '.join(places)}"
 
 
 def _text(stacks: list[Stack]) -> str:
-    """`the 23 others wait` would hide which; few are listed."""
+    """The subject and verb of a sentence on ranks: it lists a few ranks, or says how many."""
     ranks = sorted(stack.rank for stack in stacks if stack.rank is not None)
     if len(ranks) < len(stacks):
         return f"{len(stacks)} processes are"

@@ -1,12 +1,12 @@
-"""The classes of failure, a text for each: host-memory.txt is that of the class host-memory.
+"""The classes of failure, a text for each: host-memory.txt is the text of the class host-memory.
 
-jobgen/explanation.py says what it looks like. Its page says what happens and how it shows, and has
-the sources; its last part has the signs, which jobgen/diagnosis/signs.py explains. Its fields are:
+jobgen/explanation.py explains the format of a text. The page says what happens, how logs show the
+failure, and has the sources; the last part has the signs (jobgen/diagnosis/signs.py). The fields:
 
     Cure: what to do
     Not this: what looks like the cause, and is not
-    Explains: the codes of the classes that follow from it, where both are seen
-    Traits: what the judge asks of it beside its signs, names of TRAITS
+    Explains: the codes of the classes that follow from this class, where both are seen
+    Traits: names from TRAITS, which the judge uses besides the signs
 
 Here is how a class is found by its code. Not here: how lines are read, and how the first failure is
 found.
@@ -42,14 +42,14 @@ class FailureClass(NamedTuple):
     title: str
     page: str
     signs: tuple[Sign, ...]
-    cure: str  # in one line; groups of a pattern are in braces
+    cure: str  # in one line; names of a pattern's groups are in braces
     misleads: str
     explains: frozenset[str]
     traits: frozenset[str]
 
 
 def codes() -> list[str]:
-    """The codes of all classes, sorted; none is read."""
+    """The codes of all classes, sorted; no text is read."""
     return sorted(name[:-4] for name in os.listdir(_FOLDER) if name.endswith(".txt"))
 
 
@@ -66,7 +66,7 @@ def codes_with(trait: str) -> frozenset[str]:
 
 
 def _read(code: str) -> FailureClass:
-    # A completion asks for the codes alone.
+    # Imported here, because a shell completion needs only the codes.
     from jobgen.diagnosis.signs import read_signs
     from jobgen.explanation import read_explanation
 

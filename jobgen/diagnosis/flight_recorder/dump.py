@@ -1,8 +1,8 @@
-"""One rank's dump of torch's flight recorder: what it put into which process group, in order.
+"""One rank's dump of torch's flight recorder: its operations in each process group, in order.
 
 The fields are those of torch/csrc/distributed/c10d/FlightRecorderDetail.hpp (versions 2.0 to 2.10).
-A file may be old, cut off or hostile, so that each field is taken only in the form that torch gives
-it.
+A file may be old, cut off or hostile, so that a field counts only if it has the form that torch
+writes.
 """
 
 import json
@@ -19,7 +19,7 @@ from jobgen.errors import JobgenError
 from jobgen.untrusted_input import ends_within_bounds
 
 _RANK_IN_NAME = re.compile(r"(\d{1,7})(?:\.(?:pkl|pickle|json|bin|dump|trace))?$")
-# What a damaged pickle raises, beside ValueError.
+# The exceptions that a damaged pickle raises, besides ValueError.
 _DAMAGED = (
     *(ArithmeticError, AttributeError, EOFError, LookupError, TypeError),
     pickle.UnpicklingError,
@@ -27,11 +27,11 @@ _DAMAGED = (
 
 
 class NotPlain(ValueError):
-    """The file is no dump; the text says why."""
+    """Raised for a file that is no dump; the text says why."""
 
 
 class _PlainUnpickler(pickle.Unpickler):
-    """Builds numbers, text, lists and maps: without a class there is nothing that it could call."""
+    """Builds only numbers, text, lists and maps: without classes, a pickle can call nothing."""
 
     def find_class(self, module: str, name: str) -> NoReturn:
         raise NotPlain("it asks for more than plain data")
@@ -39,7 +39,7 @@ class _PlainUnpickler(pickle.Unpickler):
 
 @dataclass(frozen=True)
 class Operation:
-    """An operation that a rank put into a process group; `number` counts them in the group."""
+    """An operation that a rank put into a process group; `number` is its number there."""
 
     group: str
     number: int
@@ -48,7 +48,7 @@ class Operation:
     dtypes: tuple[str, ...]
     ended: bool
     started: bool
-    pair: bool  # send or recv, which have numbers of their own
+    pair: bool  # send or recv, which torch numbers separately
     created: int  # nanoseconds since 1970
     where: str  # "train.py:18 step", the innermost line outside torch; "" without a stack
 
@@ -62,13 +62,13 @@ class Dump:
     operations: tuple[Operation, ...]
     members: dict[str, tuple[int, ...]]
     titles: dict[str, str]  # "default_pg", "mesh_dp" …, by the group's name
-    is_full: bool  # its oldest operations made room for newer ones
+    is_full: bool  # whether newer operations have replaced the oldest ones
 
 
 def read_dump(path: str) -> Dump:
-    """A rank's dump; JobgenError where the file is none, or asks for more than plain data."""
+    """A rank's dump. Raises JobgenError if the file is no dump, or has more than plain data."""
     try:
-        found = _RANK_IN_NAME.search(Path(path).name)  # torch writes it there only
+        found = _RANK_IN_NAME.search(Path(path).name)  # torch writes the rank nowhere else
         if not found:
             raise NotPlain("its name does not end with its rank, as in nccl_trace_rank_5")
         with open(path, "rb") as file:
@@ -111,7 +111,7 @@ def _list(value: Any) -> list[Any]:
 
 
 def _text(value: Any) -> str:
-    """At most 200 characters of a text, with ? for those that cannot be printed."""
+    """At most 200 characters of a text, with ? for characters that cannot be printed."""
     text = value[:200] if isinstance(value, str) else ""
     return text if text.isprintable() else "".join(c if c.isprintable() else "?" for c in text)
 
@@ -121,7 +121,7 @@ def _whole(value: Any) -> int:
 
 
 def _ranks(value: Any) -> tuple[int, ...]:
-    """torch writes a text, "[0, 1, 2]"."""
+    """The ranks in a text as torch writes it: "[0, 1, 2]"."""
     numbers = re.findall(r"\b\d{1,7}\b", value) if isinstance(value, str) else []
     return tuple(sorted({int(number) for number in numbers}))
 
@@ -137,7 +137,7 @@ def _operation(entry: dict[Any, Any]) -> Operation | None:
     if not name or not group:
         return None
     pair = entry.get("is_p2p") is True
-    # gloo's entries stay "scheduled": that one is over shows in `retired` alone.
+    # gloo's entries stay "scheduled": only `retired` shows that an operation is over.
     retired = backend == "gloo" and entry.get("retired") is True
     shapes = [_list(shape)[:16] for shape in _list(entry.get("input_sizes"))[:4000]]
     return Operation(
@@ -155,7 +155,7 @@ def _operation(entry: dict[Any, Any]) -> Operation | None:
 
 
 def _where(frames: Any) -> str:
-    """The innermost line of the user's program; the frames begin with the innermost."""
+    """The innermost line of the user's program; `frames` begin with the innermost frame."""
     for frame in _list(frames)[:200]:
         path = _text(frame.get("filename")) if isinstance(frame, dict) else ""
         if path and "/torch/" not in path and not path.startswith("<"):

@@ -1,6 +1,6 @@
-"""Whom all ranks wait for, by the dumps of a job's ranks.
+"""Finds the ranks that the other ranks wait for, from the dumps of a job's ranks.
 
-Each process group waits in the first operation that did not end; some ranks joined it.
+A process group waits in its first operation that did not end, which some of its ranks joined.
 """
 
 from collections import Counter, defaultdict
@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from jobgen.diagnosis.events import Event, Role
 from jobgen.diagnosis.flight_recorder.dump import Dump, Operation, read_dump
 
-# Each rank may give these another number of elements: a part of its own size, or none.
+# Operations to which each rank may give a different number of elements, or none.
 _UNEVEN = ("all_to_all", "alltoall", "gather", "scatter", "_v", "coalesced", "oop")
 _DEFAULT_NAMES = ("0", "default_pg")
 
 MOST_EVENTS = 8
 _RANKS_SHOWN = 6
-# Ranks come to their first operation at different times, and clocks differ.
+# Ranks reach their first operation at different times, and clocks differ.
 _SLACK_NANOSECONDS = 15 * 60 * 10**9
 
 Joined = dict[int, Operation]
@@ -26,8 +26,8 @@ Joined = dict[int, Operation]
 class Wait:
     """An operation of a group that did not end.
 
-    `waiting` joined and did not get out; `joined` includes those that did. `behind` have a dump
-    that shows that they did not join; `absent` are members without a dump. `dumps` are all ranks'.
+    `waiting` joined and did not finish; `joined` includes the ranks that finished. The dumps of
+    `behind` show that these did not join; `absent` have no dump. `dumps` has those of all ranks.
     """
 
     title: str
@@ -40,10 +40,10 @@ class Wait:
 
 
 def read_dumps(paths: Iterable[str]) -> list[Event]:
-    """What the dumps of one job's ranks show; nothing if no rank waits.
+    """The events that the dumps of one job's ranks show; an empty list if no rank waits.
 
-    The rank is the one that did not join what the others wait in, or that joined something else.
-    JobgenError, which names the file, where one is no dump, is damaged, or asks for a class.
+    An event names the rank that did not join the operation of the others, or joined another one.
+    Raises JobgenError, with the file's name, if a file is no dump, is damaged, or has a class.
     """
     dumps = _of_one_job({dump.rank: dump for dump in map(read_dump, sorted(paths))})
     found = _waits(dumps) if dumps else []
@@ -58,7 +58,7 @@ def read_dumps(paths: Iterable[str]) -> list[Event]:
 
 
 def _of_one_job(dumps: dict[int, Dump]) -> dict[int, Dump]:
-    """Without those of an earlier job: torch writes each job's to the same names."""
+    """The dumps without those of an earlier job: torch uses the same file names for each job."""
     times = {rank: [op.created for op in dump.operations] for rank, dump in dumps.items()}
     begun = max((min(times[r], default=0) for r in dumps if not dumps[r].is_full), default=0)
     least = begun - _SLACK_NANOSECONDS
@@ -66,11 +66,11 @@ def _of_one_job(dumps: dict[int, Dump]) -> dict[int, Dump]:
 
 
 def _waits(dumps: dict[int, Dump]) -> list[Wait]:
-    """The first operation that did not end of each group that waits, by the groups' names."""
-    # By name and ranks of a group: the operations of each rank by their numbers. With several in
-    # one number (coalesced), the last counts.
+    """For each group that waits, the first operation that did not end; sorted by group name."""
+    # The key is the name and the ranks of a group; the value has the operations of each rank by
+    # number. If several operations have the same number (coalesced), the last one counts.
     groups: dict[tuple[str, tuple[int, ...]], dict[int, Joined]] = defaultdict(dict)
-    # All ranks of which a dump says something, and those between them.
+    # All ranks up to the highest rank that a dump names.
     members = (rank for dump in dumps.values() for group in dump.members.values() for rank in group)
     everybody = tuple(range(max([*dumps, *members]) + 1))
     for rank, dump in dumps.items():
@@ -87,7 +87,7 @@ def _waits(dumps: dict[int, Dump]) -> list[Wait]:
 
 
 def _calls(joined: Joined) -> dict[int, str]:
-    """By rank, what it called: the operation's name, and its size where all have the same name."""
+    """The call of each rank: the operation's name, with its size if all names are the same."""
     names = {rank: operation.name for rank, operation in joined.items()}
     uneven = any(part in name for name in names.values() for part in _UNEVEN)
     if uneven or len(set(names.values())) > 1:
@@ -125,12 +125,12 @@ def _wait(
 
 
 def _is_behind(dump: Dump, numbers: Iterable[int] | None, number: int) -> bool:
-    """Whether a rank never came to an operation; a full buffer has lost its oldest entries."""
+    """Whether a rank has not reached an operation; a full dump without the group proves nothing."""
     return max(numbers) < number if numbers else not dump.is_full
 
 
 def _desync(wait: Wait) -> list[Event]:
-    """The ranks that called something else than most others; nothing if all called the same."""
+    """Events for the ranks whose call differs from the usual call; none if all are the same."""
     calls = sorted(_calls(wait.joined).items())
     (usual, most), *others = Counter(call for _, call in calls).most_common()
     if not others:
@@ -144,9 +144,9 @@ def _desync(wait: Wait) -> list[Event]:
 
 
 def _who_did_not_join(found: list[Wait], in_pairs: set[int]) -> list[Event]:
-    """By blame: a rank that is behind in one group may itself wait in another.
+    """Events for the ranks to blame: a rank that is behind in one group may wait in another group.
 
-    Or `in_pairs`, for a message from another rank, or to it.
+    The ranks `in_pairs` wait for another rank to send or to receive a message.
     """
     busy = {rank for wait in found for rank in wait.waiting}
     for wait in found:
@@ -176,7 +176,7 @@ def _behind(wait: Wait, idle: list[int]) -> list[Event]:
 
 
 def _absent(wait: Wait) -> list[Event]:
-    """A rank that hangs in destroy_process_group, or that died, writes no dump."""
+    """Events for ranks without a dump, which died or hang in destroy_process_group."""
     if len(wait.absent) * 2 > len(wait.waiting):
         text = f"ranks wait in {_name(wait)}, and of {_text(wait.absent)} there is no dump"
         return [_event("collective-timeout", None, text, wait, "possible")]
@@ -201,7 +201,7 @@ def _event(code: str, rank: int | None, says: str, wait: Wait, certainty: str = 
 
 
 def _last(dump: Dump) -> str:
-    """What a rank did before: where it is now, a dump does not say."""
+    """The last operation of a rank; a dump does not say where the rank is now."""
     operation = dump.operations[-1] if dump.operations else None
     place = f" at {operation.where}" if operation and operation.where else ""
     return f"; its last was {operation.name}{place}" if operation else "; it joined none"

@@ -1,4 +1,4 @@
-"""How a rank ended that wrote no reason: what torchrun's report leaves out, what its node noted.
+"""How a rank that wrote no reason ended: what torchrun's report omits, and what its node noted.
 
 The notes of the kernel and the GPUs are raw output of df, nvidia-smi, dmesg and counters. They are
 judged here, and not in the job's script: a full disk or a process that the kernel killed is the
@@ -27,9 +27,9 @@ _KILLED = re.compile(r"[Oo]ut of memory: Kill(?:ed)? process (?P<pid>\d+)")
 _UPTIME = re.compile(r"^(?:/proc/uptime:)?(\d{1,12}\.\d\d) \d{1,15}\.\d\d$", re.MULTILINE)
 _SINCE_BOOT = re.compile(r"\[ *(\d{1,12}\.\d{1,9})\] ")
 _SLACK = 15  # seconds between the end of a job and its evidence, at most
-_MOST = 4  # of a kind, in a note
+_MOST = 4  # items of one kind in a note
 FULL = 100  # percent
-# Exit statuses, also as a shell has them.
+# Exit statuses, as torchrun and as a shell report them.
 KILLED, BUS_ERROR = (-9, 137), (-7, 135)
 _SIGNALS_OF_GPUS = (-6, -7, -9, -11, 134, 137, 139)
 
@@ -41,9 +41,9 @@ class Evidence:
     host: str
     path: str
     kills: int = 0  # processes that the kernel killed for memory, also of other jobs of the node
-    killed: set[str] = field(default_factory=set)  # their process ids, by dmesg
-    is_job_named: bool = False  # by dmesg, in the cgroup of a killed process
-    memory_line: str = ""  # that shows one of these
+    killed: set[str] = field(default_factory=set)  # process ids of killed processes, from dmesg
+    is_job_named: bool = False  # whether dmesg has the job in the cgroup of a killed process
+    memory_line: str = ""  # a line that shows one of the above
     # With the first line that shows each:
     full: dict[str, str] = field(default_factory=dict)  # file systems
     xids: dict[int, str] = field(default_factory=dict)
@@ -51,12 +51,12 @@ class Evidence:
 
     @classmethod
     def read(cls, node: Node, folder: JobFolder) -> Evidence:
-        """What a node's files say of the time of the job."""
+        """The evidence in a node's files that is from the time of the job."""
         found = cls(node.host, f"{node.path}/evidence")
         if "evidence" not in node.names:
             if len(folder.nodes) > 1:
                 return found
-            found.path = f"{folder.path}/evidence"  # the batch script's own
+            found.path = f"{folder.path}/evidence"  # the batch script's evidence
         text = read_start(found.path)
         job = os.path.basename(os.path.abspath(folder.path)).partition(".")[0]  # of 4711.1: 4711
         for line in _of_the_job(text, folder.end[1]):
@@ -69,21 +69,21 @@ class Evidence:
 
     @property
     def broken(self) -> dict[int, str]:
-        """The Xids that mean broken hardware, and no program's mistake."""
+        """The Xids that mean broken hardware, and not a mistake of a program."""
         return {x: line for x, line in self.xids.items() if re.fullmatch(PARTS["BROKEN"], str(x))}
 
     @property
     def memory(self) -> str:
-        """In words, whether memory ran out; "" if not."""
+        """A text that says that memory ran out; "" if it did not."""
         if self.is_job_named:
             return "out of memory (dmesg)"
         source = f"oom_kill +{self.kills}" if self.kills else "dmesg" if self.killed else ""
         return f"memory ran out for this job or another ({source})" if source else ""
 
     def notes_for(self, verdict: Verdict, case: Case) -> tuple[str, ...]:
-        """What else is to be said of the node that failed; of all its memory, if a rank was killed.
+        """Further notes on the failed node; on memory, if a rank was killed or dmesg names the job.
 
-        Nothing that the verdict says already.
+        The notes leave out what the verdict already says.
         """
         own = (event for event in case.events if event.node == self.host)
         killed = any(e.status in KILLED and e.rank in (verdict.rank, None) for e in own)
@@ -95,14 +95,14 @@ class Evidence:
 
     @property
     def ecc_text(self) -> str:
-        """The first GPUs with errors."""
+        """A text with the first GPUs that have uncorrected errors."""
         return f"uncorrectable ECC errors on GPU {', '.join([*self.ecc][:_MOST])}"
 
 
 def _of_the_job(text: str, seconds: str) -> Iterator[str]:
-    """The lines without those of dmesg from before the job, which began so many seconds ago.
+    """The lines without dmesg's lines from before the job, which began `seconds` ago.
 
-    Both count seconds since the machine's start: dmesg's `[  81.5] NVRM: …`, and /proc/uptime.
+    dmesg (`[  81.5] NVRM: …`) and /proc/uptime both count seconds since the machine's start.
     """
     uptime = _UPTIME.search(text)
     start = float(uptime[1]) - int(seconds) - _SLACK if uptime and seconds else 0.0
@@ -113,7 +113,7 @@ def _of_the_job(text: str, seconds: str) -> Iterator[str]:
 
 
 def _take(found: Evidence, line: str, job: str) -> None:
-    """A line of any tool; each has a form of its own."""
+    """Record what a line of df, nvidia-smi or dmesg shows; each tool has its own format."""
     if disk := _DISK.match(line):
         if int(disk["used"]) >= FULL:
             found.full.setdefault(disk["place"].strip(), line)
@@ -130,7 +130,7 @@ def _take(found: Evidence, line: str, job: str) -> None:
 
 
 def quiet_ranks(folder: JobFolder, case: Case) -> list[Event]:
-    """The one rank that does not say that it lost the others, where the others do."""
+    """An event for the only rank that wrote nothing of a failure; none if several were silent."""
     quiet = _quiet(folder, case)
     if len(quiet) != 1 or len(folder.ranks) < 2:
         return []
@@ -138,7 +138,7 @@ def quiet_ranks(folder: JobFolder, case: Case) -> list[Event]:
     own = [e for e in case.events if e.rank is not None and e.rank == one.rank]
     statuses = {e.status: e for e in own if e.status is not None}
     if set(statuses) - {0, 1}:
-        return []  # a signal, or a status that tells more
+        return []  # a signal, or a status that itself tells the cause
     says = "it ended early, with status 0, and the others lost it"
     event = Event(
         "peer-lost", Role.CONFIRMATION, says, f"{one.path}/stderr.log", certainty="likely"
@@ -152,7 +152,7 @@ def quiet_ranks(folder: JobFolder, case: Case) -> list[Event]:
 
 
 def assigned(folder: JobFolder, case: Case) -> Iterator[Event]:
-    """An agent's line names a local rank: of which node is clear if the others' were lost."""
+    """The events; an event with only a local rank gets the node of the one quiet rank with it."""
     quiet = _quiet(folder, case)
     for event in case.events:
         own = [each for each in quiet if each.local_rank == event.local_rank]
@@ -170,19 +170,19 @@ def _quiet(folder: JobFolder, case: Case) -> list[RankFiles]:
 
 
 def has_ended_well(files: RankFiles, folder: JobFolder, case: Case) -> bool:
-    """Whether torchrun's report names other ranks of its node that failed, and not this one."""
+    """Whether torchrun's report names other ranks of the node that failed, but not this rank."""
     reported = {event.rank for event in case.events if event.status not in (None, 0)}
     others = {each.rank for each in folder.nodes[files.host].ranks}
     return files.rank is not None and files.rank not in reported and bool(others & reported)
 
 
 def node_events(noted: Evidence, case: Case) -> Iterator[Event]:
-    """What a node's kernel and GPUs noted, where it explains how a rank of it ended."""
+    """Events for the notes of a node's kernel and GPUs that explain how one of its ranks ended."""
     own = [event for event in case.events if event.node == noted.host]
     statuses = {event.status for event in own if event.status is not None}
     codes = {event.code for event in own if event.role in CAUSES}
     is_killed = bool(statuses & set(KILLED)) or "killed" in codes
-    failed = statuses - {0, -15}  # not well, nor by SIGTERM
+    failed = statuses - {0, -15}  # neither success nor SIGTERM
     if noted.memory and is_killed:
         is_sure = noted.is_job_named or bool(noted.killed & {event.pid for event in own})
         says = f"killed by signal 9; on that node: {noted.memory}"
@@ -194,7 +194,7 @@ def node_events(noted: Evidence, case: Case) -> Iterator[Event]:
     if disks and failed - {143} and not codes - {"launcher-report"}:
         says = f"it ended and wrote no reason; on that node: {disks[0]} 100%"
         yield _event(noted, "disk-full", says, noted.full[disks[0]], own, failed, is_sure=False)
-    # A broken GPU: the cause if its own ranks show it, or if nothing else than waiting is seen.
+    # A broken GPU is the cause if its node's ranks show it, or if ranks only waited for others.
     causes = {e.code for e in case.events if e.role in CAUSES and e.code}
     is_shown = bool(codes & codes_with("gpu") or statuses & set(_SIGNALS_OF_GPUS))
     is_shown |= any("CUDA" in event.text or "NCCL" in event.text for event in own)
@@ -210,7 +210,7 @@ def _event(
     noted: Evidence, code: str, says: str, line: str,
     own: list[Event], ends: Collection[int | None], is_sure: bool = True,
 ) -> Event:  # fmt: skip
-    """What a line of a node's notes means, at the one rank that ended so, if it is one."""
+    """The event of a line of a node's notes; it names a rank if only one rank ended so."""
     ranks = {e.rank for e in own if e.status in ends and e.rank is not None}
     rank = ranks.pop() if len(ranks) == 1 else None
     event = Event(code, Role.CONFIRMATION, says, noted.path, 0, line, noted.host, rank)

@@ -1,10 +1,10 @@
-"""The rank that the others waited for, where each rank was to write its Python stack.
+"""Finds the rank that the others waited for, after each rank was told to write its Python stack.
 
-The one whose stack is elsewhere; one that wrote none, since it is frozen; one that had ended well
-before. Never one that waits in a collective. Then the ranks that NCCL misses, by its own answer:
-the text of its RAS subsystem, as its user guide shows it (Troubleshooting, RAS) and
-src/ras/client_support.cc prints it, 2.24 to 2.30. A rank has its number in the communicator there:
-that is the job's if the communicator has all ranks.
+It is the rank whose stack is elsewhere, a frozen rank that wrote no stack, or a rank that had ended
+well before; never a rank that waits in a collective. If the stacks name no rank, NCCL's own answer
+may: the text of its RAS subsystem (user guide: Troubleshooting, RAS), in NCCL 2.24 to 2.30 from
+src/ras/client_support.cc. That text has a rank's number in a communicator, which is its number in
+the job if the communicator has all ranks.
 """
 
 import re
@@ -18,7 +18,7 @@ from jobgen.diagnosis.judging.case import Case
 from jobgen.diagnosis.stacks import MOST_EVENTS, Stack, stalled_ranks, where_they_are
 
 NO_ANSWER = "it does not answer NCCL"
-# Better than the class's, by how the verdict begins.
+# Cures that are better than the class's cure, by the beginning of the verdict.
 CURES = {
     "it is frozen": "look at the process on that node (ps, /proc/PID/stack, dmesg): a file system"
     " or a GPU that does not answer, or a SIGSTOP; else leave the node out",
@@ -42,9 +42,9 @@ _COUNT = re.compile(
 
 
 def hung_ranks(folder: JobFolder, case: Case) -> list[Event]:
-    """Whom the others waited for; nothing if the ranks did not hang, as far as is seen.
+    """Events for the ranks that the others waited for; an empty list if nothing shows a hang.
 
-    Where the stacks name none, since all are in the same collective, NCCL's own answer may.
+    If the stacks name no rank because all are in one collective, NCCL's own answer may name it.
     """
     events = _by_stacks(folder, case)
     is_named = any(event.rank is not None or event.node for event in events)
@@ -57,7 +57,7 @@ def _by_stacks(folder: JobFolder, case: Case) -> list[Event]:
     stacks = [stack for stack in case.stacks if stack.place and not _was_ending(stack, case)]
     if not stacks or (len(stacks) < 2 and not (is_ordered or frozen)):
         return []
-    # Who wrote a stack, or that it lost its peers.
+    # The ranks that wrote a stack, or that they lost their peers.
     files = [stack.file for stack in stacks]
     files += [e.file for e in case.events if e.role in (Role.CAUSE, Role.CONSEQUENCE)]
     heard = {file.rpartition("/")[0] for file in files}
@@ -76,13 +76,13 @@ def _by_stacks(folder: JobFolder, case: Case) -> list[Event]:
 
 
 def _was_ending(stack: Stack, case: Case) -> bool:
-    """Whether the rank lost its peers before it wrote the stack: nobody waited for it."""
+    """Whether the rank had lost its peers before it wrote the stack: then nobody waited for it."""
     lost = (e for e in case.events if e.role is Role.CONSEQUENCE and e.file == stack.file)
     return not stack.collective and any(event.line < stack.line for event in lost)
 
 
 def _frozen(folder: JobFolder) -> list[RankFiles]:
-    """The ranks that the nodes' keepers saw alive, and that wrote no stack when they were told."""
+    """The ranks that the nodes' keepers saw alive, but that wrote no stack when told to."""
     found: list[RankFiles] = []
     for node in folder.nodes.values():
         numbers = {int(n) for n in re.findall(_NO_STACK, read_start(f"{node.path}/keeper"))}
@@ -103,16 +103,16 @@ def _of(files: RankFiles, stacks: list[Stack], how: str, certainty: str) -> Even
 
 @dataclass
 class _Finding:
-    """A paragraph of the answer, on the job's processes or on one communicator."""
+    """A paragraph of NCCL's answer, on the job's processes or on one communicator."""
 
-    kind: str  # INCOMPLETE, DEAD, or what differs: AllReduce, collective, "" for others
+    kind: str  # INCOMPLETE, DEAD, …, or the call whose counts differ, such as AllReduce; else ""
     has_all: bool  # whether the communicator has all ranks of the job
-    ranks: dict[int, int] = field(default_factory=dict)  # how many have launched as many operations
-    named: dict[int, list[Event]] = field(default_factory=dict)  # those of them that it names
+    ranks: dict[int, int] = field(default_factory=dict)  # operations launched: how many ranks
+    named: dict[int, list[Event]] = field(default_factory=dict)  # operations launched: named ranks
 
 
 def _ras_events(folder: JobFolder, case: Case) -> list[Event]:
-    """The ranks that NCCL did not reach, else those that have called it less often than most."""
+    """Events for ranks that NCCL did not reach, else for ranks that called it less than most."""
     path = f"{folder.path}/ras"
     is_new = changed(path) >= folder.last_start
     answer = read_start(path) if "ras" in folder.names and is_new else ""
@@ -143,7 +143,7 @@ def _findings(answer: str, world: int) -> Iterator[_Finding]:
 
 
 def _named(number: int, line: str, has_all: bool) -> Iterator[Event]:
-    """The ranks of a line, or their node: only a communicator of all ranks has their numbers."""
+    """Events for the ranks of a line if the communicator has all ranks, else for their node."""
     node, ranks = _NODE.match(line), _MISSING.match(line)
     event = Event("stalled", Role.CONFIRMATION, NO_ANSWER, "", number, line.strip())
     event = event._replace(node=node["address"] if node else None)
@@ -154,7 +154,7 @@ def _named(number: int, line: str, has_all: bool) -> Iterator[Event]:
 
 
 def _unreached(findings: list[_Finding]) -> list[Event]:
-    """The ranks of which NCCL has no data; without their numbers, the nodes of the processes."""
+    """Events for ranks of which NCCL has no data; for their nodes, if no line has the ranks."""
     lost = (finding for finding in findings if finding.kind in ("INCOMPLETE", "DEAD"))
     events = [event for each in lost for named in each.named.values() for event in named]
     events = [event for event in events if event.rank is not None] or events
@@ -165,7 +165,7 @@ def _unreached(findings: list[_Finding]) -> list[Event]:
 
 
 def _behind(finding: _Finding) -> list[Event]:
-    """The ranks that have launched the fewest operations, if more of them have launched more."""
+    """Events for the ranks that launched the fewest operations, if most ranks launched more."""
     fewest, most = min(finding.ranks, default=0), max(finding.ranks, default=0)
     is_most = finding.ranks.get(fewest, 0) * 2 >= sum(finding.ranks.values())
     if is_most or finding.kind in ("", "INCOMPLETE", "DEAD", "MISMATCH"):

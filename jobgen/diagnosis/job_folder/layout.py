@@ -15,7 +15,7 @@ from jobgen.bounds import JOB_ENTRIES, JOB_FOLDER_BYTES
 from jobgen.diagnosis.files import open_plain
 from jobgen.paths import to_path
 
-_SMALL = JOB_FOLDER_BYTES >> 8  # most bytes read of evidence, error.json
+_SMALL = JOB_FOLDER_BYTES >> 8  # bytes that are read of evidence or error.json, at most
 _ATTEMPT = re.compile(r"attempt_(\d{1,6})")
 _END = re.compile(r"(\d{1,3})\b(?: after (\d{1,9}) s)?(.*)")
 _OF_A_RANK = {"stdout.log", "stderr.log", "error.json"}
@@ -28,20 +28,20 @@ class RankFiles:
     """What one rank wrote; `rank` is its global number as soon as it is known."""
 
     host: str
-    path: str  # its folder
+    path: str  # the rank's folder
     names: frozenset[str]
     local_rank: int | None = None
     rank: int | None = None
-    run: str = ""  # torchrun's folder for a run, and
-    attempt: int = 0  # which start of the ranks in it
-    changed: float = 0.0  # when it wrote last, by the file system's clock
-    stack: str = ""  # of its exception, by torchrun's error.json; and
+    run: str = ""  # torchrun's folder of the run
+    attempt: int = 0  # which start of the ranks in this run
+    changed: float = 0.0  # when the rank wrote last, by the file system's clock
+    stack: str = ""  # the stack of the rank's exception, from torchrun's error.json
     failed_at: float | None = None
 
 
 @dataclass
 class Node:
-    """What one node left, beside its ranks' files."""
+    """The folder of one node, its own files, and its ranks."""
 
     host: str
     path: str
@@ -51,7 +51,7 @@ class Node:
 
 @dataclass
 class JobFolder:
-    """A job's folder, and what is in it."""
+    """A job's folder: its files and its nodes."""
 
     path: str
     names: frozenset[str]
@@ -60,7 +60,7 @@ class JobFolder:
 
     @property
     def ranks(self) -> list[RankFiles]:
-        """Those of all nodes."""
+        """The ranks of all nodes."""
         return [each for node in self.nodes.values() for each in node.ranks]
 
     @property
@@ -71,7 +71,7 @@ class JobFolder:
 
     @property
     def end(self) -> tuple[str, ...]:
-        """The job's exit status, its seconds, "was ended from outside" if the script got TERM."""
+        """Exit status and seconds of the job; "was ended from outside" if the script got TERM."""
         found = _END.match(read_start(f"{self.path}/status"))
         return found.groups(default="") if found else ("", "", "")
 
@@ -82,7 +82,7 @@ class JobFolder:
 
 
 def read_layout(word: str) -> JobFolder:
-    """What is in a job's folder. Raises OSError if the folder itself cannot be read."""
+    """The layout of a job's folder. Raises OSError if the folder itself cannot be read."""
     top = os.fspath(to_path(word))
     os.scandir(top).close()
     budget = iter(range(JOB_ENTRIES))
@@ -95,11 +95,11 @@ def read_layout(word: str) -> JobFolder:
 def _entries(path: str, budget: Iterator[int]) -> tuple[list[str], frozenset[str]]:
     """The folders and the plain files in a folder.
 
-    The `budget` ends where so many were seen that somebody must have filled the job's folder.
+    `budget` bounds how many entries are read, because somebody may have filled the job's folder.
     """
     folders: list[str] = []
     files: list[str] = []
-    # OSError: a folder of another user, or one that is gone.
+    # OSError: a folder of another user, or a folder that is gone.
     with suppress(OSError), os.scandir(path) as found:
         for entry, _ in zip(found, budget, strict=False):
             if entry.is_dir(follow_symlinks=False):
@@ -115,13 +115,13 @@ def _node(budget: Iterator[int], host: str, path: str) -> Node:
     for each in ranks:
         files = (os.path.join(each.path, name) for name in each.names & _OF_A_RANK)
         each.changed = max(map(changed, files), default=0.0)
-    # Of several torchruns of one node, one after the other, the last one's.
+    # If several torchruns ran on the node, one after the other, the ranks of the last torchrun.
     last = max(ranks, key=lambda each: each.changed).run if ranks else ""
     return Node(host, path, names, [each for each in ranks if each.run == last])
 
 
 def _run(budget: Iterator[int], host: str, path: str) -> Iterator[RankFiles]:
-    """What one rank wrote, or one torchrun's ranks, of its last start of them."""
+    """The files of one rank, or of the ranks of one torchrun in their last start."""
     folders, names = _entries(path, budget)
     if found := _RANK.fullmatch(os.path.basename(path)):
         yield RankFiles(host, path, names, rank=int(found[1]))
@@ -135,7 +135,7 @@ def _run(budget: Iterator[int], host: str, path: str) -> Iterator[RankFiles]:
 
 
 def changed(path: str) -> float:
-    """When a file or a folder changed last; 0 if it is not there."""
+    """When a file or a folder changed last; 0 if it does not exist."""
     try:
         return os.lstat(path).st_mtime
     except OSError:
@@ -143,12 +143,12 @@ def changed(path: str) -> float:
 
 
 def read_start(path: str) -> str:
-    """The text of a small file; "" if there is none."""
+    """The text of a small file; "" if it cannot be read."""
     return read_plain(path, _SMALL).decode("utf-8", "replace")
 
 
 def read_plain(path: str, size: int, *, at_end: bool = False) -> bytes:
-    """The first bytes of a plain file, or the last ones; none if it cannot be read."""
+    """The first or last bytes of a plain file; no bytes if it cannot be read."""
     descriptor = open_plain(path)
     if descriptor is None:
         return b""

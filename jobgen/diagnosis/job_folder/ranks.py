@@ -1,4 +1,4 @@
-"""Which rank of the job wrote which file: torchrun's folders have the number in a node alone.
+"""Finds which rank of the job wrote which file: torchrun's folders have only the local rank.
 
 A rank's number is in its own lines (torch's `[rank3]: `), else in the labels of its node's lines
 in the job's `stderr`.
@@ -17,7 +17,7 @@ _OWN = re.compile(rb"^\[rank(\d{1,7})\]:", re.MULTILINE)
 _LABEL = re.compile(
     rb"^(?P<host>[\w.-]{1,255}) rank (?P<rank>\d{1,7}): (?P<line>.*)$", re.MULTILINE
 )
-_SEARCHED = 1 << 18  # bytes at a file's end, and of the job's stderr
+_SEARCHED = 1 << 18  # bytes at a file's end; 16 times as many of the job's stderr
 
 
 def number_ranks(folder: JobFolder) -> None:
@@ -28,7 +28,7 @@ def number_ranks(folder: JobFolder) -> None:
         first = _first_number(ranks, labels.get(host, {}))
         for local_rank, each in ranks.items() if first is not None else ():
             each.rank = (first or 0) + local_rank
-    # The ranks of a node whose place another node took, a spare, after a loss.
+    # After a loss, a spare node may take a node's place: only the last files of a rank count.
     last: dict[int | None, RankFiles] = {}
     for each in sorted(folder.ranks, key=lambda each: (each.changed, each.attempt), reverse=True):
         last.setdefault(each.rank, each)
@@ -46,9 +46,9 @@ def _labels(folder: JobFolder) -> dict[str, dict[bytes, set[int]]]:
 
 
 def _first_number(ranks: dict[int, RankFiles], lines: dict[bytes, set[int]]) -> int | None:
-    """The number of a node's first rank, as a traceback of its ranks says it.
+    """The global number of a node's first rank, from a traceback of one of the node's ranks.
 
-    Else by the label of a rank's last line; else, if all its ranks have labels, by these.
+    Else from the label of a rank's last line; else, if all its ranks have labels, from these.
     """
     ends = {local_rank: _end_of(each.path, "stderr.log") for local_rank, each in ranks.items()}
     for local_rank, end in ends.items():
@@ -83,7 +83,7 @@ def read_error_file(files: RankFiles) -> None:
 
 
 def _time_of(timestamp: Any) -> float | None:
-    """As lines have it."""
+    """The time of a timestamp, in seconds as of a log line; None if it is invalid."""
     try:
         return line_time(datetime.fromtimestamp(float(timestamp)).isoformat())
     except (TypeError, ValueError, OverflowError, OSError):

@@ -1,6 +1,6 @@
-"""Since when no rank of a job that runs has written, which rank was the last, and its last line.
+"""Finds since when no rank of a running job has written, which rank wrote last, and its last line.
 
-The age of a file is by the clock of its file system, which may differ from this machine's.
+The age of a file comes from the clock of its file system, which may differ from this machine's.
 """
 
 import os
@@ -15,16 +15,16 @@ from jobgen.diagnosis.judging.places import name_of
 from jobgen.diagnosis.lines.labels import Label, Labeller, plain
 from jobgen.diagnosis.report import shortened
 
-_LAST = 50_000  # bytes at the end of a file
-_SHOWN = 160  # characters of a line
+_LAST = 50_000  # bytes read at the end of a file
+_SHOWN = 160  # characters shown of a line
 _STALL = re.compile(r"^stall=(\d{1,9})\b", re.MULTILINE)
 _PARTS = (("day", 86400), ("hour", 3600), ("minute", 60), ("second", 1))
 
 
 def silence_notes(folder: str, logs: Iterable[str]) -> list[str]:
-    """What a person asks of a job that seems to hang, in sentences.
+    """Sentences that answer a person who asks about a job that seems to hang.
 
-    `folder` is the job's, or ""; `logs` are its output, which counts where no rank has a file.
+    `folder` is the job's folder, or ""; `logs` is its output, used if no rank has a file.
     """
     lines = [line for path, label in _rank_files(folder) if (line := _last_line(path, label))]
     if not lines:
@@ -49,7 +49,7 @@ def in_words(seconds: float) -> str:
 
 
 def _rank_files(folder: str) -> Iterator[tuple[str, Label]]:
-    """The files of each rank's last start, with its node and number."""
+    """The log files of each rank's last start, each with the rank's label."""
     if not folder:
         return
     found = read_layout(folder)
@@ -60,7 +60,7 @@ def _rank_files(folder: str) -> Iterator[tuple[str, Label]]:
 
 
 def _last_line(path: str, label: Label) -> tuple[float, Label, str] | None:
-    """When a file was written, its last line's label, and the line; None if nothing is in it."""
+    """When a file was written, the label and text of its last line; None if the file is empty."""
     line = re.split(rb"[\r\n]+", read_plain(path, _LAST, at_end=True).rstrip())[-1]
     if not line:
         return None
@@ -68,7 +68,7 @@ def _last_line(path: str, label: Label) -> tuple[float, Label, str] | None:
 
 
 def _stall_note(folder: str, minutes: int) -> Iterator[str]:
-    """What --stall will do to this job, or would have done; nothing if it was not silent."""
+    """A note on what --stall will do; without --stall, what it would have done after a silence."""
     found = _STALL.search(read_start(os.path.join(folder, "job.sh"))) if folder else None
     if found:
         yield (

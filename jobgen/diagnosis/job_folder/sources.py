@@ -1,4 +1,4 @@
-"""What is read of a job's folder, one file after the other; of a long file, the end alone."""
+"""The files of a job's folder as sources, one after the other; of a long file, only the end."""
 
 import os
 import re
@@ -12,7 +12,7 @@ from jobgen.diagnosis.files import DUMP, PEEKED, as_word, is_dump, open_plain
 from jobgen.diagnosis.job_folder.layout import JobFolder, RankFiles, changed, read_plain
 from jobgen.diagnosis.lines.labels import Label
 
-FEWEST = JOB_FOLDER_BYTES >> 11  # bytes of each file, however many there are
+FEWEST = JOB_FOLDER_BYTES >> 11  # bytes of each file, however many files there are
 _WHOLE_LINE = 30_000  # bytes
 _NO_LABEL = Label()
 _LABEL = re.compile(rb" rank \d{1,7}: [^\n]*")
@@ -21,15 +21,15 @@ _LABEL = re.compile(rb" rank \d{1,7}: [^\n]*")
 def without_ranks(source: Source, folder: JobFolder) -> Source:
     """A log of the job without the lines that are read from the ranks' own files.
 
-    Each line stays, empty, so that the others keep their numbers. Half a line of a rank may stand
-    behind another one's.
+    Each such line stays, but empty, so that other lines keep their numbers. Half a line of a rank
+    may stand behind a line of another rank.
     """
     nodes = [node for node in folder.nodes.values() if node.ranks]
     hosts = {node.host.encode("utf-8", "surrogateescape") for node in nodes}
     lengths = set(map(len, hosts))
 
     def rest(found: re.Match[bytes]) -> bytes:
-        """Nothing in the place of a rank's line; the name of its node stays before it."""
+        """Empty for a rank's line, of which the node's name stays; other text does not change."""
         end = found.start()
         is_rank = any(found.string[max(0, end - n) : end] in hosts for n in lengths)
         return b"" if is_rank else found[0]
@@ -48,12 +48,12 @@ def folder_sources(folder: JobFolder) -> Iterator[Source]:
         for name in ("stderr.log", "stdout.log"):
             if name in each.names:
                 yield from _source(os.path.join(each.path, name), most, label_of(each))
-        if each.stack:  # it counts only if the rank's stderr has no traceback: see verdict.py
+        if each.stack:  # counts only if the rank's stderr has no traceback: see verdict.py
             text = each.stack.encode("utf-8", "replace")
             file = as_word(os.path.join(each.path, "error.json"))
             yield Source(file, BytesIO(text), label_of(each))
     for name in sorted(folder.names):
-        if name.startswith("set-up."):  # of a node whose set-up has not come to its end
+        if name.startswith("set-up."):  # the log of a node whose set-up has not ended
             label = Label(name.removeprefix("set-up."))
             yield from _source(os.path.join(folder.path, name), most, label)
     yield from _source(os.path.join(folder.path, "roll-call"), most)
@@ -77,12 +77,12 @@ def _dumps(folder: JobFolder) -> Iterator[Source]:
 
 
 def label_of(files: RankFiles) -> Label:
-    """What the place of a rank's files says of their lines."""
+    """The label of the lines in a rank's files, according to the place of the files."""
     return Label(files.host, files.rank, files.local_rank, time=files.failed_at)
 
 
 def _source(path: str, most: int, label: Label = _NO_LABEL) -> Iterator[Source]:
-    """One, or none if the file cannot be read."""
+    """A file as a source; none if the file cannot be read."""
     descriptor = open_plain(path)
     if descriptor is None:
         return

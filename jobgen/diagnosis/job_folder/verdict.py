@@ -1,4 +1,4 @@
-"""The verdict on a job's folder: what all its files say together."""
+"""The verdict on a job, from all the files in its folder."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -15,14 +15,14 @@ from jobgen.diagnosis.job_folder.sources import folder_sources, without_ranks
 from jobgen.diagnosis.judging.case import Case
 from jobgen.diagnosis.judging.verdict import judge
 
-# What `why --line` itself wrote at the end of the job's log.
+# The line that `why --line` itself wrote at the end of the job's log.
 _OWN_VERDICT = re.compile(r"^jobgen: (?:.* failed first: |the ranks hung: |no cause found)")
 _IN_AGENT = re.compile(r"\] failed \(exitcode: -?\d+\) local_rank: ")
 _IN_REPORT = re.compile(r"^\s*exitcode *: ")
 
 
 def diagnose_folder(path: str, others: Iterable[Source] = ()) -> Verdict:
-    """What failed first in the job of this folder; `others` are its log and its scheduler's words.
+    """The verdict on the job of this folder; `others` are its log and its scheduler's facts.
 
     Raises JobgenError if the folder cannot be read.
     """
@@ -33,7 +33,7 @@ def diagnose_folder(path: str, others: Iterable[Source] = ()) -> Verdict:
     number_ranks(folder)
     for each in folder.ranks:
         read_error_file(each)
-    # The job's log has the ranks' lines, too, in which halves of two may be mixed.
+    # The job's log also has the ranks' lines, but there, halves of two lines may be mixed.
     logs = [without_ranks(source, folder) for source in others]
     case = collect([*folder_sources(folder), *logs])
     _complete(case, folder)
@@ -53,19 +53,19 @@ def diagnose_folder(path: str, others: Iterable[Source] = ()) -> Verdict:
 
 
 def _complete(case: Case, folder: JobFolder) -> None:
-    """Give the events the nodes that the folder knows; take out what earlier starts left."""
+    """Give events the nodes that the folder knows; remove events of earlier starts of ranks."""
     hosts = {each.rank: each.host for each in folder.ranks if each.rank is not None}
     case.rank_nodes |= hosts
     case.world = case.world or len(folder.ranks)
     case.is_torchrun |= all(each.run for each in folder.ranks)
     old = set[str]()
     if any(each.attempt for each in folder.ranks):
-        # The processes that failed, and that no final report names: ranks have started again since.
+        # Failed processes that no final report names: the ranks have started again since.
         reported = {event.pid for event in case.events if _IN_REPORT.match(event.text)}
         old = {event.pid for event in case.events} - reported - {""} if reported else old
     events = [e for e in case.events if not (e.pid in old and "(pid: " in e.text)]
     events = [e for e in events if not _OWN_VERDICT.match(e.text)]
-    # The scheduler's names of nodes: torchrun's report may have others.
+    # The folder has the scheduler's names of nodes; torchrun's report may have other names.
     events = [
         e._replace(attempt=None, node=hosts.get(-1 if e.rank is None else e.rank, e.node))
         for e in events
@@ -74,14 +74,14 @@ def _complete(case: Case, folder: JobFolder) -> None:
 
 
 def _ranked(events: list[Event]) -> Iterator[Event]:
-    """An agent's line names a process: its rank is in the agent's report."""
+    """The events; if an agent's line names only a process, the agent's report gives the rank."""
     local_ranks = {e.pid: e.local_rank for e in events if _IN_AGENT.search(e.text)}
     for index, event in enumerate(events):
-        # Two agents' reports may be mixed line by line: a status counts for its process alone.
+        # Two agents' reports may be mixed line by line: a status counts only for its process.
         local = local_ranks.get(event.pid, event.local_rank)
         if local != event.local_rank and _IN_REPORT.match(event.text):
             events[index] = event._replace(rank=None, node=None, local_rank=local)
-    # The status, too: nodes that started at the same time give their processes the same numbers.
+    # With the status, because nodes that started at the same time have equal process ids.
     ranks = {(e.pid, e.status): e for e in events if e.rank is not None and e.pid}
     for event in events:
         same = ranks.get((event.pid, event.status)) if event.rank is None else None
@@ -89,14 +89,14 @@ def _ranked(events: list[Event]) -> Iterator[Event]:
 
 
 def _without_repeats(events: list[Event]) -> list[Event]:
-    """Without the exceptions of torchrun's error.json that the rank has printed, too."""
+    """The events without exceptions of torchrun's error.json that the rank has also printed."""
     printed = (e.file for e in events if e.context and not e.file.endswith("/error.json"))
     repeated = {f"{file.rpartition('/')[0]}/error.json" for file in printed}
     return [event for event in events if event.file not in repeated]
 
 
 def _ended_from_outside(case: Case) -> Verdict:
-    """The scheduler's words, else that it was ended; no rank that it ended is to blame."""
+    """The verdict on a job ended from outside, from the scheduler's facts; it blames no rank."""
     outside = codes_with("scheduler") | {"node-lost"}
     causes = [event for event in case.events if event.role is Role.CAUSE and event.context]
     case.events = [

@@ -1,4 +1,4 @@
-"""All that the files of a job say, and the parts of it that belong to its failure."""
+"""The events and facts in the files of a job, and which events belong to its failure."""
 
 from itertools import groupby
 
@@ -8,22 +8,22 @@ from jobgen.diagnosis.lines.census import Census
 from jobgen.diagnosis.stacks import Stack
 
 CAUSES = (Role.CAUSE, Role.CONFIRMATION)
-# Lines without an event: after so many at the end, the job went on well; between two failures, the
-# first was got over.
+# After so many lines without an event at the end, the job went on well; between two failures, so
+# many lines show that the job got over the first failure.
 WENT_ON = 60
 GOT_OVER = 1500
-CAUGHT = 300  # after an exception, which can have been caught
+CAUGHT = 300  # lines after an exception, which may have been caught
 LONG_AGO = 3 * 3600.0  # seconds; a collective's timeout is shorter
-MESSAGE = 13  # lines of an exception
+MESSAGE = 13  # lines of an exception's message
 
 
 class Case(Census):
-    """The events of a job's files, in the files' order, and what all their lines say together."""
+    """The events of a job's files, in the order of the files, and facts from all their lines."""
 
     def __init__(self) -> None:
         super().__init__()
         self.events: list[Event] = []
-        self.lines: dict[str, int] = {}  # of each file
+        self.lines: dict[str, int] = {}  # how many lines each file has
         self.seen: set[int] = set()  # the ranks of all events
         self.stacks: list[Stack] = []
         self.stacks_are_ordered = False
@@ -58,7 +58,7 @@ def of_the_failure(case: Case) -> list[Event]:
         rest += _of_file([*own], case.lines.get(file, 0), failed)
     if not failed and not any(event.context for event in rest):
         sure = [event for event in rest if not event.needs_failure]
-        # What the only log ends with was not got over, as far as is seen.
+        # If there is only one log, nothing shows that the job got over an event on its last line.
         last = [e for e in rest if e.role is Role.CAUSE and e.line == case.lines.get(e.file)]
         rest = sure or [e._replace(certainty="possible") for e in last if len(case.lines) == 1]
     return _without_repeats(_numbered(rest, case))
@@ -85,7 +85,7 @@ def _is_over(earlier: Event, later: Event) -> bool:
 
 
 def _without_repeats(events: list[Event]) -> list[Event]:
-    """Without a traceback's last line, where the lines of its message say more."""
+    """The events without a traceback's last line, if the lines of its message say more."""
     lines: dict[object, set[int]] = {}
     for event in events:
         says_more = event.code and event.code not in codes_with("plain")
@@ -104,7 +104,7 @@ def _stream(event: Event) -> object:
 
 
 def _numbered(events: list[Event], case: Case) -> list[Event]:
-    """Each event with the rank that its process, task or local rank means, where that is clear."""
+    """The events, with the rank of their process, task or local rank, if that rank is clear."""
     nodes = {event.node for event in events if event.node}
     by_process: dict[object, int | None] = {}
     for event in events:
@@ -121,7 +121,7 @@ def _numbered(events: list[Event], case: Case) -> list[Event]:
 
 
 def _processes(event: Event) -> list[object]:
-    """What tells a rank's process where the rank is not on the line; the best comes first."""
+    """Keys that identify a rank's process on lines without a rank; the best key comes first."""
     keys: list[object] = [(event.file, "pid", event.pid)] if event.pid else []
     return keys + ([(event.file, event.local_rank)] if event.local_rank is not None else [])
 

@@ -1,4 +1,4 @@
-"""Which of two events came first, if that can be told, and which class explains another one."""
+"""Decides which of two events came first, if that is clear, and which class explains another."""
 
 import re
 from collections import Counter
@@ -9,7 +9,7 @@ from jobgen.diagnosis.events import CERTAINTIES, Event, Role
 
 CLOCKS = 2.0  # seconds that the clocks of two nodes may differ
 BUFFERED = 25  # lines of several processes in one file may be so far out of order
-# Their sizes are the same on all ranks.
+# Operations whose sizes are the same on all ranks.
 _ONE_SIZE = frozenset(("ALLREDUCE", "BROADCAST", "REDUCE", "_ALLGATHER_BASE"))
 _WATCHDOG_OF_RANK = r"\[Rank (\d+)\] Watchdog caught"
 _GROUP = r"\[PG (?:ID )?(\d+)"
@@ -19,7 +19,7 @@ Groups = dict[str, list[Event]]
 
 
 def is_before(a: Event, b: Event) -> bool | None:
-    """Whether a came before b; None if it cannot be told."""
+    """Whether a came before b; None if their order is unclear."""
     if Role.CONFIRMATION in (a.role, b.role):
         return None
     same_process = (a.rank is not None and a.rank == b.rank) or (
@@ -61,12 +61,12 @@ def by_class(events: list[Event]) -> Groups:
 
 
 def unexplained(groups: Groups) -> Groups:
-    """The classes that none of the others explains."""
+    """The classes that no other class explains."""
     edges = {(a, b) for a in groups for b in _consequences(a) if b in groups and a != b}
     real = {(a, b) for a, b in edges if _can_explain(groups, a, b, (b, a) in edges)}
     explained = {b for _, b in real}
     useful = {a for a, b in real if any(event.role is Role.CAUSE for event in groups[b])}
-    # Their lines stand in jobs that go well, too: alone, they explain no other failure.
+    # Classes whose lines also occur in jobs that go well: alone, they explain no other failure.
     hints = {
         code
         for code, events in groups.items()
@@ -77,20 +77,20 @@ def unexplained(groups: Groups) -> Groups:
 
 
 def _consequences(code: str) -> set[str]:
-    """The classes that a class explains, and those that these explain."""
+    """The classes that a class explains, directly or by way of other classes."""
     found: set[str] = set()
     todo = [code]
     while todo:
         new = classes()[todo.pop()].explains - found - {code}
         found |= new
-        if code in codes_with("scheduler"):  # what it ended did not lead to a timeout of others
+        if code in codes_with("scheduler"):  # ranks that it ended cause no timeouts of others
             return found
         todo += new
     return found
 
 
 def _can_explain(groups: Groups, a: str, b: str, mutual: bool) -> bool:
-    """Whether a's events can have led to b's: not if they clearly came later."""
+    """Whether events of class a may have caused those of b: not if they clearly came later."""
     if all(event.role is Role.CONSEQUENCE for event in groups[b]):
         return True
     cause, other = first(groups[a]), first(groups[b])
@@ -100,7 +100,7 @@ def _can_explain(groups: Groups, a: str, b: str, mutual: bool) -> bool:
 
 
 def ranked(groups: Groups) -> list[str]:
-    """The classes, the one that failed first at the beginning."""
+    """The classes, sorted: the class that failed first comes first."""
     return sorted(groups, key=lambda code: _key(groups, code))
 
 
@@ -119,12 +119,12 @@ def _key(groups: Groups, code: str) -> tuple[int, int, bool, int, int]:
 def out_of_step(timeouts: list[Event]) -> list[Event]:
     """Events of the class desync, if ranks called different collectives under one number.
 
-    A watchdog's line has a collective's number, its operation and its size. Numbers are counted in
-    each process group, and the line does not say which group it is. So nothing is compared where
-    several groups are seen, or one rank waits in several collectives.
+    A watchdog's line has a collective's number, its operation and its size. The numbers count the
+    collectives of a process group, which the line does not name. So nothing is compared if several
+    groups are seen, or if one rank waits in several collectives.
     """
     groups = {found[1] for event in timeouts if (found := re.search(_GROUP, event.text))}
-    # Without the lines that were wrapped, or cut.
+    # Only lines that were neither wrapped nor cut.
     whole = [e for e in timeouts if e.groups.get("sequence") and "Timeout(ms)" in e.text]
     waiting = [e for e in whole if e.groups.get("operation") and _rank(e) >= 0]
     numbers = Counter({(_rank(event), event.groups["sequence"]) for event in waiting})
@@ -142,13 +142,13 @@ def out_of_step(timeouts: list[Event]) -> list[Event]:
 
 
 def _rank(event: Event) -> int:
-    """The rank that a watchdog names; -1 if it is not the job's: a group has numbers of its own."""
+    """The rank that a watchdog names; -1 if this is only the number of the rank in its group."""
     found = re.search(_WATCHDOG_OF_RANK, event.text)
     return int(found[1]) if found and event.rank in (None, int(found[1])) else -1
 
 
 def _events(ranks: Calls, certainty: str) -> list[Event]:
-    """One for the rank that is alone; else one for each of two that differ, which names neither."""
+    """An event for the only rank that differs; else events of two ranks, which blame neither."""
     counts = Counter(call for call, _ in ranks.values())
     usual, most = counts.most_common(1)[0]
     one = next(rank for rank, (call, _) in sorted(ranks.items()) if call != usual)

@@ -1,4 +1,4 @@
-"""Which node and rank a class's events name, and whom the other ranks blame.
+"""Finds which node and rank a class's events name, and which of them the other ranks blame.
 
 Ranks blame the peer of a lost connection, or the rank that did not join a collective.
 """
@@ -11,22 +11,22 @@ from jobgen.diagnosis.events import Event
 from jobgen.diagnosis.judging.case import Case
 from jobgen.diagnosis.judging.explain import is_before
 
-# Statuses: none is told, ended well, ended by the launcher, by a watchdog's abort.
+# Statuses: unknown, ended well, ended by the launcher, aborted by a watchdog.
 NEVER_FIRST = (None, 0, -15, -6)
 MOST_NAMED = 4
 MOST_ABSENT = 4
-GAP_SHOWS = 3  # so many ranks that report show by their numbers that one between them does not
-FEWEST_REPORTS = 2  # a single one may be all that was printed
+GAP_SHOWS = 3  # if so many ranks report, a gap in their numbers shows a silent rank
+FEWEST_REPORTS = 2  # a single report may be all that was printed
 _PROGRESS = r"(?:\[PG (?:ID )?(?P<group>\S+) .*)?last enqueued (?:NCCL )?work: (?P<enqueued>\d+)"
-# Its own watchdog complains, too, in other words.
+# The words in which a rank's own watchdog complains.
 _WATCHDOG = r"detected by watchdog at work|operations have failed or timed out|entire process down"
 _LOOPBACK = r"127\.|::1$|localhost|0\.0\.0\.0|\[?::ffff:127\."
-_PORT = r"<\d+>$|^(?:\[(.*)\]|([^:]*)):\d+$"  # an address of IPv6 has colons of its own
+_PORT = r"<\d+>$|^(?:\[(.*)\]|([^:]*)):\d+$"  # an IPv6 address itself has colons
 _NUMBER = r"0x[0-9a-f]+|\d+"
 
 
 class Place(NamedTuple):
-    """A node and a rank, either may be unknown; or several of them; or all ranks alike."""
+    """A node and a rank, each of which may be unknown; or several places; or all ranks alike."""
 
     node: str | None = None
     rank: int | None = None
@@ -36,7 +36,7 @@ class Place(NamedTuple):
 
 
 def place_of(events: list[Event], case: Case, everything: list[Event]) -> Place:
-    """Where a class's events happened; the reports of exit statuses help where no line has it."""
+    """Where a class's events happened; if their lines do not say, where processes ended badly."""
     if events[0].code in codes_with("outside"):
         return Place()
     placed = [event for event in events if event.rank is not None or event.node]
@@ -46,13 +46,13 @@ def place_of(events: list[Event], case: Case, everything: list[Event]) -> Place:
     places = {(event.node, event.rank): event for event in reversed(placed)}
     if len(places) == 1:
         (node, rank), _ = places.popitem()
-        if node and rank is None:  # Slurm's line on memory names the node alone
+        if node and rank is None:  # Slurm's line on memory names only the node
             ended = {e.rank for e in everything if e.node == node and e.status in (-9, -7, -11)}
             rank = (ended - {None}).pop() if len(ended - {None}) == 1 else None
         return Place(node or case.node_of(rank), rank)
     if not places:
         return Place()
-    # One node that some lines name, and one rank that others do, are taken to be the same.
+    # If some lines name one node, and other lines one rank, the rank is taken to be on the node.
     nodes = {node for node, _ in places if node}
     ranks = {rank for _, rank in places if rank is not None}
     if len(nodes) == len(ranks) == 1:
@@ -61,9 +61,9 @@ def place_of(events: list[Event], case: Case, everything: list[Event]) -> Place:
 
 
 def _at_one_node_each(events: list[Event]) -> list[Event]:
-    """A rank is on one node: the label of its line has the scheduler's name, a report another.
+    """The events, with one node for each rank: a label and a report may have different node names.
 
-    Without the events that name the node alone, where others name a rank of it, too.
+    Events that name only a node are left out if other events name a rank of that node.
     """
     both = [event for event in events if event.rank is not None and event.node]
     nodes = {event.rank: event.node for event in reversed(both)}
@@ -73,14 +73,14 @@ def _at_one_node_each(events: list[Event]) -> list[Event]:
 
 
 def _one_of(events: list[Event], case: Case) -> Place:
-    """The first of several places, if that is clear; else all of them."""
+    """The first of several places, if their order is clear; else all of them."""
     nodes = {event.node for event in events}
     node = nodes.pop() if len(nodes) == 1 else None
     ranks = {event.rank for event in events if event.rank is not None}
     world = max(case.world, len(case.ranks))
     times = [event.time for event in events if event.time is not None]
-    at_once = max(times, default=0.0) - min(times, default=0.0) < 60  # as far as one sees
-    # Whether they say the same, up to numbers.
+    at_once = max(times, default=0.0) - min(times, default=0.0) < 60  # if times are known
+    # Whether the events say the same, apart from numbers.
     alike = len({re.sub(_NUMBER, "", event.says) for event in events}) == 1
     if len(ranks) > 1 and len(ranks) >= world and at_once and alike:
         return Place(everywhere=True)
@@ -92,7 +92,7 @@ def _one_of(events: list[Event], case: Case) -> Place:
 
 
 def name_of(node: str | None, rank: int | None, local_rank: int | None = None) -> str:
-    """`rank 5 on nodeA`, or `local rank 1 on nodeA`, as far as it is known."""
+    """The name of a place, as far as it is known: `rank 5 on nodeA`, `local rank 1 on nodeA`."""
     if rank is None and local_rank is None:
         return node or ""
     name = f"rank {rank}" if rank is not None else f"local rank {local_rank}"
@@ -129,7 +129,7 @@ def silent_ranks(case: Case, reports: list[Event]) -> set[int]:
     ranks |= {e.rank for e in case.events if e.rank is not None and re.search(_WATCHDOG, e.text)}
     everybody = case.everybody
     if len(ranks) >= GAP_SHOWS and not everybody - ranks:
-        # Unless the log may be cut off among the reports.
+        # All ranks up to the highest that reports, unless the log may be cut off among the reports.
         last, files = max(event.line for event in reports), {event.file for event in reports}
         if len(files) > 1 or any(event.line > last for event in case.events):
             everybody = set(range(max(ranks)))
@@ -139,7 +139,7 @@ def silent_ranks(case: Case, reports: list[Event]) -> set[int]:
 
 
 def node_cut_off(case: Case, reports: list[Event]) -> Place | None:
-    """The one node that cannot reach the head, of several that are seen: the others can."""
+    """The only node that cannot reach the head node, if other nodes are seen, which can."""
     nodes = {event.node for event in reports if event.code == "rendezvous"}
     node = nodes.pop() if len(nodes) == 1 else None
     is_alone = node and set(case.addresses.values()) > {node}
@@ -147,7 +147,7 @@ def node_cut_off(case: Case, reports: list[Event]) -> Place | None:
 
 
 def place_of_ranks(case: Case, ranks: set[int]) -> Place:
-    """The place of one rank, or of one of a few."""
+    """The place of one rank, or a place that lists a few ranks, one of which failed."""
     absent = sorted(ranks)
     if not 0 < len(absent) <= MOST_ABSENT:
         return Place()
@@ -160,7 +160,7 @@ def place_of_ranks(case: Case, ranks: set[int]) -> Place:
 
 
 def blamed(case: Case, events: list[Event]) -> str | None:
-    """The one node that lost connections lead to, and that blames no other itself."""
+    """The only node to which connections were lost, and that itself blames no other node."""
     edges = [(event.node, _node_of_peer(case, event.peer)) for event in events if event.peer]
     targets = {peer for node, peer in edges if peer and peer != node}
     sources = {node for node, peer in edges if peer and peer != node}
@@ -169,7 +169,7 @@ def blamed(case: Case, events: list[Event]) -> str | None:
 
 
 def _node_of_peer(case: Case, peer: str) -> str | None:
-    """The node of an address; an address whose node nobody says stands for itself."""
+    """The node of an address; the address itself, if no log names its node."""
     plain = re.sub(_PORT, r"\1\2", peer.strip())
     if re.match(_LOOPBACK, plain):
         return None

@@ -1,4 +1,4 @@
-"""The verdict: what failed first, where, how sure that is, and what follows from it."""
+"""The verdict: what failed first, where, how sure that is, and the cure."""
 
 import re
 from collections.abc import Sequence
@@ -12,16 +12,16 @@ from jobgen.diagnosis.judging.places import Place
 from jobgen.diagnosis.lines.matching import filled
 
 MOST_EVIDENCE = 3
-# Statuses that ranks end with when another one is gone: errors, and ends by a launcher.
+# Statuses with which ranks end when another rank is gone: errors, and ends by a launcher.
 NOT_TELLING = (0, 1, -15, 143, -2, 130)
-_ABORTED = (-6, 134)  # by a watchdog, too
-# torchrun kills what does not end within 30 s after another rank has failed.
+_ABORTED = (-6, 134)  # also by a watchdog
+# torchrun kills a rank that does not end within 30 s after another rank has failed.
 _KILLS = r"Unable to shutdown process (\d+) via \S+ forcefully exiting"
 _IS_SILENT = "it alone does not complain that another one is gone"
 
 
 def judge(case: Case) -> Verdict:
-    """What failed first in a job."""
+    """The verdict on a job: what failed first in it, by the events of its files."""
     events = _without_launchers_kills(_first_attempt(of_the_failure(case)))
     groups = by_class(events)
     causes = {
@@ -30,7 +30,7 @@ def judge(case: Case) -> Verdict:
         if (found := [event for event in each if event.role in CAUSES])
     }
     killed = [event for event in groups.get("killed", ()) if event.role is Role.CONSEQUENCE]
-    if not causes and killed:  # of all consequences, the one that can come first
+    if not causes and killed:  # the only consequence that may come first
         causes = {"killed": [e._replace(role=Role.CAUSE, reporter=False) for e in killed]}
     if causes and set(causes) <= codes_with("waiting") and _had_failed(events):
         causes = {}
@@ -42,7 +42,7 @@ def judge(case: Case) -> Verdict:
 
 
 def _had_failed(events: list[Event]) -> bool:
-    """Whether a process failed on an earlier line than others wait, which is then no cause."""
+    """Whether a process failed before others waited, so that waiting is not the cause."""
     waiting = [
         event for event in events if event.code in codes_with("waiting") and event.role in CAUSES
     ]
@@ -52,7 +52,7 @@ def _had_failed(events: list[Event]) -> bool:
 
 
 def _without_launchers_kills(events: list[Event]) -> list[Event]:
-    """Without the ends of ranks that torchrun killed itself, if another one ended before."""
+    """The events without ends of ranks that torchrun killed, if other events show a failure."""
     killed = {found[1] for event in events if (found := re.search(_KILLS, event.text))}
     rest = [
         event
@@ -64,12 +64,12 @@ def _without_launchers_kills(events: list[Event]) -> list[Event]:
 
 
 def _bad_ends(events: list[Event]) -> list[Event]:
-    """The exit statuses of processes that nobody else ended."""
+    """The exit statuses of processes that failed, and that no launcher ended."""
     return [event for event in events if not event.code and event.status not in (None, 0, -15)]
 
 
 def _first_attempt(events: list[Event]) -> list[Event]:
-    """The events of the first attempt that failed; restarts of ranks come after it."""
+    """The events up to the first attempt that failed, without those after restarts of ranks."""
     attempts = [e.attempt for e in events if e.attempt is not None and e.role in CAUSES and e.code]
     if not attempts:
         return events
@@ -79,7 +79,7 @@ def _first_attempt(events: list[Event]) -> list[Event]:
 def _verdict(case: Case, events: list[Event], rest: Groups, order: list[str]) -> Verdict:
     own = rest[order[0]]
     main = first(own)
-    if main.reporter:  # a dump or a stack that names the rank tells more than who waited for it
+    if main.reporter:  # a dump or a stack that names the rank tells more than ranks that waited
         main = first([e for e in own if e.rank is not None and not e.reporter] or own)
     cut_off = places.node_cut_off(case, own)
     if main.reporter:
@@ -105,7 +105,7 @@ def _verdict(case: Case, events: list[Event], rest: Groups, order: list[str]) ->
 
 
 def _made(place: Place, evidence: Sequence[Event], events: list[Event], says: str = "") -> Verdict:
-    """A verdict whose first evidence is the main one; without the class, if one is clear."""
+    """A verdict whose main event is the first evidence; it has no class of failure yet."""
     main = evidence[0]
     return Verdict(
         None, "", says or main.says, *place[:4], time=main.time, attempt=main.attempt,
@@ -114,7 +114,7 @@ def _made(place: Place, evidence: Sequence[Event], events: list[Event], says: st
 
 
 def _certainty(main: Event, rest: Groups, order: list[str]) -> str:
-    """The sign's own, and one step less if another class may have come first."""
+    """The certainty of the sign, or one step less if another class may have come first."""
     others = [first(rest[code]) for code in order[1:]]
     is_unclear = any(e.role is Role.CAUSE and is_before(main, e) is None for e in others)
     level = CERTAINTIES.index(main.certainty) + is_unclear
@@ -122,7 +122,7 @@ def _certainty(main: Event, rest: Groups, order: list[str]) -> str:
 
 
 def _evidence(main: Event, own: list[Event]) -> list[Event]:
-    """The main line, and others that say something else."""
+    """The main event, and other events with a different meaning."""
     chosen = {main.says: main}
     for event in own:
         if event.text != main.text:
@@ -131,18 +131,18 @@ def _evidence(main: Event, own: list[Event]) -> list[Event]:
 
 
 def _from_consequences(case: Case, events: list[Event]) -> Verdict:
-    """Only consequences are seen: the peer that they blame, or nothing."""
+    """The verdict if only consequences are seen: on the peer that they blame, or on nobody."""
     consequences = [event for event in events if event.code and event.role is Role.CONSEQUENCE]
     seen = [event for event in consequences if event.code not in codes_with("plain")]
     failed = _bad_ends(events) or [e for e in consequences if e.code in codes_with("plain")]
-    if not seen and not failed:  # somebody ended it, and nothing says why
+    if not seen and not failed:  # somebody ended the job, and nothing says why
         if any(event.status not in (None, 0) for event in events):
             seen = [e for e in events if e.role is Role.TEARDOWN and e.code == "cancelled"]
         if not seen:
             return Verdict(None, chain=tuple(events))
     if telling := _telling(case, events):
         return telling
-    complaining = {event.rank for event in seen}  # about another one: it is who does not
+    complaining = {event.rank for event in seen}  # a failed rank not among them is the cause
     silent = [e for e in failed if e.rank is not None and e.rank not in complaining]
     if len(complaining) > 1 and len({event.rank for event in silent}) == 1:
         return _made(places.place_of(silent, case, events), [*silent, *seen], events)
@@ -155,7 +155,7 @@ def _from_consequences(case: Case, events: list[Event]) -> Verdict:
 
 
 def _telling(case: Case, events: list[Event]) -> Verdict | None:
-    """The one rank or launcher whose exit status no other one's end explains, if there is one."""
+    """The verdict on the only rank or launcher whose exit status is not a consequence, if any."""
     ends = [e for e in _bad_ends(events) if e.status not in NOT_TELLING]
     ends = [e for e in ends if e.node or (e.rank, e.local_rank) != (None, None)]
     ends = [e for e in ends if e.status not in _ABORTED] or [e for e in ends if e.node]
@@ -167,14 +167,14 @@ def _telling(case: Case, events: list[Event]) -> Verdict | None:
     main = ends[0]
     found = classes()["crash" if main.status in _ABORTED else "launcher-report"]
     status = main.status or 0
-    status = 128 - status if 128 < status < 160 else status  # as a shell says that of a signal
+    status = 128 - status if 128 < status < 160 else status  # a shell's status for a signal
     says = f"killed by signal {-status}" if status < 0 else f"ended with status {status}"
     verdict = _made(Place(place.node, place.rank), ends[:1], events, says)
     return verdict._replace(code=found.code, certainty="likely", cure=found.cure)
 
 
 def _lost(node: str, seen: list[Event], events: list[Event]) -> Verdict:
-    """What is lost is clear; not when: the others noticed it later."""
+    """The verdict on a lost node, without a time: the others noticed the loss later."""
     found = classes()[seen[0].code]
     verdict = _made(Place(node), [event for event in seen if event.peer], events)
     return verdict._replace(

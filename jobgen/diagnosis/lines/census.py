@@ -1,9 +1,9 @@
-"""What all lines of a log say together: the ranks, their nodes, and the nodes' addresses."""
+"""Facts from all lines of a log: the ranks, their nodes, and the nodes' addresses."""
 
 import re
 
 LABELS_SEARCHED = 1 << 17  # bytes at the end of each block: all ranks print again and again
-MOST = 20_000  # ranks, or addresses, that are remembered
+MOST = 20_000  # ranks, or addresses, that are remembered at most
 _LABEL = re.compile(
     rb"^(?:(?P<node>[\w.-]{1,255}) rank (?P<rank>\d{1,6}): |\[rank(?P<own>\d{1,6})\]: ?)",
     re.MULTILINE,
@@ -33,13 +33,13 @@ _TORCHRUN = (
 
 
 class Census:
-    """Counts the ranks and nodes in blocks of logs, which one rank alone may have written."""
+    """Collects the ranks and nodes in blocks of logs, some of which a single rank has written."""
 
     def __init__(self) -> None:
         self.ranks: set[int] = set()
         self.rank_nodes: dict[int, str] = {}
-        self.addresses: dict[str, str] = {}  # the node of each
-        self.world = 0  # how many ranks there are, if it is known
+        self.addresses: dict[str, str] = {}  # the node of each address
+        self.world = 0  # the number of ranks; 0 if it is unknown
         self.is_torchrun = False
 
     def take(self, block: bytes, lines_before: int, *, is_one_rank: bool) -> None:

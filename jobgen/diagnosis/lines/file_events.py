@@ -23,8 +23,8 @@ from jobgen.diagnosis.reader import LineReader
 from jobgen.diagnosis.stacks import LINES_FOLLOWED as STACK_LINES
 from jobgen.diagnosis.stacks import StackReader
 
-EVENTS = 5000  # of a file, beyond which only new kinds are taken
-EVENTS_OF_A_KIND = 40  # the same sign on the same rank
+EVENTS = 5000  # of a file; beyond this number, only new kinds are taken
+EVENTS_OF_A_KIND = 40  # events of the same sign on the same rank
 TRACEBACK_LINES = 80
 STREAMS = 10_000
 _RESTART = r"will restart worker group|(?:^|\s)restart_count=(?P<count>[1-9]\d*)\b"
@@ -33,7 +33,7 @@ _NUMBER = r"-?\d{1,9}"
 
 
 class File:
-    """The events of one file, and what else is seen in it."""
+    """The events and the Python stacks of one file."""
 
     def __init__(self, name: str, reader: LineReader, base: Label, census: Census) -> None:
         self.name = name
@@ -59,7 +59,7 @@ class File:
             self._attempt = max(self._attempt + (not found["count"]), int(found["count"] or 0))
         if self.stacks.take(number, label.node, label.rank, text):
             self._reader.follow(STACK_LINES)
-        process = label[:4]  # lines of several may be interleaved
+        process = label[:4]  # lines of several processes may be interleaved
         stream = self._streams.get(process)
         begins = stream is None and (HEAD.match(text) or IGNORED.search(text))
         if begins and len(self._streams) < STREAMS:
@@ -108,7 +108,7 @@ def _events(found: list[Event], status: Event | None, ended: Traceback | None) -
 
 
 def _named(groups: Mapping[str, str]) -> dict[str, Any]:
-    """The nodes and the numbers that a pattern found."""
+    """The nodes and the numbers in the named groups of a pattern, as fields of an event."""
     names = {name: groups[name] for name in ("node", "peer") if groups.get(name)}
     numbers = ((name, groups.get(name, "")) for name in _NUMBERS)
     return names | {name: int(text) for name, text in numbers if re.fullmatch(_NUMBER, text)}

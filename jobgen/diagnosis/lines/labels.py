@@ -1,4 +1,4 @@
-"""The node, rank and time of a line: what launchers and libraries put before it."""
+"""Reads the node, rank and time of a line: labels that launchers and libraries put before it."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _ESCAPES = (
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])"
 )
 
-# What is cut off, each at the beginning of what is left. A name says what the number is.
+# Labels that are cut off, one by one, from the beginning of a line. Groups are fields of Label.
 _PREFIXES = (
     rf"(?P<node>{HOST}) rank (?P<rank>\d+): ?",  # jobgen's
     r"\[rank(?P<rank>\d+)\]: ?",  # torch's, before a traceback
     r"\[default(?P<local_rank>\d+)\]: ?",  # torchrun --tee
     r"\[(?:\S+ )?[Rr]ank ?(?P<rank>\d+)\]: ?",
-    r"\[\d+\] (?=\[rank\d)",  # a number of the line
+    r"\[\d+\] (?=\[rank\d)",  # the number of the line
     r"\[\d+,(?P<rank>\d+)\](?:<\w+>)?: ?",  # OpenMPI's mpirun --tag-output
     r"(?:[\w.-]+ )?\[std(?:err|out)\] ?",  # torchx's and milabench's
     r"\[\d{10}\.\d+\] ",  # UCX
@@ -39,7 +39,7 @@ _HOST_NAME = (  # pdsh's
     r"(?!slurmstepd-)(?P<node>(?=[A-Za-z][\w-]*\d)[\w.-]+|\d{1,3}(?:\.\d{1,3}){3}): ?"
 )
 
-# What only names the node or the rank, somewhere in the line.
+# Beginnings of lines that name the node or the rank, but are not cut off.
 _HINTS = (
     rf"^(?P<node>{HOST}):\d+:\d+ \[-?\d*\] NCCL ",
     rf"^(?P<node>{HOST}):\d+:\d+ \[-?\d*\] .{{0,80}}NCCL WARN",
@@ -62,23 +62,23 @@ _GLOG = rf"(?:^|[\[\s])[EWIF](?P<month>\d{{1,2}})(?P<day>\d\d) {_CLOCK}\.(?P<f>\
 
 
 class Label(NamedTuple):
-    """What a line says of its origin."""
+    """The origin of a line, as far as it is known."""
 
     node: str | None = None
     rank: int | None = None
     local_rank: int | None = None
     task: int | None = None
     attempt: int | None = None
-    time: float | None = None  # of a failure on a line that shows none
+    time: float | None = None  # of a failure, for lines that show no time
 
     def over(self, other: Label) -> Label:
-        """This one; where it says nothing, the other."""
+        """This label; fields that it does not have are those of the other label."""
         own: dict[str, Any] = {n: value for n, value in self._asdict().items() if value is not None}
         return other._replace(**own)
 
 
 class Labeller:
-    """Takes labels off the lines of one file; a sample of them says which ones it has."""
+    """Takes labels off the lines of one file; a sample of the lines shows which labels it has."""
 
     def __init__(self, sample: Iterable[str], base: Label) -> None:
         lines = list(islice((line for line in sample if line.strip()), _SAMPLE))
@@ -101,15 +101,15 @@ class Labeller:
 
 
 def plain(line: bytes) -> str:
-    """A line as text without the terminal's escapes."""
+    """A line as text, without escape sequences for a terminal."""
     text = line.decode("utf-8", "replace")
     return (re.sub(_ESCAPES, "", text) if "\x1b" in text or "[" in text else text).rstrip()
 
 
 def _mostly(prefix: str, lines: list[str]) -> bool:
-    """Whether a prefix is before so many lines, from the first that has it, that it is a label.
+    """Whether most lines, from the first line with a prefix on, have it, so that it is a label.
 
-    Above them the batch script prints, and srun's own lines have none.
+    The lines above come from the batch script, and srun's own lines have no label.
     """
     match = compiled(prefix).match
     begin = next((index for index, line in enumerate(lines) if match(line)), len(lines))
@@ -118,7 +118,7 @@ def _mostly(prefix: str, lines: list[str]) -> bool:
 
 
 def _with(label: Label, found: re.Match[str]) -> Label:
-    """The label with what a match says of it; what was said before wins."""
+    """The label with more fields from a match; fields that are already set stay."""
     news: dict[str, Any] = found.groupdict()
     for name in news.keys() - {"node"}:
         news[name] = int(news[name]) if news[name] else None

@@ -10,9 +10,9 @@ from jobgen.diagnosis.reader import shape_of
 from jobgen.diagnosis.signs import Sign
 
 LONGEST_TEXT = 4000  # characters of a line in which patterns are searched for
-SHAPES = 20_000  # lines without their numbers, for which the signs that are searched are remembered
-GRAM = 4  # letters; no fixed text has fewer
-# What the engine itself searches for in the shapes of lines, beside the signs.
+SHAPES = 20_000  # how many shapes of lines are remembered, with the signs to search for
+GRAM = 4  # letters that each fixed text has at least
+# Texts that the engine itself searches for in the shapes of lines, besides the signs.
 _OWN = (
     *("traceback (most recent", "exception ignored in", "logging error", "exception in thread"),
     *("(first observed", "failures:", "worker group", "restart_count", "fatal python error"),
@@ -21,7 +21,7 @@ _OWN = (
 )
 _COMMENT = re.compile(r"\s*(?:#|//) ")  # of a program or a script that quotes a tool
 _QUOTED_VALUE = re.compile(r"\s+(?:- )?[a-z_]+: ([\"']).*\1$")  # of YAML: a text about a failure
-_GAP, _OR = "\0", "\1"  # what may be any text; between texts of which a match has one
+_GAP, _OR = "\0", "\1"  # stands for any text; separates texts of which a match has one
 _ATOM = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]")  # an escape, a class in brackets
 _OPTIONAL = re.compile(r"[^()|](?:[?*]|\{[\d,]*\})")
 _GROUP = re.compile(
@@ -43,7 +43,7 @@ def matches(text: str) -> list[Event]:
 
 
 def filled(text: str, groups: Mapping[str, str]) -> str:
-    """A text with its groups; an unknown one in braces stays as it is."""
+    """A text with the values of groups; an unknown name in braces stays as it is."""
     for name, value in groups.items():
         text = text.replace(f"{{{name}}}", value)
     return text
@@ -58,7 +58,7 @@ def _matching(text: str) -> Iterator[Event]:
 
 
 def may_matter(shape: bytes) -> bool:
-    """Whether a line of this shape can match a sign, or is one that the engine follows."""
+    """Whether a line of this shape may match a sign, or has a text that the engine looks for."""
     text = shape[:LONGEST_TEXT].decode("latin-1")
     return any(own in text for own in _OWN) or bool(_candidates(text))
 
@@ -74,7 +74,7 @@ def _candidates(shape: str) -> list[tuple[str, Sign]]:
 
 @cache
 def _index() -> tuple[list[tuple[str, Sign]], dict[tuple[str, ...], list[tuple[str, int]]]]:
-    """All signs with their classes' codes, and their fixed texts by the last letters of each."""
+    """All signs with their classes' codes, and the signs' fixed texts by their last letters."""
     signs = [(code, sign) for code, each in classes().items() for sign in each.signs]
     texts: dict[tuple[str, ...], list[tuple[str, int]]] = {}
     for number, (_, sign) in enumerate(signs):
@@ -89,12 +89,12 @@ def _shape(text: str) -> str:
 
 @cache
 def compiled(pattern: str) -> re.Pattern[str]:
-    """A pattern, compiled when it is needed first."""
+    """A pattern, compiled when it is first used."""
     return re.compile(pattern)
 
 
 def literals(pattern: str) -> list[str]:
-    """Lower-case texts, of which each match of a pattern has one; an empty one says nothing."""
+    """Lower-case texts, one of which is in each match of a pattern; "" is in any text."""
     rest = _OPTIONAL.sub(_GAP, _ATOM.sub(_GAP, pattern))
     for sign in ".+^$":
         rest = rest.replace(sign, _GAP)
@@ -111,7 +111,7 @@ def _without_parentheses(group: re.Match[str]) -> str:
 
 
 def _best(alternatives: str) -> str:
-    """The longest fixed text of each alternative; of a group's texts, the shortest counts."""
+    """The longest fixed text of each alternative; for a group, the shortest of its texts counts."""
     if "|" not in alternatives and _OR not in alternatives:
         return max(alternatives.split(_GAP), key=len)
     return _OR.join([max(one.split(_GAP), key=_size) for one in alternatives.split("|")])

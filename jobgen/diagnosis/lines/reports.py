@@ -1,7 +1,7 @@
-"""What spans many lines: Python's tracebacks, also where several are mixed, and torchrun's report.
+"""Reports of many lines: Python's tracebacks, also where several are mixed, and torchrun's report.
 
-The report is about the ranks of one agent: with N nodes there are N of them, and each names a root
-cause. It says which of its ranks failed, and with which status.
+A report of torchrun is about the ranks of one agent: N nodes have N reports, and each names a root
+cause. A report says which of the agent's ranks failed, and with which status.
 """
 
 import re
@@ -11,7 +11,7 @@ from jobgen.diagnosis.lines.labels import Label
 from jobgen.diagnosis.lines.matching import compiled
 
 BEGIN = re.compile(r"Root Cause \(first observed failure\):|^\s*(?:Other )?Failures:\s*$")
-LINES_FOLLOWED = 40  # an entry has seven, and a message may have many
+LINES_FOLLOWED = 40  # an entry has seven lines, and a message may have many
 _ENTRY = r"^\s*\[\d+\]:\s*$"
 _RULE = r"^\s*[=*-]{20,}\s*$"
 _FIELD = re.compile(r"\s*(?:time|host|rank|exitcode|error_file|traceback)\s*: ")
@@ -20,15 +20,15 @@ _RANK = r"\s*rank\s*: +(?P<rank>\d+) \(local_rank: (?P<local>\d+)\)"
 
 
 class FinalReport:
-    """Where one stream of lines is in a report: the node and rank of the present entry."""
+    """The place of a stream of lines in a report: the node and rank of the current entry."""
 
     def __init__(self) -> None:
         self.label = Label()
         self._is_root = False
-        self._left = 0  # so many lines may follow the last one that belonged to it
+        self._left = 0  # how many more lines may belong to the report
 
     def feed(self, text: str) -> bool:
-        """Take a line; whether it belongs to a report."""
+        """Take a line. Returns whether the line belongs to a report."""
         begins = BEGIN.search(text)
         if not begins and not self._left:
             return False
@@ -87,7 +87,7 @@ _SIGNALS = {
 
 
 def exit_status(text: str) -> Event | None:
-    """What a line says of a process that ended: its status, if it is there, and whose it is."""
+    """The event of a line that says that a process ended: its status, if given, and its place."""
     for pattern in _STATUS:
         if found := compiled(pattern).search(text):
             groups = {name: value for name, value in found.groupdict().items() if value}
@@ -106,25 +106,25 @@ _FRAME = r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>\S+)'
 _LAST = r"^(?P<type>[A-Za-z_][\w.]*)(?:: ?(?P<message>.*))?$"
 # An exception that nobody caught, and that ends nothing.
 IGNORED = re.compile(r"^Exception ignored in|^--- Logging error ---|Exception in thread ")
-_NEAR = 4  # lines between such a one's announcement and its head; several processes may write
+_NEAR = 4  # lines between the announcement and the head of such an exception
 _OF_LOGGING = ("Message", "Arguments")  # the lines that end a logging error: no exceptions
 _LIBRARY = r"/(?:site|dist)-packages/|/lib(?:64)?/python\d|^<frozen |^<string>"
 _CHAINED = r"During handling of the above exception|The above exception was the direct cause"
 MOST_TEXT = 400  # characters of a line
 _BLANK = " \t|+-"  # also the frame of a group of exceptions
-PATIENCE = 60  # lines of others, after which a traceback is taken to be cut off
+PATIENCE = 60  # lines of other processes, after which a traceback counts as cut off
 
-# What ends a launcher when its ranks have failed, or a process that somebody ends: no cause.
+# Exceptions that end a launcher whose ranks failed, or a process that somebody ended: no cause.
 _LAUNCHERS_OWN = (
     r"^(?:[\w.]*\.)?(?:ChildFailedError|SignalException|CalledProcessError|ProcessExitedException"
     r"|ProcessRaisedException|KeyboardInterrupt|SystemExit|GeneratorExit|CancelledError)\b"
 )
-# torch's for any failure of a collective or of the store: by itself it does not say why.
+# torch's exceptions for any failure of a collective or of the store; they do not say why.
 _COLLECTIVE = r"^(?:[\w.]*\.)?(?:DistBackendError|DistNetworkError|DistStoreError)\b"
 
 
 class Traceback:
-    """One that may have ended: its last line has a type, then."""
+    """A traceback; when it has ended, `type` and `text` come from its last line."""
 
     def __init__(self, begin: int, indent: int, is_ignored: bool) -> None:
         self.begin = self.last_seen = begin
@@ -135,12 +135,12 @@ class Traceback:
 
     @property
     def is_launcher_s_own(self) -> bool:
-        """Whether it only reports that a process failed; what failed stands elsewhere."""
+        """Whether the exception only reports that a process failed; the cause stands elsewhere."""
         of_spawn = self.text.rstrip() == "Exception:"  # of an old torch.multiprocessing
         return of_spawn or bool(re.search(_LAUNCHERS_OWN, self.type))
 
     def event(self) -> Event:
-        """What its last line means if that is no sign of a class."""
+        """The event of the last line, if this line is no sign of a class."""
         if self.is_launcher_s_own:
             return Event("", Role.TEARDOWN, "a launcher ended", status=1)
         if re.search(_COLLECTIVE, self.type):
@@ -151,16 +151,16 @@ class Traceback:
 
 
 class Stream:
-    """The tracebacks of one stream of lines; interleaved ones without labels are counted."""
+    """The tracebacks of one stream of lines; several without labels may be interleaved."""
 
     def __init__(self) -> None:
         self.open: list[Traceback] = []
-        self.announced_at = -9  # the line before one that is to be ignored
-        self.ignored_end = -9  # the last line of the last ignored one: another may be chained to it
+        self.announced_at = -9  # the line that announces a traceback to be ignored
+        self.ignored_end = -9  # the last line of the last ignored traceback: another may be chained
         self.in_body = False  # the last line was a frame, or the source that a frame shows
 
     def feed(self, number: int, text: str) -> Traceback | None:
-        """Take a line; the traceback that it ends, if it ends one."""
+        """Take a line. Returns the traceback that the line ends, if any."""
         self.in_body = False
         if IGNORED.search(text) or (re.match(_CHAINED, text) and number - self.ignored_end <= 3):
             self.announced_at = number
@@ -177,7 +177,7 @@ class Stream:
 
     def _body(self, number: int, text: str) -> Traceback | None:
         each = self.open[0]
-        # Without what is before `Traceback`, if that is blank here.
+        # The line without the part before `Traceback`, if this part is blank here.
         body = text if text[: each.indent].strip(_BLANK) else text[each.indent :]
         if frame := re.match(_FRAME, body):
             each.frames += 1
@@ -197,6 +197,6 @@ class Stream:
 
 
 def _is_exception(name: str) -> bool:
-    """Whether a word can be the type of an exception: they begin with a capital letter."""
+    """Whether a word can be the type of an exception: these begin with a capital letter."""
     last = name.rpartition(".")[2]
     return last[:1].isupper() and len(last) > 3 and name not in _OF_LOGGING
