@@ -1,6 +1,6 @@
 """A profile from a live cluster: `jobgen detect`.
 
-Kept here: how a scheduler's answers are read, which nodes the profile is for, the job that asks one
-compute node, and the lines of the profile. Not here: what a profile is (profiles/), and the jobs of
-a user (submission/).
+This package reads the answers of a scheduler, chooses the nodes that the profile is for, runs the
+job that examines one compute node, and writes the lines of the profile. Not here: what a profile is
+(profiles/), and how the job of a user is submitted (submission/).
 """

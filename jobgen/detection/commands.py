@@ -1,4 +1,4 @@
-"""Runs the commands of a login node: several at once, in the C locale, until one moment."""
+"""Runs commands on a login node: several at once, in the C locale, each with a time limit."""
 
 import os
 import signal
@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 from jobgen.errors import JobgenError, printable, problem
 
-SECONDS = 2.0  # for the commands that run together; `jobgen detect` has two rounds of them
-SUBMIT_SECONDS = 60.0  # a busy scheduler takes a job late, and a job that is not known is lost
+SECONDS = 2.0  # for commands that run at once; `jobgen detect` runs two rounds of such commands
+SUBMIT_SECONDS = 60.0  # a busy scheduler answers late, and a job whose id is not read is lost
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a command printed; `status` is None if it did not end in time, or is not here."""
+    """The output of a command; `status` is None if the command is missing, or timed out."""
 
     command: str
     text: str = ""
@@ -26,7 +26,7 @@ class Answer:
 
     @property
     def failure(self) -> str:
-        """Why there is no answer, in a few words; "" if the command ended with 0."""
+        """Why the command failed, in a few words; "" if it ended with exit status 0."""
         if not self.is_here:
             return "is not on PATH"
         if self.status is None:
@@ -37,15 +37,15 @@ class Answer:
 
 
 def run_together(commands: Mapping[str, Sequence[str]]) -> dict[str, Answer]:
-    """The answers of commands that run at the same time; those that take longer are killed."""
+    """The answers of commands that run at the same time; each is killed after SECONDS."""
     with ThreadPoolExecutor(len(commands)) as pool:
         return dict(zip(commands, pool.map(run, commands.values()), strict=True))
 
 
 def run(words: Sequence[str], text: str = "", seconds: float = SECONDS) -> Answer:
-    """The answer of one command that gets `text` on its standard input."""
+    """Run one command with `text` on its standard input, and return its answer."""
     try:
-        # In a session of its own, all that it started can be killed, and Ctrl-C does not reach it.
+        # A session of its own: it can be killed with its children, and Ctrl-C reaches none of them.
         process = subprocess.Popen(
             words,
             stdin=subprocess.PIPE,
@@ -58,7 +58,7 @@ def run(words: Sequence[str], text: str = "", seconds: float = SECONDS) -> Answe
         return Answer(words[0], is_here=False)
     try:
         output, error = process.communicate(text.encode(), seconds)
-    except subprocess.TimeoutExpired as timeout:  # it may have ended, and what it started not
+    except subprocess.TimeoutExpired as timeout:  # a child may still run after the command's end
         output, error = timeout.output or b"", timeout.stderr or b""
     finally:
         status = process.poll()
@@ -70,7 +70,7 @@ def run(words: Sequence[str], text: str = "", seconds: float = SECONDS) -> Answe
 
 
 def needed(answer: Answer) -> str:
-    """The text of a command that `jobgen detect` cannot do without. Raises JobgenError: exit 1."""
+    """The output of a necessary command. Raises JobgenError with exit code 1 if it failed."""
     if answer.failure:
         hint = "run it on a login node of the cluster, while its scheduler answers"
         raise no_answer("detect", f"`{answer.command}` {answer.failure}", "scheduler", hint)
@@ -78,13 +78,13 @@ def needed(answer: Answer) -> str:
 
 
 def no_answer(mark: str, text: str, code: str, hint: str = "") -> JobgenError:
-    """The error for a cluster that does not say what is needed; its exit code is 1."""
+    """The error for a cluster that does not answer a necessary question; its exit code is 1."""
     return JobgenError(problem(mark, text, code, hint).problems, exit_code=1)
 
 
 @contextmanager
 def signals_wait() -> Iterator[None]:
-    """Ctrl-C and its like come only after this: a job that is submitted now must get its id."""
+    """Delay Ctrl-C, TERM and HUP until the block ends, so that a submitted job's id is read."""
     signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     previous = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     try:

@@ -1,4 +1,4 @@
-"""`jobgen detect`: asks the scheduler, chooses what the profile is for, and writes it."""
+"""`jobgen detect`: asks the scheduler, chooses the nodes, and writes a profile for them."""
 
 import os
 import shlex
@@ -25,9 +25,9 @@ def detect(
     directives: Sequence[str] = (),
     **chosen: str | None,
 ) -> int:
-    """Write the profile; 1 if the node that was asked did not answer. Raises JobgenError.
+    """Write the profile; returns 1 if the probed node did not answer, else 0. Raises JobgenError.
 
-    `chosen` are the partition or the queue, and the account.
+    `chosen` has the user's choices: `partition` or `queue`, and `account`.
     """
     for text in directives:
         try:
@@ -53,9 +53,9 @@ def detect(
 
 
 def _keep_other(output: str, text: str) -> None:
-    """Rename a file that the profile would replace, unless it is the same: it may be edited."""
+    """Rename a file that the profile would replace, since it may be edited, unless it is equal."""
     path = to_path(output)
-    with suppress(OSError):  # what cannot be read or renamed here cannot be written, either
+    with suppress(OSError):  # then the profile cannot be written either, and `write` reports that
         if not path.is_file() or path.read_bytes() in (b"", text.encode("utf-8")):
             return
         names = (f"{output}.old{number or ''}" for number in count())
@@ -67,7 +67,7 @@ def _keep_other(output: str, text: str) -> None:
 def _findings(
     partition: str | None = None, queue: str | None = None, account: str | None = None
 ) -> Findings:
-    """What the login node knows."""
+    """The findings of the login node, for the named partition or queue, or for a chosen one."""
     cluster, answers = _read(_scheduler(partition, queue), may_be_pbs=not partition)
     found, why = _partition(cluster, partition or queue)
     if cluster.scheduler == "slurm":
@@ -85,7 +85,7 @@ def _findings(
 
 
 def _read(scheduler: str, may_be_pbs: bool) -> tuple[Cluster, dict[str, Answer]]:
-    """The cluster. Where both schedulers' commands are, the one whose commands work is used."""
+    """The cluster and the answers. PBS is read if sinfo fails and pbsnodes is installed, too."""
     reader = slurm if scheduler == "slurm" else pbs
     answers = run_together({**reader.commands(), **software.commands()})
     if scheduler == "slurm" and answers["nodes"].status and may_be_pbs and which("pbsnodes"):

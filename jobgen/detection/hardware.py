@@ -1,4 +1,4 @@
-"""What one compute node says of itself, and what names of GPUs hint at."""
+"""The hardware of one compute node, from the probe's output; vendors and models from GPU names."""
 
 import re
 from collections import defaultdict
@@ -12,21 +12,21 @@ _NVIDIA = (
 _AMD = r"amd|instinct|radeon|mi\d{2,3}[a-z]?"
 _INTEL = r"intel|pvc|ponte|max_?1[15]\d0"
 _MODEL = r"(?:gh|gb|[abhv]|rtx_?|mi)\d{2,4}[a-z]?|[pltk]\d{1,3}s?|pvc|max_?1[15]\d0"
-_VENDOR_IDS = {"0x10de": "nvidia", "0x1002": "amd", "0x8086": "intel"}  # of PCI
+_VENDOR_IDS = {"0x10de": "nvidia", "0x1002": "amd", "0x8086": "intel"}  # PCI vendor ids
 FABRICS = ("slingshot", "infiniband", "efa", "ethernet")
 
 
 @dataclass(frozen=True)
 class Hardware:
-    """What the probe's job printed on one node."""
+    """The facts that the probe's job printed on one node."""
 
     host: str = ""
     arch: str = ""
-    gpu: str = ""  # the vendor
+    gpu: str = ""  # the vendor of the GPUs
     gpu_names: tuple[str, ...] = ()
     driver: str = ""
     interfaces: tuple[tuple[str, str], ...] = ()  # names and addresses
-    host_interface: str = ""  # the one that the host name belongs to
+    host_interface: str = ""  # the interface with the address of the host name
     adapters: tuple[str, ...] = ()
     fabric: str = ""  # one of FABRICS; "" if it is not clear
     engines: tuple[str, ...] = ()
@@ -34,14 +34,14 @@ class Hardware:
 
     @property
     def interface(self) -> str:
-        """The interface of the fast network: its first one that has an address; "" if none has."""
+        """The first interface of the fast network that has an address; "" if none has one."""
         names = [name for name, _ in self.interfaces]
         prefix = "ib" if self.fabric == "infiniband" else "hsn"
         return next((name for name in sorted(names) if name.startswith(prefix)), "")
 
 
 def gpu_vendor(name: str) -> str:
-    """The vendor that a type of GPUs hints at, such as nvidia for a100; "" if none."""
+    """The vendor of the GPUs with a type name, such as nvidia for a100; "" if it is not known."""
     for vendor, pattern in (("nvidia", _NVIDIA), ("amd", _AMD), ("intel", _INTEL)):
         if re.search(rf"(?:^|[^a-z0-9])(?:{pattern})(?![a-z0-9])", name.lower()):
             return vendor
@@ -49,7 +49,7 @@ def gpu_vendor(name: str) -> str:
 
 
 def gpu_model(names: Iterable[str]) -> str:
-    """The first name of a GPU among features or values, such as a100; "" without one."""
+    """The first GPU name among features or NAME=VALUE texts, such as a100; "" if there is none."""
     for name in sorted(names):
         value = name.lower().rpartition("=")[2]
         if found := re.search(rf"(?:^|[^a-z0-9])({_MODEL})(?![a-z0-9])", value):
@@ -58,7 +58,7 @@ def gpu_model(names: Iterable[str]) -> str:
 
 
 def parse_probe(text: str) -> Hardware:
-    """The lines NAME=VALUE that the probe's job printed."""
+    """The hardware described by the lines NAME=VALUE that the probe's job printed."""
     values: dict[str, list[str]] = defaultdict(list)
     for line in text.splitlines():
         name, _, value = line.partition("=")
@@ -68,12 +68,12 @@ def parse_probe(text: str) -> Hardware:
     by_address = {address: name for name, address in found}
     interfaces: dict[str, str] = {}
     for name, address in found:
-        interfaces.setdefault(name, address)  # of IPv4, if there is one
+        interfaces.setdefault(name, address)  # the first address, which is IPv4 if there is one
     return Hardware(
         host=next(iter(values["host"]), ""),
         arch=next(iter(values["arch"]), ""),
         gpu=_vendor(values),
-        # As `nvidia-smi -L` prints one, GPU 0: NAME (UUID: …), or the whole line.
+        # `nvidia-smi -L` prints lines GPU 0: NAME (UUID: …); another line is kept whole.
         gpu_names=tuple(
             dict.fromkeys(re.sub(r"GPU \d+: (.*?) \(UUID.*", r"\1", gpu) for gpu in values["gpu"])
         ),
@@ -92,20 +92,20 @@ def parse_probe(text: str) -> Hardware:
 
 
 def _interfaces(text: str) -> list[tuple[str, str]]:
-    """Names and addresses in `ip -o addr`, without those of the node alone or of a link."""
+    """Names and addresses in `ip -o addr`, except interfaces inside the node and link addresses."""
     found = re.findall(r"(?m)^\d+:\s+(\S+)\s+inet6?\s+(?!fe80:)([\da-f.:]+)", text)
     local = ("lo", "docker", "podman", "cni", "virbr", "veth", "br-")
     return [each for each in found if not each[0].startswith(local)]
 
 
 def _vendor(values: dict[str, list[str]]) -> str:
-    """By its devices; by the PCI vendor of graphics alone only if that is the only hint."""
+    """The GPU vendor, from the device files; from the PCI vendor ids only if there are none."""
     listed = values["device"] or [_VENDOR_IDS.get(each, "") for each in values["pci"]]
     return next((vendor for vendor in ("nvidia", "amd", "intel") if vendor in listed), "")
 
 
 def _fabric(adapters: list[str], interfaces: list[str]) -> str:
-    """By the adapters' names and kinds of link; "" where they do not tell."""
+    """The fast network, from the adapters' names and link layers; "" if it is not clear."""
     if any(each.startswith("cxi") for each in adapters):
         return "slingshot"
     if any("efa" in each for each in adapters):

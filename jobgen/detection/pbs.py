@@ -20,12 +20,12 @@ Record = Mapping[str, str]
 
 
 def commands() -> dict[str, tuple[str, ...]]:
-    """What a login node is asked."""
+    """The commands to run on a login node, by the names of their answers."""
     return {"nodes": ("pbsnodes", "-av"), "queues": ("qstat", "-Qf"), "server": ("qstat", "-Bf")}
 
 
 def read_cluster(answers: Mapping[str, Answer]) -> Cluster:
-    """The cluster of the answers to `commands`. Raises JobgenError if PBS does not answer."""
+    """The cluster in the answers to `commands`. Raises JobgenError if PBS does not answer."""
     vnodes, queues, servers = (
         parse_records(needed(answers[name])) for name in ("nodes", "queues", "server")
     )
@@ -48,7 +48,7 @@ def read_cluster(answers: Mapping[str, Answer]) -> Cluster:
 
 
 def parse_records(text: str) -> dict[str, dict[str, str]]:
-    """Objects of PBS by their names, each with its attributes as NAME or NAME.RESOURCE."""
+    """PBS's records (vnodes, queues, server) by name: attributes as NAME or NAME.RESOURCE."""
     records = (record.partition("\n") for record in re.split(r"\n+(?=\S)", text.strip()))
     return {
         re.sub(r"^(Queue|Server): *", "", head).strip(): parse_attributes(lines)
@@ -58,7 +58,7 @@ def parse_records(text: str) -> dict[str, dict[str, str]]:
 
 
 def hosts_of(vnodes: Mapping[str, Record]) -> list[tuple[Nodes, Record]]:
-    """The hosts, each with the attributes of its first vnode; a host may have several of them."""
+    """The hosts, each with the attributes of its first vnode; a host may have several vnodes."""
     parts: dict[str, list[Record]] = {}
     for name, values in vnodes.items():
         host = values.get("resources_available.host") or values.get("Mom") or name
@@ -93,7 +93,7 @@ def _host(name: str, records: list[Record]) -> Nodes:
 def parse_queue(
     name: str, values: Record, hosts: list[tuple[Nodes, Record]], is_default: bool, server: Record
 ) -> Partition:
-    """A queue, with the kinds of the nodes that its jobs can get."""
+    """The queue, with the kinds of nodes on which its jobs can run."""
     nodes = [each for each, record in hosts if _serves(name, values, record)]
     place = values.get("resources_default.place", "") or values.get("default_chunk.place", "")
     whole = f"resources_default.place={place}" if asks_for_whole_nodes(place) else ""
@@ -122,7 +122,7 @@ def parse_queue(
 
 
 def _notes(values: Record) -> list[str]:
-    """What a job of the queue has to know and no key of a profile says."""
+    """Sentences about the queue's demands on a job for which a profile has no key."""
     notes = []
     if destinations := values.get("route_destinations"):
         notes.append(f"A routing queue: its jobs go to {destinations}, which have the limits.")
@@ -134,7 +134,7 @@ def _notes(values: Record) -> list[str]:
 
 
 def _serves(queue: str, values: Record, vnode: Record) -> bool:
-    """Whether jobs of a queue can run on a vnode: it has no other queue, and what is requested."""
+    """Whether a queue's jobs may use a vnode, by the vnode's own queue and by default_chunk."""
     if vnode.get("queue", queue) != queue:
         return False
     wanted = (
@@ -152,7 +152,7 @@ def _count(text: str) -> int:
 
 
 def _kib(size: str) -> int:
-    """KiB of a size such as 528041816kb; a size without a unit is in bytes (pbs_resources(7B))."""
+    """The KiB in a size such as 528041816kb; without a unit, it is in bytes (pbs_resources(7B))."""
     found = re.fullmatch(r"(\d{1,18})([kmgtp]?)[bw]?", size.lower(), re.ASCII)
     if not found:
         return 0

@@ -1,4 +1,4 @@
-"""A job of a minute on one compute node, which prints what only that node knows."""
+"""Runs a job of one minute on a compute node, to learn what only that node knows."""
 
 import os
 import re
@@ -19,22 +19,22 @@ from jobgen.errors import report
 from jobgen.submission.job_queue import JobQueue, get_queue
 
 SCRIPT = Path(__file__).with_name("probe.sh")
-PAUSE = 0.3  # seconds between two looks for the answer
+PAUSE = 0.3  # seconds between two checks for the file with the answer
 QUERY_PAUSE = 3.0  # seconds between two questions to the scheduler
-LATE_FILE_SECONDS = 15.0  # a shared file system may show a file of another node that much later
-JobId = tuple[str, str]  # with its cluster
+LATE_FILE_SECONDS = 15.0  # a shared file system may show another node's file this much later
+JobId = tuple[str, str]  # the id and the cluster
 
 
 def ask_node(found: Findings, seconds: float) -> Hardware:
-    """What one node says. Raises JobgenError with exit code 1 if it says nothing in time.
+    """The hardware of one node. Raises JobgenError with exit code 1 if no answer comes in time.
 
-    Nothing is left: the folder of the answer is removed, and a job that has not ended is cancelled.
+    At the end, the folder of the answer is removed; a job that has not ended is cancelled.
     """
     queue = get_queue(found.cluster.scheduler)
     for number in (
         signal.SIGTERM,
         signal.SIGHUP,
-    ):  # they raise what Ctrl-C does: the job is cancelled
+    ):  # raise KeyboardInterrupt, as Ctrl-C does, so that the job is cancelled
         signal.signal(number, signal.default_int_handler)
     with _folder() as folder:
         job = None
@@ -54,7 +54,7 @@ def ask_node(found: Findings, seconds: float) -> Hardware:
 
 @contextmanager
 def _folder() -> Iterator[Path]:
-    """A folder here, which the node has to see, too; it is gone afterwards."""
+    """A new folder in the working folder, for the node's answer; it is removed at the end."""
     try:
         folder = Path(tempfile.mkdtemp(prefix=".jobgen-probe-", dir=os.getcwd()))
     except OSError as error:
@@ -64,7 +64,7 @@ def _folder() -> Iterator[Path]:
     try:
         yield folder
     finally:
-        for _ in range(20):  # a job that was just cancelled may still write
+        for _ in range(20):  # a job that was just cancelled may still write into the folder
             shutil.rmtree(folder, ignore_errors=True)
             if not folder.exists():
                 break
@@ -114,11 +114,11 @@ def _submit(found: Findings, folder: Path, queue: JobQueue) -> JobId:
 
 
 def _answer(queue: JobQueue, job: JobId, folder: Path, seconds: float) -> str:
-    """What the job has written, once it is whole."""
+    """Wait for the job's file, and return its text. Raises JobgenError if no file comes."""
     limit = time.monotonic() + seconds
     state, next_query, ended = "", 0.0, 0.0
     while time.monotonic() < limit:
-        if "answer" in os.listdir(folder):  # it makes a network file system look again
+        if "answer" in os.listdir(folder):  # listing makes a network file system refresh
             with suppress(OSError):
                 return (folder / "answer").read_text(encoding="utf-8", errors="replace")
         if time.monotonic() > next_query:
@@ -135,7 +135,7 @@ def _answer(queue: JobQueue, job: JobId, folder: Path, seconds: float) -> str:
 
 
 def _state(queue: JobQueue, job: JobId) -> str:
-    """The job's state with its reason, "ENDED", or "" if it is not known."""
+    """The job's state with its reason; "ENDED" after its end; "" if the state is not known."""
     status, error = queue.status(*job, SECONDS)
     if status is None:
         return "ENDED" if re.search(queue.unknown_job_pattern, error) else ""

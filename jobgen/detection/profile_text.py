@@ -1,4 +1,4 @@
-"""The profile's text: what profile.yaml.j2 says of the findings, as YAML that jobgen takes."""
+"""The profile's text: profile.yaml.j2, filled with the findings, as YAML that jobgen accepts."""
 
 import math
 import re
@@ -18,16 +18,16 @@ from jobgen.profiles.schema.document import FILE
 from jobgen.profiles.yaml_tree import parse
 
 TEMPLATE = Path(__file__).with_name("profile.yaml.j2")
-MANY = 20  # partitions or names in a comment
-_WIDTH = 96  # of a comment's text
+MANY = 20  # the most partitions or names in a comment
+_WIDTH = 96  # columns of a comment's text
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*[A-Za-z0-9]")
 
 
 def profile_text(found: Findings) -> str:
-    """The whole profile."""
+    """The text of the whole profile."""
     environment = jinja2.Environment(
         undefined=jinja2.StrictUndefined,
-        finalize=lambda value: printable(str(value)),  # so that no name begins a line
+        finalize=lambda value: printable(str(value)),  # a name cannot start a new line
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -45,7 +45,7 @@ def profile_text(found: Findings) -> str:
 
 
 def _comment(text: str, indent: str = "") -> str:
-    """The lines of a block as one comment."""
+    """The lines of a template block, joined into one comment line."""
     return f"{indent}# {' '.join(text.splitlines())}\n"
 
 
@@ -54,16 +54,16 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def yaml_text(value: str, quoted: bool = False) -> str:
-    """A text as YAML reads it again, in one line."""
+    """A text as a YAML value in one line."""
     if not quoted and _PLAIN.fullmatch(value) and yaml.safe_load(value) == value:
         return value
     return yaml.safe_dump(value, default_style='"', width=math.inf).rstrip("\n")
 
 
 def _section(text: str) -> str:
-    """A part of the profile; without any key, its name is a comment, too. "" without a line."""
+    """A finished section; its name is a comment if all its keys are. "" if it has no lines."""
     head, *lines = text.strip("\n").split("\n")
-    if not head.endswith(":"):  # the keys that stand alone
+    if not head.endswith(":"):  # keys at the top level, without a section
         return "\n".join(each for line in (head, *lines) for each in _finished(line))
     lines = [each for line in lines for each in _finished(line, head)]
     if lines and all(line.startswith("  #") for line in lines):
@@ -72,7 +72,7 @@ def _section(text: str) -> str:
 
 
 def _finished(line: str, head: str = "") -> list[str]:
-    """A line with its comment wrapped; a key that jobgen would refuse is a comment that says so."""
+    """A line, wrapped if it is a comment. A key that jobgen refuses becomes a comment."""
     indent = "  " if head else ""
     text = line.removeprefix(indent)
     if not text.startswith("#"):
@@ -81,13 +81,13 @@ def _finished(line: str, head: str = "") -> list[str]:
             return [line]
         text = f"# {text}  # jobgen takes no such value"
     text = text.removeprefix("#").removeprefix(" ")
-    inner = text[: len(text) - len(text.lstrip(" "))]  # a list's items keep their indent
+    inner = text[: len(text) - len(text.lstrip(" "))]  # items of a list keep their indent
     wrapped = textwrap.wrap(text, _WIDTH, subsequent_indent=inner, break_on_hyphens=False)
     return [f"{indent}# {each}".rstrip() for each in wrapped or [""]]
 
 
 def _is_valid(text: str) -> bool:
-    """Whether the profile's model takes `SECTION: {KEY: VALUE}`, or `KEY: VALUE`."""
+    """Whether a text such as `SECTION: {KEY: VALUE}` or `KEY: VALUE` is valid in a profile."""
     problems = ProblemList()
     ROOT.read(parse(text.encode(), "detect"), problems)
     return not problems.found

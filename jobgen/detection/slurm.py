@@ -1,8 +1,8 @@
-"""Reads Slurm: the text forms of sinfo and scontrol, which 21.08 to 26.05 print alike.
+"""Reads Slurm: the text output of sinfo and scontrol, nearly the same from 21.08 to 26.05.
 
-What differs, from Slurm's sources (src/api/node_info.c, src/api/partition_info.c at the releases'
+The differences, from Slurm's sources (src/api/node_info.c, src/api/partition_info.c at the release
 tags): CPUEfctv is printed since 22.05; whole nodes are `OverSubscribe=EXCLUSIVE` up to 25.11, and
-`Exclusive=NODE` or `Exclusive=TOPO` since 26.05. `sinfo` takes no -p beside -a, so all is read.
+`Exclusive=NODE` or `Exclusive=TOPO` since 26.05. sinfo refuses -p with -a: all partitions are read.
 """
 
 import getpass
@@ -21,7 +21,7 @@ NONE = {"", "(null)", "N/A", "NONE", "None", "UNLIMITED", "INFINITE", "infinite"
 
 
 def commands() -> dict[str, tuple[str, ...]]:
-    """What a login node is asked at first; `nodes_command` comes after that."""
+    """The first commands to run on a login node, by name; `nodes_command` comes after them."""
     return {
         "nodes": SINFO,
         "partitions": ("scontrol", "-a", "-o", "show", "partition"),
@@ -36,12 +36,12 @@ def commands() -> dict[str, tuple[str, ...]]:
 def _user() -> str:
     try:
         return getpass.getuser()
-    except (KeyError, OSError):  # a number without a name
+    except (KeyError, OSError):  # the user id has no name
         return "root"
 
 
 def read_cluster(answers: Mapping[str, Answer]) -> Cluster:
-    """The cluster of the answers to `commands`. Raises JobgenError if Slurm does not answer."""
+    """The cluster in the answers to `commands`. Raises JobgenError if Slurm does not answer."""
     groups = parse_sinfo(needed(answers["nodes"]))
     config = parse_config(needed(answers["config"]))
     delay = config.get("KillWait")  # such as `30 sec`, the same for all partitions
@@ -67,7 +67,7 @@ def read_cluster(answers: Mapping[str, Answer]) -> Cluster:
 
 
 def parse_sinfo(text: str) -> list[tuple[str, Nodes]]:
-    """The groups of nodes in `sinfo`, each with its partition."""
+    """The groups of nodes in the output of `sinfo`, each with the name of its partition."""
     found = []
     for line in text.splitlines():
         fields = line.split("|")
@@ -96,7 +96,7 @@ def parse_sinfo(text: str) -> list[tuple[str, Nodes]]:
 def parse_gres(text: str) -> tuple[int, str]:
     """The number and the type of the GPUs in a list such as gpu:a100:4(S:0-1),shard:8.
 
-    Of several types, the one of which there are most.
+    If there are several types, the type with the most GPUs is returned.
     """
     found: dict[str, int] = {}
     for item in re.sub(r"\([^)]*\)", "", text).split(","):
@@ -113,19 +113,19 @@ def parse_gres(text: str) -> tuple[int, str]:
 
 
 def parse_config(text: str) -> dict[str, str]:
-    """`scontrol show config`: names and values, without those that are not set."""
+    """The names and values in `scontrol show config`, except values that are not set."""
     found = re.findall(r"^(\w+) *= (.*?) *$", text, re.MULTILINE)
     return {name: value for name, value in found if value not in NONE}
 
 
 def parse_record(line: str) -> dict[str, str]:
-    """The same of a line of `scontrol -o show`; a value ends where the next NAME= begins."""
+    """The set values in a line of `scontrol -o show`; a value ends where the next NAME= begins."""
     found = re.findall(r"(?:^|\s)([A-Za-z]\w*)=(.*?)(?=\s+[A-Za-z]\w*=|\s*$)", line)
     return {name: value.strip() for name, value in reversed(found) if value.strip() not in NONE}
 
 
 def parse_partition(line: str, groups: list[tuple[str, Nodes]]) -> Partition:
-    """A partition, with the kinds of its nodes."""
+    """The partition in a line of `scontrol -o show partition`, with the kinds of its nodes."""
     values = parse_record(line)
     name = values["PartitionName"]
     whole = {key: values.get(key, "") for key in ("OverSubscribe", "Exclusive")}
@@ -159,12 +159,12 @@ def _partition_notes(values: Mapping[str, str]) -> list[str]:
 
 
 def nodes_command(kinds: tuple[Nodes, ...]) -> tuple[str, ...]:
-    """The command that shows one node of each kind."""
+    """The command that shows one node of each kind in full."""
     return ("scontrol", "-o", "show", "node", ",".join(kind.example for kind in kinds))
 
 
 def with_details(kinds: tuple[Nodes, ...], text: str) -> tuple[Nodes, ...]:
-    """The kinds with what `scontrol show node` says of one node of each."""
+    """The kinds, completed from the output of `scontrol show node` for one node of each kind."""
     records = [parse_record(line) for line in text.splitlines()]
     by_name = {values.get("NodeName", ""): values for values in records}
     return tuple(_with_record(kind, by_name.get(kind.example, {})) for kind in kinds)
@@ -192,7 +192,7 @@ def _with_record(kind: Nodes, values: Mapping[str, str]) -> Nodes:
 
 
 def usable_cpus(values: Mapping[str, str]) -> int:
-    """The CPUs of a node that jobs can use: CPUEfctv, or before 22.05 all but CoreSpecCount's."""
+    """A node's CPUs that jobs can use: CPUEfctv; before 22.05, CPUTot without CoreSpecCount."""
     if effective := _number(values.get("CPUEfctv", "")):
         return effective
     threads = _number(values.get("ThreadsPerCore", "")) or 1
@@ -201,7 +201,7 @@ def usable_cpus(values: Mapping[str, str]) -> int:
 
 
 def _gpu_note(config: Mapping[str, str]) -> str:
-    """Only select/cons_tres has --gpus-per-node and its like (sbatch(1))."""
+    """A comment on options such as --gpus-per-node: only select/cons_tres has them (sbatch(1))."""
     select = config.get("SelectType", "")
     if select.endswith("cons_tres"):
         return f"SelectType={select}: gpus-per-node, gpus-per-task and gpus work, too."
@@ -217,7 +217,7 @@ def _binding(config: Mapping[str, str]) -> str:
 
 
 def _associations(answer: Answer, cluster: str) -> list[list[str]]:
-    """The user's rows of sacctmgr: cluster, account, partition, QOS; it needs slurmdbd."""
+    """The user's rows of sacctmgr: cluster, account, partition, QOS; [] without slurmdbd."""
     if answer.failure:
         return []
     rows = [line.split("|") for line in answer.text.splitlines()]
@@ -232,7 +232,7 @@ def _account_note(answer: Answer, config: Mapping[str, str]) -> str:
 
 
 def _number(text: str) -> int:
-    """The whole number that a text begins with, which may have a + behind it; 0 without one."""
+    """The whole number at the start of a text such as `128+`; 0 if the text starts otherwise."""
     found = re.match(r"\d{1,18}", text.strip(), re.ASCII)
     return int(found[0]) if found else 0
 
@@ -240,5 +240,5 @@ def _number(text: str) -> int:
 def _first(names: str) -> str:
     try:
         return next(iter(expand([names])), "")
-    except JobgenError:  # a list that nobody should expand
+    except JobgenError:  # the list is invalid, or too long to expand
         return ""

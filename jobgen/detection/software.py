@@ -1,4 +1,4 @@
-"""What a login node offers: modules and environments with PyTorch, and engines of containers."""
+"""Software on a login node: modules and environments with PyTorch, and container engines."""
 
 import os
 import re
@@ -9,12 +9,12 @@ from pathlib import Path
 
 from jobgen.detection.commands import Answer
 
-# On PATH; enroot alone is no engine of jobgen's.
+# Commands to look for on PATH; jobgen cannot use enroot alone as an engine.
 ENGINES = ("podman", "docker", "apptainer", "singularity", "shifter")
-SRUN_OPTIONS = {"pyxis": "container-image", "ce": "environment"}  # those of srun's plug-ins
+SRUN_OPTIONS = {"pyxis": "container-image", "ce": "environment"}  # which srun's plug-ins add
 MODULES_SHOWN = 12
 MOST_ENVIRONMENTS = 50
-# Where the installers of conda, mamba and micromamba put themselves, and `conda create` its own.
+# Below the home folder: where conda, mamba and micromamba are installed, and `conda create` writes.
 _HOMES = ("miniforge3", "miniconda3", "anaconda3", "mambaforge", "micromamba", ".conda")
 _TORCH_VERSION = "lib/python3*/site-packages/torch/version.py"
 _TORCH = re.compile(r"torch", re.IGNORECASE)
@@ -24,7 +24,7 @@ _PYTHON = re.compile(
 
 
 def commands() -> dict[str, tuple[str, ...]]:
-    """The modules of a login shell, and the options of srun, to which plug-ins add theirs."""
+    """The commands that list the modules of a login shell, and srun's options, also of plug-ins."""
     return {
         # Lmod and Environment Modules print the list on stderr.
         "modules": ("bash", "-lc", "module -t avail 2>&1"),
@@ -33,7 +33,7 @@ def commands() -> dict[str, tuple[str, ...]]:
 
 
 def parse_modules(text: str) -> tuple[str, ...]:
-    """The modules in `module -t avail` with torch in their names; else those with a conda."""
+    """The names in `module -t avail` with torch; else those with conda or a similar word."""
     names = []
     for line in text.splitlines():
         name = re.sub(r"\((?:default|[A-Z@]+)\)|<[^>]*>", "", line).strip()
@@ -46,13 +46,13 @@ def parse_modules(text: str) -> tuple[str, ...]:
 
 
 def parse_engines(srun_help: str) -> tuple[str, ...]:
-    """The engines of `software.container.engine` that srun's plug-ins add."""
+    """The values of `software.container.engine` that srun's plug-ins make possible."""
     found = SRUN_OPTIONS.items()
     return tuple(name for name, option in found if re.search(rf"(?m)^\s*--{option}=", srun_help))
 
 
 def module_notes(answer: Answer) -> list[str]:
-    """Lines that say which modules have PyTorch."""
+    """The lines of a comment that says which modules have PyTorch."""
     modules = parse_modules(answer.text)
     if modules:
         shown = [f"  {name}" for name in modules[:MODULES_SHOWN]]
@@ -68,7 +68,7 @@ def module_notes(answer: Answer) -> list[str]:
 def environment_folders(variables: Mapping[str, str]) -> tuple[str, ...]:
     """The user's virtual and conda environments with torch, the active one first.
 
-    Nothing is run or imported: torch is there if its version.py is.
+    Nothing is run or imported: an environment has torch if it has torch's version.py.
     """
     found = dict.fromkeys(os.path.abspath(each) for each in _environments(variables))
     with_torch = [each for each in found if any(Path(each).glob(_TORCH_VERSION))]
@@ -76,7 +76,7 @@ def environment_folders(variables: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _environments(variables: Mapping[str, str]) -> Iterator[Path]:
-    """Folders in which an environment may be."""
+    """The folders that may be virtual or conda environments."""
     home = Path(variables.get("HOME", "/"))
     if python := shutil.which("python3", path=variables.get("PATH")):
         own = Path(python).parents[1]
@@ -90,5 +90,5 @@ def _environments(variables: Mapping[str, str]) -> Iterator[Path]:
         bases.insert(0, Path(conda).parents[1])
     for base in bases:
         yield from (base, *sorted(base.glob("envs/*")))
-    with suppress(OSError, UnicodeDecodeError):  # conda's own list
+    with suppress(OSError, UnicodeDecodeError):  # the list of environments that conda keeps
         yield from map(Path, (home / ".conda/environments.txt").read_text().split("\n"))
