@@ -1,5 +1,5 @@
 """Gives a script to the scheduler, and follows the job to its end (--submit, --wait).
 
-The scheduler's own commands do it, as a person would call them; progress is shown on stderr. Not
-here: the text of the script (scripts/), and what failed in a job (diagnosis/).
+This package calls the scheduler's own commands, as a person would, and shows progress on stderr.
+Not here: the text of the script (scripts/), and the cause of a failed job (diagnosis/).
 """

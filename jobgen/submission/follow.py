@@ -1,6 +1,6 @@
 """Follows a job until it ends, and shows its status on stderr.
 
-On a terminal that is one line, rewritten; elsewhere a line for each change.
+On a terminal, the status is one line, which is rewritten; elsewhere, each change is a new line.
 """
 
 import os
@@ -17,15 +17,15 @@ from jobgen.scripts.write import write
 from jobgen.submission.job_queue import JobQueue, JobStatus
 
 FIRST_PAUSE, GROWTH, LONGEST_PAUSE = 1.0, 1.2, 10.0  # seconds between two queries
-MOST_FAILURES = 60  # queries in a row: about ten minutes
+MOST_FAILURES = 60  # failed queries in a row, about ten minutes, before following ends
 QUERY_SECONDS = 70.0  # PBS tries for 60 s to tell a qsub that its job has ended
-TAIL_BYTES = 8192  # of the output, in which the last line is searched
-# Colours and the like, by ECMA-48; other characters that cannot be printed go one by one.
+TAIL_BYTES = 8192  # bytes at the end of the output, in which the last line is searched
+# Control sequences of ECMA-48, such as colours; other unprintable characters are removed singly.
 _ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 
 
 class Progress:
-    """The display of one job."""
+    """Shows the status of one job on stderr."""
 
     def __init__(self, job: str) -> None:
         self.job = job
@@ -35,17 +35,17 @@ class Progress:
         )
 
     def show(self, status: JobStatus) -> None:
-        """Show a job that has not ended."""
+        """Show the status of a job that has not ended, on a terminal with its last output line."""
         text, output = str(status), last_line(status.output)
         self._show((status.state, status.restarts), text, f"{text}  {output}")
 
     def show_failure(self, error: str) -> None:
-        """Show why the status is not known at the moment."""
+        """Show the error of a query that failed."""
         text = f"the query failed, retrying: {' '.join(error.split())}"
         self._show("failure", text, text)
 
     def _show(self, state: object, line: str, rewritten: str) -> None:
-        """Rewrite the line of a terminal; elsewhere, write one when the state has changed."""
+        """Rewrite the line on a terminal; elsewhere, write a new line if the state has changed."""
         if self.is_terminal:
             width = os.get_terminal_size(sys.stderr.fileno()).columns or 80
             text = displayable(f"job {self.job}: {rewritten}", sys.stderr.encoding)
@@ -56,20 +56,20 @@ class Progress:
         self.shown = state
 
     def finish(self, text: str) -> None:
-        """Write the last line."""
+        """Write the last line about the job."""
         if self.is_terminal:
             sys.stderr.write("\r\x1b[K")
         report(f"job {self.job}: {text}")
 
 
 def shell_status(status: int) -> int:
-    """A status of Popen as a shell shows it: 128 + N for signal N."""
+    """The exit status that a shell shows for a status of Popen: 128 + N for signal N."""
     return status if status >= 0 else 128 - status
 
 
 @dataclass(frozen=True)
 class SubmittedJob:
-    """A job in the queue; `process` is the command that submitted it, if that waits for it."""
+    """A job in the queue; `process` is the submitting command if that waits for the job's end."""
 
     id: str
     cluster: str
@@ -77,7 +77,7 @@ class SubmittedJob:
     process: subprocess.Popen[bytes] | None
 
     def announce(self) -> None:
-        """Write the id, alone, to stdout; if that fails, report it on stderr and raise."""
+        """Write the id alone to stdout. If stdout fails, report the id on stderr, and raise."""
         if self.cluster:
             command = self._cancel_command()
             report(f"job {self.id} is on the cluster {self.cluster}; to cancel it: {command}")
@@ -88,7 +88,7 @@ class SubmittedJob:
             raise
 
     def follow(self) -> JobStatus:
-        """Show the job's status until it has ended; returns the last one."""
+        """Show the job's status until the job has ended; returns the last status."""
         progress = Progress(self.id)
         try:
             status = self._follow(progress)
@@ -121,7 +121,7 @@ class SubmittedJob:
 
     def _last_status(self, last: JobStatus, error: str) -> JobStatus:
         """The status of a job that the scheduler has forgotten."""
-        if self.process:  # a waiting qsub ends with its job's status; with 3 if it was deleted
+        if self.process:  # a waiting qsub exits with its job's status; with 3 if the job is deleted
             with suppress(subprocess.TimeoutExpired):
                 number = shell_status(self.process.wait(QUERY_SECONDS))
                 note = f"exit status {number}"
@@ -135,7 +135,7 @@ class SubmittedJob:
 
 
 def last_line(file: str) -> str:
-    """The last line of a file that is not blank; "" if there is none, or no such file here."""
+    """The last line of a file that is not blank; "" if all are, or if no such file is here."""
     try:
         if not os.path.isfile(file):  # opening a pipe would wait for its writer
             return ""
@@ -148,14 +148,14 @@ def last_line(file: str) -> str:
 
 
 def displayable(text: str, encoding: str) -> str:
-    """`text` without what moves the cursor; what the terminal cannot show becomes a `?`."""
+    """`text` without control characters; a character that the terminal cannot show becomes `?`."""
     plain = _ESCAPES.sub("", text).replace("\t", " ")
     shown = "".join(character for character in plain if character.isprintable())
     return shown.encode(encoding, "replace").decode(encoding)
 
 
 def shorten(text: str, columns: int) -> str:
-    """As much of `text` as fits into so many columns."""
+    """The start of `text` that fits into a number of terminal columns."""
     for place, character in enumerate(text):
         if unicodedata.category(character) not in ("Mn", "Me"):
             columns -= 2 if unicodedata.east_asian_width(character) in "WF" else 1

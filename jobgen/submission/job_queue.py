@@ -9,24 +9,24 @@ from typing import NamedTuple
 
 
 class JobStatus(NamedTuple):
-    """The status of a job, in its scheduler's words."""
+    """The status of a job, with the scheduler's own words for its state."""
 
     state: str
-    note: str = ""  # why it waits, or how it ended
+    note: str = ""  # why the job waits, or how it ended
     restarts: int = 0
     elapsed: str = ""
-    output: str = ""  # the file
+    output: str = ""  # the path of the output file
     exit_status: int | None = None  # None until the job has ended
     array_jobs: tuple[tuple[str, int | None], ...] = ()  # ids and exit statuses of an array's jobs
 
     @property
     def is_running(self) -> bool:
-        """Whether it, or a job of an array, has nodes."""
+        """Whether the job, or a job of the array, has nodes."""
         words = ("RUNNING", "SUSPENDED", "BEGUN", "EXITING", "COMPLETING")
         return any(word in self.state for word in words)
 
     def __str__(self) -> str:
-        """Such as: RUNNING (restart 1), 0:10:00."""
+        """The status as people read it, such as: RUNNING (restart 1), 0:10:00."""
         notes = [self.note, f"restart {self.restarts}" if self.restarts else ""]
         note = ", ".join(filter(None, notes))
         elapsed = f", {self.elapsed}" if self.elapsed else ""
@@ -35,27 +35,27 @@ class JobStatus(NamedTuple):
 
 @dataclass(frozen=True)
 class JobQueue:
-    """A scheduler's commands about jobs."""
+    """A scheduler's commands to submit, query and cancel a job."""
 
     submit: tuple[str, ...]  # takes a script on stdin and prints the job's id
-    queries: tuple[tuple[str, ...], ...]  # print a status; each is for when those before it cannot
+    queries: tuple[tuple[str, ...], ...]  # print a status; each is tried if those before it fail
     cancel: tuple[str, ...]
-    id_pattern: str  # of the line that has the job's id, and may have its cluster
-    unknown_job_pattern: str  # of the answer about a job that the scheduler has forgotten
+    id_pattern: str  # matches the line with the job's id, which may have the cluster, too
+    unknown_job_pattern: str  # matches the error about a job that the scheduler has forgotten
     parse_status: Callable[[str], JobStatus | None]  # None if an answer has no status
-    blocking_options: tuple[str, ...] = ()  # of submit: wait for the job, exit with its status
+    blocking_options: tuple[str, ...] = ()  # make `submit` wait and exit with the job's status
 
     def parse_id(self, line: str) -> tuple[str, str] | None:
-        """The job's id and its cluster, or ""; None if `line` is something else."""
+        """The job's id and its cluster ("" for none) in a line; None if the line has no id."""
         found = re.fullmatch(self.id_pattern, line, re.ASCII)
         return (found["job"], found.groupdict().get("cluster") or "") if found else None
 
     def query_commands(self, job: str, cluster: str) -> list[tuple[str, ...]]:
-        """Commands that print the status of a job."""
+        """The commands that print the status of a job, in the order to try them."""
         return [_about(job, cluster, words) for words in self.queries]
 
     def status(self, job: str, cluster: str, seconds: float) -> tuple[JobStatus | None, str]:
-        """A job's status, or None and the scheduler's error; each query has so much time."""
+        """A job's status and "", or None and the errors; each query may take `seconds`."""
         errors = ""
         for words in self.query_commands(job, cluster):
             answer, error = run_query(words, seconds)
@@ -70,19 +70,19 @@ class JobQueue:
 
 
 def _about(job: str, cluster: str, words: tuple[str, ...]) -> tuple[str, ...]:
-    """PBS has no clusters; Slurm has an option for one."""
+    """The command for one job, with Slurm's option for a cluster; PBS has no clusters."""
     name, *rest = words
     return (name, *(("-M", cluster) if cluster else ()), *rest, job)
 
 
 def get_queue(scheduler: str) -> JobQueue:
-    """The queue of a scheduler, slurm or pbs."""
+    """The queue of the scheduler `slurm` or `pbs`."""
     queue: JobQueue = import_module(f"jobgen.submission.{scheduler}_queue").QUEUE
     return queue
 
 
 def run_query(words: Sequence[str], seconds: float) -> tuple[str, str]:
-    """Returns (stdout, stderr); stderr has the reason if it cannot start or takes too long."""
+    """Run a command; returns stdout and stderr, or "" and why it did not start or end in time."""
     try:
         done = subprocess.run(
             words, stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds, check=False

@@ -5,11 +5,11 @@ import re
 from jobgen.submission.job_queue import JobQueue, JobStatus
 
 _WORDS = "QUEUED HELD WAITING TRANSIT BEGUN RUNNING SUSPENDED EXITING FINISHED MOVED"
-_STATES = {word[0]: word for word in _WORDS.split()} | {"U": "SUSPENDED"}  # U: by its user
+_STATES = {word[0]: word for word in _WORDS.split()} | {"U": "SUSPENDED"}  # U: host in use
 
 
 def parse_status(answer: str) -> JobStatus | None:
-    """The status in `qstat -f`; older versions have this text, too, and no `-F json`."""
+    """The status in the text of `qstat -f`; older versions of PBS have no `-F json`."""
     attributes = parse_attributes(answer)
     letter = attributes.get("job_state", "")
     if not letter:
@@ -26,8 +26,8 @@ def parse_status(answer: str) -> JobStatus | None:
 
 
 def parse_attributes(answer: str) -> dict[str, str]:
-    """The attributes in `qstat -f`, and the job's id as `Job Id`."""
-    text = answer.replace("\n\t", "")  # long lines are folded
+    """The attributes in the text of `qstat -f`, with the job's id as `Job Id`."""
+    text = answer.replace("\n\t", "")  # qstat folds long lines
     job_id = re.match(r"Job Id: (\S+)", text)
     attributes = {"Job Id": job_id[1]} if job_id else {}
     for name, value in re.findall(r"^ +([\w.]+) = (.*)$", text, re.MULTILINE):
@@ -36,14 +36,14 @@ def parse_attributes(answer: str) -> dict[str, str]:
 
 
 def file_of(attributes: dict[str, str], name: str, ending: str) -> str:
-    """The file in an attribute such as Output_Path; one of PBS's own names, if that is a folder."""
+    """The file in an attribute such as Output_Path; PBS names the file if that is a folder."""
     path = attributes.get(name, "").partition(":")[2]
     is_folder = path.endswith("/") and "Job Id" in attributes
     return f"{path}{attributes['Job Id']}.{ending}" if is_folder else path
 
 
 def _shell_status(text: str | None) -> int:
-    """256+N is signal N; numbers below 0 are PBS's own, such as -29 after the walltime."""
+    """Exit_status as a shell's: 256+N is signal N; PBS's own codes, such as -29, give 1."""
     number = int(text or -1)
     return 1 if number < 0 else number if number < 256 else 128 + number - 256
 
@@ -62,12 +62,12 @@ _WALLTIME = -29  # JOB_EXEC_KILL_WALLTIME
 
 QUEUE = JobQueue(
     submit=("qsub",),
-    # `-x` is for jobs that have ended, and an error if the server keeps no history.
+    # `-x` finds jobs that have ended; it is an error if the server keeps no history.
     queries=(("qstat", "-f"), ("qstat", "-x", "-f")),
     cancel=("qdel",),
     id_pattern=r"(?P<job>\d+(?:\[\])?(?:\.[\w.-]+)?)",
     unknown_job_pattern="Unknown Job Id",
     parse_status=parse_status,
-    # qstat shows how a job ended only if the server keeps a history, which is not the default.
+    # qstat shows a job's exit status only if the server keeps a history, which is not the default.
     blocking_options=("-W", "block=true"),
 )

@@ -1,4 +1,4 @@
-"""What Slurm's accounting (sacct) knows of a job and its steps, and the files of its output."""
+"""Slurm's accounting (sacct): the records of a job and its steps, and the job's output files."""
 
 import re
 import shlex
@@ -8,23 +8,23 @@ from pathlib import Path
 
 Query = Callable[[tuple[str, ...]], str]
 
-_SEPARATOR = "\x1f"  # names may have any other character
+_SEPARATOR = "\x1f"  # the names of jobs may have any other character
 _FIELDS = (
     *("State", "JobID", "ExitCode", "DerivedExitCode", "Reason", "NodeList"),
     *("Start", "End", "Timelimit", "MaxRSS", "MaxRSSNode"),
 )
 _JOB_FIELDS = ("JobIDRaw", "JobName", "User", "WorkDir")
-# A field that a sacct does not have is an error: newer ones first.
+# A field that sacct does not know is an error, so queries with newer fields are tried first.
 _NEWER_FIELDS = ("SubmitLine StdOut StdErr", "SubmitLine", "")  # Slurm 24.05, 21.08, older
 _DEFAULT, _DEFAULT_OF_ARRAY = "slurm-%j.out", "slurm-%A_%a.out"
 _NOTHING = ("", "None", "Unknown", "(null)")
 
 
-Account = Mapping[str, str]  # a record of sacct, of a job or one of its steps (12.0, 12.batch)
+Account = Mapping[str, str]  # sacct's record of a job, or of one of its steps (12.0, 12.batch)
 
 
 def fact(account: Account) -> str:
-    """A line for the classes' signs; "" for a step that went well."""
+    """A record as a line in which `jobgen why` looks for signs; "" for a step without a failure."""
     if _is_step(account) and account["State"] in ("COMPLETED", "RUNNING", ""):
         return ""
     shown = [f"{name}={account[name]}" for name in _FIELDS if account[name] not in _NOTHING]
@@ -36,7 +36,7 @@ def _is_step(account: Account) -> bool:
 
 
 def query_accounting(job: str, cluster: str, query: Query) -> list[dict[str, str]]:
-    """The records of a job, first its own; none if sacct does not know it."""
+    """The records of a job and then of its steps; none if sacct does not know the job."""
     on_cluster = ("-M", cluster) if cluster else ()
     for newer in _NEWER_FIELDS:
         names = [*_FIELDS, *_JOB_FIELDS, *newer.split()]
@@ -50,7 +50,7 @@ def query_accounting(job: str, cluster: str, query: Query) -> list[dict[str, str
 
 
 def output_paths(accounts: Iterable[Account], query: Query) -> list[str]:
-    """The output and error files of each job in the accounting, without its steps."""
+    """The output and error files of the jobs among the records; steps have none."""
     paths = []
     for job in accounts:
         if not _is_step(job):
@@ -61,7 +61,7 @@ def output_paths(accounts: Iterable[Account], query: Query) -> list[str]:
 
 
 def _patterns_of_sbatch(fields: Account, query: Query) -> list[str]:
-    """--output and --error of the command line or of the script; else sbatch's default."""
+    """The patterns of --output and --error, from sbatch's words, the script, or the defaults."""
     words = _words(fields.get("SubmitLine", ""))
     if not _option(words, "o", "output"):
         script = query(("sacct", "-j", fields["JobIDRaw"], "--batch-script"))
@@ -79,7 +79,7 @@ def _words(line: str) -> list[str]:
 
 
 def _option(words: list[str], short: str, long: str) -> str:
-    """The value of -o FILE, -oFILE, --output FILE or --output=FILE; the first wins."""
+    """The value of -o FILE, -oFILE, --output FILE or --output=FILE; the first option counts."""
     for word, following in pairwise([*words, ""]):
         if word in (f"-{short}", f"--{long}"):
             return following
@@ -104,9 +104,9 @@ def _values(fields: Account) -> dict[str, str]:
 
 
 def expand_pattern(name: str, values: Mapping[str, str], folder: str) -> str:
-    """A file's name with sbatch's patterns filled in (%j, %A, %a, %4a, %N, %u, %x, %%).
+    """The path of a file, with sbatch's patterns replaced (%j, %A, %a, %4a, %N, %u, %x, %%).
 
-    %n, %s and %t have the values of a batch script. A backslash keeps all as it is.
+    %n, %s and %t have the values of a batch script. A name with a backslash keeps its patterns.
     """
     own = {"%": "%", "n": "0", "s": "batch", "t": "0", "b": values["a"][-1:] or "0"}
     letters = {**own, "J": values["j"], **{k: v for k, v in values.items() if v}}

@@ -7,7 +7,7 @@ from jobgen.submission.job_queue import JobQueue, JobStatus
 
 
 def parse_status(answer: str) -> JobStatus | None:
-    """Reads `scontrol show job`. An array has the states of its jobs and the worst exit status."""
+    """The status in `scontrol show job`; for an array, all states and the worst exit status."""
     jobs = [_record_status(record) for record in split_records(answer)]
     if len(jobs) < 2:
         return jobs[0] if jobs else None
@@ -22,7 +22,7 @@ def parse_status(answer: str) -> JobStatus | None:
     )
 
 
-# While a job is ending, scontrol shows COMPLETING; so these states are final.
+# These states are final: while a job is ending, scontrol shows COMPLETING.
 _FINAL = frozenset(
     "BOOT_FAIL CANCELLED COMPLETED DEADLINE FAILED LAUNCH_FAILED NODE_FAIL OUT_OF_MEMORY PREEMPTED"
     " RECONFIG_FAIL REVOKED TIMEOUT".split()
@@ -30,9 +30,9 @@ _FINAL = frozenset(
 
 
 def find_field(record: str, pattern: str) -> str:
-    """Returns the first group of a pattern at the start of a line, or "".
+    """The first group of a pattern that begins a line, or "" without a match.
 
-    The first line is left out: it has the job's name, which may look like a field.
+    The first line is not searched: it has the job's name, which may look like a field.
     """
     found = re.search(rf"^ +{pattern}", record, re.MULTILINE)
     return found[1] if found else ""
@@ -65,8 +65,8 @@ def _record_status(record: str) -> JobStatus:
 
 
 QUEUE = JobQueue(
-    submit=("sbatch", "--parsable"),  # its --wait ends with 0 when a node is lost
-    # scontrol knows a job until MinJobAge after its end; not every site has sacct.
+    submit=("sbatch", "--parsable"),  # without --wait, which exits with 0 after the loss of a node
+    # scontrol knows a job until MinJobAge after its end; sacct is not on every site.
     queries=(("scontrol", "show", "job"),),
     cancel=("scancel",),
     id_pattern=r"(?P<job>\d+)(?:;(?P<cluster>\S+))?",

@@ -1,6 +1,6 @@
 """Gives a script to the scheduler.
 
-The scheduler's command gets the script on stdin, as from a pipe.
+The scheduler's command reads the script from its stdin, as in a pipe.
 """
 
 import shutil
@@ -16,7 +16,7 @@ from jobgen.submission.job_queue import JobQueue, JobStatus, get_queue
 
 
 def check_submission(scheduler: str, output: str | None) -> None:
-    """Raise JobgenError if no script can be submitted from here."""
+    """Raise JobgenError for `-o -`, or if this machine lacks the scheduler's command."""
     if output == "-":
         text = "stdout is for the job's id when the script is submitted"
         raise problem("-o -", text, "usage", "name a file, or leave out --submit and --wait")
@@ -26,11 +26,11 @@ def check_submission(scheduler: str, output: str | None) -> None:
 
 
 def submit_script(script: str, scheduler: str, follows: bool) -> JobStatus:
-    """Submit the script, and write the job's id alone to stdout.
+    """Submit the script, and write the job's id alone to stdout; returns the job's status.
 
-    With `follows`, show the job until it ends, and return its last status. Else the exit status is
-    0 or, if the scheduler refuses the job, that of its command, or 1 if that was 0. Raises
-    JobgenError if the command cannot run.
+    With `follows`, show the job until it ends; the status is the job's last one. Without `follows`,
+    or if the command prints no id, the exit status is the command's; without an id, 0 becomes 1.
+    Raises JobgenError if the command cannot run.
     """
     queue = get_queue(scheduler)
     command_waits = follows and bool(queue.blocking_options)
@@ -39,7 +39,7 @@ def submit_script(script: str, scheduler: str, follows: bool) -> JobStatus:
     try:
         assert process.stdin
         with suppress(BrokenPipeError), process.stdin as stdin:
-            stdin.write(script.encode("utf-8"))  # a command that ends early says why
+            stdin.write(script.encode("utf-8"))  # a command that ends early prints why
         try:
             job_and_cluster = _read_id(process, queue)
         except KeyboardInterrupt:
@@ -60,8 +60,8 @@ def submit_script(script: str, scheduler: str, follows: bool) -> JobStatus:
 
 
 def _start(words: Sequence[str], command_waits: bool, scheduler: str) -> subprocess.Popen[bytes]:
-    # A qsub that waits for its job deletes it on a signal, such as the terminal's at Ctrl-C and at
-    # a logout (qsub.c, `bailout`). It inherits this mask; KILL, which nobody can catch, ends it.
+    # On a signal, a waiting qsub deletes its job (qsub.c, `bailout`); Ctrl-C and a logout send such
+    # signals. qsub inherits this mask, which blocks them; KILL cannot be blocked, and ends qsub.
     signals = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
     previous = signal.pthread_sigmask(signal.SIG_BLOCK, signals if command_waits else ())
     try:
@@ -79,7 +79,7 @@ def _cannot_run(command: str, reason: str, scheduler: str) -> JobgenError:
 
 
 def _read_id(process: subprocess.Popen[bytes], queue: JobQueue) -> tuple[str, str] | None:
-    """The id that the command prints; other lines, of a site's wrapper, are reported."""
+    """The job's id and cluster in the command's output; other lines are reported on stderr."""
     assert process.stdout
     for line in process.stdout:
         text = line.decode("utf-8", "replace").strip()
@@ -90,7 +90,7 @@ def _read_id(process: subprocess.Popen[bytes], queue: JobQueue) -> tuple[str, st
 
 
 def _wait(process: subprocess.Popen[bytes]) -> int:
-    """The exit status of a command, as a shell shows it."""
+    """Wait for a command to end; returns its exit status as a shell shows it."""
     assert process.stdout
     process.stdout.read()
     return shell_status(process.wait())
