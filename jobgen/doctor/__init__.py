@@ -1,7 +1,7 @@
-"""Makes one HTML page of what `jobgen doctor` has measured on the nodes of a machine.
+"""Makes one HTML page from the results that a `jobgen doctor` job measured on the nodes.
 
-Here is the strict reader of its JSON file (format 1), the page (assets/), and what it needs: the
-values of pairs, and the numbers of its drawings.
+The package has the strict reader of the results' JSON file (format 1), the page (assets/), and the
+data for its drawings: the map of node pairs, the bars and the curves.
 Not here: the measuring and the rule for a slow node (trainers/), and the command line (cli/).
 """
 

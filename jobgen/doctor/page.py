@@ -1,7 +1,7 @@
-"""The page: one file without a script, a picture or a font from elsewhere.
+"""The page: one file without a script, and without pictures or fonts from elsewhere.
 
-What it says and how it looks is in assets/: a template, its drawings, and a style sheet. It begins
-with the verdict in plain words, and the line that leaves the bad nodes out of the next job.
+The text and the look of the page are in assets/: a template, its drawings, and a style sheet. The
+page begins with the verdict in plain words, and the option that excludes bad nodes from a job.
 """
 
 from collections.abc import Sequence
@@ -18,20 +18,20 @@ from jobgen.scripts.jinja_environments import html_environment
 
 
 class Verdict(NamedTuple):
-    """What the page says first; `tone`, its colour, is good, warn or bad."""
+    """The verdict at the start of the page; `tone`, its colour, is good, warn or bad."""
 
     tone: str
     headline: str
-    names: str = ""  # of the nodes that it is about
-    paste: str = ""  # "" where no node is to be left out
+    names: str = ""  # the nodes or pairs that the headline counts
+    paste: str = ""  # the option that excludes the bad nodes; "" without bad nodes
 
 
 def verdict_of(results: Results) -> Verdict:
-    """What the page begins with."""
+    """The verdict on the results: bad nodes first, then the network, pairs and other findings."""
     findings = results.verdict.findings
     if bad := results.verdict.exclude:
         count = count_text(len(results.nodes), "node")
-        # Each finding of these nodes is of a value; a wrong sum is none.
+        # The nodes are slow if each of their findings is about a measured value, not a wrong sum.
         is_slow = all(
             each.measure in results.measures
             for each in results.verdict.findings
@@ -55,7 +55,7 @@ def verdict_of(results: Results) -> Verdict:
 
 
 def finding_text(found: Finding) -> str:
-    """The job's own sentence, with the names that it may lack."""
+    """The job's sentence about a finding, with the node or pair in front if the text lacks it."""
     names = [name for name in (found.node, *(found.pair or ())) if name and name not in found.text]
     return f"{' – '.join(names)}: {found.text}" if names else found.text
 
@@ -66,11 +66,11 @@ def _names(names: Sequence[str], most: int = 6) -> str:
 
 
 ASSETS = Path(__file__).parent / "assets"
-_WIDE = 96  # nodes of which a row of bars needs half the page
+_WIDE = 96  # with more nodes than this, a bar chart has the wide style
 
 
 def html_report(results: Results) -> str:
-    """The whole page; it holds every value of the results, escaped."""
+    """The whole page, with every value of the results; all texts are escaped."""
     count, findings = len(results.nodes), results.verdict.findings
     environment = html_environment(ASSETS, finalize=_short)
     environment.filters.update(number=number_text, bytes=bytes_text)
@@ -93,19 +93,19 @@ def html_report(results: Results) -> str:
 
 
 def _short(value: object) -> object:
-    """A coordinate of a drawing needs no more than five digits; all other numbers are text."""
+    """A float with five digits: in the template, only coordinates of drawings are floats."""
     return f"{value:.5g}" if isinstance(value, float) else value
 
 
 def time_text(text: str) -> str:
-    """2026-11-23 06:10 UTC for 2026-11-23T06:10:00Z; other forms are shown as they are."""
+    """2026-11-23 06:10 UTC for 2026-11-23T06:10:00Z; text of another form is not changed."""
     day, _, clock = text.partition("T")
     is_usual = len(day) == 10 and len(clock) == 9 and clock.endswith("Z")
     return f"{day} {clock[:5]} UTC" if is_usual else text
 
 
 def _all_reduces(results: Results) -> list[list[str]]:
-    """A row for each size: that of all nodes, and if it was measured, within the slowest node."""
+    """A row for each size: time and rate of all nodes, and, if measured, of the slowest node."""
     both = [{p.size: p for p in each} for each in results.allreduce if each]
     sizes = sorted({size for points in both for size in points})
     return [[bytes_text(size), *(t for p in both for t in _times(p.get(size)))] for size in sizes]
@@ -118,7 +118,7 @@ def _times(point: Point | None) -> tuple[str, str]:
 
 
 def _notes(results: Results) -> list[tuple[str, str]]:
-    """Whose each note is, and the note; equal notes of several nodes are one row."""
+    """Rows of node names and a note; equal notes of several nodes are one row."""
     nodes: dict[str, list[str]] = {}
     for node in results.nodes:
         for note in node.notes:

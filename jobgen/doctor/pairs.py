@@ -1,8 +1,8 @@
-"""All pairs of nodes, in one direction of being better: their classes, and a map of them.
+"""The bandwidths or latencies of all node pairs: a class for each pair, and a map of the pairs.
 
-The map has a square for each pair, darker the worse it is beside the median of all pairs. Each
-class of values is one path, with runs of equal cells in one stroke, so that a map of 512 nodes has
-kilobytes. Its coordinates are cells: `M3 5h4` are the cells 3 to 6 of row 5.
+The map has a cell for each pair, which is darker the worse the pair is beside the median of all
+pairs. Each class is one SVG path, in which equal neighbours are one stroke, so that the map of 512
+nodes takes kilobytes. The coordinates are cells: `M3 5h4` draws the cells 3 to 6 of row 5.
 """
 
 from collections import Counter
@@ -22,17 +22,17 @@ from jobgen.doctor.numbers import (
 )
 from jobgen.doctor.results import Matrix, Results
 
-CELLS = 256  # in a row; of more nodes, a cell is the worst pair of a block
-_LETTER = 5.9  # the width of a letter of a name
-_NAMED = 24  # nodes whose names fit beside the map
-_RING = 8.0  # the least size of what marks a pair, so that it can be seen among many
+CELLS = 256  # the most cells in a row; with more nodes, a cell shows the worst pair of a block
+_LETTER = 5.9  # the width of one letter in a name
+_NAMED = 24  # up to so many nodes, names fit beside the map
+_RING = 8.0  # the least size of the mark around a pair, so that it is visible among many cells
 MISSING, ITSELF = "missing", "itself"
 Class = int | str  # 0 is good, 4 is worst; or MISSING or ITSELF
 
 
 @dataclass(frozen=True)
 class PairMap:
-    """The values of all pairs; `bad` and `pairs` are the nodes and pairs that have findings."""
+    """A map of all pairs; `bad` and `pairs` have the indices of nodes and pairs with findings."""
 
     name: str
     title: str
@@ -42,61 +42,61 @@ class PairMap:
     nodes: tuple[str, ...]
     bad: tuple[int, ...]
     pairs: tuple[tuple[int, int], ...]
-    tolerance: float  # how much worse than the median a fault is; 0 where results do not say
+    tolerance: float  # the share by which a fault is worse than the median; 0 if not known
 
-    side = 300.0  # of the square, in the drawing's units
+    side = 300.0  # of the whole square, in the units of the drawing
 
     @property
     def cell(self) -> float:
-        """The side of a pair."""
+        """The side of one pair's square."""
         return self.side / len(self.nodes)
 
     @property
     def step(self) -> int:
-        """How many nodes a row stands for."""
+        """The number of nodes that one row of cells stands for."""
         return -(-len(self.nodes) // CELLS)
 
     @property
     def ring(self) -> float:
-        """The side of what marks a pair."""
+        """The side of the mark around a pair."""
         return max(self.cell, _RING)
 
     @cached_property
     def names(self) -> list[str]:
-        """The names, those of bad nodes with a mark; none unless all of them fit."""
+        """The names of the nodes, bad nodes with a mark; empty if not all names fit."""
         names = enumerate(short_names(self.nodes) if len(self.nodes) <= _NAMED else [])
         return [f"▶ {name}" if i in self.bad else name for i, name in names]
 
     @property
     def left(self) -> float:
-        """Where the square begins."""
+        """The x coordinate where the square begins."""
         return _LETTER * max(map(len, self.names)) + 8 if self.names else 42.0
 
     @property
     def top(self) -> float:
-        """Where it begins below the upper edge."""
+        """The y coordinate where the square begins."""
         return self.left if self.names else 22.0
 
     def ticks(self) -> list[int]:
-        """The nodes whose numbers stand beside the square, where no names do."""
+        """The indices of the nodes whose numbers are beside the square if there are no names."""
         count = len(self.nodes)
         every = next(s for s in (5, 10, 20, 50, 100, 200, 500) if count / s <= 8)
         return [0, *range(every - 1, count, every)]
 
     def paths(self) -> list[tuple[Class, str]]:
-        """The cells of each class that has a colour of its own."""
+        """The SVG path of each class that occurs and has a colour of its own."""
         rows = worst_of_blocks(self.classes, self.step) if self.step > 1 else self.classes
         paths = class_paths(rows)
         return [(kind, paths[kind]) for kind in (MISSING, ITSELF, 1, 2, 3, 4) if kind in paths]
 
     @cached_property
     def median(self) -> float | None:
-        """Of all pairs, each counted once."""
+        """The median of all pairs, each counted once."""
         return middle_of(v for a, row in enumerate(self.values) for v in row[:a])
 
     @cached_property
     def classes(self) -> list[list[Class]]:
-        """The class of each pair."""
+        """The class of each pair, a row for each node."""
         return [
             [ITSELF if a == b else self._class(value) for b, value in enumerate(row)]
             for a, row in enumerate(self.values)
@@ -109,12 +109,12 @@ class PairMap:
         return fitness(value, self.median or 0.0, self.higher_is_better)
 
     def marked_names(self) -> list[str]:
-        """The bad nodes and pairs, with the signs that mark them."""
+        """The bad nodes and pairs, with the signs that mark them in the map."""
         nodes = [f"▶ {self.nodes[i]} (row {i + 1})" for i in self.bad]
         return nodes + [f"▢ {self.nodes[a]} – {self.nodes[b]}" for a, b in self.pairs]
 
     def legend(self) -> list[tuple[Class, str, int]]:
-        """Each class with its values, in shares of the median, and its number of pairs."""
+        """Each class with its range of values, relative to the median, and its number of pairs."""
         counts = Counter(kind for a, row in enumerate(self.classes) for kind in row[:a])
         rows = [(kind, self._range(kind), counts[kind]) for kind in range(len(BOUNDS) + 1)]
         missing = [(MISSING, "not measured", counts[MISSING])] if counts[MISSING] else []
@@ -133,7 +133,7 @@ class PairMap:
         return f"{'–'.join(ends)} {unit}"
 
     def ends_of_nodes(self) -> Iterator[list[str]]:
-        """A row for each node: the median of its pairs, the best one and the worst one."""
+        """A row for each node: the median of its pairs, its best pair and its worst pair."""
         for a, row in enumerate(self.values):
             others = ((v, self.nodes[b]) for b, v in enumerate(row) if v is not None and b != a)
             pairs = sorted(others)
@@ -146,7 +146,7 @@ class PairMap:
             yield [self.nodes[a], middle, *ends]
 
     def limit(self) -> str:
-        """From where on a pair may be a fault; "" where the results do not say it."""
+        """The bound from which a pair may be a fault, in words; "" if there is no tolerance."""
         if not 0 < self.tolerance < 1:
             return ""
         share = 1 - self.tolerance
@@ -155,7 +155,7 @@ class PairMap:
         return f"more than {1 / share:.3g} × the median"
 
     def worse_than(self, bound: float) -> list[tuple[float, int, int, float]]:
-        """The share of the median, both nodes and the value of such pairs, the worst first."""
+        """The pairs below a share of the median: share, both nodes, value; the worst pair first."""
         shares = (
             (self._share(value), a, b, value)
             for a, row in enumerate(self.values)
@@ -166,7 +166,7 @@ class PairMap:
 
 
 def pair_maps(results: Results) -> list[PairMap]:
-    """That of bandwidths and that of latencies, where pairs were measured."""
+    """The maps of bandwidths and of latencies; no map of values that were not measured."""
     names = tuple(node.name for node in results.nodes)
     places = {name: i for i, name in enumerate(names)}
     tolerances = {name: measure.tolerance for name, measure in results.measures.items()}
@@ -191,7 +191,7 @@ def pair_maps(results: Results) -> list[PairMap]:
 
 
 def worst_of_blocks(classes: Sequence[Sequence[Class]], step: int) -> list[list[Class]]:
-    """A smaller map, each cell of which is the worst of `step` by `step` cells."""
+    """A smaller map, in which a cell has the worst class of `step` by `step` cells."""
     spans = [slice(i, i + step) for i in range(0, len(classes), step)]
     worse = (ITSELF, MISSING, *range(len(BOUNDS) + 1)).index
     return [
@@ -200,7 +200,7 @@ def worst_of_blocks(classes: Sequence[Sequence[Class]], step: int) -> list[list[
 
 
 def class_paths(rows: Sequence[Sequence[Class]]) -> dict[Class, str]:
-    """The path of each class; class 0 has none, since it is what lies below the others."""
+    """The SVG path of each class; class 0 has none, since the background has its colour."""
     paths: dict[Class, list[str]] = {}
     for y, row in enumerate(rows):
         x = 0

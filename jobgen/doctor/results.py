@@ -1,8 +1,8 @@
-"""What a `jobgen doctor` job has measured, as records, from its JSON file of format 1.
+"""Reads the results of a `jobgen doctor` job, a JSON file of format 1, into records.
 
-The annotations of a record are its format: a field with a default may be absent or null. A key that
-format 1 lacks is ignored, and a measure that this version of jobgen does not use is read like any
-other; a value that format 1 has, but in another form, is an error.
+The annotations of a record define the format: a field with a default may be absent or null. Keys
+that format 1 does not have are ignored, and a measure that this version of jobgen does not use is
+read like any other; a value of a wrong type or out of range is an error.
 """
 
 import json
@@ -15,10 +15,10 @@ from typing import Any, NamedTuple, NewType, Union, get_args, get_origin
 from jobgen.errors import printable, problem
 
 FORMAT = 1
-MOST_BYTES = 64_000_000  # that of 512 nodes has four million
+MOST_BYTES = 64_000_000  # the results of 512 nodes have four million bytes
 _HINT = "give the .json file that `jobgen doctor` wrote, whole and unchanged"
 _CODE = "doctor-results"
-_LARGEST = 1e15  # no measure comes near it, and no product of two such numbers is infinite
+_LARGEST = 1e15  # far above any measured value; the product of two such numbers is finite
 Signed = NewType("Signed", float)
 _LEAST: dict[Any, float] = {int: 1, float: 0, Signed: -_LARGEST}
 _UNITS = {"us": "µs"}  # the job writes ASCII
@@ -27,7 +27,7 @@ Matrix = tuple[tuple[float | None, ...], ...]  # null for the pairs that were no
 
 
 class Measure(NamedTuple):
-    """Something that is measured on each node; its name is its key in the file."""
+    """A quantity that is measured on each node; `name` is its key in the file."""
 
     title: str
     unit: str
@@ -37,12 +37,12 @@ class Measure(NamedTuple):
 
     @property
     def heading(self) -> str:
-        """Of a column with its values."""
+        """The heading of a column with the values."""
         return f"{self.title}, {self.unit}" if self.unit else self.title
 
 
 class Node(NamedTuple):
-    """A node, its value of each measure, and those of its ranks by their local rank."""
+    """A node with its value of each measure; `ranks` has each measure's values by local rank."""
 
     name: str
     values: Mapping[str, float | None]
@@ -53,7 +53,7 @@ class Node(NamedTuple):
 
 
 class Point(NamedTuple):
-    """All-reduces of one size; `rate` is NCCL's bus bandwidth in GB/s."""
+    """The all-reduce of one message size; `rate` is NCCL's bus bandwidth in GB/s."""
 
     size: int
     seconds: float
@@ -61,7 +61,7 @@ class Point(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """What is bad, of a node or of a pair of nodes (`node` is "" then) or of the whole job."""
+    """A fault of a node, a pair of nodes or the whole job; `node` is "" for the last two."""
 
     node: str
     measure: str
@@ -70,7 +70,7 @@ class Finding(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """What the job found, the nodes to leave out, and the rule for both."""
+    """The job's findings, the nodes to exclude, and the rule by which the job decided both."""
 
     exclude: tuple[str, ...]
     findings: tuple[Finding, ...]
@@ -78,21 +78,21 @@ class Judgement(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """A value for each two nodes, in both places; empty for one node."""
+    """Symmetric matrices with a value for each pair of nodes; empty for one node."""
 
     bandwidth: Matrix
     latency: Matrix
 
 
 class AllReduces(NamedTuple):
-    """Of all ranks, and within the slowest node."""
+    """The all-reduces of all ranks, and those within the slowest node."""
 
     all: tuple[Point, ...]
     node: tuple[Point, ...]
 
 
 class Network(NamedTuple):
-    """What carried NCCL's data, what the job promises, and what is wrong with that."""
+    """The transports that NCCL used, the transport that was promised, and the fault, if any."""
 
     used: tuple[str, ...] = ()
     promised: str = ""
@@ -100,7 +100,7 @@ class Network(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """What changed since an earlier job."""
+    """The changes since an earlier job."""
 
     job: str
     time: str
@@ -108,7 +108,7 @@ class Comparison(NamedTuple):
 
 
 class Results(NamedTuple):
-    """All of one job."""
+    """All results of one job."""
 
     format: int
     job: str
@@ -128,20 +128,20 @@ class Results(NamedTuple):
     lines: tuple[str, ...] = ()
 
     def bad_nodes(self, measure: str) -> tuple[int, ...]:
-        """The places of the nodes that have a finding about a measure: the job decided."""
+        """The indices of the nodes with a finding about a measure; the findings are the job's."""
         bad = {found.node for found in self.verdict.findings if found.measure == measure}
         return tuple(i for i, node in enumerate(self.nodes) if node.name in bad)
 
 
 class _Wrong(Exception):
-    """What is wrong with a value, and its place below the value that is read."""
+    """The fault of a value; `place` is the path to it from the value that is being read."""
 
     def __init__(self, text: str, hint: str = _HINT, place: str = "") -> None:
         self.text, self.hint, self.place = text, hint, place
 
 
 def read_results(path: str) -> Results:
-    """The results in a JSON file; JobgenError where it is not one that `jobgen doctor` wrote."""
+    """The results in a JSON file. Raises JobgenError unless `jobgen doctor` wrote the file."""
     try:
         if os.path.exists(path) and not os.path.isfile(path):  # a pipe would wait for its writer
             raise problem(path, "is not a regular file", "unreadable", _HINT)
@@ -153,7 +153,7 @@ def read_results(path: str) -> Results:
     if len(data) > MOST_BYTES:
         raise problem(path, f"has more than {MOST_BYTES} bytes", _CODE, _HINT)
     try:
-        # A whole number of many digits would take the square of their count, or be refused.
+        # As int, a number of many digits would take quadratic time, or be refused by Python.
         raw = json.loads(data, parse_int=float)
     except (ValueError, RecursionError) as error:
         text = f"is not JSON that jobgen can read: {error}"
@@ -162,7 +162,7 @@ def read_results(path: str) -> Results:
 
 
 def results_of(raw: Any, place: str = "the results") -> Results:
-    """The same for a value that JSON has already been made into."""
+    """The results in a parsed JSON value; a JobgenError names `place` as the value's origin."""
     try:
         if isinstance(raw, dict) and raw.get("format", FORMAT) != FORMAT:
             hint = "use the version of jobgen that wrote the file, or a newer one"
@@ -176,7 +176,7 @@ def results_of(raw: Any, place: str = "the results") -> Results:
 
 
 def _check_nodes(found: Results) -> None:
-    """Raise _Wrong unless there are nodes, which all tables and findings are about."""
+    """Raise _Wrong if there is no node, a matrix has another size, or a node's name is unknown."""
     number, names = len(found.nodes), {node.name for node in found.nodes}
     if not found.nodes:
         raise _Wrong("the list is empty", place="nodes")
@@ -195,7 +195,7 @@ def _check_nodes(found: Results) -> None:
 
 
 def _measures(found: Results) -> Iterable[Measure]:
-    """The measures that the file describes, then those of which it has only values."""
+    """The measures that the file describes, then the measures that have only values in the file."""
     for name, measure in found.measures.items():
         yield measure._replace(name=name, unit=_UNITS.get(measure.unit, measure.unit))
     for name in dict.fromkeys(name for node in found.nodes for name in (*node.values, *node.ranks)):
@@ -204,11 +204,11 @@ def _measures(found: Results) -> Iterable[Measure]:
 
 
 def _value(kind: Any, raw: Any) -> Any:
-    """A value of JSON as the kind that an annotation names. Raises _Wrong."""
+    """A parsed JSON value, checked and converted to the type `kind`. Raises _Wrong."""
     if kind in _LEAST:
         return _number(kind, raw)
     if kind is str:
-        # With escapes for what cannot be seen or encoded.
+        # Characters that cannot be seen or encoded are replaced by escapes.
         return printable(_checked({str}, raw, "text").expandtabs())
     if kind is bool:
         return _checked({bool}, raw, "true or false")
@@ -236,7 +236,7 @@ def _value(kind: Any, raw: Any) -> Any:
 
 
 def _below(key: str | int, kind: Any, raw: Any) -> Any:
-    """The same of a value of a list or a map, with its place if it is wrong."""
+    """As `_value`, for an item of a list or a map; puts its index or key into an error's place."""
     try:
         return _value(kind, raw)
     except _Wrong as wrong:
@@ -251,7 +251,7 @@ def _checked(types: set[type], raw: Any, expected: str) -> Any:
 
 
 def _number(kind: Any, raw: Any) -> float:
-    """A finite number that something measured may have."""
+    """A number in the range of its kind. Raises _Wrong for any other value."""
     _checked({int, float}, raw, "a number")
     if not _LEAST[kind] <= raw <= _LARGEST:
         raise _Wrong(f"is the number {raw:g}, not from {_LEAST[kind]:g} to {_LARGEST:g}")
