@@ -1,5 +1,5 @@
-"""Makes the folder of a web page on which people fill in a form, and jobgen itself runs in it.
+"""Writes the folder of a web page with a form: jobgen itself runs in the browser, and answers it.
 
-Here are the writer of that folder, the page's own files (assets/), and the Python that answers the
-form in the browser (browser/). Not here: what a script is (generator), and the command (cli/).
+Here are the writer of the folder, the page's own files (assets/), and the Python code that answers
+the form in the browser (browser/). Not here: how a script is made (generator), the command (cli/).
 """

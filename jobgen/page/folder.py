@@ -1,4 +1,4 @@
-"""The page's folder: what is in it, the same bytes each time; and it appears as a whole."""
+"""The page's folder: makes its files, with the same bytes each time, and replaces it as a whole."""
 
 import hashlib
 import json
@@ -21,16 +21,16 @@ from jobgen.scripts.jinja_environments import html_environment
 
 ASSETS = Path(__file__).parent / "assets"
 TEMPLATE = "index.html.j2"
-# What the first script does not need.
+# index.html preloads the other modules; main.js is in a tag there, the two others are needed later.
 _LATER = ("main.js", "parse.js", "service-worker.js")
-# Nothing from elsewhere, and nothing in the page itself. A worker from a blob, unlike one from a
-# file, is bound by this, too.
+# The page may load only files of its own folder, and no inline scripts or styles. Workers are made
+# from a blob: unlike a worker from a file, such a worker is under this policy, too.
 POLICY = (
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self' blob:;"
     " connect-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'"
 )
-MARK = "files.json"  # the other files with their sums, for the service worker and for the next time
-FORMAT = {"jobgen page": 1}  # how MARK begins: other programs write a files.json, too
+MARK = "files.json"  # checksums of the other files, for the service worker and the next writing
+FORMAT = {"jobgen page": 1}  # the start of MARK: other programs may write a files.json, too
 ARCHIVE = "python.zip"
 
 
@@ -44,7 +44,7 @@ def page_files(
     """The files of the page by their paths.
 
     `notes` is plain text, in which an empty line ends a paragraph; `docs` is the address of the
-    documentation, "" if there is none. Raises JobgenError with all that is wrong.
+    documentation, or "". Raises JobgenError for wrong profiles or packages.
     """
     own_profiles = site_files(profiles)
     choices = profile_choices(own_profiles, profiles)
@@ -62,7 +62,7 @@ def page_files(
         commands=COMMANDS,
         docs=docs,
         documented=(SITES, CLOUDS),
-        # What Python needs before the first script.
+        # The files that Python in the browser needs before the first script.
         downloads={name: len(files[name]) for name in (*FIRST, ARCHIVE)},
         modules=sorted(each.name for each in ASSETS.glob("*.js") if each.name not in _LATER),
         sections=sections(),
@@ -75,16 +75,16 @@ def page_files(
 
 
 def mark_of(files: Mapping[str, bytes]) -> bytes:
-    """What MARK holds for the other files."""
+    """The content of MARK for the other files."""
     sums = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items())}
     return f"{json.dumps({**FORMAT, 'files': sums}, indent=1)}\n".encode()
 
 
 def write_folder(output: str, files: Mapping[str, bytes]) -> None:
-    """Write the files as a folder; it replaces one that jobgen made, and an empty one.
+    """Write the files as a folder, which replaces an empty folder or one that jobgen made.
 
-    Raises JobgenError if it cannot be written, or has files of somebody else; then it has not
-    changed.
+    Raises JobgenError if the folder cannot be written, or has other files; then the old folder is
+    unchanged.
     """
     folder = Path(os.path.realpath(to_path(output)))
     _check_replaceable(output, folder)
@@ -108,7 +108,7 @@ def write_folder(output: str, files: Mapping[str, bytes]) -> None:
 
 
 def _check_replaceable(output: str, folder: Path) -> None:
-    """Raise JobgenError if the folder has a file that would be lost."""
+    """Raise JobgenError if the folder has a file that is edited, or that jobgen did not write."""
     hint = "name a new folder, or an empty one"
     for path in (folder, *folder.parents):
         if os.path.lexists(path) and not path.is_dir():
@@ -118,7 +118,7 @@ def _check_replaceable(output: str, folder: Path) -> None:
         name, is_link = file.relative_to(folder).as_posix(), file.is_symlink()
         if file.is_dir() and not is_link:
             continue
-        # A link or a device is never read.
+        # Only regular files are read, never links or devices.
         is_own = name in sums and not is_link and file.is_file()
         if not is_own or sums[name] not in ("", hashlib.sha256(file.read_bytes()).hexdigest()):
             text = f"it has a file that is not of such a page, or was edited: {name!r:.80}"
@@ -126,12 +126,12 @@ def _check_replaceable(output: str, folder: Path) -> None:
 
 
 def _sums(folder: Path) -> dict[str, str]:
-    """The checksums of the files that jobgen wrote into the folder; "" for MARK, which has none."""
+    """The checksums of the files that jobgen wrote into the folder; "" for MARK itself."""
     try:
         mark = json.loads((folder / MARK).read_bytes())
         is_own = mark == {**FORMAT, "files": mark["files"]}
         return {**mark["files"], MARK: ""} if is_own else {}
-    except (OSError, ValueError, KeyError, TypeError):  # it has none, or another program's
+    except (OSError, ValueError, KeyError, TypeError):  # no MARK, or another program's
         return {}
 
 

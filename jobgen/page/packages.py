@@ -1,7 +1,7 @@
-"""What the page runs on: files of three npm packages, and the archive of all Python.
+"""The software in the page: files of three npm packages, and an archive of all Python code.
 
-The packages are Pyodide, and the parser of bash for lint. jobgen requests nothing from a network:
-a person gets them by npm, or copies them. The archive has jobgen, what it imports, and a site's
+The packages are Pyodide, and the parser of bash for lint. jobgen uses no network: a person
+downloads the packages by npm, or copies them. The archive has jobgen, its libraries, and a site's
 profiles.
 """
 
@@ -20,8 +20,8 @@ from jobgen.errors import JobgenError, Problem, problem
 from jobgen.paths import bundled
 from jobgen.quoting import quote
 
-SITE_PROFILES = "site/profiles"  # in the archive; worker.js names it, too
-# What jobgen imports, with the names of the packages that have the licences.
+SITE_PROFILES = "site/profiles"  # a folder of the archive; worker.js has the same path
+# The modules that jobgen imports, with the names of their packages, which have the licences.
 _LIBRARIES = {
     "click": "click",
     "hostlist": "python-hostlist",
@@ -29,17 +29,17 @@ _LIBRARIES = {
     "markupsafe": "markupsafe",
     "yaml": "pyyaml",
 }
-_LICENCES = ("LICENSE", "LICENCE", "COPYING")  # how the names of their files begin
-_EARLIEST = (1980, 1, 1, 0, 0, 0)  # of a ZIP; every file has this time
-FOLDER = "runtime"  # in the page's folder
-FIRST = (f"{FOLDER}/pyodide.asm.wasm", f"{FOLDER}/python_stdlib.zip")  # before a script is made
+_LICENCES = ("LICENSE", "LICENCE", "COPYING")  # the names of licence files begin so
+_EARLIEST = (1980, 1, 1, 0, 0, 0)  # the earliest time in a ZIP file; every entry has this time
+FOLDER = "runtime"  # for the files of the packages, in the page's folder
+FIRST = (f"{FOLDER}/pyodide.asm.wasm", f"{FOLDER}/python_stdlib.zip")  # needed for any script
 
 
 class Package(NamedTuple):
-    """A package of npm in the version that is tested, with the files of it that the page needs.
+    """An npm package in the tested version; `files` are its files that the page needs.
 
-    `integrity` is what `npm view` prints as dist.integrity, the SHA-512 of the archive. If the
-    package has no file LICENSE, `license_note` says where its text is.
+    `integrity` is the SHA-512 of the archive, which `npm view` prints as dist.integrity. If the
+    package has no file LICENSE, `license_note` says where the licence's text is.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Package(NamedTuple):
 
     @property
     def archive(self) -> str:
-        """The file that `npm pack` makes."""
+        """The name of the file that `npm pack` writes."""
         return f"{self.name}-{self.version}.tgz"
 
 
@@ -90,17 +90,17 @@ PACKAGES = (
 
 
 def npm_command(folder: str) -> str:
-    """The command line that gets the packages into a folder."""
+    """The command line that downloads the packages into a folder."""
     names = " ".join(f"{each.name}@{each.version}" for each in PACKAGES)
     destination = "" if folder == "." else f" --pack-destination {quote(folder)}"
     return f"npm pack{destination} {names}"
 
 
 def runtime(folder: str) -> tuple[dict[str, bytes], str]:
-    """The packages' files by their paths in the page, and the texts of their licences.
+    """The packages' files by their paths in the page, and the texts of the packages' licences.
 
-    `folder` has what `npm pack` made. Raises JobgenError with each package that is missing, or is
-    not what was tested.
+    `folder` has the files of `npm pack`. Raises JobgenError with each package that is missing, or
+    differs from the tested one.
     """
     files: dict[str, bytes] = {}
     licences: list[str] = []
@@ -112,7 +112,7 @@ def runtime(folder: str) -> tuple[dict[str, bytes], str]:
             problems += error.problems
             continue
         with tarfile.open(fileobj=io.BytesIO(data), mode="r:gz") as members:
-            for name in package.files:  # not every web server knows the type of .mjs
+            for name in package.files:  # some web servers do not know the type of .mjs
                 files[f"{FOLDER}/{name.replace('.mjs', '.js')}"] = _content(members, name)
             text = package.license_note or _content(members, "LICENSE").decode("utf-8")
         heading = f"==== {package.name} {package.version} ===="
@@ -123,7 +123,7 @@ def runtime(folder: str) -> tuple[dict[str, bytes], str]:
 
 
 def _checked(package: Package, folder: str) -> bytes:
-    """The archive of a package. Raises JobgenError if it is missing, or is another one."""
+    """The bytes of a package's archive. Raises JobgenError without it, or for a wrong checksum."""
     archive, get = Path(folder, package.archive), npm_command(folder)
     try:
         data = archive.read_bytes()
@@ -139,12 +139,12 @@ def _checked(package: Package, folder: str) -> bytes:
 
 def _content(members: tarfile.TarFile, name: str) -> bytes:
     member = members.extractfile(f"package/{name}")
-    assert member, name  # the checksum of the archive is right
+    assert member, name  # true for each archive with the right checksum
     return member.read()
 
 
 def archive(site_profiles: Mapping[str, bytes]) -> bytes:
-    """The archive, the same bytes each time; `site_profiles` by their paths below their folder."""
+    """The archive, a ZIP with the same bytes each time; `site_profiles` are files by path."""
     files = {f"{SITE_PROFILES}/{name}": data for name, data in site_profiles.items()}
     for part in (_jobgen(), _libraries()):
         files.update(part)
@@ -159,13 +159,13 @@ def archive(site_profiles: Mapping[str, bytes]) -> bytes:
 
 
 def versions() -> dict[str, str]:
-    """The versions of the libraries and of npm's packages, by their names. Raises JobgenError."""
+    """The versions of the libraries and the npm packages, by name. Raises JobgenError."""
     libraries = {name: _distribution(name).version for name in _LIBRARIES.values()}
     return {**libraries, **{each.name: each.version for each in PACKAGES}}
 
 
 def _jobgen() -> Iterator[tuple[str, bytes]]:
-    """jobgen with its bundled files; a wheel and a checkout give the same paths."""
+    """jobgen's code and bundled files by path; a wheel and a checkout give the same paths."""
     package = Path(__file__).parent.parent
     data = (*(package / "other_words").glob("*.yaml"), *(package / "lint").rglob("*.txt"))
     for file in (*package.rglob("*.py"), *data):
@@ -177,10 +177,10 @@ def _jobgen() -> Iterator[tuple[str, bytes]]:
 
 
 def _libraries() -> Iterator[tuple[str, bytes]]:
-    """The Python files of the libraries: each works without its compiled part."""
+    """The Python files of the libraries, all of which work without their compiled parts."""
     for name in _LIBRARIES:
         spec = find_spec(name)
-        origin = Path(str(spec and spec.origin))  # this jobgen runs with it
+        origin = Path(str(spec and spec.origin))  # found: jobgen imports it
         is_package = bool(spec and spec.submodule_search_locations)
         for file in origin.parent.rglob("*.py") if is_package else [origin]:
             path = file.relative_to(origin.parent).as_posix()
@@ -188,8 +188,8 @@ def _libraries() -> Iterator[tuple[str, bytes]]:
 
 
 def licences() -> str:
-    """The licences of jobgen and the libraries: in full, if they are installed with them."""
-    own = [("jobgen", each) for each in distributions(name="jobgen")][:1]  # none: not installed
+    """The licences of jobgen and the libraries: the full text of each licence that is installed."""
+    own = [("jobgen", each) for each in distributions(name="jobgen")][:1]  # [] if not installed
     found = own + [(name, _distribution(name)) for name in _LIBRARIES.values()]
     return "\n".join(f"==== {name} {each.version} ====\n\n{_text(each)}" for name, each in found)
 

@@ -1,4 +1,4 @@
-"""A site's own profiles: what the page lists, and what goes into it."""
+"""A site's own profiles: checks and copies them for the page, and lists the page's profiles."""
 
 import os
 import re
@@ -25,7 +25,7 @@ _CLOUD = re.compile("sites/(aws|azure|gcp|oci)-")
 
 
 class Choice(NamedTuple):
-    """A profile that the page offers: what it is called, what a node has, and how many GPUs."""
+    """A profile that the page offers; `title` is the cluster's name, `gpus` the GPUs of a node."""
 
     name: str
     scheduler: str
@@ -35,7 +35,7 @@ class Choice(NamedTuple):
 
 
 def choice_of(name: str, profile: Profile) -> Choice:
-    """A profile as a choice: its description may begin with what the cluster is called."""
+    """The choice for a profile; the title is the description's start before `, DIGIT`, if any."""
     text = profile.description.removesuffix(NOT_RUN)
     title, *rest = re.split(r", (?=\d)", text, maxsplit=1)
     if not rest:
@@ -44,7 +44,7 @@ def choice_of(name: str, profile: Profile) -> Choice:
 
 
 def site_files(folder: str | None) -> dict[str, bytes]:
-    """The YAML files below a site's folder of profiles, by their paths. Raises JobgenError."""
+    """The YAML files in a site's folder of profiles, by path. Raises JobgenError."""
     if folder is None:
         return {}
     top = Path(folder)
@@ -67,16 +67,16 @@ def site_files(folder: str | None) -> dict[str, bytes]:
 
 
 def is_utf8(text: str) -> bool:
-    """Whether a text, of a command line or a file's name, can be written as UTF-8."""
+    """Whether a text from a command line or a file name can be encoded as UTF-8."""
     return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def profile_choices(files: Mapping[str, bytes], folder: str | None) -> dict[str, list[Choice]]:
-    """The profiles that a page offers, under their headings; the site's own come first.
+    """The profiles that a page offers, under their headings; the site's own profiles come first.
 
-    `files` are those of site_files, and `folder` is what messages call their folder. A copy is
-    checked, since the page has these files alone: one may extend another that is elsewhere. Raises
-    JobgenError with all problems of the site's profiles.
+    `files` are from `site_files`, and messages call their folder `folder`. The check reads a copy,
+    since the page has only these files, and a profile could extend a file that the page lacks.
+    Raises JobgenError with all problems of the site's profiles.
     """
     with TemporaryDirectory(prefix="jobgen-") as temporary:
         top = Path(os.path.realpath(temporary), "site")
@@ -94,11 +94,11 @@ def profile_choices(files: Mapping[str, bytes], folder: str | None) -> dict[str,
 def _choices(top: Path, folder: str) -> dict[str, list[Choice]]:
     found: dict[str, list[Choice]] = {each: [] for each in (OWN, SITES, CLOUDS, *HEADINGS)}
     problems: list[Problem] = []
-    above = top.parent  # it has neither profiles of a project nor of a user
+    above = top.parent  # a folder without profiles of a project or a user
     environ = {"JOBGEN_PROFILES": str(top)}
     profiles = find_profiles(above, confined=True, environ=environ)
     files = profile_files(above, environ=environ)
-    for path in top.rglob("*.yml"):  # no name leads to it, but other profiles may extend it
+    for path in top.rglob("*.yml"):  # these have no names, but other profiles may extend them
         files[str(path)] = path
     for name, file in sorted(files.items()):
         heading = heading_of(file)
@@ -116,7 +116,7 @@ def _choices(top: Path, folder: str) -> dict[str, list[Choice]]:
 
 
 def _in_place(each: Problem, top: Path, folder: str) -> Problem:
-    """A problem of the copy, as one of the folder itself."""
+    """A problem in the copy, with the paths of the site's own folder."""
 
     def placed(text: str) -> str:
         return text.replace(str(top), folder).replace(str(top.parent), folder)

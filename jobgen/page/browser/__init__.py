@@ -1,5 +1,5 @@
-"""Answers the page's form, inside the browser: a form becomes a command line, which jobgen runs.
+"""Answers the page's form in the browser: makes a command line of the form, and runs jobgen on it.
 
-It needs nothing of a browser, so that the tests run it as it is. Not here: how the page looks, and
-how Python gets into it (assets/).
+The code uses no function of a browser, so tests run it without one. Not here: the look of the page,
+and the start of Python in the browser (assets/).
 """

@@ -12,17 +12,17 @@ from jobgen.profiles.model import ROOT
 from jobgen.profiles.records import ListOf, keys_of
 
 PROFILE, PROFILE_FILE, PROFILE_TEXT = "profile", "profile_file", "profile_text"
-OWN_PROFILE = "-"  # the value of PROFILE for the one that is in PROFILE_TEXT
+OWN_PROFILE = "-"  # the value of PROFILE for the pasted profile in PROFILE_TEXT
 PROGRAM = "program"
-# Without these: the page has no hosts and no files beside a profile.
+# Options that have no field here: the page knows no hosts, and no files except a profile.
 _NOT_HERE = {PROFILE, "hosts", "template"}
 
 
 class Field(NamedTuple):
     """A field of the form; `name` is an option's field in Job, or the path of a profile's key.
 
-    `kind` is text, lines (one value a line), switch or choice. `path` is the key whose value of the
-    profile is the default. `value` is in the field from the start.
+    `kind` is text, lines (a value in each line), switch or choice. `path` is the key of the profile
+    that has the default. `value` is the text in the field of an empty form.
     """
 
     name: str
@@ -36,26 +36,26 @@ class Field(NamedTuple):
 
     @property
     def is_key(self) -> bool:
-        """Whether the field becomes a --set."""
+        """Whether the field sets a key of the profile by --set."""
         return self.name not in OPTIONS and self.name != PROGRAM
 
 
 class Section(NamedTuple):
-    """Fields under a heading; a folded one is shown on demand."""
+    """Fields under a heading; a folded section is closed until the user opens it."""
 
     heading: str
     fields: tuple[Field, ...]
     folded: bool
 
 
-# What most jobs need, under open headings; all other options are under that of their group.
+# The fields that most jobs need, under open headings; _FOLDED has the headings of all others.
 _OPEN = {
     "Job": (PROGRAM, "nodes", "gpus_per_node", "time"),
     "Account and memory": ("account", "partition", "queue", "request.memory"),
     "Software": ("software.modules", "software.venv", "software.conda", "environment"),
     "Output and mail": ("name", "request.output", "mail"),
 }
-_KEY = ""  # instead of a group: of the keys of a profile
+_KEY = ""  # stands for the fields of profile keys, which have no group
 _FOLDED = {
     "Nodes, queue and logs": ("Size and time", "Cluster", "Job"),
     "Container and network": (_KEY,),
@@ -77,7 +77,7 @@ _KEYS = {
 
 
 def sections() -> tuple[Section, ...]:
-    """All fields under their headings."""
+    """All sections with their fields."""
     options = (_option_field(name) for name in OPTIONS if name not in _NOT_HERE)
     fields = {each.name: each for each in (_PROGRAM, *options, *_key_fields())}
     found = [Section(text, tuple(map(fields.pop, names)), False) for text, names in _OPEN.items()]
@@ -89,7 +89,7 @@ def sections() -> tuple[Section, ...]:
 
 
 def all_fields() -> Iterator[Field]:
-    """The fields of all sections; those that choose the profile are not among them."""
+    """The fields of all sections, without the fields that choose the profile."""
     for section in sections():
         yield from section.fields
 

@@ -1,4 +1,4 @@
-"""From what the form holds to the words of a command, and from its messages to their fields."""
+"""Turns a form into the words of a command, and assigns the command's messages to its fields."""
 
 import json
 import re
@@ -20,12 +20,12 @@ from jobgen.planner.assembly import command_words
 from jobgen.planning.job_options import FIELD_OF_FLAG, OPTIONS, Job
 from jobgen.quoting import split_words
 
-Form = Mapping[str, str]  # the text of each field by its name; a switch that is on has `on`
+Form = Mapping[str, str]  # the text of each field by its name; `on` for a switch that is on
 DEFAULT_FILE = "cluster.yaml"
 _FILE_NAME = r"[A-Za-z0-9][\w.-]{0,80}\.ya?ml"
 _PREFIX = "jobgen: "
 _WARNING = "warning: "
-# Only the page has these places: they are not shown.
+# These names of fields are not shown in a message: only the page has them.
 _OWN_PLACE = re.compile(f"^({PROFILE_FILE}|{PROFILE_TEXT}): ")
 _OPTION = re.compile(r"(--set [\w.]+|-[-\w]*): ")
 _FILE = re.compile(r"\S.*?\.ya?ml(:\d+:\d+)?: ")
@@ -34,7 +34,7 @@ _MISSING_PROGRAM = re.compile(r"warning: --: there is no file .* \[program\]$")
 
 
 def clean(form: Mapping[str, object]) -> dict[str, str]:
-    """The texts of a form, of whatever a link may hold: half characters are replaced."""
+    """The texts of a form, which a link may fill with anything: lone surrogates are replaced."""
     texts = {str(name): value for name, value in form.items() if isinstance(value, str)}
     return {
         name: text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -49,7 +49,7 @@ class OwnProfile:
         self._file: Path | None = None
 
     def name_of(self, form: Form) -> str | None:
-        """The profile that a form names, by its name or its file. Raises JobgenError."""
+        """The form's profile, as a name or as the file of a pasted one. Raises JobgenError."""
         if self._file:
             self._file.unlink(missing_ok=True)
             self._file = None
@@ -69,7 +69,7 @@ class OwnProfile:
 
 
 def command_of(profile: str | None) -> str:
-    """The command for a profile's scheduler; for a wrong profile, one that will refuse it."""
+    """The command for a profile's scheduler; for a wrong profile `sbatch`, which reports it."""
     try:
         return Generator().command(profile) if profile else "sbatch"
     except JobgenError:
@@ -77,10 +77,10 @@ def command_of(profile: str | None) -> str:
 
 
 def words_of(form: Form, profile: str | None, command: str) -> list[str]:
-    """The command line of a form. Raises JobgenError.
+    """The words of the command line for a form. Raises JobgenError.
 
-    Only the fields that the command has count: others are not shown. Blanks around a value do not
-    count: nobody sees them.
+    Fields that the command does not have are ignored, since the page does not show them. Blanks
+    around a value are removed, since nobody sees them.
     """
     values: dict[str, Any] = {}
     own_values: list[str] = []
@@ -115,9 +115,9 @@ def _lines(text: str) -> tuple[str, ...]:
 
 
 def messages(stderr: str, form: Form, is_refused: bool) -> list[dict[str, Any]]:
-    """The messages in what a command wrote to stderr; `field` is "" if one belongs to none."""
+    """The messages that a command wrote to stderr; `field` is "" for a message about no field."""
     keys = {f"--set {each.path}": each.name for each in all_fields() if each.is_key}
-    fields = {**FIELD_OF_FLAG, "--": PROGRAM, **keys}  # by what messages call them
+    fields = {**FIELD_OF_FLAG, "--": PROGRAM, **keys}  # by their names in messages
     lines = [line.removeprefix(_PREFIX) for line in stderr.splitlines() if line.strip()]
     return [
         {
@@ -135,7 +135,7 @@ def _field_of(line: str, form: Form, fields: dict[str, str]) -> str:
     if found := _OWN_PLACE.match(line):
         return found[1]
     if found := _OPTION.match(line):
-        # Another option is Slurm's own name of a directive.
+        # An option without a field is a directive, by Slurm's own name.
         other = "set_values" if found[1].startswith("--set ") else "directives"
         return fields.get(found[1], other)
     if _FILE.match(line):

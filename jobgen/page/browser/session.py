@@ -1,4 +1,4 @@
-"""Answers what the page asks: a form's script, drawing, defaults and limits; what lint finds."""
+"""Answers the page's questions: a form's script, drawing, defaults and limits; lint's findings."""
 
 import io
 import json
@@ -21,12 +21,12 @@ from jobgen.profiles.model import Profile
 from jobgen.profiles.resolve import Resolved
 from jobgen.quoting import quote
 
-MACHINERY = "# ==== machinery of jobgen"  # how its first line begins, below what a person reads
-LINTED = "script.sh"  # what a pasted script is called in findings
+MACHINERY = "# ==== machinery of jobgen"  # begins the part of a script that people need not read
+LINTED = "script.sh"  # the name of a pasted script in findings
 
 
 class Output(NamedTuple):
-    """What a command leaves."""
+    """The exit code and the output of a command."""
 
     exit_code: int
     stdout: str
@@ -34,7 +34,7 @@ class Output(NamedTuple):
 
 
 class Session:
-    """Runs jobgen in this process; `run` is its program, which reads sys.argv and ends Python."""
+    """Runs jobgen in this process; `run` is the main function, which reads sys.argv and exits."""
 
     def __init__(self, run: Callable[[], object], parse: Any = None) -> None:
         self._run = run
@@ -43,18 +43,18 @@ class Session:
             install(parse)
 
     def answer(self, question: str) -> str:
-        """The answer to a question, both in JSON; `kind` names one of the methods below."""
+        """The answer to a question, both as JSON; the question's `kind` is `form` or `lint`."""
         fields = json.loads(question)
         try:
             found = {"form": self.form, "lint": self.lint}[fields["kind"]](fields)
-        except Exception:  # a fault of jobgen's own: the page shows it
+        except Exception:  # a bug in jobgen: the page shows the traceback
             found = {"fault": traceback.format_exc()}
         return json.dumps(found)
 
     def form(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """The script of a form with its command and drawing, or messages by their fields.
+        """The script of a form with its command and drawing, or messages for its fields.
 
-        The defaults and limits of its profile are there in any case, unless that is wrong.
+        The answer has the defaults and limits of the profile, too, unless the profile is wrong.
         """
         form = clean(question["form"])
         command, words = "sbatch", list[str]()
@@ -80,7 +80,7 @@ class Session:
         }
 
     def lint(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """What lint finds in a script."""
+        """The findings of lint in a script, and their summary."""
         text = clean({"text": question["text"]})["text"]
         Path(LINTED).write_text(text, encoding="utf-8", newline="")
         output = self.run(["jobgen", "lint", LINTED])
@@ -88,7 +88,7 @@ class Session:
         return {"exit": output.exit_code, "findings": output.stdout, "summary": summary}
 
     def run(self, words: Sequence[str]) -> Output:
-        """Run a command line as the program does, and take what it writes and its exit code."""
+        """Run a command line as the program does; returns its output and its exit code."""
         data, errors = io.BytesIO(), io.StringIO()
         with redirect_stdout(io.TextIOWrapper(data, "utf-8")) as out, redirect_stderr(errors):
             try:
@@ -102,14 +102,14 @@ class Session:
 
 
 def _drawing(words: Sequence[str]) -> dict[str, Any]:
-    """The nodes of a command's job, their ranks on their GPUs, and how they meet.
+    """The data of a job's drawing: nodes, ranks, GPUs, and the rendezvous.
 
-    `title` is the arithmetic, and `text` says all of it. `gpus_per_node` is 0 if the ranks run on
-    the CPU, and `interface` is "" if the script finds it.
+    `title` is the calculation of the number of ranks, and `text` describes the drawing in words.
+    `gpus_per_node` is 0 for ranks on the CPU; `interface` is "" if the script finds it.
     """
     plan = Generator().plan(parse_command(words[1:]))
     request, launch, network = plan.request, plan.launch, plan.network
-    numbers_ranks = launch.launcher != "node"  # its programs are no ranks
+    numbers_ranks = launch.launcher != "node"  # which starts one program on each node, not ranks
     noun, ranks = ("rank", launch.processes_per_node) if numbers_ranks else ("program", 1)
     gpus = 0 if plan.node.gpu == "none" else request.gpus_per_node
     nodes, total = _count(request.nodes, "node"), _count(request.nodes * ranks, noun)
@@ -134,7 +134,7 @@ def _drawing(words: Sequence[str]) -> dict[str, Any]:
         "spares": request.spares,
         "ranks_per_node": ranks,
         "gpus_per_node": gpus,
-        "numbers_ranks": numbers_ranks,  # whether node 0 has the first ranks
+        "numbers_ranks": numbers_ranks,  # whether the drawing numbers the ranks, from node 0 on
         "interface": interface,
         "port": port,
         "title": title,
@@ -147,16 +147,16 @@ def _count(number: int, noun: str) -> str:
 
 
 def facts(profile: str, form: Mapping[str, str]) -> dict[str, Any]:
-    """The defaults and limits of a profile by their fields; {} if it cannot be read."""
+    """The defaults and limits of a profile, by field; {} if the profile cannot be read."""
     try:
         resolved = find_profiles().load(profile)
         return {"defaults": defaults(resolved), "limits": limits(resolved.profile, form)}
     except (JobgenError, MemoryError, RecursionError):
-        return {}  # the program says why
+        return {}  # the run of the command reports the error
 
 
 def limits(profile: Profile, form: Mapping[str, str]) -> dict[str, str]:
-    """The most that a job may ask for, in the form's partition or queue, or that of the profile."""
+    """The limits of a job, by field, in the partition or queue of the form, or of the profile."""
     place = form.get("partition") or form.get("queue") or profile.partition or profile.queue
     of_place = profile.limits.of(place)
 
@@ -175,16 +175,16 @@ def limits(profile: Profile, form: Mapping[str, str]) -> dict[str, str]:
 
 
 def defaults(resolved: Resolved) -> dict[str, str]:
-    """What holds for fields without a choice; a switch is `on` or missing."""
+    """The profile's values for fields that the user leaves empty; a switch is `on` or missing."""
     values = {each.name: _value(resolved.profile, each.path) for each in all_fields() if each.path}
     values["gpus_per_node"] = gpus_per_node(resolved)
-    del values["shared"]  # a site may give whole nodes to whoever does not ask for them
+    del values["shared"]  # a site may give whole nodes to jobs that do not request them
     texts = {name: _default(name, value) for name, value in values.items()}
     return {name: text for name, text in texts.items() if text}
 
 
 def _value(profile: Profile, path: str) -> Any:
-    """The value of a key, None in a part that the profile does not have."""
+    """The value of a key; None if the profile lacks the key's part."""
     value: Any = profile
     for name in path.split("."):
         value = getattr(value, name, None)
