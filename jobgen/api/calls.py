@@ -1,6 +1,6 @@
-"""The functions of the API. Each option of a job is an argument; None is as good as not given."""
+"""The functions of the API. Each option of a job is an argument; None means: not given."""
 
-# The signatures show annotations as they are written.
+# With this import, signatures show annotations as the source has them.
 from __future__ import annotations
 
 import os
@@ -23,14 +23,14 @@ Word = str | int | float | os.PathLike[str]
 Words = str | Sequence[str]
 Values = Mapping[str, Any] | Sequence[str]
 
-# The arguments with their types: those of a call alone, and the options of a job.
+# The arguments with their types: first those that only the API has, then the options of a job.
 ARGUMENTS = {
     "command": "str",
     "folder": "PathName",
     "environ": "Mapping[str, str]",
     **{name: argument_type(row) for name, row in OPTIONS.items() if name != "profile"},
 }
-# The arguments, by what messages of the command line call them.
+# The argument for each name by which a message of the command line calls an option.
 _PLACES = {**FIELD_OF_FLAG, "--": "program"}
 
 
@@ -72,9 +72,9 @@ def advice(profile: Profile, program: Sequence[Word] = (), **options: Any) -> tu
 def _request(
     function: str, profile: Profile, program: Sequence[Word], options: Mapping[str, Any]
 ) -> Iterator[tuple[Generator, Job]]:
-    """The job that the arguments describe, and what plans it; errors of both name arguments.
+    """The generator and the job that the arguments describe.
 
-    Raises JobgenError and TypeError.
+    Raises TypeError and JobgenError; errors of the caller's block name arguments, too.
     """
     try:
         yield _generator_and_job(function, profile, program, options)
@@ -106,7 +106,7 @@ def _generator_and_job(
 
 
 def _nearest_argument(name: str) -> str:
-    """A hint for a name that is no argument; it may be that of an option, such as `env`."""
+    """A hint for a name that is no argument, but may name an option, such as `env`, or a key."""
     option = name.replace("_", "-")
     if (field := FIELD_OF_FLAG.get(f"--{option}", FIELD_OF_FLAG.get(f"-{option}"))) in ARGUMENTS:
         return f"did you mean `{field}`?"
@@ -123,18 +123,18 @@ def _nearest_argument(name: str) -> str:
 
 
 def _command(generator: Generator, profile: str, fields: Mapping[str, Any]) -> str:
-    """The command for a job: `byhand` if it has hosts, else the one of the profile's scheduler."""
+    """The command for a job: `byhand` if it has hosts, else that of the profile's scheduler."""
     if "hosts" in fields:
         return "byhand"
     try:
         changes = overrides(Job("", set_values=fields.get("set_values", ())))
         return generator.command(profile, changes)
-    except JobgenError:  # the plan's error names the other mistakes, too
+    except JobgenError:  # a plan reports this mistake together with the others
         return generator.command(profile)
 
 
 def _job(command: str, fields: dict[str, Any]) -> Job:
-    """The job; raises JobgenError for a field that its command does not have."""
+    """The job. Raises JobgenError for an unknown command, or a field that the command lacks."""
     if command not in ALL:
         hint = f"one of: {', '.join(sorted(ALL))}"
         raise problem("command", f"unknown command {command!r:.40}", "usage", hint)
@@ -147,7 +147,7 @@ def _job(command: str, fields: dict[str, Any]) -> Job:
 
 
 def with_arguments(problems: Iterable[Problem]) -> list[Problem]:
-    """The problems, each at an argument if it is at an option."""
+    """The problems, with the name of the argument in the place of an option's flag."""
     return [
         each._replace(mark=each.mark._replace(file=_place(each.mark.file)))
         if not each.mark.line
@@ -164,7 +164,7 @@ def _place(place: str) -> str:
 
 
 def _signature(returned: str) -> Signature:
-    """The signature that `help` shows; a checker of types reads the same in `__init__.pyi`."""
+    """The signature that `help` shows; type checkers read the same signature in `__init__.pyi`."""
     either, keyword = Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY
     return Signature(
         [

@@ -1,4 +1,4 @@
-"""Values of Python as the text that a command line has, and a mapping as a profile's tree."""
+"""Converts Python values to the texts of a command line, and a mapping to a profile's tree."""
 
 import json
 import os
@@ -14,11 +14,11 @@ from jobgen.profiles.records import kind_at
 from jobgen.profiles.units import Walltime
 from jobgen.profiles.yaml_tree import Node, parse, with_marks
 
-GIVEN = "profile.yaml"  # the file that a mapping is taken for: the script's header names it
+GIVEN = "profile.yaml"  # the name for a profile that is a mapping, for the script's header
 
 
 def job_fields(program: Sequence[Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a Job for arguments of Python. Raises JobgenError for a wrong type."""
+    """The fields of a Job for the arguments of a call. Raises JobgenError for a wrong type."""
     fields: dict[str, Any] = {}
     changes: list[str] = []
     for name, value in given.items():
@@ -43,14 +43,14 @@ def job_fields(program: Sequence[Any], given: Mapping[str, Any]) -> dict[str, An
 
 
 def path_text(name: str, value: Any) -> str:
-    """A path or a name, as the command line has it. Raises JobgenError for anything else."""
+    """The text of a path or a name. Raises JobgenError for a value of another type."""
     if isinstance(value, (str, os.PathLike)):
         return os.fsdecode(value)
     raise _wrong_type(name, "text or a path", value)
 
 
 def variables(value: Any) -> Mapping[str, str]:
-    """The argument `environ`. Raises JobgenError for anything but a mapping of texts."""
+    """The argument `environ`. Raises JobgenError unless it maps texts to texts."""
     if not isinstance(value, Mapping):
         raise _wrong_type("environ", "a mapping of texts", value)
     for each in (*value, *value.values()):
@@ -62,8 +62,8 @@ def variables(value: Any) -> Mapping[str, str]:
 def given_profile(data: Mapping[str, Any]) -> tuple[str, Node]:
     """The file name and the tree of a profile that is a mapping. Raises JobgenError.
 
-    It is read as the same data in JSON would be, which is YAML; a place in a message is the path of
-    the value.
+    The mapping is written as JSON, which is YAML, and parsed. A message about a value names its
+    path in the mapping instead of a line.
     """
     try:
         text = json.dumps(data, ensure_ascii=False, default=_plain)
@@ -83,7 +83,7 @@ def _plain(value: Any) -> Any:
 
 
 def _flag(name: str, value: Any, row: Option) -> str:
-    """The value that the profile's key gets; `shared` and `exclusive` set the same key."""
+    """The text for the profile's key of a switch; `shared` and `exclusive` set the same key."""
     if not isinstance(value, bool):
         raise _wrong_type(name, "True or False", value)
     is_positive = row.path.rpartition(".")[2] == name
@@ -91,7 +91,7 @@ def _flag(name: str, value: Any, row: Option) -> str:
 
 
 def _repeated(name: str, value: Any) -> Iterator[str]:
-    """The values of an option that can be given several times."""
+    """The texts of an option that can be given several times."""
     if name not in ("environment", "set_values") or not isinstance(value, Mapping):
         yield from [_text(name, value)] if isinstance(value, str) else _words(name, value)
         return
@@ -104,7 +104,7 @@ def _repeated(name: str, value: Any) -> Iterator[str]:
 
 
 def _key(name: str, key: Any) -> str:
-    """A name in a mapping; the command line would take what follows a `=` in it for the value."""
+    """A name in a mapping. Raises JobgenError for `=`: the command line splits NAME=VALUE there."""
     if not isinstance(key, str):
         raise _wrong_type(name, "names that are text", key)
     if "=" in key:
@@ -113,7 +113,7 @@ def _key(name: str, key: Any) -> str:
 
 
 def _yaml(name: str, value: Any) -> str:
-    """A value as --set is given it: text as it is, everything else as YAML."""
+    """A value in the form for --set: text without a change, all other values as YAML."""
     if isinstance(value, (str, os.PathLike)):
         return os.fsdecode(value)
     try:
@@ -131,7 +131,7 @@ def _words(name: str, value: Any) -> Iterator[str]:
 
 
 def argument_type(row: Option) -> str:
-    """The type of the argument for an option, for a checker of types."""
+    """The annotation of the argument for an option, for type checkers."""
     if not row.metavar:
         return "bool"
     if row.repeatable or row.is_list:
@@ -142,19 +142,19 @@ def argument_type(row: Option) -> str:
 
 
 def _kind(row: Option) -> Kind | None:
-    """The kind of the profile's value that an option sets."""
+    """The kind of the profile's value that an option sets; None if it sets none."""
     path = row.path.split(".") if row.path else []
     return kind_at(ROOT, path, Mark(row.path), ProblemList()) if path else None
 
 
 def _right(row: Option) -> str:
-    """What would be a value of an option."""
+    """A description of the right values of an option, for a hint."""
     kind = _kind(row)
     return kind.in_words() if kind else f"such as {row.example or row.metavar}"
 
 
 def _text(name: str, value: Any, right: str = "") -> str:
-    """A value that is text on the command line, too; `right` says what would be one."""
+    """The text of a value on the command line; `right` is the hint for a wrong type."""
     if isinstance(value, (str, os.PathLike)):
         return os.fsdecode(value)
     if isinstance(value, bool):
