@@ -30,7 +30,7 @@ from jobgen.scripts.header import Header, read_header
 
 @dataclass
 class Build:
-    """What there is to do; `manifest` is its path without links."""
+    """One run of `jobgen build` with its results; `manifest` is a path without links."""
 
     manifest: str
     force: bool
@@ -38,7 +38,7 @@ class Build:
     generators: Generators
     most_bytes: int
     size: int = 0
-    # Of each script to write: the path, the same without links, and its text, compressed.
+    # For each script to write: its path, the path without links, and its compressed text.
     changes: list[tuple[Path, str, bytes]] = field(default_factory=list)
     real_paths: set[str] = field(default_factory=set)
     keepers: set[str] = field(default_factory=set)
@@ -46,13 +46,13 @@ class Build:
     warnings: set[Problem] = field(default_factory=set)
 
     def manifest_from(self, script: str) -> str:
-        """The manifest's path as in the header of a script with this path without links."""
+        """The manifest's path in the header of a script; `script` is a path without links."""
         return escape_unseen(os.path.relpath(self.manifest, os.path.dirname(script)))
 
     def make(self, script: Script) -> None:
-        """Make a script, and keep it if the file differs, unless something was wrong before.
+        """Make a script, and note its text for writing if the file differs.
 
-        Raises JobgenError if it cannot be made, or if something would be lost.
+        Raises JobgenError if the script cannot be made, or if writing it would lose other work.
         """
         self.real_paths.add(script.real)
         generator = self.generators.of(script.path)
@@ -79,7 +79,7 @@ class Build:
             raise problem("all scripts", text, "limit", "smaller ones, or several manifests")
 
     def must_write(self, path: Path, real: str, data: bytes) -> bool:
-        """Whether a script's file differs. Raises JobgenError if something would be lost."""
+        """Whether to write a script's file. Raises JobgenError if that would lose other work."""
         try:
             os.lstat(path)
         except FileNotFoundError:
@@ -99,15 +99,15 @@ class Build:
         return not verdict.is_current
 
     def is_obsolete(self, path: Path, real: str) -> bool:
-        """Whether a file is a script of the manifest that is not in it, and no edit is lost.
+        """Whether a file is a former script of the manifest, and no edit is lost with it.
 
-        The keepers that another file names are kept.
+        If it is not, the keepers that the file names are noted as still needed.
         """
         if real in self.real_paths:
             return False
         try:
             data = read_script(path)
-        except JobgenError as error:  # the folders may have other files, too
+        except JobgenError as error:  # the file cannot be read: folders may have any files
             report(str(error))
             return False
         header = read_header(data)
@@ -120,15 +120,15 @@ class Build:
 
 
 def build_all(file: str, prune: bool, force: bool, dry_run: bool, trust: bool = False) -> int:
-    """Write the scripts of a manifest that differ from the files.
+    """Write the scripts of a manifest that differ from their files.
 
-    Returns 0; 1 after a dry run that found changes; 2 if a script was not written since it was
-    edited meanwhile. With `prune`, scripts that are the manifest's by their headers, and not in it
-    any more, are removed: those below the folders in which its patterns begin. With `force`,
-    edited scripts and those of other manifests are replaced, and edited ones removed, too. With
-    `trust`, templates of the repository are rendered.
+    Returns 0; 1 after a dry run that found changes; 2 if a script was edited during the run and
+    therefore not written. `prune` removes scripts whose headers name the manifest, but which the
+    manifest no longer has; it searches the folders in which the manifest's patterns begin. `force`
+    replaces edited scripts and those of other manifests, and lets `prune` remove edited scripts.
+    `trust` allows rendering templates of the repository.
 
-    Raises JobgenError with all problems, before anything is written.
+    Raises JobgenError with all problems before anything is written.
     """
     path = to_path(file)
     if is_outside(path, repository_or_folder(Path(os.path.abspath(path.parent)))):
@@ -145,7 +145,7 @@ def build_all(file: str, prune: bool, force: bool, dry_run: bool, trust: bool = 
         raise JobgenError(build.problems)
     for warning in sorted(build.warnings)[:PROBLEMS_SHOWN]:
         report(f"warning: {warning}")
-    changed = write_keepers(path.parent, build.keepers, dry_run)  # before what names them
+    changed = write_keepers(path.parent, build.keepers, dry_run)  # before scripts that need them
     written = _write_changes(build)
     removed = _remove_obsolete(folders, build) if prune else 0
     if prune:
@@ -174,7 +174,7 @@ def _make_scripts(scripts: Iterable[Script | JobgenError], total: int, build: Bu
 
 
 def _check_owner(path: Path, header: Header, generated: bytes, manifest: str) -> None:
-    """Raise JobgenError for a script that does not belong to the manifest."""
+    """Raise JobgenError for a script of another manifest, or of none, with another command."""
     new = read_header(generated)
     same_command = new is not None and new.command == header.command
     if header.manifest != manifest and not same_command:
@@ -184,7 +184,7 @@ def _check_owner(path: Path, header: Header, generated: bytes, manifest: str) ->
 
 
 def _write_changes(build: Build) -> int:
-    """Write the changed scripts, except those edited meanwhile; returns their number."""
+    """Write the changed scripts, except scripts edited during the run; returns their number."""
     written = 0
     for path, real, compressed in build.changes:
         data = zlib.decompress(compressed)
@@ -199,7 +199,7 @@ def _write_changes(build: Build) -> int:
 
 
 def _remove_obsolete(folders: Iterable[Path], build: Build) -> int:
-    """Remove scripts of the manifest that are not in it any more; returns their number."""
+    """Remove scripts of the manifest that it no longer has; returns their number."""
     files = {file for folder in folders for file in files_below(folder, report_unreadable)}
     obsolete = [file for file in sorted(files) if build.is_obsolete(*file)]
     for path, real in obsolete:
@@ -209,7 +209,7 @@ def _remove_obsolete(folders: Iterable[Path], build: Build) -> int:
 
 @contextmanager
 def _progress_bar(total: int) -> Iterator[Callable[[int], None]]:
-    """Counts the scripts: a bar on stderr, if that is a terminal."""
+    """A function that advances a progress bar on stderr; it does nothing without a terminal."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield lambda _: None
         return

@@ -1,4 +1,4 @@
-"""`jobgen check`: says of every script whether it is current, and generates stale ones again."""
+"""`jobgen check`: reports whether each script is current, and generates stale scripts again."""
 
 import os
 from collections import Counter
@@ -36,7 +36,7 @@ NO_KEEPER = "keepers missing or changed"
 
 @dataclass(frozen=True)
 class Verdict:
-    """The states of a script, and why; `generated` is what its command makes now."""
+    """The states of a script and the reason; `generated` is the text that its command makes now."""
 
     states: tuple[str, ...]
     reason: str = ""
@@ -48,7 +48,7 @@ class Verdict:
 
     @property
     def loses_edit(self) -> bool:
-        """Whether an edit would be lost if the script was generated again."""
+        """Whether generating the script again would lose an edit."""
         return EDITED in self.states or UNKNOWN in self.states
 
     def __str__(self) -> str:
@@ -57,16 +57,16 @@ class Verdict:
 
 
 def check_all(paths: Sequence[str], fix: bool, force: bool, trust: bool = False) -> int:
-    """Write the verdict on every script; 0 if all are current (in the end, with `fix`), else 1.
+    """Write the verdict on every script; returns the exit code.
 
-    With `trust`, templates of any repository are rendered. Raises JobgenError for wrong usage; a
-    path that cannot be read is reported, and means exit code 2, as does a script that is not
-    checked.
+    It is 0 if all scripts are current, also after `fix`; else 1; 2 if a path cannot be read or a
+    script is not checked. `trust` allows rendering templates of a repository. Raises JobgenError
+    for wrong usage.
     """
     if force and not fix:
         raise problem("--force", "it works only with --fix", "usage")
     generators, counts = Generators(trust), Counter[str]()
-    keepers: dict[Path, None] = {}  # in their order
+    keepers: dict[Path, None] = {}  # a set in the order of the scripts
 
     def on_error(error: OSError) -> None:
         report_unreadable(error)
@@ -90,7 +90,7 @@ def check_all(paths: Sequence[str], fix: bool, force: bool, trust: bool = False)
 def _check(
     path: Path, real: str, generators: Generators, fix: bool, force: bool
 ) -> tuple[Sequence[str], Sequence[Path]]:
-    """Write the verdict on a file; returns its states, to count, and the keepers that it names."""
+    """Write the verdict on a file; returns its states, and the keepers that the file names."""
     data = read_script(path)
     header = read_header(data)
     if header is None:
@@ -106,7 +106,7 @@ def _check(
 
 
 def _check_keepers(keepers: Iterable[Path], fix: bool) -> Iterator[str]:
-    """Say which keepers are missing or changed, or with `fix` write them; yields states."""
+    """Report keepers that are missing or changed; `fix` writes them. Yields a state for each."""
     for path, state in wrong_keepers(keepers):
         line = f"{state}: its scripts would end at once; --fix writes it"
         if fix:
@@ -124,7 +124,7 @@ def _check_keepers(keepers: Iterable[Path], fix: bool) -> Iterator[str]:
 def _fix(path: Path, real: str, data: bytes, generated: bytes) -> None:
     if read_script(path) != data:
         raise problem(str(path), "it has changed since it was read", "edited", "check again")
-    # An untrusted link may lead to a script of the user, which the user's profiles have made.
+    # An untrusted repository may have a link to a script of the user elsewhere.
     within = repository(Path(os.path.abspath(path)).parent)
     if within and is_outside(Path(real), within):
         text = f"a link out of {within}, behind which nothing is written"
@@ -135,7 +135,7 @@ def _fix(path: Path, real: str, data: bytes, generated: bytes) -> None:
 def _verdict_text(
     path: Path, data: bytes, verdict: Verdict, is_fixed: bool, edit_was_kept: bool
 ) -> str:
-    """The line about a script, and what would change in it."""
+    """The line with the verdict on a script, and the diff to the script that is generated now."""
     line = f"{path}: {'fixed: it was ' if is_fixed else ''}{verdict}"
     if edit_was_kept:
         line += "; --fix --force would lose the edit"
@@ -146,7 +146,7 @@ def _verdict_text(
 
 
 def _report_summary(counts: Counter[str], paths: Sequence[str]) -> None:
-    """Report how many scripts are in which state; of one other file, also what is for it."""
+    """Report the number of scripts in each state, and a command for a file that is no script."""
     states = (CURRENT, FIXED, EDITED, STALE, UNKNOWN, IMPOSSIBLE, UNTRUSTED, NO_KEEPER, UNREADABLE)
     parts = [f"{counts[state]} {state}" for state in states if counts[state]]
     report(f"{', '.join(parts) or 'no script'}; {counts[OTHER_FILES]} other files skipped")
@@ -161,7 +161,7 @@ def _report_summary(counts: Counter[str], paths: Sequence[str]) -> None:
 
 
 def judge(path: Path, header: Header, generators: Generators) -> Verdict:
-    """The verdict on the script with that header at a path."""
+    """The verdict on the script at a path that has the given header."""
     try:
         generated = _generate_again(header, generators.of(path))
     except JobgenError as error:
@@ -173,7 +173,7 @@ def judge(path: Path, header: Header, generators: Generators) -> Verdict:
 
 
 def _generate_again(header: Header, generator: Generator) -> bytes:
-    """The script that the command in a header makes; no shell ever sees that command."""
+    """The script that the command in a header makes; the command never runs in a shell."""
     try:
         words = split_words(header.command)
     except ValueError as error:
@@ -182,7 +182,7 @@ def _generate_again(header: Header, generator: Generator) -> bytes:
 
 
 def compare(header: Header, generated: bytes) -> Verdict:
-    """The verdict on a script with that header, if its command makes `generated` now."""
+    """The verdict on a script with a header, whose command makes the script `generated` now."""
     new = read_header(generated)
     same_body = new is not None and header.body == new.body and header.manifest == new.manifest
     if same_body and new and header.checksum == new.checksum:
@@ -200,11 +200,11 @@ def compare(header: Header, generated: bytes) -> Verdict:
 
 
 def _changes(old: Header, new: Header | None) -> str:
-    """What has changed since a script was made: its profile, its template, …; "" if nothing."""
+    """The changes since a script was made, in words: profile, template, …; "" without any."""
     new_parts = new.parts if new else {}
     if not old.parts:
         made_by = f"it was made by jobgen {FIRST_VERSION}"
-        if "machinery" in new_parts:  # which that version did not have
+        if "machinery" in new_parts:  # scripts of the first version have no such part
             return f"the machinery changed, and perhaps more; {made_by}"
         return f"{made_by}, whose scripts were different"
     changed = [

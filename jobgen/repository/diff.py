@@ -9,15 +9,15 @@ from collections.abc import Iterator, Sequence
 from jobgen.bounds import DIFF_LINES
 from jobgen.errors import printable
 
-# Lines around all changes that difflib sees; a diff shows three, and may move a change among
-# similar lines.
+# difflib gets this number of unchanged lines around all changes. A diff shows three of them; the
+# others let difflib shift a change among similar lines.
 CONTEXT = 16
 
 
 def diff_lines(name: str, old: bytes, new: bytes, change: str = "generated now") -> Iterator[str]:
     """The lines of a diff, with `change` beside the name of the new file.
 
-    What would move a terminal's cursor is escaped.
+    Characters that would control the terminal are escaped.
     """
     from click import style
 
@@ -31,7 +31,7 @@ def diff_lines(name: str, old: bytes, new: bytes, change: str = "generated now")
 
 
 def _unified(names: tuple[str, str], before: Sequence[str], after: Sequence[str]) -> Iterator[str]:
-    """The lines of a unified diff. difflib takes the square of the number of lines in time."""
+    """The lines of a unified diff. Equal ends are cut off first: difflib takes quadratic time."""
     shorter = min(len(before), len(after))
     first = next((n for n in range(shorter) if before[n] != after[n]), shorter)
     rest = range(shorter - first)
@@ -42,7 +42,7 @@ def _unified(names: tuple[str, str], before: Sequence[str], after: Sequence[str]
     start, end = max(first - CONTEXT, 0), max(same_at_end - CONTEXT, 0)
     old, new = (lines[start : len(lines) - end] for lines in (before, after))
     for line in difflib.unified_diff(old, new, *names, lineterm=""):
-        if line.startswith("@"):  # line numbers; a line of a script has another character first
+        if line.startswith("@"):  # line numbers; lines of a script begin with a blank, + or -
             line = re.sub(r"(?<=[-+])\d+", lambda found: str(int(found[0]) + start), line)
         yield line
 

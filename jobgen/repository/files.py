@@ -19,10 +19,10 @@ MISSING, CHANGED = "missing", "changed"
 def find_files(
     paths: Iterable[str], on_error: Callable[[OSError], None]
 ) -> Iterator[tuple[Path, str]]:
-    """The named files, and those in named folders except hidden ones and links; each once.
+    """The named files, and the files below named folders, except hidden files and links; each once.
 
-    Each comes with its path without links. `on_error` gets the folders that cannot be read. Raises
-    JobgenError for an empty path.
+    Each file comes with its path without links. `on_error` is called for a folder that cannot be
+    read. Raises JobgenError for an empty path.
     """
     seen: set[str] = set()
     for text in paths:
@@ -39,7 +39,7 @@ def find_files(
 
 
 def files_below(top: Path, on_error: Callable[[OSError], None]) -> Iterator[tuple[Path, str]]:
-    """The files below a folder except hidden ones and links, with their paths without links."""
+    """The files below a folder, except hidden files and links, each with its path without links."""
     for folder, folders, names in walk(top, on_error):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         real = os.path.realpath(folder)
@@ -50,20 +50,20 @@ def files_below(top: Path, on_error: Callable[[OSError], None]) -> Iterator[tupl
 
 
 def _may_be_script(path: Path) -> bool:
-    """Whether it is a file, and no link to one. (Path makes two system calls.)"""
+    """Whether a path is a regular file, and no link. (Path's methods make two system calls.)"""
     try:
         return stat.S_ISREG(os.lstat(path).st_mode)
-    except OSError:  # a folder that lists its files and lets nobody read them: read_script reports
+    except OSError:  # the folder can be listed but not searched: read_script reports the error
         return True
 
 
 def report_unreadable(error: OSError) -> None:
-    """Report a folder that cannot be read."""
+    """Report a folder that cannot be read, on stderr."""
     report(f"{error.filename}: cannot be read: {error.strerror} [unreadable]")
 
 
 def read_script(path: Path) -> bytes:
-    """The bytes of a script; nothing for a file that cannot be one. Raises JobgenError."""
+    """The bytes of a script; b"" for a file that is not a script of jobgen. Raises JobgenError."""
     try:
         with open(path, "rb", opener=_opened_at_once) as file:
             state = os.fstat(file.fileno())
@@ -83,12 +83,12 @@ def read_script(path: Path) -> bytes:
 
 
 def _opened_at_once(path: str, flags: int) -> int:
-    """A pipe without a writer would be waited for."""
+    """Open a file without blocking: a pipe without a writer would block."""
     return os.open(path, flags | os.O_NONBLOCK)
 
 
 def change_file(path: Path, real: str, data: bytes | None, dry_run: bool) -> None:
-    """Write a file, or remove it without data, and say so; a dry run says it alone."""
+    """Write a file, or remove it if `data` is None, and print that; a dry run only prints."""
     change = "removed" if data is None else "written"
     if data is None and not dry_run:
         remove(path, real)
@@ -98,9 +98,9 @@ def change_file(path: Path, real: str, data: bytes | None, dry_run: bool) -> Non
 
 
 def keepers_of(script: str, manifest: str, data: bytes) -> list[Path]:
-    """The files that a script's bytes name, from its path without links and its header's manifest.
+    """The keepers that a script names, beside its manifest; `script` is a path without links.
 
-    None outside of the script's repository: the header may be untrusted.
+    [] if the manifest's folder is outside of the script's repository: a header may be untrusted.
     """
     names = named_files(data) if manifest else ()
     if not names:
@@ -113,9 +113,9 @@ def keepers_of(script: str, manifest: str, data: bytes) -> list[Path]:
 
 
 def wrong_keepers(paths: Iterable[Path]) -> Iterator[tuple[Path, str]]:
-    """The files that are not what jobgen makes, and their state.
+    """The keepers that are missing, or differ from the text that jobgen writes, with their state.
 
-    Those of another jobgen are left out: their scripts are stale, and nobody has the text.
+    Keepers of another version are skipped: their scripts are stale, and their text is not known.
     """
     for path in paths:
         wanted = keeper_files().get(path.name)
@@ -126,12 +126,12 @@ def wrong_keepers(paths: Iterable[Path]) -> Iterator[tuple[Path, str]]:
 
 
 def write_keeper(path: Path) -> None:
-    """Write the file again. Raises JobgenError."""
+    """Write a keeper again. Raises JobgenError."""
     rewrite(path, _real(path), keeper_files()[path.name])
 
 
 def write_keepers(folder: Path, names: Iterable[str], dry_run: bool) -> bool:
-    """Write the named files that are wrong; returns whether there are any. Raises JobgenError."""
+    """Write the named keepers that are wrong; returns whether any was. Raises JobgenError."""
     wrong = list(wrong_keepers(folder / FOLDER / name for name in sorted(names)))
     for path, _ in wrong:
         change_file(path, _real(path), keeper_files()[path.name], dry_run)
@@ -139,7 +139,7 @@ def write_keepers(folder: Path, names: Iterable[str], dry_run: bool) -> bool:
 
 
 def prune_keepers(folder: Path, names: Iterable[str], dry_run: bool) -> bool:
-    """Remove the files that no script names any more; returns whether there are any."""
+    """Remove keepers that no script names any more; returns whether there were any."""
     found = (folder / FOLDER).glob(f"keeper-{'[0-9a-f]' * 16}.py")
     obsolete = sorted(path for path in found if path.name not in set(names))
     for path in obsolete:
@@ -148,5 +148,5 @@ def prune_keepers(folder: Path, names: Iterable[str], dry_run: bool) -> bool:
 
 
 def _real(path: Path) -> str:
-    """The path without links, but for the two last parts, which may be no links."""
+    """A keeper's path without links; its last two parts are kept, since they must not be links."""
     return os.path.join(os.path.realpath(path.parent.parent), FOLDER, path.name)

@@ -6,7 +6,7 @@
         matrix: {nodes: [1, 2, 4], lr: [0.1, 0.01]}
         program: [train.py, --lr, "{lr}"]
 
-Its keys are the options of the command line, with _ for -.
+The keys of a job are the options of the command line, with _ for -.
 """
 
 import math
@@ -34,7 +34,7 @@ from jobgen.repository.manifest_mistakes import (
 from jobgen.repository.matrix import KEYS, Script, Scripts
 from jobgen.repository.script_paths import ScriptPaths
 
-# The option that a value is for says what `$NAME` in it means.
+# Any scalar; the meaning of `$NAME` in a value depends on the option that the value is for.
 _VALUE = Text(r"[^\0]*", "a text or a number", any_scalar=True, most=JOB_TEXT_BYTES, dollar=FREE)
 _NAME = Text(
     r"[A-Za-z0-9_][A-Za-z0-9_.+-]*",
@@ -59,7 +59,7 @@ def _kind(option: Option) -> Kind:
     if not option.metavar:
         return Bool()
     if option.repeatable:
-        has_names = "=" in option.metavar  # a map, so that those of defaults and a job add up
+        has_names = "=" in option.metavar  # a map: a job's values are merged with the defaults'
         return MapOf(_VALUE, Text()) if has_names else ListOf(_VALUE, or_one=True)
     return _VALUE
 
@@ -76,17 +76,17 @@ Entry = record(namedtuple("Entry", _ENTRY_ROWS, defaults=_ENTRY_ROWS.values()))
 
 @record
 class Manifest(NamedTuple):
-    """The keys of a manifest's file."""
+    """The top-level keys of a manifest."""
 
     defaults: Any = row(Record(Entry), "The values of every job that does not set them.", Entry)
     jobs: Any = row(MapOf(Record(Entry), _NAME), "The jobs by their names.", dict)
 
 
 def read_manifest(file: Path) -> tuple[int, Iterator[Script | JobgenError], list[Path]]:
-    """The number of scripts, the scripts, and the folders in which their patterns begin.
+    """The number of scripts, the scripts, and the folders in which the scripts' patterns begin.
 
-    In the place of a script may be its error. Raises JobgenError for a manifest that is wrong as a
-    whole, with all its problems.
+    The iterator yields an error instead of a script that cannot be made. Raises JobgenError with
+    all problems of the manifest itself.
     """
     try:
         if file.exists() and not file.is_file():  # opening a pipe would wait for its writer
@@ -123,18 +123,18 @@ def read_manifest(file: Path) -> tuple[int, Iterator[Script | JobgenError], list
 
 
 def _without_repeats(of_keys: list[Problem], of_jobs: list[Problem]) -> list[Problem]:
-    """All problems, without those of a key for which those of its job say more."""
+    """All problems, without a key's problem if a check of its job found a better one there."""
     wrong = {each.mark for each in of_jobs}
     less = [each for each in of_keys if each.code == "variable" or "`after: " in each.hint]
     return [each for each in of_keys if each not in less or each.mark not in wrong] + of_jobs
 
 
 def _merged_jobs(tree: Map, problems: ProblemList) -> dict[str, Map]:
-    """The trees of the jobs, each merged over the defaults; notes what a job lacks."""
+    """The trees of the jobs, each merged over the defaults; notes the problems of the jobs."""
     merged: dict[str, Map] = {}
     defaults, jobs = tree.items.get("defaults"), tree.items.get("jobs")
     values = 0
-    if not isinstance(jobs, Map):  # an empty one is right: the last job may be removed by --prune
+    if not isinstance(jobs, Map):  # an empty map is right: then --prune removes the last script
         problems.note(tree.mark, "no jobs", "usage", JOBS_HINT)
         return merged
     for name, node in jobs.items.items():
@@ -172,7 +172,7 @@ def _check_job(name: str, own: Map, job: Map, problems: ProblemList) -> None:
 
 
 def _check_program(node: Node | None, problems: ProblemList) -> None:
-    """Note a script and its arguments, or an option and its value, in one word."""
+    """Note a word that has a script with its arguments, or an option with its value."""
     joined, words = list[Scalar](), list[Node]()
     for each in getattr(node, "items", ()):
         pattern = r"--?[A-Za-z][\w-]* \S" if words else r"(\S+\.py|python3?|torchrun) \S"
@@ -185,7 +185,7 @@ def _check_program(node: Node | None, problems: ProblemList) -> None:
 
 
 def _check_places(node: Node | None, names: Container[str], problems: ProblemList) -> None:
-    """Note a place for a value of the matrix that is written as another tool has it."""
+    """Note a placeholder for a matrix value in another tool's form, such as ${lr} or {{ lr }}."""
     for each in node.items if isinstance(node, Seq) else [node]:
         text = each.text if isinstance(each, Scalar) else ""
         found = re.search(r"[$%]\{?(\w+)\}?|\$?\{\{ *(?:matrix\.)?(\w+) *\}\}", text)
@@ -195,20 +195,20 @@ def _check_places(node: Node | None, names: Container[str], problems: ProblemLis
 
 
 def _check_variables(job: Map, defaults: Node | None, problems: ProblemList) -> None:
-    """Note a variable without a value, though the defaults have none that it takes away."""
+    """Note a variable without a value, unless that removes a variable of the defaults."""
     own = job.items.get("env")
     base = defaults.items.get("env") if isinstance(defaults, Map) else None
     if not isinstance(own, Map):
         return
     for name, node in own.items.items():
-        is_empty = is_null(node) and getattr(node, "text", "") == ""  # null says that it is meant
+        is_empty = is_null(node) and getattr(node, "text", "") == ""  # a written null is intended
         if is_empty and name not in getattr(base, "items", ()):
             hint = f"for the value that it has where you submit, write `env: {{{name}: ${name}}}`"
             problems.note(own.keys[name], f"`{name}` has no value", "value", hint)
 
 
 def _check_after(node: Node | None, jobs: Map, problems: ProblemList) -> None:
-    """Note another job of the manifest in the place of the id that it gets when it is submitted."""
+    """Note a job's name in `after`: a job of the manifest has no id before it is submitted."""
     for each in node.items if isinstance(node, Seq) else [node]:
         words = re.split("[:,]", each.text) if isinstance(each, Scalar) else []
         if each and (names := [word for word in words if word in jobs.items]):

@@ -1,4 +1,4 @@
-"""What a manifest has for the keys and forms of other tools, such as a list of jobs."""
+"""Hints for keys and forms of other tools in a manifest, such as a list of jobs."""
 
 import math
 import re
@@ -16,7 +16,7 @@ from jobgen.repository.matrix import manifest_words
 
 JOBS_HINT = "such as `jobs: {bert: {program: [train.py]}}`"
 
-# For what a matrix of GitHub Actions has beside its lists.
+# Hints for the keys of a GitHub Actions matrix that are no lists of values.
 _CURES = {
     "include": "leave `include` out, and write a job for each of its combinations",
     "exclude": "leave `exclude` out, and write a job for each part that has all combinations",
@@ -25,7 +25,7 @@ _OF_JOB = {"program", "nodes", "file", "matrix", "script", "command", "run", "ar
 
 
 def of_other_tool(each: Problem, tree: Map) -> Problem:
-    """A problem, whose hint says what a manifest has for the words of another tool."""
+    """The problem, with a hint in the terms of a manifest if the key or form is another tool's."""
     for name, node in tree.items.items() if "jobs" not in tree.items else ():
         is_job = isinstance(node, Map) and _OF_JOB & {*node.items}
         if tree.keys[name] == each.mark and is_job:
@@ -42,7 +42,7 @@ def of_other_tool(each: Problem, tree: Map) -> Problem:
 
 
 def refuse_profile(tree: Map, file: Path) -> None:
-    """Raise JobgenError for a profile in the place of a manifest."""
+    """Raise JobgenError if the file is a profile instead of a manifest."""
     items = tree.items
     if "jobs" in items or _OF_JOB & {*items} or not {"node", "network", "extends"} & {*items}:
         return
@@ -53,7 +53,7 @@ def refuse_profile(tree: Map, file: Path) -> None:
 
 
 def _of_key(each: Problem, name: str, node: Node, job: Map) -> Problem:
-    """The problem of an unknown key, or of a program as the value of `command`."""
+    """The problem of a key or its value, with a better hint if there is one."""
     text = " ".join(getattr(one, "text", "") for one in node.items) if isinstance(node, Seq) else ""
     if name == "command" and " " in (text := text or getattr(node, "text", "")):
         words = as_flow(Seq(each.mark, as_words(Scalar(each.mark, text, text))))
@@ -92,7 +92,7 @@ def _of_key(each: Problem, name: str, node: Node, job: Map) -> Problem:
 
 
 def _variables(listed: Seq) -> str:
-    """The items of a list as a map's; a name alone has the value of where the job is submitted."""
+    """A list of NAME=VALUE as items of a map; NAME alone gets $NAME, its value at submission."""
     texts = [getattr(each, "text", "") for each in listed.items]
     if not all(re.fullmatch(r"\w+(=\S+)?", each) for each in texts):
         return ""
@@ -101,7 +101,7 @@ def _variables(listed: Seq) -> str:
 
 
 def _matrix_hint(combinations: Seq) -> str:
-    """What to write for a list of combinations, which is a matrix only if it has them all."""
+    """The hint for a list of combinations: a matrix if the list is complete, else several jobs."""
     values: dict[str, dict[str, None]] = {}
     for each in combinations.items:
         for name, node in each.items.items() if isinstance(each, Map) else ():
@@ -115,7 +115,7 @@ def _matrix_hint(combinations: Seq) -> str:
 
 
 def _of_map(each: Problem, name: str, key: str, node: Node) -> Problem:
-    """The problem of a map or a list where a map of texts or of lists is wanted."""
+    """The problem of a map or a list as a value in `set`, `env` or `matrix`, with a better hint."""
     if name in ("set", "env"):
         pairs = ", ".join(f"{path}: {as_flow(one)}" for path, one in _leaves(node))
         return each._replace(hint=f"write `{name}: {{{pairs}}}`")
@@ -126,7 +126,7 @@ def _of_map(each: Problem, name: str, key: str, node: Node) -> Problem:
 
 
 def _leaves(node: Node, path: str = "") -> Iterator[tuple[str, Node]]:
-    """The single values of a tree by their paths."""
+    """The leaves of a tree, each with its path."""
     if not isinstance(node, Map):
         yield path, node
         return
@@ -135,7 +135,7 @@ def _leaves(node: Node, path: str = "") -> Iterator[tuple[str, Node]]:
 
 
 def _rename_jobs(tree: Map, problems: ProblemList) -> None:
-    """Note jobs below the word of another tool, and read them all the same."""
+    """Note a key that is another tool's word for `jobs`, and rename it, to read the jobs below."""
     for name, node in list(tree.items.items()):
         items = getattr(node, "items", ())
         inner = items.values() if isinstance(items, dict) else items
@@ -146,7 +146,7 @@ def _rename_jobs(tree: Map, problems: ProblemList) -> None:
 
 
 def by_name(tree: Map, problems: ProblemList) -> Map:
-    """A manifest whose jobs are a list, with a map of them by their names; notes the list."""
+    """The manifest, with a map of jobs by name in the place of a list of jobs; notes the list."""
     _rename_jobs(tree, problems)
     jobs = tree.items.get("jobs")
     if not isinstance(jobs, Seq):
@@ -165,7 +165,7 @@ def by_name(tree: Map, problems: ProblemList) -> Map:
 
 
 def in_one(found: list[Problem], tree: Map) -> list[Problem]:
-    """Problems, in which the hints for one key of a job are one."""
+    """The problems; several hints to write the same key of a job are joined into the first one."""
     for job in [tree, *_jobs_of(tree)]:
         marks = {*job.keys.values(), *(node.mark for node in job.items.values())}
         for key in ("program", "set", "env", "jobs", "matrix"):
@@ -183,7 +183,7 @@ def in_one(found: list[Problem], tree: Map) -> list[Problem]:
 
 
 def _jobs_of(tree: Map) -> list[Map]:
-    """The defaults and all jobs of a manifest."""
+    """The trees of the defaults and of all jobs of a manifest."""
     jobs = tree.items.get("jobs")
     maps = [tree.items.get("defaults"), *(jobs.items.values() if isinstance(jobs, Map) else ())]
     return [each for each in maps if isinstance(each, Map)]

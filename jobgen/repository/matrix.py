@@ -1,4 +1,4 @@
-"""The scripts of a manifest: each combination of a job's matrix, its values filled into texts."""
+"""The scripts of a manifest: one for each combination of matrix values, which fill its texts."""
 
 import itertools
 import re
@@ -16,10 +16,10 @@ from jobgen.profiles.yaml_tree import Map, Scalar, Seq, as_flow, unquoted
 from jobgen.quoting import split_words
 from jobgen.repository.script_paths import ScriptPaths
 
-TEXT_COST = 16  # characters that each text counts in addition to its own
+TEXT_COST = 16  # characters that are counted for each text in addition to its length
 _PLACE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
-# The options that a job can have: by the manifest's key, the field of Job and the option.
+# The options that a job can have: the field of Job and the option, by the manifest's key.
 KEYS: dict[str, tuple[str, Option]] = {
     option.flags[-1].lstrip("-").replace("-", "_"): (field, option)
     for field, option in OPTIONS.items()
@@ -32,12 +32,12 @@ _FLAG_OF_PATH = {
     option.path: flag for _, option in KEYS.values() for flag in option.flags if option.metavar
 }
 
-# The words before a comma that is in no quotes, behind which another way is named.
+# The words up to a comma outside of quotes; after the comma, a hint names an alternative.
 _FIRST_LINE = re.compile("(?:'[^']*'|[^',]|,(?! ))*")
 
 
 def manifest_words(line: str) -> str:
-    """Options of a job as keys of a manifest; "" for other words, and for what needs no key."""
+    """The options in a line as keys of a manifest; "" for words that are no options with values."""
     words = split_words(_FIRST_LINE.findall(line)[0])
     values: dict[str, list[str]] = {}
     for flag, value in zip(words[::2], words[1::2], strict=False):
@@ -58,10 +58,10 @@ def manifest_words(line: str) -> str:
 
 @dataclass(frozen=True)
 class Script:
-    """A script to make: the fields of its job, its path, and where its values were set."""
+    """A script to make: the fields of its job, its path, and the YAML tree with its values."""
 
     command: str | None
-    fields: Mapping[str, Any]  # of Job
+    fields: Mapping[str, Any]  # the arguments of Job
     path: Path
     real: str  # the path without links
     label: str
@@ -72,7 +72,7 @@ class Script:
         fields = dict(self.fields)
         own = {"program", *(field for field, _ in job_options(command))}
         for field in self.fields.keys() - own:
-            if field == "name":  # every job has one, for its file's name
+            if field == "name":  # every job has a name, for the name of its file
                 del fields["name"]
                 continue
             key = _KEY_OF_FIELD[field]
@@ -81,13 +81,13 @@ class Script:
         return Job(command, **fields)
 
     def place(self, key: str) -> Mark:
-        """Where the value of a key was set, or else the job."""
+        """The place where the value of a key was set; the job's place if it was not."""
         matrix = getattr(self.tree.items.get("matrix"), "items", {})
         places = {**matrix, **self.tree.items}
         return places[key].mark if key in places else self.tree.mark
 
     def with_places(self, problems: Iterable[Problem]) -> list[Problem]:
-        """Problems, those of options with their places in the manifest."""
+        """The problems, with places and keys of the manifest instead of options."""
         found = []
         for each in problems:
             mark, option = each.mark, ""
@@ -106,20 +106,20 @@ class Script:
 
 
 def _keys(found: re.Match[str]) -> str:
-    """The keys of a job for the options and the program of a hint."""
+    """The keys of a manifest for the options -N and -G and the program in a hint."""
     sizes = re.findall(r"(-[NG]) (\d+)", found[1])
     return f"`{''.join(f'{_KEY_OF_FLAG[flag]}: {n}, ' for flag, n in sizes)}program: [{found[2]}]`"
 
 
 class Scripts:
-    """Makes the scripts of jobs, whose texts have up to MANIFEST_CHARACTERS in all."""
+    """Makes the scripts of jobs; all their texts together have at most MANIFEST_CHARACTERS."""
 
     def __init__(self, paths: ScriptPaths) -> None:
         self.paths = paths
         self.remaining = MANIFEST_CHARACTERS
 
     def of(self, jobs: Iterable[tuple[str, Map, Any]]) -> Iterator[Script | JobgenError]:
-        """The script for each combination, or its error; a job is its name, YAML tree and entry."""
+        """The script or error for each combination; a job is its name, YAML tree and entry."""
         for name, tree, entry in jobs:
             for values in itertools.product(*entry.matrix.values()):
                 chosen = dict(zip(entry.matrix, values, strict=True))
@@ -148,7 +148,7 @@ class Scripts:
     def _fields(
         self, name: str, tree: Map, entry: Any, chosen: Mapping[str, str], problems: ProblemList
     ) -> dict[str, Any]:
-        """The fields of a Job, with the values of the matrix filled in."""
+        """The fields of a Job, in which each {NAME} is replaced by a value of the matrix."""
         values, fields = {"name": name, **chosen}, {"name": name}
         for key, (field, option) in KEYS.items():
             value = chosen.get(key, getattr(entry, key))
@@ -170,7 +170,7 @@ class Scripts:
     def _filled(
         self, value: Any, values: Mapping[str, str], mark: Mark, problems: ProblemList
     ) -> Any:
-        """A text, or all texts, with {NAME} replaced by its value; {{ and }} are braces."""
+        """A text, or each text of a value, with {NAME} replaced; {{ and }} become single braces."""
         if isinstance(value, dict):
             value = tuple(f"{name}={text}" for name, text in value.items())
         if isinstance(value, tuple):

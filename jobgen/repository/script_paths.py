@@ -1,4 +1,4 @@
-"""Where the scripts of a manifest may be: below its folder, not hidden, and no two in one place."""
+"""Checks the paths of a manifest's scripts: below its folder, not hidden, and all different."""
 
 import os
 import re
@@ -13,31 +13,31 @@ _PATH_BYTES = 4096  # Linux's PATH_MAX
 
 
 class ScriptPaths:
-    """The paths of a manifest's scripts, without links."""
+    """The paths of a manifest's scripts that were added so far, without links."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         top = os.path.realpath(folder)
         self.root = top.rstrip("/")
-        self._scripts: dict[str, str] = {}  # the label of the script at each path
-        self._folders = {top: ""}  # the label of the first script below each folder
+        self._scripts: dict[str, str] = {}  # from a script's path to its label
+        self._folders = {top: ""}  # from a folder to the label of the first script below it
 
     def add(self, text: str, label: str, mark: Mark, pattern: str = "") -> tuple[Path, str]:
-        """The path for a script's `file`, and the same without links.
+        """Add the path for a script's `file`; returns the path, and the path without links.
 
-        `pattern` has what differs between scripts in one place, as far as it is known.
+        `pattern`, if known, would give each script a path of its own: the hint after a collision.
 
         Raises JobgenError for a path where no script may be, or where another script is.
         """
         path = self.folder / to_path(text)
-        # A character has at most four bytes.
+        # A short text needs no check: a character has at most four bytes.
         if len(text) > FILE_NAME_BYTES // 4 and _is_too_long(to_path(text)):
             hint = (
                 f"at most {FOLDER_DEPTH} folders, {FILE_NAME_BYTES} bytes for each name, and"
                 f" {_PATH_BYTES} for the path"
             )
             raise problem(mark, f"{text!r:.80} is too long for {label}", "limit", hint)
-        # Beside a folder that does not exist yet, .. cannot be resolved.
+        # `..` is refused: it cannot be resolved after a folder that does not exist yet.
         if re.search(f"[{CONTROLS}]", text) or not text.strip("./") or "/../" in f"/{text}/":
             real = ""
         else:
@@ -61,7 +61,7 @@ class ScriptPaths:
         return path, real
 
     def fixed_folder(self, pattern: str) -> Path | None:
-        """The folder in which all scripts of a pattern are; None if no script may be there."""
+        """The folder below which all scripts of a pattern are; None if no script may be there."""
         fixed = pattern.partition("{")[0].replace("}}", "}")
         path = self.folder / to_path(os.path.dirname(fixed))
         real = f"{os.path.realpath(path)}/"
@@ -73,7 +73,7 @@ class ScriptPaths:
     def _collision(self, real: str, label: str) -> str:
         """The conflict of a script's path with another script, in words.
 
-        Without a conflict: "", and the folders of the path are noted for the next ones.
+        Without a conflict, returns "" and remembers the path's folders for the next scripts.
         """
         if real in self._scripts:
             return f"of {self._scripts[real]}"
@@ -93,6 +93,6 @@ def _is_too_long(path: Path) -> bool:
     names = [os.fsencode(name) for name in path.parts]
     return (
         any(len(name) > FILE_NAME_BYTES for name in names)
-        or len(names) > FOLDER_DEPTH + 1  # `check` would not find it
+        or len(names) > FOLDER_DEPTH + 1  # `check` would not find such a script
         or len(bytes(path)) > _PATH_BYTES
     )
