@@ -1,6 +1,6 @@
-"""What a person types and reads: commands, their options, help, completion.
+"""The command line: commands, their options, help, and completion.
 
-click reads the words and calls a command's function, which writes its results as text. Not here:
-what a command does with a job (generator, repository/, submission/, lint/), and what only the
-documentation needs, such as the man page (docs/hooks/).
+click parses the words and calls a command's function, which writes its results as text. Not here:
+the work of a command on a job (generator, repository/, submission/, lint/), and pages of the
+documentation, such as the man page (docs/hooks/).
 """

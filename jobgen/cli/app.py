@@ -1,4 +1,4 @@
-"""The command line: a group of commands, each made when it is called."""
+"""The main group of commands, in which each command is imported when it is called."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _MODULES = {
     "profiles": "profile_commands",
     "why": "why_command",
 }
-Run = Callable[..., Any]  # what a command does
+Run = Callable[..., Any]  # the function of a command
 TEXTS = {name: text for texts in COMMANDS.values() for name, text in texts.items()}
 NAMES = list(TEXTS)
 
@@ -70,16 +70,16 @@ Usage: jobgen [OPTIONS] COMMAND [ARGS]...
     jobgen local | bash
 """
 _OPTIONS = {"--version": "Show the version and exit.", "-h, --help": "Show this message and exit."}
-# Words such as -queue, to click several letters; and those with a long dash, to click no options.
+# Words such as -queue, which click reads as short options; and words that begin with a long dash.
 _UNUSUAL_DASH = re.compile("-[a-zA-Z][a-z_-]+(=.*)?|[–—].*", re.DOTALL).fullmatch
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
 class Command(click.Command):
-    """A command that says of an option that it does not have what to write instead."""
+    """A command whose error about an unknown option says what to write instead."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Returns the words that click leaves. Raises click.UsageError."""
+        """Parse the words; returns those that click did not use. Raises click.UsageError."""
         options = args[: args.index("--")] if "--" in args else args
         if not ctx.resilient_parsing and any(map(_UNUSUAL_DASH, options)):
             from jobgen.cli.mistakes.usage_errors import dash_error
@@ -95,7 +95,7 @@ class Command(click.Command):
 
 
 class Group(click.Group):
-    """A group that runs its command `list` when none is named."""
+    """A group of commands that runs its command `list` if the user names none."""
 
     command_class = Command
 
@@ -123,7 +123,7 @@ class Group(click.Group):
 
 
 class MainGroup(Group):
-    """Makes a command when it is asked for, by importing its module."""
+    """The main group: imports the module of a command when the command is needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return NAMES
@@ -137,14 +137,14 @@ class MainGroup(Group):
         return overview()
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """The names of commands, without making them, or options."""
+        """The matching names of commands, without importing them, and the matching options."""
         names = [name for name in NAMES if name.startswith(incomplete)]
         options = click.Command.shell_complete(self, ctx, incomplete)
         return [*(CompletionItem(name, help=TEXTS[name]) for name in names), *options]
 
 
 def overview() -> str:
-    """The commands under their headings, one line each, and the options of all of them."""
+    """The help of jobgen: a line for each command under its heading, and the main options."""
     text = _HEAD
     for heading, rows in {**COMMANDS, "Options": _OPTIONS}.items():
         width = 12 if rows is not _OPTIONS else 10
@@ -154,7 +154,7 @@ def overview() -> str:
 
 
 def columns(rows: Sequence[Sequence[str]]) -> str:
-    """Rows as lines, their texts in columns."""
+    """The rows as lines of text in aligned columns."""
     rows = [[printable(text) for text in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ("  ".join(f"{text:<{w}}" for text, w in zip(row, widths, strict=True)) for row in rows)
@@ -162,14 +162,14 @@ def columns(rows: Sequence[Sequence[str]]) -> str:
 
 
 def complete_value(_: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
-    """What completes the value of a parameter, by its metavar."""
+    """The completions for the value of a parameter, by the parameter's metavar."""
     from jobgen.cli.completion import values
 
     return values(parameter.metavar or "", incomplete)
 
 
 class RowOption(click.Option):
-    """The option that a row describes."""
+    """The option of click that a row of the option table describes."""
 
     def __init__(self, field: str, row: Option) -> None:
         words = [*row.flags, field]
@@ -178,17 +178,17 @@ class RowOption(click.Option):
 
 
 def command_group(name: str) -> Group:
-    """A new group of commands."""
+    """A new group of commands, which is added to the main group."""
     made = Group(name, help=TEXTS[name])
     main.add_command(made)
     return made
 
 
 def option(spelling: str, help: str, *names: str, **more: Any) -> Callable[[Run], Run]:
-    """The decorator for an option, spelled as in a manual: `-o --output FILE`; `CODE...` repeats.
+    """The decorator for an option, spelled as in a manual: `-o --output FILE`.
 
-    `names` is the parameter's name, if that is not the option's. A metavar such as `text|json` has
-    all values.
+    A metavar such as `CODE...` makes the option repeatable; `text|json` lists all its values.
+    `names` is the parameter's name if it differs from the option's.
     """
     *flags, metavar = spelling.split(" ")
     if metavar.startswith("-"):
@@ -201,7 +201,7 @@ def option(spelling: str, help: str, *names: str, **more: Any) -> Callable[[Run]
     return click.option(*flags, *names, help=help, **more)
 
 
-# For the decorators of commands: values are completed by the metavar.
+# A decorator for an argument of a command; its metavar decides how a value is completed.
 argument = partial(click.argument, shell_complete=complete_value)
 
 
@@ -212,8 +212,8 @@ def main() -> None:
 
 
 def run_words(words: list[str]) -> int:
-    """Run the command that the words of a command line name; returns its exit code."""
-    if words in (["--version"], ["-h"], ["--help"]):  # click would not report a closed stdout
+    """Run the command that the words of a command line name; returns the exit code."""
+    if words in (["--version"], ["-h"], ["--help"]):  # click does not report a closed stdout
         write(f"jobgen, version {__version__}\n" if words == ["--version"] else f"{overview()}\n")
         return 0
     try:
@@ -221,6 +221,6 @@ def run_words(words: list[str]) -> int:
     except click.Abort:  # click's name for Ctrl-C
         raise KeyboardInterrupt from None
     except click.ClickException as error:
-        if sys.stderr is not None:  # if it is closed, click would write to stdout
+        if sys.stderr is not None:  # without stderr, click would write to stdout
             error.show()
         return error.exit_code

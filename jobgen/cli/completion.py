@@ -1,4 +1,4 @@
-"""Completion in bash, zsh and fish, by click: what it offers, and how bash passes a line."""
+"""Completion in bash, zsh and fish, by click: the values to offer, and the script for bash."""
 
 import os
 import re
@@ -20,11 +20,11 @@ from jobgen.paths import bundled
 from jobgen.profiles.search import profile_files
 from jobgen.scripts.write import write
 
-VARIABLE = "_JOBGEN_COMPLETE"  # tells the program that a shell asks for completion
+VARIABLE = "_JOBGEN_COMPLETE"  # the variable by which a shell asks the program for completion
 
 
 def _names(kind: str) -> Iterable[str]:
-    """The names that a word in capitals of a metavar stands for, if it stands for names."""
+    """The names that a metavar such as PROFILE stands for; none for other metavars."""
     if kind == "PROFILE":
         return profile_files()
     if kind == "TRAINER":
@@ -47,16 +47,16 @@ def _names(kind: str) -> Iterable[str]:
 
 
 def values(metavar: str, incomplete: str) -> list[CompletionItem]:
-    """What can continue `incomplete` for an option with that metavar; see `Option`."""
+    """The values that begin with `incomplete`, for an option with a metavar; see `Option`."""
     kinds = re.findall("[A-Z]+", metavar)
     offers = [name for kind in kinds for name in _names(kind)]
     if "/" not in incomplete:
-        # Of the profiles in a folder, all but the sites are bases for others.
+        # Profiles in other folders are bases for profiles, which are offered once a / is typed.
         offers = [name for name in offers if "/" not in name or name.startswith("sites/")]
     if metavar.islower():
         before = incomplete[: incomplete.rfind(",") + 1] if "," in metavar else ""
         offers = [before + word for word in re.split("[|,]", metavar)]
-    # Names that would need quotes in a shell are not offered.
+    # Names that a shell needs in quotes are not offered.
     plain = (name for name in offers if re.fullmatch(r"[\w./@%+=,-]+", name))
     found = [CompletionItem(name) for name in dict.fromkeys(plain) if name.startswith(incomplete)]
     if "FILE" in kinds or "PROGRAM" in kinds:
@@ -64,7 +64,7 @@ def values(metavar: str, incomplete: str) -> list[CompletionItem]:
     return found
 
 
-# Reads the line itself: bash cuts words at `=` and `:`, as in -t 1:30:00 or --profile=NAME.
+# The function passes the whole line, since bash splits words at `=` and `:`, such as 1:30:00.
 _BASH_SOURCE = """\
 %(complete_func)s() {
   local kind value
@@ -84,8 +84,8 @@ class _Bash(BashComplete):
     source_template = _BASH_SOURCE
 
     def get_completion_args(self) -> tuple[list[str], str]:
-        # With one more letter, the word to complete is the last one, even if it is empty or in
-        # quotes.
+        # With an added letter, the word to complete is always the last one, even if it is empty or
+        # in quotes.
         *words, last = split_arg_string(os.environ["COMP_WORDS"] + "x")
         return words[1:], last[:-1]
 
@@ -94,14 +94,14 @@ _SHELLS: dict[str, type[ShellComplete]] = {"bash": _Bash, "zsh": ZshComplete, "f
 
 
 def source_script(shell: str, commands: Command) -> str:
-    """The script for bash, zsh or fish that turns completion on."""
+    """The script that turns completion on in bash, zsh or fish."""
     return _SHELLS[shell](commands, {}, "jobgen", VARIABLE).source()
 
 
 def complete(commands: Command) -> int:
-    """Write what can continue the command line that a shell passes in the environment.
+    """Write the completions of the command line that a shell passes in the environment.
 
-    There are no messages: they would damage the line that is being typed.
+    Errors are not reported: a message would damage the line that the user is typing.
     """
     try:
         name = os.environ[VARIABLE].partition("_")[0]
@@ -110,7 +110,7 @@ def complete(commands: Command) -> int:
         found = shell.get_completions(words, incomplete)
         option, equals, _ = incomplete.partition("=")
         if equals and option.startswith("--") and "--" not in words and name != "bash":
-            for item in found:  # to these shells, --profile=NAME is one word
+            for item in found:  # zsh and fish read --profile=NAME as one word
                 item.value = f"{option}={item.value}"
         write("\n".join(map(shell.format_completion, found)) + "\n")
     except (Exception, KeyboardInterrupt):

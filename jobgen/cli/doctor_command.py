@@ -1,4 +1,4 @@
-"""The command `jobgen doctor`: the script of a job that measures, the report of its results."""
+"""The command `jobgen doctor`: writes the script of a measuring job, and its results as a page."""
 
 from pathlib import Path
 from typing import Any
@@ -12,10 +12,10 @@ from jobgen.paths import to_path
 from jobgen.planning.job_options import OPTIONS, Job
 from jobgen.scripts.write import write
 
-FOLDER = "jobgen-doctor"  # trainers/doctor.py writes its results there
-VERDICT = "jobgen doctor:"  # with it begin the last lines that the job prints
+FOLDER = "jobgen-doctor"  # to which trainers/doctor.py writes its results
+VERDICT = "jobgen doctor:"  # begins the first line of the verdict in a job's output
 WALLTIME = "0:30:00"  # a round of pairs takes about a second: enough for 1,000 nodes
-# What the user may say of the job that measures: where it runs, and how large it is.
+# The options of a job that the user may give: where the job runs, and its size.
 FIELDS = (
     *(
         name
@@ -54,7 +54,7 @@ def doctor(report: str | None, **options: Any) -> int:
 
 
 def _write_script(fields: dict[str, Any], output: dict[str, Any]) -> int:
-    """Write the script, or submit it; with `wait`, write the report, too. Raises JobgenError."""
+    """Write or submit the script; with `wait`, also write the report. Raises JobgenError."""
     job = _job(fields)
     if job.command == "local":
         _refuse(output, ("submit", "wait", "mkdir"), "a job of this machine alone")
@@ -65,7 +65,7 @@ def _write_script(fields: dict[str, Any], output: dict[str, Any]) -> int:
 
 
 def _job(fields: dict[str, Any]) -> Job:
-    """The job that measures, for the scheduler of its profile."""
+    """The measuring job, for the scheduler of its profile. Raises JobgenError."""
     if fields["profile"] is None:
         fields["profile"] = default_profile()
     if fields["profile"] is None:
@@ -81,15 +81,15 @@ def _job(fields: dict[str, Any]) -> Job:
     if command in OPTIONS["time"].commands:
         given.setdefault("time", WALLTIME)
     name = generator.profiles.load(fields["profile"]).name
-    # With --exit-zero, the verdict is the last line of a rank: no error of torchrun follows it.
+    # With --exit-zero, torchrun prints no error after the ranks: the verdict is the last output.
     words = ("--exit-zero", "--cluster", Path(name).stem)
     return Job(command, **given, trainer="doctor", program=words)
 
 
 def _write_report(file: str, options: dict[str, Any], summary: bool = False) -> int:
-    """Draw the results in a file as one HTML file; 1 if something is wrong. Raises JobgenError.
+    """Write the results in a file as an HTML page; 1 if there is a fault. Raises JobgenError.
 
-    With `summary`, also report the job's verdict.
+    With `summary`, also report the job's verdict on stderr.
     """
     output = options.pop("output", None) or f"{file.removesuffix('.json')}.html"
     _refuse(options, tuple(options), "--report, which only draws a file")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from jobgen.generator import Generator
     from jobgen.planning.plan import Plan
 
-# What to do with a script; the options of the job are in planning/job_options.
+# The options for the use of a script; the options of the job are in planning/job_options.
 _output = partial(option, "Output")
 OUTPUT_OPTIONS: dict[str, Option] = {
     "output": _output(
@@ -41,18 +41,18 @@ OUTPUT_OPTIONS: dict[str, Option] = {
 
 
 def output_options(command: str) -> dict[str, Option]:
-    """The options of a command that say what to do with its script, by name."""
+    """The options for the use of a script that a command has, by name."""
     return {name: row for name, row in OUTPUT_OPTIONS.items() if command in row.commands}
 
 
 class JobCommand(Command):
-    """A command whose options are rows: it lists them under their headings."""
+    """A command that makes a job; its help lists the options under headings."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Returns the words that click leaves.
+        """Parse the words; returns those that click did not use.
 
-        Raises JobgenError for words that are silently the program's, and probably were not meant
-        so.
+        Raises JobgenError for words that click reads, but not as the user probably meant them, such
+        as options after the program.
         """
         if self.name == "qsub" and "-h" in args and "--" in args[args.index("-h") :]:
             hint = "for a job on hold, as with qsub: --directive=-h"
@@ -73,7 +73,7 @@ class JobCommand(Command):
         return others
 
     def check(self, fields: dict[str, Any]) -> None:
-        """Raise JobgenError for values of the options, by name, that make no job."""
+        """Raise JobgenError if no job can be made of the options; `fields` has them by name."""
         from jobgen.generator import Generator
 
         name = str(self.name)
@@ -81,7 +81,7 @@ class JobCommand(Command):
             return
         output = {each: fields.pop(each) for each in output_options(name)}
         job = _checked(Job(name, **fields), output)
-        if name != "byhand":  # which needs hosts
+        if name != "byhand":  # whose hosts may not be known yet
             Generator().plan(job)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -91,16 +91,16 @@ class JobCommand(Command):
             if record and isinstance(parameter, click.Option):
                 rows[getattr(parameter, "group", GROUPS[-1])].append(record)
         for heading in filter(rows.get, GROUPS):
-            with formatter.section(heading):  # the columns have one width under all headings
+            with formatter.section(heading):  # all headings have the same column width
                 formatter.write_dl([(f"{name:<28}", text) for name, text in rows[heading]], 28)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        if ctx.params.get("program"):  # what follows is the program's, also options
+        if ctx.params.get("program"):  # all words after the program are its arguments
             return [CompletionItem(incomplete, "file")]
         return super().shell_complete(ctx, incomplete)
 
 
-# What the help of each command says after the line in the list of all commands.
+# The help of each command; before it stands the command's line from the list of commands.
 _PROGRAM = (
     "PROGRAM is a Python script (*.py), -m MODULE or a command; without it, the profile's trainer"
     " runs. Example:\n\n"
@@ -143,12 +143,12 @@ for _name in _HELP:
 
 
 def run_job(job: Job, options: dict[str, Any]) -> int:
-    """Run the command of a job, with the options that say what to do with its script.
+    """Run the command of a job; `options` are the options for the use of its script.
 
-    A script that is submitted is written, too, if there is an `output`; with `wait`, the exit code
-    is the job's.
+    A script is also written before it is submitted if there is an `output`. Returns the exit code:
+    with `wait`, the job's.
     """
-    from jobgen.generator import Generator  # completion and --help do without
+    from jobgen.generator import Generator  # not needed for completion and --help
     from jobgen.schedulers import get_scheduler
 
     job = _checked(job, options)
@@ -182,7 +182,7 @@ def run_job(job: Job, options: dict[str, Any]) -> int:
 
 
 def report_cause(output: str) -> None:
-    """Report the verdict of `jobgen why` on the output of a job, if it finds a cause."""
+    """Report the verdict of `jobgen why` on a job's output file, if there is a known cause."""
     from jobgen.diagnosis.engine import diagnose  # most jobs end well
     from jobgen.diagnosis.files import sources
     from jobgen.diagnosis.report import as_text
@@ -194,16 +194,16 @@ def report_cause(output: str) -> None:
 
 
 def _checked(job: Job, output: dict[str, Any]) -> Job:
-    if job.profile is None and job.command != "local":  # which has a default of its own
+    if job.profile is None and job.command != "local":  # `local` has its own default profile
         job = job._replace(profile=default_profile())
-    from jobgen.cli.mistakes.job_checks import check_habits  # completion and --help do without
+    from jobgen.cli.mistakes.job_checks import check_habits  # not needed for --help
 
     check_habits(job, output.get("output"))
     return job
 
 
 def default_profile() -> str | None:
-    """The profile of a command without --profile."""
+    """The profile in $JOBGEN_PROFILE, for a command without --profile; None if it is not set."""
     return os.environ.get("JOBGEN_PROFILE") or None
 
 
@@ -222,7 +222,7 @@ def _prepare_output_folder(plan: Plan, create: bool) -> None:
 
 
 def _report_array(plan: Plan, job: Job) -> None:
-    """Report what does not differ between the jobs of an array."""
+    """Report probable mistakes in the options of an array job."""
     if not plan.request.array:
         return
     if plan.program.source and "%a" not in "".join(plan.program.arguments):

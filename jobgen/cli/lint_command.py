@@ -70,7 +70,7 @@ def lint_files(
 def _check_usage(
     files: Sequence[str], format: str, fix: bool, diff: bool, stdin_filename: str | None
 ) -> None:
-    """Raise JobgenError for wrong paths, and for options that exclude each other."""
+    """Raise JobgenError for wrong paths, and for options that cannot be used together."""
     check_paths(files)
     if fix and diff:
         raise problem("--diff", "--fix is given, too", "usage", "give one of the two")
@@ -88,7 +88,7 @@ def _changed(outcome: Outcome) -> list[Mended]:
 
 
 def _act(mended: Mended, outcome: Outcome, fix: bool, shows: bool) -> None:
-    """Show what changes in a file, and write it with `fix`."""
+    """Show the changes in a file; with `fix`, write them."""
     try:
         if fix:
             write_mended(mended)
@@ -101,14 +101,14 @@ def _act(mended: Mended, outcome: Outcome, fix: bool, shows: bool) -> None:
 
 
 def _report_mended(mended: Mended, fix: bool) -> None:
-    """Report which rule each mend belongs to; the lines are those of the file before."""
+    """Report the finding of each mend; line numbers are those of the file before mending."""
     for each in mended.findings:
         text = f"{'mended' if fix else 'to be mended'}: {each.text}"
         report(str(each._replace(text=text, hint="")))
 
 
 def _report(outcome: Outcome, fix: bool) -> None:
-    """Report what could not be read, written or mended, and count the findings."""
+    """Report files that were not read or written, findings not mended, and the counts."""
     for each in outcome.unread:
         report(str(each))
     refused = {each.path: each.refused for each in outcome.mended}

@@ -1,4 +1,4 @@
-"""The commands `jobgen machinery`: the parts of a script, and the programs that it carries."""
+"""The commands `jobgen machinery`: show the parts of scripts, and the programs in them."""
 
 import re
 
@@ -11,12 +11,12 @@ from jobgen.scripts.parts import PARTS, Part
 from jobgen.scripts.render import part_text
 from jobgen.scripts.write import write
 
-# What a script carries; `lead` has the keeper's text, too, as one file of the script.
+# The programs that a script carries; `lead` is one file with the text of `keeper` and its own.
 _CARRIED = {
     "keeper": ("keeper", "parent of a node's ranks: it ends all of them, and passes on orders"),
     "lead": ("lead", "the keeper with a small mpiexec, which starts one on each node"),
 }
-# All that can be shown, in the order of a script.
+# The names that `show` accepts, in the order of a script.
 NAMES = tuple(dict.fromkeys([*(part.name for part in PARTS), *_CARRIED]))
 
 machinery = command_group("machinery")
@@ -56,7 +56,7 @@ def _text(name: str) -> str:
 
 
 def _condition(part: Part) -> str:
-    """The features of the scripts that have a part; `-WORD` is one that they do not have."""
+    """The features of the scripts that have a part; `-WORD` is a feature that they do not have."""
     return " ".join((*part.having.split(), *(f"-{word}" for word in part.without.split())))
 
 

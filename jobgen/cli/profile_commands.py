@@ -19,8 +19,8 @@ from jobgen.profiles.yaml_tree import as_yaml
 from jobgen.schedulers import COMMANDS
 from jobgen.scripts.write import write
 
-MOST_VALUE_WIDTH = 60  # columns, before the origins in `profiles show`
-PAGE_WIDTH = 80  # columns, of the page of a key
+MOST_VALUE_WIDTH = 60  # the most columns for values, before the origins in `profiles show`
+PAGE_WIDTH = 80  # the columns of the page about a key
 
 profiles = command_group("profiles")
 
@@ -38,7 +38,7 @@ def _profiles_list() -> int:
             errors.append(str(error))
             continue
         heading = heading_of(file)
-        # Your own bases are not shown: only who wrote them extends them.
+        # A user's own bases are not shown: their author knows them.
         if profile.scheduler or heading == BASES:
             text = profile.description
             if heading == SITES:
@@ -110,7 +110,7 @@ def _profiles_validate(files: tuple[str, ...]) -> int:
             found = [
                 each._replace(mark=places.get(each.mark.file, each.mark))
                 for each in (*error.problems, *later)
-                if each.code != "no-scheduler"  # it may be a base
+                if each.code != "no-scheduler"  # the profile may be a base for others
             ]
             write(f"{JobgenError(found) if found else error}\n")
             wrong += 1
@@ -126,7 +126,7 @@ def _profiles_schema() -> int:
 
 
 def _list_page(rows: dict[str, list[tuple[str, str, str]]]) -> str:
-    """The headings that have profiles, with the columns of all aligned."""
+    """The profiles under their headings, in columns that are aligned over all headings."""
     lines = columns([row for group in rows.values() for row in group]).splitlines()
     text = ""
     for heading, group in rows.items():
@@ -139,7 +139,7 @@ def _list_page(rows: dict[str, list[tuple[str, str, str]]]) -> str:
 def _profile_lines(
     value: Any, path: str, resolved: Resolved, depth: int = 0
 ) -> Iterator[tuple[str, str]]:
-    """Lines of YAML for a record or a map, each with the origin of its value."""
+    """The lines of YAML for a record or a map, each with the origin of its value."""
     indent = "  " * depth
     for name, child in _items(value):
         child_path = f"{path}.{name}" if path else name
@@ -149,9 +149,9 @@ def _profile_lines(
                 yield from _profile_lines(child, child_path, resolved, depth + 1)
                 continue
             child = {}
-        if child_path == "extends":  # the values of the bases are shown already
+        if child_path == "extends":  # the values of these bases are shown like all others
             continue
-        # JSON is YAML, and puts quotes around what YAML would read as something else.
+        # JSON is YAML; it quotes every text, also those that YAML would read as another type.
         text = json.dumps(child, ensure_ascii=False)
         yield f"{indent}{name}: {text}", resolved.origin(child_path)
 
@@ -163,12 +163,12 @@ def _items(value: Any) -> Iterable[tuple[str, Any]]:
 
 
 def _is_in(path: str, key: Key) -> bool:
-    """Whether a path is a key, or below a map of free names, such as network.environment."""
+    """Whether a path is the key, or a name below it if it is a map, such as network.environment."""
     return path == key.path or (isinstance(key.row.kind, MapOf) and path.startswith(f"{key.path}."))
 
 
 def _key_hint(path: str, keys: Iterable[str]) -> str:
-    """The keys that a name may mean, or what has no key, or the groups."""
+    """A hint for an unknown key: similar keys, an option, a sentence, or the nearest group."""
     from jobgen.other_words.search import answers, path_of, places  # only a mistake needs them
 
     group, _, last = path.rpartition(".")
@@ -213,13 +213,13 @@ def _key_page(key: Key) -> str:
 
 
 def _refused_jobs(generator: Generator, name: str) -> tuple[list[Problem], list[Problem]]:
-    """What is refused in each job of a profile that gives no option, and what only in some.
+    """The problems of all jobs of a profile without options, and those of only some sizes.
 
-    Options may override the number of nodes: what is refused for one node alone, or for two, is no
-    mistake of the profile.
+    Options may override the number of nodes, so a problem of one node only, or of two nodes only,
+    is no mistake of the profile.
     """
     resolved = generator.profiles.load(name)
-    if not resolved.profile.scheduler:  # it is a base
+    if not resolved.profile.scheduler:  # a base for other profiles
         return [], []
     job = _trial_job(resolved, name)
     own = _refusals(generator, resolved, job)
@@ -239,7 +239,7 @@ def _refused_jobs(generator: Generator, name: str) -> tuple[list[Problem], list[
 
 
 def _trial_job(resolved: Resolved, name: str) -> Job:
-    """A job without options, except for a walltime, which a profile may leave to each job."""
+    """A job without options, but with a walltime, which a profile may leave to each job."""
     profile = resolved.profile
     command = COMMANDS[str(profile.scheduler)]
     needs_time = command != "local" and not profile.request.time
@@ -248,7 +248,7 @@ def _trial_job(resolved: Resolved, name: str) -> Job:
 
 
 def _refusals(generator: Generator, resolved: Resolved, job: Job) -> set[Problem]:
-    """What is refused in a job with a program and, unless nothing starts it, with the trainer."""
+    """The problems of a job with a program and, if the launcher can start it, with the trainer."""
     found: set[Problem] = set()
     for program in ((), ("train.py",)):
         if program or resolved.profile.launch.launcher != "node":
@@ -260,7 +260,7 @@ def _refusals(generator: Generator, resolved: Resolved, job: Job) -> set[Problem
 
 
 def _at_file(problems: Iterable[Problem], resolved: Resolved, name: str) -> list[Problem]:
-    """The problems at places of the profile, where they are at an option or a default."""
+    """The problems, with places in the profile instead of options or defaults."""
     profile, origins = resolved.profile, resolved.origins
     limits = profile.limits.of(profile.partition or profile.queue)[0][0]
     marks = {str(mark): mark for mark in origins.values()}

@@ -113,7 +113,7 @@ def _trainers_export(name: str, output: str | None) -> int:
     """Write a trainer to a file, to keep it in a job's repository."""
     text = trainers.source(name)
     output = output or f"{name}.py"
-    if output != "-" and os.path.lexists(to_path(output)):  # also a link to nothing
+    if output != "-" and os.path.lexists(to_path(output)):  # true for a broken link, too
         raise problem(f"-o {output}", "the file exists already", "output", "remove it first")
     write(text, output)
     return 0

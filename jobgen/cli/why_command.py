@@ -1,4 +1,4 @@
-"""The command `jobgen why`: the verdict on a job's files, the classes, a class's page."""
+"""The command `jobgen why`: shows the verdict on a job's files, all classes, or a class's page."""
 
 from __future__ import annotations
 
@@ -63,20 +63,20 @@ def _report_scripts(words: Sequence[str]) -> None:
 
 
 def _show_line(words: Sequence[str]) -> int:
-    """The same in one line, whatever happens: it is the last one of a job's output."""
+    """Write the verdict in one line, whatever happens: scripts call this as their last command."""
     try:
         verdict = _verdict(words)
         line, status = as_line(verdict), 0 if verdict.code else 1
     except JobgenError as error:
         line, status = no_cause("; ".join(str(error).split("\n"))), 2
-    except Exception as error:  # a job's last line is no traceback
+    except Exception as error:  # a job's last line must not be a traceback
         line, status = no_cause(f"jobgen why failed: {type(error).__name__}: {error}"), 2
     write(line)
     return status
 
 
 class _Parts(NamedTuple):
-    """What a word means: a job's folder, if it is one, logs, and a job that a scheduler knows."""
+    """The input that a word names: a job's folder or "", logs, and a job of a scheduler or None."""
 
     folder: str = ""
     logs: Iterable[Source] = ()
@@ -104,7 +104,7 @@ def _verdict(words: Sequence[str]) -> Verdict:
 
 
 def _of_live_job(verdict: Verdict, job: JobFiles, folder: str) -> Verdict:
-    """The verdict on a job that has not ended: its state, and if it runs, who wrote last."""
+    """The verdict on a job that has not ended: its state and, if it runs, who wrote output last."""
     from jobgen.diagnosis.job_folder.silence import silence_notes
 
     state = f"the job is {job.status}"
@@ -129,19 +129,19 @@ def _parts(word: str) -> _Parts:
         found = find_job_files(word)
     except JobgenError:
         if folder:
-            return _Parts(folder)  # no scheduler knows the job any more
+            return _Parts(folder)  # the schedulers have forgotten the job
         raise
-    names = [word, *found.numbers]  # a job of an array has a number of its own
+    names = [word, *found.numbers]  # a job of an array has its own number, too
     folders = (find_job_folder(name, ("", *found.folders)) for name in names)
     folder = folder or next(filter(None, folders), "")
-    is_waiting = found.status and not found.status.is_running  # it has no output yet
+    is_waiting = found.status and not found.status.is_running  # no output yet
     for path in found.missing if not (folder or is_waiting) else ():
         report(f"{path}: it cannot be read here")
     return _Parts(folder, _of_job(found), found)
 
 
 def _of_job(found: JobFiles) -> Iterator[Source]:
-    """What the scheduler says of a job, and its output."""
+    """The scheduler's facts about a job as a source, and its output files."""
     if found.facts:
         yield text_source(SCHEDULER, found.facts)
     yield from sources(found.paths)

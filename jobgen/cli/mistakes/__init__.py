@@ -1,4 +1,4 @@
-"""What to write instead of a wrong command line: imported only after a mistake, or to look for one.
+"""Finds mistakes in a command line, and says what to write instead; imported only when needed.
 
-Not here: a job that cannot be (planner/), and the words of other tools (other_words/).
+Not here: jobs that are impossible (planner/), and the words of other tools (other_words/).
 """

@@ -1,6 +1,6 @@
-"""What the words of a job probably mean: what means another thing here is refused, or warned of.
+"""Refuses words of a job that probably mean something else to the user, or warns of them.
 
-The warnings depend on the files here: the machine of the job may differ.
+The warnings depend on files of this machine, and the machine of the job may have others.
 """
 
 import os
@@ -18,17 +18,17 @@ from jobgen.planning.plan import Plan
 from jobgen.profiles.search import profile_files
 from jobgen.quoting import options_of, quote, split_words
 
-_MOST_NAMES = 5  # of profiles in one message
-_SCRIPT = re.compile(r"[\w./-]+\.py")  # a program that is none but a Python script
+_MOST_NAMES = 5  # the most profiles in one message
+_SCRIPT = re.compile(r"[\w./-]+\.py")  # a program that can only be a Python script
 
 
 def check_habits(job: Job, script: str | None) -> None:
-    """Raise JobgenError for values of the other meaning; `script` is the value of -o."""
+    """Raise JobgenError for values as other tools have them; `script` is the value of -o."""
     found = [*_profile_problem(job), *_several_values(job)]
     for flag, value in _values(job, script):
         found += _value_problems(job.command, flag, value)
     if job.template or (job.program and not _SCRIPT.fullmatch(job.program[0])):
-        from jobgen.cli.mistakes.shell_words import check_first_word  # not for most programs
+        from jobgen.cli.mistakes.shell_words import check_first_word  # rarely needed
 
         try:
             check_first_word(job)
@@ -39,9 +39,9 @@ def check_habits(job: Job, script: str | None) -> None:
 
 
 def check_repeated(words: Sequence[str]) -> None:
-    """Raise JobgenError for two profiles, and for a list in two options.
+    """Raise JobgenError for two profiles, and for a list that is split over two options.
 
-    Of other options the last counts, as with sbatch: the first may be an alias's.
+    For other options, the last one counts, as with sbatch: the first may come from an alias.
     """
     for flag in ("--profile", "--mail-on", "--hosts"):
         values = [*dict.fromkeys(value for name, value in options_of(words) if name == flag)]
@@ -55,7 +55,7 @@ def check_repeated(words: Sequence[str]) -> None:
 
 
 def check_paths(paths: Sequence[str]) -> None:
-    """Raise JobgenError for a path to nothing that is probably something else."""
+    """Raise JobgenError if a path does not exist, and the user probably meant something else."""
     for path in (each for each in paths if each != "-" and not os.path.lexists(to_path(each))):
         if path in profile_files():
             hint = f"write jobgen profiles validate {path}"
@@ -80,7 +80,7 @@ def _values(job: Job, script: str | None) -> Iterator[tuple[str, str]]:
 
 
 def _value_problems(command: str, flag: str, value: str) -> Iterator[Problem]:
-    """The first habit that a value has."""
+    """The problem of the first habit, a form of another tool, that matches a value."""
     is_letter = len(flag) == 2 and flag not in ("-e", "--")
     for table in (f"{flag} of {command}", flag, "any letter" if is_letter else ""):
         for pattern, answer in habits().get(table, {}).items():
@@ -99,7 +99,7 @@ def _value_problems(command: str, flag: str, value: str) -> Iterator[Problem]:
 
 
 def _profile_problem(job: Job) -> Iterator[Problem]:
-    """No profile, or one that is named as a partition or queue."""
+    """The problem of a job without a profile, also if a profile is named as partition or queue."""
     if job.profile is not None or job.command == "local":
         return
     name = job.partition or job.queue
@@ -117,7 +117,7 @@ def _profile_problem(job: Job) -> Iterator[Problem]:
 
 
 def _fitting_profiles(command: str) -> Iterator[str]:
-    """The profiles that a command takes, the user's own first."""
+    """The profiles for the scheduler of a command, the user's own first."""
     from jobgen.cli.mistakes.other_commands import command_of
 
     for name in profile_files():
@@ -127,7 +127,7 @@ def _fitting_profiles(command: str) -> Iterator[str]:
 
 
 def _several_values(job: Job) -> Iterator[Problem]:
-    """Values of several keys in one --set."""
+    """The problems of --set options with values of several keys."""
     for text in job.set_values:
         pairs = re.split(r",(?=[A-Za-z_][\w.]*=)", text)
         if len(pairs) > 1 and text.count("=") == len(pairs) and not re.search(r"=[\[{]", text):
@@ -137,7 +137,7 @@ def _several_values(job: Job) -> Iterator[Problem]:
 
 
 def _set_words(pair: str, group: str, command: str) -> str:
-    """The words for PATH=VALUE; a name without its group may be of the group of the one before."""
+    """The words to write for NAME=VALUE; the name may belong to `group`, the first key's group."""
     from jobgen.planning.key_words import KEYS, option_words  # only a mistake needs it
 
     path, _, value = pair.partition("=")
@@ -148,16 +148,16 @@ def _set_words(pair: str, group: str, command: str) -> str:
 
 
 def job_warnings(job: Job, plan: Plan) -> Iterator[Problem]:
-    """The warnings about a job, whose plan was made."""
+    """The warnings about a job for which a plan was made."""
     yield from _program_advice(job, plan)
     yield from _shell_advice(plan)
     yield from _directive_advice(job)
 
 
 def _program_advice(job: Job, plan: Plan) -> Iterator[Problem]:
-    """A warning if the program is a path to no file, or several words in one."""
+    """A warning if the program's file does not exist here, or if the program is a quoted line."""
     name = plan.program.name
-    elsewhere = plan.software.workspace or plan.request.chdir  # a relative path counts from there
+    elsewhere = plan.software.workspace or plan.request.chdir  # relative paths start there
     in_workspace = elsewhere and not name.startswith("/")
     is_path = plan.program.kind == "script" or (plan.program.kind == "command" and "/" in name)
     if plan.program.kind == "trainer" or in_workspace or "$" in name:
@@ -171,7 +171,7 @@ def _program_advice(job: Job, plan: Plan) -> Iterator[Problem]:
     is_elsewhere = plan.program.kind == "command" and "/" not in name and not shutil.which(name)
     files = {f"{module}.py": f"-m {name}", f"./{name}": f"./{name}", f"{name}.py": f"{name}.py"}
     for file, right in files.items() if is_elsewhere else ():
-        if is_file(to_path(file)):  # a shell looks for it on PATH alone
+        if is_file(to_path(file)):  # a shell searches a name without / only on PATH
             text = f"no command {name!r:.80} is on PATH, and a file {file.lstrip('./')} is here"
             yield Problem(Mark("--"), text, "program", f"write -- {right}")
             return
@@ -189,7 +189,7 @@ def _program_advice(job: Job, plan: Plan) -> Iterator[Problem]:
 
 
 def _words_advice(job: Job, name: str) -> Iterator[Problem]:
-    """A warning about a program that is several words in one."""
+    """A warning about a program that is a whole command line in one word."""
     first, *others = name.split()
     words = others if first in ("python", "python3") and others[0].endswith(".py") else []
     words = words or [first, *others]
@@ -210,7 +210,7 @@ def _words_advice(job: Job, name: str) -> Iterator[Problem]:
 
 
 def _directive_advice(job: Job) -> Iterator[Problem]:
-    """Directives that sbatch refuses: a name almost as it has one, or a value (JG203, JG217)."""
+    """Warnings about directives that sbatch refuses: a misspelt name (JG203), a value (JG217)."""
     texts = [text for text in job.directives if text.startswith("--")]
     if not texts or job.command != "sbatch":
         return
@@ -230,7 +230,7 @@ def _directive_advice(job: Job) -> Iterator[Problem]:
 
 
 def _shell_advice(plan: Plan) -> Iterator[Problem]:
-    """A warning if the program is a shell script, here, that starts ranks itself."""
+    """A warning if the program is a shell script on this machine that starts ranks itself."""
     words = (plan.program.name, *plan.program.arguments)
     if plan.launch.launcher == "node" or plan.program.kind != "command":
         return

@@ -1,4 +1,4 @@
-"""Commands that jobgen does not have, and its own for the same."""
+"""Hints for commands that jobgen does not have: its own commands for the same purpose."""
 
 import re
 from collections.abc import Sequence
@@ -15,13 +15,13 @@ from jobgen.profiles.resolve import Profiles
 from jobgen.quoting import quote
 from jobgen.schedulers import COMMANDS
 
-_CLOSE = 0.7  # of difflib: nearer names are slips
+_CLOSE = 0.7  # the ratio of difflib from which a name is taken for a misspelt command
 
 
 def command_problem(ctx: click.Context, group: click.Group, words: Sequence[str]) -> str:
-    """What is wrong with a command that a group does not have, and what to type instead."""
+    """The message about an unknown command of a group, with a command to type instead."""
     name, *others = words
-    others = others[others[:1] in (["launch"], ["run"]) :]  # as of accelerate
+    others = others[others[:1] in (["launch"], ["run"]) :]  # such as `accelerate launch`
     hint = _command_hint(ctx, group, name)
     found = re.search(r"`jobgen (\w+)[^`]*`", hint)
     right = found[1] if found else ""
@@ -38,7 +38,7 @@ def command_problem(ctx: click.Context, group: click.Group, words: Sequence[str]
 
 
 def command_of(name: str) -> str:
-    """The command for the scheduler of a profile; "" if there is none."""
+    """The command for a profile's scheduler; "" if the profile is wrong, or names no scheduler."""
     with suppress(JobgenError):
         return COMMANDS.get(str(Profiles().load(name).profile.scheduler), "")
     return ""

@@ -1,5 +1,5 @@
-"""Options that a command does not have, such as those of sbatch, qsub and torchrun, and what says
-the same to jobgen. Only a mistake imports this.
+"""Hints for options that a command does not have, such as options of sbatch, qsub and torchrun:
+jobgen's own words for the same. The module is imported only after a mistake.
 """
 
 import os
@@ -33,26 +33,26 @@ from jobgen.schedulers import absent_keys, pbs_user_options, slurm_directives
 
 _SBATCHS = OPTIONS_OF_SBATCH - {flag.lstrip("-") for flag in FIELD_OF_FLAG}
 _SCHEDULERS = {"sbatch": "slurm", "qsub": "pbs", "interactive": "slurm", "local": "local"}
-_CLOSE = 0.75  # of difflib: nearer names are slips
+_CLOSE = 0.75  # the ratio of difflib from which a name is taken for a misspelt option
 
 
 def words_to_write(hint: str) -> list[str]:
-    """The words that a hint says to write; none if there is a choice or a place to fill."""
-    note = "(?:, (?:the|since|what|all) [^'\"]*)?"  # which explains the words
+    """The words that a hint tells the user to write; none if it has a choice or a placeholder."""
+    note = "(?:, (?:the|since|what|all) [^'\"]*)?"  # an explanation after the words
     found = re.fullmatch(rf"write (-(?:'[^']*'|(?!, |; | or ).)*){note}", hint)
     if not found or re.search(PLACE, found[1]):
         return []
     try:
         return split_words(found[1])
-    except ValueError:  # words of a shell
+    except ValueError:  # the hint has quotes or operators of a shell
         return []
 
 
 def own_words(command: Command, flag: str, value: str = "", args: Sequence[str] = ()) -> str:
-    """What to do instead of giving a command an option, and a value, that it does not have.
+    """The hint for an option, with its value, that a command does not have.
 
-    It begins with `write`, if that is to write other words; "" if nothing is known of the option.
-    `args` are all words of the command, which numbers of ranks depend on.
+    A hint to write other words begins with `write`; the hint is "" if none is known. `args` are
+    all words of the command, from which numbers of ranks are calculated.
     """
     name = str(command.name)
     flags = {
@@ -74,7 +74,7 @@ def own_words(command: Command, flag: str, value: str = "", args: Sequence[str] 
 
 
 def _of_other_tool(name: str, flag: str, flags: Mapping[str, str], value: str) -> str:
-    """What another tool's option means; "" if nobody has it."""
+    """The words of jobgen for another tool's option; "" if no known tool has the option."""
     if form := form_words(name, flag, value):
         return form
     singular = plain(flag).rstrip("s")
@@ -88,7 +88,7 @@ def _of_other_tool(name: str, flag: str, flags: Mapping[str, str], value: str) -
 
 
 def _of_nobody(name: str, flag: str, flags: Mapping[str, str], value: str) -> str:
-    """What may be meant by an option of which nothing is known."""
+    """A hint for an option that no known tool has."""
     if not answers("options", flag):
         for close in get_close_matches(flag, flags, n=1, cutoff=_CLOSE):
             return f"did you mean {close!r}?"
@@ -103,7 +103,7 @@ def _of_nobody(name: str, flag: str, flags: Mapping[str, str], value: str) -> st
 
 
 def _profile(command: str, options: Iterable[tuple[str, str]]) -> Profile | None:
-    """The profile of a command, if it can be read."""
+    """The profile that a command's options or the environment name; None if it cannot be read."""
     own = "local" if command == "local" else ""
     names = [value for name, value in options if name == "--profile"]
     name = next(filter(None, [*names[:1], os.environ.get("JOBGEN_PROFILE"), own]), None)
@@ -122,7 +122,7 @@ def _commands_with(flag: str) -> list[str]:
 
 
 def _of_other_command(command: str, flag: str, flags: Iterable[str], value: str) -> str:
-    """The option of a command that makes no job, for a word of another tool."""
+    """The option for a word of another tool, for a command that makes no job; "" if none fits."""
     for own in answers(f"options of {command}", flag):
         return "write " * own.startswith("jobgen ") + with_value(own, value)
     for path in map(path_of, answers("keys", flag)):
@@ -134,7 +134,7 @@ def _of_other_command(command: str, flag: str, flags: Iterable[str], value: str)
 
 
 def _of_letter(letter: str, command: str, value: str) -> str:
-    """The words for an option of one letter, which means what it means to the command's engine."""
+    """The words for an option of one letter: qsub's for `jobgen qsub`, else sbatch's or qsub's."""
     if command == "qsub":
         return _of_qsub(letter, value)
     name = slurm_directives.LONG_NAMES.get(letter)
@@ -153,7 +153,7 @@ def _of_qsub(letter: str, value: str) -> str:
         return words or f"--directive={quote(f'-W {value}')}"
     if letter == "l" and (resources := _resources(value)):
         return resources
-    if letter in "cn" and value.isdigit():  # as of sbatch; qsub's own take no number
+    if letter in "cn" and value.isdigit():  # sbatch's options; qsub's -c and -n take no number
         ranks = "launch.processes_per_node=N, the ranks on each node"
         return words_for("request.cpus_per_node" if letter == "c" else ranks, "qsub", value)
     if letter in pbs_user_options.ON_COMMAND_LINE:
@@ -166,7 +166,7 @@ def _of_qsub(letter: str, value: str) -> str:
 
 
 def _resources(text: str) -> str:
-    """The words for qsub's `-l`, such as `select=2:ncpus=8:ngpus=4,walltime=1:00:00`."""
+    """The words for a value of qsub's -l, such as `select=2:ncpus=8:ngpus=4,walltime=1:00:00`."""
     text = text if "=" in text else text.replace(" ", "=", 1)
     pairs = [part.strip().partition("=") for part in text.split(",")]
     found = [
@@ -181,8 +181,8 @@ def _resources(text: str) -> str:
 
 
 def _of_name(flag: str, command: str, value: str) -> str:
-    """The words for an option with a name: jobgen's own elsewhere, or one of another tool."""
-    name = re.sub("^slurm[-_]", "", flag.lstrip("-"))  # as submitit has it
+    """The words for a long option: an option of another jobgen command, or of another tool."""
+    name = re.sub("^slurm[-_]", "", flag.lstrip("-"))  # submitit's options begin with slurm_
     if found := option_words(name, command, value, _of_key):
         return found
     if command in ("local", "byhand") and (answers("options", name) or flag in FIELD_OF_FLAG):
@@ -205,7 +205,7 @@ def _of_name(flag: str, command: str, value: str) -> str:
 
 
 def _of_key(answer: str, command: str, value: str) -> str:
-    """The words that set a key, or what a scheduler without it has instead."""
+    """The words that set a key, or the scheduler's alternative if it does not have the key."""
     path = path_of(answer)
     row = next((row for row in OPTIONS.values() if row.path == path), None)
     hint = absent_keys(_SCHEDULERS.get(command, "")).get(path, "")
@@ -222,7 +222,7 @@ def _of_key(answer: str, command: str, value: str) -> str:
 
 
 def _program_or_site(flag: str, command: str, value: str) -> str:
-    """For an option that nobody has: the nearest key, the site's sbatch, or the program."""
+    """A hint for an unknown option: the nearest key, a directive of the site, or the program's."""
     if command in ("local", "byhand") and flag in ("--submit", "--wait"):
         return f"`jobgen {command} … | bash` runs it"
     near = [] if flag in FIELD_OF_FLAG else places(flag.lstrip("-"), KEYS, "")[:1]

@@ -1,4 +1,4 @@
-"""Programs that are none here: batch scripts, and words for a shell."""
+"""Refuses programs that the ranks cannot run: batch scripts, and commands for a shell."""
 
 import re
 from collections.abc import Sequence
@@ -11,8 +11,8 @@ from jobgen.quoting import quote
 
 _SHELLS = "module ml source . export cd conda micromamba ulimit unset".split()
 
-# The script and its arguments behind what starts it, up to an operator of the shell. A line may be
-# as long as an archive's: the bounds keep the search short.
+# A Python script and its arguments after a launcher, up to an operator of the shell. A line may be
+# very long, as in a self-extracting archive: the bounds keep the search fast.
 _STARTED = re.compile(
     r"^(?!\s*#).{0,400}\b(?:python[\d.]*|srun|mpirun|mpiexec|torchrun|deepspeed|launch)\s"
     r"(?:.{0,400}?\s)??"
@@ -22,9 +22,9 @@ _STARTED = re.compile(
 
 
 def check_first_word(job: Job) -> None:
-    """Raise JobgenError for a batch script, or what begins with `module load`.
+    """Raise JobgenError if the program is a batch script, sbatch, qsub, or a line for a shell.
 
-    Also for a batch script as the template: in a template, there are places to fill.
+    Also for a template that is a batch script without Jinja tags.
     """
     found = directive_in(job.template or "")
     if found and not re.search(rb"\{[{%]", to_path(str(job.template)).read_bytes()):
@@ -54,14 +54,14 @@ def check_first_word(job: Job) -> None:
 
 
 def directive_in(file: str) -> tuple[str, int] | None:
-    """The first directive of a scheduler in a file, cut, and its line; None if there is none."""
+    """The first directive in a file, cut to 60 characters, and its line; None if there is none."""
     lines = first_lines(file).splitlines() if not file.endswith(".py") else ()
     found = (each for each in enumerate(lines, 1) if re.match("#(SBATCH|PBS) +-", each[1]))
     return next(((line[:60], number) for number, line in found), None)
 
 
 def first_lines(file: str) -> str:
-    """How a file begins, for an archive that unpacks itself is long; "" if it cannot be read."""
+    """The first 60,000 characters of a file, which may be an archive; "" if it cannot be read."""
     if is_file(to_path(file)):
         with suppress(OSError), to_path(file).open(encoding="utf-8", errors="replace") as lines:
             return lines.read(60_000)
@@ -69,13 +69,13 @@ def first_lines(file: str) -> str:
 
 
 def _program_in(file: str) -> str:
-    """The Python script that a batch script starts, with its arguments, as they stand there."""
+    """The Python script that a batch script starts, with its arguments, word for word."""
     found = _STARTED.search(first_lines(file).replace("\\\n", " "))
     return " ".join(found[1].split()) if found else "PROGRAM ARGS…"
 
 
 def _of_line(words: list[str]) -> tuple[list[str], list[str]]:
-    """The options for the commands of a shell before a program, and the program."""
+    """The options that replace shell commands in front of a program, and the program."""
     options: list[str] = []
     while words and words[0] in _SHELLS:
         end = next((at for at, word in enumerate(words) if word in ("&&", ";")), len(words))
@@ -87,7 +87,7 @@ def _of_line(words: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _of_shell(name: str, words: Sequence[str]) -> str:
-    """The words of jobgen for a command of a shell; "" if it is a program."""
+    """jobgen's words that replace a command of a shell; "" if the command is a program."""
     if name in ("conda", "micromamba") and words[:1] != ["activate"]:
         return ""
     line = f"software.commands=[{' '.join((name, *words))}]"

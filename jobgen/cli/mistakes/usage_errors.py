@@ -1,4 +1,4 @@
-"""What click would say of a wrong option, with what to write instead, for all of them at once."""
+"""Replaces click's errors: reports all wrong options at once, each with the words to write."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -15,14 +15,14 @@ from jobgen.planning.key_words import option_words
 from jobgen.profiles.search import profile_files
 from jobgen.quoting import quote
 
-_MOST = 20  # wrong options in one message
+_MOST = 20  # the most wrong options in one message
 _INTERACTIVE = "use jobgen interactive"
 
 
 def other_error(
     command: click.Command, ctx: click.Context, args: Sequence[str], error: click.UsageError
 ) -> click.UsageError:
-    """What to say instead of an error of click."""
+    """The error to raise instead of an error of click."""
     if isinstance(error, click.NoSuchOption):
         return usage_error(command, ctx, args)
     if isinstance(error, click.BadOptionUsage):
@@ -38,14 +38,14 @@ def other_error(
 def usage_error(
     command: click.Command, ctx: click.Context, args: Sequence[str]
 ) -> click.UsageError:
-    """The error for all the options that a command does not have."""
+    """The error about all options that a command does not have."""
     rest, wrong = [*args], list[tuple[str, str]]()
     while (flag := _wrong_option(command, ctx, rest)) and len(wrong) < _MOST:
         flag, value, rest = _taken_out(flag, rest)
         wrong.append((flag, value))
     hints = [_hint(command, flag, value, args, rest) for flag, value in wrong]
     later = later_problems(command, ctx, _repaired(hints, rest))
-    if any(each.startswith("--: ") for each in later):  # it says how to write that program
+    if any(each.startswith("--: ") for each in later):  # this says how to write the program
         hints = [each if not re.match("write -- ['\"]", each) else "" for each in hints]
     lines = [
         f"No such option '{flag}'{'; ' * bool(hint)}{hint}{'.' * (hint[-1:] not in ('?', '.'))}"
@@ -57,7 +57,7 @@ def usage_error(
 def _hint(
     command: click.Command, flag: str, value: str, args: Sequence[str], rest: Sequence[str]
 ) -> str:
-    """What to do instead of a wrong option; `rest` are the words of `args` without all of them."""
+    """The hint for a wrong option; `rest` is `args` without all wrong options."""
     name, colon, after_colon = flag.partition(":")  # as in --time:1:00:00
     hint = own_words(command, name, after_colon if colon else value, args)
     line = " ".join(map(quote, takewhile("--".__ne__, rest)))
@@ -65,7 +65,7 @@ def _hint(
 
 
 def _repaired(hints: Iterable[str], rest: Sequence[str]) -> list[str]:
-    """The other words, with those that hints say to write."""
+    """The command's other words, with the words that the hints tell the user to write."""
     words = list(map(words_to_write, hints))
     program = next((each for each in words if each[:1] == ["--"]), [])
     return [*(word for each in words if each[:1] != ["--"] for word in each), *rest, *program]
@@ -74,7 +74,7 @@ def _repaired(hints: Iterable[str], rest: Sequence[str]) -> list[str]:
 def dash_error(
     command: click.Command, ctx: click.Context, args: Sequence[str], options: Sequence[str]
 ) -> click.UsageError | None:
-    """The error for an option with a long dash, as an editor writes it, or with one for two."""
+    """The error about a long dash, as editors write it, or about one dash in the place of two."""
     if any(it[:1] in ("–", "—") for it in takewhile(lambda it: not it.endswith(".py"), options)):
         letter = re.compile("^[–—](?=[A-Za-z](?![A-Za-z]))")
         words = [re.sub("^[–—]+", "--", letter.sub("-", word)) for word in args]
@@ -84,11 +84,11 @@ def dash_error(
 
 
 def later_problems(command: click.Command, ctx: click.Context, words: Sequence[str]) -> list[str]:
-    """What is wrong with the words of a command that a message shows, or that it repaired."""
+    """The problems that a command would report for the words that a message recommends."""
     try:
         words = [word for word in words if word not in ("-h", "--help")]
         trial = command.make_context(str(command.name), words, ctx.parent)
-        getattr(command, "check", dict)(trial.params)  # click's own have none
+        getattr(command, "check", dict)(trial.params)  # only a JobCommand has `check`
     except click.UsageError as error:
         return error.message.splitlines()
     except JobgenError as error:
@@ -97,20 +97,20 @@ def later_problems(command: click.Command, ctx: click.Context, words: Sequence[s
 
 
 def _wrong_option(command: click.Command, ctx: click.Context, words: Sequence[str]) -> str:
-    """The first option that a command does not have; "" if it has all."""
+    """The first option among the words that a command does not have; "" if it has all."""
     if name := _one_dash(command, ctx, words):
         return name
     try:
         command.make_parser(ctx).parse_args([*words])
     except click.NoSuchOption as error:
         return error.option_name
-    except click.UsageError:  # which comes next
+    except click.UsageError:  # another mistake, which is reported after the options
         return ""
     return ""
 
 
 def _one_dash(command: click.Command, ctx: click.Context, args: Sequence[str]) -> str:
-    """The first word such as -hold_jid, in which click would see -h; "" if none stands."""
+    """The first long name after one dash, such as -hold_jid, which click reads as -h; else ""."""
     try:
         _, program, _ = command.make_parser(ctx).parse_args([*args])
         end = len(args) - len(program)
@@ -126,7 +126,7 @@ def _one_dash(command: click.Command, ctx: click.Context, args: Sequence[str]) -
 
 
 def _taken_out(flag: str, words: Sequence[str]) -> tuple[str, str, list[str]]:
-    """An option as it was typed, its value, and the words without both."""
+    """An option as the user typed it, its value, and the words without both."""
     for number, word in enumerate(words):
         name, equals, value = word.partition("=")
         is_short = len(flag) == 2 and re.match(rf"-\w*{re.escape(flag[1])}", word)
@@ -134,7 +134,7 @@ def _taken_out(flag: str, words: Sequence[str]) -> tuple[str, str, list[str]]:
             break
         if name != flag and not is_short:
             continue
-        if is_short and name != flag:  # the value follows at once; or it is a name, as of mpirun
+        if is_short and name != flag:  # the letter and its value, or a long name, as for mpirun
             if plain(name) in map(plain, FIELD_OF_FLAG) or is_word(name):
                 flag = name
             else:
@@ -147,9 +147,9 @@ def _taken_out(flag: str, words: Sequence[str]) -> tuple[str, str, list[str]]:
 
 
 def _is_value(values: Sequence[str], words: Sequence[str]) -> bool:
-    """Whether the first of some words belongs to an option's value; `values` are those before it.
+    """Whether the first word belongs to the value of an option, after the words `values`.
 
-    Before `--`, no word stands alone; of Grid Engine, -pe has a name and a number.
+    All words before `--` belong to options. Grid Engine's -pe takes a name and a number.
     """
     if re.match(r"-[^\s\d]\S*$", words[0]) or (values and words[0].endswith(".py")):
         return False
@@ -157,8 +157,8 @@ def _is_value(values: Sequence[str], words: Sequence[str]) -> bool:
 
 
 def _right_use(command: str, flag: str, args: Sequence[str], message: str) -> str:
-    """For an option without its value, an example; for one with a value that it takes not, what
-    has it."""
+    """The end of an error about an option's value: an example of the value, or other words if the
+    option takes none."""
     row = OPTIONS.get(FIELD_OF_FLAG.get(flag, ""))
     if row and row.metavar:
         example = row.example if isinstance(row.example, str) else row.example.get(command, "")
@@ -175,9 +175,9 @@ def _right_use(command: str, flag: str, args: Sequence[str], message: str) -> st
 def _stray_words(
     command: click.Command, ctx: click.Context, error: click.UsageError, args: Sequence[str]
 ) -> click.UsageError:
-    """The error for words that a command does not take, with what may have been meant.
+    """The error about words that a command does not take, with the words that may be meant.
 
-    -o is offered for no file that is there: it would be overwritten.
+    `-o FILE` is not offered for a file that exists, since the command would overwrite it.
     """
     if not (found := re.match(r"Got unexpected extra arguments? \(([^\s)]+)", error.message)):
         return error
@@ -197,7 +197,7 @@ def _stray_words(
 def early_option(
     group: click.Group, ctx: click.Context, args: Sequence[str], error: click.NoSuchOption
 ) -> click.UsageError:
-    """The error for an option before its command."""
+    """The error about an option that stands before the command."""
     places = [at for at, word in enumerate(args) if group.get_command(ctx, word)]
     words = [args[at] for at in places]
     flag, value, _ = _taken_out(error.option_name, args[: places[0]] if places else args)

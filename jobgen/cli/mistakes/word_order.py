@@ -1,6 +1,6 @@
-"""Words at a wrong place: jobgen's options behind the program, and words that no option takes.
+"""Finds words in a wrong place: options of jobgen after the program, and words of no option.
 
-Each mistake is shown as the whole command that was probably meant.
+The hint for each mistake is the whole command line that the user probably meant.
 """
 
 import re
@@ -18,22 +18,22 @@ from jobgen.quoting import quote
 
 Words = Sequence[str]
 Later = Callable[[Words], list[str]]
-# A mistake: its place and text, the words of the right command, and what else may be meant.
+# A mistake: its place, its text, the words of the right command, and perhaps an alternative.
 _Found = tuple[str, str, Words] | tuple[str, str, Words, str]
-# What joins a stray word to the value before it, by the option of that value.
+# The text that joins a stray word to the value of the option before it, by the option.
 _JOINED = {"-e": "=", "--env": "=", "--set": "=", "-J": " ", "--name": " ", "--directive": " "}
 
-# What follows a number as a word of its own; and the second part of a time.
+# A number and its unit as two words, or the two parts of a time.
 _UNIT = r"(?i).*\d (?:[smhd]|[kmgt]i?b?|(?:sec|min|hour|day)\w*)|\d+[dhm] \d+[hms]"
 
 
 def order_problem(
     command: Command, head: Words, program: Words, later_problems: Later
 ) -> JobgenError | None:
-    """The error for a command line in which no `--` stands between `head` and `program`.
+    """The error about a command line without `--` between `head` and `program`.
 
-    click takes all words from the first that is neither an option nor its value for the program.
-    None if that is probably meant. `later_problems` says what else is wrong with the right words.
+    click takes the first word that is neither an option nor a value, and all after it, for the
+    program. None if the user probably meant that. `later_problems` checks the corrected words.
     """
     if tuple(program) == ("help",):
         hint = f"jobgen {command.name} --help"
@@ -84,7 +84,7 @@ def _line(*words: str) -> str:
 
 
 def _own_options(command: Command, program: Words) -> tuple[list[str], list[str]]:
-    """The words of a program that are options of the command, with their values; and the others."""
+    """The words of `program` that are the command's options, with values; and all other words."""
     takes_value = {
         flag: not getattr(each, "is_flag", False) for each in command.params for flag in each.opts
     }
@@ -105,7 +105,7 @@ def _own_options(command: Command, program: Words) -> tuple[list[str], list[str]
 
 
 def _joined(head: Words, word: str) -> str:
-    """The last value of `head` with a word that probably belongs to it; "" if none does."""
+    """The last value in `head`, joined with `word`; "" if they probably do not belong together."""
     *_, flag, value = ("", *head)
     if flag in ("-e", "--env") and "=" in value:
         return ""
@@ -119,16 +119,16 @@ def _joined(head: Words, word: str) -> str:
 def _stray_word(
     command: Command, head: Words, taken: Words, words: Words, program: Words
 ) -> _Found:
-    """The error for `words` before a program, of which no option takes the first.
+    """The mistake of `words` before a program whose first word belongs to no option.
 
-    `taken` is what click took for the program.
+    `taken` are the words that click took for the program.
     """
     words = words[1:] if words[0] == "=" and len(words) > 1 else words  # as in `NAME = VALUE`
     word, right, rest = words[0], head, words
     if _is_program(word):
         text = f"{word!r:.60} stands before `--`, and would be the program"
         return ("--", text, [*head, "--", *words, *program])
-    values = []  # of the program, as NAME=VALUE of Hydra
+    values = []  # arguments of the program, such as Hydra's NAME=VALUE
     while rest and not _is_program(rest[0]):
         if longer := _with_word(command, right, rest):
             right = longer
@@ -149,7 +149,7 @@ def _is_program(word: str) -> bool:
 
 
 def _with_word(command: Command, head: Words, words: Words) -> Words:
-    """The words `head` with what the first of `words` probably means; () if that is unknown."""
+    """`head`, extended by the probable meaning of the first of `words`; () if it has none."""
     word = words[0]
     if joined := _joined(head, word):
         return [*head[:-1], joined]
@@ -167,7 +167,7 @@ def _with_word(command: Command, head: Words, words: Words) -> Words:
 
 
 def _named(command: Command, word: str) -> list[str]:
-    """The option for a word such as nodes=2, with a name that an option has here or elsewhere."""
+    """The option and value for a word such as nodes=2, with an option of jobgen or another tool."""
     found = re.fullmatch(r"(?:hydra\.launcher\.)?([A-Za-z][a-z_-]*)=(.+)", word)
     if not found:
         return []
@@ -180,7 +180,7 @@ def _named(command: Command, word: str) -> list[str]:
 
 
 def _flag_of(word: str) -> str:
-    """The option that a word with a = is probably a value of; "" if none."""
+    """The option for a word such as NAME=VALUE (-e) or request.nodes=2 (--set); "" for others."""
     found = re.match(r"([a-z_]+)(\.\w+)+=", word)
     if found and any(path.startswith(f"{found[1]}.") for path in KEYS):
         return "--set"
