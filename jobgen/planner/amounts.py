@@ -1,9 +1,8 @@
 """Decides the amounts of a job and the starter of its ranks, whatever program the job runs."""
 
 from jobgen.errors import problem
-from jobgen.planner.cluster_limits import check_limit, limit_error, walltime_seconds
 from jobgen.planner.container_options import check_gpus_of_container
-from jobgen.planner.refusals import check_launch
+from jobgen.planner.refusals import check_launch, check_limit, limit_error, walltime_seconds
 from jobgen.planning.plan import OFI, Directive, Launch, Network, Plan, Request, Software
 from jobgen.profiles.model import Profile
 from jobgen.profiles.records import extend
