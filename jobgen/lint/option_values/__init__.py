@@ -54,8 +54,9 @@ class Grammar(NamedTuple):
     def _has(self, value: str) -> bool:
         # A pattern is compiled when an option needs it: compiling all would slow the start.
         found = re.fullmatch(self.pattern, value, re.IGNORECASE | re.ASCII)
-        bounds = found.groupdict(default="") if found else {}
-        is_ascending = not bounds.get("last") or int(bounds["first"] or 0) <= int(bounds["last"])
+        bounds = found.groupdict() if found else {}
+        last = bounds.get("last")
+        is_ascending = last is None or int(bounds["first"] or 0) <= int(last or 0)
         return bool(found) and is_ascending
 
 
