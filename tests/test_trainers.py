@@ -246,6 +246,7 @@ def program_of(page: str) -> str:
     return match[1]
 
 
+@pytest.mark.thorough
 def test_the_script_that_saves_when_it_is_warned(tmp_path: Path) -> None:
     """One rank alone is warned: all stop after the same step, and go on there."""
     script = tmp_path / "train.py"

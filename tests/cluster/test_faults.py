@@ -127,6 +127,7 @@ def test_node_that_never_answers(desk: Desk) -> None:
     assert blamed(done) == ("node-not-ready", "smc-r07-08")
 
 
+@pytest.mark.thorough
 def test_node_that_cannot_reach_the_first(desk: Desk) -> None:
     """Its interface is up and has an address, but on another network."""
     move = "ip addr flush dev hsn0; ip addr add 10.{}.0.10/24 dev hsn0"
