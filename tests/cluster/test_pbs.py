@@ -733,7 +733,7 @@ time.sleep(3 if len(sys.argv) == 1 else 600)
 """
 
 
-@pytest.mark.parametrize(("words", "status"), [((), 0), (("always",), 1)])
+@pytest.mark.parametrize(("words", "status"), [((), 0), (("always",), 3)])
 def test_a_rank_fails_and_the_reserve_has_no_part_in_it(
     real: PbsDesk, words: tuple[str, ...], status: int
 ) -> None:
