@@ -4,7 +4,7 @@ The options depend on the nodes of the command line, and on the GPUs of its prof
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from jobgen.other_words.search import answers
@@ -37,11 +37,16 @@ class _Given(NamedTuple):
 
 
 def size_words(
-    command: str, flag: str, value: str, options: Options = (), profile: Profile | None = None
+    command: str,
+    flag: str,
+    value: str,
+    options: Options = (),
+    read_profile: Callable[[], Profile | None] = lambda: None,
 ) -> str:
     """Returns the words to write instead of an option with a number; "" if they are unknown.
 
-    `options` are all options of the command with their values; `profile` is its profile, if known.
+    `options` are all options of the command with their values; `read_profile` reads its profile,
+    which only an option with a number of ranks needs.
     """
     kind = _kind(flag)
     if kind == "nodes" and command != "byhand" and re.fullmatch(r"\d+[:-]\d+", value):
@@ -49,7 +54,7 @@ def size_words(
     number = re.fullmatch(r"(?:\w+ )?([1-9]\d{0,5})", value)
     if kind not in _WORDS or not number:
         return ""
-    given, count = _given(options, profile), int(number[1])
+    given, count = _given(options, read_profile()), int(number[1])
     is_here = command == "local" and given.default_nodes  # this one machine is meant
     given = given._replace(nodes=1) if is_here else given
     tasks = given.tasks if kind == _ALL_RANKS else count if kind == "tasks of a node" else 0

@@ -2,16 +2,14 @@
 
 import re
 from collections.abc import Sequence
-from contextlib import suppress
 from difflib import get_close_matches
 
 import click
 
+from jobgen.cli.mistakes.other_options import readable_profile
 from jobgen.cli.mistakes.usage_errors import later_problems
-from jobgen.errors import JobgenError
 from jobgen.other_words.search import answers, form_words
 from jobgen.planning.option_row import ALL
-from jobgen.profiles.resolve import Profiles
 from jobgen.quoting import quote
 from jobgen.schedulers import COMMANDS
 
@@ -39,9 +37,8 @@ def command_problem(ctx: click.Context, group: click.Group, words: Sequence[str]
 
 def command_of(name: str) -> str:
     """The command for a profile's scheduler; "" if the profile is wrong, or names no scheduler."""
-    with suppress(JobgenError):
-        return COMMANDS.get(str(Profiles().load(name).profile.scheduler), "")
-    return ""
+    profile = readable_profile(name)
+    return COMMANDS.get(str(profile.scheduler), "") if profile else ""
 
 
 def _command_hint(ctx: click.Context, group: click.Group, name: str) -> str:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
+from functools import partial
 
 from click import Command, Group, get_current_context
 
@@ -63,7 +64,8 @@ def own_words(command: Command, flag: str, value: str = "", args: Sequence[str] 
     }
     has_sizes = args and name in ALL | {"doctor"}
     options = tuple(options_of(args))
-    words = size_words(name, flag, value, options, _profile(name, options)) if has_sizes else ""
+    read_profile = partial(_profile, name, options)
+    words = size_words(name, flag, value, options, read_profile) if has_sizes else ""
     if words:
         return f"write {words}" if words.startswith("-") else words
     found = _of_other_tool(name, flag, flags, value)
@@ -107,8 +109,13 @@ def _profile(command: str, options: Iterable[tuple[str, str]]) -> Profile | None
     own = "local" if command == "local" else ""
     names = [value for name, value in options if name == "--profile"]
     name = next(filter(None, [*names[:1], os.environ.get("JOBGEN_PROFILE"), own]), None)
+    return readable_profile(name) if name else None
+
+
+def readable_profile(name: str) -> Profile | None:
+    """The profile of this name; None if it cannot be read: another message says why."""
     with suppress(JobgenError):
-        return Profiles().load(name).profile if name else None
+        return Profiles().load(name).profile
     return None
 
 
