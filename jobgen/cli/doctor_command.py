@@ -25,8 +25,6 @@ FIELDS = (
     ),
     *("environment", "set_values", "directives"),
 )
-
-
 _rows = {**{field: OPTIONS[field] for field in FIELDS}, **OUTPUT_OPTIONS}
 
 

@@ -31,10 +31,8 @@ def ask_node(found: Findings, seconds: float) -> Hardware:
     At the end, the folder of the answer is removed; a job that has not ended is cancelled.
     """
     queue = get_queue(found.cluster.scheduler)
-    for number in (
-        signal.SIGTERM,
-        signal.SIGHUP,
-    ):  # raise KeyboardInterrupt, as Ctrl-C does, so that the job is cancelled
+    # They raise KeyboardInterrupt, as Ctrl-C does, so that the job is cancelled.
+    for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
     with _folder() as folder:
         job = None

@@ -68,14 +68,14 @@ class PairMap:
         return [f"▶ {name}" if i in self.bad else name for i, name in names]
 
     @property
-    def left(self) -> float:
+    def left_edge(self) -> float:
         """The x coordinate where the square begins."""
         return _LETTER * max(map(len, self.names)) + 8 if self.names else 42.0
 
     @property
-    def top(self) -> float:
+    def top_edge(self) -> float:
         """The y coordinate where the square begins."""
-        return self.left if self.names else 22.0
+        return self.left_edge if self.names else 22.0
 
     def ticks(self) -> list[int]:
         """The indices of the nodes whose numbers are beside the square if there are no names."""

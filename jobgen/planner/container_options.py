@@ -19,8 +19,6 @@ VISIBLE_GPUS = {
     "intel": ("ZE_AFFINITY_MASK",),
     "none": ("CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ONEAPI_DEVICE_SELECTOR"),
 }
-
-
 # Variables: the label of a rank's output lines, and the mark by which a keeper finds its ranks.
 LABEL, KEEPER = "TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE", "JOBGEN_KEEPER"
 

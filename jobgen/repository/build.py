@@ -112,7 +112,7 @@ class Build:
             return False
         header = read_header(data)
         if header and header.manifest == self.manifest_from(real):
-            if self.force or not (header.is_edited or not header.checksum):
+            if self.force or (header.checksum and not header.is_edited):
                 return True
             report(f"{path}: not removed, since it may be edited; --force would")
         self.keepers |= named_files(data)
