@@ -21,7 +21,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 FORCE:
-.PHONY: FORCE help run quick test test-all recipes lint golden docs docs-serve mutants coverage cluster fuzz bench bench-peers wheel-check release-check clean
+.PHONY: FORCE help run quick test test-all thorough failed recipes lint golden docs docs-serve mutants coverage cluster fuzz bench bench-peers wheel-check release-check clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*##/\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -36,9 +36,14 @@ quick: lint  ## lint, types, and the tests without a cluster, torch or long exam
 test: $(VENV)/test $(VENV)/packages .cache/npm/made  ## the tests; what this machine lacks is skipped, with the reason
 	PATH="$(BIN):$$PATH" python -m pytest -n 4 --dist worksteal --durations=20 $(ARGS)
 
-test-all: test  ## the same, and then what takes long: all faults, each kind of script
-	PATH="$(BIN):$$PATH" python -m pytest -n 4 --dist worksteal -m thorough --faults 2
+test-all: test thorough  ## the same, and then what takes long: all faults, each kind of script
 	@[ "$(ARGS)" ] || ! git diff --quiet HEAD 2> /dev/null || git rev-parse HEAD > build/tested  # for release-check
+
+thorough: $(VENV)/test $(VENV)/packages  ## only what takes long
+	PATH="$(BIN):$$PATH" python -m pytest -n 4 --dist worksteal -m thorough --faults 2
+
+failed: $(VENV)/test  ## the tests that failed last, each alone on the machine; the first that fails again ends it
+	PATH="$(BIN):$$PATH" python -m pytest --last-failed --last-failed-no-failures none --maxfail 1 --faults 2
 
 recipes: .venv-recipes/made $(VENV)/packages  ## install what docs/recipes.md needs (350 MB), and run each recipe on a real Slurm
 	PATH="$(BIN):$$PATH" python -m pytest -v tests/cluster/test_recipes.py $(ARGS)
