@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import os
 import shutil
@@ -200,7 +201,8 @@ def test_a_suspend_does_not_use_up_the_grace(node: Marked) -> None:
     assert wait_for((node.folder / "saving").exists)
     for number, pause in ((signal.SIGSTOP, 5), (signal.SIGCONT, 0)):
         for pid in node.pids():
-            os.kill(pid, number)
+            with contextlib.suppress(ProcessLookupError):  # a short one has ended
+                os.kill(pid, number)
         time.sleep(pause)
     started.communicate(timeout=SOON)
     assert (node.folder / "saved").exists()
@@ -247,12 +249,11 @@ def test_ranks_that_end_are_not_killed_by_a_warning(node: Marked) -> None:
     )
     running, ends, step = [start() for _ in range(4)], [], obey(str(node.folder), "h1")
     begin = time.monotonic()
-    while time.monotonic() < begin + 4:
+    while time.monotonic() < begin + 4 or len(ends) <= 20:
         next(step)
         ends += [rank.returncode for rank in running if rank.poll() is not None]
         running = [rank if rank.poll() is None else start() for rank in running]
     ends += [rank.wait() for rank in running]
-    assert len(ends) > 20
     assert set(ends) == {0}
 
 
@@ -280,9 +281,9 @@ def test_stacks_and_a_frozen_rank(node: Marked, disk: str) -> None:
 def test_a_new_order_asks_new_ranks(node: Marked) -> None:
     again = f"wait; LOCAL_RANK=0 RANK=0 python3 -X faulthandler {node.folder}/rank.py {node.folder}"
     again += f" 2>> {node.folder}/err.0"
-    order(node, "stacks-1")
     started = launch(node, SLEEPS, then=again)
     first = wait_for_rank(node)
+    order(node, "stacks-1")
     assert wait_for(lambda: first not in node.pids())
     second = wait_for_rank(node)
     time.sleep(2)
@@ -309,7 +310,7 @@ def wait_for_rank(node: Marked) -> int:
 def test_a_healthy_job_costs_nothing(node: Marked) -> None:
     order(node, "other")
     started = node.keep("sleep", 60)
-    assert wait_for(lambda: node.named("sleep"))
+    assert wait_for(lambda: "sleep 60" in node.pids().values())
     time.sleep(0.5)
     pids = node.named("keeper.py")
     before, begin = sum(map(ticks, pids)), time.monotonic()

@@ -232,9 +232,9 @@ def test_if_all_may_fail_each_is_awaited(nodes: Marked) -> None:
 
 def test_a_suspend_ends_nothing(nodes: Marked) -> None:
     waits = "import time; [time.sleep(0.1) for _ in range(40)]"  # while it is not stopped
-    started = lead(nodes, up(nodes) + f"exec python3 -c {shlex.quote(waits)}", timeout=3)
+    started = lead(nodes, up(nodes) + f"exec python3 -c {shlex.quote(waits)}", timeout=8)
     assert all_up(nodes)
-    for number, pause in ((signal.SIGSTOP, 4), (signal.SIGCONT, 0)):
+    for number, pause in ((signal.SIGSTOP, 9), (signal.SIGCONT, 0)):
         for pid in nodes.pids():
             with contextlib.suppress(ProcessLookupError):  # a short one has ended
                 os.kill(pid, number)
@@ -348,16 +348,16 @@ def test_512_connections_with_1024_descriptors(nodes: Marked, has_short_queue: b
     script.write_text(MANY)
     starter = f"{nodes.folder}/starter %h %a"
     (nodes.folder / "starter").write_text(
-        f'#!/bin/bash\n[[ $1 = h0 ]] && exec python3 {script} "$7"\nexec sleep 20\n'
+        f'#!/bin/bash\n[[ $1 = h0 ]] && exec python3 {script} "$7"\nexec sleep 200\n'
     )
     (nodes.folder / "starter").chmod(0o700)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (1024, hard))
     try:
         started = lead(
-            nodes, "true", count=512, stream=1, starter=starter, timeout=60, within=within
+            nodes, "true", count=512, stream=1, starter=starter, timeout=150, within=within
         )
-        output, errors = started.communicate(timeout=60)
+        output, errors = started.communicate(timeout=200)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     assert errors == ""

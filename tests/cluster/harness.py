@@ -151,6 +151,21 @@ class Cluster:
         words = [str(SCRIPTS / "node.sh"), str(self.folder), "run", node, *argv]
         return self.run(words, cwd=cwd, env=env, input=input, timeout=timeout)
 
+    def crash_node(self, node: str) -> None:
+        """Kill all processes of a node, as when it loses its power."""
+        self.run([str(SCRIPTS / "node.sh"), str(self.folder), "crash", node])
+
+    def start_node(self, node: str) -> None:
+        """Start a node that was crashed; returns when Slurm may give it to a job."""
+        self.run([str(SCRIPTS / "node.sh"), str(self.folder), "start", node])
+        limit = time.monotonic() + 90
+        state = ["sinfo", "-hN", "-n", node, "-o", "%T"]
+        while not self.on(node, "pgrep", "-x", "slurmd").stdout or set(
+            self.run(state).stdout.split()
+        ) != {"idle"}:
+            assert time.monotonic() < limit, f"{node} does not come back"
+            time.sleep(0.2)
+
     def sbatch(
         self, script: str, *options: str, cwd: Path, env: Mapping[str, str] | None = None
     ) -> int:
@@ -164,7 +179,7 @@ class Cluster:
     def wait(self, job: int, timeout: float) -> Finished:
         """The job when it has ended; after `timeout` seconds cancels it: AssertionError."""
         limit = time.monotonic() + timeout
-        while (found := self._show(job))["JobState"] in RUNNING:
+        while (found := self._show(job)).get("JobState", "RUNNING") in RUNNING:
             if time.monotonic() > limit:
                 self.run(["scancel", str(job)])
                 output = self._output(found)

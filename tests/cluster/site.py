@@ -110,8 +110,8 @@ class Site(ABC):
         self.cluster.on(node, "kill", "-KILL", *pids)
 
     def leftovers(self) -> dict[str, list[str]]:
-        """Processes of jobs on each node that still has any after 10 s."""
-        limit = time.monotonic() + 10
+        """Processes of jobs on each node that still has any after 30 s."""
+        limit = time.monotonic() + 30
         while True:
             found = {node: self._of_jobs(node) for node in NODES}
             found = {node: lines for node, lines in found.items() if lines}

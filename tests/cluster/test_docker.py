@@ -134,10 +134,11 @@ with open("shown-" + os.environ["RANK"], "w") as file:
 
 @pytest.mark.usefixtures("daemons")
 def test_killed_rank_is_started_again(desk: Desk) -> None:
-    text = """import os, time, torch.distributed as dist
+    text = """import os, sys, time, torch.distributed as dist
 dist.init_process_group("gloo")
 again = os.path.exists("killed")
-print("again" if again else "on", os.environ["RANK"], flush=True)
+sys.stdout.write(f"{'again' if again else 'on'} {os.environ['RANK']}\\n")  # whole: two ranks
+sys.stdout.flush()
 time.sleep(0 if again else 1000)
 dist.barrier()
 dist.destroy_process_group()

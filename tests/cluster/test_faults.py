@@ -192,7 +192,7 @@ def test_failed_rank_ends_the_job(desk: Desk) -> None:
 @pytest.mark.parametrize("launcher", ["torchrun", "srun"])
 def test_cancelled_job_leaves_nothing(desk: Desk, launcher: str) -> None:
     marker = f"jobgen-test-{launcher}"
-    program = f"import time\nprint('{marker}', flush=True)\ntime.sleep(1000)\n"
+    program = f"import os, time\nos.write(1, b'{marker}\\n')\ntime.sleep(1000)\n"
     words = (*TWO, "--launcher", launcher, "--", desk.program(f"{marker}.py", program))
     job = desk.submit(*words)
     log = desk.folder / f"{marker}-{job}.out"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.harness import SCRIPTS, Finished
+from tests.cluster.harness import Finished
 from tests.cluster.jobs import ON_CPU, Desk, PbsDesk, without_memory_of_others
 from tests.cluster.site import OpenPbs
 from tests.helpers import diagnose_text
@@ -223,7 +223,7 @@ def ended(desk: Desk, job: int) -> str:
     """The output of a job, with its last line: Slurm may call it ended before its script has."""
     done = desk.cluster.wait(job, 180)
     for _ in range(60):
-        if "\njobgen: the job " in done.labelled:
+        if re.search(r"\njobgen: the job .*\n.*\n", done.labelled):  # and that of why
             break
         time.sleep(1)
         done = desk.cluster.wait(job, 180)
@@ -265,12 +265,11 @@ def test_a_preempted_job(desk: Desk) -> None:
 def test_a_lost_node(option: str, desk: Desk) -> None:
     """The others lose its ranks, long before Slurm notices. sbatch's --no-requeue wins."""
     job = begun(desk, *([option] if option == "--requeue" else []))
-    node = (str(SCRIPTS / "node.sh"), str(desk.cluster.folder))
-    desk.cluster.run([*node, "crash", "smc-r07-09"])
+    desk.cluster.crash_node("smc-r07-09")
     try:
         output = ended(desk, job)
     finally:
-        desk.cluster.run([*node, "start", "smc-r07-09"])
+        desk.cluster.start_node("smc-r07-09")
     if "\njobgen: the job " in output:  # Slurm may kill the script before it says that
         assert "\njobgen: node smc-r07-09 failed first: " in output, output
     verdict = diagnose_text(output)

@@ -39,7 +39,7 @@ def test_a_job_runs_on_three_nodes(cluster: Cluster, tmp_path: Path) -> None:
     request = ["-p", "1CN128C8G2H_2IB_MI210_SLES15", "--exclusive", "--mem=0", "--gres=gpu:8"]
     script = "#!/bin/bash\nsrun sh -c 'echo \"$(hostname) $ROCR_VISIBLE_DEVICES\"'\n"
     job = cluster.sbatch(script, *request, "-N3", cwd=tmp_path)
-    done = cluster.wait(job, 30)
+    done = cluster.wait(job, 120)
     lines = [f"smc-r07-0{n} 0,1,2,3,4,5,6,7" for n in (7, 8, 9)]
     assert (done.state, sorted(done.output.splitlines())) == ("COMPLETED", lines)
 

@@ -10,7 +10,7 @@ from subprocess import run
 
 import pytest
 
-from tests.cluster.harness import SCRIPTS, Finished
+from tests.cluster.harness import Finished
 from tests.cluster.jobs import ON_CPU, Desk, generate, until
 
 PROFILE = ("--profile", "mi210", *ON_CPU, "-t", "10")
@@ -42,13 +42,12 @@ def test_a_lost_first_node_leaves_no_job_without_a_process(desk: Desk, nodes: st
     program = desk.program("steps.py", STEPS)
     job = desk.submit(*PROFILE, "-N", nodes, "-G", "1", "--max-restarts", "1", "--", program)
     until(lambda: output(desk).count("began") == 2)
-    node = (str(SCRIPTS / "node.sh"), str(desk.cluster.folder))
-    desk.cluster.run([*node, "crash", HEAD])
+    desk.cluster.crash_node(HEAD)
     try:
         until(lambda: restarts(desk, job) == 1, 180)
     finally:
         desk.cluster.run(["scancel", str(job)])
-        desk.cluster.run([*node, "start", HEAD])
+        desk.cluster.start_node(HEAD)
     desk.cluster.wait(job, 60)
     until(lambda: not desk.cluster.on(OTHER, "pgrep", "-f", "steps.py").stdout)
 
@@ -139,15 +138,14 @@ def test_a_slurmd_that_stays_dead(desk: Desk) -> None:
     program = desk.program("steps.py", STEPS)
     job = desk.submit(*PROFILE, "-N", "2", "-G", "1", "--requeue", "--", program)
     until(lambda: output(desk).count("began") == 2)
-    node = (str(SCRIPTS / "node.sh"), str(desk.cluster.folder))
     assert desk.cluster.on(OTHER, "pkill", "-KILL", "-x", "slurmd").returncode == 0
     try:
         until(lambda: restarts(desk, job) == 1, 90)
         until(lambda: not desk.cluster.on(OTHER, "pgrep", "-f", "steps.py").stdout, 60)
     finally:
         desk.cluster.run(["scancel", str(job)])
-        desk.cluster.run([*node, "crash", OTHER])
-        desk.cluster.run([*node, "start", OTHER])
+        desk.cluster.crash_node(OTHER)
+        desk.cluster.start_node(OTHER)
     desk.cluster.wait(job, 60)
 
 
@@ -213,8 +211,8 @@ def test_a_killed_torchrun_of_an_elastic_job(desk: Desk) -> None:
     job = desk.submit(*PROFILE, *words, "--", program)
     until(lambda: output(desk).count("began") == 2)
     desk.cluster.on(OTHER, "pkill", "-KILL", "-f", "torch.distributed.run")
-    until(lambda: not desk.cluster.on(OTHER, "pgrep", "-f", "-u steps.py").stdout, 20)
-    done = desk.cluster.wait(job, 120)
+    until(lambda: not desk.cluster.on(OTHER, "pgrep", "-f", "--", "-u steps.py").stdout, 60)
+    done = desk.cluster.wait(job, 180)
     assert done.state == "COMPLETED", done.labelled
     assert done.labelled.count("began") == 3
 
@@ -226,7 +224,7 @@ def ended_by(desk: Desk, minutes: str, *command: str) -> Finished:
     if command:
         desk.cluster.run([*command, str(job)])
     desk.cluster.wait(job, 200)
-    until(lambda: "ended from outside" in output(desk), 40)
+    until(lambda: "jobgen: the job was ended from outside" in output(desk), 60)
     time.sleep(3)
     return desk.cluster.wait(job, 20)
 
@@ -301,8 +299,11 @@ if "SLURM_RESTART_COUNT" not in os.environ:
 
 
 FAILS = """
-import os, sys, time
-print("rank", os.environ["RANK"], sys.argv[1], flush=True)
+import glob, os, sys, time
+sys.stdout.write(f"rank {os.environ['RANK']} {sys.argv[1]}\\n")  # whole: others write, too
+open(f"{sys.argv[1]}-up{os.environ['RANK']}", "w").close()
+while len(glob.glob(f"{sys.argv[1]}-up?")) < 4:  # the one that fails ends the others
+    time.sleep(0.05)
 if sys.argv[1] == "fail" and os.environ["RANK"] == "3":
     raise ValueError("no such sample")
 if sys.argv[1] != "pass":
@@ -368,6 +369,7 @@ def test_many_nodes_that_are_ended_from_outside(desk: Desk) -> None:
     until(lambda: output(desk).count(" hang") == 4)
     desk.cluster.run(["scancel", str(job)])
     desk.cluster.wait(job, 120)
+    until(lambda: "jobgen: the job was ended from outside" in output(desk), 60)
     assert len(files_of_ranks(desk, job)) == 8
     logs = str(desk.folder / f"jobgen-logs/{job}")
     done = run([sys.executable, "-m", "jobgen", "why", logs], capture_output=True, text=True)

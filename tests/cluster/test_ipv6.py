@@ -13,11 +13,12 @@ from tests.cluster.jobs import ON_CPU, Desk, PbsDesk
 
 CHANGE = "ip addr flush dev hsn0 && ip addr add {} dev hsn0"
 SHOW = """
-import os, torch
+import os, sys, torch
 torch.distributed.init_process_group("gloo")
 count = torch.ones(())
 torch.distributed.all_reduce(count)
-print("at", os.environ["MASTER_ADDR"], "of", int(count), flush=True)
+sys.stdout.write(f"at {os.environ['MASTER_ADDR']} of {int(count)}\\n")  # whole: others write, too
+sys.stdout.flush()
 torch.distributed.barrier()  # gloo fails where another rank leaves
 torch.distributed.destroy_process_group()
 """

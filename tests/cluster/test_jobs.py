@@ -55,7 +55,9 @@ def test_one_node(desk: Desk) -> None:
 
 def test_fabric_that_the_hostname_does_not_resolve_to(desk: Desk) -> None:
     """The case that hangs without is_host; and the ranks meet there too, not only the agents."""
-    show = desk.program("show.py", "import os\nprint('at', os.environ['MASTER_ADDR'])\n")
+    show = desk.program(
+        "show.py", "import os, sys\nsys.stdout.write('at {MASTER_ADDR}\\n'.format(**os.environ))\n"
+    )
     words = ("-N", "2", "-G", "1", "--set", "network.interface=hsn0")
     done = desk.run(*MI210, *words, "--", show)
     assert done.output.count("at 10.72.0.9\n") == 2, done.output
@@ -144,7 +146,8 @@ def test_all_reduces_over_the_fabric(desk: Desk) -> None:
 def test_software_of_the_nodes(desk: Desk) -> None:
     """Modules come with the login shell, a venv from its folder; nothing from where it was sent."""
     site = 'module() { echo "module $*"; export LOADED=$2 NCCL_DEBUG=module; }\n'
-    text = "import os, sys\nprint(os.environ['LOADED'], os.environ['NCCL_DEBUG'], sys.prefix)\n"
+    text = "import os, sys\nline = '{LOADED} {NCCL_DEBUG} '.format(**os.environ) + sys.prefix\n"
+    text += "sys.stdout.write(line + '\\n')\n"
     show = desk.program("show.py", text)
     words = (
         *("--profile", "dgx-a100", "-G", "1", "--set", "node.gpu=none"),

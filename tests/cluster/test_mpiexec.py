@@ -196,7 +196,7 @@ def test_qdel(pbs: PbsDesk, mpiexec: tuple[str, ...], how: str) -> None:
 
 @pytest.mark.thorough
 def test_the_walltime(pbs: PbsDesk, mpiexec: tuple[str, ...]) -> None:
-    words = ("-t", "15", "--", pbs.program("ranks.py", RANKS), "hang")
+    words = ("-t", "45", "--", pbs.program("ranks.py", RANKS), "hang")
     done = pbs.site.wait(started(pbs, *mpiexec, *words), pbs.folder)
     assert done.status in (256 + 15, -29), done.output
     assert pbs.site.leftovers() == {}
@@ -251,7 +251,7 @@ def test_torchrun_below_an_mpiexec(pbs: PbsDesk, mpiexec: tuple[str, ...], how: 
         pbs.site.kill("blancapeak004", r"torch\.distributed\.run")
     start = time.monotonic()
     done = pbs.site.wait(job, pbs.folder)
-    assert time.monotonic() - start < 60
+    assert time.monotonic() - start < 150
     # Behind what PALS writes before each line, the report of torchrun is not found: its own status.
     crash = 1 if any("mpiexec-pals" in word for word in mpiexec) else 3
     assert done.status == {"qdel": 256 + 15, "crash": crash}.get(how, 137), done.output
@@ -377,7 +377,7 @@ def test_no_mpi(pbs: PbsDesk, mpiexec: tuple[str, ...], plain: tuple[str, ...]) 
     shutil.rmtree(pbs.folder / "bin")
     start = time.monotonic()
     done = pbs.site.wait(submit(pbs, *mpiexec, *plain, path=path), pbs.folder)
-    assert time.monotonic() - start < 30
+    assert time.monotonic() - start < 90
     assert done.status == 1, done.output
     assert not list(pbs.folder.glob("jobgen-logs/*"))
     assert done.last == (

@@ -18,7 +18,7 @@ from tests.diagnosis.test_folder_nccl import MISSING_RANK, TABLE
 ROOT = Path(__file__).parent.parent.parent
 SITE = ("--profile", "dgx-a100", "-N", "2", "-G", "2", "--launcher", "srun")
 # Rank 2 does not call the second all_reduce; the others reach its timeout.
-DUMPS = """import os, pickle, signal, sys
+DUMPS = """import glob, os, pickle, signal, sys, time
 rank = int(os.environ["RANK"])
 names = ("TORCH_FR_DUMP_TEMP_FILE", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE")
 (begin,) = {os.environ[name] for name in names}  # torch reads one, or the other
@@ -34,6 +34,9 @@ with open(f"{begin}{rank}", "wb") as file:
 if rank != 2:
     print(f"[Rank {rank}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=2, "
           "OpType=ALLREDUCE, NumelIn=1)", file=sys.stderr, flush=True)
+open(f"dumped{rank}", "w").close()
+while len(glob.glob("dumped?")) < 4:  # the first one that ends ends the others
+    time.sleep(0.05)
 os.kill(os.getpid(), signal.SIGABRT)
 """
 # All hang in the same call, which tells nothing, and NCCL's thread in each process answers.

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.harness import Cluster
-from tests.cluster.jobs import Desk
+from tests.cluster.jobs import Desk, until
 from tests.cluster.site import ONE_THREAD
 from tests.cluster.test_jobs import MI210_NODES, expected, ranks
 from tests.helpers import unlabelled
@@ -126,8 +126,7 @@ def test_cancelled_container_is_gone(desk: Desk, is_early: bool) -> None:
     job = desk.submit(*in_container(desk), "-N", "1", "-G", "1", "--", program)
     log = desk.folder / f"sleep-{job}.out"
     if is_early:
-        while not desk.cluster.on("smc-r07-07", "pgrep", "-f", "sleep.py").stdout:
-            time.sleep(0.05)
+        until(lambda: desk.cluster.on("smc-r07-07", "pgrep", "-f", "sleep.py").stdout)
     else:
         wait_for(log, "\non\n")
     desk.cluster.run(["scancel", str(job)])
@@ -155,9 +154,6 @@ def wait_for(log: Path, text: str) -> None:
 
 
 def wait_until_gone(desk: Desk) -> None:
-    limit = time.monotonic() + 60
-    while desk.cluster.on("smc-r07-07", "pgrep", "-f", "sleep.py").stdout:
-        assert time.monotonic() < limit
-        time.sleep(0.2)
-    remaining = desk.cluster.on("smc-r07-07", "podman", "ps", "-aq").stdout
-    assert remaining == ""
+    on = desk.cluster.on
+    until(lambda: not on("smc-r07-07", "pgrep", "-f", "sleep.py").stdout)
+    until(lambda: on("smc-r07-07", "podman", "ps", "-aq").stdout == "")  # removed a little later

@@ -22,7 +22,9 @@ def show(rank, local, at):  # in one piece: others write, too
     os.write(1, f"rank {rank} is {local} of {os.uname().nodename} at {at}\\n".encode())
 show(of["RANK"], of["LOCAL_RANK"], of["MASTER_ADDR"])
 if "fail" in sys.argv and not failed.exists():
-    time.sleep(3 if of["RANK"] == "3" else 600)
+    pathlib.Path("up" + of["RANK"]).touch()
+    while of["RANK"] != "3" or len(list(pathlib.Path().glob("up*"))) < int(of["WORLD_SIZE"]):
+        time.sleep(0.1)
     failed.touch()
     sys.exit(3)
 lost = pathlib.Path("lost").exists()

@@ -131,6 +131,7 @@ if os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") < sys.argv[1]:
 if sys.argv[1] == "1":  # no node may end while another one still restarts
     torch.distributed.init_process_group("gloo")
     torch.distributed.barrier()
+    torch.distributed.destroy_process_group()
 sys.stdout.write("made " + sys.prefix.rpartition("/")[2] + "\\n")  # whole: ranks share a pipe
 sys.stdout.flush()
 """

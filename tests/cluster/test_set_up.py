@@ -30,7 +30,7 @@ LMOD = 'Lmod has detected the following error:  The following module(s) are unkn
 MODULE = f"""module() {{ echo '{LMOD}
 
 Please check the spelling or version number. Also try "module spider ..."' >&2; return 1; }}"""
-SHOWS = "import os\nprint('in', os.environ['CONDA_PREFIX'])\n"
+SHOWS = "import os, sys\nsys.stdout.write('in {CONDA_PREFIX}\\n'.format(**os.environ))\n"
 
 
 def installation(base: Path) -> str:

@@ -23,8 +23,8 @@ MODULES = 300
 MOST_CALLS = 500
 CALLS = "trace=%file,read,pread64,getdents64,fstat,lseek,close"
 SHOW = """import os, package, shutil, sys
-print("FROM", package.__file__, flush=True)
-print("TOOL", shutil.which("tool"), os.popen("tool").read(), flush=True)
+sys.stdout.write(f"FROM {package.__file__}\\n")  # whole: others write, too
+sys.stdout.write(f"TOOL {shutil.which('tool')} {os.popen('tool').read()}\\n")
 """
 
 
@@ -156,7 +156,9 @@ def test_torchrun_and_a_folder(desk: Desk, tmp_path_factory: pytest.TempPathFact
     """The launcher is the copy's, too, and the path of the folder is only a path."""
     name = "a b'\"$(touch pwned)`touch pwned`é*"
     venv = make_venv(tmp_path_factory.mktemp("shared") / name, with_torch=True)
-    program = "import os, package, torch\nprint('FROM', package.__file__, flush=True)\n"
+    program = (
+        "import os, package, torch\nprint(f'FROM {package.__file__}\\n', end='', flush=True)\n"
+    )
     done = desk.run(
         *("--profile", "mi210", *ON_CPU, "-N", "2", "-G", "1"),
         *("--set", "software.stage=folder", "--set", f"software.stage_to={DISK}"),
@@ -246,7 +248,8 @@ def test_an_image(desk: Desk, tmp_path_factory: pytest.TempPathFactory, mounts: 
     if not mounts:
         (tools / "squashfuse").write_text("#!/bin/sh\nexit 1\n")
         (tools / "squashfuse").chmod(0o755)
-    show = "import os, package\nprint('FROM', os.path.ismount(os.environ['JOBGEN_STAGED']))\n"
+    show = "import os, package, sys\n"
+    show += "sys.stdout.write(f'FROM {os.path.ismount(os.environ[\"JOBGEN_STAGED\"])}\\n')\n"
     desk.program("show.py", show)
     done = desk.run(
         *("--profile", "mi210", *ON_CPU, "-N", "3", "-G", "2", "--launcher", "srun"),
@@ -267,7 +270,7 @@ def test_an_image(desk: Desk, tmp_path_factory: pytest.TempPathFactory, mounts: 
 def test_pbs(pbs: PbsDesk) -> None:
     """Each node reads the one archive."""
     venv = make_venv(pbs.folder / "env", with_torch=True)
-    program = "import package, torch\nprint('FROM', package.__file__, flush=True)\n"
+    program = "import package, sys, torch\nsys.stdout.write(f'FROM {package.__file__}\\n')\n"
     done = pbs.run(
         *("-N", "2", "--set", "software.stage=folder", "--set", "software.venv=null"),
         *("--set", f"software.stage_from={venv}", "--set", f"software.stage_to={DISK}"),

@@ -149,7 +149,9 @@ def test_an_mpi_that_a_module_has_and_none(site: Site) -> None:
     if site.starter == "ssh":
         pytest.skip("it is no MPI")
     path = f"{Path(sys.executable).parent}:{without_mpi(site.folder)}"
-    program = site.desk.program("p.py", "import shutil\nprint('has', shutil.which('mpirun'))\n")
+    program = site.desk.program(
+        "p.py", "import shutil\nprint(f'has {shutil.which(\"mpirun\")}\\n', end='')\n"
+    )
     done = site.run(*mpi_module(site.folder), "--", program, path=path)
     assert done.exit_code == 0, done.output
     assert done.output.count(f"has {site.folder}/mpi/mpirun\n") == 4
@@ -217,7 +219,9 @@ def test_a_node_that_is_not_ready(site: Site) -> None:
 def test_a_copied_environment(site: Site, tmp_path_factory: pytest.TempPathFactory) -> None:
     """sbcast is Slurm's, whatever starts the nodes."""
     venv = make_venv(tmp_path_factory.mktemp("shared") / "env", with_torch=True)
-    (site.folder / "show.py").write_text("import package\nprint('FROM', package.__file__)\n")
+    (site.folder / "show.py").write_text(
+        "import package\nprint(f'FROM {package.__file__}\\n', end='')\n"
+    )
     done = site.run(
         *("-N", "2", "--set", f"software.venv={venv}", "--set", "software.stage=venv"),
         *("--set", f"software.stage_to={DISK}", "--", "show.py"),

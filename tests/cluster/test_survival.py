@@ -22,7 +22,7 @@ from typing import Any
 
 import pytest
 
-from tests.cluster.harness import SCRIPTS, Finished
+from tests.cluster.harness import Finished
 from tests.cluster.jobs import ON_CPU, Desk
 from tests.run_trainers import carried
 
@@ -128,13 +128,12 @@ def lose(training: Training, lost: str, *words: str) -> None:
 
 
 def crash(training: Training, lost: str) -> None:
-    command = (str(SCRIPTS / "node.sh"), str(training.desk.cluster.folder))
-    training.desk.cluster.run([*command, "crash", lost])
+    training.desk.cluster.crash_node(lost)
     try:
         training.until(lambda: "Resuming from" in training.output())
         training.wait()
     finally:
-        training.desk.cluster.run([*command, "start", lost])
+        training.desk.cluster.start_node(lost)
 
 
 def requeued(training: Training) -> None:
@@ -306,12 +305,11 @@ def test_elastic(desk: Desk) -> None:
     training = Training(desk, 0, random.Random(0), desk.folder / "model.pt")
     training.submit("-N", "2:3", "--max-restarts", "2")
     training.reach(1, 3)
-    node = (str(SCRIPTS / "node.sh"), str(desk.cluster.folder))
-    desk.cluster.run([*node, "crash", "smc-r07-09"])
+    desk.cluster.crash_node("smc-r07-09")
     try:
         done = training.wait()
     finally:
-        desk.cluster.run([*node, "start", "smc-r07-09"])
+        desk.cluster.start_node("smc-r07-09")
     assert training.epochs() == list(range(EPOCHS)), done.output
     assert "Resuming from" in done.output
     assert (done.state, done.exit_code) == ("COMPLETED", 0), done.output
@@ -320,11 +318,13 @@ def test_elastic(desk: Desk) -> None:
 def test_a_signal_that_reaches_the_task_alone(desk: Desk) -> None:
     """With proctrack/cgroup Slurm signals no grandchildren: the task is torchrun itself."""
     training = Training(desk, 0, random.Random(0), desk.folder / "model.pt")
-    training.submit(every=EPOCHS)
+    nodes = f"--directive=--nodelist={','.join(NODES)}"
+    training.submit(nodes, every=EPOCHS)
     training.until(lambda: len(training.epochs()) > 1)
-    for node in range(2):
-        step = training.on(node, "pgrep", "-f", rf"slurmstepd: \[{training.job}\.1\]").strip()
-        training.on(node, "pkill", "-TERM", "-P", step)
+    step = rf"slurmstepd: \[{training.job}\.1\]"
+    pids = [training.on(node, "pgrep", "-f", step).strip() for node in range(2)]
+    for node, pid in enumerate(pids):
+        training.on(node, "pkill", "-TERM", "-P", pid)
     done = training.wait()
     assert "Stopped early" in done.output
     assert done.output.count("death signal, shutting down") == 2, done.output
