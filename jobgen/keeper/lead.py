@@ -97,13 +97,15 @@ class Lead:
         """The status of the first node that fails, after all have ended."""
         for name in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
             signal.signal(name, lambda *_: setattr(self, "status", self.status or 143))
-        starters, seconds, ending = [self.start(0)], 0.0, False
+        starters, seconds, ending, parent = [self.start(0)], 0.0, False, os.getppid()
         while len(self.ends) + self.reserve < len(self.hosts) and not (ending and seconds > 35):
             while not ending and len(starters) < len(self.hosts) - self.reserve:
                 starters, seconds = [*starters, self.start(len(starters))], 0.0
             before = time.monotonic()
             self.accept()
             seconds += min(time.monotonic() - before, 1)  # a suspend does not count
+            if os.getppid() != parent:  # the batch script was killed, and nobody else ends this
+                self.status = self.status or 143
             if self.status and not ending:
                 ending, seconds, self.reserve = True, -self.grace, len(self.hosts) - len(starters)
                 for link in self.links:

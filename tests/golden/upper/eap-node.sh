@@ -66,6 +66,6 @@ ranks() {  # on each node, once; the machinery sets node (its number) and head
 
 # ---- the keeper, as packaged with jobgen ----
 keeper=$(cat << 'PYTHON'
-(249 lines with the fingerprint 61572395)
+(251 lines with the fingerprint c83d320f)
 PYTHON
 )

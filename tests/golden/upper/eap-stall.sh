@@ -67,6 +67,6 @@ ranks() {  # node 0 opens the rendezvous, whatever its host name is
 
 # ---- the keeper, as packaged with jobgen ----
 keeper=$(cat << 'PYTHON'
-(249 lines with the fingerprint 61572395)
+(251 lines with the fingerprint c83d320f)
 PYTHON
 )

@@ -69,6 +69,6 @@ PYTHON
 
 # ---- the keeper, as packaged with jobgen ----
 keeper=$(cat << 'PYTHON'
-(200 lines with the fingerprint e68c0102)
+(202 lines with the fingerprint ade2067c)
 PYTHON
 )
