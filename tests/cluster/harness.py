@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -28,6 +28,14 @@ def missing() -> str | None:
         return f"not installed: {', '.join(lacking)} (slurm-wlm, munge, iproute2, util-linux)"
     tried = subprocess.run(["unshare", "--mount", "--net", "--pid", "--fork", "true"], check=False)
     return None if tried.returncode == 0 else "this machine allows no namespaces"
+
+
+def until(condition: Callable[[], object], seconds: float = 120) -> None:
+    """Wait until a condition holds."""
+    limit = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < limit
+        time.sleep(0.2)
 
 
 @dataclass(frozen=True)
@@ -148,23 +156,22 @@ class Cluster:
         timeout: float = 120,
     ) -> subprocess.CompletedProcess[str]:
         """Run a command on a node."""
-        words = [str(SCRIPTS / "node.sh"), str(self.folder), "run", node, *argv]
+        words = self._node_script("run", node, *argv)
         return self.run(words, cwd=cwd, env=env, input=input, timeout=timeout)
+
+    def _node_script(self, *words: str) -> list[str]:
+        return [str(SCRIPTS / "node.sh"), str(self.folder), *words]
 
     def crash_node(self, node: str) -> None:
         """Kill all processes of a node, as when it loses its power."""
-        self.run([str(SCRIPTS / "node.sh"), str(self.folder), "crash", node])
+        self.run(self._node_script("crash", node))
 
     def start_node(self, node: str) -> None:
         """Start a node that was crashed; returns when Slurm may give it to a job."""
-        self.run([str(SCRIPTS / "node.sh"), str(self.folder), "start", node])
-        limit = time.monotonic() + 90
-        state = ["sinfo", "-hN", "-n", node, "-o", "%T"]
-        while not self.on(node, "pgrep", "-x", "slurmd").stdout or set(
-            self.run(state).stdout.split()
-        ) != {"idle"}:
-            assert time.monotonic() < limit, f"{node} does not come back"
-            time.sleep(0.2)
+        self.run(self._node_script("start", node))
+        states = ["sinfo", "-hN", "-n", node, "-o", "%T"]  # one of each partition
+        until(lambda: self.on(node, "pgrep", "-x", "slurmd").stdout, 90)
+        until(lambda: set(self.run(states).stdout.split()) == {"idle"}, 90)
 
     def sbatch(
         self, script: str, *options: str, cwd: Path, env: Mapping[str, str] | None = None

@@ -6,8 +6,7 @@ import importlib.util
 import re
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,14 +17,6 @@ from tests.cluster.site import ONE_THREAD, Ended, Site, lab
 # of ranks stay.
 ON_CPU = ("--set", "software.container=null", "--set", "node.gpu=none", *ONE_THREAD)
 PATH = f"{Path(sys.executable).parent}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-
-
-def until(condition: Callable[[], object], seconds: float = 120) -> None:
-    """Wait until a condition holds."""
-    limit = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < limit
-        time.sleep(0.2)
 
 
 def own_environment(*lines: str, node: str = "HOSTNAME") -> list[str]:

@@ -10,8 +10,8 @@ from subprocess import run
 
 import pytest
 
-from tests.cluster.harness import Finished
-from tests.cluster.jobs import ON_CPU, Desk, generate, until
+from tests.cluster.harness import Finished, until
+from tests.cluster.jobs import ON_CPU, Desk, generate
 
 PROFILE = ("--profile", "mi210", *ON_CPU, "-t", "10")
 HEAD, OTHER = "smc-r07-07", "smc-r07-08"

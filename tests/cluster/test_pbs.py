@@ -17,8 +17,10 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.cluster.jobs import PbsDesk, own_environment, until
+from tests.cluster.harness import until
+from tests.cluster.jobs import PbsDesk, own_environment
 from tests.cluster.site import DOMAIN, NODES, USER, Ended, OpenPbs
+from tests.cluster.test_spares import FAILS
 from tests.hostile import ARGUMENTS, literal
 from tests.run_trainers import carried
 
@@ -720,25 +722,6 @@ def test_a_node_is_lost_and_a_spare_takes_its_place(real: PbsDesk) -> None:
     assert f"{lost}jobgen: blancapeak005.{DOMAIN}: takes its place\n" in done.output
     hosts = re.findall(r"\bon (blanca\w+)\n", done.output)
     assert sorted(hosts[2:]) == sorted({*NODES} - {victim}), done.output
-
-
-# Rank 1 fails, once or always, while the other has no reason to.
-FAILS = """
-import os, pathlib, sys, time
-up, failed, rank = pathlib.Path("up"), pathlib.Path("failed"), os.environ["RANK"]
-again = failed.exists()
-sys.stdout.write("on " + os.uname().nodename + "\\n")
-sys.stdout.flush()
-if rank == "0":
-    up.touch()
-while not up.exists():
-    time.sleep(0.1)
-time.sleep(3)
-if rank == "1" and (not again or len(sys.argv) > 1):
-    failed.touch()
-    sys.exit(3)
-time.sleep(3 if again and len(sys.argv) == 1 else 600)  # no node ends before the other one fails
-"""
 
 
 @pytest.mark.parametrize(("words", "status"), [((), 0), (("always",), 3)])

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.harness import Cluster
-from tests.cluster.jobs import Desk, until
+from tests.cluster.harness import Cluster, until
+from tests.cluster.jobs import Desk
 from tests.cluster.site import ONE_THREAD
 from tests.cluster.test_jobs import MI210_NODES, expected, ranks
 from tests.helpers import unlabelled

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.harness import Cluster
-from tests.cluster.jobs import PATH, Desk, PbsDesk, generate, until
+from tests.cluster.harness import Cluster, until
+from tests.cluster.jobs import PATH, Desk, PbsDesk, generate
 from tests.cluster.site import OpenPbs, lab
 
 ROOT = Path(__file__).parents[2]

@@ -29,6 +29,7 @@ from tests.run_trainers import carried
 EPOCHS = 24
 LATEST = 10  # faults come before; on a busy machine, a kill takes as long as some epochs
 NODES = ("smc-r07-07", "smc-r07-08")
+ON_NODES = f"--directive=--nodelist={','.join(NODES)}"  # Slurm may still wait for one of them
 MI210 = ("--profile", "mi210", *ON_CPU, "-N", "2", "-G", "1")
 RANK = r"python3 -u .*/regression\.py"
 AGENT = r"torch\.distributed\.run"
@@ -318,8 +319,7 @@ def test_elastic(desk: Desk) -> None:
 def test_a_signal_that_reaches_the_task_alone(desk: Desk) -> None:
     """With proctrack/cgroup Slurm signals no grandchildren: the task is torchrun itself."""
     training = Training(desk, 0, random.Random(0), desk.folder / "model.pt")
-    nodes = f"--directive=--nodelist={','.join(NODES)}"
-    training.submit(nodes, every=EPOCHS)
+    training.submit(ON_NODES, every=EPOCHS)
     training.until(lambda: len(training.epochs()) > 1)
     step = rf"slurmstepd: \[{training.job}\.1\]"
     pids = [training.on(node, "pgrep", "-f", step).strip() for node in range(2)]
@@ -334,8 +334,7 @@ def test_a_signal_that_reaches_the_task_alone(desk: Desk) -> None:
 def test_the_warning_reaches_every_rank(desk: Desk, is_early: bool) -> None:
     """Slurm warns the batch shell; also ranks that still import torch get it, when they can."""
     training = Training(desk, 0, random.Random(0), desk.folder / "model.pt")
-    nodes = f"--directive=--nodelist={','.join(NODES)}"  # Slurm may still wait for one of them
-    training.submit("--signal", "60", nodes, every=EPOCHS)
+    training.submit("--signal", "60", ON_NODES, every=EPOCHS)
     if not is_early:
         training.until(lambda: len(training.epochs()) > 1)
     for node in range(2):
