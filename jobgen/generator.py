@@ -10,19 +10,32 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from jobgen.errors import JobgenError, Problem, excess_text, problem
-from jobgen.paths import WORKING_FOLDER, is_outside, repository_or_folder, shortest, trusted_folders
+from jobgen.paths import (
+    WORKING_FOLDER,
+    is_outside,
+    outside_error,
+    repository_or_folder,
+    shortest,
+    to_path,
+    trusted_folders,
+)
 from jobgen.planner.advice import job_advice
 from jobgen.planner.assembly import make_plan
 from jobgen.planning.host_list import NO_HOSTS, Hosts, read_hosts
 from jobgen.planning.job_options import Job, job_options
+from jobgen.planning.option_row import BATCH
 from jobgen.planning.plan import Plan
 from jobgen.profiles.kinds import ProblemList
 from jobgen.profiles.resolve import Profiles, Resolved
 from jobgen.profiles.yaml_tree import Map
 from jobgen.schedulers import COMMANDS, profile_conflicts
 from jobgen.scripts.render import Templates
+
+if TYPE_CHECKING:
+    from jobgen.code_store.store import Code
 
 LATER_PROBLEMS = 3  # rounds; each follows the hints of the problems before it
 _OF_ONE_VALUE = ("unknown-key", "type", "value", "range")
@@ -55,6 +68,7 @@ class Generator:
     ) -> None:
         self.profiles = find_profiles(within, confined, environ)
         self._templates = Templates(self.profiles, trusted)
+        self._codes: dict[tuple[str, str], Code] = {}  # by folder and store
 
     def command(self, profile: str, changes: Iterable[tuple[str, str, str]] = ()) -> str:
         """Returns the command that makes scripts for a profile's scheduler. Raises JobgenError.
@@ -72,7 +86,33 @@ class Generator:
             resolved = self._profile(job, len(hosts.names))
         except JobgenError as error:
             raise JobgenError([*error.problems, *self.later_problems(job, error)]) from None
-        return make_plan(job, resolved, hosts)
+        code = self._read_code(resolved, job)
+        plan = make_plan(job, resolved, hosts, code.name if code else None)
+        if code and plan.program.is_file:
+            name = code.place_of(plan.program.name, self.profiles.within)
+            plan = plan._replace(program=plan.program._replace(name=name))
+        return plan
+
+    def _read_code(self, resolved: Resolved, job: Job) -> Code | None:
+        """The code of a job, of which `keep_codes` makes a copy. Raises JobgenError."""
+        folder, store = resolved.profile.software.code, resolved.profile.software.store
+        if folder is None or job.command not in BATCH:
+            return None
+        if code := self._codes.get((folder, store)):
+            return code
+        from jobgen.code_store.store import read_code  # few jobs have some
+
+        path = self.profiles.within / to_path(folder)
+        if self.profiles.confined and is_outside(path, self.profiles.within):
+            raise outside_error("--code", folder, self.profiles.within)
+        return self._codes.setdefault((folder, store), read_code(path))
+
+    def keep_codes(self) -> None:
+        """Make the copies of the code of all jobs that were planned. Raises JobgenError."""
+        for (_, store), code in self._codes.items():
+            from jobgen.code_store.store import keep, store_folder  # few jobs have some
+
+            keep(code, store_folder(store, self.profiles.within))
 
     def later_problems(self, job: Job, error: JobgenError) -> list[Problem]:
         """Returns the problems that remain in a job's profile if an error's hints are followed."""
@@ -112,8 +152,10 @@ class Generator:
         return self._templates.render(plan, template).decode("utf-8")
 
     def script(self, job: Job) -> str:
-        """The script for a job; see `script_bytes`."""
-        return self.script_bytes(job).decode("utf-8")
+        """The script for a job, with the copy of its code; see `script_bytes` and `keep_code`."""
+        text = self.script_bytes(job).decode("utf-8")
+        self.keep_codes()
+        return text
 
     def script_bytes(self, job: Job, manifest: str = "") -> bytes:
         """The script for a job. Raises JobgenError as `plan` and `render` do.

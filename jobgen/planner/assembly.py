@@ -18,24 +18,28 @@ from jobgen.planning.program import Program, make_program
 from jobgen.profiles.conflicts import at_origin
 from jobgen.profiles.records import extend
 from jobgen.profiles.resolve import Resolved
+from jobgen.profiles.software_keys import Workspace
 from jobgen.schedulers import COMMANDS, Scheduler
 
 BYHAND_NAME = "[A-Za-z0-9][A-Za-z0-9_.-]*"
 
 
-def make_plan(job: Job, resolved: Resolved, hosts: Hosts = NO_HOSTS) -> Plan:
+def make_plan(
+    job: Job, resolved: Resolved, hosts: Hosts = NO_HOSTS, code: str | None = None
+) -> Plan:
     """Returns the plan of a job on a cluster; `hosts` names the job's nodes, if they are known.
 
+    `code` is the name of the copy of the job's code, if it has one.
     Raises JobgenError if the cluster cannot run the job, or the scheduler cannot read a value. The
     error names the limit, and the place where each value in its message was set.
     """
     try:
-        return _make_plan(job, resolved, hosts)
+        return _make_plan(job, resolved, hosts, code)
     except JobgenError as error:
         raise JobgenError(_placed(each, resolved) for each in error.problems) from None
 
 
-def _make_plan(job: Job, resolved: Resolved, hosts: Hosts) -> Plan:
+def _make_plan(job: Job, resolved: Resolved, hosts: Hosts, code: str | None) -> Plan:
     scheduler, by_hand = refusals.scheduler_of(job.command, resolved), job.command == "byhand"
     profile = resolved.profile
     base = base_plan(resolved, scheduler, by_hand, job.shared is not None)
@@ -48,6 +52,7 @@ def _make_plan(job: Job, resolved: Resolved, hosts: Hosts) -> Plan:
     refusals.check_size(program, environment, base.software, profile.software.container)
     # A script carries a packaged trainer. A job by hand does not fetch a workspace.
     needs_workspace = not by_hand and program.kind != "trainer"
+    copy = Workspace(commit=code, folder=profile.software.store) if code else None
     plan = base._replace(
         command=tuple(command_words(job)),
         program=program,
@@ -61,7 +66,7 @@ def _make_plan(job: Job, resolved: Resolved, hosts: Hosts) -> Plan:
             Software,
             base.software,
             environment=environment,
-            workspace=profile.workspace if needs_workspace else None,
+            workspace=(copy or profile.workspace) if needs_workspace else None,
         ),
     )
     refusals.check_submitted(plan)

@@ -137,7 +137,7 @@ def _passed_variables(
     # By hand, `env` in the container sets each variable that has a value.
     names = [each.name for each in variables if not by_hand or each.value is None]
     names += exported_names((*software.commands, *software.after_modules))
-    names += ["PYTHONPATH"] * (software.workspace is not None)
+    names += ["PYTHONPATH", "PYTHONDONTWRITEBYTECODE"] * (software.workspace is not None)
     names += [LABEL] * plan.observed
     names += DUMP_FILES * plan.dumps
     names += ["NCCL_RAS_ADDR"] * plan.asks_nccl

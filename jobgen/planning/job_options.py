@@ -144,6 +144,14 @@ class Job(NamedTuple):
         path="trainer",
         label="Or a packaged trainer",
     )
+    code: str | None = _program(
+        "--code FOLDER",
+        "Run a copy of this folder's files, as they are now; what is edited later changes no job.",
+        path="software.code",
+        commands=BATCH,
+        effect="in the script",
+        label="Folder with the code, which is copied",
+    )
     environment: tuple[str, ...] = _program(
         "-e --env K=V|K",
         "Set a variable for every rank ($NAME: the node's), or pass yours on; repeatable.",

@@ -21,6 +21,11 @@ class Program(NamedTuple):
     source: str = ""
 
     @property
+    def is_file(self) -> bool:
+        """Whether the name is a path."""
+        return self.kind == "script" or (self.kind == "command" and "/" in self.name)
+
+    @property
     def has_dashes(self) -> bool:
         """Whether an argument looks like an option, also to the launcher of the program."""
         return any(word.startswith("-") for word in self.arguments)

@@ -165,6 +165,9 @@ def _host_devices(container: Container, separator: str, note: Note) -> None:
 
 
 def _workspace(profile: Profile, note: Note) -> None:
+    if profile.workspace and profile.software.code:
+        text = "the program is in a copy of `software.code`, or in `workspace`"
+        note("software.code", text, "workspace=null, or no --code")
     for name in ("url", "commit", "folder"):
         if profile.workspace and getattr(profile.workspace, name) is None:
             note("workspace", f"`workspace` has no `{name}`", "it needs url, commit and folder")

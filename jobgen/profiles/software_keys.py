@@ -46,6 +46,11 @@ ENGINES = {
 }
 
 
+# torchrun replaces $local_rank in the program's path by the rank.
+_SHARED_FOLDER = f"(?!.*\\$\\$)[/$~][^{CONTROLS}:,]*"
+_SHARED_FOLDER_IN_WORDS = "a path from / or $NAME, without `:`, `,` and `$$`"
+
+
 @record
 class Container(NamedTuple):
     """The container that the ranks run in."""
@@ -138,6 +143,18 @@ class Software(NamedTuple):
         "/tmp",
         example="/local",
     )
+    code: str | None = row(
+        Text(),
+        "The folder with the program's code. A copy of it is made with the script, in the folder "
+        "`store`, and the job runs the copy: what is edited later changes no job.",
+        example="src",
+    )
+    store: str = row(
+        Text(_SHARED_FOLDER, _SHARED_FOLDER_IN_WORDS, dollar=NODE),
+        "The folder for the copies of `code`, each named by its content; all nodes must see it.",
+        "$PWD/.jobgen/store",
+        example="$SCRATCH/jobgen",
+    )
     container: Container | None = row(Record(Container), "A container for the ranks.")
     nccl_root: str | None = row(
         LISTED_PATH,
@@ -196,13 +213,8 @@ class Workspace(NamedTuple):
         "The commit. A branch would be another program tomorrow.",
         example="a03f0ba0f730d026871cfbab1e9e44a60590c357",
     )
-    # torchrun replaces $local_rank in a path by the rank.
     folder: str | None = row(
-        Text(
-            f"(?!.*\\$\\$)[/$~][^{CONTROLS}:,]*",
-            "a path from / or $NAME, without `:`, `,` and `$$`",
-            dollar=NODE,
-        ),
+        Text(_SHARED_FOLDER, _SHARED_FOLDER_IN_WORDS, dollar=NODE),
         "The folder for it, with a subfolder for each commit; all nodes must see it.",
         example="$SCRATCH/code",
     )

@@ -109,7 +109,8 @@ PARTS = (
     Part("keeper", "keeper", "lead"),
     Part("agent", "agent"),
     Part("trainer", "trainer", values="job logs"),
-    Part("job/workspace", "workspace", values="job"),
+    Part("job/workspace", "workspace", "code", values="job"),
+    Part("job/code", "code"),
     Part("job/one-node", "one_torchrun", values="start_ranks"),
     Part("pack", "stage", "other_starter"),
     Part("stage/send", "stage srun"),
@@ -194,7 +195,8 @@ def _of_the_nodes(plan: Plan) -> dict[str, bool]:
         "own_step": plan.engine_traits.is_step and not _is_in_engine(plan),  # the container's step
         "pyxis": plan.engine == "pyxis",
         "trainer": plan.program.kind == "trainer" and not plan.hosts,
-        "workspace": software.workspace is not None,
+        "workspace": software.workspace is not None,  # the program is in a folder of its own, …
+        "code": bool(software.workspace and not software.workspace.url),  # a copy from the store
         "stage": software.stage is not None,
         "image": software.stage == "squashfs",
         "gpus": plan.checked_gpus > 0,
