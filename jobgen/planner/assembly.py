@@ -47,7 +47,7 @@ def _make_plan(job: Job, resolved: Resolved, hosts: Hosts, code: str | None) -> 
         job.program, profile.trainer, job.trainer is not None, resolved.origin("trainer")
     )
     environment = rank_variables(base, profile, job)
-    request = _with_options(base.request, job)
+    request = _with_options(base.request, job, base.launch.chain)
     check_program(program, base, resolved, by_hand)
     refusals.check_size(program, environment, base.software, profile.software.container)
     # A script carries a packaged trainer. A job by hand does not fetch a workspace.
@@ -95,14 +95,19 @@ def command_words(job: Job) -> list[str]:
     return [*words, "--", *job.program] if job.program else words
 
 
-def _with_options(request: Request, job: Job) -> Request:
+def _with_options(request: Request, job: Job, chain: int | None) -> Request:
     """Returns the request with those options of the job that are no keys of a profile."""
+    if chain and job.array:
+        text = "a chain is an array itself: its jobs run one after the other"
+        raise problem("--array", text, "conflict", "one of --array and --chain")
     for text in job.directives:
         refusals.check_no_variable("--directive", text)
     own = tuple(Directive(text, "--directive") for text in job.directives)
     fields = (name for name, row in job_options(job.command) if not row.path)
     options = {name: getattr(job, name) for name in fields if name in Request._fields}
     options["directives"] = (*request.directives, *own)
+    if chain:  # one at a time, in their order
+        options["array"] = f"1-{chain}%1"
     return extend(Request, request, **options)
 
 

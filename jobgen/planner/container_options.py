@@ -140,6 +140,7 @@ def _passed_variables(
     names += ["PYTHONPATH", "PYTHONDONTWRITEBYTECODE"] * (software.workspace is not None)
     names += [LABEL] * plan.observed
     names += DUMP_FILES * plan.dumps
+    names += ["JOBGEN_PROGRESS"] * (plan.launch.chain is not None)
     names += ["NCCL_RAS_ADDR"] * plan.asks_nccl
     names += [KEEPER] * bool(plan.launch.signal or plan.launch.stall)
     if not engine.passes_all:

@@ -206,6 +206,14 @@ class Job(NamedTuple):
         "Requeue the job after a lost node and, with Slurm, at the walltime.",
         path="launch.requeue",
     )
+    chain: str | None = _launch(
+        "--chain N",
+        "Go on in up to N jobs, one after the other, until the training is done.",
+        path="launch.chain",
+        commands=BATCH,
+        example="5",
+        label="Jobs that may follow each other",
+    )
     signal: str | None = _launch(
         "--signal SECONDS",
         "Send the ranks SIGUSR1 this long before the walltime (300, 5m).",

@@ -198,6 +198,8 @@ def _request(profile: Profile, note: Note) -> None:
             note("request.segment", text, f"{nodes - rest} or {nodes - rest + segment} nodes")
     if profile.launch.expedite and not profile.launch.requeue:
         note("launch.expedite", "`expedite` without `requeue`", "--requeue (launch.requeue)")
+    if profile.launch.chain and profile.launch.requeue:
+        note("launch.requeue", "the next job of a chain goes on by itself", "no --requeue")
     if request.min_nodes and request.min_nodes > request.nodes:
         text = f"at least {request.min_nodes} of {request.nodes} nodes"
         note("request.min_nodes", text, "-N MIN:MAX, the smaller number first")
@@ -206,6 +208,7 @@ def _request(profile: Profile, note: Note) -> None:
 # Keys that the plain script cannot follow, since it has no machinery.
 _NOT_PLAIN = {
     "launch.requeue": "the plain script cannot put the job back into the queue",
+    "launch.chain": "the plain script does not know how its job ended",
     "launch.stall": "the plain script does not watch the ranks",
     "software.stage": "the plain script copies nothing",
     "request.log_folder": "the plain script keeps no logs",

@@ -11,6 +11,7 @@ from jobgen.profiles.kinds import (
     INTERFACE,
     NODE,
     NODE_LINE,
+    PATH,
     VARIABLE,
     WORD,
     Bool,
@@ -183,6 +184,17 @@ class Launch(NamedTuple):
         "`enable_expedited_requeue`: if an epilog finds a node broken, the job starts next.",
         False,
         absent={"pbs": "PBS has no such option", "local": "no scheduler queues a local job"},
+    )
+    chain: int | None = row(
+        Int(2, 1000),
+        "How many jobs the training may take, one after the other, until it is done.",
+        absent={"local": "a local job has no walltime"},
+    )
+    progress: str | None = row(
+        PATH,
+        "With `chain`: files of which one is newer if the training got further, such as its "
+        "snapshots. A program may touch $JOBGEN_PROGRESS instead.",
+        example='"snapshots/*.pt"',
     )
     exclude_at_most: int = row(
         Int(0, 64), "Slurm, with `requeue`: how many nodes a job excludes if they are not ready.", 3

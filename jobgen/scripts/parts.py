@@ -117,6 +117,9 @@ PARTS = (
     Part("own-id", "requeues", "may_lose"),
     Part("job/exclude-nodes", "excludes", values="exclude_at_most"),
     Part("pyxis-end", "checked pyxis"),
+    Part("cancel-rest-on-slurm", "chain slurm"),
+    Part("cancel-rest-on-pbs", "chain pbs"),
+    Part("job/chain", "chain"),
     Part("job/roll-call", "roll_call", values="nodes join_timeout"),
     Part("address-in-order", "ordered"),
     Part("ready-nodes", "picks_nodes"),
@@ -144,7 +147,7 @@ PARTS = (
     Part("no-other-start", "starts_again"),
     Part("no-other-requeue", "requeues"),
     Part("job/requeue", "requeues warns"),
-    Part("say-time-is-up", "warns", "requeues"),
+    Part("say-time-is-up", "warns", "requeues chain"),
     Part("exit", "supervised"),
     Part("remove-files", "local_files"),
     # ---- without a roll call
@@ -242,6 +245,7 @@ def _of_what_happens(plan: Plan) -> dict[str, bool]:
         "stalls": launch.stall is not None,
         "asks_nccl": plan.asks_nccl,  # asks NCCL before it ends a job that hangs
         "requeues": requeues,
+        "chain": launch.chain is not None,  # the training goes on in the next job of an array
         "excludes": plan.excludes,
         "may_lose": may_lose and plan.scheduler != "local",  # a node may fail, and the job goes on
         "picks_nodes": plan.request.spares > 0 or (may_lose and plan.scheduler != "local"),
@@ -267,7 +271,8 @@ def _may_lose(plan: Plan) -> bool:
 
 def _is_one_torchrun(plan: Plan) -> bool:
     launch = plan.launch
-    beside = (launch.plain, launch.signal, launch.max_restarts, launch.stall, launch.requeue)
+    beside = (launch.plain, launch.signal, launch.max_restarts, launch.stall)
+    beside = (*beside, launch.requeue, launch.chain)
     is_one = plan.request.nodes == 1 and launch.launcher == "torchrun"
     outside = launch.starter != "srun" or plan.software.stage
     is_simple = not (plan.engine_traits.is_step or outside or any(beside))

@@ -156,6 +156,12 @@ trap 'end_job "$?"; exit "$status"' EXIT
 trap 'outside="was ended from outside"  # by Slurm, which ends the ranks, too
   timeout 25 tail -f --pid="${!-}" /dev/null || true; exit 143' TERM  # waits for srun
 
+## cancel-rest-on-slurm
+cancel_rest() { scancel --state=PENDING "$SLURM_ARRAY_JOB_ID"; }
+
+## cancel-rest-on-pbs
+cancel_rest() { ((index == jobs)) || qdel "${PBS_JOBID/\[*\]/[$((index + 1))-$jobs]}"; }
+
 ## ends
 trap 'end_job "$?"; [[ ${outside-} || ! -e $logs/status ]] || sleep "$stop_grace"
   exit "$status"' EXIT  # keepers that lost their parent end meanwhile; then PBS may give nodes away
