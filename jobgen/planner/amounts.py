@@ -184,7 +184,7 @@ def _signal(resolved: Resolved, scheduler: Scheduler, time: int | None) -> int |
     launch = resolved.profile.launch
     if launch.signal is None:
         needs_signal = launch.requeue and scheduler.requeues_at_walltime
-        needs_signal = needs_signal or (launch.chain and (time or scheduler.signals))
+        needs_signal = needs_signal or bool(launch.chain and (time or scheduler.signals))
         return min(REQUEUE_SIGNAL, time // 2 if time else REQUEUE_SIGNAL) if needs_signal else None
     if time is None and not scheduler.signals:
         text = f"{resolved.profile.scheduler} sends no signal, and the script knows no walltime"

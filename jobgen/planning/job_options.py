@@ -149,7 +149,6 @@ class Job(NamedTuple):
         "Run a copy of this folder's files, as they are now; what is edited later changes no job.",
         path="software.code",
         commands=BATCH,
-        effect="in the script",
         label="Folder with the code, which is copied",
     )
     environment: tuple[str, ...] = _program(

@@ -271,8 +271,8 @@ def _may_lose(plan: Plan) -> bool:
 
 def _is_one_torchrun(plan: Plan) -> bool:
     launch = plan.launch
-    beside = (launch.plain, launch.signal, launch.max_restarts, launch.stall)
-    beside = (*beside, launch.requeue, launch.chain)
+    launched = (launch.plain, launch.signal, launch.max_restarts, launch.stall)
+    beside = (*launched, launch.requeue, launch.chain)
     is_one = plan.request.nodes == 1 and launch.launcher == "torchrun"
     outside = launch.starter != "srun" or plan.software.stage
     is_simple = not (plan.engine_traits.is_step or outside or any(beside))
