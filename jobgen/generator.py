@@ -112,7 +112,7 @@ class Generator:
         for (_, store), code in self._codes.items():
             from jobgen.code_store.store import keep, store_folder  # few jobs have some
 
-            keep(code, store_folder(store, self.profiles.within))
+            keep(code, store_folder(store, self.profiles.within) / "code")
 
     def later_problems(self, job: Job, error: JobgenError) -> list[Problem]:
         """Returns the problems that remain in a job's profile if an error's hints are followed."""

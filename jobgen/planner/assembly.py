@@ -52,7 +52,7 @@ def _make_plan(job: Job, resolved: Resolved, hosts: Hosts, code: str | None) -> 
     refusals.check_size(program, environment, base.software, profile.software.container)
     # A script carries a packaged trainer. A job by hand does not fetch a workspace.
     needs_workspace = not by_hand and program.kind != "trainer"
-    copy = Workspace(commit=code, folder=profile.software.store) if code else None
+    copy = Workspace(commit=code, folder=f"{profile.software.store}/code") if code else None
     plan = base._replace(
         command=tuple(command_words(job)),
         program=program,
