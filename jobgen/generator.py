@@ -10,32 +10,26 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from jobgen.code_store.copies import CodeCopies
 from jobgen.errors import JobgenError, Problem, excess_text, problem
 from jobgen.paths import (
     WORKING_FOLDER,
     is_outside,
-    outside_error,
     repository_or_folder,
     shortest,
-    to_path,
     trusted_folders,
 )
 from jobgen.planner.advice import job_advice
 from jobgen.planner.assembly import make_plan
 from jobgen.planning.host_list import NO_HOSTS, Hosts, read_hosts
 from jobgen.planning.job_options import Job, job_options
-from jobgen.planning.option_row import BATCH
 from jobgen.planning.plan import Plan
 from jobgen.profiles.kinds import ProblemList
 from jobgen.profiles.resolve import Profiles, Resolved
 from jobgen.profiles.yaml_tree import Map
 from jobgen.schedulers import COMMANDS, profile_conflicts
 from jobgen.scripts.render import Templates
-
-if TYPE_CHECKING:
-    from jobgen.code_store.store import Code
 
 LATER_PROBLEMS = 3  # rounds; each follows the hints of the problems before it
 _OF_ONE_VALUE = ("unknown-key", "type", "value", "range")
@@ -68,7 +62,7 @@ class Generator:
     ) -> None:
         self.profiles = find_profiles(within, confined, environ)
         self._templates = Templates(self.profiles, trusted)
-        self._codes: dict[tuple[str, str], Code] = {}  # by folder and store
+        self.codes = CodeCopies(within, confined, environ)
 
     def command(self, profile: str, changes: Iterable[tuple[str, str, str]] = ()) -> str:
         """Returns the command that makes scripts for a profile's scheduler. Raises JobgenError.
@@ -86,33 +80,9 @@ class Generator:
             resolved = self._profile(job, len(hosts.names))
         except JobgenError as error:
             raise JobgenError([*error.problems, *self.later_problems(job, error)]) from None
-        code = self._read_code(resolved, job)
+        code = self.codes.read(job, resolved.profile)
         plan = make_plan(job, resolved, hosts, code.name if code else None)
-        if code and plan.program.is_file:
-            name = code.place_of(plan.program.name, self.profiles.within)
-            plan = plan._replace(program=plan.program._replace(name=name))
-        return plan
-
-    def _read_code(self, resolved: Resolved, job: Job) -> Code | None:
-        """The code of a job, of which `keep_codes` makes a copy. Raises JobgenError."""
-        folder, store = resolved.profile.software.code, resolved.profile.software.store
-        if folder is None or job.command not in BATCH:
-            return None
-        if code := self._codes.get((folder, store)):
-            return code
-        from jobgen.code_store.store import read_code  # few jobs have some
-
-        path = self.profiles.within / to_path(folder)
-        if self.profiles.confined and is_outside(path, self.profiles.within):
-            raise outside_error("--code", folder, self.profiles.within)
-        return self._codes.setdefault((folder, store), read_code(path))
-
-    def keep_codes(self) -> None:
-        """Make the copies of the code of all jobs that were planned. Raises JobgenError."""
-        for (_, store), code in self._codes.items():
-            from jobgen.code_store.store import keep, store_folder  # few jobs have some
-
-            keep(code, store_folder(store, self.profiles.within) / "code")
+        return code.placed(plan, self.profiles.within) if code else plan
 
     def later_problems(self, job: Job, error: JobgenError) -> list[Problem]:
         """Returns the problems that remain in a job's profile if an error's hints are followed."""
@@ -152,9 +122,9 @@ class Generator:
         return self._templates.render(plan, template).decode("utf-8")
 
     def script(self, job: Job) -> str:
-        """The script for a job, with the copy of its code; see `script_bytes` and `keep_code`."""
+        """The script for a job, whose copy of the code is kept; see `script_bytes`."""
         text = self.script_bytes(job).decode("utf-8")
-        self.keep_codes()
+        self.codes.keep()
         return text
 
     def script_bytes(self, job: Job, manifest: str = "") -> bytes:
@@ -239,6 +209,11 @@ class Generators:
             generator = Generator(shortest(within), confined=True, trusted=trusted)
             self._by_folder[within] = generator
         return self._by_folder[within]
+
+    def keep_codes(self) -> None:
+        """Make the copies of all code that these generators have read. Raises JobgenError."""
+        for generator in self._by_folder.values():
+            generator.codes.keep()
 
 
 def no_profile() -> JobgenError:

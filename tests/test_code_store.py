@@ -1,139 +1,64 @@
-"""Copies of code: which files they have, their names, and what a job says of a changed one."""
+"""Copies of code: their names, how they are made, and what a job says of a changed one."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from jobgen.code_store import code_files
-from jobgen.code_store.store import keep, read_code, store_folder
-from jobgen.errors import JobgenError
+import jobgen
+from jobgen.code_store.code import read_code
+from jobgen.code_store.store import keep, note_of, store_folder
 from jobgen.generator import Generator
-from jobgen.paths import bundled
 from jobgen.planning.job_options import Job
+from tests.code_folders import checked, kept, names, refusal, work_tree, write
 
-CHECK = """
-fail() { echo "jobgen: $*"; exit 1; }
-workspace=$1
-. "$2"
-"""
-
-
-def write(folder: Path, **files: str) -> Path:
-    """A folder with files; __ in a name is a /."""
-    for name, text in files.items():
-        path = folder / name.replace("__", "/")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return folder
-
-
-def git(folder: Path, *words: str) -> None:
-    options = ("-c", "protocol.file.allow=always", "-c", "user.name=n", "-c", "user.email=e@e.org")
-    subprocess.run(["git", "-C", folder, *options, *words], check=True, capture_output=True)
-
-
-def names(folder: Path) -> list[str]:
-    return [os.fsdecode(each.path) for each in read_code(folder).files]
-
-
-def kept(code: Path, store: Path) -> Path:
-    """The copy of a folder's code."""
-    found = read_code(code)
-    keep(found, store)
-    return store / found.name
-
-
-def checked(copy: Path) -> str:
-    """What the job's script says of a copy; "" if it is what it was."""
-    words = [
-        "bash",
-        "-euo",
-        "pipefail",
-        "-c",
-        CHECK,
-        "-",
-        copy,
-        bundled("templates") / "machinery/job/code.sh",
-    ]
-    return subprocess.run(words, capture_output=True, text=True, check=False).stdout
-
-
-def refusal(act: Callable[[], object]) -> str:
-    with pytest.raises(JobgenError) as caught:
-        act()
-    return str(caught.value)
-
-
-def test_what_git_tracks_and_does_not_ignore(tmp_path: Path) -> None:
-    code = write(tmp_path / "code", a="1", sub__b="2", out="3", new="4", gone="5")
-    (code / ".gitignore").write_text("out\n")
-    git(code, "init", "-q")
-    git(code, "add", "a", "sub", "gone", ".gitignore")
-    (code / "gone").unlink()
-    (code / "a").write_text("edited")
-    write(code, **{"jobgen-logs__1__stderr": "x", ".jobgen__store__x__a": "x"})
-    assert names(code) == [".gitignore", "a", "new", "sub/b"]
-    assert (kept(code, tmp_path / "store") / "a").read_text() == "edited"
-    assert names(code / "sub") == ["b"]
-
-
-def test_submodules(tmp_path: Path) -> None:
-    other = write(tmp_path / "other", x="1")
-    git(other, "init", "-q")
-    git(other, "add", ".")
-    git(other, "commit", "-qm", "x")
-    code = write(tmp_path / "code", a="1")
-    git(code, "init", "-q")
-    git(code, "submodule", "add", "-q", str(other), "lib")
-    assert names(code) == [".gitmodules", "a", "lib/x"]
-    git(code, "commit", "-qm", "x")
-    git(code, "submodule", "deinit", "-f", "lib")
-    found = refusal(lambda: read_code(code))
-    assert "the submodule lib is not checked out; git submodule update --init" in found
-
-
-def test_elsewhere_all_but_what_is_left_out(tmp_path: Path) -> None:
-    code = write(tmp_path, a="1", data__x="2", sub__data__y="3", sub__b_log="4", sub__c="5")
-    (code / "sub/__pycache__").mkdir()
-    (code / "sub/__pycache__/c.pyc").write_text("")
-    (code / ".jobgenignore").write_text("# data\n\n/data\n*_log\n")
-    assert names(code) == [".jobgenignore", "a", "sub/c", "sub/data/y"]
-    (code / ".jobgenignore").write_text("data/\n")
-    assert names(code) == [".jobgenignore", "a", "sub/b_log", "sub/c"]
-
-
-def test_links_modes_and_names(tmp_path: Path) -> None:
-    code = write(tmp_path / "code", a="1", sub__run="#!/bin/sh", **{"b c\\d": "2"})
-    (code / "sub/run").chmod(0o755)
-    (code / "link").symlink_to("sub")
-    (code / "sub/up").symlink_to("../a")
-    Path(os.fsdecode(bytes(code) + b"/caf\xe9")).write_text("4")
-    copy = kept(code, tmp_path / "store")
-    assert (copy / "link").readlink() == Path("sub")
-    assert (copy / "sub/up").read_text() == "1"
-    assert os.access(copy / "sub/run", os.X_OK)
-    assert not os.access(copy / "a", os.X_OK)
-    assert Path(os.fsdecode(bytes(copy) + b"/caf\xe9")).read_text() == "4"
-    assert checked(copy) == ""
-    (code / "out").symlink_to("../elsewhere")
-    assert "out is a link out of the folder; leave it out" in refusal(lambda: read_code(code))
+FILES = {
+    f"{folder}f{number}": f"text {number}" for folder in ("", "a__", "a__b__") for number in (1, 2)
+}
+IN_MOUNTS = ["unshare", "--mount", "bash", "-euc"]  # with file systems of its own
 
 
 def test_the_same_files_have_the_same_copy(tmp_path: Path) -> None:
     first, second = (write(tmp_path / name, a="1", sub__b="2") for name in ("first", "second"))
     store = tmp_path / "store"
     assert kept(first, store) == kept(second, store)
-    assert [each.name for each in store.iterdir()] == [read_code(first).name]
+    name = read_code(first).name
+    assert sorted(each.name for each in (store / "code").iterdir()) == [name, f"{name}.json"]
     (second / "sub/b").chmod(0o755)
     assert kept(first, store) != kept(second, store)
+    copy = kept(first, store)
+    assert read_code(copy).name == copy.name  # a copy of a copy
+
+
+def test_where_a_copy_is_from(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    plain = kept(write(tmp_path / "plain", a="1"), store)
+    assert json.loads(note_of(plain).read_text()) == {"folder": str(tmp_path / "plain")}
+    code = work_tree(tmp_path / "code", src__a="2", b="3")
+    commit = subprocess.run(
+        ["git", "-C", code, "rev-parse", "HEAD"], capture_output=True, text=True
+    )
+    note = json.loads(note_of(kept(code / "src", store)).read_text())
+    assert note == {"folder": f"{code}/src", "commit": commit.stdout.strip(), "differs": False}
+    write(code, b="other")
+    assert not json.loads(note_of(kept(code / "src", store)).read_text())["differs"]
+    assert json.loads(note_of(kept(code, store)).read_text())["differs"]
+
+
+def test_git_does_not_see_the_default_store(tmp_path: Path) -> None:
+    code = work_tree(tmp_path / "code", a="1")
+    kept(code, code / ".jobgen/store")
+    seen = subprocess.run(["git", "-C", code, "status", "-s"], capture_output=True, text=True)
+    assert (seen.stdout, names(code)) == ("", ["a"])
+    kept(code, code / "own")
+    assert (names(code), (code / "own/.gitignore").read_text()) == (["a"], "*\n")
 
 
 def test_a_script_that_jobgen_made_is_no_code(tmp_path: Path) -> None:
@@ -146,38 +71,48 @@ def test_a_script_that_jobgen_made_is_no_code(tmp_path: Path) -> None:
     assert read_code(code).name != name
 
 
-def test_a_folder_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    code = write(tmp_path, a="1" * 3_000_000, data__x="2" * 9_000_000, data__y="2" * 9_000_000)
-    monkeypatch.setattr(code_files, "CODE_BYTES", 20_000_000)
-    found = refusal(lambda: read_code(code))
-    shown = "21 MB in 3 files are too much for code: data/ (18 MB, 2 files), a (3 MB, 1 files)"
-    assert f"{shown}; leave out what is no code: a line each in .jobgenignore" in found
-    monkeypatch.setattr(code_files, "CODE_BYTES", 30_000_000)
-    monkeypatch.setattr(code_files, "CODE_FILES", 2)
-    assert "data/ (18 MB, 2 files), a (3 MB, 1 files)" in refusal(lambda: read_code(code))
+def test_a_copy_that_was_damaged_is_made_again(tmp_path: Path) -> None:
+    code = write(tmp_path / "code", **FILES)
+    copy = kept(code, tmp_path / "store")
+    for damage in (
+        "rm a/b/f1",
+        "echo >> f2",
+        "echo 1234567 > a/f1",
+        "chmod 755 f2",
+        "ln -sf f1 f2",
+    ):
+        subprocess.run(["bash", "-c", f"chmod -R u+w . && {damage}"], cwd=copy, check=True)
+        assert "is not what was submitted" in checked(copy)
+        assert kept(code, tmp_path / "store") == copy
+        assert checked(copy) == ""
+    assert len(os.listdir(copy.parent)) == 2
 
 
-def test_a_pointer_of_git_lfs(tmp_path: Path) -> None:
-    code = write(tmp_path, w="version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 3\n")
-    assert "w is a pointer of Git LFS, and not the file; git lfs pull" in refusal(
-        lambda: read_code(code)
-    )
+@pytest.mark.parametrize("mode", [0o777, 0o1777, 0o755])
+@pytest.mark.parametrize("place", ["store", "store/code", "."])
+def test_a_store_that_a_stranger_can_write(tmp_path: Path, place: str, mode: int) -> None:
+    code, top = write(tmp_path / "code", a="1"), tmp_path / "top"
+    (top / "store/code").mkdir(parents=True)
+    (top / place).chmod(mode)
+    if mode == 0o755 and place != ".":
+        if os.geteuid():
+            pytest.skip("only root gives a folder to another user")
+        os.chown(top / place, 1234, 1234)
+    elif mode == 0o1777 and place == ".":  # as in /tmp
+        return keep(read_code(code), top / "store")
+    elif mode == 0o755:
+        return None
+    found = refusal(lambda: keep(read_code(code), top / "store"))
+    assert f"another user can write in {top / place}, and change the code of your jobs" in found
+    assert not list((top / "store/code").iterdir())
+    return None
 
 
-def test_a_store_of_others(tmp_path: Path) -> None:
-    code, store = write(tmp_path / "code", a="1"), tmp_path / "store"
-    store.mkdir()
-    store.chmod(0o777)
-    found = refusal(lambda: keep(read_code(code), store))
-    assert f"another user can write in the store {store}" in found
-    assert not list(store.iterdir())
-
-
-def test_a_store_that_cannot_be_written(tmp_path: Path) -> None:
+def test_a_store_in_the_place_of_a_file(tmp_path: Path) -> None:
     code = write(tmp_path / "code", a="1")
     write(tmp_path, store="a file")
     found = refusal(lambda: keep(read_code(code), tmp_path / "store"))
-    assert f"{tmp_path}/store: File exists" in found
+    assert f"software.store: {tmp_path}/store: File exists; name another folder" in found
 
 
 def test_code_that_changes_while_it_is_copied(tmp_path: Path) -> None:
@@ -185,57 +120,149 @@ def test_code_that_changes_while_it_is_copied(tmp_path: Path) -> None:
     found = read_code(code)
     (code / "a").write_text("2")
     assert "a changes while it is copied" in refusal(lambda: keep(found, store))
-    assert not list(store.iterdir())
+    assert not list((store / "code").iterdir())
+
+
+def submitted(folder: Path, *words: str) -> list[str]:
+    return [
+        sys.executable,
+        "-m",
+        "jobgen",
+        "sbatch",
+        "--profile",
+        "mi210",
+        "--code",
+        str(folder),
+        *words,
+    ]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts file systems")
+@pytest.mark.parametrize(
+    ("mount", "expected"),
+    [
+        ("mount -t tmpfs -o size=64k,mode=755 tmpfs store", "No space left on device"),
+        ("mount -t tmpfs -o mode=755 tmpfs store; mount -o remount,ro store", "Read-only file system"),
+    ],
+)
+def test_a_store_that_takes_no_copy(tmp_path: Path, mount: str, expected: str) -> None:
+    write(tmp_path / "code", a="1" * 300_000, b="2")
+    (tmp_path / "store").mkdir()
+    options = ("--set", f"software.store={tmp_path}/store", "-o", "job.sh", "--", "b.py")
+    (tmp_path / "code/b.py").write_text("")
+    line = f'{mount}; "$@" || true; ls -A store/code || true'
+    words = [*IN_MOUNTS, line, "-", *submitted(tmp_path / "code", *options)]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert f"{expected}; name another folder" in done.stderr, done
+    assert done.stdout == ""  # nothing half-written
+    assert not (tmp_path / "job.sh").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts file systems")
+def test_a_read_only_store_that_has_the_copy(tmp_path: Path) -> None:
+    write(tmp_path / "code", **{"b.py": "2"})
+    options = ("--set", f"software.store={tmp_path}/store", "--", "b.py")
+    words = submitted(tmp_path / "code", *options)
+    first = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
+    line = 'mount --bind store store; mount -o remount,ro,bind store; exec "$@"'
+    again = subprocess.run(
+        [*IN_MOUNTS, line, "-", *words], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert again.stdout == first.stdout, again.stderr
+
+
+def test_two_submissions_at_once(tmp_path: Path) -> None:
+    code = write(tmp_path / "code", **{f"part{number}.py": "x" * number for number in range(300)})
+    words = submitted(code, "--set", f"software.store={tmp_path}/store", "--", "part1.py")
+    with ThreadPoolExecutor(4) as pool:
+        runs = [pool.submit(subprocess.check_output, words, cwd=tmp_path) for _ in range(4)]
+    assert len({each.result() for each in runs}) == 1
+    copy = tmp_path / "store/code" / read_code(code).name
+    assert checked(copy) == ""
+    assert len(os.listdir(copy.parent)) == 2
 
 
 def test_the_folder_of_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SCRATCH", "/scratch/me")
+    monkeypatch.setenv("HOME", "/home/me")
     assert store_folder("$PWD/.jobgen/store", tmp_path) == tmp_path / ".jobgen/store"
     assert store_folder("${SCRATCH}/x", tmp_path) == Path("/scratch/me/x")
+    assert store_folder("~/x", tmp_path) == Path("/home/me/x")
+    assert store_folder("$SCRATCH", tmp_path, {"SCRATCH": "/other"}) == Path("/other")
     monkeypatch.delenv("SCRATCH")
     assert "$SCRATCH is not set here" in refusal(lambda: store_folder("$SCRATCH/x", tmp_path))
 
 
-FILES = {
-    f"{folder}f{number}": f"text {number}" for folder in ("", "a__", "a__b__") for number in (1, 2)
+CHANGES = {
+    "edit": 'echo >> "$f"',
+    "the same size": 'f=a/f1; tr t x < "$f" > new; cat new > "$f"; rm new',
+    "remove": 'rm "$f"',
+    "rename": 'mv "$f" "$f.other"',
+    "add": 'touch "$f.added"',
+    "mode": 'chmod 755 "$f"',
+    "link": 'ln -sf f9 "$f"',
 }
-PATHS = [name.replace("__", "/") for name in FILES]
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
-@given(data=st.data())
-def test_any_change_of_a_copy_is_seen_and_named(
-    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
-) -> None:
-    folder = tmp_path_factory.mktemp("code")
-    copy = kept(write(folder / "code", **FILES), folder / "store")
-    assert checked(copy) == ""
-    for inner, _, _ in os.walk(copy):
-        os.chmod(inner, 0o755)
-    name = data.draw(st.sampled_from(PATHS))
-    kind = data.draw(st.sampled_from(["edit", "remove", "rename", "add", "mode", "link"]))
-    path = copy / name
-    if kind == "edit":
-        path.chmod(0o644)
-        path.write_text(data.draw(st.text(alphabet="ab\n", max_size=3)))
-    elif kind == "remove":
-        path.unlink()
-    elif kind == "rename":
-        path.rename(path.with_name("other"))
-    elif kind == "add":
-        path.with_name("added.py").write_text("")
-    elif kind == "mode":
-        path.chmod(0o755)
-    else:
-        path.unlink()
-        path.symlink_to("f9")
-    said = checked(copy)
-    shown = str(Path(name).with_name("added.py")) if kind == "add" else name
-    assert said.startswith("jobgen: the copy of the code is not what was submitted"), said
-    assert shown in said
-    shutil.rmtree(folder)
+@pytest.mark.parametrize("name", ["f1", "a/b/f2"])
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_any_change_of_a_copy_is_seen_and_named(tmp_path: Path, change: str, name: str) -> None:
+    copy = kept(write(tmp_path / "code", **FILES), tmp_path / "store")
+    subprocess.run(["bash", "-c", f"chmod -R u+w .; f={name}; {change}"], cwd=copy, check=True)
+    answer = checked(copy)
+    assert answer.startswith("jobgen: n1: the copy of the code is not what was submitted"), answer
+    named = "a/f1" if "new" in change else name
+    assert f"{copy}: {named}" in answer
+    shutil.rmtree(copy)
+    assert f"there is no copy of the code, {copy}: make the script again" in checked(copy)
 
 
-def test_no_copy(tmp_path: Path) -> None:
-    copy = kept(write(tmp_path / "code", a="1"), tmp_path / "store")
-    assert f"there is no copy of the code, {copy}x" in checked(copy.with_name(f"{copy.name}x"))
+def test_the_program_is_in_the_copy(tmp_path: Path) -> None:
+    folder = write(tmp_path, **{"src__train.py": "", "src__run.sh": "", "src__pkg__x.py": ""})
+    (folder / "link").symlink_to("src")
+
+    def program(*words: str, code: str = "src") -> str:
+        return jobgen.plan("mi210", words, code=code, folder=folder).program.name
+
+    for path in ("src/train.py", "train.py", "link/train.py", str(folder / "src/train.py")):
+        assert program(path) == "train.py"
+    assert program("src/train.py", code=".") == "src/train.py"
+    assert (program("./src/run.sh"), program("/usr/bin/env", "x")) == ("run.sh", "/usr/bin/env")
+    assert program("-m", "pkg.x") == "pkg.x"
+    assert "'other.py' is not in the code of" in refusal(lambda: program("other.py"))
+    found = refusal(lambda: program("-m", "pkg.x", code="."))
+    assert "-m pkg.x is in the folder src of the code" in found
+    found = refusal(lambda: program("python3", "-u", "train.py"))
+    assert "python3 would run 'train.py' of the working folder, no copy; write -- train.py" in found
+    assert "chmod +x, and -- ./run.sh" in refusal(lambda: program("bash", "src/run.sh"))
+    assert not (folder / ".jobgen").exists()  # a plan keeps nothing
+
+
+def test_the_api_keeps_the_copy(tmp_path: Path) -> None:
+    write(tmp_path, **{"train.py": ""})
+    text = jobgen.script("mi210", ["train.py"], code=".", folder=tmp_path)
+    (copy,) = (tmp_path / ".jobgen/store/code").glob("*[0-9a-f]")
+    assert f'workspace="$PWD/.jobgen/store/code"/{copy.name}\n' in text
+    store = {"software.store": "$OWN/store"}
+    values = {"code": ".", "folder": tmp_path, "set_values": store}
+    jobgen.script("mi210", ["train.py"], environ={"OWN": str(tmp_path / "own")}, **values)
+    assert (tmp_path / "own/store/code" / copy.name).is_dir()
+
+
+@pytest.mark.parametrize(
+    ("command", "program", "expected"),
+    [
+        ("sbatch", (), "a packaged trainer is a part of the script"),
+        ("byhand", ("a.py",), "commands by hand start at once, and run no copy of the code"),
+    ],
+)
+def test_jobs_that_run_no_copy(command: str, program: tuple[str, ...], expected: str) -> None:
+    code = {"code": "."} if command == "sbatch" else {"set_values": ("software.code=.",)}
+    job = Job(command, "mi210", program=program, hosts="a" if command == "byhand" else None, **code)
+    assert expected in refusal(lambda: Generator().plan(job))
+
+
+def test_a_page_has_no_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "emscripten")
+    job = Job("sbatch", "mi210", program=("a.py",), code=".")
+    assert "--code: a web page cannot read" in refusal(lambda: Generator().plan(job))

@@ -244,7 +244,8 @@ def _trial_job(resolved: Resolved, name: str) -> Job:
     command = COMMANDS[str(profile.scheduler)]
     needs_time = command != "local" and not profile.request.time
     limits = profile.limits.of(profile.partition or profile.queue)[0][1]
-    return Job(command, name, time=limits.time or "24:00:00" if needs_time else None)
+    time = limits.time or "24:00:00" if needs_time else None
+    return Job(command, name, time=time, set_values=("software.code=null",))  # it has no program
 
 
 def _refusals(generator: Generator, resolved: Resolved, job: Job) -> set[Problem]:

@@ -7,23 +7,29 @@ ignore; elsewhere all files. `.jobgenignore` leaves out more, in both.
 from __future__ import annotations
 
 import os
+import re
 import stat
-import subprocess
 from collections import Counter
-from collections.abc import Iterator
-from fnmatch import fnmatchcase
+from collections.abc import Callable, Iterable, Iterator
+from fnmatch import translate
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from jobgen.errors import JobgenError, problem
+from jobgen.code_store.git_files import GitFile, files_by_git, leave_out, wrong
+from jobgen.errors import JobgenError, Mark, problem
 
 CODE_BYTES = 100_000_000
 CODE_FILES = 20_000
 IGNORE_FILE = ".jobgenignore"
 LIST_FILE = ".jobgen-files"  # of a copy: what it has
-_OURS = (b".jobgen", b"jobgen-logs")  # folders that jobgen makes
 _SHOWN = 5  # of the largest things of a folder that is too large
-_LFS = b"version https://git-lfs.github.com/spec/v1\n"
+# Parts of paths that are never code: what jobgen and Python make beside it.
+_MADE = re.compile(rb"\.git|__pycache__|\.jobgen(\..*)?|\.jobgen-files|jobgen-logs")
+# The output of a job, unless git tracks it: train-12.out, train.o12, as in scripts of jobgen.
+_OUTPUT = re.compile(rb".*([-_]\d+\.(out|err)|\.[oe]\d+(\.\d+)?)")
+
+_CONTROL = re.compile(rb"[\0-\x1f\x7f]")
 
 
 class CodeFile(NamedTuple):
@@ -33,126 +39,172 @@ class CodeFile(NamedTuple):
     size: int
     executable: bool = False
     target: bytes | None = None  # of a link
+    digits: str = ""  # of the SHA-256 of its content, once it is read
 
 
-def code_files(folder: Path) -> list[CodeFile]:
-    """The code of a folder, sorted by path.
+def code_files(folder: Path, skipped: Iterable[Path] = ()) -> list[CodeFile]:
+    """The code of a folder, sorted by path, without the folders `skipped`.
 
-    Raises JobgenError for a folder that cannot be read or is too large, for submodules and files of
-    Git LFS that are not here, and for a link that leads out of the folder.
+    Raises JobgenError for a folder that cannot be read, has no code or is too large, for a
+    submodule that is not here, and for names and links that no copy can have.
     """
     root = os.fsencode(folder)
+    if not os.path.isdir(root):
+        text = "no folder" if os.path.lexists(root) else "there is no such folder"
+        raise wrong(f"{folder}: {text}", "name the folder with the program's code")
+    is_left_out = _rules(root, skipped)
     try:
-        names = _names_by_git(root) if _is_in_git(root) else _names_below(root, b"")
-        patterns = _ignored(root)
-        files = [
-            _described(root, name)
-            for name in sorted(set(names))
-            if not any(_matches(name, pattern) for pattern in patterns)
-            and not name.startswith(tuple(folder + b"/" for folder in _OURS))
-        ]
+        found = files_by_git(root, is_left_out)
+        names = _names_below(root, b"", is_left_out) if found is None else _untracked_too(found)
+        most = list(islice(names, 10 * CODE_FILES))  # else a home takes minutes
+        files = [_described(root, name) for name in sorted(set(most))]
     except OSError as error:
-        raise _wrong(f"{os.fsdecode(error.filename or root)}: {error.strerror}") from None
+        raise wrong(f"{os.fsdecode(error.filename or root)}: {error.strerror}") from None
+    if not files:
+        raise wrong(f"{folder} has no files that are code", "name another folder: git ignores this")
     if sum(each.size for each in files) > CODE_BYTES or len(files) > CODE_FILES:
         raise _too_large(files)
     return files  # sorted by the bytes of their paths, as `sort` does with LC_ALL=C
 
 
-def _is_in_git(root: bytes) -> bool:
-    return not _git(root, "rev-parse", "--is-inside-work-tree").returncode
+def _untracked_too(found: Iterator[GitFile]) -> Iterator[bytes]:
+    for each in found:
+        if each.is_tracked or not _OUTPUT.fullmatch(each.path):
+            yield each.path
 
 
-def _git(root: bytes, *words: str) -> subprocess.CompletedProcess[bytes]:
-    try:
-        return subprocess.run([b"git", b"-C", root, *words], capture_output=True, check=False)
-    except FileNotFoundError:  # no git on this machine
-        return subprocess.CompletedProcess(words, 127, b"", b"")
-
-
-def _names_by_git(root: bytes) -> Iterator[bytes]:
-    done = _git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-    if done.returncode:
-        raise _wrong(f"git ls-files: {done.stderr.decode('utf-8', 'replace').strip()}")
-    for name in filter(None, done.stdout.split(b"\0")):
-        path = os.path.join(root, name)
-        if not os.path.isdir(path) or os.path.islink(path):
-            if os.path.lexists(path):  # git tracks it, and it was removed, or is not checked out
-                yield name
-        elif os.path.exists(os.path.join(path, b".git")):  # a submodule, or a repository within
-            inner = name.rstrip(b"/")
-            yield from (inner + b"/" + each for each in _names_by_git(path))
-        else:
-            text = f"the submodule {os.fsdecode(name)} is not checked out"
-            raise _wrong(text, "git submodule update --init")
-
-
-def _names_below(root: bytes, inner: bytes) -> Iterator[bytes]:
+def _names_below(
+    root: bytes, inner: bytes, is_left_out: Callable[[bytes], bool]
+) -> Iterator[bytes]:
     with os.scandir(os.path.join(root, inner)) as entries:
         for entry in entries:
             name = inner + entry.name
+            if is_left_out(name):
+                continue
             if entry.is_dir(follow_symlinks=False):
-                if entry.name not in (b".git", b"__pycache__", *_OURS):
-                    yield from _names_below(root, name + b"/")
-            else:
+                yield from _names_below(root, name + b"/", is_left_out)
+            elif not _OUTPUT.fullmatch(name):
                 yield name
 
 
-def _ignored(root: bytes) -> list[bytes]:
-    """The patterns of .jobgenignore; lines that are empty or begin with # are none."""
+def _rules(root: bytes, skipped: Iterable[Path]) -> Callable[[bytes], bool]:
+    """The function that says whether a path is left out: by a rule for it, or a folder above it."""
+    below = {os.path.relpath(os.fsencode(each), root) for each in skipped}
+    in_path, anywhere = _patterns(root)
+
+    def is_left_out(name: bytes) -> bool:
+        parts = name.split(b"/")
+        if any(_MADE.fullmatch(part) or anywhere(part) for part in parts):
+            return True
+        if not below and not in_path:
+            return False
+        above = [b"/".join(parts[: count + 1]) for count in range(len(parts))]
+        return any(path in below or (in_path and in_path(path)) for path in above)
+
+    return is_left_out
+
+
+_Match = Callable[[bytes], object]
+
+
+def _patterns(root: bytes) -> tuple[_Match | None, _Match]:
+    """The rules of .jobgenignore: for paths from the top, and for the name of any file or folder.
+
+    Raises JobgenError for a line that git would read in another way.
+    """
     try:
         with open(os.path.join(root, IGNORE_FILE.encode()), "rb") as stream:
             lines = [line.strip() for line in stream]
     except FileNotFoundError:
-        return []
-    return [line for line in lines if line and not line.startswith(b"#")]
-
-
-def _matches(name: bytes, pattern: bytes) -> bool:
-    """Whether a pattern leaves out a file, by its path or by a part of it; /x is x at the top."""
-    parts = name.split(b"/")
-    whole = [b"/".join(parts[: count + 1]) for count in range(len(parts))]
-    pattern, is_path = pattern.rstrip(b"/"), b"/" in pattern.rstrip(b"/")
-    return any(fnmatchcase(each, pattern.lstrip(b"/")) for each in (whole if is_path else parts))
+        lines = []
+    kinds: dict[bool, list[bytes]] = {True: [], False: []}
+    for number, line in enumerate(lines, 1):
+        pattern = line.rstrip(b"/").removeprefix(b"**/")
+        if line.startswith(b"!"):
+            text = "a line with ! brings nothing back here"
+            raise problem(Mark(IGNORE_FILE, number, 1), text, "code", "remove it")
+        if pattern and not line.startswith(b"#"):
+            kinds[b"/" in pattern].append(pattern.lstrip(b"/"))
+    in_path, anywhere = (
+        re.compile(
+            "|".join(translate(each.decode("latin-1")) for each in kinds[kind]).encode("latin-1")
+        ).match
+        for kind in (True, False)
+    )
+    return in_path if kinds[True] else None, anywhere if kinds[False] else lambda _: None
 
 
 def _described(root: bytes, name: bytes) -> CodeFile:
     """What the code has under a name."""
     path = os.path.join(root, name)
-    shown = os.fsdecode(name)
-    if any(byte < 32 for byte in name):
-        raise _wrong(f"{shown!r} has a control character in its name", _leave_out(name))
+    if _CONTROL.search(name):
+        hint = "give it another name, or leave it out by a pattern in .jobgenignore"
+        raise wrong(f"{os.fsdecode(name)!r} has a control character in its name", hint)
     status = os.lstat(path)
     if stat.S_ISLNK(status.st_mode):
-        target = os.readlink(path)
-        place = os.path.normpath(os.path.join(os.path.dirname(name), target))
-        if target.startswith(b"/") or place.startswith(b".."):
-            raise _wrong(f"{shown} is a link out of the folder", _leave_out(name))
-        return CodeFile(name, 0, target=target)
+        return CodeFile(name, 0, target=_target(root, name))
     if not stat.S_ISREG(status.st_mode):
-        raise _wrong(f"{shown} is no file, no folder and no link", _leave_out(name))
+        raise wrong(f"{os.fsdecode(name)} is no file, no folder and no link", leave_out(name))
     return CodeFile(name, status.st_size, bool(status.st_mode & stat.S_IXUSR))
 
 
-def _leave_out(name: bytes) -> str:
-    return f"leave it out: a line {os.fsdecode(name)!r} in {IGNORE_FILE}"
+def _target(root: bytes, name: bytes) -> bytes:
+    """Where a link leads to. Raises JobgenError if that is not in the code, or not in a copy."""
+    path = os.path.join(root, name)
+    target = os.readlink(path)
+    place = os.path.normpath(os.path.join(os.path.dirname(name), target))
+    top = os.path.realpath(root)
+    is_out = target.startswith(b"/") or place == b".." or place.startswith(b"../")
+    # A link may also lead out by another link on its way.
+    if is_out or os.path.commonpath([top, os.path.realpath(path)]) != top:
+        text = f"{os.fsdecode(name)} is a link out of the folder, to {os.fsdecode(target)}"
+        raise wrong(text, leave_out(name))
+    if _CONTROL.search(target):
+        text = f"{os.fsdecode(name)} is a link to a name with a control character"
+        raise wrong(text, leave_out(name))
+    return target
 
 
 def _too_large(files: list[CodeFile]) -> JobgenError:
     """The error for a folder that is no code, with the largest things in it."""
+    size = sum(each.size for each in files)
+    by_size = size > CODE_BYTES
     sizes, counts = Counter[bytes](), Counter[bytes]()
     for each in files:
-        top, slash, _ = each.path.partition(b"/")
-        sizes[top + slash] += each.size
-        counts[top + slash] += 1
-    size = sum(sizes.values())
-    largest = (sizes if size > CODE_BYTES else counts).most_common(_SHOWN)
+        for above in _folders(each.path):
+            sizes[above] += each.size
+            counts[above] += 1
+    amounts = sizes if by_size else counts
     shown = ", ".join(
-        f"{os.fsdecode(name)} ({sizes[name] / 1e6:.0f} MB, {counts[name]} files)"
-        for name, _ in largest
+        f"/{os.fsdecode(name)} ({sizes[name] / 1e6:.0f} MB, {counts[name]} files)"
+        for name in _largest(amounts)
     )
-    text = f"{size / 1e6:.0f} MB in {len(files)} files are too much for code: {shown}"
-    return _wrong(text, f"leave out what is no code: a line each in {IGNORE_FILE}")
+    number = f"{len(files)}" if len(files) < 10 * CODE_FILES else f"more than {len(files)}"
+    text = f"{size / 1e6:.0f} MB in {number} files are too much for code: {shown}"
+    most = f"at most {CODE_BYTES / 1e6:.0f} MB and {CODE_FILES} files"
+    return wrong(text, f"{most}; leave out what is no code: a line for each in {IGNORE_FILE}")
 
 
-def _wrong(text: str, hint: str = "") -> JobgenError:
-    return problem("--code", text, "code", hint)
+def _folders(path: bytes) -> Iterator[bytes]:
+    """The folders above a file, each with a / at its end, and the file."""
+    at = path.find(b"/")
+    while at >= 0:
+        yield path[: at + 1]
+        at = path.find(b"/", at + 1)
+    yield path
+
+
+def _largest(amounts: Counter[bytes]) -> list[bytes]:
+    """The largest files and folders; one that has nearly all of a folder is named in its place."""
+    below: dict[bytes, list[bytes]] = {}
+    for name in amounts:
+        above = name.rstrip(b"/").rpartition(b"/")
+        below.setdefault(above[0] + above[1], []).append(name)
+    found = below[b""]
+    for _ in range(len(amounts)):
+        first = max(found, key=amounts.__getitem__)
+        inner = max(below.get(first, []), key=amounts.__getitem__, default=b"")
+        if not inner or amounts[inner] < 0.8 * amounts[first]:
+            break
+        found = [*(each for each in found if each != first), *below[first]]
+    return sorted(found, key=amounts.__getitem__, reverse=True)[:_SHOWN]

@@ -145,6 +145,8 @@ def build_all(file: str, prune: bool, force: bool, dry_run: bool, trust: bool = 
         raise JobgenError(build.problems)
     for warning in sorted(build.warnings)[:PROBLEMS_SHOWN]:
         report(f"warning: {warning}")
+    if not dry_run:
+        build.generators.keep_codes()
     changed = write_keepers(path.parent, build.keepers, dry_run)  # before scripts that need them
     written = _write_changes(build)
     removed = _remove_obsolete(folders, build) if prune else 0

@@ -99,6 +99,7 @@ def _check(
     may_fix = fix and bool(verdict.generated) and not verdict.is_current
     is_fixed = may_fix and (force or not verdict.loses_edit)
     if is_fixed:
+        generators.of(path).codes.keep()
         _fix(path, real, data, verdict.generated)
     write(_verdict_text(path, data, verdict, is_fixed, may_fix and not is_fixed))
     named = keepers_of(real, header.manifest, verdict.generated if is_fixed else data)
@@ -209,7 +210,7 @@ def _changes(old: Header, new: Header | None) -> str:
         return f"{made_by}, whose scripts were different"
     changed = [
         name
-        for name in ("profile", "template", "trainer", "machinery")
+        for name in ("profile", "template", "trainer", "code", "machinery")
         if old.parts.get(name) != new_parts.get(name)
     ]
     sentences = [f"the {' and the '.join(changed)} changed"] if changed else []

@@ -81,6 +81,8 @@ class Templates:
             made_of["machinery"] = fingerprint(lower_part)
         if plan.program.source:
             made_of["trainer"] = fingerprint(plan.program.source)
+        if (copy := plan.software.workspace) and not copy.url:
+            made_of["code"] = str(copy.commit)[:8]
         return add_checksums(script, made_of, manifest)
 
     def _environment(self, template: str | None) -> Environment:

@@ -1,0 +1,121 @@
+"""The code of a folder as it was read: its files, the name of its copy, the program in it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from jobgen.code_store.code_files import CodeFile, code_files
+from jobgen.code_store.git_files import leave_out, wrong
+from jobgen.errors import problem
+from jobgen.planning.plan import Plan
+from jobgen.planning.program import Program
+from jobgen.quoting import quote
+from jobgen.scripts.header import read_header
+
+NAME_CHARACTERS = 32  # of the 64 of a SHA-256
+_LFS_POINTER = b"version https://git-lfs.github.com/spec/v1\n"
+_RUN_BY_OTHERS = (".py", ".sh")  # an argument of such a name is a program, as in `bash run.sh`
+
+
+class Code(NamedTuple):
+    """The code of a folder, as it was read."""
+
+    folder: Path
+    files: dict[bytes, CodeFile]  # by their paths, sorted
+    list: bytes  # what `list_code` of templates/machinery/job/code.sh prints for it
+
+    @property
+    def name(self) -> str:
+        """The name of its copy."""
+        return hashlib.sha256(self.list).hexdigest()[:NAME_CHARACTERS]
+
+    def placed(self, plan: Plan, within: Path) -> Plan:
+        """The plan with the program's path in the copy, if it is a file of the code.
+
+        The program is named from the folder `within`. Raises JobgenError if it is not in the code,
+        and for a command that would run a file of the code from the working folder.
+        """
+        program = plan.program
+        if program.is_file:
+            name = self._place_of(program.name, within)
+            return plan._replace(program=program._replace(name=name))
+        if program.kind == "module":
+            self._check_module(program.name)
+        if program.kind == "command":
+            self._check_arguments(program, within)
+        return plan
+
+    def _place_of(self, program: str, within: Path) -> str:
+        """The path of a program in the copy; one that begins with / or $NAME may be anywhere."""
+        if path := self._path(program, within):
+            return path
+        if program.startswith(("/", "$", "~")):
+            return program
+        text = f"{program!r:.80} is not in the code of {self.folder}"
+        raise problem("--", text, "program", "name a file of it that git does not ignore")
+
+    def _path(self, name: str, within: Path) -> str:
+        """The path in the code of a file that is named from `within` or from the code; or ""."""
+        real = os.path.relpath(os.path.realpath(within / name), os.path.realpath(self.folder))
+        from_within = os.path.relpath(within / name, self.folder)
+        paths = (from_within, os.path.normpath(name), real)
+        return next((path for path in paths if os.fsencode(path) in self.files), "")
+
+    def _check_module(self, name: str) -> None:
+        """Raise JobgenError for a module that is in the folder src of the code."""
+        ends = (".py", "/__main__.py", "/__init__.py")
+        paths = [f"{name.replace('.', '/')}{end}" for end in ends]
+        is_there = any(os.fsencode(path) in self.files for path in paths)
+        if not is_there and any(os.fsencode(f"src/{path}") in self.files for path in paths):
+            text = f"-m {name:.80} is in the folder src of the code, where Python would not look"
+            raise problem("--code", text, "program", f"--code {quote(str(self.folder / 'src'))}")
+
+    def _check_arguments(self, program: Program, within: Path) -> None:
+        for word in program.arguments:
+            if word.endswith(_RUN_BY_OTHERS) and (path := self._path(word, within)):
+                text = f"{program.name:.40} would run {word!r:.80} of the working folder, no copy"
+                hint = f"write -- {path}" if path.endswith(".py") else f"chmod +x, and -- ./{path}"
+                raise problem("--", text, "program", hint)
+
+
+def read_code(folder: Path, skipped: Iterable[Path] = ()) -> Code:
+    """The code of a folder. Raises JobgenError for what cannot be copied; see `code_files`."""
+    files, sums, others = dict[bytes, CodeFile](), list[bytes](), list[bytes]()
+    root = os.fsencode(folder)
+    for each in code_files(folder, skipped):
+        if each.target is not None:
+            others.append(b"link %s ./%s\n" % (each.target, each.path))
+        else:
+            data = read_file(root, each.path)
+            if data.startswith(b"#!/bin/bash") and read_header(data):
+                continue  # a script that jobgen made has the name of a copy, and would change it
+            each = each._replace(digits=hashlib.sha256(data).hexdigest())
+            sums.append(_sum_line(each))
+            if each.executable:
+                others.append(b"program ./%s\n" % each.path)
+        files[each.path] = each
+    return Code(folder, files, b"".join(sums + sorted(others)))
+
+
+def read_file(root: bytes, path: bytes) -> bytes:
+    """The content of a file of the code. Raises JobgenError."""
+    try:
+        with open(os.path.join(root, path), "rb", buffering=0) as stream:
+            data = stream.readall()
+    except OSError as error:
+        raise wrong(f"{os.fsdecode(path)}: {error.strerror}", leave_out(path)) from None
+    if data.startswith(_LFS_POINTER):
+        text = f"{os.fsdecode(path)} is a pointer of Git LFS, and not the file"
+        raise wrong(text, f"git lfs pull, or {leave_out(path)}")
+    return data
+
+
+def _sum_line(file: CodeFile) -> bytes:
+    r"""The line of sha256sum for a file; one with \ in its name has another one before it."""
+    escaped = file.path.replace(b"\\", b"\\\\")
+    mark = b"\\" if escaped != file.path else b""
+    return b"%s%s  ./%s\n" % (mark, file.digits.encode(), escaped)

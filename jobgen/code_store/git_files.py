@@ -1,0 +1,109 @@
+"""What git knows of a folder: the files of its work tree, and the commit."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from jobgen.errors import JobgenError, problem
+
+_TRACKED = re.compile(rb"([0-7]{6}) [0-9a-f]{40,} [0-3]\t")  # a mode, a name by content, a stage
+_SUBMODULE = b"160000"
+# Variables by which a hook of git names another repository, or index, than that of a folder.
+_OF_A_HOOK = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR")
+
+
+class GitFile(NamedTuple):
+    """A name that git printed, as bytes from the folder."""
+
+    path: bytes
+    is_tracked: bool
+
+
+def files_by_git(
+    root: bytes, is_left_out: Callable[[bytes], bool], inner: bytes = b""
+) -> Iterator[GitFile] | None:
+    """What git tracks in a folder, and what it does not ignore; None outside a work tree.
+
+    `inner` is the folder's path from the code's: "" or that of a submodule, with a / at its end.
+    Raises JobgenError for a work tree that git cannot read.
+    """
+    done = _git(root, "ls-files", "-z", "--stage", "--others", "--exclude-standard")
+    if done is None:
+        folder = Path(os.path.abspath(os.fsdecode(root)))
+        if any((each / ".git").exists() for each in (folder, *folder.parents)):
+            text = f"{folder} is in a work tree of git, and there is no `git` here"
+            raise problem("--code", text, "code", "install it, or load its module")
+        return None
+    if done.returncode and b"not a git repository (or any" in done.stderr:
+        return None
+    if done.returncode:
+        first, *others = done.stderr.decode("utf-8", "replace").strip().split("\n")
+        hint = f"git says: {others[-1].strip()}" if others else ""
+        raise problem("--code", f"git ls-files: {first.removeprefix('fatal: ')}", "code", hint)
+    return _read_names(root, done.stdout, is_left_out, inner)
+
+
+def _read_names(
+    root: bytes, answer: bytes, is_left_out: Callable[[bytes], bool], inner: bytes
+) -> Iterator[GitFile]:
+    for line in filter(None, answer.split(b"\0")):
+        found = _TRACKED.match(line)
+        name = line[found.end() :] if found else line
+        path = os.path.join(root, name)
+        is_repository = (found and found[1] == _SUBMODULE) or name.endswith(b"/")
+        if is_left_out(inner + name.rstrip(b"/")):
+            continue
+        if is_repository and os.path.isdir(path) and not os.path.islink(path):
+            yield from _of_submodule(path, is_left_out, inner + name.rstrip(b"/"))
+        elif os.path.lexists(path) and not (os.path.isdir(path) and not os.path.islink(path)):
+            # Else git tracks it, and it was removed, or is not checked out.
+            yield GitFile(inner + name, bool(found))
+
+
+def _of_submodule(
+    path: bytes, is_left_out: Callable[[bytes], bool], name: bytes
+) -> Iterator[GitFile]:
+    if not os.path.exists(os.path.join(path, b".git")):
+        text = f"the submodule {os.fsdecode(name)} is not checked out"
+        hint = f"git submodule update --init, or {leave_out(name)}"
+        raise problem("--code", text, "code", hint)
+    yield from files_by_git(path, is_left_out, name + b"/") or ()
+
+
+def git_state(folder: Path) -> dict[str, str | bool]:
+    """The commit of a work tree and whether the folder differs from it; {} without a commit."""
+    root = os.fsencode(folder)
+    commit = _git(root, "rev-parse", "--verify", "--quiet", "HEAD")
+    status = _git(root, "status", "--porcelain", "-z", "--", ".")
+    if not commit or commit.returncode or not status or status.returncode:
+        return {}
+    return {"commit": commit.stdout.decode().strip(), "differs": bool(status.stdout)}
+
+
+def _git(root: bytes, *words: str) -> subprocess.CompletedProcess[bytes] | None:
+    """A command of git in a folder; None if there is no git on this machine."""
+    # The setting could name a program of the repository's author; LC_ALL: messages are read.
+    command = ["git", "-c", "core.fsmonitor=false", "-C", os.fsdecode(root), *words]
+    environ = {name: value for name, value in os.environ.items() if name not in _OF_A_HOOK}
+    environ |= {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
+    try:
+        return subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, env=environ, check=False
+        )
+    except FileNotFoundError:
+        return None
+
+
+def leave_out(name: bytes) -> str:
+    """The hint that leaves a file or folder out of the code."""
+    return f"leave it out: a line /{os.fsdecode(name)} in .jobgenignore"
+
+
+def wrong(text: str, hint: str = "") -> JobgenError:
+    """The error for code that cannot be copied."""
+    return problem("--code", text, "code", hint)
