@@ -84,6 +84,10 @@ class Generator:
         plan = make_plan(job, resolved, hosts, code.name if code else None)
         return code.placed(plan, self.profiles.within) if code else plan
 
+    def keep_codes(self) -> None:
+        """Make the copies of the code of all jobs that were planned. Raises JobgenError."""
+        self.codes.keep()
+
     def later_problems(self, job: Job, error: JobgenError) -> list[Problem]:
         """Returns the problems that remain in a job's profile if an error's hints are followed."""
         from jobgen.profiles.mistakes.lines import followed
@@ -124,7 +128,7 @@ class Generator:
     def script(self, job: Job) -> str:
         """The script for a job, whose copy of the code is kept; see `script_bytes`."""
         text = self.script_bytes(job).decode("utf-8")
-        self.codes.keep()
+        self.keep_codes()
         return text
 
     def script_bytes(self, job: Job, manifest: str = "") -> bytes:
@@ -213,7 +217,7 @@ class Generators:
     def keep_codes(self) -> None:
         """Make the copies of all code that these generators have read. Raises JobgenError."""
         for generator in self._by_folder.values():
-            generator.codes.keep()
+            generator.keep_codes()
 
 
 def no_profile() -> JobgenError:

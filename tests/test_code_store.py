@@ -142,7 +142,7 @@ def submitted(folder: Path, *words: str) -> list[str]:
     ("mount", "expected"),
     [
         ("mount -t tmpfs -o size=64k,mode=755 tmpfs store", "No space left on device"),
-        ("mount -t tmpfs -o mode=755 tmpfs store; mount -o remount,ro store", "Read-only file system"),
+        ("mount -t tmpfs -o ro,mode=755 tmpfs store", "Read-only file system"),
     ],
 )
 def test_a_store_that_takes_no_copy(tmp_path: Path, mount: str, expected: str) -> None:
@@ -243,9 +243,14 @@ def test_the_api_keeps_the_copy(tmp_path: Path) -> None:
     text = jobgen.script("mi210", ["train.py"], code=".", folder=tmp_path)
     (copy,) = (tmp_path / ".jobgen/store/code").glob("*[0-9a-f]")
     assert f'workspace="$PWD/.jobgen/store/code"/{copy.name}\n' in text
-    store = {"software.store": "$OWN/store"}
-    values = {"code": ".", "folder": tmp_path, "set_values": store}
-    jobgen.script("mi210", ["train.py"], environ={"OWN": str(tmp_path / "own")}, **values)
+    jobgen.script(
+        "mi210",
+        ["train.py"],
+        code=".",
+        folder=tmp_path,
+        set_values={"software.store": "$OWN/store"},
+        environ={"OWN": str(tmp_path / "own")},
+    )
     assert (tmp_path / "own/store/code" / copy.name).is_dir()
 
 
@@ -257,8 +262,8 @@ def test_the_api_keeps_the_copy(tmp_path: Path) -> None:
     ],
 )
 def test_jobs_that_run_no_copy(command: str, program: tuple[str, ...], expected: str) -> None:
-    code = {"code": "."} if command == "sbatch" else {"set_values": ("software.code=.",)}
-    job = Job(command, "mi210", program=program, hosts="a" if command == "byhand" else None, **code)
+    job = Job(command, "mi210", program=program, set_values=("software.code=.",))
+    job = job._replace(hosts="a") if command == "byhand" else job._replace(code=".")
     assert expected in refusal(lambda: Generator().plan(job))
 
 

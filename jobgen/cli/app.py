@@ -28,6 +28,7 @@ COMMANDS = {
     "Keep scripts": {
         "build": "Write the scripts of a manifest.",
         "check": "Check whether generated scripts are still what jobgen makes.",
+        "store": "Copies of code and environments for jobs: list, remove.",
         "lint": "Find what goes wrong with job scripts.",
         "rules": "The rules of lint, or the page of one.",
     },
@@ -53,6 +54,7 @@ _MODULES = {
     "doctor": "doctor_command",
     "machinery": "machinery_commands",
     "profiles": "profile_commands",
+    "store": "store_command",
     "why": "why_command",
 }
 Run = Callable[..., Any]  # the function of a command

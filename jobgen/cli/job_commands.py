@@ -169,7 +169,7 @@ def run_job(job: Job, options: dict[str, Any]) -> int:
         _prepare_output_folder(plan, bool(options.get("mkdir")))
         _report_array(plan, job)
     _report_warnings(generator, plan, job)
-    generator.codes.keep()
+    generator.keep_codes()
     if not submits or output:
         write(script, output)
     if not submits:

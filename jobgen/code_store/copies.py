@@ -6,11 +6,12 @@ This module is imported for all jobs, and the others of this room for jobs with 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from jobgen.errors import problem
+from jobgen.errors import JobgenError, problem
 from jobgen.paths import is_outside, outside_error, to_path
 from jobgen.planning.job_options import Job
 from jobgen.profiles.model import Profile
@@ -20,6 +21,15 @@ if TYPE_CHECKING:
 
 _COMMANDS = ("sbatch", "qsub", "local")  # whose scripts run a copy
 _NEEDS_NO_PROGRAM = ("interactive",)
+
+
+class _Place(NamedTuple):
+    """What decides which files are the code of a job, and where its copy is."""
+
+    folder: str
+    store: str
+    chdir: str
+    logs: str
 
 
 class CodeCopies:
@@ -33,7 +43,7 @@ class CodeCopies:
         self, within: Path, confined: bool = False, environ: Mapping[str, str] | None = None
     ) -> None:
         self._within, self._confined, self._environ = within, confined, environ
-        self._codes: dict[tuple[str, Path], Code] = {}  # by folder and store
+        self._codes: dict[_Place, Code] = {}
 
     def read(self, job: Job, profile: Profile) -> Code | None:
         """The code of a job; None if it runs no copy. Raises JobgenError."""
@@ -52,24 +62,40 @@ class CodeCopies:
             text = "a web page cannot read the files of your folder"
             raise problem("--code", text, "code", "run the command itself in that folder")
         from jobgen.code_store.code import read_code
-        from jobgen.code_store.store import store_folder
 
         path = self._within / to_path(folder)
         if self._confined and is_outside(path, self._within):
             raise outside_error("--code", folder, self._within)
-        pwd = self._within / store_folder(profile.request.chdir or ".", self._within, self._environ)
-        store = store_folder(profile.software.store, pwd, self._environ)
-        if (folder, store) not in self._codes:
-            logs = profile.request.log_folder or "jobgen-logs"
-            skipped = (store, pwd / store_folder(logs, pwd, self._environ))
-            self._codes[folder, store] = read_code(path, skipped)
-        return self._codes[folder, store]
+        logs = profile.request.log_folder or ""
+        place = _Place(folder, profile.software.store, profile.request.chdir or ".", logs)
+        if place not in self._codes:
+            self._codes[place] = read_code(path, self._made_by_jobs(place))
+        return self._codes[place]
+
+    def _made_by_jobs(self, place: _Place) -> Iterator[Path]:
+        """The folders in which jobs write, which are no code, wherever they are."""
+        for text in filter(None, (place.store, place.logs)):
+            with suppress(JobgenError):  # a variable is not set here
+                yield self._folder(text, place)
+
+    def _folder(self, text: str, place: _Place) -> Path:
+        """A folder here, as it is named in a job. Raises JobgenError."""
+        from jobgen.code_store.store import store_folder
+
+        working = self._within / store_folder(place.chdir, self._within, self._environ)
+        return working / store_folder(text, working, self._environ)
+
+    @property
+    def codes(self) -> list[tuple[str, Code]]:
+        """All code that was read, each with its store, whose $NAME are those of the nodes."""
+        return [(place.store, code) for place, code in self._codes.items()]
 
     def keep(self) -> None:
         """Make the copies of all code that was read. Raises JobgenError."""
-        for (_, store), code in self._codes.items():
+        for place, code in self._codes.items():
             from jobgen.code_store.store import keep
 
+            store = self._folder(place.store, place)
             self._check_place(store)
             keep(code, store)
 

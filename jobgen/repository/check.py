@@ -99,7 +99,7 @@ def _check(
     may_fix = fix and bool(verdict.generated) and not verdict.is_current
     is_fixed = may_fix and (force or not verdict.loses_edit)
     if is_fixed:
-        generators.of(path).codes.keep()
+        generators.of(path).keep_codes()
         _fix(path, real, data, verdict.generated)
     write(_verdict_text(path, data, verdict, is_fixed, may_fix and not is_fixed))
     named = keepers_of(real, header.manifest, verdict.generated if is_fixed else data)

@@ -1,0 +1,134 @@
+"""The commands `jobgen store`: what is kept for jobs in the folder `software.store`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from jobgen.cli.app import argument, columns, command_group, option
+from jobgen.cli.job_commands import default_profile
+from jobgen.code_store.removal import Kept, kept_in, remove_parts
+from jobgen.code_store.store import store_folder
+from jobgen.errors import JobgenError, printable, report
+from jobgen.generator import find_profiles
+from jobgen.paths import shortest, to_path
+from jobgen.profiles.software_keys import Software
+from jobgen.repository.store_users import find_users
+from jobgen.scripts.write import write
+
+_HOUR = 3600.0  # a script may be submitted as long after it was made
+_SHOWN = 2  # of those that need a copy
+_A_JOB = "a queued job, perhaps"
+
+store = command_group("store")
+_store = argument("folder", default="", metavar="[STORE]")
+_profile = option("--profile PROFILE", "The store of this profile.")
+_below = option(
+    "--below FOLDER...", "Where your scripts and records are; default: the working folder.", "below"
+)
+
+
+@store.command("list")
+@_store
+@_profile
+@_below
+def _store_list(folder: str, profile: str | None, below: tuple[str, ...]) -> int:
+    """What a store has: files, size, last use, and what needs it.
+
+    These are copies of code and environments. A record of a job, a script below the working folder
+    or a queued job may need one. Without STORE, it is the profile's, or .jobgen/store.
+    """
+    found = kept_in(_folder(folder, profile))
+    users = find_users(below or ["."], [each.name for each in found])
+    limit = _limit_or_report(found)
+    rows = [_row(each, _needed_by(each, users[each.name], limit)) for each in found]
+    head = ("NAME", "FILES", "SIZE", "LAST USE", "COMMIT", "NEEDED BY")
+    write(columns([head, *rows]) if rows else "")
+    return 0
+
+
+@store.command("remove")
+@_store
+@_profile
+@_below
+@option("-n --dry-run", "Only show what would be removed; exit 1 if anything would.")
+@option("--force", "Do not ask the queue: none of your jobs waits or runs.")
+def _store_remove(
+    folder: str, profile: str | None, below: tuple[str, ...], dry_run: bool, force: bool
+) -> int:
+    """Remove from a store what nothing needs.
+
+    That is what no record of a job and no script below the working folder names, and what was not
+    used since an hour before your oldest queued job was submitted. A script that is elsewhere and
+    not submitted does not count: name its folder by --below. Without STORE, it is the profile's, or
+    .jobgen/store.
+    """
+    place = _folder(folder, profile)
+    found = kept_in(place)
+    users = find_users(below or ["."], [each.name for each in found])
+    limit = time.time() - _HOUR if force else _limit()
+    unneeded = [each for each in found if not _needed_by(each, users[each.name], limit)]
+    size = sum(each.size()[1] for each in unneeded)
+    for each in unneeded:
+        if not dry_run:
+            each.remove()
+        write(f"{printable(str(each.path))}: {'would be ' * dry_run}removed\n")
+    if not dry_run:
+        remove_parts(place)
+    count = len(unneeded)
+    verb = "to be removed" if dry_run else "removed"
+    report(f"{count} {verb}, {size / 1e6:.1f} MB; {len(found) - count} needed")
+    return int(dry_run and bool(unneeded))
+
+
+def _folder(folder: str, profile: str | None) -> Path:
+    """The folder of a store: the named one, the profile's, or the default."""
+    if folder:
+        return to_path(folder)
+    name = profile or default_profile()
+    software = find_profiles().load(name).profile.software if name else Software()
+    return shortest(store_folder(software.store, Path()))
+
+
+def _limit() -> float:
+    """The time since which a copy may be used by a queued job, or by one submitted soon."""
+    from jobgen.submission.oldest_job import oldest_submission
+
+    return min(oldest_submission() or time.time(), time.time()) - _HOUR
+
+
+def _limit_or_report(found: Sequence[Kept]) -> float:
+    try:
+        return _limit() if found else 0
+    except JobgenError as error:
+        report(f"warning: {error}")
+        return 0
+
+
+def _needed_by(each: Kept, users: Sequence[str], limit: float) -> str:
+    """What needs a copy, in words; "" if nothing does."""
+    if not users:
+        return _A_JOB if each.used >= limit else ""
+    more = len(users) - _SHOWN
+    return ", ".join([*users[:_SHOWN], *([f"{more} more"] if more > 0 else [])])
+
+
+def _row(each: Kept, needed_by: str) -> tuple[str, ...]:
+    files, size = each.size()
+    note = each.note
+    commit = str(note.get("commit", ""))[:10] + " and changes" * bool(note.get("differs"))
+    name = f"{each.path.parent.name}/{each.name}"
+    return (
+        name,
+        f"{files}",
+        f"{size / 1e6:.1f} MB",
+        _age(each.used),
+        commit or "-",
+        needed_by or "-",
+    )
+
+
+def _age(then: float) -> str:
+    hours = max(0, time.time() - then) / 3600
+    return f"{hours:.0f} hours ago" if hours < 48 else f"{hours / 24:.0f} days ago"
