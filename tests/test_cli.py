@@ -179,7 +179,18 @@ def test_help_and_version() -> None:
     listed = done.stdout.decode().split("Write a script:\n")[1].split("Options:")[0].splitlines()
     names = [line.split()[0] for line in listed if line.startswith("  ")]
     assert names == [
-        *("sbatch", "qsub", "local", "build", "check", "lint", "rules", "interactive", "byhand"),
+        *(
+            "sbatch",
+            "qsub",
+            "local",
+            "build",
+            "check",
+            "store",
+            "lint",
+            "rules",
+            "interactive",
+            "byhand",
+        ),
         *("doctor", "why", "detect", "profiles", "trainers", "templates", "machinery"),
         *("completion", "page"),
     ]
@@ -437,6 +448,7 @@ WRONG = {
     "--mail": "a b",
     "--mail-on": "always",
     "--trainer": "nope",
+    "--code": "nope",
     "-e": "NO-NAME",
     "--set": "node.gpuz=1",
     "--directive": "nice",

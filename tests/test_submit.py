@@ -28,6 +28,10 @@ from tests.helpers import jobgen, planned
 SBATCH = ("sbatch", "--profile", "dgx-a100")
 QSUB = ("qsub", "--profile", "eap")
 PROGRAM = ("--", "train.py", "é")
+EDIT = (  # the warning if the program is here, and is not copied
+    "jobgen: warning: --submit: an edit of train.py before the job starts changes the job;"
+    " with --code ., it runs what is there now [edit]"
+)
 
 # Slurm 22.05, `scontrol show job`, without the lines that jobgen does not read.
 SCONTROL = """\
@@ -266,7 +270,7 @@ class Wait:
     def __call__(self, *words: str) -> tuple[int, str, list[str]]:
         exit_code = run_words([*words, "--wait", *PROGRAM])
         output = self.captured.readouterr()
-        return exit_code, output.out, output.err.splitlines()
+        return exit_code, output.out, output.err.removeprefix(f"{EDIT}\n").splitlines()
 
 
 def test_the_id_is_alone_on_stdout_and_the_script_is_the_same(
@@ -277,10 +281,38 @@ def test_the_id_is_alone_on_stdout_and_the_script_is_the_same(
     (tmp_path / "train.py").touch()
     for words in ((), ("-o", "job.sh")):
         done = jobgen(*SBATCH, "--submit", *words, *PROGRAM, cwd=tmp_path, env=commands.path)
-        assert (done.returncode, done.stdout, done.stderr) == (0, b"12\n", b"")
+        assert (done.returncode, done.stdout) == (0, b"12\n")
+        assert done.stderr.decode() == f"{EDIT}\n"
         assert (tmp_path / "stdin").read_bytes() == script
         assert (tmp_path / "words").read_text() == "--parsable\n"
     assert (tmp_path / "job.sh").read_bytes() == script
+
+
+@pytest.mark.parametrize(
+    ("words", "warned"),
+    [
+        (("-m", "lab.train"), "an edit of lab/train.py"),
+        (("bash", "run.sh"), "an edit of run.sh"),
+        (("./run.sh",), "an edit of ./run.sh"),
+        (("hostname", "x"), ""),
+        (("elsewhere.py",), ""),
+        ((), ""),  # the profile's trainer
+        (("--code", ".", "--", "lab/train.py"), ""),
+    ],
+)
+def test_an_edit_would_change_the_job(
+    commands: Commands, tmp_path: Path, words: tuple[str, ...], warned: str
+) -> None:
+    commands.add("sbatch", "cat > /dev/null; echo 12")
+    (tmp_path / "lab").mkdir()
+    for name in ("lab/train.py", "run.sh"):
+        (tmp_path / name).touch(0o755)
+    program = words if "--" in words else ("--", *words) if words else ()
+    done = jobgen(*SBATCH, "--submit", *program, cwd=tmp_path, env=commands.path)
+    assert (done.returncode, done.stdout) == (0, b"12\n"), done.stderr
+    assert (warned in done.stderr.decode()) if warned else (b"--submit:" not in done.stderr)
+    assert done.stderr.count(b"[edit]") == bool(warned)
+    assert b"[edit]" not in jobgen(*SBATCH, *program, cwd=tmp_path).stderr
 
 
 def test_other_output_of_the_command_goes_to_stderr(commands: Commands) -> None:

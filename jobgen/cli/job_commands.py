@@ -168,7 +168,7 @@ def run_job(job: Job, options: dict[str, Any]) -> int:
     if job.command != "byhand":
         _prepare_output_folder(plan, bool(options.get("mkdir")))
         _report_array(plan, job)
-    _report_warnings(generator, plan, job)
+    _report_warnings(generator, plan, job, submits)
     generator.keep_codes()
     if not submits or output:
         write(script, output)
@@ -236,9 +236,10 @@ def _report_array(plan: Plan, job: Job) -> None:
         report(f"-e: %a is not expanded here; write ${plan.array_index}")
 
 
-def _report_warnings(generator: Generator, plan: Plan, job: Job) -> None:
-    from jobgen.cli.mistakes.job_checks import job_warnings
+def _report_warnings(generator: Generator, plan: Plan, job: Job, submits: bool) -> None:
+    from jobgen.cli.mistakes.job_checks import edit_warning, job_warnings
 
     of_script = () if job.command == "byhand" else job_warnings(job, plan)
-    for warning in (*generator.advice(job, plan), *of_script):
+    of_submission = edit_warning(plan) if submits else ()
+    for warning in (*generator.advice(job, plan), *of_script, *of_submission):
         report(f"warning: {warning}")

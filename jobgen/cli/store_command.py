@@ -8,7 +8,7 @@ from pathlib import Path
 
 from jobgen.cli.app import argument, columns, command_group, option
 from jobgen.cli.job_commands import default_profile
-from jobgen.code_store.removal import Kept, kept_in, remove_parts
+from jobgen.code_store.removal import StoreEntry, kept_in, remove_parts
 from jobgen.code_store.store import store_folder
 from jobgen.errors import JobgenError, printable, report
 from jobgen.generator import find_profiles
@@ -98,7 +98,7 @@ def _limit() -> float:
     return min(oldest_submission() or time.time(), time.time()) - _HOUR
 
 
-def _limit_or_report(found: Sequence[Kept]) -> float:
+def _limit_or_report(found: Sequence[StoreEntry]) -> float:
     try:
         return _limit() if found else 0
     except JobgenError as error:
@@ -106,7 +106,7 @@ def _limit_or_report(found: Sequence[Kept]) -> float:
         return 0
 
 
-def _needed_by(each: Kept, users: Sequence[str], limit: float) -> str:
+def _needed_by(each: StoreEntry, users: Sequence[str], limit: float) -> str:
     """What needs a copy, in words; "" if nothing does."""
     if not users:
         return _A_JOB if each.used >= limit else ""
@@ -114,7 +114,7 @@ def _needed_by(each: Kept, users: Sequence[str], limit: float) -> str:
     return ", ".join([*users[:_SHOWN], *([f"{more} more"] if more > 0 else [])])
 
 
-def _row(each: Kept, needed_by: str) -> tuple[str, ...]:
+def _row(each: StoreEntry, needed_by: str) -> tuple[str, ...]:
     files, size = each.size()
     note = each.note
     commit = str(note.get("commit", ""))[:10] + " and changes" * bool(note.get("differs"))

@@ -21,7 +21,7 @@ _PARTS = re.compile(r"\.[0-9a-f]{8,64}\..+")  # what a submission that was kille
 _OLD = 24 * 3600.0  # seconds after which nobody writes there
 
 
-class Kept(NamedTuple):
+class StoreEntry(NamedTuple):
     """A copy or an environment in a store; its files beside the folder have the same name."""
 
     path: Path
@@ -65,7 +65,7 @@ class Kept(NamedTuple):
         return [path for end in ends if os.path.lexists(path := Path(f"{self.path}{end}"))]
 
 
-def kept_in(store: Path) -> list[Kept]:
+def kept_in(store: Path) -> list[StoreEntry]:
     """What a store has of this user, the last used first. Raises JobgenError if it is no store."""
     folders = [store / name for name in FOLDERS if (store / name).is_dir()]
     if not folders:
@@ -73,7 +73,7 @@ def kept_in(store: Path) -> list[Kept]:
         raise problem("store", text, "usage", "name the folder of software.store")
     names = {(folder, each.name.partition(".")[0]) for folder in folders for each in _own(folder)}
     found = [
-        Kept(path, _last_use(path))
+        StoreEntry(path, _last_use(path))
         for folder, name in names
         if _NAME.fullmatch(name) and not (path := folder / name).is_symlink()
     ]

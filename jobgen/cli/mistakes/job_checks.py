@@ -154,6 +154,22 @@ def job_warnings(job: Job, plan: Plan) -> Iterator[Problem]:
     yield from _directive_advice(job)
 
 
+def edit_warning(plan: Plan) -> Iterator[Problem]:
+    """A warning that an edit of the program changes a job that is submitted without a copy."""
+    kind, name, arguments, _ = plan.program
+    if plan.software.workspace or kind == "trainer":
+        return
+    module = name.replace(".", "/")
+    files = [f"{module}.py", f"{module}/__main__.py"] if kind == "module" else [name]
+    if kind == "command":  # as in: bash run.sh
+        files += [word for word in arguments if word.endswith((".py", ".sh"))]
+    if file := next((each for each in files if is_file(to_path(each))), None):
+        folder = os.path.dirname(file) if file.startswith("/") else "."
+        text = f"an edit of {file:.80} before the job starts changes the job"
+        hint = f"with --code {quote(folder)}, it runs what is there now"
+        yield Problem(Mark("--submit"), text, "edit", hint)
+
+
 def _program_advice(job: Job, plan: Plan) -> Iterator[Problem]:
     """A warning if the program's file does not exist here, or if the program is a quoted line."""
     name = plan.program.name
