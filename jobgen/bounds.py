@@ -71,6 +71,9 @@ JOB_TEXT_BYTES = 96 * 1024
 # bytes of a template; else a link to /dev/zero in the folder `templates` of a clone takes all
 # memory
 TEMPLATE_BYTES = 1 << 20
+# bytes of a uv.lock, and of files beside it; that of a large project has two million; else a link
+# to /dev/zero in a clone takes all memory
+LOCK_BYTES = 1 << 24
 
 # ---- manifests ----
 # scripts of a manifest; else a matrix of six lists of ten values is a million files

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from jobgen.code_store.copies import CodeCopies
@@ -26,6 +27,7 @@ from jobgen.planning.host_list import NO_HOSTS, Hosts, read_hosts
 from jobgen.planning.job_options import Job, job_options
 from jobgen.planning.plan import Plan
 from jobgen.profiles.kinds import ProblemList
+from jobgen.profiles.model import Profile
 from jobgen.profiles.resolve import Profiles, Resolved
 from jobgen.profiles.yaml_tree import Map
 from jobgen.schedulers import COMMANDS, profile_conflicts
@@ -63,6 +65,7 @@ class Generator:
         self.profiles = find_profiles(within, confined, environ)
         self._templates = Templates(self.profiles, trusted)
         self.codes = CodeCopies(within, confined, environ)
+        self._environments: dict[object, tuple[Profile, str]] = {}  # names, by what decides them
 
     def command(self, profile: str, changes: Iterable[tuple[str, str, str]] = ()) -> str:
         """Returns the command that makes scripts for a profile's scheduler. Raises JobgenError.
@@ -80,13 +83,36 @@ class Generator:
             resolved = self._profile(job, len(hosts.names))
         except JobgenError as error:
             raise JobgenError([*error.problems, *self.later_problems(job, error)]) from None
+        resolved = self._with_environment(resolved)
         code = self.codes.read(job, resolved.profile)
         plan = make_plan(job, resolved, hosts, code.name if code else None)
         return code.placed(plan, self.profiles.within) if code else plan
 
+    def _with_environment(self, resolved: Resolved) -> Resolved:
+        """The profile with the environment of its lock, if it has one. Raises JobgenError."""
+        profile = resolved.profile
+        if profile.software.lock is None:
+            return resolved
+        from jobgen.environment.lock import read_lock, with_environment  # few jobs have some
+
+        key = (profile.software, profile.node.arch, profile.request.chdir)
+        if key not in self._environments:
+            within, confined = self.profiles.within, self.profiles.confined
+            self._environments[key] = (profile, read_lock(resolved, within, confined).name)
+        return with_environment(resolved, self._environments[key][1])
+
     def keep_codes(self) -> None:
-        """Make the copies of the code of all jobs that were planned. Raises JobgenError."""
+        """Make the copies of the code of all jobs that were planned. Raises JobgenError.
+
+        Their environments count as used now, so that `jobgen store remove` leaves them.
+        """
         self.codes.keep()
+        for profile, name in self._environments.values():
+            from jobgen.code_store.store import note_of, store_of
+
+            with suppress(JobgenError, OSError):  # it is not made yet, or not here
+                store = store_of(profile, self.profiles.within, self.profiles.environ)
+                os.utime(note_of(store / "environments" / name))
 
     def later_problems(self, job: Job, error: JobgenError) -> list[Problem]:
         """Returns the problems that remain in a job's profile if an error's hints are followed."""

@@ -28,7 +28,7 @@ COMMANDS = {
     "Keep scripts": {
         "build": "Write the scripts of a manifest.",
         "check": "Check whether generated scripts are still what jobgen makes.",
-        "store": "Copies of code and environments for jobs: list, remove.",
+        "store": "Copies of code and environments for jobs: build, list, remove.",
         "lint": "Find what goes wrong with job scripts.",
         "rules": "The rules of lint, or the page of one.",
     },

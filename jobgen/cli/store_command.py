@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from jobgen.cli.app import argument, columns, command_group, option
+from jobgen.cli.app import RowOption, argument, columns, command_group, option
 from jobgen.cli.job_commands import default_profile
 from jobgen.code_store.removal import StoreEntry, kept_in, remove_parts
-from jobgen.code_store.store import store_folder
-from jobgen.errors import JobgenError, printable, report
-from jobgen.generator import find_profiles
+from jobgen.code_store.store import folder_in, store_folder, store_of
+from jobgen.errors import JobgenError, printable, problem, report
+from jobgen.generator import find_profiles, no_profile, overrides
 from jobgen.paths import shortest, to_path
+from jobgen.planning.job_options import OPTIONS, Job
 from jobgen.profiles.software_keys import Software
 from jobgen.repository.store_users import find_users
 from jobgen.scripts.write import write
@@ -20,6 +22,8 @@ from jobgen.scripts.write import write
 _HOUR = 3600.0  # a script may be submitted as long after it was made
 _SHOWN = 2  # of those that need a copy
 _A_JOB = "a queued job, perhaps"
+# What decides which environment is made.
+_of_an_environment = [RowOption(name, OPTIONS[name]) for name in ("profile", "set_values")]
 
 store = command_group("store")
 _store = argument("folder", default="", metavar="[STORE]")
@@ -80,6 +84,44 @@ def _store_remove(
     verb = "to be removed" if dry_run else "removed"
     report(f"{count} {verb}, {size / 1e6:.1f} MB; {len(found) - count} needed")
     return int(dry_run and bool(unneeded))
+
+
+@store.command("build", params=_of_an_environment)
+@option("--lock FILE", "The lock; the default is the profile's `software.lock`.")
+@option("--image", "Also pack it as one image; with `software.stage: squashfs`, it always is.")
+def _store_build(
+    profile: str | None, set_values: tuple[str, ...], lock: str | None, image: bool
+) -> int:
+    """Make the environment of a lock, where there is a network.
+
+    It runs `uv sync --frozen` with your own uv, into the store: a folder that is named by the lock.
+    The jobs of the profile then run from it. It appears there as a whole, and only if torch can be
+    imported; what is there already is not made again. Packages that are folders here are code, and
+    not installed: a job has them by --code. The path is on stdout. Example:
+
+      jobgen store build --profile mi210
+    """
+    from jobgen.environment.lock import FOLDER, check_architecture, read_lock
+    from jobgen.environment.making import make_environment, make_image
+
+    name = profile or default_profile()
+    if name is None:
+        raise no_profile()
+    given = (*set_values, f"software.lock.file={lock}") if lock else set_values
+    profiles = find_profiles()
+    resolved = profiles.load(name, overrides(Job("sbatch", profile=name, set_values=given)))
+    software = resolved.profile.software
+    if software.lock is None:
+        text = f"the profile {name} has no `software.lock`"
+        raise problem("--lock", text, "usage", "such as --lock uv.lock")
+    locked = read_lock(resolved, profiles.within)
+    check_architecture(resolved, os.uname().machine)
+    folder = folder_in(store_of(resolved.profile, profiles.within).absolute(), FOLDER)
+    place = make_environment(locked, folder)
+    if image or software.stage == "squashfs":
+        place = make_image(locked, folder)
+    write(f"{place}\n")
+    return 0
 
 
 def _folder(folder: str, profile: str | None) -> Path:

@@ -23,6 +23,7 @@ from jobgen.code_store.code_files import LIST_FILE, CodeFile
 from jobgen.code_store.git_files import git_state, wrong
 from jobgen.errors import problem
 from jobgen.paths import effective_user, with_home
+from jobgen.profiles.model import Profile
 from jobgen.scripts.write import replace_file
 
 OURS = ".jobgen"  # the folder of the default store, which git should not see
@@ -41,6 +42,12 @@ def store_folder(text: str, within: Path, environ: Mapping[str, str] | None = No
     return with_home(Path(names.sub(lambda found: values[found[1] or found[2]], text)), environ)
 
 
+def store_of(profile: Profile, within: Path, environ: Mapping[str, str] | None = None) -> Path:
+    """The store here of a profile's jobs, which are submitted from `within`. Raises JobgenError."""
+    working = within / store_folder(profile.request.chdir or ".", within, environ)
+    return working / store_folder(profile.software.store, working, environ)
+
+
 def make_store(store: Path) -> None:
     """Make the folder of a store, unless it is there; git passes over what is made here.
 
@@ -52,6 +59,21 @@ def make_store(store: Path) -> None:
         (made / ".gitignore").write_text("*\n")
     store.mkdir(exist_ok=True)
     refuse_others(store)
+
+
+def folder_in(store: Path, name: str) -> Path:
+    """A folder of the store, which is made unless it is there.
+
+    Raises JobgenError if it cannot be made, or if another user could change what is in it.
+    """
+    try:
+        make_store(store)
+        (store / name).mkdir(exist_ok=True)
+        refuse_others(store / name)
+    except OSError as error:
+        text = f"{error.filename or store}: {error.strerror}"
+        raise problem("software.store", text, "output", "name another folder") from None
+    return store / name
 
 
 def refuse_others(folder: Path) -> None:

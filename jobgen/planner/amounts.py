@@ -111,6 +111,7 @@ def _software(profile: Profile) -> Software:
         container=None,
         passed=(),
         workspace=None,
+        build=(),
     )
 
 

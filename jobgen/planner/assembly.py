@@ -21,6 +21,7 @@ from jobgen.profiles.resolve import Resolved
 from jobgen.profiles.software_keys import Workspace
 from jobgen.schedulers import COMMANDS, Scheduler
 
+_DECIDES_LOCK = r"software\.(lock|store|stage|code)\b|node(\.arch)?="
 BYHAND_NAME = "[A-Za-z0-9][A-Za-z0-9_.-]*"
 
 
@@ -67,6 +68,7 @@ def _make_plan(job: Job, resolved: Resolved, hosts: Hosts, code: str | None) -> 
             base.software,
             environment=environment,
             workspace=(copy or profile.workspace) if needs_workspace else None,
+            build=_build_words(job) if profile.software.lock else (),
         ),
     )
     refusals.check_submitted(plan)
@@ -93,6 +95,14 @@ def command_words(job: Job) -> list[str]:
             joined = text.startswith("-")
             words += [f"{row.flags[-1]}={text}"] if joined else [row.flags[0], text]
     return [*words, "--", *job.program] if job.program else words
+
+
+def _build_words(job: Job) -> list[str]:
+    """The words of the command that makes the environment of the job's lock."""
+    words = ["jobgen", "store", "build", "--profile", job.profile or "local"]
+    changes = [f"software.code={job.code}"] if job.code else []
+    changes += [text for text in job.set_values if re.match(_DECIDES_LOCK, text)]
+    return [*words, *(word for text in changes for word in ("--set", text))]
 
 
 def _with_options(request: Request, job: Job, chain: int | None) -> Request:

@@ -71,6 +71,13 @@ class Software(software_keys.Software):
     environment: tuple[Variable, ...]
     passed: tuple[str, ...]  # names of the variables that a container is given
     workspace: software_keys.Workspace | None
+    build: tuple[str, ...]  # the words of the command that makes the environment of the lock
+
+    @property
+    def environment_name(self) -> str:
+        """The name of the environment of the lock in the store; "" without a lock."""
+        place = self.stage_from or self.venv or ""
+        return place.rpartition("/")[2].partition(".")[0] if self.lock else ""
 
     @property
     def shell_lines(self) -> tuple[str, ...]:

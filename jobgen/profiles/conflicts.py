@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
+from itertools import combinations
 from operator import attrgetter
 
 from jobgen.errors import Mark, Problem
@@ -16,7 +17,7 @@ Check = Callable[[Profile, Note], None]
 _SET = re.compile(r"--set (?:'([\w.]+)=([^']*)'|([\w.]+)=([^\s,;)]*))")
 _SETS = re.compile(rf"{_SET.pattern}(?: {_SET.pattern})*")
 _DIRECTIVE = re.compile(r"--directive=(?:'([^']*)'|(\S+))")
-OUTSIDE_CONTAINER = ("venv", "conda", "nccl_root", "aws_ofi_nccl_root")
+OUTSIDE_CONTAINER = ("venv", "lock", "conda", "nccl_root", "aws_ofi_nccl_root")
 
 
 def at_origin(each: Problem, origins: Mapping[str, Mark]) -> Problem:
@@ -68,9 +69,10 @@ def _of_options(path: str, text: str, origins: Mapping[str, Mark]) -> str:
 
 def _software(profile: Profile, note: Note) -> None:
     software, container = profile.software, profile.software.container
-    if software.venv and software.conda:
-        hint = "keep one; null removes the one of a base"
-        note("software.venv", "`venv` and `conda` are both set", hint)
+    for one, other in combinations(("venv", "lock", "conda"), 2):
+        if getattr(software, one) and getattr(software, other):
+            hint = "keep one; null removes the one of a base"
+            note(f"software.{one}", f"`{one}` and `{other}` are both set", hint)
     if container is None:
         return
     _image(container, note)
@@ -109,12 +111,18 @@ def _stage(profile: Profile, note: Note) -> None:
         if software.stage_from:
             note("software.stage_from", "`stage_from` without `stage`", "stage: folder or squashfs")
         return
-    if kind == "venv" and (not software.venv or software.stage_from):
+    if software.lock and software.stage_from:
+        text = "`lock` and `stage_from` are both set"
+        note(
+            "software.stage_from", text, "the lock names what is copied: `stage: squashfs` or venv"
+        )
+    if kind == "venv" and not software.lock and (not software.venv or software.stage_from):
         text = "`stage: venv` copies the folder that `venv` names"
         note("software.stage", text, "set `venv` alone; or `stage: folder` with `stage_from`")
-    if kind != "venv" and not software.stage_from:
+    if kind != "venv" and not software.stage_from and not software.lock:
         note("software.stage", f"`stage: {kind}` has no `stage_from`", "name the environment")
-    for name in ("container",) if kind == "venv" else ("container", "venv", "conda"):
+    others = {"venv": ("container",), "folder": ("container", "venv", "conda", "lock")}
+    for name in others.get(kind, ("container", "venv", "conda")):
         if getattr(software, name):
             text = f"`{name}` and `stage: {kind}` are both set"
             note("software.stage", text, f"the ranks have one Python: remove `stage` or `{name}`")

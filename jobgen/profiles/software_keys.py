@@ -100,6 +100,31 @@ class Container(NamedTuple):
 
 
 @record
+class Lock(NamedTuple):
+    """A lock of uv, and what uv is told beside it."""
+
+    file: str = row(
+        Text("(.*/)?uv\\.lock", "the path of a uv.lock, which `uv lock` writes"),
+        "The lock, from the folder where jobgen runs or from that of `code`; its pyproject.toml is "
+        "beside it.",
+        "uv.lock",
+        example="train/uv.lock",
+    )
+    python: str | None = row(
+        Text(WORD.pattern, WORD.rule, any_scalar=True),
+        "The Python, as `uv --python` takes it; without it, uv follows .python-version and the "
+        "lock.",
+        example='"3.12"',
+    )
+    options: tuple[str, ...] = row(
+        ListOf(Text(f"-[^ {CONTROLS}]+", "an option in one word, such as --extra=cu128")),
+        "More options of `uv sync`, one word each.",
+        (),
+        example="[--extra=cu128, --no-dev]",
+    )
+
+
+@record
 class Software(NamedTuple):
     """How a node loads Python and torch."""
 
@@ -123,6 +148,11 @@ class Software(NamedTuple):
         "The name or the folder of a conda environment. Of BASE/envs/NAME, the conda in BASE is "
         "used, unless one is on PATH.",
         example="$HOME/miniconda3/envs/torch",
+    )
+    lock: Lock | None = row(
+        Record(Lock, short="file"),
+        "The virtual environment of a lock, in the folder `store`, as `jobgen store build` makes "
+        "it; instead of `venv`.",
     )
     stage: str | None = row(
         Choice("venv", "folder", "squashfs"),
@@ -151,7 +181,8 @@ class Software(NamedTuple):
     )
     store: str = row(
         Text(_SHARED_FOLDER, _SHARED_FOLDER_IN_WORDS, dollar=NODE),
-        "The folder for the copies of `code`, each named by its content; all nodes must see it.",
+        "The folder for the copies of `code`, and for environments of a `lock`, each named by its "
+        "content; all nodes must see it.",
         "$PWD/.jobgen/store",
         example="$SCRATCH/jobgen",
     )

@@ -210,7 +210,7 @@ def _changes(old: Header, new: Header | None) -> str:
         return f"{made_by}, whose scripts were different"
     changed = [
         name
-        for name in ("profile", "template", "trainer", "code", "machinery")
+        for name in ("profile", "template", "trainer", "code", "environment", "machinery")
         if old.parts.get(name) != new_parts.get(name)
     ]
     sentences = [f"the {' and the '.join(changed)} changed"] if changed else []

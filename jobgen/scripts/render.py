@@ -83,6 +83,8 @@ class Templates:
             made_of["trainer"] = fingerprint(plan.program.source)
         if (copy := plan.software.workspace) and not copy.url:
             made_of["code"] = str(copy.commit)[:8]
+        if plan.software.lock:
+            made_of["environment"] = plan.software.environment_name[:8]
         return add_checksums(script, made_of, manifest)
 
     def _environment(self, template: str | None) -> Environment:
