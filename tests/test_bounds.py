@@ -61,6 +61,7 @@ TESTS = {
     "HOST_CHARACTERS": "test_byhand.py::test_lists_that_stand_for_too_much",
     "HOST_BRACKETS": "test_byhand.py::test_lists_that_stand_for_too_much",
     "JOB_TEXT_BYTES": "test_hostile.py::test_words_at_the_limit",
+    "LOCK_BYTES": "test_environment.py::test_wrong_locks",
     "TEMPLATE_BYTES": "test_files.py::test_a_pipe_or_a_device_is_no_template",
     "MANIFEST_SCRIPTS": "test_build.py::test_a_matrix_that_is_too_large_is_refused",
     "MATRIX_KEYS": HUGE_MANIFEST,

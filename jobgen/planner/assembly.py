@@ -97,12 +97,12 @@ def command_words(job: Job) -> list[str]:
     return [*words, "--", *job.program] if job.program else words
 
 
-def _build_words(job: Job) -> list[str]:
+def _build_words(job: Job) -> tuple[str, ...]:
     """The words of the command that makes the environment of the job's lock."""
     words = ["jobgen", "store", "build", "--profile", job.profile or "local"]
     changes = [f"software.code={job.code}"] if job.code else []
     changes += [text for text in job.set_values if re.match(_DECIDES_LOCK, text)]
-    return [*words, *(word for text in changes for word in ("--set", text))]
+    return (*words, *(word for text in changes for word in ("--set", text)))
 
 
 def _with_options(request: Request, job: Job, chain: int | None) -> Request:
