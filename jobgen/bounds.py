@@ -73,7 +73,7 @@ JOB_TEXT_BYTES = 96 * 1024
 TEMPLATE_BYTES = 1 << 20
 # bytes of a uv.lock, and of files beside it; that of a large project has two million; else a link
 # to /dev/zero in a clone takes all memory
-LOCK_BYTES = 1 << 24
+LOCK_BYTES = 20_000_000
 
 # ---- manifests ----
 # scripts of a manifest; else a matrix of six lists of ten values is a million files

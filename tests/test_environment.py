@@ -417,7 +417,7 @@ def test_an_image_can_be_unpacked_and_removed(locked: Path) -> None:
     assert done.returncode == 0, done.stderr
     image = Path(done.stdout.decode().strip())
     assert image.name.endswith(".squashfs")
-    words = ["unsquashfs", "-quiet", "-no-progress", "-dest", "files", image]
+    words = ["unsquashfs", "-quiet", "-no-progress", "-dest", "files", str(image)]
     subprocess.run(words, check=True, capture_output=True)
     assert all(os.stat(folder).st_mode & 0o200 for folder, _, _ in os.walk("files"))
     tool = subprocess.run(["files/bin/tool"], capture_output=True, text=True, check=True)
