@@ -113,9 +113,7 @@ def _stage(profile: Profile, note: Note) -> None:
         return
     if software.lock and software.stage_from:
         text = "`lock` and `stage_from` are both set"
-        note(
-            "software.stage_from", text, "the lock names what is copied: `stage: squashfs` or venv"
-        )
+        note("software.stage_from", text, "the lock names what `stage: venv` and `squashfs` copy")
     if kind == "venv" and not software.lock and (not software.venv or software.stage_from):
         text = "`stage: venv` copies the folder that `venv` names"
         note("software.stage", text, "set `venv` alone; or `stage: folder` with `stage_from`")
