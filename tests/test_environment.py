@@ -316,7 +316,31 @@ def test_a_store_that_cannot_be_written(project: Path) -> None:
     (project / ".jobgen").write_text("")
     done = build()
     assert done.returncode == 2
-    assert b".jobgen/store/environments: Not a directory [environment]" in done.stderr
+    assert b".jobgen/store: Not a directory; name another folder" in done.stderr
+
+
+def test_a_store_that_a_stranger_can_write(project: Path, uv: Path) -> None:
+    (project / "open").mkdir()
+    (project / "open").chmod(0o777)
+    done = build("--set", f"software.store={project}/open")
+    assert done.returncode == 2
+    assert b"another user can write in" in done.stderr
+    assert not uv.exists()
+
+
+def test_what_a_new_script_names_is_not_removed(project: Path, uv: Path) -> None:
+    """`jobgen store remove` looks when an environment was used; a script that is made uses it."""
+    place = Path(build("--set", "request.chdir=jobs").stdout.decode().strip())
+    assert place.is_relative_to(project / "jobs/.jobgen/store/environments")
+    note = place.with_name(f"{place.name}.json")
+    os.utime(note, (0, 0))
+    job = Job("local", profile="here", program=("train.py",), set_values=("request.chdir=jobs",))
+    Generator(project).script(job)
+    assert note.stat().st_mtime > 0
+    assert (
+        f"environments/{place.name}".encode()
+        in jobgen("store", "list", "jobs/.jobgen/store").stdout
+    )
 
 
 def test_an_environment_is_for_the_nodes(project: Path, uv: Path) -> None:
