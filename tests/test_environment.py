@@ -142,6 +142,9 @@ def test_the_environment_is_the_venv_of_a_job(project: Path) -> None:
     assert f'export VIRTUAL_ENV="{STORE}/{found}"' in script
     assert "'jobgen store build --profile here'" in script
     profile(project, "lock: {}, store: $SCRATCH/s, stage: venv", SLURM)
+    script = Generator(project).script(Job("sbatch", profile="here", program=("train.py",)))
+    assert f", environment {found[:8]}\n" in script  # `jobgen check` says if it has changed
+    assert '[[ -e $stage_from ]] || fail "no such environment: $stage_from; make it:"' in script
     staged = plan(project, command="sbatch").software
     assert staged.stage_from == f"$SCRATCH/s/environments/{found}"
     profile(project, "lock: {}, stage: squashfs", SLURM)
