@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import time
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,9 +19,8 @@ from jobgen.generator import Generator
 from jobgen.planning.job_options import Job
 from jobgen.planning.plan import Plan
 from tests.helpers import jobgen
+from tests.locks import LOCK, PROJECT, lock_project
 
-LOCK = 'version = 1\n\n[[package]]\nname = "torch"\nversion = "9.9"\n'
-PROJECT = '[project]\nname = "p"\nversion = "1"\nrequires-python = ">=3.10"\n'
 STORE = "$PWD/.jobgen/store/environments"
 PROFILE = "scheduler: local\nsoftware: {{{}}}\n"
 SLURM = "scheduler: slurm\npartition: p\nnode: {{gpus: 1}}\nsoftware: {{{}}}\n"
@@ -364,50 +362,10 @@ def test_a_profile_without_a_lock(project: Path) -> None:
 # ---- with uv itself ----
 
 
-def wheel(folder: Path, package: str, files: dict[str, str], programs: str = "") -> None:
-    """A package of this name in version 9.9, as a file in the folder."""
-    described = f"{package}-9.9.dist-info"
-    with zipfile.ZipFile(folder / f"{package}-9.9-py3-none-any.whl", "w") as archive:
-        for file, text in {
-            **files,
-            f"{described}/METADATA": f"Metadata-Version: 2.1\nName: {package}\nVersion: 9.9\n",
-            f"{described}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-            f"{described}/entry_points.txt": f"[console_scripts]\n{programs}",
-            f"{described}/RECORD": "",
-        }.items():
-            archive.writestr(file, text)
-
-
 @pytest.fixture
 def locked(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The project with a lock that uv has made of packages in files: no network is needed.
-
-    Its torch is that of the tests, by its path; `lib` is code in a folder.
-    """
-    import torch
-
-    if not shutil.which("uv"):
-        pytest.skip("uv is not installed: pip install uv")
-    monkeypatch.setenv("UV_CACHE_DIR", str(project / "cache"))
-    monkeypatch.setenv("UV_OFFLINE", "1")
-    (project / "wheels").mkdir()
-    wheel(project / "wheels", "torch", {"torch.pth": f"{Path(torch.__file__).parent.parent}\n"})
-    files = {"package/__init__.py": "NAME = 'x'\ndef main() -> None: print(__file__)\n"}
-    wheel(project / "wheels", "package", files, "tool = package:main\n")
-    (project / "lib").mkdir()
-    (project / "lib/pyproject.toml").write_text('[project]\nname = "lib"\nversion = "1"\n')
-    (project / "pyproject.toml").write_text(f"""{PROJECT}
-dependencies = ["package", "lib"]
-[project.optional-dependencies]
-gpu = ["torch"]
-[tool.uv]
-no-index = true
-find-links = ["wheels"]
-[tool.uv.sources]
-lib = {{path = "lib", editable = true}}
-""")
-    (project / "uv.lock").unlink()
-    subprocess.run(["uv", "lock", "--quiet"], check=True)
+    """The project with a lock that uv has made."""
+    lock_project(project, monkeypatch)
     return project
 
 

@@ -21,7 +21,8 @@ from jobgen.profiles.resolve import Resolved
 from jobgen.profiles.software_keys import Workspace
 from jobgen.schedulers import COMMANDS, Scheduler
 
-_DECIDES_LOCK = r"software\.(lock|store|stage|code)\b|node(\.arch)?="
+# Values of the profile that decide which environment a job has, and where.
+_DECIDE_ENVIRONMENT = re.compile(r"software\.|node(\.arch)?=|request\.chdir=")
 BYHAND_NAME = "[A-Za-z0-9][A-Za-z0-9_.-]*"
 
 
@@ -101,7 +102,7 @@ def _build_words(job: Job) -> tuple[str, ...]:
     """The words of the command that makes the environment of the job's lock."""
     words = ["jobgen", "store", "build", "--profile", job.profile or "local"]
     changes = [f"software.code={job.code}"] if job.code else []
-    changes += [text for text in job.set_values if re.match(_DECIDES_LOCK, text)]
+    changes += filter(_DECIDE_ENVIRONMENT.match, job.set_values)
     return (*words, *(word for text in changes for word in ("--set", text)))
 
 

@@ -1,0 +1,46 @@
+"""Jobs that run from the environment of a lock, and those that do not find it."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from tests.cluster.jobs import ON_CPU, Desk, generate
+from tests.helpers import diagnose_text
+from tests.locks import LOCK, PROJECT, lock_project
+
+LOCKED = ("--set", "software.lock.options=[--extra=gpu]")
+TWO = ("--profile", "mi210", *ON_CPU, "-N", "2", "-G", "1", *LOCKED)
+SHOW = "import sys, package\nprint('RAN', sys.prefix, package.NAME, flush=True)\n"
+
+
+@pytest.mark.parametrize("stage", ["null", "venv", "squashfs"])
+def test_a_job_without_its_environment_says_how_to_make_it(desk: Desk, stage: str) -> None:
+    (desk.folder / "uv.lock").write_text(LOCK)
+    (desk.folder / "pyproject.toml").write_text(PROJECT)
+    done = desk.run(*TWO, "--set", f"software.stage={stage}")
+    assert done.state == "FAILED", done.output
+    assert "no such environment: " in done.output
+    assert f"; make it: jobgen store build --profile mi210 --set {ON_CPU[1]}" in done.output
+    verdict = diagnose_text(done.labelled)
+    assert (verdict.code, verdict.node is None) == ("node-not-ready", False)
+    assert "make it: jobgen store build" in verdict.cure
+
+
+@pytest.mark.parametrize("stage", ["null", "venv", "squashfs"])
+def test_a_job_runs_from_the_environment(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, stage: str
+) -> None:
+    if stage == "squashfs" and not shutil.which("mksquashfs"):
+        pytest.skip("mksquashfs is not installed")
+    lock_project(desk.folder, monkeypatch)
+    options = (*LOCKED, "--set", f"software.stage={stage}", "--set", "software.stage_to=/var/tmp")
+    container = ("--set", "software.container=null")
+    place = generate("store", "build", "--profile", "mi210", *container, *options, cwd=desk.folder)
+    program = desk.program("show.py", SHOW)
+    done = desk.run(*TWO, *options[2:], "--", program)
+    assert done.exit_code == 0, done.output
+    prefixes = {line.split()[-2] for line in done.output.splitlines() if "RAN " in line}
+    assert len(prefixes) == 1
+    assert (prefixes == {place.strip()}) == (stage == "null"), done.output
