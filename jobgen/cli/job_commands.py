@@ -36,6 +36,11 @@ OUTPUT_OPTIONS: dict[str, Option] = {
     "wait": _output(
         "--wait", "Submit, follow the job on stderr, and exit with its status.", commands=BATCH
     ),
+    "host": _output(
+        "--host HOST[:FOLDER]",
+        "With --submit or --wait: on this login node, by ssh; see docs/laptop.md.",
+        commands=BATCH,
+    ),
     "mkdir": _output("--mkdir", "Create the folder of the job's output now.", commands=BATCH),
 }
 
@@ -160,25 +165,51 @@ def run_job(job: Job, options: dict[str, Any]) -> int:
         return 0
     script = generator.render(plan, job.template)
     submits = bool(options.get("submit") or options.get("wait"))
+    host = options.get("host")
+    if host and not submits:
+        raise problem("--host", "the script is only written", "usage", "add --submit or --wait")
     if submits:
         from jobgen.submission.submit import check_submission
 
-        check_submission(plan.scheduler, output)
+        check_submission(plan.scheduler, output, is_here=not host)
     check_output(script, output)
     if job.command != "byhand":
-        _prepare_output_folder(plan, bool(options.get("mkdir")))
+        if not host:
+            _prepare_output_folder(plan, bool(options.get("mkdir")))
         _report_array(plan, job)
-    _report_warnings(generator, plan, job, submits)
-    generator.keep_codes()
+    _report_warnings(generator, plan, job, submits, is_here=not host)
+    if not host:
+        generator.keep_codes()
     if not submits or output:
         write(script, output)
     if not submits:
         return 0
+    if host:
+        return _run_there(host, generator, plan, script, options)
     from jobgen.submission.submit import submit_script
 
     status = submit_script(script, plan.scheduler, bool(options["wait"]))
     if status.exit_status and status.output:
         report_cause(status.output)
+    return status.exit_status or 0
+
+
+def _run_there(
+    host: str, generator: Generator, plan: Plan, script: str, options: dict[str, Any]
+) -> int:
+    """Submit the script on a login node; with `wait`, its output comes back at the end."""
+    from jobgen.remote.code import send_codes
+    from jobgen.remote.job import bring_back, prepare
+    from jobgen.submission.submit import submit_script
+
+    login = prepare(host, plan, bool(options.get("mkdir")))
+    send_codes(login, generator.codes.codes)
+    logs = plan.request.log_folder
+    status = submit_script(script, plan.scheduler, bool(options["wait"]), login, logs or "")
+    if options["wait"] and status.job:
+        status = bring_back(login, status, logs)
+        if status.exit_status and status.output:
+            report_cause(status.output)
     return status.exit_status or 0
 
 
@@ -236,10 +267,12 @@ def _report_array(plan: Plan, job: Job) -> None:
         report(f"-e: %a is not expanded here; write ${plan.array_index}")
 
 
-def _report_warnings(generator: Generator, plan: Plan, job: Job, submits: bool) -> None:
+def _report_warnings(
+    generator: Generator, plan: Plan, job: Job, submits: bool, is_here: bool = True
+) -> None:
     from jobgen.cli.mistakes.job_checks import edit_warning, job_warnings
 
-    of_script = () if job.command == "byhand" else job_warnings(job, plan)
-    of_submission = edit_warning(plan) if submits else ()
+    of_script = () if job.command == "byhand" else job_warnings(job, plan, is_here)
+    of_submission = edit_warning(plan) if submits and is_here else ()
     for warning in (*generator.advice(job, plan), *of_script, *of_submission):
         report(f"warning: {warning}")

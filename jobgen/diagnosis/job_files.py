@@ -17,8 +17,15 @@ from pathlib import Path
 from jobgen.diagnosis.files import is_job_folder
 from jobgen.errors import problem
 from jobgen.submission import pbs_queue, slurm_queue
-from jobgen.submission.job_queue import JobStatus, run_query
-from jobgen.submission.slurm_accounting import expand_pattern, fact, output_paths, query_accounting
+from jobgen.submission.job_queue import JobStatus
+from jobgen.submission.machine import HERE, Machine
+from jobgen.submission.slurm_accounting import (
+    Query,
+    expand_pattern,
+    fact,
+    output_paths,
+    query_accounting,
+)
 
 QUERY_SECONDS = 30.0  # limit for a command: without an answer, scontrol would wait longer
 
@@ -54,16 +61,18 @@ def is_job_id(text: str) -> bool:
     return bool(_SLURM_ID.fullmatch(text) or _PBS_ID.fullmatch(text))
 
 
-def find_job_files(job_id: str) -> JobFiles:
+def find_job_files(job_id: str, machine: Machine = HERE) -> JobFiles:
     """The files of a job's output that are here, and the facts that its scheduler knows.
 
-    Raises JobgenError if no scheduler answers, or if none knows the job.
+    The scheduler is asked on `machine`; files that are there alone are `missing`. Raises
+    JobgenError if no scheduler answers, or if none knows the job.
     """
     errors: list[str] = []
     slurm = _SLURM_ID.fullmatch(job_id)
-    if slurm and (found := _ask_slurm(slurm["job"], slurm["cluster"] or "", errors)):
+    ask = partial(_query, errors=errors, machine=machine)
+    if slurm and (found := _ask_slurm(slurm["job"], slurm["cluster"] or "", ask)):
         return found
-    if _PBS_ID.fullmatch(job_id) and (found := _ask_pbs(job_id, errors)):
+    if _PBS_ID.fullmatch(job_id) and (found := _ask_pbs(job_id, ask)):
         return found
     reasons = "; ".join(dict.fromkeys(error.strip() for error in errors if error.strip()))
     here = sorted(Path().glob(f"*[-.]*{job_id}.*"))[:1] if job_id.isdigit() else []
@@ -95,27 +104,26 @@ def _try(path: str, number: str) -> tuple[int, float] | None:
     return int(last) if last.isdecimal() else 0, os.lstat(path).st_mtime
 
 
-def _query(words: tuple[str, ...], errors: list[str]) -> str:
+def _query(words: tuple[str, ...], errors: list[str], machine: Machine) -> str:
     """The answer of a command; if there is no answer, the reason is appended to `errors`."""
-    if not shutil.which(words[0]):
+    if not machine.name and not shutil.which(words[0]):
         errors.append(f"there is no {words[0]} on PATH")
         return ""
-    answer, error = run_query(words, QUERY_SECONDS)
-    if not answer.strip():
-        lines = error.strip().splitlines()
-        errors.append(lines[-1] if lines else f"{words[0]} does not know it")
-    return answer
+    answer = machine.run(words, seconds=QUERY_SECONDS)
+    if not answer.output.strip():
+        is_silent = not answer.errors.strip()
+        errors.append(f"{words[0]} does not know it" if is_silent else answer.reason)
+    return answer.output
 
 
 # ---- Slurm ----
 
 
-def _ask_slurm(job: str, cluster: str, errors: list[str]) -> JobFiles | None:
+def _ask_slurm(job: str, cluster: str, ask: Query) -> JobFiles | None:
     """What scontrol and sacct know: scontrol forgets a job soon, sacct knows the job's steps."""
     records: list[str] = []
     for words in slurm_queue.QUEUE.query_commands(job, cluster):
-        records = records or slurm_queue.split_records(_query(words, errors))
-    ask = partial(_query, errors=errors)
+        records = records or slurm_queue.split_records(ask(words))
     accounting = query_accounting(job, cluster, ask)
     if not records and not accounting:
         return None
@@ -159,9 +167,9 @@ def _control_fact(record: str) -> str:
 # ---- PBS ----
 
 
-def _ask_pbs(job: str, errors: list[str]) -> JobFiles | None:
+def _ask_pbs(job: str, ask: Query) -> JobFiles | None:
     for words in pbs_queue.QUEUE.query_commands(job, ""):
-        attributes = pbs_queue.parse_attributes(answer := _query(words, errors))
+        attributes = pbs_queue.parse_attributes(answer := ask(words))
         if "job_state" in attributes:
             found = re.search(r"(?:^|,)PBS_O_WORKDIR=([^,]+)", attributes.get("Variable_List", ""))
             folders = [found[1]] if found else []

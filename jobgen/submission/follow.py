@@ -3,6 +3,7 @@
 On a terminal, the status is one line, which is rewritten; elsewhere, each change is a new line.
 """
 
+import json
 import os
 import re
 import subprocess
@@ -13,10 +14,11 @@ from dataclasses import dataclass
 from time import sleep
 
 from jobgen.errors import INTERRUPTED, ClosedPipe, JobgenError, report
+from jobgen.quoting import quote_path
 from jobgen.scripts.write import write
 from jobgen.submission.job_queue import JobQueue, JobStatus
 
-FIRST_PAUSE, GROWTH, LONGEST_PAUSE = 1.0, 1.2, 10.0  # seconds between two queries
+FIRST_PAUSE, GROWTH = 1.0, 1.2  # seconds between two queries; the longest is the machine's
 MOST_FAILURES = 60  # failed queries in a row, about ten minutes, before following ends
 QUERY_SECONDS = 70.0  # PBS tries for 60 s to tell a qsub that its job has ended
 TAIL_BYTES = 8192  # bytes at the end of the output, in which the last line is searched
@@ -75,6 +77,7 @@ class SubmittedJob:
     cluster: str
     queue: JobQueue
     process: subprocess.Popen[bytes] | None
+    logs: str = ""  # the folder with the job's record; it may have $NAME
 
     def announce(self) -> None:
         """Write the id alone to stdout. If stdout fails, report the id on stderr, and raise."""
@@ -117,7 +120,7 @@ class SubmittedJob:
                 failures += 1
                 progress.show_failure(error)
             sleep(pause)
-            pause = min(pause * GROWTH, LONGEST_PAUSE)
+            pause = min(pause * GROWTH, self.queue.machine.longest_pause)
 
     def _last_status(self, last: JobStatus, error: str) -> JobStatus:
         """The status of a job that the scheduler has forgotten."""
@@ -126,12 +129,24 @@ class SubmittedJob:
                 number = shell_status(self.process.wait(QUERY_SECONDS))
                 note = f"exit status {number}"
                 return JobStatus("ENDED", note, output=last.output, exit_status=number)
+        if (recorded := self._recorded_status()) is not None:
+            note = f"exit status {recorded}"
+            return JobStatus("ENDED", note, output=last.output, exit_status=recorded)
         reason = error.strip().partition("\n")[0]
         note = f"its exit status is not known: {reason}"
         return last._replace(state=f"{last.state} when last seen", note=note, exit_status=1)
 
+    def _recorded_status(self) -> int | None:
+        """The exit status in the record that the job left; None if there is none."""
+        line = f'cat -- {quote_path(self.logs or ".")}/"$0".json'
+        answer = self.queue.machine.run(("bash", "-c", line, self.id), seconds=QUERY_SECONDS)
+        with suppress(ValueError, AttributeError, RecursionError):
+            status = json.loads(answer.output).get("status")
+            return status if isinstance(status, int) else None
+        return None
+
     def _cancel_command(self) -> str:
-        return " ".join(self.queue.cancel_command(self.id, self.cluster))
+        return self.queue.machine.shown(self.queue.cancel_command(self.id, self.cluster))
 
 
 def last_line(file: str) -> str:

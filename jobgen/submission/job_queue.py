@@ -1,11 +1,12 @@
 """A scheduler's queue: the commands to submit, query and cancel a job, and its status."""
 
 import re
-import subprocess
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import NamedTuple
+
+from jobgen.submission.machine import HERE, Machine
 
 
 class JobStatus(NamedTuple):
@@ -18,6 +19,7 @@ class JobStatus(NamedTuple):
     output: str = ""  # the path of the output file
     exit_status: int | None = None  # None until the job has ended
     array_jobs: tuple[tuple[str, int | None], ...] = ()  # ids and exit statuses of an array's jobs
+    job: str = ""  # the id of a job that was submitted on another machine
 
     @property
     def is_running(self) -> bool:
@@ -35,7 +37,7 @@ class JobStatus(NamedTuple):
 
 @dataclass(frozen=True)
 class JobQueue:
-    """A scheduler's commands to submit, query and cancel a job."""
+    """A scheduler's commands to submit, query and cancel a job, and the machine that has them."""
 
     submit: tuple[str, ...]  # takes a script on stdin and prints the job's id
     queries: tuple[tuple[str, ...], ...]  # print a status; each is tried if those before it fail
@@ -44,6 +46,7 @@ class JobQueue:
     unknown_job_pattern: str  # matches the error about a job that the scheduler has forgotten
     parse_status: Callable[[str], JobStatus | None]  # None if an answer has no status
     blocking_options: tuple[str, ...] = ()  # make `submit` wait and exit with the job's status
+    machine: Machine = HERE
 
     def parse_id(self, line: str) -> tuple[str, str] | None:
         """The job's id and its cluster ("" for none) in a line; None if the line has no id."""
@@ -58,10 +61,10 @@ class JobQueue:
         """A job's status and "", or None and the errors; each query may take `seconds`."""
         errors = ""
         for words in self.query_commands(job, cluster):
-            answer, error = run_query(words, seconds)
-            if status := self.parse_status(answer):
+            answer = self.machine.run(words, seconds=seconds)
+            if status := self.parse_status(answer.output):
                 return status, ""
-            errors += error
+            errors += answer.errors
         return None, errors
 
     def cancel_command(self, job: str, cluster: str) -> tuple[str, ...]:
@@ -75,18 +78,7 @@ def _about(job: str, cluster: str, words: tuple[str, ...]) -> tuple[str, ...]:
     return (name, *(("-M", cluster) if cluster else ()), *rest, job)
 
 
-def get_queue(scheduler: str) -> JobQueue:
-    """The queue of the scheduler `slurm` or `pbs`."""
+def get_queue(scheduler: str, machine: Machine = HERE) -> JobQueue:
+    """The queue of the scheduler `slurm` or `pbs`, whose commands are on a machine."""
     queue: JobQueue = import_module(f"jobgen.submission.{scheduler}_queue").QUEUE
-    return queue
-
-
-def run_query(words: Sequence[str], seconds: float) -> tuple[str, str]:
-    """Run a command; returns stdout and stderr, or "" and why it did not start or end in time."""
-    try:
-        done = subprocess.run(
-            words, stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return "", f"{error}\n"
-    return done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
+    return replace(queue, machine=machine)

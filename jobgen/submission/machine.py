@@ -1,4 +1,4 @@
-"""Where the scheduler's commands run: on this machine, or on a login node by the user's own ssh."""
+"""Where the scheduler's commands run: on this machine, or on a login node (`login`)."""
 
 import subprocess
 from collections.abc import Sequence
@@ -6,16 +6,23 @@ from typing import NamedTuple, Protocol
 
 from jobgen.quoting import quote
 
-NO_ANSWER = 255  # ssh's exit status for a connection that failed or was lost
-_SSH = ("ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=20", "-o", "ServerAliveInterval=20")
-
 
 class Answer(NamedTuple):
-    """What a command printed; `status` is None if it did not start or did not end in time."""
+    """What a command printed.
+
+    `status` is None if the command did not start or did not end in time, or if the connection was
+    lost before its end; `errors` then says why.
+    """
 
     status: int | None
     output: str
     errors: str
+
+    @property
+    def reason(self) -> str:
+        """The last line that says why it failed."""
+        lines = [line.strip() for line in self.errors.splitlines() if line.strip()]
+        return lines[-1] if lines else f"exit status {self.status}"
 
 
 class Machine(Protocol):
@@ -23,47 +30,62 @@ class Machine(Protocol):
 
     @property
     def name(self) -> str:
-        """The machine's name in ssh's configuration; "" for this one."""
+        """The machine's name for ssh; "" for this one."""
 
-    def command(self, words: Sequence[str]) -> tuple[str, ...]:
-        """Returns the command that runs `words` on the machine, in the job's folder there."""
-
-    def run(self, words: Sequence[str], data: bytes = b"", seconds: float | None = None) -> Answer:
-        """Run a command with `data` as its stdin, for at most `seconds`; never raises OSError."""
-
-
-class Here:
-    """This machine."""
-
-    name = ""
-
-    def command(self, words: Sequence[str]) -> tuple[str, ...]:
-        return tuple(words)
+    @property
+    def longest_pause(self) -> float:
+        """The seconds between two queries about a job that takes long."""
 
     def run(self, words: Sequence[str], data: bytes = b"", seconds: float | None = None) -> Answer:
-        return _run(self.command(words), data, seconds)
+        """Run a command in the job's folder, with `data` as its stdin, for at most `seconds`."""
+
+    def submit(self, words: Sequence[str], script: bytes) -> Answer:
+        """Run a command that submits a script, once and no more."""
+
+    def shown(self, words: Sequence[str]) -> str:
+        """The line that a person here types to run a command there."""
 
 
-class Login(NamedTuple):
-    """A login node, by ssh; a password is never asked for, since no person may be there."""
+class Here(NamedTuple):
+    """This machine; its commands run in a folder, and keep some of this process's files open."""
 
-    name: str  # as in the user's ~/.ssh/config: HOST or USER@HOST
-    folder: str  # the job's folder there, from the home or from /
+    folder: str | None = None
+    files: tuple[int, ...] = ()
 
-    def command(self, words: Sequence[str]) -> tuple[str, ...]:
-        line = " ".join(map(quote, words))
-        return (*_SSH, "--", self.name, f"cd -- {quote(self.folder)} && {line}")
+    name: str = ""
+    longest_pause: float = 10.0
 
     def run(self, words: Sequence[str], data: bytes = b"", seconds: float | None = None) -> Answer:
-        return _run(self.command(words), data, seconds)
+        return run_here(words, data, seconds, self.folder, self.files)
+
+    def submit(self, words: Sequence[str], script: bytes) -> Answer:
+        return self.run(words, script)
+
+    def shown(self, words: Sequence[str]) -> str:
+        return " ".join(map(quote, words))
 
 
 HERE = Here()
 
 
-def _run(words: Sequence[str], data: bytes, seconds: float | None) -> Answer:
+def run_here(
+    words: Sequence[str],
+    data: bytes,
+    seconds: float | None,
+    folder: str | None = None,
+    files: tuple[int, ...] = (),
+) -> Answer:
+    """Run a command on this machine; never raises OSError."""
     try:
-        done = subprocess.run(words, input=data, capture_output=True, timeout=seconds, check=False)
+        done = subprocess.run(
+            words,
+            input=data,
+            capture_output=True,
+            timeout=seconds,
+            check=False,
+            cwd=folder,
+            pass_fds=files,
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         return Answer(None, "", f"{error}\n")
     output, errors = (text.decode("utf-8", "replace") for text in (done.stdout, done.stderr))

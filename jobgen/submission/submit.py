@@ -6,33 +6,39 @@ The scheduler's command reads the script from its stdin, as in a pipe.
 import shutil
 import signal
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
 from jobgen.errors import JobgenError, problem, report
 from jobgen.schedulers import COMMANDS
 from jobgen.submission.follow import SubmittedJob, shell_status
 from jobgen.submission.job_queue import JobQueue, JobStatus, get_queue
+from jobgen.submission.machine import HERE, Machine
 
 
-def check_submission(scheduler: str, output: str | None) -> None:
-    """Raise JobgenError for `-o -`, or if this machine lacks the scheduler's command."""
+def check_submission(scheduler: str, output: str | None, is_here: bool = True) -> None:
+    """Raise JobgenError for `-o -`, or if this machine should have the command and lacks it."""
     if output == "-":
         text = "stdout is for the job's id when the script is submitted"
         raise problem("-o -", text, "usage", "name a file, or leave out --submit and --wait")
     command = get_queue(scheduler).submit[0]
-    if not shutil.which(command):
+    if is_here and not shutil.which(command):
         raise _cannot_run(command, "there is none on PATH", scheduler)
 
 
-def submit_script(script: str, scheduler: str, follows: bool) -> JobStatus:
+def submit_script(
+    script: str, scheduler: str, follows: bool, machine: Machine = HERE, logs: str = ""
+) -> JobStatus:
     """Submit the script, and write the job's id alone to stdout; returns the job's status.
 
     With `follows`, show the job until it ends; the status is the job's last one. Without `follows`,
     or if the command prints no id, the exit status is the command's; without an id, 0 becomes 1.
+    `logs` is the folder with the job's record, which has the status when the queue has it no more.
     Raises JobgenError if the command cannot run.
     """
-    queue = get_queue(scheduler)
+    queue = get_queue(scheduler, machine)
+    if machine.name:
+        return _submit_there(script, queue, follows, logs)
     command_waits = follows and bool(queue.blocking_options)
     options = queue.blocking_options if command_waits else ()
     process = _start((*queue.submit, *options), command_waits, scheduler)
@@ -41,22 +47,46 @@ def submit_script(script: str, scheduler: str, follows: bool) -> JobStatus:
         with suppress(BrokenPipeError), process.stdin as stdin:
             stdin.write(script.encode("utf-8"))  # a command that ends early prints why
         try:
-            job_and_cluster = _read_id(process, queue)
+            assert process.stdout
+            job_and_cluster = _read_id(process.stdout, queue)
         except KeyboardInterrupt:
             report(f"it is not known whether {queue.submit[0]} took the script: check the queue")
             raise
         if job_and_cluster is None:
-            exit_status = _wait(process)
-            if not exit_status:
-                text = "ended with 0 and printed no id: it is not known whether it took the script"
-                report(f"{queue.submit[0]} {text}")
-            return JobStatus("", exit_status=exit_status or 1)
-        job = SubmittedJob(*job_and_cluster, queue, process if command_waits else None)
+            return _without_id(_wait(process), queue)
+        job = SubmittedJob(*job_and_cluster, queue, process if command_waits else None, logs)
         job.announce()
         return job.follow() if follows else JobStatus("", exit_status=_wait(process))
     finally:
         process.kill()
         process.wait()
+
+
+def _submit_there(script: str, queue: JobQueue, follows: bool, logs: str) -> JobStatus:
+    """Submit the script on another machine; see `submit_script`."""
+    try:
+        answer = queue.machine.submit(queue.submit, script.encode("utf-8"))
+    except KeyboardInterrupt:
+        where = f"on {queue.machine.name}: check the queue there"
+        report(f"it is not known whether {queue.submit[0]} took the script {where}")
+        raise
+    for line in answer.errors.splitlines():
+        report(line)
+    job_and_cluster = _read_id(answer.output.encode().splitlines(), queue)
+    if job_and_cluster is None:
+        return _without_id(answer.status or 0, queue)
+    job = SubmittedJob(*job_and_cluster, queue, None, logs)
+    job.announce()
+    status = job.follow() if follows else JobStatus("", exit_status=answer.status)
+    return status._replace(job=job.id)
+
+
+def _without_id(exit_status: int, queue: JobQueue) -> JobStatus:
+    """The status if the command for submission has ended and printed no id."""
+    if not exit_status:
+        text = "ended with 0 and printed no id: it is not known whether it took the script"
+        report(f"{queue.submit[0]} {text}")
+    return JobStatus("", exit_status=exit_status or 1)
 
 
 def _start(words: Sequence[str], command_waits: bool, scheduler: str) -> subprocess.Popen[bytes]:
@@ -73,15 +103,13 @@ def _start(words: Sequence[str], command_waits: bool, scheduler: str) -> subproc
 
 
 def _cannot_run(command: str, reason: str, scheduler: str) -> JobgenError:
-    pipe = f"jobgen {COMMANDS[scheduler]} … | ssh LOGIN {command}"
-    hint = f"do this on a login node, or from here: {pipe}"
+    hint = f"do this on a login node, or from here: jobgen {COMMANDS[scheduler]} … --host LOGIN"
     return problem("--submit", f"`{command}` does not run here: {reason}", "submit", hint)
 
 
-def _read_id(process: subprocess.Popen[bytes], queue: JobQueue) -> tuple[str, str] | None:
+def _read_id(lines: Iterable[bytes], queue: JobQueue) -> tuple[str, str] | None:
     """The job's id and cluster in the command's output; other lines are reported on stderr."""
-    assert process.stdout
-    for line in process.stdout:
+    for line in lines:
         text = line.decode("utf-8", "replace").strip()
         if job_and_cluster := queue.parse_id(text):
             return job_and_cluster

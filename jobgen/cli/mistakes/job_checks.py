@@ -147,10 +147,11 @@ def _set_words(pair: str, group: str, command: str) -> str:
     return words or f"--set {quote(pair)}"
 
 
-def job_warnings(job: Job, plan: Plan) -> Iterator[Problem]:
-    """The warnings about a job for which a plan was made."""
-    yield from _program_advice(job, plan)
-    yield from _shell_advice(plan)
+def job_warnings(job: Job, plan: Plan, is_here: bool = True) -> Iterator[Problem]:
+    """The warnings about a job for which a plan was made; of its program, if that is here."""
+    if is_here:
+        yield from _program_advice(job, plan)
+        yield from _shell_advice(plan)
     yield from _directive_advice(job)
 
 

@@ -1,0 +1,59 @@
+"""Sends copies of code to the store of a login node's cluster."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from jobgen.code_store.code import Code
+from jobgen.code_store.store import keep
+from jobgen.errors import problem, report
+from jobgen.quoting import quote_path
+from jobgen.remote.files import address, failed, rsync
+from jobgen.remote.place import unreachable
+from jobgen.submission.login import Login
+from jobgen.submission.machine import Answer
+
+HERE = Path(".jobgen/store")  # has the copies here, from which rsync reads
+_RECEIVE = Path(__file__).with_name("receive.sh")
+_SECONDS = 120.0
+_TRIES = 5
+
+
+def send_codes(login: Login, codes: Iterable[tuple[str, Code]]) -> None:
+    """Keep each code in its store there, unless it is there: store, code.
+
+    A store may have $NAME, which are the login node's. Raises JobgenError.
+    """
+    for store, code in codes:
+        keep(code, HERE)
+        _send(login, f"{quote_path(store)}/code", code.name)
+
+
+def _send(login: Login, store: str, name: str) -> None:
+    answer = _receive(login, store, "begin", name)
+    folder, *others = answer.output.splitlines()
+    if folder == "there":
+        return
+    temporary = f".{name}.{os.urandom(6).hex()}"
+    links = [f"--link-dest=../{each}" for each in others]
+    # By their checksums: the times of copies differ.
+    source, target = f"{HERE.absolute()}/code/{name}/", address(login, f"{folder}/{temporary}/")
+    answer = rsync(["-rlpc", *links], source, target, login)
+    if answer.status:
+        raise failed(login, answer)
+    _receive(login, store, "end", name, temporary)
+
+
+def _receive(login: Login, store: str, *words: str) -> Answer:
+    """Run receive.sh in the store there, again if the connection is lost."""
+    text = f"mkdir -p -- {store} && cd -- {store} || exit\n{_RECEIVE.read_text(encoding='utf-8')}"
+    for _ in range(_TRIES):
+        answer = login.run(("bash", "-c", text, "receive", *words), seconds=_SECONDS)
+        if answer.status == 0:
+            return answer
+        if answer.status is not None:
+            raise problem("software.store", f"{login.name}: {answer.reason}", "code")
+        report(f"{login.name}: {answer.reason}; trying again")
+    raise unreachable(login, answer.reason)

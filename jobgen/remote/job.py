@@ -1,0 +1,61 @@
+"""What a job on another cluster needs there before it is submitted, and what comes back from it."""
+
+from __future__ import annotations
+
+from jobgen.errors import JobgenError, problem, report
+from jobgen.planning.plan import Plan
+from jobgen.quoting import quote, quote_path
+from jobgen.remote.files import LOGS, fetch_files, fetch_logs, left_by
+from jobgen.remote.place import reach
+from jobgen.schedulers import get_scheduler
+from jobgen.submission.job_queue import JobStatus, get_queue
+from jobgen.submission.login import Login
+
+
+def prepare(host: str, plan: Plan, mkdir: bool = False) -> Login:
+    """The login node, with the folder in which a job of this plan can be submitted.
+
+    With `mkdir`, the folder of the job's output is made, too. Raises JobgenError if the node does
+    not answer, if it lacks the scheduler's command, or the program.
+    """
+    output = get_scheduler(plan.scheduler).output_folder(plan)
+    checks = []
+    if output:
+        make = f" || mkdir -p -- {quote(output)}" if mkdir else ""
+        checks.append(f"[[ -d {quote(output)} ]]{make} || echo output")
+    if program := _program_there(plan):
+        folder = f"cd -- {quote_path(plan.request.chdir)} && " if plan.request.chdir else ""
+        checks.append(f"({folder}[[ -f {quote(program)} ]]) || echo program")
+    command = get_queue(plan.scheduler).submit[0]
+    login, found = reach(host, command, makes_folder=True, then="\n".join(checks))
+    if "program" in found.split():
+        hint = "--code . sends this folder's files; or copy it there"
+        raise problem("--host", f"there is no {program} on {login.name}", "program", hint)
+    if "output" in found.split():
+        loss = get_scheduler(plan.scheduler).lost_without_folder(plan)
+        report(f"{loss}: create that folder on {login.name} first, or use --mkdir")
+    return login
+
+
+def _program_there(plan: Plan) -> str:
+    """The program's file, if the job needs it and nothing brings it there; else ""."""
+    name = plan.program.name
+    is_brought = plan.software.workspace and not name.startswith("/")
+    needs_file = plan.program.is_file or (plan.program.kind == "command" and "/" in name)
+    is_known = "$" not in name and not plan.software.container
+    return name if needs_file and is_known and not is_brought else ""
+
+
+def bring_back(login: Login, status: JobStatus, logs: str | None) -> JobStatus:
+    """Copy a job's output, record and, after a failure, its folder to here.
+
+    The status has the output's place here. An error is reported: it is none of the job's.
+    """
+    came = list[str]()
+    try:
+        came = fetch_files(login, [status.output] if status.output else [])
+        only = left_by(status.job) if status.exit_status else [f"{status.job}.json", "scripts"]
+        fetch_logs(login, logs or LOGS, only)
+    except JobgenError as error:
+        report(str(error))
+    return status._replace(output="".join(came))

@@ -1,0 +1,64 @@
+"""The job's folder on a login node: reached, and made if it is missing."""
+
+from __future__ import annotations
+
+import os
+
+from jobgen.errors import JobgenError, problem
+from jobgen.quoting import quote_path
+from jobgen.submission.login import Login, parse_host
+from jobgen.submission.machine import Answer
+
+REACH_SECONDS = 90.0
+_NO_FOLDER, _NO_COMMAND = 3, 4  # exit statuses
+_REACH = """\
+{make}cd -- {folder} {else_home}|| exit 3
+pwd -P
+for name; do command -v -- "$name" > /dev/null || {{ echo "$name" >&2; exit 4; }}; done
+{then}
+"""
+
+
+def reach(
+    host: str, command: str = "", makes_folder: bool = False, then: str = ""
+) -> tuple[Login, str]:
+    """A login node, with the job's folder as a path from /, and what `then` prints in that folder.
+
+    The default folder is jobgen/NAME-OF-THE-FOLDER-HERE; without `makes_folder`, the home is taken
+    if it is missing. Raises JobgenError if ssh fails, and if the node lacks the folder or the
+    command.
+    """
+    here = os.path.basename(os.getcwd()) or "root"
+    login = parse_host(host, f"jobgen/{here.replace('$', '$$')}")
+    folder = quote_path(login.folder)
+    text = _REACH.format(
+        folder=folder,
+        make=f"mkdir -p -- {folder} && " if makes_folder else "",
+        else_home="" if makes_folder else "2> /dev/null || cd ",
+        then=then,
+    )
+    words = ("bash", "-c", text, "reach", *filter(None, [command]))
+    answer = login._replace(folder="").run(words, seconds=REACH_SECONDS)
+    if answer.status != 0:
+        raise _refusal(login, answer)
+    found, _, rest = answer.output.partition("\n")
+    return login._replace(folder=found.replace("$", "$$")), rest
+
+
+def unreachable(login: Login, reason: str) -> JobgenError:
+    """The error for a login node that ssh does not reach."""
+    hint = f"`ssh {login.destination} true` must work without a question: by a key in ssh's agent,"
+    hint += " or over a connection that is open already (ControlMaster)"
+    return problem("--host", f"{login.name} does not answer: {reason}", "host", hint)
+
+
+def _refusal(login: Login, answer: Answer) -> JobgenError:
+    if answer.status is None:
+        return unreachable(login, answer.reason)
+    if answer.status == _NO_COMMAND:
+        text = f"there is no {answer.reason} on {login.name}, in a login shell of bash"
+        return problem("--host", text, "host", "name a login node of the cluster")
+    if answer.status == _NO_FOLDER:
+        hint = f"name a folder that you may write to: {login.name}:FOLDER"
+        return problem("--host", f"{login.name}: {answer.reason}", "host", hint)
+    return problem("--host", f"{login.name}: {answer.reason}", "host")

@@ -1,0 +1,111 @@
+"""A login node, on which commands run by the user's own ssh, as its configuration says.
+
+A command runs in a login shell there, since the scheduler's folder is often on PATH in no other.
+What the shell's start files print is left out: the command's own output is between two marks.
+"""
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from time import sleep
+from typing import NamedTuple
+
+from jobgen.errors import problem, report
+from jobgen.quoting import quote, quote_path
+from jobgen.submission.machine import Answer, run_here
+
+# As scp does, without what a configuration adds for a person at a terminal. No password is asked
+# for; a connection on which nothing comes is given up after a minute.
+_OPTIONS = (
+    *("BatchMode=yes", "ConnectTimeout=20", "ServerAliveInterval=20", "ServerAliveCountMax=3"),
+    *("ClearAllForwardings=yes", "ForwardX11=no", "ForwardAgent=no"),
+    *("PermitLocalCommand=no", "RemoteCommand=none", "RequestTTY=no"),
+)
+SSH = ("ssh", *(word for option in _OPTIONS for word in ("-o", option)))
+_NAME = re.compile(r"\w[\w.@+-]*|(?:\w[\w.+-]*@)?\[[\w.:%]+\]", re.ASCII)
+_SUBMIT = Path(__file__).with_name("submit_once.sh")
+_PAUSES = (2, 4, 8, 16, 30, *[60] * 8)  # seconds between tries to submit, about ten minutes
+_SUBMIT_SECONDS = 150.0
+_NO_WORD = 254  # what submit_once.sh exits with if nobody knows whether the script was taken
+
+
+class Login(NamedTuple):
+    """A login node."""
+
+    name: str  # HOST or USER@HOST, as for ssh
+    folder: str = ""  # the job's folder there, from the home or from /; it may have $NAME
+    longest_pause: float = 30.0
+
+    @property
+    def destination(self) -> str:
+        """The name as ssh takes it: rsync's brackets around an address of IPv6 are not ssh's."""
+        return re.sub(r"[\[\]]", "", self.name)
+
+    def run(self, words: Sequence[str], data: bytes = b"", seconds: float | None = None) -> Answer:
+        line = " ".join(map(quote, words))
+        folder = f"cd -- {quote_path(self.folder)} && " if self.folder else ""
+        mark = f"jobgen-{os.urandom(6).hex()}"
+        # Start files may read stdin, too, so the command's is 3 before it.
+        start = f"unset CDPATH; printf '\\n%s\\n' {mark}; printf '\\n%s\\n' {mark} >&2"
+        end = f"printf '\\n%s %s\\n' {mark} $?"
+        text = f"{start}; {{ cd && {folder}{line}; }} <&3 3<&-; {end}"
+        words = ('exec bash -lc "$0" 3<&0 </dev/null', text)
+        there = f"exec sh -c {' '.join(map(for_any_shell, words))}"  # whatever the login shell is
+        answer = run_here((*SSH, "--", self.destination, there), data, seconds)
+        return _between(answer, mark)
+
+    def submit(self, words: Sequence[str], script: bytes) -> Answer:
+        """Submit a script once, also if connections are lost: the answer waits there in a file."""
+        text = _SUBMIT.read_text(encoding="utf-8")
+        token = os.urandom(8).hex()
+        call = ("bash", "-c", text, "submit", token, str(len(script)), *words)
+        for pause in (*_PAUSES, 0):
+            answer = self.run(call, script, _SUBMIT_SECONDS)
+            if answer.status == _NO_WORD:
+                break
+            if answer.status is not None:
+                return answer
+            report(f"{self.name}: {answer.reason}; trying again: nothing is submitted twice")
+            sleep(pause)
+        text = f"it is not known whether {words[0]} took the script on {self.name}"
+        hint = "look into the queue there before you submit it again"
+        raise problem("--host", text, "submit", hint)
+
+    def shown(self, words: Sequence[str]) -> str:
+        return " ".join(["ssh", quote(self.destination), *map(quote, words)])
+
+
+def parse_host(text: str, default_folder: str = "") -> Login:
+    """The login node in HOST[:FOLDER]. Raises JobgenError for a text that is none.
+
+    ssh would read a name that begins with - as an option.
+    """
+    found = re.fullmatch(
+        rf"(?P<name>{_NAME.pattern})(?::(?!//)(?P<folder>.*))?", text, re.DOTALL | re.ASCII
+    )
+    if not found or "\0" in text:
+        hint = "a name for ssh, and a folder there: login1, me@login1:project, login1:/scratch/me"
+        raise problem("--host", f"{text!r:.80} is not HOST[:FOLDER]", "value", hint)
+    return Login(found["name"], found["folder"] or default_folder)
+
+
+def for_any_shell(text: str) -> str:
+    r"""`text` as one word of sh, csh and fish alike: no two of them agree on ', \ and ! in quotes.
+
+    It may have no line feed; `quote` writes none.
+    """
+    special = {"'": '"\'"', "\\": "\\\\", "!": "\\!"}
+    parts = re.split(r"(['\\!])", text)
+    return "".join(special.get(part, f"'{part}'") for part in parts if part) or "''"
+
+
+def _between(answer: Answer, mark: str) -> Answer:
+    """What came between the marks; without both of them, the command did not run to its end."""
+    _, begun, rest = answer.output.partition(f"\n{mark}\n")
+    output, _, status = rest.rpartition(f"\n{mark} ")
+    errors = answer.errors.rpartition(f"\n{mark}\n")[2]
+    if begun and status.partition("\n")[0].isdecimal():
+        return Answer(int(status.partition("\n")[0]), output, errors)
+    lost = "the connection was lost" if begun else f"ssh ended with status {answer.status}"
+    return Answer(None, "", errors if errors.strip() else f"{lost}\n")

@@ -1,0 +1,179 @@
+"""--host: jobs that are submitted and followed by ssh, with a real sshd and stand-ins for Slurm."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from jobgen.errors import JobgenError
+from jobgen.quoting import quote
+from jobgen.submission.login import Login, for_any_shell, parse_host
+from tests.helpers import jobgen
+from tests.ssh_host import SshHost, missing
+
+PROFILE = ("--profile", "dgx-a100")
+SHELLS = ("bash", "sh", "tcsh", "fish", "zsh")
+# Stand-ins for Slurm's commands. A job is a script that runs at once, in its own folder, as sbatch
+# starts it: the id counts the scripts that were taken.
+SBATCH = """\
+if [[ -e $HOME/refuses ]]; then echo "sbatch: error: no such partition" >&2; exit 1; fi
+exec 9> "$HOME/lock"; flock 9
+id=$(($(cat "$HOME/last" 2> /dev/null || echo 11) + 1))
+mkdir -p "$HOME/taken/$id"; cat > "$HOME/taken/$id/script"; pwd > "$HOME/taken/$id/folder"
+echo $id > "$HOME/last"
+echo "step 1" > "slurm-$id.out"
+echo "$id"
+"""
+SCONTROL = """\
+id=${!#} folder=$(cat "$HOME/taken/${!#}/folder" 2> /dev/null) || {
+  echo "slurm_load_jobs error: Invalid job id specified" >&2; exit 1; }
+echo "JobId=$id JobName=x"
+echo "   JobState=$(cat "$HOME/state" 2> /dev/null || echo COMPLETED) Reason=None Dependency=(null)"
+echo "   Requeue=1 Restarts=0 BatchFlag=1 Reboot=0 ExitCode=$(cat "$HOME/code" 2> /dev/null || echo 0):0"
+echo "   RunTime=00:01:03 TimeLimit=1-00:00:00 TimeMin=N/A"
+echo "   WorkDir=$folder"
+echo "   StdOut=$folder/slurm-$id.out"
+"""
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Iterator[SshHost]:
+    if reason := missing():
+        pytest.skip(reason)
+    made = SshHost(tmp_path / "host")
+    made.add("sbatch", SBATCH)
+    made.add("scontrol", SCONTROL)
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def login(host: SshHost, monkeypatch: pytest.MonkeyPatch) -> Login:
+    for name, value in host.here.items():
+        monkeypatch.setenv(name, value)
+    return Login("login1")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "my project"
+    made.mkdir()
+    (made / "train.py").write_text("print('trained')\n")
+    return made
+
+
+# ---- commands ----
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "folder"),
+    [
+        ("login1", "login1", ""),
+        ("me@login-1.site.org:a b", "me@login-1.site.org", "a b"),
+        ("login1:/scratch/me:x", "login1", "/scratch/me:x"),
+        ("[fe80::1%eth0]:x", "[fe80::1%eth0]", "x"),
+    ],
+)
+def test_a_host(text: str, name: str, folder: str) -> None:
+    assert parse_host(text)[:2] == (name, folder)
+
+
+@pytest.mark.parametrize("text", ["", "-oProxyCommand=x", "a b", "ssh://a", "a;b", "$(a)", "a\n"])
+def test_a_text_that_is_no_host(text: str) -> None:
+    with pytest.raises(JobgenError, match=r"is not HOST\[:FOLDER\]"):
+        parse_host(text)
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize(
+    "text",
+    ["", "a b", "it's", "a\\b\\\\", "!1 !!", "$x `y` $(z)", "\\'!\\!", 'a"b', "~ * ?", "é#%"],
+)
+def test_a_word_is_the_same_in_any_shell(shell: str, text: str) -> None:
+    line = f"exec printf %s {for_any_shell(text)}".replace("exec printf", "exec /usr/bin/printf")
+    try:
+        output = subprocess.check_output([shell, "-c", line])
+    except FileNotFoundError:
+        pytest.skip(f"there is no {shell}")
+    assert output.decode() == text
+
+
+@pytest.mark.parametrize("shell", SHELLS[:-1])
+def test_a_command_has_its_words_and_its_input_alone(
+    shell: str, host: SshHost, login: Login
+) -> None:
+    if not any((Path(folder) / shell).exists() for folder in ("/bin", "/usr/bin")):
+        pytest.skip(f"there is no {shell}")
+    host.set_shell(shell, "echo noise; echo noise >&2; cat; printf half")
+    (host.home / "a 'b' $c\n").mkdir()
+    login = login._replace(folder="a 'b' $$c\n")
+    words = ("bash", "-c", 'printf "%s|" "$@"; cat; basename "$PWD"; echo its own >&2; exit 7', "x")
+    answer = login.run((*words, "a b!'\\", "$x\n", ""), b"data\n")
+    assert answer == (7, "a b!'\\|$x\n||data\na 'b' $c\n\n", "its own\n")
+
+
+def test_what_ssh_says_when_it_fails(host: SshHost, login: Login) -> None:
+    host.stop()
+    answer = login.run(("true",))
+    assert answer.status is None
+    assert "Connection refused" in answer.reason
+    # A command that ends with 255 is no connection that was lost.
+
+
+def test_a_status_of_255_is_the_command_s(host: SshHost, login: Login) -> None:
+    assert login.run(("bash", "-c", "exit 255")).status == 255
+
+
+# ---- --submit and --wait ----
+
+
+def run(host: SshHost, folder: Path, *words: str) -> subprocess.CompletedProcess[bytes]:
+    return jobgen(*words, cwd=folder, env=host.here)
+
+
+def test_a_job_is_submitted_in_its_folder_there(host: SshHost, folder: Path) -> None:
+    words = ("sbatch", *PROFILE, "--code", ".", "-J", "n")
+    done = run(host, folder, *words, "--host", "login1", "--submit", "--", "train.py")
+    assert (done.returncode, done.stdout, done.stderr.decode()) == (0, b"12\n", "")
+    there = host.home / "jobgen/my project"
+    assert (host.home / "taken/12/folder").read_text() == f"{there}\n"
+    script = (host.home / "taken/12/script").read_bytes()
+    assert script == jobgen(*words, "--", "train.py", cwd=folder).stdout
+    (copy,) = (there / ".jobgen/store/code").iterdir()
+    assert (copy / "train.py").read_text() == "print('trained')\n"
+    assert copy.stat().st_mode & 0o777 == 0o555
+    assert copy.name.encode() in script
+
+
+def test_what_is_there_is_not_sent_again(host: SshHost, folder: Path) -> None:
+    words = ("sbatch", *PROFILE, "--code", ".", "--host", "login1:$HOME/x", "--submit")
+    (folder / "large").write_bytes(os.urandom(100_000))
+    run(host, folder, *words, "--", "train.py")
+    (folder / "train.py").write_text("print('again')\n")
+    done = run(host, folder, *words, "--", "train.py")
+    assert (done.returncode, done.stderr) == (0, b"")
+    copies = list((host.home / "x/.jobgen/store/code").iterdir())
+    assert len({(copy / "large").stat().st_ino for copy in copies}) == 1
+    assert len({(copy / "train.py").read_text() for copy in copies}) == 2
+
+
+def test_output_record_and_status_come_back(host: SshHost, folder: Path) -> None:
+    (host.home / "state").write_text("FAILED")
+    (host.home / "code").write_text("7")
+    logs = host.home / "jobgen/my project/jobgen-logs"
+    for name in ("12", "12.1", "123", "13"):
+        (logs / name).mkdir(parents=True)
+        (logs / name / "log").touch()
+        (logs / f"{name}.json").write_text("{}")
+    words = ("sbatch", *PROFILE, "--code", ".", "--host", "login1", "--wait", "--", "train.py")
+    done = run(host, folder, *words)
+    assert (done.returncode, done.stdout) == (7, b"12\n")
+    assert b"FAILED (exit code 7)" in done.stderr
+    assert (folder / "slurm-12.out").read_text() == "step 1\n"
+    here = sorted(each.name for each in (folder / "jobgen-logs").iterdir())
+    assert here == ["12", "12.1", "12.1.json", "12.json"]
