@@ -71,7 +71,8 @@ class SshHost:
     def cut(self) -> int:
         """Kill all connections, and leave what they started; returns their number."""
         sessions = _children(self.process.pid)
-        for pid in [*sessions, *(each for pid in sessions for each in _children(pid))]:
+        inner = [each for session in sessions for each in _children(session)]
+        for pid in [*sessions, *inner]:
             with suppress(ProcessLookupError, FileNotFoundError):
                 if b"sshd" in Path(f"/proc/{pid}/cmdline").read_bytes():
                     os.kill(pid, signal.SIGKILL)

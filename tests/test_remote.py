@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from jobgen.errors import JobgenError
-from jobgen.quoting import quote
 from jobgen.submission.login import Login, for_any_shell, parse_host
 from tests.helpers import jobgen
 from tests.ssh_host import SshHost, missing
@@ -34,7 +32,8 @@ id=${!#} folder=$(cat "$HOME/taken/${!#}/folder" 2> /dev/null) || {
   echo "slurm_load_jobs error: Invalid job id specified" >&2; exit 1; }
 echo "JobId=$id JobName=x"
 echo "   JobState=$(cat "$HOME/state" 2> /dev/null || echo COMPLETED) Reason=None Dependency=(null)"
-echo "   Requeue=1 Restarts=0 BatchFlag=1 Reboot=0 ExitCode=$(cat "$HOME/code" 2> /dev/null || echo 0):0"
+code=$(cat "$HOME/code" 2> /dev/null || echo 0)
+echo "   Requeue=1 Restarts=0 BatchFlag=1 Reboot=0 ExitCode=$code:0"
 echo "   RunTime=00:01:03 TimeLimit=1-00:00:00 TimeMin=N/A"
 echo "   WorkDir=$folder"
 echo "   StdOut=$folder/slurm-$id.out"
@@ -95,7 +94,7 @@ def test_a_text_that_is_no_host(text: str) -> None:
     ["", "a b", "it's", "a\\b\\\\", "!1 !!", "$x `y` $(z)", "\\'!\\!", 'a"b', "~ * ?", "é#%"],
 )
 def test_a_word_is_the_same_in_any_shell(shell: str, text: str) -> None:
-    line = f"exec printf %s {for_any_shell(text)}".replace("exec printf", "exec /usr/bin/printf")
+    line = f"exec /usr/bin/printf %s {for_any_shell(text)}"
     try:
         output = subprocess.check_output([shell, "-c", line])
     except FileNotFoundError:
@@ -122,7 +121,6 @@ def test_what_ssh_says_when_it_fails(host: SshHost, login: Login) -> None:
     answer = login.run(("true",))
     assert answer.status is None
     assert "Connection refused" in answer.reason
-    # A command that ends with 255 is no connection that was lost.
 
 
 def test_a_status_of_255_is_the_command_s(host: SshHost, login: Login) -> None:
@@ -177,3 +175,85 @@ def test_output_record_and_status_come_back(host: SshHost, folder: Path) -> None
     assert (folder / "slurm-12.out").read_text() == "step 1\n"
     here = sorted(each.name for each in (folder / "jobgen-logs").iterdir())
     assert here == ["12", "12.1", "12.1.json", "12.json"]
+
+
+def test_the_cause_of_a_job_there(host: SshHost, folder: Path) -> None:
+    there = host.home / "elsewhere"
+    (host.home / "taken/12").mkdir(parents=True)
+    (host.home / "taken/12/folder").write_text(f"{there}\n")
+    (host.home / "state").write_text("FAILED")
+    (there / "jobgen-logs/12").mkdir(parents=True)
+    (there / "slurm-12.out").write_text("torch.cuda.OutOfMemoryError: CUDA out of memory.\n")
+    done = run(host, folder, "why", "12", "--host", "login1")
+    assert done.returncode == 0, done.stderr
+    assert b"memory" in done.stdout
+    assert (folder / "slurm-12.out").exists()
+    assert not (host.home / "jobgen").exists()  # asking makes no folder
+    done = run(host, folder, "why", "13", "--host", "login1")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"13: no scheduler knows this job: slurm_load_jobs error: Invalid job" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (("sbatch", *PROFILE, "--host", "login1"), "--host: the script is only written; add"),
+        (("sbatch", *PROFILE, "--submit", "--host", "-x"), "--host: '-x' is not HOST[:FOLDER]"),
+        (("why", "x.log", "--host", "login1"), "--host: 'x.log' is no job's number"),
+    ],
+)
+def test_wrong_words(words: tuple[str, ...], text: str) -> None:
+    done = jobgen(*words)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert text in done.stderr.decode()
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "text"),
+    [
+        ("login1", ("train.py",), "there is no train.py on login1; --code . sends this folder's"),
+        ("login1:/proc/x", ("-m", "x"), "login1: mkdir: cannot create directory"),
+        ("nowhere", ("-m", "x"), "--host: nowhere does not answer: ssh: Could not resolve"),
+    ],
+)
+def test_what_the_node_lacks(
+    name: str, words: tuple[str, ...], text: str, host: SshHost, folder: Path
+) -> None:
+    done = run(host, folder, "sbatch", *PROFILE, "--submit", "--host", name, "--", *words)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert text in done.stderr.decode()
+    assert not (host.home / "taken").exists()
+
+
+def test_a_node_without_the_scheduler(host: SshHost, folder: Path) -> None:
+    done = run(host, folder, "qsub", "--profile", "eap", "--submit", "--host", "login1")
+    text = b"--host: there is no qsub on login1, in a login shell of bash; name a login node"
+    assert text in done.stderr
+
+
+def test_a_refusal_is_shown(host: SshHost, folder: Path) -> None:
+    (host.home / "refuses").touch()
+    done = run(host, folder, "sbatch", *PROFILE, "--submit", "--host", "login1")
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert done.stderr == b"jobgen: sbatch: error: no such partition\n"
+
+
+def test_a_store_that_others_can_write(host: SshHost, folder: Path) -> None:
+    store = host.home / "store/code"
+    store.mkdir(parents=True)
+    store.chmod(0o777)
+    words = ("--set", "software.store=$HOME/store", "--code", ".", "--", "train.py")
+    done = run(host, folder, "sbatch", *PROFILE, "--submit", "--host", "login1", *words)
+    assert (done.returncode, list(store.iterdir())) == (2, [])
+    assert b"software.store: login1: another user can write in the store" in done.stderr
+
+
+def test_noise_of_a_shell_that_rsync_cannot_bear(host: SshHost, folder: Path) -> None:
+    host.set_shell("bash")
+    login = host.folder / "login_shell"
+    login.write_text(login.read_text().replace("cd\n", "cd\necho noise\n"))
+    words = ("sbatch", *PROFILE, "--submit", "--host", "login1")
+    assert run(host, folder, *words).returncode == 0
+    done = run(host, folder, *words, "--code", ".", "--", "train.py")
+    assert done.returncode == 2
+    assert b"`ssh login1 true` must print nothing" in done.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -27,8 +28,16 @@ if TYPE_CHECKING:
 @option("--format text|json", "The format of the verdict.", default="text")
 @option("--line", "The verdict in one line, as a job's last line.")
 @option("--all", "Also all that follows from the failure.", "everything")
+@option("--host HOST[:FOLDER]", "Ask the scheduler there, by ssh, and fetch the job's files.")
 @option("--list", "The classes of failure that it knows.", "listing")
-def why(words: tuple[str, ...], format: str, line: bool, everything: bool, listing: bool) -> int:
+def why(
+    words: tuple[str, ...],
+    format: str,
+    line: bool,
+    everything: bool,
+    host: str | None,
+    listing: bool,
+) -> int:
     """Find what failed first in a job, from its output.
 
     Reads the output of any job, not of jobgen's scripts alone: files, folders with a file for each
@@ -47,7 +56,7 @@ def why(words: tuple[str, ...], format: str, line: bool, everything: bool, listi
     if len(words) == 1 and words[0] in codes() and not os.path.lexists(to_path(words[0])):
         write(_class_page(words[0]))
         return 0
-    verdict = _verdict(words)
+    verdict = _verdict(words, host)
     write((as_json if format == "json" else as_text)(verdict, everything))
     if not verdict.code:
         _report_scripts(words)
@@ -83,10 +92,10 @@ class _Parts(NamedTuple):
     job: JobFiles | None = None
 
 
-def _verdict(words: Sequence[str]) -> Verdict:
+def _verdict(words: Sequence[str], host: str | None = None) -> Verdict:
     if not words:
         raise problem("why", "no file", "usage", "name a file, a folder, a job's number, or -")
-    parts = [_parts(word) for word in words]
+    parts = [_parts_there(word, host) if host else _parts(word) for word in words]
     folders = [part.folder for part in parts if part.folder]
     logs = chain.from_iterable(part.logs for part in parts)
     if len(folders) > 1:
@@ -137,6 +146,30 @@ def _parts(word: str) -> _Parts:
     is_waiting = found.status and not found.status.is_running  # no output yet
     for path in found.missing if not (folder or is_waiting) else ():
         report(f"{path}: it cannot be read here")
+    return _Parts(folder, _of_job(found), found)
+
+
+def _parts_there(word: str, host: str) -> _Parts:
+    """The input of a job of another cluster, whose files come to the same places here."""
+    from jobgen.diagnosis.job_files import find_job_files, find_job_folder, is_job_id
+    from jobgen.remote.job import fetch_job
+    from jobgen.remote.place import reach
+
+    if not is_job_id(word):
+        text = f"{word!r:.80} is no job's number, and other files are here"
+        raise problem("--host", text, "usage", "such as jobgen why 4711 --host login1")
+    login, _ = reach(host)
+    try:
+        found = find_job_files(word, login)
+    except JobgenError:
+        fetch_job(login, [word])
+        if folder := find_job_folder(word):
+            return _Parts(folder)  # the scheduler has forgotten the job
+        raise
+    names = [word, *found.numbers]
+    paths = fetch_job(login, names, [*found.paths, *found.missing], found.folders)
+    folder = next(filter(None, map(find_job_folder, names)), "")
+    found = replace(found, paths=tuple(paths), missing=())
     return _Parts(folder, _of_job(found), found)
 
 

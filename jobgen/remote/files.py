@@ -67,16 +67,21 @@ def fetch_files(login: Login, paths: Sequence[str]) -> list[str]:
     return came
 
 
-def fetch_logs(login: Login, logs: str = LOGS, only: Sequence[str] = _RECORDS) -> Path:
+def fetch_logs(
+    login: Login, logs: str = LOGS, only: Sequence[str] = _RECORDS, may_lack: bool = False
+) -> Path:
     """Copy the records and scripts in a folder of logs there to here; returns the folder here.
 
-    `only` are other patterns of names in that folder. Nothing here is removed.
+    `only` are other patterns of names in that folder. Nothing here is removed. Raises JobgenError,
+    also if there is no such folder and the node may not lack it.
     """
     here = Path(LOGS if re.match(r"[/$~]", logs) else logs)
     words = ("bash", "-c", f"cd -- {quote_path(logs)} && pwd -P")
     there = login.run(words, seconds=QUERY_SECONDS)
     if there.status is None:
         raise unreachable(login, there.reason)
+    if there.status and may_lack:
+        return here
     if there.status:
         raise problem("--host", f"{login.name}: no job has left a record: {there.reason}", "host")
     filters = [f"--include=/{each}" for name in only for each in (name, f"{name}/**")]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from jobgen.errors import JobgenError, problem, report
 from jobgen.planning.plan import Plan
 from jobgen.quoting import quote, quote_path
@@ -44,6 +46,20 @@ def _program_there(plan: Plan) -> str:
     needs_file = plan.program.is_file or (plan.program.kind == "command" and "/" in name)
     is_known = "$" not in name and not plan.software.container
     return name if needs_file and is_known and not is_brought else ""
+
+
+def fetch_job(
+    login: Login, names: Sequence[str], outputs: Sequence[str] = (), folders: Sequence[str] = ()
+) -> list[str]:
+    """Copy what is known of a job to here; returns its output files here.
+
+    `names` are its numbers; `folders` are those there that it may have been submitted from.
+    """
+    left = [pattern for name in names for pattern in left_by(name)]
+    places = dict.fromkeys([login.folder, *(each.replace("$", "$$") for each in folders)])
+    for folder in places:
+        fetch_logs(login, f"{folder}/{LOGS}", left, may_lack=True)
+    return fetch_files(login._replace(folder=[*places][-1]), outputs)
 
 
 def bring_back(login: Login, status: JobStatus, logs: str | None) -> JobStatus:
