@@ -8,7 +8,7 @@ from pathlib import Path
 
 from jobgen.code_store.code import Code
 from jobgen.code_store.store import keep
-from jobgen.errors import problem, report
+from jobgen.errors import problem
 from jobgen.quoting import quote_path
 from jobgen.remote.files import address, failed, rsync
 from jobgen.remote.place import unreachable
@@ -18,7 +18,6 @@ from jobgen.submission.machine import Answer
 HERE = Path(".jobgen/store")  # has the copies here, from which rsync reads
 _RECEIVE = Path(__file__).with_name("receive.sh")
 _SECONDS = 120.0
-_TRIES = 5
 
 
 def send_codes(login: Login, codes: Iterable[tuple[str, Code]]) -> None:
@@ -47,13 +46,11 @@ def _send(login: Login, store: str, name: str) -> None:
 
 
 def _receive(login: Login, store: str, *words: str) -> Answer:
-    """Run receive.sh in the store there, again if the connection is lost."""
+    """Run receive.sh in the store there. Raises JobgenError if it cannot write there."""
     text = f"mkdir -p -- {store} && cd -- {store} || exit\n{_RECEIVE.read_text(encoding='utf-8')}"
-    for _ in range(_TRIES):
-        answer = login.run(("bash", "-c", text, "receive", *words), seconds=_SECONDS)
-        if answer.status == 0:
-            return answer
-        if answer.status is not None:
-            raise problem("software.store", f"{login.name}: {answer.reason}", "code")
-        report(f"{login.name}: {answer.reason}; trying again")
-    raise unreachable(login, answer.reason)
+    answer = login.run_again(("bash", "-c", text, "receive", *words), seconds=_SECONDS)
+    if answer.status is None:
+        raise unreachable(login, answer.reason)
+    if answer.status:
+        raise problem("software.store", f"{login.name}: {answer.reason}", "code")
+    return answer

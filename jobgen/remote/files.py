@@ -26,7 +26,7 @@ _PLAIN = re.compile(r"[\w./:@\[\]+-]+", re.ASCII)
 def rsync(options: Sequence[str], source: str, target: str, login: Login) -> Answer:
     """Run rsync, again if the connection is lost. Raises JobgenError if that does not help."""
     names = () if _PLAIN.fullmatch(source + target) else ("--protect-args",)  # from shells there
-    ssh = ("--timeout=60", "-e", " ".join(SSH))
+    ssh = ("--timeout=60", "-e", " ".join((*SSH, *login.options)))
     for pause in (*_PAUSES, None):
         answer = run_here(("rsync", *ssh, *names, *options, "--", source, target), b"", None)
         if answer.status is None:
@@ -77,7 +77,7 @@ def fetch_logs(
     """
     here = Path(LOGS if re.match(r"[/$~]", logs) else logs)
     words = ("bash", "-c", f"cd -- {quote_path(logs)} && pwd -P")
-    there = login.run(words, seconds=QUERY_SECONDS)
+    there = login.run_again(words, seconds=QUERY_SECONDS)
     if there.status is None:
         raise unreachable(login, there.reason)
     if there.status and may_lack:

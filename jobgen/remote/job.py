@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from jobgen.errors import JobgenError, problem, report
 from jobgen.planning.plan import Plan
@@ -46,6 +47,12 @@ def _program_there(plan: Plan) -> str:
     needs_file = plan.program.is_file or (plan.program.kind == "command" and "/" in name)
     is_known = "$" not in name and not plan.software.container
     return name if needs_file and is_known and not is_brought else ""
+
+
+def fetch_records(host: str) -> Path:
+    """Copy the records of the jobs in a folder there to here; returns the folder that has them."""
+    login, _ = reach(host)
+    return fetch_logs(login)
 
 
 def fetch_job(

@@ -6,6 +6,7 @@ import os
 
 from jobgen.errors import JobgenError, problem
 from jobgen.quoting import quote_path
+from jobgen.remote.connection import share_connection
 from jobgen.submission.login import Login, parse_host
 from jobgen.submission.machine import Answer
 
@@ -38,6 +39,7 @@ def reach(
         then=then,
     )
     words = ("bash", "-c", text, "reach", *filter(None, [command]))
+    login = share_connection(login)
     answer = login._replace(folder="").run(words, seconds=REACH_SECONDS)
     if answer.status != 0:
         raise _refusal(login, answer)

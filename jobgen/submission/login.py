@@ -35,6 +35,7 @@ class Login(NamedTuple):
 
     name: str  # HOST or USER@HOST, as for ssh
     folder: str = ""  # the job's folder there, from the home or from /; it may have $NAME
+    options: tuple[str, ...] = ()  # of ssh
     longest_pause: float = 30.0
 
     @property
@@ -52,25 +53,32 @@ class Login(NamedTuple):
         text = f"{start}; {{ cd && {folder}{line}; }} <&3 3<&-; {end}"
         words = ('exec bash -lc "$0" 3<&0 </dev/null', text)
         there = f"exec sh -c {' '.join(map(for_any_shell, words))}"  # whatever the login shell is
-        answer = run_here((*SSH, "--", self.destination, there), data, seconds)
+        answer = run_here((*SSH, *self.options, "--", self.destination, there), data, seconds)
         return _between(answer, mark)
+
+    def run_again(
+        self, words: Sequence[str], data: bytes = b"", seconds: float | None = None, note: str = ""
+    ) -> Answer:
+        """As `run`, but if the connection is lost, run it again, for about ten minutes."""
+        for pause in (*_PAUSES, None):
+            answer = self.run(words, data, seconds)
+            if answer.status is not None or pause is None:
+                break
+            report(f"{self.name}: {answer.reason}; trying again{note}")
+            sleep(pause)
+        return answer
 
     def submit(self, words: Sequence[str], script: bytes) -> Answer:
         """Submit a script once, also if connections are lost: the answer waits there in a file."""
         text = _SUBMIT.read_text(encoding="utf-8")
         token = os.urandom(8).hex()
         call = ("bash", "-c", text, "submit", token, str(len(script)), *words)
-        for pause in (*_PAUSES, 0):
-            answer = self.run(call, script, _SUBMIT_SECONDS)
-            if answer.status == _NO_WORD:
-                break
-            if answer.status is not None:
-                return answer
-            report(f"{self.name}: {answer.reason}; trying again: nothing is submitted twice")
-            sleep(pause)
-        text = f"it is not known whether {words[0]} took the script on {self.name}"
-        hint = "look into the queue there before you submit it again"
-        raise problem("--host", text, "submit", hint)
+        answer = self.run_again(call, script, _SUBMIT_SECONDS, ": nothing is submitted twice")
+        if answer.status in (None, _NO_WORD):
+            text = f"it is not known whether {words[0]} took the script on {self.name}"
+            hint = "look into the queue there before you submit it again"
+            raise problem("--host", text, "submit", hint)
+        return answer
 
     def shown(self, words: Sequence[str]) -> str:
         return " ".join(["ssh", quote(self.destination), *map(quote, words)])
