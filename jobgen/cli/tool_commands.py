@@ -74,6 +74,7 @@ def build(manifest: str, prune: bool, force: bool, dry_run: bool, trust: bool) -
     type=click.FloatRange(1, 86400),
     default=300,
 )
+@option("--host HOST", "Ask the login node HOST by ssh, instead of this machine.")
 @option("-o --output FILE", "Write to FILE.")
 def detect(output: str | None, **options: Any) -> int:
     """Write a profile of the cluster that it runs on.

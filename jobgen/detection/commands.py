@@ -7,10 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
+from shutil import which
 
 from jobgen.errors import JobgenError, printable, problem
+from jobgen.submission.machine import HERE, Machine
 
 SECONDS = 2.0  # for commands that run at once; `jobgen detect` runs two rounds of such commands
+SECONDS_THERE = 30.0  # by ssh
+_NOT_FOUND = 127  # what a shell, and env, exit with for a command that is not there
+_ON_PATH = 'for name; do ! command -v -- "$name" > /dev/null || echo "$name"; done'
 SUBMIT_SECONDS = 60.0  # a busy scheduler answers late, and a job whose id is not read is lost
 
 
@@ -23,6 +29,7 @@ class Answer:
     error: str = ""
     status: int | None = None
     is_here: bool = True
+    seconds: float = SECONDS
 
     @property
     def failure(self) -> str:
@@ -30,16 +37,33 @@ class Answer:
         if not self.is_here:
             return "is not on PATH"
         if self.status is None:
-            return f"did not answer within {SECONDS:g} s"
+            return f"did not answer within {self.seconds:g} s"
         lines = [line.strip() for line in (self.error or self.text).splitlines() if line.strip()]
         reason = printable(lines[0][:200]) if lines else f"exit status {self.status}"
         return f"failed: {reason}" if self.status else ""
 
 
-def run_together(commands: Mapping[str, Sequence[str]]) -> dict[str, Answer]:
-    """The answers of commands that run at the same time; each is killed after SECONDS."""
+def run_together(
+    commands: Mapping[str, Sequence[str]], machine: Machine = HERE
+) -> dict[str, Answer]:
+    """The answers of commands that run at the same time; each has a time limit."""
+    run_one = partial(_run_there, machine) if machine.name else run
     with ThreadPoolExecutor(len(commands)) as pool:
-        return dict(zip(commands, pool.map(run, commands.values()), strict=True))
+        return dict(zip(commands, pool.map(run_one, commands.values()), strict=True))
+
+
+def _run_there(machine: Machine, words: Sequence[str]) -> Answer:
+    answer = machine.run(("env", "LC_ALL=C", "LANG=C", *words), seconds=SECONDS_THERE)
+    is_there, texts = answer.status != _NOT_FOUND, (answer.output, answer.errors)
+    return Answer(words[0], *texts, answer.status, is_there, SECONDS_THERE)
+
+
+def on_path(names: Sequence[str], machine: Machine = HERE) -> tuple[str, ...]:
+    """Those of the commands that the machine has on PATH."""
+    if not machine.name:
+        return tuple(filter(which, names))
+    words = ("bash", "-c", _ON_PATH, "names", *names)
+    return tuple(machine.run(words, seconds=SECONDS_THERE).output.split())
 
 
 def run(words: Sequence[str], text: str = "", seconds: float = SECONDS) -> Answer:

@@ -6,16 +6,17 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import count
-from shutil import which
 
 from jobgen.detection import pbs, slurm, software
 from jobgen.detection.cluster import Cluster, Findings, Partition, bundled_sites, chosen_partition
-from jobgen.detection.commands import Answer, no_answer, run_together
+from jobgen.detection.commands import Answer, no_answer, on_path, run_together
 from jobgen.detection.probe import ask_node
 from jobgen.detection.profile_text import profile_text
 from jobgen.errors import JobgenError, nearest_hint, problem, report
 from jobgen.paths import to_path
+from jobgen.remote.place import reach
 from jobgen.scripts.write import write
+from jobgen.submission.machine import HERE, Machine
 
 
 def detect(
@@ -23,11 +24,13 @@ def detect(
     probe: bool = False,
     probe_limit: float = 300,
     directives: Sequence[str] = (),
+    host: str | None = None,
     **chosen: str | None,
 ) -> int:
     """Write the profile; returns 1 if the probed node did not answer, else 0. Raises JobgenError.
 
-    `chosen` has the user's choices: `partition` or `queue`, and `account`.
+    With `host`, the cluster of that login node is asked. `chosen` has the user's choices:
+    `partition` or `queue`, and `account`.
     """
     for text in directives:
         try:
@@ -36,7 +39,11 @@ def detect(
             wrong = f"`{text}` cannot be read: {error}"
             hint = "options as for sbatch or qsub, such as '-l filesystems=home'"
             raise problem("--directive", wrong, "value", hint) from None
-    found = replace(_findings(**chosen), directives=tuple(directives))
+    if host and probe:
+        text = "the compute node answers in a folder there, which only a login node sees"
+        raise problem("--probe", text, "usage", "leave out --host or --probe")
+    machine = reach(host)[0] if host else HERE
+    found = replace(_findings(machine, **chosen), directives=tuple(directives))
     exit_code = 0
     if probe:
         try:
@@ -65,13 +72,16 @@ def _keep_other(output: str, text: str) -> None:
 
 
 def _findings(
-    partition: str | None = None, queue: str | None = None, account: str | None = None
+    machine: Machine,
+    partition: str | None = None,
+    queue: str | None = None,
+    account: str | None = None,
 ) -> Findings:
     """The findings of the login node, for the named partition or queue, or for a chosen one."""
-    cluster, answers = _read(_scheduler(partition, queue), may_be_pbs=not partition)
+    cluster, answers = _read(_scheduler(machine, partition, queue), machine, not partition)
     found, why = _partition(cluster, partition or queue)
     if cluster.scheduler == "slurm":
-        answer = run_together({"node": slurm.nodes_command(found.kinds)})["node"]
+        answer = run_together({"node": slurm.nodes_command(found.kinds)}, machine)["node"]
         found = replace(found, kinds=slurm.with_details(found.kinds, answer.text))
     return Findings(
         cluster=cluster,
@@ -80,30 +90,37 @@ def _findings(
         account=account or (cluster.accounts[0] if len(cluster.accounts) == 1 else ""),
         sites=tuple(bundled_sites(cluster.name, [each.name for each in cluster.partitions])),
         module_notes=tuple(software.module_notes(answers["modules"])),
-        engines=(*software.parse_engines(answers["srun"].text), *filter(which, software.ENGINES)),
+        engines=(
+            *software.parse_engines(answers["srun"].text),
+            *on_path(software.ENGINES, machine),
+        ),
     )
 
 
-def _read(scheduler: str, may_be_pbs: bool) -> tuple[Cluster, dict[str, Answer]]:
+def _read(scheduler: str, machine: Machine, may_be_pbs: bool) -> tuple[Cluster, dict[str, Answer]]:
     """The cluster and the answers. PBS is read if sinfo fails and pbsnodes is installed, too."""
     reader = slurm if scheduler == "slurm" else pbs
-    answers = run_together({**reader.commands(), **software.commands()})
-    if scheduler == "slurm" and answers["nodes"].status and may_be_pbs and which("pbsnodes"):
-        return _read("pbs", may_be_pbs)
+    user = machine.run(("id", "-un")).output.strip() if machine.name else ""
+    answers = run_together({**reader.commands(user), **software.commands()}, machine)
+    is_failure = scheduler == "slurm" and answers["nodes"].status and may_be_pbs
+    if is_failure and on_path(["pbsnodes"], machine):
+        return _read("pbs", machine, may_be_pbs)
     return reader.read_cluster(answers), answers
 
 
-def _scheduler(partition: str | None, queue: str | None) -> str:
+def _scheduler(machine: Machine, partition: str | None, queue: str | None) -> str:
     if partition and queue:
         text = "Slurm has partitions, and PBS has queues"
         raise problem("--queue", text, "usage", "give one of --partition and --queue")
-    has_slurm, has_pbs = (bool(which(name)) for name in ("sinfo", "pbsnodes"))
+    found = on_path(["sinfo", "pbsnodes"], machine)
+    has_slurm, has_pbs = "sinfo" in found, "pbsnodes" in found
     if has_slurm and not queue:
         return "slurm"
     if has_pbs and not partition:
         return "pbs"
     wanted = "sinfo" if partition else "pbsnodes" if queue else "sinfo or pbsnodes"
-    text = f"there is no scheduler here: no {wanted} on PATH"
+    where = f"on {machine.name}" if machine.name else "here"
+    text = f"there is no scheduler {where}: no {wanted} on PATH"
     raise problem("detect", text, "scheduler", "run it on a login node of the cluster")
 
 

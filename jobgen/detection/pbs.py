@@ -19,7 +19,7 @@ BUILT_IN = frozenset(
 Record = Mapping[str, str]
 
 
-def commands() -> dict[str, tuple[str, ...]]:
+def commands(_: str = "") -> dict[str, tuple[str, ...]]:
     """The commands to run on a login node, by the names of their answers."""
     return {"nodes": ("pbsnodes", "-av"), "queues": ("qstat", "-Qf"), "server": ("qstat", "-Bf")}
 

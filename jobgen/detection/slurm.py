@@ -20,14 +20,14 @@ SINFO = ("sinfo", "-h", "-a", "-e", "-o", "%R|%D|%c|%m|%Z|%G|%f|%T|%N")
 NONE = {"", "(null)", "N/A", "NONE", "None", "UNLIMITED", "INFINITE", "infinite"}
 
 
-def commands() -> dict[str, tuple[str, ...]]:
+def commands(user: str = "") -> dict[str, tuple[str, ...]]:
     """The first commands to run on a login node, by name; `nodes_command` comes after them."""
     return {
         "nodes": SINFO,
         "partitions": ("scontrol", "-a", "-o", "show", "partition"),
         "config": ("scontrol", "show", "config"),
         "accounts": (
-            *("sacctmgr", "-n", "-P", "show", "assoc", f"user={_user()}"),
+            *("sacctmgr", "-n", "-P", "show", "assoc", f"user={user or _user()}"),
             "format=Cluster,Account,Partition,QOS",
         ),
     }

@@ -100,7 +100,7 @@ def test_a_copy_that_is_cut_goes_on(host: SshHost, folder: Path, run: Run) -> No
     text.write_text(text.read_text().replace("cd\n", 'cd\nexport PATH="$HOME/bin:$PATH"\n'))
     host.add(
         "rsync",
-        "echo >> ~/runs; (($(wc -l < ~/runs) > 2)) || exec < <(head -c 120000)\n"
+        "echo >> ~/runs; (($(wc -l < ~/runs) > 2)) || exec < <(dd bs=1 count=120000 status=none)\n"
         'exec /usr/bin/rsync "$@"',
     )
     status, output, errors = run()
