@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from jobgen.code_store.code import Code
-from jobgen.code_store.store import keep
+from jobgen.code_store.store import keep, note_of
 from jobgen.errors import problem
+from jobgen.paths import bundled
 from jobgen.quoting import quote_path
 from jobgen.remote.files import address, failed, rsync
 from jobgen.remote.place import unreachable
@@ -17,6 +18,7 @@ from jobgen.submission.machine import Answer
 
 HERE = Path(".jobgen/store")  # has the copies here, from which rsync reads
 _RECEIVE = Path(__file__).with_name("receive.sh")
+_LISTING = bundled("templates") / "machinery/job/code.sh"
 _SECONDS = 120.0
 
 
@@ -42,13 +44,16 @@ def _send(login: Login, store: str, name: str) -> None:
     answer = rsync(["-rlpc", *links], source, target, login)
     if answer.status:
         raise failed(login, answer)
-    _receive(login, store, "end", name, temporary)
+    note = note_of(HERE / "code" / name).read_bytes()
+    _receive(login, store, "end", name, temporary, data=note)
 
 
-def _receive(login: Login, store: str, *words: str) -> Answer:
+def _receive(login: Login, store: str, *words: str, data: bytes = b"") -> Answer:
     """Run receive.sh in the store there. Raises JobgenError if it cannot write there."""
-    text = f"mkdir -p -- {store} && cd -- {store} || exit\n{_RECEIVE.read_text(encoding='utf-8')}"
-    answer = login.run_again(("bash", "-c", text, "receive", *words), seconds=_SECONDS)
+    functions = _LISTING.read_text(encoding="utf-8").rpartition("\ncheck_code")[0]
+    text = f"mkdir -p -- {store} && cd -- {store} || exit\n{functions}\n"
+    text += _RECEIVE.read_text(encoding="utf-8")
+    answer = login.run_again(("bash", "-c", text, "receive", *words), data, _SECONDS)
     if answer.status is None:
         raise unreachable(login, answer.reason)
     if answer.status:

@@ -1,22 +1,43 @@
-# receive.sh begin|end NAME [TEMPORARY]: keeps a copy of code in the store, which is the working
-# folder. It appears under its name as a whole; `begin` prints what rsync need not send again.
+# receive.sh begin|end NAME [TEMPORARY]: keeps a copy of code in the folder `code` of a store, which
+# is the working folder. It appears under its name as a whole. `begin` prints the folder, and the
+# copies that rsync may link files of, unless the copy is there and whole; `end` reads the note about
+# it. `list_code` is that of scripts (templates/machinery/job/code.sh).
 umask 022
-name=$2
-case $1 in
-  begin)
-    [[ ! -d $name ]] || { echo there && exit; }
-    if [[ $(find . -maxdepth 0 \( -perm -o=w -o ! -uid "$(id -u)" ! -uid 0 \)) ]]; then
-      echo "another user can write in the store $PWD" >&2 && exit 1
-    fi
-    pwd -P
-    find . -maxdepth 1 -type d \( -name ".$name.*" -o -name "????????????????????????????????" \) \
-      -printf '%T@ %f\n' | sort -rn | head -n 5 | cut -d " " -f 2
-    ;;
-  end)
-    [[ ! -d $3 ]] || chmod u+w "$3" # it is not there any more if an answer was lost
-    mv -T "$3" "$name" 2> /dev/null || [[ -d $name ]] || { echo "$PWD cannot be written" >&2 && exit 1; }
-    chmod a-w "$name"
-    find . -maxdepth 1 -name ".$name.*" \( -name "$3" -o -mmin +1440 \) \
-      -exec chmod -R u+w {} + -exec rm -rf {} +
-    ;;
-esac
+name=$2 temporary=${3-}
+export LC_ALL=C
+
+refuse_others() {  # as code_store/store.py does: who could change a folder here
+  local folder=$PWD others
+  others=$(find "$PWD" "$PWD/.." -maxdepth 0 \( -perm -o=w -o ! -uid "$(id -u)" ! -uid 0 \))
+  while [[ $folder != / ]]; do
+    folder=$(dirname "$folder")
+    others+=$(find "$folder" -maxdepth 0 -perm -o=w ! -perm -1000)
+  done
+  [[ ! $others ]] || { echo "another user can write in ${others%%$'\n'*}" >&2 && exit 1; }
+}
+
+begin() {  # the copy is there, or rsync has to send it
+  refuse_others
+  # shellcheck disable=SC2034 # list_code reads it
+  local workspace=$PWD/$name
+  if [[ -d $name && $(list_code 2> /dev/null | sha256sum) == "$name"* ]]; then
+    touch -c "$name.json"
+    echo there
+    exit
+  fi
+  pwd -P
+  find . -maxdepth 1 -type d \( -name ".$name.*" -o ! -name ".*" \) -printf '%T@ %f\n' |
+    sort -rn | head -n 5 | cut -d " " -f 2
+}
+
+end() {  # the copy was sent; it takes the place of a damaged one
+  [[ -e $name.json ]] || { cat > ".$name.json.$$" && mv ".$name.json.$$" "$name.json"; }
+  if [[ -d $temporary ]]; then # else the answer of an earlier call was lost
+    [[ ! -d $name ]] || { chmod u+w "$name" && mv -T "$name" "$temporary.old"; }
+    chmod u+w "$temporary" && mv -T "$temporary" "$name" && chmod a-w "$name" || exit
+  fi
+  find . -maxdepth 1 -name ".$name.*" \( -name "$temporary.old" -o -mmin +1440 \) \
+    -exec chmod -R u+w {} + -exec rm -rf {} +
+}
+
+"$1"

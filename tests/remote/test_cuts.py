@@ -63,7 +63,7 @@ def taken(host: SshHost) -> list[str]:
 def check_store(host: SshHost) -> None:
     """What has a copy's name is whole."""
     store = host.home / "jobgen/my project/.jobgen/store/code"
-    for copy in [each for each in store.iterdir() if not each.name.startswith(".")]:
+    for copy in [each for each in store.iterdir() if each.is_dir() and len(each.name) == 32]:
         assert (copy / "train.py").read_text() == "print('trained')\n"
         assert copy.stat().st_mode & 0o777 == 0o555
 

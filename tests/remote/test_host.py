@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -93,7 +94,8 @@ def test_a_job_is_submitted_in_its_folder_there(host: SshHost, folder: Path) -> 
     assert (host.home / "taken/12/folder").read_text() == f"{there}\n"
     script = (host.home / "taken/12/script").read_bytes()
     assert script == jobgen(*words, "--", "train.py", cwd=folder).stdout
-    (copy,) = (there / ".jobgen/store/code").iterdir()
+    note, copy = sorted((there / ".jobgen/store/code").iterdir(), key=lambda each: -len(each.name))
+    assert json.loads(note.read_text())["folder"] == str(folder)
     assert (copy / "train.py").read_text() == "print('trained')\n"
     assert copy.stat().st_mode & 0o777 == 0o555
     assert copy.name.encode() in script
@@ -106,9 +108,21 @@ def test_what_is_there_is_not_sent_again(host: SshHost, folder: Path) -> None:
     (folder / "train.py").write_text("print('again')\n")
     done = run(host, folder, *words, "--", "train.py")
     assert (done.returncode, done.stderr) == (0, b"")
-    copies = list((host.home / "x/.jobgen/store/code").iterdir())
+    copies = [copy for copy in (host.home / "x/.jobgen/store/code").iterdir() if copy.is_dir()]
     assert len({(copy / "large").stat().st_ino for copy in copies}) == 1
     assert len({(copy / "train.py").read_text() for copy in copies}) == 2
+
+
+def test_a_copy_that_was_damaged_is_sent_again(host: SshHost, folder: Path) -> None:
+    words = ("sbatch", *PROFILE, "--code", ".", "--host", "login1:x", "--submit", "--", "train.py")
+    run(host, folder, *words)
+    (copy,) = (each for each in (host.home / "x/.jobgen/store/code").iterdir() if each.is_dir())
+    (copy / "train.py").chmod(0o644)
+    (copy / "train.py").write_text("print('painted')\n")
+    done = run(host, folder, *words)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"13\n", b"")
+    assert (copy / "train.py").read_text() == "print('trained')\n"
+    assert len(list(copy.parent.iterdir())) == 2  # the copy and its note
 
 
 def test_output_record_and_status_come_back(host: SshHost, folder: Path) -> None:
@@ -196,7 +210,7 @@ def test_a_store_that_others_can_write(host: SshHost, folder: Path) -> None:
     words = ("--set", "software.store=$HOME/store", "--code", ".", "--", "train.py")
     done = run(host, folder, "sbatch", *PROFILE, "--submit", "--host", "login1", *words)
     assert (done.returncode, list(store.iterdir())) == (2, [])
-    assert b"software.store: login1: another user can write in the store" in done.stderr
+    assert b"software.store: login1: another user can write in" in done.stderr
 
 
 def test_noise_of_a_shell_that_rsync_cannot_bear(host: SshHost, folder: Path) -> None:
