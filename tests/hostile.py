@@ -151,6 +151,7 @@ FRAMES = {
     "launch.mpiexec_options": ("--comment={}",),
     "launch.cpu_bind": ("mask_cpu:{}",),
     "request.place": ("scatter:group={}",),
+    "software.store": ("/{}", "~/{}"),
     "software.stage_from": ("/{}", "~/{}"),
     "software.stage_to": ("/{}",),
     "workspace.url": ("https://h/{}", "u@h:{}"),

@@ -227,7 +227,7 @@ def test_the_program_is_in_the_copy(tmp_path: Path) -> None:
     for path in ("src/train.py", "train.py", "link/train.py", str(folder / "src/train.py")):
         assert program(path) == "train.py"
     assert program("src/train.py", code=".") == "src/train.py"
-    assert (program("./src/run.sh"), program("/usr/bin/env", "x")) == ("run.sh", "/usr/bin/env")
+    assert (program("./src/run.sh"), program("/usr/bin/env", "x")) == ("./run.sh", "/usr/bin/env")
     assert program("-m", "pkg.x") == "pkg.x"
     assert "'other.py' is not in the code of" in refusal(lambda: program("other.py"))
     found = refusal(lambda: program("-m", "pkg.x", code="."))

@@ -42,6 +42,8 @@ class Code(NamedTuple):
         program = plan.program
         if program.is_file:
             name = self._place_of(program.name, within)
+            is_bare = program.kind == "command" and "/" not in name  # would be looked for on PATH
+            name = f"./{name}" if is_bare else name
             return plan._replace(program=program._replace(name=name))
         if program.kind == "module":
             self._check_module(program.name)

@@ -69,7 +69,7 @@ def test_a_thousand_changes_while_the_job_waits(
 def test_a_copy_that_was_changed_runs_nothing(desk: Desk) -> None:
     write_code(desk)
     job = desk.submit(*PROFILE, "--", "show.py", "ran", options=["--hold"])
-    (copy,) = (desk.folder / ".jobgen/store").iterdir()
+    (copy,) = (desk.folder / ".jobgen/store/code").glob("*[0-9a-f]")
     (copy / "lib").chmod(0o755)
     (copy / "lib/part3.py").chmod(0o644)
     (copy / "lib/part3.py").write_text("VALUE = 'other'\n")
