@@ -270,8 +270,8 @@ head host hosts id image in_reserve in_use interface itself job jobgen join_time
 label last lead limit line lock logs looks lost max_restarts min_nodes most mount mounts name named
 near need newest next node nodes now number other others own part passed peer pid pids place plugin
 port program python rank rank_files rank_step ras_port read_timeout ready remaining reserve restart
-sent size sort_key spares stage_from stage_to stall start start_ranks starter status stop_grace
-torch trainer unsafe values variable variables warn_after well workspace workspace_url
+sent size sort_key spares stage_from stage_to stall start start_ranks starter status stop_grace sum
+text torch trainer unsafe values variable variables warn_after well workspace workspace_url
 """
 RESERVED = frozenset((_SHELL + _LAUNCH + _SCRIPT).split())
 

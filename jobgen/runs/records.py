@@ -2,40 +2,73 @@
 
 Each time the whole file is replaced, so that no reader sees a half. A copy of the job's script is
 LOGS/scripts/SHA256.sh: it has the options, the name and the profile, which no record repeats.
+A record may be a stranger's: what is not as it should be counts as not known.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
+import re
+import stat
 import time
+from collections.abc import Mapping
 from contextlib import suppress
+from errno import EFBIG, EINVAL
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from jobgen.bounds import RECORD_BYTES
 from jobgen.scripts.write import replace_file
 
 LOGS = "jobgen-logs"
-MOST_BYTES = 1_000_000  # of a record; a larger file is none
+_LAST_TIME = 1e11  # seconds since 1970; later ones are no dates for Python
+_READY = re.compile(r".* is ready(?:, \S+ on \S+)?: |, \d+ cores.*")
 
 
 class Record(NamedTuple):
     """What is recorded of a job; times are seconds since 1970, and None is not known (yet)."""
 
     job: str
-    script: str  # the SHA-256 of its text
+    script: str  # the SHA-256 of its text; "" if it has run from a pipe
     submitted: float | None = None
-    made_of: str = ""  # versions and fingerprints, as in the script's header
     nodes: str = ""
-    restarts: int = 0
+    logs: str = ""  # the name of its folder with logs; "" if it has not begun
     begin: float | None = None
-    code: dict[str, Any] = {}  # noqa: RUF012  (a NamedTuple has no factory) name, commit, differs
-    environment: str = ""
+    code: Mapping[str, Any] = {}  # of its copy: name, commit, …
     end: float | None = None
     status: int | None = None
     outside: str = ""  # not "" if the job was ended from outside, such as by scancel
     versions: str = ""  # of torch, CUDA, NCCL and the driver
     folder: Path = Path(LOGS)  # which has the record
+
+    @property
+    def restarts(self) -> int:
+        """How often Slurm has started it again: its folder is then JOBID.1, JOBID.2, …"""
+        found = re.fullmatch(r"\d+\.(\d{1,6})", self.logs)
+        return int(found[1]) if found else 0
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether it has ended well, and is not about to begin again."""
+        return self.status == 0 and not self.outside
+
+    @property
+    def script_file(self) -> Path:
+        """The copy of its script."""
+        return self.folder / "scripts" / f"{self.script}.sh"
+
+    @property
+    def job_folder(self) -> Path | None:
+        """The folder with its logs; None if it has not begun. After a success, it is gone."""
+        is_name = re.fullmatch(r"[\w.-]*[\w-][\w.-]*", self.logs)
+        return self.folder / self.logs if is_name else None
+
+
+def logs_folder(folder: Path) -> Path:
+    """The folder with the records of a folder that jobs were submitted from, or itself."""
+    return folder / LOGS if (folder / LOGS).is_dir() else folder
 
 
 def read_records(logs: Path) -> list[Record]:
@@ -49,20 +82,91 @@ def read_records(logs: Path) -> list[Record]:
 
 def _read(path: Path) -> Record | None:
     with suppress(OSError, ValueError, RecursionError):
-        with path.open("rb") as stream:
-            values = json.loads(stream.read(MOST_BYTES))
+        values = json.loads(read_plain(path, RECORD_BYTES).decode("utf-8", "replace"))
         if isinstance(values, dict) and isinstance(values.get("job"), str):
-            fields = {name: values[name] for name in Record._fields if name in values}
-            return Record(**{**fields, "folder": path.parent})
+            return _record(values, path.parent)
     return None
 
 
-def note_submission(logs: Path, job: str, script: bytes) -> None:
-    """Write the record of a job that the scheduler has taken, and keep its script."""
+def _record(values: dict[str, Any], folder: Path) -> Record:
+    def text(name: str) -> str:
+        return value if isinstance(value := values.get(name), str) else ""
+
+    def number(name: str) -> Any:
+        value = values.get(name)
+        if not isinstance(value, (int, float)) or isinstance(value, bool):
+            return None
+        return value if abs(value) < _LAST_TIME else None  # not NaN either
+
+    status, code = number("status"), values.get("code")
+    code = code if isinstance(code, dict) else {}
+    made_of = code.get("of")  # what the store says of it
+    code = {**(made_of if isinstance(made_of, dict) else {}), **code}
+    return Record(
+        # The number of a job of PBS's array has brackets, which no file's name should have.
+        job=re.sub(r"^(\d+)_(\d*)_(?=\.|$)", r"\1[\2]", text("job")),
+        script=text("script") if re.fullmatch("[0-9a-f]{64}", text("script")) else "",
+        submitted=number("submitted"),
+        nodes=text("nodes"),
+        logs=text("logs"),
+        begin=number("begin"),
+        code={name: value for name, value in code.items() if isinstance(value, (str, bool))},
+        end=number("end"),
+        status=status if isinstance(status, int) else None,
+        outside=text("outside"),
+        versions=_READY.sub("", text("ready")),
+        folder=folder,
+    )
+
+
+def read_plain(path: Path, most: int) -> bytes:
+    """The bytes of a regular file; no link is followed, and no pipe waited for.
+
+    Raises OSError, also for a file of more than so many bytes.
+    """
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+    with open(os.open(path, flags), "rb") as stream:
+        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+            raise OSError(EINVAL, "it is no regular file", str(path))
+        data = stream.read(most + 1)
+        if len(data) > most:
+            raise OSError(EFBIG, os.strerror(EFBIG), str(path))
+        return data
+
+
+def _file_of(logs: Path, job: str) -> Path:
+    return logs / f"{re.sub('[^A-Za-z0-9._-]', '_', job)}.json"
+
+
+def keep_script(logs: Path, script: bytes) -> str:
+    """Keep a copy of a script beside the records; returns the SHA-256 of its text."""
     digits = hashlib.sha256(script).hexdigest()
-    values = {"job": job, "script": digits, "submitted": round(time.time())}
     file = logs / "scripts" / f"{digits}.sh"
     if not file.exists():
         replace_file(file.absolute(), script, 0o600, sync=False, make_folders=True)
-    data = json.dumps(values).encode() + b"\n"
-    replace_file((logs / f"{job}.json").absolute(), data, 0o600, sync=False, make_folders=True)
+    return digits
+
+
+def note_submission(logs: Path, job: str, script: bytes) -> None:
+    """Write the record of a job that the scheduler has taken, and keep its script.
+
+    A job that has begun, or has even ended, has written its own record, which stays.
+    """
+    values = {"job": job, "script": keep_script(logs, script), "submitted": round(time.time())}
+    file = _file_of(logs, job)
+    new = file.with_name(f".{file.name}.new")
+    replace_file(new.absolute(), _as_json(values), 0o600, sync=False, make_folders=True)
+    with suppress(FileExistsError):
+        os.link(new, file)
+    os.unlink(new)
+
+
+def note_end(record: Record, status: int) -> None:
+    """Note the exit status that the scheduler tells of a job that could not write it itself."""
+    file = _file_of(record.folder, record.job)
+    values = json.loads(file.read_bytes()) | {"end": round(time.time()), "status": status}
+    replace_file(file.absolute(), _as_json(values), 0o600, sync=False)
+
+
+def _as_json(values: dict[str, Any]) -> bytes:
+    return json.dumps(values).encode() + b"\n"

@@ -77,6 +77,7 @@ PARTS = (
     Part("node/end-by-order", "keeper ends_by_order"),
     Part("node/local-files", "local_files", values="rank_files"),
     # ---- the batch script, from here on
+    Part("job/record", "checked", values="job logs"),
     Part("job/end-job", "checked", values="job logs keep_logs jobgen"),
     Part("job/show-set-up", "checked", "local"),
     Part("enter-by-srun", "checked copied srun"),
@@ -105,6 +106,10 @@ PARTS = (
     Part("each-rank", "plain copied", "one_by_one in_engine", values="start_ranks"),
     Part("ends-on-slurm", "roll_call srun"),
     Part("ends", "roll_call other_starter", values="stop_grace"),
+    Part("own-id", "requeues", "may_lose"),
+    Part("own-id", "checked slurm array", "requeues may_lose"),
+    Part("record-code", "checked workspace"),
+    Part("begin-record", "roll_call"),
     Part("end-all", "keeper ends_by_order"),
     Part("keeper", "keeper", "lead"),
     Part("agent", "agent"),
@@ -114,7 +119,6 @@ PARTS = (
     Part("job/one-node", "one_torchrun", values="start_ranks"),
     Part("pack", "stage", "other_starter"),
     Part("stage/send", "stage srun"),
-    Part("own-id", "requeues", "may_lose"),
     Part("job/exclude-nodes", "excludes", values="exclude_at_most"),
     Part("pyxis-end", "checked pyxis"),
     Part("cancel-rest-on-slurm", "chain slurm"),
@@ -190,6 +194,7 @@ def _of_the_nodes(plan: Plan) -> dict[str, bool]:
         "hosts": not (launch.plain and is_named and launch.starter == "srun"),
         "leaves_files": several or not torchrun or plan.program.kind == "trainer",
         "roll_call": _has_roll_call(plan),
+        "array": bool(request.array or launch.chain),  # several jobs with one number
         "spares": request.spares > 0,
         "elastic": plan.elastic,
         "ordered": bool(plan.ordered_at),  # a file of the user has the order of the nodes

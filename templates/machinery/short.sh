@@ -168,6 +168,13 @@ trap 'end_job "$?"; [[ ${outside-} || ! -e $logs/status ]] || sleep "$stop_grace
 trap 'outside="was ended from outside"; jobs -p | xargs -r kill
   timeout $((stop_grace + 3)) tail -f --pid="${!-}" /dev/null || true; exit 143' TERM  # qdel
 
+## record-code
+code=", \"code\": {\"name\": \"${workspace##*/}\", \"of\": $(
+  cat "$workspace.json" 2> /dev/null || echo "{}")}"
+
+## begin-record
+record 2> /dev/null || true
+
 ## end-all
 mkdir -p "$logs/orders"
 start_ranks+=(end_all)
