@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from jobgen import trainers
+from jobgen.runs.records import read_records
 from tests.helpers import unlabelled
 from tests.run_trainers import carried
 
@@ -67,7 +68,11 @@ def test_every_rank_reports_and_nothing_is_left(tmp_path: Path) -> None:
     assert (done.returncode, reported(done.stdout)) == (0, [0, 1, 2, 3]), done.stderr
     assert "All 4 ranks took one DDP step together: mean loss " in done.stdout
     assert sorted(path.name for path in tmp_path.iterdir()) == ["job.sh", "jobgen-logs", "tmp"]
-    assert not any((tmp_path / "jobgen-logs").iterdir())
+    (record,) = read_records(tmp_path / "jobgen-logs")
+    assert (record.status, record.outside) == (0, "")
+    assert record.script_file.read_bytes() == (tmp_path / "job.sh").read_bytes()
+    assert record.versions.startswith("torch 2.")
+    assert not (tmp_path / "jobgen-logs" / record.job).exists()
 
 
 @pytest.mark.parametrize(

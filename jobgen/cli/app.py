@@ -38,6 +38,7 @@ COMMANDS = {
     },
     "Check a cluster": {"doctor": "The script of a job that measures each node and the network."},
     "Find what failed": {"why": "Find what failed first in a job, from its output."},
+    "See what ran": {"runs": "The jobs of a folder: list, show JOBID, diff A B, again JOBID."},
     "Look up": {
         "detect": "Write a profile of the cluster that it runs on.",
         "profiles": "The clusters: list, show NAME, explain KEY, validate FILE..., schema.",
@@ -54,6 +55,7 @@ _MODULES = {
     "doctor": "doctor_command",
     "machinery": "machinery_commands",
     "profiles": "profile_commands",
+    "runs": "runs_command",
     "store": "store_command",
     "why": "why_command",
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -188,7 +189,8 @@ def run_job(job: Job, options: dict[str, Any]) -> int:
         return _run_there(host, generator, plan, script, options)
     from jobgen.submission.submit import submit_script
 
-    status = submit_script(script, plan.scheduler, bool(options["wait"]))
+    follows, records = bool(options["wait"]), _log_folder(plan)
+    status = submit_script(script, plan.scheduler, follows, records=records)
     if status.exit_status and status.output:
         report_cause(status.output)
     return status.exit_status or 0
@@ -211,6 +213,20 @@ def _run_there(
         if status.exit_status and status.output:
             report_cause(status.output)
     return status.exit_status or 0
+
+
+def _log_folder(plan: Plan) -> Path | None:
+    """The folder of the job's record; None if a $NAME in its path is not set here."""
+    from jobgen.code_store.store import store_folder
+    from jobgen.runs.records import LOGS
+
+    request, here = plan.request, Path.cwd()
+    try:
+        within = here / store_folder(request.chdir or ".", here)
+        return within / store_folder(request.log_folder or LOGS, within)
+    except JobgenError:
+        report("warning: the job has no record yet: its folder of logs is not known here")
+        return None
 
 
 def report_cause(output: str) -> None:

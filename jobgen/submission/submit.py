@@ -8,8 +8,10 @@ import signal
 import subprocess
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from pathlib import Path
 
 from jobgen.errors import JobgenError, problem, report
+from jobgen.runs.records import note_submission
 from jobgen.schedulers import COMMANDS
 from jobgen.submission.follow import SubmittedJob, shell_status
 from jobgen.submission.job_queue import JobQueue, JobStatus, get_queue
@@ -27,13 +29,19 @@ def check_submission(scheduler: str, output: str | None, is_here: bool = True) -
 
 
 def submit_script(
-    script: str, scheduler: str, follows: bool, machine: Machine = HERE, logs: str = ""
+    script: str,
+    scheduler: str,
+    follows: bool,
+    machine: Machine = HERE,
+    logs: str = "",
+    records: Path | None = None,
 ) -> JobStatus:
     """Submit the script, and write the job's id alone to stdout; returns the job's status.
 
     With `follows`, show the job until it ends; the status is the job's last one. Without `follows`,
     or if the command prints no id, the exit status is the command's; without an id, 0 becomes 1.
     `logs` is the folder with the job's record, which has the status when the queue has it no more.
+    The time of submission goes to the job's record in the folder `records`, which is here.
     Raises JobgenError if the command cannot run.
     """
     queue = get_queue(scheduler, machine)
@@ -55,6 +63,8 @@ def submit_script(
         if job_and_cluster is None:
             return _without_id(_wait(process), queue)
         job = SubmittedJob(*job_and_cluster, queue, process if command_waits else None, logs)
+        if records:
+            _note(records, job.id, script)
         job.announce()
         return job.follow() if follows else JobStatus("", exit_status=_wait(process))
     finally:
@@ -87,6 +97,14 @@ def _without_id(exit_status: int, queue: JobQueue) -> JobStatus:
         text = "ended with 0 and printed no id: it is not known whether it took the script"
         report(f"{queue.submit[0]} {text}")
     return JobStatus("", exit_status=exit_status or 1)
+
+
+def _note(records: Path, job: str, script: str) -> None:
+    """Write the job's record; the job is submitted, so what fails here is a warning."""
+    try:
+        note_submission(records, job, script.encode("utf-8"))
+    except OSError as error:
+        report(f"warning: the job has no record yet: {error.filename or records}: {error.strerror}")
 
 
 def _start(words: Sequence[str], command_waits: bool, scheduler: str) -> subprocess.Popen[bytes]:

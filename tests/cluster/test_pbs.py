@@ -625,7 +625,8 @@ def test_a_rerun_goes_on(real: PbsDesk) -> None:
     ended = site.wait(job, real.folder)
     assert ended.status == 0, ended.output
     assert "Done, epoch 20, step 0" in ended.output
-    (first,) = (real.folder / "jobgen-logs").iterdir()  # of the first try; the second one succeeded
+    # Of the first try; the second one succeeded.
+    (first,) = (real.folder / "jobgen-logs").glob("*[0-9]")
     assert re.fullmatch(re.escape(job) + r"\.\d+", first.name)
     assert list(first.glob("*/*/attempt_0/0/stdout.log"))
 

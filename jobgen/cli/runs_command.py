@@ -1,0 +1,212 @@
+"""The commands `jobgen runs`: what ran, from which inputs; what differs; the same again."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from jobgen.cli.app import TEXTS, Group, argument, columns, main, option
+from jobgen.errors import JobgenError, nearest_hint, printable, problem, report
+from jobgen.paths import to_path
+from jobgen.runs.comparison import CodeFiles, code_files_of, differences
+from jobgen.runs.records import LOGS, logs_folder, read_plain, read_records
+from jobgen.runs.runs import Queue, Run, find_run, runs_of, shown_runs
+from jobgen.runs.shown import HEADING, as_values, facts, row
+from jobgen.scripts.write import write, write_to_stdout
+
+if TYPE_CHECKING:
+    from jobgen.diagnosis.events import Verdict
+
+MOST_CAUSES = 50  # failed jobs of a list, the last ones, whose logs are read for the cause
+_MOST_FILES = 50  # changed files of the code whose lines are shown
+_MOST_BYTES = 1 << 19  # of such a file
+
+
+class _Runs(Group):
+    """The group; words that begin with no command, such as a folder, are for `list`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        others = (*self.commands, "-h", "--help")
+        is_list = not ctx.resilient_parsing and args and args[0] not in others
+        return super().parse_args(ctx, ["list", *args] if is_list else args)
+
+
+runs = _Runs("runs", help=TEXTS["runs"])
+main.add_command(runs)
+_folder = argument("folder", default=".", metavar="[FOLDER]")
+_job = argument("job", metavar="JOBID")
+
+
+@runs.command("list")
+@_folder
+@option("--failed", "Only jobs that did not end well.", "only_failed")
+@option("--json", "All that is known, for programs.", "as_json")
+def _list(folder: str, only_failed: bool, as_json: bool) -> int:
+    """The jobs that were submitted from a folder: when they ran, and how they ended.
+
+    FOLDER is the folder of the jobs, or that of their logs (--log-dir); without it, the working
+    folder. The scheduler is asked once which jobs are still in its queue. The cause of a failed job
+    is the class of failure that `jobgen why` finds in its logs.
+    """
+    found = _runs_in(folder)
+    queue = _queue(found)
+    shown = [(run, run.state(queue)) for run in shown_runs(found, queue)]
+    if only_failed:
+        shown = [
+            (run, state) for run, state in shown if state.startswith(("failed", "ended", "never"))
+        ]
+    last_failed = {
+        run.record.job for run in [run for run, _ in shown if run.has_failed][-MOST_CAUSES:]
+    }
+    known = [(run, state, _cause(run, last_failed)) for run, state in shown]
+    if as_json:
+        write(json.dumps([as_values(*each) for each in known], indent=2) + "\n")
+    elif known:
+        write(columns([HEADING, *(row(*each) for each in known)]))
+    else:
+        kind = "job that did not end well" if only_failed else "record of a job"
+        report(f"no {kind} is in {logs_folder(to_path(folder))}")
+    return 0
+
+
+@runs.command("show")
+@_job
+@_folder
+def _show(job: str, folder: str) -> int:
+    """All that is known of a job: its inputs, its end, and the verdict of `jobgen why`."""
+    run = find_run(_runs_in(folder), job, logs_folder(to_path(folder)))
+    lines = [(name, text) for name, text in facts(run, run.state(_queue([run]))) if text]
+    if run.record.status and (verdict := _verdict(run)):
+        from jobgen.diagnosis.report import as_line
+
+        lines.append(("why", as_line(verdict).strip().removeprefix("jobgen: ")))
+    write(columns(lines))
+    return 0
+
+
+@runs.command("diff")
+@argument("one", metavar="JOBID")
+@argument("other", metavar="JOBID")
+@_folder
+def _diff(one: str, other: str, folder: str) -> int:
+    """What differs between two jobs: options, versions, environment, code, nodes.
+
+    Of the code, the lines that differ are shown if both jobs ran a copy (--code) that is still in
+    the store. The exit code is 0 if nothing differs, and 1 if something does.
+    """
+    found, logs = _runs_in(folder), logs_folder(to_path(folder))
+    pair = find_run(found, one, logs), find_run(found, other, logs)
+    all_differences = [*differences(*pair)]
+    for each in all_differences:
+        lines = [f"{each.heading}:", *(f"- {x}" for x in each.old), *(f"+ {x}" for x in each.new)]
+        write("".join(f"{printable(line)}\n" for line in lines))
+        if each.heading == "code":
+            write("".join(_code_lines(*pair)))
+    return 1 if all_differences else 0
+
+
+@runs.command("again")
+@_job
+@_folder
+@option("--submit", "Submit the script; print the job's id instead of the script.")
+def _again(job: str, folder: str, submit: bool) -> int:
+    """The script that a job ran, byte for byte, to run it again from the same code.
+
+    If the script, its copy of the code or its environment is gone or was changed, the error says
+    how to get it back. Example:
+
+      jobgen runs again 12 | sbatch
+    """
+    from jobgen.runs.again import script_again
+
+    run = find_run(_runs_in(folder), job, logs_folder(to_path(folder)))
+    script = script_again(run)
+    if submit:
+        return _submit(run, script)
+    write_to_stdout(script)
+    return 0
+
+
+def _submit(run: Run, script: bytes) -> int:
+    from jobgen.submission.submit import check_submission, submit_script
+
+    job, logs = run.record.job, run.record.folder
+    if run.facts.scheduler == "local":
+        raise problem(
+            "--submit", f"job {job} is a local job", "submit", f"jobgen runs again {job} | bash"
+        )
+    if logs.name == LOGS and logs.parent.resolve() != Path.cwd():
+        hint = f"submit it from there: cd {logs.parent}"
+        raise problem("--submit", f"job {job} ran in another folder", "submit", hint)
+    check_submission(run.facts.scheduler, None)
+    text = script.decode("utf-8")
+    status = submit_script(text, run.facts.scheduler, False, records=logs)
+    return status.exit_status or 0
+
+
+def _runs_in(folder: str) -> list[Run]:
+    path = to_path(folder)
+    if not path.is_dir():
+        hint = nearest_hint(folder, runs.commands) if "/" not in folder else ""
+        raise problem(folder, "no such folder", "unreadable", hint)
+    return runs_of(read_records(logs_folder(path)))
+
+
+def _queue(found: Iterable[Run]) -> Queue:
+    """The user's jobs in the queue; nobody is asked if all jobs have ended."""
+    from jobgen.submission.own_jobs import own_jobs
+
+    return own_jobs() if any(run.may_be_queued for run in found) else None
+
+
+def _verdict(run: Run) -> Verdict | None:
+    """The verdict on a job whose logs are there."""
+    from jobgen.diagnosis.job_folder.verdict import diagnose_folder
+
+    folder = run.record.job_folder
+    with suppress(JobgenError):
+        return diagnose_folder(str(folder)) if folder and folder.is_dir() else None
+    return None
+
+
+def _cause(run: Run, jobs: set[str]) -> str:
+    verdict = _verdict(run) if run.record.job in jobs else None
+    return (verdict.code or "") if verdict else ""
+
+
+def _code_lines(old_run: Run, new_run: Run) -> Iterator[str]:
+    """The files that differ between the copies of the code of two jobs, and their lines."""
+    one, other = code_files_of(old_run), code_files_of(new_run)
+    if one.folder is None or other.folder is None:
+        yield from (f"  {printable(each.problem)}\n" for each in (one, other) if each.problem)
+        return
+    from jobgen.repository.diff import diff_lines
+
+    names = sorted(one.sums.keys() | other.sums.keys())
+    changed = [name for name in names if one.sums.get(name) != other.sums.get(name)]
+    for name in islice(changed, _MOST_FILES):
+        old, new = (_text(each, name) for each in (one, other))
+        if name not in one.sums or name not in other.sums:
+            yield f"{'+' if name in other.sums else '-'} {printable(name)}\n"
+        elif old is None or new is None:
+            yield f"  {printable(name)} differs\n"
+        else:
+            change = f"of job {new_run.record.job}"
+            yield from diff_lines(printable(name), old, new, change)
+    if len(changed) > _MOST_FILES:
+        yield f"  and {len(changed) - _MOST_FILES} more files\n"
+
+
+def _text(code: CodeFiles, name: str) -> bytes | None:
+    """The text of a file in a copy; None if it is large, is no text, or cannot be read."""
+    with suppress(OSError):
+        data = read_plain(Path(os.path.join(code.folder or "", name)), _MOST_BYTES)
+        return None if b"\0" in data else data
+    return None
