@@ -119,13 +119,13 @@ def carried_lines() -> int:
 
 def test_sizes() -> None:
     """Comments and blank lines count: support staff have to read them all."""
-    assert lines_of("sbatch", "dgx-a100", nodes="2") <= 157
-    assert lines_of("sbatch", "dgx-a100", nodes="1") <= 87
-    assert lines_of("sbatch", "mi210", nodes="2") <= 181  # with its container
-    assert lines_of("qsub", "eap", nodes="2") <= 408  # with a lead, and NCCL's plug-in
-    assert lines_of("qsub", "eap", nodes="2") - carried_lines() <= 201
+    assert lines_of("sbatch", "dgx-a100", nodes="2") <= 175
+    assert lines_of("sbatch", "dgx-a100", nodes="1") <= 105
+    assert lines_of("sbatch", "mi210", nodes="2") <= 199  # with its container
+    assert lines_of("qsub", "eap", nodes="2") <= 424  # with a lead, and NCCL's plug-in
+    assert lines_of("qsub", "eap", nodes="2") - carried_lines() <= 219
     for name in ("openmpi", "mpich", "pals"):
-        assert lines_of("qsub", "eap", f"launch.starter=mpiexec-{name}", nodes="2") <= 308
+        assert lines_of("qsub", "eap", f"launch.starter=mpiexec-{name}", nodes="2") <= 326
 
 
 def test_sizes_of_the_plain_form() -> None:

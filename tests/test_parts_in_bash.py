@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
+import random
 import socket
 import subprocess
 import threading
@@ -13,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from jobgen.paths import bundled
+from jobgen.runs.records import read_records
 from jobgen.scripts.parts import PARTS
 from jobgen.scripts.render import part_text
 
@@ -61,6 +65,59 @@ def test_a_folder_that_cannot_be_removed_fails_no_job(tmp_path: Path) -> None:
     """On NFS, a file that somebody still has open stays, as .nfs…"""
     done = run(tmp_path, "job/end-job", "rm() { false; }", TRAP, "true")
     assert done.returncode == 0
+
+
+RECORD = ("job/record", "host=n1")
+
+
+def test_a_job_s_record(tmp_path: Path) -> None:
+    """At the begin, then at the end; the time of the submission stays, and so does the script."""
+    file = tmp_path / "7.json"
+    file.write_text('{"job": "7", "script": "", "submitted": 1790000000}\n')
+    ready = 'jobgen: n1 is ready, ::1 on lo: torch 2 "x\\y", CUDA 12.6, 8 cores, memlock 1'
+    answers = f"cat > \"$logs/roll-call\" << 'END'\nother line\n{ready}\nEND"
+    done = run(tmp_path, *RECORD, "record", f"cp {file} begun", answers, "outside=so; record 3")
+    assert (done.returncode, done.stdout) == (0, "")
+    begun, ended = (json.loads(each.read_text()) for each in (tmp_path / "begun", file))
+    script = (tmp_path / "script").read_bytes()
+    digits = hashlib.sha256(script).hexdigest()
+    assert (tmp_path / f"scripts/{digits}.sh").read_bytes() == script
+    assert {name: begun[name] for name in ("job", "script", "nodes", "logs", "submitted")} == {
+        "job": "7",
+        "script": digits,
+        "nodes": "n1",
+        "logs": "logs",
+        "submitted": 1790000000,
+    }
+    assert "end" not in begun
+    assert (ended["status"], ended["outside"]) == (3, "so")
+    assert abs(ended["end"] - ended["begin"]) < 60
+    assert read_records(tmp_path)[0].versions == "torch 2 xy, CUDA 12.6"
+
+
+@pytest.mark.parametrize("name", ["7.json.new", "7.json", "scripts"])
+def test_a_record_that_cannot_be_written_fails_no_job(tmp_path: Path, name: str) -> None:
+    if name == "7.json":
+        (tmp_path / name / "x").mkdir(parents=True)
+    else:
+        (tmp_path / name).symlink_to("/dev/full")
+    done = run(tmp_path, *RECORD, "job/end-job", "begin-record", TRAP, "echo ran; exit 0")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ran\n", "")
+
+
+def test_a_record_is_whole_whenever_its_job_is_killed(tmp_path: Path) -> None:
+    choose = random.Random(7)
+    text = "\n".join(map(part_text, [ROWS["job/record"]]))
+    loop = f"logs={tmp_path}/7 job=7 host=n1; mkdir -p $logs; {text}\nwhile true; do record 3; done"
+    (tmp_path / "script").write_text(f"{loop}\n")
+    for _ in range(30):
+        with subprocess.Popen(["bash", tmp_path / "script"], stderr=subprocess.DEVNULL) as process:
+            time.sleep(choose.uniform(0.02, 0.15))
+            process.kill()
+        for file in tmp_path.glob("*.json"):
+            assert json.loads(file.read_text())["status"] == 3
+        for file in tmp_path.glob("scripts/*.sh"):
+            assert file.read_bytes() == (tmp_path / "script").read_bytes()
 
 
 def test_a_job_that_excludes_no_node_says_why_it_failed(tmp_path: Path) -> None:

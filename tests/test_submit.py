@@ -19,6 +19,7 @@ import pytest
 from jobgen.cli.app import run_words
 from jobgen.cli.job_commands import report_cause
 from jobgen.planning.job_options import Job
+from jobgen.runs.records import read_records
 from jobgen.schedulers import local, pbs, slurm
 from jobgen.submission import follow, pbs_queue, slurm_queue
 from jobgen.submission.follow import MOST_FAILURES, displayable, last_line, shorten
@@ -315,9 +316,43 @@ def test_an_edit_would_change_the_job(
     assert b"[edit]" not in jobgen(*SBATCH, *program, cwd=tmp_path).stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "file"),
+    [
+        ((), "jobgen-logs/12.json"),
+        (("--log-dir", "$HERE/logs"), "logs/12.json"),
+        (("--log-dir", "$PWD/logs"), "logs/12.json"),
+        (("--set", "request.chdir=work"), "work/jobgen-logs/12.json"),
+        (("--set", "request.chdir=work", "--log-dir", "$PWD/logs"), "work/logs/12.json"),
+    ],
+)
+def test_a_submission_is_recorded_where_the_job_records_its_begin(
+    commands: Commands, tmp_path: Path, words: tuple[str, ...], file: str
+) -> None:
+    commands.add("sbatch", "cat > stdin; echo 12")
+    env = {**commands.path, "HERE": str(tmp_path)}
+    done = jobgen(*SBATCH, "--submit", *words, *PROGRAM, cwd=tmp_path, env=env)
+    assert (done.returncode, done.stdout) == (0, b"12\n"), done.stderr
+    (record,) = read_records((tmp_path / file).parent)
+    assert record.job == "12"
+    assert record.submitted
+    assert record.script_file.read_bytes() == (tmp_path / "stdin").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["$NOT_SET_HERE/logs", "/proc/logs"])
+def test_a_submission_that_cannot_be_recorded_is_one(
+    commands: Commands, tmp_path: Path, name: str
+) -> None:
+    commands.add("sbatch", "cat > stdin; echo 12")
+    words = ("--submit", "--log-dir", name, *PROGRAM)
+    done = jobgen(*SBATCH, *words, cwd=tmp_path, env=commands.path)
+    assert (done.returncode, done.stdout) == (0, b"12\n")
+    assert b"jobgen: warning: the job has no record yet: " in done.stderr
+
+
 def test_other_output_of_the_command_goes_to_stderr(commands: Commands) -> None:
     commands.add("sbatch", "cat > /dev/null; echo Welcome; echo '12;far'; echo Bye; echo own >&2")
-    done = jobgen(*SBATCH, "--submit", env=commands.path)
+    done = jobgen(*SBATCH, "--submit", cwd=commands.folder, env=commands.path)
     assert (done.returncode, done.stdout) == (0, b"12\n")
     lines = done.stderr.decode().splitlines()
     assert "jobgen: Welcome" in lines
@@ -337,7 +372,7 @@ def test_other_output_of_the_command_goes_to_stderr(commands: Commands) -> None:
 def test_a_refusal_is_that_of_the_scheduler(commands: Commands, run: str, exit_code: int) -> None:
     commands.add("sbatch", f"echo 'sbatch: its words' >&2; {run}")
     env = f"X={'x' * 90000}"  # more than a pipe holds, for a command that does not read
-    done = jobgen(*SBATCH, "-e", env, "--submit", env=commands.path)
+    done = jobgen(*SBATCH, "-e", env, "--submit", cwd=commands.folder, env=commands.path)
     assert (done.returncode, done.stdout) == (exit_code, b"")
     first, *others = done.stderr.decode().splitlines()
     assert first == "sbatch: its words"
@@ -389,7 +424,9 @@ def test_a_missing_output_folder_is_mentioned(commands: Commands, tmp_path: Path
 def test_an_id_that_cannot_be_written_is_on_stderr(commands: Commands) -> None:
     commands.add("sbatch", "cat > /dev/null; echo 12")
     with Path("/dev/full").open("wb") as full:
-        done = jobgen(*SBATCH, "--submit", env=commands.path, stdout=full.fileno())
+        done = jobgen(
+            *SBATCH, "--submit", cwd=commands.folder, env=commands.path, stdout=full.fileno()
+        )
     assert done.returncode == 2
     assert b"jobgen: the job is submitted: 12\n" in done.stderr
 

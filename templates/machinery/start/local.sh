@@ -14,11 +14,11 @@ stop_nodes() {  # ends all nodes; torchrun gives its ranks 30 s
 [[ ! ${port-} || ! $(ss -Hltn "sport = :$port") ]] ||
   fail "port $port is used: --set network.port=N"
 [[ ! ${program-} || -r $program ]] || fail "no program $program in $PWD: go to its folder"
-torch=$(check_node)
-echo "$torch"
-torch=${torch##*is ready: }
+ready=$(check_node)
+echo "$ready"
 for ((node = 0; node < nodes; node++)); do mkdir -p "$logs/node$node"; done
 trap 'end_job "$?"; exit "$status"' EXIT
+echo "$ready" 2> /dev/null > "$logs/roll-call" || true
 record 2> /dev/null || true
 # A job that ends at once removes the folder before tee has opened its file.
 exec 2> >(trap "" INT TERM; tee -a "$logs/stderr" >&2 2> /dev/null || cat > /dev/null)
