@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from jobgen.diagnosis.events import Verdict
 
 MOST_CAUSES = 50  # failed jobs of a list, the last ones, whose logs are read for the cause
+_NOT_WELL = ("failed", "ended", "never")  # the beginnings of such states
 _MOST_FILES = 50  # changed files of the code whose lines are shown
 _MOST_BYTES = 1 << 19  # of such a file
 
@@ -59,17 +60,13 @@ def _list(folder: str, only_failed: bool, as_json: bool) -> int:
     queue = _queue(found)
     shown = [(run, run.state(queue)) for run in shown_runs(found, queue)]
     if only_failed:
-        shown = [
-            (run, state) for run, state in shown if state.startswith(("failed", "ended", "never"))
-        ]
-    last_failed = {
-        run.record.job for run in [run for run, _ in shown if run.has_failed][-MOST_CAUSES:]
-    }
-    known = [(run, state, _cause(run, last_failed)) for run, state in shown]
+        shown = [(run, state) for run, state in shown if state.startswith(_NOT_WELL)]
+    causes = _causes([run for run, _ in shown])
+    rows = [(run, state, causes.get(run.record.job, "")) for run, state in shown]
     if as_json:
-        write(json.dumps([as_values(*each) for each in known], indent=2) + "\n")
-    elif known:
-        write(columns([HEADING, *(row(*each) for each in known)]))
+        write(json.dumps([as_values(*each) for each in rows], indent=2) + "\n")
+    elif rows:
+        write(columns([HEADING, *(row(*each) for each in rows)]))
     else:
         kind = "job that did not end well" if only_failed else "record of a job"
         report(f"no {kind} is in {logs_folder(to_path(folder))}")
@@ -176,9 +173,11 @@ def _verdict(run: Run) -> Verdict | None:
     return None
 
 
-def _cause(run: Run, jobs: set[str]) -> str:
-    verdict = _verdict(run) if run.record.job in jobs else None
-    return (verdict.code or "") if verdict else ""
+def _causes(shown: Sequence[Run]) -> dict[str, str]:
+    """The class of failure of the last jobs that failed, by their ids."""
+    failed = [run for run in shown if run.has_failed][-MOST_CAUSES:]
+    verdicts = {run.record.job: _verdict(run) for run in failed}
+    return {job: verdict.code for job, verdict in verdicts.items() if verdict and verdict.code}
 
 
 def _code_lines(old_run: Run, new_run: Run) -> Iterator[str]:
