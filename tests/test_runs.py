@@ -19,7 +19,7 @@ from jobgen.runs.comparison import code_files_of
 from jobgen.runs.records import Record, note_end, note_submission, read_records
 from jobgen.runs.runs import Run, find_run, runs_of, shown_runs
 from jobgen.runs.script_facts import ScriptFacts
-from jobgen.submission.own_jobs import own_jobs
+from jobgen.submission.job_queue import own_jobs
 from tests.helpers import jobgen
 
 DGX = ("sbatch", "--profile", "dgx-a100", "-N", "2")
@@ -354,7 +354,7 @@ def test_how_a_person_names_a_job(tmp_path: Path, job: str, found: str) -> None:
     [
         (
             "squeue",
-            "12|RUNNING\n13_4|PENDING\n14|COMPLETING\n",
+            "12|RUNNING\n13_4|PENDING\n14|COMPLETING\n15|FAILED\n",
             {"12": True, "13_4": False, "14": True},
         ),
         (

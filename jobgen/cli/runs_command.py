@@ -158,7 +158,7 @@ def _runs_in(folder: str) -> list[Run]:
 
 def _queue(found: Iterable[Run]) -> Queue:
     """The user's jobs in the queue; nobody is asked if all jobs have ended."""
-    from jobgen.submission.own_jobs import own_jobs
+    from jobgen.submission.job_queue import own_jobs
 
     return own_jobs() if any(run.may_be_queued for run in found) else None
 

@@ -32,7 +32,7 @@ def differences(one: Run, other: Run) -> Iterator[Difference]:
     """What differs, without the text of the code."""
     pairs = (
         ("options", _options(one.facts.words), _options(other.facts.words)),
-        ("made of", _parts(one.facts.made_of), _parts(other.facts.made_of)),
+        ("made of", _parts_but_code(one), _parts_but_code(other)),
         ("versions", _parts(one.record.versions), _parts(other.record.versions)),
         ("environment", [_environment(one)], [_environment(other)]),
         ("code", [code_name(one)], [code_name(other)]),
@@ -74,6 +74,11 @@ def _options(words: Sequence[str]) -> list[str]:
 
 def _parts(text: str) -> list[str]:
     return text.split(", ") if text else []
+
+
+def _parts_but_code(run: Run) -> list[str]:
+    """The parts of a script; its code is compared by itself."""
+    return [part for part in _parts(run.facts.made_of) if not part.startswith("code ")]
 
 
 def _without(words: Sequence[str], others: Sequence[str]) -> list[str]:
