@@ -77,7 +77,13 @@ def read_records(logs: Path) -> list[Record]:
     A file that is no record is passed over: anything may lie in that folder.
     """
     found = [each for path in logs.glob("*.json") if (each := _read(path))]
-    return sorted(found, key=lambda each: (each.submitted or each.begin or 0, each.job))
+    return sorted(found, key=_order)
+
+
+def _order(record: Record) -> tuple[float, int, str]:
+    """By the time; jobs of the same second by their numbers."""
+    number = re.split("[^0-9]", record.job)[0]
+    return record.submitted or record.begin or 0, len(number), record.job
 
 
 def _read(path: Path) -> Record | None:
