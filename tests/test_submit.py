@@ -388,7 +388,7 @@ def test_without_the_scheduler_s_command_nothing_is_written(
     done = jobgen(*SBATCH, option, "-o", "job.sh", cwd=tmp_path, env=only)
     text = (
         "jobgen: --submit: `sbatch` does not run here: there is none on PATH; do this on a login"
-        " node, or from here: jobgen sbatch … | ssh LOGIN sbatch [submit]\n"
+        " node, or from here: jobgen sbatch … --host LOGIN [submit]\n"
     )
     assert (done.returncode, done.stdout, done.stderr.decode()) == (2, b"", text)
     assert not (tmp_path / "job.sh").exists()

@@ -201,13 +201,13 @@ def _run_there(
 ) -> int:
     """Submit the script on a login node; with `wait`, its output comes back at the end."""
     from jobgen.remote.code import send_codes
-    from jobgen.remote.job import bring_back, prepare
+    from jobgen.remote.job import bring_back, logs_of, prepare
     from jobgen.submission.submit import submit_script
 
     login = prepare(host, plan, bool(options.get("mkdir")))
     send_codes(login, generator.codes.codes)
-    logs = plan.request.log_folder
-    status = submit_script(script, plan.scheduler, bool(options["wait"]), login, logs or "")
+    logs = logs_of(plan)
+    status = submit_script(script, plan.scheduler, bool(options["wait"]), login, logs)
     if options["wait"] and status.job:
         status = bring_back(login, status, logs)
         if status.exit_status and status.output:

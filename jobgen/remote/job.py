@@ -31,10 +31,10 @@ def prepare(host: str, plan: Plan, mkdir: bool = False) -> Login:
         checks.append(f"({folder}[[ -f {quote(program)} ]]) || echo program")
     command = get_queue(plan.scheduler).submit[0]
     login, found = reach(host, command, makes_folder=True, then="\n".join(checks))
-    if "program" in found.split():
+    if "program" in found:
         hint = "--code . sends this folder's files; or copy it there"
         raise problem("--host", f"there is no {program} on {login.name}", "program", hint)
-    if "output" in found.split():
+    if "output" in found:
         loss = get_scheduler(plan.scheduler).lost_without_folder(plan)
         report(f"{loss}: create that folder on {login.name} first, or use --mkdir")
     return login
@@ -47,6 +47,12 @@ def _program_there(plan: Plan) -> str:
     needs_file = plan.program.is_file or (plan.program.kind == "command" and "/" in name)
     is_known = "$" not in name and not plan.software.container
     return name if needs_file and is_known and not is_brought else ""
+
+
+def logs_of(plan: Plan) -> str:
+    """The folder of a job's record, from its folder there; it may have $NAME."""
+    logs, chdir = plan.request.log_folder or LOGS, plan.request.chdir
+    return f"{chdir}/{logs}" if chdir and not logs.startswith(("/", "$", "~")) else logs
 
 
 def fetch_records(host: str) -> Path:
@@ -69,7 +75,7 @@ def fetch_job(
     return fetch_files(login._replace(folder=[*places][-1]), outputs)
 
 
-def bring_back(login: Login, status: JobStatus, logs: str | None) -> JobStatus:
+def bring_back(login: Login, status: JobStatus, logs: str) -> JobStatus:
     """Copy a job's output, record and, after a failure, its folder to here.
 
     The status has the output's place here. An error is reported: it is none of the job's.
@@ -78,7 +84,7 @@ def bring_back(login: Login, status: JobStatus, logs: str | None) -> JobStatus:
     try:
         came = fetch_files(login, [status.output] if status.output else [])
         only = left_by(status.job) if status.exit_status else [f"{status.job}.json", "scripts"]
-        fetch_logs(login, logs or LOGS, only)
+        fetch_logs(login, logs, only)
     except JobgenError as error:
         report(str(error))
     return status._replace(output="".join(came))

@@ -14,16 +14,16 @@ REACH_SECONDS = 90.0
 _NO_FOLDER, _NO_COMMAND = 3, 4  # exit statuses
 _REACH = """\
 {make}cd -- {folder} {else_home}|| exit 3
-pwd -P
 for name; do command -v -- "$name" > /dev/null || {{ echo "$name" >&2; exit 4; }}; done
 {then}
+pwd -P
 """
 
 
 def reach(
     host: str, command: str = "", makes_folder: bool = False, then: str = ""
-) -> tuple[Login, str]:
-    """A login node, with the job's folder as a path from /, and what `then` prints in that folder.
+) -> tuple[Login, list[str]]:
+    """A login node, with the job's folder as a path from /, and the words that `then` prints there.
 
     The default folder is jobgen/NAME-OF-THE-FOLDER-HERE; without `makes_folder`, the home is taken
     if it is missing. Raises JobgenError if ssh fails, and if the node lacks the folder or the
@@ -43,8 +43,8 @@ def reach(
     answer = login._replace(folder="").run(words, seconds=REACH_SECONDS)
     if answer.status != 0:
         raise _refusal(login, answer)
-    found, _, rest = answer.output.partition("\n")
-    return login._replace(folder=found.replace("$", "$$")), rest
+    found, _, folder = f"\n{answer.output}".removesuffix("\n").partition("\n/")
+    return login._replace(folder=f"/{folder}".replace("$", "$$")), found.split()
 
 
 def unreachable(login: Login, reason: str) -> JobgenError:

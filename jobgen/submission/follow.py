@@ -103,6 +103,8 @@ class SubmittedJob:
 
     def _follow(self, progress: Progress) -> JobStatus:
         pause, failures, last = FIRST_PAUSE, 0, JobStatus("UNKNOWN")
+        # A laptop may be without a network for hours: then the person decides.
+        most_failures = None if self.queue.machine.name else MOST_FAILURES
         exit_statuses: dict[str, int | None] = {}  # Slurm forgets an array's jobs one by one
         while True:
             status, error = self.queue.status(self.id, self.cluster, QUERY_SECONDS)
@@ -114,7 +116,7 @@ class SubmittedJob:
                     worst = max(status.exit_status, *others, 0)
                     return status._replace(exit_status=worst)
                 progress.show(status)
-            elif re.search(self.queue.unknown_job_pattern, error) or failures == MOST_FAILURES:
+            elif re.search(self.queue.unknown_job_pattern, error) or failures == most_failures:
                 return self._last_status(last, error)
             else:
                 failures += 1
@@ -138,7 +140,9 @@ class SubmittedJob:
 
     def _recorded_status(self) -> int | None:
         """The exit status in the record that the job left; None if there is none."""
-        line = f'cat -- {quote_path(self.logs or ".")}/"$0".json'
+        if not self.logs:
+            return None
+        line = f'cat -- {quote_path(self.logs)}/"$0".json'
         answer = self.queue.machine.run(("bash", "-c", line, self.id), seconds=QUERY_SECONDS)
         with suppress(ValueError, AttributeError, RecursionError):
             status = json.loads(answer.output).get("status")

@@ -23,7 +23,7 @@ _OPTIONS = (
     *("PermitLocalCommand=no", "RemoteCommand=none", "RequestTTY=no"),
 )
 SSH = ("ssh", *(word for option in _OPTIONS for word in ("-o", option)))
-_NAME = re.compile(r"\w[\w.@+-]*|(?:\w[\w.+-]*@)?\[[\w.:%]+\]", re.ASCII)
+_NAME = r"\w[\w.@+-]*|(?:\w[\w.+-]*@)?\[[\w.:%]+\]"
 _SUBMIT = Path(__file__).with_name("submit_once.sh")
 _PAUSES = (2, 4, 8, 16, 30, *[60] * 8)  # seconds between tries to submit, about ten minutes
 _SUBMIT_SECONDS = 150.0
@@ -89,13 +89,12 @@ def parse_host(text: str, default_folder: str = "") -> Login:
 
     ssh would read a name that begins with - as an option.
     """
-    found = re.fullmatch(
-        rf"(?P<name>{_NAME.pattern})(?::(?!//)(?P<folder>.*))?", text, re.DOTALL | re.ASCII
-    )
-    if not found or "\0" in text:
+    found = re.fullmatch(rf"({_NAME})(?::(?!//)(.*))?", text, re.DOTALL | re.ASCII)
+    name, folder = found.groups("") if found else ("", "")
+    if not found or re.search(r"[\0-\x1f\x7f]", folder or default_folder):
         hint = "a name for ssh, and a folder there: login1, me@login1:project, login1:/scratch/me"
         raise problem("--host", f"{text!r:.80} is not HOST[:FOLDER]", "value", hint)
-    return Login(found["name"], found["folder"] or default_folder)
+    return Login(name, folder or default_folder)
 
 
 def for_any_shell(text: str) -> str:

@@ -10,13 +10,15 @@ import pytest
 from jobgen.submission.login import Login
 from tests.remote.ssh_host import SshHost, missing
 
+NAME = "my 'project' $x `y`!%"  # of the folder here, and of that there
 # Stand-ins for Slurm's commands. A job is a script that runs at once, in its own folder, as sbatch
 # starts it: the id counts the scripts that were taken.
 SBATCH = """\
 if [[ -e $HOME/refuses ]]; then echo "sbatch: error: no such partition" >&2; exit 1; fi
 exec 9> "$HOME/lock"; flock 9
 id=$(($(cat "$HOME/last" 2> /dev/null || echo 11) + 1))
-mkdir -p "$HOME/taken/$id"; cat > "$HOME/taken/$id/script"; pwd > "$HOME/taken/$id/folder"
+mkdir -p "$HOME/taken/$id"; cat > "$HOME/taken/$id/script"
+printf %s "$PWD" > "$HOME/taken/$id/folder"
 echo $id > "$HOME/last"
 echo "step 1" > "slurm-$id.out"
 echo "$id"
@@ -54,7 +56,7 @@ def login(host: SshHost, monkeypatch: pytest.MonkeyPatch) -> Login:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    made = tmp_path / "my project"
+    made = tmp_path / NAME
     made.mkdir()
     (made / "train.py").write_text("print('trained')\n")
     return made

@@ -15,7 +15,7 @@ from jobgen.cli.app import run_words
 from jobgen.errors import JobgenError
 from jobgen.remote import files
 from jobgen.submission import follow, login
-from tests.remote.conftest import SBATCH
+from tests.remote.conftest import NAME, SBATCH
 from tests.remote.ssh_host import SshHost
 from tests.remote.test_host import PROFILE
 
@@ -62,7 +62,7 @@ def taken(host: SshHost) -> list[str]:
 
 def check_store(host: SshHost) -> None:
     """What has a copy's name is whole."""
-    store = host.home / "jobgen/my project/.jobgen/store/code"
+    store = host.home / f"jobgen/{NAME}/.jobgen/store/code"
     for copy in [each for each in store.iterdir() if each.is_dir() and len(each.name) == 32]:
         assert (copy / "train.py").read_text() == "print('trained')\n"
         assert copy.stat().st_mode & 0o777 == 0o555

@@ -12,6 +12,7 @@ import pytest
 from jobgen.errors import JobgenError
 from jobgen.submission.login import Login, for_any_shell, parse_host
 from tests.helpers import jobgen
+from tests.remote.conftest import NAME
 from tests.remote.ssh_host import SshHost
 
 PROFILE = ("--profile", "dgx-a100")
@@ -34,7 +35,9 @@ def test_a_host(text: str, name: str, folder: str) -> None:
     assert parse_host(text)[:2] == (name, folder)
 
 
-@pytest.mark.parametrize("text", ["", "-oProxyCommand=x", "a b", "ssh://a", "a;b", "$(a)", "a\n"])
+@pytest.mark.parametrize(
+    "text", ["", "-oProxyCommand=x", "a b", "ssh://a", "a;b", "$(a)", "a\n", "a:b\nc"]
+)
 def test_a_text_that_is_no_host(text: str) -> None:
     with pytest.raises(JobgenError, match=r"is not HOST\[:FOLDER\]"):
         parse_host(text)
@@ -90,8 +93,8 @@ def test_a_job_is_submitted_in_its_folder_there(host: SshHost, folder: Path) -> 
     words = ("sbatch", *PROFILE, "--code", ".", "-J", "n")
     done = run(host, folder, *words, "--host", "login1", "--submit", "--", "train.py")
     assert (done.returncode, done.stdout, done.stderr.decode()) == (0, b"12\n", "")
-    there = host.home / "jobgen/my project"
-    assert (host.home / "taken/12/folder").read_text() == f"{there}\n"
+    there = host.home / f"jobgen/{NAME}"
+    assert (host.home / "taken/12/folder").read_text() == str(there)
     script = (host.home / "taken/12/script").read_bytes()
     assert script == jobgen(*words, "--", "train.py", cwd=folder).stdout
     note, copy = sorted((there / ".jobgen/store/code").iterdir(), key=lambda each: -len(each.name))
@@ -128,7 +131,7 @@ def test_a_copy_that_was_damaged_is_sent_again(host: SshHost, folder: Path) -> N
 def test_output_record_and_status_come_back(host: SshHost, folder: Path) -> None:
     (host.home / "state").write_text("FAILED")
     (host.home / "code").write_text("7")
-    logs = host.home / "jobgen/my project/jobgen-logs"
+    logs = host.home / f"jobgen/{NAME}/jobgen-logs"
     for name in ("12", "12.1", "123", "13"):
         (logs / name).mkdir(parents=True)
         (logs / name / "log").touch()
@@ -145,7 +148,7 @@ def test_output_record_and_status_come_back(host: SshHost, folder: Path) -> None
 def test_the_cause_of_a_job_there(host: SshHost, folder: Path) -> None:
     there = host.home / "elsewhere"
     (host.home / "taken/12").mkdir(parents=True)
-    (host.home / "taken/12/folder").write_text(f"{there}\n")
+    (host.home / "taken/12/folder").write_text(str(there))
     (host.home / "state").write_text("FAILED")
     (there / "jobgen-logs/12").mkdir(parents=True)
     (there / "slurm-12.out").write_text("torch.cuda.OutOfMemoryError: CUDA out of memory.\n")
@@ -222,3 +225,16 @@ def test_noise_of_a_shell_that_rsync_cannot_bear(host: SshHost, folder: Path) ->
     done = run(host, folder, *words, "--code", ".", "--", "train.py")
     assert done.returncode == 2
     assert b"`ssh login1 true` must print nothing" in done.stderr
+
+
+def test_a_job_of_pbs_whose_status_only_its_record_has(host: SshHost, folder: Path) -> None:
+    host.add("qsub", "cat > ~/script; echo $# > ~/words; echo 12.server")
+    host.add("qstat", "echo 'qstat: Unknown Job Id 12.server' >&2; exit 153")
+    logs = host.home / "x/logs $y"
+    logs.mkdir(parents=True)
+    (logs / "12.server.json").write_text('{"job": "12.server", "script": "0", "status": 7}')
+    words = ("--set", "request.log_folder=logs $$y", "--host", "login1:x", "--wait", "--", "true")
+    done = run(host, folder, "qsub", "--profile", "eap", *words)
+    assert (done.returncode, done.stdout) == (7, b"12.server\n")
+    assert b"job 12.server: ENDED (exit status 7)" in done.stderr
+    assert (host.home / "words").read_text() == "0\n"  # no qsub that waits: it would be cut off
