@@ -20,6 +20,7 @@ from jobgen.runs.records import LOGS, logs_folder, read_plain, read_records
 from jobgen.runs.runs import Queue, Run, find_run, runs_of, shown_runs
 from jobgen.runs.shown import HEADING, as_values, facts, row
 from jobgen.scripts.write import write, write_to_stdout
+from jobgen.submission.machine import HERE, Machine
 
 if TYPE_CHECKING:
     from jobgen.diagnosis.events import Verdict
@@ -47,17 +48,19 @@ _job = argument("job", metavar="JOBID")
 
 @runs.command("list")
 @_folder
+@option("--host HOST[:FOLDER]", "The jobs there, whose records come to here by ssh.")
 @option("--failed", "Only jobs that did not end well.", "only_failed")
 @option("--json", "All that is known, for programs.", "as_json")
-def _list(folder: str, only_failed: bool, as_json: bool) -> int:
+def _list(folder: str, host: str | None, only_failed: bool, as_json: bool) -> int:
     """The jobs that were submitted from a folder: when they ran, and how they ended.
 
     FOLDER is the folder of the jobs, or that of their logs (--log-dir); without it, the working
     folder. The scheduler is asked once which jobs are still in its queue. The cause of a failed job
     is the class of failure that `jobgen why` finds in its logs.
     """
+    machine = _fetched_from(host, folder) if host else HERE
     found = _runs_in(folder)
-    queue = _queue(found)
+    queue = _queue(found, machine)
     shown = [(run, run.state(queue)) for run in shown_runs(found, queue)]
     if only_failed:
         shown = [(run, state) for run, state in shown if state.startswith(_NOT_WELL)]
@@ -156,11 +159,20 @@ def _runs_in(folder: str) -> list[Run]:
     return runs_of(read_records(logs_folder(path)))
 
 
-def _queue(found: Iterable[Run]) -> Queue:
+def _fetched_from(host: str, folder: str) -> Machine:
+    from jobgen.remote.job import fetch_records  # needs ssh, which most lists do not
+
+    if folder != ".":
+        text = "the records come to the working folder"
+        raise problem(folder, text, "usage", f"write --host {host.partition(':')[0]}:FOLDER")
+    return fetch_records(host)
+
+
+def _queue(found: Iterable[Run], machine: Machine = HERE) -> Queue:
     """The user's jobs in the queue; nobody is asked if all jobs have ended."""
     from jobgen.submission.job_queue import own_jobs
 
-    return own_jobs() if any(run.may_be_queued for run in found) else None
+    return own_jobs(machine) if any(run.may_be_queued for run in found) else None
 
 
 def _verdict(run: Run) -> Verdict | None:

@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from shutil import which
 
 from jobgen.errors import JobgenError, printable, problem
 from jobgen.submission.machine import HERE, Machine
@@ -16,7 +15,6 @@ from jobgen.submission.machine import HERE, Machine
 SECONDS = 2.0  # for commands that run at once; `jobgen detect` runs two rounds of such commands
 SECONDS_THERE = 30.0  # by ssh
 _NOT_FOUND = 127  # what a shell, and env, exit with for a command that is not there
-_ON_PATH = 'for name; do ! command -v -- "$name" > /dev/null || echo "$name"; done'
 SUBMIT_SECONDS = 60.0  # a busy scheduler answers late, and a job whose id is not read is lost
 
 
@@ -56,14 +54,6 @@ def _run_there(machine: Machine, words: Sequence[str]) -> Answer:
     answer = machine.run(("env", "LC_ALL=C", "LANG=C", *words), seconds=SECONDS_THERE)
     is_there, texts = answer.status != _NOT_FOUND, (answer.output, answer.errors)
     return Answer(words[0], *texts, answer.status, is_there, SECONDS_THERE)
-
-
-def on_path(names: Sequence[str], machine: Machine = HERE) -> tuple[str, ...]:
-    """Those of the commands that the machine has on PATH."""
-    if not machine.name:
-        return tuple(filter(which, names))
-    words = ("bash", "-c", _ON_PATH, "names", *names)
-    return tuple(machine.run(words, seconds=SECONDS_THERE).output.split())
 
 
 def run(words: Sequence[str], text: str = "", seconds: float = SECONDS) -> Answer:

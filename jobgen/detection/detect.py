@@ -9,14 +9,14 @@ from itertools import count
 
 from jobgen.detection import pbs, slurm, software
 from jobgen.detection.cluster import Cluster, Findings, Partition, bundled_sites, chosen_partition
-from jobgen.detection.commands import Answer, no_answer, on_path, run_together
+from jobgen.detection.commands import Answer, no_answer, run_together
 from jobgen.detection.probe import ask_node
 from jobgen.detection.profile_text import profile_text
 from jobgen.errors import JobgenError, nearest_hint, problem, report
 from jobgen.paths import to_path
 from jobgen.remote.place import reach
 from jobgen.scripts.write import write
-from jobgen.submission.machine import HERE, Machine
+from jobgen.submission.machine import HERE, Machine, on_path
 
 
 def detect(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from jobgen.errors import JobgenError, problem, report
 from jobgen.planning.plan import Plan
@@ -55,10 +54,11 @@ def logs_of(plan: Plan) -> str:
     return f"{chdir}/{logs}" if chdir and not logs.startswith(("/", "$", "~")) else logs
 
 
-def fetch_records(host: str) -> Path:
-    """Copy the records of the jobs in a folder there to here; returns the folder that has them."""
+def fetch_records(host: str) -> Login:
+    """Copy the records of the jobs in a folder there to the same place in the working folder."""
     login, _ = reach(host)
-    return fetch_logs(login)
+    fetch_logs(login)
+    return login
 
 
 def fetch_job(

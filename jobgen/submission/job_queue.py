@@ -1,14 +1,13 @@
 """A scheduler's queue: the commands to submit, query and cancel a job, and its status."""
 
 import re
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import NamedTuple
 
 from jobgen.paths import effective_user
-from jobgen.submission.machine import HERE, Machine
+from jobgen.submission.machine import HERE, Machine, on_path
 
 _SECONDS = 30.0
 _SLURM_WAITS = ("PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT")
@@ -97,15 +96,17 @@ def get_queue(scheduler: str, machine: Machine = HERE) -> JobQueue:
 def own_jobs(machine: Machine = HERE) -> dict[str, bool] | None:
     """Whether each job of the user runs (True) or waits, by its number: 12, 12_3, 12[3].
 
-    None if there is no scheduler here, or if it does not answer.
+    None if there is no scheduler, or if it does not answer.
     """
-    if shutil.which("squeue"):
+    schedulers = on_path(("squeue", "qstat"), machine)
+    if "squeue" in schedulers:
+        user = machine.run(("id", "-un")).output.strip() if machine.name else effective_user()
         shape = ("--noheader", "--array", "--format=%i|%T")
-        answer = machine.run(("squeue", *shape, f"--user={effective_user()}"), seconds=_SECONDS)
+        answer = machine.run(("squeue", *shape, f"--user={user}"), seconds=_SECONDS)
         rows = [line.partition("|") for line in answer.output.splitlines()]
         alive = (*_SLURM_WAITS, *_SLURM_RUNS)  # $SQUEUE_STATES may add jobs that have ended
         jobs = {job: state in _SLURM_RUNS for job, _, state in rows if state in alive}
-    elif shutil.which("qstat"):
+    elif schedulers:
         answer = machine.run(("qstat", "-t"), seconds=_SECONDS)  # of all users: ids are unique
         found = [each for each in _PBS.findall(answer.output) if each[1] not in "FX"]
         jobs = {job: state not in "QHWT" for job, state in found}

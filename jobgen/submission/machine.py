@@ -1,10 +1,14 @@
 """Where the scheduler's commands run: on this machine, or on a login node (`login`)."""
 
+import shutil
 import subprocess
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from jobgen.quoting import quote
+
+_QUERY_SECONDS = 60.0
+_ON_PATH = 'for name; do ! command -v -- "$name" > /dev/null || echo "$name"; done'
 
 
 class Answer(NamedTuple):
@@ -66,6 +70,14 @@ class Here(NamedTuple):
 
 
 HERE = Here()
+
+
+def on_path(names: Sequence[str], machine: Machine = HERE) -> tuple[str, ...]:
+    """Those of the commands that the machine has on PATH."""
+    if not machine.name:
+        return tuple(filter(shutil.which, names))
+    words = ("bash", "-c", _ON_PATH, "names", *names)
+    return tuple(machine.run(words, seconds=_QUERY_SECONDS).output.split())
 
 
 def run_here(

@@ -142,7 +142,7 @@ def test_output_record_and_status_come_back(host: SshHost, folder: Path) -> None
     assert b"FAILED (exit code 7)" in done.stderr
     assert (folder / "slurm-12.out").read_text() == "step 1\n"
     here = sorted(each.name for each in (folder / "jobgen-logs").iterdir())
-    assert here == ["12", "12.1", "12.1.json", "12.json"]
+    assert here == ["12", "12.1", "12.1.json", "12.json", "scripts"]
 
 
 def test_the_cause_of_a_job_there(host: SshHost, folder: Path) -> None:
@@ -238,3 +238,24 @@ def test_a_job_of_pbs_whose_status_only_its_record_has(host: SshHost, folder: Pa
     assert (done.returncode, done.stdout) == (7, b"12.server\n")
     assert b"job 12.server: ENDED (exit status 7)" in done.stderr
     assert (host.home / "words").read_text() == "0\n"  # no qsub that waits: it would be cut off
+
+
+def test_the_jobs_there_are_listed(host: SshHost, folder: Path) -> None:
+    words = ("sbatch", *PROFILE, "--host", "login1", "--submit", "--", "true")
+    assert run(host, folder, *words).stdout == b"12\n"
+    record = json.loads((folder / "jobgen-logs/12.json").read_text())
+    logs = host.home / f"jobgen/{NAME}/jobgen-logs"
+    logs.mkdir()
+    host.add("squeue", "echo '12|RUNNING'; echo '13|PENDING'")
+    for job in ("12", "13"):
+        (logs / f"{job}.json").write_text(
+            json.dumps({**record, "job": job, "begin": 1, "nodes": "n"})
+        )
+    done = run(host, folder, "runs", "--host", "login1")
+    assert (done.returncode, done.stderr) == (0, b"")
+    lines = done.stdout.decode().splitlines()[1:]
+    assert [line.split()[0] for line in lines] == ["12", "13"]
+    assert "running" in lines[0]
+    assert "queued" in lines[1]
+    done = run(host, folder, "runs", "list", "x", "--host", "login1")
+    assert done.returncode == 2
