@@ -204,7 +204,7 @@ def _run_there(
     from jobgen.remote.job import bring_back, logs_of, prepare
     from jobgen.submission.submit import submit_script
 
-    login = prepare(host, plan, bool(options.get("mkdir")))
+    login = prepare(host, [plan], bool(options.get("mkdir")))
     send_codes(login, generator.codes.codes)
     logs = logs_of(plan)
     status = submit_script(script, plan.scheduler, bool(options["wait"]), login, logs)

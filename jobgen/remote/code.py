@@ -23,7 +23,7 @@ _SECONDS = 120.0
 
 
 def send_codes(login: Login, codes: Iterable[tuple[str, Code]]) -> None:
-    """Keep each code in its store there, unless it is there: store, code.
+    """Keep each code in its store there, unless it is there; `codes` are those of CodeCopies.
 
     A store may have $NAME, which are the login node's. Raises JobgenError.
     """

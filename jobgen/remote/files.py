@@ -68,14 +68,19 @@ def fetch_files(login: Login, paths: Sequence[str]) -> list[str]:
 
 
 def fetch_logs(
-    login: Login, logs: str = LOGS, only: Sequence[str] = _RECORDS, may_lack: bool = False
+    login: Login,
+    logs: str = LOGS,
+    only: Sequence[str] = _RECORDS,
+    may_lack: bool = False,
+    here: Path | None = None,
 ) -> Path:
     """Copy the records and scripts in a folder of logs there to here; returns the folder here.
 
-    `only` are other patterns of names in that folder. Nothing here is removed. Raises JobgenError,
-    also if there is no such folder and the node may not lack it.
+    It is `here`, or the same place as there. `only` are other patterns of names in that folder.
+    Nothing here is removed. Raises JobgenError, also if there is no such folder and the node may
+    not lack it.
     """
-    here = Path(LOGS if re.match(r"[/$~]", logs) else logs)
+    here = here or logs_here(logs)
     words = ("bash", "-c", f"cd -- {quote_path(logs)} && pwd -P")
     there = login.run_again(words, seconds=QUERY_SECONDS)
     if there.status is None:

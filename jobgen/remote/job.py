@@ -14,28 +14,31 @@ from jobgen.submission.job_queue import JobStatus, get_queue
 from jobgen.submission.login import Login
 
 
-def prepare(host: str, plan: Plan, mkdir: bool = False) -> Login:
-    """The login node, with the folder in which a job of this plan can be submitted.
+def prepare(host: str, plans: Sequence[Plan], mkdir: bool = False) -> Login:
+    """The login node, with the folder in which jobs of these plans can be submitted.
 
-    With `mkdir`, the folder of the job's output is made, too. Raises JobgenError if the node does
-    not answer, if it lacks the scheduler's command, or the program.
+    The plans are for one scheduler. With `mkdir`, the folders of the jobs' output are made, too.
+    Raises JobgenError if the node does not answer, if it lacks the scheduler's command, or a
+    program.
     """
-    output = get_scheduler(plan.scheduler).output_folder(plan)
-    checks = []
-    if output:
-        make = f" || mkdir -p -- {quote(output)}" if mkdir else ""
-        checks.append(f"[[ -d {quote(output)} ]]{make} || echo output")
-    if program := _program_there(plan):
-        folder = f"cd -- {quote_path(plan.request.chdir)} && " if plan.request.chdir else ""
-        checks.append(f"({folder}[[ -f {quote(program)} ]]) || echo program")
-    command = get_queue(plan.scheduler).submit[0]
-    login, found = reach(host, command, makes_folder=True, then="\n".join(checks))
-    if "program" in found:
-        hint = "--code . sends this folder's files; or copy it there"
-        raise problem("--host", f"there is no {program} on {login.name}", "program", hint)
-    if "output" in found:
-        loss = get_scheduler(plan.scheduler).lost_without_folder(plan)
-        report(f"{loss}: create that folder on {login.name} first, or use --mkdir")
+    scheduler = get_scheduler(plans[0].scheduler)
+    checks = dict[str, tuple[Plan, str]]()  # what each needs, by the test for it
+    for plan in plans:
+        if output := scheduler.output_folder(plan):
+            make = f" || mkdir -p -- {quote(output)}" if mkdir else ""
+            checks[f"[[ -d {quote(output)} ]]{make}"] = plan, ""
+        if program := _program_there(plan):
+            folder = f"cd -- {quote_path(plan.request.chdir)} && " if plan.request.chdir else ""
+            checks[f"({folder}[[ -f {quote(program)} ]])"] = plan, program
+    tests = "\n".join(f"{test} || echo {number}" for number, test in enumerate(checks))
+    command = get_queue(plans[0].scheduler).submit[0]
+    login, lacking = reach(host, command, makes_folder=True, then=tests)
+    for plan, program in ([*checks.values()][int(number)] for number in lacking):
+        if program:
+            hint = "--code . sends this folder's files; or copy it there"
+            raise problem("--host", f"there is no {program} on {login.name}", "program", hint)
+        if loss := scheduler.lost_without_folder(plan):
+            report(f"{loss}: create that folder on {login.name} first, or use --mkdir")
     return login
 
 

@@ -31,7 +31,10 @@ def missing() -> str | None:
 
 
 class SshHost:
-    """A login node with the name `login1`; it ends with `stop`, and its connections by `cut`."""
+    """A login node with the name `login1`; it ends with `stop`, and its connections by `cut`.
+
+    With `enter`, a command's words are appended to these, which put it on another machine.
+    """
 
     def __init__(self, folder: Path, shell: str = "bash", enter: Sequence[str] = ()) -> None:
         self.folder, self.home = folder, folder / "home"
@@ -42,11 +45,12 @@ class SshHost:
         for name in ("host_key", "user_key"):
             words = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / name)]
             subprocess.run(words, check=True)
+        self.enter = enter
         self.set_shell(shell)
         self._write_configurations()
         if os.geteuid() == 0:
             os.makedirs("/run/sshd", exist_ok=True)  # an empty folder, in which root's sshd insists
-        words = [*enter, str(SSHD), "-D", "-e", "-f", str(folder / "sshd_config")]
+        words = [str(SSHD), "-D", "-e", "-f", str(folder / "sshd_config")]
         with (folder / "sshd.log").open("wb") as log:
             self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stderr=log)
         self._await()
@@ -55,10 +59,11 @@ class SshHost:
         """Choose the login shell; start files of bash print `prints`."""
         profile = f'PATH="$HOME/bin:$PATH"\n{prints}\n'
         (self.home / ".bash_profile").write_text(profile)
+        words = [*self.enter, shutil.which(shell) or shell]
         login = self.folder / "login_shell"
         login.write_text(
             f"#!/bin/sh\nexport HOME={quote(str(self.home))}\ncd\n"
-            f'exec {shutil.which(shell) or shell} -c "$SSH_ORIGINAL_COMMAND"\n'
+            f'exec {" ".join(map(quote, words))} -c "$SSH_ORIGINAL_COMMAND"\n'
         )
         login.chmod(0o755)
 
