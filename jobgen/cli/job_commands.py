@@ -165,54 +165,47 @@ def run_job(job: Job, options: dict[str, Any]) -> int:
         write(" ".join(map(quote, words)) + "\n")
         return 0
     script = generator.render(plan, job.template)
-    submits = bool(options.get("submit") or options.get("wait"))
-    host = options.get("host")
-    if host and not submits:
-        raise problem("--host", "the script is only written", "usage", "add --submit or --wait")
-    if submits:
-        from jobgen.submission.submit import check_submission
-
-        check_submission(plan.scheduler, output, is_here=not host)
-    check_output(script, output)
+    submits, host = bool(options.get("submit") or options.get("wait")), options.get("host")
+    _check_use(plan, script, options, submits)
     if job.command != "byhand":
-        if not host:
+        if host is None:
             _prepare_output_folder(plan, bool(options.get("mkdir")))
         _report_array(plan, job)
-    _report_warnings(generator, plan, job, submits, is_here=not host)
-    if not host:
+    _report_warnings(generator, plan, job, submits, is_here=host is None)
+    if host is None:
         generator.keep_codes()
     if not submits or output:
         write(script, output)
-    if not submits:
-        return 0
-    if host:
-        return _run_there(host, generator, plan, script, options)
+    return _submit(generator, plan, script, options) if submits else 0
+
+
+def _submit(generator: Generator, plan: Plan, script: str, options: dict[str, Any]) -> int:
+    """Submit the script here or on the host; returns the exit code."""
     from jobgen.submission.submit import submit_script
 
-    follows, records = bool(options["wait"]), _log_folder(plan)
-    status = submit_script(script, plan.scheduler, follows, records=records)
+    host, follows = options.get("host"), bool(options["wait"])
+    if host is None:
+        status = submit_script(script, plan.scheduler, follows, _log_folder(plan))
+    else:
+        from jobgen.remote.job import submit_there
+
+        mkdir = bool(options.get("mkdir"))
+        status = submit_there(host, plan, script, generator.codes.codes, follows, mkdir)
     if status.exit_status and status.output:
         report_cause(status.output)
     return status.exit_status or 0
 
 
-def _run_there(
-    host: str, generator: Generator, plan: Plan, script: str, options: dict[str, Any]
-) -> int:
-    """Submit the script on a login node; with `wait`, its output comes back at the end."""
-    from jobgen.remote.code import send_codes
-    from jobgen.remote.job import bring_back, logs_of, prepare
-    from jobgen.submission.submit import submit_script
+def _check_use(plan: Plan, script: str, options: dict[str, Any], submits: bool) -> None:
+    """Raise JobgenError if the script cannot be written or submitted as the options say."""
+    output, is_here = options.get("output"), options.get("host") is None
+    if not is_here and not submits:
+        raise problem("--host", "the script is only written", "usage", "add --submit or --wait")
+    if submits:
+        from jobgen.submission.submit import check_submission
 
-    login = prepare(host, [plan], bool(options.get("mkdir")))
-    send_codes(login, generator.codes.codes)
-    logs = logs_of(plan)
-    status = submit_script(script, plan.scheduler, bool(options["wait"]), login, logs)
-    if options["wait"] and status.job:
-        status = bring_back(login, status, logs)
-        if status.exit_status and status.output:
-            report_cause(status.output)
-    return status.exit_status or 0
+        check_submission(plan.scheduler, output, is_here)
+    check_output(script, output)
 
 
 def _log_folder(plan: Plan) -> Path | None:

@@ -82,16 +82,16 @@ def fetch_logs(
     """
     here = here or logs_here(logs)
     words = ("bash", "-c", f"cd -- {quote_path(logs)} && pwd -P")
-    there = login.run_again(words, seconds=QUERY_SECONDS)
-    if there.status is None:
-        raise unreachable(login, there.reason)
-    if there.status and may_lack:
+    answer = login.run_again(words, seconds=QUERY_SECONDS)
+    if answer.status is None:
+        raise unreachable(login, answer.reason)
+    if answer.status and may_lack:
         return here
-    if there.status:
-        raise problem("--host", f"{login.name}: no job has left a record: {there.reason}", "host")
+    if answer.status:
+        raise problem("--host", f"{login.name}: no job has left a record: {answer.reason}", "host")
     filters = [f"--include=/{each}" for name in only for each in (name, f"{name}/**")]
     here.mkdir(parents=True, exist_ok=True)
-    source = address(login, there.output.strip("\n"))
+    source = address(login, answer.output.strip("\n"))
     answer = rsync(["-rt", *filters, "--exclude=*"], f"{source}/", f"{here.absolute()}/", login)
     if answer.status not in _SOME_MISSING:
         raise failed(login, answer)

@@ -4,14 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from jobgen.code_store.code import Code
 from jobgen.errors import JobgenError, problem, report
 from jobgen.planning.plan import Plan
 from jobgen.quoting import quote, quote_path
-from jobgen.remote.files import LOGS, fetch_files, fetch_logs, left_by
+from jobgen.remote.code import send_codes
+from jobgen.remote.files import fetch_files, fetch_logs, left_by, logs_here
 from jobgen.remote.place import reach
 from jobgen.schedulers import get_scheduler
 from jobgen.submission.job_queue import JobStatus, get_queue
 from jobgen.submission.login import Login
+from jobgen.submission.submit import submit_script
+
+
+def submit_there(
+    host: str,
+    plan: Plan,
+    script: str,
+    codes: Sequence[tuple[str, Code]],
+    follows: bool,
+    mkdir: bool,
+) -> JobStatus:
+    """Submit a job on a login node, as `submit_script` does; send what it needs, and fetch its end.
+
+    `codes` are those of CodeCopies. With `mkdir`, the folder of its output is made there.
+    """
+    login, logs = prepare(host, [plan], mkdir), logs_of(plan)
+    send_codes(login, codes)
+    status = submit_script(script, plan.scheduler, follows, logs_here(logs), login, logs)
+    return bring_back(login, status, logs) if follows and status.job else status
 
 
 def prepare(host: str, plans: Sequence[Plan], mkdir: bool = False) -> Login:

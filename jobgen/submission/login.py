@@ -52,8 +52,8 @@ class Login(NamedTuple):
         end = f"printf '\\n%s %s\\n' {mark} $?"
         text = f"{start}; {{ cd && {folder}{line}; }} <&3 3<&-; {end}"
         words = ('exec bash -lc "$0" 3<&0 </dev/null', text)
-        there = f"exec sh -c {' '.join(map(for_any_shell, words))}"  # whatever the login shell is
-        answer = run_here((*SSH, *self.options, "--", self.destination, there), data, seconds)
+        command = f"exec sh -c {' '.join(map(for_any_shell, words))}"  # for any login shell
+        answer = run_here((*SSH, *self.options, "--", self.destination, command), data, seconds)
         return _between(answer, mark)
 
     def run_again(

@@ -51,15 +51,7 @@ def submit_script(
     options = queue.blocking_options if command_waits else ()
     process = _start((*queue.submit, *options), command_waits, scheduler)
     try:
-        assert process.stdin
-        with suppress(BrokenPipeError), process.stdin as stdin:
-            stdin.write(script.encode("utf-8"))  # a command that ends early prints why
-        try:
-            assert process.stdout
-            job_and_cluster = _read_id(process.stdout, queue)
-        except KeyboardInterrupt:
-            report(f"it is not known whether {queue.submit[0]} took the script: check the queue")
-            raise
+        job_and_cluster = _send(script, process, queue)
         if job_and_cluster is None:
             return _without_id(_wait(process), queue)
         job = SubmittedJob(*job_and_cluster, queue, process if command_waits else None, logs)
@@ -89,6 +81,19 @@ def _submit_there(script: str, queue: JobQueue, follows: bool, logs: str) -> Job
     job.announce()
     status = job.follow() if follows else JobStatus("", exit_status=answer.status)
     return status._replace(job=job.id)
+
+
+def _send(script: str, process: subprocess.Popen[bytes], queue: JobQueue) -> tuple[str, str] | None:
+    """Write the script to the command that submits it; returns the job's id and cluster."""
+    assert process.stdin
+    assert process.stdout
+    with suppress(BrokenPipeError), process.stdin as stdin:
+        stdin.write(script.encode("utf-8"))  # a command that ends early prints why
+    try:
+        return _read_id(process.stdout, queue)
+    except KeyboardInterrupt:
+        report(f"it is not known whether {queue.submit[0]} took the script: check the queue")
+        raise
 
 
 def _without_id(exit_status: int, queue: JobQueue) -> JobStatus:
