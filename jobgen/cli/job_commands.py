@@ -39,7 +39,7 @@ OUTPUT_OPTIONS: dict[str, Option] = {
     ),
     "host": _output(
         "--host HOST[:FOLDER]",
-        "With --submit or --wait: on this login node, by ssh; see docs/laptop.md.",
+        "With --submit or --wait: on this login node, by ssh.",
         commands=BATCH,
     ),
     "mkdir": _output("--mkdir", "Create the folder of the job's output now.", commands=BATCH),

@@ -82,6 +82,10 @@ def test_a_status_of_255_is_the_command_s(host: SshHost, login: Login) -> None:
     assert login.run(("bash", "-c", "exit 255")).status == 255
 
 
+def test_what_a_person_types_to_run_a_command_there() -> None:
+    assert Login("me@[::1]", "x").shown(("scancel", "12")) == "ssh me@::1 scancel 12"
+
+
 # ---- --submit and --wait ----
 
 
