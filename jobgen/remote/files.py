@@ -11,10 +11,10 @@ from time import sleep
 from jobgen.errors import JobgenError, problem, report
 from jobgen.quoting import quote_path
 from jobgen.remote.place import unreachable
+from jobgen.runs.records import LOGS
 from jobgen.submission.login import SSH, Login
 from jobgen.submission.machine import Answer, run_here
 
-LOGS = "jobgen-logs"
 QUERY_SECONDS = 60.0
 _RECORDS = ("*.json", "scripts")
 LOST = (10, 12, 30, 35, 255)  # rsync's exit statuses for a connection that failed or was lost
@@ -96,6 +96,11 @@ def fetch_logs(
     if answer.status not in _SOME_MISSING:
         raise failed(login, answer)
     return here
+
+
+def logs_here(logs: str) -> Path:
+    """The folder here for what is in a folder of logs there: the same one, if it may be here."""
+    return Path(LOGS if re.match(r"[/$~]", logs) or ".." in logs else logs)
 
 
 def left_by(job: str) -> list[str]:

@@ -11,6 +11,7 @@ from jobgen.quoting import quote, quote_path
 from jobgen.remote.code import send_codes
 from jobgen.remote.files import fetch_files, fetch_logs, left_by, logs_here
 from jobgen.remote.place import reach
+from jobgen.runs.records import LOGS
 from jobgen.schedulers import get_scheduler
 from jobgen.submission.job_queue import JobStatus, get_queue
 from jobgen.submission.login import Login

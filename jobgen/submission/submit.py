@@ -32,21 +32,22 @@ def submit_script(
     script: str,
     scheduler: str,
     follows: bool,
+    logs: Path | None = None,
     machine: Machine = HERE,
-    logs: str = "",
-    records: Path | None = None,
+    logs_there: str = "",
 ) -> JobStatus:
     """Submit the script, and write the job's id alone to stdout; returns the job's status.
 
+    The job's record, in the folder `logs`, begins with the time of its submission.
+
     With `follows`, show the job until it ends; the status is the job's last one. Without `follows`,
     or if the command prints no id, the exit status is the command's; without an id, 0 becomes 1.
-    `logs` is the folder with the job's record, which has the status when the queue has it no more.
-    The time of submission goes to the job's record in the folder `records`, which is here.
+    `logs_there` is the folder of the job's own record on another machine.
     Raises JobgenError if the command cannot run.
     """
     queue = get_queue(scheduler, machine)
     if machine.name:
-        return _submit_there(script, queue, follows, logs)
+        return _submit_there(script, queue, follows, logs, logs_there)
     command_waits = follows and bool(queue.blocking_options)
     options = queue.blocking_options if command_waits else ()
     process = _start((*queue.submit, *options), command_waits, scheduler)
@@ -54,9 +55,8 @@ def submit_script(
         job_and_cluster = _send(script, process, queue)
         if job_and_cluster is None:
             return _without_id(_wait(process), queue)
-        job = SubmittedJob(*job_and_cluster, queue, process if command_waits else None, logs)
-        if records:
-            _note(records, job.id, script)
+        place = str(logs).replace("$", "$$") if logs else ""
+        job = SubmittedJob(*job_and_cluster, queue, process if command_waits else None, place)
         job.announce()
         return job.follow() if follows else JobStatus("", exit_status=_wait(process))
     finally:
@@ -64,7 +64,9 @@ def submit_script(
         process.wait()
 
 
-def _submit_there(script: str, queue: JobQueue, follows: bool, logs: str) -> JobStatus:
+def _submit_there(
+    script: str, queue: JobQueue, follows: bool, logs: Path | None, logs_there: str
+) -> JobStatus:
     """Submit the script on another machine; see `submit_script`."""
     try:
         answer = queue.machine.submit(queue.submit, script.encode("utf-8"))
@@ -77,7 +79,9 @@ def _submit_there(script: str, queue: JobQueue, follows: bool, logs: str) -> Job
     job_and_cluster = _read_id(answer.output.encode().splitlines(), queue)
     if job_and_cluster is None:
         return _without_id(answer.status or 0, queue)
-    job = SubmittedJob(*job_and_cluster, queue, None, logs)
+    job = SubmittedJob(*job_and_cluster, queue, None, logs_there)
+    if logs:
+        _note(logs, job.id, script)
     job.announce()
     status = job.follow() if follows else JobStatus("", exit_status=answer.status)
     return status._replace(job=job.id)
@@ -104,12 +108,12 @@ def _without_id(exit_status: int, queue: JobQueue) -> JobStatus:
     return JobStatus("", exit_status=exit_status or 1)
 
 
-def _note(records: Path, job: str, script: str) -> None:
+def _note(logs: Path, job: str, script: str) -> None:
     """Write the job's record; the job is submitted, so what fails here is a warning."""
     try:
-        note_submission(records, job, script.encode("utf-8"))
+        note_submission(logs, job, script.encode("utf-8"))
     except OSError as error:
-        report(f"warning: the job has no record yet: {error.filename or records}: {error.strerror}")
+        report(f"warning: the job has no record yet: {error.filename or logs}: {error.strerror}")
 
 
 def _start(words: Sequence[str], command_waits: bool, scheduler: str) -> subprocess.Popen[bytes]:
