@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from jobgen.errors import Mark, Problem, nearest_hint, run_command
+from jobgen.quoting import quote
 from jobgen.repository import build as build_module
 from jobgen.repository import files
 from jobgen.repository.build import build_all
@@ -71,6 +72,25 @@ NAMES = ["bert-1n-lr0.1.sh", "bert-1n-lr1e-3.sh", "bert-2n-lr0.1.sh", "bert-2n-l
 NAMES += ["bert-4n-lr0.1.sh", "bert-4n-lr1e-3.sh", "eval.sh"]
 
 
+@pytest.mark.parametrize(
+    ("profile", "entry", "name"),
+    [
+        ("dgx-a100", "file: jobs/a-0.1.sh", "a-0.1"),
+        ("dgx-a100", "file: jobs/a-0.1", "a-0.1"),
+        ("dgx-a100", "file: jobs/a.sbatch, name: own", "own"),
+        ("dgx-a100", "file: 'jobs/a,é.sh'", "a,é"),
+        ("dgx-a100", "file: jobs/hetjob.sh", "job"),  # Slurm takes no such name
+        ("eap", "file: 'jobs/a,é.sh'", "a__"),  # nor PBS such ones
+        ("eap", f"file: jobs/{'a' * 240}.sh", "a" * 200),
+    ],
+)
+def test_a_job_has_the_name_of_its_file(folder: Path, profile: str, entry: str, name: str) -> None:
+    (folder / "jobgen.yaml").write_text(f"jobs: {{b: {{profile: {profile}, {entry}}}}}")
+    assert build() == 0
+    (script,) = (folder / "jobs").iterdir()
+    assert f" -J {quote(name)}\n" in f"{command_of(script)}\n"
+
+
 def test_every_combination_is_a_script(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert build() == 0
     out, err = capsys.readouterr()
@@ -80,7 +100,7 @@ def test_every_combination_is_a_script(folder: Path, capsys: pytest.CaptureFixtu
     assert out == "".join(f"{path}: written\n" for path in paths)
     assert err == "jobgen: 7 scripts: 7 written, 0 unchanged; 0 removed\n"
     assert command_of(folder / "jobs/bert-2n-lr1e-3.sh") == (
-        "jobgen sbatch --profile dgx-a100 -N 2 -J bert -e A=1 -e 'B=rate 1e-3'"
+        "jobgen sbatch --profile dgx-a100 -N 2 -J bert-2n-lr1e-3 -e A=1 -e 'B=rate 1e-3'"
         " -- train.py --lr 1e-3 '{x}'"
     )
     assert command_of(folder / "jobs/eval.sh") == (

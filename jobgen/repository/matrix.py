@@ -15,6 +15,7 @@ from jobgen.profiles.kinds import ProblemList
 from jobgen.profiles.yaml_tree import Map, Scalar, Seq, as_flow, unquoted
 from jobgen.quoting import split_words
 from jobgen.repository.script_paths import ScriptPaths
+from jobgen.schedulers import nearest_job_name
 
 TEXT_COST = 16  # characters that are counted for each text in addition to its length
 _PLACE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
@@ -65,6 +66,7 @@ class Script:
     path: Path
     real: str  # the path without links
     label: str
+    key: str  # of its entry below `jobs`
     tree: Map
 
     def job(self, command: str) -> Job:
@@ -72,13 +74,20 @@ class Script:
         fields = dict(self.fields)
         own = {"program", *(field for field, _ in job_options(command))}
         for field in self.fields.keys() - own:
-            if field == "name":  # every job has a name, for the name of its file
+            if field == "name":  # the jobs of several commands may share it by `defaults`
                 del fields["name"]
                 continue
             key = _KEY_OF_FIELD[field]
             text = f"`jobgen {command}` has no `{key}`"
             raise problem(self.place(key), text, "unknown-key")
+        if "name" in own:  # each job has a name of its own in the queue
+            fields.setdefault("name", nearest_job_name(self.stem, command))
         return Job(command, **fields)
+
+    @property
+    def stem(self) -> str:
+        """The file's name without .sh or a similar ending."""
+        return re.sub(r"(?<=.)\.[A-Za-z]+$", "", self.path.name)
 
     def place(self, key: str) -> Mark:
         """The place where the value of a key was set; the job's place if it was not."""
@@ -143,13 +152,13 @@ class Scripts:
         stem, dot, suffix = entry.file.rpartition(".")
         pattern = f"{stem}{absent}{dot}{suffix}" if absent and stem else ""
         path, real = self.paths.add(text, label, mark, pattern)
-        return Script(entry.command, fields, path, real, label, tree)
+        return Script(entry.command, fields, path, real, label, name, tree)
 
     def _fields(
         self, name: str, tree: Map, entry: Any, chosen: Mapping[str, str], problems: ProblemList
     ) -> dict[str, Any]:
         """The fields of a Job, in which each {NAME} is replaced by a value of the matrix."""
-        values, fields = {"name": name, **chosen}, {"name": name}
+        values, fields = {"name": name, **chosen}, dict[str, Any]()
         for key, (field, option) in KEYS.items():
             value = chosen.get(key, getattr(entry, key))
             if value in (None, False, (), {}):

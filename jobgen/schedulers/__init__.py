@@ -67,12 +67,20 @@ _SHOWS_DELAY = {
 # A process of these starters starts one node. All run on the first node, and a lead waits for them.
 ONE_NODE_EACH = ("pbs_tmrsh", "pbsdsh", "ssh")
 MOST_STARTED = 512  # nodes; each needs a process and three open files of the lead
+MOST_OF_NAME = 200  # characters: both Slurm and PBS take so many
 COMMANDS = {"slurm": "sbatch", "pbs": "qsub", "local": "local"}
 
 
 def get_scheduler(name: str) -> Scheduler:
     """The scheduler of that name; its module is imported when it is needed."""
     return cast(Scheduler, import_module(f"jobgen.schedulers.{name}").SCHEDULER)
+
+
+def nearest_job_name(text: str, command: str) -> str:
+    """Returns `text`, or the nearest name that a command's scheduler takes for a job."""
+    rule = next(get_scheduler(name).name_rule for name, each in COMMANDS.items() if each == command)
+    plain = re.sub(r"[^A-Za-z0-9_+.-]", "_", text)[:MOST_OF_NAME]
+    return next((name for name in (text, plain) if re.fullmatch(rule, name)), "job")
 
 
 def starter_of(profile: Profile, scheduler: Scheduler) -> str:
