@@ -1,8 +1,10 @@
 """PBS's queue: qsub, qstat -f, qdel."""
 
 import re
+from collections.abc import Callable, Iterator, Sequence
 
 from jobgen.submission.job_queue import JobQueue, JobStatus
+from jobgen.submission.many_jobs import ManyJobs, Waiting
 
 _WORDS = "QUEUED HELD WAITING TRANSIT BEGUN RUNNING SUSPENDED EXITING FINISHED MOVED"
 _STATES = {word[0]: word for word in _WORDS.split()} | {"U": "SUSPENDED"}  # U: host in use
@@ -70,4 +72,33 @@ QUEUE = JobQueue(
     parse_status=parse_status,
     # qstat shows a job's exit status only if the server keeps a history, which is not the default.
     blocking_options=("-W", "block=true"),
+)
+
+
+def parse_states(answer: str) -> dict[str, JobStatus]:
+    """The states in the text of `qstat -f` about several jobs, by the jobs' ids."""
+    records = re.split(r"^(?=Job Id: )", answer, flags=re.MULTILINE)
+    found = ((parse_attributes(each).get("Job Id"), parse_status(each)) for each in records)
+    return {job: status for job, status in found if job and status}
+
+
+def _find(name: str, ask: Callable[[Sequence[str]], str]) -> Iterator[Waiting]:
+    user = ask(("id", "-un")).strip()
+    jobs = ask(("qselect", "-u", user, "-N", name)).split()
+    answer = ask(("qstat", "-f", *jobs)) if jobs else ""
+    for record in re.split(r"^(?=Job Id: )", answer, flags=re.MULTILINE):
+        attributes = parse_attributes(record)
+        folder = re.search(r"(?:^|,)PBS_O_WORKDIR=([^,]+)", attributes.get("Variable_List", ""))
+        if attributes.get("Job_Name") == name and folder:
+            yield Waiting(attributes["Job Id"], name, folder[1])
+
+
+MANY = ManyJobs(
+    states=("qstat", "-f"),
+    ended=("qstat", "-x", "-f"),
+    are_joined=False,
+    parse=parse_states,
+    parse_ended=parse_states,
+    unknown_job_pattern="Unknown Job Id|Job has finished",
+    find=_find,
 )

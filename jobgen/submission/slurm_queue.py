@@ -1,9 +1,11 @@
-"""Slurm's queue: sbatch, scontrol show job, scancel."""
+"""Slurm's queue: sbatch, scontrol show job, scancel; for many jobs squeue and sacct."""
 
 import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
 from jobgen.submission.job_queue import JobQueue, JobStatus
+from jobgen.submission.many_jobs import ManyJobs, Waiting, array_of
 
 
 def parse_status(answer: str) -> JobStatus | None:
@@ -72,4 +74,61 @@ QUEUE = JobQueue(
     id_pattern=r"(?P<job>\d+)(?:;(?P<cluster>\S+))?",
     unknown_job_pattern="Invalid job id specified",
     parse_status=parse_status,
+)
+
+
+def parse_states(answer: str) -> dict[str, JobStatus]:
+    """The states in the lines of `squeue`, by the jobs' ids; an array may have several lines."""
+    rows: dict[str, list[list[str]]] = {}
+    for line in answer.splitlines():
+        words = line.split("|", 3)
+        if len(words) == 4 and words[0].isdigit():
+            rows.setdefault(words[0], []).append(words[1:])
+    return {job: _joined(each) for job, each in rows.items()}
+
+
+def _parse_ended(answer: str) -> dict[str, JobStatus]:
+    """The states in the lines of `sacct`, which adds by whom a job was cancelled."""
+    rows: dict[str, list[list[str]]] = {}
+    for line in answer.splitlines():
+        job, _, state = line.partition("|")
+        if state:
+            rows.setdefault(array_of(job), []).append([state.split(" ")[0].strip("+"), "", ""])
+    return {job: _joined(each) for job, each in rows.items()}
+
+
+def _joined(rows: Iterable[Sequence[str]]) -> JobStatus:
+    """The status of a job, or of all lines of an array: state, elapsed time, reason."""
+    states, times, reasons = zip(*rows, strict=True)
+    counts = {state: states.count(state) for state in states}
+    text = ", ".join(f"{count} {state}" for state, count in counts.items())
+    has_ended = set(states) <= _FINAL
+    is_waiting = states == ("PENDING",) and reasons[0] != "None"
+    return JobStatus(
+        state=text if len(states) > 1 else states[0],
+        note=reasons[0] if is_waiting else "",
+        elapsed="" if set(states) == {"PENDING"} else max(times, key=len),
+        exit_status=int(set(states) != {"COMPLETED"}) if has_ended else None,
+    )
+
+
+def _find(name: str, ask: Callable[[Sequence[str]], str]) -> Iterator[Waiting]:
+    user = ask(("id", "-un")).strip()
+    shape = "--format=%F\x1f%j\x1f%Z"  # a name may have any other character
+    answer = ask(("squeue", "--noheader", f"--user={user}", f"--name={name}", shape))
+    for line in answer.splitlines():
+        words = line.split("\x1f")
+        if len(words) == 3 and words[1] == name:
+            yield Waiting(*words)
+
+
+MANY = ManyJobs(
+    # It also shows jobs that have ended, for MinJobAge, whose default is five minutes.
+    states=("squeue", "--noheader", "--states=all", "--format=%F|%T|%M|%r", "--jobs"),
+    ended=("sacct", "-X", "--noheader", "--parsable2", "--format=JobID,State", "--jobs"),
+    are_joined=True,
+    parse=parse_states,
+    parse_ended=_parse_ended,
+    unknown_job_pattern=QUEUE.unknown_job_pattern,
+    find=_find,
 )
