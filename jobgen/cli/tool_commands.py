@@ -42,20 +42,45 @@ def check(paths: tuple[str, ...], fix: bool, force: bool, trust: bool) -> int:
 @option("--prune", "Remove scripts that the manifest no longer has.")
 @option("--force", "Replace edited scripts and those of other manifests, too.")
 @option("-n --dry-run", "Only show what would change; exit 1 if anything would.")
+@option("--submit", "Submit the jobs that are not submitted yet, or have failed.")
+@option("--only NAME...", "Submit only the jobs of this name, such as 'bert-*'.")
+@option("--at-once N", "At most N of the manifest's jobs run at once.", type=click.IntRange(1))
+@option("--wait", "Submit, and follow the jobs; exit 1 if one of them fails.")
 @_trust
-def build(manifest: str, prune: bool, force: bool, dry_run: bool, trust: bool) -> int:
-    """Write the scripts of a manifest.
+def build(
+    manifest: str,
+    prune: bool,
+    force: bool,
+    dry_run: bool,
+    trust: bool,
+    submit: bool,
+    only: tuple[str, ...],
+    at_once: int | None,
+    wait: bool,
+) -> int:
+    """Write the scripts of a manifest, and submit and follow their jobs.
 
     A manifest is a YAML file of jobs, with defaults and a matrix of values: one script for each
     combination. The default FILE is jobgen.yaml. Only files that change are written, and none
     unless all can be made. --prune searches only the folders in which the patterns of the files
     begin, and those below, for scripts whose headers name this manifest.
+
+    --submit submits each job once: the records in jobgen-logs tell which ones have succeeded with
+    this very script, and the queue which ones wait or run. So the same command goes on after an
+    error, after Ctrl-C, or when jobs have failed. With --dry-run, it shows what it would submit.
     """
     from jobgen.cli.mistakes.job_checks import check_paths
-    from jobgen.repository.build import build_all
+    from jobgen.repository.build import BuildOptions, build_all
 
     check_paths([manifest])
-    return build_all(manifest, prune, force, dry_run, trust)
+    options = BuildOptions(prune, force, dry_run, trust)
+    if submit or wait:
+        from jobgen.campaign.campaign import Wish, build_and_submit
+
+        return build_and_submit(manifest, options, Wish(only, at_once, wait))
+    for name in ["--only"] * bool(only) + ["--at-once"] * bool(at_once):
+        raise problem(name, "it works only with --submit", "usage", "add --submit, or --wait")
+    return build_all(manifest, *options)
 
 
 @main.command()

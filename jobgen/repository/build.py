@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from jobgen.bounds import BUILD_BYTES, BUILD_BYTES_EACH, PROBLEMS_KEPT, PROBLEMS_SHOWN
 from jobgen.errors import USAGE, JobgenError, Problem, problem, report
 from jobgen.generator import Generators
 from jobgen.keeper.carried import named_files
 from jobgen.paths import is_outside, repository_or_folder, to_path
+from jobgen.planning.plan import Plan
 from jobgen.quoting import escape_unseen
 from jobgen.repository.check import compare
 from jobgen.repository.files import (
@@ -27,6 +29,17 @@ from jobgen.repository.manifest import read_manifest
 from jobgen.repository.matrix import Script
 from jobgen.scripts.header import Header, read_header
 
+Note = Callable[[Script, Plan, bytes], None]  # is told of each script that was made
+
+
+class BuildOptions(NamedTuple):
+    """What `build_all` may do."""
+
+    prune: bool = False
+    force: bool = False
+    dry_run: bool = False
+    trust: bool = False
+
 
 @dataclass
 class Build:
@@ -37,6 +50,7 @@ class Build:
     dry_run: bool
     generators: Generators
     most_bytes: int
+    note: Note | None = None
     size: int = 0
     # For each script to write: its path, the path without links, and its compressed text.
     changes: list[tuple[Path, str, bytes]] = field(default_factory=list)
@@ -68,6 +82,8 @@ class Build:
         data = generator.script_bytes(job, self.manifest_from(script.real))
         is_changed = self.must_write(script.path, script.real, data)
         self.keepers |= named_files(data)
+        if self.note:
+            self.note(script, generator.plan(job), data)
         if not is_changed:
             return
         advice = generator.advice(job, generator.plan(job))
@@ -119,35 +135,34 @@ class Build:
         return False
 
 
-def build_all(file: str, prune: bool, force: bool, dry_run: bool, trust: bool = False) -> int:
+def build_all(
+    file: str,
+    prune: bool,
+    force: bool,
+    dry_run: bool,
+    trust: bool = False,
+    note: Note | None = None,
+) -> int:
     """Write the scripts of a manifest that differ from their files.
 
     Returns 0; 1 after a dry run that found changes; 2 if a script was edited during the run and
     therefore not written. `prune` removes scripts whose headers name the manifest, but which the
     manifest no longer has; it searches the folders in which the manifest's patterns begin. `force`
     replaces edited scripts and those of other manifests, and lets `prune` remove edited scripts.
-    `trust` allows rendering templates of the repository.
+    `trust` allows rendering templates of the repository. `note` is told of each script.
 
     Raises JobgenError with all problems before anything is written.
     """
-    path = to_path(file)
-    if is_outside(path, repository_or_folder(Path(os.path.abspath(path.parent)))):
-        hint = "copy it into the repository: error messages would quote a file outside it"
-        raise problem(str(path), "a link out of its repository", "outside", hint)
+    path = _manifest_path(file)
     total, scripts, folders = read_manifest(path)
     manifest = os.path.join(os.path.realpath(path.parent), path.name)
     most_bytes = max(BUILD_BYTES, total * BUILD_BYTES_EACH)
-    build = Build(manifest, force, dry_run, Generators(trust), most_bytes)
+    build = Build(manifest, force, dry_run, Generators(trust), most_bytes, note)
     _make_scripts(scripts, total, build)
-    if len(build.problems) >= PROBLEMS_KEPT:
-        report(f"{path}: {PROBLEMS_KEPT} problems: no others were searched for")
-    if build.problems:
-        raise JobgenError(build.problems)
-    for warning in sorted(build.warnings)[:PROBLEMS_SHOWN]:
-        report(f"warning: {warning}")
+    _report_problems(build, path)
     if not dry_run:
-        build.generators.keep_codes()
-    changed = write_keepers(path.parent, build.keepers, dry_run)  # before scripts that need them
+        build.generators.keep_codes()  # before scripts that need them, as are keepers
+    changed = write_keepers(path.parent, build.keepers, dry_run)
     written = _write_changes(build)
     removed = _remove_obsolete(folders, build) if prune else 0
     if prune:
@@ -158,6 +173,24 @@ def build_all(file: str, prune: bool, force: bool, dry_run: bool, trust: bool = 
     if written < len(build.changes):
         return USAGE
     return int(dry_run and bool(written or removed or changed))
+
+
+def _manifest_path(file: str) -> Path:
+    path = to_path(file)
+    if is_outside(path, repository_or_folder(Path(os.path.abspath(path.parent)))):
+        hint = "copy it into the repository: error messages would quote a file outside it"
+        raise problem(str(path), "a link out of its repository", "outside", hint)
+    return path
+
+
+def _report_problems(build: Build, path: Path) -> None:
+    """Report the warnings about all scripts. Raises JobgenError if one could not be made."""
+    if len(build.problems) >= PROBLEMS_KEPT:
+        report(f"{path}: {PROBLEMS_KEPT} problems: no others were searched for")
+    if build.problems:
+        raise JobgenError(build.problems)
+    for warning in sorted(build.warnings)[:PROBLEMS_SHOWN]:
+        report(f"warning: {warning}")
 
 
 def _make_scripts(scripts: Iterable[Script | JobgenError], total: int, build: Build) -> None:

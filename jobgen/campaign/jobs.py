@@ -1,0 +1,106 @@
+"""The jobs of a manifest, as far as it matters for their submission; those that --only names."""
+
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from jobgen.errors import nearest_hint, problem
+from jobgen.planning.option_row import BATCH
+from jobgen.planning.plan import Plan
+from jobgen.quoting import split_words
+from jobgen.repository.matrix import Script
+from jobgen.runs.records import LOGS
+
+# The own dependency of a script: in quotes where the scheduler needs them.
+_DEPENDENCY = {
+    "slurm": r"#SBATCH --dependency=(.*)",
+    "pbs": r"#PBS -W .*?depend=(\w+:[^,\"']+(?:,\w+:[^,\"']+)*).*",
+}
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job of a manifest whose script the scheduler can take."""
+
+    path: Path  # of its script
+    names: tuple[str, ...]  # its own name, its file's stem, and the key of its entry
+    scheduler: str
+    digest: str  # the SHA-256 of its script
+    logs: Path  # the folder of its records
+    dependency: str = ""  # what its script itself waits for
+    chdir: str = ""
+    array: str = ""
+    is_chain: bool = False
+    keeps_record: bool = True  # the plain script keeps none
+
+    @property
+    def name(self) -> str:
+        return self.names[0]
+
+
+def make_job(script: Script, plan: Plan, data: bytes, folder: Path) -> Job | None:
+    """The job of a script that was made; None for a script that is not for a scheduler's queue.
+
+    `folder` is the manifest's, in which jobs are submitted. Raises JobgenError for a script that
+    cannot be submitted with others.
+    """
+    if plan.command[1] not in BATCH:
+        return None
+    if any(each.startswith("#SBATCH --clusters=") for each in plan.directives):
+        hint = "set SLURM_CLUSTERS=NAME where you submit, for all commands of Slurm"
+        raise problem(script.tree.mark, "--clusters is in its script", "conflict", hint)
+    request = plan.request
+    logs = os.path.expandvars(request.log_folder or LOGS)
+    return Job(
+        path=script.path,
+        names=(plan.name, script.stem, script.key),
+        scheduler=plan.scheduler,
+        digest=hashlib.sha256(data).hexdigest(),
+        logs=folder / os.path.expanduser(logs),
+        dependency=_own_dependency(script, plan),
+        chdir=os.path.expandvars(request.chdir or ""),
+        array=request.array or "",
+        is_chain=bool(plan.launch.chain),
+        keeps_record=not plan.launch.plain,
+    )
+
+
+def _own_dependency(script: Script, plan: Plan) -> str:
+    found = (re.fullmatch(_DEPENDENCY[plan.scheduler], each) for each in plan.directives)
+    value = next(("".join(split_words(each[1])) for each in found if each), "")
+    if "?" in value:
+        text = f"its dependency {value} is on one job or another: --at-once could not add to it"
+        raise problem(script.tree.mark, text, "conflict", "a comma, which means all of them")
+    return value
+
+
+def array_size(array: str) -> int:
+    """The number of jobs in an array such as 0-9%2, 0-15:4 or 1,4,7-9; 1 without one."""
+    size = 0
+    for part in array.partition("%")[0].split(","):
+        if found := re.fullmatch(r"(\d+)-(\d+)(?::(\d+))?", part):
+            first, last, step = (int(text or 1) for text in found.groups())
+            size += len(range(first, last + 1, step))
+        else:
+            size += 1
+    return size
+
+
+def chosen(jobs: Sequence[Job], only: Iterable[str]) -> list[Job]:
+    """The jobs that one of the names or patterns names; all without any. Raises JobgenError."""
+    wanted = list(only)
+    for text in wanted:
+        if not any(_is_named(job, text) for job in jobs):
+            names = [name for job in jobs for name in job.names]
+            raise problem(
+                f"--only {text}", "no job has this name", "name", nearest_hint(text, names)
+            )
+    return [job for job in jobs if not wanted or any(_is_named(job, text) for text in wanted)]
+
+
+def _is_named(job: Job, text: str) -> bool:
+    return any(fnmatchcase(name, text) for name in (*job.names, str(job.path)))

@@ -1,0 +1,157 @@
+"""`jobgen build --submit`: the jobs of a manifest, on a real Slurm."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.harness import Cluster
+from tests.cluster.jobs import PATH, Desk, PbsDesk, until
+from tests.cluster.site import USER, OpenPbs
+from tests.cluster.test_submit import BEGIN, ROOT
+
+# Quick jobs: one task, no torch. Each notes in `log` when it begins and ends.
+MANIFEST = """
+defaults:
+  profile: dgx-a100
+  nodes: 1
+  gpus_per_node: 0
+  launcher: srun
+  shared: true
+  set: {node.gpu: none, request.memory: 1G}
+  file: "jobs/{name}-{n}.sh"
+jobs:
+  sweep:
+    matrix: {n: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]}
+    program: [python3, -u, run.py, "{n}"]
+"""
+RUN = """
+import os, pathlib, sys, time
+def note(text):
+    with open("log", "a") as log:
+        log.write(text + sys.argv[1] + "\\n")
+note("+")
+time.sleep(1)
+note("-")
+if sys.argv[1] == "7" and not pathlib.Path("mended").exists():
+    raise ValueError("no seven")
+while pathlib.Path("hold").exists():
+    time.sleep(0.1)
+"""
+
+
+@pytest.fixture
+def here(cluster: Cluster, tmp_path: Path) -> Desk:
+    """A folder with the manifest and its program."""
+    (tmp_path / "jobgen.yaml").write_text(MANIFEST)
+    (tmp_path / "run.py").write_text(RUN)
+    return Desk(cluster, tmp_path)
+
+
+def build(desk: Desk, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "jobgen", "build", *words]
+    return desk.cluster.run(command, cwd=desk.folder, env={"PATH": PATH}, timeout=300)
+
+
+def most_at_once(folder: Path) -> int:
+    """The most programs that ran at once, from what they have noted."""
+    running, most = 0, 0
+    for line in (folder / "log").read_text().splitlines():
+        running += 1 if line[0] == "+" else -1
+        most = max(most, running)
+    return most
+
+
+def test_a_sweep_of_which_one_job_fails(here: Desk) -> None:
+    done = build(here, "--wait", "--at-once", "3")
+    assert done.returncode == 1, done.stderr
+    assert len(re.findall(r"^jobs/sweep-\d+\.sh: job \d+$", done.stdout, re.MULTILINE)) == 12
+    assert most_at_once(here.folder) == 3
+    (failed,) = set(re.findall(r"sweep-7: job \d+: FAILED .*", done.stderr))
+    assert "no seven" in failed
+    lines = done.stderr.splitlines()
+    assert lines[-2:] == ["jobgen: 12 jobs: 11 succeeded, 1 failed", f"jobgen:   {failed}"]
+    assert re.search(r"^jobgen: sweep-1: job \d+: RUNNING", done.stderr, re.MULTILINE)
+    (here.folder / "mended").touch()
+    again = build(here, "--wait")
+    assert again.returncode == 0, again.stderr
+    assert re.fullmatch(r"jobs/sweep-7.sh: job \d+ \(job \d+ ended with status 1\)\n", again.stdout)
+    assert again.stderr.endswith("jobgen: 12 jobs: 12 succeeded\n")
+    assert build(here, "--submit").stdout == ""
+
+
+def test_ctrl_c_leaves_the_jobs(here: Desk) -> None:
+    (here.folder / "hold").touch()
+    words = [*BEGIN, sys.executable, "-m", "jobgen", "build", "--wait", "--only", "sweep-[12]"]
+    process = subprocess.Popen(
+        here.cluster.command(words), env=here.cluster.environment({"PATH": PATH}),
+        cwd=here.folder, text=True, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    until(lambda: (here.folder / "log").exists())
+    pid = (here.folder / "pid").read_text().strip()
+    here.cluster.run(["kill", "-INT", "--", f"-{pid}"])
+    out, messages = process.communicate(timeout=60)
+    ids = re.findall(r": job (\d+)$", out, re.MULTILINE)
+    assert (process.returncode, len(ids)) == (130, 2), messages
+    cancel = f"jobgen:   scancel {' '.join(ids)}"
+    assert messages.splitlines()[-1] == cancel
+    assert "the same command follows them again" in messages
+    assert build(here, "--submit", "--only", "sweep-[12]").stdout == ""
+    (here.folder / "hold").unlink()
+    done = build(here, "--wait", "--only", "sweep-[12]")
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+
+
+# ---- on a real PBS ----
+
+PBS_MANIFEST = f"""
+defaults:
+  profile: eap
+  nodes: 1
+  launcher: node
+  set:
+    software.modules: "[]"
+    software.venv: {sys.prefix}
+    node.arch: "null"
+    node.gpu: none
+    launch.processes_per_node: 1
+  file: "jobs/{{name}}-{{n}}.sh"
+jobs:
+  sweep:
+    matrix: {{n: [1, 2, 6, 7, 8]}}
+    program: [python3, -u, run.py, "{{n}}"]
+"""
+
+
+def pbs_build(real: PbsDesk, *words: str) -> subprocess.CompletedProcess[str]:
+    assert isinstance(real.site, OpenPbs)
+    os.chown(real.folder, USER, USER)
+    python = ["env", f"PYTHONPATH={ROOT}", sys.executable]
+    command = real.site.command(*python, "-m", "jobgen", "build", *words)
+    return real.site.cluster.run(command, cwd=real.folder, timeout=300)
+
+
+def test_a_sweep_on_pbs(real: PbsDesk) -> None:
+    (real.folder / "jobgen.yaml").write_text(PBS_MANIFEST)
+    (real.folder / "run.py").write_text(RUN)
+    done = pbs_build(real, "--wait", "--at-once", "2")
+    real.jobs.extend(ids := re.findall(r": job (\S+)$", done.stdout, re.MULTILINE))
+    assert (done.returncode, len(ids)) == (1, 5), done.stderr
+    assert most_at_once(real.folder) == 2
+    (failed,) = set(re.findall(r"sweep-7: job \S+: FINISHED .*", done.stderr))
+    assert "no seven" in failed
+    assert done.stderr.splitlines()[-2] == "jobgen: 5 jobs: 4 succeeded, 1 failed"
+    (real.folder / "mended").touch()
+    again = pbs_build(real, "--wait")
+    assert again.returncode == 0, again.stderr
+    (job,) = re.findall(r"^jobs/sweep-7.sh: job (\S+) ", again.stdout)
+    real.jobs.append(job)
+    assert again.stderr.endswith("jobgen: 5 jobs: 5 succeeded\n")
+    shutil.rmtree(real.folder / ".jobgen")  # the keepers

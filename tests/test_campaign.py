@@ -1,0 +1,532 @@
+"""`jobgen build --submit`: what is submitted, in which order, and how the jobs are followed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from jobgen.campaign import follow_jobs
+from jobgen.campaign.campaign import Wish, build_and_submit
+from jobgen.campaign.follow_jobs import Follower
+from jobgen.campaign.jobs import Job, array_size
+from jobgen.campaign.lanes import BACK, predecessors
+from jobgen.campaign.states import Attempt, State, read_states
+from jobgen.campaign.submit_jobs import locked
+from jobgen.campaign.table import Row, Table
+from jobgen.cli.app import run_words
+from jobgen.errors import run_command
+from jobgen.repository.build import BuildOptions
+from jobgen.runs.records import note_submission, read_records
+from jobgen.submission import pbs_queue, slurm_queue
+from jobgen.submission.job_queue import JobStatus
+from jobgen.submission.many_jobs import NoAnswer, query_states
+from tests.emulated_slurm import EmulatedSlurm
+
+MANIFEST = """\
+defaults: {profile: dgx-a100, nodes: 1, file: "jobs/{name}-{lr}.sh"}
+jobs:
+  bert: {matrix: {lr: [1, 2, 3]}, program: [train.py, "{lr}"]}
+"""
+# Each numbers its jobs from 12, and notes its words; `wait` makes it slow.
+SUBMIT = """\
+#!/bin/bash
+echo "${0##*/} $*" >> calls
+until [[ ! -e wait ]]; do sleep 0.05; done
+[[ ! -e refuse ]] || { echo "${0##*/}: error: too many jobs" >&2; exit 1; }
+n=$(($(cat number 2> /dev/null || echo 11) + 1)); echo $n > number
+name=$(sed -nE 's/^#(SBATCH --job-name=|PBS -N )//p')
+echo "$n $name" >> queue
+echo $n
+"""
+SQUEUE = """\
+#!/bin/bash
+echo "squeue $*" >> calls
+[[ ! -e down ]] || { echo "squeue: error: Unable to contact slurm controller" >&2; exit 1; }
+touch queue
+for word; do
+  [[ $word != --user=* ]] || by_user=yes
+done
+while read -r n name; do
+  if [[ ${by_user-} ]]; then
+    printf '%s\\x1f%s\\x1f%s\\n' $n "$name" "$(pwd -P)"
+  else
+    echo "$n|PENDING|0:00|None"
+  fi
+done < queue
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a manifest, and the scheduler's commands, which keep their files in it."""
+    (tmp_path / "jobgen.yaml").write_text(MANIFEST)
+    (tmp_path / "train.py").touch()
+    (tmp_path / "bin").mkdir()
+    for name, text in {"sbatch": SUBMIT, "qsub": SUBMIT, "squeue": SQUEUE}.items():
+        (tmp_path / "bin" / name).write_text(text)
+        (tmp_path / "bin" / name).chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
+    return tmp_path
+
+
+def calls(folder: Path, name: str) -> list[str]:
+    """The words of each call of a command."""
+    lines = (folder / "calls").read_text().splitlines() if (folder / "calls").exists() else []
+    return [line.partition(" ")[2] for line in lines if line.startswith(f"{name} ")]
+
+
+def lines(capsys: pytest.CaptureFixture[str]) -> tuple[list[str], list[str]]:
+    out, err = capsys.readouterr()
+    return out.splitlines(), err.splitlines()
+
+
+# ---- what is submitted ----
+
+
+def test_each_job_is_submitted_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_words(["build", "--submit"]) == 0
+    out, err = lines(capsys)
+    paths = [f"jobs/bert-{n}.sh" for n in (1, 2, 3)]
+    submitted = [f"{path}: job {n}" for n, path in enumerate(paths, 12)]
+    assert out == [*(f"{path}: written" for path in paths), *submitted]
+    assert err[1:] == ["jobgen: 3 jobs: 3 submitted"]
+    records = read_records(folder / "jobgen-logs")
+    assert [each.job for each in records] == ["12", "13", "14"]
+    assert run_words(["build", "--submit"]) == 0
+    assert lines(capsys)[1][1:] == ["jobgen: 3 jobs: 3 in the queue already"]
+    assert len(calls(folder, "sbatch")) == 3
+    assert len(calls(folder, "squeue")) == 1
+    assert not (folder / "jobgen-logs/submission.intent").exists()
+
+
+def test_a_dry_run_submits_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_words(["build", "--submit", "--dry-run", "--only", "bert-[12]"]) == 1
+    out, err = lines(capsys)
+    assert out[3:] == [f"jobs/bert-{n}.sh: would be submitted: not submitted yet" for n in (1, 2)]
+    assert err[1:] == ["jobgen: 2 jobs: 2 to be submitted"]
+    assert calls(folder, "sbatch") == []
+
+
+def test_a_changed_or_failed_job_is_submitted_again(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_words(["build", "--submit"]) == 0
+    (folder / "queue").unlink()
+    record = folder / "jobgen-logs"
+    for job, status in (("12", 0), ("13", 0), ("14", 1)):
+        values = json.loads((record / f"{job}.json").read_text())
+        (record / f"{job}.json").write_text(json.dumps({**values, "end": 1, "status": status}))
+    text = (folder / "jobgen.yaml").read_text()
+    (folder / "jobgen.yaml").write_text(text.replace("[1, 2, 3]", "[1, 2, 3, 4]"))
+    (folder / "jobs/bert-2.sh").unlink()
+    capsys.readouterr()
+    assert run_words(["build", "--submit"]) == 0
+    out, err = lines(capsys)
+    again = "jobs/bert-3.sh: job 15 (job 14 ended with status 1)"
+    assert out[2:] == [again, "jobs/bert-4.sh: job 16"]
+    assert err[-1] == "jobgen: 4 jobs: 2 submitted, 2 succeeded before"
+    (folder / "jobgen.yaml").write_text(text.replace("train.py,", "train.py, --more,"))
+    assert run_words(["build", "--submit", "--only", "bert-1", "--only", "bert-2"]) == 0
+    assert lines(capsys)[0][3:] == ["jobs/bert-1.sh: job 17", "jobs/bert-2.sh: job 18"]
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["--submit", "--only", "bart"], "--only bart: no job has this name; did you mean `bert`?"),
+        (["--only", "bert"], "--only: it works only with --submit; add --submit, or --wait"),
+        (["--at-once", "2"], "--at-once: it works only with --submit; add --submit, or --wait"),
+    ],
+)
+def test_wrong_options(
+    folder: Path, words: list[str], text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command(lambda: run_words(["build", *words])) == 2
+    assert text in lines(capsys)[1][-1]
+    assert calls(folder, "sbatch") == []
+
+
+def test_nothing_is_submitted_if_a_script_is_wrong(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "jobgen.yaml").write_text(MANIFEST + "  bad: {matrix: {lr: [1]}, nodes: none}\n")
+    assert run_command(lambda: run_words(["build", "--submit"])) == 2
+    clusters = "  far: {matrix: {lr: [1]}, directive: --clusters=east}\n"
+    (folder / "jobgen.yaml").write_text(MANIFEST + clusters)
+    assert run_command(lambda: run_words(["build", "--submit"])) == 2
+    assert "set SLURM_CLUSTERS=NAME where you submit" in lines(capsys)[1][-1]
+    assert not (folder / "jobs").exists()
+    assert calls(folder, "sbatch") == []
+
+
+def test_nothing_is_submitted_if_the_queue_is_not_known(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_words(["build", "--submit"]) == 0
+    (folder / "down").touch()
+    assert run_command(lambda: run_words(["build", "--submit"])) == 2
+    error = "jobgen: --submit: squeue: error: Unable to contact slurm controller; nothing was"
+    assert lines(capsys)[1][-1].startswith(error)
+    assert len(calls(folder, "sbatch")) == 3
+
+
+def test_a_script_without_a_queue_is_named(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "jobgen.yaml").write_text(MANIFEST + "  here: {profile: local, file: here.sh}\n")
+    assert run_words(["build", "--submit", "--only", "bert-1"]) == 0
+    out, err = lines(capsys)
+    assert out[-1] == "jobs/bert-1.sh: job 12"
+    assert "jobgen: here.sh: not submitted: it is for no scheduler's queue" in err
+
+
+def test_what_a_refusal_leaves(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "bin/sbatch").write_text(SUBMIT + "[[ $n != 13 ]] || touch refuse\n")
+    assert run_words(["build", "--submit"]) == 2
+    out, err = lines(capsys)
+    assert out[3:] == ["jobs/bert-1.sh: job 12", "jobs/bert-2.sh: job 13"]
+    assert err[1:] == [
+        "jobgen: jobs/bert-3.sh: sbatch did not take it: sbatch: error: too many jobs",
+        "jobgen: 2 of 3 jobs are submitted; not submitted:",
+        "jobgen:   jobs/bert-3.sh",
+        "jobgen: when the cause is mended, the same command goes on",
+    ]
+    (folder / "refuse").unlink()
+    assert run_words(["build", "--submit"]) == 0
+    assert lines(capsys)[0] == ["jobs/bert-3.sh: job 14"]
+
+
+# ---- kills, and two at once ----
+
+
+def start(folder: Path) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "jobgen", "build", "--submit"]
+    quiet = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    root = str(Path(__file__).parents[1])
+    return subprocess.Popen(command, cwd=folder, env={**os.environ, "PYTHONPATH": root}, **quiet)
+
+
+def await_call(folder: Path, number: int) -> None:
+    limit = time.monotonic() + 60
+    while len(calls(folder, "sbatch")) < number:
+        assert time.monotonic() < limit
+        time.sleep(0.05)
+
+
+def test_two_at_once_submit_no_job_twice(folder: Path) -> None:
+    (folder / "wait").touch()
+    first, second = start(folder), start(folder)
+    await_call(folder, 1)
+    time.sleep(0.5)
+    (folder / "wait").unlink()
+    outputs = [process.communicate(timeout=60)[0].decode() for process in (first, second)]
+    assert len(calls(folder, "sbatch")) == 3, outputs
+    assert sum("3 jobs: 3 submitted" in text for text in outputs) == 1
+    assert sum("3 jobs: 3 in the queue already" in text for text in outputs) == 1
+
+
+def test_a_kill_while_sbatch_works_loses_no_job(folder: Path) -> None:
+    """The next run waits for that sbatch, which has the lock, and finds its job by the name."""
+    (folder / "wait").touch()
+    first = start(folder)
+    await_call(folder, 1)
+    first.send_signal(signal.SIGKILL)
+    first.communicate(timeout=60)
+    second = start(folder)
+    assert second.stdout
+    while b"another `jobgen build --submit` is at work here" not in second.stdout.readline():
+        assert second.poll() is None
+    assert len(calls(folder, "sbatch")) == 1
+    (folder / "wait").unlink()
+    text = second.communicate(timeout=60)[0].decode()
+    assert "bert-1: job 12 was submitted by a run that was cut off" in text
+    assert "3 jobs: 2 submitted, 1 in the queue already" in text
+    assert len(calls(folder, "sbatch")) == 3
+
+
+def test_the_lock_is_free_after_its_holder(folder: Path) -> None:
+    for _ in range(2):
+        with locked(folder) as handle:
+            assert handle
+
+
+# ---- --at-once ----
+
+
+def test_at_once_waits_by_dependencies(folder: Path) -> None:
+    text = MANIFEST.replace("program", "after: ['7:ok', '8:any'], program")
+    (folder / "jobgen.yaml").write_text(text)
+    assert run_words(["build", "--submit", "--at-once", "1"]) == 0
+    own = "--parsable --dependency=afterok:7,afterany:8"
+    assert calls(folder, "sbatch") == [
+        "--parsable", f"{own},afterany:12", f"{own},afterany:12:13"
+    ]  # fmt: skip
+
+
+def test_at_once_on_pbs(folder: Path) -> None:
+    text = MANIFEST.replace("dgx-a100", "eap").replace("program", "after: '7.pbs', program")
+    (folder / "jobgen.yaml").write_text(text)
+    assert run_words(["build", "--submit", "--at-once", "2"]) == 0
+    assert calls(folder, "qsub") == ["", "", "-W depend=afterok:7.pbs,afterany:12"]
+
+
+def test_the_lanes() -> None:
+    assert [predecessors([], list("abcd")[:n], 2) for n in range(5)] == [
+        [], [], ["a"], ["b"], ["a", "c"]
+    ]  # fmt: skip
+    # Jobs that are in the queue already may all run at once.
+    assert predecessors(["q", "r", "s"], [], 2) == ["q", "r"]
+    assert predecessors(["q", "r", "s"], ["a"], 2) == ["q", "r", "s"]
+    assert predecessors(["q"], [], 2) == []
+    assert predecessors(["q"], ["a"], 2) == ["q"]
+    many = [f"n{number}" for number in range(20)]
+    assert predecessors(["q"], many, 1) == many[-BACK:]
+
+
+@pytest.mark.parametrize(
+    ("array", "size"), [("", 1), ("0-9%2", 10), ("0-15:4", 4), ("1,4,7-9", 5), ("3", 1)]
+)
+def test_the_size_of_an_array(array: str, size: int) -> None:
+    assert array_size(array) == size
+
+
+# ---- the state of a job ----
+
+
+def job(folder: Path, name: str = "a", **more: object) -> Job:
+    script = f"#!/bin/bash\n#SBATCH --job-name={name}\n".encode()
+    (folder / f"{name}.sh").write_bytes(script)
+    logs = folder / "jobgen-logs"
+    note_submission(logs, "1", script)
+    (record,) = read_records(logs)
+    return Job(folder / f"{name}.sh", (name,), "slurm", record.script, logs, **more)  # type: ignore[arg-type]
+
+
+def write_record(logs: Path, name: str, **values: object) -> None:
+    script = next(iter(read_records(logs))).script
+    (logs / f"{name}.json").write_text(json.dumps({"job": name, "script": script, **values}))
+
+
+@pytest.fixture
+def slurm(tmp_path: Path) -> EmulatedSlurm:
+    machine = EmulatedSlurm(tmp_path)
+    machine.run(["sbatch"], b"#SBATCH --job-name=a\n")
+    return machine
+
+
+def test_what_the_scheduler_knows_is_kept(tmp_path: Path, slurm: EmulatedSlurm) -> None:
+    """A job that is cancelled while it waits, or whose script is plain, writes no end."""
+    own = job(tmp_path)
+    assert read_states([own], slurm)[0].status == JobStatus("PENDING", elapsed="")
+    slurm.jobs["1"].state = "COMPLETED"
+    assert read_states([own], slurm)[0].succeeded
+    slurm.jobs["1"].is_forgotten = True
+    slurm.calls.clear()
+    assert read_states([own], slurm)[0].succeeded
+    assert slurm.calls == []
+
+
+def test_a_job_that_nobody_knows(tmp_path: Path, slurm: EmulatedSlurm) -> None:
+    slurm.jobs["1"].is_forgotten = True
+    (state,) = read_states([job(tmp_path)], slurm)
+    assert (state.is_missing, state.reason) == (True, "job 1 ended without a word")
+    (state,) = read_states([job(tmp_path, keeps_record=False)], slurm)
+    assert (state.is_missing, state.is_unknown) == (False, True)
+
+
+def test_a_success_that_was_ended_from_outside_is_none(
+    tmp_path: Path, slurm: EmulatedSlurm
+) -> None:
+    own = job(tmp_path)
+    slurm.jobs["1"].is_forgotten = True
+    write_record(own.logs, "1", begin=1, end=2, status=0, outside="TERM")
+    assert read_states([own], slurm)[0].reason == "job 1 ended with status 1"
+
+
+def test_an_array_has_succeeded_when_all_its_jobs_have(
+    tmp_path: Path, slurm: EmulatedSlurm
+) -> None:
+    own = job(tmp_path, array="0-1")
+    slurm.jobs["1"].is_forgotten = True
+    write_record(own.logs, "1_0", end=2, status=0)
+    assert read_states([own], slurm)[0].is_missing
+    write_record(own.logs, "1_1", end=2, status=3)
+    assert read_states([own], slurm)[0].reason == "job 1 ended with status 3"
+    write_record(own.logs, "1_1", end=2, status=0)
+    assert read_states([own], slurm)[0].succeeded
+
+
+@pytest.mark.parametrize(
+    ("line", "succeeded"),
+    [
+        ("2 done: the program has ended", True),
+        ("2 stopped: it failed", False),
+        ("2 began 1", False),
+    ],
+)
+def test_a_chain_says_itself_whether_it_is_done(
+    tmp_path: Path, slurm: EmulatedSlurm, line: str, succeeded: bool
+) -> None:
+    own = job(tmp_path, array="1-9%1", is_chain=True)
+    slurm.jobs["1"].state = "COMPLETED"
+    (own.logs / "chain-1").write_text(f"1 began 1\n{line}\n")
+    assert read_states([own], slurm)[0].succeeded is succeeded
+
+
+# ---- what the schedulers answer ----
+
+
+def test_the_lines_of_squeue_and_sacct() -> None:
+    answer = "7|PENDING|0:00|Resources\n8|FAILED|1:00|None\n9|RUNNING|0:01|None\n9|PENDING|0:00|x\n"
+    assert slurm_queue.parse_states(f"Welcome\n{answer}") == {
+        "7": JobStatus("PENDING", "Resources"),
+        "8": JobStatus("FAILED", elapsed="1:00", exit_status=1),
+        "9": JobStatus("1 RUNNING, 1 PENDING", elapsed="0:01"),
+    }
+    ended = slurm_queue.MANY.parse_ended("7|CANCELLED by 0\n8_1|COMPLETED\n8_2|COMPLETED\n")
+    assert {job: each.exit_status for job, each in ended.items()} == {"7": 1, "8": 0}
+
+
+QSTAT = """\
+Job Id: 7.login
+    job_state = R
+    resources_used.walltime = 00:00:11
+    Output_Path = login:/x/a.o7
+
+Job Id: 8[].login
+    job_state = F
+    Exit_status = 2
+"""
+
+
+def test_the_answer_of_qstat_about_many_jobs() -> None:
+    found = pbs_queue.parse_states(QSTAT)
+    assert {job: (each.state, each.exit_status) for job, each in found.items()} == {
+        "7.login": ("RUNNING", None),
+        "8[].login": ("FINISHED", 2),
+    }
+
+
+@pytest.mark.parametrize(
+    ("errors", "is_answer"),
+    [
+        ("qstat: Unknown Job Id 9.login\n", True),
+        ("Welcome to the cluster\nqstat: 9.login Job has finished, use -x or -H\n", True),
+        (
+            "qstat: Unknown Job Id 9.login\nqstat: cannot connect to server\n",
+            False,
+        ),
+        ("", False),
+    ],
+)
+def test_a_query_that_fails_for_more_than_jobs_that_are_gone(
+    folder: Path, errors: str, is_answer: bool
+) -> None:
+    text = f"#!/bin/bash\ncat <<'END'\n{QSTAT}END\nprintf %s {errors!r} >&2\nexit 35\n"
+    (folder / "bin/qstat").write_text(text.replace("printf %s '", "printf '"))
+    (folder / "bin/qstat").chmod(0o755)
+    if is_answer:
+        assert list(query_states("pbs", ["7", "9.login"])) == ["7"]
+    else:
+        with pytest.raises(NoAnswer):
+            query_states("pbs", ["7", "9.login"])
+
+
+# ---- following ----
+
+
+@pytest.fixture
+def many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[EmulatedSlurm, list[State]]:
+    """500 jobs in the queue, one of which runs or ends in each pause."""
+    slurm = EmulatedSlurm(tmp_path)
+    states = []
+    for number in range(500):
+        script = f"#SBATCH --job-name=j{number}\n".encode()
+        slurm.run(["sbatch"], script)
+        new = slurm.jobs[str(number + 1)]
+        own = Job(tmp_path / "j.sh", (new.name,), "slurm", new.digest, slurm.logs)
+        states.append(State(own, Attempt(new.id), status=JobStatus("SUBMITTED")))
+
+    def pause(_: float) -> None:
+        for each in list(slurm.jobs.values())[:]:
+            if each.state == "RUNNING":
+                slurm.end(each, "FAILED" if each.id == "77" else "COMPLETED")
+        for each in slurm.startable[:100]:
+            slurm.start(each)
+
+    monkeypatch.setattr(follow_jobs, "sleep", pause)
+    return slurm, states
+
+
+def test_a_poll_is_one_query_for_500_jobs(
+    many: tuple[EmulatedSlurm, list[State]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    slurm, states = many
+    slurm.calls.clear()
+    follower = Follower(states, slurm)
+    follower.follow()
+    assert [words[0] for words in slurm.calls] == ["squeue"] * 7
+    assert follower.summary == "500 jobs: 499 succeeded, 1 failed"
+    out, err = lines(capsys)
+    assert out == []
+    assert "jobgen: j76: job 77: FAILED (exit status 1)" in err
+    assert "jobgen: j0: job 1: RUNNING, 0:01" in err
+    assert len(err) == 1500  # each waits, runs and ends
+
+
+def test_a_job_that_vanishes_has_failed(
+    tmp_path: Path, slurm: EmulatedSlurm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(follow_jobs, "sleep", lambda _: None)
+    (state,) = read_states([job(tmp_path)], slurm)
+    slurm.jobs["1"].is_forgotten = True
+    follower = Follower([state], slurm)
+    follower.follow()
+    assert [(each.failed, each.end) for each in follower.jobs] == [(True, "ended without a word")]
+
+
+def test_the_table_fits_the_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(os, "get_terminal_size", lambda _: os.terminal_size((40, 8)))
+    table = Table()
+    table.is_terminal = True
+    rows = [
+        Row(f"j{number}", f"{number}", JobStatus("PENDING", "Priority")) for number in range(20)
+    ]
+    rows.append(Row("last", "20", JobStatus("RUNNING", elapsed="0:01")))
+    monkeypatch.setattr(sys.stderr, "fileno", lambda: 2, raising=False)
+    table.show(rows, "21 jobs: 1 running, 20 waiting")
+    shown = capsys.readouterr().err.replace("\x1b[K", "").splitlines()
+    assert [line[:12].rstrip() for line in shown] == [
+        "NAME  JOB  S",
+        "last  20   R",
+        "j0    0    P",
+        "j1    1    P",
+        "… and 18 mor",
+        "21 jobs: 1 r",
+    ]
+    table.note("j0: job 0: COMPLETED")
+    assert capsys.readouterr().err == "\x1b[6A\r\x1b[Jjobgen: j0: job 0: COMPLETED\n"
+
+
+def test_ctrl_c_says_how_to_go_on(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(_: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(follow_jobs, "sleep", interrupt)
+    assert build_and_submit("jobgen.yaml", BuildOptions(), Wish(follows=True)) == 130
+    assert lines(capsys)[1][-2:] == [
+        "jobgen: the jobs go on; the same command follows them again. To cancel them:",
+        "jobgen:   scancel 12 13 14",
+    ]
