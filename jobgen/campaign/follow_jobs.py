@@ -102,14 +102,14 @@ class Follower:
         each.misses += status is None
         if status is None and each.misses < MOST_MISSES:
             return
-        attempt.note_end(of_queue)
+        attempt.note_end(job, of_queue)
         each.failed = status != 0
         words = of_queue.state if of_queue else "ENDED"
         each.end = (
             f"{words} (exit status {status})" if status is not None else "ended without a word"
         )
         if each.failed:
-            verdict = verdict_line(job, attempt)
+            verdict = verdict_line(attempt)
             each.end += f": {verdict}" if verdict else ""
         self.table.note(f"{each.name}: job {each.id}: {each.end}")
 

@@ -53,10 +53,11 @@ class Attempt:
             return ("done", "stopped").index(found[1]) if found else None
         return None
 
-    def note_end(self, of_queue: JobStatus | None) -> None:
+    def note_end(self, job: Job, of_queue: JobStatus | None) -> None:
         """Keep what the scheduler knows, and soon forgets, of a job that wrote no end itself."""
+        is_silent = self.status(job) is None
         for record in self.records:
-            if record.job == self.id and record.status is None and of_queue:
+            if record.job == self.id and of_queue and is_silent:
                 with suppress(OSError, ValueError):
                     note_end(record, of_queue.exit_status or 0)
 
@@ -126,7 +127,7 @@ def _settle(state: State, of_queue: JobStatus | None) -> None:
         state.status = of_queue
         return
     status = state.attempt.status(state.job, of_queue)
-    state.attempt.note_end(of_queue)
+    state.attempt.note_end(state.job, of_queue)
     state.succeeded = status == 0
     state.is_unknown = status is None and not state.job.keeps_record
     end = "ended without a word" if status is None else f"ended with status {status}"

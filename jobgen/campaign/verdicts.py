@@ -1,43 +1,35 @@
 """Why a job of a campaign failed: the verdict of `jobgen why` in one line."""
 
-import os
-import re
 from collections.abc import Iterator
-from glob import escape, glob
-from itertools import chain
+from itertools import islice
 
-from jobgen.campaign.jobs import Job
 from jobgen.campaign.states import Attempt
 from jobgen.diagnosis.engine import diagnose
+from jobgen.diagnosis.events import Verdict
 from jobgen.diagnosis.files import is_job_folder, sources
 from jobgen.diagnosis.job_files import find_job_files
 from jobgen.diagnosis.job_folder.verdict import diagnose_folder
 from jobgen.diagnosis.report import as_line
 from jobgen.errors import JobgenError
 
+MOST_READ = 5  # jobs of an array that have failed
 _PREFIX = "jobgen: "
 
 
-def verdict_line(job: Job, attempt: Attempt) -> str:
-    """The verdict on a job that failed; "" if there is none.
-
-    The scheduler is asked only for a job that left no folder.
-    """
-    number = re.split(r"[.\[]", attempt.id)[0]
+def verdict_line(attempt: Attempt) -> str:
+    """The verdict on a job that failed, or on one of an array; "" if no cause is found."""
     try:
-        folders = sorted(_folders(job, number), key=os.path.getmtime)
-        if folders:
-            verdict = diagnose_folder(folders[-1])
-        else:
-            verdict = diagnose(chain(sources(find_job_files(attempt.id).paths)))
+        found = next((each for each in _verdicts(attempt) if each.code), None)
     except (JobgenError, OSError):
         return ""
-    return as_line(verdict).strip().removeprefix(_PREFIX) if verdict.code else ""
+    return as_line(found).strip().removeprefix(_PREFIX) if found else ""
 
 
-def _folders(job: Job, number: str) -> Iterator[str]:
-    """The folders that the tries of a job, or the jobs of an array, have left."""
-    for path in glob(f"{escape(str(job.logs))}/{number}*"):
-        rest = os.path.basename(path).removeprefix(number)
-        if re.fullmatch(r"(?:_\d+|\[\d+\])?(?:\.[\w.-]*)?", rest) and is_job_folder(path):
-            yield path
+def _verdicts(attempt: Attempt) -> Iterator[Verdict]:
+    """The verdicts on its jobs; the scheduler is asked only if they have left no folder."""
+    failed = (each for each in attempt.records if each.status != 0)
+    folders = (str(each.job_folder) for each in failed if each.job_folder)
+    found = list(islice(filter(is_job_folder, folders), MOST_READ))
+    yield from map(diagnose_folder, found)
+    if not found:
+        yield diagnose(sources(find_job_files(attempt.id).paths))
