@@ -367,9 +367,9 @@ def test_an_array_has_succeeded_when_all_its_jobs_have(
 @pytest.mark.parametrize(
     ("line", "succeeded"),
     [
-        ("2 done: the program has ended", True),
-        ("2 stopped: it failed", False),
-        ("2 began 1", False),
+        ("job 2 is done: the program ended by itself, with 0", True),
+        ("job 2 stopped without progress: it failed with status 1", False),
+        ("job 2 goes on: it was ended from outside, as at the walltime", False),
     ],
 )
 def test_a_chain_says_itself_whether_it_is_done(
@@ -377,7 +377,9 @@ def test_a_chain_says_itself_whether_it_is_done(
 ) -> None:
     own = job(tmp_path, array="1-9%1", is_chain=True)
     slurm.jobs["1"].state = "COMPLETED"
-    (own.logs / "chain-1").write_text(f"1 began 1\n{line}\n")
+    (own.logs / "chain-1").write_text(
+        f"2026-01-01T00:00:00 job 2 began on n1, progress 0\n2026-01-01T00:00:01 {line}\n"
+    )
     assert read_states([own], slurm)[0].succeeded is succeeded
 
 

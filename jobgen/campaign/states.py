@@ -47,11 +47,13 @@ class Attempt:
         return max(ends) if len(ends) == len(of_tasks) >= array_size(job.array) else None
 
     def _chain_status(self, job: Job) -> int | None:
-        with suppress(OSError, ValueError, IndexError):
-            text = (job.logs / f"chain-{self.number}").read_text("utf-8")
-            found = re.search(r"^\d+ (done|stopped): ", text.splitlines()[-1])
-            return ("done", "stopped").index(found[1]) if found else None
-        return None
+        """0 if the training is done, 1 if its chain was stopped, None if it goes on."""
+        try:
+            text = (job.logs / f"chain-{self.number}").read_text("utf-8", "replace")
+        except OSError:
+            return None
+        ends = re.findall(r"^\S+ job \d+ (is done|stopped|goes on|began)", text, re.MULTILINE)
+        return {"is done": 0, "stopped": 1}.get(ends[-1] if ends else "")
 
     def note_end(self, job: Job, of_queue: JobStatus | None) -> None:
         """Keep what the scheduler knows, and soon forgets, of a job that wrote no end itself."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -109,6 +110,24 @@ def test_ctrl_c_leaves_the_jobs(here: Desk) -> None:
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
 
 
+def test_kills_at_any_time_submit_no_job_twice(here: Desk) -> None:
+    choose, rounds = random.Random(32), 0
+    words = [sys.executable, "-m", "jobgen", "build", "--submit", "--at-once", "4"]
+    command = ["timeout", "-s", "KILL", "{}", *words]
+    while rounds < 15:
+        rounds += 1
+        command[3] = f"{choose.uniform(0.2, 3):.2f}"
+        here.cluster.run(command, cwd=here.folder, env={"PATH": PATH})
+    done = build(here, "--wait")
+    shown = here.cluster.run(["squeue", "--states=all", "--noheader", "--format=%j|%T|%Z"])
+    own = [line for line in shown.stdout.splitlines() if line.endswith(f"|{here.folder}")]
+    states = sorted(line.rpartition("|")[0] for line in own)
+    ended = {"sweep-7|FAILED"} | {f"sweep-{n}|COMPLETED" for n in range(1, 13) if n != 7}
+    assert set(states) == ended, done.stderr
+    again = [state for state in states if state != "sweep-7|FAILED"]
+    assert len(again) == 11  # only the one that fails may have run more than once
+
+
 # ---- on a real PBS ----
 
 PBS_MANIFEST = f"""
@@ -145,7 +164,7 @@ def test_a_sweep_on_pbs(real: PbsDesk) -> None:
     real.jobs.extend(ids := re.findall(r": job (\S+)$", done.stdout, re.MULTILINE))
     assert (done.returncode, len(ids)) == (1, 5), done.stderr
     assert most_at_once(real.folder) == 2
-    (failed,) = set(re.findall(r"sweep-7: job \S+: FINISHED .*", done.stderr))
+    (failed,) = set(re.findall(r"sweep-7: job \S+: [A-Z]+ \(exit.*", done.stderr))
     assert "no seven" in failed
     assert done.stderr.splitlines()[-2] == "jobgen: 5 jobs: 4 succeeded, 1 failed"
     (real.folder / "mended").touch()
