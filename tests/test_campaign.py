@@ -163,6 +163,11 @@ def test_nothing_is_submitted_if_a_script_is_wrong(
     (folder / "jobgen.yaml").write_text(MANIFEST + clusters)
     assert run_command(lambda: run_words(["build", "--submit"])) == 2
     assert "set SLURM_CLUSTERS=NAME where you submit" in lines(capsys)[1][-1]
+    same = MANIFEST.replace('program: [train.py, "{lr}"]', "name: same")
+    (folder / "jobgen.yaml").write_text(same)
+    assert run_command(lambda: run_words(["build", "--submit"])) == 2
+    text = "jobs/bert-3.sh has the same text as jobs/bert-1.sh: they are one job"
+    assert text in lines(capsys)[1][-1]
     assert not (folder / "jobs").exists()
     assert calls(folder, "sbatch") == []
 

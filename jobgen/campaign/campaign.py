@@ -1,19 +1,17 @@
 """`jobgen build --submit`: submits what a manifest lacks, and follows its jobs."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from jobgen.campaign.follow_jobs import Follower
-from jobgen.campaign.jobs import Job, chosen, make_job
+from jobgen.campaign.jobs import Job, JobList, chosen
 from jobgen.campaign.states import State, read_states
 from jobgen.campaign.submit_jobs import Refused, Submission, locked
 from jobgen.errors import INTERRUPTED, USAGE, printable, problem, report
 from jobgen.paths import to_path
-from jobgen.planning.plan import Plan
 from jobgen.repository.build import BuildOptions, build_all
-from jobgen.repository.matrix import Script
 from jobgen.scripts.write import write
 from jobgen.submission.job_queue import get_queue
 from jobgen.submission.machine import HERE, Here, Machine
@@ -39,18 +37,11 @@ def build_and_submit(file: str, options: BuildOptions, wish: Wish) -> int:
     if a script was not written or not submitted. Raises JobgenError.
     """
     folder = Path(os.path.abspath(to_path(file).parent))
-    jobs: list[Job] = []
-
-    def note(script: Script, plan: Plan, data: bytes) -> None:
-        job = make_job(script, plan, data, folder)
-        if job:
-            jobs.append(job)
-        else:
-            report(f"{script.path}: not submitted: it is for no scheduler's queue")
-
-    changes = build_all(file, *options, note)
+    made = JobList(folder)
+    changes = build_all(file, *options, made.add)
     if changes == USAGE:
         return USAGE
+    jobs = list(made.by_digest.values())
     wanted = chosen(jobs, wish.only)
     here = wish.machine if wish.machine.name else Here(str(folder))
     try:
@@ -142,8 +133,8 @@ def _follow(states: Sequence[State], machine: Machine) -> int:
     except KeyboardInterrupt:
         follower.table.clear()
         report("the jobs go on; the same command follows them again. To cancel them:")
-        for line in _cancel_lines(follower):
-            report(f"  {line}")
+        for words in _cancel_commands(follower):
+            report(f"  {machine.shown(words)}")
         return INTERRUPTED
     failed = [each for each in follower.jobs if each.failed]
     follower.table.note(follower.summary)
@@ -152,9 +143,10 @@ def _follow(states: Sequence[State], machine: Machine) -> int:
     return int(bool(failed))
 
 
-def _cancel_lines(follower: Follower) -> list[str]:
+def _cancel_commands(follower: Follower) -> Iterator[list[str]]:
     """The commands that cancel the jobs that have not ended."""
     ids: dict[str, list[str]] = {}
     for each in follower.open:
         ids.setdefault(each.state.job.scheduler, []).append(each.id)
-    return [" ".join([*get_queue(kind).cancel, *jobs]) for kind, jobs in ids.items()]
+    for scheduler, jobs in ids.items():
+        yield [*get_queue(scheduler).cancel, *jobs]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from jobgen.errors import nearest_hint, problem
+from jobgen.errors import nearest_hint, problem, report
 from jobgen.planning.option_row import BATCH
 from jobgen.planning.plan import Plan
 from jobgen.quoting import split_words
@@ -40,6 +40,26 @@ class Job:
     @property
     def name(self) -> str:
         return self.names[0]
+
+
+class JobList:
+    """The jobs of a manifest, by the SHA-256 of their scripts."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.by_digest: dict[str, Job] = {}
+
+    def add(self, script: Script, plan: Plan, data: bytes) -> None:
+        """Add the job of a script that was made. Raises JobgenError if another one is the same."""
+        job = make_job(script, plan, data, self.folder)
+        if job is None:
+            report(f"{script.path}: not submitted: it is for no scheduler's queue")
+        elif other := self.by_digest.get(job.digest):
+            text = f"{job.path} has the same text as {other.path}: they are one job"
+            hint = "leave out `name`, or use in the program what differs"
+            raise problem(script.tree.mark, text, "collision", hint)
+        else:
+            self.by_digest[job.digest] = job
 
 
 def make_job(script: Script, plan: Plan, data: bytes, folder: Path) -> Job | None:

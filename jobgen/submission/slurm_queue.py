@@ -115,7 +115,7 @@ def _joined(rows: Iterable[Sequence[str]]) -> JobStatus:
 def _find(name: str, ask: Callable[[Sequence[str]], str]) -> Iterator[Waiting]:
     user = ask(("id", "-un")).strip()
     shape = "--format=%F\x1f%j\x1f%Z"  # a name may have any other character
-    answer = ask(("squeue", "--noheader", f"--user={user}", f"--name={name}", shape))
+    answer = ask(("squeue", "--noheader", f"--user={user}", shape))  # --name splits at commas
     for line in answer.splitlines():
         words = line.split("\x1f")
         if len(words) == 3 and words[1] == name:
