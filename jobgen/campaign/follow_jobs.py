@@ -14,6 +14,7 @@ from jobgen.submission.machine import Machine
 from jobgen.submission.many_jobs import NoAnswer, query_ended, query_states
 
 MOST_MISSES = 3  # polls in which nobody knows a job: other nodes' files may come late
+MOST_ASKED = 20  # failed jobs about which the scheduler is asked one by one, for `why`
 
 
 @dataclass
@@ -109,7 +110,8 @@ class Follower:
             f"{words} (exit status {status})" if status is not None else "ended without a word"
         )
         if each.failed:
-            verdict = verdict_line(attempt)
+            may_ask = sum(other.failed for other in self.jobs) <= MOST_ASKED
+            verdict = verdict_line(attempt, may_ask)
             each.end += f": {verdict}" if verdict else ""
         self.table.note(f"{each.name}: job {each.id}: {each.end}")
 

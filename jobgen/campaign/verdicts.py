@@ -16,20 +16,22 @@ MOST_READ = 5  # jobs of an array that have failed
 _PREFIX = "jobgen: "
 
 
-def verdict_line(attempt: Attempt) -> str:
-    """The verdict on a job that failed, or on one of an array; "" if no cause is found."""
+def verdict_line(attempt: Attempt, may_ask: bool) -> str:
+    """The verdict on a job that failed, or on one of an array; "" if no cause is found.
+
+    The scheduler is asked, if it `may_ask`, only about a job that has left no folder.
+    """
     try:
-        found = next((each for each in _verdicts(attempt) if each.code), None)
+        found = next((each for each in _verdicts(attempt, may_ask) if each.code), None)
     except (JobgenError, OSError):
         return ""
     return as_line(found).strip().removeprefix(_PREFIX) if found else ""
 
 
-def _verdicts(attempt: Attempt) -> Iterator[Verdict]:
-    """The verdicts on its jobs; the scheduler is asked only if they have left no folder."""
+def _verdicts(attempt: Attempt, may_ask: bool) -> Iterator[Verdict]:
     failed = (each for each in attempt.records if each.status != 0)
     folders = (str(each.job_folder) for each in failed if each.job_folder)
     found = list(islice(filter(is_job_folder, folders), MOST_READ))
     yield from map(diagnose_folder, found)
-    if not found:
+    if may_ask and not found:
         yield diagnose(sources(find_job_files(attempt.id).paths))
