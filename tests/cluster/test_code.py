@@ -8,7 +8,7 @@ import shutil
 
 import pytest
 
-from tests.cluster.jobs import ON_CPU, Desk
+from tests.cluster.jobs import ON_CPU, Desk, PbsDesk
 
 PROFILE = ("--profile", "mi210", *ON_CPU, "-N", "2", "-G", "1", "--code", ".")
 SHOW = """
@@ -80,3 +80,49 @@ def test_a_copy_that_was_changed_runs_nothing(desk: Desk) -> None:
     assert "lib/part3.py" in done.output
     assert not any(line.startswith("ran ") or ": ran " in line for line in done.output.splitlines())
     shutil.rmtree(copy, ignore_errors=True)
+
+
+SAY = """#!/bin/bash
+echo "ran on node $JOBGEN_NODE from ${0%/*}, in $PWD, $(cat "${0%/*}/word")"
+"""
+
+
+@pytest.mark.parametrize("kind", ["default", "--plain"])
+@pytest.mark.parametrize(
+    "words", [("-N", "1"), ("-N", "2", "--launcher", "srun")], ids=["1", "srun"]
+)
+def test_one_node_and_ranks_of_srun(desk: Desk, kind: str, words: tuple[str, ...]) -> None:
+    write_code(desk)
+    options = (*PROFILE, *words, *(() if kind == "default" else (kind,)))
+    job = desk.submit(*options, "--", "-m", "show", "ran", options=["--hold"])
+    disturb(desk, 50)
+    (desk.folder / "show.py").write_text("raise SystemExit('edited')\n")
+    desk.cluster.run(["scontrol", "release", str(job)])
+    done = desk.cluster.wait(job, 120)
+    assert done.exit_code == 0, done.output
+    assert done.output.count("ran 7 301 ") == int(words[1]), done.output
+
+
+@pytest.mark.parametrize("kind", ["default", "--plain"])
+def test_pbs(pbs: PbsDesk, kind: str) -> None:
+    code = pbs.folder / "code"
+    code.mkdir()
+    (code / "say.sh").write_text(SAY)
+    (code / "say.sh").chmod(0o755)
+    (code / "word").write_text("as submitted")
+    options = ("-N", "2", "--launcher", "node", "--code", "code")
+    options += ("--set", "software.store=$PWD/store")
+    script = pbs.script(*options, *(() if kind == "default" else (kind,)), "--", "./say.sh")
+    (code / "word").write_text("edited")
+    done = pbs.site.wait(pbs.send(script), pbs.folder)
+    assert done.status == 0, done.output
+    (copy,) = (pbs.folder / "store/code").glob("*[0-9a-f]")
+    for node in (0, 1):
+        line = f"ran on node {node} from {copy}/., in {pbs.folder}, as submitted"
+        assert line in done.output, done.output
+    (copy / "word").chmod(0o644)
+    (copy / "word").write_text("changed")
+    done = pbs.site.wait(pbs.send(script), pbs.folder)
+    assert done.status == 1, done.output
+    assert f"the copy of the code is not what was submitted, {copy}: word: " in done.output
+    assert "ran on node" not in done.output

@@ -1,0 +1,150 @@
+"""Copies of code for many scripts: jobgen build keeps them, jobgen check keeps nothing."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from jobgen.code_store.code import read_code
+from jobgen.code_store.store import note_of
+from jobgen.errors import JobgenError
+from jobgen.generator import Generator
+from jobgen.planning.job_options import Job
+from jobgen.profiles.software_keys import ENGINES
+from jobgen.schedulers import get_scheduler
+from tests.code_folders import work_tree, write
+from tests.helpers import jobgen
+
+MANIFEST = """\
+defaults: {profile: mi210, code: ., program: [train.py], file: "jobs/{name}.sh"}
+jobs:
+  one: {nodes: 1}
+  two: {nodes: 2}
+"""
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    files = {"jobgen.yaml": MANIFEST, "train.py": "", "src/x.py": ""}
+    return work_tree(tmp_path / "repository", **files)
+
+
+def run(folder: Path, line: str, expected: int = 0) -> str:
+    """What jobgen says in a folder."""
+    done = jobgen(*line.split(), cwd=folder)
+    text = (done.stdout + done.stderr).decode()
+    assert done.returncode == expected, text
+    return text
+
+
+def copies(folder: Path) -> list[str]:
+    return sorted(each.name for each in folder.glob(".jobgen/store/code/*[0-9a-f]"))
+
+
+def test_build_keeps_one_copy_for_all_scripts(repository: Path) -> None:
+    run(repository, "build -n", expected=1)
+    assert copies(repository) == []
+    run(repository, "build")
+    (name,) = copies(repository)
+    assert name == read_code(repository).name  # its scripts are no code
+    for script in ("one", "two"):
+        assert f'/code"/{name}\n' in (repository / f"jobs/{script}.sh").read_text()
+    note = note_of(repository / ".jobgen/store/code" / name)
+    os.utime(note, (0, 0))
+    assert "0 written, 2 unchanged" in run(repository, "build")
+    assert note.stat().st_mtime > 0  # it is in use
+    write(repository, **{"train.py": "edited"})
+    assert "2 written" in run(repository, "build")
+    assert len(copies(repository)) == 2
+
+
+def test_nothing_is_written_without_a_copy(repository: Path) -> None:
+    write(repository, **{".jobgen/store": "a file"})
+    assert "software.store: " in run(repository, "build", expected=2)
+    assert not (repository / "jobs").exists()
+
+
+def test_check_keeps_nothing(repository: Path) -> None:
+    run(repository, "build")
+    before = copies(repository)
+    assert "2 current" in run(repository, "check")
+    write(repository, **{"train.py": "edited"})
+    assert "jobs/one.sh: stale: the code changed" in run(repository, "check", expected=1)
+    assert copies(repository) == before
+    run(repository, "check --fix")
+    assert len(copies(repository)) == 2
+    (repository / "train.py").unlink()
+    assert "'train.py' is not in the code" in run(repository, "check", expected=1)
+
+
+def test_a_repository_reads_and_writes_nothing_outside(repository: Path, tmp_path: Path) -> None:
+    store = tmp_path / "elsewhere"
+    text = MANIFEST.replace("code: .", f"code: ., set: {{software.store: {store}}}")
+    write(repository, **{"jobgen.yaml": text})
+    answer = run(repository, "build", expected=2)
+    assert f"{store} is no store yet, and is outside of" in answer
+    assert f"mkdir -p {store}/code, if jobgen may write there" in answer
+    (store / "code").mkdir(parents=True)
+    run(repository, "build")
+    assert len(list((store / "code").glob("*.json"))) == 1
+    write(repository, **{"jobgen.yaml": MANIFEST.replace("code: .", "code: ../elsewhere")})
+    assert "../elsewhere is outside" in run(repository, "build", expected=2)
+
+
+def test_a_profile_with_code_is_valid_wherever_it_is_checked(tmp_path: Path) -> None:
+    write(tmp_path, **{"p.yaml": "extends: [mi210]\nsoftware: {code: src, store: $SCRATCH/j}\n"})
+    assert "1 of 1 profiles are valid" in run(tmp_path, "profiles validate p.yaml")
+    assert "salloc" in run(tmp_path, "interactive --profile p.yaml")
+    assert "#SBATCH" in run(tmp_path, "sbatch --profile p.yaml")  # the packaged trainer
+    assert "src: there is no such folder" in run(tmp_path, "sbatch --profile p.yaml -- a.py", 2)
+
+
+# Lines that start something on another node, or the ranks.
+STARTS = (
+    "check_node | sort",
+    "${start_ranks[@]}",
+    '"${lead[@]}"',
+    "(software; ranks)",
+)
+OF_PBS = [("qsub", "eap", starter) for starter in get_scheduler("pbs").starters]
+OF_SLURM = [("sbatch", "dgx-a100", starter) for starter in get_scheduler("slurm").starters]
+
+
+@pytest.mark.parametrize(("command", "profile", "starter"), [*OF_PBS, *OF_SLURM])
+def test_the_copy_is_read_before_anything_starts(
+    tmp_path: Path, command: str, profile: str, starter: str
+) -> None:
+    write(tmp_path, **{"train.py": ""})
+    generator, count = Generator(tmp_path), 0
+    launchers = ("torchrun", "node", "srun", "mpiexec")
+    for launcher, plain, nodes in product(launchers, (None, "true"), ("1", "2")):
+        values = (f"launch.starter={starter}", "software.container=null", "request.exclusive=true")
+        job = Job(command, profile, program=("train.py",), code=".", nodes=nodes, plain=plain)
+        try:
+            text = generator.script(job._replace(launcher=launcher, set_values=values))
+        except JobgenError:  # the starter does not go with the launcher
+            continue
+        count += 1
+        subprocess.run(["bash", "-n"], input=text.encode(), check=True)
+        lower = text.partition("# ==== machinery")[2]
+        checked = lower.index("\ncheck_code\n")
+        own_functions = lower.replace("() {", "")  # a start in a function counts where it is called
+        starts = [line for line in own_functions[:checked].splitlines() if line.startswith(STARTS)]
+        assert starts == []
+        assert 'program="$workspace"/train.py' in text
+    assert count >= 2
+
+
+@pytest.mark.parametrize("engine", [name for name in ENGINES if name != "ce"])
+def test_a_container_sees_the_copy(tmp_path: Path, engine: str) -> None:
+    write(tmp_path, **{"train.py": ""})
+    values = (f"software.container.engine={engine}", "software.container.image=i")
+    job = Job("sbatch", "dgx-a100", program=("train.py",), code=".", set_values=values)
+    text = Generator(tmp_path).script(job._replace(exclusive="true"))
+    container = text.partition("\ncontainer() {")[2].partition("\n}\n")[0]
+    assert ("$workspace:$workspace" in container) != ENGINES[engine].mounted_by_site
+    assert "PYTHONPATH" in container
