@@ -238,6 +238,17 @@ def test_the_program_is_in_the_copy(tmp_path: Path) -> None:
     assert not (folder / ".jobgen").exists()  # a plan keeps nothing
 
 
+def test_folders_of_the_code_in_a_variable(tmp_path: Path) -> None:
+    write(tmp_path, train="", src__x="")
+    values = "src:$PWD/src:/opt/x:$HOME/y:other"
+    script = jobgen.script(
+        "mi210", ["train"], code=".", folder=tmp_path, environment={"PYTHONPATH": values}
+    )
+    line = next(each for each in script.splitlines() if "export PYTHONPATH=" in each)
+    expected = '"$workspace/src:$workspace/src:/opt/x:$HOME/y:other"'
+    assert line.strip() == f"export PYTHONPATH={expected}"
+
+
 def test_the_api_keeps_the_copy(tmp_path: Path) -> None:
     write(tmp_path, **{"train.py": ""})
     text = jobgen.script("mi210", ["train.py"], code=".", folder=tmp_path)

@@ -11,8 +11,9 @@ from typing import NamedTuple
 from jobgen.code_store.code_files import CodeFile, code_files
 from jobgen.code_store.git_files import leave_out, wrong
 from jobgen.errors import problem
-from jobgen.planning.plan import Plan
+from jobgen.planning.plan import Plan, Software
 from jobgen.planning.program import Program
+from jobgen.profiles.records import extend
 from jobgen.quoting import quote
 from jobgen.scripts.header import read_header
 
@@ -36,10 +37,12 @@ class Code(NamedTuple):
     def placed(self, plan: Plan, within: Path) -> Plan:
         """The plan with the program's path in the copy, if it is a file of the code.
 
+        A folder of the code in PYTHONPATH is that of the copy, too.
         The program is named from the folder `within`. Raises JobgenError if it is not in the code,
         and for a command that would run a file of the code from the working folder.
         """
         program = plan.program
+        plan = self._with_paths(plan, within)
         if program.is_file:
             name = self._place_of(program.name, within)
             is_bare = program.kind == "command" and "/" not in name  # would be looked for on PATH
@@ -50,6 +53,25 @@ class Code(NamedTuple):
         if program.kind == "command":
             self._check_arguments(program, within)
         return plan
+
+    def _with_paths(self, plan: Plan, within: Path) -> Plan:
+        """The plan, in which a folder of the code in PYTHONPATH is that of the copy."""
+        environment = tuple(
+            each._replace(
+                value=":".join(self._folder(one, within) for one in each.value.split(":"))
+            )
+            if each.name == "PYTHONPATH" and each.value
+            else each
+            for each in plan.software.environment
+        )
+        software = extend(Software, plan.software, environment=environment)
+        return plan._replace(software=software)
+
+    def _folder(self, text: str, within: Path) -> str:
+        """A folder in the copy, for one of the code; others stay as they are."""
+        path = os.path.relpath(within / text.removeprefix("$PWD/"), self.folder)
+        is_folder = any(each.startswith(os.fsencode(path) + b"/") for each in self.files)
+        return f"$workspace/{path}" if text and is_folder else text
 
     def _place_of(self, program: str, within: Path) -> str:
         """The path of a program in the copy; one that begins with / or $NAME may be anywhere."""
