@@ -38,11 +38,10 @@ def find_users(folders: Iterable[str], names: Iterable[str]) -> dict[str, list[s
 
 def _named_by(record: Record, names: Iterable[str]) -> list[str]:
     """The names that a job used, by its record and by the copy of its script."""
-    used = {str(record.code.get("name", "")), record.environment}
-    script = record.folder / SCRIPTS / f"{record.script}.sh"
+    used = {str(record.code.get("name", ""))}
     with suppress(JobgenError):
-        if script.exists():
-            used.update(_named_in(read_script(script), names))
+        if record.script_file.exists():
+            used.update(_named_in(read_script(record.script_file), names))
     return [name for name in names if name in used]
 
 
