@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -58,10 +58,10 @@ def kept(code: Path, store: Path) -> Path:
     return store / "code" / found.name
 
 
-def checked(copy: Path) -> str:
+def checked(copy: Path, before: Sequence[str] = ()) -> str:
     """What the job's script says of a copy; "" if it is what it was."""
     part = bundled("templates") / "machinery/job/code.sh"
-    words = ["bash", "-euo", "pipefail", "-c", CHECK, "-", copy, part]
+    words: list[str | Path] = [*before, "bash", "-euo", "pipefail", "-c", CHECK, "-", copy, part]
     return subprocess.run(words, capture_output=True, text=True, check=False).stdout
 
 

@@ -79,6 +79,14 @@ def test_a_folder_in_the_place_of_a_tracked_file(tmp_path: Path) -> None:
     assert names(code) == ["a/x", "b"]
 
 
+def test_a_link_in_the_place_of_a_tracked_folder(tmp_path: Path) -> None:
+    code = work_tree(tmp_path / "code", a__x="1", b__x="2")
+    shutil.rmtree(code / "a")
+    (code / "a").symlink_to("b")
+    assert names(code) == ["a", "b/x"]
+    assert checked(kept(code, tmp_path / "store")) == ""
+
+
 def test_a_sparse_checkout(tmp_path: Path) -> None:
     code = work_tree(tmp_path / "code", top="1", here__a="2", away__b="3")
     git(code, "sparse-checkout", "init", "--cone")

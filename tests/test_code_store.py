@@ -9,6 +9,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -215,6 +216,17 @@ def test_any_change_of_a_copy_is_seen_and_named(tmp_path: Path, change: str, nam
     assert f"{copy}: {named}" in answer
     shutil.rmtree(copy)
     assert f"there is no copy of the code, {copy}: make the script again" in checked(copy)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="root reads all, and another user does not")
+def test_a_copy_that_cannot_be_read(tmp_path: Path) -> None:
+    with TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        copy = kept(write(tmp_path / "code", **FILES), Path(folder) / "store")
+        (copy / "a/f1").chmod(0o000)
+        (copy / "a/b").chmod(0o000)
+        answer = checked(copy, ("setpriv", "--reuid=1234", "--clear-groups"))
+    assert f"is not what was submitted, {copy}: a/b/f1 a/b/f2 a/f1" in answer
 
 
 def test_the_program_is_in_the_copy(tmp_path: Path) -> None:

@@ -299,6 +299,10 @@ def test_the_id_is_alone_on_stdout_and_the_script_is_the_same(
         (("elsewhere.py",), ""),
         ((), ""),  # the profile's trainer
         (("--code", ".", "--", "lab/train.py"), ""),
+        (
+            ("--code", ".", "--", "lab/train.py", "--config=a.yaml", "b.yaml"),
+            "--code: the job reads a.yaml in the working folder, as it is then",
+        ),
     ],
 )
 def test_an_edit_would_change_the_job(
@@ -306,14 +310,14 @@ def test_an_edit_would_change_the_job(
 ) -> None:
     commands.add("sbatch", "cat > /dev/null; echo 12")
     (tmp_path / "lab").mkdir()
-    for name in ("lab/train.py", "run.sh"):
+    for name in ("lab/train.py", "run.sh", "a.yaml", "b.yaml"):
         (tmp_path / name).touch(0o755)
     program = words if "--" in words else ("--", *words) if words else ()
     done = jobgen(*SBATCH, "--submit", *program, cwd=tmp_path, env=commands.path)
     assert (done.returncode, done.stdout) == (0, b"12\n"), done.stderr
     assert (warned in done.stderr.decode()) if warned else (b"--submit:" not in done.stderr)
     assert done.stderr.count(b"[edit]") == bool(warned)
-    assert b"[edit]" not in jobgen(*SBATCH, *program, cwd=tmp_path).stderr
+    assert b"--submit" not in jobgen(*SBATCH, *program, cwd=tmp_path).stderr
 
 
 @pytest.mark.parametrize(

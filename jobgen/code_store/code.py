@@ -117,7 +117,7 @@ def read_code(folder: Path, skipped: Iterable[Path] = ()) -> Code:
             data = read_file(root, each.path)
             if data.startswith(b"#!/bin/bash") and read_header(data):
                 continue  # a script that jobgen made has the name of a copy, and would change it
-            each = each._replace(digits=hashlib.sha256(data).hexdigest())
+            each = each._replace(size=len(data), digits=hashlib.sha256(data).hexdigest())
             sums.append(_sum_line(each))
             if each.executable:
                 others.append(b"program ./%s\n" % each.path)

@@ -57,7 +57,7 @@ def code_files(folder: Path, skipped: Iterable[Path] = ()) -> list[CodeFile]:
         found = files_by_git(root, is_left_out)
         names = _names_below(root, b"", is_left_out) if found is None else _untracked_too(found)
         most = list(islice(names, 10 * CODE_FILES))  # else a home takes minutes
-        files = [_described(root, name) for name in sorted(set(most))]
+        files = _without_links([_described(root, name) for name in sorted(set(most))])
     except OSError as error:
         raise wrong(f"{os.fsdecode(error.filename or root)}: {error.strerror}") from None
     if not files:
@@ -65,6 +65,12 @@ def code_files(folder: Path, skipped: Iterable[Path] = ()) -> list[CodeFile]:
     if sum(each.size for each in files) > CODE_BYTES or len(files) > CODE_FILES:
         raise _too_large(files)
     return files  # sorted by the bytes of their paths, as `sort` does with LC_ALL=C
+
+
+def _without_links(files: list[CodeFile]) -> list[CodeFile]:
+    """The files, but not those that git tracks in a folder in whose place a link is now."""
+    links = {each.path + b"/" for each in files if each.target is not None}
+    return [each for each in files if links.isdisjoint(_folders(each.path))]
 
 
 def _untracked_too(found: Iterator[GitFile]) -> Iterator[bytes]:

@@ -78,7 +78,7 @@ def folder_in(store: Path, name: str) -> Path:
 
 def refuse_others(folder: Path) -> None:
     """Raise JobgenError for a folder of a store in which another user could change something."""
-    for each in (folder, *folder.absolute().parents):
+    for each in (folder, *folder.resolve().parents):
         status = each.stat()
         is_own = status.st_uid in (effective_user(), 0) or each != folder
         # In a folder such as /tmp, whose sticky bit is set, nobody renames what others have there.

@@ -19,6 +19,7 @@ from jobgen.profiles.search import profile_files
 from jobgen.quoting import options_of, quote, split_words
 
 _MOST_NAMES = 5  # the most profiles in one message
+_SETTINGS = (".yaml", ".yml", ".toml", ".json", ".ini", ".cfg")  # names of small files of code
 _SCRIPT = re.compile(r"[\w./-]+\.py")  # a program that can only be a Python script
 
 
@@ -151,6 +152,7 @@ def job_warnings(job: Job, plan: Plan, is_here: bool = True) -> Iterator[Problem
     """The warnings about a job for which a plan was made; of its program, if that is here."""
     if is_here:
         yield from _program_advice(job, plan)
+        yield from _copy_advice(plan)
         yield from _shell_advice(plan)
     yield from _directive_advice(job)
 
@@ -244,6 +246,19 @@ def _directive_advice(job: Job) -> Iterator[Problem]:
         elif grammar and value and (refused := grammar.refused(value)):
             text, hint = f"--{name} does not take `{refused}`", f"it takes {grammar.takes}"
             yield Problem(mark, text, "JG217", hint)
+
+
+def _copy_advice(plan: Plan) -> Iterator[Problem]:
+    """A warning that the job does not read a file of settings from the copy of the code."""
+    copy = plan.software.workspace
+    words = plan.program.arguments if copy and not copy.url else ()
+    for word in words:
+        file = word.rpartition("=")[2]
+        if file.endswith(_SETTINGS) and is_file(to_path(file)):
+            text = f"the job reads {file:.80} in the working folder, as it is then"
+            hint = "a program opens what is in the copy by Path(__file__).parent"
+            yield Problem(Mark("--code"), text, "edit", hint)
+            return
 
 
 def _shell_advice(plan: Plan) -> Iterator[Problem]:

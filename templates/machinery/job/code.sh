@@ -8,7 +8,7 @@ check_code() {  # the name of the copy is the sum of its list, as it was at the 
   local -x LC_ALL=C
   local cure="make the script again, and submit it from the same folder" sum changed
   [[ -r $workspace/.jobgen-files ]] || fail "there is no copy of the code, $workspace: $cure"
-  sum=$(list_code 2> /dev/null | sha256sum)
+  sum=$(list_code 2> /dev/null | sha256sum) || true  # a file that cannot be read has no line
   touch -c "$workspace.json" 2> /dev/null || true  # it is in use: jobgen store remove
   [[ $sum != "${workspace##*/}"* ]] || return 0
   changed=$(diff "$workspace/.jobgen-files" <(list_code 2>&1) | sed -n 's,^[<>].* \./,,p' |
