@@ -128,7 +128,8 @@ def _patterns(root: bytes) -> tuple[_Match | None, _Match]:
         pattern = line.rstrip(b"/").removeprefix(b"**/")
         if line.startswith(b"!"):
             text = "a line with ! brings nothing back here"
-            raise problem(Mark(IGNORE_FILE, number, 1), text, "code", "remove it")
+            file = os.path.join(os.fsdecode(root), IGNORE_FILE)
+            raise problem(Mark(file, number, 1), text, "code", "remove it")
         if pattern and not line.startswith(b"#"):
             kinds[b"/" in pattern].append(pattern.lstrip(b"/"))
     in_path, anywhere = (
