@@ -14,6 +14,7 @@ import jobgen.cli.lint_command
 import jobgen.cli.machinery_commands
 import jobgen.cli.profile_commands
 import jobgen.cli.runs_command
+import jobgen.cli.store_command
 import jobgen.cli.tool_commands
 import jobgen.cli.why_command  # noqa: F401 - they add their commands
 from jobgen import __version__
