@@ -359,6 +359,17 @@ def test_a_profile_without_a_lock(project: Path) -> None:
     assert b"the profile here has no `software.lock`; such as --lock uv.lock" in done.stderr
 
 
+def test_an_environment_is_removed_with_what_is_beside_it(project: Path, uv: Path) -> None:
+    place = Path(build().stdout.decode().strip())
+    for end in (".squashfs", ".jobgen-1234.tar"):
+        place.with_name(place.name + end).write_text("")
+    for each in (place, *place.parent.iterdir()):
+        os.utime(each, (0, 0))
+    done = jobgen("store", "remove", ".jobgen/store", "--force", "--below", "profiles")
+    assert done.returncode == 0, done.stderr
+    assert environments(project) == []
+
+
 # ---- with uv itself ----
 
 

@@ -61,8 +61,8 @@ class StoreEntry(NamedTuple):
                 raise problem(str(each), "it cannot be removed", "output", "remove it yourself")
 
     def _all(self) -> list[Path]:
-        ends = ("", ".squashfs", ".json")
-        return [path for end in ends if os.path.lexists(path := Path(f"{self.path}{end}"))]
+        beside = self.path.parent.glob(f"{self.name}.*")  # also archives of `stage: venv`
+        return [path for path in (self.path, *beside) if os.path.lexists(path)]
 
 
 def kept_in(store: Path) -> list[StoreEntry]:

@@ -14,7 +14,7 @@ stop_nodes() {  # ends all nodes; torchrun gives its ranks 30 s
 [[ ! ${port-} || ! $(ss -Hltn "sport = :$port") ]] ||
   fail "port $port is used: --set network.port=N"
 [[ ! ${program-} || -r $program ]] || fail "no program $program in $PWD: go to its folder"
-ready=$(check_node)
+ready=$(set -e; check_node)  # else a set-up that fails would go on
 echo "$ready"
 for ((node = 0; node < nodes; node++)); do mkdir -p "$logs/node$node"; done
 trap 'end_job "$?"; exit "$status"' EXIT
