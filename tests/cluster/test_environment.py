@@ -24,7 +24,7 @@ def test_a_job_without_its_environment_says_how_to_make_it(desk: Desk, stage: st
     assert "no such environment: " in done.output
     assert f"; make it: jobgen store build --profile mi210 --set {ON_CPU[1]}" in done.output
     verdict = diagnose_text(done.labelled)
-    assert (verdict.code, verdict.node is None) == ("node-not-ready", False)
+    assert verdict.code == "node-not-ready"
     assert "make it: jobgen store build" in verdict.cure
 
 
@@ -42,5 +42,5 @@ def test_a_job_runs_from_the_environment(
     done = desk.run(*TWO, *options[2:], "--", program)
     assert done.exit_code == 0, done.output
     prefixes = {line.split()[-2] for line in done.output.splitlines() if "RAN " in line}
-    assert len(prefixes) == 1
-    assert (prefixes == {place.strip()}) == (stage == "null"), done.output
+    assert len(prefixes) == 1, done.output
+    assert prefixes.pop().startswith(place.strip() if stage == "null" else "/var/tmp/jobgen-")
