@@ -87,7 +87,7 @@ def offers(shell: str, line: str, folder: Path) -> list[str]:
 COMMANDS = (
     "build byhand check completion detect doctor interactive lint local machinery page profiles"
 )
-COMMANDS += " qsub rules sbatch templates trainers why"
+COMMANDS += " qsub rules sbatch store templates trainers why"
 
 
 @pytest.mark.parametrize("shell", SHELLS)
@@ -95,7 +95,8 @@ COMMANDS += " qsub rules sbatch templates trainers why"
     ("line", "words"),
     [
         ("jobgen ", COMMANDS),
-        ("jobgen s", "sbatch"),
+        ("jobgen s", "sbatch store"),
+        ("jobgen store ", "build list remove"),
         ("jobgen profiles ", "explain list schema show validate"),
         ("jobgen sbatch --la", "--launcher"),
         ("jobgen sbatch --profile eap -N", "-N"),

@@ -62,6 +62,7 @@ STRUCTURE_IS_RIGHT = {
     "keys-option",
     "keys-pbs",
     "keys-starter",
+    "lock",
     "pyxis",
     "torque-whole",
     "without-select",
