@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from tests.cluster.jobs import ON_CPU, Desk, generate
+from tests.cluster.jobs import ON_CPU, Desk, PbsDesk, generate
 from tests.helpers import diagnose_text
 from tests.locks import LOCK, PROJECT, lock_project
 
@@ -26,6 +26,17 @@ def test_a_job_without_its_environment_says_how_to_make_it(desk: Desk, stage: st
     verdict = diagnose_text(done.labelled)
     assert verdict.code == "node-not-ready"
     assert "make it: jobgen store build" in verdict.cure
+
+
+@pytest.mark.parametrize("starter", ["pbs_tmrsh", "mpiexec-openmpi"])
+def test_the_same_under_pbs(pbs: PbsDesk, starter: str) -> None:
+    """Where an mpiexec starts the nodes, the software is set up before that, too."""
+    (pbs.folder / "uv.lock").write_text(LOCK)
+    (pbs.folder / "pyproject.toml").write_text(PROJECT)
+    software = ("--set", "software.venv=null", "--set", "software.lock=uv.lock")
+    done = pbs.run("-N", "2", *software, "--set", f"launch.starter={starter}")
+    assert done.status != 0
+    assert "; make it: jobgen store build --profile eap" in done.output
 
 
 @pytest.mark.parametrize("stage", ["null", "venv", "squashfs"])
