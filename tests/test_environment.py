@@ -165,7 +165,10 @@ def test_the_lock_may_lie_in_the_code(project: Path) -> None:
 
 
 def test_the_command_repeats_what_decides_the_environment(project: Path) -> None:
-    changes = ("software.lock.options=[--no-dev]", "node.arch=x86_64", "launch.join_timeout=9")
+    changes = (
+        *("software.lock.options=[--no-dev]", "node.arch=x86_64"),
+        *("launch.join_timeout=9", "software.commands=[ls]"),
+    )
     words = plan(project, *changes).software.build
     assert words[:5] == ("jobgen", "store", "build", "--profile", "here")
     assert words[5:] == ("--set", changes[0], "--set", changes[1])

@@ -22,7 +22,9 @@ from jobgen.profiles.software_keys import Workspace
 from jobgen.schedulers import COMMANDS, Scheduler
 
 # Values of the profile that decide which environment a job has, and where.
-_DECIDE_ENVIRONMENT = re.compile(r"software\.|node(\.arch)?=|request\.chdir=")
+_DECIDE_ENVIRONMENT = re.compile(
+    r"software\.(lock|store|code|stage|venv|conda|container)|node(\.arch)?=|request\.chdir="
+)
 BYHAND_NAME = "[A-Za-z0-9][A-Za-z0-9_.-]*"
 
 
