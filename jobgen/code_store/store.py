@@ -72,7 +72,7 @@ def folder_in(store: Path, name: str) -> Path:
         refuse_others(store / name)
     except OSError as error:
         text = f"{error.filename or store}: {error.strerror}"
-        raise problem("software.store", text, "output", "name another folder") from None
+        raise problem("software.store", text, "code", "name another folder") from None
     return store / name
 
 
@@ -95,12 +95,8 @@ def keep(code: Code, store: Path) -> None:
     Raises JobgenError if it cannot be written, if another user could change it, or if the code
     changes while it is copied.
     """
-    folder = store / "code"
-    copy = folder / code.name
+    copy = folder_in(store, "code") / code.name
     try:
-        make_store(store)
-        folder.mkdir(exist_ok=True)
-        refuse_others(folder)
         if not _is_whole(code, copy):
             _copy(code, copy)
         with suppress(OSError):  # a store that is read-only has the copy
