@@ -6,7 +6,7 @@ cuda = re.findall(r"(?m)^cuda\b.*?([\d.]+)", file.read_text()) if file.exists() 
 torch, *nccl = [
     [each.version for each in m.distributions(name=name)][:1]
     for name in ("torch", "nvidia-nccl-cu11", "nvidia-nccl-cu12", "nvidia-nccl-cu13")]
-print(" ".join(["torch", *torch]), *[f"CUDA {each}" for each in cuda],
-    *[f"NCCL {each}" for each in sum(nccl, [])], sep=", ")' 2>&1 | tail -n 1) ||
+found = [f"CUDA {each}" for each in cuda] + [f"NCCL {each}" for each in sum(nccl, [])]
+print(", ".join([" ".join(["torch", *torch]), *found]))' 2>&1 | tail -n 1) ||
     fail "python3 has no torch: $torch: see software() in the script"
 }
