@@ -191,6 +191,10 @@ def _submit(generator: Generator, plan: Plan, script: str, options: dict[str, An
 
         mkdir = bool(options.get("mkdir"))
         status = submit_there(host, plan, script, generator.codes.codes, follows, mkdir)
+    if plan.launch.chain:
+        from jobgen.submission.chain import end_of_chain
+
+        status = end_of_chain(status, plan.request.log_folder)
     if status.exit_status and status.output:
         report_cause(status.output)
     return status.exit_status or 0
@@ -264,7 +268,7 @@ def _prepare_output_folder(plan: Plan, create: bool) -> None:
 
 def _report_array(plan: Plan, job: Job) -> None:
     """Report probable mistakes in the options of an array job."""
-    if not plan.request.array:
+    if not plan.request.array or plan.launch.chain:
         return
     if plan.program.source and "%a" not in "".join(plan.program.arguments):
         hint = "use %a in the arguments for the array index"

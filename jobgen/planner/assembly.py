@@ -47,6 +47,10 @@ def _make_plan(job: Job, resolved: Resolved, hosts: Hosts, code: str | None) -> 
     scheduler, by_hand = refusals.scheduler_of(job.command, resolved), job.command == "byhand"
     profile = resolved.profile
     base = base_plan(resolved, scheduler, by_hand, job.shared is not None)
+    is_job = job.command in COMMANDS.values()
+    if base.launch.chain and not is_job:
+        refusals.check_no_own_chain(resolved, job.command)
+        base = base._replace(launch=base.launch._replace(chain=None))
     program = make_program(
         job.program, profile.trainer, job.trainer is not None, resolved.origin("trainer")
     )
@@ -79,7 +83,6 @@ def _make_plan(job: Job, resolved: Resolved, hosts: Hosts, code: str | None) -> 
     if profile.software.container:
         check_container_values(plan, resolved, by_hand)
         plan = with_container(plan, profile.software.container, scheduler.variables, by_hand)
-    is_job = job.command in COMMANDS.values()
     return plan._replace(directives=scheduler.directives(plan)) if is_job else plan
 
 

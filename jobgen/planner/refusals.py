@@ -132,6 +132,15 @@ def walltime_seconds(resolved: Resolved, scheduler: Scheduler, path: str, text: 
     return seconds
 
 
+def check_no_own_chain(resolved: Resolved, command: str) -> None:
+    """Raise JobgenError if an option asks for a chain, and the command submits no batch script."""
+    if not resolved.origins["launch.chain"].line:
+        text = f"`jobgen {command}` submits no batch script, so no job can follow"
+        raise resolved.conflict(
+            "launch.chain", text, "leave it out, or use `jobgen sbatch`, `qsub`"
+        )
+
+
 def check_launch(resolved: Resolved, scheduler: Scheduler, nodes: int, by_hand: bool) -> None:
     """Raise JobgenError for launch settings that the scheduler or the launcher does not support."""
     launch, container = resolved.profile.launch, resolved.profile.software.container

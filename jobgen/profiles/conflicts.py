@@ -205,7 +205,8 @@ def _request(profile: Profile, note: Note) -> None:
     if profile.launch.expedite and not profile.launch.requeue:
         note("launch.expedite", "`expedite` without `requeue`", "--requeue (launch.requeue)")
     if profile.launch.chain and profile.launch.requeue:
-        note("launch.requeue", "the next job of a chain goes on by itself", "no --requeue")
+        text = "in a chain, the next job goes on after the walltime or a lost node"
+        note("launch.requeue", text, "remove --requeue (launch.requeue), or --chain")
     if request.min_nodes and request.min_nodes > request.nodes:
         text = f"at least {request.min_nodes} of {request.nodes} nodes"
         note("request.min_nodes", text, "-N MIN:MAX, the smaller number first")
@@ -264,14 +265,16 @@ OMPI_COMM_WORLD_RANK OMPI_COMM_WORLD_LOCAL_RANK OMPI_COMM_WORLD_SIZE
 """
 # The scripts' own variables; `tests/test_golden.py` compares them with the scripts.
 _SCRIPT = """
-address allowed arch bad before boot cause chosen code comment copy cores cure devices each
-each_node end environment exclude_at_most exported file files first folder folders free gpu_api gpus
-head host hosts id image in_reserve in_use interface itself job jobgen join_timeout keep_logs keeper
-label last lead limit line lock logs looks lost max_restarts min_nodes most mount mounts name named
-near need newest next node nodes now number other others own part passed peer pid pids place plugin
-port program python rank rank_files rank_step ras_port read_timeout ready remaining reserve restart
-sent size sort_key spares stage_from stage_to stall start start_ranks starter status stop_grace sum
-text torch trainer unsafe values variable variables warn_after well workspace workspace_url
+address after allowed arch bad before boot by_slurm cancel_rest cause chain changed chosen code
+comment copy cores cure devices each each_node end ended environment event exclude_at_most exported
+fault file files first folder folders free gpu_api gpus head host hosts how id image in_reserve
+in_use index interface itself job jobgen jobs join_timeout keep_logs keeper kind label last lead
+limit line lock logs looks lost max_restarts min_nodes mine most mount mounts name named near need
+newest next node nodes now number other others own part passed peer pid pids place plugin port
+program progress python rank rank_files rank_step ras_port read_timeout ready remaining reserve rest
+restart sent size sort_key spares stage_from stage_to stall start start_ranks starter status
+stop_grace sum text torch trainer unsafe usual values variable variables warn_after watcher well
+when workspace workspace_url
 """
 RESERVED = frozenset((_SHELL + _LAUNCH + _SCRIPT).split())
 

@@ -95,7 +95,7 @@ def planned_options(plan: Plan) -> Options:
         "time": clock(request.time),
         "signal": launch.signal and f"B:USR1@{launch.signal}",
         "requeue": "expedite" if launch.expedite else launch.requeue,
-        "open-mode": "append" if launch.requeue else None,
+        "open-mode": "append" if launch.requeue or launch.chain else None,
         **{name: getattr(request, name) for name in ("chdir", "output", "error")},
         "array": array(request.array),
         "dependency": ",".join(map(after, request.after)) or None,

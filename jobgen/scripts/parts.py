@@ -82,6 +82,9 @@ PARTS = (
     Part("job/show-set-up", "checked", "local"),
     Part("enter-by-srun", "checked copied srun"),
     Part("enter", "checked copied other_starter"),
+    Part("cancel-rest-on-slurm", "chain slurm"),
+    Part("cancel-rest-on-pbs", "chain pbs"),
+    Part("job/chain", "chain", values="stop_grace logs"),
     Part("first-node-in-order", "roll_call ordered", values="nodes"),
     Part("first-node", "roll_call", "ordered", values="nodes"),
     Part("plain-enter", "plain copied", "in_engine"),
@@ -121,9 +124,6 @@ PARTS = (
     Part("stage/send", "stage srun"),
     Part("job/exclude-nodes", "excludes", values="exclude_at_most"),
     Part("pyxis-end", "checked pyxis"),
-    Part("cancel-rest-on-slurm", "chain slurm"),
-    Part("cancel-rest-on-pbs", "chain pbs"),
-    Part("job/chain", "chain"),
     Part("job/roll-call", "roll_call", values="nodes join_timeout"),
     Part("address-in-order", "ordered"),
     Part("ready-nodes", "picks_nodes"),
@@ -139,6 +139,7 @@ PARTS = (
     Part("job/warn-pbs", "warns pbs", values="warn_after"),
     Part("ask-nccl", "asks_nccl", values="ras_port"),
     Part("job/stall", "stalls", values="stall"),
+    Part("watch-chain", "chain"),
     Part("job/run", "roll_call", "supervised"),
     Part("job/run-ranks", "supervised", "may_lose in_engine"),
     Part("job/run-ranks", "may_lose lead"),
@@ -217,7 +218,8 @@ def _of_the_start(plan: Plan) -> dict[str, bool]:
     """The features of the start: the starter of the nodes, and the launcher of the ranks."""
     launch, launcher, starter = plan.launch, plan.launch.launcher, plan.launch.starter
     can_have_keeper = not (launch.plain or plan.scheduler == "local" or _is_in_engine(plan))
-    needs_keeper = bool(starter != "srun" or launch.signal or launch.stall or _may_lose(plan))
+    ordered = launch.signal or launch.stall or launch.chain
+    needs_keeper = bool(starter != "srun" or ordered or _may_lose(plan))
     several, keeper = plan.request.nodes > 1, can_have_keeper and needs_keeper
     one_by_one = several and starter in _BY_COMMAND
     starts_nodes = several or launcher == "mpiexec"

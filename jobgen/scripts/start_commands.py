@@ -33,7 +33,7 @@ def upper_part(
     commands: dict[str, object] = {"used": used, "features": found, "carried": ""}
     commands["keeper_paths"] = ()
     if "keeper" in found:
-        with_orders = bool({"warns", "stalls"} & found)
+        with_orders = bool({"warns", "stalls", "chain"} & found)
         text = keeper_text("lead" in found, with_orders, "ends_by_order" in found)
         if manifest and not plan.request.chdir:
             commands["keeper_paths"] = keeper_paths(text, manifest)

@@ -99,7 +99,7 @@ class SubmittedJob:
             progress.finish(f"it continues; to cancel it: {self._cancel_command()}")
             return JobStatus("", exit_status=INTERRUPTED)
         progress.finish(f"{status}; output: {status.output}" if status.output else str(status))
-        return status
+        return status._replace(job=self.id)
 
     def _follow(self, progress: Progress) -> JobStatus:
         pause, failures, last = FIRST_PAUSE, 0, JobStatus("UNKNOWN")

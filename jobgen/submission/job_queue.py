@@ -28,7 +28,7 @@ class JobStatus(NamedTuple):
     output: str = ""  # the path of the output file
     exit_status: int | None = None  # None until the job has ended
     array_jobs: tuple[tuple[str, int | None], ...] = ()  # ids and exit statuses of an array's jobs
-    job: str = ""  # the id of a job that was submitted on another machine
+    job: str = ""  # the id of a job that was followed, or submitted on another machine
 
     @property
     def is_running(self) -> bool:

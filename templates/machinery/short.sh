@@ -157,15 +157,15 @@ trap 'outside="was ended from outside"  # by Slurm, which ends the ranks, too
   timeout 25 tail -f --pid="${!-}" /dev/null || true; exit 143' TERM  # waits for srun
 
 ## cancel-rest-on-slurm
-cancel_rest() { scancel --state=PENDING "$SLURM_ARRAY_JOB_ID"; }
+cancel_rest=(scancel --state=PENDING "$SLURM_ARRAY_JOB_ID")
 
 ## cancel-rest-on-pbs
-cancel_rest() { ((index == jobs)) || qdel "${PBS_JOBID/\[*\]/[$((index + 1))-$jobs]}"; }
+cancel_rest=(qdel "${PBS_JOBID/\[*\]/[$((index + 1))-$jobs]}")
 
 ## ends
 trap 'end_job "$?"; [[ ${outside-} || ! -e $logs/status ]] || sleep "$stop_grace"
   exit "$status"' EXIT  # keepers that lost their parent end meanwhile; then PBS may give nodes away
-trap 'outside="was ended from outside"; jobs -p | xargs -r kill
+trap 'outside="was ended from outside"; jobs -p | xargs -r kill 2> /dev/null || true
   timeout $((stop_grace + 3)) tail -f --pid="${!-}" /dev/null || true; exit 143' TERM  # qdel
 
 ## record-code
@@ -236,6 +236,10 @@ trap 'mkdir -p "$logs/orders"; : > "$logs/orders/warn"' USR1
 ## warn-in-engine
 # Slurm signals this shell before the walltime; then it signals the ranks, which srun has started.
 trap 'mkdir -p "$logs/orders"; : > "$logs/orders/warn"; scancel -s USR1 "$SLURM_JOB_ID"' USR1
+
+## watch-chain
+watch_chain &
+watcher=$!
 
 ## ask-nccl
 ask_nccl() {  # what NCCL knows of each communicator (RAS, since 2.24): jobgen why reads it

@@ -1,0 +1,367 @@
+"""Chains: jobs of one array that go on one after the other, run here by bash alone.
+
+A small scheduler starts one job after the other, as Slurm and PBS do with `%1`: also while ranks of
+the job before still live, if that was killed or its node only looks lost.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from jobgen.scripts.parts import PARTS
+from jobgen.scripts.render import part_text
+
+ROWS = {part.name: part for part in PARTS}
+JOBS = 99
+EVENT = re.compile(
+    r"\S+ job (\d+) (began on \S+, progress [\d.]+"
+    r"|(?:goes on|stopped)(?: without progress)?: .+|is done: .+|stopped: .+)"
+)
+# What the script has around the parts: its values, short sleeps, a kill at a command, the ranks.
+BEGIN = """#!/bin/bash
+set -euo pipefail
+index=$1 jobs=99 job=7_$1 host=$2 progress=${PROGRESS-} stop_grace=0 each_node=(true)
+logs=$PWD/logs/$job.$BASHPID chain=$PWD/logs/chain-7 cancel_rest=(touch cancelled)
+sleep() { command sleep "0.$(printf %03d "$((10 * ${1%.*}))")"; }
+software() { :; }
+fail() { echo "$*"; exit 1; }
+count=0
+set -T
+trap '((++count != ${KILL_AT:-0})) || kill -KILL $BASHPID' DEBUG
+"""
+RUN = """
+mkdir -p "$logs"
+trap 'end_job "$?"; exit "$status"' EXIT
+trap 'outside="was ended from outside"; timeout 3 tail -f --pid="${!-}" /dev/null; exit 143' TERM
+"""
+RANKS = """
+(trap "" TERM; exec bash ./program "$index" "$logs" 2> >(trap "" TERM; tee "$logs/stderr" >&2)) &
+status=0
+wait "$!" || status=$?
+exit "$status"
+"""
+# Ranks: they live until the order to end, or as long as they are told, and then end as told.
+PROGRAM = """
+echo "$1 $$ $(date +%s.%N)" >> began
+read -r seconds progress ends < plan
+[[ $progress != yes ]] || touch "$JOBGEN_PROGRESS"
+for ((i = 0; i < seconds; i++)); do
+  echo "$1 $$ $(date +%s.%N)" >> alive
+  sleep 0.05
+  [[ ! -e $2/orders/end ]] || exit 143
+done
+case $ends in
+  warned) mkdir -p "$2/orders"; : > "$2/orders/warn"; exit 0 ;;
+  lost) echo "srun: error: Node failure on n1" >&2; exit 0 ;;
+  fault) echo "n1 rank 0: [rank0]: NameError: name 'x' is not defined" >&2; exit 1 ;;
+  both) echo "n1 rank 0: NameError: x" >&2; echo "n2 rank 1: RuntimeError: NCCL" >&2; exit 1 ;;
+  usage) echo "n1 rank 0: train.py: error: unrecognized arguments: --x" >&2; exit 2 ;;
+  *) exit "$ends" ;;
+esac
+"""
+DONE, GOES_ON, STOPPED = "is done", "goes on", "stopped"
+VERDICTS = {
+    **dict.fromkeys(("0", "93"), DONE),
+    **dict.fromkeys(("fault", "usage"), STOPPED),
+    **dict.fromkeys(("warned", "lost", "both", "1", "137"), GOES_ON),
+}
+
+
+def write_job(folder: Path) -> None:
+    parts = ("job/end-job", "job/chain", RUN, "watch-chain", RANKS)
+    texts = [part_text(ROWS[each]) if each in ROWS else each for each in parts]
+    (folder / "job").write_text("\n".join([BEGIN, *texts]))
+    (folder / "program").write_text(PROGRAM)
+    (folder / "logs").mkdir()
+
+
+def start(folder: Path, index: int, kill_at: int = 0, progress: str = "") -> subprocess.Popen[str]:
+    """Begin a job of the chain; `kill_at` is the number of the command at which it is killed."""
+    variables = {"KILL_AT": str(kill_at), "PROGRESS": progress}
+    variables["JOBGEN_PROGRESS"] = str(folder / "logs/chain-7.progress")
+    with (folder / f"{index}.out").open("w") as output:
+        return subprocess.Popen(
+            ["bash", str(folder / "job"), str(index), "n1"],
+            cwd=folder, env={**os.environ, **variables}, start_new_session=True,
+            stdin=subprocess.DEVNULL, stdout=output, stderr=output, text=True,
+        )  # fmt: skip
+
+
+def end(folder: Path, index: int, job: subprocess.Popen[str]) -> str:
+    """Wait for a job, and end what it leaves, as a scheduler does; what it printed."""
+    job.wait(60)
+    with suppress(ProcessLookupError):
+        os.killpg(job.pid, signal.SIGKILL)
+    return (folder / f"{index}.out").read_text()
+
+
+def state(folder: Path) -> list[str]:
+    file = folder / "logs/chain-7"
+    return file.read_text(errors="replace").splitlines() if file.exists() else []
+
+
+def plan(folder: Path, ends: str, progress: bool = False, seconds: int = 2) -> None:
+    """What the next program does: 20 `seconds` are one."""
+    (folder / "plan").write_text(f"{seconds} {'yes' if progress else 'no'} {ends}\n")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_job(tmp_path)
+    return tmp_path
+
+
+def run(folder: Path, index: int, ends: str, progress: bool = False, files: str = "") -> str:
+    """One job to its end; the last line that it printed."""
+    plan(folder, ends, progress)
+    return end(folder, index, start(folder, index, progress=files)).rstrip().rpartition("\n")[2]
+
+
+@pytest.mark.parametrize("ends", VERDICTS)
+def test_how_a_job_ends(folder: Path, ends: str) -> None:
+    last = run(folder, 1, ends, progress=True)
+    assert last.startswith(f"jobgen: chain of 99 jobs: job 1 {VERDICTS[ends]}"), last
+    assert (folder / "cancelled").exists() == (VERDICTS[ends] != GOES_ON)
+    before = (folder / "began").read_text()
+    again = run(folder, 2, "0")
+    assert (before == (folder / "began").read_text()) == (VERDICTS[ends] != GOES_ON)
+    assert VERDICTS[ends] != GOES_ON or again.startswith("jobgen: chain of 99 jobs: job 2 is done")
+
+
+def test_a_program_that_never_gets_further_stops_after_two(folder: Path) -> None:
+    assert " job 1 goes on without progress: it failed with status 1" in run(folder, 1, "1")
+    assert " job 2 stopped without progress: it failed with status 1" in run(folder, 2, "1")
+    assert " job 2 stopped without progress" in run(folder, 3, "0")
+    assert len((folder / "began").read_text().splitlines()) == 2
+
+
+def test_progress_between_two_failures_goes_on(folder: Path) -> None:
+    for index, progress in enumerate((False, True, False, True, False), 1):
+        assert GOES_ON in run(folder, index, "1", progress)
+    assert "stopped without progress" in run(folder, 6, "1")
+
+
+def test_progress_is_a_newer_file_of_the_pattern_or_else_a_snapshot_by_its_name(
+    folder: Path,
+) -> None:
+    program = PROGRAM + "\n"
+    (folder / "a b").mkdir()
+    for number, (name, pattern, goes_on) in enumerate(
+        [
+            ("a b/new.state", "a b/*.state", True),
+            ("model.pt", "a b/*.state", False),
+            ("a b/epoch=1.ckpt", "", True),
+            ("a b/other.state", "", False),
+        ]
+    ):
+        saves = f'mkdir -p "{Path(name).parent}"; touch "{name}"\n'
+        (folder / "program").write_text(saves + program)
+        for file in (folder / "logs").glob("chain*"):
+            file.unlink()
+        last = run(folder, number + 1, "1", files=pattern)
+        assert ("without progress" not in last) == goes_on, (name, last)
+
+
+def test_a_warned_job_has_saved_unless_the_profile_says_where(folder: Path) -> None:
+    assert "without progress" not in run(folder, 1, "warned")
+    assert "without progress" in run(folder, 2, "warned", files="*.never")
+
+
+def test_a_line_that_a_full_disk_has_cut_is_no_event(folder: Path) -> None:
+    run(folder, 1, "1", progress=True)
+    file = folder / "logs/chain-7"
+    file.write_text(file.read_text() + "2026-11-26T21:00:00 job 2 be")
+    assert " job 2 is done: " in run(folder, 2, "0")
+    assert [bool(EVENT.fullmatch(line)) for line in state(folder)] == [
+        True,
+        True,
+        False,
+        True,
+        True,
+    ]
+
+
+def test_a_state_that_cannot_be_written_begins_nothing(folder: Path) -> None:
+    (folder / "logs/chain-7").mkdir()
+    assert "the state of the chain cannot be written" in run(folder, 1, "0")
+    assert not (folder / "began").exists()
+
+
+def test_a_job_whose_node_only_looks_lost_ends_before_the_next_begins(folder: Path) -> None:
+    plan(folder, "0", progress=True, seconds=400)
+    first = start(folder, 1)
+    until(lambda: (folder / "alive").exists())
+    plan(folder, "0")
+    last = end(folder, 2, start(folder, 2)).rstrip().rpartition("\n")[2]
+    output = end(folder, 1, first)
+    assert "another job of the chain has begun, so this one ends" in output
+    assert first.returncode == 143
+    assert last.startswith("jobgen: chain of 99 jobs: job 2 is done")
+    check_one_at_a_time(folder)
+
+
+def until(condition: Callable[[], object]) -> None:
+    limit = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < limit
+        time.sleep(0.02)
+
+
+def check_one_at_a_time(folder: Path) -> None:
+    """No program was alive when the next one had begun."""
+    if not (folder / "began").exists():
+        return
+    began = [line.split() for line in (folder / "began").read_text().splitlines()]
+    lines = (folder / "alive").read_text().splitlines() if (folder / "alive").exists() else []
+    alive = [line.split() for line in lines]
+    for (_, pid, _), (_, _, later) in pairwise(began):
+        assert all(float(when) < float(later) for _, own, when in alive if own == pid)
+
+
+class Chain(RuleBasedStateMachine):
+    """Any ends of jobs, kills at any command, nodes that only look lost, a disk that is full."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.made = TemporaryDirectory(prefix="chain", ignore_cleanup_errors=True)
+        self.folder = Path(self.made.name)
+        write_job(self.folder)
+        self.index = 0
+        self.idle = 0  # jobs in a row without progress
+        self.over = False
+        self.knows = True  # whether the model knows how often there was no progress
+        self.living: list[tuple[int, subprocess.Popen[str]]] = []
+
+    def teardown(self) -> None:
+        for _, job in self.living:
+            with suppress(ProcessLookupError):
+                os.killpg(job.pid, signal.SIGKILL)
+            job.wait()
+        self.made.cleanup()
+
+    def programs(self) -> int:
+        file = self.folder / "began"
+        return len(file.read_text().splitlines()) if file.exists() else 0
+
+    @rule(ends=st.sampled_from(sorted(VERDICTS)), progress=st.booleans())
+    def job(self, ends: str, progress: bool) -> None:
+        """One that ends as its program does."""
+        self.index += 1
+        before = self.programs()
+        last = run(self.folder, self.index, ends, progress)
+        self.reap()
+        if self.over:
+            assert self.programs() == before
+            return
+        if self.programs() == before:  # the job before was the second without progress
+            assert not self.knows or self.idle >= 2
+            self.over = True
+            return
+        verdict = VERDICTS[ends]
+        self.idle = 0 if progress or ends in ("warned", "lost") else self.idle + 1
+        if self.knows and verdict == GOES_ON and self.idle >= 2:
+            verdict = STOPPED
+        assert f": job {self.index} {verdict}" in last or not self.knows, last
+        self.over = f": job {self.index} goes on" not in last
+        self.knows = self.knows or self.idle == 0
+
+    @rule(at=st.integers(1, 400), progress=st.booleans())
+    def kill(self, at: int, progress: bool) -> None:
+        """SIGKILL of the batch script at one of its commands; its ranks may live a while."""
+        self.index += 1
+        plan(self.folder, "0", progress)
+        job = start(self.folder, self.index, kill_at=at)
+        job.wait(60)
+        self.kill_ranks(job)
+        if job.returncode != -signal.SIGKILL and " is done" in "\n".join(state(self.folder)[-1:]):
+            self.over = True
+        self.follow_the_state()
+
+    @rule(progress=st.booleans())
+    def end_from_outside(self, progress: bool) -> None:
+        """As scancel, qdel, a preemption or the walltime do."""
+        self.index += 1
+        before = self.programs()
+        plan(self.folder, "0", progress, seconds=400)
+        job = start(self.folder, self.index)
+        until(lambda: self.programs() > before or job.poll() is not None)
+        job.terminate()
+        self.kill_ranks(job, signal.SIGTERM)
+        end(self.folder, self.index, job)
+        self.reap()
+        self.follow_the_state()
+
+    @precondition(lambda self: not self.over)
+    @rule()
+    def lose_sight(self) -> None:
+        """The scheduler gives a job up that lives."""
+        self.index += 1
+        before = self.programs()
+        plan(self.folder, "0", progress=True, seconds=400)
+        job = start(self.folder, self.index)
+        until(lambda: self.programs() > before or job.poll() is not None)
+        self.reap()
+        self.living.append((self.index, job))
+        self.follow_the_state()
+
+    @precondition(lambda self: bool(state(self.folder)))
+    @rule(size=st.integers(1, 30))
+    def cut(self, size: int) -> None:
+        """The last line is torn."""
+        file = self.folder / "logs/chain-7"
+        os.truncate(file, max(file.stat().st_size - size, 0))
+        self.follow_the_state()
+
+    def kill_ranks(self, job: subprocess.Popen[str], number: int = signal.SIGKILL) -> None:
+        """As the scheduler does when a batch script has ended."""
+        for line in subprocess.run(
+            ["pgrep", "-s", str(job.pid), "-f", "program"], capture_output=True, text=True
+        ).stdout.split():  # fmt: skip
+            try:
+                os.kill(int(line), number)
+            except ProcessLookupError:
+                continue
+
+    def reap(self) -> None:
+        """Jobs that the scheduler had given up have ended when another one has run."""
+        for index, job in self.living:
+            end(self.folder, index, job)
+        self.living = []
+
+    def follow_the_state(self) -> None:
+        """The model takes what the file says: here, only the invariants are checked."""
+        events = [line for line in state(self.folder) if EVENT.match(line)]
+        last = events[-1] if events else ""
+        self.over = " is done" in last or " stopped" in last
+        self.knows, self.idle = False, 0
+
+    @invariant()
+    def one_at_a_time(self) -> None:
+        check_one_at_a_time(self.folder)
+
+    @invariant()
+    def the_state_is_readable(self) -> None:
+        lines = state(self.folder)
+        ends = [line for line in lines[:-1] if " is done: " in line or " stopped" in line]
+        began = [line for line in lines if " began on " in line]
+        assert not ends or lines.index(ends[0]) > lines.index(began[-1]) - 1 or self.living
+
+
+Chain.TestCase.settings = settings(
+    max_examples=40, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck)
+)
+TestChain = pytest.mark.thorough(Chain.TestCase)
