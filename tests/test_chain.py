@@ -22,8 +22,12 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from jobgen.planning.job_options import Job
 from jobgen.scripts.parts import PARTS
 from jobgen.scripts.render import part_text
+from jobgen.submission.chain import end_of_chain
+from jobgen.submission.job_queue import JobStatus
+from tests.helpers import jobgen, planned, script
 
 ROWS = {part.name: part for part in PARTS}
 JOBS = 99
@@ -232,6 +236,60 @@ def check_one_at_a_time(folder: Path) -> None:
         assert all(float(when) < float(later) for _, own, when in alive if own == pid)
 
 
+@pytest.mark.parametrize(
+    ("command", "profile", "lines"),
+    [
+        ("sbatch", "dgx-a100", ("--array=1-5%1", "--open-mode=append", "--signal=B:USR1@120")),
+        ("qsub", "eap", ("-J 1-5%1",)),
+    ],
+)
+def test_the_directives(command: str, profile: str, lines: tuple[str, ...]) -> None:
+    plan = planned(Job(command, profile, chain="5", time="2:00:00", program=("train.py",)))
+    words = {line.partition(" ")[2] for line in plan.directives}
+    assert set(lines) <= words
+    assert plan.launch.signal == 120
+    text = script(Job(command, profile, chain="5", nodes="1", program=("train.py",)))
+    assert "keep() {" in text or "class Lead" in text  # a keeper, which obeys an order to end
+
+
+def test_the_chain_begins_before_all_that_takes_long() -> None:
+    """A job that finds it done ends within seconds."""
+    names = [part.name for part in PARTS]
+    first = min(names.index(each) for each in ("job/workspace", "job/code", "job/roll-call"))
+    assert names.index("enter-by-srun") < names.index("job/chain") < first
+
+
+DONE_93 = "2026-11-27T20:58:09 job 2 is done: the program ended with 93"
+
+
+@pytest.mark.parametrize(
+    ("last", "status"),
+    [
+        ("2026-11-27T20:58:09 job 2 is done: the program ended by itself, with 0", 0),
+        ("2026-11-27T20:58:09 job 2 is done: the program ended by itself, with 0\n2026-11 jo", 0),
+        (DONE_93, 93),
+        ("2026-11-27T20:58:09 job 2 stopped without progress: it failed with status 1", 1),
+        ("", 1),
+    ],
+)
+def test_the_status_of_a_chain_is_not_that_of_its_worst_job(
+    last: str, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "jobgen-logs").mkdir()
+    if last:
+        (tmp_path / "jobgen-logs/chain-12").write_text(last)
+    for array in ("12", "12[].login"):
+        ended = JobStatus("1 FAILED, 3 CANCELLED", exit_status=1, id=array)
+        assert end_of_chain(ended, None).exit_status == status
+
+
+def test_why_shows_the_last_event(tmp_path: Path) -> None:
+    (tmp_path / "chain-12").write_text(DONE_93)
+    done = jobgen("why", "chain-12", cwd=tmp_path)
+    assert b"its last event: job 2 is done: the program ended with 93" in done.stderr
+
+
 class Chain(RuleBasedStateMachine):
     """Any ends of jobs, kills at any command, nodes that only look lost, a disk that is full."""
 
@@ -362,6 +420,6 @@ class Chain(RuleBasedStateMachine):
 
 
 Chain.TestCase.settings = settings(
-    max_examples=40, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=15, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck)
 )
 TestChain = pytest.mark.thorough(Chain.TestCase)

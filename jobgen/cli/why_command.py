@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -60,6 +61,7 @@ def why(
     write((as_json if format == "json" else as_text)(verdict, everything))
     if not verdict.code:
         _report_scripts(words)
+        _report_chains(words)
     return 0 if verdict.code else 1
 
 
@@ -69,6 +71,16 @@ def _report_scripts(words: Sequence[str]) -> None:
     for word in filter(directive_in, words):
         hint = f"write jobgen why FILE with what it wrote, or jobgen lint {quote(word)}"
         report(f"{word} is a batch script, and no output of a job; {hint}")
+
+
+def _report_chains(words: Sequence[str]) -> None:
+    from jobgen.submission.chain import last_event
+
+    for word in words:
+        if re.fullmatch(r"chain-\d+", os.path.basename(word)) and (
+            event := last_event(to_path(word))
+        ):
+            report(f"{word} is the state of a chain; its last event: {event}")
 
 
 def _show_line(words: Sequence[str]) -> int:

@@ -14,14 +14,10 @@ from jobgen.submission.job_queue import JobStatus
 _EVENT = re.compile(r"\S+ (job \d+ (?:began on|goes on|is done|stopped)\b.*)")
 
 
-def last_event(array: str, folder: str | None) -> str:
-    """The last event of the chain whose array has this id; "" if no state of it is here.
-
-    `folder` is the folder of logs, if the job names one.
-    """
-    logs, number = Path(os.path.expandvars(folder or "jobgen-logs")), re.sub(r"\D.*", "", array)
+def last_event(file: Path) -> str:
+    """The last event in the state of a chain; "" if the file is none."""
     try:
-        text = (logs / f"chain-{number}").read_text(encoding="utf-8", errors="replace")
+        text = file.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
     found = (_EVENT.fullmatch(line) for line in reversed(text.splitlines()))
@@ -29,11 +25,15 @@ def last_event(array: str, folder: str | None) -> str:
 
 
 def end_of_chain(status: JobStatus, folder: str | None) -> JobStatus:
-    """The status of a chain, of the last one of its array: 0 if the training is done."""
-    event = last_event(status.id, folder)
+    """The status of a chain, of the last one of its array: 0 if the training is done.
+
+    `folder` is the folder of logs, if the job names one.
+    """
+    logs, number = Path(os.path.expandvars(folder or "jobgen-logs")), re.sub(r"\D.*", "", status.id)
+    event = last_event(logs / f"chain-{number}")
     if status.exit_status is None or not event:
         return status
-    report(f"chain {status.id}: {event}")
+    report(f"chain {number}: {event}")
     if " is done: " in event:
         return status._replace(exit_status=93 if event.endswith(" 93") else 0)
     return status._replace(exit_status=status.exit_status or 1)
