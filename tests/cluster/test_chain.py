@@ -23,7 +23,7 @@ from tests.cluster.jobs import Desk, PbsDesk, until
 from tests.cluster.test_survival import MI210, NODES, state
 from tests.run_trainers import carried
 
-EPOCHS = 200  # a minute or two
+EPOCHS = 80  # each takes a moment, in which a fault can come
 WORDS = (str(EPOCHS), "1", "--size", "8192", "--metrics", "metrics.jsonl", "--snapshot", "model.pt")
 RUNS = ("--trainer", "regression", "--", *WORDS)
 FAILS = "import sys\nprint('again', flush=True)\nsys.exit(3)\n"

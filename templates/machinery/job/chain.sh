@@ -23,14 +23,19 @@ is_lost() {  # a node, perhaps only to the scheduler; with nodes in reserve the 
     grep -qsE "^srun: error: Node failure|^jobgen: \S+: no longer answers" "$logs/stderr"
 }
 
+is_preempted() {  # Slurm's GraceTime: the ranks get TERM, and this shell does not
+  [[ ${SLURM_JOB_ID-} && $(timeout 20 scontrol show job "$SLURM_JOB_ID" 2> /dev/null) == \
+    *PreemptTime=[0-9]* ]]
+}
+
 is_its_own_fault() {  # the last error of each rank is one that no node and no network can cause
   local kind='(\w+\.)*(\w+(Error|Exception|Interrupt|Exit))(:.*)?'
   [[ $status == [12] ]] || return 1
   fault=$(sed -nE "s/^\S+ rank ([0-9]+): (\[rank[0-9]+\]: )?$kind\$/\1 \4/p
     s/^\S+ rank ([0-9]+): (\S+: error|Error): .*/\1 usage/p" "$logs/stderr" | tac |
     awk '!seen[$1]++ { print $2 }' | sort -u | paste -sd " ")
-  [[ $fault ]] && ! tr ' ' '\n' <<< "$fault" |
-    grep -qvxE "(Syntax|Indentation|Tab|Name|UnboundLocal|ModuleNotFound)Error|usage"
+  [[ $fault && ! $(tr ' ' '\n' <<< "$fault" |
+    grep -vxE "(Syntax|Indentation|Tab|Name|UnboundLocal|ModuleNotFound)Error|usage") ]]
 }
 
 how_it_ended() {  # whether the chain goes on, and why, by what this job knows at its end
@@ -39,7 +44,7 @@ how_it_ended() {  # whether the chain goes on, and why, by what this job knows a
   elif is_lost; then echo "goes on: a node was lost"
   elif [[ -e $logs/orders/warn ]] && ((status == 0)); then
     echo "goes on: the ranks were warned, and ended with 0"
-  elif [[ ${outside-} ]] || grep -qsE "$by_slurm" "$logs/stderr"; then
+  elif [[ ${outside-} ]] || grep -qsE "$by_slurm" "$logs/stderr" || is_preempted; then
     echo "goes on: it was ended from outside, as at the walltime"
   elif ((status == 0)); then echo "is done: the program ended by itself, with 0"
   elif is_its_own_fault; then echo "stopped: the program failed by its own fault: $fault"
@@ -48,8 +53,8 @@ how_it_ended() {  # whether the chain goes on, and why, by what this job knows a
 
 judge() {  # BEGAN HOW: the line about the end of a job; a second one without progress is the last
   local how=$2 when
-  if [[ $how == "goes on"* && ! $(last_progress) > ${1##* } &&
-    ($progress || $how != *" warned, "*) ]]; then
+  if [[ $how == "goes on"* && ! $(last_progress) > ${1##* } ]] &&
+    [[ $progress || $how != *" warned, "* ]]; then
     [[ $(last_event "goes on") != *" without progress: "* ]] || how="stopped${how#goes on}"
     how="${how%%:*} without progress:${how#*:}"
   fi
