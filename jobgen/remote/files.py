@@ -106,7 +106,8 @@ def logs_here(logs: str) -> Path:
 def left_by(job: str) -> list[str]:
     """The patterns of names of what a job left in its folder of logs."""
     number = re.split(r"[.;\[_]", job)[0]
-    return [number, *(f"{number}{mark}*" for mark in (".", "_", "[[]")), "scripts"]
+    own = (f"{number}{mark}*" for mark in (".", "_", "[[]"))
+    return [number, *own, f"chain-{number}", "scripts"]
 
 
 def failed(login: Login, answer: Answer) -> JobgenError:

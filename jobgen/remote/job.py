@@ -108,7 +108,11 @@ def bring_back(login: Login, status: JobStatus, logs: str) -> JobStatus:
     came = list[str]()
     try:
         came = fetch_files(login, [status.output] if status.output else [])
-        only = left_by(status.job) if status.exit_status else [f"{status.job}.json", "scripts"]
+        only = (
+            left_by(status.job)
+            if status.exit_status
+            else [f"{status.job}.json", "chain-*", "scripts"]
+        )
         fetch_logs(login, logs, only)
     except JobgenError as error:
         report(str(error))

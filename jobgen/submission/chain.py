@@ -29,7 +29,10 @@ def end_of_chain(status: JobStatus, folder: str | None) -> JobStatus:
 
     `folder` is the folder of logs, if the job names one.
     """
-    logs, number = Path(os.path.expandvars(folder or "jobgen-logs")), re.sub(r"\D.*", "", status.id)
+    logs, number = (
+        Path(os.path.expandvars(folder or "jobgen-logs")),
+        re.sub(r"\D.*", "", status.job),
+    )
     event = last_event(logs / f"chain-{number}")
     if status.exit_status is None or not event:
         return status

@@ -83,6 +83,7 @@ end_job() {  # as in other jobs; ended from outside, it has little time for its 
   local how
   status=$1
   [[ ! ${watcher-} ]] || kill "$watcher" 2> /dev/null || true
+  [[ ${outside-} ]] || sleep 1  # tee may be behind
   how=$(how_it_ended)
   if [[ $how == "goes on"* ]]; then  # ranks may be left that nobody else ends
     { mkdir -p "$logs/orders" && : > "$logs/orders/end"; } || true
