@@ -23,7 +23,7 @@ from tests.cluster.jobs import Desk, PbsDesk, until
 from tests.cluster.test_survival import MI210, NODES, state
 from tests.run_trainers import carried
 
-EPOCHS = 80  # each takes a moment, in which a fault can come
+EPOCHS = 60  # each takes a moment, in which a fault can come
 WORDS = (str(EPOCHS), "1", "--size", "8192", "--metrics", "metrics.jsonl", "--snapshot", "model.pt")
 RUNS = ("--trainer", "regression", "--", *WORDS)
 FAILS = "import sys\nprint('again', flush=True)\nsys.exit(3)\n"
@@ -79,15 +79,15 @@ class Chain:
     array: int
 
     def jobs(self, *states: str) -> list[list[str]]:
-        words = ["squeue", "-rh", "-j", str(self.array), "-t", ",".join(states), "-o", "%K %B %A"]
+        words = ["squeue", "-rh", "-j", str(self.array), "-t", ",".join(states), "-o", "%K %B"]
         return [line.split() for line in self.desk.cluster.run(words).stdout.splitlines()]
 
     def running(self, further: int) -> tuple[str, str]:
-        """The first node and the id of the job that runs, when it has trained `further` epochs."""
+        """The first node and the id of the job that runs, when it has trained some epochs."""
         before = len(epochs(self.desk.folder))
         self.until(lambda: len(epochs(self.desk.folder)) >= before + further)
-        ((_, node, job),) = self.jobs("RUNNING")
-        return node, job
+        ((number, node),) = self.jobs("RUNNING")
+        return node, f"{self.array}_{number}"
 
     def until(self, condition: Callable[[], object], seconds: float = 300) -> None:
         limit = time.monotonic() + seconds
@@ -117,7 +117,7 @@ def test_a_training_in_five_jobs(desk: Desk, undisturbed: dict[str, Any]) -> Non
     _, job = chain.running(3)
     cluster.run(["scancel", job])
     assert "goes on: it was ended from outside" in chain.until_end(3)
-    _, job = chain.running(3)
+    chain.running(3)
     nodes = ",".join([*NODES, "smc-r07-09"])
     made = ["scontrol", "create", "PartitionName=urgent", f"Nodes={nodes}"]
     cluster.run([*made, "PriorityTier=9", "State=UP"])
@@ -140,7 +140,7 @@ def test_no_job_begins_while_a_node_that_looks_lost_still_trains(desk: Desk) -> 
     words = ("--launcher", "node", "--chain", "3", "-t", "30", "--", program)
     chain = Chain(desk, desk.submit(*MI210, "-N", "1", *words))
     chain.until(lambda: (desk.folder / "alive").exists())
-    ((_, first, _),) = chain.jobs("RUNNING")
+    ((_, first),) = chain.jobs("RUNNING")
     desk.cluster.on(first, "pkill", "-KILL", "-x", "slurmd")
     try:
         chain.until(lambda: len(events(desk.folder)) > 2)
@@ -181,6 +181,31 @@ def test_a_program_that_never_gets_further_stops_after_two(desk: Desk) -> None:
         "job 2 stopped without progress: it failed with status 3",
     ]
     assert output(desk.folder).count("again") == 2
+
+
+WARNED = """
+import os, signal, sys, time
+if os.path.exists("state"):
+    sys.exit()
+signal.signal(signal.SIGUSR1, lambda *_: (open("state", "w").close(), sys.exit()))
+open("ready", "w").close()
+time.sleep(300)
+"""
+
+
+def test_a_warned_job_goes_on_and_the_next_one_ends_the_chain(desk: Desk) -> None:
+    program = desk.program("warned.py", WARNED)
+    words = ("--launcher", "node", "--chain", "5", "-t", "30", "--", program)
+    chain = Chain(desk, desk.submit(*MI210, "-N", "1", *words))
+    chain.until(lambda: (desk.folder / "ready").exists())
+    desk.cluster.run(["scancel", "--batch", "--signal=USR1", f"{chain.array}_1"])
+    chain.until(lambda: len(ends(desk.folder)) == 2)
+    chain.until(lambda: not chain.jobs("RUNNING", "PENDING", "COMPLETING"))
+    assert ends(desk.folder) == [
+        "job 1 goes on: the ranks were warned, and ended with 0",
+        "job 2 is done: the program ended by itself, with 0",
+    ]
+    assert "submit again" not in output(desk.folder)
 
 
 def test_a_name_error_stops_at_once(desk: Desk) -> None:

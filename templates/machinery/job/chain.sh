@@ -23,9 +23,10 @@ is_lost() {  # a node, perhaps only to the scheduler; with nodes in reserve the 
     grep -qsE "^srun: error: Node failure|^jobgen: \S+: no longer answers" "$logs/stderr"
 }
 
-is_preempted() {  # Slurm's GraceTime: the ranks get TERM, and this shell does not
-  [[ ${SLURM_JOB_ID-} && $(timeout 20 scontrol show job "$SLURM_JOB_ID" 2> /dev/null) == \
-    *PreemptTime=[0-9]* ]]
+is_ended_by_slurm() {  # in GraceTime of a preemption, ranks get TERM, and this shell does not
+  [[ ${SLURM_JOB_ID-} ]] || return 1
+  ((status)) || ! grep -qsE "\*\*\* (STEP|JOB) .* (CANCELLED|FAILED)" "$logs/stderr" || return 0
+  [[ $(timeout 20 scontrol show job "$SLURM_JOB_ID" 2> /dev/null) == *PreemptTime=[0-9]* ]]
 }
 
 is_its_own_fault() {  # the last error of each rank is one that no node and no network can cause
@@ -39,12 +40,12 @@ is_its_own_fault() {  # the last error of each rank is one that no node and no n
 }
 
 how_it_ended() {  # whether the chain goes on, and why, by what this job knows at its end
-  local fault="" by_slurm='\*\*\* (STEP|JOB) .* (CANCELLED|FAILED)'
+  local fault=""
   if ((status == 93)); then echo "is done: the program ended with 93"
   elif is_lost; then echo "goes on: a node was lost"
   elif [[ -e $logs/orders/warn ]] && ((status == 0)); then
     echo "goes on: the ranks were warned, and ended with 0"
-  elif [[ ${outside-} ]] || grep -qsE "$by_slurm" "$logs/stderr" || is_preempted; then
+  elif [[ ${outside-} ]] || is_ended_by_slurm; then
     echo "goes on: it was ended from outside, as at the walltime"
   elif ((status == 0)); then echo "is done: the program ended by itself, with 0"
   elif is_its_own_fault; then echo "stopped: the program failed by its own fault: $fault"
