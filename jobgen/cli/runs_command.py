@@ -147,7 +147,7 @@ def _submit(run: Run, script: bytes) -> int:
         raise problem("--submit", f"job {job} ran in another folder", "submit", hint)
     check_submission(run.facts.scheduler, None)
     text = script.decode("utf-8")
-    status = submit_script(text, run.facts.scheduler, False, records=logs)
+    status = submit_script(text, run.facts.scheduler, False, logs)
     return status.exit_status or 0
 
 
