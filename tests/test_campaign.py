@@ -24,9 +24,9 @@ from jobgen.cli.app import run_words
 from jobgen.errors import run_command
 from jobgen.repository.build import BuildOptions
 from jobgen.runs.records import note_submission, read_records
-from jobgen.submission import pbs_queue, slurm_queue
-from jobgen.submission.job_queue import JobStatus
-from jobgen.submission.many_jobs import NoAnswer, query_states
+from jobgen.submission.queues import pbs_queue, slurm_queue
+from jobgen.submission.queues.job_queue import JobStatus
+from jobgen.submission.queues.many_jobs import NoAnswer, query_states
 from tests.emulated_slurm import EmulatedSlurm
 
 MANIFEST = """\

@@ -26,7 +26,7 @@ from jobgen.planning.job_options import Job
 from jobgen.scripts.parts import PARTS
 from jobgen.scripts.render import part_text
 from jobgen.submission.chain import end_of_chain
-from jobgen.submission.job_queue import JobStatus
+from jobgen.submission.queues.job_queue import JobStatus
 from tests.helpers import jobgen, planned, script
 
 ROWS = {part.name: part for part in PARTS}

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from jobgen import quoting, trainers
 from jobgen.cli.app import main, run_words
-from jobgen.cli.job_commands import output_options, run_job
+from jobgen.cli.commands.job_commands import output_options, run_job
 from jobgen.errors import JobgenError, run_command
 from jobgen.generator import Generator
 from jobgen.paths import bundled, repository_or_folder

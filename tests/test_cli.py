@@ -17,9 +17,9 @@ import yaml
 
 from jobgen import __version__, trainers
 from jobgen.__main__ import run
-from jobgen.cli import job_commands
 from jobgen.cli.app import run_words
-from jobgen.cli.job_commands import output_options
+from jobgen.cli.commands import job_commands
+from jobgen.cli.commands.job_commands import output_options
 from jobgen.errors import JobgenError
 from jobgen.keeper.carried import keeper_text
 from jobgen.paths import bundled

@@ -12,8 +12,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from jobgen.cli.app import main, run_words
-from jobgen.cli.job_commands import output_options
-from jobgen.cli.profile_commands import _profile_lines
+from jobgen.cli.commands.job_commands import output_options
+from jobgen.cli.commands.profile_commands import _profile_lines
 from jobgen.errors import JobgenError
 from jobgen.generator import find_profiles
 from jobgen.planner.assembly import command_words

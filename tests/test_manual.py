@@ -11,7 +11,7 @@ import click
 import pytest
 
 from jobgen.cli.app import COMMANDS, RowOption, main
-from jobgen.cli.job_commands import OUTPUT_OPTIONS
+from jobgen.cli.commands.job_commands import OUTPUT_OPTIONS
 from jobgen.planning.option_row import GROUPS, Option
 from tests.site_build import hook
 

@@ -11,8 +11,8 @@ from unittest import mock
 import click
 import pytest
 
-from jobgen.cli import job_commands
 from jobgen.cli.app import main, run_words
+from jobgen.cli.commands import job_commands
 from jobgen.cli.mistakes.other_options import own_words
 from jobgen.errors import JobgenError
 from jobgen.generator import Generator

@@ -19,7 +19,7 @@ from jobgen.runs.comparison import code_files_of
 from jobgen.runs.records import Record, note_end, note_submission, read_records
 from jobgen.runs.runs import Run, find_run, runs_of, shown_runs
 from jobgen.runs.script_facts import ScriptFacts
-from jobgen.submission.job_queue import own_jobs
+from jobgen.submission.queues.job_queue import own_jobs
 from tests.helpers import jobgen
 
 DGX = ("sbatch", "--profile", "dgx-a100", "-N", "2")

@@ -17,13 +17,14 @@ from signal import SIGHUP, SIGINT, SIGQUIT, SIGTERM
 import pytest
 
 from jobgen.cli.app import run_words
-from jobgen.cli.job_commands import report_cause
+from jobgen.cli.commands.job_commands import report_cause
 from jobgen.planning.job_options import Job
 from jobgen.runs.records import read_records
 from jobgen.schedulers import local, pbs, slurm
-from jobgen.submission import follow, pbs_queue, slurm_queue
+from jobgen.submission import follow
 from jobgen.submission.follow import MOST_FAILURES, displayable, last_line, shorten
-from jobgen.submission.job_queue import JobQueue, JobStatus
+from jobgen.submission.queues import pbs_queue, slurm_queue
+from jobgen.submission.queues.job_queue import JobQueue, JobStatus
 from tests.helpers import jobgen, planned
 
 SBATCH = ("sbatch", "--profile", "dgx-a100")

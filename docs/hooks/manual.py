@@ -9,14 +9,14 @@ from collections.abc import Iterator, Sequence
 import click
 from option_effects import SAMPLES, all_options, as_markdown, changes
 
-import jobgen.cli.doctor_command
-import jobgen.cli.lint_command
-import jobgen.cli.machinery_commands
-import jobgen.cli.profile_commands
-import jobgen.cli.runs_command
-import jobgen.cli.store_command
-import jobgen.cli.tool_commands
-import jobgen.cli.why_command  # noqa: F401 - they add their commands
+import jobgen.cli.commands.doctor_command
+import jobgen.cli.commands.lint_command
+import jobgen.cli.commands.machinery_commands
+import jobgen.cli.commands.profile_commands
+import jobgen.cli.commands.runs_command
+import jobgen.cli.commands.store_command
+import jobgen.cli.commands.tool_commands
+import jobgen.cli.commands.why_command  # noqa: F401 - they add their commands
 from jobgen import __version__
 from jobgen.cli.app import COMMANDS, RowOption, main
 from jobgen.planning.option_row import GROUPS, Option

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from jobgen.cli.job_commands import OUTPUT_OPTIONS
+from jobgen.cli.commands.job_commands import OUTPUT_OPTIONS
 from jobgen.generator import Generator
 from jobgen.paths import bundled
 from jobgen.planning.job_options import OPTIONS

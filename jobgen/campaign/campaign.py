@@ -13,9 +13,9 @@ from jobgen.errors import INTERRUPTED, USAGE, printable, problem, report
 from jobgen.paths import to_path
 from jobgen.repository.build import BuildOptions, build_all
 from jobgen.scripts.write import write
-from jobgen.submission.job_queue import get_queue
 from jobgen.submission.machine import HERE, Here, Machine
-from jobgen.submission.many_jobs import NoAnswer
+from jobgen.submission.queues.job_queue import get_queue
+from jobgen.submission.queues.many_jobs import NoAnswer
 from jobgen.submission.submit import check_submission
 
 _AGAIN = "the same command goes on"

@@ -9,9 +9,9 @@ from jobgen.campaign.table import Row, Table
 from jobgen.campaign.verdicts import verdict_line
 from jobgen.errors import JobgenError
 from jobgen.submission.follow import FIRST_PAUSE, GROWTH, MOST_FAILURES
-from jobgen.submission.job_queue import JobStatus
 from jobgen.submission.machine import Machine
-from jobgen.submission.many_jobs import NoAnswer, query_ended, query_states
+from jobgen.submission.queues.job_queue import JobStatus
+from jobgen.submission.queues.many_jobs import NoAnswer, query_ended, query_states
 
 MOST_MISSES = 3  # polls in which nobody knows a job: other nodes' files may come late
 MOST_ASKED = 20  # failed jobs about which the scheduler is asked one by one, for `why`

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from jobgen.campaign.jobs import Job, array_size
 from jobgen.runs.records import Record, note_end, read_records
-from jobgen.submission.job_queue import JobStatus
 from jobgen.submission.machine import Machine
-from jobgen.submission.many_jobs import array_of, query_ended, query_states
+from jobgen.submission.queues.job_queue import JobStatus
+from jobgen.submission.queues.many_jobs import array_of, query_ended, query_states
 
 Query = Callable[[str, Sequence[str], Machine], dict[str, JobStatus]]
 

@@ -20,9 +20,9 @@ from jobgen.campaign.states import Attempt, State, ask_all, attempts_by_digest
 from jobgen.errors import problem, report
 from jobgen.runs.records import LOGS, keep_script, note_submission
 from jobgen.scripts.write import replace_file
-from jobgen.submission.job_queue import JobStatus, get_queue
 from jobgen.submission.machine import Answer, Here, Machine
-from jobgen.submission.many_jobs import array_of, find_waiting, query_states
+from jobgen.submission.queues.job_queue import JobStatus, get_queue
+from jobgen.submission.queues.many_jobs import array_of, find_waiting, query_states
 
 _LOCK, _INTENT = "submission.lock", "submission.intent"
 

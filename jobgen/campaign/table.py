@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from jobgen.errors import report
 from jobgen.submission.follow import displayable, shorten
-from jobgen.submission.job_queue import JobStatus
+from jobgen.submission.queues.job_queue import JobStatus
 
 _HEAD = ("NAME", "JOB", "STATE", "TIME")
 _LINES, _COLUMNS = 24, 80  # of a terminal that does not know its size

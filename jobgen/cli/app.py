@@ -134,7 +134,7 @@ class MainGroup(Group):
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name in NAMES and name not in self.commands:
-            import_module(f"jobgen.cli.{_MODULES.get(name, 'tool_commands')}")
+            import_module(f"jobgen.cli.commands.{_MODULES.get(name, 'tool_commands')}")
         return super().get_command(ctx, name)
 
     def get_help(self, ctx: click.Context) -> str:

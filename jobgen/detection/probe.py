@@ -16,7 +16,7 @@ from jobgen.detection.commands import SECONDS, SUBMIT_SECONDS, no_answer, run, s
 from jobgen.detection.hardware import Hardware, parse_probe
 from jobgen.detection.software import environment_folders
 from jobgen.errors import report
-from jobgen.submission.job_queue import JobQueue, get_queue
+from jobgen.submission.queues.job_queue import JobQueue, get_queue
 
 SCRIPT = Path(__file__).with_name("probe.sh")
 PAUSE = 0.3  # seconds between two checks for the file with the answer

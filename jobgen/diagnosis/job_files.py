@@ -16,10 +16,10 @@ from pathlib import Path
 
 from jobgen.diagnosis.files import is_job_folder
 from jobgen.errors import problem
-from jobgen.submission import pbs_queue, slurm_queue
-from jobgen.submission.job_queue import JobStatus
 from jobgen.submission.machine import HERE, Machine
-from jobgen.submission.slurm_accounting import (
+from jobgen.submission.queues import pbs_queue, slurm_queue
+from jobgen.submission.queues.job_queue import JobStatus
+from jobgen.submission.queues.slurm_accounting import (
     Query,
     expand_pattern,
     fact,

@@ -13,8 +13,8 @@ from jobgen.remote.files import fetch_files, fetch_logs, left_by, logs_here
 from jobgen.remote.place import reach
 from jobgen.runs.records import LOGS
 from jobgen.schedulers import get_scheduler
-from jobgen.submission.job_queue import JobStatus, get_queue
 from jobgen.submission.login import Login
+from jobgen.submission.queues.job_queue import JobStatus, get_queue
 from jobgen.submission.submit import submit_script
 
 

@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 from jobgen.errors import report
-from jobgen.submission.job_queue import JobStatus
+from jobgen.submission.queues.job_queue import JobStatus
 
 _EVENT = re.compile(r"\S+ (job \d+ (?:began on|goes on|is done|stopped)\b.*)")
 

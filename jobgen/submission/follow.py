@@ -16,7 +16,7 @@ from time import sleep
 from jobgen.errors import INTERRUPTED, ClosedPipe, JobgenError, report
 from jobgen.quoting import quote_path
 from jobgen.scripts.write import write
-from jobgen.submission.job_queue import JobQueue, JobStatus
+from jobgen.submission.queues.job_queue import JobQueue, JobStatus
 
 FIRST_PAUSE, GROWTH = 1.0, 1.2  # seconds between two queries; the longest is the machine's
 MOST_FAILURES = 60  # failed queries in a row, about ten minutes, before following ends

@@ -14,8 +14,8 @@ from jobgen.errors import JobgenError, problem, report
 from jobgen.runs.records import note_submission
 from jobgen.schedulers import COMMANDS
 from jobgen.submission.follow import SubmittedJob, shell_status
-from jobgen.submission.job_queue import JobQueue, JobStatus, get_queue
 from jobgen.submission.machine import HERE, Machine
+from jobgen.submission.queues.job_queue import JobQueue, JobStatus, get_queue
 
 
 def check_submission(scheduler: str, output: str | None, is_here: bool = True) -> None:

@@ -10,7 +10,7 @@ import pytest
 from jobgen.diagnosis import job_files
 from jobgen.diagnosis.job_files import JobFiles, find_job_files, is_job_id
 from jobgen.errors import JobgenError
-from jobgen.submission.slurm_accounting import expand_pattern
+from jobgen.submission.queues.slurm_accounting import expand_pattern
 
 Add = Callable[[str, str], None]
 

@@ -198,7 +198,7 @@ def test_why_writes_one_line_whatever_happens(
 def test_a_mistake_of_jobgen_itself_is_no_traceback(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from jobgen.cli import why_command
+    from jobgen.cli.commands import why_command
 
     def broken(words: object) -> None:
         raise RecursionError("so deep\nas that")

@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
-from jobgen.submission.job_queue import JobQueue, JobStatus
-from jobgen.submission.many_jobs import ManyJobs, Waiting, array_of
+from jobgen.submission.queues.job_queue import JobQueue, JobStatus
+from jobgen.submission.queues.many_jobs import ManyJobs, Waiting, array_of
 
 
 def parse_status(answer: str) -> JobStatus | None:

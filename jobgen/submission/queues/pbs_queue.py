@@ -3,8 +3,8 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from jobgen.submission.job_queue import JobQueue, JobStatus
-from jobgen.submission.many_jobs import ManyJobs, Waiting
+from jobgen.submission.queues.job_queue import JobQueue, JobStatus
+from jobgen.submission.queues.many_jobs import ManyJobs, Waiting
 
 _WORDS = "QUEUED HELD WAITING TRANSIT BEGUN RUNNING SUSPENDED EXITING FINISHED MOVED"
 _STATES = {word[0]: word for word in _WORDS.split()} | {"U": "SUSPENDED"}  # U: host in use

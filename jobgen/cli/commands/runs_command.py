@@ -170,7 +170,7 @@ def _fetched_from(host: str, folder: str) -> Machine:
 
 def _queue(found: Iterable[Run], machine: Machine = HERE) -> Queue:
     """The user's jobs in the queue; nobody is asked if all jobs have ended."""
-    from jobgen.submission.job_queue import own_jobs
+    from jobgen.submission.queues.job_queue import own_jobs
 
     return own_jobs(machine) if any(run.may_be_queued for run in found) else None
 

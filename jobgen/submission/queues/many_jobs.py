@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import NamedTuple
 
-from jobgen.submission.job_queue import JobStatus
 from jobgen.submission.machine import HERE, Answer, Machine
+from jobgen.submission.queues.job_queue import JobStatus
 
 QUERY_SECONDS = 70.0
 MOST_AT_ONCE = 1000  # ids in one command: Linux takes 128 KiB for a word of it
@@ -41,7 +41,7 @@ class NoAnswer(Exception):
 
 def many_jobs(scheduler: str) -> ManyJobs:
     """The commands of the scheduler `slurm` or `pbs`."""
-    found: ManyJobs = import_module(f"jobgen.submission.{scheduler}_queue").MANY
+    found: ManyJobs = import_module(f"jobgen.submission.queues.{scheduler}_queue").MANY
     return found
 
 

@@ -89,7 +89,7 @@ def _about(job: str, cluster: str, words: tuple[str, ...]) -> tuple[str, ...]:
 
 def get_queue(scheduler: str, machine: Machine = HERE) -> JobQueue:
     """The queue of the scheduler `slurm` or `pbs`, whose commands are on a machine."""
-    queue: JobQueue = import_module(f"jobgen.submission.{scheduler}_queue").QUEUE
+    queue: JobQueue = import_module(f"jobgen.submission.queues.{scheduler}_queue").QUEUE
     return replace(queue, machine=machine)
 
 

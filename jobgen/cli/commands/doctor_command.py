@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from jobgen.cli.app import RowOption, main, option
-from jobgen.cli.job_commands import OUTPUT_OPTIONS, JobCommand, default_profile, run_job
+from jobgen.cli.commands.job_commands import OUTPUT_OPTIONS, JobCommand, default_profile, run_job
 from jobgen.doctor import html_report, read_results
 from jobgen.errors import printable, problem, report
 from jobgen.generator import Generator, no_profile

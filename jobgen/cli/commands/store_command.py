@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from jobgen.cli.app import RowOption, argument, columns, command_group, option
-from jobgen.cli.job_commands import default_profile
+from jobgen.cli.commands.job_commands import default_profile
 from jobgen.code_store.removal import StoreEntry, kept_in, remove_parts
 from jobgen.code_store.store import folder_in, store_folder, store_of
 from jobgen.errors import JobgenError, printable, problem, report
@@ -135,7 +135,7 @@ def _folder(folder: str, profile: str | None) -> Path:
 
 def _limit() -> float:
     """The time since which a copy may be used by a queued job, or by one submitted soon."""
-    from jobgen.submission.oldest_job import oldest_submission
+    from jobgen.submission.queues.oldest_job import oldest_submission
 
     return min(oldest_submission() or time.time(), time.time()) - _HOUR
 
