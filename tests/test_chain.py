@@ -273,15 +273,13 @@ DONE_93 = "2026-11-27T20:58:09 job 2 is done: the program ended with 93"
     ],
 )
 def test_the_status_of_a_chain_is_not_that_of_its_worst_job(
-    last: str, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    last: str, status: int, tmp_path: Path
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "jobgen-logs").mkdir()
     if last:
-        (tmp_path / "jobgen-logs/chain-12").write_text(last)
+        (tmp_path / "chain-12").write_text(last)
     for array in ("12", "12[].login"):
         ended = JobStatus("1 FAILED, 3 CANCELLED", exit_status=1, job=array)
-        assert end_of_chain(ended, None).exit_status == status
+        assert end_of_chain(ended, tmp_path).exit_status == status
 
 
 def test_why_shows_the_last_event(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ A chain is an array, of which jobs may have failed or be cancelled although the 
 its exit status is not the worst one of its jobs.
 """
 
-import os
 import re
 from pathlib import Path
 
@@ -24,16 +23,13 @@ def last_event(file: Path) -> str:
     return next((each[1] for each in found if each), "")
 
 
-def end_of_chain(status: JobStatus, folder: str | None) -> JobStatus:
+def end_of_chain(status: JobStatus, logs: Path | None) -> JobStatus:
     """The status of a chain, of the last one of its array: 0 if the training is done.
 
-    `folder` is the folder of logs, if the job names one.
+    `logs` is the folder of its state, if that is known here.
     """
-    logs, number = (
-        Path(os.path.expandvars(folder or "jobgen-logs")),
-        re.sub(r"\D.*", "", status.job),
-    )
-    event = last_event(logs / f"chain-{number}")
+    number = re.sub(r"\D.*", "", status.job)
+    event = last_event(logs / f"chain-{number}") if logs else ""
     if status.exit_status is None or not event:
         return status
     report(f"chain {number}: {event}")

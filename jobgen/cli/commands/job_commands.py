@@ -185,16 +185,18 @@ def _submit(generator: Generator, plan: Plan, script: str, options: dict[str, An
 
     host, follows = options.get("host"), bool(options["wait"])
     if host is None:
-        status = submit_script(script, plan.scheduler, follows, _log_folder(plan))
+        records = _log_folder(plan)
+        status = submit_script(script, plan.scheduler, follows, records)
     else:
-        from jobgen.remote.job import submit_there
+        from jobgen.remote.files import logs_here
+        from jobgen.remote.job import logs_of, submit_there
 
-        mkdir = bool(options.get("mkdir"))
+        records, mkdir = logs_here(logs_of(plan)), bool(options.get("mkdir"))
         status = submit_there(host, plan, script, generator.codes.codes, follows, mkdir)
     if plan.launch.chain:
         from jobgen.submission.chain import end_of_chain
 
-        status = end_of_chain(status, plan.request.log_folder)
+        status = end_of_chain(status, records)
     if status.exit_status and status.output:
         report_cause(status.output)
     return status.exit_status or 0
