@@ -191,7 +191,7 @@ def test_help_and_version() -> None:
             "interactive",
             "byhand",
         ),
-        *("doctor", "why", "detect", "profiles", "trainers", "templates", "machinery"),
+        *("doctor", "why", "runs", "detect", "profiles", "trainers", "templates", "machinery"),
         *("completion", "page"),
     ]
     assert jobgen("--version").stdout.decode() == f"jobgen, version {__version__}\n"
@@ -431,6 +431,7 @@ def test_an_array_of_equal_jobs_is_reported(tmp_path: Path) -> None:
 WRONG = {
     "--log-dir": "a\nb",
     "--stall": "0",
+    "--chain": "1",
     "--profile": "nope",
     "--hosts": "a[1-",
     "-N": "x",

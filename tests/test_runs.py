@@ -126,7 +126,7 @@ def test_a_record_of_a_script(tmp_path: Path) -> None:
     assert records["12"].restarts == 2
     assert records["12"].code == {"name": "a", "commit": "c"}
     one = write_record(tmp_path, "13", ready="jobgen: n1 is ready: torch 2.13.0")
-    assert read_records(one.parent)[-1].versions == "torch 2.13.0"
+    assert {each.job: each.versions for each in read_records(one.parent)}["13"] == "torch 2.13.0"
 
 
 def test_a_submission_is_noted_unless_the_job_has_begun(tmp_path: Path) -> None:

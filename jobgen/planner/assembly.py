@@ -16,6 +16,7 @@ from jobgen.planning.job_options import Job, job_options
 from jobgen.planning.plan import Directive, Plan, Request, Software
 from jobgen.planning.program import Program, make_program
 from jobgen.profiles.conflicts import at_origin
+from jobgen.profiles.model import Profile
 from jobgen.profiles.records import extend
 from jobgen.profiles.resolve import Resolved
 from jobgen.profiles.software_keys import Workspace
@@ -58,9 +59,6 @@ def _make_plan(job: Job, resolved: Resolved, hosts: Hosts, code: str | None) -> 
     request = _with_options(base.request, job, base.launch.chain)
     check_program(program, base, resolved, by_hand)
     refusals.check_size(program, environment, base.software, profile.software.container)
-    # A script carries a packaged trainer. A job by hand does not fetch a workspace.
-    needs_workspace = not by_hand and program.kind != "trainer"
-    copy = Workspace(commit=code, folder=f"{profile.software.store}/code") if code else None
     plan = base._replace(
         command=tuple(command_words(job)),
         program=program,
@@ -74,7 +72,7 @@ def _make_plan(job: Job, resolved: Resolved, hosts: Hosts, code: str | None) -> 
             Software,
             base.software,
             environment=environment,
-            workspace=(copy or profile.workspace) if needs_workspace else None,
+            workspace=None if by_hand else _workspace(profile, program, code),
             build=_build_words(job) if profile.software.lock else (),
         ),
     )
@@ -84,6 +82,14 @@ def _make_plan(job: Job, resolved: Resolved, hosts: Hosts, code: str | None) -> 
         check_container_values(plan, resolved, by_hand)
         plan = with_container(plan, profile.software.container, scheduler.variables, by_hand)
     return plan._replace(directives=scheduler.directives(plan)) if is_job else plan
+
+
+def _workspace(profile: Profile, program: Program, code: str | None) -> Workspace | None:
+    """Returns the folder that has the program, if the job does not have it where it starts."""
+    if program.kind == "trainer":  # the script carries it
+        return None
+    copy = Workspace(commit=code, folder=f"{profile.software.store}/code") if code else None
+    return copy or profile.workspace
 
 
 def command_words(job: Job) -> list[str]:

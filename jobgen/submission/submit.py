@@ -57,6 +57,8 @@ def submit_script(
             return _without_id(_wait(process), queue)
         place = str(logs).replace("$", "$$") if logs else ""
         job = SubmittedJob(*job_and_cluster, queue, process if command_waits else None, place)
+        if logs:
+            _note(logs, job.id, script)
         job.announce()
         return job.follow() if follows else JobStatus("", exit_status=_wait(process))
     finally:
