@@ -10,10 +10,16 @@ find_address() {  # this node's address and interface, on its way to another nod
     sed -n 's/.* dev \([^ ]*\) .*src \([^ ]*\).*/\1 \2/p') || true
 }
 
-check_torch() {  # python3 finds torch, and its version; importing it would take seconds
-  torch=$(container python3 -c 'import importlib.metadata as m, importlib.util as u, sys
-u.find_spec("torch") or sys.exit("no module torch")
-print("torch", *[each.version for each in m.distributions(name="torch")][:1])' 2>&1 | tail -n 1) ||
+check_torch() {  # python3 finds torch, and the versions; importing it would take seconds
+  torch=$(container python3 -c 'import importlib.metadata as m, importlib.util, pathlib, re, sys
+found = importlib.util.find_spec("torch") or sys.exit("no module torch")
+file = pathlib.Path(f"{found.origin}").with_name("version.py")
+cuda = re.findall(r"(?m)^cuda\b.*?([\d.]+)", file.read_text()) if file.exists() else []
+torch, *nccl = [
+    [each.version for each in m.distributions(name=name)][:1]
+    for name in ("torch", "nvidia-nccl-cu11", "nvidia-nccl-cu12", "nvidia-nccl-cu13")]
+found = [f"CUDA {each}" for each in cuda] + [f"NCCL {each}" for each in sum(nccl, [])]
+print(", ".join([" ".join(["torch", *torch]), *found]))' 2>&1 | tail -n 1) ||
     fail "python3 has no torch: $torch: see software() in the script"
 }
 
@@ -77,6 +83,18 @@ evidence() {  # what this node knows of a failure; jobgen why reads it
   } > "$logs/$host/evidence" 2>&1 || true
 }
 
+record() {  # [STATUS]: the job's record, which jobgen runs reads: mv puts all of it in place
+  local sum text file=${logs%/*}/${id-$job}.json
+  read -r sum _ < <(sha256sum "$0")
+  text=$(printf '"%s": "%s", ' job "${id-$job}" script "$sum" nodes "${hosts[*]-$host}" \
+    logs "${logs##*/}" ready "$(grep -m 1 "jobgen: .* is ready" "$logs/roll-call" | tr -d '\\"')")
+  text+="\"begin\": $(($(date +%s) - SECONDS))$(grep -o ', "submitted": [0-9]*' "$file")${code-}"
+  text+=${1:+, \"end\": $(date +%s), \"status\": $1, \"outside\": \"${outside-}\"}
+  echo "{$text}" > "$file.new" && mv -f "$file.new" "$file"
+  file=${file%/*}/scripts/$sum.sh
+  [[ -e $file ]] || { install -D -m 600 "$0" "$file.$job" && mv -f "$file.$job" "$file"; }
+}
+
 find_status() {  # of the rank that failed first: torchrun ends with 1, srun with its highest one
   local code
   sleep 1  # tee may be behind
@@ -90,12 +108,14 @@ find_status() {  # of the rank that failed first: torchrun ends with 1, srun wit
 
 end_job() {  # after a failure, the last lines say what is certain, and where the evidence is
   status=$1  # of the job; a full disk must not change it, so each line has a || true
+  ((status)) || record 0 2> /dev/null || true
   if ((status == 0)); then [[ ${keep_logs-} ]] || rm -r "$logs" || true; return; fi
   [[ ${outside-} ]] || timeout -k 9 15 "${each_node[@]}" evidence > "$logs/evidence" 2>&1 || true
   first=$(grep -sm 1 -E "^(srun|jobgen): .*(code|ended|illed|fault|answers|started)" \
     "$logs/stderr" || true)
   [[ ${outside-} || $status == 93 || ! -e $logs/stderr ]] || find_status || true
   echo "$status after $SECONDS s ${outside-}" > "$logs/status" || true
+  record "$status" 2> /dev/null || true
   [[ ! $first ]] || echo "$first" >&2 || true
   echo "jobgen: the job ${outside-failed}, with status $status: jobgen why $job reads $logs" >&2
   ([[ -e $logs/set-up.$host ]] || software &> /dev/null  # jobgen may be there; it may hang, though
@@ -120,6 +140,7 @@ each_node+=("$logs/job.sh") start_ranks+=("$logs/job.sh")
 trap 'end_job "$?"; exit "$status"' EXIT
 trap 'outside="was ended from outside"  # by Slurm, which ends the ranks, too
   timeout 25 tail -f --pid="${!-}" /dev/null || true; exit 143' TERM  # waits for srun
+record 2> /dev/null || true
 mkdir -p "$logs"
 printf '%s\n' "$trainer" > "$program"
 trap 'set -- "$?"; set +e; trap "" TERM; timeout -k 9 60 "${each_node[@]}" remove_container

@@ -128,9 +128,12 @@ find_address() {  # this node's address and interface, on its way to another nod
 }
 
 check_torch() {  # torch sees the GPUs that the job asked for; a banner may come before its line
-  torch=$(container python3 -c "import torch; found = torch.$gpu_api.device_count()
-print('torch', torch.__version__, 'sees', found, 'GPUs'); exit(found != $gpus)" 2>&1 | tail -n 1) ||
+  torch=$(container python3 -c "import torch as t; found, of = t.$gpu_api.device_count(), 'GPUs'
+if hasattr(t._C, '_nccl_version'):
+    of += f', CUDA {t.version.cuda}, NCCL ' + '.'.join(map(str, t.cuda.nccl.version()))
+print('torch', t.__version__, 'sees', found, of); exit(found != $gpus)" 2>&1 | tail -n 1) ||
     fail "$torch; the job asked for $gpus GPUs: see software() in the script, or change -G"
+  torch+=$(grep -so " [0-9]*\.[0-9.]*" /proc/driver/nvidia/version | sed 's/^/, driver/;q') || true
 }
 
 check_node() {  # prints the answer of this node in the roll call: it is ready, or what is wrong
@@ -173,6 +176,18 @@ evidence() {  # what this node knows of a failure; jobgen why reads it
   } > "$logs/$host/evidence" 2>&1 || true
 }
 
+record() {  # [STATUS]: the job's record, which jobgen runs reads: mv puts all of it in place
+  local sum text file=${logs%/*}/${id-$job}.json
+  read -r sum _ < <(sha256sum "$0")
+  text=$(printf '"%s": "%s", ' job "${id-$job}" script "$sum" nodes "${hosts[*]-$host}" \
+    logs "${logs##*/}" ready "$(grep -m 1 "jobgen: .* is ready" "$logs/roll-call" | tr -d '\\"')")
+  text+="\"begin\": $(($(date +%s) - SECONDS))$(grep -o ', "submitted": [0-9]*' "$file")${code-}"
+  text+=${1:+, \"end\": $(date +%s), \"status\": $1, \"outside\": \"${outside-}\"}
+  echo "{$text}" > "$file.new" && mv -f "$file.new" "$file"
+  file=${file%/*}/scripts/$sum.sh
+  [[ -e $file ]] || { install -D -m 600 "$0" "$file.$job" && mv -f "$file.$job" "$file"; }
+}
+
 find_status() {  # of the rank that failed first: torchrun ends with 1, srun with its highest one
   local code
   sleep 1  # tee may be behind
@@ -186,12 +201,14 @@ find_status() {  # of the rank that failed first: torchrun ends with 1, srun wit
 
 end_job() {  # after a failure, the last lines say what is certain, and where the evidence is
   status=$1  # of the job; a full disk must not change it, so each line has a || true
+  ((status)) || record 0 2> /dev/null || true
   if ((status == 0)); then [[ ${keep_logs-} ]] || rm -r "$logs" || true; return; fi
   [[ ${outside-} ]] || timeout -k 9 15 "${each_node[@]}" evidence > "$logs/evidence" 2>&1 || true
   first=$(grep -sm 1 -E "^(srun|jobgen): .*(code|ended|illed|fault|answers|started)" \
     "$logs/stderr" || true)
   [[ ${outside-} || $status == 93 || ! -e $logs/stderr ]] || find_status || true
   echo "$status after $SECONDS s ${outside-}" > "$logs/status" || true
+  record "$status" 2> /dev/null || true
   [[ ! $first ]] || echo "$first" >&2 || true
   echo "jobgen: the job ${outside-failed}, with status $status: jobgen why $job reads $logs" >&2
   ([[ -e $logs/set-up.$host ]] || software &> /dev/null  # jobgen may be there; it may hang, though
@@ -216,6 +233,7 @@ each_node+=("$logs/job.sh") start_ranks+=("$logs/job.sh")
 trap 'end_job "$?"; exit "$status"' EXIT
 trap 'outside="was ended from outside"  # by Slurm, which ends the ranks, too
   timeout 25 tail -f --pid="${!-}" /dev/null || true; exit 143' TERM  # waits for srun
+record 2> /dev/null || true
 pack_environment
 
 send_environment() {  # to all nodes at once; where Slurm cannot, each node reads it by itself

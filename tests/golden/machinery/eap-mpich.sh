@@ -13,9 +13,12 @@ find_address() {  # this node's address on the job's interface: of IPv4 if it ha
 }
 
 check_torch() {  # torch sees the GPUs that the job asked for; a banner may come before its line
-  torch=$(container python3 -c "import torch; found = torch.$gpu_api.device_count()
-print('torch', torch.__version__, 'sees', found, 'GPUs'); exit(found != $gpus)" 2>&1 | tail -n 1) ||
+  torch=$(container python3 -c "import torch as t; found, of = t.$gpu_api.device_count(), 'GPUs'
+if hasattr(t._C, '_nccl_version'):
+    of += f', CUDA {t.version.cuda}, NCCL ' + '.'.join(map(str, t.cuda.nccl.version()))
+print('torch', t.__version__, 'sees', found, of); exit(found != $gpus)" 2>&1 | tail -n 1) ||
     fail "$torch; the job asked for $gpus GPUs: see software() in the script, or change -G"
+  torch+=$(grep -so " [0-9]*\.[0-9.]*" /proc/driver/nvidia/version | sed 's/^/, driver/;q') || true
 }
 
 find_plugin() {  # sets plugin: aws-ofi-nccl's version, a text in the file that NCCL or RCCL loads
@@ -88,6 +91,18 @@ end_all() {  # mpiexec of MPICH ends no other node when one fails; the keepers d
   exit "$status"
 }
 
+record() {  # [STATUS]: the job's record, which jobgen runs reads: mv puts all of it in place
+  local sum text file=${logs%/*}/${id-$job}.json
+  read -r sum _ < <(sha256sum "$0")
+  text=$(printf '"%s": "%s", ' job "${id-$job}" script "$sum" nodes "${hosts[*]-$host}" \
+    logs "${logs##*/}" ready "$(grep -m 1 "jobgen: .* is ready" "$logs/roll-call" | tr -d '\\"')")
+  text+="\"begin\": $(($(date +%s) - SECONDS))$(grep -o ', "submitted": [0-9]*' "$file")${code-}"
+  text+=${1:+, \"end\": $(date +%s), \"status\": $1, \"outside\": \"${outside-}\"}
+  echo "{$text}" > "$file.new" && mv -f "$file.new" "$file"
+  file=${file%/*}/scripts/$sum.sh
+  [[ -e $file ]] || { install -D -m 600 "$0" "$file.$job" && mv -f "$file.$job" "$file"; }
+}
+
 find_status() {  # of the rank that failed first: torchrun ends with 1, srun with its highest one
   local code
   sleep 1  # tee may be behind
@@ -101,12 +116,14 @@ find_status() {  # of the rank that failed first: torchrun ends with 1, srun wit
 
 end_job() {  # after a failure, the last lines say what is certain, and where the evidence is
   status=$1  # of the job; a full disk must not change it, so each line has a || true
+  ((status)) || record 0 2> /dev/null || true
   if ((status == 0)); then [[ ${keep_logs-} ]] || rm -r "$logs" || true; return; fi
   [[ ${outside-} ]] || timeout -k 9 15 "${each_node[@]}" evidence > "$logs/evidence" 2>&1 || true
   first=$(grep -sm 1 -E "^(srun|jobgen): .*(code|ended|illed|fault|answers|started)" \
     "$logs/stderr" || true)
   [[ ${outside-} || $status == 93 || ! -e $logs/stderr ]] || find_status || true
   echo "$status after $SECONDS s ${outside-}" > "$logs/status" || true
+  record "$status" 2> /dev/null || true
   [[ ! $first ]] || echo "$first" >&2 || true
   echo "jobgen: the job ${outside-failed}, with status $status: jobgen why $job reads $logs" >&2
   ([[ -e $logs/set-up.$host ]] || software &> /dev/null  # jobgen may be there; it may hang, though
@@ -154,8 +171,9 @@ each_node=(bash "$logs/start" "${each_node[@]}")
 each_node+=("$logs/job.sh") start_ranks+=("$logs/job.sh")
 trap 'end_job "$?"; [[ ${outside-} || ! -e $logs/status ]] || sleep "$stop_grace"
   exit "$status"' EXIT  # keepers that lost their parent end meanwhile; then PBS may give nodes away
-trap 'outside="was ended from outside"; jobs -p | xargs -r kill
+trap 'outside="was ended from outside"; jobs -p | xargs -r kill 2> /dev/null || true
   timeout $((stop_grace + 3)) tail -f --pid="${!-}" /dev/null || true; exit 143' TERM  # qdel
+record 2> /dev/null || true
 mkdir -p "$logs/orders"
 start_ranks+=(end_all)
 printf '%s\n' "$keeper" > "$logs/keeper.py"

@@ -5,9 +5,12 @@ fail() { echo "jobgen: $host: $*" >&2; exit 1; }  # which node, what is wrong, w
 container() { "$@"; }  # there is none: commands run as they are
 
 check_torch() {  # torch sees the GPUs that the job asked for; a banner may come before its line
-  torch=$(container python3 -c "import torch; found = torch.$gpu_api.device_count()
-print('torch', torch.__version__, 'sees', found, 'GPUs'); exit(found != $gpus)" 2>&1 | tail -n 1) ||
+  torch=$(container python3 -c "import torch as t; found, of = t.$gpu_api.device_count(), 'GPUs'
+if hasattr(t._C, '_nccl_version'):
+    of += f', CUDA {t.version.cuda}, NCCL ' + '.'.join(map(str, t.cuda.nccl.version()))
+print('torch', t.__version__, 'sees', found, of); exit(found != $gpus)" 2>&1 | tail -n 1) ||
     fail "$torch; the job asked for $gpus GPUs: see software() in the script, or change -G"
+  torch+=$(grep -so " [0-9]*\.[0-9.]*" /proc/driver/nvidia/version | sed 's/^/, driver/;q') || true
 }
 
 run_node() {  # the launcher of this node; the lines of a rank begin with its node and number
@@ -19,6 +22,18 @@ run_node() {  # the launcher of this node; the lines of a rank begin with its no
   find_address
   software
   ranks
+}
+
+record() {  # [STATUS]: the job's record, which jobgen runs reads: mv puts all of it in place
+  local sum text file=${logs%/*}/${id-$job}.json
+  read -r sum _ < <(sha256sum "$0")
+  text=$(printf '"%s": "%s", ' job "${id-$job}" script "$sum" nodes "${hosts[*]-$host}" \
+    logs "${logs##*/}" ready "$(grep -m 1 "jobgen: .* is ready" "$logs/roll-call" | tr -d '\\"')")
+  text+="\"begin\": $(($(date +%s) - SECONDS))$(grep -o ', "submitted": [0-9]*' "$file")${code-}"
+  text+=${1:+, \"end\": $(date +%s), \"status\": $1, \"outside\": \"${outside-}\"}
+  echo "{$text}" > "$file.new" && mv -f "$file.new" "$file"
+  file=${file%/*}/scripts/$sum.sh
+  [[ -e $file ]] || { install -D -m 600 "$0" "$file.$job" && mv -f "$file.$job" "$file"; }
 }
 
 find_status() {  # of the rank that failed first: torchrun ends with 1, srun with its highest one
@@ -34,12 +49,14 @@ find_status() {  # of the rank that failed first: torchrun ends with 1, srun wit
 
 end_job() {  # after a failure, the last lines say what is certain, and where the evidence is
   status=$1  # of the job; a full disk must not change it, so each line has a || true
+  ((status)) || record 0 2> /dev/null || true
   if ((status == 0)); then [[ ${keep_logs-} ]] || rm -r "$logs" || true; return; fi
   [[ ${outside-} ]] || timeout -k 9 15 "${each_node[@]}" evidence > "$logs/evidence" 2>&1 || true
   first=$(grep -sm 1 -E "^(srun|jobgen): .*(code|ended|illed|fault|answers|started)" \
     "$logs/stderr" || true)
   [[ ${outside-} || $status == 93 || ! -e $logs/stderr ]] || find_status || true
   echo "$status after $SECONDS s ${outside-}" > "$logs/status" || true
+  record "$status" 2> /dev/null || true
   [[ ! $first ]] || echo "$first" >&2 || true
   echo "jobgen: the job ${outside-failed}, with status $status: jobgen why $job reads $logs" >&2
   ([[ -e $logs/set-up.$host ]] || software &> /dev/null  # jobgen may be there; it may hang, though
@@ -65,9 +82,12 @@ stop_nodes() {  # ends all nodes; torchrun gives its ranks 30 s
 [[ ! ${port-} || ! $(ss -Hltn "sport = :$port") ]] ||
   fail "port $port is used: --set network.port=N"
 [[ ! ${program-} || -r $program ]] || fail "no program $program in $PWD: go to its folder"
-(check_node)
+ready=$(set -e; check_node)  # else a set-up that fails would go on
+echo "$ready"
 for ((node = 0; node < nodes; node++)); do mkdir -p "$logs/node$node"; done
 trap 'end_job "$?"; exit "$status"' EXIT
+echo "$ready" 2> /dev/null > "$logs/roll-call" || true
+record 2> /dev/null || true
 # A job that ends at once removes the folder before tee has opened its file.
 exec 2> >(trap "" INT TERM; tee -a "$logs/stderr" >&2 2> /dev/null || cat > /dev/null)
 pids=() status=0

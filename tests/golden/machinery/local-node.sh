@@ -15,6 +15,18 @@ run_node() {  # the launcher of this node; the lines of a rank begin with its no
   ranks
 }
 
+record() {  # [STATUS]: the job's record, which jobgen runs reads: mv puts all of it in place
+  local sum text file=${logs%/*}/${id-$job}.json
+  read -r sum _ < <(sha256sum "$0")
+  text=$(printf '"%s": "%s", ' job "${id-$job}" script "$sum" nodes "${hosts[*]-$host}" \
+    logs "${logs##*/}" ready "$(grep -m 1 "jobgen: .* is ready" "$logs/roll-call" | tr -d '\\"')")
+  text+="\"begin\": $(($(date +%s) - SECONDS))$(grep -o ', "submitted": [0-9]*' "$file")${code-}"
+  text+=${1:+, \"end\": $(date +%s), \"status\": $1, \"outside\": \"${outside-}\"}
+  echo "{$text}" > "$file.new" && mv -f "$file.new" "$file"
+  file=${file%/*}/scripts/$sum.sh
+  [[ -e $file ]] || { install -D -m 600 "$0" "$file.$job" && mv -f "$file.$job" "$file"; }
+}
+
 find_status() {  # of the rank that failed first: torchrun ends with 1, srun with its highest one
   local code
   sleep 1  # tee may be behind
@@ -28,12 +40,14 @@ find_status() {  # of the rank that failed first: torchrun ends with 1, srun wit
 
 end_job() {  # after a failure, the last lines say what is certain, and where the evidence is
   status=$1  # of the job; a full disk must not change it, so each line has a || true
+  ((status)) || record 0 2> /dev/null || true
   if ((status == 0)); then [[ ${keep_logs-} ]] || rm -r "$logs" || true; return; fi
   [[ ${outside-} ]] || timeout -k 9 15 "${each_node[@]}" evidence > "$logs/evidence" 2>&1 || true
   first=$(grep -sm 1 -E "^(srun|jobgen): .*(code|ended|illed|fault|answers|started)" \
     "$logs/stderr" || true)
   [[ ${outside-} || $status == 93 || ! -e $logs/stderr ]] || find_status || true
   echo "$status after $SECONDS s ${outside-}" > "$logs/status" || true
+  record "$status" 2> /dev/null || true
   [[ ! $first ]] || echo "$first" >&2 || true
   echo "jobgen: the job ${outside-failed}, with status $status: jobgen why $job reads $logs" >&2
   ([[ -e $logs/set-up.$host ]] || software &> /dev/null  # jobgen may be there; it may hang, though
@@ -56,9 +70,12 @@ stop_nodes() {  # ends all nodes; torchrun gives its ranks 30 s
 [[ ! ${port-} || ! $(ss -Hltn "sport = :$port") ]] ||
   fail "port $port is used: --set network.port=N"
 [[ ! ${program-} || -r $program ]] || fail "no program $program in $PWD: go to its folder"
-(check_node)
+ready=$(set -e; check_node)  # else a set-up that fails would go on
+echo "$ready"
 for ((node = 0; node < nodes; node++)); do mkdir -p "$logs/node$node"; done
 trap 'end_job "$?"; exit "$status"' EXIT
+echo "$ready" 2> /dev/null > "$logs/roll-call" || true
+record 2> /dev/null || true
 # A job that ends at once removes the folder before tee has opened its file.
 exec 2> >(trap "" INT TERM; tee -a "$logs/stderr" >&2 2> /dev/null || cat > /dev/null)
 pids=() status=0

@@ -61,6 +61,18 @@ evidence() {  # what this node knows of a failure; jobgen why reads it
   } > "$logs/$host/evidence" 2>&1 || true
 }
 
+record() {  # [STATUS]: the job's record, which jobgen runs reads: mv puts all of it in place
+  local sum text file=${logs%/*}/${id-$job}.json
+  read -r sum _ < <(sha256sum "$0")
+  text=$(printf '"%s": "%s", ' job "${id-$job}" script "$sum" nodes "${hosts[*]-$host}" \
+    logs "${logs##*/}" ready "$(grep -m 1 "jobgen: .* is ready" "$logs/roll-call" | tr -d '\\"')")
+  text+="\"begin\": $(($(date +%s) - SECONDS))$(grep -o ', "submitted": [0-9]*' "$file")${code-}"
+  text+=${1:+, \"end\": $(date +%s), \"status\": $1, \"outside\": \"${outside-}\"}
+  echo "{$text}" > "$file.new" && mv -f "$file.new" "$file"
+  file=${file%/*}/scripts/$sum.sh
+  [[ -e $file ]] || { install -D -m 600 "$0" "$file.$job" && mv -f "$file.$job" "$file"; }
+}
+
 find_status() {  # of the rank that failed first: torchrun ends with 1, srun with its highest one
   local code
   sleep 1  # tee may be behind
@@ -74,12 +86,14 @@ find_status() {  # of the rank that failed first: torchrun ends with 1, srun wit
 
 end_job() {  # after a failure, the last lines say what is certain, and where the evidence is
   status=$1  # of the job; a full disk must not change it, so each line has a || true
+  ((status)) || record 0 2> /dev/null || true
   if ((status == 0)); then [[ ${keep_logs-} ]] || rm -r "$logs" || true; return; fi
   [[ ${outside-} ]] || timeout -k 9 15 "${each_node[@]}" evidence > "$logs/evidence" 2>&1 || true
   first=$(grep -sm 1 -E "^(srun|jobgen): .*(code|ended|illed|fault|answers|started)" \
     "$logs/stderr" || true)
   [[ ${outside-} || $status == 93 || ! -e $logs/stderr ]] || find_status || true
   echo "$status after $SECONDS s ${outside-}" > "$logs/status" || true
+  record "$status" 2> /dev/null || true
   [[ ! $first ]] || echo "$first" >&2 || true
   echo "jobgen: the job ${outside-failed}, with status $status: jobgen why $job reads $logs" >&2
   ([[ -e $logs/set-up.$host ]] || software &> /dev/null  # jobgen may be there; it may hang, though
@@ -104,6 +118,7 @@ each_node+=("$logs/job.sh") start_ranks+=("$logs/job.sh")
 trap 'end_job "$?"; exit "$status"' EXIT
 trap 'outside="was ended from outside"  # by Slurm, which ends the ranks, too
   timeout 25 tail -f --pid="${!-}" /dev/null || true; exit 143' TERM  # waits for srun
+record 2> /dev/null || true
 
 # The roll call: all nodes are ready, or the job ends here and says which are not.
 timeout -k 9 "$join_timeout" "${each_node[@]}" check_node | sort -u > "$logs/roll-call" || true

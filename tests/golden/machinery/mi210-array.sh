@@ -1,0 +1,135 @@
+PATH=$PATH:/usr/sbin:/sbin  # some systems have ip and ss there
+mapfile -t hosts < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
+host=$SLURMD_NODENAME node=$SLURM_NODEID
+fail() { echo "jobgen: $host: $*"; exit 1; }  # which node, what is wrong, what to type
+
+find_address() {  # this node's address and interface, on its way to another node of the job
+  local other=${hosts[node == 0]-${hosts[0]}}  # the first or the second; of IPv4, if there is one
+  read -r peer _ < <(getent ahostsv4 "$other" || getent ahosts "$other") || true
+  read -r interface address < <(ip -o route get "${peer:-unknown}" |
+    sed -n 's/.* dev \([^ ]*\) .*src \([^ ]*\).*/\1 \2/p') || true
+}
+
+check_torch() {  # torch sees the GPUs that the job asked for; a banner may come before its line
+  torch=$(container python3 -c "import torch as t; found, of = t.$gpu_api.device_count(), 'GPUs'
+if hasattr(t._C, '_nccl_version'):
+    of += f', CUDA {t.version.cuda}, NCCL ' + '.'.join(map(str, t.cuda.nccl.version()))
+print('torch', t.__version__, 'sees', found, of); exit(found != $gpus)" 2>&1 | tail -n 1) ||
+    fail "$torch; the job asked for $gpus GPUs: see software() in the script, or change -G"
+  torch+=$(grep -so " [0-9]*\.[0-9.]*" /proc/driver/nvidia/version | sed 's/^/, driver/;q') || true
+}
+
+check_node() {  # prints the answer of this node in the roll call: it is ready, or what is wrong
+  [[ $(uname -m) == "${arch:=$(uname -m)}" ]] || fail "it is not $arch: --set node.arch=$(uname -m)"
+  find_address
+  [[ $address && ($nodes == 1 || $address != @(127.*|::1|fe80:*)) ]] ||
+    fail "no address on ${interface:-any interface}: --set network.interface=NAME, one of $(
+      ip -br addr show up scope global | awk '{ sub("@.*", "", $1); print $1, $3 }' | paste -sd ,)"
+  ((node > ${spares:-0})) || [[ ! $(ss -Hltn "sport = :$port") ]] ||
+    fail "port $port is used: --set network.port=N"  # of each node that may be the first one
+  [[ ! ${program-} || -r $program ]] || fail "no program $program in $PWD: submit from its folder"
+  software 2> "$logs/set-up.$host"  # kept until it is over: it may have the reason of a failure
+  cat "$logs/set-up.$host" >&2; rm "$logs/set-up.$host"
+  check_torch
+  allowed=$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc) cure=request.cpus_per_node=N
+  ((${SLURM_CPUS_ON_NODE:-0} < ${cores:-0})) || cure=launch.cpu_bind=none  # this step has them
+  ((4 * allowed > ${cores:-0} || allowed == $(nproc --all))) ||
+    fail "$allowed of $cores cores for its ranks (bound: ${SLURM_CPU_BIND-no}): --set $cure"
+  echo "jobgen: $host is ready, $address on $interface: $torch${plugin:+, $plugin}," \
+    "$allowed cores${cores:+, $cores expected}, memlock $(ulimit -l), open files $(ulimit -n)"
+}
+
+run_node() {  # the launcher of this node; the lines of a rank begin with its node and number
+  head=$1 node=${2-$node}  # the address of the first node, and this node's number
+  grep -H oom_kill /proc/vmstat > "$logs/$host/oom_kill" || true  # killed for memory until now
+  unset "${!PET_@}"  # torchrun would take them for options
+  export TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE="$host rank \${rank}: "
+  trap "" USR1 USR2  # they are for ranks with a handler, and would end torchrun
+  find_address
+  software
+  ranks
+}
+
+evidence() {  # what this node knows of a failure; jobgen why reads it
+  {
+    df -P /dev/shm "$logs" "${TMPDIR-/tmp}"
+    grep -He oom_kill -e "^[0-9]" /proc/vmstat /proc/uptime
+    nvidia-smi --query-gpu=index,ecc.errors.uncorrected.volatile.total --format=csv
+    dmesg | grep -E "oom-kill|Killed|Xid"
+  } > "$logs/$host/evidence" 2>&1 || true
+}
+
+record() {  # [STATUS]: the job's record, which jobgen runs reads: mv puts all of it in place
+  local sum text file=${logs%/*}/${id-$job}.json
+  read -r sum _ < <(sha256sum "$0")
+  text=$(printf '"%s": "%s", ' job "${id-$job}" script "$sum" nodes "${hosts[*]-$host}" \
+    logs "${logs##*/}" ready "$(grep -m 1 "jobgen: .* is ready" "$logs/roll-call" | tr -d '\\"')")
+  text+="\"begin\": $(($(date +%s) - SECONDS))$(grep -o ', "submitted": [0-9]*' "$file")${code-}"
+  text+=${1:+, \"end\": $(date +%s), \"status\": $1, \"outside\": \"${outside-}\"}
+  echo "{$text}" > "$file.new" && mv -f "$file.new" "$file"
+  file=${file%/*}/scripts/$sum.sh
+  [[ -e $file ]] || { install -D -m 600 "$0" "$file.$job" && mv -f "$file.$job" "$file"; }
+}
+
+find_status() {  # of the rank that failed first: torchrun ends with 1, srun with its highest one
+  local code
+  sleep 1  # tee may be behind
+  code=$(sed -nE '/^Root Cause/,/exitcode/s/^  (time|exitcode) +: (\S+).*/\2/p' "$logs/stderr" |
+    paste - - | sort -sk 1,1 | head -n 1)  # the earliest report of a torchrun: its time, the code
+  code=${code:-$first}  # else the line of srun or a node; a signal becomes -9, as torchrun has it
+  code=${code/: Killed*/ -9} code=${code/: Segmentation*/ -11} code=${code/ signal / -}
+  code=${code##*[[:space:]]}
+  if [[ $code =~ ^-?[1-9][0-9]*$ ]]; then status=$((code > 0 ? code : 128 - code)); fi
+}
+
+end_job() {  # after a failure, the last lines say what is certain, and where the evidence is
+  status=$1  # of the job; a full disk must not change it, so each line has a || true
+  ((status)) || record 0 2> /dev/null || true
+  if ((status == 0)); then [[ ${keep_logs-} ]] || rm -r "$logs" || true; return; fi
+  [[ ${outside-} ]] || timeout -k 9 15 "${each_node[@]}" evidence > "$logs/evidence" 2>&1 || true
+  first=$(grep -sm 1 -E "^(srun|jobgen): .*(code|ended|illed|fault|answers|started)" \
+    "$logs/stderr" || true)
+  [[ ${outside-} || $status == 93 || ! -e $logs/stderr ]] || find_status || true
+  echo "$status after $SECONDS s ${outside-}" > "$logs/status" || true
+  record "$status" 2> /dev/null || true
+  [[ ! $first ]] || echo "$first" >&2 || true
+  echo "jobgen: the job ${outside-failed}, with status $status: jobgen why $job reads $logs" >&2
+  ([[ -e $logs/set-up.$host ]] || software &> /dev/null  # jobgen may be there; it may hang, though
+    "${jobgen-jobgen}" why --line "$logs" 2> /dev/null) >&2 || true
+}
+
+show_set_up() {  # of a node without an answer: what its set-up wrote, and the reason in it
+  local file=$logs/set-up.$1 cause
+  [[ -e $file ]] || { echo "jobgen: $1: no answer, see above"; return; }
+  cat "$file" >&2
+  cause=$(grep -iE "error|not ?found|no such" "$file" | tail -n 1 || tail -n 1 "$file")
+  echo "jobgen: $1: its set-up stopped at: ${cause:-no message}: see software() in the script"
+}
+
+# Each node runs a copy of this script, with the name of a function. srun may lose a last line.
+if (($#)); then trap '(($?)) && sleep 1' EXIT; "$@"; exit; fi
+((${#hosts[@]} == nodes + ${spares:-0})) || fail "${#hosts[@]} nodes, not $nodes: -N of jobgen"
+find_address  # of the first node: the ranks meet there
+install -D -m 700 "$0" "$logs/job.sh"
+for each in "${hosts[@]}"; do mkdir -p "$logs/$each"; done
+each_node+=("$logs/job.sh") start_ranks+=("$logs/job.sh")
+trap 'end_job "$?"; exit "$status"' EXIT
+trap 'outside="was ended from outside"  # by Slurm, which ends the ranks, too
+  timeout 25 tail -f --pid="${!-}" /dev/null || true; exit 143' TERM  # waits for srun
+id=$SLURM_JOB_ID  # of this job alone, also in an array
+[[ ! ${SLURM_ARRAY_TASK_ID-} ]] || id=${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID
+record 2> /dev/null || true
+
+# The roll call: all nodes are ready, or the job ends here and says which are not.
+timeout -k 9 "$join_timeout" "${each_node[@]}" check_node | sort -u > "$logs/roll-call" || true
+mapfile -t bad < <(printf '%s\n' "${hosts[@]}" |  # nodes that printed nothing
+  grep -vxFf <(sed -n 's/.*jobgen: \([^: ]*\).*/\1/p' "$logs/roll-call"))
+for each in "${bad[@]}"; do show_set_up "$each"; done >> "$logs/roll-call"
+grep " is ready, " "$logs/roll-call" || true
+grep -v " is ready, " "$logs/roll-call" >&2 || true
+(($(grep -c " is ready, " "$logs/roll-call") >= nodes)) || exit 1
+sed -n 's/.* is ready, [^ ]* on [^ ]* //p' "$logs/roll-call" | sort | uniq -c |  # each kind of node
+  sed '1 { $ d }; s/^/jobgen: the nodes differ:/'  # nothing if there is one kind
+(trap "" TERM; exec "${start_ranks[@]}" run_node "$address") \
+  2> >(trap "" TERM; tee "$logs/stderr" >&2 || cat > /dev/null) < /dev/null &  # cat: a full disk
+wait "$!"
