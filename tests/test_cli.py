@@ -459,6 +459,7 @@ WRONG = {
     "--signal": "soon",
     "--template": "nope.j2",
     "-o": "/dev/null/x",
+    "--host": "-oProxyCommand=true",
 }
 
 

@@ -17,7 +17,7 @@ SAMPLES = {"sbatch": "dgx-a100", "qsub": "eap"}
 # What an option changes that the sample job's directives do not show; it may differ by command.
 _EFFECTS: dict[str, str | dict[str, str]] = {
     **dict.fromkeys(("--profile", "--template"), "the whole script"),
-    **dict.fromkeys(("--log-dir", "--trainer", "--stall"), "in the script"),
+    **dict.fromkeys(("--log-dir", "--trainer", "--stall", "--code"), "in the script"),
     **dict.fromkeys(("--rendezvous", "--max-restarts"), "in the script"),
     "--nodes": {"qsub": "one number only"},
     "--env": "exported",

@@ -26,7 +26,7 @@ COMMANDS = {
         "local": "The script for this machine alone.",
     },
     "Keep scripts": {
-        "build": "Write the scripts of a manifest.",
+        "build": "Write the scripts of a manifest, and submit and follow their jobs.",
         "check": "Check whether generated scripts are still what jobgen makes.",
         "store": "Copies of code and environments for jobs: build, list, remove.",
         "lint": "Find what goes wrong with job scripts.",
