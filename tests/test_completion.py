@@ -87,7 +87,7 @@ def offers(shell: str, line: str, folder: Path) -> list[str]:
 COMMANDS = (
     "build byhand check completion detect doctor interactive lint local machinery page profiles"
 )
-COMMANDS += " qsub rules sbatch store templates trainers why"
+COMMANDS += " qsub rules runs sbatch store templates trainers why"
 
 
 @pytest.mark.parametrize("shell", SHELLS)

@@ -164,7 +164,7 @@ def test_the_command_line_of_a_job_means_the_same_job(job: Job) -> None:
     fields = callback.call_args.kwargs
     output = {name: fields.pop(name) for name in output_options("sbatch")}
     assert Job("sbatch", **fields) == job
-    assert output == {"output": None, "submit": None, "wait": None, "mkdir": None}
+    assert output == {"output": None, "submit": None, "wait": None, "mkdir": None, "host": None}
 
 
 def test_every_kind_of_option_is_among_the_jobs_above() -> None:

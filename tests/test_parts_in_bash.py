@@ -71,7 +71,7 @@ RECORD = ("job/record", "host=n1")
 
 
 def test_a_job_s_record(tmp_path: Path) -> None:
-    """At the begin, then at the end; the time of the submission stays, and so does the script."""
+    """At the begin, then at the end; the script stays, too."""
     file = tmp_path / "7.json"
     file.write_text('{"job": "7", "script": "", "submitted": 1790000000}\n')
     ready = 'jobgen: n1 is ready, ::1 on lo: torch 2 "x\\y", CUDA 12.6, 8 cores, memlock 1'
@@ -82,12 +82,11 @@ def test_a_job_s_record(tmp_path: Path) -> None:
     script = (tmp_path / "script").read_bytes()
     digits = hashlib.sha256(script).hexdigest()
     assert (tmp_path / f"scripts/{digits}.sh").read_bytes() == script
-    assert {name: begun[name] for name in ("job", "script", "nodes", "logs", "submitted")} == {
+    assert {name: begun[name] for name in ("job", "script", "nodes", "logs")} == {
         "job": "7",
         "script": digits,
         "nodes": "n1",
         "logs": "logs",
-        "submitted": 1790000000,
     }
     assert "end" not in begun
     assert (ended["status"], ended["outside"]) == (3, "so")
