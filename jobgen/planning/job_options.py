@@ -148,7 +148,7 @@ class Job(NamedTuple):
         "--code FOLDER",
         "Run a copy of this folder's files, as they are now; what is edited later changes no job.",
         path="software.code",
-        commands=BATCH,
+        commands=SCRIPT,
         label="Folder with the code, which is copied",
     )
     environment: tuple[str, ...] = _program(
