@@ -503,6 +503,8 @@ def test_other_files_are_skipped_and_counted(
     (jobs / "loop").symlink_to("..")
     (jobs / "link.sh").symlink_to("plain.sh")
     (jobs / ".hidden").write_bytes(b"# edited" + ours)
+    (jobs / "jobgen-logs/scripts").mkdir(parents=True)  # what jobs left: copies of what has run
+    (jobs / "jobgen-logs/scripts/a.sh").write_bytes(b"# edited" + ours)
     (repository / ".git/plain.sh").write_bytes(b"# edited" + ours)
     os.mkfifo(jobs / "pipe")
     assert run_command(lambda: check_all([str(jobs), str(jobs / "plain.sh")], False, False)) == 0

@@ -66,6 +66,8 @@ def test_no_finding_is_no_output_and_exit_code_0(folder: Path) -> None:
 def test_folder_stands_for_its_job_scripts(folder: Path) -> None:
     (folder / "a/.hidden").mkdir(parents=True)
     (folder / "a/.hidden/job.sh").write_text(BAD)
+    (folder / "a/jobgen-logs/12").mkdir(parents=True)  # what a job left
+    (folder / "a/jobgen-logs/12/job.sh").write_text(BAD)
     (folder / "a/train.slurm").write_text(BAD)
     (folder / "a/setup.sh").write_text("echo\n")
     done = jobgen("lint", ".", cwd=folder)

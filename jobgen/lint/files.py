@@ -12,6 +12,7 @@ from jobgen.bounds import LINT_BYTES, PARSE_MEMORY, PARSE_SECONDS
 from jobgen.errors import JobgenError, problem
 from jobgen.lint.documents import is_document
 from jobgen.paths import is_outside, repository, to_path, walk
+from jobgen.runs.records import LOGS
 
 # The suffixes of shell scripts. Other files of a folder, such as README, are job scripts only if
 # they begin like a job script.
@@ -57,9 +58,9 @@ def _files_below(top: str, on_error: Callable[[OSError], None]) -> Iterator[str]
 
 
 def _is_skipped(name: str) -> bool:
-    """Whether a file or folder is hidden or a template: neither has scripts to submit."""
+    """Whether it is hidden, a template or what jobs left: none of these is submitted."""
     is_template = "template" in name.lower() or Path(name).suffix.lower() in _TEMPLATES
-    return name.startswith(".") or is_template
+    return name.startswith(".") or name == LOGS or is_template
 
 
 def _is_candidate(file: str) -> bool:

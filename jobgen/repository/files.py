@@ -10,6 +10,7 @@ from jobgen.bounds import HEADER_OFFSET, SCRIPT_BYTES
 from jobgen.errors import JobgenError, printable, problem, report
 from jobgen.keeper.carried import FOLDER, keeper_files, named_files
 from jobgen.paths import is_outside, repository, shortest, to_path, walk
+from jobgen.runs.records import LOGS
 from jobgen.scripts.header import read_header
 from jobgen.scripts.write import remove, rewrite, write
 
@@ -39,9 +40,12 @@ def find_files(
 
 
 def files_below(top: Path, on_error: Callable[[OSError], None]) -> Iterator[tuple[Path, str]]:
-    """The files below a folder, except hidden files and links, each with its path without links."""
+    """The files below a folder, except hidden files and links, each with its path without links.
+
+    What jobs have left is none: their scripts are copies of those that ran.
+    """
     for folder, folders, names in walk(top, on_error):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        folders[:] = sorted(name for name in folders if name != LOGS and not name.startswith("."))
         real = os.path.realpath(folder)
         for name in sorted(names):
             path = Path(folder, name)
