@@ -1,7 +1,11 @@
 """Paths as people type them, jobgen's own folders, and the repository that a file belongs to."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+import re
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
@@ -10,6 +14,8 @@ from jobgen.errors import JobgenError, Mark, problem
 
 WORKING_FOLDER = Path()
 is_file = os.path.isfile  # unlike Path.is_file, it returns False for an impossible name
+_PART = re.compile(r"\.[0-9a-f]{8,64}\..+")  # what is being made in a store
+_DAY = 86400.0  # seconds: nothing takes longer
 # Files that mark a folder as a repository of jobs; the nearest such folder above a file counts.
 REPOSITORY_MARKS = (".git", "jobgen.yaml", "profiles/*.yaml", "templates/*.j2")
 
@@ -162,8 +168,13 @@ def repository_or_folder(folder: Path) -> Path:
     return repository(folder) or folder
 
 
-def repository(folder: Path) -> Path | None:
-    """The nearest folder, from an absolute one upwards, with one of REPOSITORY_MARKS.
+def work_tree(folder: Path) -> Path:
+    """The work tree of git that a folder is in, or else the folder itself."""
+    return repository(Path(os.path.abspath(folder)), (".git",)) or folder
+
+
+def repository(folder: Path, marks: Sequence[str] = REPOSITORY_MARKS) -> Path | None:
+    """The nearest folder, from an absolute one upwards, with one of the marks.
 
     A mark counts only if it belongs to the user, to root or to the folder's owner: profiles and
     templates that anybody can put into /tmp do not make it the repository of a folder below it.
@@ -173,7 +184,7 @@ def repository(folder: Path) -> Path | None:
         (
             each
             for each in (folder, *folder.parents)
-            if any(_owner(f) in trusted for mark in REPOSITORY_MARKS for f in each.glob(mark))
+            if any(_owner(f) in trusted for mark in marks for f in each.glob(mark))
         ),
         None,
     )
@@ -184,3 +195,40 @@ def _owner(path: Path) -> int | None:
         return path.lstat().st_uid
     except OSError:
         return None
+
+
+@contextmanager
+def part_of(place: Path) -> Iterator[Path]:
+    """A hidden path beside a place of a store, to make there what then appears as a whole.
+
+    What remains of it is removed, and also what others left there that were killed.
+    """
+    remove_dead(place.parent)
+    number = os.urandom(6).hex()
+    part = place.with_name(f".{place.name}.{number}.{os.uname().nodename}.{os.getpid()}")
+    try:
+        yield part
+    finally:
+        remove(part)
+
+
+def remove_dead(folder: Path) -> None:
+    """Remove what nobody makes any more: its process here has ended, or it is older than a day."""
+    of_this_machine = re.compile(rf".*\.{re.escape(os.uname().nodename)}\.(\d+)")
+    for part in filter(lambda each: _PART.fullmatch(each.name), [*folder.iterdir()]):
+        found = of_this_machine.fullmatch(part.name)
+        with suppress(OSError):
+            is_old = time.time() - part.lstat().st_mtime > _DAY
+            if is_old or (found and not Path("/proc", found[1]).exists()):
+                remove(part)
+
+
+def remove(path: Path) -> None:
+    """Remove a file, or a folder with folders that may be read-only, if it is there and can be."""
+    with suppress(OSError):
+        if path.is_symlink() or not path.is_dir():
+            path.unlink()
+            return
+        for folder, _, _ in os.walk(path):
+            os.chmod(folder, 0o700)
+        shutil.rmtree(path)

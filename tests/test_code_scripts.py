@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from itertools import product
 from pathlib import Path
 
@@ -93,6 +94,26 @@ def test_a_repository_reads_and_writes_nothing_outside(repository: Path, tmp_pat
     assert len(list((store / "code").glob("*.json"))) == 1
     write(repository, **{"jobgen.yaml": MANIFEST.replace("code: .", "code: ../elsewhere")})
     assert "../elsewhere is outside" in run(repository, "build", expected=2)
+
+
+def test_a_manifest_below_the_top_of_its_repository(repository: Path) -> None:
+    """Its code may be all of the repository; the store is where its jobs are submitted."""
+    below = write(repository / "exp", **{"jobgen.yaml": MANIFEST.replace("code: .", "code: ..")})
+    run(below, "build")
+    (name,) = copies(below)
+    assert copies(repository) == []
+    assert name == read_code(repository).name
+    assert f'/code"/{name}\n' in (below / "jobs/one.sh").read_text()
+    assert "2 current" in run(repository, "check exp")
+
+
+def test_a_script_by_the_shell_is_no_code(repository: Path) -> None:
+    """The shell has made its empty file before jobgen reads the folder."""
+    words = ["sbatch", "--profile", "mi210", "--code", ".", "--", "train.py"]
+    with (repository / "job.sh").open("wb") as stream:
+        subprocess.run([sys.executable, "-m", "jobgen", *words], cwd=repository, stdout=stream)
+    assert copies(repository) == [read_code(repository).name]
+    assert "1 current" in run(repository, "check job.sh")
 
 
 def test_a_profile_with_code_is_valid_wherever_it_is_checked(tmp_path: Path) -> None:

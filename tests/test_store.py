@@ -15,7 +15,7 @@ from jobgen.code_store.store import note_of
 from jobgen.runs.records import note_submission
 from tests.code_folders import kept, write
 
-HOUR = 3600
+WEEK = 7 * 24 * 3600
 NOW = time.time()
 SLURM = "%Y-%m-%dT%H:%M:%S"
 PBS = "%a %b %d %H:%M:%S %Y"
@@ -32,12 +32,12 @@ class Desk:
         self.copies = 0
 
     def copy(self, age: float = 0) -> Path:
-        """A copy that was last used `age` hours ago."""
+        """A copy that was last used `age` weeks ago."""
         self.copies += 1
         code = write(self.folder.parent / f"code{self.copies}", a=f"{self.copies}")
         copy = kept(code, self.folder / ".jobgen/store")
         for path in (copy, note_of(copy)):
-            os.utime(path, (NOW - age * HOUR,) * 2)
+            os.utime(path, (NOW - age * WEEK,) * 2)
         return copy
 
     def scheduler(self, **answers: str) -> None:
@@ -114,7 +114,7 @@ def test_a_record_needs_its_copy(desk: Desk) -> None:
 @pytest.mark.parametrize("scheduler", ["slurm", "pbs"])
 def test_a_queued_job_may_need_what_was_used_since(desk: Desk, scheduler: str) -> None:
     before, within, since = desk.copy(age=12), desk.copy(age=10.5), desk.copy(age=5)
-    times = [time.localtime(NOW - age * HOUR) for age in (3, 10)]
+    times = [time.localtime(NOW - age * WEEK) for age in (3, 10)]
     if scheduler == "slurm":
         lines = "\n".join(time.strftime(SLURM, each) for each in times)
         desk.scheduler(
@@ -153,12 +153,12 @@ def test_other_things_in_a_store_stay(desk: Desk) -> None:
     old, new = (copy.with_name(f".{copy.name}.{each}") for each in ("old", "new"))
     for folder in (old, new, copy.with_name("notes"), store / "mine"):
         write(folder, x="1")
-    os.utime(old, (NOW - 48 * HOUR,) * 2)
+    os.utime(old, (NOW - 48 * WEEK,) * 2)
     (copy.parent / "0123456789abcdef").symlink_to(desk.folder)
     environment = write(store / "environments/89abcdef", bin__python="")
     write(store / "environments", **{"89abcdef.squashfs": "x", "89abcdef.json": "{}"})
     for path in (environment, *environment.parent.iterdir()):
-        os.utime(path, (NOW - 2 * HOUR,) * 2)
+        os.utime(path, (NOW - 2 * WEEK,) * 2)
     assert sorted(desk.removed()) == sorted(relative(desk, copy, environment))
     left = sorted(each.name for each in copy.parent.iterdir())
     assert left == sorted([new.name, "0123456789abcdef", "notes"])

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Iterable
+from contextlib import suppress
+from os.path import samestat
 from pathlib import Path
 from typing import NamedTuple
 
@@ -115,7 +118,7 @@ def read_code(folder: Path, skipped: Iterable[Path] = ()) -> Code:
             others.append(b"link %s ./%s\n" % (each.target, each.path))
         else:
             data = read_file(root, each.path)
-            if data.startswith(b"#!/bin/bash") and read_header(data):
+            if (data.startswith(b"#!/bin/bash") and read_header(data)) or _is_stdout(each, root):
                 continue  # a script that jobgen made has the name of a copy, and would change it
             each = each._replace(size=len(data), digits=hashlib.sha256(data).hexdigest())
             sums.append(_sum_line(each))
@@ -123,6 +126,13 @@ def read_code(folder: Path, skipped: Iterable[Path] = ()) -> Code:
                 others.append(b"program ./%s\n" % each.path)
         files[each.path] = each
     return Code(folder, files, b"".join(sums + sorted(others)))
+
+
+def _is_stdout(file: CodeFile, root: bytes) -> bool:
+    """Whether a file is the empty one that a shell makes for `jobgen … > job.sh`."""
+    with suppress(OSError):
+        return not file.size and samestat(os.stat(os.path.join(root, file.path)), os.fstat(1))
+    return False
 
 
 def read_file(root: bytes, path: bytes) -> bytes:
@@ -143,3 +153,12 @@ def _sum_line(file: CodeFile) -> bytes:
     escaped = file.path.replace(b"\\", b"\\\\")
     mark = b"\\" if escaped != file.path else b""
     return b"%s%s  ./%s\n" % (mark, file.digits.encode(), escaped)
+
+
+def listed_sums(data: bytes) -> dict[str, str]:
+    """The files in the list of a copy, each with the SHA-256 of its content."""
+    rows = re.findall(rb"^(\\?)([0-9a-f]{64})  \./(.+)$", data, re.MULTILINE)
+    return {
+        os.fsdecode(name.replace(b"\\\\", b"\\") if mark else name): digits.decode()
+        for mark, digits, name in rows
+    }

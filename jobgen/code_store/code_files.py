@@ -10,13 +10,13 @@ import os
 import re
 import stat
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from fnmatch import translate
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from jobgen.code_store.git_files import GitFile, files_by_git, leave_out, wrong
+from jobgen.code_store.git_files import LeftOut, files_by_git, leave_out, wrong
 from jobgen.errors import JobgenError, Mark, problem
 
 CODE_BYTES = 100_000_000
@@ -52,10 +52,11 @@ def code_files(folder: Path, skipped: Iterable[Path] = ()) -> list[CodeFile]:
     if not os.path.isdir(root):
         text = "no folder" if os.path.lexists(root) else "there is no such folder"
         raise wrong(f"{folder}: {text}", "name the folder with the program's code")
-    is_left_out = _rules(root, skipped)
     try:
-        found = files_by_git(root, is_left_out)
-        names = _names_below(root, b"", is_left_out) if found is None else _untracked_too(found)
+        is_left_out = _rules(root, skipped)
+        names = files_by_git(root, is_left_out)
+        if names is None:
+            names = _names_below(root, b"", is_left_out)
         most = list(islice(names, 10 * CODE_FILES))  # else a home takes minutes
         files = _without_links([_described(root, name) for name in sorted(set(most))])
     except OSError as error:
@@ -73,72 +74,50 @@ def _without_links(files: list[CodeFile]) -> list[CodeFile]:
     return [each for each in files if links.isdisjoint(_folders(each.path))]
 
 
-def _untracked_too(found: Iterator[GitFile]) -> Iterator[bytes]:
-    for each in found:
-        if each.is_tracked or not _OUTPUT.fullmatch(each.path):
-            yield each.path
-
-
-def _names_below(
-    root: bytes, inner: bytes, is_left_out: Callable[[bytes], bool]
-) -> Iterator[bytes]:
+def _names_below(root: bytes, inner: bytes, is_left_out: LeftOut) -> Iterator[bytes]:
     with os.scandir(os.path.join(root, inner)) as entries:
         for entry in entries:
             name = inner + entry.name
-            if is_left_out(name):
+            if is_left_out(name, False):
                 continue
             if entry.is_dir(follow_symlinks=False):
                 yield from _names_below(root, name + b"/", is_left_out)
-            elif not _OUTPUT.fullmatch(name):
+            else:
                 yield name
 
 
-def _rules(root: bytes, skipped: Iterable[Path]) -> Callable[[bytes], bool]:
+def _rules(root: bytes, skipped: Iterable[Path]) -> LeftOut:
     """The function that says whether a path is left out: by a rule for it, or a folder above it."""
     below = {os.path.relpath(os.fsencode(each), root) for each in skipped}
-    in_path, anywhere = _patterns(root)
+    ignored = _ignored(root)
 
-    def is_left_out(name: bytes) -> bool:
-        parts = name.split(b"/")
-        if any(_MADE.fullmatch(part) or anywhere(part) for part in parts):
+    def is_left_out(name: bytes, is_tracked: bool) -> bool:
+        if any(map(_MADE.fullmatch, name.split(b"/"))):
             return True
-        if not below and not in_path:
-            return False
-        above = [b"/".join(parts[: count + 1]) for count in range(len(parts))]
-        return any(path in below or (in_path and in_path(path)) for path in above)
+        if not is_tracked and _OUTPUT.fullmatch(name):
+            return True
+        paths = (each.rstrip(b"/") for each in _folders(name))
+        return any(path in below or ignored.match(path) for path in paths)
 
     return is_left_out
 
 
-_Match = Callable[[bytes], object]
+def _ignored(root: bytes) -> re.Pattern[bytes]:
+    """The paths that .jobgenignore leaves out.
 
-
-def _patterns(root: bytes) -> tuple[_Match | None, _Match]:
-    """The rules of .jobgenignore: for paths from the top, and for the name of any file or folder.
-
-    Raises JobgenError for a line that git would read in another way.
+    Raises JobgenError for a line that git would read in another way, and OSError.
     """
-    try:
-        with open(os.path.join(root, IGNORE_FILE.encode()), "rb") as stream:
-            lines = [line.strip() for line in stream]
-    except FileNotFoundError:
-        lines = []
-    kinds: dict[bool, list[bytes]] = {True: [], False: []}
-    for number, line in enumerate(lines, 1):
-        pattern = line.rstrip(b"/").removeprefix(b"**/")
+    file = Path(os.fsdecode(root), IGNORE_FILE)
+    patterns = ["(?!)"]  # matches nothing
+    for number, line in enumerate(file.read_bytes().split(b"\n") if file.exists() else (), 1):
         if line.startswith(b"!"):
             text = "a line with ! brings nothing back here"
-            file = os.path.join(os.fsdecode(root), IGNORE_FILE)
-            raise problem(Mark(file, number, 1), text, "code", "remove it")
-        if pattern and not line.startswith(b"#"):
-            kinds[b"/" in pattern].append(pattern.lstrip(b"/"))
-    in_path, anywhere = (
-        re.compile(
-            "|".join(translate(each.decode("latin-1")) for each in kinds[kind]).encode("latin-1")
-        ).match
-        for kind in (True, False)
-    )
-    return in_path if kinds[True] else None, anywhere if kinds[False] else lambda _: None
+            raise problem(Mark(str(file), number, 1), text, "code", "remove it")
+        pattern = line.strip().rstrip(b"/").removeprefix(b"**/").decode("latin-1")
+        if pattern and not pattern.startswith("#"):
+            above = "" if "/" in pattern else "(?:.*/)?"  # without a /, it is for all folders
+            patterns.append(above + translate(pattern.lstrip("/")))
+    return re.compile("|".join(patterns).encode("latin-1"))
 
 
 def _described(root: bytes, name: bytes) -> CodeFile:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobgen.errors import JobgenError, problem
-from jobgen.paths import is_outside, outside_error, to_path
+from jobgen.paths import is_outside, outside_error, to_path, work_tree
 from jobgen.planning.job_options import Job
 from jobgen.profiles.model import Profile
 
@@ -28,7 +28,7 @@ class _Place(NamedTuple):
 
     folder: str
     store: str
-    chdir: str
+    chdir: str | None
     logs: str
 
 
@@ -64,10 +64,10 @@ class CodeCopies:
         from jobgen.code_store.code import read_code
 
         path = self._within / to_path(folder)
-        if self._confined and is_outside(path, self._within):
-            raise outside_error("--code", folder, self._within)
+        if self._confined and is_outside(path, within := work_tree(self._within)):
+            raise outside_error("--code", folder, within)
         logs = profile.request.log_folder or ""
-        place = _Place(folder, profile.software.store, profile.request.chdir or ".", logs)
+        place = _Place(folder, profile.software.store, profile.request.chdir, logs)
         if place not in self._codes:
             self._codes[place] = read_code(path, self._made_by_jobs(place))
         return self._codes[place]
@@ -80,10 +80,9 @@ class CodeCopies:
 
     def _folder(self, text: str, place: _Place) -> Path:
         """A folder here, as it is named in a job. Raises JobgenError."""
-        from jobgen.code_store.store import store_folder
+        from jobgen.code_store.store import folder_of_job
 
-        working = self._within / store_folder(place.chdir, self._within, self._environ)
-        return working / store_folder(text, working, self._environ)
+        return folder_of_job(text, place.chdir, self._within, self._environ)
 
     @property
     def codes(self) -> list[tuple[str, Code]]:

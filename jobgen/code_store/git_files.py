@@ -7,7 +7,6 @@ import re
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from jobgen.errors import JobgenError, problem
 
@@ -16,17 +15,10 @@ _SUBMODULE = b"160000"
 # Variables by which a hook of git names another repository, or index, than that of a folder.
 _OF_A_HOOK = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR")
 
-
-class GitFile(NamedTuple):
-    """A name that git printed, as bytes from the folder."""
-
-    path: bytes
-    is_tracked: bool
+LeftOut = Callable[[bytes, bool], bool]  # a path of the code, and whether git tracks it
 
 
-def files_by_git(
-    root: bytes, is_left_out: Callable[[bytes], bool], inner: bytes = b""
-) -> Iterator[GitFile] | None:
+def files_by_git(root: bytes, is_left_out: LeftOut, inner: bytes = b"") -> Iterator[bytes] | None:
     """What git tracks in a folder, and what it does not ignore; None outside a work tree.
 
     `inner` is the folder's path from the code's: "" or that of a submodule, with a / at its end.
@@ -37,52 +29,50 @@ def files_by_git(
         folder = Path(os.path.abspath(os.fsdecode(root)))
         if any((each / ".git").exists() for each in (folder, *folder.parents)):
             text = f"{folder} is in a work tree of git, and there is no `git` here"
-            raise problem("--code", text, "code", "install it, or load its module")
+            raise wrong(text, "install it, or load its module")
         return None
     if done.returncode and b"not a git repository (or any" in done.stderr:
         return None
     if done.returncode:
         first, *others = done.stderr.decode("utf-8", "replace").strip().split("\n")
         hint = f"git says: {others[-1].strip()}" if others else ""
-        raise problem("--code", f"git ls-files: {first.removeprefix('fatal: ')}", "code", hint)
+        raise wrong(f"git ls-files: {first.removeprefix('fatal: ')}", hint)
     return _read_names(root, done.stdout, is_left_out, inner)
 
 
-def _read_names(
-    root: bytes, answer: bytes, is_left_out: Callable[[bytes], bool], inner: bytes
-) -> Iterator[GitFile]:
+def _read_names(root: bytes, answer: bytes, is_left_out: LeftOut, inner: bytes) -> Iterator[bytes]:
     for line in filter(None, answer.split(b"\0")):
         found = _TRACKED.match(line)
-        name = line[found.end() :] if found else line
+        name = (line[found.end() :] if found else line).rstrip(b"/")
         path = os.path.join(root, name)
-        is_repository = (found and found[1] == _SUBMODULE) or name.endswith(b"/")
-        if is_left_out(inner + name.rstrip(b"/")):
+        if is_left_out(inner + name, bool(found)):
             continue
-        if is_repository and os.path.isdir(path) and not os.path.islink(path):
-            yield from _of_submodule(path, is_left_out, inner + name.rstrip(b"/"))
-        elif os.path.lexists(path) and not (os.path.isdir(path) and not os.path.islink(path)):
-            # Else git tracks it, and it was removed, or is not checked out.
-            yield GitFile(inner + name, bool(found))
+        is_folder = os.path.isdir(path) and not os.path.islink(path)
+        if is_folder and (line.endswith(b"/") or (found and found[1] == _SUBMODULE)):
+            yield from _of_repository(path, is_left_out, inner + name)
+        elif os.path.lexists(path) and not is_folder:
+            yield inner + name  # else git tracks it, and it was removed, or is not checked out
 
 
-def _of_submodule(
-    path: bytes, is_left_out: Callable[[bytes], bool], name: bytes
-) -> Iterator[GitFile]:
+def _of_repository(path: bytes, is_left_out: LeftOut, name: bytes) -> Iterator[bytes]:
     if not os.path.exists(os.path.join(path, b".git")):
         text = f"the submodule {os.fsdecode(name)} is not checked out"
-        hint = f"git submodule update --init, or {leave_out(name)}"
-        raise problem("--code", text, "code", hint)
+        raise wrong(text, f"git submodule update --init, or {leave_out(name)}")
     yield from files_by_git(path, is_left_out, name + b"/") or ()
 
 
 def git_state(folder: Path) -> dict[str, str | bool]:
     """The commit of a work tree and whether the folder differs from it; {} without a commit."""
-    root = os.fsencode(folder)
-    commit = _git(root, "rev-parse", "--verify", "--quiet", "HEAD")
-    status = _git(root, "status", "--porcelain", "-z", "--", ".")
-    if not commit or commit.returncode or not status or status.returncode:
+    words = ("status", "--porcelain=v2", "--branch", "-z", "--", ".")
+    done = _git(os.fsencode(folder), *words)
+    found = re.match(rb"# branch\.oid ([0-9a-f]{40,})\0", done.stdout) if done else None
+    if not done or not found:
         return {}
-    return {"commit": commit.stdout.decode().strip(), "differs": bool(status.stdout)}
+    lines = filter(None, done.stdout.split(b"\0"))
+    return {
+        "commit": found[1].decode(),
+        "differs": not all(line.startswith(b"# branch.") for line in lines),
+    }
 
 
 def _git(root: bytes, *words: str) -> subprocess.CompletedProcess[bytes] | None:

@@ -12,7 +12,6 @@ import hashlib
 import json
 import os
 import re
-import shutil
 import stat
 from collections.abc import Mapping
 from contextlib import suppress
@@ -21,8 +20,8 @@ from pathlib import Path
 from jobgen.code_store.code import Code, read_file
 from jobgen.code_store.code_files import LIST_FILE, CodeFile
 from jobgen.code_store.git_files import git_state, wrong
-from jobgen.errors import problem
-from jobgen.paths import effective_user, with_home
+from jobgen.errors import JobgenError, problem
+from jobgen.paths import effective_user, part_of, with_home
 from jobgen.profiles.model import Profile
 from jobgen.scripts.write import replace_file
 
@@ -42,51 +41,53 @@ def store_folder(text: str, within: Path, environ: Mapping[str, str] | None = No
     return with_home(Path(names.sub(lambda found: values[found[1] or found[2]], text)), environ)
 
 
+def folder_of_job(
+    text: str, chdir: str | None, within: Path, environ: Mapping[str, str] | None = None
+) -> Path:
+    """A folder here, as a job names it that is submitted from `within`. Raises JobgenError."""
+    working = within / store_folder(chdir or ".", within, environ)
+    return working / store_folder(text, working, environ)
+
+
 def store_of(profile: Profile, within: Path, environ: Mapping[str, str] | None = None) -> Path:
     """The store here of a profile's jobs, which are submitted from `within`. Raises JobgenError."""
-    working = within / store_folder(profile.request.chdir or ".", within, environ)
-    return working / store_folder(profile.software.store, working, environ)
-
-
-def make_store(store: Path) -> None:
-    """Make the folder of a store, unless it is there; git passes over what is made here.
-
-    Raises JobgenError if another user could change what is in it, and OSError.
-    """
-    made = store.parent if store.parent.name == OURS else store
-    if not made.exists():
-        made.mkdir(parents=True, exist_ok=True)
-        (made / ".gitignore").write_text("*\n")
-    store.mkdir(exist_ok=True)
-    refuse_others(store)
+    return folder_of_job(profile.software.store, profile.request.chdir, within, environ)
 
 
 def folder_in(store: Path, name: str) -> Path:
-    """A folder of the store, which is made unless it is there.
+    """A folder of the store, which is made unless it is there; git passes over what is made here.
 
     Raises JobgenError if it cannot be made, or if another user could change what is in it.
     """
+    top = store.parent if store.parent.name == OURS else store
     try:
-        make_store(store)
-        (store / name).mkdir(exist_ok=True)
-        refuse_others(store / name)
+        if not top.exists():
+            top.mkdir(parents=True)
+            (top / ".gitignore").write_text("*\n")
+        for folder in (store, store / name):
+            folder.mkdir(exist_ok=True)
+        _refuse_others(store / name, store)
     except OSError as error:
-        text = f"{error.filename or store}: {error.strerror}"
-        raise problem("software.store", text, "code", "name another folder") from None
+        raise _not_writable(error, store) from None
     return store / name
 
 
-def refuse_others(folder: Path) -> None:
-    """Raise JobgenError for a folder of a store in which another user could change something."""
-    for each in (folder, *folder.resolve().parents):
+def _refuse_others(*folders: Path) -> None:
+    """Raise JobgenError if another user could change something in these folders, or put others."""
+    for each in (*folders, *folders[-1].resolve().parents):
         status = each.stat()
-        is_own = status.st_uid in (effective_user(), 0) or each != folder
+        is_own = status.st_uid in (effective_user(), 0) or each not in folders
         # In a folder such as /tmp, whose sticky bit is set, nobody renames what others have there.
-        is_shared = status.st_mode & stat.S_IWOTH
-        if not is_own or (is_shared and (each == folder or not status.st_mode & stat.S_ISVTX)):
+        is_sticky = status.st_mode & stat.S_ISVTX and each not in folders
+        if not is_own or (status.st_mode & stat.S_IWOTH and not is_sticky):
             text = f"another user can write in {each}, and change the code of your jobs"
             hint = f"name a store in a folder of your own, or chmod o-w {each}"
             raise problem("software.store", text, "code", hint)
+
+
+def _not_writable(error: OSError, store: Path) -> JobgenError:
+    text = f"{error.filename or store}: {error.strerror}"
+    return problem("software.store", text, "code", "name another folder")
 
 
 def keep(code: Code, store: Path) -> None:
@@ -98,12 +99,14 @@ def keep(code: Code, store: Path) -> None:
     copy = folder_in(store, "code") / code.name
     try:
         if not _is_whole(code, copy):
-            _copy(code, copy)
+            with part_of(copy) as part:
+                _write(code, part)
+                _note_origin(code, copy)
+                _move(code, part, copy)
         with suppress(OSError):  # a store that is read-only has the copy
             os.utime(note_of(copy))
     except OSError as error:
-        text = f"{error.filename or store}: {error.strerror}"
-        raise problem("software.store", text, "code", "name another folder") from None
+        raise _not_writable(error, store) from None
 
 
 def note_of(copy: Path) -> Path:
@@ -112,56 +115,50 @@ def note_of(copy: Path) -> Path:
 
 
 def _is_whole(code: Code, copy: Path) -> bool:
-    """Whether a copy has what it had when it was made, as far as the state of its files tells."""
-    root = os.fsencode(copy)
+    """Whether nothing in a copy was changed, added or removed since its list was written."""
     try:
-        made = os.lstat(os.path.join(root, LIST_FILE.encode())).st_mtime_ns
-        for each in code.files.values():
-            status = os.lstat(os.path.join(root, each.path))
-            if stat.S_ISLNK(status.st_mode) != (each.target is not None):
-                return False
-            is_program = bool(status.st_mode & stat.S_IXUSR)
-            is_same = (status.st_size, is_program) == (each.size, each.executable)
-            if each.target is None and not (is_same and status.st_mtime_ns <= made):
-                return False
+        if (copy / LIST_FILE).read_bytes() != code.list:
+            return False
+        made = os.lstat(copy / LIST_FILE).st_ctime_ns
+        if os.lstat(copy).st_mtime_ns > made:
+            return False
+        for folder, folders, names in os.walk(os.fsencode(copy)):
+            for name in (*folders, *names):
+                if os.lstat(os.path.join(folder, name)).st_ctime_ns > made:
+                    return False
     except OSError:
         return False
     return True
 
 
-def _copy(code: Code, copy: Path) -> None:
-    """Write a copy beside its place, and move it there, also in the place of a damaged one."""
-    temporary = copy.with_name(f".{copy.name}.{os.urandom(6).hex()}")
-    temporary.mkdir(mode=0o700)
-    try:
-        for each in code.files.values():
-            _copy_file(code, each, temporary)
-        for folder in [folder for folder, _, _ in os.walk(temporary)][1:]:
-            os.chmod(folder, 0o555)
-        (temporary / LIST_FILE).write_bytes(code.list)
-        (temporary / LIST_FILE).chmod(0o444)
-        made_of = {"folder": os.path.abspath(code.folder), **git_state(code.folder)}
-        if not note_of(copy).exists():
-            data = json.dumps(made_of).encode() + b"\n"
-            replace_file(note_of(copy).absolute(), data, 0o644, sync=False)
-        _move(code, temporary, copy)
-    finally:
-        remove_folder(temporary)
+def _write(code: Code, copy: Path) -> None:
+    copy.mkdir(mode=0o700)
+    for each in code.files.values():
+        _copy_file(code, each, copy)
+    for folder in [folder for folder, _, _ in os.walk(copy)][1:]:
+        os.chmod(folder, 0o555)
+    (copy / LIST_FILE).write_bytes(code.list)  # last: see _is_whole
+    (copy / LIST_FILE).chmod(0o444)
 
 
-def _move(code: Code, temporary: Path, copy: Path) -> None:
+def _note_origin(code: Code, copy: Path) -> None:
+    if not note_of(copy).exists():
+        origin = {"folder": os.path.abspath(code.folder), **git_state(code.folder)}
+        data = json.dumps(origin).encode() + b"\n"
+        replace_file(note_of(copy).absolute(), data, 0o644, sync=False)
+
+
+def _move(code: Code, part: Path, copy: Path) -> None:
+    """Move a copy to its place, also in the place of a damaged one."""
     try:
-        temporary.rename(copy)
+        part.rename(copy)
     except OSError:
-        if not copy.exists():
-            raise
         if _is_whole(code, copy):  # another submission was faster
             return
-        damaged = temporary.with_name(f"{temporary.name}.old")
-        copy.chmod(0o700)
-        copy.rename(damaged)
-        temporary.rename(copy)
-        remove_folder(damaged)
+        with part_of(copy) as damaged:
+            copy.chmod(0o700)
+            copy.rename(damaged)
+            part.rename(copy)
     copy.chmod(0o555)  # last, since a folder that is read-only cannot be renamed
 
 
@@ -177,11 +174,3 @@ def _copy_file(code: Code, file: CodeFile, copy: Path) -> None:
         raise wrong(text, "try again when nothing writes there")
     path.write_bytes(data)
     path.chmod(0o555 if file.executable else 0o444)
-
-
-def remove_folder(folder: Path) -> None:
-    """Remove a copy, whose folders are read-only, if it is there."""
-    for each, _, _ in os.walk(folder):
-        with suppress(OSError):
-            os.chmod(each, 0o700)
-    shutil.rmtree(folder, ignore_errors=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from jobgen.bounds import LOCK_BYTES
-from jobgen.paths import is_outside, outside_error, to_path
+from jobgen.paths import is_outside, outside_error, to_path, work_tree
 from jobgen.profiles.resolve import Resolved
 
 NAME_CHARACTERS = 32  # of the 64 of a SHA-256
@@ -57,8 +57,8 @@ def read_lock(resolved: Resolved, within: Path, confined: bool = False) -> Locke
     file = within / to_path(lock.file)
     if code and not os.path.lexists(file):
         file = within / to_path(code) / to_path(lock.file)
-    if confined and is_outside(file, within):
-        raise outside_error(KEY, lock.file, within)
+    if confined and is_outside(file, folder := work_tree(within)):
+        raise outside_error(KEY, lock.file, folder)
     text = _content(file, resolved)
     project = _content(file.with_name("pyproject.toml"), resolved)
     pinned = file.with_name(".python-version")

@@ -8,21 +8,18 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
-import socket
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 
 from jobgen.environment.lock import IMAGE, Locked
 from jobgen.errors import problem, report
+from jobgen.paths import part_of
 
 COMMAND = "jobgen store build"
-_DAY = 86400  # seconds: no build takes longer
-_PART = re.compile(r"\.[0-9a-f]{32}(?:\.squashfs)?\.(.+)\.(\d+)")  # with the host and the process
 _GET_UV = "`pipx install uv`, or see https://docs.astral.sh/uv/getting-started/installation/"
 _GET_MKSQUASHFS = "it is of the package squashfs-tools: load its module, or leave out --image"
 _LOOK = "import sys; print(sys.version.split()[0])"
@@ -73,35 +70,13 @@ def make_image(locked: Locked, folder: Path) -> Path:
 
 @contextmanager
 def _part(place: Path) -> Iterator[Path | None]:
-    """The path under which a thing is made, or None if it is there; removes what remains of it."""
-    part = place.with_name(f".{place.name}.{socket.gethostname()}.{os.getpid()}")
+    """The path under which a thing is made, or None if it is there."""
     try:
-        for other in place.parent.glob(".*"):
-            if _is_dead(other):
-                _remove(other)
-        yield None if place.exists() else part
+        with part_of(place) as part:
+            yield None if place.exists() else part
     except OSError as error:
         file = error.filename or place
         raise problem(COMMAND, f"{file}: {error.strerror}", "environment") from None
-    finally:
-        _remove(part)
-
-
-def _is_dead(part: Path) -> bool:
-    """Whether nobody makes a part any more: its process has ended, or it is older than a day."""
-    if not (found := _PART.fullmatch(part.name)):
-        return False
-    if found[1] == socket.gethostname() and found[2] != str(os.getpid()):
-        return not Path("/proc", found[2]).exists()
-    return found[1] == socket.gethostname() or time.time() - part.lstat().st_mtime > _DAY
-
-
-def _remove(part: Path) -> None:
-    """Remove a part, as far as it is there: a file, or folders that may be read-only."""
-    with suppress(OSError):  # a uv whose jobgen was killed may still write there
-        for folder, _, _ in os.walk(part):
-            os.chmod(folder, 0o700)
-        shutil.rmtree(part) if part.is_dir() else part.unlink(missing_ok=True)
 
 
 def _rename(part: Path, place: Path) -> None:

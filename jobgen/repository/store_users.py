@@ -40,8 +40,7 @@ def _named_by(record: Record, names: Iterable[str]) -> list[str]:
     """The names that a job used, by its record and by the copy of its script."""
     used = {str(record.code.get("name", ""))}
     with suppress(JobgenError):
-        if record.script_file.exists():
-            used.update(_named_in(read_script(record.script_file), names))
+        used.update(_named_in(read_script(record.script_file), names))
     return [name for name in names if name in used]
 
 

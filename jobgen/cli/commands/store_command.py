@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from jobgen.cli.app import RowOption, argument, columns, command_group, option
@@ -19,8 +19,8 @@ from jobgen.profiles.software_keys import Software
 from jobgen.repository.store_users import find_users
 from jobgen.scripts.write import write
 
-_HOUR = 3600.0  # a script may be submitted as long after it was made
-_SHOWN = 2  # of those that need a copy
+_HOUR = 3600.0
+_WEEK = 168 * _HOUR  # a script that is not here may be submitted as long after it was made
 _A_JOB = "a queued job, perhaps"
 # What decides which environment is made.
 _of_an_environment = [RowOption(name, OPTIONS[name]) for name in ("profile", "set_values")]
@@ -45,8 +45,12 @@ def _store_list(folder: str, profile: str | None, below: tuple[str, ...]) -> int
     """
     found = kept_in(_folder(folder, profile))
     users = find_users(below or ["."], [each.name for each in found])
-    limit = _limit_or_report(found)
-    rows = [_row(each, _needed_by(each, users[each.name], limit)) for each in found]
+    try:
+        limit = _limit()
+    except JobgenError as error:
+        report(f"warning: {error}")
+        limit = 0
+    rows = [_row(each, _needed_by(each, users, limit)) for each in found]
     head = ("NAME", "FILES", "SIZE", "LAST USE", "COMMIT", "NEEDED BY")
     write(columns([head, *rows]) if rows else "")
     return 0
@@ -64,26 +68,27 @@ def _store_remove(
     """Remove from a store what nothing needs.
 
     That is what no record of a job and no script below the working folder names, and what was not
-    used since an hour before your oldest queued job was submitted. A script that is elsewhere and
-    not submitted does not count: name its folder by --below. Without STORE, it is the profile's, or
-    .jobgen/store.
+    used since a week before your oldest job in the queue was submitted: that job may need it.
+    Scripts elsewhere do not count: name their folders by --below. Without STORE, it is the
+    profile's, or .jobgen/store.
     """
     place = _folder(folder, profile)
     found = kept_in(place)
     users = find_users(below or ["."], [each.name for each in found])
     limit = time.time() - _HOUR if force else _limit()
-    unneeded = [each for each in found if not _needed_by(each, users[each.name], limit)]
-    size = sum(each.size()[1] for each in unneeded)
-    for each in unneeded:
+    count, size = 0, 0
+    for each in found:
+        if _needed_by(each, users, limit):
+            continue
+        count, size = count + 1, size + each.size()[1]
         if not dry_run:
             each.remove()
         write(f"{printable(str(each.path))}: {'would be ' * dry_run}removed\n")
     if not dry_run:
         remove_parts(place)
-    count = len(unneeded)
     verb = "to be removed" if dry_run else "removed"
     report(f"{count} {verb}, {size / 1e6:.1f} MB; {len(found) - count} needed")
-    return int(dry_run and bool(unneeded))
+    return int(dry_run and bool(count))
 
 
 @store.command("build", params=_of_an_environment)
@@ -137,40 +142,23 @@ def _limit() -> float:
     """The time since which a copy may be used by a queued job, or by one submitted soon."""
     from jobgen.submission.queues.oldest_job import oldest_submission
 
-    return min(oldest_submission() or time.time(), time.time()) - _HOUR
+    return min(oldest_submission() or time.time(), time.time()) - _WEEK
 
 
-def _limit_or_report(found: Sequence[StoreEntry]) -> float:
-    try:
-        return _limit() if found else 0
-    except JobgenError as error:
-        report(f"warning: {error}")
-        return 0
-
-
-def _needed_by(each: StoreEntry, users: Sequence[str], limit: float) -> str:
+def _needed_by(each: StoreEntry, users: Mapping[str, Sequence[str]], limit: float) -> str:
     """What needs a copy, in words; "" if nothing does."""
-    if not users:
+    if not users[each.name]:
         return _A_JOB if each.used >= limit else ""
-    more = len(users) - _SHOWN
-    return ", ".join([*users[:_SHOWN], *([f"{more} more"] if more > 0 else [])])
+    first, *others = users[each.name]
+    return f"{first} and {len(others)} more" if others else first
 
 
 def _row(each: StoreEntry, needed_by: str) -> tuple[str, ...]:
+    from jobgen.diagnosis.job_folder.silence import in_words
+
     files, size = each.size()
     note = each.note
     commit = str(note.get("commit", ""))[:10] + " and changes" * bool(note.get("differs"))
     name = f"{each.path.parent.name}/{each.name}"
-    return (
-        name,
-        f"{files}",
-        f"{size / 1e6:.1f} MB",
-        _age(each.used),
-        commit or "-",
-        needed_by or "-",
-    )
-
-
-def _age(then: float) -> str:
-    hours = max(0, time.time() - then) / 3600
-    return f"{hours:.0f} hours ago" if hours < 48 else f"{hours / 24:.0f} days ago"
+    age = f"{in_words(time.time() - each.used)} ago"
+    return name, f"{files}", f"{size / 1e6:.1f} MB", age, commit or "-", needed_by or "-"
