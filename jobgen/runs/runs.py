@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from jobgen.errors import problem
+from jobgen.profiles.software_keys import Software
 from jobgen.runs.records import Record
-from jobgen.runs.script_facts import ScriptFacts, read_script, script_facts
+from jobgen.runs.script_facts import ScriptFacts, script_facts
 
 _SHOWN = 5  # jobs that an error names
 
@@ -23,6 +24,12 @@ class Run(NamedTuple):
 
     record: Record
     facts: ScriptFacts
+
+    @property
+    def code(self) -> str:
+        """Its copy of the code, a path with $NAME; without its script, in the default store."""
+        name = self.record.code.get("name")
+        return self.facts.code or (f"{Software().store}/code/{name}" if name else "")
 
     @property
     def has_failed(self) -> bool:
@@ -81,10 +88,8 @@ def _number(job: str) -> str:
 
 def runs_of(records: Sequence[Record]) -> list[Run]:
     """The jobs of these records; each copy of a script is read once."""
-    facts: dict[Path, ScriptFacts] = {}
-    for record in records:
-        if record.script_file not in facts:
-            facts[record.script_file] = script_facts(read_script(record))
+    one_of_each = {record.script_file: record for record in records}
+    facts = {file: script_facts(record) for file, record in one_of_each.items()}
     return [Run(each, facts[each.script_file]) for each in records]
 
 

@@ -6,30 +6,34 @@ import hashlib
 import re
 import shlex
 from contextlib import suppress
-from itertools import pairwise
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
 from jobgen.bounds import SCRIPT_BYTES
 from jobgen.code_store.store import store_folder
-from jobgen.errors import JobgenError
+from jobgen.errors import JobgenError, problem
+from jobgen.quoting import options_of, split_words
 from jobgen.runs.records import LOGS, Record, read_plain
+from jobgen.schedulers import COMMANDS
 from jobgen.scripts.header import read_header
 
-_NAME = re.compile(rb"^#(?:SBATCH --job-name=|PBS -N )(.+)$", re.MULTILINE)
-_CODE = re.compile(rb"^workspace=(.+)$", re.MULTILINE)
-_ENVIRONMENT = re.compile(rb"^ +(?:export VIRTUAL_ENV|stage_from)=(.*/environments/.+)$", re.M)
-_MAKE_ENVIRONMENT = re.compile(rb"make it:\" \\\n +(.+?)(?: >&2)?$", re.MULTILINE)
+# What is only in the lines of a script.
+_LINES = {
+    "name": rb"^#(?:SBATCH --job-name=|PBS -N )(.+)$",
+    "code": rb"^workspace=(.+)$",
+    "environment": rb"^ +(?:export VIRTUAL_ENV|stage_from)=(.*/environments/.+)$",
+    "build": rb"make it:\" \\\n +(.+?)(?: >&2)?$",
+}
 
 
 class ScriptFacts(NamedTuple):
     """What a script says; all is empty if there is no copy of it."""
 
     command: str = ""  # which made it
-    name: str = ""  # of the job
     made_of: str = ""  # versions and fingerprints
     scheduler: str = ""  # slurm, pbs or local
     keeps_record: bool = True  # not if it is the plain script
+    name: str = ""  # of the job
     code: str = ""  # the copy of the code that it runs, as a path with $NAME
     environment: str = ""  # that of its lock, as a path with $NAME
     build: str = ""  # the command that makes this environment
@@ -37,63 +41,59 @@ class ScriptFacts(NamedTuple):
     @property
     def words(self) -> list[str]:
         """The words of the command."""
-        with suppress(ValueError):  # a quotation mark that is not closed
-            return shlex.split(self.command)
+        with suppress(ValueError):  # somebody edited it
+            return split_words(self.command)
         return self.command.split()
 
     @property
     def profile(self) -> str:
         """The profile that the command names."""
-        for word, following in pairwise([*self.words, ""]):
-            if word == "--":
-                break
-            if word in ("--profile", "-p"):
-                return following
-            if word.startswith("--profile="):
-                return word.partition("=")[2]
-        return ""
+        options = dict(options_of(self.words))
+        return options.get("--profile") or options.get("-p", "")
 
 
-def read_script(record: Record) -> bytes | None:
-    """The copy of a job's script; None if it is gone, or is not what the job ran."""
-    with suppress(OSError):
+def read_script(record: Record) -> bytes:
+    """The copy of a job's script. Raises JobgenError if it is gone, or is not what the job ran."""
+    if not record.script:
+        text, hint = "its script came through a pipe", "make it again with the same options"
+        raise problem(record.job, text, "script", hint)
+    try:
         data = read_plain(record.script_file, SCRIPT_BYTES)
-        if record.script and hashlib.sha256(data).hexdigest() == record.script:
-            return data
-    return None
+    except OSError:
+        text = f"its script is gone: {record.script_file}"
+        hint = f"make it again; the right one has the SHA-256 {record.script}"
+        raise problem(record.job, text, "script", hint) from None
+    if hashlib.sha256(data).hexdigest() != record.script:
+        text = f"{record.script_file} is not the script that it ran"
+        raise problem(record.job, text, "script", "make it again with the same options")
+    return data
 
 
-def script_facts(data: bytes | None) -> ScriptFacts:
-    """What a script says of its job."""
-    header = read_header(data) if data else None
-    if not data or not header:
+def script_facts(record: Record) -> ScriptFacts:
+    """What the script of a job says of it."""
+    data, header = b"", None
+    with suppress(JobgenError):
+        header = read_header(data := read_script(record))
+    if not header:
         return ScriptFacts()
-    program = header.command.partition(" -- ")[2].removeprefix("-m ").split(" ")[0]
+    made_by, _, program = header.command.partition(" -- ")
+    lines = {name: _value(pattern, data) for name, pattern in _LINES.items()}
+    lines["name"] = lines["name"] or PurePath(program.removeprefix("-m ").split(" ")[0]).stem
     return ScriptFacts(
         command=header.command,
-        name=_word(_NAME, data) or PurePath(program).stem,  # a local job has no name
         made_of=", ".join(f"{name} {value}" for name, value in header.parts.items()),
-        scheduler=next((n for n, mark in _MARKS.items() if mark in data), "local"),
+        scheduler={command: name for name, command in COMMANDS.items()}.get(made_by.split()[1], ""),
         keeps_record=b"\nrecord() {" in data,
-        code=_word(_CODE, data),
-        environment=_word(_ENVIRONMENT, data),
-        build=_text(_MAKE_ENVIRONMENT, data),
+        **lines,
     )
 
 
-_MARKS = {"slurm": b"\n#SBATCH ", "pbs": b"\n#PBS "}
-
-
-def _text(pattern: re.Pattern[bytes], data: bytes) -> str:
-    found = pattern.search(data)
-    return found[1].decode("utf-8", "surrogateescape") if found else ""
-
-
-def _word(pattern: re.Pattern[bytes], data: bytes) -> str:
-    """The first group of a pattern without the quotation marks of bash."""
-    text = _text(pattern, data)
+def _value(pattern: bytes, data: bytes) -> str:
+    """The first group of a pattern, without the quotation marks of bash."""
+    found = re.search(pattern, data, re.MULTILINE)
+    text = found[1].decode("utf-8", "surrogateescape") if found else ""
     with suppress(ValueError):
-        return "".join(shlex.split(text, comments=True)[:1])
+        return " ".join(shlex.split(text, comments=True))
     return text
 
 

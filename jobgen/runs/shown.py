@@ -7,10 +7,12 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from jobgen.errors import JobgenError
 from jobgen.runs.comparison import code_name
 from jobgen.runs.records import Record
 from jobgen.runs.runs import Run
 from jobgen.runs.script_facts import place_of, read_script
+from jobgen.schedulers.slurm_directives import clock
 
 HEADING = ("job", "name", "begin", "took", "nodes", "state", "cause")
 
@@ -29,10 +31,8 @@ def facts(run: Run, state: str) -> Iterator[tuple[str, str]]:
     yield "job", f"{record.job}: {state}"
     yield "name", of_script.name
     yield "submitted", _date(record.submitted)
-    yield (
-        "began",
-        _date(record.begin) + f", after {record.restarts} restarts" * (record.restarts > 0),
-    )
+    restarts = f", after {record.restarts} restarts" * (record.restarts > 0)
+    yield "began", _date(record.begin) + restarts
     yield "ended", _date(record.end) + f", after {_took(record)}" * (record.end is not None)
     yield "nodes", record.nodes
     yield "command", of_script.command
@@ -40,10 +40,14 @@ def facts(run: Run, state: str) -> Iterator[tuple[str, str]]:
     yield "made of", of_script.made_of
     yield "versions", record.versions
     yield "code", code_name(run)
-    yield "copy of it", _place(of_script.code, record)
+    yield "its copy", _place(run.code, record)
     yield "environment", _place(of_script.environment, record)
-    gone = "" if read_script(record) else " (gone)"
-    yield "script", f"{record.script_file}{gone}" if record.script else "it came through a pipe"
+    script = str(record.script_file)
+    try:
+        read_script(record)
+    except JobgenError as error:
+        script = error.problems[0].text
+    yield "script", script
     folder = record.job_folder
     yield "logs", str(folder) if folder and folder.is_dir() else ""
 
@@ -51,27 +55,21 @@ def facts(run: Run, state: str) -> Iterator[tuple[str, str]]:
 def as_values(run: Run, state: str, cause: str) -> dict[str, Any]:
     """What is known of a job, for JSON; None for what is not known."""
     record, of_script = run.record, run.facts
-    return {
-        "job": record.job,
-        "name": of_script.name or None,
+    values = record._asdict()
+    values |= {
+        "name": of_script.name,
         "state": state,
-        "status": record.status,
-        "outside": record.outside or None,
-        "cause": cause or None,
-        "submitted": record.submitted,
-        "begin": record.begin,
-        "end": record.end,
+        "cause": cause,
         "restarts": record.restarts,
         "nodes": record.nodes.split(),
-        "versions": record.versions or None,
-        "code": dict(record.code) or None,
-        "environment": os.path.basename(of_script.environment) or None,
-        "profile": of_script.profile or None,
-        "command": of_script.command or None,
-        "made_of": of_script.made_of or None,
-        "script": record.script or None,
-        "logs": str(record.folder),
+        "code": dict(record.code),
+        "environment": os.path.basename(of_script.environment),
+        "profile": of_script.profile,
+        "command": of_script.command,
+        "made_of": of_script.made_of,
+        "logs": str(values.pop("folder")),
     }
+    return {name: None if value in ("", {}) else value for name, value in values.items()}
 
 
 def _place(path: str, record: Record) -> str:
@@ -88,11 +86,4 @@ def _took(record: Record) -> str:
     """How long a job ran, as Slurm shows it: 1-02:03:04."""
     if record.begin is None or record.end is None or record.end < record.begin:
         return ""
-    minutes, seconds = divmod(round(record.end - record.begin), 60)
-    hours, minutes = divmod(minutes, 60)
-    days, hours = divmod(hours, 24)
-    return (
-        f"{days}-{hours:02}:{minutes:02}:{seconds:02}"
-        if days
-        else f"{hours}:{minutes:02}:{seconds:02}"
-    )
+    return clock(round(record.end - record.begin)) or ""

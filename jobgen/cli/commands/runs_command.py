@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +13,7 @@ import click
 from jobgen.cli.app import TEXTS, Group, argument, columns, main, option
 from jobgen.errors import JobgenError, nearest_hint, printable, problem, report
 from jobgen.paths import to_path
-from jobgen.runs.comparison import CodeFiles, code_files_of, differences
+from jobgen.runs.comparison import CodeFiles, code_of, differences
 from jobgen.runs.records import LOGS, logs_folder, read_plain, read_records
 from jobgen.runs.runs import Queue, Run, find_run, runs_of, shown_runs
 from jobgen.runs.shown import HEADING, as_values, facts, row
@@ -81,7 +79,7 @@ def _list(folder: str, host: str | None, only_failed: bool, as_json: bool) -> in
 @_folder
 def _show(job: str, folder: str) -> int:
     """All that is known of a job: its inputs, its end, and the verdict of `jobgen why`."""
-    run = find_run(_runs_in(folder), job, logs_folder(to_path(folder)))
+    run = _run_of(job, folder)
     lines = [(name, text) for name, text in facts(run, run.state(_queue([run]))) if text]
     if run.record.status and (verdict := _verdict(run)):
         from jobgen.diagnosis.report import as_line
@@ -101,15 +99,13 @@ def _diff(one: str, other: str, folder: str) -> int:
     Of the code, the lines that differ are shown if both jobs ran a copy (--code) that is still in
     the store. The exit code is 0 if nothing differs, and 1 if something does.
     """
-    found, logs = _runs_in(folder), logs_folder(to_path(folder))
-    pair = find_run(found, one, logs), find_run(found, other, logs)
-    all_differences = [*differences(*pair)]
-    for each in all_differences:
-        lines = [f"{each.heading}:", *(f"- {x}" for x in each.old), *(f"+ {x}" for x in each.new)]
-        write("".join(f"{printable(line)}\n" for line in lines))
-        if each.heading == "code":
-            write("".join(_code_lines(*pair)))
-    return 1 if all_differences else 0
+    old, new = (_run_of(job, folder) for job in (one, other))
+    found = dict(differences(old, new))
+    for heading, lines in found.items():
+        write("".join(f"{printable(line)}\n" for line in (f"{heading}:", *lines)))
+    if "code" in found:
+        write("".join(_code_lines(old, new)))
+    return 1 if found else 0
 
 
 @runs.command("again")
@@ -126,7 +122,7 @@ def _again(job: str, folder: str, submit: bool) -> int:
     """
     from jobgen.runs.again import script_again
 
-    run = find_run(_runs_in(folder), job, logs_folder(to_path(folder)))
+    run = _run_of(job, folder)
     script = script_again(run)
     if submit:
         return _submit(run, script)
@@ -149,6 +145,10 @@ def _submit(run: Run, script: bytes) -> int:
     text = script.decode("utf-8")
     status = submit_script(text, run.facts.scheduler, False, logs)
     return status.exit_status or 0
+
+
+def _run_of(job: str, folder: str) -> Run:
+    return find_run(_runs_in(folder), job, logs_folder(to_path(folder)))
 
 
 def _runs_in(folder: str) -> list[Run]:
@@ -194,30 +194,32 @@ def _causes(shown: Sequence[Run]) -> dict[str, str]:
 
 def _code_lines(old_run: Run, new_run: Run) -> Iterator[str]:
     """The files that differ between the copies of the code of two jobs, and their lines."""
-    one, other = code_files_of(old_run), code_files_of(new_run)
-    if one.folder is None or other.folder is None:
-        yield from (f"  {printable(each.problem)}\n" for each in (one, other) if each.problem)
-        return
     from jobgen.repository.diff import diff_lines
 
-    names = sorted(one.sums.keys() | other.sums.keys())
-    changed = [name for name in names if one.sums.get(name) != other.sums.get(name)]
-    for name in islice(changed, _MOST_FILES):
-        old, new = (_text(each, name) for each in (one, other))
-        if name not in one.sums or name not in other.sums:
-            yield f"{'+' if name in other.sums else '-'} {printable(name)}\n"
-        elif old is None or new is None:
-            yield f"  {printable(name)} differs\n"
+    try:
+        old, new = code_of(old_run), code_of(new_run)
+    except JobgenError as error:
+        found = error.problems[0]
+        yield printable(f"  of job {found.mark.file}: {found.text}") + "\n"
+        return
+    jobs = old_run.record.job, new_run.record.job
+    names = sorted(old.sums.keys() | new.sums.keys())
+    changed = [name for name in names if old.sums.get(name) != new.sums.get(name)]
+    for name in changed[:_MOST_FILES]:
+        shown, one, other = printable(name), _text(old, name), _text(new, name)
+        if name not in old.sums or name not in new.sums:
+            yield f"only in job {jobs[name in new.sums]}: {shown}\n"
+        elif one is None or other is None:
+            yield f"{shown} differs\n"
         else:
-            change = f"of job {new_run.record.job}"
-            yield from diff_lines(printable(name), old, new, change)
+            yield from diff_lines(shown, one, other, f"of job {jobs[1]}")
     if len(changed) > _MOST_FILES:
-        yield f"  and {len(changed) - _MOST_FILES} more files\n"
+        yield f"and {len(changed) - _MOST_FILES} more files\n"
 
 
 def _text(code: CodeFiles, name: str) -> bytes | None:
     """The text of a file in a copy; None if it is large, is no text, or cannot be read."""
     with suppress(OSError):
-        data = read_plain(Path(os.path.join(code.folder or "", name)), _MOST_BYTES)
+        data = read_plain(code.folder / name, _MOST_BYTES)
         return None if b"\0" in data else data
     return None
