@@ -118,12 +118,10 @@ JOB_FOLDER_BYTES = 1 << 29
 # untrusted file takes all memory
 DUMP_BYTES = 1 << 26
 
-# ---- what `runs` reads: records of jobs, copies of code ----
+# ---- what `runs` reads: records of jobs ----
 # bytes of a job's record; one of 10,000 nodes has some 200,000; else a huge file in a folder of
 # logs takes all memory
 RECORD_BYTES = 1 << 21
-# bytes of the list of a copy of the code, for 20,000 files; else the same
-CODE_LIST_BYTES = 20_000_000
 
 # ---- parsing in a child process first: a large script, a dump of the flight recorder ----
 # seconds of CPU of the child process that parses; a dump of 20,000 entries takes one; else

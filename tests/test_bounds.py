@@ -78,7 +78,6 @@ TESTS = {
     "JOB_FOLDER_BYTES": "diagnosis/test_folders_hostile.py::test_of_a_huge_file_the_end_is_read",
     "DUMP_BYTES": "diagnosis/test_flight_recorder.py::test_a_huge_dump_is_refused",
     "RECORD_BYTES": "test_runs.py::test_a_huge_record_is_none",
-    "CODE_LIST_BYTES": "test_runs.py::test_a_huge_list_of_code_is_none",
     "PARSE_SECONDS": "test_lint.py::test_parsing_is_bounded_in_time",
     "PARSE_MEMORY": "test_lint.py::test_parsing_is_bounded_in_memory",
 }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from collections.abc import Iterable
 from contextlib import suppress
 from os.path import samestat
@@ -153,12 +152,3 @@ def _sum_line(file: CodeFile) -> bytes:
     escaped = file.path.replace(b"\\", b"\\\\")
     mark = b"\\" if escaped != file.path else b""
     return b"%s%s  ./%s\n" % (mark, file.digits.encode(), escaped)
-
-
-def listed_sums(data: bytes) -> dict[str, str]:
-    """The files in the list of a copy, each with the SHA-256 of its content."""
-    rows = re.findall(rb"^(\\?)([0-9a-f]{64})  \./(.+)$", data, re.MULTILINE)
-    return {
-        os.fsdecode(name.replace(b"\\\\", b"\\") if mark else name): digits.decode()
-        for mark, digits, name in rows
-    }

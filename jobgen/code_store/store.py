@@ -13,6 +13,7 @@ import json
 import os
 import re
 import stat
+import subprocess
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -21,7 +22,7 @@ from jobgen.code_store.code import Code, read_file
 from jobgen.code_store.code_files import LIST_FILE, CodeFile
 from jobgen.code_store.git_files import git_state, wrong
 from jobgen.errors import JobgenError, problem
-from jobgen.paths import effective_user, part_of, with_home
+from jobgen.paths import bundled, effective_user, part_of, with_home
 from jobgen.profiles.model import Profile
 from jobgen.scripts.write import replace_file
 
@@ -174,3 +175,11 @@ def _copy_file(code: Code, file: CodeFile, copy: Path) -> None:
         raise wrong(text, "try again when nothing writes there")
     path.write_bytes(data)
     path.chmod(0o555 if file.executable else 0o444)
+
+
+def changed_files(copy: Path) -> str:
+    """What a job would say of a copy that is not what was submitted; "" if it is."""
+    check = (bundled("templates") / "machinery/job/code.sh").read_text(encoding="utf-8")
+    text = f'fail() {{ echo "$*"; exit 1; }}; workspace=$1\n{check}'
+    words = ("bash", "-euo", "pipefail", "-c", text, "-", copy)
+    return os.fsdecode(subprocess.run(words, capture_output=True, check=False).stdout).strip()

@@ -15,19 +15,20 @@ CONTEXT = 16
 
 
 def diff_lines(name: str, old: bytes, new: bytes, change: str = "generated now") -> Iterator[str]:
-    """The lines of a diff, with `change` beside the name of the new file.
-
-    Characters that would control the terminal are escaped.
-    """
-    from click import style
-
-    colours = {"-": "red", "+": "green", "@": "cyan"}
-    is_coloured = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    """The lines of a diff, with `change` beside the name of the new file."""
     before, after = (_lines(data.decode("utf-8", "replace")) for data in (old, new))
     for line in _unified((name, f"{name}, {change}"), before, after):
-        shown = line[:1] + "\t".join(map(printable, line[1:].split("\t")))
-        colour = colours.get(line[:1]) if is_coloured else None
-        yield (style(shown, fg=colour) if colour else shown) + "\n"
+        yield shown_line(line)
+
+
+def shown_line(line: str) -> str:
+    """A line of a diff, coloured on a terminal, which no character in it controls."""
+    from click import style
+
+    shown = line[:1] + "\t".join(map(printable, line[1:].split("\t")))
+    is_coloured = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    colour = {"-": "red", "+": "green", "@": "cyan"}.get(line[:1]) if is_coloured else None
+    return (style(shown, fg=colour) if colour else shown) + "\n"
 
 
 def _unified(names: tuple[str, str], before: Sequence[str], after: Sequence[str]) -> Iterator[str]:

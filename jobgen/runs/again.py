@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from jobgen.code_store.store import changed_files
 from jobgen.errors import problem
-from jobgen.runs.comparison import code_of, no_code
+from jobgen.runs.comparison import code_folder, how_to_get_back
 from jobgen.runs.runs import Run
 from jobgen.runs.script_facts import place_of, read_script
 
@@ -11,10 +12,8 @@ from jobgen.runs.script_facts import place_of, read_script
 def script_again(run: Run) -> bytes:
     """The very script that a job ran. Raises JobgenError if it, or what it needs, is gone."""
     script, job = read_script(run.record), run.record.job
-    if run.code:
-        code = code_of(run)
-        if name := code.changed_file():
-            raise no_code(run, f"its copy of the code was changed: {code.folder / name}")
+    if run.code and (changes := changed_files(code_folder(run))):
+        raise problem(job, changes, "again", how_to_get_back(run))
     environment = place_of(run.facts.environment, run.record)
     if environment and not environment.exists():
         text = f"its environment is gone: {environment}"

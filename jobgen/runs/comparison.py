@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
+import subprocess
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from difflib import unified_diff
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
-from jobgen.bounds import CODE_LIST_BYTES
-from jobgen.code_store.code import NAME_CHARACTERS, listed_sums
-from jobgen.code_store.code_files import CODE_BYTES, LIST_FILE
+from jobgen.code_store.code_files import LIST_FILE
 from jobgen.errors import JobgenError, problem
-from jobgen.runs.records import read_plain
 from jobgen.runs.runs import Run
 from jobgen.runs.script_facts import place_of, read_script
 
@@ -85,45 +80,38 @@ def _options(words: Sequence[str]) -> list[str]:
     return groups
 
 
-class CodeFiles(NamedTuple):
-    """The files of a job's copy of the code, with the sums that they had at its submission."""
-
-    folder: Path
-    sums: dict[str, str]
-
-    def changed_file(self) -> str:
-        """The first file that is not what was submitted; "" if all are."""
-        for name, digits in self.sums.items():
-            with suppress(OSError):
-                data = read_plain(self.folder / name, CODE_BYTES)
-                if hashlib.sha256(data).hexdigest() == digits:
-                    continue
-            return name
-        return ""
+def code_folder(run: Run) -> Path:
+    """A job's copy of the code. Raises JobgenError if there is none here."""
+    folder, text = place_of(run.code, run.record), "it ran no copy of the code"
+    if run.code and folder is None:
+        text = f"where its copy of the code is, is not known here: {run.code}"
+    elif folder and not folder.is_dir():
+        text = f"its copy of the code is gone: {folder}"
+    elif folder:
+        return folder
+    raise problem(run.record.job, text, "code", how_to_get_back(run))
 
 
-def code_of(run: Run) -> CodeFiles:
-    """What a job's copy of the code had when the job was submitted, as its own list says.
-
-    Raises JobgenError if this is not known any more.
-    """
-    folder = place_of(run.code, run.record)
-    if not run.code:
-        raise no_code(run, "it ran no copy of the code")
-    if folder is None:
-        raise no_code(run, f"where its copy of the code is, is not known here: {run.code}")
-    try:
-        text = read_plain(folder / LIST_FILE, CODE_LIST_BYTES)
-    except OSError:
-        raise no_code(run, f"its copy of the code is gone: {folder}") from None
-    if hashlib.sha256(text).hexdigest()[:NAME_CHARACTERS] != folder.name:
-        raise no_code(run, f"its copy of the code was changed: {folder / LIST_FILE}")
-    return CodeFiles(folder, listed_sums(text))
-
-
-def no_code(run: Run, text: str) -> JobgenError:
-    """The error for a job whose code is not there any more as it was submitted."""
+def how_to_get_back(run: Run) -> str:
+    """The hint that brings a copy of the code back; "" if the job ran none."""
     commit = run.record.code.get("commit")
-    get_back = f"check out its commit {commit}" if commit else "restore the files"
-    hint = f"{get_back}, and make the script there again: the same code has the same name"
-    return problem(run.record.job, text, "code", hint if run.code else "")
+    get_files = f"check out its commit {commit}" if commit else "restore the files"
+    hint = f"{get_files}, and make the script there again: the same code has the same name"
+    return hint if run.code else ""
+
+
+def code_changes(one: Run, other: Run) -> Iterator[str]:
+    """What `diff` says of the copies of the code of two jobs. Raises JobgenError."""
+    folders = [str(code_folder(run)) for run in (one, other)]
+    words = ("diff", "-ru", "--no-dereference", f"--exclude={LIST_FILE}", *folders)
+    try:
+        text = os.fsdecode(subprocess.run(words, capture_output=True, check=False).stdout)
+    except FileNotFoundError:
+        raise problem(one.record.job, "there is no `diff` here", "code") from None
+    for folder, run in zip(folders, (one, other), strict=True):
+        text = text.replace(folder, f"job {run.record.job}")
+    for line in text.split("\n"):
+        if line.startswith(("--- job ", "+++ job ")):
+            line = line.partition("\t")[0]  # without the times of copies
+        if line and not line.startswith("diff "):
+            yield line

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
 from typing import Any
 
 from jobgen.errors import JobgenError
@@ -25,51 +24,52 @@ def row(run: Run, state: str, cause: str) -> tuple[str, ...]:
     return (record.job, run.facts.name, _date(began), _took(record), nodes, state, cause)
 
 
-def facts(run: Run, state: str) -> Iterator[tuple[str, str]]:
-    """What is known of a job, each fact with its name; "" for what is not known."""
-    record, of_script = run.record, run.facts
-    yield "job", f"{record.job}: {state}"
-    yield "name", of_script.name
-    yield "submitted", _date(record.submitted)
-    restarts = f", after {record.restarts} restarts" * (record.restarts > 0)
-    yield "began", _date(record.begin) + restarts
-    yield "ended", _date(record.end) + f", after {_took(record)}" * (record.end is not None)
-    yield "nodes", record.nodes
-    yield "command", of_script.command
-    yield "profile", of_script.profile
-    yield "made of", of_script.made_of
-    yield "versions", record.versions
-    yield "code", code_name(run)
-    yield "its copy", _place(run.code, record)
-    yield "environment", _place(of_script.environment, record)
-    script = str(record.script_file)
-    try:
-        read_script(record)
-    except JobgenError as error:
-        script = error.problems[0].text
-    yield "script", script
-    folder = record.job_folder
-    yield "logs", str(folder) if folder and folder.is_dir() else ""
-
-
 def as_values(run: Run, state: str, cause: str) -> dict[str, Any]:
     """What is known of a job, for JSON; None for what is not known."""
     record, of_script = run.record, run.facts
-    values = record._asdict()
-    values |= {
+    values = {
+        "job": record.job,
         "name": of_script.name,
         "state": state,
+        "status": record.status,
+        "outside": record.outside,
         "cause": cause,
+        "submitted": record.submitted,
+        "begin": record.begin,
+        "end": record.end,
         "restarts": record.restarts,
         "nodes": record.nodes.split(),
+        "command": of_script.command,
+        "profile": of_script.profile,
+        "made_of": of_script.made_of,
+        "versions": record.versions,
         "code": dict(record.code),
         "environment": os.path.basename(of_script.environment),
-        "profile": of_script.profile,
-        "command": of_script.command,
-        "made_of": of_script.made_of,
-        "logs": str(values.pop("folder")),
+        "script": record.script,
+        "logs": str(record.folder),
     }
     return {name: None if value in ("", {}) else value for name, value in values.items()}
+
+
+def as_lines(run: Run, state: str) -> list[tuple[str, str]]:
+    """What is known of a job, for a person: names and texts."""
+    record, folder = run.record, run.record.job_folder
+    shown = as_values(run, state, "") | {
+        "submitted": _date(record.submitted),
+        "begin": _date(record.begin),
+        "end": f"{_date(record.end)}, after {_took(record)}" if record.end else "",
+        "nodes": record.nodes,
+        "code": code_name(run),
+        "copy of the code": _place(run.code, record),
+        "environment": _place(run.facts.environment, record),
+        "script": str(record.script_file),
+        "logs": str(folder) if folder and folder.is_dir() else "",
+    }
+    try:
+        read_script(record)
+    except JobgenError as error:
+        shown["script"] = error.problems[0].text
+    return [(name.replace("_", " "), str(value)) for name, value in shown.items() if value]
 
 
 def _place(path: str, record: Record) -> str:

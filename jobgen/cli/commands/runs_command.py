@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -13,10 +12,10 @@ import click
 from jobgen.cli.app import TEXTS, Group, argument, columns, main, option
 from jobgen.errors import JobgenError, nearest_hint, printable, problem, report
 from jobgen.paths import to_path
-from jobgen.runs.comparison import CodeFiles, code_of, differences
-from jobgen.runs.records import LOGS, logs_folder, read_plain, read_records
+from jobgen.runs.comparison import code_changes, differences
+from jobgen.runs.records import logs_folder, read_records
 from jobgen.runs.runs import Queue, Run, find_run, runs_of, shown_runs
-from jobgen.runs.shown import HEADING, as_values, facts, row
+from jobgen.runs.shown import HEADING, as_lines, as_values, row
 from jobgen.scripts.write import write, write_to_stdout
 from jobgen.submission.machine import HERE, Machine
 
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 
 MOST_CAUSES = 50  # failed jobs of a list, the last ones, whose logs are read for the cause
 _NOT_WELL = ("failed", "ended", "never")  # the beginnings of such states
-_MOST_FILES = 50  # changed files of the code whose lines are shown
-_MOST_BYTES = 1 << 19  # of such a file
 
 
 class _Runs(Group):
@@ -80,7 +77,7 @@ def _list(folder: str, host: str | None, only_failed: bool, as_json: bool) -> in
 def _show(job: str, folder: str) -> int:
     """All that is known of a job: its inputs, its end, and the verdict of `jobgen why`."""
     run = _run_of(job, folder)
-    lines = [(name, text) for name, text in facts(run, run.state(_queue([run]))) if text]
+    lines = as_lines(run, run.state(_queue([run])))
     if run.record.status and (verdict := _verdict(run)):
         from jobgen.diagnosis.report import as_line
 
@@ -104,47 +101,30 @@ def _diff(one: str, other: str, folder: str) -> int:
     for heading, lines in found.items():
         write("".join(f"{printable(line)}\n" for line in (f"{heading}:", *lines)))
     if "code" in found:
-        write("".join(_code_lines(old, new)))
+        from jobgen.repository.diff import shown_line
+
+        try:
+            write("".join(map(shown_line, code_changes(old, new))))
+        except JobgenError as error:
+            report(f"the code cannot be compared: {error}")
     return 1 if found else 0
 
 
 @runs.command("again")
 @_job
 @_folder
-@option("--submit", "Submit the script; print the job's id instead of the script.")
-def _again(job: str, folder: str, submit: bool) -> int:
+def _again(job: str, folder: str) -> int:
     """The script that a job ran, byte for byte, to run it again from the same code.
 
     If the script, its copy of the code or its environment is gone or was changed, the error says
-    how to get it back. Example:
+    how to get it back. Submit it in the folder that the job was submitted from. Example:
 
       jobgen runs again 12 | sbatch
     """
     from jobgen.runs.again import script_again
 
-    run = _run_of(job, folder)
-    script = script_again(run)
-    if submit:
-        return _submit(run, script)
-    write_to_stdout(script)
+    write_to_stdout(script_again(_run_of(job, folder)))
     return 0
-
-
-def _submit(run: Run, script: bytes) -> int:
-    from jobgen.submission.submit import check_submission, submit_script
-
-    job, logs = run.record.job, run.record.folder
-    if run.facts.scheduler == "local":
-        raise problem(
-            "--submit", f"job {job} is a local job", "submit", f"jobgen runs again {job} | bash"
-        )
-    if logs.name == LOGS and logs.parent.resolve() != Path.cwd():
-        hint = f"submit it from there: cd {logs.parent}"
-        raise problem("--submit", f"job {job} ran in another folder", "submit", hint)
-    check_submission(run.facts.scheduler, None)
-    text = script.decode("utf-8")
-    status = submit_script(text, run.facts.scheduler, False, logs)
-    return status.exit_status or 0
 
 
 def _run_of(job: str, folder: str) -> Run:
@@ -190,36 +170,3 @@ def _causes(shown: Sequence[Run]) -> dict[str, str]:
     failed = [run for run in shown if run.has_failed][-MOST_CAUSES:]
     verdicts = {run.record.job: _verdict(run) for run in failed}
     return {job: verdict.code for job, verdict in verdicts.items() if verdict and verdict.code}
-
-
-def _code_lines(old_run: Run, new_run: Run) -> Iterator[str]:
-    """The files that differ between the copies of the code of two jobs, and their lines."""
-    from jobgen.repository.diff import diff_lines
-
-    try:
-        old, new = code_of(old_run), code_of(new_run)
-    except JobgenError as error:
-        found = error.problems[0]
-        yield printable(f"  of job {found.mark.file}: {found.text}") + "\n"
-        return
-    jobs = old_run.record.job, new_run.record.job
-    names = sorted(old.sums.keys() | new.sums.keys())
-    changed = [name for name in names if old.sums.get(name) != new.sums.get(name)]
-    for name in changed[:_MOST_FILES]:
-        shown, one, other = printable(name), _text(old, name), _text(new, name)
-        if name not in old.sums or name not in new.sums:
-            yield f"only in job {jobs[name in new.sums]}: {shown}\n"
-        elif one is None or other is None:
-            yield f"{shown} differs\n"
-        else:
-            yield from diff_lines(shown, one, other, f"of job {jobs[1]}")
-    if len(changed) > _MOST_FILES:
-        yield f"and {len(changed) - _MOST_FILES} more files\n"
-
-
-def _text(code: CodeFiles, name: str) -> bytes | None:
-    """The text of a file in a copy; None if it is large, is no text, or cannot be read."""
-    with suppress(OSError):
-        data = read_plain(code.folder / name, _MOST_BYTES)
-        return None if b"\0" in data else data
-    return None
