@@ -234,7 +234,7 @@ def test_it_appears_as_a_whole_and_once(project: Path, uv: Path) -> None:
     assert sync.startswith("uv sync --frozen --no-install-project --compile-bytecode --project")
     again = build()
     assert (again.returncode, again.stdout) == (0, done.stdout)
-    assert b"the environment is there already" in again.stderr
+    assert b"it is there already" in again.stderr
     assert len(uv.read_text().splitlines()) == 2
 
 

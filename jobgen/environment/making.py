@@ -10,8 +10,7 @@ import os
 import re
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 
@@ -32,59 +31,55 @@ def make_environment(locked: Locked, folder: Path) -> Path:
     Raises JobgenError if uv fails, if torch cannot be imported, or if the folder cannot be written.
     """
     place = folder / locked.name
-    with _part(place) as part:
-        if part is None:
-            report(f"the environment is there already: {place}")
-            return place
-        report(f"making {place}")
+
+    def make(part: Path) -> None:
         code = {name: path for name, path in locked.local_packages.items() if path != "."}
         for name, path in code.items():
             report(f"{name} is code, in {path}, and not installed: a job has it by --code")
         _run_uv(locked, part)
         found = _versions(locked, part)
         _write_description(locked, part, place, found)
-        folders = [inner for inner, _, _ in os.walk(part)]
-        for inner in folders[1:]:  # what a job installed there would be in all others, too
+        for inner, _, _ in os.walk(part):  # what a job installed there would be in all others, too
             os.chmod(inner, 0o555)
-        _rename(part, place)
-        place.chmod(0o555)  # a folder that is read-only cannot be renamed
-    report(f"made with Python {' and torch '.join(found)}")
+        part.chmod(0o755)  # a folder that is read-only cannot be renamed
+        report(f"made with Python {' and torch '.join(found)}")
+
+    _make(place, make)
+    place.chmod(0o555)
     return place
 
 
 def make_image(locked: Locked, folder: Path) -> Path:
     """Pack the environment as an image, unless it is there; returns it. Raises JobgenError."""
-    source, place = folder / locked.name, folder / f"{locked.name}{IMAGE}"
-    with _part(place) as part:
-        if part is None:
-            report(f"the image is there already: {place}")
-            return place
-        report(f"packing {place}")
+
+    def make(part: Path) -> None:
         # A node that cannot mount it unpacks it, and must be able to remove the folders again.
         writable = ("-action", "chmod(u+w)@type(d)")
+        source = folder / locked.name
         words = ("mksquashfs", source, part, "-quiet", "-noappend", "-no-xattrs", *writable)
         _run(words, os.environ, _GET_MKSQUASHFS)
-        _rename(part, place)
-    return place
+
+    return _make(folder / f"{locked.name}{IMAGE}", make)
 
 
-@contextmanager
-def _part(place: Path) -> Iterator[Path | None]:
-    """The path under which a thing is made, or None if it is there."""
+def _make(place: Path, make: Callable[[Path], None]) -> Path:
+    """Make what a place of the store should have, unless it is there; it appears as a whole."""
     try:
         with part_of(place) as part:
-            yield None if place.exists() else part
+            if place.exists():
+                report(f"it is there already: {place}")
+                return place
+            report(f"making {place}")
+            make(part)
+            try:
+                part.rename(place)
+            except OSError:
+                if not place.exists():  # else another build was faster
+                    raise
     except OSError as error:
         file = error.filename or place
         raise problem(COMMAND, f"{file}: {error.strerror}", "environment") from None
-
-
-def _rename(part: Path, place: Path) -> None:
-    try:
-        part.rename(place)
-    except OSError:
-        if not place.exists():  # else another build was faster
-            raise
+    return place
 
 
 def _run_uv(locked: Locked, part: Path) -> None:
