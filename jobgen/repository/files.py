@@ -18,7 +18,7 @@ MISSING, CHANGED = "missing", "changed"
 
 
 def find_files(
-    paths: Iterable[str], on_error: Callable[[OSError], None]
+    paths: Iterable[str], on_error: Callable[[OSError], None], with_logs: bool = False
 ) -> Iterator[tuple[Path, str]]:
     """The named files, and the files below named folders, except hidden files and links; each once.
 
@@ -32,20 +32,27 @@ def find_files(
             raise problem("jobgen check", "an empty path", "usage", hint)
         top = to_path(text)
         is_folder = os.path.isdir(top)
-        found = files_below(top, on_error) if is_folder else [(top, os.path.realpath(top))]
+        found = (
+            files_below(top, on_error, with_logs) if is_folder else [(top, os.path.realpath(top))]
+        )
         for path, real in found:
             if real not in seen:
                 seen.add(real)
                 yield path, real
 
 
-def files_below(top: Path, on_error: Callable[[OSError], None]) -> Iterator[tuple[Path, str]]:
+def files_below(
+    top: Path, on_error: Callable[[OSError], None], with_logs: bool = False
+) -> Iterator[tuple[Path, str]]:
     """The files below a folder, except hidden files and links, each with its path without links.
 
-    What jobs have left is none: their scripts are copies of those that ran.
+    What jobs have left is none, but `with_logs`: their scripts are copies of those that ran.
     """
+    passed_over = "" if with_logs else LOGS
     for folder, folders, names in walk(top, on_error):
-        folders[:] = sorted(name for name in folders if name != LOGS and not name.startswith("."))
+        folders[:] = sorted(
+            name for name in folders if name != passed_over and not name.startswith(".")
+        )
         real = os.path.realpath(folder)
         for name in sorted(names):
             path = Path(folder, name)

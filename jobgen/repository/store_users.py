@@ -17,7 +17,7 @@ def find_users(folders: Iterable[str], names: Iterable[str]) -> dict[str, list[s
     """Those that need each of the names: `job 12` for its record, or the path of a script."""
     found: dict[str, list[str]] = {name: [] for name in names}
     logs, scripts = set[Path](), list[tuple[Path, Path]]()
-    for path, real in find_files(folders, report_unreadable):
+    for path, real in find_files(folders, report_unreadable, with_logs=True):
         if path.suffix == ".json":
             logs.add(Path(real).parent)
         else:
