@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from jobgen.cli.mistakes.job_checks import edit_warning
 from jobgen.code_store.code import read_code
 from jobgen.code_store.store import note_of
 from jobgen.errors import JobgenError
@@ -122,6 +123,19 @@ def test_a_profile_with_code_is_valid_wherever_it_is_checked(tmp_path: Path) -> 
     assert "salloc" in run(tmp_path, "interactive --profile p.yaml")
     assert "#SBATCH" in run(tmp_path, "sbatch --profile p.yaml")  # the packaged trainer
     assert "src: there is no such folder" in run(tmp_path, "sbatch --profile p.yaml -- a.py", 2)
+
+
+def test_a_path_of_the_shell_that_leads_past_the_copy(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(repository)
+    monkeypatch.setenv("PYTHONPATH", f"{repository}/src:{repository}:/opt/x")
+    job = Job("sbatch", "mi210", program=("train.py",), code=".")
+    (warning,) = edit_warning(Generator().plan(job))
+    assert f"{repository}/src is in the folder of the code" in str(warning)
+    assert "-e PYTHONPATH=src is that folder of the copy" in str(warning)
+    own = Generator().plan(job._replace(environment=("PYTHONPATH=src",)))
+    assert [*edit_warning(own)] == []
 
 
 # Lines that start something on another node, or the ranks.

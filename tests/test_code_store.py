@@ -77,6 +77,8 @@ def test_a_copy_that_was_damaged_is_made_again(tmp_path: Path) -> None:
     copy = kept(code, tmp_path / "store")
     for damage in (
         "rm a/b/f1",
+        "touch f9",
+        "touch a/f9",
         "echo >> f2",
         "echo 1234567 > a/f1",
         "chmod 755 f2",
@@ -242,6 +244,9 @@ def test_the_program_is_in_the_copy(tmp_path: Path) -> None:
     assert (program("./src/run.sh"), program("/usr/bin/env", "x")) == ("./run.sh", "/usr/bin/env")
     assert program("-m", "pkg.x") == "pkg.x"
     assert "'other.py' is not in the code of" in refusal(lambda: program("other.py"))
+    path = {"PYTHONPATH": "src"}
+    plan = jobgen.plan("mi210", ["-m", "pkg.x"], code=".", folder=folder, environment=path)
+    assert plan.program.name == "pkg.x"
     found = refusal(lambda: program("-m", "pkg.x", code="."))
     assert "-m pkg.x is in the folder src of the code" in found
     found = refusal(lambda: program("python3", "-u", "train.py"))

@@ -50,7 +50,8 @@ class Code(NamedTuple):
             is_bare = program.kind == "command" and "/" not in name  # would be looked for on PATH
             name = f"./{name}" if is_bare else name
             return plan._replace(program=program._replace(name=name))
-        if program.kind == "module":
+        has_paths = any(each.name == "PYTHONPATH" for each in plan.software.environment)
+        if program.kind == "module" and not has_paths:
             self._check_module(program.name)
         if program.kind == "command":
             self._check_arguments(program, within)
