@@ -182,4 +182,5 @@ def changed_files(copy: Path) -> str:
     check = (bundled("templates") / "machinery/job/code.sh").read_text(encoding="utf-8")
     text = f'fail() {{ echo "$*"; exit 1; }}; workspace=$1\n{check}'
     words = ("bash", "-euo", "pipefail", "-c", text, "-", copy)
-    return os.fsdecode(subprocess.run(words, capture_output=True, check=False).stdout).strip()
+    answer = os.fsdecode(subprocess.run(words, capture_output=True, check=False).stdout)
+    return answer.rpartition(": ")[0]  # without the cure, which is for who submits

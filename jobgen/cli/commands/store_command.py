@@ -10,12 +10,11 @@ from pathlib import Path
 from jobgen.cli.app import RowOption, argument, columns, command_group, option
 from jobgen.cli.commands.job_commands import default_profile
 from jobgen.code_store.removal import StoreEntry, kept_in, remove_parts
-from jobgen.code_store.store import folder_in, store_folder, store_of
+from jobgen.code_store.store import folder_in, store_of
 from jobgen.errors import JobgenError, printable, problem, report
 from jobgen.generator import find_profiles, no_profile, overrides
 from jobgen.paths import shortest, to_path
 from jobgen.planning.job_options import OPTIONS, Job
-from jobgen.profiles.software_keys import Software
 from jobgen.repository.store_users import find_users
 from jobgen.scripts.write import write
 
@@ -130,12 +129,11 @@ def _store_build(
 
 
 def _folder(folder: str, profile: str | None) -> Path:
-    """The folder of a store: the named one, the profile's, or the default."""
+    """The folder of a store: the named one, or that of the profile's jobs."""
     if folder:
         return to_path(folder)
-    name = profile or default_profile()
-    software = find_profiles().load(name).profile.software if name else Software()
-    return shortest(store_folder(software.store, Path()))
+    resolved = find_profiles().load(profile or default_profile() or "local")
+    return shortest(store_of(resolved.profile, Path()))
 
 
 def _limit() -> float:
