@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Iterator, Sequence
-from difflib import unified_diff
-from itertools import islice
 from pathlib import Path
 
 from jobgen.code_store.code_files import LIST_FILE
@@ -16,16 +14,17 @@ from jobgen.runs.script_facts import place_of, read_script
 
 
 def differences(one: Run, other: Run) -> Iterator[tuple[str, list[str]]]:
-    """What differs, without the text of the code: headings, each with the lines of a diff."""
+    """What differs, without the text of the code: headings, each with lines."""
     pair = one, other
     old, new = ({**_of_script(run), **_of_record(run)} for run in pair)
     if unknown := [line for run in pair for line in _without_script(run)]:
         yield "options, environment", unknown
     for heading in [name for name in new if name in old]:
-        lines = unified_diff(old[heading], new[heading], n=0)
-        changes = [f"{x[0]} {x[1:]}" for x in islice(lines, 2, None) if x[0] in "-+"]
-        if changes:
-            yield heading, changes
+        before, after = dict.fromkeys(old[heading]), dict.fromkeys(new[heading])
+        lost = [f"- {each}" for each in before if each not in after]
+        added = [f"+ {each}" for each in after if each not in before]
+        if old[heading] != new[heading]:
+            yield heading, [*lost, *added] or ["  in another order"]
 
 
 def _without_script(run: Run) -> Iterator[str]:
@@ -94,8 +93,10 @@ def code_folder(run: Run) -> Path:
 
 def how_to_get_back(run: Run) -> str:
     """The hint that brings a copy of the code back; "" if the job ran none."""
-    commit = run.record.code.get("commit")
-    get_files = f"check out its commit {commit}" if commit else "restore the files"
+    code = run.record.code
+    get_files = f"check out its commit {code.get('commit')}"
+    if code.get("differs") or not code.get("commit"):
+        get_files = "restore the files"  # no commit has them
     hint = f"{get_files}, and make the script there again: the same code has the same name"
     return hint if run.code else ""
 
