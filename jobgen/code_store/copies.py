@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from jobgen.code_store.code import Code
 
 _COMMANDS = ("sbatch", "qsub", "local")  # whose scripts run a copy
-_NEEDS_NO_PROGRAM = ("interactive",)
 
 
 class _Place(NamedTuple):
@@ -29,7 +28,7 @@ class _Place(NamedTuple):
     folder: str
     store: str
     chdir: str | None
-    logs: str
+    logs: str | None
 
 
 class CodeCopies:
@@ -48,7 +47,7 @@ class CodeCopies:
     def read(self, job: Job, profile: Profile) -> Code | None:
         """The code of a job; None if it runs no copy. Raises JobgenError."""
         folder = profile.software.code
-        if folder is None or job.command in _NEEDS_NO_PROGRAM:
+        if folder is None or job.command == "interactive":
             return None
         if not job.program or job.trainer is not None:
             if job.code is None:
@@ -66,8 +65,8 @@ class CodeCopies:
         path = self._within / to_path(folder)
         if self._confined and is_outside(path, within := work_tree(self._within)):
             raise outside_error("--code", folder, within)
-        logs = profile.request.log_folder or ""
-        place = _Place(folder, profile.software.store, profile.request.chdir, logs)
+        request = profile.request
+        place = _Place(folder, profile.software.store, request.chdir, request.log_folder)
         if place not in self._codes:
             self._codes[place] = read_code(path, self._made_by_jobs(place))
         return self._codes[place]
