@@ -61,9 +61,6 @@ class EmulatedSlurm:
 
     # ---- the commands ----
 
-    def _id(self, words: Sequence[str], data: bytes) -> Answer:
-        return Answer(0, "me\n", "")
-
     def _pwd(self, words: Sequence[str], data: bytes) -> Answer:
         return Answer(0, f"{self.folder}\n", "")
 
@@ -88,16 +85,15 @@ class EmulatedSlurm:
     def on_submission(self, job: EmulatedJob) -> None:
         """What a test asserts of a new job, before it is one."""
 
-    def _squeue(self, words: Sequence[str], data: bytes) -> Answer:
-        if words[-2] != "--jobs":
-            found = [each for each in self.jobs.values() if each.is_active]
-            lines = [f"{each.id}\x1f{each.name}\x1f{self.folder}\n" for each in found]
-            return Answer(0, "".join(lines), "")
-        asked = words[-1].split(",")
-        jobs = [self.jobs[each] for each in asked if not self.jobs[each].is_forgotten]
-        if not jobs and len(asked) == 1:
-            return Answer(1, "", "slurm_load_jobs error: Invalid job id specified\n")
-        return Answer(0, "".join(f"{each.id}|{each.state}|0:01|None\n" for each in jobs), "")
+    def _bash(self, words: Sequence[str], data: bytes) -> Answer:
+        """The query of all jobs."""
+        jobs = [each for each in self.jobs.values() if not each.is_forgotten]
+        place = f"{self.folder}\x1f2026-01-01T00:00:00"
+        lines = [
+            f"{each.id}\x1f{each.state}\x1f0:01\x1fNone\x1f{each.name}\x1f{place}\n"
+            for each in jobs
+        ]
+        return Answer(0, "".join(lines), "")
 
     # ---- what happens to jobs ----
 

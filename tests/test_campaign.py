@@ -19,14 +19,14 @@ from jobgen.campaign.jobs import Job, array_size
 from jobgen.campaign.lanes import BACK, predecessors
 from jobgen.campaign.states import Attempt, State, read_states
 from jobgen.campaign.submit_jobs import locked
-from jobgen.campaign.table import Row, Table
+from jobgen.campaign.table import Table
 from jobgen.cli.app import run_words
 from jobgen.errors import run_command
 from jobgen.repository.build import BuildOptions
 from jobgen.runs.records import note_submission, read_records
 from jobgen.submission.queues import pbs_queue, slurm_queue
 from jobgen.submission.queues.job_queue import JobStatus
-from jobgen.submission.queues.many_jobs import NoAnswer, query_states
+from jobgen.submission.queues.own_jobs import NoAnswer, by_number, own_jobs
 from tests.emulated_slurm import EmulatedSlurm
 
 MANIFEST = """\
@@ -50,15 +50,9 @@ SQUEUE = """\
 echo "squeue $*" >> calls
 [[ ! -e down ]] || { echo "squeue: error: Unable to contact slurm controller" >&2; exit 1; }
 touch queue
-for word; do
-  [[ $word != --user=* ]] || by_user=yes
-done
 while read -r n name; do
-  if [[ ${by_user-} ]]; then
-    printf '%s\\x1f%s\\x1f%s\\n' $n "$name" "$(pwd -P)"
-  else
-    echo "$n|PENDING|0:00|None"
-  fi
+  printf '%s\\x1f' $n PENDING 0:00 None "$name" "$(pwd -P)"
+  echo 2026-01-01T00:00:00
 done < queue
 """
 
@@ -104,7 +98,6 @@ def test_each_job_is_submitted_once(folder: Path, capsys: pytest.CaptureFixture[
     assert lines(capsys)[1][1:] == ["jobgen: 3 jobs: 3 in the queue already"]
     assert len(calls(folder, "sbatch")) == 3
     assert len(calls(folder, "squeue")) == 1
-    assert not (folder / "jobgen-logs/submission.intent").exists()
 
 
 def test_a_dry_run_submits_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -306,13 +299,15 @@ def test_the_size_of_an_array(array: str, size: int) -> None:
 # ---- the state of a job ----
 
 
-def job(folder: Path, name: str = "a", **more: object) -> Job:
+def job(slurm: EmulatedSlurm, name: str = "a", **more: object) -> Job:
+    folder = slurm.folder
     script = f"#!/bin/bash\n#SBATCH --job-name={name}\n".encode()
     (folder / f"{name}.sh").write_bytes(script)
     logs = folder / "jobgen-logs"
     note_submission(logs, "1", script)
     (record,) = read_records(logs)
-    return Job(folder / f"{name}.sh", (name,), "slurm", record.script, logs, **more)  # type: ignore[arg-type]
+    path = folder / f"{name}.sh"
+    return Job(path, (name,), "slurm", record.script, logs, machine=slurm, **more)  # type: ignore[arg-type]
 
 
 def write_record(logs: Path, name: str, **values: object) -> None:
@@ -329,44 +324,44 @@ def slurm(tmp_path: Path) -> EmulatedSlurm:
 
 def test_what_the_scheduler_knows_is_kept(tmp_path: Path, slurm: EmulatedSlurm) -> None:
     """A job that is cancelled while it waits, or whose script is plain, writes no end."""
-    own = job(tmp_path)
-    assert read_states([own], slurm)[0].status == JobStatus("PENDING", elapsed="")
+    own = job(slurm)
+    assert read_states([own])[0].attempts[0].of_queue == JobStatus("PENDING")
     slurm.jobs["1"].state = "COMPLETED"
-    assert read_states([own], slurm)[0].succeeded
+    assert read_states([own])[0].succeeded
     slurm.jobs["1"].is_forgotten = True
     slurm.calls.clear()
-    assert read_states([own], slurm)[0].succeeded
+    assert read_states([own])[0].succeeded
     assert slurm.calls == []
 
 
 def test_a_job_that_nobody_knows(tmp_path: Path, slurm: EmulatedSlurm) -> None:
     slurm.jobs["1"].is_forgotten = True
-    (state,) = read_states([job(tmp_path)], slurm)
+    (state,) = read_states([job(slurm)])
     assert (state.is_missing, state.reason) == (True, "job 1 ended without a word")
-    (state,) = read_states([job(tmp_path, keeps_record=False)], slurm)
+    (state,) = read_states([job(slurm, keeps_record=False)])
     assert (state.is_missing, state.is_unknown) == (False, True)
 
 
 def test_a_success_that_was_ended_from_outside_is_none(
     tmp_path: Path, slurm: EmulatedSlurm
 ) -> None:
-    own = job(tmp_path)
+    own = job(slurm)
     slurm.jobs["1"].is_forgotten = True
     write_record(own.logs, "1", begin=1, end=2, status=0, outside="TERM")
-    assert read_states([own], slurm)[0].reason == "job 1 ended with status 1"
+    assert read_states([own])[0].reason == "job 1 ended with status 1"
 
 
 def test_an_array_has_succeeded_when_all_its_jobs_have(
     tmp_path: Path, slurm: EmulatedSlurm
 ) -> None:
-    own = job(tmp_path, array="0-1")
+    own = job(slurm, array="0-1")
     slurm.jobs["1"].is_forgotten = True
     write_record(own.logs, "1_0", end=2, status=0)
-    assert read_states([own], slurm)[0].is_missing
+    assert read_states([own])[0].is_missing
     write_record(own.logs, "1_1", end=2, status=3)
-    assert read_states([own], slurm)[0].reason == "job 1 ended with status 3"
+    assert read_states([own])[0].reason == "job 1 ended with status 3"
     write_record(own.logs, "1_1", end=2, status=0)
-    assert read_states([own], slurm)[0].succeeded
+    assert read_states([own])[0].succeeded
 
 
 @pytest.mark.parametrize(
@@ -380,25 +375,32 @@ def test_an_array_has_succeeded_when_all_its_jobs_have(
 def test_a_chain_says_itself_whether_it_is_done(
     tmp_path: Path, slurm: EmulatedSlurm, line: str, succeeded: bool
 ) -> None:
-    own = job(tmp_path, array="1-9%1", is_chain=True)
+    own = job(slurm, array="1-9%1", is_chain=True)
     slurm.jobs["1"].state = "COMPLETED"
     (own.logs / "chain-1").write_text(
         f"2026-01-01T00:00:00 job 2 began on n1, progress 0\n2026-01-01T00:00:01 {line}\n"
     )
-    assert read_states([own], slurm)[0].succeeded is succeeded
+    assert read_states([own])[0].succeeded is succeeded
 
 
 # ---- what the schedulers answer ----
 
 
 def test_the_lines_of_squeue_and_sacct() -> None:
-    answer = "7|PENDING|0:00|Resources\n8|FAILED|1:00|None\n9|RUNNING|0:01|None\n9|PENDING|0:00|x\n"
-    assert slurm_queue.parse_states(f"Welcome\n{answer}") == {
+    rows = [
+        "7 PENDING 0:00 Resources",
+        "8 FAILED 1:00 None",
+        "9_1 RUNNING 0:01 None",
+        "9_2 PENDING 0:00 x",
+    ]
+    lines = [f"{row} n /x 2026-01-01T00:00:00".replace(" ", "\x1f") for row in rows]
+    found = slurm_queue.parse_own_jobs("\n".join(["Welcome", *lines]))
+    assert by_number(found) == {
         "7": JobStatus("PENDING", "Resources"),
         "8": JobStatus("FAILED", elapsed="1:00", exit_status=1),
         "9": JobStatus("1 RUNNING, 1 PENDING", elapsed="0:01"),
     }
-    ended = slurm_queue.MANY.parse_ended("7|CANCELLED by 0\n8_1|COMPLETED\n8_2|COMPLETED\n")
+    ended = by_number(slurm_queue.parse_ended("7|CANCELLED by 0\n8_1|COMPLETED\n8_2|COMPLETED\n"))
     assert {job: each.exit_status for job, each in ended.items()} == {"7": 1, "8": 0}
 
 
@@ -415,36 +417,35 @@ Job Id: 8[].login
 
 
 def test_the_answer_of_qstat_about_many_jobs() -> None:
-    found = pbs_queue.parse_states(QSTAT)
+    found = by_number(pbs_queue.parse_jobs(QSTAT))
     assert {job: (each.state, each.exit_status) for job, each in found.items()} == {
-        "7.login": ("RUNNING", None),
-        "8[].login": ("FINISHED", 2),
+        "7": ("RUNNING", None),
+        "8": ("FINISHED", 2),
     }
 
 
 @pytest.mark.parametrize(
-    ("errors", "is_answer"),
+    ("jobs", "status", "errors"),
     [
-        ("qstat: Unknown Job Id 9.login\n", True),
-        ("Welcome to the cluster\nqstat: 9.login Job has finished, use -x or -H\n", True),
-        (
-            "qstat: Unknown Job Id 9.login\nqstat: cannot connect to server\n",
-            False,
-        ),
-        ("", False),
+        ("echo 7.login; echo 9.login", 153, ""),
+        ("echo 7.login; echo 9.login", 35, ""),
+        ("", 1, ""),
+        ("echo 7.login", 1, "qstat: cannot connect to server"),
+        ("echo qselect: no server >&2; exit 1", 0, "qselect: no server"),
     ],
 )
 def test_a_query_that_fails_for_more_than_jobs_that_are_gone(
-    folder: Path, errors: str, is_answer: bool
+    folder: Path, jobs: str, status: int, errors: str
 ) -> None:
-    text = f"#!/bin/bash\ncat <<'END'\n{QSTAT}END\nprintf %s {errors!r} >&2\nexit 35\n"
-    (folder / "bin/qstat").write_text(text.replace("printf %s '", "printf '"))
-    (folder / "bin/qstat").chmod(0o755)
-    if is_answer:
-        assert list(query_states("pbs", ["7", "9.login"])) == ["7"]
+    qstat = f"cat <<'END'\n{QSTAT}END\necho qstat: cannot connect to server >&2; exit {status}"
+    for name, text in (("qselect", jobs), ("qstat", qstat)):
+        (folder / "bin" / name).write_text(f"#!/bin/bash\n{text}\n")
+        (folder / "bin" / name).chmod(0o755)
+    if not errors:
+        assert [each.job for each in own_jobs("pbs")] == ["7.login", "8[].login"] * bool(jobs)
     else:
-        with pytest.raises(NoAnswer):
-            query_states("pbs", ["7", "9.login"])
+        with pytest.raises(NoAnswer, match=errors):
+            own_jobs("pbs")
 
 
 # ---- following ----
@@ -459,8 +460,9 @@ def many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[EmulatedSlurm
         script = f"#SBATCH --job-name=j{number}\n".encode()
         slurm.run(["sbatch"], script)
         new = slurm.jobs[str(number + 1)]
-        own = Job(tmp_path / "j.sh", (new.name,), "slurm", new.digest, slurm.logs)
-        states.append(State(own, Attempt(new.id), status=JobStatus("SUBMITTED")))
+        path = tmp_path / "j.sh"
+        own = Job(path, (new.name,), "slurm", new.digest, slurm.logs, machine=slurm)
+        states.append(State(own, [Attempt(new.id, of_queue=JobStatus("SUBMITTED"))]))
 
     def pause(_: float) -> None:
         for each in list(slurm.jobs.values())[:]:
@@ -478,9 +480,9 @@ def test_a_poll_is_one_query_for_500_jobs(
 ) -> None:
     slurm, states = many
     slurm.calls.clear()
-    follower = Follower(states, slurm)
+    follower = Follower(states)
     follower.follow()
-    assert [words[0] for words in slurm.calls] == ["squeue"] * 7
+    assert [words[0] for words in slurm.calls] == ["bash"] * 7
     assert follower.summary == "500 jobs: 499 succeeded, 1 failed"
     out, err = lines(capsys)
     assert out == []
@@ -493,11 +495,11 @@ def test_a_job_that_vanishes_has_failed(
     tmp_path: Path, slurm: EmulatedSlurm, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(follow_jobs, "sleep", lambda _: None)
-    (state,) = read_states([job(tmp_path)], slurm)
+    (state,) = read_states([job(slurm)])
     slurm.jobs["1"].is_forgotten = True
-    follower = Follower([state], slurm)
+    follower = Follower([state])
     follower.follow()
-    assert [(each.failed, each.end) for each in follower.jobs] == [(True, "ended without a word")]
+    assert follower.failed == ["a: job 1: ended without a word"]
 
 
 def test_the_table_fits_the_terminal(
@@ -506,16 +508,17 @@ def test_the_table_fits_the_terminal(
     monkeypatch.setattr(os, "get_terminal_size", lambda _: os.terminal_size((40, 8)))
     table = Table()
     table.is_terminal = True
+    waits, runs = JobStatus("PENDING", "Priority"), JobStatus("RUNNING", elapsed="0:01")
     rows = [
-        Row(f"j{number}", f"{number}", JobStatus("PENDING", "Priority")) for number in range(20)
+        State(Job(Path("x"), (name,), "slurm", "", Path("x")), [Attempt(name[1:], of_queue=status)])
+        for name, status in [*((f"j{n}", waits) for n in range(20)), ("l20", runs)]
     ]
-    rows.append(Row("last", "20", JobStatus("RUNNING", elapsed="0:01")))
     monkeypatch.setattr(sys.stderr, "fileno", lambda: 2, raising=False)
     table.show(rows, "21 jobs: 1 running, 20 waiting")
     shown = capsys.readouterr().err.replace("\x1b[K", "").splitlines()
     assert [line[:12].rstrip() for line in shown] == [
         "NAME  JOB  S",
-        "last  20   R",
+        "l20   20   R",
         "j0    0    P",
         "j1    1    P",
         "… and 18 mor",

@@ -7,19 +7,24 @@ import shutil
 import tempfile
 from contextlib import suppress
 from pathlib import Path
+from types import ModuleType
 from unittest import mock
 
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from jobgen.campaign import campaign, submit_jobs
+from jobgen.campaign import campaign, states, submit_jobs
 from jobgen.campaign.jobs import Job
-from jobgen.campaign.submit_jobs import Submission, locked
+from jobgen.campaign.submit_jobs import locked
 from tests.emulated_slurm import EmulatedJob, EmulatedSlurm
 
 ENDS = ["COMPLETED", "FAILED", "CANCELLED"]
-STEPS = ("keep_script", "note_submission", "replace_file")  # each writes files
+STEPS = [  # each writes files
+    (submit_jobs, "keep_script"),
+    (submit_jobs, "note_submission"),
+    (states, "note_submission"),
+]
 
 
 class Killed(BaseException):
@@ -59,11 +64,13 @@ class Campaigns(RuleBasedStateMachine):
             path = self.folder / f"j{number}.sh"
             path.write_bytes(script)
             digest = hashlib.sha256(script).hexdigest()
-            made.append(Job(path, (f"j{number}",), "slurm", digest, self.slurm.logs))
+            made.append(
+                Job(path, (f"j{number}",), "slurm", digest, self.slurm.logs, machine=self.slurm)
+            )
         return made
 
-    def wrapped(self, name: str) -> object:
-        original = getattr(submit_jobs, name)
+    def wrapped(self, module: ModuleType, name: str) -> object:
+        original = getattr(module, name)
 
         def call(*words: object, **more: object) -> object:
             self.step()
@@ -71,27 +78,18 @@ class Campaigns(RuleBasedStateMachine):
             self.step()
             return result
 
-        return mock.patch.object(submit_jobs, name, call)
+        return mock.patch.object(module, name, call)
 
     @rule(kill_at=st.none() | st.integers(0, 40))
     def submit(self, kill_at: int | None) -> None:
         jobs = self.jobs()
-        patches = [self.wrapped(name) for name in STEPS]
-        forget = Submission._forget_intent
-
-        def forget_intent(submission: Submission) -> None:
-            self.step()
-            forget(submission)
-            self.step()
-
-        patches.append(mock.patch.object(Submission, "_forget_intent", forget_intent))
+        patches = [self.wrapped(*each) for each in STEPS]
         for each in patches:
             each.start()  # type: ignore[attr-defined]
         self.steps_left = kill_at
         try:
             with suppress(Killed), locked(self.folder) as lock:
-                submission = Submission(self.folder, self.slurm, lock)
-                campaign.submit_missing(submission, jobs, jobs, self.at_once)
+                campaign.submit_missing(jobs, jobs, self.at_once, lock)
         finally:
             self.steps_left = None
             for each in patches:

@@ -17,7 +17,8 @@ from jobgen.errors import JobgenError
 from jobgen.runs.records import Record, note_end, note_submission, read_records
 from jobgen.runs.runs import Run, find_run, runs_of, shown_runs
 from jobgen.runs.script_facts import ScriptFacts
-from jobgen.submission.queues.job_queue import own_jobs
+from jobgen.submission.machine import HERE
+from jobgen.submission.queues.own_jobs import running
 from tests.helpers import jobgen
 
 DGX = ("sbatch", "--profile", "dgx-a100", "-N", "2")
@@ -346,17 +347,29 @@ def test_how_a_person_names_a_job(tmp_path: Path, job: str, found: str) -> None:
     [
         (
             "squeue",
-            "12|RUNNING\n13_4|PENDING\n14|COMPLETING\n15|FAILED\n",
+            "".join(
+                f"{job} {state} 0:00 None n /x 2026-01-01T00:00:00\n".replace(" ", "\x1f")
+                for job, state in (
+                    ("12", "RUNNING"),
+                    ("13_4", "PENDING"),
+                    ("14", "COMPLETING"),
+                    ("15", "FAILED"),
+                )
+            ),
             {"12": True, "13_4": False, "14": True},
         ),
         (
             "qstat",
-            "Job id            Name             User              Time Use S Queue\n"
-            "----------------  ---------------- ----------------  -------- - -----\n"
-            "12.server         x                me                00:00:01 R workq\n"
-            "13[].server       x                me                0        B workq\n"
-            "13[4].server      x                me                0        Q workq\n"
-            "14.server         x                me                0        F workq\n",
+            "".join(
+                f"Job Id: {job}.server\n    job_state = {state}\n"
+                for job, state in (
+                    ("12", "R"),
+                    ("13[]", "B"),
+                    ("13[4]", "Q"),
+                    ("13[5]", "X"),
+                    ("14", "F"),
+                )
+            ),
             {"12": True, "13[]": True, "13[4]": False},
         ),
     ],
@@ -374,8 +387,12 @@ def test_the_queue_is_asked_once(
     )
     (tmp_path / command).chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    monkeypatch.setattr("shutil.which", lambda name: name if name == command else None)
-    assert own_jobs() == expected
+    first = {"squeue": "squeue", "qstat": "qselect"}[command]
+    monkeypatch.setattr("shutil.which", lambda name: name if name == first else None)
+    if command == "qstat":
+        (tmp_path / "qselect").write_text("#!/bin/sh\necho 12.server\n")
+        (tmp_path / "qselect").chmod(0o755)
+    assert running(HERE) == expected
     assert (tmp_path / "log").read_text() == "asked\n"
     (tmp_path / command).write_text("#!/bin/sh\nexit 1\n")
-    assert own_jobs() is None
+    assert running(HERE) is None

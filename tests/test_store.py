@@ -116,15 +116,19 @@ def test_a_queued_job_may_need_what_was_used_since(desk: Desk, scheduler: str) -
     before, within, since = desk.copy(age=12), desk.copy(age=10.5), desk.copy(age=5)
     times = [time.localtime(NOW - age * WEEK) for age in (3, 10)]
     if scheduler == "slurm":
-        lines = "\n".join(time.strftime(SLURM, each) for each in times)
+        fields = ("12", "PENDING", "0:00", "None", "n", "/x", SLURM)
+        lines = "\n".join(time.strftime("\x1f".join(fields), each) for each in times)
         desk.scheduler(
             squeue=f'[[ ! "${{SQUEUE_PARTITION-}}" && "$*" == *--user* ]] && echo "{lines}"'
         )
     else:
         (desk.commands / "squeue").unlink()
-        lines = "\n".join(f"Job Id: 1.s\n    ctime = {time.strftime(PBS, each)}" for each in times)
+        lines = "\n".join(
+            f"Job Id: 1.s\n    job_state = Q\n    ctime = {time.strftime(PBS, each)}"
+            for each in times
+        )
         desk.scheduler(
-            qselect="echo 1.s; echo 2.s", qstat=f'[[ $* == "-f 1.s 2.s" ]] && echo "{lines}"'
+            qselect="echo 1.s; echo 2.s", qstat=f'[[ $* == "-t -f 1.s 2.s" ]] && echo "{lines}"'
         )
     assert desk.removed() == relative(desk, before)
     assert within.exists()

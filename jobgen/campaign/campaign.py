@@ -7,15 +7,14 @@ from typing import NamedTuple
 
 from jobgen.campaign.follow_jobs import Follower
 from jobgen.campaign.jobs import Job, JobList, chosen
-from jobgen.campaign.states import State, read_states
-from jobgen.campaign.submit_jobs import Refused, Submission, locked
+from jobgen.campaign.states import State, by_queue, read_states
+from jobgen.campaign.submit_jobs import Refused, locked, submit_all
 from jobgen.errors import INTERRUPTED, USAGE, printable, problem, report
 from jobgen.paths import to_path
 from jobgen.repository.build import BuildOptions, build_all
 from jobgen.scripts.write import write
-from jobgen.submission.machine import HERE, Here, Machine
 from jobgen.submission.queues.job_queue import get_queue
-from jobgen.submission.queues.many_jobs import NoAnswer
+from jobgen.submission.queues.own_jobs import NoAnswer
 from jobgen.submission.submit import check_submission
 
 _AGAIN = "the same command goes on"
@@ -27,7 +26,6 @@ class Wish(NamedTuple):
     only: Sequence[str] = ()  # names and patterns; none: all jobs
     at_once: int | None = None
     follows: bool = False
-    machine: Machine = HERE
 
 
 def build_and_submit(file: str, options: BuildOptions, wish: Wish) -> int:
@@ -43,19 +41,19 @@ def build_and_submit(file: str, options: BuildOptions, wish: Wish) -> int:
         return USAGE
     jobs = list(made.by_digest.values())
     wanted = chosen(jobs, wish.only)
-    here = wish.machine if wish.machine.name else Here(str(folder))
     try:
         if options.dry_run:
-            return max(changes, _show(read_states(wanted, here)))
-        for scheduler in {job.scheduler for job in wanted} if here is not wish.machine else ():
+            return max(changes, _show(read_states(wanted)))
+        for scheduler in {job.scheduler for job in wanted}:
             check_submission(scheduler, None)
-        states = _submit(folder, here, (jobs, wanted), wish.at_once)
+        with locked(folder) as lock:
+            states = submit_missing(jobs, wanted, wish.at_once, lock)
     except NoAnswer as error:
         text = f"{error}; nothing was submitted, since it is not known what is in the queue"
         raise problem("--submit", text, "queue", _AGAIN) from None
     if states is None:
         return USAGE
-    return _follow(states, here) if wish.follows else 0
+    return _follow(states) if wish.follows else 0
 
 
 def _show(states: Sequence[State]) -> int:
@@ -67,38 +65,28 @@ def _show(states: Sequence[State]) -> int:
     return int(any(state.is_missing for state in states))
 
 
-def _submit(
-    folder: Path, here: Machine, jobs: tuple[Sequence[Job], Sequence[Job]], at_once: int | None
-) -> list[State] | None:
-    """Submit what is missing of the wanted jobs, the second ones among all; None if that failed.
-
-    Returns the states of the wanted jobs. Raises NoAnswer if nothing was submitted.
-    """
-    with locked(folder) as lock:
-        submission = Submission(folder, here, lock)
-        return submit_missing(submission, *jobs, at_once)
-
-
 def submit_missing(
-    submission: Submission, jobs: Sequence[Job], wanted: Sequence[Job], at_once: int | None
+    jobs: Sequence[Job], wanted: Sequence[Job], at_once: int | None, lock: int
 ) -> list[State] | None:
-    """Submit those wanted jobs that are missing, and report it, while the lock is held."""
-    submission.recover()
-    states = read_states(jobs, submission.machine)
-    paths = {job.path for job in wanted}
-    todo = [state for state in states if state.job.path in paths]
-    missing = [state for state in todo if state.is_missing]
+    """Submit those wanted jobs that are missing, and report it, while the lock is held.
+
+    Returns the states of the wanted jobs; None if one could not be submitted. Raises NoAnswer if
+    nothing was submitted.
+    """
+    states = read_states(jobs)
+    todo = [state for state in states if state.job in wanted]
+    missing = [(state, state.reason if state.attempt else "") for state in todo if state.is_missing]
     done = 0
     try:
-        for state in submission.submit_all(states, missing, at_once):
-            assert state.attempt
+        submitted = submit_all(states, [state for state, _ in missing], at_once, lock)
+        for state, (_, reason) in zip(submitted, missing, strict=False):
             done += 1
-            again = f" ({state.reason})" if state.earlier else ""
-            write(f"{printable(str(state.job.path))}: job {state.attempt.id}{again}\n")
+            again = f" ({reason})" if reason else ""
+            write(f"{printable(str(state.job.path))}: job {state.attempts[-1].id}{again}\n")
     except (Refused, NoAnswer) as error:
         report(str(error))
         report(f"{done} of {len(missing)} jobs are submitted; not submitted:")
-        for state in missing[done:]:
+        for state, _ in missing[done:]:
             report(f"  {state.job.path}")
         report(f"when the cause is mended, {_AGAIN}")
         return None
@@ -114,39 +102,33 @@ def _report_others(states: Sequence[State], submitted: int) -> None:
         if state.is_unknown:
             hint = "to submit the job again, remove its record there; a plain script notes no end"
             report(f"{state.job.path}: {state.reason}; {hint}: {state.job.logs}")
-    queued = sum(bool(state.status) for state in states) - submitted
     counts = {
         "to be submitted": sum(state.is_missing for state in states),
         "submitted": submitted,
-        "in the queue already": queued,
+        "in the queue already": sum(state.is_queued for state in states) - submitted,
         "succeeded before": sum(state.succeeded for state in states),
     }
     shown = ", ".join(f"{count} {words}" for words, count in counts.items() if count)
     report(f"{len(states)} jobs: {shown or 'none to submit'}")
 
 
-def _follow(states: Sequence[State], machine: Machine) -> int:
+def _follow(states: Sequence[State]) -> int:
     """Follow the jobs to their ends; returns 1 if one failed, 130 after Ctrl-C."""
-    follower = Follower(states, machine)
+    follower = Follower(states)
     try:
         follower.follow()
     except KeyboardInterrupt:
         follower.table.clear()
         report("the jobs go on; the same command follows them again. To cancel them:")
-        for words in _cancel_commands(follower):
-            report(f"  {machine.shown(words)}")
+        for line in _cancel_commands(follower.open):
+            report(f"  {line}")
         return INTERRUPTED
-    failed = [each for each in follower.jobs if each.failed]
     follower.table.note(follower.summary)
-    for each in failed:
-        report(f"  {each.name}: job {each.id}: {each.end}")
-    return int(bool(failed))
+    for line in follower.failed:
+        report(f"  {line}")
+    return int(bool(follower.failed))
 
 
-def _cancel_commands(follower: Follower) -> Iterator[list[str]]:
-    """The commands that cancel the jobs that have not ended."""
-    ids: dict[str, list[str]] = {}
-    for each in follower.open:
-        ids.setdefault(each.state.job.scheduler, []).append(each.id)
-    for scheduler, jobs in ids.items():
-        yield [*get_queue(scheduler).cancel, *jobs]
+def _cancel_commands(states: Sequence[State]) -> Iterator[str]:
+    for machine, scheduler, own in by_queue(states):
+        yield machine.shown([*get_queue(scheduler).cancel, *(each.attempts[-1].id for each in own)])

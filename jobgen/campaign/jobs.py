@@ -4,6 +4,7 @@ import hashlib
 import os
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -14,6 +15,7 @@ from jobgen.planning.plan import Plan
 from jobgen.quoting import split_words
 from jobgen.repository.matrix import Script
 from jobgen.runs.records import LOGS
+from jobgen.submission.machine import HERE, Here, Machine
 
 # The own dependency of a script: in quotes where the scheduler needs them.
 _DEPENDENCY = {
@@ -36,10 +38,23 @@ class Job:
     array: str = ""
     is_chain: bool = False
     keeps_record: bool = True  # the plain script keeps none
+    machine: Machine = HERE  # which has the commands of the scheduler
 
     @property
     def name(self) -> str:
         return self.names[0]
+
+    @property
+    def script_copy(self) -> Path:
+        """The copy of its script, if one was kept for a submission."""
+        return self.logs / "scripts" / f"{self.digest}.sh"
+
+    @property
+    def time_of_copy(self) -> float | None:
+        """When its script was last kept, in seconds since 1970."""
+        with suppress(OSError):
+            return self.script_copy.stat().st_mtime
+        return None
 
 
 class JobList:
@@ -86,6 +101,7 @@ def make_job(script: Script, plan: Plan, data: bytes, folder: Path) -> Job | Non
         array=request.array or "",
         is_chain=bool(plan.launch.chain),
         keeps_record=not plan.launch.plain,
+        machine=Here(str(folder)),
     )
 
 

@@ -1,18 +1,23 @@
-"""What is known of each job of a manifest: from the records, and from one query of the queue."""
+"""What is known of each job of a manifest: from the records, and from one query of each queue."""
 
+import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from jobgen.campaign.jobs import Job, array_size
-from jobgen.runs.records import Record, note_end, read_records
+from jobgen.errors import report
+from jobgen.runs.records import Record, note_end, note_submission, read_records
 from jobgen.submission.machine import Machine
-from jobgen.submission.queues.job_queue import JobStatus
-from jobgen.submission.queues.many_jobs import array_of, query_ended, query_states
-
-Query = Callable[[str, Sequence[str], Machine], dict[str, JobStatus]]
+from jobgen.submission.queues.job_queue import JobStatus, QueuedJob
+from jobgen.submission.queues.own_jobs import (
+    array_of,
+    by_number,
+    ended_jobs,
+    number_of,
+    own_jobs,
+)
 
 
 @dataclass
@@ -21,24 +26,31 @@ class Attempt:
 
     id: str
     records: list[Record] = field(default_factory=list)
+    of_queue: JobStatus | None = None  # what its scheduler has said of it
 
     @property
-    def number(self) -> int:
-        """The job's number: that of a later job is higher."""
-        found = re.match(r"\d+", self.id)
-        return int(found[0]) if found else 0
+    def number(self) -> str:
+        """The job's number, by which its queue is read."""
+        return number_of(self.id)
 
-    def status(self, job: Job, of_queue: JobStatus | None = None) -> int | None:
+    @property
+    def is_queued(self) -> bool:
+        """Whether it waits or runs."""
+        return self.of_queue is not None and self.of_queue.exit_status is None
+
+    def status(self, job: Job) -> int | None:
         """The exit status, the worst of an array; None if it has none yet, or nobody knows it.
 
         The records come first: a scheduler knows no status of some jobs, and forgets the others.
         """
-        recorded = self._chain_status(job) if job.is_chain else self._recorded(job)
-        if recorded is not None or of_queue is None or of_queue.exit_status is None:
+        recorded = self._recorded(job)
+        if recorded is not None or self.of_queue is None or self.is_queued:
             return recorded
-        return 1 if job.is_chain else of_queue.exit_status  # it has ended, and is not done
+        return 1 if job.is_chain else self.of_queue.exit_status  # it has ended, and is not done
 
     def _recorded(self, job: Job) -> int | None:
+        if job.is_chain:
+            return self._chain_status(job)
         of_tasks = [_status(each) for each in self.records if each.job != self.id]
         own = next((_status(each) for each in self.records if each.job == self.id), None)
         if not job.array or own is not None:
@@ -55,13 +67,12 @@ class Attempt:
         ends = re.findall(r"^\S+ job \d+ (is done|stopped|goes on|began)", text, re.MULTILINE)
         return {"is done": 0, "stopped": 1}.get(ends[-1] if ends else "")
 
-    def note_end(self, job: Job, of_queue: JobStatus | None) -> None:
+    def note_end(self, job: Job) -> None:
         """Keep what the scheduler knows, and soon forgets, of a job that wrote no end itself."""
-        is_silent = self.status(job) is None
         for record in self.records:
-            if record.job == self.id and of_queue and is_silent:
+            if record.job == self.id and self.of_queue and self._recorded(job) is None:
                 with suppress(OSError, ValueError):
-                    note_end(record, of_queue.exit_status or 0)
+                    note_end(record, self.of_queue.exit_status or 0)
 
 
 def _status(record: Record) -> int | None:
@@ -71,79 +82,149 @@ def _status(record: Record) -> int | None:
 
 @dataclass
 class State:
-    """The state of a job: it succeeded, or is in the queue with a status, or `reason` says more."""
+    """The state of a job: of its attempts, the last one counts, unless one has succeeded."""
 
     job: Job
-    attempt: Attempt | None = None  # the one that succeeded, or the last one
-    earlier: tuple[str, ...] = ()  # the ids of all attempts
-    succeeded: bool = False
-    status: JobStatus | None = None  # of a job in the queue
-    reason: str = "not submitted yet"
-    is_unknown: bool = False  # whether the job may have succeeded, and nobody knows
+    attempts: list[Attempt] = field(default_factory=list)
+    misses: int = 0  # queries in a row after which nobody knew how its last attempt has ended
+
+    @property
+    def attempt(self) -> Attempt | None:
+        """The one that succeeded, or the last one."""
+        done = (each for each in self.attempts if each.status(self.job) == 0)
+        return next(done, self.attempts[-1] if self.attempts else None)
+
+    @property
+    def exit_status(self) -> int | None:
+        """None if the job has not ended, or if nobody knows how."""
+        return self.attempt.status(self.job) if self.attempt else None
+
+    @property
+    def succeeded(self) -> bool:
+        return self.exit_status == 0
+
+    @property
+    def is_queued(self) -> bool:
+        return not self.succeeded and self.attempt is not None and self.attempt.is_queued
+
+    @property
+    def is_running(self) -> bool:
+        queued = self.attempt.of_queue if self.attempt and self.is_queued else None
+        return queued is not None and queued.is_running
+
+    @property
+    def may_be_queued(self) -> bool:
+        """Whether its queue has to be asked: it was submitted, or was about to be."""
+        return bool(self.attempts) or self.job.time_of_copy is not None
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether the job may have succeeded, and nobody knows: the plain script notes no end."""
+        has_left = self.attempt is not None and not self.is_queued
+        return has_left and self.exit_status is None and not self.job.keeps_record
 
     @property
     def is_missing(self) -> bool:
         """Whether the job is to be submitted."""
-        return not (self.succeeded or self.status or self.is_unknown)
+        return not (self.succeeded or self.is_queued or self.is_unknown)
+
+    @property
+    def reason(self) -> str:
+        """Why it is to be submitted."""
+        if self.attempt is None:
+            return "not submitted yet"
+        status = self.exit_status
+        end = "ended without a word" if status is None else f"ended with status {status}"
+        return f"job {self.attempt.id} {end}"
 
 
-def attempts_by_digest(logs: Iterable[Path]) -> dict[str, dict[str, Attempt]]:
-    """The attempts in some folders of records, by the SHA-256 of their script and by their id."""
-    found: dict[str, dict[str, Attempt]] = {}
-    for record in (each for folder in logs for each in read_records(folder)):
-        own, job = found.setdefault(record.script, {}), array_of(record.job)
-        own.setdefault(job, Attempt(job)).records.append(record)
-    return found
-
-
-def read_states(jobs: Sequence[Job], machine: Machine) -> list[State]:
-    """The state of each job, by one query for all of them. Raises NoAnswer.
+def read_states(jobs: Iterable[Job]) -> list[State]:
+    """The state of each job, by one query of each queue. Raises NoAnswer.
 
     A job that has ended with a status other than 0 may be in the queue again, by --requeue.
     """
-    attempts = attempts_by_digest({job.logs: None for job in jobs})
-    states = []
-    for job in jobs:
-        found = attempts.get(job.digest, {}).values()
-        own = sorted(found, key=lambda each: each.number)
-        done = next((each for each in own if each.status(job) == 0), None)
-        earlier = tuple(each.id for each in own)
-        states.append(State(job, done or (own[-1] if own else None), earlier, bool(done)))
-    tried = {state.attempt.id: state for state in states if state.attempt and not state.succeeded}
-    shown = ask_all(query_states, [(each.job, name) for name, each in tried.items()], machine)
-    silent = [
-        (state.job, name)
-        for name, state in tried.items()
-        if state.attempt and name not in shown and state.attempt.status(state.job) is None
-    ]
-    shown |= ask_all(query_ended, silent, machine)
-    for name, state in tried.items():
-        _settle(state, shown.get(name))
+    states = [State(job) for job in jobs]
+    _read_attempts(states)
+    _settle(_not_queued([each for each in states if not each.succeeded]))
     return states
 
 
-def _settle(state: State, of_queue: JobStatus | None) -> None:
-    """Complete the state of a job that was submitted and of which no success is recorded."""
-    assert state.attempt
-    if of_queue and of_queue.exit_status is None:
-        state.status = of_queue
-        return
-    status = state.attempt.status(state.job, of_queue)
-    state.attempt.note_end(state.job, of_queue)
-    state.succeeded = status == 0
-    state.is_unknown = status is None and not state.job.keeps_record
-    end = "ended without a word" if status is None else f"ended with status {status}"
-    state.reason = f"job {state.attempt.id} {end}"
+def refresh(states: Sequence[State]) -> None:
+    """Read the states again of jobs that were in the queue; records are read of those alone that
+    have left it. Raises NoAnswer.
+    """
+    gone = _not_queued(states)
+    _read_attempts(gone)
+    _settle(gone)
 
 
-def ask_all(
-    query: Query, jobs: Sequence[tuple[Job, str]], machine: Machine
-) -> dict[str, JobStatus]:
-    """The answers to a query about the ids of jobs; one query for each scheduler."""
-    ids: dict[str, list[str]] = {}
-    for job, name in jobs:
-        ids.setdefault(job.scheduler, []).append(name)
-    found: dict[str, JobStatus] = {}
-    for scheduler, names in ids.items():
-        found |= query(scheduler, names, machine)
-    return found
+def _not_queued(states: Sequence[State]) -> list[State]:
+    """Ask each queue once, if any of its jobs may be there; returns those that are not."""
+    for machine, scheduler, own in by_queue([each for each in states if each.may_be_queued]):
+        queue = own_jobs(scheduler, machine)
+        shown = by_number(queue)
+        for state in own:
+            for attempt in state.attempts[-1:]:
+                attempt.of_queue = shown.get(attempt.number)
+        _adopt(own, queue, machine)
+    return [each for each in states if not each.is_queued]
+
+
+def by_queue(states: Iterable[State]) -> Iterator[tuple[Machine, str, list[State]]]:
+    """The states of the jobs of each machine and scheduler."""
+    found: dict[tuple[Machine, str], list[State]] = {}
+    for each in states:
+        found.setdefault((each.job.machine, each.job.scheduler), []).append(each)
+    for (machine, scheduler), own in found.items():
+        yield machine, scheduler, own
+
+
+def _read_attempts(states: Sequence[State]) -> None:
+    """Read the attempts in the records; what the schedulers have said of them stays."""
+    found: dict[str, dict[str, Attempt]] = {}
+    for logs in dict.fromkeys(each.job.logs for each in states):
+        for record in read_records(logs):
+            own, job = found.setdefault(record.script, {}), array_of(record.job)
+            own.setdefault(job, Attempt(job)).records.append(record)
+    for state in states:
+        own = {each.id: each for each in state.attempts}
+        for attempt in found.get(state.job.digest, {}).values():
+            own.setdefault(attempt.id, attempt).records = attempt.records
+        state.attempts = sorted(own.values(), key=lambda each: int(each.number or 0))
+
+
+def _settle(gone: Iterable[State]) -> None:
+    """Ask the schedulers how jobs have ended that are no longer in the queue, and wrote no end."""
+    tried = [each for each in gone if each.attempts]
+    silent = [each for each in tried if each.exit_status is None]
+    for machine, scheduler, own in by_queue(silent):
+        ended = ended_jobs(scheduler, [each.attempts[-1].id for each in own], machine)
+        for state in own:
+            last = state.attempts[-1]
+            last.of_queue = ended.get(last.number)
+            state.misses = state.misses + 1 if state.exit_status is None else 0
+    for state in tried:
+        state.attempts[-1].note_end(state.job)
+
+
+def _adopt(states: Sequence[State], queue: Sequence[QueuedJob], machine: Machine) -> None:
+    """Write the records of jobs in the queue that were submitted by a run that was cut off.
+
+    Such a job has the name and the folder of one whose script was kept for a submission, and no
+    record: if it had begun, it would have written its own. Of several with the name, it is the one
+    whose script was kept last.
+    """
+    active = {each.name: each for each in queue if each.status.exit_status is None}
+    found = [each for each in states if each.job.name in active and not each.is_queued]
+    logs = {each.job.logs for each in found if each.job.time_of_copy}
+    recorded = {number_of(each.job) for folder in logs for each in read_records(folder)}
+    here = machine.run(("pwd", "-P")).output.strip() if logs else ""
+    for state in sorted(found, key=lambda each: each.job.time_of_copy or 0, reverse=True):
+        new, job = active[state.job.name], state.job
+        folders = {here, os.path.join(here, job.chdir)}
+        is_own = {new.folder, os.path.realpath(new.folder)} & folders
+        if job.time_of_copy and is_own and number_of(new.job) not in recorded:
+            recorded.add(number_of(new.job))
+            note_submission(job.logs, array_of(new.job), job.script_copy.read_bytes())
+            report(f"{job.name}: job {new.job} was submitted by a run that was cut off")
+            state.attempts.append(Attempt(array_of(new.job), of_queue=new.status))

@@ -3,27 +3,13 @@
 import os
 import sys
 from collections.abc import Sequence
-from typing import NamedTuple
 
+from jobgen.campaign.states import State
 from jobgen.errors import report
 from jobgen.submission.follow import displayable, shorten
-from jobgen.submission.queues.job_queue import JobStatus
 
 _HEAD = ("NAME", "JOB", "STATE", "TIME")
 _LINES, _COLUMNS = 24, 80  # of a terminal that does not know its size
-
-
-class Row(NamedTuple):
-    """A job that has not ended."""
-
-    name: str
-    job: str
-    status: JobStatus
-
-    @property
-    def words(self) -> tuple[str, str, str, str]:
-        note = f" ({self.status.note})" if self.status.note else ""
-        return self.name, self.job, f"{self.status.state}{note}", self.status.elapsed
 
 
 class Table:
@@ -36,16 +22,13 @@ class Table:
             sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
         )
 
-    def show(self, rows: Sequence[Row], summary: str) -> None:
+    def show(self, states: Sequence[State], summary: str) -> None:
         """Show the jobs, those that run first, and a line about all of them."""
         if not self.is_terminal:
-            for row in rows:
-                if self._shown.get(row.job) != row.status.state:
-                    self._shown[row.job] = row.status.state
-                    report(f"{row.name}: job {row.job}: {row.status}")
+            self._report_changes(states)
             return
         self.clear()
-        lines = _lines(sorted(rows, key=lambda row: not row.status.is_running), summary)
+        lines = _lines(sorted(states, key=lambda each: not each.is_running), summary)
         size = os.get_terminal_size(sys.stderr.fileno())
         most = (size.lines or _LINES) - 2
         if len(lines) > most:
@@ -56,6 +39,13 @@ class Table:
             sys.stderr.write(f"{shorten(text, (size.columns or _COLUMNS) - 1)}\x1b[K\n")
         sys.stderr.flush()
         self._height = len(lines)
+
+    def _report_changes(self, states: Sequence[State]) -> None:
+        for each in states:
+            job, status = each.attempts[-1].id, each.attempts[-1].of_queue
+            if status and self._shown.get(job) != status.state:
+                self._shown[job] = status.state
+                report(f"{each.job.name}: job {job}: {status}")
 
     def note(self, text: str) -> None:
         """Write a line that stays."""
@@ -69,11 +59,19 @@ class Table:
             self._height = 0
 
 
-def _lines(rows: Sequence[Row], summary: str) -> list[str]:
-    words = [_HEAD, *(row.words for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*words, strict=True)]
+def _lines(states: Sequence[State], summary: str) -> list[str]:
+    rows = [_HEAD, *map(_row, states)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [
         "  ".join(f"{text:<{width}}" for text, width in zip(row, widths, strict=True)).rstrip()
-        for row in words
+        for row in rows
     ]
-    return [*(lines if rows else []), summary]
+    return [*(lines if states else []), summary]
+
+
+def _row(state: State) -> tuple[str, ...]:
+    job, status = state.attempts[-1].id, state.attempts[-1].of_queue
+    if status is None:
+        return state.job.name, job, "", ""
+    note = f" ({status.note})" if status.note else ""
+    return state.job.name, job, f"{status.state}{note}", status.elapsed

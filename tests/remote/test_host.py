@@ -16,6 +16,11 @@ from tests.remote.conftest import NAME
 from tests.remote.ssh_host import SshHost
 
 PROFILE = ("--profile", "dgx-a100")
+SQUEUE = """
+for job in 12=RUNNING 13=PENDING; do
+  printf '%s\\x1f' "${job%=*}" "${job#*=}" 0:00 None n /x; echo 2026-01-01T00:00:00
+done
+"""
 SHELLS = ("bash", "sh", "tcsh", "fish", "zsh")
 
 
@@ -250,7 +255,7 @@ def test_the_jobs_there_are_listed(host: SshHost, folder: Path) -> None:
     record = json.loads((folder / "jobgen-logs/12.json").read_text())
     logs = host.home / f"jobgen/{NAME}/jobgen-logs"
     logs.mkdir()
-    host.add("squeue", "echo '12|RUNNING'; echo '13|PENDING'")
+    host.add("squeue", SQUEUE)
     for job in ("12", "13"):
         (logs / f"{job}.json").write_text(
             json.dumps({**record, "job": job, "begin": 1, "nodes": "n"})

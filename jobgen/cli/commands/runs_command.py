@@ -150,9 +150,9 @@ def _fetched_from(host: str, folder: str) -> Machine:
 
 def _queue(found: Iterable[Run], machine: Machine = HERE) -> Queue:
     """The user's jobs in the queue; nobody is asked if all jobs have ended."""
-    from jobgen.submission.queues.job_queue import own_jobs
+    from jobgen.submission.queues.own_jobs import running
 
-    return own_jobs(machine) if any(run.may_be_queued for run in found) else None
+    return running(machine) if any(run.may_be_queued for run in found) else None
 
 
 def _verdict(run: Run) -> Verdict | None:

@@ -17,6 +17,7 @@ from jobgen.paths import shortest, to_path
 from jobgen.planning.job_options import OPTIONS, Job
 from jobgen.repository.store_users import find_users
 from jobgen.scripts.write import write
+from jobgen.submission.machine import HERE
 
 _HOUR = 3600.0
 _WEEK = 168 * _HOUR  # a script that is not here may be submitted as long after it was made
@@ -138,9 +139,19 @@ def _folder(folder: str, profile: str | None) -> Path:
 
 def _limit() -> float:
     """The time since which a copy may be used by a queued job, or by one submitted soon."""
-    from jobgen.submission.queues.oldest_job import oldest_submission
+    from jobgen.submission.queues.own_jobs import NoAnswer, own_jobs, schedulers_on
 
-    return min(oldest_submission() or time.time(), time.time()) - _WEEK
+    schedulers = schedulers_on(HERE)
+    if not schedulers:
+        text = "neither `squeue` nor `qselect` is here: a queued job may need what is removed"
+        raise problem("store", text, "submit", "do this on a login node, or add --force")
+    try:
+        jobs = [job for scheduler in schedulers for job in own_jobs(scheduler)]
+    except NoAnswer as error:
+        text = f"it is not known whether a queued job needs something: {error}"
+        raise problem("store", text, "submit", "try again later, or add --force") from None
+    active = (job.submitted for job in jobs if job.status.exit_status is None)
+    return min([time.time(), *active]) - _WEEK
 
 
 def _needed_by(each: StoreEntry, users: Mapping[str, Sequence[str]], limit: float) -> str:

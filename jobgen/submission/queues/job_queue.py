@@ -1,21 +1,17 @@
 """A scheduler's queue: the commands to submit, query and cancel a job, and its status."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import NamedTuple
 
-from jobgen.paths import effective_user
-from jobgen.submission.machine import HERE, Machine, on_path
+from jobgen.submission.machine import HERE, Machine
 
-_SECONDS = 30.0
-_SLURM_WAITS = ("PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT")
-_SLURM_RUNS = (
+_RUN = (
     *("RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED", "STOPPED", "SIGNALING", "STAGE_OUT"),
-    "RESIZING",
+    *("RESIZING", "BEGUN", "EXITING"),
 )
-_PBS = re.compile(r"^(\d+(?:\[\d*\])?)(?:\.\S*)?\s+.*\s([A-Z])\s+\S+\s*$", re.MULTILINE)
 
 
 class JobStatus(NamedTuple):
@@ -33,8 +29,7 @@ class JobStatus(NamedTuple):
     @property
     def is_running(self) -> bool:
         """Whether the job, or a job of the array, has nodes."""
-        words = ("RUNNING", "SUSPENDED", "BEGUN", "EXITING", "COMPLETING")
-        return any(word in self.state for word in words)
+        return any(word in self.state for word in _RUN)
 
     def __str__(self) -> str:
         """The status as people read it, such as: RUNNING (restart 1), 0:10:00."""
@@ -42,6 +37,16 @@ class JobStatus(NamedTuple):
         note = ", ".join(filter(None, notes))
         elapsed = f", {self.elapsed}" if self.elapsed else ""
         return f"{self.state} ({note}){elapsed}" if note else f"{self.state}{elapsed}"
+
+
+class QueuedJob(NamedTuple):
+    """A job in the queue, or one of an array, as a query about all of them shows it."""
+
+    job: str  # 12, 12_3 (Slurm), 12.server, 12[].server, 12[3].server (PBS)
+    status: JobStatus
+    name: str = ""
+    folder: str = ""  # in which it was submitted, or which its script names
+    submitted: float = 0  # seconds since 1970
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,11 @@ class JobQueue:
     id_pattern: str  # matches the line with the job's id, which may have the cluster, too
     unknown_job_pattern: str  # matches the error about a job that the scheduler has forgotten
     parse_status: Callable[[str], JobStatus | None]  # None if an answer has no status
+    own_jobs: str  # a line of bash that prints all jobs of the user
+    parse_own_jobs: Callable[[str], Iterator[QueuedJob]]  # raises ValueError
+    ended: tuple[str, ...]  # prints the jobs whose ids follow, if these are kept after their ends
+    parse_ended: Callable[[str], Iterator[QueuedJob]]
+    id_separator: str = " "  # between these ids
     blocking_options: tuple[str, ...] = ()  # make `submit` wait and exit with the job's status
     machine: Machine = HERE
 
@@ -91,25 +101,3 @@ def get_queue(scheduler: str, machine: Machine = HERE) -> JobQueue:
     """The queue of the scheduler `slurm` or `pbs`, whose commands are on a machine."""
     queue: JobQueue = import_module(f"jobgen.submission.queues.{scheduler}_queue").QUEUE
     return replace(queue, machine=machine)
-
-
-def own_jobs(machine: Machine = HERE) -> dict[str, bool] | None:
-    """Whether each job of the user runs (True) or waits, by its number: 12, 12_3, 12[3].
-
-    None if there is no scheduler, or if it does not answer.
-    """
-    schedulers = on_path(("squeue", "qstat"), machine)
-    if "squeue" in schedulers:
-        user = machine.run(("id", "-un")).output.strip() if machine.name else effective_user()
-        shape = ("--noheader", "--array", "--format=%i|%T")
-        answer = machine.run(("squeue", *shape, f"--user={user}"), seconds=_SECONDS)
-        rows = [line.partition("|") for line in answer.output.splitlines()]
-        alive = (*_SLURM_WAITS, *_SLURM_RUNS)  # $SQUEUE_STATES may add jobs that have ended
-        jobs = {job: state in _SLURM_RUNS for job, _, state in rows if state in alive}
-    elif schedulers:
-        answer = machine.run(("qstat", "-t"), seconds=_SECONDS)  # of all users: ids are unique
-        found = [each for each in _PBS.findall(answer.output) if each[1] not in "FX"]
-        jobs = {job: state not in "QHWT" for job, state in found}
-    else:
-        return None
-    return jobs if answer.status == 0 else None

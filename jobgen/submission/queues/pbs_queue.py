@@ -1,10 +1,10 @@
 """PBS's queue: qsub, qstat -f, qdel."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Iterator
 
-from jobgen.submission.queues.job_queue import JobQueue, JobStatus
-from jobgen.submission.queues.many_jobs import ManyJobs, Waiting
+from jobgen.submission.queues.job_queue import JobQueue, JobStatus, QueuedJob
 
 _WORDS = "QUEUED HELD WAITING TRANSIT BEGUN RUNNING SUSPENDED EXITING FINISHED MOVED"
 _STATES = {word[0]: word for word in _WORDS.split()} | {"U": "SUSPENDED"}  # U: host in use
@@ -62,6 +62,29 @@ def _end(attributes: dict[str, str]) -> str:
 _WALLTIME = -29  # JOB_EXEC_KILL_WALLTIME
 
 
+# 35 and 153 are for jobs that have ended since qselect. `-t` adds the jobs of arrays.
+_OWN = """\
+jobs=$(qselect -u "$(id -un)") || exit
+[[ ! $jobs ]] || qstat -t -f $jobs || [[ $? == 35 || $? == 153 ]]"""
+_TIME = "%a %b %d %H:%M:%S %Y"
+
+
+def parse_jobs(answer: str) -> Iterator[QueuedJob]:
+    """The jobs in the text of `qstat -f` about several ones; those of arrays until their ends."""
+    for record in re.split(r"^(?=Job Id: )", answer, flags=re.MULTILINE):
+        attributes, status = parse_attributes(record), parse_status(record)
+        if "Job Id" in attributes and status and status.state != "X":
+            folder = re.search(r"(?:^|,)PBS_O_WORKDIR=([^,]+)", attributes.get("Variable_List", ""))
+            submitted = attributes.get("ctime")
+            yield QueuedJob(
+                attributes["Job Id"],
+                status,
+                attributes.get("Job_Name", ""),
+                folder[1] if folder else "",
+                time.mktime(time.strptime(submitted, _TIME)) if submitted else 0,
+            )
+
+
 QUEUE = JobQueue(
     submit=("qsub",),
     # `-x` finds jobs that have ended; it is an error if the server keeps no history.
@@ -70,35 +93,10 @@ QUEUE = JobQueue(
     id_pattern=r"(?P<job>\d+(?:\[\])?(?:\.[\w.-]+)?)",
     unknown_job_pattern="Unknown Job Id",
     parse_status=parse_status,
+    own_jobs=_OWN,
+    parse_own_jobs=parse_jobs,
+    ended=("qstat", "-x", "-f"),
+    parse_ended=parse_jobs,
     # qstat shows a job's exit status only if the server keeps a history, which is not the default.
     blocking_options=("-W", "block=true"),
-)
-
-
-def parse_states(answer: str) -> dict[str, JobStatus]:
-    """The states in the text of `qstat -f` about several jobs, by the jobs' ids."""
-    records = re.split(r"^(?=Job Id: )", answer, flags=re.MULTILINE)
-    found = ((parse_attributes(each).get("Job Id"), parse_status(each)) for each in records)
-    return {job: status for job, status in found if job and status}
-
-
-def _find(name: str, ask: Callable[[Sequence[str]], str]) -> Iterator[Waiting]:
-    user = ask(("id", "-un")).strip()
-    jobs = ask(("qselect", "-u", user, "-N", name)).split()
-    answer = ask(("qstat", "-f", *jobs)) if jobs else ""
-    for record in re.split(r"^(?=Job Id: )", answer, flags=re.MULTILINE):
-        attributes = parse_attributes(record)
-        folder = re.search(r"(?:^|,)PBS_O_WORKDIR=([^,]+)", attributes.get("Variable_List", ""))
-        if attributes.get("Job_Name") == name and folder:
-            yield Waiting(attributes["Job Id"], name, folder[1])
-
-
-MANY = ManyJobs(
-    states=("qstat", "-f"),
-    ended=("qstat", "-x", "-f"),
-    are_joined=False,
-    parse=parse_states,
-    parse_ended=parse_states,
-    unknown_job_pattern="Unknown Job Id|Job has finished",
-    find=_find,
 )

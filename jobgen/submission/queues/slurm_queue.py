@@ -1,11 +1,11 @@
 """Slurm's queue: sbatch, scontrol show job, scancel; for many jobs squeue and sacct."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import time
+from collections.abc import Iterator
 from functools import partial
 
-from jobgen.submission.queues.job_queue import JobQueue, JobStatus
-from jobgen.submission.queues.many_jobs import ManyJobs, Waiting, array_of
+from jobgen.submission.queues.job_queue import JobQueue, JobStatus, QueuedJob
 
 
 def parse_status(answer: str) -> JobStatus | None:
@@ -66,6 +66,42 @@ def _record_status(record: str) -> JobStatus:
     )
 
 
+# These would hide jobs from squeue, or change how it prints a time.
+_UNSET = (
+    "unset SLURM_TIME_FORMAT SQUEUE_PARTITION SQUEUE_ACCOUNT SQUEUE_QOS SQUEUE_NAMES"
+    " SQUEUE_LICENSES"
+)
+_SEPARATOR = "\x1f"  # a name may have any other character
+# It also shows jobs that have ended, for MinJobAge, whose default is five minutes.
+_SQUEUE = "squeue --noheader --all --array --states=all"
+_FORMAT = _SEPARATOR.join(["%i", "%T", "%M", "%r", "%j", "%Z", "%V"])
+_TIME = "%Y-%m-%dT%H:%M:%S"
+
+
+def parse_own_jobs(answer: str) -> Iterator[QueuedJob]:
+    """The jobs in the lines of `squeue`; other lines are passed over."""
+    for line in answer.splitlines():
+        words = line.split(_SEPARATOR)
+        if len(words) == 7:
+            job, state, elapsed, reason, name, folder, submitted = words
+            reason = reason if state == "PENDING" and reason != "None" else ""
+            status = _status(state, reason, "" if state == "PENDING" else elapsed)
+            yield QueuedJob(job, status, name, folder, time.mktime(time.strptime(submitted, _TIME)))
+
+
+def parse_ended(answer: str) -> Iterator[QueuedJob]:
+    """The jobs in the lines of `sacct`, which adds by whom a job was cancelled."""
+    for line in answer.splitlines():
+        job, _, state = line.partition("|")
+        if state:
+            yield QueuedJob(job, _status(state.split(" ")[0].strip("+")))
+
+
+def _status(state: str, note: str = "", elapsed: str = "") -> JobStatus:
+    exit_status = int(state != "COMPLETED") if state in _FINAL else None
+    return JobStatus(state, note, elapsed=elapsed, exit_status=exit_status)
+
+
 QUEUE = JobQueue(
     submit=("sbatch", "--parsable"),  # without --wait, which exits with 0 after the loss of a node
     # scontrol knows a job until MinJobAge after its end; sacct is not on every site.
@@ -74,61 +110,9 @@ QUEUE = JobQueue(
     id_pattern=r"(?P<job>\d+)(?:;(?P<cluster>\S+))?",
     unknown_job_pattern="Invalid job id specified",
     parse_status=parse_status,
-)
-
-
-def parse_states(answer: str) -> dict[str, JobStatus]:
-    """The states in the lines of `squeue`, by the jobs' ids; an array may have several lines."""
-    rows: dict[str, list[list[str]]] = {}
-    for line in answer.splitlines():
-        words = line.split("|", 3)
-        if len(words) == 4 and words[0].isdigit():
-            rows.setdefault(words[0], []).append(words[1:])
-    return {job: _joined(each) for job, each in rows.items()}
-
-
-def _parse_ended(answer: str) -> dict[str, JobStatus]:
-    """The states in the lines of `sacct`, which adds by whom a job was cancelled."""
-    rows: dict[str, list[list[str]]] = {}
-    for line in answer.splitlines():
-        job, _, state = line.partition("|")
-        if state:
-            rows.setdefault(array_of(job), []).append([state.split(" ")[0].strip("+"), "", ""])
-    return {job: _joined(each) for job, each in rows.items()}
-
-
-def _joined(rows: Iterable[Sequence[str]]) -> JobStatus:
-    """The status of a job, or of all lines of an array: state, elapsed time, reason."""
-    states, times, reasons = zip(*rows, strict=True)
-    counts = {state: states.count(state) for state in states}
-    text = ", ".join(f"{count} {state}" for state, count in counts.items())
-    has_ended = set(states) <= _FINAL
-    is_waiting = states == ("PENDING",) and reasons[0] != "None"
-    return JobStatus(
-        state=text if len(states) > 1 else states[0],
-        note=reasons[0] if is_waiting else "",
-        elapsed="" if set(states) == {"PENDING"} else max(times, key=len),
-        exit_status=int(set(states) != {"COMPLETED"}) if has_ended else None,
-    )
-
-
-def _find(name: str, ask: Callable[[Sequence[str]], str]) -> Iterator[Waiting]:
-    user = ask(("id", "-un")).strip()
-    shape = "--format=%F\x1f%j\x1f%Z"  # a name may have any other character
-    answer = ask(("squeue", "--noheader", f"--user={user}", shape))  # --name splits at commas
-    for line in answer.splitlines():
-        words = line.split("\x1f")
-        if len(words) == 3 and words[1] == name:
-            yield Waiting(*words)
-
-
-MANY = ManyJobs(
-    # It also shows jobs that have ended, for MinJobAge, whose default is five minutes.
-    states=("squeue", "--noheader", "--states=all", "--format=%F|%T|%M|%r", "--jobs"),
+    own_jobs=f'{_UNSET}; {_SQUEUE} --user="$(id -u)" --format="{_FORMAT}"',
+    parse_own_jobs=parse_own_jobs,
     ended=("sacct", "-X", "--noheader", "--parsable2", "--format=JobID,State", "--jobs"),
-    are_joined=True,
-    parse=parse_states,
-    parse_ended=_parse_ended,
-    unknown_job_pattern=QUEUE.unknown_job_pattern,
-    find=_find,
+    parse_ended=parse_ended,
+    id_separator=",",
 )

@@ -1,0 +1,93 @@
+"""All jobs of the user in the queue, by one query, however many there are; and how jobs ended."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from jobgen.submission.machine import HERE, Machine, on_path
+from jobgen.submission.queues.job_queue import JobStatus, QueuedJob, get_queue
+
+QUERY_SECONDS = 70.0
+_MOST_AT_ONCE = 1000  # ids in one command: Linux takes 128 KiB for a word of it
+
+
+class NoAnswer(Exception):
+    """The scheduler did not answer a query; the text says why."""
+
+
+def schedulers_on(machine: Machine) -> list[str]:
+    """The schedulers of which a machine has the commands."""
+    found = on_path(("squeue", "qselect"), machine)
+    return ["slurm" if name == "squeue" else "pbs" for name in found]
+
+
+def own_jobs(scheduler: str, machine: Machine = HERE) -> list[QueuedJob]:
+    """The user's jobs that the queue shows; some may have ended just now. Raises NoAnswer."""
+    queue = get_queue(scheduler)
+    answer = machine.run(("bash", "-c", queue.own_jobs), seconds=QUERY_SECONDS)
+    if answer.status != 0:
+        raise NoAnswer(answer.reason)
+    try:
+        return list(queue.parse_own_jobs(answer.output))
+    except ValueError as error:
+        raise NoAnswer(str(error)) from None
+
+
+def ended_jobs(
+    scheduler: str, jobs: Sequence[str], machine: Machine = HERE
+) -> dict[str, JobStatus]:
+    """The last states of jobs that have left the queue, by number, as far as a site keeps them."""
+    queue, found = get_queue(scheduler), dict[str, JobStatus]()
+    for first in range(0, len(jobs), _MOST_AT_ONCE):
+        ids = queue.id_separator.join(jobs[first : first + _MOST_AT_ONCE]).split()
+        answer = machine.run((*queue.ended, *ids), seconds=QUERY_SECONDS)
+        found |= by_number(queue.parse_ended(answer.output))
+    return {job: status for job, status in found.items() if status.exit_status is not None}
+
+
+def by_number(jobs: Iterable[QueuedJob]) -> dict[str, JobStatus]:
+    """The status of each job by its number; all jobs of an array have one, that of the array."""
+    found: dict[str, list[QueuedJob]] = {}
+    for each in jobs:
+        found.setdefault(number_of(each.job), []).append(each)
+    return {number: _joined(each) for number, each in found.items()}
+
+
+def number_of(job: str) -> str:
+    """The number of a job, or of its array: PBS may add or shorten the server's name."""
+    return re.split(r"[._\[]", job)[0]
+
+
+def array_of(job: str) -> str:
+    """The id of the array that a job belongs to (12_3, 12[3].server), or the job's own."""
+    return re.sub(r"\[\d+\]", "[]", job.partition("_")[0])
+
+
+def _joined(jobs: Sequence[QueuedJob]) -> JobStatus:
+    """The status of an array: PBS has one of its own, Slurm those of its jobs."""
+    own = [each.status for each in jobs if array_of(each.job) == each.job]
+    if own or len(jobs) == 1:
+        return (own or [jobs[0].status])[0]
+    all_states = [each.status.state for each in jobs]
+    states = {state: all_states.count(state) for state in all_states}
+    ends = [each.status.exit_status for each in jobs]
+    return JobStatus(
+        state=", ".join(f"{count} {state}" for state, count in states.items()),
+        elapsed=max((each.status.elapsed for each in jobs), key=len),
+        exit_status=None if None in ends else max(end or 0 for end in ends),
+    )
+
+
+def running(machine: Machine = HERE) -> Mapping[str, bool] | None:
+    """Whether each job of the user runs (True) or waits, by its id without the server.
+
+    None if there is no scheduler, or if it does not answer.
+    """
+    try:
+        jobs = [job for each in schedulers_on(machine) for job in own_jobs(each, machine)]
+    except NoAnswer:
+        return None
+    return {
+        each.job.partition(".")[0]: each.status.is_running
+        for each in jobs
+        if each.status.exit_status is None
+    }
