@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import signal
@@ -254,6 +255,27 @@ def test_the_lock_is_free_after_its_holder(folder: Path) -> None:
     for _ in range(2):
         with locked(folder) as handle:
             assert handle
+
+
+def test_of_jobs_with_one_name_the_one_is_found_that_was_cut_off(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "jobgen.yaml").write_text(MANIFEST.replace("program", "name: same, program"))
+    assert run_words(["build", "--submit"]) == 0
+    (folder / "jobgen-logs/13.json").unlink()
+    capsys.readouterr()
+    assert run_words(["build", "--submit"]) == 0
+    out, err = lines(capsys)
+    assert (out, err[1:]) == (
+        [],
+        [
+            "jobgen: same: job 13 was submitted by a run that was cut off",
+            "jobgen: 3 jobs: 3 in the queue already",
+        ],
+    )
+    script = (folder / "jobs/bert-2.sh").read_bytes()
+    (record,) = [each for each in read_records(folder / "jobgen-logs") if each.job == "13"]
+    assert record.script == hashlib.sha256(script).hexdigest()
 
 
 # ---- --at-once ----

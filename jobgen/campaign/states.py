@@ -214,17 +214,26 @@ def _adopt(states: Sequence[State], queue: Sequence[QueuedJob], machine: Machine
     record: if it had begun, it would have written its own. Of several with the name, it is the one
     whose script was kept last.
     """
-    active = {each.name: each for each in queue if each.status.exit_status is None}
-    found = [each for each in states if each.job.name in active and not each.is_queued]
-    logs = {each.job.logs for each in found if each.job.time_of_copy}
+    lacking = [each for each in states if not each.is_queued and each.job.time_of_copy]
+    names = {each.job.name for each in lacking}
+    active = [each for each in queue if each.name in names and each.status.exit_status is None]
+    logs = {each.job.logs for each in lacking} if active else ()
     recorded = {number_of(each.job) for folder in logs for each in read_records(folder)}
-    here = machine.run(("pwd", "-P")).output.strip() if logs else ""
-    for state in sorted(found, key=lambda each: each.job.time_of_copy or 0, reverse=True):
-        new, job = active[state.job.name], state.job
-        folders = {here, os.path.join(here, job.chdir)}
-        is_own = {new.folder, os.path.realpath(new.folder)} & folders
-        if job.time_of_copy and is_own and number_of(new.job) not in recorded:
+    here = machine.run(("pwd", "-P")).output.strip() if active else ""
+    for new in active:
+        own = [each for each in lacking if _may_be(each.job, new, here)]
+        if own and number_of(new.job) not in recorded:
+            state = max(own, key=lambda each: each.job.time_of_copy or 0)
+            lacking.remove(state)
             recorded.add(number_of(new.job))
-            note_submission(job.logs, array_of(new.job), job.script_copy.read_bytes())
-            report(f"{job.name}: job {new.job} was submitted by a run that was cut off")
-            state.attempts.append(Attempt(array_of(new.job), of_queue=new.status))
+            attempt = Attempt(array_of(new.job), of_queue=new.status)
+            note_submission(state.job.logs, attempt.id, state.job.script_copy.read_bytes())
+            report(f"{new.name}: job {attempt.id} was submitted by a run that was cut off")
+            state.attempts.append(attempt)
+
+
+def _may_be(job: Job, queued: QueuedJob, here: str) -> bool:
+    """Whether a job in the queue has the name of a job, and the folder; `here` is the default."""
+    folders = {here, os.path.join(here, job.chdir)}
+    is_there = not folders.isdisjoint((queued.folder, os.path.realpath(queued.folder)))
+    return queued.name == job.name and is_there
