@@ -1,11 +1,13 @@
 """`jobgen build --submit`: submits what a manifest lacks, and follows its jobs."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from jobgen.campaign.follow_jobs import Follower
+from jobgen.campaign.hosts import reach_hosts, send_needs
 from jobgen.campaign.jobs import Job, JobList, chosen
 from jobgen.campaign.states import State, by_queue, read_states
 from jobgen.campaign.submit_jobs import Refused, locked, submit_all
@@ -39,15 +41,18 @@ def build_and_submit(file: str, options: BuildOptions, wish: Wish) -> int:
     changes = build_all(file, *options, made.add)
     if changes == USAGE:
         return USAGE
-    jobs = list(made.by_digest.values())
+    machines = {job.machine for job in chosen(made.jobs, wish.only)}
+    some = [job for job in made.jobs if job.machine in machines]  # a host may be down
+    jobs = reach_hosts(some, made.needs, not options.dry_run)
     wanted = chosen(jobs, wish.only)
     try:
         if options.dry_run:
             return max(changes, _show(read_states(wanted)))
-        for scheduler in {job.scheduler for job in wanted}:
+        for scheduler in {job.scheduler for job in wanted if not job.machine.name}:
             check_submission(scheduler, None)
         with locked(folder) as lock:
-            states = submit_missing(jobs, wanted, wish.at_once, lock)
+            send = partial(send_needs, needs=made.needs, folder=folder)
+            states = submit_missing(jobs, wanted, wish.at_once, lock, send)
     except NoAnswer as error:
         text = f"{error}; nothing was submitted, since it is not known what is in the queue"
         raise problem("--submit", text, "queue", _AGAIN) from None
@@ -66,10 +71,15 @@ def _show(states: Sequence[State]) -> int:
 
 
 def submit_missing(
-    jobs: Sequence[Job], wanted: Sequence[Job], at_once: int | None, lock: int
+    jobs: Sequence[Job],
+    wanted: Sequence[Job],
+    at_once: int | None,
+    lock: int,
+    send: Callable[[Iterable[Job]], None] = lambda _: None,
 ) -> list[State] | None:
     """Submit those wanted jobs that are missing, and report it, while the lock is held.
 
+    Before that, `send` sends to their hosts what they need there.
     Returns the states of the wanted jobs; None if one could not be submitted. Raises NoAnswer if
     nothing was submitted.
     """
@@ -77,6 +87,7 @@ def submit_missing(
     todo = [state for state in states if state.job in wanted]
     missing = [(state, state.reason if state.attempt else "") for state in todo if state.is_missing]
     done = 0
+    send(state.job for state, _ in missing)
     try:
         submitted = submit_all(states, [state for state, _ in missing], at_once, lock)
         for state, (_, reason) in zip(submitted, missing, strict=False):

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from time import sleep
 
-from jobgen.campaign.states import State, refresh
+from jobgen.campaign.states import State, by_queue, refresh
 from jobgen.campaign.table import Table
 from jobgen.campaign.verdicts import verdict_line
 from jobgen.errors import JobgenError
@@ -28,27 +28,34 @@ class Follower:
         pause, failures = FIRST_PAUSE, 0
         longest = max((each.job.machine.longest_pause for each in self.open), default=0)
         while self.open:
-            try:
-                self._poll()
-                failures = 0
-            except NoAnswer as error:
-                failures += 1
-                if failures > MOST_FAILURES:
-                    self.table.clear()
-                    hint = "the same command follows the jobs again"
-                    raise JobgenError(f"the scheduler does not answer: {error}; {hint}") from None
-                self.table.show([], f"the query failed, retrying: {error}")
+            errors = self._poll()
+            # A laptop may be without a network for hours: then the person decides.
+            failures = failures + 1 if "" in errors else 0
+            if failures > MOST_FAILURES:
+                self.table.clear()
+                hint = "the same command follows the jobs again"
+                raise JobgenError(f"the scheduler does not answer: {errors['']}; {hint}")
+            for host, error in errors.items():
+                self.table.show([], f"{host}{': ' * bool(host)}the query failed, retrying: {error}")
             if self.open:
                 sleep(pause)
                 pause = min(pause * GROWTH, longest)
 
-    def _poll(self) -> None:
-        refresh(self.open)
-        for each in self.open[:]:
-            is_silent = each.exit_status is None
-            if not (each.is_queued or (is_silent and each.misses < MOST_MISSES)):
-                self._note_end(each)
+    def _poll(self) -> dict[str, NoAnswer]:
+        """Ask each queue once; returns the errors, by the host."""
+        errors = {}
+        for machine, _, own in by_queue(self.open):
+            try:
+                refresh(own)
+            except NoAnswer as error:
+                errors[machine.name] = error
+                continue
+            for each in own:
+                is_silent = each.exit_status is None
+                if not (each.is_queued or (is_silent and each.misses < MOST_MISSES)):
+                    self._note_end(each)
         self.table.show(self.open, self.summary)
+        return errors
 
     def _note_end(self, state: State) -> None:
         self.open.remove(state)
@@ -60,7 +67,7 @@ class Follower:
         if status == 0:
             self.succeeded += 1
         else:
-            verdict = verdict_line(attempt, len(self.failed) < MOST_ASKED)
+            verdict = verdict_line(state, len(self.failed) < MOST_ASKED)
             line += f": {verdict}" if verdict else ""
             self.failed.append(line)
         self.table.note(line)

@@ -8,13 +8,20 @@ from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import NamedTuple
 
+from jobgen.code_store.copies import CodeCopies
 from jobgen.errors import nearest_hint, problem, report
+from jobgen.generator import Generator
+from jobgen.keeper.carried import named_files
 from jobgen.planning.option_row import BATCH
 from jobgen.planning.plan import Plan
 from jobgen.quoting import split_words
+from jobgen.remote.files import logs_here
+from jobgen.remote.job import logs_of
 from jobgen.repository.matrix import Script
 from jobgen.runs.records import LOGS
+from jobgen.submission.login import parse_host
 from jobgen.submission.machine import HERE, Here, Machine
 
 # The own dependency of a script: in quotes where the scheduler needs them.
@@ -34,11 +41,12 @@ class Job:
     digest: str  # the SHA-256 of its script
     logs: Path  # the folder of its records
     dependency: str = ""  # what its script itself waits for
-    chdir: str = ""
+    chdir: str = ""  # may have $NAME
     array: str = ""
     is_chain: bool = False
     keeps_record: bool = True  # the plain script keeps none
     machine: Machine = HERE  # which has the commands of the scheduler
+    logs_there: str = ""  # the folder of its records on another machine
 
     @property
     def name(self) -> str:
@@ -57,24 +65,40 @@ class Job:
         return None
 
 
+class Needs(NamedTuple):
+    """What a job needs on its host."""
+
+    plan: Plan
+    codes: CodeCopies
+    keepers: frozenset[str]  # files beside the manifest
+
+
 class JobList:
-    """The jobs of a manifest, by the SHA-256 of their scripts."""
+    """The jobs of a manifest, and what those of a host need there."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.by_digest: dict[str, Job] = {}
+        self._jobs: dict[tuple[Machine, str], Job] = {}
+        self.needs: dict[Path, Needs] = {}  # by the script
 
-    def add(self, script: Script, plan: Plan, data: bytes) -> None:
+    @property
+    def jobs(self) -> list[Job]:
+        """In the manifest's order."""
+        return list(self._jobs.values())
+
+    def add(self, script: Script, plan: Plan, data: bytes, generator: Generator) -> None:
         """Add the job of a script that was made. Raises JobgenError if another one is the same."""
         job = make_job(script, plan, data, self.folder)
         if job is None:
             report(f"{script.path}: not submitted: it is for no scheduler's queue")
-        elif other := self.by_digest.get(job.digest):
+        elif other := self._jobs.get((job.machine, job.digest)):
             text = f"{job.path} has the same text as {other.path}: they are one job"
             hint = "leave out `name`, or use in the program what differs"
             raise problem(script.tree.mark, text, "collision", hint)
         else:
-            self.by_digest[job.digest] = job
+            self._jobs[job.machine, job.digest] = job
+            if job.machine.name:
+                self.needs[job.path] = Needs(plan, generator.codes, named_files(data))
 
 
 def make_job(script: Script, plan: Plan, data: bytes, folder: Path) -> Job | None:
@@ -90,6 +114,10 @@ def make_job(script: Script, plan: Plan, data: bytes, folder: Path) -> Job | Non
         raise problem(script.tree.mark, "--clusters is in its script", "conflict", hint)
     request = plan.request
     logs = os.path.expandvars(request.log_folder or LOGS)
+    machine: Machine = Here(str(folder))
+    if script.host:
+        machine = parse_host(script.host, f"jobgen/{folder.name.replace('$', '$$')}")
+        logs = str(logs_here(machine, logs_of(plan)))
     return Job(
         path=script.path,
         names=(plan.name, script.stem, script.key),
@@ -97,11 +125,12 @@ def make_job(script: Script, plan: Plan, data: bytes, folder: Path) -> Job | Non
         digest=hashlib.sha256(data).hexdigest(),
         logs=folder / os.path.expanduser(logs),
         dependency=_own_dependency(script, plan),
-        chdir=os.path.expandvars(request.chdir or ""),
+        chdir=request.chdir or "",
         array=request.array or "",
         is_chain=bool(plan.launch.chain),
         keeps_record=not plan.launch.plain,
-        machine=Here(str(folder)),
+        machine=machine,
+        logs_there=logs_of(plan) if script.host else "",
     )
 
 

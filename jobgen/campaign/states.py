@@ -5,13 +5,18 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from jobgen.campaign.jobs import Job, array_size
-from jobgen.errors import report
+from jobgen.errors import JobgenError, report
+from jobgen.quoting import quote_path
+from jobgen.remote.files import fetch_logs
 from jobgen.runs.records import Record, note_end, note_submission, read_records
+from jobgen.submission.login import Login
 from jobgen.submission.machine import Machine
 from jobgen.submission.queues.job_queue import JobStatus, QueuedJob
 from jobgen.submission.queues.own_jobs import (
+    NoAnswer,
     array_of,
     by_number,
     ended_jobs,
@@ -182,7 +187,11 @@ def by_queue(states: Iterable[State]) -> Iterator[tuple[Machine, str, list[State
 def _read_attempts(states: Sequence[State]) -> None:
     """Read the attempts in the records; what the schedulers have said of them stays."""
     found: dict[str, dict[str, Attempt]] = {}
-    for logs in dict.fromkeys(each.job.logs for each in states):
+    for machine, there, logs in {
+        (each.job.machine, each.job.logs_there, each.job.logs): None for each in states
+    }:
+        if isinstance(machine, Login):
+            _fetch(machine, there, logs)
         for record in read_records(logs):
             own, job = found.setdefault(record.script, {}), array_of(record.job)
             own.setdefault(job, Attempt(job)).records.append(record)
@@ -191,6 +200,14 @@ def _read_attempts(states: Sequence[State]) -> None:
         for attempt in found.get(state.job.digest, {}).values():
             own.setdefault(attempt.id, attempt).records = attempt.records
         state.attempts = sorted(own.values(), key=lambda each: int(each.number or 0))
+
+
+def _fetch(login: Login, there: str, logs: Path) -> None:
+    """Copy the records of jobs on a host to here; those that are not there yet stay as they are."""
+    try:
+        fetch_logs(login, there, ("*.json", "scripts", "chain-*"), may_lack=True, here=logs)
+    except JobgenError as error:
+        raise NoAnswer(str(error)) from None
 
 
 def _settle(gone: Iterable[State]) -> None:
@@ -217,11 +234,18 @@ def _adopt(states: Sequence[State], queue: Sequence[QueuedJob], machine: Machine
     lacking = [each for each in states if not each.is_queued and each.job.time_of_copy]
     names = {each.job.name for each in lacking}
     active = [each for each in queue if each.name in names and each.status.exit_status is None]
-    logs = {each.job.logs for each in lacking} if active else ()
+    if not active:
+        return
+    logs = {each.job.logs for each in lacking}
     recorded = {number_of(each.job) for folder in logs for each in read_records(folder)}
-    here = machine.run(("pwd", "-P")).output.strip() if active else ""
+    folders = {chdir: _folders(machine, chdir) for chdir in {each.job.chdir for each in lacking}}
     for new in active:
-        own = [each for each in lacking if _may_be(each.job, new, here)]
+        places = {new.folder, os.path.realpath(new.folder)}
+        own = [
+            each
+            for each in lacking
+            if each.job.name == new.name and places & folders[each.job.chdir]
+        ]
         if own and number_of(new.job) not in recorded:
             state = max(own, key=lambda each: each.job.time_of_copy or 0)
             lacking.remove(state)
@@ -232,8 +256,7 @@ def _adopt(states: Sequence[State], queue: Sequence[QueuedJob], machine: Machine
             state.attempts.append(attempt)
 
 
-def _may_be(job: Job, queued: QueuedJob, here: str) -> bool:
-    """Whether a job in the queue has the name of a job, and the folder; `here` is the default."""
-    folders = {here, os.path.join(here, job.chdir)}
-    is_there = not folders.isdisjoint((queued.folder, os.path.realpath(queued.folder)))
-    return queued.name == job.name and is_there
+def _folders(machine: Machine, chdir: str) -> set[str]:
+    """The folder of submission, and that of the job, which is in it or from /."""
+    line = f"pwd -P; cd -- {quote_path(chdir or '.')} && pwd -P"
+    return set(machine.run(("bash", "-c", line)).output.splitlines())

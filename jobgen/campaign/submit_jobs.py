@@ -14,7 +14,7 @@ from pathlib import Path
 from jobgen.campaign.jobs import Job
 from jobgen.campaign.lanes import dependency_words, predecessors
 from jobgen.campaign.states import Attempt, State, refresh
-from jobgen.errors import problem, report
+from jobgen.errors import JobgenError, problem, report
 from jobgen.runs.records import LOGS, keep_script, note_submission
 from jobgen.submission.machine import Answer, Here
 from jobgen.submission.queues.job_queue import JobStatus, get_queue
@@ -119,7 +119,10 @@ def _run(job: Job, words: Sequence[str], script: bytes, lock: int) -> Answer:
     A qsub leaves a process in the background, which may not have the lock: so bash has it.
     """
     if not isinstance(job.machine, Here):
-        return job.machine.submit(words, script)
+        try:
+            return job.machine.submit(words, script)
+        except JobgenError as error:  # the connection was lost for minutes
+            raise Refused(f"{job.path}: {error}") from None
     keeper = ("bash", "-c", f'"$@" {lock}>&-; exit "$?"', "bash")
     return job.machine._replace(files=(lock,)).run((*keeper, *words), script)
 

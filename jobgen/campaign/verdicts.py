@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import islice
 
-from jobgen.campaign.states import Attempt
+from jobgen.campaign.states import Attempt, State
 from jobgen.diagnosis.engine import diagnose
 from jobgen.diagnosis.events import Verdict
 from jobgen.diagnosis.files import is_job_folder, sources
@@ -11,17 +11,24 @@ from jobgen.diagnosis.job_files import find_job_files
 from jobgen.diagnosis.job_folder.verdict import diagnose_folder
 from jobgen.diagnosis.report import as_line
 from jobgen.errors import JobgenError
+from jobgen.remote.files import fetch_logs, left_by
+from jobgen.submission.login import Login
 
 MOST_READ = 5  # jobs of an array that have failed
 _PREFIX = "jobgen: "
 
 
-def verdict_line(attempt: Attempt, may_ask: bool) -> str:
+def verdict_line(state: State, may_ask: bool) -> str:
     """The verdict on a job that failed, or on one of an array; "" if no cause is found.
 
-    The scheduler is asked, if it `may_ask`, only about a job that has left no folder.
+    The scheduler is asked, if it `may_ask`, only about a job of this machine that has left no
+    folder. The folder of a job on a host is fetched.
     """
+    job, attempt = state.job, state.attempts[-1]
     try:
+        if isinstance(job.machine, Login):
+            left, may_ask = left_by(attempt.id), False
+            fetch_logs(job.machine, job.logs_there, left, may_lack=True, here=job.logs)
         found = next((each for each in _verdicts(attempt, may_ask) if each.code), None)
     except (JobgenError, OSError):
         return ""

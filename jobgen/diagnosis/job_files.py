@@ -16,6 +16,7 @@ from pathlib import Path
 
 from jobgen.diagnosis.files import is_job_folder
 from jobgen.errors import problem
+from jobgen.runs.records import LOGS
 from jobgen.submission.machine import HERE, Machine
 from jobgen.submission.queues import pbs_queue, slurm_queue
 from jobgen.submission.queues.job_queue import JobStatus
@@ -80,14 +81,14 @@ def find_job_files(job_id: str, machine: Machine = HERE) -> JobFiles:
     raise problem(job_id, f"no scheduler knows this job: {reasons}", "job", hint)
 
 
-def find_job_folder(job_id: str, beside: Sequence[str] = ("",)) -> str:
-    """The folder that a job left in `jobgen-logs` of one of these folders; "" if there is none.
+def find_job_folder(job_id: str, logs: Sequence[str] = (LOGS,)) -> str:
+    """The folder that a job left in one of these folders of logs; "" if there is none.
 
     For a requeued job, this is the folder of the last try: JOBID, JOBID.1, …
     """
     number = re.split(r"[.;]", job_id)[0]
-    for folder in beside:
-        pattern = os.path.join(escape(folder), "jobgen-logs", f"{escape(number)}*")
+    for folder in logs:
+        pattern = os.path.join(escape(folder), f"{escape(number)}*")
         found = {path: _try(path, number) for path in glob(pattern)}
         tries = [path for path, order in found.items() if order and is_job_folder(path)]
         if tries:

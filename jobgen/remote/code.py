@@ -16,23 +16,24 @@ from jobgen.remote.place import unreachable
 from jobgen.submission.login import Login
 from jobgen.submission.machine import Answer
 
-HERE = Path(".jobgen/store")  # has the copies here, from which rsync reads
+HERE = Path(".jobgen/store")
 _RECEIVE = Path(__file__).with_name("receive.sh")
 _LISTING = bundled("templates") / "machinery/job/code.sh"
 _SECONDS = 120.0
 
 
-def send_codes(login: Login, codes: Iterable[tuple[str, Code]]) -> None:
+def send_codes(login: Login, codes: Iterable[tuple[str, Code]], here: Path = HERE) -> None:
     """Keep each code in its store there, unless it is there; `codes` are those of CodeCopies.
 
-    A store may have $NAME, which are the login node's. Raises JobgenError.
+    A store may have $NAME, which are the login node's. rsync reads the copies in the store `here`.
+    Raises JobgenError.
     """
     for store, code in codes:
-        keep(code, HERE)
-        _send(login, f"{quote_path(store)}/code", code.name)
+        keep(code, here)
+        _send(login, f"{quote_path(store)}/code", code.name, here)
 
 
-def _send(login: Login, store: str, name: str) -> None:
+def _send(login: Login, store: str, name: str, here: Path) -> None:
     answer = _receive(login, store, "begin", name)
     folder, *others = answer.output.splitlines()
     if folder == "there":
@@ -40,11 +41,11 @@ def _send(login: Login, store: str, name: str) -> None:
     temporary = f".{name}.{os.urandom(6).hex()}"
     links = [f"--link-dest=../{each}" for each in others]
     # By their checksums: the times of copies differ.
-    source, target = f"{HERE.absolute()}/code/{name}/", address(login, f"{folder}/{temporary}/")
+    source, target = f"{here.absolute()}/code/{name}/", address(login, f"{folder}/{temporary}/")
     answer = rsync(["-rlpc", *links], source, target, login)
     if answer.status:
         raise failed(login, answer)
-    note = note_of(HERE / "code" / name).read_bytes()
+    note = note_of(here / "code" / name).read_bytes()
     _receive(login, store, "end", name, temporary, data=note)
 
 

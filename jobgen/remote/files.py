@@ -11,7 +11,7 @@ from time import sleep
 from jobgen.errors import JobgenError, problem, report
 from jobgen.quoting import quote_path
 from jobgen.remote.place import unreachable
-from jobgen.runs.records import LOGS
+from jobgen.runs.records import LOGS, logs_of_host
 from jobgen.submission.login import SSH, Login
 from jobgen.submission.machine import Answer, run_here
 
@@ -76,11 +76,11 @@ def fetch_logs(
 ) -> Path:
     """Copy the records and scripts in a folder of logs there to here; returns the folder here.
 
-    It is `here`, or the same place as there. `only` are other patterns of names in that folder.
+    It is `here`, or that of the host. `only` are other patterns of names in that folder.
     Nothing here is removed. Raises JobgenError, also if there is no such folder and the node may
     not lack it.
     """
-    here = here or logs_here(logs)
+    here = here or logs_here(login, logs)
     words = ("bash", "-c", f"cd -- {quote_path(logs)} && pwd -P")
     answer = login.run_again(words, seconds=QUERY_SECONDS)
     if answer.status is None:
@@ -98,9 +98,10 @@ def fetch_logs(
     return here
 
 
-def logs_here(logs: str) -> Path:
-    """The folder here for what is in a folder of logs there: the same one, if it may be here."""
-    return Path(LOGS if re.match(r"[/$~]", logs) or ".." in logs else logs)
+def logs_here(login: Login, logs: str = LOGS) -> Path:
+    """The folder here, of the host alone, for what is in a folder of logs there."""
+    is_here = not re.match(r"[/$~]", logs) and ".." not in logs
+    return logs_of_host(Path(logs if is_here else LOGS), login.name)
 
 
 def left_by(job: str) -> list[str]:

@@ -32,7 +32,7 @@ def submit_there(
     """
     login, logs = prepare(host, [plan], mkdir), logs_of(plan)
     send_codes(login, codes)
-    status = submit_script(script, plan.scheduler, follows, logs_here(logs), login, logs)
+    status = submit_script(script, plan.scheduler, follows, logs_here(login, logs), login, logs)
     return bring_back(login, status, logs) if follows and status.job else status
 
 
@@ -80,7 +80,7 @@ def logs_of(plan: Plan) -> str:
 
 
 def fetch_records(host: str) -> Login:
-    """Copy the records of the jobs in a folder there to the same place in the working folder."""
+    """Copy the records of the jobs in a folder there to the host's folder here."""
     login, _ = reach(host)
     fetch_logs(login)
     return login

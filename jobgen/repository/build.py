@@ -3,15 +3,16 @@
 import os
 import sys
 import zlib
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from jobgen.bounds import BUILD_BYTES, BUILD_BYTES_EACH, PROBLEMS_KEPT, PROBLEMS_SHOWN
 from jobgen.errors import USAGE, JobgenError, Problem, problem, report
-from jobgen.generator import Generators
+from jobgen.generator import Generator, Generators
 from jobgen.keeper.carried import named_files
 from jobgen.paths import is_outside, repository_or_folder, to_path
 from jobgen.planning.plan import Plan
@@ -29,7 +30,8 @@ from jobgen.repository.manifest import read_manifest
 from jobgen.repository.matrix import Script
 from jobgen.scripts.header import Header, read_header
 
-Note = Callable[[Script, Plan, bytes], None]  # is told of each script that was made
+# Is told of each script that was made, and by what.
+Note = Callable[[Script, Plan, bytes, Generator], None]
 
 
 class BuildOptions(NamedTuple):
@@ -39,6 +41,7 @@ class BuildOptions(NamedTuple):
     force: bool = False
     dry_run: bool = False
     trust: bool = False
+    host: str = ""  # of the jobs that name none
 
 
 @dataclass
@@ -48,8 +51,9 @@ class Build:
     manifest: str
     force: bool
     dry_run: bool
-    generators: Generators
+    generators: defaultdict[str, Generators]  # by host: the code of its jobs is kept there
     most_bytes: int
+    host: str = ""
     note: Note | None = None
     size: int = 0
     # For each script to write: its path, the path without links, and its compressed text.
@@ -69,7 +73,8 @@ class Build:
         Raises JobgenError if the script cannot be made, or if writing it would lose other work.
         """
         self.real_paths.add(script.real)
-        generator = self.generators.of(script.path)
+        script = replace(script, host=script.host or self.host)
+        generator = self.generators[script.host].of(script.path)
         command = script.command
         if command is None and "profile" not in script.fields:
             hint = (
@@ -83,7 +88,7 @@ class Build:
         is_changed = self.must_write(script.path, script.real, data)
         self.keepers |= named_files(data)
         if self.note:
-            self.note(script, generator.plan(job), data)
+            self.note(script, generator.plan(job), data, generator)
         if not is_changed:
             return
         advice = generator.advice(job, generator.plan(job))
@@ -141,6 +146,7 @@ def build_all(
     force: bool,
     dry_run: bool,
     trust: bool = False,
+    host: str = "",
     note: Note | None = None,
 ) -> int:
     """Write the scripts of a manifest that differ from their files.
@@ -149,7 +155,8 @@ def build_all(
     therefore not written. `prune` removes scripts whose headers name the manifest, but which the
     manifest no longer has; it searches the folders in which the manifest's patterns begin. `force`
     replaces edited scripts and those of other manifests, and lets `prune` remove edited scripts.
-    `trust` allows rendering templates of the repository. `note` is told of each script.
+    `trust` allows rendering templates of the repository. `host` is that of the jobs that name none.
+    `note` is told of each script.
 
     Raises JobgenError with all problems before anything is written.
     """
@@ -157,11 +164,12 @@ def build_all(
     total, scripts, folders = read_manifest(path)
     manifest = os.path.join(os.path.realpath(path.parent), path.name)
     most_bytes = max(BUILD_BYTES, total * BUILD_BYTES_EACH)
-    build = Build(manifest, force, dry_run, Generators(trust), most_bytes, note)
+    generators = defaultdict[str, Generators](lambda: Generators(trust))
+    build = Build(manifest, force, dry_run, generators, most_bytes, host, note)
     _make_scripts(scripts, total, build)
     _report_problems(build, path)
     if not dry_run:
-        build.generators.keep_codes()  # before scripts that need them, as are keepers
+        build.generators[""].keep_codes()  # before scripts that need them, as are keepers
     changed = write_keepers(path.parent, build.keepers, dry_run)
     written = _write_changes(build)
     removed = _remove_obsolete(folders, build) if prune else 0

@@ -66,6 +66,7 @@ def _kind(option: Option) -> Kind:
 
 _ENTRY_ROWS = {
     "command": row(Choice(*sorted(RANKS)), "Default: the one of the profile."),
+    "host": row(Text(), "HOST[:FOLDER], by ssh: where --submit submits it."),
     "file": row(Text(), "The script's path from the manifest, a pattern."),
     "matrix": row(MapOf(ListOf(_VALUE), _MATRIX_NAME), "Values by name.", dict),
     "program": row(ListOf(_VALUE), "The program and its arguments.", tuple),

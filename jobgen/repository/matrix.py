@@ -68,6 +68,7 @@ class Script:
     label: str
     key: str  # of its entry below `jobs`
     tree: Map
+    host: str = ""  # where its job is submitted; "" for here
 
     def job(self, command: str) -> Job:
         """The job. Raises JobgenError for an option that the command does not have."""
@@ -102,7 +103,8 @@ class Script:
             mark, option = each.mark, ""
             if not mark.line and mark.file.startswith("-"):
                 option = mark.file.split(" ")[0]
-                mark = self.place("program" if option == "--" else _KEY_OF_FLAG.get(option, ""))
+                key = {"--": "program", "--host": "host"}.get(option, _KEY_OF_FLAG.get(option, ""))
+                mark = self.place(key)
             hint = re.sub(r"(?<!\S)((?:-[NG] \d+ )*)-- ([\w./-]+\.py)(?=,|$)", _keys, each.hint)
             if option and hint.startswith("write --"):
                 hint = f"write {manifest_words(hint[6:].replace(', --', ' --')) or hint[6:]}"
@@ -144,6 +146,8 @@ class Scripts:
         texts = {key: value for key, value in plain.items() if isinstance(value, str)}
         mark = tree.items["file"].mark
         text = self._filled(entry.file, {**texts, "name": name, **chosen}, mark, problems)
+        host_mark = tree.items["host"].mark if entry.host else mark
+        host = self._filled(entry.host or "", {"name": name, **chosen}, host_mark, problems)
         if problems.found:
             raise JobgenError(problems.found)
         described = ", ".join(f"{key:.80} {value:.80}" for key, value in chosen.items())
@@ -152,7 +156,7 @@ class Scripts:
         stem, dot, suffix = entry.file.rpartition(".")
         pattern = f"{stem}{absent}{dot}{suffix}" if absent and stem else ""
         path, real = self.paths.add(text, label, mark, pattern)
-        return Script(entry.command, fields, path, real, label, name, tree)
+        return Script(entry.command, fields, path, real, label, name, tree, host)
 
     def _fields(
         self, name: str, tree: Map, entry: Any, chosen: Mapping[str, str], problems: ProblemList

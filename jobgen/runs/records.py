@@ -23,6 +23,7 @@ from jobgen.bounds import RECORD_BYTES
 from jobgen.scripts.write import replace_file
 
 LOGS = "jobgen-logs"
+_HOSTS = "hosts"  # the folder in it with one for each host that jobs were sent to (--host)
 _LAST_TIME = 1e11  # seconds since 1970; later ones are no dates for Python
 _READY = re.compile(r".* is ready(?:, \S+ on \S+)?: |, \d+ cores.*")
 
@@ -60,6 +61,11 @@ class Record(NamedTuple):
         return self.folder / "scripts" / f"{self.script}.sh"
 
     @property
+    def host(self) -> str:
+        """The login node that it was submitted on by ssh; "" for a job of this machine."""
+        return self.folder.name if self.folder.parent.name == _HOSTS else ""
+
+    @property
     def job_folder(self) -> Path | None:
         """The folder with its logs; None if it has not begun. After a success, it is gone."""
         is_name = re.fullmatch(r"[\w.-]*[\w-][\w.-]*", self.logs)
@@ -69,6 +75,16 @@ class Record(NamedTuple):
 def logs_folder(folder: Path) -> Path:
     """The folder with the records of a folder that jobs were submitted from, or itself."""
     return folder / LOGS if (folder / LOGS).is_dir() else folder
+
+
+def logs_of_host(logs: Path, name: str) -> Path:
+    """The folder for the records of a host's jobs: two clusters may have a job 12."""
+    return logs / _HOSTS / name
+
+
+def with_hosts(logs: Path) -> list[Path]:
+    """A folder with records, and those in it for jobs of hosts."""
+    return [logs, *sorted((logs / _HOSTS).glob("*"))]
 
 
 def read_records(logs: Path) -> list[Record]:

@@ -42,6 +42,11 @@ class Run(NamedTuple):
         record = self.record
         return record.status is None or bool(record.outside) or bool(record.restarts)
 
+    @property
+    def id(self) -> str:
+        """The job's id, behind its host and a colon if it is no job of this machine."""
+        return f"{self.record.host}:{self.record.job}" if self.record.host else self.record.job
+
     def state(self, queue: Queue) -> str:
         """The state in a few words; without the queue, it is the last one that was recorded."""
         record = self.record
@@ -111,9 +116,9 @@ def _array(job: str) -> str:
 
 def find_run(runs: Sequence[Run], job: str, logs: Path) -> Run:
     """The job of an id, whose server may be left out. Raises JobgenError."""
-    found = [each for each in runs if each.record.job == job]
+    found = [each for each in runs if job in (each.record.job, each.id)]
     found = found or [each for each in runs if _number(each.record.job) == job]
-    names = [each.record.job for each in found or runs if found or _array(each.record.job) == job]
+    names = [each.id for each in found or runs if found or _array(each.record.job) == job]
     if len(found) == 1:
         return found[0]
     if names:

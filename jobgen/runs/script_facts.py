@@ -102,7 +102,8 @@ def place_of(path: str, record: Record) -> Path | None:
 
     $PWD is the folder that the job was submitted from.
     """
-    within = record.folder.parent if record.folder.name == LOGS else Path()
+    logs = record.folder.parents[1] if record.host else record.folder
+    within = logs.parent if logs.name == LOGS else Path()
     with suppress(JobgenError, ValueError):
         return within / store_folder(path, within.absolute()) if path else None
     return None

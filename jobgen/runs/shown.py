@@ -21,7 +21,7 @@ def row(run: Run, state: str, cause: str) -> tuple[str, ...]:
     record = run.record
     began = record.submitted if record.begin is None else record.begin
     nodes = str(len(record.nodes.split()) or "")
-    return (record.job, run.facts.name, _date(began), _took(record), nodes, state, cause)
+    return (run.id, run.facts.name, _date(began), _took(record), nodes, state, cause)
 
 
 def as_values(run: Run, state: str, cause: str) -> dict[str, Any]:
@@ -29,6 +29,7 @@ def as_values(run: Run, state: str, cause: str) -> dict[str, Any]:
     record, of_script = run.record, run.facts
     values = {
         "job": record.job,
+        "host": record.host,
         "name": of_script.name,
         "state": state,
         "status": record.status,

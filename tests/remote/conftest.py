@@ -48,6 +48,16 @@ def host(tmp_path: Path) -> Iterator[SshHost]:
 
 
 @pytest.fixture
+def second(host: SshHost, tmp_path: Path) -> Iterator[SshHost]:
+    """Another cluster, login2."""
+    made = SshHost(tmp_path / "second", name="login2")
+    made.add("sbatch", SBATCH)
+    host.introduce(made)
+    yield made
+    made.stop()
+
+
+@pytest.fixture
 def login(host: SshHost, monkeypatch: pytest.MonkeyPatch) -> Login:
     for name, value in host.here.items():
         monkeypatch.setenv(name, value)

@@ -31,12 +31,15 @@ def missing() -> str | None:
 
 
 class SshHost:
-    """A login node with the name `login1`; it ends with `stop`, and its connections by `cut`.
+    """A login node; it ends with `stop`, and its connections by `cut`.
 
     With `enter`, a command's words are appended to these, which put it on another machine.
     """
 
-    def __init__(self, folder: Path, shell: str = "bash", enter: Sequence[str] = ()) -> None:
+    def __init__(
+        self, folder: Path, shell: str = "bash", enter: Sequence[str] = (), name: str = "login1"
+    ) -> None:
+        self.name = name
         self.folder, self.home = folder, folder / "home"
         self.here = {"PATH": f"{folder / 'bin'}:{os.environ['PATH']}", "HOME": str(folder)}
         self.port = _free_port()
@@ -73,6 +76,11 @@ class SshHost:
         command.write_text(f"#!/bin/bash\n{text}\n")
         command.chmod(0o755)
 
+    def introduce(self, other: SshHost) -> None:
+        """Let the ssh of this node's user know another node."""
+        with (self.folder / "ssh_config").open("a") as own:
+            own.write((other.folder / "ssh_config").read_text())
+
     def cut(self) -> int:
         """Kill all connections, and leave what they started; returns their number."""
         sessions = _children(self.process.pid)
@@ -104,7 +112,7 @@ class SshHost:
         ]
         (self.folder / "sshd_config").write_text("\n".join(lines) + "\n")
         lines = [
-            "Host login1",
+            f"Host {self.name}",
             "HostName 127.0.0.1",
             f"Port {self.port}",
             f"IdentityFile {self.folder}/user_key",
@@ -123,7 +131,7 @@ class SshHost:
     def _await(self) -> None:
         limit = time.monotonic() + 20
         while time.monotonic() < limit and self.process.poll() is None:
-            words = [str(self.folder / "bin/ssh"), "-o", "BatchMode=yes", "login1", "true"]
+            words = [str(self.folder / "bin/ssh"), "-o", "BatchMode=yes", self.name, "true"]
             if not subprocess.run(words, capture_output=True, check=False).returncode:
                 return
             time.sleep(0.1)

@@ -150,7 +150,7 @@ def test_output_record_and_status_come_back(host: SshHost, folder: Path) -> None
     assert (done.returncode, done.stdout) == (7, b"12\n")
     assert b"FAILED (exit code 7)" in done.stderr
     assert (folder / "slurm-12.out").read_text() == "step 1\n"
-    here = sorted(each.name for each in (folder / "jobgen-logs").iterdir())
+    here = sorted(each.name for each in (folder / "jobgen-logs/hosts/login1").iterdir())
     assert here == ["12", "12.1", "12.1.json", "12.json", "scripts"]
 
 
@@ -252,7 +252,7 @@ def test_a_job_of_pbs_whose_status_only_its_record_has(host: SshHost, folder: Pa
 def test_the_jobs_there_are_listed(host: SshHost, folder: Path) -> None:
     words = ("sbatch", *PROFILE, "--host", "login1", "--submit", "--", "true")
     assert run(host, folder, *words).stdout == b"12\n"
-    record = json.loads((folder / "jobgen-logs/12.json").read_text())
+    record = json.loads((folder / "jobgen-logs/hosts/login1/12.json").read_text())
     logs = host.home / f"jobgen/{NAME}/jobgen-logs"
     logs.mkdir()
     host.add("squeue", SQUEUE)
@@ -263,7 +263,7 @@ def test_the_jobs_there_are_listed(host: SshHost, folder: Path) -> None:
     done = run(host, folder, "runs", "--host", "login1")
     assert (done.returncode, done.stderr) == (0, b"")
     lines = done.stdout.decode().splitlines()[1:]
-    assert [line.split()[0] for line in lines] == ["12", "13"]
+    assert [line.split()[0] for line in lines] == ["login1:12", "login1:13"]
     assert "running" in lines[0]
     assert "queued" in lines[1]
     done = run(host, folder, "runs", "list", "x", "--host", "login1")

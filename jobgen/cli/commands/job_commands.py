@@ -190,8 +190,9 @@ def _submit(generator: Generator, plan: Plan, script: str, options: dict[str, An
     else:
         from jobgen.remote.files import logs_here
         from jobgen.remote.job import logs_of, submit_there
+        from jobgen.submission.login import parse_host
 
-        records, mkdir = logs_here(logs_of(plan)), bool(options.get("mkdir"))
+        records, mkdir = logs_here(parse_host(host), logs_of(plan)), bool(options.get("mkdir"))
         status = submit_there(host, plan, script, generator.codes.codes, follows, mkdir)
     if plan.launch.chain:
         from jobgen.submission.chain import end_of_chain

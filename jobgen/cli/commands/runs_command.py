@@ -13,7 +13,7 @@ from jobgen.cli.app import TEXTS, Group, argument, columns, main, option
 from jobgen.errors import JobgenError, nearest_hint, printable, problem, report
 from jobgen.paths import to_path
 from jobgen.runs.comparison import code_changes, differences
-from jobgen.runs.records import logs_folder, read_records
+from jobgen.runs.records import logs_folder, read_records, with_hosts
 from jobgen.runs.runs import Queue, Run, find_run, runs_of, shown_runs
 from jobgen.runs.shown import HEADING, as_lines, as_values, row
 from jobgen.scripts.write import write, write_to_stdout
@@ -54,13 +54,12 @@ def _list(folder: str, host: str | None, only_failed: bool, as_json: bool) -> in
     is the class of failure that `jobgen why` finds in its logs.
     """
     machine = _fetched_from(host, folder) if host else HERE
-    found = _runs_in(folder)
-    queue = _queue(found, machine)
-    shown = [(run, run.state(queue)) for run in shown_runs(found, queue)]
+    found = [run for run in _runs_in(folder) if not host or run.record.host == machine.name]
+    shown = list(_with_states(found, machine))
     if only_failed:
         shown = [(run, state) for run, state in shown if state.startswith(_NOT_WELL)]
     causes = _causes([run for run, _ in shown])
-    rows = [(run, state, causes.get(run.record.job, "")) for run, state in shown]
+    rows = [(run, state, causes.get(run.id, "")) for run, state in shown]
     if as_json:
         write(json.dumps([as_values(*each) for each in rows], indent=2) + "\n")
     elif rows:
@@ -136,7 +135,7 @@ def _runs_in(folder: str) -> list[Run]:
     if not path.is_dir():
         hint = nearest_hint(folder, runs.commands) if "/" not in folder else ""
         raise problem(folder, "no such folder", "unreadable", hint)
-    return runs_of(read_records(logs_folder(path)))
+    return runs_of([each for logs in with_hosts(logs_folder(path)) for each in read_records(logs)])
 
 
 def _fetched_from(host: str, folder: str) -> Machine:
@@ -148,11 +147,20 @@ def _fetched_from(host: str, folder: str) -> Machine:
     return fetch_records(host)
 
 
-def _queue(found: Iterable[Run], machine: Machine = HERE) -> Queue:
-    """The user's jobs in the queue; nobody is asked if all jobs have ended."""
+def _with_states(found: Sequence[Run], machine: Machine) -> Iterator[tuple[Run, str]]:
+    """Each job to show, with its state; of a job of another host, it is the last one recorded."""
+    own = [run for run in found if run.record.host == machine.name]
+    others = [run for run in found if run.record.host != machine.name]
+    for jobs, queue in ((own, _queue(own, machine)), (others, None)):
+        yield from ((run, run.state(queue)) for run in shown_runs(jobs, queue))
+
+
+def _queue(own: Iterable[Run], machine: Machine = HERE) -> Queue:
+    """The user's jobs in the queue of a machine; nobody is asked if all of them have ended."""
     from jobgen.submission.queues.own_jobs import running
 
-    return running(machine) if any(run.may_be_queued for run in found) else None
+    is_asked = any(run.may_be_queued and run.record.host == machine.name for run in own)
+    return running(machine) if is_asked else None
 
 
 def _verdict(run: Run) -> Verdict | None:
@@ -168,5 +176,5 @@ def _verdict(run: Run) -> Verdict | None:
 def _causes(shown: Sequence[Run]) -> dict[str, str]:
     """The class of failure of the last jobs that failed, by their ids."""
     failed = [run for run in shown if run.has_failed][-MOST_CAUSES:]
-    verdicts = {run.record.job: _verdict(run) for run in failed}
+    verdicts = {run.id: _verdict(run) for run in failed}
     return {job: verdict.code for job, verdict in verdicts.items() if verdict and verdict.code}

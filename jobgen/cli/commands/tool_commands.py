@@ -46,6 +46,7 @@ def check(paths: tuple[str, ...], fix: bool, force: bool, trust: bool) -> int:
 @option("--only NAME...", "Submit only the jobs of this name, such as 'bert-*'.")
 @option("--at-once N", "At most N of the manifest's jobs run at once.", type=click.IntRange(1))
 @option("--wait", "Submit, and follow the jobs; exit 1 if one of them fails.")
+@option("--host HOST[:FOLDER]", "Submit there, by ssh, the jobs that name no `host`.")
 @_trust
 def build(
     manifest: str,
@@ -57,6 +58,7 @@ def build(
     only: tuple[str, ...],
     at_once: int | None,
     wait: bool,
+    host: str | None,
 ) -> int:
     """Write the scripts of a manifest, and submit and follow their jobs.
 
@@ -73,13 +75,14 @@ def build(
     from jobgen.repository.build import BuildOptions, build_all
 
     check_paths([manifest])
-    options = BuildOptions(prune, force, dry_run, trust)
+    options = BuildOptions(prune, force, dry_run, trust, host or "")
     if submit or wait:
         from jobgen.campaign.campaign import Wish, build_and_submit
 
         return build_and_submit(manifest, options, Wish(only, at_once, wait))
-    for name in ["--only"] * bool(only) + ["--at-once"] * bool(at_once):
-        raise problem(name, "it works only with --submit", "usage", "add --submit, or --wait")
+    for name, value in {"--only": only, "--at-once": at_once, "--host": host}.items():
+        if value:
+            raise problem(name, "it works only with --submit", "usage", "add --submit, or --wait")
     return build_all(manifest, *options)
 
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobgen.cli.app import argument, columns, main, option
@@ -142,6 +143,7 @@ def _parts(word: str) -> _Parts:
     if os.path.lexists(to_path(word)):
         return _Parts(logs=sources([word]))
     from jobgen.diagnosis.job_files import find_job_files, find_job_folder, is_job_id
+    from jobgen.runs.records import LOGS
 
     if not is_job_id(word):
         return _Parts(logs=sources([word]))
@@ -149,11 +151,12 @@ def _parts(word: str) -> _Parts:
     try:
         found = find_job_files(word)
     except JobgenError:
-        if folder:
+        if folder := folder or _folder_of_host(word):
             return _Parts(folder)  # the schedulers have forgotten the job
         raise
     names = [word, *found.numbers]  # a job of an array has its own number, too
-    folders = (find_job_folder(name, ("", *found.folders)) for name in names)
+    places = [LOGS, *(os.path.join(each, LOGS) for each in found.folders)]
+    folders = (find_job_folder(name, places) for name in names)
     folder = folder or next(filter(None, folders), "")
     is_waiting = found.status and not found.status.is_running  # no output yet
     for path in found.missing if not (folder or is_waiting) else ():
@@ -161,9 +164,23 @@ def _parts(word: str) -> _Parts:
     return _Parts(folder, _of_job(found), found)
 
 
+def _folder_of_host(word: str) -> str:
+    """The folder that came here of a job of another cluster; "" if there is none."""
+    from jobgen.diagnosis.job_files import find_job_folder
+    from jobgen.runs.records import LOGS, with_hosts
+
+    found = (find_job_folder(word, [str(logs)]) for logs in with_hosts(Path(LOGS)))
+    folders = list(filter(None, found))
+    if len(folders) > 1:
+        text = "jobs of several hosts have this number"
+        raise problem(word, text, "job", f"name its folder: {', '.join(folders)}")
+    return "".join(folders)
+
+
 def _parts_there(word: str, host: str) -> _Parts:
     """The input of a job of another cluster, whose files come to the same places here."""
     from jobgen.diagnosis.job_files import find_job_files, find_job_folder, is_job_id
+    from jobgen.remote.files import logs_here
     from jobgen.remote.job import fetch_job
     from jobgen.remote.place import reach
 
@@ -171,16 +188,17 @@ def _parts_there(word: str, host: str) -> _Parts:
         text = f"{word!r:.80} is no job's number, and other files are here"
         raise problem("--host", text, "usage", "such as jobgen why 4711 --host login1")
     login, _ = reach(host)
+    logs = [str(logs_here(login))]
     try:
         found = find_job_files(word, login)
     except JobgenError:
         fetch_job(login, [word])
-        if folder := find_job_folder(word):
+        if folder := find_job_folder(word, logs):
             return _Parts(folder)  # the scheduler has forgotten the job
         raise
     names = [word, *found.numbers]
     paths = fetch_job(login, names, [*found.paths, *found.missing], found.folders)
-    folder = next(filter(None, map(find_job_folder, names)), "")
+    folder = next(filter(None, (find_job_folder(name, logs) for name in names)), "")
     found = replace(found, paths=tuple(paths), missing=())
     return _Parts(folder, _of_job(found), found)
 

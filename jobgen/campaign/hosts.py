@@ -1,0 +1,50 @@
+"""The hosts of a manifest's jobs: reached by ssh, and sent what their jobs need there."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from jobgen.campaign.jobs import Job, Needs
+from jobgen.keeper.carried import FOLDER
+from jobgen.remote.code import send_codes
+from jobgen.remote.files import address, failed, rsync
+from jobgen.remote.job import prepare
+from jobgen.remote.place import reach
+from jobgen.submission.login import Login
+from jobgen.submission.machine import Machine
+
+
+def reach_hosts(jobs: Sequence[Job], needs: dict[Path, Needs], submits: bool) -> list[Job]:
+    """The jobs, each with its machine as it was reached; if it `submits`, their folders are made.
+
+    Raises JobgenError if a host does not answer, or lacks what its jobs need.
+    """
+    reached: dict[Machine, Machine] = {}
+    for host in dict.fromkeys(each.machine for each in jobs):
+        if not isinstance(host, Login):
+            continue
+        name = f"{host.name}:{host.folder}"
+        plans = [needs[each.path].plan for each in jobs if each.machine == host]
+        for scheduler in {plan.scheduler for plan in plans}:
+            own = [plan for plan in plans if plan.scheduler == scheduler]
+            reached[host] = prepare(name, own) if submits else reach(name)[0]
+    return [replace(each, machine=reached.get(each.machine, each.machine)) for each in jobs]
+
+
+def send_needs(jobs: Iterable[Job], needs: dict[Path, Needs], folder: Path) -> None:
+    """Send the code and the keepers of jobs to their hosts, from a manifest's folder here."""
+    by_host: dict[Login, list[Needs]] = {}
+    for job in jobs:
+        if isinstance(job.machine, Login):
+            by_host.setdefault(job.machine, []).append(needs[job.path])
+    for login, own in by_host.items():
+        copies = {id(each.codes): each.codes for each in own}
+        codes = [code for each in copies.values() for code in each.codes]
+        send_codes(login, codes, folder / ".jobgen/store")
+        keepers = sorted({str(folder / FOLDER / name) for each in own for name in each.keepers})
+        for keeper in keepers:
+            answer = rsync(
+                ["-p", "--mkpath"], keeper, address(login, f"{login.folder}/{FOLDER}/"), login
+            )
+            if answer.status:
+                raise failed(login, answer)
