@@ -84,7 +84,8 @@ def submit_missing(
     nothing was submitted.
     """
     states = read_states(jobs)
-    todo = [state for state in states if state.job in wanted]
+    some = set(wanted)
+    todo = [state for state in states if state.job in some]
     missing = [(state, state.reason if state.attempt else "") for state in todo if state.is_missing]
     done = 0
     send(state.job for state, _ in missing)

@@ -41,10 +41,8 @@ def send_needs(jobs: Iterable[Job], needs: dict[Path, Needs], folder: Path) -> N
         copies = {id(each.codes): each.codes for each in own}
         codes = [code for each in copies.values() for code in each.codes]
         send_codes(login, codes, folder / ".jobgen/store")
-        keepers = sorted({str(folder / FOLDER / name) for each in own for name in each.keepers})
-        for keeper in keepers:
-            answer = rsync(
-                ["-p", "--mkpath"], keeper, address(login, f"{login.folder}/{FOLDER}/"), login
-            )
+        for name in sorted({name for each in own for name in each.keepers}):
+            there = address(login, login.folder.replace("$$", "$"))
+            answer = rsync(["-pR"], f"{folder}/./{FOLDER}/{name}", f"{there}/", login)
             if answer.status:
                 raise failed(login, answer)

@@ -1,7 +1,6 @@
 """What is known of each job of a manifest: from the records, and from one query of each queue."""
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from jobgen.errors import JobgenError, report
 from jobgen.quoting import quote_path
 from jobgen.remote.files import fetch_logs
 from jobgen.runs.records import Record, note_end, note_submission, read_records
+from jobgen.submission.chain import DONE_FOR_GOOD, chain_status, last_event
 from jobgen.submission.login import Login
 from jobgen.submission.machine import Machine
 from jobgen.submission.queues.job_queue import JobStatus, QueuedJob
@@ -55,22 +55,14 @@ class Attempt:
 
     def _recorded(self, job: Job) -> int | None:
         if job.is_chain:
-            return self._chain_status(job)
+            status = chain_status(last_event(job.logs / f"chain-{self.number}"))
+            return 0 if status == DONE_FOR_GOOD else status
         of_tasks = [_status(each) for each in self.records if each.job != self.id]
         own = next((_status(each) for each in self.records if each.job == self.id), None)
         if not job.array or own is not None:
             return own
         ends = [status for status in of_tasks if status is not None]
         return max(ends) if len(ends) == len(of_tasks) >= array_size(job.array) else None
-
-    def _chain_status(self, job: Job) -> int | None:
-        """0 if the training is done, 1 if its chain was stopped, None if it goes on."""
-        try:
-            text = (job.logs / f"chain-{self.number}").read_text("utf-8", "replace")
-        except OSError:
-            return None
-        ends = re.findall(r"^\S+ job \d+ (is done|stopped|goes on|began)", text, re.MULTILINE)
-        return {"is done": 0, "stopped": 1}.get(ends[-1] if ends else "")
 
     def note_end(self, job: Job) -> None:
         """Keep what the scheduler knows, and soon forgets, of a job that wrote no end itself."""

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from jobgen.campaign.states import State
 from jobgen.errors import report
-from jobgen.submission.follow import displayable, shorten
+from jobgen.submission.follow import can_rewrite, fitting
 
 _HEAD = ("NAME", "JOB", "STATE", "TIME")
-_LINES, _COLUMNS = 24, 80  # of a terminal that does not know its size
+_LINES = 24  # of a terminal that does not know its size
 
 
 class Table:
@@ -18,9 +18,7 @@ class Table:
     def __init__(self) -> None:
         self._height = 0  # lines of the table that is on the terminal now
         self._shown: dict[str, str] = {}  # the state of each job that was written last
-        self.is_terminal = (
-            sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-        )
+        self.is_terminal = can_rewrite()
 
     def show(self, states: Sequence[State], summary: str) -> None:
         """Show the jobs, those that run first, and a line about all of them."""
@@ -29,14 +27,12 @@ class Table:
             return
         self.clear()
         lines = _lines(sorted(states, key=lambda each: not each.is_running), summary)
-        size = os.get_terminal_size(sys.stderr.fileno())
-        most = (size.lines or _LINES) - 2
+        most = (os.get_terminal_size(sys.stderr.fileno()).lines or _LINES) - 2
         if len(lines) > most:
             more = len(lines) - most
             lines = [*lines[: most - 2], f"… and {more + 1} more", lines[-1]]
         for line in lines:
-            text = displayable(line, sys.stderr.encoding)
-            sys.stderr.write(f"{shorten(text, (size.columns or _COLUMNS) - 1)}\x1b[K\n")
+            sys.stderr.write(f"{fitting(line)}\x1b[K\n")
         sys.stderr.flush()
         self._height = len(lines)
 

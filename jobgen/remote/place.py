@@ -8,13 +8,12 @@ from jobgen.errors import JobgenError, problem
 from jobgen.quoting import quote_path
 from jobgen.remote.connection import share_connection
 from jobgen.submission.login import Login, parse_host
-from jobgen.submission.machine import Answer
 
 REACH_SECONDS = 90.0
-_NO_FOLDER, _NO_COMMAND = 3, 4  # exit statuses
 _REACH = """\
-{make}cd -- {folder} {else_home}|| exit 3
-for name; do command -v -- "$name" > /dev/null || {{ echo "$name" >&2; exit 4; }}; done
+{make}cd -- {folder} {else_home}|| exit
+no="there is no $1, in a login shell of bash"
+[[ ! $1 ]] || command -v -- "$1" > /dev/null || {{ echo "$no" >&2; exit 1; }}
 {then}
 pwd -P
 """
@@ -38,11 +37,14 @@ def reach(
         else_home="" if makes_folder else "2> /dev/null || cd ",
         then=then,
     )
-    words = ("bash", "-c", text, "reach", *filter(None, [command]))
+    words = ("bash", "-c", text, "reach", command)
     login = share_connection(login)
     answer = login._replace(folder="").run(words, seconds=REACH_SECONDS)
-    if answer.status != 0:
-        raise _refusal(login, answer)
+    if answer.status is None:
+        raise unreachable(login, answer.reason)
+    if answer.status:
+        hint = "name a login node of the cluster, and a folder there that you may write to"
+        raise problem("--host", f"{login.name}: {answer.reason}", "host", hint)
     found, _, folder = f"\n{answer.output}".removesuffix("\n").partition("\n/")
     return login._replace(folder=f"/{folder}".replace("$", "$$")), found.split()
 
@@ -52,15 +54,3 @@ def unreachable(login: Login, reason: str) -> JobgenError:
     hint = f"`ssh {login.destination} true` must work without a question: by a key in ssh's agent,"
     hint += " or over a connection that is open already (ControlMaster)"
     return problem("--host", f"{login.name} does not answer: {reason}", "host", hint)
-
-
-def _refusal(login: Login, answer: Answer) -> JobgenError:
-    if answer.status is None:
-        return unreachable(login, answer.reason)
-    if answer.status == _NO_COMMAND:
-        text = f"there is no {answer.reason} on {login.name}, in a login shell of bash"
-        return problem("--host", text, "host", "name a login node of the cluster")
-    if answer.status == _NO_FOLDER:
-        hint = f"name a folder that you may write to: {login.name}:FOLDER"
-        return problem("--host", f"{login.name}: {answer.reason}", "host", hint)
-    return problem("--host", f"{login.name}: {answer.reason}", "host")

@@ -10,6 +10,7 @@ from pathlib import Path
 from jobgen.errors import report
 from jobgen.submission.queues.job_queue import JobStatus
 
+DONE_FOR_GOOD = 93  # the exit status of a program that must not go on
 _EVENT = re.compile(r"\S+ (job \d+ (?:began on|goes on|is done|stopped)\b.*)")
 
 
@@ -23,6 +24,13 @@ def last_event(file: Path) -> str:
     return next((each[1] for each in found if each), "")
 
 
+def chain_status(event: str) -> int | None:
+    """0 or DONE_FOR_GOOD if the training is done by its last event, 1 if it stopped; else None."""
+    if " is done: " in event:
+        return DONE_FOR_GOOD if event.endswith(f" {DONE_FOR_GOOD}") else 0
+    return 1 if re.match(r"job \d+ stopped\b", event) else None
+
+
 def end_of_chain(status: JobStatus, logs: Path | None) -> JobStatus:
     """The status of a chain, of the last one of its array: 0 if the training is done.
 
@@ -33,6 +41,5 @@ def end_of_chain(status: JobStatus, logs: Path | None) -> JobStatus:
     if status.exit_status is None or not event:
         return status
     report(f"chain {number}: {event}")
-    if " is done: " in event:
-        return status._replace(exit_status=93 if event.endswith(" 93") else 0)
-    return status._replace(exit_status=status.exit_status or 1)
+    ended = chain_status(event)
+    return status._replace(exit_status=status.exit_status or 1 if ended is None else ended)

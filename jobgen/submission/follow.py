@@ -32,9 +32,7 @@ class Progress:
     def __init__(self, job: str) -> None:
         self.job = job
         self.shown: object = None
-        self.is_terminal = (
-            sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-        )
+        self.is_terminal = can_rewrite()
 
     def show(self, status: JobStatus) -> None:
         """Show the status of a job that has not ended, on a terminal with its last output line."""
@@ -49,9 +47,7 @@ class Progress:
     def _show(self, state: object, line: str, rewritten: str) -> None:
         """Rewrite the line on a terminal; elsewhere, write a new line if the state has changed."""
         if self.is_terminal:
-            width = os.get_terminal_size(sys.stderr.fileno()).columns or 80
-            text = displayable(f"job {self.job}: {rewritten}", sys.stderr.encoding)
-            sys.stderr.write(f"\r{shorten(text, width - 1)}\x1b[K")
+            sys.stderr.write(f"\r{fitting(f'job {self.job}: {rewritten}')}\x1b[K")
             sys.stderr.flush()
         elif state != self.shown:
             report(f"job {self.job}: {line}")
@@ -164,6 +160,18 @@ def last_line(file: str) -> str:
     except (OSError, ValueError):
         return ""
     return next((line for line in reversed(lines) if line.strip()), "")
+
+
+def can_rewrite() -> bool:
+    """Whether stderr is a terminal whose lines can be rewritten."""
+    is_there = sys.stderr is not None and sys.stderr.isatty()
+    return is_there and os.environ.get("TERM") != "dumb"
+
+
+def fitting(text: str) -> str:
+    """The start of a line that fits into the terminal, which may not know its size."""
+    width = os.get_terminal_size(sys.stderr.fileno()).columns or 80
+    return shorten(displayable(text, sys.stderr.encoding), width - 1)
 
 
 def displayable(text: str, encoding: str) -> str:

@@ -16,7 +16,8 @@ from tests.remote.ssh_host import SshHost
 from tests.remote.test_cuts import HANG_UP, taken
 
 MANIFEST = """\
-defaults: {profile: dgx-a100, nodes: 1, code: ., host: login1, file: "jobs/{name}-{lr}.sh"}
+defaults:
+  {profile: dgx-a100, nodes: 1, stall: 600, code: ., host: login1, file: "jobs/{name}-{lr}.sh"}
 jobs:
   bert: {matrix: {lr: [1, 2]}, program: [train.py, "{lr}"]}
   vit: {matrix: {lr: [1]}, host: "login2:else/where", program: [train.py, "{lr}"]}
@@ -56,20 +57,20 @@ def end(host: SshHost, folder: Path, job: str, status: int) -> None:
     logs.mkdir(exist_ok=True)
     record = {"job": job, "script": digest, "begin": 1, "end": 2, "status": status, "logs": job}
     (logs / f"{job}.json").write_text(json.dumps(record))
-    (logs / job).mkdir()
-    (logs / job / "n1.rank0.log").write_text("torch.cuda.OutOfMemoryError: CUDA out of memory.\n")
 
 
 def test_two_clusters_in_one_manifest(host: SshHost, second: SshHost, here: Path) -> None:
     done = build(host, here, "--submit")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.decode().splitlines()[3:] == [
+    assert done.stdout.decode().splitlines()[-3:] == [
         "jobs/bert-1.sh: job 12", "jobs/bert-2.sh: job 13", "jobs/vit-1.sh: job 12"
     ]  # fmt: skip
     assert (taken(host), taken(second)) == (["12", "13"], ["12"])
     folders = [(each.home / "taken/12/folder").read_text() for each in (host, second)]
     assert folders == [f"{host.home}/jobgen/{NAME}", f"{second.home}/else/where"]
     for place in folders:
+        (keeper,) = Path(place, ".jobgen").glob("keeper-*.py")
+        assert keeper.read_bytes() == (here / ".jobgen" / keeper.name).read_bytes()
         (copy,) = (each for each in Path(place, ".jobgen/store/code").iterdir() if each.is_dir())
         assert (copy / "train.py").read_text() == "print('trained')\n"
     done = build(host, here, "--submit")
@@ -108,9 +109,11 @@ def test_they_are_followed_with_one_query_of_each_queue(
     digest = hashlib.sha256(script).hexdigest()
     record = {"job": "12", "script": digest, "begin": 1, "end": 2, "status": 7, "logs": "12"}
     second.add("end", f"""\
-cd ~/else/where; mkdir -p jobgen-logs/12; echo FAILED > ~/state-12
-echo 'torch.cuda.OutOfMemoryError: CUDA out of memory.' > jobgen-logs/12/n1.rank0.log
-echo '{json.dumps(record)}' > jobgen-logs/12.json""")  # fmt: skip
+cd ~/else/where; mkdir -p jobgen-logs/12/n1/12_a/attempt_0/0; echo FAILED > ~/state-12
+cd jobgen-logs
+echo 'torch.cuda.OutOfMemoryError: CUDA out of memory.' > 12/n1/12_a/attempt_0/0/stderr.log
+echo 7 > 12/status
+echo '{json.dumps(record)}' > 12.json""")  # fmt: skip
     host.add("squeue", SQUEUE + "(($(wc -l < ~/asked) < 2)) || echo COMPLETED | tee ~/state-1{2,3}")
     done = build(host, here, "--wait")
     assert done.returncode == 1
@@ -122,7 +125,7 @@ echo '{json.dumps(record)}' > jobgen-logs/12.json""")  # fmt: skip
     assert "memory" in failed[0]
     polls = [(each.home / "asked").read_text().count("\n") for each in (host, second)]
     assert polls == [3, 4]
-    assert (here / "jobgen-logs/hosts/login2/12/n1.rank0.log").exists()
+    assert (here / "jobgen-logs/hosts/login2/12/n1").is_dir()
     done = jobgen("why", "12", cwd=here, env=host.here)
     assert (done.returncode, b"memory" in done.stdout) == (0, True), done.stderr
 
@@ -174,7 +177,7 @@ def test_a_host_for_jobs_that_name_none(host: SshHost, second: SshHost, here: Pa
         (
             MANIFEST.replace("login1,", "-x,"),
             ("--submit",),
-            "jobgen.yaml:1:56: '-x' is not HOST[:F",
+            "jobgen.yaml:2:60: '-x' is not HOST[:F",
         ),
         (MANIFEST, ("--host", "login1"), "--host: it works only with --submit"),
         (MANIFEST.replace("login1,", "nowhere,"), ("--submit",), "nowhere does not answer: ssh: "),

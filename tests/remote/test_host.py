@@ -204,7 +204,7 @@ def test_what_the_node_lacks(
 
 def test_a_node_without_the_scheduler(host: SshHost, folder: Path) -> None:
     done = run(host, folder, "qsub", "--profile", "eap", "--submit", "--host", "login1")
-    text = b"--host: there is no qsub on login1, in a login shell of bash; name a login node"
+    text = b"--host: login1: there is no qsub, in a login shell of bash; name a login node"
     assert text in done.stderr
 
 
