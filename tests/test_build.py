@@ -17,7 +17,7 @@ from jobgen.errors import Mark, Problem, nearest_hint, run_command
 from jobgen.quoting import quote
 from jobgen.repository import build as build_module
 from jobgen.repository import files
-from jobgen.repository.build import build_all
+from jobgen.repository.build import BuildOptions, build_all
 from jobgen.repository.check import check_all
 from jobgen.scripts.header import Header, read_header
 from tests.helpers import jobgen
@@ -55,7 +55,7 @@ def build(
     dry_run: bool = False,
     trust: bool = False,
 ) -> int:
-    return run_command(lambda: build_all(file, prune, force, dry_run, trust))
+    return run_command(lambda: build_all(file, BuildOptions(prune, force, dry_run, trust)))
 
 
 def header_of(path: Path) -> Header:

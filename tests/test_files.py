@@ -19,7 +19,7 @@ from jobgen.generator import Generator, find_profiles
 from jobgen.paths import repository_or_folder
 from jobgen.planning.job_options import Job
 from jobgen.profiles import search
-from jobgen.repository.build import build_all
+from jobgen.repository.build import BuildOptions, build_all
 from jobgen.repository.check import check_all
 from jobgen.repository.manifest import read_manifest
 from jobgen.repository.matrix import Script
@@ -334,10 +334,10 @@ def test_prune_removes_no_script_of_another_manifest(
     Path("one.yaml").write_text(text + "a: {}, b: {}}\n")
     Path("two.yaml").write_text(text + "c: {}, d: {}}\n")
     for name in ("one.yaml", "two.yaml"):
-        assert run_command(lambda name=name: build_all(name, True, False, False)) == 0
+        assert run_command(lambda name=name: build_all(name, BuildOptions(prune=True))) == 0
     assert run_words(["local", "-o", "jobs/own.sh"]) == 0
     Path("one.yaml").write_text(text + "a: {}}\n")
-    assert run_command(lambda: build_all("one.yaml", True, True, False)) == 0
+    assert run_command(lambda: build_all("one.yaml", BuildOptions(prune=True, force=True))) == 0
     assert sorted(os.listdir("jobs")) == ["a.sh", "c.sh", "d.sh", "own.sh"]
     assert run_command(lambda: check_all(["jobs"], False, False)) == 0
 

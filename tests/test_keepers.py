@@ -11,7 +11,7 @@ import pytest
 
 from jobgen.errors import run_command
 from jobgen.keeper.carried import keeper_files, keeper_text
-from jobgen.repository.build import build_all
+from jobgen.repository.build import BuildOptions, build_all
 from jobgen.repository.check import check_all
 from tests.helpers import jobgen
 
@@ -33,7 +33,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def build(prune: bool = False, dry_run: bool = False) -> int:
-    return run_command(lambda: build_all("jobgen.yaml", prune, False, dry_run))
+    return run_command(lambda: build_all("jobgen.yaml", BuildOptions(prune, dry_run=dry_run)))
 
 
 def check(fix: bool = False) -> int:
@@ -122,7 +122,7 @@ def test_prune_keeps_what_other_scripts_name(folder: Path) -> None:
     (folder / "other.yaml").write_text(text.replace("  plain: {}\n", ""))
     (folder / "jobgen.yaml").write_text(MANIFEST.replace("  lead: {profile: eap}\n", ""))
     (folder / "jobs/lead.sh").unlink()
-    assert run_command(lambda: build_all("other.yaml", False, False, False)) == 0
+    assert run_command(lambda: build_all("other.yaml", BuildOptions())) == 0
     assert build(prune=True) == 0
     assert lead.exists()
 

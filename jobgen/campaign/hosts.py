@@ -42,7 +42,7 @@ def send_needs(jobs: Iterable[Job], needs: dict[Path, Needs], folder: Path) -> N
         codes = [code for each in copies.values() for code in each.codes]
         send_codes(login, codes, folder / ".jobgen/store")
         for name in sorted({name for each in own for name in each.keepers}):
-            there = address(login, login.folder.replace("$$", "$"))
-            answer = rsync(["-pR"], f"{folder}/./{FOLDER}/{name}", f"{there}/", login)
+            target = address(login, login.folder.replace("$$", "$"))
+            answer = rsync(["-pR"], f"{folder}/./{FOLDER}/{name}", f"{target}/", login)
             if answer.status:
                 raise failed(login, answer)

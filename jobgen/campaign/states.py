@@ -110,11 +110,6 @@ class State:
         return queued is not None and queued.is_running
 
     @property
-    def may_be_queued(self) -> bool:
-        """Whether its queue has to be asked: it was submitted, or was about to be."""
-        return bool(self.attempts) or self.job.time_of_copy is not None
-
-    @property
     def is_unknown(self) -> bool:
         """Whether the job may have succeeded, and nobody knows: the plain script notes no end."""
         has_left = self.attempt is not None and not self.is_queued
@@ -156,8 +151,12 @@ def refresh(states: Sequence[State]) -> None:
 
 
 def _not_queued(states: Sequence[State]) -> list[State]:
-    """Ask each queue once, if any of its jobs may be there; returns those that are not."""
-    for machine, scheduler, own in by_queue([each for each in states if each.may_be_queued]):
+    """Ask each queue once to which one of the jobs was submitted, or was about to be submitted.
+
+    Returns the jobs that are in no queue.
+    """
+    submitted = [each for each in states if each.attempts or each.job.time_of_copy]
+    for machine, scheduler, own in by_queue(submitted):
         queue = own_jobs(scheduler, machine)
         shown = by_number(queue)
         for state in own:
@@ -179,11 +178,11 @@ def by_queue(states: Iterable[State]) -> Iterator[tuple[Machine, str, list[State
 def _read_attempts(states: Sequence[State]) -> None:
     """Read the attempts in the records; what the schedulers have said of them stays."""
     found: dict[str, dict[str, Attempt]] = {}
-    for machine, there, logs in {
+    for machine, place, logs in {
         (each.job.machine, each.job.logs_there, each.job.logs): None for each in states
     }:
         if isinstance(machine, Login):
-            _fetch(machine, there, logs)
+            _fetch(machine, place, logs)
         for record in read_records(logs):
             own, job = found.setdefault(record.script, {}), array_of(record.job)
             own.setdefault(job, Attempt(job)).records.append(record)
@@ -194,10 +193,10 @@ def _read_attempts(states: Sequence[State]) -> None:
         state.attempts = sorted(own.values(), key=lambda each: int(each.number or 0))
 
 
-def _fetch(login: Login, there: str, logs: Path) -> None:
+def _fetch(login: Login, place: str, logs: Path) -> None:
     """Copy the records of jobs on a host to here; those that are not there yet stay as they are."""
     try:
-        fetch_logs(login, there, ("*.json", "scripts", "chain-*"), may_lack=True, here=logs)
+        fetch_logs(login, place, ("*.json", "scripts", "chain-*"), may_lack=True, here=logs)
     except JobgenError as error:
         raise NoAnswer(str(error)) from None
 

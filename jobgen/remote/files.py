@@ -6,9 +6,8 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from time import sleep
 
-from jobgen.errors import JobgenError, problem, report
+from jobgen.errors import JobgenError, problem
 from jobgen.quoting import quote_path
 from jobgen.remote.place import unreachable
 from jobgen.runs.records import LOGS, logs_of_host
@@ -17,8 +16,7 @@ from jobgen.submission.machine import Answer, run_here
 
 QUERY_SECONDS = 60.0
 _RECORDS = ("*.json", "scripts")
-LOST = (10, 12, 30, 35, 255)  # rsync's exit statuses for a connection that failed or was lost
-_PAUSES = (2, 5, 15, 30, 60)  # seconds before the next try
+_LOST = (10, 12, 30, 35, 255)  # rsync's exit statuses for a connection that failed or was lost
 _SOME_MISSING = (0, 23, 24)  # some files could not be read, or have vanished
 _PLAIN = re.compile(r"[\w./:@\[\]+-]+", re.ASCII)
 
@@ -27,21 +25,23 @@ def rsync(options: Sequence[str], source: str, target: str, login: Login) -> Ans
     """Run rsync, again if the connection is lost. Raises JobgenError if that does not help."""
     names = () if _PLAIN.fullmatch(source + target) else ("--protect-args",)  # from shells there
     ssh = ("--timeout=60", "-e", " ".join((*SSH, *login.options)))
-    for pause in (*_PAUSES, None):
-        answer = run_here(("rsync", *ssh, *names, *options, "--", source, target), b"", None)
-        if answer.status is None:
-            text = f"rsync does not run here: {answer.reason}"
-            raise problem("--host", text, "host", "install rsync, here and there")
-        if "is your shell clean" in answer.errors:
-            text = f"a start file on {login.name} prints text, which rsync takes for its own"
-            hint = f"`ssh {login.destination} true` must print nothing: see your ~/.bashrc there"
-            raise problem("--host", text, "host", hint)
-        if answer.status not in LOST:
-            return answer
-        if pause:
-            report(f"{login.name}: {answer.reason}; trying again")
-            sleep(pause)
-    raise unreachable(login, answer.reason)
+    words = ("rsync", *ssh, *names, *options, "--", source, target)
+    answer = login.again(lambda: _rsync_once(words, login))
+    if answer.status is None:
+        raise unreachable(login, answer.reason)
+    return answer
+
+
+def _rsync_once(words: Sequence[str], login: Login) -> Answer:
+    answer = run_here(words, b"", None)
+    if answer.status is None:
+        text = f"rsync does not run here: {answer.reason}"
+        raise problem("--host", text, "host", "install rsync, here and there")
+    if "is your shell clean" in answer.errors:
+        text = f"a start file on {login.name} prints text, which rsync takes for its own"
+        hint = f"`ssh {login.destination} true` must print nothing: see your ~/.bashrc there"
+        raise problem("--host", text, "host", hint)
+    return answer._replace(status=None) if answer.status in _LOST else answer
 
 
 def address(login: Login, path: str) -> str:

@@ -35,13 +35,19 @@ Note = Callable[[Script, Plan, bytes, Generator], None]
 
 
 class BuildOptions(NamedTuple):
-    """What `build_all` may do."""
+    """What `build_all` may do.
+
+    `prune` removes scripts whose headers name the manifest, but which the manifest no longer has;
+    it searches the folders in which the manifest's patterns begin. `force` replaces edited scripts
+    and those of other manifests, and lets `prune` remove edited scripts. `trust` allows rendering
+    templates of the repository. `host` is that of the jobs that name none.
+    """
 
     prune: bool = False
     force: bool = False
     dry_run: bool = False
     trust: bool = False
-    host: str = ""  # of the jobs that name none
+    host: str = ""
 
 
 @dataclass
@@ -49,11 +55,9 @@ class Build:
     """One run of `jobgen build` with its results; `manifest` is a path without links."""
 
     manifest: str
-    force: bool
-    dry_run: bool
+    options: BuildOptions
     generators: defaultdict[str, Generators]  # by host: the code of its jobs is kept there
     most_bytes: int
-    host: str = ""
     note: Note | None = None
     size: int = 0
     # For each script to write: its path, the path without links, and its compressed text.
@@ -73,7 +77,7 @@ class Build:
         Raises JobgenError if the script cannot be made, or if writing it would lose other work.
         """
         self.real_paths.add(script.real)
-        script = replace(script, host=script.host or self.host)
+        script = replace(script, host=script.host or self.options.host)
         generator = self.generators[script.host].of(script.path)
         command = script.command
         if command is None and "profile" not in script.fields:
@@ -112,7 +116,7 @@ class Build:
             text = "there is a file of this name that jobgen has not made"
             raise problem(str(path), text, "output", "move it away")
         verdict = compare(header, data)
-        if not verdict.is_current and not self.force:
+        if not verdict.is_current and not self.options.force:
             _check_owner(path, header, data, self.manifest_from(real))
             if verdict.loses_edit:
                 text = str(verdict.states[0])
@@ -133,47 +137,35 @@ class Build:
             return False
         header = read_header(data)
         if header and header.manifest == self.manifest_from(real):
-            if self.force or (header.checksum and not header.is_edited):
+            if self.options.force or (header.checksum and not header.is_edited):
                 return True
             report(f"{path}: not removed, since it may be edited; --force would")
         self.keepers |= named_files(data)
         return False
 
 
-def build_all(
-    file: str,
-    prune: bool,
-    force: bool,
-    dry_run: bool,
-    trust: bool = False,
-    host: str = "",
-    note: Note | None = None,
-) -> int:
+def build_all(file: str, options: BuildOptions, note: Note | None = None) -> int:
     """Write the scripts of a manifest that differ from their files.
 
     Returns 0; 1 after a dry run that found changes; 2 if a script was edited during the run and
-    therefore not written. `prune` removes scripts whose headers name the manifest, but which the
-    manifest no longer has; it searches the folders in which the manifest's patterns begin. `force`
-    replaces edited scripts and those of other manifests, and lets `prune` remove edited scripts.
-    `trust` allows rendering templates of the repository. `host` is that of the jobs that name none.
-    `note` is told of each script.
-
-    Raises JobgenError with all problems before anything is written.
+    therefore not written. `note` is told of each script. Raises JobgenError with all problems
+    before anything is written.
     """
     path = _manifest_path(file)
     total, scripts, folders = read_manifest(path)
     manifest = os.path.join(os.path.realpath(path.parent), path.name)
     most_bytes = max(BUILD_BYTES, total * BUILD_BYTES_EACH)
-    generators = defaultdict[str, Generators](lambda: Generators(trust))
-    build = Build(manifest, force, dry_run, generators, most_bytes, host, note)
+    generators = defaultdict[str, Generators](lambda: Generators(options.trust))
+    build = Build(manifest, options, generators, most_bytes, note)
+    dry_run = options.dry_run
     _make_scripts(scripts, total, build)
     _report_problems(build, path)
     if not dry_run:
         build.generators[""].keep_codes()  # before scripts that need them, as are keepers
     changed = write_keepers(path.parent, build.keepers, dry_run)
     written = _write_changes(build)
-    removed = _remove_obsolete(folders, build) if prune else 0
-    if prune:
+    removed = _remove_obsolete(folders, build) if options.prune else 0
+    if options.prune:
         changed |= prune_keepers(path.parent, build.keepers, dry_run)
     verb, same = "to be " * dry_run, total - written
     counts = f"{written} {verb}written, {same} unchanged; {removed} {verb}removed"
@@ -236,7 +228,7 @@ def _write_changes(build: Build) -> int:
         except JobgenError as error:
             report(str(error))
             continue
-        change_file(path, real, data, build.dry_run)
+        change_file(path, real, data, build.options.dry_run)
         written += 1
     return written
 
@@ -246,7 +238,7 @@ def _remove_obsolete(folders: Iterable[Path], build: Build) -> int:
     files = {file for folder in folders for file in files_below(folder, report_unreadable)}
     obsolete = [file for file in sorted(files) if build.is_obsolete(*file)]
     for path, real in obsolete:
-        change_file(path, real, None, build.dry_run)
+        change_file(path, real, None, build.options.dry_run)
     return len(obsolete)
 
 

@@ -6,7 +6,7 @@ What the shell's start files print is left out: the command's own output is betw
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import sleep
 from typing import NamedTuple
@@ -25,7 +25,7 @@ _OPTIONS = (
 SSH = ("ssh", *(word for option in _OPTIONS for word in ("-o", option)))
 _NAME = r"\w[\w.@+-]*|(?:\w[\w.+-]*@)?\[[\w.:%]+\]"
 _SUBMIT = Path(__file__).with_name("submit_once.sh")
-_PAUSES = (2, 4, 8, 16, 30, *[60] * 8)  # seconds between tries to submit, about ten minutes
+_PAUSES = (2, 4, 8, 16, 30, *[60] * 8)  # seconds between tries, about ten minutes
 _SUBMIT_SECONDS = 150.0
 _NO_WORD = 254  # what submit_once.sh exits with if nobody knows whether the script was taken
 
@@ -60,13 +60,17 @@ class Login(NamedTuple):
         self, words: Sequence[str], data: bytes = b"", seconds: float | None = None, note: str = ""
     ) -> Answer:
         """As `run`, but if the connection is lost, run it again, for about ten minutes."""
-        for pause in (*_PAUSES, None):
-            answer = self.run(words, data, seconds)
-            if answer.status is not None or pause is None:
-                break
+        return self.again(lambda: self.run(words, data, seconds), note)
+
+    def again(self, run: Callable[[], Answer], note: str = "") -> Answer:
+        """The answer of a function, which is called again while the connection is lost."""
+        for pause in _PAUSES:
+            answer = run()
+            if answer.status is not None:
+                return answer
             report(f"{self.name}: {answer.reason}; trying again{note}")
             sleep(pause)
-        return answer
+        return run()
 
     def submit(self, words: Sequence[str], script: bytes) -> Answer:
         """Submit a script once, also if connections are lost: the answer waits there in a file."""

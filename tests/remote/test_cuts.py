@@ -13,7 +13,6 @@ import pytest
 
 from jobgen.cli.app import run_words
 from jobgen.errors import JobgenError
-from jobgen.remote import files
 from jobgen.submission import follow, login
 from tests.remote.conftest import NAME, SBATCH
 from tests.remote.ssh_host import SshHost
@@ -41,7 +40,7 @@ def run(
 ) -> Run:
     """`jobgen sbatch --wait` in this process, with short pauses; its status, stdout and stderr."""
     host.add("hang_up", HANG_UP)
-    for module in (files, follow, login):
+    for module in (follow, login):
         monkeypatch.setattr(module, "sleep", lambda _: time.sleep(0.05))
     for name, value in host.here.items():
         monkeypatch.setenv(name, value)

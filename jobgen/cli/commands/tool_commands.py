@@ -83,7 +83,7 @@ def build(
     for name, value in {"--only": only, "--at-once": at_once, "--host": host}.items():
         if value:
             raise problem(name, "it works only with --submit", "usage", "add --submit, or --wait")
-    return build_all(manifest, *options)
+    return build_all(manifest, options)
 
 
 @main.command()
