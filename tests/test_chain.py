@@ -10,6 +10,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -32,7 +33,7 @@ from tests.helpers import jobgen, planned, script
 ROWS = {part.name: part for part in PARTS}
 JOBS = 99
 EVENT = re.compile(
-    r"\S+ job (\d+) (began on \S+, progress [\d.]+"
+    r"\S+ job (\d+) (began on \S+"
     r"|(?:goes on|stopped)(?: without progress)?: .+|is done: .+|stopped: .+)"
 )
 # What the script has around the parts: its values, short sleeps, a kill at a command, the ranks.
@@ -43,13 +44,15 @@ logs=$PWD/logs/$job.$BASHPID chain=$PWD/logs/chain-7 cancel_rest=(touch cancelle
 sleep() { if (($1 < 9)); then command sleep 0.3; else command sleep "0.$((10 * $1))"; fi; }
 software() { :; }
 fail() { echo "$*"; exit 1; }
+record() { :; }
+jobgen=$PWD/jobgen
 count=0
 set -T
 trap '((++count != ${KILL_AT:-0})) || kill -KILL $BASHPID' DEBUG
 """
 RUN = """
 mkdir -p "$logs"
-trap 'end_job "$?"; exit "$status"' EXIT
+trap 'end_job "$?"; end_part; exit "$status"' EXIT
 trap 'outside="was ended from outside"; timeout 3 tail -f --pid="${!-}" /dev/null; exit 143' TERM
 """
 RANKS = """
@@ -71,8 +74,9 @@ done
 case $ends in
   warned) mkdir -p "$2/orders"; : > "$2/orders/warn"; exit 0 ;;
   lost) echo "srun: error: Node failure on n1" >&2; exit 0 ;;
-  fault) echo "n1 rank 0: [rank0]: NameError: name 'x' is not defined" >&2; exit 1 ;;
-  both) echo "n1 rank 0: NameError: x" >&2; echo "n2 rank 1: RuntimeError: NCCL" >&2; exit 1 ;;
+  fault) printf 'n1 rank 0: [rank0]: %s\\n' "Traceback (most recent call last):" \
+    '  File "/train.py", line 1, in <module>' "NameError: name 'x' is not defined" >&2; exit 1 ;;
+  node) echo "n1 rank 0: RuntimeError: NCCL error: unhandled system error" >&2; exit 1 ;;
   usage) echo "n1 rank 0: train.py: error: unrecognized arguments: --x" >&2; exit 2 ;;
   *) exit "$ends" ;;
 esac
@@ -81,7 +85,7 @@ DONE, GOES_ON, STOPPED = "is done", "goes on", "stopped"
 VERDICTS = {
     **dict.fromkeys(("0", "93"), DONE),
     **dict.fromkeys(("fault", "usage"), STOPPED),
-    **dict.fromkeys(("warned", "lost", "both", "1", "137"), GOES_ON),
+    **dict.fromkeys(("warned", "lost", "node", "1", "137"), GOES_ON),
 }
 
 
@@ -90,6 +94,9 @@ def write_job(folder: Path) -> None:
     texts = [part_text(ROWS[each]) if each in ROWS else each for each in parts]
     (folder / "job").write_text("\n".join([BEGIN, *texts]))
     (folder / "program").write_text(PROGRAM)
+    judge = folder / "jobgen"
+    judge.write_text(f'#!/bin/bash\nexec {sys.executable} -m jobgen "$@"\n')
+    judge.chmod(0o755)
     (folder / "logs").mkdir()
 
 

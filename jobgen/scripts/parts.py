@@ -84,7 +84,7 @@ PARTS = (
     Part("enter", "checked copied other_starter"),
     Part("cancel-rest-on-slurm", "chain slurm"),
     Part("cancel-rest-on-pbs", "chain pbs"),
-    Part("job/chain", "chain", values="stop_grace logs"),
+    Part("job/chain", "chain", values="stop_grace logs keep_logs"),
     Part("first-node-in-order", "roll_call ordered", values="nodes"),
     Part("first-node", "roll_call", "ordered", values="nodes"),
     Part("plain-enter", "plain copied", "in_engine"),

@@ -152,7 +152,7 @@ each_node+=("$logs/job.sh")
 start_ranks+=("$logs/job.sh")
 
 ## ends-on-slurm
-trap 'end_job "$?"; exit "$status"' EXIT
+trap 'end_job "$?"; ! declare -F end_part > /dev/null || end_part; exit "$status"' EXIT
 trap 'outside="was ended from outside"  # by Slurm, which ends the ranks, too
   timeout 25 tail -f --pid="${!-}" /dev/null || true; exit 143' TERM  # waits for srun
 
@@ -163,8 +163,9 @@ cancel_rest=(scancel --state=PENDING "$SLURM_ARRAY_JOB_ID")
 cancel_rest=(qdel "${PBS_JOBID/\[*\]/[$((index + 1))-$jobs]}")
 
 ## ends
-trap 'end_job "$?"; [[ ${outside-} || ! -e $logs/status ]] || sleep "$stop_grace"
-  exit "$status"' EXIT  # keepers that lost their parent end meanwhile; then PBS may give nodes away
+# Keepers that lost their parent end within stop_grace; then PBS may give the nodes away.
+trap 'end_job "$?"; ! declare -F end_part > /dev/null || end_part
+  [[ ${outside-} || ! -e $logs/status ]] || sleep "$stop_grace"; exit "$status"' EXIT
 trap 'outside="was ended from outside"; jobs -p | xargs -r kill 2> /dev/null || true
   timeout $((stop_grace + 3)) tail -f --pid="${!-}" /dev/null || true; exit 143' TERM  # qdel
 
@@ -195,7 +196,7 @@ printf '%s\n' "$trainer" > "$program"
 ## pyxis-end
 trap 'set -- "$?"; set +e; trap "" TERM; timeout -k 9 60 "${each_node[@]}" remove_container
   ! declare -F exclude_nodes > /dev/null || exclude_nodes
-  end_job "$1"; exit "$status"' EXIT
+  end_job "$1"; ! declare -F end_part > /dev/null || end_part; exit "$status"' EXIT
 
 ## address-in-order
 address=$(sed -n "s/^jobgen: ${hosts[0]} is ready, \([^ ]*\) .*/\1/p" "$logs/roll-call")

@@ -109,7 +109,7 @@ def test_a_training_in_five_jobs(desk: Desk, undisturbed: dict[str, Any]) -> Non
     chain = Chain(desk, desk.submit(*MI210, *words))
     first, _ = chain.running(3)
     cluster.on(first, "pkill", "-KILL", "-f", "slurm_script")
-    assert "goes on: it did not note its end" in chain.until_end(1)
+    assert "goes on: it was ended from outside" in chain.until_end(1)
     first, _ = chain.running(3)
     cluster.run([*node, "crash", first])
     assert "goes on" in chain.until_end(2)
@@ -236,7 +236,7 @@ def test_a_training_in_five_jobs_of_pbs(real: PbsDesk, undisturbed: dict[str, An
 
     further(3)
     site.kill("blancapeak003", r"bash .*\.SC")
-    assert "goes on: it did not note its end" in after(1)
+    assert "goes on: it was ended from outside" in after(1)
     further(3)
     site.kill("blancapeak004", r"torch\.distributed\.run")
     assert "goes on: it failed with status" in after(2)

@@ -22,5 +22,5 @@ end_job() {  # after a failure, the last lines say what is certain, and where th
   [[ ! $first ]] || echo "$first" >&2 || true
   echo "jobgen: the job ${outside-failed}, with status $status: jobgen why $job reads $logs" >&2
   ([[ -e $logs/set-up.$host ]] || software &> /dev/null  # jobgen may be there; it may hang, though
-    "${jobgen-jobgen}" why --line "$logs" 2> /dev/null) >&2 || true
+    "${jobgen-jobgen}" why --line "$logs" 2> /dev/null | tee "$logs/verdict") >&2 || true
 }
