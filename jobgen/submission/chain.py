@@ -40,6 +40,15 @@ def end_of_chain(status: JobStatus, logs: Path | None) -> JobStatus:
     event = last_event(logs / f"chain-{number}") if logs else ""
     if status.exit_status is None or not event:
         return status
-    report(f"chain {number}: {event}")
+    report(f"chain {number}: {event}{_advice(event, number)}")
     ended = chain_status(event)
     return status._replace(exit_status=status.exit_status or 1 if ended is None else ended)
+
+
+def _advice(event: str, number: str) -> str:
+    """What to do after the last event of a chain of which no job is left."""
+    if " is done: " in event:
+        return ""
+    if " stopped" in event:
+        return f"; jobgen why {number} says what failed"
+    return "; no job is left: submit the script again to go on"

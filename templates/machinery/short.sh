@@ -163,8 +163,7 @@ cancel_rest=(scancel --state=PENDING "$SLURM_ARRAY_JOB_ID")
 cancel_rest=(qdel "${PBS_JOBID/\[*\]/[$((index + 1))-$jobs]}")
 
 ## ends
-# Keepers that lost their parent end within stop_grace; then PBS may give the nodes away.
-trap 'end_job "$?"; ! declare -F end_part > /dev/null || end_part
+trap 'end_job "$?"; ! declare -F end_part > /dev/null || end_part  # orphaned keepers end meanwhile
   [[ ${outside-} || ! -e $logs/status ]] || sleep "$stop_grace"; exit "$status"' EXIT
 trap 'outside="was ended from outside"; jobs -p | xargs -r kill 2> /dev/null || true
   timeout $((stop_grace + 3)) tail -f --pid="${!-}" /dev/null || true; exit 143' TERM  # qdel
