@@ -292,7 +292,13 @@ def test_the_status_of_a_chain_is_not_that_of_its_worst_job(
 def test_why_shows_the_last_event(tmp_path: Path) -> None:
     (tmp_path / "chain-12").write_text(DONE_93)
     done = jobgen("why", "chain-12", cwd=tmp_path)
-    assert b"its last event: job 2 is done: the program ended with 93" in done.stderr
+    event = b"chain 12: its last event: job 2 is done: the program ended with 93"
+    assert event in done.stderr
+    (tmp_path / "jobgen-logs/7").mkdir(parents=True)
+    (tmp_path / "jobgen-logs/7/status").write_text("93 after 9 s \n")
+    (tmp_path / "jobgen-logs/12_2.json").write_text('{"job": "12_2", "logs": "7"}')
+    (tmp_path / "chain-12").rename(tmp_path / "jobgen-logs/chain-12")
+    assert event in jobgen("why", "12_2", cwd=tmp_path).stderr
 
 
 class Chain(RuleBasedStateMachine):

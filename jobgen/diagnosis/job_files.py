@@ -16,7 +16,7 @@ from pathlib import Path
 
 from jobgen.diagnosis.files import is_job_folder
 from jobgen.errors import problem
-from jobgen.runs.records import LOGS
+from jobgen.runs.records import LOGS, read_records
 from jobgen.submission.machine import HERE, Machine
 from jobgen.submission.queues import pbs_queue, slurm_queue
 from jobgen.submission.queues.job_queue import JobStatus
@@ -84,7 +84,8 @@ def find_job_files(job_id: str, machine: Machine = HERE) -> JobFiles:
 def find_job_folder(job_id: str, logs: Sequence[str] = (LOGS,)) -> str:
     """The folder that a job left in one of these folders of logs; "" if there is none.
 
-    For a requeued job, this is the folder of the last try: JOBID, JOBID.1, …
+    For a requeued job, this is the folder of the last try: JOBID, JOBID.1, … For an array, it is
+    that of its last job that left one, which has a number of its own: the records know it.
     """
     number = re.split(r"[.;]", job_id)[0]
     for folder in logs:
@@ -93,7 +94,15 @@ def find_job_folder(job_id: str, logs: Sequence[str] = (LOGS,)) -> str:
         tries = [path for path, order in found.items() if order and is_job_folder(path)]
         if tries:
             return max(tries, key=lambda path: found[path] or (0, 0.0))
-    return ""
+    found_by_record = (_recorded_folder(Path(folder, LOGS), number) for folder in beside)
+    return next(filter(None, found_by_record), "")
+
+
+def _recorded_folder(logs: Path, number: str) -> str:
+    """The folder of a job of an array, or of the last job of this array; "" if there is none."""
+    pattern = rf"{re.escape(number)}([_\[].*)?"
+    own = (each.job_folder for each in read_records(logs) if re.fullmatch(pattern, each.job))
+    return next((str(path) for path in reversed([*own]) if path and is_job_folder(str(path))), "")
 
 
 def _try(path: str, number: str) -> tuple[int, float] | None:

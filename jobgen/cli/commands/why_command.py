@@ -62,7 +62,7 @@ def why(
     write((as_json if format == "json" else as_text)(verdict, everything))
     if not verdict.code:
         _report_scripts(words)
-        _report_chains(words)
+    _report_chains(words)
     return 0 if verdict.code else 1
 
 
@@ -75,13 +75,14 @@ def _report_scripts(words: Sequence[str]) -> None:
 
 
 def _report_chains(words: Sequence[str]) -> None:
+    """Report the last event of the chains that are named: by a file, or by a job's number."""
     from jobgen.submission.chain import last_event
 
     for word in words:
-        if re.fullmatch(r"chain-\d+", os.path.basename(word)) and (
-            event := last_event(to_path(word))
-        ):
-            report(f"{word} is the state of a chain; its last event: {event}")
+        if found := re.fullmatch(r"(.*/)?chain-(\d+)|(\d+)(_\d+|\[\d*\].*)?", word):
+            file = word if found[2] else f"jobgen-logs/chain-{found[3]}"
+            if event := last_event(to_path(file)):
+                report(f"chain {found[2] or found[3]}: its last event: {event}")
 
 
 def _show_line(words: Sequence[str]) -> int:
