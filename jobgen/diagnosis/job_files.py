@@ -94,7 +94,7 @@ def find_job_folder(job_id: str, logs: Sequence[str] = (LOGS,)) -> str:
         tries = [path for path, order in found.items() if order and is_job_folder(path)]
         if tries:
             return max(tries, key=lambda path: found[path] or (0, 0.0))
-    found_by_record = (_recorded_folder(Path(folder, LOGS), number) for folder in beside)
+    found_by_record = (_recorded_folder(Path(folder), number) for folder in logs)
     return next(filter(None, found_by_record), "")
 
 
