@@ -52,16 +52,19 @@ evidence() {  # what this node knows of a failure; jobgen why reads it
   } > "$logs/$host/evidence" 2>&1 || true
 }
 
-record() {  # [STATUS]: the job's record, which jobgen runs reads: mv puts all of it in place
-  local sum text file=${logs%/*}/${id-$job}.json
-  read -r sum _ < <(sha256sum "$0")
-  text=$(printf '"%s": "%s", ' job "${id-$job}" script "$sum" nodes "${hosts[*]-$host}" \
-    logs "${logs##*/}" ready "$(grep -m 1 "jobgen: .* is ready" "$logs/roll-call" | tr -d '\\"')")
-  text+="\"begin\": $(($(date +%s) - SECONDS))$(grep -o ', "submitted": [0-9]*' "$file")${code-}"
-  text+=${1:+, \"end\": $(date +%s), \"status\": $1, \"outside\": \"${outside-}\"}
-  echo "{$text}" > "$file.new" && mv -f "$file.new" "$file"
-  file=${file%/*}/scripts/$sum.sh
-  [[ -e $file ]] || { install -D -m 600 "$0" "$file.$job" && mv -f "$file.$job" "$file"; }
+record() {  # [STATUS]: what jobgen runs reads of this job; mv puts the whole file in place
+  local sum="" end="" copy file=${logs%/*}/${id-$job}.json
+  if [[ -f $0 ]]; then  # a pipe can be read only once
+    read -r sum _ < <(sha256sum "$0")
+    copy=${logs%/*}/scripts/$sum.sh
+    [[ -e $copy ]] || { install -D -m 600 "$0" "$copy.$job" && mv "$copy.$job" "$copy"; }
+  fi
+  [[ ! ${1-} ]] || end=", \"end\": $(date +%s), \"status\": $1, \"outside\": \"${outside-}\""
+  cat > "$file.new" << JSON && mv "$file.new" "$file"
+{"job": "${id-$job}", "script": "$sum", "nodes": "${hosts[*]-$host}", "logs": "${logs##*/}",
+ "ready": "$(sed -n '/ is ready/ { s/["\\]//g; p; q }' "$logs/roll-call" 2> /dev/null)",
+ "begin": $(($(date +%s) - SECONDS))${code-}$end}
+JSON
 }
 
 find_status() {  # of the rank that failed first: torchrun ends with 1, srun with its highest one
@@ -88,7 +91,7 @@ end_job() {  # after a failure, the last lines say what is certain, and where th
   [[ ! $first ]] || echo "$first" >&2 || true
   echo "jobgen: the job ${outside-failed}, with status $status: jobgen why $job reads $logs" >&2
   ([[ -e $logs/set-up.$host ]] || software &> /dev/null  # jobgen may be there; it may hang, though
-    "${jobgen-jobgen}" why --line "$logs" 2> /dev/null) >&2 || true
+    "${jobgen-jobgen}" why --line "$logs" 2> /dev/null | tee "$logs/verdict") >&2 || true
 }
 
 show_set_up() {  # of a node without an answer: what its set-up wrote, and the reason in it
@@ -106,7 +109,7 @@ find_address  # of the first node: the ranks meet there
 install -D -m 700 "$0" "$logs/job.sh"
 for each in "${hosts[@]}"; do mkdir -p "$logs/$each"; done
 each_node+=("$logs/job.sh") start_ranks+=("$logs/job.sh")
-trap 'end_job "$?"; exit "$status"' EXIT
+trap 'end_job "$?"; ! declare -F end_part > /dev/null || end_part; exit "$status"' EXIT
 trap 'outside="was ended from outside"  # by Slurm, which ends the ranks, too
   timeout 25 tail -f --pid="${!-}" /dev/null || true; exit 143' TERM  # waits for srun
 record 2> /dev/null || true

@@ -11,16 +11,19 @@ print('torch', t.__version__, 'sees', found, of); exit(found != $gpus)" 2>&1 | t
   torch+=$(grep -so " [0-9]*\.[0-9.]*" /proc/driver/nvidia/version | sed 's/^/, driver/;q') || true
 }
 
-record() {  # [STATUS]: the job's record, which jobgen runs reads: mv puts all of it in place
-  local sum text file=${logs%/*}/${id-$job}.json
-  read -r sum _ < <(sha256sum "$0")
-  text=$(printf '"%s": "%s", ' job "${id-$job}" script "$sum" nodes "${hosts[*]-$host}" \
-    logs "${logs##*/}" ready "$(grep -m 1 "jobgen: .* is ready" "$logs/roll-call" | tr -d '\\"')")
-  text+="\"begin\": $(($(date +%s) - SECONDS))$(grep -o ', "submitted": [0-9]*' "$file")${code-}"
-  text+=${1:+, \"end\": $(date +%s), \"status\": $1, \"outside\": \"${outside-}\"}
-  echo "{$text}" > "$file.new" && mv -f "$file.new" "$file"
-  file=${file%/*}/scripts/$sum.sh
-  [[ -e $file ]] || { install -D -m 600 "$0" "$file.$job" && mv -f "$file.$job" "$file"; }
+record() {  # [STATUS]: what jobgen runs reads of this job; mv puts the whole file in place
+  local sum="" end="" copy file=${logs%/*}/${id-$job}.json
+  if [[ -f $0 ]]; then  # a pipe can be read only once
+    read -r sum _ < <(sha256sum "$0")
+    copy=${logs%/*}/scripts/$sum.sh
+    [[ -e $copy ]] || { install -D -m 600 "$0" "$copy.$job" && mv "$copy.$job" "$copy"; }
+  fi
+  [[ ! ${1-} ]] || end=", \"end\": $(date +%s), \"status\": $1, \"outside\": \"${outside-}\""
+  cat > "$file.new" << JSON && mv "$file.new" "$file"
+{"job": "${id-$job}", "script": "$sum", "nodes": "${hosts[*]-$host}", "logs": "${logs##*/}",
+ "ready": "$(sed -n '/ is ready/ { s/["\\]//g; p; q }' "$logs/roll-call" 2> /dev/null)",
+ "begin": $(($(date +%s) - SECONDS))${code-}$end}
+JSON
 }
 
 find_status() {  # of the rank that failed first: torchrun ends with 1, srun with its highest one
@@ -47,7 +50,7 @@ end_job() {  # after a failure, the last lines say what is certain, and where th
   [[ ! $first ]] || echo "$first" >&2 || true
   echo "jobgen: the job ${outside-failed}, with status $status: jobgen why $job reads $logs" >&2
   ([[ -e $logs/set-up.$host ]] || software &> /dev/null  # jobgen may be there; it may hang, though
-    "${jobgen-jobgen}" why --line "$logs" 2> /dev/null) >&2 || true
+    "${jobgen-jobgen}" why --line "$logs" 2> /dev/null | tee "$logs/verdict") >&2 || true
 }
 
 show_set_up() {  # of a node without an answer: what its set-up wrote, and the reason in it

@@ -11,16 +11,10 @@ find_address() {  # this node's address and interface, on its way to another nod
     sed -n 's/.* dev \([^ ]*\) .*src \([^ ]*\).*/\1 \2/p') || true
 }
 
-check_torch() {  # python3 finds torch, and the versions; importing it would take seconds
-  torch=$(container python3 -c 'import importlib.metadata as m, importlib.util, pathlib, re, sys
-found = importlib.util.find_spec("torch") or sys.exit("no module torch")
-file = pathlib.Path(f"{found.origin}").with_name("version.py")
-cuda = re.findall(r"(?m)^cuda\b.*?([\d.]+)", file.read_text()) if file.exists() else []
-torch, *nccl = [
-    [each.version for each in m.distributions(name=name)][:1]
-    for name in ("torch", "nvidia-nccl-cu11", "nvidia-nccl-cu12", "nvidia-nccl-cu13")]
-found = [f"CUDA {each}" for each in cuda] + [f"NCCL {each}" for each in sum(nccl, [])]
-print(", ".join([" ".join(["torch", *torch]), *found]))' 2>&1 | tail -n 1) ||
+check_torch() {  # python3 finds torch, and its version; importing it would take seconds
+  torch=$(container python3 -c 'import importlib.metadata as m, importlib.util as u, sys
+u.find_spec("torch") or sys.exit("no module torch")
+print("torch", *[each.version for each in m.distributions(name="torch")][:1])' 2>&1 | tail -n 1) ||
     fail "python3 has no torch: $torch: see software() in the script"
 }
 
@@ -64,16 +58,19 @@ evidence() {  # what this node knows of a failure; jobgen why reads it
   } > "$logs/$host/evidence" 2>&1 || true
 }
 
-record() {  # [STATUS]: the job's record, which jobgen runs reads: mv puts all of it in place
-  local sum text file=${logs%/*}/${id-$job}.json
-  read -r sum _ < <(sha256sum "$0")
-  text=$(printf '"%s": "%s", ' job "${id-$job}" script "$sum" nodes "${hosts[*]-$host}" \
-    logs "${logs##*/}" ready "$(grep -m 1 "jobgen: .* is ready" "$logs/roll-call" | tr -d '\\"')")
-  text+="\"begin\": $(($(date +%s) - SECONDS))$(grep -o ', "submitted": [0-9]*' "$file")${code-}"
-  text+=${1:+, \"end\": $(date +%s), \"status\": $1, \"outside\": \"${outside-}\"}
-  echo "{$text}" > "$file.new" && mv -f "$file.new" "$file"
-  file=${file%/*}/scripts/$sum.sh
-  [[ -e $file ]] || { install -D -m 600 "$0" "$file.$job" && mv -f "$file.$job" "$file"; }
+record() {  # [STATUS]: what jobgen runs reads of this job; mv puts the whole file in place
+  local sum="" end="" copy file=${logs%/*}/${id-$job}.json
+  if [[ -f $0 ]]; then  # a pipe can be read only once
+    read -r sum _ < <(sha256sum "$0")
+    copy=${logs%/*}/scripts/$sum.sh
+    [[ -e $copy ]] || { install -D -m 600 "$0" "$copy.$job" && mv "$copy.$job" "$copy"; }
+  fi
+  [[ ! ${1-} ]] || end=", \"end\": $(date +%s), \"status\": $1, \"outside\": \"${outside-}\""
+  cat > "$file.new" << JSON && mv "$file.new" "$file"
+{"job": "${id-$job}", "script": "$sum", "nodes": "${hosts[*]-$host}", "logs": "${logs##*/}",
+ "ready": "$(sed -n '/ is ready/ { s/["\\]//g; p; q }' "$logs/roll-call" 2> /dev/null)",
+ "begin": $(($(date +%s) - SECONDS))${code-}$end}
+JSON
 }
 
 find_status() {  # of the rank that failed first: torchrun ends with 1, srun with its highest one
@@ -100,7 +97,7 @@ end_job() {  # after a failure, the last lines say what is certain, and where th
   [[ ! $first ]] || echo "$first" >&2 || true
   echo "jobgen: the job ${outside-failed}, with status $status: jobgen why $job reads $logs" >&2
   ([[ -e $logs/set-up.$host ]] || software &> /dev/null  # jobgen may be there; it may hang, though
-    "${jobgen-jobgen}" why --line "$logs" 2> /dev/null) >&2 || true
+    "${jobgen-jobgen}" why --line "$logs" 2> /dev/null | tee "$logs/verdict") >&2 || true
 }
 
 show_set_up() {  # of a node without an answer: what its set-up wrote, and the reason in it
@@ -118,7 +115,7 @@ find_address  # of the first node: the ranks meet there
 install -D -m 700 "$0" "$logs/job.sh"
 for each in "${hosts[@]}"; do mkdir -p "$logs/$each"; done
 each_node+=("$logs/job.sh") start_ranks+=("$logs/job.sh")
-trap 'end_job "$?"; exit "$status"' EXIT
+trap 'end_job "$?"; ! declare -F end_part > /dev/null || end_part; exit "$status"' EXIT
 trap 'outside="was ended from outside"  # by Slurm, which ends the ranks, too
   timeout 25 tail -f --pid="${!-}" /dev/null || true; exit 143' TERM  # waits for srun
 record 2> /dev/null || true
