@@ -17,6 +17,12 @@ from jobgen.submission.login import Login
 from jobgen.submission.queues.job_queue import JobStatus, get_queue
 from jobgen.submission.submit import submit_script
 
+# Waits for an sbatch or qsub of a run that was killed here (submit_once.sh), a minute at most.
+_AWAIT = """\
+while [[ $(find .jobgen/submissions -mindepth 1 -maxdepth 1 -type d -mmin -1 \\
+  ! -exec test -e {}/status \\; -print 2> /dev/null) ]]; do sleep 0.2; done
+"""
+
 
 def submit_there(
     host: str,
@@ -52,7 +58,7 @@ def prepare(host: str, plans: Sequence[Plan], mkdir: bool = False) -> Login:
         if program := _program_there(plan):
             folder = f"cd -- {quote_path(plan.request.chdir)} && " if plan.request.chdir else ""
             checks[f"({folder}[[ -f {quote(program)} ]])"] = plan, program
-    tests = "\n".join(f"{test} || echo {number}" for number, test in enumerate(checks))
+    tests = _AWAIT + "\n".join(f"{test} || echo {number}" for number, test in enumerate(checks))
     command = get_queue(plans[0].scheduler).submit[0]
     login, lacking = reach(host, command, makes_folder=True, then=tests)
     for plan, program in ([*checks.values()][int(number)] for number in lacking):

@@ -133,11 +133,12 @@ echo '{json.dumps(record)}' > 12.json""")  # fmt: skip
 def test_a_run_that_is_cut_off_submits_nothing_twice(
     host: SshHost, second: SshHost, here: Path
 ) -> None:
-    """The login node takes the second script, and the laptop hears of it never."""
+    """The login node takes the second script, after a while, and the laptop hears of it never."""
     host.add("hang_up", HANG_UP)
     host.add("kill_laptop", "kill -9 $(cat ~/laptop)")
     host.add(
-        "sbatch", f"[[ ! -e ~/last || -e ~/cut ]] || {{ touch ~/cut; kill_laptop; }}\n{SBATCH}"
+        "sbatch",
+        f"[[ ! -e ~/last || -e ~/cut ]] || {{ touch ~/cut; kill_laptop; sleep 3; }}\n{SBATCH}",
     )
     words = ["bash", "-c", f"echo $$ > '{host.home}/laptop'; exec jobgen build --submit"]
     done = subprocess.run(
@@ -145,7 +146,6 @@ def test_a_run_that_is_cut_off_submits_nothing_twice(
         capture_output=True,
     )  # fmt: skip
     assert done.returncode == -9
-    assert (taken(host), taken(second)) == (["12", "13"], [])
     again = build(host, here, "--submit")
     errors = again.stderr.decode()
     assert "bert-2: job 13 was submitted by a run that was cut off" in errors
