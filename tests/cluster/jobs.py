@@ -41,6 +41,12 @@ def generate(*words: str, cwd: Path) -> str:
     return subprocess.run(command, cwd=cwd, stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
+def job_folders(folder: Path) -> list[Path]:
+    """The folders that jobs left beside their records and scripts: none after a success."""
+    found = (each for each in folder.glob("jobgen-logs/*") if each.is_dir())
+    return [each for each in found if each.name != "scripts"]
+
+
 def without_memory_of_others(output: str) -> str:
     """A job's output, whatever memory other tests took: all nodes here have one kernel."""
     return re.sub("[,;][^,;\n]*memory ran out for this job or another[^;\n]*", "", output)

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.harness import Cluster
-from tests.cluster.jobs import PATH, Desk, PbsDesk, until
+from tests.cluster.harness import Cluster, until
+from tests.cluster.jobs import PATH, Desk, PbsDesk
 from tests.cluster.site import USER, OpenPbs
 from tests.cluster.test_submit import BEGIN, ROOT
 

@@ -18,8 +18,8 @@ from typing import Any
 
 import pytest
 
-from tests.cluster.harness import SCRIPTS
-from tests.cluster.jobs import Desk, PbsDesk, until
+from tests.cluster.harness import SCRIPTS, until
+from tests.cluster.jobs import Desk, PbsDesk
 from tests.cluster.test_survival import MI210, NODES, state
 from tests.run_trainers import carried
 

@@ -11,7 +11,7 @@ from subprocess import run
 import pytest
 
 from tests.cluster.harness import Finished, until
-from tests.cluster.jobs import ON_CPU, Desk, generate
+from tests.cluster.jobs import ON_CPU, Desk, generate, job_folders
 
 PROFILE = ("--profile", "mi210", *ON_CPU, "-t", "10")
 HEAD, OTHER = "smc-r07-07", "smc-r07-08"
@@ -337,7 +337,7 @@ def test_ranks_of_many_nodes_write_on_their_own_disks(desk: Desk) -> None:
     assert done.exit_code == 0, done.labelled
     for folder in (old, f"/var/tmp/jobgen-ranks-{job}"):
         assert desk.cluster.on(OTHER, "test", "-e", folder).returncode, folder
-    assert not list(desk.folder.glob("jobgen-logs/*"))
+    assert not job_folders(desk.folder)
 
     job = as_of_many_nodes(desk, "fail")
     done = desk.cluster.wait(job, 120)

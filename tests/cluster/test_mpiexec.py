@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.jobs import PbsDesk, own_environment
+from tests.cluster.jobs import PbsDesk, job_folders, own_environment
 from tests.cluster.test_pbs import (
     ALL_TOGETHER,
     FIRST,
@@ -122,7 +122,7 @@ def test_ddp(pbs: PbsDesk, mpiexec: tuple[str, ...]) -> None:
     assert ALL_TOGETHER.search(done.output)[1] == "4"  # type: ignore[index]
     for node in ("blancapeak003", "blancapeak004"):
         assert done.output.count(f"(node {node}, device cpu, backend gloo)") == 2
-    assert not list(pbs.folder.glob("jobgen-logs/*"))
+    assert not job_folders(pbs.folder)
 
 
 NUMBERS = """
@@ -379,7 +379,7 @@ def test_no_mpi(pbs: PbsDesk, mpiexec: tuple[str, ...], plain: tuple[str, ...]) 
     done = pbs.site.wait(submit(pbs, *mpiexec, *plain, path=path), pbs.folder)
     assert time.monotonic() - start < 90
     assert done.status == 1, done.output
-    assert not list(pbs.folder.glob("jobgen-logs/*"))
+    assert not job_folders(pbs.folder)
     assert done.last == (
         f"jobgen: {FIRST}: no mpiexec of an MPI on PATH after software(): add the site's MPI to"
         " software.modules, or choose another starter (--set launch.starter=NAME)"

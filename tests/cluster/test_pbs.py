@@ -18,7 +18,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.cluster.harness import until
-from tests.cluster.jobs import PbsDesk, own_environment
+from tests.cluster.jobs import PbsDesk, job_folders, own_environment
 from tests.cluster.site import DOMAIN, NODES, USER, Ended, OpenPbs
 from tests.cluster.test_spares import FAILS
 from tests.hostile import ARGUMENTS, literal
@@ -80,7 +80,7 @@ def test_two_nodes_from_standard_input(pbs: PbsDesk) -> None:
         assert f"jobgen: {host} is ready, {address} on hsn0" in done.output
     for node in ("blancapeak003", "blancapeak004"):
         assert done.output.count(f"(node {node}, device cpu, backend gloo)") == 1
-    assert not list(pbs.folder.glob("jobgen-logs/*"))
+    assert not job_folders(pbs.folder)
 
 
 def test_a_folder_with_a_blank(pbs: PbsDesk) -> None:
@@ -90,7 +90,7 @@ def test_a_folder_with_a_blank(pbs: PbsDesk) -> None:
     done = inner.run("--", inner.program("x.py", "print('here')"))
     assert done.status == 0, done.output
     assert done.output.count("here") == 2
-    assert not list(folder.glob("jobgen-logs/*"))
+    assert not job_folders(folder)
 
 
 @pytest.mark.thorough

@@ -38,7 +38,7 @@ def test_a_job_from_a_laptop(host: SshHost, tmp_path: Path) -> None:
     job = done.stdout.decode().strip()
     (output,) = folder.glob(f"*{job}*")
     assert "trained" in output.read_text()
-    record = json.loads((folder / f"jobgen-logs/{job}.json").read_text())
+    record = json.loads((folder / f"jobgen-logs/hosts/login1/{job}.json").read_text())
     assert (record["job"], record["status"]) == (job, 0)
     assert record["end"] >= record["begin"]
     done = jobgen(*words, "3", cwd=folder, env=host.here)
@@ -47,6 +47,7 @@ def test_a_job_from_a_laptop(host: SshHost, tmp_path: Path) -> None:
     done = jobgen("why", failed, "--host", "login1", cwd=folder, env=host.here)
     assert done.returncode in (0, 1), done.stderr.decode()
     done = jobgen("runs", "--host", "login1", cwd=folder, env=host.here)
-    lines = [line for line in done.stdout.decode().splitlines() if line.split()[0] in (job, failed)]
+    shown = (f"login1:{job} ", f"login1:{failed} ")
+    lines = [line for line in done.stdout.decode().splitlines() if line.startswith(shown)]
     assert len(lines) == 2
     assert "failed" in lines[1]

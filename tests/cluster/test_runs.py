@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from jobgen.runs.records import Record, read_records
-from tests.cluster.jobs import ON_CPU, Desk, PbsDesk, generate, until
+from tests.cluster.harness import until
+from tests.cluster.jobs import ON_CPU, Desk, PbsDesk, generate
 
 TWO = ("--profile", "mi210", *ON_CPU, "-N", "2", "--launcher", "node")
 ONE = ("--profile", "mi210", *ON_CPU, "-N", "1", "-G", "1", "--set", "launch.starter=srun")

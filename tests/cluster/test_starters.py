@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.harness import Cluster, Finished
-from tests.cluster.jobs import ON_CPU, PATH, Desk, generate
+from tests.cluster.jobs import ON_CPU, PATH, Desk, generate, job_folders
 from tests.cluster.test_mpiexec import HANDLER, mpi_module, without_mpi
 from tests.cluster.test_stage import DISK, imported, make_venv
 
@@ -142,7 +142,7 @@ def test_ddp(site: Site, plain: tuple[str, ...]) -> None:
     assert ALL_TOGETHER.search(done.output)[1] == "4"  # type: ignore[index]
     for node in NODES:
         assert done.output.count(f"(node {node}, device cpu, backend gloo)") == 2
-    assert not list(site.folder.glob("jobgen-logs/*"))
+    assert not job_folders(site.folder)
 
 
 def test_an_mpi_that_a_module_has_and_none(site: Site) -> None:
