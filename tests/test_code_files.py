@@ -11,6 +11,7 @@ import pytest
 
 from jobgen.code_store import code_files
 from jobgen.code_store.code import read_code
+from jobgen.code_store.store import note_of
 from tests.code_folders import checked, git, kept, names, refusal, work_tree, write
 
 LFS = "version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 3\n"
@@ -172,8 +173,25 @@ def test_modes_and_names(tmp_path: Path) -> None:
     Path(os.fsdecode(bytes(code) + b"/caf\xe9")).write_text("4")
     copy = kept(code, tmp_path / "store")
     assert Path(os.fsdecode(bytes(copy) + b"/caf\xe9")).read_text() == "4"
-    modes = [(copy / name).stat().st_mode & 0o777 for name in (".", "sub", "sub/run", "b c\\d")]
-    assert modes == [0o555, 0o555, 0o555, 0o444]
+    assert checked(copy) == ""
+
+
+MODES = {"key": 0o600, "data": 0o640, "text": 0o664, "sub/run": 0o755, "sub/own": 0o700}
+OF_COPY = {"key": 0o400, "data": 0o440, "text": 0o444, "sub/run": 0o555, "sub/own": 0o500}
+
+
+def test_what_is_closed_to_others_stays_so(tmp_path: Path) -> None:
+    """A copy is closed as a whole; in it, nothing is open that is closed in the original."""
+    code = write(tmp_path / "code", **{name.replace("/", "__"): name for name in MODES})
+    for name, mode in {**MODES, "sub": 0o750}.items():
+        (code / name).chmod(mode)
+    copy = kept(code, tmp_path / "store")
+    found = {name: (copy / name).stat().st_mode & 0o777 for name in (*OF_COPY, "sub", ".")}
+    assert found == {**OF_COPY, "sub": 0o550, ".": 0o500}
+    assert note_of(copy).stat().st_mode & 0o777 == 0o600
+    for name, mode in MODES.items():  # with another umask
+        (code / name).chmod(mode & 0o700)
+    assert kept(code, tmp_path / "store") == copy
     assert checked(copy) == ""
 
 

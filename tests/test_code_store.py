@@ -225,10 +225,14 @@ def test_a_copy_that_cannot_be_read(tmp_path: Path) -> None:
     with TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         copy = kept(write(tmp_path / "code", **FILES), Path(folder) / "store")
+        copy.chmod(0o555)
         (copy / "a/f1").chmod(0o000)
         (copy / "a/b").chmod(0o000)
         answer = checked(copy, ("setpriv", "--reuid=1234", "--clear-groups"))
+        copy.chmod(0o500)
+        closed = checked(copy, ("setpriv", "--reuid=1234", "--clear-groups"))
     assert f"is not what was submitted, {copy}: a/b/f1 a/b/f2 a/f1" in answer
+    assert f"there is no copy of the code, {copy}" in closed
 
 
 def test_the_program_is_in_the_copy(tmp_path: Path) -> None:

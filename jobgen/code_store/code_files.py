@@ -37,9 +37,14 @@ class CodeFile(NamedTuple):
 
     path: bytes  # from the folder of the code
     size: int
-    executable: bool = False
+    mode: int = 0  # who may read, write and run it; 0 for a link
     target: bytes | None = None  # of a link
     digits: str = ""  # of the SHA-256 of its content, once it is read
+
+    @property
+    def executable(self) -> bool:
+        """Whether its owner may run it: of its mode, only this is a part of the code, as for git."""
+        return bool(self.mode & stat.S_IXUSR)
 
 
 def code_files(folder: Path, skipped: Iterable[Path] = ()) -> list[CodeFile]:
@@ -131,7 +136,7 @@ def _described(root: bytes, name: bytes) -> CodeFile:
         return CodeFile(name, 0, target=_target(root, name))
     if not stat.S_ISREG(status.st_mode):
         raise wrong(f"{os.fsdecode(name)} is no file, no folder and no link", leave_out(name))
-    return CodeFile(name, status.st_size, bool(status.st_mode & stat.S_IXUSR))
+    return CodeFile(name, status.st_size, stat.S_IMODE(status.st_mode))
 
 
 def _target(root: bytes, name: bytes) -> bytes:

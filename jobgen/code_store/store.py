@@ -4,6 +4,9 @@ A copy has the files, read-only, and a list of them, whose SHA-256 is the copy's
 what `list_code` of templates/machinery/job/code.sh prints for the copy: so a job sees whether its
 copy still has what was submitted. NAME.json beside it says where the copy is from; its time is the
 last use of the copy.
+
+The folder of a copy is closed to other users: what closes the code to them may be the mode of a
+folder above it, such as the home, which is not above the copy.
 """
 
 from __future__ import annotations
@@ -136,8 +139,8 @@ def _write(code: Code, copy: Path) -> None:
     copy.mkdir(mode=0o700)
     for each in code.files.values():
         _copy_file(code, each, copy)
-    for folder in [folder for folder, _, _ in os.walk(copy)][1:]:
-        os.chmod(folder, 0o555)
+    for folder in [Path(folder) for folder, _, _ in os.walk(copy)][1:]:
+        folder.chmod(_read_only((code.folder / folder.relative_to(copy)).stat().st_mode))
     (copy / LIST_FILE).write_bytes(code.list)  # last: see _is_whole
     (copy / LIST_FILE).chmod(0o444)
 
@@ -146,7 +149,7 @@ def _note_origin(code: Code, copy: Path) -> None:
     if not note_of(copy).exists():
         origin = {"folder": os.path.abspath(code.folder), **git_state(code.folder)}
         data = json.dumps(origin).encode() + b"\n"
-        replace_file(note_of(copy).absolute(), data, 0o644, sync=False)
+        replace_file(note_of(copy).absolute(), data, 0o600, sync=False)
 
 
 def _move(code: Code, part: Path, copy: Path) -> None:
@@ -160,7 +163,7 @@ def _move(code: Code, part: Path, copy: Path) -> None:
             copy.chmod(0o700)
             copy.rename(damaged)
             part.rename(copy)
-    copy.chmod(0o555)  # last, since a folder that is read-only cannot be renamed
+    copy.chmod(0o500)  # last, since a folder that is read-only cannot be renamed
 
 
 def _copy_file(code: Code, file: CodeFile, copy: Path) -> None:
@@ -174,7 +177,12 @@ def _copy_file(code: Code, file: CodeFile, copy: Path) -> None:
         text = f"{os.fsdecode(file.path)} changes while it is copied"
         raise wrong(text, "try again when nothing writes there")
     path.write_bytes(data)
-    path.chmod(0o555 if file.executable else 0o444)
+    path.chmod(_read_only(file.mode))
+
+
+def _read_only(mode: int) -> int:
+    """The mode of a copy: whoever may read or run the original may do so, and nobody may write."""
+    return mode & 0o555
 
 
 def changed_files(copy: Path) -> str:

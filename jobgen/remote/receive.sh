@@ -2,7 +2,7 @@
 # is the working folder. It appears under its name as a whole. `begin` prints the folder, and the
 # copies that rsync may link files of, unless the copy is there and whole; `end` reads the note about
 # it. `list_code` is that of scripts (templates/machinery/job/code.sh).
-umask 022
+umask 077
 name=$2 temporary=${3-}
 export LC_ALL=C
 

@@ -64,7 +64,7 @@ def check_store(host: SshHost) -> None:
     store = host.home / f"jobgen/{NAME}/.jobgen/store/code"
     for copy in [each for each in store.iterdir() if each.is_dir() and len(each.name) == 32]:
         assert (copy / "train.py").read_text() == "print('trained')\n"
-        assert copy.stat().st_mode & 0o777 == 0o555
+        assert copy.stat().st_mode & 0o777 == 0o500
 
 
 def test_an_answer_that_is_lost(host: SshHost, run: Run) -> None:

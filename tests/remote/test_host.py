@@ -109,7 +109,7 @@ def test_a_job_is_submitted_in_its_folder_there(host: SshHost, folder: Path) -> 
     note, copy = sorted((there / ".jobgen/store/code").iterdir(), key=lambda each: -len(each.name))
     assert json.loads(note.read_text())["folder"] == str(folder)
     assert (copy / "train.py").read_text() == "print('trained')\n"
-    assert copy.stat().st_mode & 0o777 == 0o555
+    assert copy.stat().st_mode & 0o777 == 0o500
     assert copy.name.encode() in script
 
 
