@@ -227,6 +227,15 @@ def test_a_list(folder: Path) -> None:
     assert values[2]["cause"] == "import"
 
 
+def test_a_new_user_sees_what_can_be_listed(tmp_path: Path) -> None:
+    text = runs("--help", cwd=tmp_path)
+    assert "jobgen runs [OPTIONS] [FOLDER] | COMMAND [ARGS]..." in text
+    for word in ("FOLDER is the one", "--host HOST", "--failed", "--json", "again", "diff", "show"):
+        assert word in text
+    text = runs("show", "1", "--host", "a", cwd=tmp_path, status=2)
+    assert "it is an option of sbatch, qsub, build, doctor, why, runs list, detect." in text
+
+
 def test_nothing_to_list(tmp_path: Path) -> None:
     assert runs(cwd=tmp_path) == "jobgen: no record of a job is in .\n"
     text = runs("shw", cwd=tmp_path, status=2)

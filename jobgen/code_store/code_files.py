@@ -43,7 +43,7 @@ class CodeFile(NamedTuple):
 
     @property
     def executable(self) -> bool:
-        """Whether its owner may run it: of its mode, only this is a part of the code, as for git."""
+        """Whether its owner may run it: all of its mode that is code, as for git."""
         return bool(self.mode & stat.S_IXUSR)
 
 

@@ -27,15 +27,30 @@ _NOT_WELL = ("failed", "ended", "never")  # the beginnings of such states
 
 
 class _Runs(Group):
-    """The group; words that begin with no command, such as a folder, are for `list`."""
+    """The group; words that begin with no command, such as a folder, are for `list`.
+
+    So its help has the folder and the options of `list`, too.
+    """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         others = (*self.commands, "-h", "--help")
         is_list = not ctx.resilient_parsing and args and args[0] not in others
         return super().parse_args(ctx, ["list", *args] if is_list else args)
 
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        return ["[OPTIONS]", "[FOLDER]", "|", "COMMAND", "[ARGS]..."]
 
-runs = _Runs("runs", help=TEXTS["runs"])
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        self.format_commands(ctx, formatter)
+        _list.format_options(ctx, formatter)
+
+
+_HELP = f"""\
+{TEXTS["runs"]}
+
+Without a command, it is `list`. FOLDER is the one that the jobs were submitted from, or that of
+their logs (--log-dir); the default is the working folder."""
+runs = _Runs("runs", help=_HELP)
 main.add_command(runs)
 _folder = argument("folder", default=".", metavar="[FOLDER]")
 _job = argument("job", metavar="JOBID")
@@ -49,9 +64,9 @@ _job = argument("job", metavar="JOBID")
 def _list(folder: str, host: str | None, only_failed: bool, as_json: bool) -> int:
     """The jobs that were submitted from a folder: when they ran, and how they ended.
 
-    FOLDER is the folder of the jobs, or that of their logs (--log-dir); without it, the working
-    folder. The scheduler is asked once which jobs are still in its queue. The cause of a failed job
-    is the class of failure that `jobgen why` finds in its logs.
+    FOLDER is the one that they were submitted from, or that of their logs (--log-dir); the default
+    is the working folder. The scheduler is asked once which jobs are still in its queue. The cause
+    of a failed job is the class of failure that `jobgen why` finds in its logs.
     """
     machine = _fetched_from(host, folder) if host else HERE
     found = [run for run in _runs_in(folder) if not host or run.record.host == machine.name]

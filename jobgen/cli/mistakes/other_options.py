@@ -9,7 +9,7 @@ from contextlib import suppress
 from difflib import get_close_matches
 from functools import partial
 
-from click import Command, Group, get_current_context
+from click import Command, Context, Group, get_current_context
 
 from jobgen.errors import JobgenError
 from jobgen.lint.reader.sbatch_options import OPTIONS as OPTIONS_OF_SBATCH
@@ -121,11 +121,19 @@ def readable_profile(name: str) -> Profile | None:
 
 def _commands_with(flag: str) -> list[str]:
     context = get_current_context(silent=True)
-    group = context.find_root().command if context else None
-    if not context or not isinstance(group, Group):
-        return []
-    commands = filter(None, (group.get_command(context, it) for it in group.list_commands(context)))
-    return [str(each.name) for each in commands if any(flag in it.opts for it in each.params)]
+    return _names_with(flag, context, context.find_root().command) if context else []
+
+
+def _names_with(flag: str, context: Context, command: Command) -> list[str]:
+    """The words behind `jobgen` of each command in a group that has an option."""
+    found = []
+    for name in command.list_commands(context) if isinstance(command, Group) else ():
+        inner = command.get_command(context, name)
+        if inner and any(flag in each.opts for each in inner.params):
+            found.append(name)
+        elif inner:
+            found += [f"{name} {each}" for each in _names_with(flag, context, inner)]
+    return found
 
 
 def _of_other_command(command: str, flag: str, flags: Iterable[str], value: str) -> str:
