@@ -15,7 +15,7 @@ import pytest
 
 from jobgen.errors import JobgenError
 from jobgen.runs.records import Record, note_end, note_submission, read_records
-from jobgen.runs.runs import Run, find_run, runs_of, shown_runs
+from jobgen.runs.runs import Run, find_run, runs_of, shown_runs, state_among
 from jobgen.runs.script_facts import ScriptFacts
 from jobgen.submission.machine import HERE
 from jobgen.submission.queues.own_jobs import running
@@ -108,7 +108,7 @@ def test_an_array_is_shown_by_its_jobs() -> None:
     every = [Run(each, SLURM) for each in jobs]
     assert [each.record.job for each in shown_runs(every, {})] == ["12_0", "13"]
     assert [each.record.job for each in shown_runs(every, {"12_0": True})] == ["12_0", "13"]
-    assert [each.record.job for each in shown_runs(every, {"12_1": False})] == ["12", "12_0", "13"]
+    assert [each.record.job for each in shown_runs(every, {"12": False})] == ["12", "12_0", "13"]
     of_pbs = [
         Run(Record("7[].s", "", submitted=5), SLURM),
         Run(Record("7[1].s", "", begin=6), SLURM),
@@ -321,6 +321,53 @@ def test_what_is_gone_is_not_run_again(folder: Path) -> None:
     )
 
 
+CHAIN = """\
+2026-09-21T14:00:00 job 1 began on n1
+2026-09-21T15:00:00 job 1 goes on: it was ended from outside, as at the walltime
+2026-09-21T15:01:00 job 2 began on n1
+2026-09-21T15:02:00 job 2 is done: the program ended with 93
+"""
+
+
+@pytest.mark.parametrize("array", ["12", "12[].server"])
+def test_a_chain(tmp_path: Path, array: str) -> None:
+    """Its jobs that never had to begin are no news, and 93 is no failure."""
+    script = made("sbatch", "-t", "1:00:00", "--chain", "5", *DGX[1:], "--", "true", cwd=tmp_path)
+    logs, of_job = tmp_path / "jobgen-logs", "12_{}" if array == "12" else "12[{}].server"
+    note_submission(logs, array, script)
+    (logs / "chain-12.progress").touch()
+
+    def states() -> dict[str, str]:
+        found = json.loads(runs("--json", cwd=tmp_path))
+        return {each["job"]: each["state"] for each in found}
+
+    assert states() == {array: "submitted"}
+    end = {"end": 1790000005, "outside": "was ended from outside"}
+    write_record(tmp_path, of_job.format(1), script, status=143, **end)
+    (logs / "chain-12").write_text(CHAIN[: CHAIN.index("2026-09-21T15:01")])
+    assert states() == {of_job.format(1): "goes on"}
+    assert re.search("^state +goes on$", runs("show", array, cwd=tmp_path), re.M)
+    (logs / "chain-12").write_text(CHAIN + "2026-09-21T15:03:00 job 3 beg")
+    write_record(tmp_path, of_job.format(2), script, status=93, end=1790000065)
+    assert states() == {of_job.format(1): "goes on", of_job.format(2): "done"}
+    assert "no job that did not end well" in runs("--failed", cwd=tmp_path)
+    for job in ("12", array, of_job.format(2)):
+        text = runs("show", job, cwd=tmp_path)
+        assert re.search("^state +done$", text, re.M)
+        assert re.search("^chain +job 2 is done: the program ended with 93$", text, re.M)
+    text = runs("show", of_job.format(3), cwd=tmp_path, status=2)
+    assert "it has not begun, and of its chain, job 2 is done: the program ended with 93" in text
+
+
+def test_an_array_has_the_states_of_its_jobs() -> None:
+    jobs = [Record("12", "", submitted=5), Record("12_0", "", begin=6, status=0)]
+    jobs += [Record(f"12_{n}", "", begin=6, status=3) for n in (1, 2)]
+    array, first, *_ = every = [Run(each, SLURM) for each in jobs]
+    assert state_among(array, every, {}) == "1 ok, 2 failed 3"
+    assert state_among(array, every[:1], {"12": False}) == "queued"
+    assert state_among(first, every, {}) == "ok"
+
+
 def test_an_environment_that_is_gone(tmp_path: Path) -> None:
     script = made(*DGX, "--set", "software.venv=$PWD/environments/ab", cwd=tmp_path)
     write_record(tmp_path, "12", script)
@@ -365,7 +412,7 @@ def test_how_a_person_names_a_job(tmp_path: Path, job: str, found: str) -> None:
                     ("15", "FAILED"),
                 )
             ),
-            {"12": True, "13_4": False, "14": True},
+            {"12": True, "13": False, "13_4": False, "14": True},
         ),
         (
             "qstat",
@@ -379,7 +426,7 @@ def test_how_a_person_names_a_job(tmp_path: Path, job: str, found: str) -> None:
                     ("14", "F"),
                 )
             ),
-            {"12": True, "13[]": True, "13[4]": False},
+            {"12": True, "13[]": False, "13[4]": False},
         ),
     ],
 )

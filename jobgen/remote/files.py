@@ -15,7 +15,7 @@ from jobgen.submission.login import SSH, Login
 from jobgen.submission.machine import Answer, run_here
 
 QUERY_SECONDS = 60.0
-_RECORDS = ("*.json", "scripts")
+_RECORDS = ("*.json", "scripts", "chain-*")
 _LOST = (10, 12, 30, 35, 255)  # rsync's exit statuses for a connection that failed or was lost
 _SOME_MISSING = (0, 23, 24)  # some files could not be read, or have vanished
 _PLAIN = re.compile(r"[\w./:@\[\]+-]+", re.ASCII)

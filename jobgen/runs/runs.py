@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from jobgen.errors import problem
 from jobgen.profiles.software_keys import Software
+from jobgen.runs.chains import ChainEvent, read_chain
 from jobgen.runs.records import Record
 from jobgen.runs.script_facts import ScriptFacts, script_facts
 
 _SHOWN = 5  # jobs that an error names
 
 # Whether a job runs (True) or waits (False), by its number: 12, 12_3, 12[3]; None: nobody knows.
+# An array (12, 12[]) waits as long as one of its jobs does.
 Queue = Mapping[str, bool] | None
 
 
@@ -24,6 +27,7 @@ class Run(NamedTuple):
 
     record: Record
     facts: ScriptFacts
+    event: ChainEvent | None = None  # the last one of the job in its chain, or of the whole chain
 
     @property
     def code(self) -> str:
@@ -34,7 +38,12 @@ class Run(NamedTuple):
     @property
     def has_failed(self) -> bool:
         """Whether it has ended by itself, and not well."""
-        return bool(self.record.status) and not self.record.outside
+        return bool(self.record.status) and not self.record.outside and not self.is_done
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it has ended a chain as it should: with a status that may be 93."""
+        return self.event is not None and self.event.state == "done"
 
     @property
     def may_be_queued(self) -> bool:
@@ -53,6 +62,8 @@ class Run(NamedTuple):
         in_queue = queue.get(_number(record.job)) if queue is not None else None
         if in_queue is False:
             return "queued"
+        if self.event and self.event.state:
+            return self.event.state
         if record.status is not None:
             return _end(record)
         if record.begin is None:
@@ -95,34 +106,62 @@ def runs_of(records: Sequence[Record]) -> list[Run]:
     """The jobs of these records; each copy of a script is read once."""
     one_of_each = {record.script_file: record for record in records}
     facts = {file: script_facts(record) for file, record in one_of_each.items()}
-    return [Run(each, facts[each.script_file]) for each in records]
+    return [_run(each, facts[each.script_file]) for each in records]
+
+
+def _run(record: Record, facts: ScriptFacts) -> Run:
+    if not facts.is_chain:
+        return Run(record, facts)
+    number, index = _in_array(record.job)
+    own = [each for each in read_chain(record.folder, number) if index in ("", each.job)]
+    return Run(record, facts, own[-1] if own else None)
+
+
+def state_among(run: Run, runs: Sequence[Run], queue: Queue) -> str:
+    """The state of one of these jobs; that of an array says how many of its jobs have which state.
+
+    The state of a chain is that of the last of its jobs that began.
+    """
+    place, (number, index) = run.record.host, _in_array(run.record.job)
+    of_place = (each for each in runs if each.record.host == place)
+    begun = [each for each in of_place if _in_array(each.record.job)[0] == number and each != run]
+    if index or not begun:
+        return run.state(queue)
+    if run.event:
+        return run.event.state or begun[-1].state(queue)
+    states = Counter(each.state(queue) for each in begun)
+    return ", ".join(f"{count} {state}" for state, count in states.items())
 
 
 def shown_runs(runs: Sequence[Run], queue: Queue) -> Iterator[Run]:
     """The jobs without arrays whose own jobs have begun, unless some of them wait still."""
-    arrays = {_array(each.record.job) for each in runs}
-    waiting = {_array(number) for number, runs_now in (queue or {}).items() if not runs_now}
+    begun = {number for number, index in (_in_array(each.record.job) for each in runs) if index}
     for run in runs:
-        number = _number(run.record.job).removesuffix("[]")
-        if run.record.begin is not None or number not in arrays or number in waiting:
+        job = run.record.job
+        waits = queue is not None and queue.get(_number(job)) is False
+        if run.record.begin is not None or waits or _in_array(job)[0] not in begun:
             yield run
 
 
-def _array(job: str) -> str:
-    """The number of the array that a job belongs to; "" if it belongs to none."""
-    found = re.match(r"(\d+)(?:_\d+|\[\d+\])", job)
-    return found[1] if found else ""
+def _in_array(job: str) -> tuple[str, str]:
+    """The number of a job's array, or else its own; and its number in the array, or else ""."""
+    found = re.match(r"(\d+)(?:[_[](\d+))?", job)
+    return (found[1], found[2] or "") if found else (job, "")
 
 
 def find_run(runs: Sequence[Run], job: str, logs: Path) -> Run:
     """The job of an id, whose server may be left out. Raises JobgenError."""
     found = [each for each in runs if job in (each.record.job, each.id)]
-    found = found or [each for each in runs if _number(each.record.job) == job]
-    names = [each.id for each in found or runs if found or _array(each.record.job) == job]
+    found = found or [each for each in runs if _number(each.record.job).removesuffix("[]") == job]
+    names = [each.id for each in found or runs if found or _in_array(each.record.job)[0] == job]
     if len(found) == 1:
         return found[0]
     if names:
         text = "several jobs have this number" if found else "this is an array"
         raise problem(job, text, "job", f"name one of them: {', '.join(names[:_SHOWN])}")
+    text = f"no record of this job is in {logs}"
+    for each in runs:
+        if each.event and _in_array(each.record.job)[0] == _in_array(job)[0]:
+            text = f"it has not begun, and of its chain, {each.event.text}"
     hint = "see jobgen runs, or name the folder that it was submitted from"
-    raise problem(job, f"no record of this job is in {logs}", "job", hint)
+    raise problem(job, text, "job", hint)

@@ -33,6 +33,7 @@ class ScriptFacts(NamedTuple):
     made_of: str = ""  # versions and fingerprints
     scheduler: str = ""  # slurm, pbs or local
     keeps_record: bool = True  # not if it is the plain script
+    is_chain: bool = False
     name: str = ""  # of the job
     code: str = ""  # the copy of the code that it runs, as a path with $NAME
     environment: str = ""  # that of its lock, as a path with $NAME
@@ -84,6 +85,7 @@ def script_facts(record: Record) -> ScriptFacts:
         made_of=", ".join(f"{name} {value}" for name, value in header.parts.items()),
         scheduler={command: name for name, command in COMMANDS.items()}.get(made_by.split()[1], ""),
         keeps_record=b"\nrecord() {" in data,
+        is_chain=b"\nchain=" in data,
         **lines,
     )
 

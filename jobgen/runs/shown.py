@@ -35,6 +35,7 @@ def as_values(run: Run, state: str, cause: str) -> dict[str, Any]:
         "status": record.status,
         "outside": record.outside,
         "cause": cause,
+        "chain": run.event.text if run.event else "",
         "submitted": record.submitted,
         "begin": record.begin,
         "end": record.end,

@@ -14,7 +14,7 @@ from jobgen.errors import JobgenError, nearest_hint, printable, problem, report
 from jobgen.paths import to_path
 from jobgen.runs.comparison import code_changes, differences
 from jobgen.runs.records import logs_folder, read_records, with_hosts
-from jobgen.runs.runs import Queue, Run, find_run, runs_of, shown_runs
+from jobgen.runs.runs import Queue, Run, find_run, runs_of, shown_runs, state_among
 from jobgen.runs.shown import HEADING, as_lines, as_values, row
 from jobgen.scripts.write import write, write_to_stdout
 from jobgen.submission.machine import HERE, Machine
@@ -90,9 +90,10 @@ def _list(folder: str, host: str | None, only_failed: bool, as_json: bool) -> in
 @_folder
 def _show(job: str, folder: str) -> int:
     """All that is known of a job: its inputs, its end, and the verdict of `jobgen why`."""
-    run = _run_of(job, folder)
-    lines = as_lines(run, run.state(_queue([run])))
-    if run.record.status and (verdict := _verdict(run)):
+    every = _runs_in(folder)
+    run = find_run(every, job, logs_folder(to_path(folder)))
+    lines = as_lines(run, state_among(run, every, _queue([run])))
+    if run.record.status and not run.is_done and (verdict := _verdict(run)):
         from jobgen.diagnosis.report import as_line
 
         lines.append(("why", as_line(verdict).strip().removeprefix("jobgen: ")))

@@ -80,14 +80,20 @@ def _joined(jobs: Sequence[QueuedJob]) -> JobStatus:
 def running(machine: Machine = HERE) -> Mapping[str, bool] | None:
     """Whether each job of the user runs (True) or waits, by its id without the server.
 
-    None if there is no scheduler, or if it does not answer.
+    An array is there, too, and waits as long as one of its jobs does. None if there is no
+    scheduler, or if it does not answer.
     """
+    schedulers = schedulers_on(machine)
     try:
-        jobs = [job for each in schedulers_on(machine) for job in own_jobs(each, machine)]
+        jobs = [job for each in schedulers for job in own_jobs(each, machine)]
     except NoAnswer:
         return None
-    return {
-        each.job.partition(".")[0]: each.status.is_running
-        for each in jobs
-        if each.status.exit_status is None
-    }
+    if not schedulers:
+        return None
+    found: dict[str, bool] = {}
+    for each in jobs:
+        if each.status.exit_status is None:
+            job = each.job.partition(".")[0]
+            for number in {job, array_of(job)}:
+                found[number] = each.status.is_running and found.get(number, True)
+    return found

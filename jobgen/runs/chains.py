@@ -1,0 +1,36 @@
+"""How the jobs of a chain began and ended, as LOGS/chain-NUMBER has it: a line for each event."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from jobgen.bounds import RECORD_BYTES
+from jobgen.runs.records import read_plain
+
+_EVENT = re.compile(r"\S+ (job (\d+) (began on|goes on|is done|stopped)( without progress)?.*)")
+
+
+class ChainEvent(NamedTuple):
+    """What happened to a job of a chain."""
+
+    job: str  # its number in the chain
+    state: str  # how it ended: "goes on", "done", "stopped", each perhaps without progress
+    text: str  # the event and its reason
+
+
+def read_chain(logs: Path, number: str) -> list[ChainEvent]:
+    """The events of the chain of this number, in their order; [] if there is none."""
+    text = ""
+    with suppress(OSError):
+        text = read_plain(logs / f"chain-{number}", RECORD_BYTES).decode("utf-8", "replace")
+    # A line that a full disk has cut is no event.
+    return [_event(found) for line in text.split("\n") if (found := _EVENT.fullmatch(line))]
+
+
+def _event(found: re.Match[str]) -> ChainEvent:
+    text, job, kind, without_progress = found.groups("")
+    state = "" if kind == "began on" else kind.removeprefix("is ") + without_progress
+    return ChainEvent(job, state, text)
