@@ -505,12 +505,17 @@ def test_other_files_are_skipped_and_counted(
     (jobs / ".hidden").write_bytes(b"# edited" + ours)
     (jobs / "jobgen-logs/scripts").mkdir(parents=True)  # what jobs left: copies of what has run
     (jobs / "jobgen-logs/scripts/a.sh").write_bytes(b"# edited" + ours)
+    for name in (f"scripts/{'a' * 64}", "12/job", "12_3.1/job"):  # the same with --log-dir logs
+        (jobs / f"logs/{name}.sh").parent.mkdir(parents=True)
+        (jobs / f"logs/{name}.sh").write_bytes(b"# edited" + ours)
+    for name in ("12", "12_3"):
+        (jobs / f"logs/{name}.json").write_text("{}")
     (repository / ".git/plain.sh").write_bytes(b"# edited" + ours)
     os.mkfifo(jobs / "pipe")
     assert run_command(lambda: check_all([str(jobs), str(jobs / "plain.sh")], False, False)) == 0
     out, err = capsys.readouterr()
     assert out == f"{jobs / 'plain.sh'}: current\n"
-    assert err == "jobgen: 1 current; 5 other files skipped\n"
+    assert err == "jobgen: 1 current; 7 other files skipped\n"
 
 
 def test_a_path_that_cannot_be_read_is_wrong_input(

@@ -12,7 +12,7 @@ from jobgen.bounds import LINT_BYTES, PARSE_MEMORY, PARSE_SECONDS
 from jobgen.errors import JobgenError, problem
 from jobgen.lint.documents import is_document
 from jobgen.paths import is_outside, repository, to_path, walk
-from jobgen.runs.records import LOGS
+from jobgen.runs.records import left_by_jobs
 
 # The suffixes of shell scripts. Other files of a folder, such as README, are job scripts only if
 # they begin like a job script.
@@ -50,7 +50,8 @@ def find_files(
 
 def _files_below(top: str, on_error: Callable[[OSError], None]) -> Iterator[str]:
     for folder, folders, names in walk(top, on_error):
-        folders[:] = sorted(name for name in folders if not _is_skipped(name))
+        left = left_by_jobs(folder, folders, names)
+        folders[:] = sorted(name for name in folders if not (name in left or _is_skipped(name)))
         for name in sorted(names):
             file = os.path.join(folder, name)
             if not _is_skipped(name) and _is_candidate(file):
@@ -58,9 +59,9 @@ def _files_below(top: str, on_error: Callable[[OSError], None]) -> Iterator[str]
 
 
 def _is_skipped(name: str) -> bool:
-    """Whether it is hidden, a template or what jobs left: none of these is submitted."""
+    """Whether it is hidden or a template: none of these is submitted."""
     is_template = "template" in name.lower() or Path(name).suffix.lower() in _TEMPLATES
-    return name.startswith(".") or name == LOGS or is_template
+    return name.startswith(".") or is_template
 
 
 def _is_candidate(file: str) -> bool:

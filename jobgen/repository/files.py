@@ -10,7 +10,7 @@ from jobgen.bounds import HEADER_OFFSET, SCRIPT_BYTES
 from jobgen.errors import JobgenError, printable, problem, report
 from jobgen.keeper.carried import FOLDER, keeper_files, named_files
 from jobgen.paths import is_outside, repository, shortest, to_path, walk
-from jobgen.runs.records import LOGS
+from jobgen.runs.records import left_by_jobs
 from jobgen.scripts.header import read_header
 from jobgen.scripts.write import remove, rewrite, write
 
@@ -48,11 +48,9 @@ def files_below(
 
     What jobs have left is none, but `with_logs`: their scripts are copies of those that ran.
     """
-    passed_over = "" if with_logs else LOGS
     for folder, folders, names in walk(top, on_error):
-        folders[:] = sorted(
-            name for name in folders if name != passed_over and not name.startswith(".")
-        )
+        left = set[str]() if with_logs else left_by_jobs(folder, folders, names)
+        folders[:] = sorted(name for name in folders if not (name in left or name.startswith(".")))
         real = os.path.realpath(folder)
         for name in sorted(names):
             path = Path(folder, name)

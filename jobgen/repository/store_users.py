@@ -8,9 +8,7 @@ from pathlib import Path
 
 from jobgen.errors import JobgenError
 from jobgen.repository.files import find_files, read_script, report_unreadable
-from jobgen.runs.records import Record, read_records
-
-SCRIPTS = "scripts"  # the folder in a folder of records with the scripts of their jobs
+from jobgen.runs.records import SCRIPTS, Record, read_records
 
 
 def find_users(folders: Iterable[str], names: Iterable[str]) -> dict[str, list[str]]:

@@ -13,7 +13,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from errno import EFBIG, EINVAL
 from pathlib import Path
@@ -23,7 +23,9 @@ from jobgen.bounds import RECORD_BYTES
 from jobgen.scripts.write import replace_file
 
 LOGS = "jobgen-logs"
+SCRIPTS = "scripts"  # the folder in it with copies of scripts
 _HOSTS = "hosts"  # the folder in it with one for each host that jobs were sent to (--host)
+_COPY = re.compile(r"[0-9a-f]{64}\.sh")  # of a script
 _LAST_TIME = 1e11  # seconds since 1970; later ones are no dates for Python
 _READY = re.compile(r".* is ready(?:, \S+ on \S+)?: |, \d+ cores.*")
 
@@ -58,7 +60,7 @@ class Record(NamedTuple):
     @property
     def script_file(self) -> Path:
         """The copy of its script."""
-        return self.folder / "scripts" / f"{self.script}.sh"
+        return self.folder / SCRIPTS / f"{self.script}.sh"
 
     @property
     def host(self) -> str:
@@ -85,6 +87,25 @@ def logs_of_host(logs: Path, name: str) -> Path:
 def with_hosts(logs: Path) -> list[Path]:
     """A folder with records, and those in it for jobs of hosts."""
     return [logs, *sorted((logs / _HOSTS).glob("*"))]
+
+
+def left_by_jobs(folder: str, folders: Iterable[str], files: Iterable[str]) -> set[str]:
+    """Those of the folders in a folder that have scripts which ran, not scripts to submit.
+
+    A folder of logs may have any name (--log-dir), and scripts of a user beside it. So in a folder
+    with copies of scripts, which are named by their SHA-256, a job's folder is one with a record.
+    """
+    found, names = {LOGS}.intersection(folders), {*files}
+    if SCRIPTS in folders and any(map(_COPY.fullmatch, _names_in(os.path.join(folder, SCRIPTS)))):
+        of_jobs = (name for name in folders if f"{re.sub('[.][0-9]+$', '', name)}.json" in names)
+        found.update((SCRIPTS, *of_jobs))
+    return found
+
+
+def _names_in(folder: str) -> list[str]:
+    with suppress(OSError):
+        return os.listdir(folder)
+    return []
 
 
 def read_records(logs: Path) -> list[Record]:
@@ -163,7 +184,7 @@ def _file_of(logs: Path, job: str) -> Path:
 def keep_script(logs: Path, script: bytes) -> str:
     """Keep a copy of a script beside the records; returns the SHA-256 of its text."""
     digits = hashlib.sha256(script).hexdigest()
-    file = logs / "scripts" / f"{digits}.sh"
+    file = logs / SCRIPTS / f"{digits}.sh"
     if not file.exists():
         replace_file(file.absolute(), script, 0o600, sync=False, make_folders=True)
     return digits
