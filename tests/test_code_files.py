@@ -55,15 +55,20 @@ def test_submodules(tmp_path: Path) -> None:
     code = work_tree(tmp_path / "code", a="1")
     git(code, "submodule", "add", "-q", str(other), "lib")
     git(code, "commit", "-qm", "x")
-    assert "lib/inner is not checked out" in refusal(lambda: read_code(code))
+    git(code, "submodule", "add", "-q", str(other), "second")
+    git(code, "commit", "-qm", "x")
+    found = refusal(lambda: read_code(code))
+    assert "lib/inner is not checked out" in found
+    assert "second/inner is not checked out" in found
+    write(code, **{".jobgenignore": "second\n"})
     git(code, "submodule", "update", "-q", "--init", "--recursive")
     write(code, lib__new="1")
     expected = ["lib/.gitmodules", "lib/inner/y", "lib/new", "lib/x"]
-    assert names(code) == [".gitmodules", "a", *expected]
+    assert names(code) == [".gitmodules", ".jobgenignore", "a", *expected]
     git(code, "submodule", "deinit", "-f", "lib")
     found = refusal(lambda: read_code(code))
-    assert "the submodule lib is not checked out; git submodule update --init, or leave it" in found
-    write(code, **{".jobgenignore": "/lib\n"})
+    assert "the submodule lib is not checked out; git submodule update --init --rec" in found
+    write(code, **{".jobgenignore": "/lib\n/second\n"})
     assert names(code) == [".gitmodules", ".jobgenignore", "a"]
 
 
@@ -220,10 +225,11 @@ def test_what_is_no_file(tmp_path: Path) -> None:
 
 
 def test_a_pointer_of_git_lfs(tmp_path: Path) -> None:
-    code = write(tmp_path, w=LFS)
+    code = write(tmp_path, w=LFS, **{"x[1]": LFS})
     found = refusal(lambda: read_code(code))
     assert "w is a pointer of Git LFS, and not the file; git lfs pull, or leave it out" in found
-    write(code, **{".jobgenignore": "w\n"})
+    assert "a line /x[[]1] in .jobgenignore" in found
+    write(code, **{".jobgenignore": "w\n/x[[]1]\n"})
     assert names(code) == [".jobgenignore"]
 
 
@@ -233,10 +239,11 @@ def test_a_folder_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(code_files, "CODE_BYTES", 10_000_000)
     found = refusal(lambda: read_code(code))
     assert "12 MB in 10 files are too much for code: /src/data/x (9 MB, 1 files), /a (3 MB" in found
-    assert "at most 10 MB and 20000 files; leave out what is no code: a line for each" in found
     assert found.count(" files)") == 5
+    assert "at most 10 MB and 20000 files; leave out what is no code: a line for each" in found
     monkeypatch.setattr(code_files, "CODE_BYTES", 30_000_000)
     monkeypatch.setattr(code_files, "CODE_FILES", 2)
-    assert "too much for code: /src/ (9 MB, 9 files), /a" in refusal(lambda: read_code(code))
+    found = refusal(lambda: read_code(code))
+    assert "too much for code: /src/runs/ (0 MB, 6 files), /a (3 MB, 1 files), " in found
     write(code, **{".jobgenignore": "/src\n"})
     assert names(code) == [".jobgenignore", "a"]

@@ -10,9 +10,9 @@ from os.path import samestat
 from pathlib import Path
 from typing import NamedTuple
 
-from jobgen.code_store.code_files import CodeFile, code_files
-from jobgen.code_store.git_files import leave_out, wrong
-from jobgen.errors import problem
+from jobgen.code_store.code_files import CodeFile, code_files, leave_out
+from jobgen.code_store.git_files import wrong
+from jobgen.errors import JobgenError, Problem, problem
 from jobgen.planning.plan import Plan, Software
 from jobgen.planning.program import Program
 from jobgen.profiles.records import extend
@@ -112,12 +112,16 @@ class Code(NamedTuple):
 def read_code(folder: Path, skipped: Iterable[Path] = ()) -> Code:
     """The code of a folder. Raises JobgenError for what cannot be copied; see `code_files`."""
     files, sums, others = dict[bytes, CodeFile](), list[bytes](), list[bytes]()
-    root = os.fsencode(folder)
+    root, problems = os.fsencode(folder), list[Problem]()
     for each in code_files(folder, skipped):
         if each.target is not None:
             others.append(b"link %s ./%s\n" % (each.target, each.path))
         else:
-            data = read_file(root, each.path)
+            try:
+                data = read_file(root, each.path)
+            except JobgenError as error:
+                problems += error.problems
+                continue
             if (data.startswith(b"#!/bin/bash") and read_header(data)) or _is_stdout(each, root):
                 continue  # a script that jobgen made has the name of a copy, and would change it
             each = each._replace(size=len(data), digits=hashlib.sha256(data).hexdigest())
@@ -125,6 +129,8 @@ def read_code(folder: Path, skipped: Iterable[Path] = ()) -> Code:
             if each.executable:
                 others.append(b"program ./%s\n" % each.path)
         files[each.path] = each
+    if problems:
+        raise JobgenError(problems)
     return Code(folder, files, b"".join(sums + sorted(others)))
 
 

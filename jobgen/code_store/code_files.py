@@ -16,8 +16,8 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from jobgen.code_store.git_files import LeftOut, files_by_git, leave_out, wrong
-from jobgen.errors import JobgenError, Mark, problem
+from jobgen.code_store.git_files import LeftOut, files_by_git, wrong
+from jobgen.errors import JobgenError, Mark, Problem, problem
 
 CODE_BYTES = 100_000_000
 CODE_FILES = 20_000
@@ -63,14 +63,27 @@ def code_files(folder: Path, skipped: Iterable[Path] = ()) -> list[CodeFile]:
         if names is None:
             names = _names_below(root, b"", is_left_out)
         most = list(islice(names, 10 * CODE_FILES))  # else a home takes minutes
-        files = _without_links([_described(root, name) for name in sorted(set(most))])
+        files, problems = _described(root, sorted(set(most)))
     except OSError as error:
         raise wrong(f"{os.fsdecode(error.filename or root)}: {error.strerror}") from None
-    if not files:
-        raise wrong(f"{folder} has no files that are code", "name another folder: git ignores this")
     if sum(each.size for each in files) > CODE_BYTES or len(files) > CODE_FILES:
         raise _too_large(files)
+    if problems:
+        raise JobgenError(problems)
+    if not files:
+        raise wrong(f"{folder} has no files that are code", "name another folder: git ignores this")
     return files  # sorted by the bytes of their paths, as `sort` does with LC_ALL=C
+
+
+def _described(root: bytes, names: Iterable[bytes]) -> tuple[list[CodeFile], list[Problem]]:
+    """What the code has under these names, and what no copy can have."""
+    files, problems = list[CodeFile](), list[Problem]()
+    for name in names:
+        try:
+            files.append(_file(root, name))
+        except JobgenError as error:
+            problems += error.problems
+    return _without_links(files), problems
 
 
 def _without_links(files: list[CodeFile]) -> list[CodeFile]:
@@ -125,8 +138,8 @@ def _ignored(root: bytes) -> re.Pattern[bytes]:
     return re.compile("|".join(patterns).encode("latin-1"))
 
 
-def _described(root: bytes, name: bytes) -> CodeFile:
-    """What the code has under a name."""
+def _file(root: bytes, name: bytes) -> CodeFile:
+    """What the code has under a name. Raises JobgenError for what no copy can have."""
     path = os.path.join(root, name)
     if _CONTROL.search(name):
         hint = "give it another name, or leave it out by a pattern in .jobgenignore"
@@ -134,9 +147,18 @@ def _described(root: bytes, name: bytes) -> CodeFile:
     status = os.lstat(path)
     if stat.S_ISLNK(status.st_mode):
         return CodeFile(name, 0, target=_target(root, name))
+    if stat.S_ISDIR(status.st_mode):
+        text = f"the submodule {os.fsdecode(name)} is not checked out"
+        raise wrong(text, f"git submodule update --init --recursive, or {leave_out(name)}")
     if not stat.S_ISREG(status.st_mode):
         raise wrong(f"{os.fsdecode(name)} is no file, no folder and no link", leave_out(name))
     return CodeFile(name, status.st_size, stat.S_IMODE(status.st_mode))
+
+
+def leave_out(name: bytes) -> str:
+    """The hint that leaves a file or folder out of the code."""
+    pattern = re.sub(r"([*?[])", r"[\1]", os.fsdecode(name))
+    return f"leave it out: a line /{pattern} in {IGNORE_FILE}"
 
 
 def _target(root: bytes, name: bytes) -> bytes:
@@ -186,16 +208,27 @@ def _folders(path: bytes) -> Iterator[bytes]:
 
 
 def _largest(amounts: Counter[bytes]) -> list[bytes]:
-    """The largest files and folders; one that has nearly all of a folder is named in its place."""
+    """The largest files and folders; what is in a folder is named in its place, unless it is many.
+
+    That is: the few that are named have four fifths of all, if that is possible.
+    """
     below: dict[bytes, list[bytes]] = {}
     for name in amounts:
-        above = name.rstrip(b"/").rpartition(b"/")
-        below.setdefault(above[0] + above[1], []).append(name)
-    found = below[b""]
-    for _ in range(len(amounts)):
-        first = max(found, key=amounts.__getitem__)
-        inner = max(below.get(first, []), key=amounts.__getitem__, default=b"")
-        if not inner or amounts[inner] < 0.8 * amounts[first]:
-            break
-        found = [*(each for each in found if each != first), *below[first]]
-    return sorted(found, key=amounts.__getitem__, reverse=True)[:_SHOWN]
+        below.setdefault(name.rstrip(b"/").rpartition(b"/")[0], []).append(name)
+
+    def most_of(names: Iterable[bytes]) -> list[bytes]:
+        return sorted(names, key=amounts.__getitem__, reverse=True)[:_SHOWN]
+
+    def total(names: Iterable[bytes]) -> int:
+        return sum(map(amounts.__getitem__, names))
+
+    found, enough = most_of(below[b""]), 0.8 * total(below[b""])
+    opened = True
+    while opened:
+        opened = False
+        for folder in (each for each in found if each.endswith(b"/")):
+            inner = most_of([each for each in found if each != folder] + below[folder[:-1]])
+            if total(inner) >= min(enough, total(found)):
+                found, opened = inner, True
+                break
+    return found

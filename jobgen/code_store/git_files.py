@@ -22,7 +22,8 @@ def files_by_git(root: bytes, is_left_out: LeftOut, inner: bytes = b"") -> Itera
     """What git tracks in a folder, and what it does not ignore; None outside a work tree.
 
     `inner` is the folder's path from the code's: "" or that of a submodule, with a / at its end.
-    Raises JobgenError for a work tree that git cannot read.
+    A submodule that is not checked out is named itself. Raises JobgenError for a work tree that git
+    cannot read.
     """
     done = _git(root, "ls-files", "-z", "--stage", "--others", "--exclude-standard")
     if done is None:
@@ -49,16 +50,12 @@ def _read_names(root: bytes, answer: bytes, is_left_out: LeftOut, inner: bytes) 
             continue
         is_folder = os.path.isdir(path) and not os.path.islink(path)
         if is_folder and (line.endswith(b"/") or (found and found[1] == _SUBMODULE)):
-            yield from _of_repository(path, is_left_out, inner + name)
+            if os.path.exists(os.path.join(path, b".git")):
+                yield from files_by_git(path, is_left_out, inner + name + b"/") or ()
+            else:
+                yield inner + name
         elif os.path.lexists(path) and not is_folder:
             yield inner + name  # else git tracks it, and it was removed, or is not checked out
-
-
-def _of_repository(path: bytes, is_left_out: LeftOut, name: bytes) -> Iterator[bytes]:
-    if not os.path.exists(os.path.join(path, b".git")):
-        text = f"the submodule {os.fsdecode(name)} is not checked out"
-        raise wrong(text, f"git submodule update --init, or {leave_out(name)}")
-    yield from files_by_git(path, is_left_out, name + b"/") or ()
 
 
 def git_state(folder: Path) -> dict[str, str | bool]:
@@ -87,11 +84,6 @@ def _git(root: bytes, *words: str) -> subprocess.CompletedProcess[bytes] | None:
         )
     except FileNotFoundError:
         return None
-
-
-def leave_out(name: bytes) -> str:
-    """The hint that leaves a file or folder out of the code."""
-    return f"leave it out: a line /{os.fsdecode(name)} in .jobgenignore"
 
 
 def wrong(text: str, hint: str = "") -> JobgenError:
