@@ -301,6 +301,23 @@ def test_the_same_again_byte_for_byte(folder: Path) -> None:
     assert hashlib.sha256(script).hexdigest() == record.script
 
 
+@pytest.mark.parametrize("logs", ["jobgen-logs", "logs/x"])
+def test_again_from_another_folder(tmp_path: Path, logs: str) -> None:
+    """The script is the same, wherever the command runs, and says where it belongs."""
+    (tmp_path / "train.py").write_text("")
+    words = ("--log-dir", logs) if logs != "jobgen-logs" else ()
+    script = made(*DGX, "--code", ".", *words, "--", "train.py", cwd=tmp_path)
+    note_submission(tmp_path / logs, "12", script)
+    other = tmp_path / "other"
+    other.mkdir()
+    for cwd in (tmp_path, other, tmp_path / logs):
+        folder = os.path.relpath(tmp_path / logs, cwd)
+        done = jobgen("runs", "again", "12", folder, cwd=cwd)
+        assert (done.returncode, done.stdout) == (0, script)
+        note = f"jobgen: submit it where it ran: … | (cd {tmp_path} && sbatch)\n"
+        assert done.stderr.decode() == (note if cwd != tmp_path else "")
+
+
 def test_what_is_gone_is_not_run_again(folder: Path) -> None:
     copy = next(folder.glob(".jobgen/store/code/*/gone.py"))
     copy.chmod(0o644)

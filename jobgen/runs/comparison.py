@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from jobgen.code_store.code_files import LIST_FILE
 from jobgen.errors import JobgenError, problem
+from jobgen.runs.inputs import code_folder
 from jobgen.runs.runs import Run
-from jobgen.runs.script_facts import place_of, read_script
+from jobgen.runs.script_facts import read_script
 
 
 def differences(one: Run, other: Run) -> Iterator[tuple[str, list[str]]]:
@@ -77,28 +77,6 @@ def _options(words: Sequence[str]) -> list[str]:
         else:
             groups.append(word)
     return groups
-
-
-def code_folder(run: Run) -> Path:
-    """A job's copy of the code. Raises JobgenError if there is none here."""
-    folder, text = place_of(run.code, run.record), "it ran no copy of the code"
-    if run.code and folder is None:
-        text = f"where its copy of the code is, is not known here: {run.code}"
-    elif folder and not folder.is_dir():
-        text = f"its copy of the code is gone: {folder}"
-    elif folder:
-        return folder
-    raise problem(run.record.job, text, "code", how_to_get_back(run))
-
-
-def how_to_get_back(run: Run) -> str:
-    """The hint that brings a copy of the code back; "" if the job ran none."""
-    code = run.record.code
-    get_files = f"check out its commit {code.get('commit')}"
-    if code.get("differs") or not code.get("commit"):
-        get_files = "restore the files"  # no commit has them
-    hint = f"{get_files}, and make the script there again: the same code has the same name"
-    return hint if run.code else ""
 
 
 def code_changes(one: Run, other: Run) -> Iterator[str]:

@@ -6,13 +6,15 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from jobgen.errors import problem
+from jobgen.code_store.store import store_folder
+from jobgen.errors import JobgenError, problem
 from jobgen.profiles.software_keys import Software
 from jobgen.runs.chains import ChainEvent, read_chain
-from jobgen.runs.records import Record
+from jobgen.runs.records import LOGS, Record
 from jobgen.runs.script_facts import ScriptFacts, script_facts
 
 _SHOWN = 5  # jobs that an error names
@@ -31,9 +33,34 @@ class Run(NamedTuple):
 
     @property
     def code(self) -> str:
-        """Its copy of the code, a path with $NAME; without its script, in the default store."""
-        name = self.record.code.get("name")
-        return self.facts.code or (f"{Software().store}/code/{name}" if name else "")
+        """Its copy of the code, a path with $NAME; without its script, in the default store.
+
+        The copy here of code that was sent to a host is in that store, too.
+        """
+        if self.facts.code and not self.record.host:
+            return self.facts.code
+        name = os.path.basename(self.facts.code) or self.record.code.get("name")
+        return f"{Software().store}/code/{name}" if name else ""
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder here that the job was submitted from; None if that is not known."""
+        logs = Path(os.path.abspath(self.record.folder))
+        inner = Path(self.facts.logs or LOGS)
+        if self.record.host:
+            logs, inner = logs.parents[1], Path(LOGS)
+        found = Path(str(logs).removesuffix(f"/{inner}"))
+        return found if found != logs else None
+
+    def place_of(self, path: str) -> Path | None:
+        """The path here of one with $NAME in its script; None if there is none, or none is known.
+
+        $PWD is the folder that the job was submitted from, or the working folder.
+        """
+        within = self.folder or Path()
+        with suppress(JobgenError, ValueError):
+            return within / store_folder(path, within) if path else None
+        return None
 
     @property
     def has_failed(self) -> bool:
@@ -163,5 +190,5 @@ def find_run(runs: Sequence[Run], job: str, logs: Path) -> Run:
     for each in runs:
         if each.event and _in_array(each.record.job)[0] == _in_array(job)[0]:
             text = f"it has not begun, and of its chain, {each.event.text}"
-    hint = "see jobgen runs, or name the folder that it was submitted from"
+    hint = "see jobgen runs, or name the folder that it was submitted from, or of its logs"
     raise problem(job, text, "job", hint)

@@ -6,20 +6,20 @@ import hashlib
 import re
 import shlex
 from contextlib import suppress
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import NamedTuple
 
 from jobgen.bounds import SCRIPT_BYTES
-from jobgen.code_store.store import store_folder
 from jobgen.errors import JobgenError, problem
 from jobgen.quoting import options_of, split_words
-from jobgen.runs.records import LOGS, Record, read_plain
+from jobgen.runs.records import Record, read_plain
 from jobgen.schedulers import COMMANDS
 from jobgen.scripts.header import read_header
 
 # What is only in the lines of a script.
 _LINES = {
     "name": rb"^#(?:SBATCH --job-name=|PBS -N )(.+)$",
+    "logs": rb"^logs=(?:\$PWD/)?(.+?)/\$job",
     "code": rb"^workspace=(.+)$",
     "environment": rb"^ +(?:export VIRTUAL_ENV|stage_from)=(.*/environments/.+)$",
     "build": rb"make it:\" \\\n +(.+?)(?: >&2)?$",
@@ -35,6 +35,7 @@ class ScriptFacts(NamedTuple):
     keeps_record: bool = True  # not if it is the plain script
     is_chain: bool = False
     name: str = ""  # of the job
+    logs: str = ""  # the folder of its records, from its working folder or with $NAME
     code: str = ""  # the copy of the code that it runs, as a path with $NAME
     environment: str = ""  # that of its lock, as a path with $NAME
     build: str = ""  # the command that makes this environment
@@ -97,15 +98,3 @@ def _value(pattern: bytes, data: bytes) -> str:
     with suppress(ValueError):
         return " ".join(shlex.split(text, comments=True))
     return text
-
-
-def place_of(path: str, record: Record) -> Path | None:
-    """The path here of one with $NAME in a job's script; None if there is none, or none is known.
-
-    $PWD is the folder that the job was submitted from.
-    """
-    logs = record.folder.parents[1] if record.host else record.folder
-    within = logs.parent if logs.name == LOGS else Path()
-    with suppress(JobgenError, ValueError):
-        return within / store_folder(path, within.absolute()) if path else None
-    return None

@@ -10,7 +10,7 @@ from jobgen.errors import JobgenError
 from jobgen.runs.comparison import code_name
 from jobgen.runs.records import Record
 from jobgen.runs.runs import Run
-from jobgen.runs.script_facts import place_of, read_script
+from jobgen.runs.script_facts import read_script
 from jobgen.schedulers.slurm_directives import clock
 
 HEADING = ("job", "name", "begin", "took", "nodes", "state", "cause")
@@ -62,8 +62,8 @@ def as_lines(run: Run, state: str) -> list[tuple[str, str]]:
         "end": f"{_date(record.end)}, after {_took(record)}" if record.end else "",
         "nodes": record.nodes,
         "code": code_name(run),
-        "copy of the code": _place(run.code, record),
-        "environment": _place(run.facts.environment, record),
+        "copy of the code": _place(run, run.code),
+        "environment": _place(run, run.facts.environment),
         "script": str(record.script_file),
         "logs": str(folder) if folder and folder.is_dir() else "",
     }
@@ -74,9 +74,9 @@ def as_lines(run: Run, state: str) -> list[tuple[str, str]]:
     return [(name.replace("_", " "), str(value)) for name, value in shown.items() if value]
 
 
-def _place(path: str, record: Record) -> str:
+def _place(run: Run, path: str) -> str:
     """A path here, and whether it is gone."""
-    place = place_of(path, record)
+    place = run.place_of(path)
     return f"{place}{'' if place.exists() else ' (gone)'}" if place else path
 
 

@@ -217,13 +217,12 @@ def _check_use(plan: Plan, script: str, options: dict[str, Any], submits: bool) 
 
 def _log_folder(plan: Plan) -> Path | None:
     """The folder of the job's record; None if a $NAME in its path is not set here."""
-    from jobgen.code_store.store import store_folder
+    from jobgen.code_store.store import folder_of_job
     from jobgen.runs.records import LOGS
 
-    request, here = plan.request, Path.cwd()
+    request = plan.request
     try:
-        within = here / store_folder(request.chdir or ".", here)
-        return within / store_folder(request.log_folder or LOGS, within)
+        return folder_of_job(request.log_folder or LOGS, request.chdir, Path.cwd())
     except JobgenError:
         report("warning: the job has no record yet: its folder of logs is not known here")
         return None

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from jobgen.cli.app import TEXTS, Group, argument, columns, main, option
 from jobgen.errors import JobgenError, nearest_hint, printable, problem, report
-from jobgen.paths import to_path
+from jobgen.paths import is_same_file, to_path
+from jobgen.quoting import quote
 from jobgen.runs.comparison import code_changes, differences
 from jobgen.runs.records import logs_folder, read_records, with_hosts
 from jobgen.runs.runs import Queue, Run, find_run, runs_of, shown_runs, state_among
@@ -132,13 +134,20 @@ def _again(job: str, folder: str) -> int:
     """The script that a job ran, byte for byte, to run it again from the same code.
 
     If the script, its copy of the code or its environment is gone or was changed, the error says
-    how to get it back. Submit it in the folder that the job was submitted from. Example:
+    how to get it back. Submit it in the folder that the job was submitted from. Examples:
 
       jobgen runs again 12 | sbatch
+      jobgen runs again 12 ~/bert | (cd ~/bert && sbatch)
     """
-    from jobgen.runs.again import script_again
+    from jobgen.runs.inputs import script_again
 
-    write_to_stdout(script_again(_run_of(job, folder)))
+    run = _run_of(job, folder)
+    write_to_stdout(script_again(run))
+    if run.record.host:
+        report(f"it ran on {run.record.host}: submit it there")
+    elif run.folder and not is_same_file(run.folder, Path.cwd()):
+        command = {"pbs": "qsub", "local": "bash"}.get(run.facts.scheduler, "sbatch")
+        report(f"submit it where it ran: … | (cd {quote(str(run.folder))} && {command})")
     return 0
 
 
