@@ -111,33 +111,37 @@ class Code(NamedTuple):
 
 def read_code(folder: Path, skipped: Iterable[Path] = ()) -> Code:
     """The code of a folder. Raises JobgenError for what cannot be copied; see `code_files`."""
-    files, sums, others = dict[bytes, CodeFile](), list[bytes](), list[bytes]()
-    root, problems = os.fsencode(folder), list[Problem]()
+    root, files, problems = os.fsencode(folder), dict[bytes, CodeFile](), list[Problem]()
     for each in code_files(folder, skipped):
-        if each.target is not None:
-            others.append(b"link %s ./%s\n" % (each.target, each.path))
-        else:
-            try:
-                data = read_file(root, each.path)
-            except JobgenError as error:
-                problems += error.problems
-                continue
-            if (data.startswith(b"#!/bin/bash") and read_header(data)) or _is_stdout(each, root):
-                continue  # a script that jobgen made has the name of a copy, and would change it
-            each = each._replace(size=len(data), digits=hashlib.sha256(data).hexdigest())
-            sums.append(_sum_line(each))
-            if each.executable:
-                others.append(b"program ./%s\n" % each.path)
-        files[each.path] = each
+        try:
+            data = b"" if each.target is not None else read_file(root, each.path)
+        except JobgenError as error:
+            problems += error.problems
+            continue
+        # A script that jobgen made has the name of the copy, and would change it.
+        if not ((data.startswith(b"#!/bin/bash") and read_header(data)) or _is_stdout(each, root)):
+            digits = hashlib.sha256(data).hexdigest()
+            files[each.path] = each._replace(size=len(data), digits=digits)
     if problems:
         raise JobgenError(problems)
-    return Code(folder, files, b"".join(sums + sorted(others)))
+    return Code(folder, files, _list(files.values()))
+
+
+def _list(files: Iterable[CodeFile]) -> bytes:
+    """What `list_code` prints for a copy of these files, which are sorted."""
+    regular = [each for each in files if each.target is None]
+    links = [
+        b"link %s ./%s\n" % (each.target, each.path) for each in files if each.target is not None
+    ]
+    programs = [b"program ./%s\n" % each.path for each in regular if each.executable]
+    return b"".join([*map(_sum_line, regular), *sorted(links + programs)])
 
 
 def _is_stdout(file: CodeFile, root: bytes) -> bool:
     """Whether a file is the empty one that a shell makes for `jobgen … > job.sh`."""
     with suppress(OSError):
-        return not file.size and samestat(os.stat(os.path.join(root, file.path)), os.fstat(1))
+        is_empty = file.target is None and not file.size
+        return is_empty and samestat(os.stat(os.path.join(root, file.path)), os.fstat(1))
     return False
 
 

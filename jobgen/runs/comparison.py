@@ -7,18 +7,18 @@ import subprocess
 from collections.abc import Iterator, Sequence
 
 from jobgen.code_store.code_files import LIST_FILE
-from jobgen.errors import JobgenError, problem
+from jobgen.errors import problem
 from jobgen.runs.inputs import code_folder
 from jobgen.runs.runs import Run
-from jobgen.runs.script_facts import read_script
 
 
 def differences(one: Run, other: Run) -> Iterator[tuple[str, list[str]]]:
     """What differs, without the text of the code: headings, each with lines."""
     pair = one, other
-    old, new = ({**_of_script(run), **_of_record(run)} for run in pair)
-    if unknown := [line for run in pair for line in _without_script(run)]:
+    missing = [f"  not known of job {run.record.job}: {run.facts.missing}" for run in pair]
+    if unknown := [line for line, run in zip(missing, pair, strict=True) if run.facts.missing]:
         yield "options, environment", unknown
+    old, new = map(_compared, pair)
     for heading in [name for name in new if name in old]:
         before, after = dict.fromkeys(old[heading]), dict.fromkeys(new[heading])
         lost = [f"- {each}" for each in before if each not in after]
@@ -27,33 +27,20 @@ def differences(one: Run, other: Run) -> Iterator[tuple[str, list[str]]]:
             yield heading, [*lost, *added] or ["  in another order"]
 
 
-def _without_script(run: Run) -> Iterator[str]:
-    try:
-        read_script(run.record)
-    except JobgenError as error:
-        yield f"  not known of job {run.record.job}: {error.problems[0].text}"
-
-
-def _of_script(run: Run) -> dict[str, list[str]]:
-    """What its script says of a job, by headings; {} if there is no script."""
-    facts = run.facts
-    if not facts.command:
-        return {}
+def _compared(run: Run) -> dict[str, list[str]]:
+    """What is compared of a job, by headings; without its script, only what its record has."""
+    record, facts = run.record, run.facts
     made_of = [part for part in facts.made_of.split(", ") if not part.startswith("code ")]
-    environment = os.path.basename(facts.environment)
-    return {
+    of_script = {
         "options": _options(facts.words),
         "made of": made_of,
-        "environment": [environment] if environment else [],
+        "environment": [each for each in (os.path.basename(facts.environment),) if each],
     }
-
-
-def _of_record(run: Run) -> dict[str, list[str]]:
-    record, code = run.record, code_name(run)
     return {
+        **({} if facts.missing else of_script),
         "versions": record.versions.split(", ") if record.versions else [],
         "nodes": record.nodes.split(),
-        "code": [code] if code else [],
+        "code": [each for each in (code_name(run),) if each],
     }
 
 

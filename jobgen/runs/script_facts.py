@@ -27,8 +27,9 @@ _LINES = {
 
 
 class ScriptFacts(NamedTuple):
-    """What a script says; all is empty if there is no copy of it."""
+    """What a script says; all else is empty if there is no copy of it."""
 
+    missing: str = ""  # why there is none
     command: str = ""  # which made it
     made_of: str = ""  # versions and fingerprints
     scheduler: str = ""  # slurm, pbs or local
@@ -73,11 +74,12 @@ def read_script(record: Record) -> bytes:
 
 def script_facts(record: Record) -> ScriptFacts:
     """What the script of a job says of it."""
-    data, header = b"", None
-    with suppress(JobgenError):
+    try:
         header = read_header(data := read_script(record))
+    except JobgenError as error:
+        return ScriptFacts(error.problems[0].text)
     if not header:
-        return ScriptFacts()
+        return ScriptFacts(f"jobgen has not made {record.script_file}")
     made_by, _, program = header.command.partition(" -- ")
     lines = {name: _value(pattern, data) for name, pattern in _LINES.items()}
     lines["name"] = lines["name"] or PurePath(program.removeprefix("-m ").split(" ")[0]).stem

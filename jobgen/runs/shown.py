@@ -6,11 +6,9 @@ import os
 import time
 from typing import Any
 
-from jobgen.errors import JobgenError
 from jobgen.runs.comparison import code_name
 from jobgen.runs.records import Record
 from jobgen.runs.runs import Run
-from jobgen.runs.script_facts import read_script
 from jobgen.schedulers.slurm_directives import clock
 
 HEADING = ("job", "name", "begin", "took", "nodes", "state", "cause")
@@ -64,13 +62,9 @@ def as_lines(run: Run, state: str) -> list[tuple[str, str]]:
         "code": code_name(run),
         "copy of the code": _place(run, run.code),
         "environment": _place(run, run.facts.environment),
-        "script": str(record.script_file),
+        "script": run.facts.missing or str(record.script_file),
         "logs": str(folder) if folder and folder.is_dir() else "",
     }
-    try:
-        read_script(record)
-    except JobgenError as error:
-        shown["script"] = error.problems[0].text
     return [(name.replace("_", " "), str(value)) for name, value in shown.items() if value]
 
 
