@@ -244,6 +244,6 @@ def test_a_folder_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(code_files, "CODE_BYTES", 30_000_000)
     monkeypatch.setattr(code_files, "CODE_FILES", 2)
     found = refusal(lambda: read_code(code))
-    assert "too much for code: /src/runs/ (0 MB, 6 files), /a (3 MB, 1 files), " in found
+    assert "too much for code: /src/runs/ (0 MB, 6 files), /src/data/ (9 MB, 2 files)" in found
     write(code, **{".jobgenignore": "/src\n"})
     assert names(code) == [".jobgenignore", "a"]

@@ -208,27 +208,24 @@ def _folders(path: bytes) -> Iterator[bytes]:
 
 
 def _largest(amounts: Counter[bytes]) -> list[bytes]:
-    """The largest files and folders; what is in a folder is named in its place, unless it is many.
+    """The largest files and folders.
 
-    That is: the few that are named have four fifths of all, if that is possible.
+    What is in a folder is named in its place, as long as what is named has four fifths of all.
     """
     below: dict[bytes, list[bytes]] = {}
     for name in amounts:
         below.setdefault(name.rstrip(b"/").rpartition(b"/")[0], []).append(name)
 
-    def most_of(names: Iterable[bytes]) -> list[bytes]:
+    def most_of(names: list[bytes]) -> list[bytes]:
         return sorted(names, key=amounts.__getitem__, reverse=True)[:_SHOWN]
 
-    def total(names: Iterable[bytes]) -> int:
+    def total(names: list[bytes]) -> int:
         return sum(map(amounts.__getitem__, names))
 
     found, enough = most_of(below[b""]), 0.8 * total(below[b""])
-    opened = True
-    while opened:
-        opened = False
-        for folder in (each for each in found if each.endswith(b"/")):
-            inner = most_of([each for each in found if each != folder] + below[folder[:-1]])
-            if total(inner) >= min(enough, total(found)):
-                found, opened = inner, True
-                break
+    while folder := next((each for each in found if each.endswith(b"/")), None):  # the largest one
+        inner = most_of([*below[folder[:-1]], *(each for each in found if each != folder)])
+        if total(inner) < min(enough, total(found)):
+            break
+        found = inner
     return found
