@@ -190,7 +190,10 @@ def test_what_is_closed_to_others_stays_so(tmp_path: Path) -> None:
     code = write(tmp_path / "code", **{name.replace("/", "__"): name for name in MODES})
     for name, mode in {**MODES, "sub": 0o750}.items():
         (code / name).chmod(mode)
+    umask = os.umask(0)
     copy = kept(code, tmp_path / "store")
+    os.umask(umask)
+    assert {each.stat().st_mode & 0o777 for each in copy.parents[:2]} == {0o755}
     found = {name: (copy / name).stat().st_mode & 0o777 for name in (*OF_COPY, "sub", ".")}
     assert found == {**OF_COPY, "sub": 0o550, ".": 0o500}
     assert note_of(copy).stat().st_mode & 0o777 == 0o600

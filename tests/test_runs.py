@@ -42,8 +42,8 @@ def write_record(folder: Path, job: str, script: bytes = b"", **values: Any) -> 
     return file
 
 
-def made(*words: str, cwd: Path) -> bytes:
-    done = jobgen(*words, cwd=cwd)
+def made(*words: str, cwd: Path, **env: Any) -> bytes:
+    done = jobgen(*words, cwd=cwd, env={name: str(value) for name, value in env.items()})
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -316,6 +316,20 @@ def test_again_from_another_folder(tmp_path: Path, logs: str) -> None:
         assert (done.returncode, done.stdout) == (0, script)
         note = f"jobgen: submit it where it ran: … | (cd {tmp_path} && sbatch)\n"
         assert done.stderr.decode() == (note if cwd != tmp_path else "")
+
+
+def test_the_copy_here_of_a_job_of_a_host(tmp_path: Path) -> None:
+    """Wherever the store there is, what was sent is in the default store here."""
+    (tmp_path / "train.py").write_text("")
+    store = ("--set", "software.store=$SCRATCH/x")
+    script = made(*DGX, "--code", ".", *store, "--", "train.py", cwd=tmp_path, SCRATCH=tmp_path)
+    logs = tmp_path / "jobgen-logs/hosts/login1"
+    note_submission(logs, "12", script)
+    (run,) = runs_of(read_records(logs))
+    assert (run.id, run.folder) == ("login1:12", tmp_path)
+    name = run.facts.code.rpartition("/")[2]
+    assert run.facts.code == f"$SCRATCH/x/code/{name}"
+    assert run.place_of(run.code) == tmp_path / ".jobgen/store/code" / name
 
 
 def test_what_is_gone_is_not_run_again(folder: Path) -> None:

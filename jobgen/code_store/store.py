@@ -29,6 +29,7 @@ from jobgen.paths import bundled, effective_user, part_of, with_home
 from jobgen.profiles.model import Profile
 from jobgen.scripts.write import replace_file
 
+_OWN = 0o755  # the mode of a folder in which nobody else writes, whatever the umask is
 OURS = ".jobgen"  # the folder of the default store, which git should not see
 
 
@@ -66,10 +67,10 @@ def folder_in(store: Path, name: str) -> Path:
     top = store.parent if store.parent.name == OURS else store
     try:
         if not top.exists():
-            top.mkdir(parents=True)
+            top.mkdir(_OWN, parents=True)
             (top / ".gitignore").write_text("*\n")
         for folder in (store, store / name):
-            folder.mkdir(exist_ok=True)
+            folder.mkdir(_OWN, exist_ok=True)
         _refuse_others(store / name, store)
     except OSError as error:
         raise _not_writable(error, store) from None

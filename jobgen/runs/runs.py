@@ -49,7 +49,7 @@ class Run(NamedTuple):
         inner = Path(self.facts.logs or LOGS)
         if self.record.host:
             logs, inner = logs.parents[1], Path(LOGS)
-        found = Path(str(logs).removesuffix(f"/{inner}"))
+        found = Path(str(logs).removesuffix(f"/{inner}") or "/")
         return found if found != logs else None
 
     def place_of(self, path: str) -> Path | None:

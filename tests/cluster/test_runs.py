@@ -125,6 +125,16 @@ def test_an_array(desk: Desk) -> None:
     assert len(folders) == 2
 
 
+def test_a_chain(desk: Desk) -> None:
+    """Its second job says that the training is done, and the third never begins."""
+    program(desk, "[[ -e first ]] && exit 93; touch first; exit 3")
+    words = ("--chain", "3", "--set", "launch.progress=first", *TWO)
+    chain = desk.send(generate("sbatch", *words, *NOTHING, cwd=desk.folder))
+    until(lambda: len([e for e in read_records(desk.folder / "jobgen-logs") if e.end]) == 2, 400)
+    assert state_of(desk, f"{chain}_1") == "goes on"
+    assert state_of(desk, f"{chain}_2") == "done"
+
+
 def test_a_job_that_is_requeued(desk: Desk) -> None:
     program(desk, "[[ ! -e first ]] || exit 0; touch first; sleep 600")
     job = desk.submit(*TWO, *NOTHING)
