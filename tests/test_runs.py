@@ -387,7 +387,7 @@ def test_a_chain(tmp_path: Path, array: str) -> None:
         assert re.search("^state +done$", text, re.M)
         assert re.search("^chain +job 2 is done: the program ended with 93$", text, re.M)
     text = runs("show", of_job.format(3), cwd=tmp_path, status=2)
-    assert "it has not begun, and of its chain, job 2 is done: the program ended with 93" in text
+    assert "it has not begun; of its chain, job 2 is done: the program ended with 93" in text
 
 
 def test_an_array_has_the_states_of_its_jobs() -> None:

@@ -186,9 +186,9 @@ def find_run(runs: Sequence[Run], job: str, logs: Path) -> Run:
     if names:
         text = "several jobs have this number" if found else "this is an array"
         raise problem(job, text, "job", f"name one of them: {', '.join(names[:_SHOWN])}")
-    text = f"no record of this job is in {logs}"
-    for each in runs:
+    for each in reversed(runs):
         if each.event and _in_array(each.record.job)[0] == _in_array(job)[0]:
-            text = f"it has not begun, and of its chain, {each.event.text}"
+            raise problem(job, f"it has not begun; of its chain, {each.event.text}", "job")
+    text = f"no record of this job is in {logs}"
     hint = "see jobgen runs, or name the folder that it was submitted from, or of its logs"
     raise problem(job, text, "job", hint)
