@@ -14,11 +14,10 @@ from jobgen.runs.runs import Run
 
 def differences(one: Run, other: Run) -> Iterator[tuple[str, list[str]]]:
     """What differs, without the text of the code: headings, each with lines."""
-    pair = one, other
-    missing = [f"  not known of job {run.record.job}: {run.facts.missing}" for run in pair]
-    if unknown := [line for line, run in zip(missing, pair, strict=True) if run.facts.missing]:
-        yield "options, environment", unknown
-    old, new = map(_compared, pair)
+    unknown = [each for each in (one, other) if each.facts.missing]
+    if lines := [f"  not known of job {each.record.job}: {each.facts.missing}" for each in unknown]:
+        yield "options, environment", lines
+    old, new = _compared(one), _compared(other)
     for heading in [name for name in new if name in old]:
         before, after = dict.fromkeys(old[heading]), dict.fromkeys(new[heading])
         lost = [f"- {each}" for each in before if each not in after]
@@ -30,18 +29,21 @@ def differences(one: Run, other: Run) -> Iterator[tuple[str, list[str]]]:
 def _compared(run: Run) -> dict[str, list[str]]:
     """What is compared of a job, by headings; without its script, only what its record has."""
     record, facts = run.record, run.facts
-    made_of = [part for part in facts.made_of.split(", ") if not part.startswith("code ")]
     of_script = {
         "options": _options(facts.words),
-        "made of": made_of,
-        "environment": [each for each in (os.path.basename(facts.environment),) if each],
+        "made of": [each for each in _parts(facts.made_of) if not each.startswith("code ")],
+        "environment": _parts(os.path.basename(facts.environment)),
     }
     return {
         **({} if facts.missing else of_script),
-        "versions": record.versions.split(", ") if record.versions else [],
+        "versions": _parts(record.versions),
         "nodes": record.nodes.split(),
-        "code": [each for each in (code_name(run),) if each],
+        "code": [*filter(None, [code_name(run)])],
     }
+
+
+def _parts(text: str) -> list[str]:
+    return text.split(", ") if text else []
 
 
 def code_name(run: Run) -> str:
