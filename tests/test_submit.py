@@ -24,7 +24,7 @@ from jobgen.schedulers import local, pbs, slurm
 from jobgen.submission import follow
 from jobgen.submission.follow import MOST_FAILURES, displayable, last_line, shorten
 from jobgen.submission.queues import pbs_queue, slurm_queue
-from jobgen.submission.queues.job_queue import JobQueue, JobStatus
+from jobgen.submission.queues.job_queue import ArrayJob, JobQueue, JobStatus
 from tests.helpers import jobgen, planned
 
 SBATCH = ("sbatch", "--profile", "dgx-a100")
@@ -73,7 +73,7 @@ def scontrol(state: str, code: str = "0:0", **more: str) -> str:
 
 def slurm_status(state: str, exit_status: int | None) -> JobStatus:
     """The status of a job of Slurm without an id."""
-    return JobStatus(state, exit_status=exit_status, array_jobs=(("", exit_status),))
+    return JobStatus(state, exit_status=exit_status, array_jobs=(ArrayJob("", exit_status),))
 
 
 def qstat(state: str, **more: str) -> str:
@@ -105,13 +105,15 @@ def test_the_status_in_an_answer_of_scontrol(
     elapsed = "" if state == "PENDING" else "00:01:03"
     expected = JobStatus(state, note, 2, elapsed, "/home/a b/x-12.out", exit_status)
     parsed = slurm_queue.parse_status(scontrol(state, code, reason=reason, restarts="2"))
-    assert parsed == expected._replace(array_jobs=(("12", exit_status),))
+    assert parsed == expected._replace(
+        array_jobs=(ArrayJob("12", exit_status, "", "/home/a b/x-12.out"),)
+    )
 
 
 def test_an_array_has_the_status_of_its_worst_job() -> None:
     first = scontrol("FAILED", "2:0", restarts="1", output="/a")
     status = slurm_queue.parse_status(f"{first}\n{scontrol('COMPLETED', restarts='2')}")
-    jobs = (("12", 2), ("12", 0))
+    jobs = (ArrayJob("12", 2, "", "/a"), ArrayJob("12", 0, "", "/home/a b/x-12.out"))
     assert status == JobStatus("1 FAILED, 1 COMPLETED", "", 3, "00:01:03", "/a", 2, jobs)
     status = slurm_queue.parse_status("\n".join([first, first, scontrol("RUNNING")]))
     assert status
@@ -485,6 +487,61 @@ def test_a_job_of_an_array_that_slurm_has_forgotten_counts(commands: Commands, w
     first, last = scontrol("FAILED", "3:0"), scontrol("RUNNING").replace("JobId=12", "JobId=13")
     commands.add_answers("scontrol", f"{first}\n{last}", last, last.replace("RUNNING", "COMPLETED"))
     assert wait(*SBATCH, "--wait")[0] == 3
+
+
+def task(number: int, index: str, state: str, code: str = "0:0") -> str:
+    """The answer of scontrol about one job of the array 12."""
+    answer = scontrol(state, code, output=f"/jobs/x-12_{index.partition('-')[0]}.out")
+    ids = f"JobId={number} ArrayJobId=12 ArrayTaskId={index} "
+    return answer.replace("JobId=12 ", ids).replace("JobName=x", "JobName=JobId=7")
+
+
+@pytest.mark.parametrize(
+    ("event", "status", "output", "advice"),
+    [
+        ("job 2 is done: the program ended by itself, with 0", 0, "x-12_2.out", ""),
+        (
+            "job 1 stopped: the program failed by its own fault: NameError", 1, "x-12_1.out",
+            "; jobgen why 12 says what failed",
+        ),
+        (
+            "job 2 goes on: it failed with status 3", 3, "x-12_2.out",
+            "; no job is left: submit the script again to go on",
+        ),
+    ],
+)  # fmt: skip
+def test_a_chain_ends_with_the_output_of_the_job_that_ended_it(
+    commands: Commands, wait: Wait, event: str, status: int, output: str, advice: str
+) -> None:
+    """The others were cancelled, and have no output; Slurm has forgotten the first one."""
+    commands.add("sbatch", "cat > /dev/null; echo 12")
+    first, rest = task(13, "1", "FAILED", "3:0"), task(12, "3-5%1", "PENDING")
+    commands.add_answers(
+        "scontrol",
+        "\n".join([rest, first, task(14, "2", "RUNNING")]),
+        "\n".join([task(12, "3-5%1", "CANCELLED"), task(14, "2", "COMPLETED")]),
+    )
+    logs = Path("jobgen-logs")
+    logs.mkdir()
+    (logs / "chain-12").write_text(f"2026-11-27T20:58:09 {event}\n")
+    exit_code, _, lines = wait("sbatch", "--profile", "dgx-a100", "--chain", "5", "--wait")
+    assert exit_code == status
+    assert lines[-2:] == [
+        f"jobgen: job 12: 1 CANCELLED, 1 COMPLETED, 00:01:03; output: /jobs/{output}",
+        f"jobgen: chain 12: {event}{advice}",
+    ]
+
+
+def test_a_chain_of_pbs_ends_likewise(commands: Commands, wait: Wait) -> None:
+    commands.add("qsub", "cat > /dev/null; echo '12[].login'; exit 1")
+    array = qstat("B").replace("x.o12", "x.o12.^array_index^")
+    commands.add("qstat", f"cat <<'END'\n{array}\nEND", "echo 'Unknown Job Id 12' >&2; exit 153")
+    Path("jobgen-logs").mkdir()
+    Path("jobgen-logs/chain-12").write_text("2026-11-27T20:58:09 job 2 is done: with 0\n")
+    exit_code, _, lines = wait("qsub", "--profile", "eap", "--chain", "5", "--wait")
+    assert exit_code == 0
+    assert lines[-2].endswith("/x.o12.2")
+    assert lines[-1] == "jobgen: chain 12: job 2 is done: with 0"
 
 
 def test_queries_that_fail_for_a_while_do_not_end_it(commands: Commands, wait: Wait) -> None:

@@ -11,7 +11,7 @@ from jobgen.errors import JobgenError, report
 from jobgen.quoting import quote_path
 from jobgen.remote.files import fetch_logs
 from jobgen.runs.records import Record, note_end, note_submission, read_records
-from jobgen.submission.chain import DONE_FOR_GOOD, chain_status, last_event
+from jobgen.submission.chain import DONE_FOR_GOOD, chain_status, last_event, read_state
 from jobgen.submission.login import Login
 from jobgen.submission.machine import Machine
 from jobgen.submission.queues.job_queue import JobStatus, QueuedJob
@@ -55,7 +55,7 @@ class Attempt:
 
     def _recorded(self, job: Job) -> int | None:
         if job.is_chain:
-            status = chain_status(last_event(job.logs / f"chain-{self.number}"))
+            status = chain_status(last_event(read_state(job.logs / f"chain-{self.number}")))
             return 0 if status == DONE_FOR_GOOD else status
         of_tasks = [_status(each) for each in self.records if each.job != self.id]
         own = next((_status(each) for each in self.records if each.job == self.id), None)

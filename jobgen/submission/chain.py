@@ -7,21 +7,24 @@ its exit status is not the worst one of its jobs.
 import re
 from pathlib import Path
 
-from jobgen.errors import report
 from jobgen.submission.queues.job_queue import JobStatus
 
 DONE_FOR_GOOD = 93  # the exit status of a program that must not go on
 _EVENT = re.compile(r"\S+ (job \d+ (?:began on|goes on|is done|stopped)\b.*)")
 
 
-def last_event(file: Path) -> str:
-    """The last event in the state of a chain; "" if the file is none."""
-    try:
-        text = file.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
+def last_event(text: str) -> str:
+    """The last event in the state of a chain; "" if it has none."""
     found = (_EVENT.fullmatch(line) for line in reversed(text.splitlines()))
     return next((each[1] for each in found if each), "")
+
+
+def read_state(file: Path) -> str:
+    """The state of a chain; "" if it cannot be read."""
+    try:
+        return file.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
 
 
 def chain_status(event: str) -> int | None:
@@ -31,21 +34,20 @@ def chain_status(event: str) -> int | None:
     return 1 if re.match(r"job \d+ stopped\b", event) else None
 
 
-def end_of_chain(status: JobStatus, logs: Path | None) -> JobStatus:
-    """The status of a chain, of the last one of its array: 0 if the training is done.
+def end_of_chain(status: JobStatus, event: str) -> JobStatus:
+    """The status of a chain that has ended: 0 if the training is done.
 
-    `logs` is the folder of its state, if that is known here.
+    Its output is that of the job in its last event: a later one may never have begun.
     """
-    number = re.sub(r"\D.*", "", status.job)
-    event = last_event(logs / f"chain-{number}") if logs else ""
-    if status.exit_status is None or not event:
-        return status
-    report(f"chain {number}: {event}{_advice(event, number)}")
-    ended = chain_status(event)
-    return status._replace(exit_status=status.exit_status or 1 if ended is None else ended)
+    index, ended = event.split()[1], chain_status(event)
+    own = (job.output for job in status.array_jobs if job.number == index)
+    return status._replace(
+        exit_status=status.exit_status or 1 if ended is None else ended,
+        output=next(own, status.output.replace("^array_index^", index)),
+    )
 
 
-def _advice(event: str, number: str) -> str:
+def advice(event: str, number: str) -> str:
     """What to do after the last event of a chain of which no job is left."""
     if " is done: " in event:
         return ""

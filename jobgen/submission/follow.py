@@ -16,7 +16,9 @@ from time import sleep
 from jobgen.errors import INTERRUPTED, ClosedPipe, JobgenError, report
 from jobgen.quoting import quote_path
 from jobgen.scripts.write import write
-from jobgen.submission.queues.job_queue import JobQueue, JobStatus
+from jobgen.submission.chain import advice, end_of_chain, last_event
+from jobgen.submission.queues.job_queue import ArrayJob, JobQueue, JobStatus
+from jobgen.submission.queues.own_jobs import number_of
 
 FIRST_PAUSE, GROWTH = 1.0, 1.2  # seconds between two queries; the longest is the machine's
 MOST_FAILURES = 60  # failed queries in a row, about ten minutes, before following ends
@@ -94,23 +96,27 @@ class SubmittedJob:
         except KeyboardInterrupt:
             progress.finish(f"it continues; to cancel it: {self._cancel_command()}")
             return JobStatus("", exit_status=INTERRUPTED)
+        event = self._event_of_chain(status)
+        status = end_of_chain(status, event) if event else status
         progress.finish(f"{status}; output: {status.output}" if status.output else str(status))
+        if event:
+            report(f"chain {number_of(self.id)}: {event}{advice(event, number_of(self.id))}")
         return status._replace(job=self.id)
 
     def _follow(self, progress: Progress) -> JobStatus:
         pause, failures, last = FIRST_PAUSE, 0, JobStatus("UNKNOWN")
         # A laptop may be without a network for hours: then the person decides.
         most_failures = None if self.queue.machine.name else MOST_FAILURES
-        exit_statuses: dict[str, int | None] = {}  # Slurm forgets an array's jobs one by one
+        array_jobs: dict[str, ArrayJob] = {}  # Slurm forgets an array's jobs one by one
         while True:
             status, error = self.queue.status(self.id, self.cluster, QUERY_SECONDS)
             if status:
+                array_jobs |= {job.id: job for job in status.array_jobs}
+                status = status._replace(array_jobs=tuple(array_jobs.values()))
                 failures, last = 0, status
-                exit_statuses.update(status.array_jobs)
                 if status.exit_status is not None:
-                    others = (each or 0 for each in exit_statuses.values())
-                    worst = max(status.exit_status, *others, 0)
-                    return status._replace(exit_status=worst)
+                    others = (job.exit_status or 0 for job in status.array_jobs)
+                    return status._replace(exit_status=max(status.exit_status, *others, 0))
                 progress.show(status)
             elif re.search(self.queue.unknown_job_pattern, error) or failures == most_failures:
                 return self._last_status(last, error)
@@ -136,14 +142,22 @@ class SubmittedJob:
 
     def _recorded_status(self) -> int | None:
         """The exit status in the record that the job left; None if there is none."""
-        if not self.logs:
-            return None
-        line = f'cat -- {quote_path(self.logs)}/"$0".json'
-        answer = self.queue.machine.run(("bash", "-c", line, self.id), seconds=QUERY_SECONDS)
         with suppress(ValueError, AttributeError, RecursionError):
-            status = json.loads(answer.output).get("status")
+            status = json.loads(self._left(f"{self.id}.json")).get("status")
             return status if isinstance(status, int) else None
         return None
+
+    def _event_of_chain(self, status: JobStatus) -> str:
+        """The last event of a chain; "" for a job that is none."""
+        is_array = "[" in self.id or any(job.number for job in status.array_jobs)
+        return last_event(self._left(f"chain-{number_of(self.id)}")) if is_array else ""
+
+    def _left(self, name: str) -> str:
+        """The text of a file that the job left in its folder of records; "" if there is none."""
+        if not self.logs:
+            return ""
+        line = f'cat -- {quote_path(self.logs)}/"$0"'
+        return self.queue.machine.run(("bash", "-c", line, name), seconds=QUERY_SECONDS).output
 
     def _cancel_command(self) -> str:
         return self.queue.machine.shown(self.queue.cancel_command(self.id, self.cluster))

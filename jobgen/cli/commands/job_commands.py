@@ -185,19 +185,12 @@ def _submit(generator: Generator, plan: Plan, script: str, options: dict[str, An
 
     host, follows = options.get("host"), bool(options["wait"])
     if host is None:
-        records = _log_folder(plan)
-        status = submit_script(script, plan.scheduler, follows, records)
+        status = submit_script(script, plan.scheduler, follows, _log_folder(plan))
     else:
-        from jobgen.remote.files import logs_here
-        from jobgen.remote.job import logs_of, submit_there
-        from jobgen.submission.login import parse_host
+        from jobgen.remote.job import submit_there
 
-        records, mkdir = logs_here(parse_host(host), logs_of(plan)), bool(options.get("mkdir"))
+        mkdir = bool(options.get("mkdir"))
         status = submit_there(host, plan, script, generator.codes.codes, follows, mkdir)
-    if plan.launch.chain:
-        from jobgen.submission.chain import end_of_chain
-
-        status = end_of_chain(status, records)
     if status.exit_status and status.output:
         report_cause(status.output)
     return status.exit_status or 0

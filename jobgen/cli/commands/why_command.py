@@ -76,12 +76,12 @@ def _report_scripts(words: Sequence[str]) -> None:
 
 def _report_chains(words: Sequence[str]) -> None:
     """Report the last event of the chains that are named: by a file, or by a job's number."""
-    from jobgen.submission.chain import last_event
+    from jobgen.submission.chain import last_event, read_state
 
     for word in words:
         if found := re.fullmatch(r"(.*/)?chain-(\d+)|(\d+)(_\d+|\[\d*\].*)?", word):
             file = word if found[2] else f"jobgen-logs/chain-{found[3]}"
-            if event := last_event(to_path(file)):
+            if event := last_event(read_state(to_path(file))):
                 report(f"chain {found[2] or found[3]}: its last event: {event}")
 
 

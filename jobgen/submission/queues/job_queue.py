@@ -14,6 +14,15 @@ _RUN = (
 )
 
 
+class ArrayJob(NamedTuple):
+    """One job of an array; a job that belongs to none has no number."""
+
+    id: str
+    exit_status: int | None
+    number: str = ""
+    output: str = ""
+
+
 class JobStatus(NamedTuple):
     """The status of a job, with the scheduler's own words for its state."""
 
@@ -23,7 +32,7 @@ class JobStatus(NamedTuple):
     elapsed: str = ""
     output: str = ""  # the path of the output file
     exit_status: int | None = None  # None until the job has ended
-    array_jobs: tuple[tuple[str, int | None], ...] = ()  # ids and exit statuses of an array's jobs
+    array_jobs: tuple[ArrayJob, ...] = ()
     job: str = ""  # the id of a job that was followed, or submitted on another machine
 
     @property

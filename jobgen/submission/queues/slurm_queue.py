@@ -5,11 +5,14 @@ import time
 from collections.abc import Iterator
 from functools import partial
 
-from jobgen.submission.queues.job_queue import JobQueue, JobStatus, QueuedJob
+from jobgen.submission.queues.job_queue import ArrayJob, JobQueue, JobStatus, QueuedJob
 
 
 def parse_status(answer: str) -> JobStatus | None:
-    """The status in `scontrol show job`; for an array, all states and the worst exit status."""
+    """The status in `scontrol show job`.
+
+    For an array: all states, the worst exit status, and the output of a job that runs.
+    """
     jobs = [_record_status(record) for record in split_records(answer)]
     if len(jobs) < 2:
         return jobs[0] if jobs else None
@@ -19,6 +22,7 @@ def parse_status(answer: str) -> JobStatus | None:
         state=", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states)),
         note="",
         restarts=sum(job.restarts for job in jobs),
+        output=next((job for job in jobs if job.is_running), jobs[0]).output,
         exit_status=max(ended) if len(ended) == len(jobs) else None,
         array_jobs=tuple(each for job in jobs for each in job.array_jobs),
     )
@@ -52,17 +56,18 @@ def _record_status(record: str) -> JobStatus:
     signal = int(field(r"Requeue=.*? ExitCode=\d+:(\d+)") or 0) if state == "FAILED" else 0
     end = f"exit code {code}" if code else f"signal {signal}" if signal else ""
     status = 0 if state == "COMPLETED" else code or (128 + signal if signal else 1)
-    number = re.search(r"JobId=(\d+)", record)
-    exit_status = status if state in _FINAL else None
+    ids = re.search(r"JobId=(\d+)(?: ArrayJobId=\d+ ArrayTaskId=(\S+))?", record)
+    number, index = ids.groups("") if ids else ("", "")
+    exit_status, output = status if state in _FINAL else None, field(r"StdOut=(.*)$")
     wait_reason = reason if state == "PENDING" and reason != "None" else ""
     return JobStatus(
         state=state,
         note=end if state in _FINAL else wait_reason,
         restarts=int(field(r"Requeue=.*? Restarts=(\d+)") or 0),
         elapsed=field(r"RunTime=(\S+)") if state != "PENDING" else "",
-        output=field(r"StdOut=(.*)$"),
+        output=output,
         exit_status=exit_status,
-        array_jobs=((number[1] if number else "", exit_status),),
+        array_jobs=(ArrayJob(number, exit_status, index, output),),
     )
 
 
