@@ -246,7 +246,14 @@ def check_one_at_a_time(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "profile", "lines"),
     [
-        ("sbatch", "dgx-a100", ("--array=1-5%1", "--open-mode=append", "--signal=B:USR1@120")),
+        (
+            "sbatch",
+            "dgx-a100",
+            (
+                *("--array=1-5%1", "--open-mode=append", "--signal=B:USR1@120"),
+                "--output=%x-%A_%a.out",  # not %j, of which nobody knows the job's place
+            ),
+        ),
         ("qsub", "eap", ("-J 1-5%1",)),
     ],
 )
@@ -257,6 +264,15 @@ def test_the_directives(command: str, profile: str, lines: tuple[str, ...]) -> N
     assert plan.launch.signal == 120
     text = script(Job(command, profile, chain="5", nodes="1", program=("train.py",)))
     assert "keep() {" in text or "class Lead" in text  # a keeper, which obeys an order to end
+
+
+def test_the_files_of_a_job_have_its_place_in_the_chain() -> None:
+    changes = ("request.output=%x-%j-%%j.out", "request.error=%a.err")
+    job = Job("sbatch", "mi210", chain="5", set_values=changes, program=("train.py",))
+    assert {"--output=%x-%A_%a-%%j.out", "--error=%a.err"} <= {
+        line.partition(" ")[2] for line in planned(job).directives
+    }
+    assert "\njob=${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID " in script(job)
 
 
 def test_the_chain_begins_before_all_that_takes_long() -> None:

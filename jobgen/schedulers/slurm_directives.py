@@ -96,7 +96,8 @@ def planned_options(plan: Plan) -> Options:
         "signal": launch.signal and f"B:USR1@{launch.signal}",
         "requeue": "expedite" if launch.expedite else launch.requeue,
         "open-mode": "append" if launch.requeue or launch.chain else None,
-        **{name: getattr(request, name) for name in ("chdir", "output", "error")},
+        "chdir": request.chdir,
+        **{name: _output(getattr(request, name), plan) for name in ("output", "error")},
         "array": array(request.array),
         "dependency": ",".join(map(after, request.after)) or None,
         # Without this option, a job waits for ever for a job that did not end as it must.
@@ -121,6 +122,13 @@ def patterns(path: str) -> list[str]:
     r"""Returns Slurm's patterns in a path, except %%; none if there is a \, which Slurm removes."""
     found = [] if "\\" in path else re.findall("%%|%[0-9]*[a-zA-Z]", path)
     return [pattern for pattern in found if pattern != "%%"]
+
+
+def _output(path: str | None, plan: Plan) -> str | None:
+    """Returns a file's name; in a chain, by the array and the job's place: %j is any number."""
+    if not path or not plan.launch.chain or "%j" not in patterns(path):
+        return path
+    return re.sub("%%|%j", lambda found: found[0].replace("%j", "%A_%a"), path)
 
 
 def check_array_output(place: str, path: str) -> None:

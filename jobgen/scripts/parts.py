@@ -110,7 +110,7 @@ PARTS = (
     Part("ends-on-slurm", "roll_call srun"),
     Part("ends", "roll_call other_starter", values="stop_grace"),
     Part("own-id", "requeues", "may_lose"),
-    Part("own-id", "checked slurm array", "requeues may_lose"),
+    Part("own-id", "checked slurm array", "requeues may_lose chain"),
     Part("record-code", "checked workspace"),
     Part("begin-record", "roll_call"),
     Part("end-all", "keeper ends_by_order"),
