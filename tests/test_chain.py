@@ -16,6 +16,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
+from shutil import rmtree
 from tempfile import TemporaryDirectory
 
 import pytest
@@ -23,6 +24,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from jobgen.diagnosis.job_folder.verdict import diagnose_folder
+from jobgen.diagnosis.report import as_line, as_text
 from jobgen.planning.job_options import Job
 from jobgen.scripts.parts import PARTS
 from jobgen.scripts.render import part_text
@@ -305,11 +308,61 @@ def test_why_shows_the_last_event(tmp_path: Path) -> None:
     done = jobgen("why", "chain-12", cwd=tmp_path)
     event = b"chain 12: its last event: job 2 is done: the program ended with 93"
     assert event in done.stderr
-    (tmp_path / "jobgen-logs/7").mkdir(parents=True)
-    (tmp_path / "jobgen-logs/7/status").write_text("93 after 9 s \n")
-    (tmp_path / "jobgen-logs/12_2.json").write_text('{"job": "12_2", "logs": "7"}')
+    folder = tmp_path / "jobgen-logs/12_2"
+    folder.mkdir(parents=True)
+    (folder / "status").write_text("93 after 9 s \n")
+    (tmp_path / "jobgen-logs/12_2.json").write_text('{"job": "12_2", "logs": "12_2"}')
     (tmp_path / "chain-12").rename(tmp_path / "jobgen-logs/chain-12")
-    assert event in jobgen("why", "12_2", cwd=tmp_path).stderr
+    for word in ("12_2", "12"):
+        assert b"note: " + event in jobgen("why", word, cwd=tmp_path).stdout
+    rmtree(folder)  # as after a success
+    assert b"note: " + event in jobgen("why", "12", cwd=tmp_path).stdout
+
+
+OUTSIDE = "it was ended from outside, as at the walltime"
+LIMIT = "slurmstepd: error: *** STEP 13.0 ON n1 CANCELLED AT 2026-11-27T01:00:00 DUE TO TIME LIMIT"
+LIMIT_HERE = "the job reached its time limit, as a job of a chain may"
+
+
+@pytest.mark.parametrize(
+    ("end", "code", "line"),
+    [
+        ("", None, LIMIT_HERE),  # the script asks before it writes the event
+        (f" goes on: {OUTSIDE}", None, f"{LIMIT_HERE}; the next one goes on"),
+        (
+            f" stopped without progress: {OUTSIDE}", "scheduler-limit",
+            "the job was ended from outside: the job reached its time limit: two jobs in a row",
+        ),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("file", ["12_2", "12_2_.server"])
+def test_the_walltime_is_no_failure_in_a_chain_that_goes_on(
+    tmp_path: Path, end: str, code: str | None, line: str, file: str
+) -> None:
+    folder = tmp_path / file
+    folder.mkdir()
+    (folder / "status").write_text("143 after 99 s was ended from outside\n")
+    (folder / "stderr").write_text(f"{LIMIT} ***\n")
+    began = "2026-11-26T21:00:01 job 2 began on n1\n"
+    (tmp_path / "chain-12").write_text(began + f"2026-11-26T22:00:01 job 2{end}\n" * bool(end))
+    verdict = diagnose_folder(str(folder))
+    assert verdict.code == code
+    assert as_line(verdict).startswith(f"jobgen: {line}")
+    assert f"chain 12: its last event: job 2{end or ' began on n1'}" in verdict.notes
+    assert "-t TIME" not in as_text(verdict)
+
+
+def test_a_failure_is_one_in_a_chain_too(tmp_path: Path) -> None:
+    folder = tmp_path / "12_1"
+    folder.mkdir()
+    (folder / "status").write_text("1 after 9 s \n")
+    (folder / "stderr").write_text("n1 rank 0: RuntimeError: CUDA error: out of memory\n" * 4)
+    without = diagnose_folder(str(folder))
+    events = ("began on n1", "goes on: it failed with status 1")
+    state = "".join(f"2026-11-26T21:00:01 job 1 {each}\n" for each in events)
+    (tmp_path / "chain-12").write_text(f"{state}2026-11-26T21:00:09 job 2 began on n2\n")
+    notes = (f"chain 12: job 1 {events[1]}", "chain 12: its last event: job 2 began on n2")
+    assert diagnose_folder(str(folder)) == without._replace(notes=(*without.notes, *notes))
 
 
 class Chain(RuleBasedStateMachine):

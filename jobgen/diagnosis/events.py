@@ -78,3 +78,4 @@ class Verdict(NamedTuple):
     notes: tuple[str, ...] = ()
     node_notes: tuple[str, ...] = ()  # what the kernel and the GPUs of `node` noted
     alike: bool = False  # whether all of `one_of` say the same
+    is_expected: bool = False  # the job ended as it was to end, and nothing failed

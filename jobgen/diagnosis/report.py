@@ -139,6 +139,8 @@ def _sentence(verdict: Verdict) -> str:
     who, says = _subject(verdict), shortened(says, CHARACTERS // 2)
     notes = f"; on that node: {', '.join(verdict.node_notes)}" if verdict.node_notes else ""
     if verdict.code is None:
+        if verdict.is_expected:
+            return says
         if not verdict.evidence:
             return f"{_NO_CAUSE}: {says or 'no rank says why it failed'}"
         return f"{_NO_CAUSE}; this is seen: {f'{who}: ' if who else ''}{says}{notes}"

@@ -49,7 +49,7 @@ class Record(NamedTuple):
     @property
     def restarts(self) -> int:
         """How often Slurm has started it again: its folder is then JOBID.1, JOBID.2, …"""
-        found = re.fullmatch(r"\d+\.(\d{1,6})", self.logs)
+        found = re.fullmatch(r"[\d_]+\.(\d{1,6})", self.logs)
         return int(found[1]) if found else 0
 
     @property

@@ -13,10 +13,15 @@ DONE_FOR_GOOD = 93  # the exit status of a program that must not go on
 _EVENT = re.compile(r"\S+ (job \d+ (?:began on|goes on|is done|stopped)\b.*)")
 
 
+def all_events(text: str) -> list[str]:
+    """The events in the state of a chain; a line that a full disk has cut is none."""
+    found = map(_EVENT.fullmatch, text.splitlines())
+    return [each[1] for each in found if each]
+
+
 def last_event(text: str) -> str:
     """The last event in the state of a chain; "" if it has none."""
-    found = (_EVENT.fullmatch(line) for line in reversed(text.splitlines()))
-    return next((each[1] for each in found if each), "")
+    return ["", *all_events(text)][-1]
 
 
 def read_state(file: Path) -> str:

@@ -75,14 +75,13 @@ def _report_scripts(words: Sequence[str]) -> None:
 
 
 def _report_chains(words: Sequence[str]) -> None:
-    """Report the last event of the chains that are named: by a file, or by a job's number."""
+    """Report the last event of the chains whose states are named."""
     from jobgen.submission.chain import last_event, read_state
 
     for word in words:
-        if found := re.fullmatch(r"(.*/)?chain-(\d+)|(\d+)(_\d+|\[\d*\].*)?", word):
-            file = word if found[2] else f"jobgen-logs/chain-{found[3]}"
-            if event := last_event(read_state(to_path(file))):
-                report(f"chain {found[2] or found[3]}: its last event: {event}")
+        found = re.fullmatch(r"(.*/)?chain-(\d+)", word)
+        if found and (event := last_event(read_state(to_path(word)))):
+            report(f"chain {found[2]}: its last event: {event}")
 
 
 def _show_line(words: Sequence[str]) -> int:
@@ -120,10 +119,22 @@ def _verdict(words: Sequence[str], host: str | None = None) -> Verdict:
         verdict = diagnose_folder(folders[0], logs)
     else:
         verdict = diagnose(logs)
+        for word in (word for word in words if not os.path.lexists(to_path(word))):
+            verdict = _in_chain(verdict, word, host)
     for part in parts:
         if part.job and part.job.status:
             verdict = _of_live_job(verdict, part.job, part.folder)
     return verdict
+
+
+def _in_chain(verdict: Verdict, job: str, host: str | None = None) -> Verdict:
+    """The verdict on a job that has left no folder, if it belongs to a chain."""
+    from jobgen.diagnosis.chain_job import in_chain
+    from jobgen.remote.files import logs_here
+    from jobgen.runs.records import LOGS
+    from jobgen.submission.login import parse_host
+
+    return in_chain(verdict, logs_here(parse_host(host)) if host else Path(LOGS), job)
 
 
 def _of_live_job(verdict: Verdict, job: JobFiles, folder: str) -> Verdict:
@@ -154,6 +165,8 @@ def _parts(word: str) -> _Parts:
     except JobgenError:
         if folder := folder or _folder_of_host(word):
             return _Parts(folder)  # the schedulers have forgotten the job
+        if _in_chain(Verdict(None), word).notes:
+            return _Parts()  # after a success, no folder is left
         raise
     names = [word, *found.numbers]  # a job of an array has its own number, too
     places = [LOGS, *(os.path.join(each, LOGS) for each in found.folders)]

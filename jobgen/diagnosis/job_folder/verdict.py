@@ -1,8 +1,11 @@
 """The verdict on a job, from all the files in its folder."""
 
+import os
 import re
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
+from jobgen.diagnosis.chain_job import in_chain
 from jobgen.diagnosis.classes import codes_with
 from jobgen.diagnosis.engine import Source, collect
 from jobgen.diagnosis.events import Event, Role, Verdict
@@ -14,6 +17,7 @@ from jobgen.diagnosis.job_folder.ranks import number_ranks, read_error_file
 from jobgen.diagnosis.job_folder.sources import folder_sources, without_ranks
 from jobgen.diagnosis.judging.case import Case
 from jobgen.diagnosis.judging.verdict import judge
+from jobgen.paths import to_path
 
 # The line that `why --line` itself wrote at the end of the job's log.
 _OWN_VERDICT = re.compile(r"^jobgen: (?:.* failed first: |the ranks hung: |no cause found)")
@@ -26,6 +30,11 @@ def diagnose_folder(path: str, others: Iterable[Source] = ()) -> Verdict:
 
     Raises JobgenError if the folder cannot be read.
     """
+    logs, name = os.path.split(os.path.abspath(to_path(path)))
+    return in_chain(_diagnose(path, others), Path(logs), name)
+
+
+def _diagnose(path: str, others: Iterable[Source]) -> Verdict:
     try:
         folder = read_layout(path)
     except OSError as error:
