@@ -79,6 +79,11 @@ case $ends in
   lost) echo "srun: error: Node failure on n1" >&2; exit 0 ;;
   fault) printf 'n1 rank 0: [rank0]: %s\\n' "Traceback (most recent call last):" \
     '  File "/train.py", line 1, in <module>' "NameError: name 'x' is not defined" >&2; exit 1 ;;
+  handler) printf 'n1 rank 0: [rank0]: %s\n' "Traceback (most recent call last):" \
+    '  File "/train.py", line 1, in <module>' "RuntimeError: NCCL error: unhandled system error" \
+    "" "During handling of the above exception, another exception occurred:" "" \
+    "Traceback (most recent call last):" '  File "/train.py", line 9, in <module>' \
+    "NameError: name 'x' is not defined" >&2; exit 1 ;;
   node) echo "n1 rank 0: RuntimeError: NCCL error: unhandled system error" >&2; exit 1 ;;
   usage) echo "n1 rank 0: train.py: error: unrecognized arguments: --x" >&2; exit 2 ;;
   *) exit "$ends" ;;
@@ -88,7 +93,7 @@ DONE, GOES_ON, STOPPED = "is done", "goes on", "stopped"
 VERDICTS = {
     **dict.fromkeys(("0", "93"), DONE),
     **dict.fromkeys(("fault", "usage"), STOPPED),
-    **dict.fromkeys(("warned", "lost", "node", "1", "137"), GOES_ON),
+    **dict.fromkeys(("warned", "lost", "node", "handler", "1", "137"), GOES_ON),
 }
 
 

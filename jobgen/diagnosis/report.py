@@ -5,6 +5,7 @@ from typing import Any
 
 from jobgen.diagnosis.classes import codes_with
 from jobgen.diagnosis.events import Event, Verdict
+from jobgen.diagnosis.judging.own_fault import own_fault
 from jobgen.diagnosis.judging.places import MOST_NAMED, name_of
 from jobgen.diagnosis.lines.labels import clock
 from jobgen.errors import printable
@@ -150,6 +151,8 @@ def _sentence(verdict: Verdict) -> str:
         return f"the ranks hung: {_hung(who, says)}{notes}"
     if not who and verdict.code in codes_with("outside"):
         return f"the job was ended from outside: {says}"
+    fault = own_fault(verdict)  # a chain's script looks for these words
+    notes += f"; the program's own fault ({fault})" if fault else ""
     return f"{who} failed first: {says}{notes}" if who else f"{says}{notes}"
 
 

@@ -37,11 +37,11 @@ say_event() {  # the last line of the job's log; if the chain has ended, no job 
 }
 
 how_it_ended() {  # what follows for the chain, and why
-  local own="(Syntax|Indentation|Tab|Name|UnboundLocal)Error|it refused its arguments" fault
-  fault=$(grep -soE "failed first: ($own)" "$logs/verdict" || true)
+  local fault
+  fault=$(sed -n "s/.*; the program's own fault (\([^)]*\)).*/\1/p" "$logs/verdict" 2> /dev/null || true)
   if ((status == 93)); then echo "is done: the program ended with 93"
   elif [[ ${outside-} ]]; then echo "goes on: $from_outside"
-  elif [[ $fault ]]; then echo "stopped: the program failed by its own fault: ${fault#*: }"
+  elif [[ $fault ]]; then echo "stopped: the program failed by its own fault: $fault"
   elif ((status)); then echo "goes on: it failed with status $status"
   elif is_ended_by_slurm; then echo "goes on: a node was lost, or Slurm ended the ranks"
   elif [[ -e $logs/orders/warn ]]; then echo "goes on: the ranks were warned, and ended with 0"
