@@ -184,7 +184,13 @@ def test_progress_is_a_newer_file_of_the_pattern_or_else_a_snapshot_by_its_name(
             ("a b/new.state", "a b/*.state", True),
             ("model.pt", "a b/*.state", False),
             ("a b/epoch=1.ckpt", "", True),
+            ("lightning_logs/version_0/checkpoints/epoch=1.ckpt", "", True),
+            ("a b/step-9/__0_0.distcp", "", True),
             ("a b/other.state", "", False),
+            ("train-7_1.out", "", False),
+            ("wait.log", "", False),  # such as jobgen … --wait > wait.log
+            ("logs/7_1/n1/nccl-rank-0", "", False),
+            (".jobgen/store/code/model.pt", "", False),
         ]
     ):
         saves = f'mkdir -p "{Path(name).parent}"; touch "{name}"\n'

@@ -152,7 +152,7 @@ def _sentence(verdict: Verdict) -> str:
     if not who and verdict.code in codes_with("outside"):
         return f"the job was ended from outside: {says}"
     fault = own_fault(verdict)  # a chain's script looks for these words
-    notes += f"; the program's own fault ({fault})" if fault else ""
+    notes += f"; a fault of the program ({fault})" if fault else ""
     return f"{who} failed first: {says}{notes}" if who else f"{says}{notes}"
 
 

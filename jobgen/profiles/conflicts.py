@@ -267,7 +267,7 @@ OMPI_COMM_WORLD_RANK OMPI_COMM_WORLD_LOCAL_RANK OMPI_COMM_WORLD_SIZE
 _SCRIPT = """
 address after allowed arch bad before boot by_slurm cancel_rest cause chain changed chosen code
 comment copy cores cure devices each each_node end ended environment event exclude_at_most exported
-fault file files first folder folders free from_outside gpu_api gpus head host hosts how id image
+fault file files first folder folders free gpu_api gpus head host hosts how id image
 in_reserve in_use index interface itself job jobgen jobs join_timeout keep keep_logs keeper kind
 label last lead limit line lock logs looks lost max_restarts min_nodes mine most mount mounts name
 named near need newest next node nodes now number other others own part passed peer pid pids place

@@ -81,6 +81,12 @@ python=/usr/libexec/platform-python  # the system's own: no module changes it
 env -u LD_LIBRARY_PATH -u LD_PRELOAD "$python" -I -S -c 'f""' 2> /dev/null ||  # f"": 3.6
   fail "no /usr/bin/python3 of 3.6 or newer, which the keeper needs: --plain needs none"
 
+## older-ranks
+end_older_ranks() {  # of this chain: without cgroups, ranks outlive keepers that were killed
+  grep -lszxF "JOBGEN_PROGRESS=$chain.progress" /proc/[0-9]*/environ |
+    xargs -r grep -lsz "^JOBGEN_KEEPER=" | tr -dc '0-9\n' | xargs -r kill -KILL || true
+}
+
 ## enter-by-srun
 # Each node runs a copy of this script, with the name of a function. srun may lose a last line.
 if (($#)); then trap '(($?)) && sleep 1' EXIT; "$@"; exit; fi
@@ -156,12 +162,6 @@ trap 'end_job "$?"; ! declare -F end_part > /dev/null || end_part; exit "$status
 trap 'outside="was ended from outside"  # by Slurm, which ends the ranks, too
   timeout 25 tail -f --pid="${!-}" /dev/null || true; exit 143' TERM  # waits for srun
 
-## cancel-rest-on-slurm
-cancel_rest=(scancel --state=PENDING "$SLURM_ARRAY_JOB_ID")
-
-## cancel-rest-on-pbs
-cancel_rest=(qdel "${PBS_JOBID/\[*\]/[$((index + 1))-$jobs]}")
-
 ## ends
 trap 'end_job "$?"; ! declare -F end_part > /dev/null || end_part  # orphaned keepers end meanwhile
   [[ ${outside-} || ! -e $logs/status ]] || sleep "$stop_grace"; exit "$status"' EXIT
@@ -191,6 +191,9 @@ install -m 700 /dev/stdin "$logs/agent" \
 ## trainer
 mkdir -p "$logs"
 printf '%s\n' "$trainer" > "$program"
+
+## end-older-ranks
+[[ ! $before || $before == *" warned, "* ]] || "${each_node[@]}" end_older_ranks || true
 
 ## pyxis-end
 trap 'set -- "$?"; set +e; trap "" TERM; timeout -k 9 60 "${each_node[@]}" remove_container
