@@ -156,6 +156,28 @@ def test_no_job_begins_while_a_node_that_looks_lost_still_trains(desk: Desk) -> 
     assert all(float(when) > last for job, when in lines if job != own)
 
 
+@pytest.mark.thorough
+def test_ranks_that_outlive_their_killed_keeper_end_before_the_next_ones_begin(desk: Desk) -> None:
+    """Stub and keeper are killed at once, and this Slurm has no cgroups."""
+    program = desk.program("alive.py", ALIVE)
+    words = ("--launcher", "node", "--chain", "3", "-t", "30", "--", program)
+    sent = desk.submit(*MI210, "-N", "1", *words, options=("-w", NODES[0]))
+    chain = Chain(desk, sent)
+    chain.until(lambda: (desk.folder / "alive").exists())
+    desk.cluster.on(NODES[0], "pkill", "-KILL", "-f", "keeper.py")
+    try:
+        assert " goes on " in chain.until_end(1)
+        chain.until(lambda: len({line.split()[0] for line in alive(desk.folder)}) > 1)
+    finally:
+        desk.cluster.run(["scancel", str(chain.array)])
+        desk.cluster.on(NODES[0], "pkill", "-KILL", "-f", "alive.py")
+    lines = [line.split() for line in alive(desk.folder)]
+    own = lines[0][0]
+    last = max(float(when) for job, when in lines if job == own)
+    following = min(float(when) for job, when in lines if job != own)
+    assert following - 30 < last < following  # it had outlived its job
+
+
 ALIVE = """
 import os, time
 while True:
