@@ -21,7 +21,8 @@ import pytest
 from tests.cluster.harness import SCRIPTS, until
 from tests.cluster.jobs import Desk, PbsDesk
 from tests.cluster.test_survival import MI210, NODES, state
-from tests.run_trainers import carried
+from tests.run_trainers import carried, load_file
+from tests.test_trainers import program_of
 
 EPOCHS = 60  # each takes a moment, in which a fault can come
 WORDS = (str(EPOCHS), "1", "--size", "8192", "--metrics", "metrics.jsonl", "--snapshot", "model.pt")
@@ -227,6 +228,25 @@ def test_a_warned_job_goes_on_and_the_next_one_ends_the_chain(desk: Desk) -> Non
         "job 2 is done: the program ended by itself, with 0",
     ]
     assert "submit again" not in output(desk.folder)
+
+
+@pytest.mark.thorough
+def test_the_program_of_the_manual_goes_on_where_it_was_warned(desk: Desk) -> None:
+    """Its two ranks, on two nodes, see the warning at other moments, and stop at one step."""
+    text = program_of("surviving.md").replace("STEPS, SNAPSHOT = 1000,", "STEPS, SNAPSHOT = 10**9,")
+    program = desk.program("train.py", text)
+    chain = Chain(desk, desk.submit(*MI210, "--chain", "3", "-t", "30", "--", program))
+    chain.until(lambda: desk.cluster.on(NODES[1], "pgrep", "-f", "python.* train.py").stdout)
+    time.sleep(10)  # their imports and handlers
+    desk.cluster.run(["scancel", "--batch", "--signal=USR1", f"{chain.array}_1"])
+    assert chain.until_end(1) == "job 1 goes on: the ranks were warned, and ended with 0"
+    step = load_file(desk.folder / "snapshot.pt")["step"]
+    desk.program("train.py", text.replace("10**9", f"{step} + 5"))
+    assert chain.until_end(2) == "job 2 is done: the program ended by itself, with 0"
+    assert load_file(desk.folder / "snapshot.pt")["step"] == step + 5
+    chain.until(lambda: not chain.jobs("RUNNING", "PENDING", "COMPLETING"))
+    saved = re.findall(r"saved after step (\d+)", output(desk.folder))
+    assert sorted(map(int, saved)) == [step, step + 5]
 
 
 def test_a_name_error_stops_at_once(desk: Desk) -> None:

@@ -116,6 +116,19 @@ def test_wait_ends_as_the_job_does(here: Desk, status: int, state: str) -> None:
     assert re.search(f"(?m)^{last}{re.escape(str(here.folder))}/.*.out$", done.stderr)
 
 
+def test_wait_shows_the_output_of_the_job_that_ended_a_chain(here: Desk) -> None:
+    """The jobs that are cancelled have none."""
+    done = jobgen(here, "--chain", "5", "-t", "30", "--wait", "--", "sh", "-c", "exit 0")
+    assert done.returncode == 0, done.stderr
+    job = done.stdout.strip()
+    ended, word = done.stderr.splitlines()[-2:]
+    output = re.sub(f"^jobgen: job {job}: .*; output: ", "", ended)
+    assert re.search(r"_1\.out$", output), done.stderr
+    assert word == f"jobgen: chain {job}: job 1 is done: the program ended by itself, with 0"
+    assert "jobgen: chain of 5 jobs: job 1 is done: " in Path(output).read_text()
+    assert [file.name for file in here.folder.glob("*.out")] == [Path(output).name]
+
+
 @pytest.mark.parametrize(
     ("command", "status", "state"),
     [
