@@ -100,7 +100,7 @@ def find_job_folder(job_id: str, logs: Sequence[str] = (LOGS,)) -> str:
 
 def _recorded_folder(logs: Path, number: str) -> str:
     """The folder of a job of an array, or of the last job of this array; "" if there is none."""
-    pattern = rf"{re.escape(number)}([_\[].*)?"
+    pattern = rf"{re.escape(number.removesuffix('[]'))}([._\[].*)?"  # PBS adds the server's name
     own = (each.job_folder for each in read_records(logs) if re.fullmatch(pattern, each.job))
     return next((str(path) for path in reversed([*own]) if path and is_job_folder(str(path))), "")
 

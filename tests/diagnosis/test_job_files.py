@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from jobgen.diagnosis import job_files
-from jobgen.diagnosis.job_files import JobFiles, find_job_files, is_job_id
+from jobgen.diagnosis.job_files import JobFiles, find_job_files, find_job_folder, is_job_id
 from jobgen.errors import JobgenError
 from jobgen.submission.queues.slurm_accounting import expand_pattern
 
@@ -280,3 +281,17 @@ def test_a_command_that_hangs_is_ended(add: Add, monkeypatch: pytest.MonkeyPatch
 def test_sbatch_s_patterns(pattern: str, expected: str) -> None:
     values = {"j": "12", "A": "10", "a": "13", "u": "ada", "x": "n", "N": "gn03"}
     assert expand_pattern(pattern, values, "/w") == expected
+
+
+@pytest.mark.parametrize("job", ["12[2]", "12[2].server", "12[]", "12[].server", "12"])
+def test_the_folder_of_a_job_of_a_pbs_array_is_found_by_its_record(
+    tmp_path: Path, job: str
+) -> None:
+    """The name of a folder has no brackets, and the record's job the server's name."""
+    folder = tmp_path / "12_2_.server"
+    folder.mkdir()
+    (folder / "status").write_text("1 after 9 s\n")
+    record = {"job": "12[2].server", "script": "", "logs": folder.name}
+    (tmp_path / f"{folder.name}.json").write_text(json.dumps(record))
+    assert find_job_folder(job, [str(tmp_path)]) == str(folder)
+    assert find_job_folder("12[1].server", [str(tmp_path)]) == ""
