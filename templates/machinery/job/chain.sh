@@ -83,9 +83,9 @@ fi
 [[ ! $event || $event == *" goes on"* ]] || { say_event; exit 0; }
 note_event "$index" "began on $host" || fail "the state of the chain cannot be written: $chain"
 mine=$event
-mkdir -p "$logs/orders"
 if [[ $before && $before != *" warned, "* ]]; then  # some ranks before may still live
   trap : USR1  # a warning would end this shell
   echo "jobgen: the next ranks start in $((90 + stop_grace)) s, when those before are surely gone"
   sleep $((90 + stop_grace))  # watch_chain there has ended them, or nothing has, as without cgroups
 fi
+mkdir -p "$logs/orders"
