@@ -239,6 +239,23 @@ def test_a_job_whose_node_only_looks_lost_ends_before_the_next_begins(folder: Pa
     check_one_at_a_time(folder)
 
 
+def test_ranks_of_this_chain_alone_are_ended_by_the_next_job(tmp_path: Path) -> None:
+    chain, keeper = f"{tmp_path}/chain-7", {"JOBGEN_KEEPER": "9"}
+    mine = {"JOBGEN_PROGRESS": f"{chain}.progress"}
+    of_another = {"JOBGEN_PROGRESS": f"{chain}7.progress"}
+    ranks = [
+        subprocess.Popen(["sleep", "60"], env={**os.environ, **variables})
+        for variables in (mine | keeper, mine, of_another | keeper)  # the second one is no rank
+    ]
+    text = f"chain={chain}\n{part_text(ROWS['older-ranks'])}\nend_older_ranks"
+    subprocess.run(["bash", "-euo", "pipefail", "-c", text], check=True)
+    until(lambda: ranks[0].poll() == -signal.SIGKILL)
+    assert [each.poll() for each in ranks[1:]] == [None, None]
+    for each in ranks[1:]:
+        each.kill()
+        each.wait()
+
+
 def until(condition: Callable[[], object]) -> None:
     limit = time.monotonic() + 20
     while not condition():
