@@ -16,6 +16,7 @@ import pytest
 from jobgen.campaign import follow_jobs
 from jobgen.campaign.campaign import Wish, build_and_submit
 from jobgen.campaign.follow_jobs import Follower
+from jobgen.campaign.forms import Form, form_of
 from jobgen.campaign.jobs import Job, array_size
 from jobgen.campaign.lanes import BACK, predecessors
 from jobgen.campaign.states import Attempt, State, read_states
@@ -92,7 +93,10 @@ def test_each_job_is_submitted_once(folder: Path, capsys: pytest.CaptureFixture[
     paths = [f"jobs/bert-{n}.sh" for n in (1, 2, 3)]
     submitted = [f"{path}: job {n}" for n, path in enumerate(paths, 12)]
     assert out == [*(f"{path}: written" for path in paths), *submitted]
-    assert err[1:] == ["jobgen: 3 jobs: 3 submitted"]
+    warning, counts = err[1:]  # one warning for all jobs
+    edit = "--submit: an edit of train.py before the job starts changes the job"
+    assert warning.startswith(f"jobgen: warning: {edit}; with `code: .` in `defaults`")
+    assert counts == "jobgen: 3 jobs: 3 submitted"
     records = read_records(folder / "jobgen-logs")
     assert [each.job for each in records] == ["12", "13", "14"]
     assert run_words(["build", "--submit"]) == 0
@@ -132,9 +136,81 @@ def test_a_changed_or_failed_job_is_submitted_again(
     assert lines(capsys)[0][3:] == ["jobs/bert-1.sh: job 17", "jobs/bert-2.sh: job 18"]
 
 
+def end_all(folder: Path, *statuses: int) -> None:
+    """The jobs 12, 13, … end and leave the queue."""
+    (folder / "queue").write_text("")
+    for job, status in enumerate(statuses, 12):
+        record = folder / f"jobgen-logs/{job}.json"
+        values = {**json.loads(record.read_text()), "end": 1, "status": status}
+        record.write_text(json.dumps(values))
+
+
+CHANGED = [
+    "jobgen: 2 of them were submitted before a change of code",
+    "jobgen:   changed: train.py; new: results/0.json, results/1.json, results/2.json and 2 more",
+    "jobgen:   results and the like are no code: .gitignore or .jobgenignore leaves them out",
+    "jobgen:   --changed submits those again that have succeeded",
+]
+
+
+def test_results_beside_the_program_submit_nothing_again(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "jobgen.yaml").write_text(MANIFEST.replace("{profile", "{code: ., profile"))
+    (folder / ".jobgenignore").write_text("bin\ncalls\nnumber\nqueue\n")
+    assert run_words(["build", "--submit"]) == 0
+    assert "edit" not in capsys.readouterr().err
+    end_all(folder, 0, 0, 1)
+    (folder / "results").mkdir()
+    for number in range(5):
+        (folder / f"results/{number}.json").touch()
+    (folder / "train.py").write_text("print()")
+    assert run_words(["build", "--submit"]) == 0
+    out, err = lines(capsys)
+    assert out[3:] == ["jobs/bert-3.sh: job 15 (job 14 ended with status 1)"]
+    assert err[1:] == ["jobgen: 3 jobs: 1 submitted, 2 succeeded before", *CHANGED]
+    (folder / "results/5.json").touch()  # the one in the queue runs as it was submitted
+    assert run_words(["build", "--submit"]) == 0
+    out, err = lines(capsys)
+    assert out[3:] == []
+    assert err[2] == "jobgen: 3 of them were submitted before a change of code"
+    assert err[-2:] == [
+        "jobgen:   those in the queue run as they were; this cancels them, to submit them anew:",
+        "jobgen:     scancel 15",
+    ]
+    assert run_words(["build", "--submit", "--changed", "--dry-run"]) == 1
+    out, err = lines(capsys)
+    assert out[0] == "jobs/bert-1.sh: would be submitted: job 12 was before a change of code"
+    assert err[1] == "jobgen: 3 jobs: 2 to be submitted, 1 in the queue already"
+    assert run_words(["build", "--submit", "--changed"]) == 0
+    out, err = lines(capsys)
+    assert out[0] == "jobs/bert-1.sh: job 16 (job 12 was before a change of code)"
+    assert run_words(["build", "--submit", "--changed"]) == 0
+    assert lines(capsys)[0] == []  # they are in the queue now
+    end_all(folder, 0, 0, 1, 0, 0, 1)
+    assert run_words(["build", "--submit", "--only", "bert-[12]"]) == 0
+    assert lines(capsys)[0] == ["jobs/bert-2.sh: job 18 (job 17 ended with status 1)"]
+
+
+def test_a_job_that_a_cut_off_run_submitted_with_other_code_is_found(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "jobgen.yaml").write_text(MANIFEST.replace("{profile", "{code: ., profile"))
+    (folder / ".jobgenignore").write_text("bin\ncalls\nnumber\nqueue\n")
+    assert run_words(["build", "--submit"]) == 0
+    (folder / "jobgen-logs/13.json").unlink()
+    (folder / "result").touch()
+    assert run_words(["build", "--submit"]) == 0
+    assert "job 13 was submitted by a run that was cut off" in capsys.readouterr().err
+    assert len(calls(folder, "sbatch")) == 3
+    (record,) = [each for each in read_records(folder / "jobgen-logs") if each.job == "13"]
+    assert record.script_file.exists()
+
+
 @pytest.mark.parametrize(
     ("words", "text"),
     [
+        (["--changed"], "--changed: it works only with --submit; add --submit, or --wait"),
         (["--submit", "--only", "bart"], "--only bart: no job has this name; did you mean `bert`?"),
         (["--only", "bert"], "--only: it works only with --submit; add --submit, or --wait"),
         (["--at-once", "2"], "--at-once: it works only with --submit; add --submit, or --wait"),
@@ -192,7 +268,7 @@ def test_what_a_refusal_leaves(folder: Path, capsys: pytest.CaptureFixture[str])
     assert run_words(["build", "--submit"]) == 2
     out, err = lines(capsys)
     assert out[3:] == ["jobs/bert-1.sh: job 12", "jobs/bert-2.sh: job 13"]
-    assert err[1:] == [
+    assert err[2:] == [
         "jobgen: jobs/bert-3.sh: sbatch did not take it: sbatch: error: too many jobs",
         "jobgen: 2 of 3 jobs are submitted; not submitted:",
         "jobgen:   jobs/bert-3.sh",
@@ -327,9 +403,8 @@ def job(slurm: EmulatedSlurm, name: str = "a", **more: object) -> Job:
     (folder / f"{name}.sh").write_bytes(script)
     logs = folder / "jobgen-logs"
     note_submission(logs, "1", script)
-    (record,) = read_records(logs)
     path = folder / f"{name}.sh"
-    return Job(path, (name,), "slurm", record.script, logs, machine=slurm, **more)  # type: ignore[arg-type]
+    return Job(path, (name,), "slurm", form_of(script), logs, machine=slurm, **more)  # type: ignore[arg-type]
 
 
 def write_record(logs: Path, name: str, **values: object) -> None:
@@ -359,9 +434,9 @@ def test_what_the_scheduler_knows_is_kept(tmp_path: Path, slurm: EmulatedSlurm) 
 def test_a_job_that_nobody_knows(tmp_path: Path, slurm: EmulatedSlurm) -> None:
     slurm.jobs["1"].is_forgotten = True
     (state,) = read_states([job(slurm)])
-    assert (state.is_missing, state.reason) == (True, "job 1 ended without a word")
+    assert (state.is_due(), state.reason) == (True, "job 1 ended without a word")
     (state,) = read_states([job(slurm, keeps_record=False)])
-    assert (state.is_missing, state.is_unknown) == (False, True)
+    assert (state.is_due(), state.is_unknown) == (False, True)
 
 
 def test_a_success_that_was_ended_from_outside_is_none(
@@ -379,7 +454,7 @@ def test_an_array_has_succeeded_when_all_its_jobs_have(
     own = job(slurm, array="0-1")
     slurm.jobs["1"].is_forgotten = True
     write_record(own.logs, "1_0", end=2, status=0)
-    assert read_states([own])[0].is_missing
+    assert read_states([own])[0].is_due()
     write_record(own.logs, "1_1", end=2, status=3)
     assert read_states([own])[0].reason == "job 1 ended with status 3"
     write_record(own.logs, "1_1", end=2, status=0)
@@ -483,7 +558,7 @@ def many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[EmulatedSlurm
         slurm.run(["sbatch"], script)
         new = slurm.jobs[str(number + 1)]
         path = tmp_path / "j.sh"
-        own = Job(path, (new.name,), "slurm", new.digest, slurm.logs, machine=slurm)
+        own = Job(path, (new.name,), "slurm", form_of(script), slurm.logs, machine=slurm)
         states.append(State(own, [Attempt(new.id, of_queue=JobStatus("SUBMITTED"))]))
 
     def pause(_: float) -> None:
@@ -532,7 +607,10 @@ def test_the_table_fits_the_terminal(
     table.is_terminal = True
     waits, runs = JobStatus("PENDING", "Priority"), JobStatus("RUNNING", elapsed="0:01")
     rows = [
-        State(Job(Path("x"), (name,), "slurm", "", Path("x")), [Attempt(name[1:], of_queue=status)])
+        State(
+            Job(Path("x"), (name,), "slurm", Form("", ()), Path("x")),
+            [Attempt(name[1:], of_queue=status)],
+        )
         for name, status in [*((f"j{n}", waits) for n in range(20)), ("l20", runs)]
     ]
     monkeypatch.setattr(sys.stderr, "fileno", lambda: 2, raising=False)

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from jobgen.cli.mistakes.job_checks import edit_warning
 from jobgen.code_store.code import read_code
 from jobgen.code_store.store import note_of
 from jobgen.errors import JobgenError
@@ -18,6 +17,7 @@ from jobgen.generator import Generator
 from jobgen.planning.job_options import Job
 from jobgen.profiles.software_keys import ENGINES
 from jobgen.schedulers import get_scheduler
+from jobgen.submission.edits import edit_warnings
 from tests.code_folders import work_tree, write
 from tests.helpers import jobgen
 
@@ -131,11 +131,11 @@ def test_a_path_of_the_shell_that_leads_past_the_copy(
     monkeypatch.chdir(repository)
     monkeypatch.setenv("PYTHONPATH", f"{repository}/src:{repository}:/opt/x")
     job = Job("sbatch", "mi210", program=("train.py",), code=".")
-    (warning,) = edit_warning(Generator().plan(job))
+    (warning,) = edit_warnings([Generator().plan(job)], Path())
     assert f"{repository}/src is in the folder of the code" in str(warning)
     assert "-e PYTHONPATH=src is that folder of the copy" in str(warning)
     own = Generator().plan(job._replace(environment=("PYTHONPATH=src",)))
-    assert [*edit_warning(own)] == []
+    assert [*edit_warnings([own], Path())] == []
 
 
 # Lines that start something on another node, or the ranks.

@@ -1,8 +1,7 @@
 """`jobgen build --submit`: submits what a manifest lacks, and follows its jobs."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,11 +9,12 @@ from jobgen.campaign.follow_jobs import Follower
 from jobgen.campaign.hosts import reach_hosts, send_needs
 from jobgen.campaign.jobs import Job, JobList, chosen
 from jobgen.campaign.states import State, by_queue, read_states
-from jobgen.campaign.submit_jobs import Refused, locked, submit_all
-from jobgen.errors import INTERRUPTED, USAGE, printable, problem, report
+from jobgen.campaign.submit_jobs import locked, submit_all
+from jobgen.errors import INTERRUPTED, USAGE, JobgenError, printable, problem, report
 from jobgen.paths import to_path
 from jobgen.repository.build import BuildOptions, build_all
 from jobgen.scripts.write import write
+from jobgen.submission.edits import edit_warnings
 from jobgen.submission.queues.job_queue import get_queue
 from jobgen.submission.queues.own_jobs import NoAnswer
 from jobgen.submission.submit import check_submission
@@ -28,6 +28,7 @@ class Wish(NamedTuple):
     only: Sequence[str] = ()  # names and patterns; none: all jobs
     at_once: int | None = None
     follows: bool = False
+    changed: bool = False  # also those that have succeeded before their scripts changed
 
 
 def build_and_submit(file: str, options: BuildOptions, wish: Wish) -> int:
@@ -47,81 +48,108 @@ def build_and_submit(file: str, options: BuildOptions, wish: Wish) -> int:
     wanted = chosen(jobs, wish.only)
     try:
         if options.dry_run:
-            return max(changes, _show(read_states(wanted)))
+            return max(changes, _show(read_states(wanted), wish.changed, made))
         for scheduler in {job.scheduler for job in wanted if not job.machine.name}:
             check_submission(scheduler, None)
         with locked(folder) as lock:
-            send = partial(send_needs, needs=made.needs, folder=folder)
-            states = submit_missing(jobs, wanted, wish.at_once, lock, send)
+            states = submit_missing(jobs, wanted, wish, lock, lambda due: _prepare(due, made))
     except NoAnswer as error:
         text = f"{error}; nothing was submitted, since it is not known what is in the queue"
         raise problem("--submit", text, "queue", _AGAIN) from None
     if states is None:
         return USAGE
+    _report_changes(states, wish.changed, made)
     return _follow(states) if wish.follows else 0
 
 
-def _show(states: Sequence[State]) -> int:
+def _show(states: Sequence[State], changed: bool, made: JobList) -> int:
     """Write what would be submitted; returns 1 if anything would."""
-    for state in states:
-        if state.is_missing:
-            write(f"{printable(str(state.job.path))}: would be submitted: {state.reason}\n")
-    _report_others(states, 0)
-    return int(any(state.is_missing for state in states))
+    due = [state for state in states if state.is_due(changed)]
+    for state in due:
+        write(f"{printable(str(state.job.path))}: would be submitted: {state.reason}\n")
+    _report_others([state for state in states if state not in due], 0, len(due))
+    _report_changes(states, changed, made)
+    return int(bool(due))
+
+
+def _prepare(due: Sequence[Job], made: JobList) -> None:
+    """Send what jobs need to their hosts before they are submitted, and warn of edits here."""
+    send_needs(due, made.needs, made.folder)
+    plans = [made.needs[job.path].plan for job in due if not job.machine.name]
+    for warning in edit_warnings(plans, made.folder, "`defaults` of the manifest"):
+        report(f"warning: {warning}")
 
 
 def submit_missing(
     jobs: Sequence[Job],
     wanted: Sequence[Job],
-    at_once: int | None,
+    wish: Wish,
     lock: int,
-    send: Callable[[Iterable[Job]], None] = lambda _: None,
+    prepare: Callable[[Sequence[Job]], None] = lambda _: None,
 ) -> list[State] | None:
-    """Submit those wanted jobs that are missing, and report it, while the lock is held.
+    """Submit those wanted jobs that are due, after `prepare`, while the lock is held; report it.
 
-    Before that, `send` sends to their hosts what they need there.
     Returns the states of the wanted jobs; None if one could not be submitted. Raises NoAnswer if
     nothing was submitted.
     """
     states = read_states(jobs)
     some = set(wanted)
     todo = [state for state in states if state.job in some]
-    missing = [(state, state.reason if state.attempt else "") for state in todo if state.is_missing]
+    due = [state for state in todo if state.is_due(wish.changed)]
+    reasons = [f" ({state.reason})" if state.attempt else "" for state in due]
     done = 0
-    send(state.job for state, _ in missing)
+    prepare([state.job for state in due])
     try:
-        submitted = submit_all(states, [state for state, _ in missing], at_once, lock)
-        for state, (_, reason) in zip(submitted, missing, strict=False):
+        submitted = submit_all(states, due, wish.at_once, lock)
+        for state, again in zip(submitted, reasons, strict=False):
             done += 1
-            again = f" ({reason})" if reason else ""
             write(f"{printable(str(state.job.path))}: job {state.attempts[-1].id}{again}\n")
-    except (Refused, NoAnswer) as error:
+    except JobgenError as error:
         report(str(error))
-        report(f"{done} of {len(missing)} jobs are submitted; not submitted:")
-        for state, _ in missing[done:]:
+        report(f"{done} of {len(due)} jobs are submitted; not submitted:")
+        for state in due[done:]:
             report(f"  {state.job.path}")
         report(f"when the cause is mended, {_AGAIN}")
         return None
     except KeyboardInterrupt:
-        report(f"{done} of {len(missing)} jobs are submitted; {_AGAIN}")
+        report(f"{done} of {len(due)} jobs are submitted; {_AGAIN}")
         raise
     _report_others(todo, done)
     return todo
 
 
-def _report_others(states: Sequence[State], submitted: int) -> None:
+def _report_others(states: Sequence[State], submitted: int, due: int = 0) -> None:
     for state in states:
         if state.is_unknown:
             hint = "to submit the job again, remove its record there; a plain script notes no end"
             report(f"{state.job.path}: {state.reason}; {hint}: {state.job.logs}")
     counts = {
-        "to be submitted": sum(state.is_missing for state in states),
+        "to be submitted": due,
         "submitted": submitted,
         "in the queue already": sum(state.is_queued for state in states) - submitted,
         "succeeded before": sum(state.succeeded for state in states),
     }
     shown = ", ".join(f"{count} {words}" for words, count in counts.items() if count)
-    report(f"{len(states)} jobs: {shown or 'none to submit'}")
+    report(f"{len(states) + due} jobs: {shown or 'none to submit'}")
+
+
+def _report_changes(states: Sequence[State], changed: bool, made: JobList) -> None:
+    """Report jobs that are not submitted again although their scripts have changed."""
+    left = [state for state in states if state.changes and not state.is_due(changed)]
+    if not left:
+        return
+    parts = sorted({part for state in left for part in state.changes})
+    report(f"{len(left)} of them were submitted before a change of {', '.join(parts)}")
+    records = [(state.job, record) for state in left for record in state.attempts[-1].records]
+    if files := next(filter(None, (made.code_changes(*each) for each in reversed(records))), ""):
+        report(f"  {files}")
+        report("  results and the like are no code: .gitignore or .jobgenignore leaves them out")
+    if any(state.succeeded for state in left):
+        report("  --changed submits those again that have succeeded")
+    if queued := [state for state in left if state.is_queued]:
+        report("  those in the queue run as they were; this cancels them, to submit them anew:")
+        for line in _cancel_commands(queued):
+            report(f"    {line}")
 
 
 def _follow(states: Sequence[State]) -> int:

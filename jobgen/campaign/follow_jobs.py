@@ -8,7 +8,6 @@ from jobgen.campaign.table import Table
 from jobgen.campaign.verdicts import verdict_line
 from jobgen.errors import JobgenError
 from jobgen.submission.follow import FIRST_PAUSE, GROWTH, MOST_FAILURES
-from jobgen.submission.queues.own_jobs import NoAnswer
 
 MOST_MISSES = 3  # polls in which nobody knows a job: other nodes' files may come late
 MOST_ASKED = 20  # failed jobs about which the scheduler is asked one by one, for `why`
@@ -41,13 +40,13 @@ class Follower:
                 sleep(pause)
                 pause = min(pause * GROWTH, longest)
 
-    def _poll(self) -> dict[str, NoAnswer]:
+    def _poll(self) -> dict[str, JobgenError]:
         """Ask each queue once; returns the errors, by the host."""
         errors = {}
         for machine, _, own in by_queue(self.open):
             try:
                 refresh(own)
-            except NoAnswer as error:
+            except JobgenError as error:
                 errors[machine.name] = error
                 continue
             for each in own:

@@ -1,15 +1,14 @@
 """The jobs of a manifest, as far as it matters for their submission; those that --only names."""
 
-import hashlib
 import os
 import re
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
 
+from jobgen.campaign.forms import Form, code_changes, form_of
 from jobgen.code_store.copies import CodeCopies
 from jobgen.errors import nearest_hint, problem, report
 from jobgen.generator import Generator
@@ -20,7 +19,7 @@ from jobgen.quoting import split_words
 from jobgen.remote.files import logs_here
 from jobgen.remote.job import logs_of
 from jobgen.repository.matrix import Script
-from jobgen.runs.records import LOGS
+from jobgen.runs.records import LOGS, Record
 from jobgen.submission.login import parse_host
 from jobgen.submission.machine import HERE, Here, Machine
 
@@ -38,7 +37,7 @@ class Job:
     path: Path  # of its script
     names: tuple[str, ...]  # its own name, its file's stem, and the key of its entry
     scheduler: str
-    digest: str  # the SHA-256 of its script
+    form: Form  # of its script
     logs: Path  # the folder of its records
     dependency: str = ""  # what its script itself waits for
     chdir: str = ""  # may have $NAME
@@ -52,21 +51,13 @@ class Job:
     def name(self) -> str:
         return self.names[0]
 
-    @property
-    def script_copy(self) -> Path:
-        """The copy of its script, if one was kept for a submission."""
-        return self.logs / "scripts" / f"{self.digest}.sh"
-
-    @property
-    def time_of_copy(self) -> float | None:
-        """When its script was last kept, in seconds since 1970."""
-        with suppress(OSError):
-            return self.script_copy.stat().st_mtime
-        return None
+    def copy_of(self, form: Form) -> Path:
+        """The copy of its script in a form, if one was kept for a submission."""
+        return self.logs / "scripts" / f"{form.digest}.sh"
 
 
 class Needs(NamedTuple):
-    """What a job needs on its host."""
+    """What a job needs, on its host, too."""
 
     plan: Plan
     codes: CodeCopies
@@ -74,7 +65,7 @@ class Needs(NamedTuple):
 
 
 class JobList:
-    """The jobs of a manifest, and what those of a host need there."""
+    """The jobs of a manifest, and what they need."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -91,14 +82,20 @@ class JobList:
         job = make_job(script, plan, data, self.folder)
         if job is None:
             report(f"{script.path}: not submitted: it is for no scheduler's queue")
-        elif other := self._jobs.get((job.machine, job.digest)):
+        elif other := self._jobs.get((job.machine, job.form.digest)):
             text = f"{job.path} has the same text as {other.path}: they are one job"
             hint = "leave out `name`, or use in the program what differs"
             raise problem(script.tree.mark, text, "collision", hint)
         else:
-            self._jobs[job.machine, job.digest] = job
-            if job.machine.name:
-                self.needs[job.path] = Needs(plan, generator.codes, named_files(data))
+            self._jobs[job.machine, job.form.digest] = job
+            self.needs[job.path] = Needs(plan, generator.codes, named_files(data))
+
+    def code_changes(self, job: Job, record: Record) -> str:
+        """The files of a job's code that have changed since an earlier one; "" if nobody knows."""
+        plan, codes, _ = self.needs[job.path]
+        workspace = plan.software.workspace
+        new = [code.list for _, code in codes.codes if workspace and code.name == workspace.commit]
+        return code_changes(record, new[0], self.folder / ".jobgen/store") if new else ""
 
 
 def make_job(script: Script, plan: Plan, data: bytes, folder: Path) -> Job | None:
@@ -122,7 +119,7 @@ def make_job(script: Script, plan: Plan, data: bytes, folder: Path) -> Job | Non
         path=script.path,
         names=(plan.name, script.stem, script.key),
         scheduler=plan.scheduler,
-        digest=hashlib.sha256(data).hexdigest(),
+        form=form_of(data),
         logs=folder / os.path.expanduser(logs),
         dependency=_own_dependency(script, plan),
         chdir=request.chdir or "",

@@ -4,10 +4,12 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from operator import attrgetter, itemgetter
 from pathlib import Path
 
+from jobgen.campaign.forms import Form, kept_forms
 from jobgen.campaign.jobs import Job, array_size
-from jobgen.errors import JobgenError, report
+from jobgen.errors import report
 from jobgen.quoting import quote_path
 from jobgen.remote.files import fetch_logs
 from jobgen.runs.records import Record, note_end, note_submission, read_records
@@ -15,17 +17,10 @@ from jobgen.submission.chain import DONE_FOR_GOOD, chain_status, last_event, rea
 from jobgen.submission.login import Login
 from jobgen.submission.machine import Machine
 from jobgen.submission.queues.job_queue import JobStatus, QueuedJob
-from jobgen.submission.queues.own_jobs import (
-    NoAnswer,
-    array_of,
-    by_number,
-    ended_jobs,
-    number_of,
-    own_jobs,
-)
+from jobgen.submission.queues.own_jobs import array_of, by_number, ended_jobs, number_of, own_jobs
 
 
-@dataclass
+@dataclass(eq=False)
 class Attempt:
     """A job in the queue, or one that was there; all jobs of an array are one attempt."""
 
@@ -37,6 +32,11 @@ class Attempt:
     def number(self) -> str:
         """The job's number, by which its queue is read."""
         return number_of(self.id)
+
+    @property
+    def order(self) -> int:
+        """A later job has a higher number; the clocks of nodes may differ."""
+        return int(self.number) if self.number.isdecimal() else 0
 
     @property
     def is_queued(self) -> bool:
@@ -79,10 +79,16 @@ def _status(record: Record) -> int | None:
 
 @dataclass
 class State:
-    """The state of a job: of its attempts, the last one counts, unless one has succeeded."""
+    """The state of a job: of its attempts, the last one counts, unless one has succeeded.
+
+    All of them are of one form of its script: of the one that it has now, if that has succeeded,
+    else of the one that was submitted last.
+    """
 
     job: Job
     attempts: list[Attempt] = field(default_factory=list)
+    form: Form | None = None  # of the attempts
+    earlier: Sequence[Form] = ()  # the forms of which a copy was kept
     misses: int = 0  # queries in a row after which nobody knew how its last attempt has ended
 
     @property
@@ -115,10 +121,12 @@ class State:
         has_left = self.attempt is not None and not self.is_queued
         return has_left and self.exit_status is None and not self.job.keeps_record
 
-    @property
-    def is_missing(self) -> bool:
-        """Whether the job is to be submitted."""
-        return not (self.succeeded or self.is_queued or self.is_unknown)
+    def is_due(self, changed: bool = False) -> bool:
+        """Whether the job is to be submitted; with `changed`, also after a success before that."""
+        if self.is_queued:
+            return False
+        may_have_succeeded = self.succeeded or self.is_unknown
+        return not may_have_succeeded or (changed and bool(self.changes))
 
     @property
     def reason(self) -> str:
@@ -126,8 +134,44 @@ class State:
         if self.attempt is None:
             return "not submitted yet"
         status = self.exit_status
+        if self.changes and status == 0:
+            return f"job {self.attempt.id} was before a change of {', '.join(sorted(self.changes))}"
         end = "ended without a word" if status is None else f"ended with status {status}"
         return f"job {self.attempt.id} {end}"
+
+    @property
+    def changes(self) -> set[str]:
+        """The parts of its script that have changed since it was submitted."""
+        return self.job.form.changes(self.form) if self.form else set()
+
+    @property
+    def last_copy(self) -> tuple[float, Form]:
+        """When a copy of its script was kept last, in whatever form, and in which; 0 for never."""
+        times = [(0.0, self.job.form)]
+        for form in (self.job.form, *self.earlier):
+            with suppress(OSError):
+                times.append((self.job.copy_of(form).stat().st_mtime, form))
+        return max(times, key=itemgetter(0))
+
+    def add(self, attempt: Attempt, form: Form) -> None:
+        """Add an attempt, which is the last one."""
+        self.attempts = [*(self.attempts if form == self.form else ()), attempt]
+        self.form = form
+
+    def take(self, by_script: dict[str, dict[str, Attempt]]) -> None:
+        """Take its attempts from those of all scripts; what a scheduler has said of them stays."""
+        forms = {each.digest: each for each in (*self.earlier, self.job.form)}
+        now = by_script.get(self.job.form.digest, {}).values()
+        all_own = {each: digest for digest in forms for each in by_script.get(digest, {}).values()}
+        if not all_own:
+            return
+        has_succeeded = any(each.status(self.job) == 0 for each in now)
+        last = max(all_own, key=attrgetter("order"))
+        self.form = self.job.form if has_succeeded else forms[all_own[last]]
+        attempts = {each.id: each for each in self.attempts}
+        for attempt in by_script[self.form.digest].values():
+            attempts.setdefault(attempt.id, attempt).records = attempt.records
+        self.attempts = sorted(attempts.values(), key=attrgetter("order"))
 
 
 def read_states(jobs: Iterable[Job]) -> list[State]:
@@ -136,6 +180,13 @@ def read_states(jobs: Iterable[Job]) -> list[State]:
     A job that has ended with a status other than 0 may be in the queue again, by --requeue.
     """
     states = [State(job) for job in jobs]
+    _fetch(states)
+    forms: dict[tuple[Path, tuple[str, ...]], list[Form]] = {}
+    for logs in {each.job.logs for each in states}:
+        for form in kept_forms(logs):
+            forms.setdefault((logs, form.request), []).append(form)
+    for state in states:
+        state.earlier = forms.get((state.job.logs, state.job.form.request), ())
     _read_attempts(states)
     _settle(_not_queued([each for each in states if not each.succeeded]))
     return states
@@ -146,6 +197,7 @@ def refresh(states: Sequence[State]) -> None:
     have left it. Raises NoAnswer.
     """
     gone = _not_queued(states)
+    _fetch(gone)
     _read_attempts(gone)
     _settle(gone)
 
@@ -155,7 +207,7 @@ def _not_queued(states: Sequence[State]) -> list[State]:
 
     Returns the jobs that are in no queue.
     """
-    submitted = [each for each in states if each.attempts or each.job.time_of_copy]
+    submitted = [each for each in states if each.attempts or each.last_copy[0]]
     for machine, scheduler, own in by_queue(submitted):
         queue = own_jobs(scheduler, machine)
         shown = by_number(queue)
@@ -175,30 +227,24 @@ def by_queue(states: Iterable[State]) -> Iterator[tuple[Machine, str, list[State
         yield machine, scheduler, own
 
 
-def _read_attempts(states: Sequence[State]) -> None:
-    """Read the attempts in the records; what the schedulers have said of them stays."""
-    found: dict[str, dict[str, Attempt]] = {}
+def _fetch(states: Sequence[State]) -> None:
+    """Copy the records of jobs on hosts to here; those that are not there yet stay as they are."""
     for machine, place, logs in {
         (each.job.machine, each.job.logs_there, each.job.logs): None for each in states
     }:
         if isinstance(machine, Login):
-            _fetch(machine, place, logs)
+            fetch_logs(machine, place, here=logs)
+
+
+def _read_attempts(states: Sequence[State]) -> None:
+    for logs in {each.job.logs for each in states}:
+        by_script: dict[str, dict[str, Attempt]] = {}
         for record in read_records(logs):
-            own, job = found.setdefault(record.script, {}), array_of(record.job)
+            own, job = by_script.setdefault(record.script, {}), array_of(record.job)
             own.setdefault(job, Attempt(job)).records.append(record)
-    for state in states:
-        own = {each.id: each for each in state.attempts}
-        for attempt in found.get(state.job.digest, {}).values():
-            own.setdefault(attempt.id, attempt).records = attempt.records
-        state.attempts = sorted(own.values(), key=lambda each: int(each.number or 0))
-
-
-def _fetch(login: Login, place: str, logs: Path) -> None:
-    """Copy the records of jobs on a host to here; those that are not there yet stay as they are."""
-    try:
-        fetch_logs(login, place, ("*.json", "scripts", "chain-*"), may_lack=True, here=logs)
-    except JobgenError as error:
-        raise NoAnswer(str(error)) from None
+        for state in states:
+            if state.job.logs == logs:
+                state.take(by_script)
 
 
 def _settle(gone: Iterable[State]) -> None:
@@ -222,7 +268,7 @@ def _adopt(states: Sequence[State], queue: Sequence[QueuedJob], machine: Machine
     record: if it had begun, it would have written its own. Of several with the name, it is the one
     whose script was kept last.
     """
-    lacking = [each for each in states if not each.is_queued and each.job.time_of_copy]
+    lacking = [each for each in states if not each.is_queued and each.last_copy[0]]
     names = {each.job.name for each in lacking}
     active = [each for each in queue if each.name in names and each.status.exit_status is None]
     if not active:
@@ -238,13 +284,13 @@ def _adopt(states: Sequence[State], queue: Sequence[QueuedJob], machine: Machine
             if each.job.name == new.name and places & folders[each.job.chdir]
         ]
         if own and number_of(new.job) not in recorded:
-            state = max(own, key=lambda each: each.job.time_of_copy or 0)
+            state = max(own, key=lambda each: each.last_copy[0])
             lacking.remove(state)
             recorded.add(number_of(new.job))
-            attempt = Attempt(array_of(new.job), of_queue=new.status)
-            note_submission(state.job.logs, attempt.id, state.job.script_copy.read_bytes())
+            attempt, form = Attempt(array_of(new.job), of_queue=new.status), state.last_copy[1]
+            note_submission(state.job.logs, attempt.id, state.job.copy_of(form).read_bytes())
             report(f"{new.name}: job {attempt.id} was submitted by a run that was cut off")
-            state.attempts.append(attempt)
+            state.add(attempt, form)
 
 
 def _folders(machine: Machine, chdir: str) -> set[str]:

@@ -23,10 +23,6 @@ from jobgen.submission.queues.own_jobs import array_of, by_number, number_of, ow
 _LOCK = "submission.lock"
 
 
-class Refused(Exception):
-    """A script that the scheduler did not take, or of which nobody knows; the text says why."""
-
-
 @contextmanager
 def locked(folder: Path) -> Iterator[int]:
     """Hold the lock of a manifest's folder, which the kernel frees when its holders have died.
@@ -63,7 +59,7 @@ def submit_all(
     """Submit the missing jobs, and yield the state of each with its new attempt.
 
     `states` are of all jobs of the manifest, since those in the queue count for `at_once`; `lock`
-    is held. Raises Refused and NoAnswer.
+    is held. Raises JobgenError.
     """
     queued = [
         (_queue_of(each), each.attempt.id) for each in states if each.is_queued and each.attempt
@@ -75,7 +71,7 @@ def submit_all(
         before = predecessors(first, later, at_once) if at_once else []
         try:
             _submit(state, before, lock)
-        except Refused:  # perhaps a job has just left the queue that it was to wait for
+        except JobgenError:  # perhaps a job has just left the queue that it was to wait for
             shown = by_number(own_jobs(state.job.scheduler, state.job.machine)) if before else {}
             rest = [job for job in before if number_of(job) in shown]
             if rest == before:
@@ -92,7 +88,7 @@ def _queue_of(state: State) -> tuple[object, str]:
 
 
 def _submit(state: State, before: Sequence[str], lock: int) -> None:
-    """Submit a job that waits for others, and add the attempt to its state. Raises Refused."""
+    """Submit a job that waits for others, and add the attempt to its state. Raises JobgenError."""
     job, queue = state.job, get_queue(state.job.scheduler)
     script = _keep_script(job)
     words = (*queue.submit, *dependency_words(job.scheduler, job.dependency, before))
@@ -102,15 +98,15 @@ def _submit(state: State, before: Sequence[str], lock: int) -> None:
     found = next((each for line in lines if (each := queue.parse_id(line))), None)
     if not found:
         text = errors or f"it ended with status {answer.status}, and printed no id"
-        raise Refused(f"{job.path}: {queue.submit[0]} did not take it: {text}")
+        raise JobgenError(f"{job.path}: {queue.submit[0]} did not take it: {text}")
     if errors:
         report(errors)
     try:
         note_submission(job.logs, found[0], script)
     except OSError as error:
         text = f"but its record cannot be written in {job.logs}: {error.strerror}"
-        raise Refused(f"{job.path}: it is submitted as job {found[0]}, {text}") from None
-    state.attempts.append(Attempt(array_of(found[0]), of_queue=JobStatus("SUBMITTED")))
+        raise JobgenError(f"{job.path}: it is submitted as job {found[0]}, {text}") from None
+    state.add(Attempt(array_of(found[0]), of_queue=JobStatus("SUBMITTED")), job.form)
 
 
 def _run(job: Job, words: Sequence[str], script: bytes, lock: int) -> Answer:
@@ -119,10 +115,7 @@ def _run(job: Job, words: Sequence[str], script: bytes, lock: int) -> Answer:
     A qsub leaves a process in the background, which may not have the lock: so bash has it.
     """
     if not isinstance(job.machine, Here):
-        try:
-            return job.machine.submit(words, script)
-        except JobgenError as error:  # the connection was lost for minutes
-            raise Refused(f"{job.path}: {error}") from None
+        return job.machine.submit(words, script)
     keeper = ("bash", "-c", f'"$@" {lock}>&-; exit "$?"', "bash")
     return job.machine._replace(files=(lock,)).run((*keeper, *words), script)
 
@@ -131,9 +124,9 @@ def _keep_script(job: Job) -> bytes:
     """The script, of which a copy is kept, with the time of now."""
     try:
         script = job.path.read_bytes()
-        if keep_script(job.logs, script) == job.digest:
-            os.utime(job.script_copy)
+        if keep_script(job.logs, script) == job.form.digest:
+            os.utime(job.copy_of(job.form))
             return script
     except OSError as error:
-        raise Refused(f"{error.filename or job.logs}: {error.strerror}") from None
-    raise Refused(f"{job.path}: it was changed by somebody else just now")
+        raise JobgenError(f"{error.filename or job.logs}: {error.strerror}") from None
+    raise JobgenError(f"{job.path}: it was changed by somebody else just now")

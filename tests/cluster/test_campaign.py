@@ -144,7 +144,7 @@ defaults:
   file: "jobs/{{name}}-{{n}}.sh"
 jobs:
   sweep:
-    matrix: {{n: [1, 2, 6, 7, 8]}}
+    matrix: {{n: [1, 2, 3, 6, 7, 8]}}
     program: [python3, -u, run.py, "{{n}}"]
 """
 
@@ -162,15 +162,15 @@ def test_a_sweep_on_pbs(real: PbsDesk) -> None:
     (real.folder / "run.py").write_text(RUN)
     done = pbs_build(real, "--wait", "--at-once", "2")
     real.jobs.extend(ids := re.findall(r": job (\S+)$", done.stdout, re.MULTILINE))
-    assert (done.returncode, len(ids)) == (1, 5), done.stderr
+    assert (done.returncode, len(ids)) == (1, 6), done.stderr
     assert most_at_once(real.folder) == 2
     (failed,) = set(re.findall(r"sweep-7: job \S+: [A-Z]+ \(exit.*", done.stderr))
     assert "no seven" in failed
-    assert done.stderr.splitlines()[-2] == "jobgen: 5 jobs: 4 succeeded, 1 failed"
+    assert done.stderr.splitlines()[-2] == "jobgen: 6 jobs: 5 succeeded, 1 failed"
     (real.folder / "mended").touch()
     again = pbs_build(real, "--wait")
     assert again.returncode == 0, again.stderr
     (job,) = re.findall(r"^jobs/sweep-7.sh: job (\S+) ", again.stdout)
     real.jobs.append(job)
-    assert again.stderr.endswith("jobgen: 5 jobs: 5 succeeded\n")
+    assert again.stderr.endswith("jobgen: 6 jobs: 6 succeeded\n")
     shutil.rmtree(real.folder / ".jobgen")  # the keepers

@@ -278,9 +278,14 @@ def _report_array(plan: Plan, job: Job) -> None:
 def _report_warnings(
     generator: Generator, plan: Plan, job: Job, submits: bool, is_here: bool = True
 ) -> None:
-    from jobgen.cli.mistakes.job_checks import edit_warning, job_warnings
+    from jobgen.cli.mistakes.job_checks import job_warnings
 
-    of_script = () if job.command == "byhand" else job_warnings(job, plan, is_here)
-    of_submission = edit_warning(plan) if submits and is_here else ()
-    for warning in (*generator.advice(job, plan), *of_script, *of_submission):
+    warnings = generator.advice(job, plan)
+    if job.command != "byhand":
+        warnings += job_warnings(job, plan, is_here)
+    if submits and is_here:
+        from jobgen.submission.edits import edit_warnings
+
+        warnings += edit_warnings([plan], Path())
+    for warning in warnings:
         report(f"warning: {warning}")

@@ -45,6 +45,7 @@ def check(paths: tuple[str, ...], fix: bool, force: bool, trust: bool) -> int:
 @option("--submit", "Submit the jobs that are not submitted yet, or have failed.")
 @option("--only NAME...", "Submit only the jobs of this name, such as 'bert-*'.")
 @option("--at-once N", "At most N of the manifest's jobs run at once.", type=click.IntRange(1))
+@option("--changed", "Also jobs that succeeded before their code or profile changed.")
 @option("--wait", "Submit, and follow the jobs; exit 1 if one of them fails.")
 @option("--host HOST[:FOLDER]", "Submit there, by ssh, the jobs that name no `host`.")
 @_trust
@@ -57,6 +58,7 @@ def build(
     submit: bool,
     only: tuple[str, ...],
     at_once: int | None,
+    changed: bool,
     wait: bool,
     host: str | None,
 ) -> int:
@@ -67,9 +69,10 @@ def build(
     unless all can be made. --prune searches only the folders in which the patterns of the files
     begin, and those below, for scripts whose headers name this manifest.
 
-    --submit submits each job once: the records in jobgen-logs tell which ones have succeeded with
-    this very script, and the queue which ones wait or run. So the same command goes on after an
-    error, after Ctrl-C, or when jobs have failed. With --dry-run, it shows what it would submit.
+    --submit submits each job once: the records in jobgen-logs tell which ones have succeeded, and
+    the queue which ones wait or run. So the same command goes on after an error, after Ctrl-C, or
+    when jobs have failed. If the code or the profile of a job that succeeded has changed since, it
+    says so, and submits the job only with --changed. With --dry-run, it shows what it would submit.
     """
     from jobgen.cli.mistakes.job_checks import check_paths
     from jobgen.repository.build import BuildOptions, build_all
@@ -79,8 +82,9 @@ def build(
     if submit or wait:
         from jobgen.campaign.campaign import Wish, build_and_submit
 
-        return build_and_submit(manifest, options, Wish(only, at_once, wait))
-    for name, value in {"--only": only, "--at-once": at_once, "--host": host}.items():
+        return build_and_submit(manifest, options, Wish(only, at_once, wait, changed))
+    needs_submit = {"--only": only, "--at-once": at_once, "--changed": changed, "--host": host}
+    for name, value in needs_submit.items():
         if value:
             raise problem(name, "it works only with --submit", "usage", "add --submit, or --wait")
     return build_all(manifest, options)

@@ -8,11 +8,10 @@ import re
 import shutil
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from pathlib import Path
 
 from jobgen.errors import JobgenError, Mark, Problem, problem
 from jobgen.other_words.search import habits
-from jobgen.paths import is_file, is_outside, is_same_file, to_path
+from jobgen.paths import is_file, to_path
 from jobgen.planning.job_options import Job, job_options
 from jobgen.planning.option_row import BATCH
 from jobgen.planning.plan import Plan
@@ -156,36 +155,6 @@ def job_warnings(job: Job, plan: Plan, is_here: bool = True) -> Iterator[Problem
         yield from _copy_advice(plan)
         yield from _shell_advice(plan)
     yield from _directive_advice(job)
-
-
-def edit_warning(plan: Plan) -> Iterator[Problem]:
-    """A warning that an edit of the program changes a job that is submitted without a copy."""
-    kind, name, arguments, _ = plan.program
-    if plan.software.workspace or kind == "trainer":
-        yield from _path_warnings(plan)
-        return
-    module = name.replace(".", "/")
-    files = [f"{module}.py", f"{module}/__main__.py"] if kind == "module" else [name]
-    if kind == "command":  # as in: bash run.sh
-        files += [word for word in arguments if word.endswith((".py", ".sh"))]
-    if file := next((each for each in files if is_file(to_path(each))), None):
-        folder = os.path.dirname(file) if file.startswith("/") else "."
-        text = f"an edit of {file:.80} before the job starts changes the job"
-        hint = f"with --code {quote(folder)}, it runs what is there now"
-        yield Problem(Mark("--submit"), text, "edit", hint)
-
-
-def _path_warnings(plan: Plan) -> Iterator[Problem]:
-    """Warnings that the shell's PYTHONPATH, which Slurm passes on, leads past the copy of code."""
-    own = any(each.name == "PYTHONPATH" for each in plan.software.environment)
-    if plan.software.code is None or own or plan.scheduler == "pbs":
-        return
-    code = to_path(plan.software.code)
-    for path in map(Path, filter(None, os.environ.get("PYTHONPATH", "").split(":"))):
-        if not is_outside(path, code) and not is_same_file(path, code):
-            text = f"{path} is in the folder of the code, and not in its copy"
-            hint = f"-e PYTHONPATH={quote(os.path.relpath(path))} is that folder of the copy"
-            yield Problem(Mark("PYTHONPATH"), text, "edit", hint)
 
 
 def _program_advice(job: Job, plan: Plan) -> Iterator[Problem]:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from jobgen.errors import JobgenError
 from jobgen.submission.machine import HERE, Machine, on_path
 from jobgen.submission.queues.job_queue import JobStatus, QueuedJob, get_queue
 
@@ -10,7 +11,7 @@ QUERY_SECONDS = 70.0
 _MOST_AT_ONCE = 1000  # ids in one command: Linux takes 128 KiB for a word of it
 
 
-class NoAnswer(Exception):
+class NoAnswer(JobgenError):
     """The scheduler did not answer a query; the text says why."""
 
 

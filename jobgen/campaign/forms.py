@@ -1,0 +1,85 @@
+"""The forms of a job's script: the same job may have been submitted with other code.
+
+What a person asks for is in the command in a script's header. The rest of its text depends on the
+code, the profile, the templates and the version of jobgen, too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from jobgen.bounds import SCRIPT_BYTES
+from jobgen.code_store.code_files import LIST_FILE
+from jobgen.runs.records import Record, read_plain
+from jobgen.runs.script_facts import place_of, script_facts
+from jobgen.scripts.header import read_header
+
+_SHOWN = 3  # files of a kind that a message names
+
+
+class Form(NamedTuple):
+    """One form of a script."""
+
+    digest: str  # the SHA-256 of its text
+    request: tuple[str, ...]  # its command, and the manifest that it is of
+    parts: frozenset[tuple[str, str]] = frozenset()  # what else it is made of, by name
+
+    def changes(self, other: Form) -> set[str]:
+        """The names of the parts that differ between two forms of a request."""
+        return {name for name, _ in self.parts ^ other.parts}
+
+
+def form_of(script: bytes) -> Form:
+    """The form of a script; one without a header has no other form."""
+    digest, header = hashlib.sha256(script).hexdigest(), read_header(script)
+    if header is None:
+        return Form(digest, (digest,))
+    return Form(digest, (header.command, header.manifest), frozenset(header.parts.items()))
+
+
+def kept_forms(logs: Path) -> Iterator[Form]:
+    """The forms of all scripts of which a copy is in a folder of logs."""
+    for path in (logs / "scripts").glob("*.sh"):
+        with suppress(OSError):
+            form = form_of(read_plain(path, SCRIPT_BYTES))
+            if form.digest == path.stem:
+                yield form
+
+
+def code_changes(record: Record, new: bytes, store: Path) -> str:
+    """The files that differ between the code of a job and the list `new` of a copy.
+
+    The job's own copy is where its script says, or in `store`. Returns "" if it is gone.
+    """
+    code = script_facts(record).code
+    for copy in filter(None, (place_of(code, record), store / "code" / Path(code).name)):
+        with suppress(OSError):
+            return _changed_files(_by_path((copy / LIST_FILE).read_bytes()), _by_path(new))
+    return ""
+
+
+def _by_path(code: bytes) -> dict[str, set[bytes]]:
+    """What the list of a copy says of each file."""
+    found: dict[str, set[bytes]] = {}
+    for line in code.splitlines():
+        before, _, path = line.partition(b" ./")
+        found.setdefault(path.decode("utf-8", "replace"), set()).add(before)
+    return found
+
+
+def _changed_files(old: dict[str, set[bytes]], new: dict[str, set[bytes]]) -> str:
+    kinds = {
+        "changed": [path for path in new if path in old and old[path] != new[path]],
+        "new": [path for path in new if path not in old],
+        "removed": [path for path in old if path not in new],
+    }
+    return "; ".join(f"{kind}: {_shown(paths)}" for kind, paths in kinds.items() if paths)
+
+
+def _shown(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
+    return ", ".join(paths[:_SHOWN]) + more
