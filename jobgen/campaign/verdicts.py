@@ -28,7 +28,7 @@ def verdict_line(state: State, may_ask: bool) -> str:
     try:
         if isinstance(job.machine, Login):
             left, may_ask = left_by(attempt.id), False
-            fetch_logs(job.machine, job.logs_there, left, may_lack=True, here=job.logs)
+            fetch_logs(job.machine, job.logs_there, left, here=job.logs)
         found = next((each for each in _verdicts(attempt, may_ask) if each.code), None)
     except (JobgenError, OSError):
         return ""

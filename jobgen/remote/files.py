@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from jobgen.errors import JobgenError, problem
+from jobgen.errors import JobgenError, printable, problem, report
+from jobgen.paths import is_outside
 from jobgen.quoting import quote_path
 from jobgen.remote.place import unreachable
 from jobgen.runs.records import LOGS, logs_of_host
@@ -18,6 +20,7 @@ QUERY_SECONDS = 60.0
 _RECORDS = ("*.json", "scripts", "chain-*")
 _LOST = (10, 12, 30, 35, 255)  # rsync's exit statuses for a connection that failed or was lost
 _SOME_MISSING = (0, 23, 24)  # some files could not be read, or have vanished
+_OUTPUT = re.compile(r".+\.(out|err|log|OU|ER|[oe]\d+(\.\d+)?)")
 _PLAIN = re.compile(r"[\w./:@\[\]+-]+", re.ASCII)
 
 
@@ -49,53 +52,64 @@ def address(login: Login, path: str) -> str:
     return f"{login.name}:{path}"
 
 
-def place_here(login: Login, path: str) -> str:
-    """The path here of a file there: the same place in the folder, or its name alone."""
-    folder = login.folder.replace("$$", "$")
-    inner = os.path.relpath(path, folder)
-    return os.path.basename(path) if inner.startswith("..") else inner
+def place_here(login: Login, path: str) -> Path | None:
+    """Where an output file comes to here; None if it may come nowhere.
+
+    The login node names the file. So that it can choose no file of yours, it is the same place in
+    the folder here only for a name that outputs have, and without a part that is hidden or a link
+    out of the folder; others come to the folder of the host.
+    """
+    place = Path(os.path.relpath(path or "/", login.folder.replace("$$", "$")))
+    if place.parts[:1] == ("..",):
+        place = Path(place.name)
+    if not place.name or not path.isprintable() or any(each[0] == "." for each in place.parts):
+        report(f"not fetched from {login.name}: a hidden file, or none: {printable(path)}")
+        return None
+    if not _OUTPUT.fullmatch(place.name) or is_outside(place.parent, Path()):
+        return logs_here(login) / "outputs" / place.name
+    return place
 
 
 def fetch_files(login: Login, paths: Sequence[str]) -> list[str]:
-    """Copy files of the login node to the same places here; returns those that came."""
-    came = []
-    for path in paths:
-        here = Path(place_here(login, path))
-        here.parent.mkdir(parents=True, exist_ok=True)
-        answer = rsync(["-t"], address(login, path), str(here.absolute()), login)
-        came += [str(here)] * (answer.status == 0)
-    return came
+    """Copy output files of the login node to here; returns those that came."""
+    places = [(path, place) for path in paths if (place := place_here(login, path))]
+    return [str(place) for path, place in places if _fetch_file(login, path, place)]
+
+
+def _fetch_file(login: Login, path: str, place: Path) -> bool:
+    """Copy a file, and nothing else that the login node may send: rsync writes to a new folder."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".jobgen-", dir=place.parent) as folder:
+        new = Path(folder, place.name)
+        answer = rsync(["-t"], address(login, path), str(new.absolute()), login)
+        if answer.status or new.is_symlink() or not new.is_file():
+            return False
+        new.replace(place)
+    return True
 
 
 def fetch_logs(
-    login: Login,
-    logs: str = LOGS,
-    only: Sequence[str] = _RECORDS,
-    may_lack: bool = False,
-    here: Path | None = None,
-) -> Path:
-    """Copy the records and scripts in a folder of logs there to here; returns the folder here.
+    login: Login, logs: str = LOGS, only: Sequence[str] = _RECORDS, here: Path | None = None
+) -> None:
+    """Copy the records and scripts in a folder of logs there to `here`, or to the host's folder.
 
-    It is `here`, or that of the host. `only` are other patterns of names in that folder.
-    Nothing here is removed. Raises JobgenError, also if there is no such folder and the node may
-    not lack it.
+    `only` are other patterns of names in that folder, which is not there before a job has begun.
+    Nothing here is removed. Raises JobgenError.
     """
     here = here or logs_here(login, logs)
     words = ("bash", "-c", f"cd -- {quote_path(logs)} && pwd -P")
     answer = login.run_again(words, seconds=QUERY_SECONDS)
     if answer.status is None:
         raise unreachable(login, answer.reason)
-    if answer.status and may_lack:
-        return here
     if answer.status:
-        raise problem("--host", f"{login.name}: no job has left a record: {answer.reason}", "host")
+        return
     filters = [f"--include=/{each}" for name in only for each in (name, f"{name}/**")]
     here.mkdir(parents=True, exist_ok=True)
     source = address(login, answer.output.strip("\n"))
-    answer = rsync(["-rt", *filters, "--exclude=*"], f"{source}/", f"{here.absolute()}/", login)
+    options = ("-rt", "--exclude=.*", *filters, "--exclude=*")
+    answer = rsync(options, f"{source}/", f"{here.absolute()}/", login)
     if answer.status not in _SOME_MISSING:
         raise failed(login, answer)
-    return here
 
 
 def logs_here(login: Login, logs: str = LOGS) -> Path:

@@ -102,7 +102,7 @@ def fetch_job(
     left = [pattern for name in names for pattern in left_by(name)]
     places = dict.fromkeys([login.folder, *(each.replace("$", "$$") for each in folders)])
     for folder in places:
-        fetch_logs(login, f"{folder}/{LOGS}", left, may_lack=True)
+        fetch_logs(login, f"{folder}/{LOGS}", left)
     return fetch_files(login._replace(folder=[*places][-1]), outputs)
 
 
@@ -120,6 +120,6 @@ def bring_back(login: Login, status: JobStatus, logs: str) -> JobStatus:
             else [f"{status.job}.json", "chain-*", "scripts"]
         )
         fetch_logs(login, logs, only)
-    except JobgenError as error:
+    except (JobgenError, OSError) as error:
         report(str(error))
     return status._replace(output="".join(came))

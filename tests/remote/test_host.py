@@ -251,7 +251,13 @@ def test_a_job_of_pbs_whose_status_only_its_record_has(host: SshHost, folder: Pa
 
 def test_the_jobs_there_are_listed(host: SshHost, folder: Path) -> None:
     words = ("sbatch", *PROFILE, "--host", "login1", "--submit", "--", "true")
+    done = run(host, folder, "runs", "--host", "login1")  # there is no folder yet
+    none = b"jobgen: no record of a job is in jobgen-logs of login1\n"
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", none)
     assert run(host, folder, *words).stdout == b"12\n"
+    done = run(host, folder, "runs", "--host", "login1")  # the job has not begun
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.splitlines()[1].startswith(b"login1:12 ")
     record = json.loads((folder / "jobgen-logs/hosts/login1/12.json").read_text())
     logs = host.home / f"jobgen/{NAME}/jobgen-logs"
     logs.mkdir()

@@ -15,7 +15,7 @@ from jobgen.errors import JobgenError, nearest_hint, printable, problem, report
 from jobgen.paths import is_same_file, to_path
 from jobgen.quoting import quote
 from jobgen.runs.comparison import code_changes, differences
-from jobgen.runs.records import logs_folder, read_records, with_hosts
+from jobgen.runs.records import LOGS, logs_folder, read_records, with_hosts
 from jobgen.runs.runs import Queue, Run, find_run, runs_of, shown_runs, state_among
 from jobgen.runs.shown import HEADING, as_lines, as_values, row
 from jobgen.scripts.write import write, write_to_stdout
@@ -83,7 +83,8 @@ def _list(folder: str, host: str | None, only_failed: bool, as_json: bool) -> in
         write(columns([HEADING, *(row(*each) for each in rows)]))
     else:
         kind = "job that did not end well" if only_failed else "record of a job"
-        report(f"no {kind} is in {logs_folder(to_path(folder))}")
+        place = f"{LOGS} of {host}" if host else logs_folder(to_path(folder))
+        report(f"no {kind} is in {place}")
     return 0
 
 

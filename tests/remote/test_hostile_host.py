@@ -1,0 +1,104 @@
+"""A login node that is hostile: what comes back from it can replace no file of the user."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from jobgen.remote.files import fetch_files, fetch_logs, place_here
+from jobgen.submission.login import Login
+from tests.remote.ssh_host import SshHost
+
+LOGS = "jobgen-logs/hosts/login1"
+OTHERS = f"{LOGS}/outputs"
+# A program for rsync's part there: it sends all that is in ~/evil, whatever it is asked for.
+SENDER = """\
+options=()
+for word; do [[ $word == . ]] && break; options+=("$word"); done
+cd ~/evil && exec {rsync} "${{options[@]}}" {more} . {sent}
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "place"),
+    [
+        ("/home/me/p/train-12.out", "train-12.out"),
+        ("/home/me/p/logs/n.o12", "logs/n.o12"),
+        ("/home/me/p/12.server.OU", "12.server.OU"),
+        ("/home/me/slurm-12.out", "slurm-12.out"),
+        ("/home/me/p/../slurm-12.out", "slurm-12.out"),
+        ("/home/me/p/train.py", f"{OTHERS}/train.py"),
+        ("/home/me/p/requirements.txt", f"{OTHERS}/requirements.txt"),
+        ("/home/me/p/away/x.out", f"{OTHERS}/x.out"),
+        ("/home/me/p/.ssh/authorized_keys", None),
+        ("/home/me/p/.ssh/x.out", None),
+        ("/home/me/p/.bashrc", None),
+        ("/x/.profile.out", None),
+        ("/home/me/p", None),
+        ("/", None),
+        ("", None),
+        ("/home/me/p/a\n.out", None),
+        ("/home/me/p/a\0.out", None),
+    ],
+)
+def test_where_an_output_comes_to(
+    path: str, place: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "p").mkdir()
+    monkeypatch.chdir(tmp_path / "p")
+    Path("away").symlink_to(tmp_path)
+    found = place_here(Login("login1", "/home/me/p"), path)
+    assert found == (Path(place) if place else None)
+
+
+def files(folder: Path) -> dict[str, str]:
+    found = (each for each in folder.rglob("*") if each.is_file() or each.is_symlink())
+    return {str(each.relative_to(folder)): each.read_text() for each in found}
+
+
+@pytest.fixture
+def evil(host: SshHost, login: Login, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder there whose files are sent for all others; the test is in the folder here."""
+    monkeypatch.chdir(folder)
+    made = host.home / "evil"
+    (made / ".ssh").mkdir(parents=True)
+    for name in ("x-12.out", "train.py", ".bashrc", ".ssh/authorized_keys"):
+        (made / name).write_text("evil\n")
+    (made / "link").symlink_to("/")
+    return made
+
+
+def send(host: SshHost, more: str, sent: str) -> None:
+    host.add("rsync", SENDER.format(rsync=shutil.which("rsync"), more=more, sent=sent))
+
+
+@pytest.mark.parametrize("more", ["", "-r", "-rlR"])
+@pytest.mark.parametrize("sent", [".", "train.py", ".bashrc", "x-12.out train.py", "link"])
+def test_an_output_that_is_another_file(
+    more: str, sent: str, host: SshHost, evil: Path, folder: Path
+) -> None:
+    send(host, more, sent)
+    rsync = host.folder / "bin/rsync"  # as old ones, it does not look at what it gets
+    rsync.write_text(f'#!/bin/sh\nexec {shutil.which("rsync")} --trust-sender "$@"\n')
+    rsync.chmod(0o755)
+    fetch_files(Login("login1", str(host.home)), [f"{host.home}/x-12.out"])
+    found = files(folder)
+    assert found.pop("x-12.out", "evil\n") == "evil\n"  # it may send what it likes as the output
+    assert found == {"train.py": "print('trained')\n"}
+    assert sorted(os.listdir(folder.parent)) == sorted(["host", folder.name])
+
+
+def test_files_that_nobody_asked_for(host: SshHost, evil: Path, folder: Path) -> None:
+    """They may be in the folder of the host alone, and hidden ones not even there."""
+    (host.home / "jobgen-logs").mkdir()
+    send(host, "-rl", ".")
+    try:
+        fetch_logs(Login("login1"))
+    finally:
+        found = files(folder)
+    assert found.pop("train.py") == "print('trained')\n"
+    assert all(name.startswith(f"{LOGS}/") for name in found)
+    assert not any("/." in name for name in found)
