@@ -14,12 +14,13 @@ from pathlib import Path
 import pytest
 
 from jobgen.campaign import follow_jobs
+from jobgen.campaign.attempts import Attempt, State
 from jobgen.campaign.campaign import Wish, build_and_submit
 from jobgen.campaign.follow_jobs import Follower
 from jobgen.campaign.forms import Form, form_of
 from jobgen.campaign.jobs import Job, array_size
 from jobgen.campaign.lanes import BACK, predecessors
-from jobgen.campaign.states import Attempt, State, read_states
+from jobgen.campaign.states import read_states
 from jobgen.campaign.submit_jobs import locked
 from jobgen.campaign.table import Table
 from jobgen.cli.app import run_words
@@ -559,7 +560,7 @@ def many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[EmulatedSlurm
         new = slurm.jobs[str(number + 1)]
         path = tmp_path / "j.sh"
         own = Job(path, (new.name,), "slurm", form_of(script), slurm.logs, machine=slurm)
-        states.append(State(own, [Attempt(new.id, of_queue=JobStatus("SUBMITTED"))]))
+        states.append(State(own, [Attempt(own, new.id, own.form, of_queue=JobStatus("SUBMITTED"))]))
 
     def pause(_: float) -> None:
         for each in list(slurm.jobs.values())[:]:
@@ -606,11 +607,13 @@ def test_the_table_fits_the_terminal(
     table = Table()
     table.is_terminal = True
     waits, runs = JobStatus("PENDING", "Priority"), JobStatus("RUNNING", elapsed="0:01")
+
+    def state(name: str, status: JobStatus) -> State:
+        own = Job(Path("x"), (name,), "slurm", Form("", ()), Path("x"))
+        return State(own, [Attempt(own, name[1:], own.form, of_queue=status)])
+
     rows = [
-        State(
-            Job(Path("x"), (name,), "slurm", Form("", ()), Path("x")),
-            [Attempt(name[1:], of_queue=status)],
-        )
+        state(name, status)
         for name, status in [*((f"j{n}", waits) for n in range(20)), ("l20", runs)]
     ]
     monkeypatch.setattr(sys.stderr, "fileno", lambda: 2, raising=False)

@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from jobgen.campaign.attempts import State
 from jobgen.campaign.follow_jobs import Follower
 from jobgen.campaign.hosts import reach_hosts, send_needs
 from jobgen.campaign.jobs import Job, JobList, chosen
-from jobgen.campaign.states import State, by_queue, read_states
+from jobgen.campaign.states import by_queue, read_states
 from jobgen.campaign.submit_jobs import locked, submit_all
 from jobgen.errors import INTERRUPTED, USAGE, JobgenError, printable, problem, report
 from jobgen.paths import to_path

@@ -1,15 +1,25 @@
 """Follows the jobs of a campaign until all have ended; each poll is one query of each queue."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from time import sleep
 
-from jobgen.campaign.states import State, by_queue, refresh
+from jobgen.campaign.attempts import Attempt, State
+from jobgen.campaign.states import by_queue, refresh
 from jobgen.campaign.table import Table
-from jobgen.campaign.verdicts import verdict_line
+from jobgen.diagnosis.engine import diagnose
+from jobgen.diagnosis.events import Verdict
+from jobgen.diagnosis.files import is_job_folder, sources
+from jobgen.diagnosis.job_files import find_job_files
+from jobgen.diagnosis.job_folder.verdict import diagnose_folder
+from jobgen.diagnosis.report import as_line
 from jobgen.errors import JobgenError
+from jobgen.remote.files import fetch_logs, left_by
 from jobgen.submission.follow import FIRST_PAUSE, GROWTH, MOST_FAILURES
+from jobgen.submission.login import Login
 
 MOST_MISSES = 3  # polls in which nobody knows a job: other nodes' files may come late
+MOST_READ = 5  # jobs of an array that have failed, whose logs are read
 MOST_ASKED = 20  # failed jobs about which the scheduler is asked one by one, for `why`
 
 
@@ -66,7 +76,7 @@ class Follower:
         if status == 0:
             self.succeeded += 1
         else:
-            verdict = verdict_line(state, len(self.failed) < MOST_ASKED)
+            verdict = _verdict_line(state, len(self.failed) < MOST_ASKED)
             line += f": {verdict}" if verdict else ""
             self.failed.append(line)
         self.table.note(line)
@@ -83,3 +93,29 @@ class Follower:
         }
         shown = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
         return f"{sum(counts.values())} jobs: {shown}"
+
+
+def _verdict_line(state: State, may_ask: bool) -> str:
+    """The verdict on a job that failed, or on one of an array; "" if no cause is found.
+
+    The scheduler is asked, if it `may_ask`, only about a job of this machine that has left no
+    folder. The folder of a job on a host is fetched.
+    """
+    job, attempt = state.job, state.attempts[-1]
+    try:
+        if isinstance(job.machine, Login):
+            left, may_ask = left_by(attempt.id), False
+            fetch_logs(job.machine, job.logs_there, left, here=job.logs)
+        found = next((each for each in _verdicts(attempt, may_ask) if each.code), None)
+    except (JobgenError, OSError):
+        return ""
+    return as_line(found).strip().removeprefix("jobgen: ") if found else ""
+
+
+def _verdicts(attempt: Attempt, may_ask: bool) -> Iterator[Verdict]:
+    failed = (each for each in attempt.records if each.status != 0)
+    folders = (str(each.job_folder) for each in failed if each.job_folder)
+    found = list(islice(filter(is_job_folder, folders), MOST_READ))
+    yield from map(diagnose_folder, found)
+    if may_ask and not found:
+        yield diagnose(sources(find_job_files(attempt.id).paths))

@@ -11,9 +11,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from jobgen.campaign.attempts import Attempt, State
 from jobgen.campaign.jobs import Job
 from jobgen.campaign.lanes import dependency_words, predecessors
-from jobgen.campaign.states import Attempt, State, refresh
+from jobgen.campaign.states import refresh
 from jobgen.errors import JobgenError, problem, report
 from jobgen.runs.records import LOGS, keep_script, note_submission
 from jobgen.submission.machine import Answer, Here
@@ -106,7 +107,8 @@ def _submit(state: State, before: Sequence[str], lock: int) -> None:
     except OSError as error:
         text = f"but its record cannot be written in {job.logs}: {error.strerror}"
         raise JobgenError(f"{job.path}: it is submitted as job {found[0]}, {text}") from None
-    state.add(Attempt(array_of(found[0]), of_queue=JobStatus("SUBMITTED")), job.form)
+    new = Attempt(job, array_of(found[0]), job.form, of_queue=JobStatus("SUBMITTED"))
+    state.attempts.append(new)
 
 
 def _run(job: Job, words: Sequence[str], script: bytes, lock: int) -> Answer:

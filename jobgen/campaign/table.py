@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from jobgen.campaign.states import State
+from jobgen.campaign.attempts import State
 from jobgen.errors import report
 from jobgen.submission.follow import can_rewrite, fitting
 

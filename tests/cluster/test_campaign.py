@@ -174,3 +174,40 @@ def test_a_sweep_on_pbs(real: PbsDesk) -> None:
     real.jobs.append(job)
     assert again.stderr.endswith("jobgen: 6 jobs: 6 succeeded\n")
     shutil.rmtree(real.folder / ".jobgen")  # the keepers
+
+
+OWN_JOBS = """
+from jobgen.submission.queues.own_jobs import by_number, own_jobs
+for each in own_jobs("pbs"):
+    print(each.job, each.name, each.status.state, each.folder, each.submitted > 0, sep="|")
+print(sorted(each.state for each in by_number(own_jobs("pbs")).values()))
+"""
+
+
+def test_the_jobs_in_the_queue_of_pbs(real: PbsDesk) -> None:
+    array = '  many: {matrix: {n: [a]}, array: 0-1, program: [sleep, "%a"]}\n'
+    (real.folder / "jobgen.yaml").write_text(
+        PBS_MANIFEST.replace("1, 2, 3, 6, 7, 8", "1, 2") + array
+    )
+    (real.folder / "run.py").write_text(RUN)
+    (real.folder / "hold").touch()
+    assert isinstance(real.site, OpenPbs)
+    done = pbs_build(real, "--submit", "--at-once", "1")
+    real.jobs.extend(ids := re.findall(r": job (\S+)$", done.stdout, re.MULTILINE))
+    assert len(ids) == 3, done.stderr
+    until(lambda: (real.folder / "log").exists())
+    shown = real.site.cluster.run(
+        real.site.command("env", f"PYTHONPATH={ROOT}", sys.executable, "-c", OWN_JOBS)
+    ).stdout.splitlines()
+    first, second, many = ids
+    place = f"{real.folder}|True"
+    assert f"{first}|sweep-1|RUNNING|{place}" in shown
+    assert f"{second}|sweep-2|HELD|{place}" in shown
+    assert any(line.startswith(f"{many}|many-a|HELD|") for line in shown), shown
+    assert shown[-1] == "['HELD', 'HELD', 'RUNNING']"
+    again = pbs_build(real, "--submit")
+    assert again.stderr.endswith("jobgen: 3 jobs: 3 in the queue already\n")
+    (real.folder / "hold").unlink()
+    done = pbs_build(real, "--wait")
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    shutil.rmtree(real.folder / ".jobgen")  # the keepers
