@@ -53,7 +53,7 @@ class EmulatedSlurm:
         self.step()
         return answer
 
-    def submit(self, words: Sequence[str], script: bytes) -> Answer:
+    def submit(self, words: Sequence[str], script: bytes, lock: int | None = None) -> Answer:
         return self.run(words, script)
 
     def shown(self, words: Sequence[str]) -> str:

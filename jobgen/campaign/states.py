@@ -122,14 +122,16 @@ def _adopt(states: Sequence[State], queue: Sequence[QueuedJob], machine: Machine
     record: if it had begun, it would have written its own. Of several with the name, it is the one
     whose script was kept last.
     """
+    by_name: dict[str, list[State]] = {}
+    for each in states:
+        by_name.setdefault(each.job.name, []).append(each)
     logs = {each.job.logs for each in states}
     recorded, folders = cache(partial(_recorded, logs)), cache(partial(_folders, machine))
     for new in queue:
         own = [
             each
-            for each in states
-            if each.job.name == new.name
-            and new.status.exit_status is None
+            for each in by_name.get(new.name, ())
+            if new.status.exit_status is None
             and not each.is_queued
             and each.last_copy[0]
             and {new.folder, os.path.realpath(new.folder)} & folders(each.job.chdir)

@@ -17,7 +17,6 @@ from jobgen.campaign.lanes import dependency_words, predecessors
 from jobgen.campaign.states import refresh
 from jobgen.errors import JobgenError, problem, report
 from jobgen.runs.records import LOGS, keep_script, note_submission
-from jobgen.submission.machine import Answer, Here
 from jobgen.submission.queues.job_queue import JobStatus, get_queue
 from jobgen.submission.queues.own_jobs import array_of, by_number, number_of, own_jobs
 
@@ -93,7 +92,7 @@ def _submit(state: State, before: Sequence[str], lock: int) -> None:
     job, queue = state.job, get_queue(state.job.scheduler)
     script = _keep_script(job)
     words = (*queue.submit, *dependency_words(job.scheduler, job.dependency, before))
-    answer = _run(job, words, script, lock)
+    answer = job.machine.submit(words, script, lock)
     errors = answer.errors.strip()
     lines = [line.strip() for line in answer.output.splitlines()]
     found = next((each for line in lines if (each := queue.parse_id(line))), None)
@@ -109,17 +108,6 @@ def _submit(state: State, before: Sequence[str], lock: int) -> None:
         raise JobgenError(f"{job.path}: it is submitted as job {found[0]}, {text}") from None
     new = Attempt(job, array_of(found[0]), job.form, of_queue=JobStatus("SUBMITTED"))
     state.attempts.append(new)
-
-
-def _run(job: Job, words: Sequence[str], script: bytes, lock: int) -> Answer:
-    """Run sbatch or qsub, which keeps the lock until it ends, also if this process is killed.
-
-    A qsub leaves a process in the background, which may not have the lock: so bash has it.
-    """
-    if not isinstance(job.machine, Here):
-        return job.machine.submit(words, script)
-    keeper = ("bash", "-c", f'"$@" {lock}>&-; exit "$?"', "bash")
-    return job.machine._replace(files=(lock,)).run((*keeper, *words), script)
 
 
 def _keep_script(job: Job) -> bytes:

@@ -72,7 +72,7 @@ class Login(NamedTuple):
             sleep(pause)
         return run()
 
-    def submit(self, words: Sequence[str], script: bytes) -> Answer:
+    def submit(self, words: Sequence[str], script: bytes, lock: int | None = None) -> Answer:
         """Submit a script once, also if connections are lost: the answer waits there in a file."""
         text = _SUBMIT.read_text(encoding="utf-8")
         token = os.urandom(8).hex()

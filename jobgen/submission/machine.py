@@ -43,27 +43,32 @@ class Machine(Protocol):
     def run(self, words: Sequence[str], data: bytes = b"", seconds: float | None = None) -> Answer:
         """Run a command in the job's folder, with `data` as its stdin, for at most `seconds`."""
 
-    def submit(self, words: Sequence[str], script: bytes) -> Answer:
-        """Run a command that submits a script, once and no more."""
+    def submit(self, words: Sequence[str], script: bytes, lock: int | None = None) -> Answer:
+        """Run a command that submits a script, once and no more.
+
+        It keeps a lock of this machine until it ends, also if this process is killed.
+        """
 
     def shown(self, words: Sequence[str]) -> str:
         """The line that a person here types to run a command there."""
 
 
 class Here(NamedTuple):
-    """This machine; its commands run in a folder, and keep some of this process's files open."""
+    """This machine; its commands run in a folder."""
 
     folder: str | None = None
-    files: tuple[int, ...] = ()
-
     name: str = ""
     longest_pause: float = 10.0
 
     def run(self, words: Sequence[str], data: bytes = b"", seconds: float | None = None) -> Answer:
-        return run_here(words, data, seconds, self.folder, self.files)
+        return run_here(words, data, seconds, self.folder)
 
-    def submit(self, words: Sequence[str], script: bytes) -> Answer:
-        return self.run(words, script)
+    def submit(self, words: Sequence[str], script: bytes, lock: int | None = None) -> Answer:
+        if lock is None:
+            return self.run(words, script)
+        # A qsub leaves a process in the background, which may not have the lock: so bash has it.
+        keeper = ("bash", "-c", f'"$@" {lock}>&-; exit "$?"', "bash", *words)
+        return run_here(keeper, script, None, self.folder, (lock,))
 
     def shown(self, words: Sequence[str]) -> str:
         return " ".join(map(quote, words))
