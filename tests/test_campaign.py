@@ -17,7 +17,7 @@ from jobgen.campaign import follow_jobs
 from jobgen.campaign.attempts import Attempt, State
 from jobgen.campaign.campaign import Wish, build_and_submit
 from jobgen.campaign.follow_jobs import Follower
-from jobgen.campaign.forms import Form, form_of
+from jobgen.campaign.forms import WHERE_AND_WHEN, Form, form_of
 from jobgen.campaign.jobs import Job, array_size
 from jobgen.campaign.lanes import BACK, predecessors
 from jobgen.campaign.states import read_states
@@ -25,6 +25,7 @@ from jobgen.campaign.submit_jobs import locked
 from jobgen.campaign.table import Table
 from jobgen.cli.app import run_words
 from jobgen.errors import run_command
+from jobgen.planning.job_options import OPTIONS
 from jobgen.repository.build import BuildOptions
 from jobgen.runs.records import note_submission, read_records
 from jobgen.submission.queues import pbs_queue, slurm_queue
@@ -191,6 +192,26 @@ def test_results_beside_the_program_submit_nothing_again(
     end_all(folder, 0, 0, 1, 0, 0, 1)
     assert run_words(["build", "--submit", "--only", "bert-[12]"]) == 0
     assert lines(capsys)[0] == ["jobs/bert-2.sh: job 18 (job 17 ended with status 1)"]
+
+
+def test_a_longer_walltime_is_for_those_that_failed(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_words(["build", "--submit"]) == 0
+    end_all(folder, 0, 1, 0)
+    (folder / "jobgen.yaml").write_text(MANIFEST.replace("{profile", "{code: ., time: 60, profile"))
+    capsys.readouterr()
+    assert run_words(["build", "--submit"]) == 0
+    out, err = lines(capsys)
+    assert out[3:] == ["jobs/bert-2.sh: job 15 (job 13 ended with status 1)"]
+    assert err[-2:] == [
+        "jobgen: 2 of them were submitted before a change of code, options",
+        "jobgen:   --changed submits those again that have succeeded",
+    ]
+
+
+def test_the_options_that_change_no_result() -> None:
+    assert set(WHERE_AND_WHEN) < set(OPTIONS)
 
 
 def test_a_job_that_a_cut_off_run_submitted_with_other_code_is_found(
@@ -609,7 +630,7 @@ def test_the_table_fits_the_terminal(
     waits, runs = JobStatus("PENDING", "Priority"), JobStatus("RUNNING", elapsed="0:01")
 
     def state(name: str, status: JobStatus) -> State:
-        own = Job(Path("x"), (name,), "slurm", Form("", ()), Path("x"))
+        own = Job(Path("x"), (name,), "slurm", Form("", ""), Path("x"))
         return State(own, [Attempt(own, name[1:], own.form, of_queue=status)])
 
     rows = [

@@ -1,7 +1,7 @@
 """The forms of a job's script: the same job may have been submitted with other code.
 
-What a person asks for is in the command in a script's header. The rest of its text depends on the
-code, the profile, the templates and the version of jobgen, too.
+What a job computes is in the command in a script's header: the program with its arguments, and most
+options. The rest of its text depends on the code, the profile and the version of jobgen, too.
 """
 
 from __future__ import annotations
@@ -10,14 +10,25 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from jobgen.bounds import SCRIPT_BYTES
 from jobgen.code_store.code_files import LIST_FILE
+from jobgen.errors import JobgenError
+from jobgen.planning.job_options import Job
+from jobgen.planning.parser import parse_command
+from jobgen.quoting import split_words
 from jobgen.runs.records import Record, read_plain
 from jobgen.runs.script_facts import place_of, script_facts
 from jobgen.scripts.header import read_header
 
+# Options that say where, when and how long a job runs, and not what it computes. The name of the
+# code is in the script, whatever the option.
+WHERE_AND_WHEN = (
+    "code",
+    *("time", "partition", "queue", "account", "qos", "reservation", "constraint", "exclusive"),
+    *("shared", "after", "mail", "mail_on", "max_restarts", "stall", "requeue", "signal"),
+)
 _SHOWN = 3  # files of a kind that a message names
 
 
@@ -25,20 +36,31 @@ class Form(NamedTuple):
     """One form of a script."""
 
     digest: str  # the SHA-256 of its text
-    request: tuple[str, ...]  # its command, and the manifest that it is of
+    request: Job | str  # what it computes; forms of the same request are of the same job
+    manifest: str = ""
     parts: frozenset[tuple[str, str]] = frozenset()  # what else it is made of, by name
 
     def changes(self, other: Form) -> set[str]:
-        """The names of the parts that differ between two forms of a request."""
-        return {name for name, _ in self.parts ^ other.parts}
+        """The names of the parts that differ between two forms of a request.
+
+        If a person has changed some of them, the others follow from that.
+        """
+        names = {name for name, _ in self.parts ^ other.parts}
+        return names & {"code", "options", "profile"} or names
 
 
 def form_of(script: bytes) -> Form:
     """The form of a script; one without a header has no other form."""
     digest, header = hashlib.sha256(script).hexdigest(), read_header(script)
     if header is None:
-        return Form(digest, (digest,))
-    return Form(digest, (header.command, header.manifest), frozenset(header.parts.items()))
+        return Form(digest, digest)
+    parts = frozenset({**header.parts, "options": header.command}.items())
+    try:
+        job = parse_command(split_words(header.command)[1:])
+    except (JobgenError, ValueError):  # it is of another version
+        return Form(digest, header.command, header.manifest, parts)
+    without: dict[str, Any] = dict.fromkeys(WHERE_AND_WHEN)
+    return Form(digest, job._replace(**without), header.manifest, parts)
 
 
 def kept_forms(logs: Path) -> Iterator[Form]:

@@ -26,12 +26,13 @@ def read_states(jobs: Iterable[Job]) -> list[State]:
     """
     states = [State(job) for job in jobs]
     _fetch(states)
-    forms: dict[tuple[Path, tuple[str, ...]], list[Form]] = {}
+    forms: dict[object, list[Form]] = {}
     for logs in {each.job.logs for each in states}:
         for form in kept_forms(logs):
-            forms.setdefault((logs, form.request), []).append(form)
+            forms.setdefault((logs, form.request, form.manifest), []).append(form)
     for state in states:
-        state.forms = forms.get((state.job.logs, state.job.form.request), ())
+        form = state.job.form
+        state.forms = forms.get((state.job.logs, form.request, form.manifest), ())
     _read_attempts(states)
     _settle(_not_queued([each for each in states if not each.succeeded or each.changes]))
     return states
