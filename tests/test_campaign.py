@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,7 @@ from jobgen.errors import run_command
 from jobgen.planning.job_options import OPTIONS
 from jobgen.repository.build import BuildOptions
 from jobgen.runs.records import note_submission, read_records
+from jobgen.submission.machine import Answer
 from jobgen.submission.queues import pbs_queue, slurm_queue
 from jobgen.submission.queues.job_queue import JobStatus
 from jobgen.submission.queues.own_jobs import NoAnswer, by_number, own_jobs
@@ -619,6 +621,32 @@ def test_a_job_that_vanishes_has_failed(
     follower = Follower([state])
     follower.follow()
     assert follower.failed == ["a: job 1: ended without a word"]
+
+
+def test_a_query_that_fails_is_reported_once(
+    slurm: EmulatedSlurm, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (state,) = read_states([job(slurm)])
+    answers = [Answer(1, "", "squeue: error: no controller\n")] * 3
+    ask = slurm.run
+
+    def run(words: Sequence[str], seconds: float | None = None) -> Answer:
+        return answers.pop() if answers else ask(words)
+
+    monkeypatch.setattr(slurm, "run", run)
+
+    def pause(_: float) -> None:
+        if not answers:
+            slurm.end(slurm.jobs["1"], "COMPLETED")
+
+    monkeypatch.setattr(follow_jobs, "sleep", pause)
+    Follower([state]).follow()
+    error = "emulated: the query failed, trying again: squeue: error: no controller"
+    assert lines(capsys)[1] == [
+        f"jobgen: {error}",
+        "jobgen: a: job 1: PENDING",
+        "jobgen: a: job 1: COMPLETED (exit status 0)",
+    ]
 
 
 def test_the_table_fits_the_terminal(

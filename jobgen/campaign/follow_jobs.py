@@ -30,6 +30,7 @@ class Follower:
         self.open = [each for each in states if each.is_queued]
         self.failed: list[str] = []  # a line for each
         self.succeeded = sum(each.succeeded for each in states)
+        self.errors: dict[str, JobgenError] = {}  # of the last poll, by the host
         self.table = Table()
 
     def follow(self) -> None:
@@ -37,22 +38,20 @@ class Follower:
         pause, failures = FIRST_PAUSE, 0
         longest = max((each.job.machine.longest_pause for each in self.open), default=0)
         while self.open:
-            errors = self._poll()
+            self._poll()
             # A laptop may be without a network for hours: then the person decides.
-            failures = failures + 1 if "" in errors else 0
+            failures = failures + 1 if "" in self.errors else 0
             if failures > MOST_FAILURES:
                 self.table.clear()
                 hint = "the same command follows the jobs again"
-                raise JobgenError(f"the scheduler does not answer: {errors['']}; {hint}")
-            for host, error in errors.items():
-                self.table.show([], f"{host}{': ' * bool(host)}the query failed, retrying: {error}")
+                raise JobgenError(f"the scheduler does not answer: {self.errors['']}; {hint}")
             if self.open:
                 sleep(pause)
                 pause = min(pause * GROWTH, longest)
 
-    def _poll(self) -> dict[str, JobgenError]:
-        """Ask each queue once; returns the errors, by the host."""
-        errors = {}
+    def _poll(self) -> None:
+        """Ask each queue once."""
+        errors: dict[str, JobgenError] = {}
         for machine, _, own in by_queue(self.open):
             try:
                 refresh(own)
@@ -63,8 +62,11 @@ class Follower:
                 is_silent = each.exit_status is None
                 if not (each.is_queued or (is_silent and each.misses < MOST_MISSES)):
                     self._note_end(each)
+        for host in errors.keys() - self.errors.keys():
+            place = f"{host}: " if host else ""
+            self.table.note(f"{place}the query failed, trying again: {errors[host]}")
+        self.errors = errors
         self.table.show(self.open, self.summary)
-        return errors
 
     def _note_end(self, state: State) -> None:
         self.open.remove(state)

@@ -23,11 +23,10 @@ def reach_hosts(jobs: Sequence[Job], needs: dict[Path, Needs], submits: bool) ->
     for host in dict.fromkeys(each.machine for each in jobs):
         if not isinstance(host, Login):
             continue
-        name = f"{host.name}:{host.folder}"
         plans = [needs[each.path].plan for each in jobs if each.machine == host]
         for scheduler in {plan.scheduler for plan in plans}:
             own = [plan for plan in plans if plan.scheduler == scheduler]
-            reached[host] = prepare(name, own) if submits else reach(name)[0]
+            reached[host] = prepare(host, own) if submits else reach(host)[0]
     return [replace(each, machine=reached.get(each.machine, each.machine)) for each in jobs]
 
 

@@ -18,9 +18,9 @@ from jobgen.planning.plan import Plan
 from jobgen.quoting import split_words
 from jobgen.remote.files import logs_here
 from jobgen.remote.job import logs_of
+from jobgen.remote.place import login_of
 from jobgen.repository.matrix import Script
 from jobgen.runs.records import LOGS, Record
-from jobgen.submission.login import parse_host
 from jobgen.submission.machine import HERE, Here, Machine
 
 # The own dependency of a script: in quotes where the scheduler needs them.
@@ -113,7 +113,7 @@ def make_job(script: Script, plan: Plan, data: bytes, folder: Path) -> Job | Non
     logs = os.path.expandvars(request.log_folder or LOGS)
     machine: Machine = Here(str(folder))
     if script.host:
-        machine = parse_host(script.host, f"jobgen/{folder.name.replace('$', '$$')}")
+        machine = login_of(script.host, folder)
         logs = str(logs_here(machine, logs_of(plan)))
     return Job(
         path=script.path,

@@ -14,7 +14,7 @@ from jobgen.detection.probe import ask_node
 from jobgen.detection.profile_text import profile_text
 from jobgen.errors import JobgenError, nearest_hint, problem, report
 from jobgen.paths import to_path
-from jobgen.remote.place import reach
+from jobgen.remote.place import login_of, reach
 from jobgen.scripts.write import write
 from jobgen.submission.machine import HERE, Machine, on_path
 
@@ -42,7 +42,7 @@ def detect(
     if host and probe:
         text = "the compute node answers in a folder there, which only a login node sees"
         raise problem("--probe", text, "usage", "leave out --host or --probe")
-    machine = reach(host)[0] if host else HERE
+    machine = reach(login_of(host))[0] if host else HERE
     found = replace(_findings(machine, **chosen), directives=tuple(directives))
     exit_code = 0
     if probe:

@@ -10,7 +10,7 @@ from jobgen.planning.plan import Plan
 from jobgen.quoting import quote, quote_path
 from jobgen.remote.code import send_codes
 from jobgen.remote.files import fetch_files, fetch_logs, left_by, logs_here
-from jobgen.remote.place import reach
+from jobgen.remote.place import login_of, reach
 from jobgen.runs.records import LOGS
 from jobgen.schedulers import get_scheduler
 from jobgen.submission.login import Login
@@ -36,13 +36,13 @@ def submit_there(
 
     `codes` are those of CodeCopies. With `mkdir`, the folder of its output is made there.
     """
-    login, logs = prepare(host, [plan], mkdir), logs_of(plan)
+    login, logs = prepare(login_of(host), [plan], mkdir), logs_of(plan)
     send_codes(login, codes)
     status = submit_script(script, plan.scheduler, follows, logs_here(login, logs), login, logs)
     return bring_back(login, status, logs) if follows and status.job else status
 
 
-def prepare(host: str, plans: Sequence[Plan], mkdir: bool = False) -> Login:
+def prepare(login: Login, plans: Sequence[Plan], mkdir: bool = False) -> Login:
     """The login node, with the folder in which jobs of these plans can be submitted.
 
     The plans are for one scheduler. With `mkdir`, the folders of the jobs' output are made, too.
@@ -60,8 +60,10 @@ def prepare(host: str, plans: Sequence[Plan], mkdir: bool = False) -> Login:
             checks[f"({folder}[[ -f {quote(program)} ]])"] = plan, program
     tests = _AWAIT + "\n".join(f"{test} || echo {number}" for number, test in enumerate(checks))
     command = get_queue(plans[0].scheduler).submit[0]
-    login, lacking = reach(host, command, makes_folder=True, then=tests)
-    for plan, program in ([*checks.values()][int(number)] for number in lacking):
+    login, lacking = reach(login, command, makes_folder=True, then=tests)
+    for number, (plan, program) in enumerate(checks.values()):
+        if str(number) not in lacking:
+            continue
         if program:
             hint = "--code . sends this folder's files; or copy it there"
             raise problem("--host", f"there is no {program} on {login.name}", "program", hint)
@@ -87,7 +89,7 @@ def logs_of(plan: Plan) -> str:
 
 def fetch_records(host: str) -> Login:
     """Copy the records of the jobs in a folder there to the host's folder here."""
-    login, _ = reach(host)
+    login, _ = reach(login_of(host))
     fetch_logs(login)
     return login
 

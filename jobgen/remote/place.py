@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 from jobgen.errors import JobgenError, problem
 from jobgen.quoting import quote_path
@@ -19,17 +20,23 @@ pwd -P
 """
 
 
+def login_of(host: str, here: Path = Path()) -> Login:
+    """The login node in HOST[:FOLDER], for jobs of a folder here, whose name is the default there.
+
+    Raises JobgenError.
+    """
+    name = os.path.basename(os.path.abspath(here)) or "root"
+    return parse_host(host, f"jobgen/{name.replace('$', '$$')}")
+
+
 def reach(
-    host: str, command: str = "", makes_folder: bool = False, then: str = ""
+    login: Login, command: str = "", makes_folder: bool = False, then: str = ""
 ) -> tuple[Login, list[str]]:
     """A login node, with the job's folder as a path from /, and the words that `then` prints there.
 
-    The default folder is jobgen/NAME-OF-THE-FOLDER-HERE; without `makes_folder`, the home is taken
-    if it is missing. Raises JobgenError if ssh fails, and if the node lacks the folder or the
-    command.
+    Without `makes_folder`, the home is taken if the folder is missing. Raises JobgenError if ssh
+    fails, and if the node lacks the folder or the command.
     """
-    here = os.path.basename(os.getcwd()) or "root"
-    login = parse_host(host, f"jobgen/{here.replace('$', '$$')}")
     folder = quote_path(login.folder)
     text = _REACH.format(
         folder=folder,

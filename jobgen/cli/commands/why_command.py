@@ -196,12 +196,12 @@ def _parts_there(word: str, host: str) -> _Parts:
     from jobgen.diagnosis.job_files import find_job_files, find_job_folder, is_job_id
     from jobgen.remote.files import logs_here
     from jobgen.remote.job import fetch_job
-    from jobgen.remote.place import reach
+    from jobgen.remote.place import login_of, reach
 
     if not is_job_id(word):
         text = f"{word!r:.80} is no job's number, and other files are here"
         raise problem("--host", text, "usage", "such as jobgen why 4711 --host login1")
-    login, _ = reach(host)
+    login, _ = reach(login_of(host))
     logs = [str(logs_here(login))]
     try:
         found = find_job_files(word, login)
