@@ -87,6 +87,28 @@ def test_a_sweep_of_which_one_job_fails(here: Desk) -> None:
     assert build(here, "--submit").stdout == ""
 
 
+def test_results_beside_the_program(here: Desk) -> None:
+    """Each job changes the folder of its own code; those that succeeded are not run again."""
+    manifest = MANIFEST.replace("defaults:", "defaults:\n  code: .").replace("python3, -u, ", "")
+    (here.folder / "jobgen.yaml").write_text(manifest)
+    with (here.folder / "run.py").open("a") as program:
+        program.write('pathlib.Path(f"result-{sys.argv[1]}.json").touch()\n')
+    words = ("--wait", "--only", "sweep-[12]")
+    done = build(here, *words)
+    assert done.returncode == 0, done.stderr
+    again = build(here, *words)
+    assert again.returncode == 0, again.stderr
+    assert ": job " not in again.stdout
+    assert again.stderr.splitlines()[1:3] == [
+        "jobgen: 2 jobs: 2 succeeded before",
+        "jobgen: 2 of them were submitted before a change of code",
+    ]
+    assert "  new: log, result-1.json, result-2.json" in again.stderr
+    changed = build(here, *words, "--changed")
+    assert changed.returncode == 0, changed.stderr
+    assert len(re.findall(r"job \d+ \(job \d+ was before a change of code\)", changed.stdout)) == 2
+
+
 def test_ctrl_c_leaves_the_jobs(here: Desk) -> None:
     (here.folder / "hold").touch()
     words = [*BEGIN, sys.executable, "-m", "jobgen", "build", "--wait", "--only", "sweep-[12]"]
