@@ -29,6 +29,7 @@ WHERE_AND_WHEN = (
     *("time", "partition", "queue", "account", "qos", "reservation", "constraint", "exclusive"),
     *("shared", "after", "mail", "mail_on", "max_restarts", "stall", "requeue", "signal"),
 )
+_BY_PEOPLE = {"code", "environment", "options", "profile", "trainer"}
 _SHOWN = 3  # files of a kind that a message names
 
 
@@ -46,7 +47,8 @@ class Form(NamedTuple):
         If a person has changed some of them, the others follow from that.
         """
         names = {name for name, _ in self.parts ^ other.parts}
-        return names & {"code", "options", "profile"} or names
+        others = {"script"} if self.digest != other.digest else set[str]()
+        return names & _BY_PEOPLE or names or others
 
 
 def form_of(script: bytes) -> Form:

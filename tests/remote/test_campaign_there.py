@@ -99,6 +99,22 @@ def test_their_ends_come_back(host: SshHost, second: SshHost, here: Path) -> Non
     ).stderr  # fmt: skip
 
 
+def test_a_result_here_submits_nothing_again_there(
+    host: SshHost, second: SshHost, here: Path
+) -> None:
+    assert build(host, here, "--submit").returncode == 0
+    for each, job in ((host, "12"), (host, "13"), (second, "12")):
+        end(each, here, job, 0)
+    (here / "result").touch()
+    done = build(host, here, "--submit")
+    assert (done.returncode, b": job" in done.stdout) == (0, False), done.stderr
+    assert done.stderr.decode().splitlines()[-5:-2] == [
+        "jobgen: 3 jobs: 3 succeeded before",
+        "jobgen: 3 of them were submitted before a change of code",
+        "jobgen:   new: result",
+    ]
+
+
 def test_they_are_followed_with_one_query_of_each_queue(
     host: SshHost, second: SshHost, here: Path
 ) -> None:
