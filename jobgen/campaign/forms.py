@@ -19,7 +19,8 @@ from jobgen.planning.job_options import Job
 from jobgen.planning.parser import parse_command
 from jobgen.quoting import split_words
 from jobgen.runs.records import Record, read_plain
-from jobgen.runs.script_facts import place_of, script_facts
+from jobgen.runs.runs import Run
+from jobgen.runs.script_facts import script_facts
 from jobgen.scripts.header import read_header
 
 # Options that say where, when and how long a job runs, and not what it computes. The name of the
@@ -79,8 +80,8 @@ def code_changes(record: Record, new: bytes, store: Path) -> str:
 
     The job's own copy is where its script says, or in `store`. Returns "" if it is gone.
     """
-    code = script_facts(record).code
-    for copy in filter(None, (place_of(code, record), store / "code" / Path(code).name)):
+    run = Run(record, script_facts(record))
+    for copy in filter(None, (run.place_of(run.code), store / "code" / Path(run.code).name)):
         with suppress(OSError):
             return _changed_files(_by_path((copy / LIST_FILE).read_bytes()), _by_path(new))
     return ""

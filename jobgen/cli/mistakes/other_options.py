@@ -126,8 +126,10 @@ def _commands_with(flag: str) -> list[str]:
 
 def _names_with(flag: str, context: Context, command: Command) -> list[str]:
     """The words behind `jobgen` of each command in a group that has an option."""
-    found = []
-    for name in command.list_commands(context) if isinstance(command, Group) else ():
+    found: list[str] = []
+    if not isinstance(command, Group):
+        return found
+    for name in command.list_commands(context):
         inner = command.get_command(context, name)
         if inner and any(flag in each.opts for each in inner.params):
             found.append(name)
