@@ -121,20 +121,19 @@ def readable_profile(name: str) -> Profile | None:
 
 def _commands_with(flag: str) -> list[str]:
     context = get_current_context(silent=True)
-    return _names_with(flag, context, context.find_root().command) if context else []
+    group = context.find_root().command if context else None
+    return _names_with(flag, context, group) if context and isinstance(group, Group) else []
 
 
-def _names_with(flag: str, context: Context, command: Command) -> list[str]:
-    """The words behind `jobgen` of each command in a group that has an option."""
-    found: list[str] = []
-    if not isinstance(command, Group):
-        return found
-    for name in command.list_commands(context):
-        inner = command.get_command(context, name)
-        if inner and any(flag in each.opts for each in inner.params):
+def _names_with(flag: str, context: Context, group: Group) -> list[str]:
+    """The names of the commands of a group, and of the groups in it, that have an option."""
+    found = []
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if command and any(flag in each.opts for each in command.params):
             found.append(name)
-        elif inner:
-            found += [f"{name} {each}" for each in _names_with(flag, context, inner)]
+        elif isinstance(command, Group):
+            found += [f"{name} {each}" for each in _names_with(flag, context, command)]
     return found
 
 
