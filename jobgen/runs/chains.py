@@ -10,7 +10,7 @@ from typing import NamedTuple
 from jobgen.bounds import RECORD_BYTES
 from jobgen.runs.records import read_plain
 
-_EVENT = re.compile(r"\S+ (job (\d+) (began on|goes on|is done|stopped)( without progress)?.*)")
+_EVENT = re.compile(r"\S+ (job (\d+) (began on|goes on|is done|stopped)\b( without progress)?.*)")
 
 
 class ChainEvent(NamedTuple):
@@ -21,13 +21,17 @@ class ChainEvent(NamedTuple):
     text: str  # the event and its reason
 
 
+def chain_events(text: str) -> list[ChainEvent]:
+    """The events in the text of a chain's file; a line that a full disk has cut is none."""
+    return [_event(found) for found in map(_EVENT.fullmatch, text.splitlines()) if found]
+
+
 def read_chain(logs: Path, number: str) -> list[ChainEvent]:
     """The events of the chain of this number, in their order; [] if there is none."""
     text = ""
     with suppress(OSError):
         text = read_plain(logs / f"chain-{number}", RECORD_BYTES).decode("utf-8", "replace")
-    # A line that a full disk has cut is no event.
-    return [_event(found) for line in text.split("\n") if (found := _EVENT.fullmatch(line))]
+    return chain_events(text)
 
 
 def _event(found: re.Match[str]) -> ChainEvent:

@@ -7,16 +7,15 @@ its exit status is not the worst one of its jobs.
 import re
 from pathlib import Path
 
+from jobgen.runs.chains import chain_events
 from jobgen.submission.queues.job_queue import JobStatus
 
 DONE_FOR_GOOD = 93  # the exit status of a program that must not go on
-_EVENT = re.compile(r"\S+ (job \d+ (?:began on|goes on|is done|stopped)\b.*)")
 
 
 def all_events(text: str) -> list[str]:
     """The events in the state of a chain; a line that a full disk has cut is none."""
-    found = map(_EVENT.fullmatch, text.splitlines())
-    return [each[1] for each in found if each]
+    return [each.text for each in chain_events(text)]
 
 
 def last_event(text: str) -> str:
