@@ -201,7 +201,8 @@ def test_a_longer_walltime_is_for_those_that_failed(
 ) -> None:
     assert run_words(["build", "--submit"]) == 0
     end_all(folder, 0, 1, 0)
-    (folder / "jobgen.yaml").write_text(MANIFEST.replace("{profile", "{code: ., time: 60, profile"))
+    more = "code: ., time: 60, set: {request.memory: 64G}, directive: --nice=5"
+    (folder / "jobgen.yaml").write_text(MANIFEST.replace("{profile", f"{{{more}, profile"))
     capsys.readouterr()
     assert run_words(["build", "--submit"]) == 0
     out, err = lines(capsys)
@@ -260,7 +261,7 @@ def test_nothing_is_submitted_if_a_script_is_wrong(
     same = MANIFEST.replace('program: [train.py, "{lr}"]', "name: same")
     (folder / "jobgen.yaml").write_text(same)
     assert run_command(lambda: run_words(["build", "--submit"])) == 2
-    text = "jobs/bert-3.sh has the same text as jobs/bert-1.sh: they are one job"
+    text = "jobs/bert-3.sh does the same as jobs/bert-1.sh: they are one job"
     assert text in lines(capsys)[1][-1]
     assert not (folder / "jobs").exists()
     assert calls(folder, "sbatch") == []

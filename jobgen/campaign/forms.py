@@ -26,10 +26,11 @@ from jobgen.scripts.header import read_header
 # Options that say where, when and how long a job runs, and not what it computes. The name of the
 # code is in the script, whatever the option.
 WHERE_AND_WHEN = (
-    "code",
+    *("code", "directives"),
     *("time", "partition", "queue", "account", "qos", "reservation", "constraint", "exclusive"),
     *("shared", "after", "mail", "mail_on", "max_restarts", "stall", "requeue", "signal"),
 )
+_SIZES = ("request.nodes=", "request.gpus_per_node=", "request.chdir=")  # may change results
 _BY_PEOPLE = {"code", "environment", "options", "profile", "trainer"}
 _SHOWN = 3  # files of a kind that a message names
 
@@ -63,6 +64,11 @@ def form_of(script: bytes) -> Form:
     except (JobgenError, ValueError):  # it is of another version
         return Form(digest, header.command, header.manifest, parts)
     without: dict[str, Any] = dict.fromkeys(WHERE_AND_WHEN)
+    without["set_values"] = tuple(
+        each
+        for each in job.set_values
+        if not each.startswith("request.") or each.startswith(_SIZES)
+    )
     return Form(digest, job._replace(**without), header.manifest, parts)
 
 

@@ -69,7 +69,7 @@ class JobList:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._jobs: dict[tuple[Machine, str], Job] = {}
+        self._jobs: dict[tuple[Machine, object], Job] = {}
         self.needs: dict[Path, Needs] = {}  # by the script
 
     @property
@@ -82,12 +82,12 @@ class JobList:
         job = make_job(script, plan, data, self.folder)
         if job is None:
             report(f"{script.path}: not submitted: it is for no scheduler's queue")
-        elif other := self._jobs.get((job.machine, job.form.digest)):
-            text = f"{job.path} has the same text as {other.path}: they are one job"
+        elif other := self._jobs.get((job.machine, job.form.request)):
+            text = f"{job.path} does the same as {other.path}: they are one job"
             hint = "leave out `name`, or use in the program what differs"
             raise problem(script.tree.mark, text, "collision", hint)
         else:
-            self._jobs[job.machine, job.form.digest] = job
+            self._jobs[job.machine, job.form.request] = job
             self.needs[job.path] = Needs(plan, generator.codes, named_files(data))
 
     def code_changes(self, job: Job, record: Record) -> str:
