@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
@@ -92,17 +93,23 @@ def run_here(
     folder: str | None = None,
     files: tuple[int, ...] = (),
 ) -> Answer:
-    """Run a command on this machine; never raises OSError."""
+    """Run a command on this machine; never raises OSError.
+
+    Its stdin is a file: in a pipe, it would read half of a script if this process was killed.
+    """
     try:
-        done = subprocess.run(
-            words,
-            input=data,
-            capture_output=True,
-            timeout=seconds,
-            check=False,
-            cwd=folder,
-            pass_fds=files,
-        )
+        with tempfile.TemporaryFile() as stdin:
+            stdin.write(data)
+            stdin.seek(0)
+            done = subprocess.run(
+                words,
+                stdin=stdin,
+                capture_output=True,
+                timeout=seconds,
+                check=False,
+                cwd=folder,
+                pass_fds=files,
+            )
     except (OSError, subprocess.TimeoutExpired) as error:
         return Answer(None, "", f"{error}\n")
     output, errors = (text.decode("utf-8", "replace") for text in (done.stdout, done.stderr))
