@@ -321,6 +321,7 @@ def await_call(folder: Path, number: int) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.slow
 def test_two_at_once_submit_no_job_twice(folder: Path) -> None:
     (folder / "wait").touch()
     first, second = start(folder), start(folder)
@@ -333,6 +334,7 @@ def test_two_at_once_submit_no_job_twice(folder: Path) -> None:
     assert sum("3 jobs: 3 in the queue already" in text for text in outputs) == 1
 
 
+@pytest.mark.slow
 def test_a_kill_while_sbatch_works_loses_no_job(folder: Path) -> None:
     """The next run waits for that sbatch, which has the lock, and finds its job by the name."""
     (folder / "wait").touch()

@@ -168,12 +168,14 @@ def test_a_program_that_never_gets_further_stops_after_two(folder: Path) -> None
     assert len((folder / "began").read_text().splitlines()) == 2
 
 
+@pytest.mark.slow
 def test_progress_between_two_failures_goes_on(folder: Path) -> None:
     for index, progress in enumerate((False, True, False, True, False), 1):
         assert GOES_ON in run(folder, index, "1", progress)
     assert "stopped without progress" in run(folder, 6, "1")
 
 
+@pytest.mark.slow
 def test_progress_is_a_newer_file_of_the_pattern_or_else_a_snapshot_by_its_name(
     folder: Path,
 ) -> None:

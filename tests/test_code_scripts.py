@@ -47,6 +47,7 @@ def copies(folder: Path) -> list[str]:
     return sorted(each.name for each in folder.glob(".jobgen/store/code/*[0-9a-f]"))
 
 
+@pytest.mark.slow
 def test_build_keeps_one_copy_for_all_scripts(repository: Path) -> None:
     run(repository, "build -n", expected=1)
     assert copies(repository) == []
@@ -70,6 +71,7 @@ def test_nothing_is_written_without_a_copy(repository: Path) -> None:
     assert not (repository / "jobs").exists()
 
 
+@pytest.mark.slow
 def test_check_keeps_nothing(repository: Path) -> None:
     run(repository, "build")
     before = copies(repository)

@@ -267,6 +267,7 @@ def test_without_uv_the_message_says_how_to_get_it(
     assert environments(project) == []
 
 
+@pytest.mark.slow
 def test_what_a_killed_build_left_is_removed_by_the_next(
     project: Path, uv: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -302,6 +303,7 @@ def test_two_builds_at_once_make_one(
     assert environments(project) == [name(project), f"{name(project)}.json"]
 
 
+@pytest.mark.slow
 def test_a_part_of_another_machine_stays_for_a_day(project: Path, uv: Path) -> None:
     build()
     folder = project / ".jobgen/store/environments"
@@ -383,6 +385,7 @@ def locked(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return project
 
 
+@pytest.mark.slow
 def test_a_job_runs_from_the_environment_of_its_lock(locked: Path) -> None:
     without = build()
     assert without.returncode == 2

@@ -163,6 +163,7 @@ HOSTILE = (
 )
 
 
+@pytest.mark.slow
 def test_a_stranger_s_records_do_no_harm(tmp_path: Path) -> None:
     """No traceback, no control of the terminal, no file outside the folder, and an end."""
     logs = tmp_path / "jobgen-logs"
@@ -360,6 +361,7 @@ CHAIN = """\
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("array", ["12", "12[].server"])
 def test_a_chain(tmp_path: Path, array: str) -> None:
     """Its jobs that never had to begin are no news, and 93 is no failure."""

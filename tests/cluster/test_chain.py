@@ -195,6 +195,7 @@ def alive(folder: Path) -> list[str]:
     return [line for line in (folder / "alive").read_text().splitlines() if line.count(" ") == 1]
 
 
+@pytest.mark.thorough
 def test_a_program_that_never_gets_further_stops_after_two(desk: Desk) -> None:
     program = desk.program("fails.py", FAILS)
     words = ("--launcher", "node", "--chain", "5", "-t", "30", "--", program)

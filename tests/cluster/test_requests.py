@@ -147,7 +147,7 @@ WAYS = {
 
 @pytest.mark.parametrize(
     "way",
-    [*list(WAYS)[:2], *(pytest.param(way, marks=pytest.mark.thorough) for way in list(WAYS)[2:])],
+    [next(iter(WAYS)), *(pytest.param(way, marks=pytest.mark.thorough) for way in list(WAYS)[1:])],
 )
 def test_an_environment_is_made_once_on_each_node_before_torch_is_looked_for(
     desk: Desk, way: str

@@ -16,6 +16,8 @@ from tests.remote.conftest import NAME, SBATCH
 from tests.remote.ssh_host import SshHost
 from tests.remote.test_cuts import HANG_UP, taken
 
+pytestmark = pytest.mark.slow
+
 MANIFEST = """\
 defaults:
   {profile: dgx-a100, nodes: 1, stall: 600, code: ., host: login1, file: "jobs/{name}-{lr}.sh"}

@@ -15,6 +15,8 @@ from tests.helpers import jobgen
 from tests.remote.conftest import NAME
 from tests.remote.ssh_host import SshHost
 
+pytestmark = pytest.mark.slow
+
 PROFILE = ("--profile", "dgx-a100")
 SQUEUE = """
 for job in 12=RUNNING 13=PENDING; do
