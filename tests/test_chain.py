@@ -37,7 +37,7 @@ ROWS = {part.name: part for part in PARTS}
 JOBS = 99
 EVENT = re.compile(
     r"\S+ job (\d+) (began on \S+"
-    r"|(?:goes on|stopped)(?: without progress)?: .+|is done: .+|stopped: .+)"
+    r"|(?:goes on|stopped)(?: without progress)?: .+|is done: .+|goes on, no rank had started: .+)"
 )
 # What the script has around the parts: its values, short sleeps, a kill at a command, the ranks.
 BEGIN = """#!/bin/bash
@@ -105,7 +105,7 @@ def write_job(folder: Path) -> None:
     judge = folder / "jobgen"
     judge.write_text(f'#!/bin/bash\nexec {sys.executable} -m jobgen "$@"\n')
     judge.chmod(0o755)
-    (folder / "logs").mkdir()
+    (folder / "logs").mkdir(exist_ok=True)
 
 
 def start(folder: Path, index: int, kill_at: int = 0, progress: str = "") -> subprocess.Popen[str]:
@@ -166,6 +166,57 @@ def test_a_program_that_never_gets_further_stops_after_two(folder: Path) -> None
     assert " job 2 stopped without progress: it failed with status 1" in run(folder, 2, "1")
     assert " job 2 stopped without progress" in run(folder, 3, "0")
     assert len((folder / "began").read_text().splitlines()) == 2
+
+
+def roll_call(folder: Path, line: str, *texts: str) -> None:
+    """The next jobs have other lines in place of the ranks: a check that fails before them."""
+    write_job(folder)
+    job = (folder / "job").read_text()
+    checks = job.replace(part_text(ROWS["watch-chain"]), "\n".join((*texts, line)) + "\n")
+    assert checks != job
+    (folder / "job").write_text(checks)
+
+
+def test_a_job_whose_ranks_never_start_says_nothing_of_their_progress(folder: Path) -> None:
+    assert " job 1 goes on without progress: " in run(folder, 1, "1")
+    roll_call(folder, 'echo "jobgen: n1: 7 GPUs" > "$logs/roll-call"; exit 1')
+    for index in (2, 3):
+        never = f" job {index} goes on, no rank had started: it failed with status 1"
+        assert never in run(folder, index, "0")
+    roll_call(folder, "kill -KILL $$")
+    run(folder, 4, "0")
+    write_job(folder)
+    assert " job 5 stopped without progress: " in run(folder, 5, "1")
+    assert any(
+        " job 4 goes on, no rank had started: it was ended" in line for line in state(folder)
+    )
+    assert all(map(EVENT.fullmatch, state(folder)))
+
+
+@pytest.mark.parametrize(
+    ("answers", "event"),
+    [
+        ("n1: no program train.py in /home/x: submit from its folder",
+         "stopped: no program train.py in /home/x: submit from its folder"),
+        ("n1: no program /scratch/train.py in /home/x: submit from its folder",
+         "goes on, no rank had started: it failed with status 1"),  # perhaps n1 lacks a file system
+        ("n1: no program train.py in /home/x: submit from its folder\njobgen: n2: no answer",
+         "goes on, no rank had started: it failed with status 1"),
+    ],
+)  # fmt: skip
+def test_what_each_job_would_lack_stops_the_chain(folder: Path, answers: str, event: str) -> None:
+    roll_call(folder, f'printf "%s\\n" "jobgen: {answers}" > "$logs/roll-call"; exit 1')
+    assert run(folder, 1, "0").endswith(f" job 1 {event}")
+
+
+def test_a_copy_of_the_code_that_is_gone_stops_the_chain(folder: Path) -> None:
+    parts = ("job/code", "check-code-of-chain")
+    texts = ["workspace=$PWD/gone", *(part_text(ROWS[each]) for each in parts)]
+    roll_call(folder, "echo not here", *texts)
+    event = " job 1 stopped: the copy of the code is not what was submitted"
+    assert run(folder, 1, "0").endswith(event)
+    assert "there is no copy of the code" in (folder / "1.out").read_text()
+    assert (folder / "cancelled").exists()
 
 
 @pytest.mark.slow

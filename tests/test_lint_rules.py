@@ -14,7 +14,9 @@ from jobgen.lint.reader.parse import parse
 from jobgen.lint.rules import NEEDS_PROFILE, Rule, checks, rules
 from jobgen.lint.run import problems_in
 from jobgen.lint.settings import Settings
+from jobgen.planning.job_options import Job
 from tests.golden_cases import CASES, script_of
+from tests.helpers import script
 
 FOLDER = Path(package.__file__).parent
 RULES = list(rules().values())
@@ -55,3 +57,13 @@ def test_generated_script_has_no_finding(case: str) -> None:
         assert parse(text, f"{case}.sh").parse_error is None
     found = problems_in(text, f"{case}.sh", Settings())
     assert [str(problem) for problem in found] == []
+
+
+@pytest.mark.parametrize(
+    ("command", "profile"), [("sbatch", "mi210"), ("sbatch", "dgx-a100"), ("qsub", "eap")]
+)
+@pytest.mark.parametrize("nodes", ["1", "2"])
+def test_a_chain_is_read_whole_and_has_no_finding(command: str, profile: str, nodes: str) -> None:
+    text = script(Job(command, profile, chain="3", nodes=nodes, program=("train.py",)))
+    assert parse(text, "chain.sh").parse_error is None
+    assert [str(problem) for problem in problems_in(text, "chain.sh", Settings())] == []

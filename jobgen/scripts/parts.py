@@ -119,6 +119,8 @@ PARTS = (
     Part("end-older-ranks", "chain keeper"),
     Part("job/workspace", "workspace", "code", values="job"),
     Part("job/code", "code"),
+    Part("check-code", "code", "chain"),
+    Part("check-code-of-chain", "code chain"),
     Part("job/one-node", "one_torchrun", values="start_ranks"),
     Part("pack", "stage", "other_starter"),
     Part("stage/send", "stage srun"),

@@ -195,6 +195,14 @@ printf '%s\n' "$trainer" > "$program"
 ## end-older-ranks
 [[ ! $before || $before == *" warned, "* ]] || "${each_node[@]}" end_older_ranks || true
 
+## check-code
+check_code
+
+## check-code-of-chain
+fault="the copy of the code is not what was submitted"  # nor is it for the next job of the chain
+check_code
+fault=""
+
 ## pyxis-end
 trap 'set -- "$?"; set +e; trap "" TERM; timeout -k 9 60 "${each_node[@]}" remove_container
   ! declare -F exclude_nodes > /dev/null || exclude_nodes
@@ -241,6 +249,7 @@ trap 'mkdir -p "$logs/orders"; : > "$logs/orders/warn"' USR1
 trap 'mkdir -p "$logs/orders"; : > "$logs/orders/warn"; scancel -s USR1 "$SLURM_JOB_ID"' USR1
 
 ## watch-chain
+echo "$mine" > "$chain.ranks" || true  # a job whose ranks never start shows nothing of the program
 watch_chain &
 watcher=$!
 

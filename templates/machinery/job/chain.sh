@@ -20,14 +20,26 @@ has_progress() {  # since the last event, a file was written that shows how far 
 }
 
 how_it_ended() {  # what is certain of this job's end, and what follows for the chain
-  fault=$(sed -n 's/.*; a fault of the program (\([^)]*\)).*/\1/p' "$logs/verdict" 2> /dev/null)
+  local own
+  own=$(own_fault)
   if ((status == 93)); then echo "is done: the program ended with 93"
-  elif [[ ${outside-} ]]; then echo "goes on: it was ended from outside, as at the walltime"
-  elif [[ $fault ]]; then echo "stopped: the program failed by its own fault: $fault"
+  elif [[ ${outside-} ]]; then  # by a signal, of which the script does not know the reason
+    echo "goes on: it was ended from outside, as at the walltime"
+  elif [[ $own ]]; then echo "stopped: $own"
   elif ((status)); then echo "goes on: it failed with status $status"
   elif is_ended_by_slurm; then echo "goes on: a node was lost, or Slurm ended the ranks"
   elif [[ -e $logs/orders/warn ]]; then echo "goes on: the ranks were warned, and ended with 0"
   else echo "is done: the program ended by itself, with 0"; fi
+}
+
+own_fault() {  # what each job of the chain would meet, on whatever nodes; else nothing
+  if [[ ${fault-} ]]; then echo "$fault"  # found before the roll call
+  elif [[ -s $logs/roll-call ]] && ! grep -qv ": no program [^/]" "$logs/roll-call"; then
+    sed "s/^jobgen: [^ ]* //; q" "$logs/roll-call"  # no program where the logs are
+  else
+    sed -n 's/.*; a fault of the program (\([^)]*\)).*/the program failed by its own fault: \1/p' \
+      "$logs/verdict" 2> /dev/null
+  fi
 }
 
 is_ended_by_slurm() {  # in a preemption, ranks may get TERM and end with 0, and this shell does not
@@ -38,19 +50,27 @@ is_ended_by_slurm() {  # in a preemption, ranks may get TERM and end with 0, and
 }
 
 note_end() {  # NUMBER HOW: if the job goes on without progress, as the one before, the chain stops
-  local how=$2
+  local how=$2 needs_files=yes before
   # Ranks that were warned have saved, unless the profile says which files show it.
-  if [[ $how == "goes on: "* && ($progress || $how != *" warned, "*) ]] && ! has_progress; then
+  [[ $progress || $how != *" warned, "* ]] || needs_files=""
+  if [[ $how == "goes on: "* ]] && ! have_ranks_begun; then  # by a bad node, or in its pause
+    how="goes on, no rank had started:${how#*:}"
+  elif [[ $how == "goes on: "* && $needs_files ]] && ! has_progress; then
     how="goes on without progress:${how#*:}"
+    before=$(last_event "goes on(:| without)")  # with ranks
     [[ $before != *" without progress: "* ]] || how="stopped${how#goes on}"
   fi
   note_event "$1" "$how"
 }
 
+have_ranks_begun() {  # of the job that began last
+  [[ $(cat "$chain.ranks" 2> /dev/null) == "$(last_event)" ]]
+}
+
 say_event() {  # the last line of the job's log; if the chain has ended, no job of it is left
   local rest="; if no job is left, submit the script again"
-  [[ $event == *" goes on"* ]] ||
-    timeout 20 "${cancel_rest[@]}" &> /dev/null || true  # a node may not be allowed to
+  [[ $event == *" goes on"* ]] ||  # where a node may cancel nothing, the others end by themselves
+    timeout 20 "${cancel_rest[@]}" &> /dev/null || true
   [[ $event == *" goes on"* && $index == "$jobs" ]] || rest=""
   echo "jobgen: chain of $jobs jobs: ${event#* }$rest" >&2
 }
