@@ -575,3 +575,21 @@ def test_a_value_that_something_else_cannot_use_is_mentioned(value: str, message
     lines = messages(*SBATCH, "--set", value, "--", "train.py")
     assert [line for line in lines if message in line] == lines
     assert len(lines) == bool(message)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((), "launch.progress: only a chain looks whether the training got further; add --chain N"),
+        (
+            ("--chain", "3"),
+            "'runs' is a folder, which a file that is written again does not change",
+        ),
+    ],
+)
+def test_files_that_show_no_progress_are_mentioned(words: tuple[str, ...], message: str) -> None:
+    Path("runs").mkdir()
+    lines = messages(*SBATCH, *words, "--set", "launch.progress=runs", "--", "train.py")
+    assert len([line for line in lines if message in line]) == 1
+    lines = messages(*SBATCH, "--chain", "3", "--set", "launch.progress=runs/*", "--", "train.py")
+    assert not any("progress" in line for line in lines)

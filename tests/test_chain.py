@@ -26,6 +26,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from jobgen.diagnosis.job_folder.verdict import diagnose_folder
 from jobgen.diagnosis.report import as_line, as_text
+from jobgen.errors import JobgenError
+from jobgen.planner.amounts import CHAIN_PAUSE
 from jobgen.planning.job_options import Job
 from jobgen.scripts.parts import PARTS
 from jobgen.scripts.render import part_text
@@ -348,6 +350,16 @@ def test_the_directives(command: str, profile: str, lines: tuple[str, ...]) -> N
     assert plan.launch.signal == 120
     text = script(Job(command, profile, chain="5", nodes="1", program=("train.py",)))
     assert "keep() {" in text or "class Lead" in text  # a keeper, which obeys an order to end
+
+
+def test_the_walltime_of_a_chain_is_longer_than_its_pause() -> None:
+    assert f"sleep $(({CHAIN_PAUSE} + stop_grace))" in part_text(ROWS["job/chain"])
+    short, enough = (
+        Job("sbatch", "mi210", chain="5", time=time, program=("train.py",)) for time in ("4m", "5m")
+    )
+    assert planned(enough).launch.signal == 120
+    with pytest.raises(JobgenError, match="may have to wait for 95 s before they start"):
+        planned(short)
 
 
 def test_the_files_of_a_job_have_its_place_in_the_chain() -> None:

@@ -13,6 +13,8 @@ from jobgen.schedulers.mpiexec import MPIEXEC, binding_options, depth_problem
 BYHAND_TEMPLATE = "byhand.sh.j2"
 TORCHRUN_PORT = 29400  # torchrun's own default
 REQUEUE_SIGNAL = 120  # seconds before the walltime, if the profile sets none
+CHAIN_PAUSE = 90  # and stop_grace: how long a job of a chain may wait (machinery/job/chain.sh)
+LEAST_TRAINING = 60  # seconds in which such a job can get further at all
 
 
 def base_plan(resolved: Resolved, scheduler: Scheduler, by_hand: bool, shared: bool) -> Plan:
@@ -194,3 +196,14 @@ def _signal(resolved: Resolved, scheduler: Scheduler, time: int | None) -> int |
         text = f"a signal {launch.signal} s before the end of a walltime of {time} s"
         raise resolved.conflict("launch.signal", text, "a smaller number")
     return launch.signal
+
+
+def check_time_of_chain(resolved: Resolved, time: int | None) -> None:
+    """Raise JobgenError if a job of a chain may have no time left when its ranks can start."""
+    launch = resolved.profile.launch
+    pause, signal = CHAIN_PAUSE + launch.stop_grace, launch.signal or REQUEUE_SIGNAL
+    least = pause + signal + LEAST_TRAINING
+    if time and time < least:
+        text = f"a walltime of {time} s is too short for a chain: its ranks may have to wait for"
+        text += f" {pause} s before they start, and are warned {signal} s before the end"
+        raise resolved.conflict("request.time", text, f"-t {-(-least // 60)}m, or more")

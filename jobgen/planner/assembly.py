@@ -7,7 +7,7 @@ import re
 
 from jobgen.errors import JobgenError, Problem, problem
 from jobgen.planner import refusals
-from jobgen.planner.amounts import base_plan
+from jobgen.planner.amounts import base_plan, check_time_of_chain
 from jobgen.planner.container_options import check_container_values, with_container
 from jobgen.planner.program_refusals import check_program
 from jobgen.planner.rank_variables import rank_variables, socket_variables
@@ -52,6 +52,8 @@ def _make_plan(job: Job, resolved: Resolved, hosts: Hosts, code: str | None) -> 
     if base.launch.chain and not is_job:
         refusals.check_no_own_chain(resolved, job.command)
         base = base._replace(launch=base.launch._replace(chain=None))
+    elif base.launch.chain:
+        check_time_of_chain(resolved, base.request.time)
     program = make_program(
         job.program, profile.trainer, job.trainer is not None, resolved.origin("trainer")
     )

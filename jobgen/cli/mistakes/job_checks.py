@@ -154,7 +154,26 @@ def job_warnings(job: Job, plan: Plan, is_here: bool = True) -> Iterator[Problem
         yield from _program_advice(job, plan)
         yield from _copy_advice(plan)
         yield from _shell_advice(plan)
+    yield from _progress_advice(job, plan)
     yield from _directive_advice(job)
+
+
+def _progress_advice(job: Job, plan: Plan) -> Iterator[Problem]:
+    """Warnings about launch.progress: a job that is no chain does not read it, or it is a folder.
+
+    A profile may have it for the jobs that are chains.
+    """
+    files, is_chain = plan.launch.progress, bool(plan.launch.chain)
+    if not files or job.command not in BATCH:
+        return
+    is_option = any(each.startswith("launch.progress=") for each in job.set_values)
+    if is_option and not is_chain:
+        text = "only a chain looks whether the training got further"
+        yield Problem(Mark("--set launch.progress"), text, "conflict", "add --chain N")
+    if is_chain and (files.endswith("/") or os.path.isdir(to_path(files))):
+        text = f"{files!r:.80} is a folder, which a file that is written again does not change"
+        hint = f"name the files in it, such as '{files.rstrip('/')}/*'"
+        yield Problem(Mark("launch.progress"), text, "value", hint)
 
 
 def _program_advice(job: Job, plan: Plan) -> Iterator[Problem]:
