@@ -18,6 +18,7 @@ CHECK = """
 fail() { echo "jobgen: n1: $*"; exit 1; }
 workspace=$1
 . "$2"
+check_code
 """
 
 

@@ -583,7 +583,7 @@ def test_a_value_that_something_else_cannot_use_is_mentioned(value: str, message
         ((), "launch.progress: only a chain looks whether the training got further; add --chain N"),
         (
             ("--chain", "3"),
-            "'runs' is a folder, which a file that is written again does not change",
+            "'runs' is a folder, which a file that is written again does not",
         ),
     ],
 )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from itertools import product
 from pathlib import Path
+from shutil import rmtree
 
 import pytest
 
@@ -138,6 +140,23 @@ def test_a_path_of_the_shell_that_leads_past_the_copy(
     assert "-e PYTHONPATH=src is that folder of the copy" in str(warning)
     own = Generator().plan(job._replace(environment=("PYTHONPATH=src",)))
     assert [*edit_warnings([own], Path())] == []
+
+
+def test_a_job_of_one_node_whose_copy_is_gone_leaves_a_record(tmp_path: Path) -> None:
+    write(tmp_path, **{"train.py": ""})
+    words = ("software.container=null",)
+    job = Job("sbatch", "mi210", program=("train.py",), code=".", nodes="1", set_values=words)
+    text = Generator(tmp_path).script(job)
+    (tmp_path / "job.sh").write_text(text)
+    rmtree(tmp_path / ".jobgen")
+    of_slurm = {"SLURM_JOB_ID": "12", "SLURMD_NODENAME": "n1", "SLURM_CPUS_PER_TASK": "1"}
+    done = subprocess.run(
+        ["bash", "job.sh"], cwd=tmp_path, env={**os.environ, **of_slurm}, capture_output=True
+    )
+    assert done.returncode == 1
+    assert b"jobgen: n1: there is no copy of the code" in done.stdout
+    record = json.loads((tmp_path / "jobgen-logs/12.json").read_text())
+    assert (record["job"], record["status"]) == ("12", 1)
 
 
 # Lines that start something on another node, or the ranks.

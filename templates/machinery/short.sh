@@ -203,6 +203,16 @@ fault="the copy of the code is not what was submitted"  # nor is it for the next
 check_code
 fault=""
 
+## one-node-ready
+software 2> "$logs/set-up.$host"  # kept until it is over: it may have the reason of a failure
+cat "$logs/set-up.$host" >&2; rm "$logs/set-up.$host"
+check_torch
+echo "jobgen: $host is ready: $torch" | tee "$logs/roll-call" || true
+
+## one-node-ranks
+export TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE="$host rank \${rank}: "
+(trap "" TERM; exec "${start_ranks[@]}" bash "$0" ranks 2> >(tee "$logs/stderr" >&2)) < /dev/null
+
 ## pyxis-end
 trap 'set -- "$?"; set +e; trap "" TERM; timeout -k 9 60 "${each_node[@]}" remove_container
   ! declare -F exclude_nodes > /dev/null || exclude_nodes

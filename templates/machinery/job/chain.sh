@@ -19,13 +19,10 @@ has_progress() {  # since the last event, a file was written that shows how far 
     fi 2> /dev/null) ]]
 }
 
-how_it_ended() {  # what is certain of this job's end, and what follows for the chain
-  local own
-  own=$(own_fault)
+how_it_ended() {  # what is certain of this job's end; $outside: a signal from outside came first
   if ((status == 93)); then echo "is done: the program ended with 93"
-  elif [[ ${outside-} ]]; then  # by a signal, of which the script does not know the reason
-    echo "goes on: it was ended from outside, as at the walltime"
-  elif [[ $own ]]; then echo "stopped: $own"
+  elif [[ ${outside-} ]]; then echo "goes on: it was ended from outside, as at the walltime"
+  elif [[ $(own_fault) ]]; then echo "stopped: $(own_fault)"
   elif ((status)); then echo "goes on: it failed with status $status"
   elif is_ended_by_slurm; then echo "goes on: a node was lost, or Slurm ended the ranks"
   elif [[ -e $logs/orders/warn ]]; then echo "goes on: the ranks were warned, and ended with 0"
@@ -33,13 +30,11 @@ how_it_ended() {  # what is certain of this job's end, and what follows for the 
 }
 
 own_fault() {  # what each job of the chain would meet, on whatever nodes; else nothing
-  if [[ ${fault-} ]]; then echo "$fault"  # found before the roll call
-  elif [[ -s $logs/roll-call ]] && ! grep -qv ": no program [^/]" "$logs/roll-call"; then
-    sed "s/^jobgen: [^ ]* //; q" "$logs/roll-call"  # no program where the logs are
-  else
-    sed -n 's/.*; a fault of the program (\([^)]*\)).*/the program failed by its own fault: \1/p' \
-      "$logs/verdict" 2> /dev/null
-  fi
+  printf %s "${fault-}"  # found before the roll call; in the call, no program beside the logs:
+  grep -sqv ": no program [^/]" "$logs/roll-call" ||
+    sed "s/^[^ ]* [^ ]* //; q" "$logs/roll-call" 2> /dev/null
+  sed -n 's/.*; a fault of the program (\([^)]*\)).*/the program failed by its own fault: \1/p' \
+    "$logs/verdict" 2> /dev/null
 }
 
 is_ended_by_slurm() {  # in a preemption, ranks may get TERM and end with 0, and this shell does not
@@ -50,21 +45,16 @@ is_ended_by_slurm() {  # in a preemption, ranks may get TERM and end with 0, and
 }
 
 note_end() {  # NUMBER HOW: if the job goes on without progress, as the one before, the chain stops
-  local how=$2 needs_files=yes before
-  # Ranks that were warned have saved, unless the profile says which files show it.
-  [[ $progress || $how != *" warned, "* ]] || needs_files=""
-  if [[ $how == "goes on: "* ]] && ! have_ranks_begun; then  # by a bad node, or in its pause
+  local how=$2 before
+  before=$(last_event "goes on(:| without)")  # of a job whose ranks had started
+  if [[ $how != "goes on: "* ]]; then :
+  elif [[ $(cat "$chain.ranks" 2> /dev/null) != "$(last_event)" ]]; then  # as on a bad node
     how="goes on, no rank had started:${how#*:}"
-  elif [[ $how == "goes on: "* && $needs_files ]] && ! has_progress; then
+  elif [[ $progress || $how != *" warned, "* ]] && ! has_progress; then  # the warned have saved
     how="goes on without progress:${how#*:}"
-    before=$(last_event "goes on(:| without)")  # with ranks
     [[ $before != *" without progress: "* ]] || how="stopped${how#goes on}"
   fi
   note_event "$1" "$how"
-}
-
-have_ranks_begun() {  # of the job that began last
-  [[ $(cat "$chain.ranks" 2> /dev/null) == "$(last_event)" ]]
 }
 
 say_event() {  # the last line of the job's log; if the chain has ended, no job of it is left
