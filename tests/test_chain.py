@@ -396,6 +396,12 @@ def test_the_status_of_a_chain_is_not_that_of_its_worst_job(state: str, status: 
     assert end_of_chain(ended, last_event(state)).exit_status == status
 
 
+def test_the_outputs_of_a_chain_of_pbs_are_known_by_their_pattern() -> None:
+    ended = end_of_chain(JobStatus("FINISHED", output="/x/n.o12.^array_index^"), DONE_93[20:])
+    assert ended.output == "/x/n.o12.2"
+    assert [job.output for job in ended.array_jobs] == ["/x/n.o12.^array_index^"]
+
+
 def test_why_shows_the_last_event(tmp_path: Path) -> None:
     (tmp_path / "chain-12").write_text(DONE_93)
     done = jobgen("why", "chain-12", cwd=tmp_path)

@@ -21,6 +21,15 @@ _RECORDS = ("*.json", "scripts", "chain-*")
 _LOST = (10, 12, 30, 35, 255)  # rsync's exit statuses for a connection that failed or was lost
 _SOME_MISSING = (0, 23, 24)  # some files could not be read, or have vanished
 _OUTPUT = re.compile(r".+\.(out|err|log|OU|ER|[oe]\d+(\.\d+)?)")
+_ANY_INDEX = "^array_index^"
+_EXISTING = """\
+while IFS= read -r name; do
+  rest=${name#*"^array_index^"}
+  if [[ $rest == "$name" ]]; then files=("$name"); else
+    files=("${name%%"^array_index^"*}"*([0-9])"$rest"); fi
+  for file in "${files[@]}"; do [[ ! -f $file ]] || printf "%s\\n" "$file"; done
+done
+"""
 _PLAIN = re.compile(r"[\w./:@\[\]+-]+", re.ASCII)
 
 
@@ -116,6 +125,24 @@ def logs_here(login: Login, logs: str = LOGS) -> Path:
     """The folder here, of the host alone, for what is in a folder of logs there."""
     is_here = not re.match(r"[/$~]", logs) and ".." not in logs
     return logs_of_host(Path(logs if is_here else LOGS), login.name)
+
+
+def existing_outputs(login: Login, names: Sequence[str]) -> list[str]:
+    """Those of these files that are there; PBS's ^array_index^ in a name is any number."""
+    if len(names) < 2 and not any(_ANY_INDEX in name for name in names):
+        return list(names)  # rsync says whether it is there
+    lines = "".join(f"{name}\n" for name in names)
+    words = ("bash", "-O", "extglob", "-c", _EXISTING)
+    answer = login.run_again(words, lines.encode(), QUERY_SECONDS)
+    if answer.status is None:
+        raise unreachable(login, answer.reason)
+    return [*dict.fromkeys(answer.output.splitlines())]
+
+
+def records_of(job: str) -> list[str]:
+    """The patterns of names of the records of a job, and of the jobs of an array."""
+    number, *_ = re.split(r"[.;\[_]", job)
+    return [*(f"{number}{mark}*json" for mark in (".", "_", "[[]")), f"chain-{number}", "scripts"]
 
 
 def left_by(job: str) -> list[str]:

@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jobgen.code_store.code import Code
-from jobgen.errors import JobgenError, problem, report
+from jobgen.errors import JobgenError, printable, problem, report
 from jobgen.planning.plan import Plan
 from jobgen.quoting import quote, quote_path
 from jobgen.remote.code import send_codes
-from jobgen.remote.files import fetch_files, fetch_logs, left_by, logs_here
+from jobgen.remote.files import (
+    existing_outputs,
+    fetch_files,
+    fetch_logs,
+    left_by,
+    logs_here,
+    records_of,
+)
 from jobgen.remote.place import login_of, reach
 from jobgen.runs.records import LOGS
 from jobgen.schedulers import get_scheduler
@@ -17,6 +24,7 @@ from jobgen.submission.login import Login
 from jobgen.submission.queues.job_queue import JobStatus, get_queue
 from jobgen.submission.submit import submit_script
 
+MOST_OUTPUTS = 50  # of the jobs of an array that come here; each needs a connection
 # Waits for an sbatch or qsub of a run that was killed here (submit_once.sh), a minute at most.
 _AWAIT = """\
 while [[ $(find .jobgen/submissions -mindepth 1 -maxdepth 1 -type d -mmin -1 \\
@@ -109,19 +117,29 @@ def fetch_job(
 
 
 def bring_back(login: Login, status: JobStatus, logs: str) -> JobStatus:
-    """Copy a job's output, record and, after a failure, its folder to here.
+    """Copy a job's outputs, records and, after a failure, its folders to here.
 
-    The status has the output's place here. An error is reported: it is none of the job's.
+    The outputs are those of all jobs of an array that ran; the status has the place here of the
+    one that it names, or of another one. An error is reported: it is none of the job's.
     """
     came = list[str]()
     try:
-        came = fetch_files(login, [status.output] if status.output else [])
-        only = (
-            left_by(status.job)
-            if status.exit_status
-            else [f"{status.job}.json", "chain-*", "scripts"]
+        came = fetch_files(login, _outputs(login, status))
+        fetch_logs(
+            login, logs, left_by(status.job) if status.exit_status else records_of(status.job)
         )
-        fetch_logs(login, logs, only)
     except (JobgenError, OSError) as error:
         report(str(error))
-    return status._replace(output="".join(came))
+    if len(came) > 1:
+        report(f"job {status.job}: its {len(came)} output files came here, such as {came[0]}")
+    return status._replace(output=came[0] if came else "")
+
+
+def _outputs(login: Login, status: JobStatus) -> list[str]:
+    """The outputs there: first that of the status, then those of jobs that failed."""
+    jobs = sorted(status.array_jobs, key=lambda job: not job.exit_status)
+    names = dict.fromkeys([status.output, *(job.output for job in jobs)])
+    found = existing_outputs(login, [name for name in names if name])
+    if left := found[MOST_OUTPUTS:]:
+        report(f"{len(left)} more output files are on {login.name}, such as {printable(left[0])}")
+    return found[:MOST_OUTPUTS]

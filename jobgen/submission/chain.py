@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 from jobgen.runs.chains import chain_events
-from jobgen.submission.queues.job_queue import JobStatus
+from jobgen.submission.queues.job_queue import ArrayJob, JobStatus
 
 DONE_FOR_GOOD = 93  # the exit status of a program that must not go on
 
@@ -45,9 +45,11 @@ def end_of_chain(status: JobStatus, event: str) -> JobStatus:
     """
     index, ended = event.split()[1], chain_status(event)
     own = (job.output for job in status.array_jobs if job.number == index)
+    of_all = (ArrayJob("", None, output=status.output),)  # on PBS a pattern, with ^array_index^
     return status._replace(
         exit_status=status.exit_status or 1 if ended is None else ended,
         output=next(own, status.output.replace("^array_index^", index)),
+        array_jobs=status.array_jobs or of_all,
     )
 
 

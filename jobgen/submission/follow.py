@@ -97,8 +97,9 @@ class SubmittedJob:
             progress.finish(f"it continues; to cancel it: {self._cancel_command()}")
             return JobStatus("", exit_status=INTERRUPTED)
         event = self._event_of_chain(status)
-        status = end_of_chain(status, event) if event else status
-        progress.finish(f"{status}; output: {status.output}" if status.output else str(status))
+        status = end_of_chain(status, event) if event else _of_failed_job(status)
+        output = status.output.replace("^array_index^", "*")  # of all jobs of an array of PBS
+        progress.finish(f"{status}; output: {output}" if output else str(status))
         if event:
             report(f"chain {number_of(self.id)}: {event}{advice(event, number_of(self.id))}")
         return status._replace(job=self.id)
@@ -161,6 +162,12 @@ class SubmittedJob:
 
     def _cancel_command(self) -> str:
         return self.queue.machine.shown(self.queue.cancel_command(self.id, self.cluster))
+
+
+def _of_failed_job(status: JobStatus) -> JobStatus:
+    """The status of an array with the output of its first job that failed."""
+    failed = (job.output for job in status.array_jobs if job.exit_status and job.output)
+    return status._replace(output=next(failed, status.output))
 
 
 def last_line(file: str) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from jobgen.errors import JobgenError
+from jobgen.remote.files import existing_outputs, records_of
 from jobgen.submission.login import Login, for_any_shell, parse_host
 from tests.helpers import jobgen
 from tests.remote.conftest import NAME
@@ -154,6 +155,52 @@ def test_output_record_and_status_come_back(host: SshHost, folder: Path) -> None
     assert (folder / "slurm-12.out").read_text() == "step 1\n"
     here = sorted(each.name for each in (folder / "jobgen-logs/hosts/login1").iterdir())
     assert here == ["12", "12.1", "12.1.json", "12.json", "scripts"]
+
+
+ARRAY = """\
+for each in 1:COMPLETED:0 2:FAILED:7 3:CANCELLED:0; do
+  IFS=: read -r index state code <<< "$each"
+  printf '%s\n' "JobId=1$index ArrayJobId=12 ArrayTaskId=$index JobName=x" \
+    "   JobState=$state Reason=None Dependency=(null)" \
+    "   Requeue=1 Restarts=0 BatchFlag=1 Reboot=0 ExitCode=$code:0" \
+    "   RunTime=00:01:03 TimeLimit=1-00:00:00 TimeMin=N/A" \
+    "   StdOut=$HOME/jobgen/x/x-12_$index.out" ""
+done
+"""
+
+
+def test_the_outputs_and_records_of_an_array_come_back(host: SshHost, folder: Path) -> None:
+    """Those of jobs that ran; the message names that of the job that failed."""
+    host.add("scontrol", ARRAY)
+    there = host.home / "jobgen/x"
+    (there / "jobgen-logs/12_2").mkdir(parents=True)
+    for index in (1, 2):
+        (there / f"x-12_{index}.out").write_text(f"of {index}\n")
+        (there / f"jobgen-logs/12_{index}.json").write_text("{}")
+    words = ("sbatch", *PROFILE, "--host", "login1:jobgen/x", "--wait", "--array", "1-3")
+    (there / "train.py").touch()
+    done = run(host, folder, *words, "--", "train.py")
+    assert done.returncode == 7
+    lines = done.stderr.decode().splitlines()
+    assert any(line.endswith("x-12_2.out") for line in lines)
+    assert "jobgen: job 12: its 2 output files came here, such as x-12_2.out" in lines
+    assert [(folder / f"x-12_{index}.out").exists() for index in (1, 2, 3)] == [True, True, False]
+    here = {each.name for each in (folder / "jobgen-logs/hosts/login1").iterdir()}
+    assert {"12_1.json", "12_2.json", "12_2"} <= here
+
+
+def test_the_outputs_of_an_array_of_pbs(host: SshHost, login: Login) -> None:
+    for name in ("a *.o12.1", "a *.o12.10", "a b.o12.3", "a *.o12.x", "other"):
+        (host.home / name).touch()
+    found = existing_outputs(login, [f"{host.home}/a *.o12.^array_index^", "nowhere", "other"])
+    assert found == [f"{host.home}/a *.o12.1", f"{host.home}/a *.o12.10", "other"]
+    assert records_of("12[].server") == [
+        "12.*json",
+        "12_*json",
+        "12[[]*json",
+        "chain-12",
+        "scripts",
+    ]
 
 
 def test_the_cause_of_a_job_there(host: SshHost, folder: Path) -> None:
