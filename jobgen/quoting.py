@@ -101,6 +101,23 @@ def variable_problem(text: str) -> tuple[str, str, str] | None:
     return message, "variable", f"{hint}; {where}"
 
 
+UNSET = 78  # the exit status of a command in which a $NAME has no value
+
+
+def names_set(*paths: str) -> str:
+    """The lines of bash that end it with an error unless each $NAME in these paths has a value.
+
+    With nothing in its place, `$SCRATCH/bert` would be /bert.
+    """
+    found = [name for path in paths for name in _NODE_VARIABLE.findall(path) if name != "$$"]
+    names = dict.fromkeys(name.strip("${}") for name in found)
+    text = "is not set in a login shell there"
+    return "".join(
+        f"[[ ${{{name}-}} ]] || {{ echo '`${name}` {text}' >&2; exit {UNSET}; }}\n"
+        for name in names
+    )
+
+
 def _path_part(text: str, variable: bool) -> str:
     if text == "$$":
         return quote("$")

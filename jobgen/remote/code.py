@@ -10,7 +10,7 @@ from jobgen.code_store.code import Code
 from jobgen.code_store.store import keep, note_of
 from jobgen.errors import problem
 from jobgen.paths import bundled
-from jobgen.quoting import quote_path
+from jobgen.quoting import names_set, quote_path
 from jobgen.remote.files import address, failed, rsync
 from jobgen.remote.place import unreachable
 from jobgen.submission.login import Login
@@ -30,7 +30,7 @@ def send_codes(login: Login, codes: Iterable[tuple[str, Code]], here: Path = HER
     """
     for store, code in codes:
         keep(code, here)
-        _send(login, f"{quote_path(store)}/code", code.name, here)
+        _send(login, store, code.name, here)
 
 
 def _send(login: Login, store: str, name: str, here: Path) -> None:
@@ -52,7 +52,8 @@ def _send(login: Login, store: str, name: str, here: Path) -> None:
 def _receive(login: Login, store: str, *words: str, data: bytes = b"") -> Answer:
     """Run receive.sh in the store there. Raises JobgenError if it cannot write there."""
     functions = _LISTING.read_text(encoding="utf-8").rpartition("\ncheck_code")[0]
-    text = f"mkdir -p -- {store} && cd -- {store} || exit\n{functions}\n"
+    folder = f"{quote_path(store)}/code"
+    text = f"{names_set(store)}mkdir -p -- {folder} && cd -- {folder} || exit\n{functions}\n"
     text += _RECEIVE.read_text(encoding="utf-8")
     answer = login.run_again(("bash", "-c", text, "receive", *words), data, _SECONDS)
     if answer.status is None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from jobgen.errors import JobgenError, printable, problem, report
 from jobgen.paths import is_outside
-from jobgen.quoting import quote_path
+from jobgen.quoting import UNSET, names_set, quote_path
 from jobgen.remote.place import unreachable
 from jobgen.runs.records import LOGS, logs_of_host
 from jobgen.submission.login import SSH, Login
@@ -106,10 +106,12 @@ def fetch_logs(
     Nothing here is removed. Raises JobgenError.
     """
     here = here or logs_here(login, logs)
-    words = ("bash", "-c", f"cd -- {quote_path(logs)} && pwd -P")
+    words = ("bash", "-c", f"{names_set(logs)}cd -- {quote_path(logs)} && pwd -P")
     answer = login.run_again(words, seconds=QUERY_SECONDS)
     if answer.status is None:
         raise unreachable(login, answer.reason)
+    if answer.status == UNSET:
+        raise problem("request.log_folder", f"{login.name}: {answer.reason}", "host")
     if answer.status:
         return
     filters = [f"--include=/{each}" for name in only for each in (name, f"{name}/**")]

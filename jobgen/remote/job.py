@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from jobgen.code_store.code import Code
 from jobgen.errors import JobgenError, printable, problem, report
 from jobgen.planning.plan import Plan
-from jobgen.quoting import quote, quote_path
+from jobgen.quoting import names_set, quote, quote_path
 from jobgen.remote.code import send_codes
 from jobgen.remote.files import (
     existing_outputs,
@@ -58,17 +58,19 @@ def prepare(login: Login, plans: Sequence[Plan], mkdir: bool = False) -> Login:
     program.
     """
     scheduler = get_scheduler(plans[0].scheduler)
+    names = ""
     checks = dict[str, tuple[Plan, str]]()  # what each needs, by the test for it
     for plan in plans:
         if output := scheduler.output_folder(plan):
             make = f" || mkdir -p -- {quote(output)}" if mkdir else ""
             checks[f"[[ -d {quote(output)} ]]{make}"] = plan, ""
         if program := _program_there(plan):
-            folder = f"cd -- {quote_path(plan.request.chdir)} && " if plan.request.chdir else ""
-            checks[f"({folder}[[ -f {quote(program)} ]])"] = plan, program
-    tests = _AWAIT + "\n".join(f"{test} || echo {number}" for number, test in enumerate(checks))
+            chdir = plan.request.chdir or "."
+            names += names_set(chdir)
+            checks[f"(cd -- {quote_path(chdir)} && [[ -f {quote(program)} ]])"] = plan, program
+    tests = "\n".join(f"{test} || echo {number}" for number, test in enumerate(checks))
     command = get_queue(plans[0].scheduler).submit[0]
-    login, lacking = reach(login, command, makes_folder=True, then=tests)
+    login, lacking = reach(login, command, makes_folder=True, then=names + _AWAIT + tests)
     for number, (plan, program) in enumerate(checks.values()):
         if str(number) not in lacking:
             continue

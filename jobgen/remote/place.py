@@ -6,13 +6,13 @@ import os
 from pathlib import Path
 
 from jobgen.errors import JobgenError, problem
-from jobgen.quoting import quote_path
+from jobgen.quoting import names_set, quote_path
 from jobgen.remote.connection import share_connection
 from jobgen.submission.login import Login, parse_host
 
 REACH_SECONDS = 90.0
 _REACH = """\
-{make}cd -- {folder} {else_home}|| exit
+{names}{make}cd -- {folder} {else_home}|| exit
 no="there is no $1, in a login shell of bash"
 [[ ! $1 ]] || command -v -- "$1" > /dev/null || {{ echo "$no" >&2; exit 1; }}
 {then}
@@ -39,6 +39,7 @@ def reach(
     """
     folder = quote_path(login.folder)
     text = _REACH.format(
+        names=names_set(login.folder),
         folder=folder,
         make=f"mkdir -p -- {folder} && " if makes_folder else "",
         else_home="" if makes_folder else "2> /dev/null || cd ",

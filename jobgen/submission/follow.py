@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from time import sleep
 
 from jobgen.errors import INTERRUPTED, ClosedPipe, JobgenError, report
-from jobgen.quoting import quote_path
+from jobgen.quoting import names_set, quote_path
 from jobgen.scripts.write import write
 from jobgen.submission.chain import advice, end_of_chain, last_event
 from jobgen.submission.queues.job_queue import ArrayJob, JobQueue, JobStatus
@@ -157,7 +157,7 @@ class SubmittedJob:
         """The text of a file that the job left in its folder of records; "" if there is none."""
         if not self.logs:
             return ""
-        line = f'cat -- {quote_path(self.logs)}/"$0"'
+        line = f'{names_set(self.logs)}cat -- {quote_path(self.logs)}/"$0"'
         return self.queue.machine.run(("bash", "-c", line, name), seconds=QUERY_SECONDS).output
 
     def _cancel_command(self) -> str:

@@ -239,6 +239,7 @@ def test_wrong_words(words: tuple[str, ...], text: str) -> None:
     [
         ("login1", ("train.py",), "there is no train.py on login1; --code . sends this folder's"),
         ("login1:/proc/x", ("-m", "x"), "login1: mkdir: cannot create directory"),
+        ("login1:$NONE/x", ("-m", "x"), "login1: `$NONE` is not set in a login shell there"),
         ("nowhere", ("-m", "x"), "--host: nowhere does not answer: ssh: Could not resolve"),
     ],
 )
@@ -272,6 +273,17 @@ def test_a_store_that_others_can_write(host: SshHost, folder: Path) -> None:
     done = run(host, folder, "sbatch", *PROFILE, "--submit", "--host", "login1", *words)
     assert (done.returncode, list(store.iterdir())) == (2, [])
     assert b"software.store: login1: another user can write in" in done.stderr
+
+
+def test_a_store_whose_name_is_not_set_there(host: SshHost, folder: Path) -> None:
+    host.here["NONE"] = str(folder)  # it is set here
+    store = ("--set", "software.store=$NONE/store", "--code", ".", "--", "train.py")
+    done = run(host, folder, "sbatch", *PROFILE, "--submit", "--host", "login1", *store)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"software.store: login1: `$NONE` is not set in a login shell there" in done.stderr
+    assert not (folder / "store").exists()
+    assert not Path("/store").exists()
+    assert not (host.home / "taken").exists()
 
 
 def test_noise_of_a_shell_that_rsync_cannot_bear(host: SshHost, folder: Path) -> None:
