@@ -18,9 +18,10 @@ from jobgen.planning.plan import Plan
 from jobgen.quoting import split_words
 from jobgen.remote.files import logs_here
 from jobgen.remote.job import logs_of
-from jobgen.remote.place import login_of
+from jobgen.remote.place import login_of, place_there
 from jobgen.repository.matrix import Script
 from jobgen.runs.records import LOGS, Record
+from jobgen.submission.login import Login
 from jobgen.submission.machine import HERE, Here, Machine
 
 # The own dependency of a script: in quotes where the scheduler needs them.
@@ -50,6 +51,12 @@ class Job:
     @property
     def name(self) -> str:
         return self.names[0]
+
+    @property
+    def place_there(self) -> str:
+        """The folder of its records on another machine, which was reached; "" on this one."""
+        machine = self.machine
+        return place_there(machine, self.logs_there) if isinstance(machine, Login) else ""
 
     def copy_of(self, form: Form) -> Path:
         """The copy of its script in a form, if one was kept for a submission."""

@@ -142,7 +142,8 @@ def _adopt(states: Sequence[State], queue: Sequence[QueuedJob], machine: Machine
             state = max(own, key=lambda each: each.last_copy[0])
             job, (_, form) = state.job, state.last_copy
             attempt = Attempt(job, array_of(new.job), form, of_queue=new.status)
-            note_submission(job.logs, attempt.id, job.copy_of(form).read_bytes())
+            script = job.copy_of(form).read_bytes()
+            note_submission(job.logs, attempt.id, script, job.place_there)
             report(f"{new.name}: job {attempt.id} was submitted by a run that was cut off")
             state.attempts.append(attempt)
             recorded.cache_clear()

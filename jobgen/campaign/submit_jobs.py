@@ -102,7 +102,7 @@ def _submit(state: State, before: Sequence[str], lock: int) -> None:
     if errors:
         report(errors)
     try:
-        note_submission(job.logs, found[0], script)
+        note_submission(job.logs, found[0], script, job.place_there)
     except OSError as error:
         text = f"but its record cannot be written in {job.logs}: {error.strerror}"
         raise JobgenError(f"{job.path}: it is submitted as job {found[0]}, {text}") from None

@@ -17,8 +17,8 @@ from jobgen.remote.files import (
     logs_here,
     records_of,
 )
-from jobgen.remote.place import login_of, reach
-from jobgen.runs.records import LOGS
+from jobgen.remote.place import login_of, place_there, reach
+from jobgen.runs.records import LOGS, note_place, read_records
 from jobgen.schedulers import get_scheduler
 from jobgen.submission.login import Login
 from jobgen.submission.queues.job_queue import JobStatus, get_queue
@@ -46,7 +46,8 @@ def submit_there(
     """
     login, logs = prepare(login_of(host), [plan], mkdir), logs_of(plan)
     send_codes(login, codes)
-    status = submit_script(script, plan.scheduler, follows, logs_here(login, logs), login, logs)
+    place = place_there(login, logs)
+    status = submit_script(script, plan.scheduler, follows, logs_here(login, logs), login, place)
     return bring_back(login, status, logs) if follows and status.job else status
 
 
@@ -98,9 +99,22 @@ def logs_of(plan: Plan) -> str:
 
 
 def fetch_records(host: str) -> Login:
-    """Copy the records of the jobs in a folder there to the host's folder here."""
+    """Copy the records of the jobs in a folder there to the host's folder here.
+
+    Those of jobs that were sent from here to other folders there come, too, unless they have ended.
+    """
     login, _ = reach(login_of(host))
     fetch_logs(login)
+    here = logs_here(login)
+    records = [each for each in read_records(here) if each.there and each.end is None]
+    for place in dict.fromkeys(each.there for each in records):
+        if place != f"{login.folder}/{LOGS}":
+            try:
+                fetch_logs(login, place, here=here)
+            except JobgenError as error:
+                report(str(error))
+    for record in records:
+        note_place(record)
     return login
 
 

@@ -57,6 +57,11 @@ def reach(
     return login._replace(folder=f"/{folder}".replace("$", "$$")), found.split()
 
 
+def place_there(login: Login, path: str) -> str:
+    """A path from the job's folder there, which was reached, as one from /; it may have $NAME."""
+    return path if path.startswith(("/", "$", "~")) else f"{login.folder}/{path}"
+
+
 def unreachable(login: Login, reason: str) -> JobgenError:
     """The error for a login node that ssh does not reach."""
     hint = f"`ssh {login.destination} true` must work without a question: by a key in ssh's agent,"

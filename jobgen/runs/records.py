@@ -45,6 +45,7 @@ class Record(NamedTuple):
     outside: str = ""  # not "" if the job was ended from outside, such as by scancel
     versions: str = ""  # of torch, CUDA, NCCL and the driver
     folder: Path = Path(LOGS)  # which has the record
+    there: str = ""  # on the host of the job, the folder with its own record; it may have $NAME
 
     @property
     def restarts(self) -> int:
@@ -159,6 +160,7 @@ def _record(values: dict[str, Any], folder: Path) -> Record:
         outside=text("outside"),
         versions=_READY.sub("", text("ready")),
         folder=folder,
+        there=text("there"),
     )
 
 
@@ -190,12 +192,16 @@ def keep_script(logs: Path, script: bytes) -> str:
     return digits
 
 
-def note_submission(logs: Path, job: str, script: bytes) -> None:
+def note_submission(logs: Path, job: str, script: bytes, there: str = "") -> None:
     """Write the record of a job that the scheduler has taken, and keep its script.
 
-    A job that has begun, or has even ended, has written its own record, which stays.
+    A job that has begun, or has even ended, has written its own record, which stays. `there` is the
+    folder that has this on the job's host.
     """
-    values = {"job": job, "script": keep_script(logs, script), "submitted": round(time.time())}
+    values: dict[str, Any] = {"job": job, "script": keep_script(logs, script)}
+    values["submitted"] = round(time.time())
+    if there:
+        values["there"] = there
     file = _file_of(logs, job)
     new = file.with_name(f".{file.name}.new")
     replace_file(new.absolute(), _as_json(values), 0o600, sync=False, make_folders=True)
@@ -206,8 +212,17 @@ def note_submission(logs: Path, job: str, script: bytes) -> None:
 
 def note_end(record: Record, status: int) -> None:
     """Note the exit status that the scheduler tells of a job that could not write it itself."""
+    _add(record, {"end": round(time.time()), "status": status})
+
+
+def note_place(record: Record) -> None:
+    """Note again where a job's own record is: the one that came from there does not say it."""
+    _add(record, {"there": record.there})
+
+
+def _add(record: Record, values: dict[str, Any]) -> None:
     file = _file_of(record.folder, record.job)
-    values = json.loads(file.read_bytes()) | {"end": round(time.time()), "status": status}
+    values = json.loads(file.read_bytes()) | values
     replace_file(file.absolute(), _as_json(values), 0o600, sync=False)
 
 

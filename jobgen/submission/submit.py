@@ -58,7 +58,7 @@ def submit_script(
         place = str(logs).replace("$", "$$") if logs else ""
         job = SubmittedJob(*job_and_cluster, queue, process if command_waits else None, place)
         if logs:
-            _note(logs, job.id, script)
+            _note(logs, job.id, script, "")
         job.announce()
         return job.follow() if follows else JobStatus("", exit_status=_wait(process))
     finally:
@@ -83,7 +83,7 @@ def _submit_there(
         return _without_id(answer.status or 0, queue)
     job = SubmittedJob(*job_and_cluster, queue, None, logs_there)
     if logs:
-        _note(logs, job.id, script)
+        _note(logs, job.id, script, logs_there)
     job.announce()
     status = job.follow() if follows else JobStatus("", exit_status=answer.status)
     return status._replace(job=job.id)
@@ -110,10 +110,10 @@ def _without_id(exit_status: int, queue: JobQueue) -> JobStatus:
     return JobStatus("", exit_status=exit_status or 1)
 
 
-def _note(logs: Path, job: str, script: str) -> None:
+def _note(logs: Path, job: str, script: str, there: str) -> None:
     """Write the job's record; the job is submitted, so what fails here is a warning."""
     try:
-        note_submission(logs, job, script.encode("utf-8"))
+        note_submission(logs, job, script.encode("utf-8"), there)
     except OSError as error:
         report(f"warning: the job has no record yet: {error.filename or logs}: {error.strerror}")
 

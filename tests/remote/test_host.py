@@ -310,6 +310,20 @@ def test_a_job_of_pbs_whose_status_only_its_record_has(host: SshHost, folder: Pa
     assert (host.home / "words").read_text() == "0\n"  # no qsub that waits: it would be cut off
 
 
+def test_jobs_in_other_folders_there_are_listed(host: SshHost, folder: Path) -> None:
+    words = ("--host", "login1:other $$x", "--submit", "--", "true")
+    assert run(host, folder, "sbatch", *PROFILE, *words).stdout == b"12\n"
+    logs = host.home / "other $x/jobgen-logs"
+    logs.mkdir()
+    host.add("squeue", SQUEUE)
+    record = logs / "12.json"
+    for end, state in (({}, b"running"), ({"end": 61, "status": 0}, b"ok")):
+        record.write_text(json.dumps({"job": "12", "script": "0", "begin": 1, "nodes": "n", **end}))
+        done = run(host, folder, "runs", "--host", "login1")
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert state in done.stdout.splitlines()[1]
+
+
 def test_the_jobs_there_are_listed(host: SshHost, folder: Path) -> None:
     words = ("sbatch", *PROFILE, "--host", "login1", "--submit", "--", "true")
     done = run(host, folder, "runs", "--host", "login1")  # there is no folder yet
