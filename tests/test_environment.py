@@ -349,6 +349,26 @@ def test_what_a_new_script_names_is_not_removed(project: Path, uv: Path) -> None
     )
 
 
+def test_a_job_without_its_environment_is_not_submitted(project: Path, uv: Path) -> None:
+    sbatch = uv.with_name("sbatch")
+    sbatch.write_text("#!/bin/sh\ncat > /dev/null; echo 12\n")
+    sbatch.chmod(0o755)
+    profile(project, "lock: uv.lock", SLURM)
+    (project / "jobgen.yaml").write_text("jobs: {a: {profile: here, file: a.sh, program: [x]}}\n")
+    one = ("sbatch", "--profile", "here", "--submit", "--", "x")
+    for words in (one, ("build", "--submit")):
+        done = jobgen(*words)
+        assert (done.returncode, b"12" in done.stdout) == (2, False)
+        text = "software.lock: its environment is not built: "
+        assert f"{text}{project}/{STORE[5:]}/" in done.stderr.decode()
+        assert b"; make it: jobgen store build --profile here" in done.stderr
+    for store in ("$NONE/x", "/nosuch/store"):  # perhaps the nodes alone see it
+        done = jobgen(*one[:-2], "--set", f"software.store={store}", *one[-2:])
+        assert (done.returncode, done.stdout) == (0, b"12\n")
+    assert build().returncode == 0
+    assert jobgen(*one).stdout == b"12\n"
+
+
 def test_an_environment_is_for_the_nodes(project: Path, uv: Path) -> None:
     other = "aarch64" if os.uname().machine != "aarch64" else "x86_64"
     done = build("--set", f"node.arch={other}")

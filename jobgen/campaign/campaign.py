@@ -16,6 +16,7 @@ from jobgen.paths import to_path
 from jobgen.repository.build import BuildOptions, build_all
 from jobgen.scripts.write import write
 from jobgen.submission.edits import edit_warnings
+from jobgen.submission.environments import check_environments
 from jobgen.submission.queues.job_queue import get_queue
 from jobgen.submission.queues.own_jobs import NoAnswer
 from jobgen.submission.submit import check_submission
@@ -74,9 +75,10 @@ def _show(states: Sequence[State], changed: bool, made: JobList) -> int:
 
 
 def _prepare(due: Sequence[Job], made: JobList) -> None:
-    """Send what jobs need to their hosts before they are submitted, and warn of edits here."""
-    send_needs(due, made.needs, made.folder)
+    """Send what jobs need to their hosts before they are submitted; check what is needed here."""
     plans = [made.needs[job.path].plan for job in due if not job.machine.name]
+    check_environments(plans, made.folder)
+    send_needs(due, made.needs, made.folder)
     for warning in edit_warnings(plans, made.folder, "`defaults` of the manifest"):
         report(f"warning: {warning}")
 

@@ -205,6 +205,10 @@ def _check_use(plan: Plan, script: str, options: dict[str, Any], submits: bool) 
         from jobgen.submission.submit import check_submission
 
         check_submission(plan.scheduler, output, is_here)
+    if submits and is_here and plan.software.lock:
+        from jobgen.submission.environments import check_environments
+
+        check_environments([plan], Path())
     check_output(script, output)
 
 
