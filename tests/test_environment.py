@@ -224,6 +224,7 @@ def test_it_appears_as_a_whole_and_once(project: Path, uv: Path) -> None:
     place = project / f".jobgen/store/environments/{found}"
     assert (done.returncode, done.stdout.decode()) == (0, f"{place}\n"), done.stderr
     assert environments(project) == [found, f"{found}.json"]
+    assert b"warning: torch is not in the lock: " in done.stderr
     assert (place.stat().st_mode | (place / "bin").stat().st_mode) & 0o222 == 0
     described = json.loads((place.parent / f"{found}.json").read_text())
     assert described["uv"] == "0.0"

@@ -121,6 +121,9 @@ def _store_build(
         raise problem("--lock", text, "usage", "such as --lock uv.lock")
     locked = read_lock(resolved, profiles.within)
     check_architecture(resolved, os.uname().machine)
+    if not locked.has_torch:
+        text = "torch is not in the lock: ranks have it only if the profile brings another one"
+        report(f"warning: {text}; uv add torch")
     folder = folder_in(store_of(resolved.profile, profiles.within).absolute(), FOLDER)
     place = make_environment(locked, folder)
     if image or software.stage == "squashfs":
