@@ -237,6 +237,7 @@ def test_a_job_that_a_cut_off_run_submitted_with_other_code_is_found(
     [
         (["--changed"], "--changed: it works only with --submit; add --submit, or --wait"),
         (["--submit", "--only", "bart"], "--only bart: no job has this name; did you mean `bert`?"),
+        (["--submit", "--only", ""], "--only '': no job has this name; one of:"),
         (["--only", "bert"], "--only: it works only with --submit; add --submit, or --wait"),
         (["--at-once", "2"], "--at-once: it works only with --submit; add --submit, or --wait"),
     ],
@@ -246,6 +247,7 @@ def test_wrong_options(
 ) -> None:
     assert run_command(lambda: run_words(["build", *words])) == 2
     assert text in lines(capsys)[1][-1]
+    assert not (folder / "jobs").exists()
     assert calls(folder, "sbatch") == []
 
 

@@ -41,7 +41,7 @@ def build_and_submit(file: str, options: BuildOptions, wish: Wish) -> int:
     """
     folder = Path(os.path.abspath(to_path(file).parent))
     made = JobList(folder)
-    changes = build_all(file, options, made.add)
+    changes = build_all(file, options, made.add, lambda: chosen(made.jobs, wish.only))
     if changes == USAGE:
         return USAGE
     machines = {job.machine for job in chosen(made.jobs, wish.only)}

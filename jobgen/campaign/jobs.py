@@ -15,7 +15,7 @@ from jobgen.generator import Generator
 from jobgen.keeper.carried import named_files
 from jobgen.planning.option_row import BATCH
 from jobgen.planning.plan import Plan
-from jobgen.quoting import split_words
+from jobgen.quoting import quote, split_words
 from jobgen.remote.files import logs_here
 from jobgen.remote.job import logs_of
 from jobgen.remote.place import login_of, place_there
@@ -166,7 +166,7 @@ def chosen(jobs: Sequence[Job], only: Iterable[str]) -> list[Job]:
         if not any(_is_named(job, text) for job in jobs):
             names = [name for job in jobs for name in job.names]
             raise problem(
-                f"--only {text}", "no job has this name", "name", nearest_hint(text, names)
+                f"--only {quote(text)}", "no job has this name", "name", nearest_hint(text, names)
             )
     return [job for job in jobs if not wanted or any(_is_named(job, text) for text in wanted)]
 

@@ -144,12 +144,17 @@ class Build:
         return False
 
 
-def build_all(file: str, options: BuildOptions, note: Note | None = None) -> int:
+def build_all(
+    file: str,
+    options: BuildOptions,
+    note: Note | None = None,
+    check: Callable[[], object] = lambda: None,
+) -> int:
     """Write the scripts of a manifest that differ from their files.
 
     Returns 0; 1 after a dry run that found changes; 2 if a script was edited during the run and
-    therefore not written. `note` is told of each script. Raises JobgenError with all problems
-    before anything is written.
+    therefore not written. `note` is told of each script; `check` is called after that. Raises
+    JobgenError with all problems before anything is written.
     """
     path = _manifest_path(file)
     total, scripts, folders = read_manifest(path)
@@ -160,6 +165,7 @@ def build_all(file: str, options: BuildOptions, note: Note | None = None) -> int
     dry_run = options.dry_run
     _make_scripts(scripts, total, build)
     _report_problems(build, path)
+    check()
     if not dry_run:
         build.generators[""].keep_codes()  # before scripts that need them, as are keepers
     changed = write_keepers(path.parent, build.keepers, dry_run)
