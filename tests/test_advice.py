@@ -457,6 +457,7 @@ def test_more_ranks_than_gpus_are_mentioned() -> None:
         (("--", "train.py", "${oc.env:HOME}", "${now:%Y}", "$x"), ""),
         (("--", "train.py", "--s", "%a"), "%a in '%a' is the number of a job in an array, and"),
         (("--array", "0-3", "--", "train.py", "--s", "%a"), ""),
+        (("--chain", "3", "--", "train.py", "%a"), "'%a' is another number in each job of the ch"),
         (("--array", "0-3", "--", "train.py", "run_%A_%a"), '"run_${SLURM_ARRAY_JOB_ID}_%a"'),
         (("--", "train.py", "--o", "out_%j"), """train.py --o "out_${SLURM_JOB_ID}"' [variable]"""),
         (("--", "train.py", "--format", "%Y%j"), ""),

@@ -148,7 +148,9 @@ def unlikely_words(job: Job, plan: Plan) -> Found:
         program = plan.program._replace(arguments=tuple(named))
         hint = f"for its value on the node: -- {_in_shell(program)}"
         if found[2] in _INDEX:
-            hint = "write %a, the number of the job" + ", and --array FIRST-LAST" * (not job.array)
+            hint = "write %a, the number of the job" + ", and --array FIRST-LAST" * (
+                not plan.request.array
+            )
         text = f"the program gets {(place or found)[0]} as it is, and no value"
         yield "--", text, "variable", hint
     own = [*_OWN.finditer(" ".join(arguments))]
@@ -161,7 +163,10 @@ def unlikely_words(job: Job, plan: Plan) -> Found:
         hint = f"for a shell on the node: -- {_in_shell(plan.program)}"
         yield "--", f"the program gets {operator!r} as an argument", "shell", hint
     index = next((word for word in arguments if re.search("%a(?![A-Za-z])", word)), None)
-    if index and not job.array and job.command != "byhand":
+    if index and plan.launch.chain:
+        text = f"%a in {index!r:.60} is another number in each job of the chain"
+        yield "--", text, "variable", "leave it out, if they go on with one training"
+    elif index and not job.array and job.command != "byhand":
         text = f"%a in {index!r:.60} is the number of a job in an array, and this is none"
         yield "--", text, "variable", "add --array FIRST-LAST"
     if home := next((word for word in arguments if re.search("(^|=)~/", word)), ""):

@@ -112,9 +112,11 @@ def _store_build(
     name = profile or default_profile()
     if name is None:
         raise no_profile()
-    given = (*set_values, f"software.lock.file={lock}") if lock else set_values
     profiles = find_profiles()
-    resolved = profiles.load(name, overrides(Job("sbatch", profile=name, set_values=given)))
+    changes = [*overrides(Job("sbatch", profile=name, set_values=set_values))]
+    if lock is not None:
+        changes.append(("--lock", "software.lock.file", lock))
+    resolved = profiles.load(name, changes)
     software = resolved.profile.software
     if software.lock is None:
         text = f"the profile {name} has no `software.lock`"

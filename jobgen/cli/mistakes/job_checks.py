@@ -12,7 +12,7 @@ from itertools import islice
 from jobgen.errors import JobgenError, Mark, Problem, problem
 from jobgen.other_words.search import habits
 from jobgen.paths import is_file, to_path
-from jobgen.planning.job_options import Job, job_options
+from jobgen.planning.job_options import FIELD_OF_FLAG, OPTIONS, Job, job_options
 from jobgen.planning.option_row import BATCH
 from jobgen.planning.plan import Plan
 from jobgen.profiles.search import profile_files
@@ -27,6 +27,7 @@ def check_habits(job: Job, script: str | None) -> None:
     """Raise JobgenError for values as other tools have them; `script` is the value of -o."""
     found = [*_profile_problem(job), *_several_values(job)]
     for flag, value in _values(job, script):
+        found += _missing_value(job.command, flag, value)
         found += _value_problems(job.command, flag, value)
     if job.template or (job.program and not _SCRIPT.fullmatch(job.program[0])):
         from jobgen.cli.mistakes.shell_words import check_first_word  # rarely needed
@@ -78,6 +79,19 @@ def _values(job: Job, script: str | None) -> Iterator[tuple[str, str]]:
         value = getattr(job, name) if row.metavar else None
         for text in value if isinstance(value, tuple) else [value] if value else []:
             yield row.flags[0], text
+
+
+def _missing_value(command: str, flag: str, value: str) -> Iterator[Problem]:
+    """The problem of an option right before `--`, which click takes for its value."""
+    row = OPTIONS.get(FIELD_OF_FLAG.get(flag, ""))
+    if value != "--" or flag == "--":
+        return
+    if row is None:  # the output
+        yield Problem(Mark(flag), "it needs a file", "usage", f"such as {flag} job.sh")
+        return
+    example = row.example if isinstance(row.example, str) else row.example.get(command, "")
+    text = "it needs a number" if row.metavar == "N" else "it needs a value"
+    yield Problem(Mark(flag), text, "usage", f"such as {flag} {example or row.placeholder}")
 
 
 def _value_problems(command: str, flag: str, value: str) -> Iterator[Problem]:

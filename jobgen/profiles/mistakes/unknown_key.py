@@ -15,6 +15,13 @@ _OF_OPTIONS = (["request.directives"], ["request.chunk"])
 _OPTIONS = re.compile(
     r"(#SBATCH |sbatch |qsub )?--|(-l )?(select|nodes)=|(-l )?\w+=[^=\s]+(,\w+=[^=\s]+)+$"
 )
+_OPTIONS_OF_BUILD = {  # which a person may take for keys of a manifest
+    "submit": "--submit",
+    "wait": "--wait",
+    "only": "--submit --only NAME",
+    "at_once": "--submit --at-once N",
+    "changed": "--submit --changed",
+}
 _MOST = 500  # characters of a hint, and of a group that gets a hint
 _VARIABLE = r"[A-Z][A-Z0-9]*_[A-Z0-9_]+|(?:nccl|rccl|fi|ucx|hf|wandb|ld)_\w+|pythonpath|cuda_home"
 
@@ -167,6 +174,8 @@ def _other_hint(name: str, node: Node, setting: Setting) -> str:
     """Returns what to write instead of a key that has no place in a profile."""
     is_manifest = "defaults.set" in setting.rows
     group = setting.group or "defaults"
+    if is_manifest and (words := _OPTIONS_OF_BUILD.get(name.replace("-", "_"))):
+        return f"an option of build: jobgen build {words}"
     for path in map(path_of, answers("keys", name) if is_manifest else ()):
         if path == "extends":
             return "a manifest is one file: put what several jobs have below `defaults:`"
@@ -184,7 +193,7 @@ def _other_hint(name: str, node: Node, setting: Setting) -> str:
         if option == "--profile PROFILE" and not is_manifest:
             return "this file is the profile of the cluster: leave it out"
         if is_manifest and option in ("--submit", "--wait"):
-            return "`jobgen build` writes scripts, and sbatch or qsub submits them: leave it out"
+            return f"an option of build: jobgen build {option}"
         return "a job's name is its key" if is_manifest else f"it is each job's own: {option}"
     if sentences := answers("sentences", name):
         return sentences[0]
