@@ -166,6 +166,24 @@ def report(text: str) -> None:
         sys.stderr.write(f"jobgen: {printable(line)}\n")  # unbuffered: sbatch may write there, too
 
 
+def report_lines(texts: Iterable[str]) -> None:
+    """Write each of the texts as `report` does."""
+    for text in texts:
+        report(text)
+
+
+def counted(count: int, noun: str) -> str:
+    """A number with its noun: 1 file, 2 files."""
+    return f"{count} {noun}{'s' * (count != 1)}"
+
+
+def in_bytes(size: int) -> str:
+    """A number of bytes, in the unit that a person reads: 12 MB, 1.2 MB, 12 kB."""
+    if size < 100_000:
+        return f"{-(-size // 1000)} kB"  # a file of a few bytes is not nothing
+    return f"{size / 1e6:.{int(size < 10_000_000)}f} MB"
+
+
 def printable(text: str) -> str:
     """Returns `text` with escapes for characters that move a cursor or cannot be encoded."""
     if text.isprintable():

@@ -101,18 +101,20 @@ class Generator:
             self._environments[key] = (profile, read_lock(resolved, within, confined).name)
         return with_environment(resolved, self._environments[key][1])
 
-    def keep_codes(self) -> None:
-        """Make the copies of the code of all jobs that were planned. Raises JobgenError.
+    def keep_codes(self) -> list[str]:
+        """Make the copies of the code of all jobs that were planned; says what was copied.
 
         Their environments count as used now, so that `jobgen store remove` leaves them.
+        Raises JobgenError.
         """
-        self.codes.keep()
+        made = self.codes.keep()
         for profile, name in self._environments.values():
             from jobgen.code_store.store import note_of, store_of
 
             with suppress(JobgenError, OSError):  # it is not made yet, or not here
                 store = store_of(profile, self.profiles.within, self.profiles.environ)
                 os.utime(note_of(store / "environments" / name))
+        return made
 
     def later_problems(self, job: Job, error: JobgenError) -> list[Problem]:
         """Returns the problems that remain in a job's profile if an error's hints are followed."""
@@ -141,7 +143,10 @@ class Generator:
 
     def advice(self, job: Job, plan: Plan) -> list[Problem]:
         """Returns the warnings about a job, whose plan exists already."""
-        return job_advice(job, plan, self._profile(job, len(plan.hosts)))
+        resolved = self._profile(job, len(plan.hosts))
+        code = self.codes.read(job, resolved.profile)
+        of_code = code.advice(job, plan, self.profiles.within) if code else ()
+        return [*job_advice(job, plan, resolved), *of_code]
 
     def _profile(self, job: Job, host_count: int) -> Resolved:
         name = "local" if job.profile is None else job.profile

@@ -241,12 +241,21 @@ def test_a_folder_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     write(code, src__b="", **{f"src__runs__{number}": "x" for number in range(6)})
     monkeypatch.setattr(code_files, "CODE_BYTES", 10_000_000)
     found = refusal(lambda: read_code(code))
-    assert "12 MB in 10 files are too much for code: /src/data/x (9 MB, 1 files), /a (3 MB" in found
-    assert found.count(" files)") == 5
+    assert (
+        "12 MB in 10 files are too much for code: /src/data/x (9.0 MB, 1 file), /a (3.0 MB" in found
+    )
+    assert found.count(", 1 file)") == 5
     assert "at most 10 MB and 20000 files; leave out what is no code: a line for each" in found
     monkeypatch.setattr(code_files, "CODE_BYTES", 30_000_000)
-    monkeypatch.setattr(code_files, "CODE_FILES", 2)
+    monkeypatch.setattr(code_files, "CODE_FILES", 5)
     found = refusal(lambda: read_code(code))
-    assert "too much for code: /src/runs/ (0 MB, 6 files), /src/data/ (9 MB, 2 files)" in found
+    assert (
+        "more than 10 files are too much for code: /src/runs/ (1 kB, 6 files), /src/data/ (9.0 MB"
+        in found
+    )
     write(code, **{".jobgenignore": "/src\n"})
     assert names(code) == [".jobgenignore", "a"]
+
+
+def test_the_whole_machine_is_no_code() -> None:
+    assert "/ is the whole machine; name the folder" in refusal(lambda: read_code(Path("/")))

@@ -102,13 +102,13 @@ def test_a_store_that_a_stranger_can_write(tmp_path: Path, place: str, mode: int
             pytest.skip("only root gives a folder to another user")
         os.chown(top / place, 1234, 1234)
     elif mode == 0o1777 and place == ".":  # as in /tmp
-        return keep(read_code(code), top / "store")
+        keep(read_code(code), top / "store")
+        return
     elif mode == 0o755:
-        return None
+        return
     found = refusal(lambda: keep(read_code(code), top / "store"))
     assert f"another user can write in {top / place}, and change the code of your jobs" in found
     assert not list((top / "store/code").iterdir())
-    return None
 
 
 def test_a_store_in_the_place_of_a_file(tmp_path: Path) -> None:
@@ -270,8 +270,39 @@ def test_folders_of_the_code_in_a_variable(tmp_path: Path) -> None:
     assert line.strip() == f"export PYTHONPATH={expected}"
 
 
+def test_a_store_whose_folder_is_not_there(tmp_path: Path) -> None:
+    code = write(tmp_path / "code", a="1")
+    found = refusal(lambda: keep(read_code(code), tmp_path / "no/such"))
+    assert f"{tmp_path}/no is not there; mkdir -p {tmp_path}/no, or name another folder" in found
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["code"]
+
+
+def test_what_was_copied_is_told_once(tmp_path: Path) -> None:
+    code = write(tmp_path / "code", a="1", b="2" * 2000)
+    found = read_code(code)
+    assert keep(found, tmp_path / "store").startswith("code: 2 files, 3 kB, in ")
+    assert keep(found, tmp_path / "store") == ""
+
+
+def test_a_program_that_is_here_and_in_the_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, code__train="1", here__train="2")
+    monkeypatch.chdir(tmp_path / "here")
+
+    def advice(program: str) -> str:
+        generator, job = Generator(), Job("sbatch", "mi210", program=(program,), code="../code")
+        return "\n".join(map(str, generator.advice(job, generator.plan(job))))
+
+    assert "train of ../code runs; the file of this name here is another one" in advice("./train")
+    assert "another one" not in advice("../code/train")
+    write(tmp_path / "here", train="1")
+    assert "another one" not in advice("./train")
+
+
 def test_the_api_keeps_the_copy(tmp_path: Path) -> None:
     write(tmp_path, **{"train.py": ""})
+    (tmp_path / "own").mkdir()
     text = jobgen.script("mi210", ["train.py"], code=".", folder=tmp_path)
     (copy,) = (tmp_path / ".jobgen/store/code").glob("*[0-9a-f]")
     assert f'workspace="$PWD/.jobgen/store/code"/{copy.name}\n' in text

@@ -11,7 +11,7 @@ from jobgen.campaign.hosts import reach_hosts, send_needs
 from jobgen.campaign.jobs import Job, JobList, chosen
 from jobgen.campaign.states import by_queue, read_states
 from jobgen.campaign.submit_jobs import locked, submit_all
-from jobgen.errors import INTERRUPTED, USAGE, JobgenError, printable, problem, report
+from jobgen.errors import INTERRUPTED, USAGE, JobgenError, counted, printable, problem, report
 from jobgen.paths import to_path
 from jobgen.repository.build import BuildOptions, build_all
 from jobgen.scripts.write import write
@@ -133,7 +133,7 @@ def _report_others(states: Sequence[State], submitted: int, due: int = 0) -> Non
         "succeeded before": sum(state.succeeded for state in states),
     }
     shown = ", ".join(f"{count} {words}" for words, count in counts.items() if count)
-    report(f"{len(states) + due} jobs: {shown or 'none to submit'}")
+    report(f"{counted(len(states) + due, 'job')}: {shown or 'none to submit'}")
 
 
 def _report_changes(states: Sequence[State], changed: bool, made: JobList) -> None:

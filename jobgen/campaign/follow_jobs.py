@@ -13,7 +13,7 @@ from jobgen.diagnosis.files import is_job_folder, sources
 from jobgen.diagnosis.job_files import find_job_files
 from jobgen.diagnosis.job_folder.verdict import diagnose_folder
 from jobgen.diagnosis.report import as_line
-from jobgen.errors import JobgenError
+from jobgen.errors import JobgenError, counted
 from jobgen.remote.files import fetch_logs, left_by
 from jobgen.submission.follow import FIRST_PAUSE, GROWTH, MOST_FAILURES
 from jobgen.submission.login import Login
@@ -94,7 +94,7 @@ class Follower:
             "waiting": len(self.open) - running,
         }
         shown = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
-        return f"{sum(counts.values())} jobs: {shown}"
+        return f"{counted(sum(counts.values()), 'job')}: {shown}"
 
 
 def _verdict_line(state: State, may_ask: bool) -> str:

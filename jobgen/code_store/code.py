@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from os.path import samestat
 from pathlib import Path
@@ -12,7 +12,9 @@ from typing import NamedTuple
 
 from jobgen.code_store.code_files import CodeFile, code_files, leave_out
 from jobgen.code_store.git_files import wrong
-from jobgen.errors import JobgenError, Problem, problem
+from jobgen.errors import JobgenError, Mark, Problem, problem
+from jobgen.paths import is_file, is_same_file
+from jobgen.planning.job_options import Job
 from jobgen.planning.plan import Plan, Software
 from jobgen.planning.program import Program
 from jobgen.profiles.records import extend
@@ -56,6 +58,18 @@ class Code(NamedTuple):
         if program.kind == "command":
             self._check_arguments(program, within)
         return plan
+
+    def advice(self, job: Job, plan: Plan, within: Path) -> Iterator[Problem]:
+        """The warning that another file has the name of the program where the job is submitted."""
+        path = os.path.normpath(plan.program.name)
+        here, own = within / path, self.files.get(os.fsencode(path))
+        is_typed = path in map(os.path.normpath, job.program)
+        if not (own and is_typed and is_file(here)) or is_same_file(here, self.folder / path):
+            return
+        if hashlib.sha256(here.read_bytes()).hexdigest() != own.digits:
+            text = f"{path} of {self.folder} runs; the file of this name here is another one"
+            hint = f"write {quote(str(self.folder / path))}, or copy the folder here: --code ."
+            yield Problem(Mark("--"), text, "program", hint)
 
     def _with_paths(self, plan: Plan, within: Path) -> Plan:
         """The plan, in which a folder of the code in PYTHONPATH is that of the copy."""

@@ -17,12 +17,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from jobgen.code_store.git_files import LeftOut, files_by_git, wrong
-from jobgen.errors import JobgenError, Mark, Problem, problem
+from jobgen.errors import JobgenError, Mark, Problem, counted, in_bytes, problem
 
 CODE_BYTES = 100_000_000
 CODE_FILES = 20_000
 IGNORE_FILE = ".jobgenignore"
 LIST_FILE = ".jobgen-files"  # of a copy: what it has
+_READ = 2  # times CODE_FILES: enough of a folder that is too large to name what fills it
 _SHOWN = 5  # of the largest things of a folder that is too large
 # Parts of paths that are never code: what jobgen and Python make beside it.
 _MADE = re.compile(rb"\.git|__pycache__|\.jobgen(\..*)?|\.jobgen-files|jobgen-logs")
@@ -54,6 +55,9 @@ def code_files(folder: Path, skipped: Iterable[Path] = ()) -> list[CodeFile]:
     submodule that is not here, and for names and links that no copy can have.
     """
     root = os.fsencode(folder)
+    if os.path.realpath(root) == b"/":
+        text = f"{folder} is the whole machine"
+        raise wrong(text, "name the folder with the program's code")
     if not os.path.isdir(root):
         text = "no folder" if os.path.lexists(root) else "there is no such folder"
         raise wrong(f"{folder}: {text}", "name the folder with the program's code")
@@ -62,7 +66,7 @@ def code_files(folder: Path, skipped: Iterable[Path] = ()) -> list[CodeFile]:
         names = files_by_git(root, is_left_out)
         if names is None:
             names = _names_below(root, b"", is_left_out)
-        most = list(islice(names, 10 * CODE_FILES))  # else a home takes minutes
+        most = list(islice(names, _READ * CODE_FILES))  # else a home takes minutes
         files, problems = _described(root, sorted(set(most)))
     except OSError as error:
         raise wrong(f"{os.fsdecode(error.filename or root)}: {error.strerror}") from None
@@ -189,12 +193,12 @@ def _too_large(files: list[CodeFile]) -> JobgenError:
             counts[above] += 1
     amounts = sizes if by_size else counts
     shown = ", ".join(
-        f"/{os.fsdecode(name)} ({sizes[name] / 1e6:.0f} MB, {counts[name]} files)"
+        f"/{os.fsdecode(name)} ({in_bytes(sizes[name])}, {counted(counts[name], 'file')})"
         for name in _largest(amounts)
     )
-    number = f"{len(files)}" if len(files) < 10 * CODE_FILES else f"more than {len(files)}"
-    text = f"{size / 1e6:.0f} MB in {number} files are too much for code: {shown}"
-    most = f"at most {CODE_BYTES / 1e6:.0f} MB and {CODE_FILES} files"
+    number = f"{len(files)}" if len(files) < _READ * CODE_FILES else f"more than {len(files)}"
+    text = f"{in_bytes(size)} in {number} files are too much for code: {shown}"
+    most = f"at most {in_bytes(CODE_BYTES)} and {CODE_FILES} files"
     return wrong(text, f"{most}; leave out what is no code: a line for each in {IGNORE_FILE}")
 
 

@@ -88,14 +88,19 @@ class CodeCopies:
         """All code that was read, each with its store, whose $NAME are those of the nodes."""
         return [(place.store, code) for place, code in self._codes.items()]
 
-    def keep(self) -> None:
-        """Make the copies of all code that was read. Raises JobgenError."""
+    def keep(self) -> list[str]:
+        """Make the copies of all code that was read; returns what was copied, in words.
+
+        Raises JobgenError.
+        """
+        made = list[str]()
         for place, code in self._codes.items():
             from jobgen.code_store.store import keep
 
             store = self._folder(place.store, place)
             self._check_place(store)
-            keep(code, store)
+            made.append(keep(code, store))
+        return [*filter(None, made)]
 
     def _check_place(self, store: Path) -> None:
         is_new = not (store / "code").is_dir()

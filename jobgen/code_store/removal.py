@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from jobgen.code_store.code_files import LIST_FILE
 from jobgen.code_store.store import note_of
 from jobgen.errors import problem
 from jobgen.paths import effective_user, part_of, remove_dead
@@ -44,12 +45,12 @@ class StoreEntry(NamedTuple):
         return {}
 
     def size(self) -> tuple[int, int]:
-        """The number of its files, and their bytes."""
+        """The number of its files, without those that describe it, and their bytes."""
         sizes = list[int]()
-        for each in self._all():
+        for each in filter(note_of(self.path).__ne__, self._all()):
             names = [str(each)] if not each.is_dir() else []
             for folder, _, inner in os.walk(each):
-                names += [os.path.join(folder, name) for name in inner]
+                names += [os.path.join(folder, name) for name in inner if name != LIST_FILE]
             for name in names:
                 with suppress(OSError):
                     sizes.append(os.lstat(name).st_size)

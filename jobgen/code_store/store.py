@@ -24,9 +24,10 @@ from pathlib import Path
 from jobgen.code_store.code import Code, read_file
 from jobgen.code_store.code_files import LIST_FILE, CodeFile
 from jobgen.code_store.git_files import git_state, wrong
-from jobgen.errors import JobgenError, problem
-from jobgen.paths import bundled, effective_user, part_of, with_home
+from jobgen.errors import JobgenError, counted, in_bytes, problem
+from jobgen.paths import bundled, effective_user, part_of, shortest, with_home
 from jobgen.profiles.model import Profile
+from jobgen.quoting import quote
 from jobgen.scripts.write import replace_file
 
 _OWN = 0o755  # the mode of a folder in which nobody else writes, whatever the umask is
@@ -62,12 +63,17 @@ def store_of(profile: Profile, within: Path, environ: Mapping[str, str] | None =
 def folder_in(store: Path, name: str) -> Path:
     """A folder of the store, which is made unless it is there; git passes over what is made here.
 
-    Raises JobgenError if it cannot be made, or if another user could change what is in it.
+    Raises JobgenError if it cannot be made, if the folder of the store is not there, or if another
+    user could change what is in it.
     """
     top = store.parent if store.parent.name == OURS else store
+    if not top.parent.is_dir():
+        text, hint = f"{top.parent} is not there", f"mkdir -p {quote(str(top.parent))}"
+        raise problem("software.store", text, "code", f"{hint}, or name another folder")
     try:
+        _refuse_others(store / name, store)  # before a folder is made, and of what is there then
         if not top.exists():
-            top.mkdir(_OWN, parents=True)
+            top.mkdir(_OWN)
             (top / ".gitignore").write_text("*\n")
         for folder in (store, store / name):
             folder.mkdir(_OWN, exist_ok=True)
@@ -79,14 +85,15 @@ def folder_in(store: Path, name: str) -> Path:
 
 def _refuse_others(*folders: Path) -> None:
     """Raise JobgenError if another user could change something in these folders, or put others."""
-    for each in (*folders, *folders[-1].resolve().parents):
+    for each in filter(Path.exists, (*folders, *folders[-1].resolve().parents)):
         status = each.stat()
         is_own = status.st_uid in (effective_user(), 0) or each not in folders
         # In a folder such as /tmp, whose sticky bit is set, nobody renames what others have there.
         is_sticky = status.st_mode & stat.S_ISVTX and each not in folders
         if not is_own or (status.st_mode & stat.S_IWOTH and not is_sticky):
             text = f"another user can write in {each}, and change the code of your jobs"
-            hint = f"name a store in a folder of your own, or chmod o-w {each}"
+            of_all = status.st_mode & stat.S_ISVTX  # as /tmp is
+            hint = "name a store in a folder of your own" + f", or chmod o-w {each}" * (not of_all)
             raise problem("software.store", text, "code", hint)
 
 
@@ -95,23 +102,27 @@ def _not_writable(error: OSError, store: Path) -> JobgenError:
     return problem("software.store", text, "code", "name another folder")
 
 
-def keep(code: Code, store: Path) -> None:
+def keep(code: Code, store: Path) -> str:
     """Make the copy of the code in the store, unless it is there; it appears as a whole.
 
+    Returns what was copied, in words; "" if it was there.
     Raises JobgenError if it cannot be written, if another user could change it, or if the code
     changes while it is copied.
     """
-    copy = folder_in(store, "code") / code.name
+    copy, made = folder_in(store, "code") / code.name, ""
     try:
         if not _is_whole(code, copy):
             with part_of(copy) as part:
                 _write(code, part)
                 _note_origin(code, copy)
                 _move(code, part, copy)
+            count, size = len(code.files), sum(each.size for each in code.files.values())
+            made = f"code: {counted(count, 'file')}, {in_bytes(size)}, in {shortest(copy)}"
         with suppress(OSError):  # a store that is read-only has the copy
             os.utime(note_of(copy))
     except OSError as error:
         raise _not_writable(error, store) from None
+    return made
 
 
 def note_of(copy: Path) -> Path:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from jobgen.code_store.code import Code
 from jobgen.code_store.store import keep, note_of
-from jobgen.errors import problem
+from jobgen.errors import problem, report_lines
 from jobgen.paths import bundled
 from jobgen.quoting import names_set, quote_path
 from jobgen.remote.files import address, failed, rsync
@@ -29,7 +29,7 @@ def send_codes(login: Login, codes: Iterable[tuple[str, Code]], here: Path = HER
     Raises JobgenError.
     """
     for store, code in codes:
-        keep(code, here)
+        report_lines(filter(None, [keep(code, here)]))
         _send(login, store, code.name, here)
 
 

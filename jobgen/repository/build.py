@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from jobgen.bounds import BUILD_BYTES, BUILD_BYTES_EACH, PROBLEMS_KEPT, PROBLEMS_SHOWN
-from jobgen.errors import USAGE, JobgenError, Problem, problem, report
+from jobgen.errors import USAGE, JobgenError, Problem, counted, problem, report, report_lines
 from jobgen.generator import Generator, Generators
 from jobgen.keeper.carried import named_files
 from jobgen.paths import is_outside, repository_or_folder, to_path
@@ -167,7 +167,9 @@ def build_all(
     _report_problems(build, path)
     check()
     if not dry_run:
-        build.generators[""].keep_codes()  # before scripts that need them, as are keepers
+        report_lines(
+            build.generators[""].keep_codes()
+        )  # before scripts that need them, as are keepers
     changed = write_keepers(path.parent, build.keepers, dry_run)
     written = _write_changes(build)
     removed = _remove_obsolete(folders, build) if options.prune else 0
@@ -175,7 +177,7 @@ def build_all(
         changed |= prune_keepers(path.parent, build.keepers, dry_run)
     verb, same = "to be " * dry_run, total - written
     counts = f"{written} {verb}written, {same} unchanged; {removed} {verb}removed"
-    report(f"{total} scripts: {counts}")
+    report(f"{counted(total, 'script')}: {counts}")
     if written < len(build.changes):
         return USAGE
     return int(dry_run and bool(written or removed or changed))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from jobgen.errors import USAGE, JobgenError, printable, problem, report
+from jobgen.errors import USAGE, JobgenError, printable, problem, report, report_lines
 from jobgen.generator import Generator, Generators
 from jobgen.paths import is_file, is_outside, repository, to_path
 from jobgen.planning.parser import parse_command
@@ -99,7 +99,7 @@ def _check(
     may_fix = fix and bool(verdict.generated) and not verdict.is_current
     is_fixed = may_fix and (force or not verdict.loses_edit)
     if is_fixed:
-        generators.of(path).keep_codes()
+        report_lines(generators.of(path).keep_codes())
         _fix(path, real, data, verdict.generated)
     write(_verdict_text(path, data, verdict, is_fixed, may_fix and not is_fixed))
     named = keepers_of(real, header.manifest, verdict.generated if is_fixed else data)

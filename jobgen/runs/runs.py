@@ -63,6 +63,21 @@ class Run(NamedTuple):
         return None
 
     @property
+    def output(self) -> Path | None:
+        """The output file; None if it is not here, or if its name has what only Slurm knows."""
+        number, index = _in_array(self.record.job)
+        default = {
+            "slurm": "slurm-%A_%a.out" if index else "slurm-%j.out",
+            "pbs": f"{self.facts.name}.o{number}{'.' * bool(index)}{index}",
+        }
+        values = {"%x": self.facts.name, "%A": number, "%a": index, "^array_index^": index}
+        values |= {} if index else {"%j": number}
+        pattern = self.facts.output or default.get(self.facts.scheduler, "")
+        name = re.sub(r"%.|\^array_index\^", lambda found: values.get(found[0], found[0]), pattern)
+        file = (self.folder or Path()) / name
+        return file if file.is_file() else None
+
+    @property
     def has_failed(self) -> bool:
         """Whether it has ended by itself, and not well."""
         return bool(self.record.status) and not self.record.outside and not self.is_done
@@ -190,5 +205,5 @@ def find_run(runs: Sequence[Run], job: str, logs: Path) -> Run:
         if each.event and _in_array(each.record.job)[0] == _in_array(job)[0]:
             raise problem(job, f"it has not begun; of its chain, {each.event.text}", "job")
     text = f"no record of this job is in {logs}"
-    hint = "see jobgen runs, or name the folder that it was submitted from, or of its logs"
+    hint = "see jobgen runs, or name the folder of its submission, of --chdir or of --log-dir"
     raise problem(job, text, "job", hint)

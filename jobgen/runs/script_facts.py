@@ -19,6 +19,7 @@ from jobgen.scripts.header import read_header
 # What is only in the lines of a script.
 _LINES = {
     "name": rb"^#(?:SBATCH --job-name=|PBS -N )(.+)$",
+    "output": rb"^#(?:SBATCH --output=|PBS -o )(.+)$",
     "logs": rb"^logs=(?:\$PWD/)?(.+?)/\$job",
     "code": rb"^workspace=(.+)$",
     "environment": rb"^ +(?:export VIRTUAL_ENV|stage_from)=(.*/environments/.+)$",
@@ -36,6 +37,7 @@ class ScriptFacts(NamedTuple):
     keeps_record: bool = True  # not if it is the plain script
     is_chain: bool = False
     name: str = ""  # of the job
+    output: str = ""  # its output file, with the scheduler's patterns; "" is the default
     logs: str = ""  # the folder of its records, from its working folder or with $NAME
     code: str = ""  # the copy of the code that it runs, as a path with $NAME
     environment: str = ""  # that of its lock, as a path with $NAME

@@ -46,6 +46,7 @@ def as_values(run: Run, state: str, cause: str) -> dict[str, Any]:
         "code": dict(record.code),
         "environment": os.path.basename(of_script.environment),
         "script": record.script,
+        "output": str(run.output or ""),
         "logs": str(record.folder),
     }
     return {name: None if value in ("", {}) else value for name, value in values.items()}

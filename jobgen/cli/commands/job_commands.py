@@ -12,7 +12,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from jobgen.cli.app import TEXTS, Command, RowOption, complete_value, main
-from jobgen.errors import JobgenError, problem, report
+from jobgen.errors import JobgenError, problem, report, report_lines
 from jobgen.paths import to_path
 from jobgen.planning.job_options import Job, job_options
 from jobgen.planning.option_row import BATCH, GROUPS, RANKS, Option, option
@@ -173,7 +173,7 @@ def run_job(job: Job, options: dict[str, Any]) -> int:
         _report_array(plan, job)
     _report_warnings(generator, plan, job, submits, is_here=host is None)
     if host is None:
-        generator.keep_codes()
+        report_lines(generator.keep_codes())
     if not submits or output:
         write(script, output)
     return _submit(generator, plan, script, options) if submits else 0

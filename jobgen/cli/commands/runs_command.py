@@ -71,7 +71,11 @@ def _list(folder: str, host: str | None, only_failed: bool, as_json: bool) -> in
     of a failed job is the class of failure that `jobgen why` finds in its logs.
     """
     machine = _fetched_from(host, folder) if host else HERE
-    found = [run for run in _runs_in(folder) if not host or run.record.host == machine.name]
+    found = [
+        run
+        for run in _runs_in(folder, runs.commands)
+        if not host or run.record.host == machine.name
+    ]
     shown = list(_with_states(found, machine))
     if only_failed:
         shown = [(run, state) for run, state in shown if state.startswith(_NOT_WELL)]
@@ -84,7 +88,8 @@ def _list(folder: str, host: str | None, only_failed: bool, as_json: bool) -> in
     else:
         kind = "job that did not end well" if only_failed else "record of a job"
         place = f"{LOGS} of {host}" if host else logs_folder(to_path(folder))
-        report(f"no {kind} is in {place}")
+        hint = "" if only_failed else "; name another folder: of the submission, --chdir, --log-dir"
+        report(f"no {kind} is in {place}{hint * (host is None)}")
     return 0
 
 
@@ -156,10 +161,13 @@ def _run_of(job: str, folder: str) -> Run:
     return find_run(_runs_in(folder), job, logs_folder(to_path(folder)))
 
 
-def _runs_in(folder: str) -> list[Run]:
+def _runs_in(folder: str, commands: Iterable[str] = ()) -> list[Run]:
+    """The jobs of a folder. Raises JobgenError; `commands` may be meant by the word."""
     path = to_path(folder)
     if not path.is_dir():
-        hint = nearest_hint(folder, runs.commands) if "/" not in folder else ""
+        hint = "" if commands else "the last word is the folder of the records, and no other job"
+        if commands and "/" not in folder:
+            hint = nearest_hint(folder, commands)
         raise problem(folder, "no such folder", "unreadable", hint)
     return runs_of([each for logs in with_hosts(logs_folder(path)) for each in read_records(logs)])
 

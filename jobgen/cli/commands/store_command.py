@@ -11,7 +11,7 @@ from jobgen.cli.app import RowOption, argument, columns, command_group, option
 from jobgen.cli.commands.job_commands import default_profile
 from jobgen.code_store.removal import StoreEntry, kept_in, remove_parts
 from jobgen.code_store.store import folder_in, store_of
-from jobgen.errors import JobgenError, printable, problem, report
+from jobgen.errors import JobgenError, in_bytes, printable, problem, report
 from jobgen.generator import find_profiles, no_profile, overrides
 from jobgen.paths import shortest, to_path
 from jobgen.planning.job_options import OPTIONS, Job
@@ -87,7 +87,7 @@ def _store_remove(
     if not dry_run:
         remove_parts(place)
     verb = "to be removed" if dry_run else "removed"
-    report(f"{count} {verb}, {size / 1e6:.1f} MB; {len(found) - count} needed")
+    report(f"{count} {verb}, {in_bytes(size)}; {len(found) - count} needed")
     return int(dry_run and bool(count))
 
 
@@ -175,4 +175,4 @@ def _row(each: StoreEntry, needed_by: str) -> tuple[str, ...]:
     commit = str(note.get("commit", ""))[:10] + " and changes" * bool(note.get("differs"))
     name = f"{each.path.parent.name}/{each.name}"
     age = f"{in_words(time.time() - each.used)} ago"
-    return name, f"{files}", f"{size / 1e6:.1f} MB", age, commit or "-", needed_by or "-"
+    return name, f"{files}", in_bytes(size), age, commit or "-", needed_by or "-"
