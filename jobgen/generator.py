@@ -245,10 +245,9 @@ class Generators:
             self._by_folder[within] = generator
         return self._by_folder[within]
 
-    def keep_codes(self) -> None:
-        """Make the copies of all code that these generators have read. Raises JobgenError."""
-        for generator in self._by_folder.values():
-            generator.keep_codes()
+    def keep_codes(self) -> list[str]:
+        """Make the copies of all code that these generators have read, as `keep_codes` of one."""
+        return [text for each in self._by_folder.values() for text in each.keep_codes()]
 
 
 def no_profile() -> JobgenError:
