@@ -300,6 +300,17 @@ def test_a_program_that_is_here_and_in_the_code(
     assert "another one" not in advice("./train")
 
 
+def test_a_file_with_the_name_of_a_module(tmp_path: Path) -> None:
+    names = ("train", "random.py", "array__a.py", "src__random.py", "test.py")
+    write(tmp_path, **dict.fromkeys(names, ""))
+    (tmp_path / "torch").mkdir()
+    (tmp_path / "torch/__init__.py").touch()
+    generator, job = Generator(), Job("sbatch", "mi210", program=("./train",), code=str(tmp_path))
+    found = map(str, generator.advice(job, generator.plan(job)))
+    hidden = [each.split()[1] for each in found if " hides a module " in each]
+    assert hidden == ["random.py", "torch/__init__.py"]
+
+
 def test_the_api_keeps_the_copy(tmp_path: Path) -> None:
     write(tmp_path, **{"train.py": ""})
     (tmp_path / "own").mkdir()

@@ -286,21 +286,6 @@ def test_a_ready_node_says_how_many_cores_it_has(tmp_path: Path) -> None:
     assert done.stdout.startswith(wanted), done.stderr
 
 
-@pytest.mark.parametrize(
-    ("file", "expected"),
-    [("random.py", "IndexError: tuple index out of range, in {}"), ("torch.py", "{} has its name")],
-)
-def test_a_file_with_the_name_of_a_module_is_named(
-    tmp_path: Path, file: str, expected: str
-) -> None:
-    (tmp_path / file).write_text("()[1]\n")
-    stand_ins = 'fail() { echo "$*"; exit 1; }\ncontainer() { echo a banner; "$@"; }'
-    path = f"export PYTHONPATH={tmp_path}"
-    done = run(tmp_path, stand_ins, path, "node/check-torch", "check_torch")
-    text = expected.format(tmp_path / file)
-    assert done.stdout == f"python3 has no torch: {text}: see software() in the script\n"
-
-
 BOUND, FEWER = "launch.cpu_bind=none", "request.cpus_per_node=N"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from os.path import samestat
@@ -23,6 +24,7 @@ from jobgen.scripts.header import read_header
 
 NAME_CHARACTERS = 32  # of the 64 of a SHA-256
 _LFS_POINTER = b"version https://git-lfs.github.com/spec/v1\n"
+_MODULES = {*sys.stdlib_module_names, "torch"} - {"test"}  # nothing imports Python's own `test`
 _RUN_BY_OTHERS = (".py", ".sh")  # an argument of such a name is a program, as in `bash run.sh`
 
 
@@ -60,6 +62,15 @@ class Code(NamedTuple):
         return plan
 
     def advice(self, job: Job, plan: Plan, within: Path) -> Iterator[Problem]:
+        """The warnings about files of the code whose names others have, too."""
+        yield from self._of_program(job, plan, within)
+        for path in map(os.fsdecode, self.files):
+            name = path.removesuffix(".py").removesuffix("/__init__")
+            if path.endswith(".py") and name in _MODULES:
+                text = f"{path} hides a module of the same name from Python and from torch"
+                yield Problem(Mark("--code"), text, "program", "give it another name")
+
+    def _of_program(self, job: Job, plan: Plan, within: Path) -> Iterator[Problem]:
         """The warning that another file has the name of the program where the job is submitted."""
         path = os.path.normpath(plan.program.name)
         here, own = within / path, self.files.get(os.fsencode(path))
