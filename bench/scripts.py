@@ -57,8 +57,9 @@ def reference(count: int, folder: Path | None = None) -> None:
 
     from jobgen.generator import Generator
     from jobgen.planning.job_options import Job
+    from jobgen.scripts.features import features
     from jobgen.scripts.jinja_environments import FILTERS
-    from jobgen.scripts.parts import chosen_parts, features
+    from jobgen.scripts.parts import chosen_parts
     from jobgen.scripts.render import machinery
     from jobgen.scripts.start_commands import upper_part
 

@@ -17,7 +17,8 @@ pytest.importorskip("tree_sitter_bash")
 
 from jobgen.planning.plan import Plan
 from jobgen.profiles.search import ProfileSearch
-from jobgen.scripts.parts import PARTS, Part, chosen_parts, features
+from jobgen.scripts.features import features
+from jobgen.scripts.parts import PARTS, Part, chosen_parts
 from jobgen.scripts.render import Templates, part_text
 from tests.bash_names import Names, names_in
 from tests.combinations import combinations

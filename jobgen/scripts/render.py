@@ -29,9 +29,10 @@ from jobgen.paths import (
 )
 from jobgen.planning.plan import Plan
 from jobgen.profiles.search import ProfileSearch, report_replacement
+from jobgen.scripts.features import features
 from jobgen.scripts.header import add_checksums
 from jobgen.scripts.jinja_environments import Environment, Raw, make_environment
-from jobgen.scripts.parts import Part, chosen_parts, features
+from jobgen.scripts.parts import Part, chosen_parts
 from jobgen.scripts.start_commands import upper_part
 
 BUNDLED = "bundled/"  # before a name: jobgen's own template, even if the project or a user has one
