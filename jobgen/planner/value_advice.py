@@ -148,9 +148,8 @@ def unlikely_words(job: Job, plan: Plan) -> Found:
         program = plan.program._replace(arguments=tuple(named))
         hint = f"for its value on the node: -- {_in_shell(program)}"
         if found[2] in _INDEX:
-            hint = "write %a, the number of the job" + ", and --array FIRST-LAST" * (
-                not plan.request.array
-            )
+            more = "" if plan.request.array else ", and --array FIRST-LAST"
+            hint = f"write %a, the number of the job{more}"
         text = f"the program gets {(place or found)[0]} as it is, and no value"
         yield "--", text, "variable", hint
     own = [*_OWN.finditer(" ".join(arguments))]
@@ -162,19 +161,25 @@ def unlikely_words(job: Job, plan: Plan) -> Found:
     if operator and not has_own_shell:
         hint = f"for a shell on the node: -- {_in_shell(plan.program)}"
         yield "--", f"the program gets {operator!r} as an argument", "shell", hint
-    index = next((word for word in arguments if re.search("%a(?![A-Za-z])", word)), None)
-    if index and plan.launch.chain:
-        text = f"%a in {index!r:.60} is another number in each job of the chain"
-        yield "--", text, "variable", "leave it out, if they go on with one training"
-    elif index and not job.array and job.command != "byhand":
-        text = f"%a in {index!r:.60} is the number of a job in an array, and this is none"
-        yield "--", text, "variable", "add --array FIRST-LAST"
+    yield from _index_words(job, plan)
     if home := next((word for word in arguments if re.search("(^|=)~/", word)), ""):
         text = f"the program gets {home!r:.60} as it is: no shell replaces the ~"
         hint = f"write {home.replace('~/', '$HOME/', 1)} without single quotes"
         yield "--", text, "variable", hint
     yield from _name_letters(job, plan)
     yield from _variable_letters(plan, letters)
+
+
+def _index_words(job: Job, plan: Plan) -> Found:
+    """Warnings about %a, the number of a job in its array or chain."""
+    found = (word for word in plan.program.arguments if re.search("%a(?![A-Za-z])", word))
+    index = next(found, None)
+    if index and plan.launch.chain:
+        text = f"%a in {index!r:.60} is another number in each job of the chain"
+        yield "--", text, "variable", "leave it out, if they go on with one training"
+    elif index and not job.array and job.command != "byhand":
+        text = f"%a in {index!r:.60} is the number of a job in an array, and this is none"
+        yield "--", text, "variable", "add --array FIRST-LAST"
 
 
 def _name_letters(job: Job, plan: Plan) -> Found:

@@ -106,8 +106,8 @@ def fetch_records(host: str) -> Login:
     login, _ = reach(login_of(host))
     fetch_logs(login)
     here = logs_here(login)
-    records = [each for each in read_records(here) if each.host_logs and each.end is None]
-    for place in dict.fromkeys(each.host_logs for each in records):
+    records = [each for each in read_records(here) if each.logs_there and each.end is None]
+    for place in dict.fromkeys(each.logs_there for each in records):
         if place != f"{login.folder}/{LOGS}":
             try:
                 fetch_logs(login, place, here=here)

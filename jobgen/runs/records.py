@@ -45,7 +45,7 @@ class Record(NamedTuple):
     outside: str = ""  # not "" if the job was ended from outside, such as by scancel
     versions: str = ""  # of torch, CUDA, NCCL and the driver
     folder: Path = Path(LOGS)  # which has the record
-    host_logs: str = ""  # on the host of the job, the folder with its own record; it may have $NAME
+    logs_there: str = ""  # the folder with its own record on its host; it may have $NAME
 
     @property
     def restarts(self) -> int:
@@ -160,7 +160,7 @@ def _record(values: dict[str, Any], folder: Path) -> Record:
         outside=text("outside"),
         versions=_READY.sub("", text("ready")),
         folder=folder,
-        host_logs=text("host_logs"),
+        logs_there=text("logs_there"),
     )
 
 
@@ -192,16 +192,16 @@ def keep_script(logs: Path, script: bytes) -> str:
     return digits
 
 
-def note_submission(logs: Path, job: str, script: bytes, host_logs: str = "") -> None:
+def note_submission(logs: Path, job: str, script: bytes, logs_there: str = "") -> None:
     """Write the record of a job that the scheduler has taken, and keep its script.
 
-    A job that has begun, or has even ended, has written its own record, which stays. `host_logs` is
-    the folder that has this on the job's host.
+    A job that has begun, or has even ended, has written its own record, which stays. `logs_there`
+    is the folder that has this on the job's host.
     """
     values: dict[str, Any] = {"job": job, "script": keep_script(logs, script)}
     values["submitted"] = round(time.time())
-    if host_logs:
-        values["host_logs"] = host_logs
+    if logs_there:
+        values["logs_there"] = logs_there
     file = _file_of(logs, job)
     new = file.with_name(f".{file.name}.new")
     replace_file(new.absolute(), _as_json(values), 0o600, sync=False, make_folders=True)
@@ -217,7 +217,7 @@ def note_end(record: Record, status: int) -> None:
 
 def note_place(record: Record) -> None:
     """Note again where a job's own record is: the one that came from there does not say it."""
-    _add(record, {"host_logs": record.host_logs})
+    _add(record, {"logs_there": record.logs_there})
 
 
 def _add(record: Record, values: dict[str, Any]) -> None:

@@ -110,10 +110,10 @@ def _without_id(exit_status: int, queue: JobQueue) -> JobStatus:
     return JobStatus("", exit_status=exit_status or 1)
 
 
-def _note(logs: Path, job: str, script: str, host_logs: str) -> None:
+def _note(logs: Path, job: str, script: str, logs_there: str) -> None:
     """Write the job's record; the job is submitted, so what fails here is a warning."""
     try:
-        note_submission(logs, job, script.encode("utf-8"), host_logs)
+        note_submission(logs, job, script.encode("utf-8"), logs_there)
     except OSError as error:
         report(f"warning: the job has no record yet: {error.filename or logs}: {error.strerror}")
 
