@@ -172,12 +172,13 @@ def test_results_beside_the_program_submit_nothing_again(
     assert run_words(["build", "--submit"]) == 0
     out, err = lines(capsys)
     assert out[3:] == ["jobs/bert-3.sh: job 15 (job 14 ended with status 1)"]
-    assert err[1:] == ["jobgen: 3 jobs: 1 submitted, 2 succeeded before", *CHANGED]
+    assert err[0].startswith("jobgen: code: 8 files, 1 kB, in ")
+    assert err[2:] == ["jobgen: 3 jobs: 1 submitted, 2 succeeded before", *CHANGED]
     (folder / "results/5.json").touch()  # the one in the queue runs as it was submitted
     assert run_words(["build", "--submit"]) == 0
     out, err = lines(capsys)
     assert out[3:] == []
-    assert err[2] == "jobgen: 3 of them were submitted before a change of code"
+    assert err[3] == "jobgen: 3 of them were submitted before a change of code"
     assert err[-2:] == [
         "jobgen:   those in the queue run as they were; this cancels them, to submit them anew:",
         "jobgen:     scancel 15",

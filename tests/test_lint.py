@@ -73,7 +73,7 @@ def test_folder_stands_for_its_job_scripts(folder: Path) -> None:
     done = jobgen("lint", ".", cwd=folder)
     files = [line.split(":")[0] for line in done.stdout.decode().splitlines()]
     assert files == ["./job.sh", "./a/train.slurm"]
-    assert b"in 2 of 2 scripts; 1 files are not job scripts; --fix mends 2\n" in done.stderr
+    assert b"in 2 of 2 scripts; 1 file is no job script; --fix mends 2\n" in done.stderr
 
 
 def test_folder_is_searched_whatever_the_suffix(folder: Path) -> None:
@@ -96,7 +96,7 @@ def test_folder_is_searched_whatever_the_suffix(folder: Path) -> None:
     done = jobgen("lint", ".", cwd=folder)
     files = {line.split(":")[0] for line in done.stdout.decode().splitlines()}
     assert files == {"./job.sh", "./a.mine", "./b.txt", "./c.md", "./d.csh", "./yes"}
-    assert b"are not job scripts" not in done.stderr
+    assert b"no job script" not in done.stderr
 
 
 def test_links_in_a_folder_are_not_followed(folder: Path) -> None:
@@ -128,7 +128,7 @@ def test_jobs_only_passes_over_other_named_files(folder: Path) -> None:
     assert b"[JG601]" in jobgen("lint", "setup.sh", cwd=folder).stdout
     done = jobgen("lint", "--jobs-only", "setup.sh", "job.sh", cwd=folder)
     assert done.stdout.decode() == f"job.sh:4:9: {MESSAGE}; {CURE} [JG201]\n"
-    assert b"1 finding in 1 of 1 scripts; 1 files are not job scripts" in done.stderr
+    assert b"1 finding in 1 of 1 scripts; 1 file is no job script" in done.stderr
 
 
 def test_large_file_is_not_read(folder: Path) -> None:
@@ -174,7 +174,7 @@ def test_scripts_in_a_document_are_found_on_its_lines(folder: Path) -> None:
     done = jobgen("lint", "a.md", "a.rst", "b.md", cwd=folder)
     places = [line.partition(": ")[0] for line in done.stdout.decode().splitlines()]
     assert places == ["a.md:15:12", "a.rst:6:12"]
-    assert b"2 findings in 2 of 2 scripts; 1 files are not job scripts" in done.stderr
+    assert b"2 findings in 2 of 2 scripts; 1 file is no job script" in done.stderr
 
 
 def test_partly_read_script_is_reported(folder: Path) -> None:

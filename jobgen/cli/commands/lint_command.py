@@ -121,7 +121,8 @@ def _report(outcome: Outcome, fix: bool) -> None:
     count = len(outcome.problems)
     line = f"{count} finding{'s' * (count != 1)} in {with_findings} of {outcome.files} scripts"
     if outcome.skipped:
-        line += f"; {outcome.skipped} files are not job scripts"
+        others = "file is no job script" if outcome.skipped == 1 else "files are no job scripts"
+        line += f"; {outcome.skipped} {others}"
     if changed := len(_changed(outcome)):
         line += f"; {changed} {'mended' if fix else 'to be mended'}"
     elif not outcome.mended and (fixable := sum(bool(each.edits) for each in outcome.problems)):
