@@ -244,6 +244,36 @@ def test_nothing_to_list(tmp_path: Path) -> None:
     assert text == "jobgen: shw: no such folder; did you mean `show`? [unreadable]\n"
 
 
+@pytest.mark.parametrize(
+    ("words", "job", "file"),
+    [
+        (("sbatch", "--profile", "mi210"), "12", "train-12.out"),
+        (
+            ("sbatch", "--profile", "mi210", "--array", "0-3", "--set", "request.output=%x-%A_%a"),
+            "12_3",
+            "train-12_3",
+        ),
+        (("sbatch", "--profile", "mi210", "--set", "request.output=%%x-%j.log"), "12", "%x-12.log"),
+        (("qsub", "--profile", "eap"), "12.server", "train.o12"),
+        (("qsub", "--profile", "eap", "--array", "0-3"), "12[3].server", "train.o12.3"),
+        (("qsub", "--profile", "eap", "--set", "request.output=a b"), "12.server", "a b"),
+    ],
+)
+def test_the_output_file_of_a_job(
+    tmp_path: Path, words: tuple[str, ...], job: str, file: str
+) -> None:
+    write_record(tmp_path, job, made(*words, "-N", "2", "--", "train.py", cwd=tmp_path))
+    assert "\noutput" not in runs("show", job, cwd=tmp_path)
+    (tmp_path / file).touch()
+    text = runs("show", job, cwd=tmp_path)
+    assert re.search(rf"^output +{re.escape(str(tmp_path / file))}$", text, re.M), text
+
+
+def test_two_jobs_are_shown_one_by_one(tmp_path: Path) -> None:
+    text = runs("show", "3", "4", cwd=tmp_path, status=2)
+    assert "4: no such folder; the last word is the folder of the records, and no other" in text
+
+
 def test_one_job(folder: Path) -> None:
     text = runs("show", "12", cwd=folder)
     assert re.search(r"^state +ok$", text, re.M)

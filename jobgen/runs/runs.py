@@ -70,8 +70,8 @@ class Run(NamedTuple):
             "slurm": "slurm-%A_%a.out" if index else "slurm-%j.out",
             "pbs": f"{self.facts.name}.o{number}{'.' * bool(index)}{index}",
         }
-        values = {"%x": self.facts.name, "%A": number, "%a": index, "^array_index^": index}
-        values |= {} if index else {"%j": number}
+        values = {"%x": self.facts.name, "%A": number, "%a": index, "%%": "%"}
+        values |= {"%j": "%j" if index else number, "^array_index^": index}
         pattern = self.facts.output or default.get(self.facts.scheduler, "")
         name = re.sub(r"%.|\^array_index\^", lambda found: values.get(found[0], found[0]), pattern)
         file = (self.folder or Path()) / name
