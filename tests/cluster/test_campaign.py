@@ -99,7 +99,7 @@ def test_results_beside_the_program(here: Desk) -> None:
     again = build(here, *words)
     assert again.returncode == 0, again.stderr
     assert ": job " not in again.stdout
-    assert again.stderr.splitlines()[1:3] == [
+    assert again.stderr.splitlines()[2:4] == [
         "jobgen: 2 jobs: 2 succeeded before",
         "jobgen: 2 of them were submitted before a change of code",
     ]
