@@ -200,7 +200,7 @@ def _read_only(mode: int) -> int:
 def changed_files(copy: Path) -> str:
     """What a job would say of a copy that is not what was submitted; "" if it is."""
     check = (bundled("templates") / "machinery/job/code.sh").read_text(encoding="utf-8")
-    text = f'fail() {{ echo "$*"; exit 1; }}; workspace=$1\n{check}'
+    text = f'fail() {{ echo "$*"; exit 1; }}; workspace=$1\n{check}\ncheck_code'
     words = ("bash", "-euo", "pipefail", "-c", text, "-", copy)
     answer = os.fsdecode(subprocess.run(words, capture_output=True, check=False).stdout)
     return answer.rpartition(": ")[0]  # without the cure, which is for who submits
