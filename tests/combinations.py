@@ -25,6 +25,7 @@ STARTERS = {
 }
 IMAGES = tuple(name for name in ENGINES if name != "ce")
 WORKSPACE = Workspace("https://example.org/train.git", "0" * 40, "/scratch/train")
+COPY = "c" * 32  # the name of the copy of the code
 PROGRAMS = ((), ("train.py",), ("./solver",))  # the trainer, a script, a command
 
 # What starts the ranks, where and how many, and what watches them.
@@ -65,7 +66,8 @@ DETAILS: tuple[tuple[Values, ...], ...] = (
     ({}, {"software.once_per_node": ("mkdir -p /tmp/cache",)}),
     ({}, {"network.interface": ("ib0",)}),
     ({}, {"node.gpu": "none"}),
-    ({}, {"workspace": WORKSPACE}),
+    ({}, {"workspace": WORKSPACE}, {"software.code": "."}),
+    ({}, {"launch.chain": 5}, {"launch.chain": 5, "software.code": "."}),
     ({}, {"launch.exclude_at_most": 0}),
 )
 VALUES: tuple[tuple[Values, ...], ...] = (
@@ -109,8 +111,9 @@ def make(values: Values, program: tuple[str, ...]) -> Plan | None:
     resolved = profile_with(tuple(values.items()))
     if not resolved:
         return None
+    job = Job(COMMANDS[values["scheduler"]], program=program)
     try:
-        return make_plan(Job(COMMANDS[values["scheduler"]], program=program), resolved)
+        return make_plan(job, resolved, code=COPY if resolved.profile.software.code else None)
     except JobgenError:
         return None
 

@@ -29,11 +29,11 @@ TEMPLATES = Templates(ProfileSearch())  # which reads each template once
 Machineries = dict[tuple[Part, ...], Plan]
 
 # What a job's nodes have beside bash: each is checked, comes with the scheduler, or is in the base
-# of a distribution (coreutils, util-linux, grep, sed, awk, findutils, iproute2, tar).
+# of a distribution (coreutils, diffutils, util-linux, grep, sed, awk, findutils, iproute2, tar).
 COMMANDS = set(
-    "awk cat chmod comm cp cut date dd df dmesg enroot env find flock getent git grep head id"
+    "awk cat chmod comm cp cut date dd df diff dmesg enroot env find flock getent git grep head id"
     " install ip ln mkdir mktemp mountpoint mv nproc nvidia-smi paste realpath rm rmdir sbcast"
-    " scancel scontrol sed sha256sum sleep sort squeue srun ss stat tail tar tee timeout tr uname"
+    " scancel scontrol sed sha256sum sleep sort squeue srun ss stat tail tar tee timeout touch tr uname"
     " uniq unsquashfs wc xargs".split()
 )
 OF_THE_UPPER_PART = {"software", "ranks", "container", "prepare_node", "stage_values"}

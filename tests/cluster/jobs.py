@@ -41,10 +41,10 @@ def generate(*words: str, cwd: Path) -> str:
     return subprocess.run(command, cwd=cwd, stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
-def job_folders(folder: Path) -> list[Path]:
+def job_folders(folder: Path, logs: str = "jobgen-logs") -> list[Path]:
     """The folders that jobs left beside their records and scripts: none after a success."""
-    found = (each for each in folder.glob("jobgen-logs/*") if each.is_dir())
-    return [each for each in found if each.name != "scripts"]
+    found = (each for each in folder.glob(f"{logs}/*") if each.is_dir())
+    return sorted(each for each in found if each.name != "scripts")
 
 
 def without_memory_of_others(output: str) -> str:

@@ -281,10 +281,10 @@ def test_each_try_of_a_job_has_its_own_folder(desk: Desk) -> None:
     until(lambda: restarts(desk, job) == 1)
     done = desk.cluster.wait(job, 120)
     assert done.state == "COMPLETED", done.labelled
-    tries = sorted(folder.name for folder in (desk.folder / "kept").iterdir())
-    assert tries == [str(job), f"{job}.1"]
-    for name in tries:
-        files = (desk.folder / "kept" / name).glob("smc*/*/attempt_0/0/stdout.log")
+    tries = job_folders(desk.folder, "kept")
+    assert [each.name for each in tries] == [str(job), f"{job}.1"]
+    for each in tries:
+        files = each.glob("smc*/*/attempt_0/0/stdout.log")
         assert [file.read_text() for file in files] == ["began\n"] * 2
 
 
