@@ -49,11 +49,7 @@ def _make_plan(job: Job, resolved: Resolved, hosts: Hosts, code: str | None) -> 
     profile = resolved.profile
     base = base_plan(resolved, scheduler, by_hand, job.shared is not None)
     is_job = job.command in COMMANDS.values()
-    if base.launch.chain and not is_job:
-        refusals.check_no_own_chain(resolved, job.command)
-        base = base._replace(launch=base.launch._replace(chain=None))
-    elif base.launch.chain:
-        check_time_of_chain(resolved, base.request.time)
+    base = _with_chain(base, resolved, job.command, is_job) if base.launch.chain else base
     program = make_program(
         job.program, profile.trainer, job.trainer is not None, resolved.origin("trainer")
     )
@@ -84,6 +80,15 @@ def _make_plan(job: Job, resolved: Resolved, hosts: Hosts, code: str | None) -> 
         check_container_values(plan, resolved, by_hand)
         plan = with_container(plan, profile.software.container, scheduler.variables, by_hand)
     return plan._replace(directives=scheduler.directives(plan)) if is_job else plan
+
+
+def _with_chain(base: Plan, resolved: Resolved, command: str, is_job: bool) -> Plan:
+    """The plan of a chain, or without the chain of a profile if the command submits no script."""
+    if is_job:
+        check_time_of_chain(resolved, base.request.time)
+        return base
+    refusals.check_no_own_chain(resolved, command)
+    return base._replace(launch=base.launch._replace(chain=None))
 
 
 def _workspace(profile: Profile, program: Program, code: str | None) -> Workspace | None:

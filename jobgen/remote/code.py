@@ -51,7 +51,7 @@ def _send(login: Login, store: str, name: str, here: Path) -> None:
 
 def _receive(login: Login, store: str, *words: str, data: bytes = b"") -> Answer:
     """Run receive.sh in the store there. Raises JobgenError if it cannot write there."""
-    functions = _LISTING.read_text(encoding="utf-8").rpartition("\ncheck_code")[0]
+    functions = _LISTING.read_text(encoding="utf-8")
     folder = f"{quote_path(store)}/code"
     text = f"{names_set(store)}mkdir -p -- {folder} && cd -- {folder} || exit\n{functions}\n"
     text += _RECEIVE.read_text(encoding="utf-8")
