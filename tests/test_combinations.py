@@ -33,8 +33,8 @@ Machineries = dict[tuple[Part, ...], Plan]
 COMMANDS = set(
     "awk cat chmod comm cp cut date dd df diff dmesg enroot env find flock getent git grep head id"
     " install ip ln mkdir mktemp mountpoint mv nproc nvidia-smi paste realpath rm rmdir sbcast"
-    " scancel scontrol sed sha256sum sleep sort squeue srun ss stat tail tar tee timeout touch tr uname"
-    " uniq unsquashfs wc xargs".split()
+    " scancel scontrol sed sha256sum sleep sort squeue srun ss stat tail tar tee timeout touch tr"
+    " uname uniq unsquashfs wc xargs".split()
 )
 OF_THE_UPPER_PART = {"software", "ranks", "container", "prepare_node", "stage_values"}
 

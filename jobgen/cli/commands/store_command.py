@@ -100,9 +100,10 @@ def _store_build(
     """Make the environment of a lock, where there is a network.
 
     It runs `uv sync --frozen` with your own uv, into the store: a folder that is named by the lock.
-    The jobs of the profile then run from it. It appears there as a whole, and only if torch can be
-    imported; what is there already is not made again. Packages that are folders here are code, and
-    not installed: a job has them by --code. The path is on stdout. Example:
+    The jobs of the profile then run from it. It appears there as a whole, and only if torch, where
+    the lock has it, can be imported; what is there already is not made again. Packages that are
+    folders here are code, and not installed: a job has them by --code. The path is on stdout.
+    Example:
 
       jobgen store build --profile mi210
     """
