@@ -179,7 +179,7 @@ def counted(count: int, noun: str) -> str:
 
 def in_bytes(size: int) -> str:
     """A number of bytes, in the unit that a person reads: 12 MB, 1.2 MB, 12 kB."""
-    if size < 100_000:
+    if size < 1e5:
         return f"{-(-size // 1000)} kB"  # a file of a few bytes is not nothing
     return f"{size / 1e6:.{int(size < 10_000_000)}f} MB"
 

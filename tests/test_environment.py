@@ -337,6 +337,7 @@ def test_a_store_that_a_stranger_can_write(project: Path, uv: Path) -> None:
 
 def test_what_a_new_script_names_is_not_removed(project: Path, uv: Path) -> None:
     """`jobgen store remove` looks when an environment was used; a script that is made uses it."""
+    (project / "jobs").mkdir()
     place = Path(build("--set", "request.chdir=jobs").stdout.decode().strip())
     assert place.is_relative_to(project / "jobs/.jobgen/store/environments")
     note = place.with_name(f"{place.name}.json")

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from jobgen.bounds import SCRIPT_BYTES
 from jobgen.code_store.code_files import LIST_FILE
 from jobgen.errors import JobgenError
-from jobgen.planning.job_options import Job
+from jobgen.planning.job_options import OPTIONS, Job
 from jobgen.planning.parser import parse_command
 from jobgen.quoting import split_words
 from jobgen.runs.records import Record, read_plain
@@ -26,9 +26,9 @@ from jobgen.scripts.header import read_header
 # Options that say where, when and how long a job runs, and not what it computes. The name of the
 # code is in the script, whatever the option.
 WHERE_AND_WHEN = (
+    *(name for name, row in OPTIONS.items() if row.group == "Cluster" and name != "profile"),
+    *("time", "after", "mail", "mail_on", "max_restarts", "stall", "requeue", "signal"),
     *("code", "directives"),
-    *("time", "partition", "queue", "account", "qos", "reservation", "constraint", "exclusive"),
-    *("shared", "after", "mail", "mail_on", "max_restarts", "stall", "requeue", "signal"),
 )
 _SIZES = ("request.nodes=", "request.gpus_per_node=", "request.chdir=")  # may change results
 _BY_PEOPLE = {"code", "environment", "options", "profile", "trainer"}
