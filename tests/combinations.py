@@ -17,7 +17,7 @@ from jobgen.profiles.resolve import Resolved
 from jobgen.profiles.software_keys import ENGINES, Container, Workspace
 from jobgen.schedulers import COMMANDS, profile_conflicts
 
-Values = dict[str, Any]  # of a profile, by their paths
+Values = dict[str, Any]  # of a profile, by their paths; `array` is the option
 
 STARTERS = {
     "slurm": ("srun", "ssh", "mpirun"),
@@ -67,6 +67,7 @@ DETAILS: tuple[tuple[Values, ...], ...] = (
     ({}, {"network.interface": ("ib0",)}),
     ({}, {"node.gpu": "none"}),
     ({}, {"workspace": WORKSPACE}, {"software.code": "."}),
+    ({}, {"array": "0-9"}),
     ({}, {"launch.chain": 5}, {"launch.chain": 5, "software.code": "."}),
     ({}, {"launch.exclude_at_most": 0}),
 )
@@ -108,10 +109,11 @@ def merged(values: Iterable[Values]) -> Values:
 
 def make(values: Values, program: tuple[str, ...]) -> Plan | None:
     """The plan for a program, or None if it is refused."""
-    resolved = profile_with(tuple(values.items()))
+    of_profile = tuple((path, value) for path, value in values.items() if path != "array")
+    resolved = profile_with(of_profile)
     if not resolved:
         return None
-    job = Job(COMMANDS[values["scheduler"]], program=program)
+    job = Job(COMMANDS[values["scheduler"]], program=program, array=values.get("array"))
     try:
         return make_plan(job, resolved, code=COPY if resolved.profile.software.code else None)
     except JobgenError:
