@@ -238,7 +238,7 @@ def test_a_new_user_sees_what_can_be_listed(tmp_path: Path) -> None:
 
 
 def test_nothing_to_list(tmp_path: Path) -> None:
-    hint = "name another folder: of the submission, --chdir, --log-dir"
+    hint = "name another folder: of the submission, request.chdir or --log-dir"
     assert runs(cwd=tmp_path) == f"jobgen: no record of a job is in .; {hint}\n"
     text = runs("shw", cwd=tmp_path, status=2)
     assert text == "jobgen: shw: no such folder; did you mean `show`? [unreadable]\n"

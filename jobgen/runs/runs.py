@@ -205,5 +205,5 @@ def find_run(runs: Sequence[Run], job: str, logs: Path) -> Run:
         if each.event and _in_array(each.record.job)[0] == _in_array(job)[0]:
             raise problem(job, f"it has not begun; of its chain, {each.event.text}", "job")
     text = f"no record of this job is in {logs}"
-    hint = "see jobgen runs, or name the folder of its submission, of --chdir or of --log-dir"
+    hint = "see jobgen runs, or name the folder of its submission, request.chdir or --log-dir"
     raise problem(job, text, "job", hint)

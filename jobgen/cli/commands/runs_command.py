@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from jobgen.diagnosis.events import Verdict
 
 MOST_CAUSES = 50  # failed jobs of a list, the last ones, whose logs are read for the cause
-_NOT_WELL = ("failed", "ended", "never")  # the beginnings of such states
+_NOT_WELL = ("failed", "ended", "never", "stopped")  # the beginnings of such states
 
 
 class _Runs(Group):
@@ -88,7 +88,8 @@ def _list(folder: str, host: str | None, only_failed: bool, as_json: bool) -> in
     else:
         kind = "job that did not end well" if only_failed else "record of a job"
         place = f"{LOGS} of {host}" if host else logs_folder(to_path(folder))
-        hint = "" if only_failed else "; name another folder: of the submission, --chdir, --log-dir"
+        other = "; name another folder: of the submission, request.chdir or --log-dir"
+        hint = "" if only_failed else other
         report(f"no {kind} is in {place}{hint * (host is None)}")
     return 0
 
