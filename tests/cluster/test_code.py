@@ -41,8 +41,15 @@ def disturb(desk: Desk, steps: int) -> None:
             file.rename(file.with_name(f"renamed{step}.py"))
 
 
-@pytest.mark.parametrize("words", [("show.py",), ("-m", "show")], ids=["script", "module"])
-@pytest.mark.parametrize("kind", ["default", "--plain"])
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("default", ("show.py",)),
+        ("--plain", ("-m", "show")),
+        pytest.param("default", ("-m", "show"), marks=pytest.mark.thorough),
+        pytest.param("--plain", ("show.py",), marks=pytest.mark.thorough),
+    ],
+)
 def test_a_thousand_changes_while_the_job_waits(
     desk: Desk, kind: str, words: tuple[str, ...]
 ) -> None:
@@ -87,9 +94,14 @@ echo "ran on node $JOBGEN_NODE from ${0%/*}, in $PWD, $(cat "${0%/*}/word")"
 """
 
 
-@pytest.mark.parametrize("kind", ["default", "--plain"])
 @pytest.mark.parametrize(
-    "words", [("-N", "1"), ("-N", "2", "--launcher", "srun")], ids=["1", "srun"]
+    ("kind", "words"),
+    [
+        ("default", ("-N", "1")),
+        pytest.param("default", ("-N", "2", "--launcher", "srun"), marks=pytest.mark.thorough),
+        pytest.param("--plain", ("-N", "1"), marks=pytest.mark.thorough),
+        pytest.param("--plain", ("-N", "2", "--launcher", "srun"), marks=pytest.mark.thorough),
+    ],
 )
 def test_one_node_and_ranks_of_srun(desk: Desk, kind: str, words: tuple[str, ...]) -> None:
     write_code(desk)

@@ -388,6 +388,7 @@ def test_a_node_whose_set_up_fails(pbs: PbsDesk) -> None:
     check_not_started(done)
 
 
+@pytest.mark.thorough  # test_a_node_that_does_not_answer_is_named has the same of the lead
 def test_a_node_that_never_answers(pbs: PbsDesk) -> None:
     hang = 'software.commands=["[[ $(hostname) != blancapeak004 ]] || sleep 1000"]'
     start = time.monotonic()

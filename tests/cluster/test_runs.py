@@ -125,6 +125,7 @@ def test_an_array(desk: Desk) -> None:
     assert len(folders) == 2
 
 
+@pytest.mark.thorough
 def test_a_chain(desk: Desk) -> None:
     """Its second job says that the training is done, and the third never begins."""
     program(desk, "[[ $SLURM_ARRAY_TASK_ID != 2 ]] || exit 93; echo > $SLURM_PROCID.pt; exit 3")
