@@ -109,6 +109,36 @@ def test_each_job_is_submitted_once(folder: Path, capsys: pytest.CaptureFixture[
     assert len(calls(folder, "squeue")) == 1
 
 
+@pytest.mark.parametrize(
+    ("values", "logs"),
+    [
+        ({"request.chdir": "runs"}, "runs/jobgen-logs"),
+        ({"request.chdir": "runs", "request.log_folder": "$PWD/a"}, "runs/a"),
+        ({"request.log_folder": "$WORK_HERE/a$$b"}, "there/a$b"),
+    ],
+)
+def test_the_records_are_in_the_folder_of_the_job(
+    folder: Path, values: dict[str, str], logs: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORK_HERE", f"{folder}/there")
+    text = MANIFEST.replace("{profile", f"{{set: {json.dumps(values)}, profile")
+    (folder / "jobgen.yaml").write_text(text)
+    (folder / "runs").mkdir()
+    assert run_words(["build", "--submit"]) == 0
+    assert [each.job for each in read_records(folder / logs)] == ["12", "13", "14"]
+
+
+@pytest.mark.parametrize("key", ["request.log_folder", "request.chdir"])
+def test_a_folder_of_records_that_is_not_known_here(
+    folder: Path, key: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = MANIFEST.replace("{profile", f"{{set: {{{key}: $NOT_SET_HERE}}, profile")
+    (folder / "jobgen.yaml").write_text(text.replace("dgx-a100", "eap"))  # of PBS
+    assert run_command(lambda: run_words(["build", "--submit"])) == 2
+    assert f"{key}: $NOT_SET_HERE is not set here" in lines(capsys)[1][-1]
+    assert calls(folder, "qsub") == []
+
+
 def test_a_dry_run_submits_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_words(["build", "--submit", "--dry-run", "--only", "bert-[12]"]) == 1
     out, err = lines(capsys)

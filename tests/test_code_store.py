@@ -192,6 +192,7 @@ def test_the_folder_of_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert store_folder("${SCRATCH}/x", tmp_path) == Path("/scratch/me/x")
     assert store_folder("~/x", tmp_path) == Path("/home/me/x")
     assert store_folder("$SCRATCH", tmp_path, {"SCRATCH": "/other"}) == Path("/other")
+    assert store_folder("$$a$SCRATCH", tmp_path) == Path("$a/scratch/me")
     monkeypatch.delenv("SCRATCH")
     assert "$SCRATCH is not set here" in refusal(lambda: store_folder("$SCRATCH/x", tmp_path))
 

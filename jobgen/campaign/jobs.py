@@ -1,6 +1,5 @@
 """The jobs of a manifest, as far as it matters for their submission; those that --only names."""
 
-import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import NamedTuple
 
 from jobgen.campaign.forms import Form, code_changes, form_of
 from jobgen.code_store.copies import CodeCopies
+from jobgen.code_store.store import folder_of_job
 from jobgen.errors import nearest_hint, problem, report
 from jobgen.generator import Generator
 from jobgen.keeper.carried import named_files
@@ -117,17 +117,19 @@ def make_job(script: Script, plan: Plan, data: bytes, folder: Path) -> Job | Non
         hint = "set SLURM_CLUSTERS=NAME where you submit, for all commands of Slurm"
         raise problem(script.tree.mark, "--clusters is in its script", "conflict", hint)
     request = plan.request
-    logs = os.path.expandvars(request.log_folder or LOGS)
-    machine: Machine = Here(str(folder))
+    machine: Machine
     if script.host:
         machine = login_of(script.host, folder)
-        logs = str(logs_here(machine, logs_of(plan)))
+        logs = folder / logs_here(machine, logs_of(plan))
+    else:
+        machine, text = Here(str(folder)), request.log_folder or LOGS
+        logs = folder_of_job(text, request.chdir, folder, key="request.log_folder")
     return Job(
         path=script.path,
         names=(plan.name, script.stem, script.key),
         scheduler=plan.scheduler,
         form=form_of(data),
-        logs=folder / os.path.expanduser(logs),
+        logs=logs,
         dependency=_own_dependency(script, plan),
         chdir=request.chdir or "",
         array=request.array or "",

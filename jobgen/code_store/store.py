@@ -34,25 +34,35 @@ _OWN = 0o755  # the mode of a folder in which nobody else writes, whatever the u
 OURS = ".jobgen"  # the folder of the default store, which git should not see
 
 
-def store_folder(text: str, within: Path, environ: Mapping[str, str] | None = None) -> Path:
-    """The folder of a store here, as $NAME in it have values; `within` is $PWD of the job.
+def store_folder(
+    text: str,
+    within: Path,
+    environ: Mapping[str, str] | None = None,
+    key: str = "software.store",
+) -> Path:
+    """The folder here that a key names, as $NAME in it have values; `within` is $PWD of the job.
 
-    Raises JobgenError for a variable that is not set.
+    `$$` is a dollar sign, as in `quote_path`. Raises JobgenError for a variable that is not set.
     """
     values = {**(os.environ if environ is None else environ), "PWD": os.path.abspath(within)}
-    names = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
+    values["$"] = "$"
+    names = re.compile(r"\$(?:\{(\w+)\}|(\w+|\$))")
     if lost := [name for pair in names.findall(text) if (name := "".join(pair)) not in values]:
         hint = f"export {lost[0]}, as on the nodes, or name another folder"
-        raise problem("software.store", f"${lost[0]} is not set here", "code", hint)
+        raise problem(key, f"${lost[0]} is not set here", "code", hint)
     return with_home(Path(names.sub(lambda found: values[found[1] or found[2]], text)), environ)
 
 
 def folder_of_job(
-    text: str, chdir: str | None, within: Path, environ: Mapping[str, str] | None = None
+    text: str,
+    chdir: str | None,
+    within: Path,
+    environ: Mapping[str, str] | None = None,
+    key: str = "software.store",
 ) -> Path:
     """A folder here, as a job names it that is submitted from `within`. Raises JobgenError."""
-    working = within / store_folder(chdir or ".", within, environ)
-    return working / store_folder(text, working, environ)
+    working = within / store_folder(chdir or ".", within, environ, "request.chdir")
+    return working / store_folder(text, working, environ, key)
 
 
 def store_of(profile: Profile, within: Path, environ: Mapping[str, str] | None = None) -> Path:
