@@ -45,6 +45,7 @@ class EmulatedSlurm:
         self.jobs: dict[str, EmulatedJob] = {}
         self.calls: list[tuple[str, ...]] = []
         self.refuses, self.takes_and_fails = 0, False
+        self.accounting = ""  # the lines of sacct; without any, there is none
 
     def run(self, words: Sequence[str], data: bytes = b"", seconds: float | None = None) -> Answer:
         self.calls.append(tuple(words))
@@ -65,6 +66,8 @@ class EmulatedSlurm:
         return Answer(0, f"{self.folder}\n", "")
 
     def _sacct(self, words: Sequence[str], data: bytes) -> Answer:
+        if self.accounting:
+            return Answer(0, self.accounting, "")
         return Answer(1, "", "Slurm accounting storage is disabled\n")
 
     def _sbatch(self, words: Sequence[str], data: bytes) -> Answer:

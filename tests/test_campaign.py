@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,7 @@ from jobgen.repository.build import BuildOptions
 from jobgen.runs.records import note_submission, read_records
 from jobgen.submission.machine import Answer
 from jobgen.submission.queues import pbs_queue, slurm_queue
-from jobgen.submission.queues.job_queue import JobStatus
+from jobgen.submission.queues.job_queue import ArrayJob, JobStatus
 from jobgen.submission.queues.own_jobs import NoAnswer, by_number, own_jobs
 from tests.emulated_slurm import EmulatedSlurm
 
@@ -521,6 +522,20 @@ def test_an_array_has_succeeded_when_all_its_jobs_have(
     assert read_states([own])[0].succeeded
 
 
+@pytest.mark.parametrize("last", ["1_9", "1_8 1_9"])
+def test_an_array_of_which_the_queue_has_forgotten_jobs(slurm: EmulatedSlurm, last: str) -> None:
+    own = job(slurm, array="0-9%1", keeps_record=False)
+    first = slurm.jobs.pop("1")
+    for name in last.split():
+        slurm.jobs[name] = replace(first, id=name, state="COMPLETED")
+    (state,) = read_states([own])
+    assert (state.exit_status, state.is_unknown) == (None, True)
+    ends = {number: "FAILED" if number == 3 else "COMPLETED" for number in range(10)}
+    slurm.accounting = "".join(f"1_{number}|{end}\n" for number, end in ends.items())
+    assert read_states([own])[0].reason == "job 1 ended with status 1"
+    assert read_records(own.logs)[0].status == 1
+
+
 @pytest.mark.parametrize(
     ("line", "succeeded"),
     [
@@ -555,7 +570,11 @@ def test_the_lines_of_squeue_and_sacct() -> None:
     assert by_number(found) == {
         "7": JobStatus("PENDING", "Resources"),
         "8": JobStatus("FAILED", elapsed="1:00", exit_status=1),
-        "9": JobStatus("1 RUNNING, 1 PENDING", elapsed="0:01"),
+        "9": JobStatus(
+            "1 RUNNING, 1 PENDING",
+            elapsed="0:01",
+            array_jobs=(ArrayJob("9_1", None), ArrayJob("9_2", None)),
+        ),
     }
     ended = by_number(slurm_queue.parse_ended("7|CANCELLED by 0\n8_1|COMPLETED\n8_2|COMPLETED\n"))
     assert {job: each.exit_status for job, each in ended.items()} == {"7": 1, "8": 0}

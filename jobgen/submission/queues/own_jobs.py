@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from jobgen.errors import JobgenError
 from jobgen.submission.machine import HERE, Machine, on_path
-from jobgen.submission.queues.job_queue import JobStatus, QueuedJob, get_queue
+from jobgen.submission.queues.job_queue import ArrayJob, JobStatus, QueuedJob, get_queue
 
 QUERY_SECONDS = 70.0
 _MOST_AT_ONCE = 1000  # ids in one command: Linux takes 128 KiB for a word of it
@@ -64,10 +64,13 @@ def array_of(job: str) -> str:
 
 
 def _joined(jobs: Sequence[QueuedJob]) -> JobStatus:
-    """The status of an array: PBS has one of its own, Slurm those of its jobs."""
+    """The status of an array, with its jobs: PBS has one of its own, Slurm those of its jobs."""
     own = [each.status for each in jobs if array_of(each.job) == each.job]
-    if own or len(jobs) == 1:
-        return (own or [jobs[0].status])[0]
+    if own:
+        return own[0]
+    array_jobs = tuple(ArrayJob(each.job, each.status.exit_status) for each in jobs)
+    if len(jobs) == 1:
+        return jobs[0].status._replace(array_jobs=array_jobs)
     all_states = [each.status.state for each in jobs]
     states = {state: all_states.count(state) for state in all_states}
     ends = [each.status.exit_status for each in jobs]
@@ -75,6 +78,7 @@ def _joined(jobs: Sequence[QueuedJob]) -> JobStatus:
         state=", ".join(f"{count} {state}" for state, count in states.items()),
         elapsed=max((each.status.elapsed for each in jobs), key=len),
         exit_status=None if None in ends else max(end or 0 for end in ends),
+        array_jobs=array_jobs,
     )
 
 
