@@ -64,10 +64,13 @@ class Attempt:
 
     def note_end(self) -> None:
         """Keep what the scheduler knows, and soon forgets, of a job that wrote no end itself."""
+        status = self.of_queue.exit_status if self.of_queue else None
+        if status is None or self._recorded is not None:
+            return
         for record in self.records:
-            if record.job == self.id and self.of_queue and self._recorded is None:
+            if record.job == self.id:
                 with suppress(OSError, ValueError):
-                    note_end(record, self.of_queue.exit_status or 0)
+                    note_end(record, status)
 
 
 def _status(record: Record) -> int | None:
