@@ -16,7 +16,14 @@ from jobgen.runs.records import Record, note_submission, read_records
 from jobgen.submission.login import Login
 from jobgen.submission.machine import Machine
 from jobgen.submission.queues.job_queue import JobStatus, QueuedJob
-from jobgen.submission.queues.own_jobs import array_of, by_number, ended_jobs, number_of, own_jobs
+from jobgen.submission.queues.own_jobs import (
+    NoAnswer,
+    array_of,
+    by_number,
+    ended_jobs,
+    number_of,
+    own_jobs,
+)
 
 
 def read_states(jobs: Iterable[Job]) -> list[State]:
@@ -142,6 +149,7 @@ def _adopt(states: Sequence[State], queue: Sequence[QueuedJob], machine: Machine
             if new.status.exit_status is None
             and not each.is_queued
             and each.last_copy[0]
+            and new.folder
             and {new.folder, os.path.realpath(new.folder)} & folders(each.job.chdir)
             and number_of(new.job) not in recorded()
         ]
@@ -162,6 +170,9 @@ def _recorded(logs: Iterable[Path]) -> set[str]:
 
 
 def _folders(machine: Machine, chdir: str) -> set[str]:
-    """The folder of submission, and that of the job, which is in it or from /."""
+    """The folder of submission, and that of the job, which is in it or from /. Raises NoAnswer."""
     line = f"pwd -P; cd -- {quote_path(chdir or '.')} && pwd -P"
-    return set(machine.run(("bash", "-c", line)).output.splitlines())
+    answer = machine.run(("bash", "-c", line))
+    if answer.status is None:  # the job that was cut off would be submitted again
+        raise NoAnswer(answer.reason)
+    return set(answer.output.splitlines())
