@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from jobgen.campaign import follow_jobs
+from jobgen.campaign import follow_jobs, states
 from jobgen.campaign.attempts import Attempt, State
 from jobgen.campaign.campaign import Wish, build_and_submit
 from jobgen.campaign.follow_jobs import Follower
@@ -33,7 +33,7 @@ from jobgen.runs.records import note_submission, read_records
 from jobgen.submission.machine import Answer
 from jobgen.submission.queues import pbs_queue, slurm_queue
 from jobgen.submission.queues.job_queue import ArrayJob, JobStatus
-from jobgen.submission.queues.own_jobs import NoAnswer, by_number, own_jobs
+from jobgen.submission.queues.own_jobs import NoAnswer, by_number, ended_jobs, own_jobs
 from tests.emulated_slurm import EmulatedSlurm
 
 MANIFEST = """\
@@ -555,7 +555,70 @@ def test_a_chain_says_itself_whether_it_is_done(
     assert read_states([own])[0].succeeded is succeeded
 
 
+def test_the_end_of_a_job_that_runs_is_not_written(slurm: EmulatedSlurm) -> None:
+    """As when the user has submitted a script again by hand that has succeeded before."""
+    own = job(slurm)
+    attempt = Attempt(own, "1", own.form, read_records(own.logs), JobStatus("RUNNING"))
+    attempt.note_end()
+    assert read_records(own.logs)[0].status is None
+
+
+@pytest.fixture
+def cut_off(slurm: EmulatedSlurm) -> Job:
+    """A job in the queue of which a copy of the script was kept, but no record."""
+    own = job(slurm)
+    (own.logs / "1.json").unlink()
+    return own
+
+
+def test_a_connection_that_is_lost_submits_nothing_twice(
+    slurm: EmulatedSlurm, cut_off: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(slurm, "_pwd", lambda *_: Answer(None, "", "Connection reset\n"))
+        with pytest.raises(NoAnswer, match="Connection reset"):
+            read_states([cut_off])
+    assert read_states([cut_off])[0].is_queued
+
+
+def test_a_job_of_an_unknown_folder_is_not_from_here(
+    slurm: EmulatedSlurm, cut_off: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(slurm.folder)
+    (new,) = own_jobs("slurm", slurm)
+    monkeypatch.setattr(states, "own_jobs", lambda *_: [new._replace(folder="")])
+    assert not read_states([cut_off])[0].is_queued
+
+
 # ---- what the schedulers answer ----
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "answer", "text"),
+    [
+        ("slurm", Answer(None, "", "Connection reset\n"), "Connection reset"),
+        ("pbs", Answer(0, "Job Id: 7\n    job_state = F\n    run_count = x\n", ""), "'x'"),
+        ("pbs", Answer(0, "Job Id: 7\n    job_state = F\n    ctime = today\n", ""), "'today'"),
+        ("slurm", Answer(1, "", "Slurm accounting storage is disabled\n"), ""),
+    ],
+)
+def test_an_accounting_that_does_not_answer(
+    slurm: EmulatedSlurm,
+    scheduler: str,
+    answer: Answer,
+    text: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(slurm, "run", lambda *_, **__: answer)
+    if not text:
+        assert ended_jobs(scheduler, ["7"], slurm) == {}
+        return
+    with pytest.raises(NoAnswer, match=text):
+        ended_jobs(scheduler, ["7"], slurm)
+
+
+def test_a_machine_without_an_accounting(folder: Path) -> None:
+    assert ended_jobs("slurm", ["7"]) == {}
 
 
 def test_the_lines_of_squeue_and_sacct() -> None:

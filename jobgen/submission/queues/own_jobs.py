@@ -36,12 +36,20 @@ def own_jobs(scheduler: str, machine: Machine = HERE) -> list[QueuedJob]:
 def ended_jobs(
     scheduler: str, jobs: Sequence[str], machine: Machine = HERE
 ) -> dict[str, JobStatus]:
-    """The last states of jobs that have left the queue, by number, as far as a site keeps them."""
+    """The last states of jobs that have left the queue, by number, as far as a site keeps them.
+
+    Raises NoAnswer if the connection to the site is lost, or if its answer cannot be read.
+    """
     queue, found = get_queue(scheduler), dict[str, JobStatus]()
     for first in range(0, len(jobs), _MOST_AT_ONCE):
         ids = queue.id_separator.join(jobs[first : first + _MOST_AT_ONCE]).split()
         answer = machine.run((*queue.ended, *ids), seconds=QUERY_SECONDS)
-        found |= by_number(queue.parse_ended(answer.output))
+        if answer.status is None and machine.name:  # here, the command may not be there
+            raise NoAnswer(answer.reason)
+        try:
+            found |= by_number(queue.parse_ended(answer.output))
+        except ValueError as error:
+            raise NoAnswer(str(error)) from None
     return {job: status for job, status in found.items() if status.exit_status is not None}
 
 
