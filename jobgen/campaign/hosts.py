@@ -38,7 +38,9 @@ def send_needs(jobs: Iterable[Job], needs: dict[Path, Needs], folder: Path) -> N
             by_host.setdefault(job.machine, []).append(needs[job.path])
     for login, own in by_host.items():
         copies = {id(each.codes): each.codes for each in own}
-        codes = [code for each in copies.values() for code in each.codes]
+        spaces = filter(None, (each.plan.software.workspace for each in own))
+        names = {space.commit for space in spaces}
+        codes = [code for each in copies.values() for code in each.codes if code[-1].name in names]
         send_codes(login, codes, folder / ".jobgen/store")
         for name in sorted({name for each in own for name in each.keepers}):
             target = address(login, login.folder.replace("$$", "$"))

@@ -81,6 +81,16 @@ def test_two_clusters_in_one_manifest(host: SshHost, second: SshHost, here: Path
     assert (taken(host), taken(second)) == (["12", "13"], ["12"])
 
 
+def test_the_code_of_jobs_that_are_not_due_stays_here(host: SshHost, here: Path) -> None:
+    (here / "big").mkdir()
+    (here / "big/train.py").touch()
+    other = "  big: {matrix: {lr: [1]}, code: big, program: [big/train.py]}\n"
+    (here / "jobgen.yaml").write_text(MANIFEST + other)
+    assert build(host, here, "--submit", "--only", "bert").returncode == 0
+    store = host.home / "jobgen" / NAME / ".jobgen/store/code"
+    assert len([each for each in store.iterdir() if each.is_dir()]) == 1
+
+
 def test_their_ends_come_back(host: SshHost, second: SshHost, here: Path) -> None:
     assert build(host, here, "--submit").returncode == 0
     end(host, here, "12", 0)
