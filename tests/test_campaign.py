@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -12,10 +13,11 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from jobgen.campaign import follow_jobs, states
+from jobgen.campaign import follow_jobs, states, submit_jobs
 from jobgen.campaign.attempts import Attempt, State
 from jobgen.campaign.campaign import Wish, build_and_submit
 from jobgen.campaign.follow_jobs import Follower
@@ -336,6 +338,34 @@ def test_what_a_refusal_leaves(folder: Path, capsys: pytest.CaptureFixture[str])
     (folder / "refuse").unlink()
     assert run_words(["build", "--submit"]) == 0
     assert lines(capsys)[0] == ["jobs/bert-3.sh: job 14"]
+
+
+def test_a_job_whose_record_cannot_be_written_is_counted(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail_at(job: str) -> None:
+        def note(logs: Path, new: str, *more: Any) -> None:
+            if new == job:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            note_submission(logs, new, *more)
+
+        monkeypatch.setattr(submit_jobs, "note_submission", note)
+
+    fail_at("13")
+    assert run_words(["build", "--submit", "--at-once", "1"]) == 2
+    out, err = lines(capsys)
+    assert out[3:] == ["jobs/bert-1.sh: job 12"]
+    text = f"its record cannot be written in {folder}/jobgen-logs: No space left on device"
+    assert err[2:] == [
+        f"jobgen: jobs/bert-2.sh: it is submitted as job 13, but {text}",
+        "jobgen: 2 of 3 jobs are submitted; not submitted:",
+        "jobgen:   jobs/bert-3.sh",
+        "jobgen: when the cause is mended, the same command goes on",
+    ]
+    fail_at("14")
+    assert run_words(["build", "--submit"]) == 2
+    assert lines(capsys)[1][-2] == "jobgen: 1 of 1 jobs are submitted"
+    assert len(calls(folder, "sbatch")) == 3
 
 
 # ---- kills, and two at once ----

@@ -10,7 +10,7 @@ from jobgen.campaign.follow_jobs import Follower
 from jobgen.campaign.hosts import reach_hosts, send_needs
 from jobgen.campaign.jobs import Job, JobList, chosen
 from jobgen.campaign.states import by_queue, read_states
-from jobgen.campaign.submit_jobs import locked, submit_all
+from jobgen.campaign.submit_jobs import WithoutRecord, locked, submit_all
 from jobgen.errors import INTERRUPTED, USAGE, JobgenError, counted, printable, problem, report
 from jobgen.paths import to_path
 from jobgen.repository.build import BuildOptions, build_all
@@ -108,8 +108,10 @@ def submit_missing(
             done += 1
             write(f"{printable(str(state.job.path))}: job {state.attempts[-1].id}{again}\n")
     except JobgenError as error:
+        done += isinstance(error, WithoutRecord)
         report(str(error))
-        report(f"{done} of {len(due)} jobs are submitted; not submitted:")
+        rest = "; not submitted:" if due[done:] else ""
+        report(f"{done} of {len(due)} jobs are submitted{rest}")
         for state in due[done:]:
             report(f"  {state.job.path}")
         report(f"when the cause is mended, {_AGAIN}")

@@ -23,6 +23,10 @@ from jobgen.submission.queues.own_jobs import array_of, by_number, number_of, ow
 _LOCK = "submission.lock"
 
 
+class WithoutRecord(JobgenError):
+    """A job was submitted, and its record could not be written; the text says why."""
+
+
 @contextmanager
 def locked(folder: Path) -> Iterator[int]:
     """Hold the lock of a manifest's folder, which the kernel frees when its holders have died.
@@ -59,7 +63,7 @@ def submit_all(
     """Submit the missing jobs, and yield the state of each with its new attempt.
 
     `states` are of all jobs of the manifest, since those in the queue count for `at_once`; `lock`
-    is held. Raises JobgenError.
+    is held. Raises JobgenError; WithoutRecord if the last of them was submitted.
     """
     queued = [
         (_queue_of(each), each.attempt.id) for each in states if each.is_queued and each.attempt
@@ -71,6 +75,8 @@ def submit_all(
         before = predecessors(first, later, at_once) if at_once else []
         try:
             _submit(state, before, lock)
+        except WithoutRecord:
+            raise
         except JobgenError:  # perhaps a job has just left the queue that it was to wait for
             shown = by_number(own_jobs(state.job.scheduler, state.job.machine)) if before else {}
             rest = [job for job in before if number_of(job) in shown]
@@ -105,7 +111,7 @@ def _submit(state: State, before: Sequence[str], lock: int) -> None:
         note_submission(job.logs, found[0], script, job.place_there)
     except OSError as error:
         text = f"but its record cannot be written in {job.logs}: {error.strerror}"
-        raise JobgenError(f"{job.path}: it is submitted as job {found[0]}, {text}") from None
+        raise WithoutRecord(f"{job.path}: it is submitted as job {found[0]}, {text}") from None
     new = Attempt(job, array_of(found[0]), job.form, of_queue=JobStatus("SUBMITTED"))
     state.attempts.append(new)
 
