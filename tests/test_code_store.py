@@ -62,6 +62,13 @@ def test_git_does_not_see_the_default_store(tmp_path: Path) -> None:
     assert (names(code), (code / "own/.gitignore").read_text()) == (["a"], "*\n")
 
 
+def test_a_store_behind_a_link(tmp_path: Path) -> None:
+    code = write(tmp_path / "code", a="1")
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "scratch").symlink_to("disk")
+    assert note_of(kept(code, tmp_path / "scratch/jobgen")).is_file()
+
+
 def test_a_script_that_jobgen_made_is_no_code(tmp_path: Path) -> None:
     code = write(tmp_path, a="1")
     name = read_code(code).name

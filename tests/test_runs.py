@@ -145,6 +145,18 @@ def test_a_submission_is_noted_unless_the_job_has_begun(tmp_path: Path) -> None:
     assert [each.status for each in read_records(logs) if each.job == record.job] == [3]
 
 
+def test_a_record_behind_a_link(tmp_path: Path) -> None:
+    """A home, a file system or the folder of logs itself may be a link."""
+    (tmp_path / "disk/logs").mkdir(parents=True)
+    (tmp_path / "scratch").symlink_to("disk")
+    (tmp_path / "jobgen-logs").symlink_to("disk/logs")
+    for logs in (tmp_path / "scratch/new", tmp_path / "jobgen-logs"):
+        note_submission(logs, "12", b"script")
+        (record,) = read_records(logs)
+        note_end(record, 3)
+        assert [each.status for each in read_records(logs)] == [3]
+
+
 HOSTILE = (
     "",
     "{",

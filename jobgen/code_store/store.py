@@ -28,7 +28,7 @@ from jobgen.errors import JobgenError, counted, in_bytes, problem
 from jobgen.paths import bundled, effective_user, part_of, shortest, with_home
 from jobgen.profiles.model import Profile
 from jobgen.quoting import quote
-from jobgen.scripts.write import replace_file
+from jobgen.scripts.write import write_private
 
 _OWN = 0o755  # the mode of a folder in which nobody else writes, whatever the umask is
 OURS = ".jobgen"  # the folder of the default store, which git should not see
@@ -170,8 +170,7 @@ def _write(code: Code, copy: Path) -> None:
 def _note_origin(code: Code, copy: Path) -> None:
     if not note_of(copy).exists():
         origin = {"folder": os.path.abspath(code.folder), **git_state(code.folder)}
-        data = json.dumps(origin).encode() + b"\n"
-        replace_file(note_of(copy).absolute(), data, 0o600, sync=False)
+        write_private(note_of(copy), json.dumps(origin).encode() + b"\n")
 
 
 def _move(code: Code, part: Path, copy: Path) -> None:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from jobgen.bounds import RECORD_BYTES
-from jobgen.scripts.write import replace_file
+from jobgen.scripts.write import write_private
 
 LOGS = "jobgen-logs"
 SCRIPTS = "scripts"  # the folder in it with copies of scripts
@@ -188,7 +188,7 @@ def keep_script(logs: Path, script: bytes) -> str:
     digits = hashlib.sha256(script).hexdigest()
     file = logs / SCRIPTS / f"{digits}.sh"
     if not file.exists():
-        replace_file(file.absolute(), script, 0o600, sync=False, make_folders=True)
+        write_private(file, script, make_folders=True)
     return digits
 
 
@@ -204,7 +204,7 @@ def note_submission(logs: Path, job: str, script: bytes, logs_there: str = "") -
         values["logs_there"] = logs_there
     file = _file_of(logs, job)
     new = file.with_name(f".{file.name}.new")
-    replace_file(new.absolute(), _as_json(values), 0o600, sync=False, make_folders=True)
+    write_private(new, _as_json(values), make_folders=True)
     with suppress(FileExistsError):
         os.link(new, file)
     os.unlink(new)
@@ -223,7 +223,7 @@ def note_place(record: Record) -> None:
 def _add(record: Record, values: dict[str, Any]) -> None:
     file = _file_of(record.folder, record.job)
     values = json.loads(file.read_bytes()) | values
-    replace_file(file.absolute(), _as_json(values), 0o600, sync=False)
+    write_private(file, _as_json(values))
 
 
 def _as_json(values: dict[str, Any]) -> bytes:

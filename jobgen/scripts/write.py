@@ -145,6 +145,15 @@ def replace_file(
             raise
 
 
+def write_private(file: Path, data: bytes, make_folders: bool = False) -> None:
+    """Replace a file that only the user reads; links in its folder's path are followed.
+
+    Such a folder is the user's own choice: a home or a file system may be behind a link.
+    """
+    place = Path(os.path.realpath(file.parent), file.name)
+    replace_file(place, data, 0o600, sync=False, make_folders=make_folders)
+
+
 def _followed(path: Path, option: str) -> Path:
     """Returns a path with its links resolved, if the user may follow all of them.
 
