@@ -58,8 +58,19 @@ def test_git_does_not_see_the_default_store(tmp_path: Path) -> None:
     kept(code, code / ".jobgen/store")
     seen = subprocess.run(["git", "-C", code, "status", "-s"], capture_output=True, text=True)
     assert (seen.stdout, names(code)) == ("", ["a"])
+    write(code, **{".jobgen__keeper-0.py": ""})  # a manifest's, which scripts read
+    status = ["git", "-C", code, "status", "-s", "-uall"]
+    seen = subprocess.run(status, capture_output=True, text=True)
+    assert seen.stdout == "?? .jobgen/keeper-0.py\n"
     kept(code, code / "own")
     assert (names(code), (code / "own/.gitignore").read_text()) == (["a"], "*\n")
+
+
+def test_git_does_not_see_a_store_beside_keepers(tmp_path: Path) -> None:
+    code = work_tree(tmp_path / "code", a="1", **{".jobgen__keeper-0.py": ""})
+    kept(code, code / ".jobgen/store")
+    seen = subprocess.run(["git", "-C", code, "status", "-s"], capture_output=True, text=True)
+    assert seen.stdout == ""
 
 
 def test_a_store_behind_a_link(tmp_path: Path) -> None:

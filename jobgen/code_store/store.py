@@ -31,7 +31,7 @@ from jobgen.quoting import quote
 from jobgen.scripts.write import write_private
 
 _OWN = 0o755  # the mode of a folder in which nobody else writes, whatever the umask is
-OURS = ".jobgen"  # the folder of the default store, which git should not see
+OURS = ".jobgen"  # the folder of the default store, and of keepers
 
 
 def store_folder(
@@ -82,11 +82,11 @@ def folder_in(store: Path, name: str) -> Path:
         raise problem("software.store", text, "code", f"{hint}, or name another folder")
     try:
         _refuse_others(store / name, store)  # before a folder is made, and of what is there then
-        if not top.exists():
-            top.mkdir(_OWN)
-            (top / ".gitignore").write_text("*\n")
-        for folder in (store, store / name):
+        is_new = not store.exists()
+        for folder in (top, store, store / name):
             folder.mkdir(_OWN, exist_ok=True)
+        if is_new:  # not in `top`, whose keepers belong to the repository
+            (store / ".gitignore").write_text("*\n")
         _refuse_others(store / name, store)
     except OSError as error:
         raise _not_writable(error, store) from None
