@@ -74,7 +74,7 @@ def test_a_job_s_record(tmp_path: Path) -> None:
     """At the begin, then at the end; the script stays, too."""
     file = tmp_path / "7.json"
     file.write_text('{"job": "7", "script": "", "submitted": 1790000000}\n')
-    ready = 'jobgen: n1 is ready, ::1 on lo: torch 2 "x\\y", CUDA 12.6, 8 cores, memlock 1'
+    ready = 'jobgen: n1 is ready, ::1 on lo: torch 2 "x\\y"\t\x1b, CUDA 12.6, 8 cores, memlock 1'
     answers = f"cat > \"$logs/roll-call\" << 'END'\nother line\n{ready}\nEND"
     done = run(tmp_path, *RECORD, "record", f"cp {file} begun", answers, "outside=so; record 3")
     assert (done.returncode, done.stdout) == (0, "")

@@ -157,6 +157,13 @@ def test_a_record_behind_a_link(tmp_path: Path) -> None:
         assert [each.status for each in read_records(logs)] == [3]
 
 
+def test_a_record_with_a_control_character(tmp_path: Path) -> None:
+    (tmp_path / "12.json").write_text('{"job": "12", "ready": "jobgen: n1 is ready: torch\t2"}')
+    (record,) = read_records(tmp_path)
+    note_end(record, 3)
+    assert [(each.status, each.versions) for each in read_records(tmp_path)] == [(3, "torch\t2")]
+
+
 HOSTILE = (
     "",
     "{",

@@ -126,10 +126,15 @@ def _order(record: Record) -> tuple[float, int, str]:
 
 def _read(path: Path) -> Record | None:
     with suppress(OSError, ValueError, RecursionError):
-        values = json.loads(read_plain(path, RECORD_BYTES).decode("utf-8", "replace"))
+        values = _values(path)
         if isinstance(values, dict) and isinstance(values.get("job"), str):
             return _record(values, path.parent)
     return None
+
+
+def _values(path: Path) -> Any:
+    text = read_plain(path, RECORD_BYTES).decode("utf-8", "replace")
+    return json.loads(text, strict=False)  # a job quotes what torch printed, with any character
 
 
 def _record(values: dict[str, Any], folder: Path) -> Record:
@@ -222,8 +227,7 @@ def note_place(record: Record) -> None:
 
 def _add(record: Record, values: dict[str, Any]) -> None:
     file = _file_of(record.folder, record.job)
-    values = json.loads(file.read_bytes()) | values
-    write_private(file, _as_json(values))
+    write_private(file, _as_json(_values(file) | values))
 
 
 def _as_json(values: dict[str, Any]) -> bytes:
