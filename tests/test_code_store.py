@@ -239,6 +239,15 @@ def test_any_change_of_a_copy_is_seen_and_named(tmp_path: Path, change: str, nam
     assert f"there is no copy of the code, {copy}: make the script again" in checked(copy)
 
 
+def test_a_copy_without_its_list_is_read_all_the_same(tmp_path: Path) -> None:
+    """Where old files are removed, it is the first: no job reads it unless the copy is damaged."""
+    copy = kept(write(tmp_path / "code", **FILES), tmp_path / "store")
+    subprocess.run(["bash", "-c", "chmod u+w . && rm .jobgen-files"], cwd=copy, check=True)
+    assert checked(copy) == ""
+    (copy / "new").touch()
+    assert f"is not what was submitted, {copy}: its list is gone: make" in checked(copy)
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="root reads all, and another user does not")
 def test_a_copy_that_cannot_be_read(tmp_path: Path) -> None:
     with TemporaryDirectory() as folder:
