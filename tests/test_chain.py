@@ -24,6 +24,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from jobgen.diagnosis.chain_job import in_chain
+from jobgen.diagnosis.events import Verdict
 from jobgen.diagnosis.job_folder.verdict import diagnose_folder
 from jobgen.diagnosis.report import as_line, as_text
 from jobgen.errors import JobgenError
@@ -416,6 +418,19 @@ def test_why_shows_the_last_event(tmp_path: Path) -> None:
         assert b"note: " + event in jobgen("why", word, cwd=tmp_path).stdout
     rmtree(folder)  # as after a success
     assert b"note: " + event in jobgen("why", "12", cwd=tmp_path).stdout
+
+
+@pytest.mark.parametrize("kind", ["pipe", "link", "huge"])
+def test_a_stranger_s_state_does_no_harm(tmp_path: Path, kind: str) -> None:
+    file = tmp_path / "chain-12"
+    if kind == "pipe":
+        os.mkfifo(file)
+    elif kind == "link":
+        (tmp_path / "other").write_text(DONE_93)
+        file.symlink_to("other")
+    else:
+        file.write_text(f"{DONE_93}\n" * 100_000)
+    assert in_chain(Verdict(None), tmp_path, "12") == Verdict(None)
 
 
 OUTSIDE = "it was ended from outside, as at the walltime"

@@ -7,8 +7,9 @@ from operator import itemgetter
 
 from jobgen.campaign.forms import Form
 from jobgen.campaign.jobs import Job, array_size
+from jobgen.runs.chains import read_state
 from jobgen.runs.records import Record, note_end
-from jobgen.submission.chain import DONE_FOR_GOOD, chain_status, last_event, read_state
+from jobgen.submission.chain import DONE_FOR_GOOD, chain_status, last_event
 from jobgen.submission.queues.job_queue import JobStatus
 from jobgen.submission.queues.own_jobs import number_of
 

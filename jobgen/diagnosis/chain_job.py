@@ -8,7 +8,8 @@ from pathlib import Path
 
 from jobgen.diagnosis.classes import codes_with
 from jobgen.diagnosis.events import Verdict
-from jobgen.submission.chain import all_events, read_state
+from jobgen.runs.chains import read_state
+from jobgen.submission.chain import all_events
 
 _CURE = (
     "two jobs in a row got no further: the program has to save when it is warned (--signal), or"

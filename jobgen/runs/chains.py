@@ -26,12 +26,16 @@ def chain_events(text: str) -> list[ChainEvent]:
     return [_event(found) for found in map(_EVENT.fullmatch, text.splitlines()) if found]
 
 
+def read_state(file: Path) -> str:
+    """The state of a chain; "" if it cannot be read. It may be a stranger's."""
+    with suppress(OSError):
+        return read_plain(file, RECORD_BYTES).decode("utf-8", "replace")
+    return ""
+
+
 def read_chain(logs: Path, number: str) -> list[ChainEvent]:
     """The events of the chain of this number, in their order; [] if there is none."""
-    text = ""
-    with suppress(OSError):
-        text = read_plain(logs / f"chain-{number}", RECORD_BYTES).decode("utf-8", "replace")
-    return chain_events(text)
+    return chain_events(read_state(logs / f"chain-{number}"))
 
 
 def _event(found: re.Match[str]) -> ChainEvent:

@@ -5,7 +5,6 @@ its exit status is not the worst one of its jobs.
 """
 
 import re
-from pathlib import Path
 
 from jobgen.runs.chains import chain_events
 from jobgen.submission.queues.job_queue import ArrayJob, JobStatus
@@ -21,14 +20,6 @@ def all_events(text: str) -> list[str]:
 def last_event(text: str) -> str:
     """The last event in the state of a chain; "" if it has none."""
     return ["", *all_events(text)][-1]
-
-
-def read_state(file: Path) -> str:
-    """The state of a chain; "" if it cannot be read."""
-    try:
-        return file.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
 
 
 def chain_status(event: str) -> int | None:

@@ -76,7 +76,8 @@ def _report_scripts(words: Sequence[str]) -> None:
 
 def _report_chains(words: Sequence[str]) -> None:
     """Report the last event of the chains whose states are named."""
-    from jobgen.submission.chain import last_event, read_state
+    from jobgen.runs.chains import read_state
+    from jobgen.submission.chain import last_event
 
     for word in words:
         found = re.fullmatch(r"(.*/)?chain-(\d+)", word)
