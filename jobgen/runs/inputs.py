@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from jobgen.code_store.store import changed_files
@@ -16,7 +17,7 @@ def script_again(run: Run) -> bytes:
     if run.code and (changes := changed_files(code_folder(run))):
         raise problem(job, changes, "again", _how_to_get_back(run))
     environment = run.place_of(run.facts.environment)
-    if environment and not environment.exists():
+    if environment and not os.path.exists(environment):
         text = f"its environment is gone: {environment}"
         raise problem(job, text, "again", run.facts.build or "make it: jobgen store build")
     return script
@@ -25,7 +26,7 @@ def script_again(run: Run) -> bytes:
 def code_folder(run: Run) -> Path:
     """A job's copy of the code. Raises JobgenError if there is none here."""
     folder, text = run.place_of(run.code), "it ran no copy of the code"
-    if folder and folder.is_dir():
+    if folder and os.path.isdir(folder):
         return folder
     if folder:
         text = f"its copy of the code is gone: {folder}"

@@ -75,7 +75,7 @@ class Run(NamedTuple):
         pattern = self.facts.output or default.get(self.facts.scheduler, "")
         name = re.sub(r"%.|\^array_index\^", lambda found: values.get(found[0], found[0]), pattern)
         file = (self.folder or Path()) / name
-        return file if file.is_file() else None
+        return file if os.path.isfile(file) else None
 
     @property
     def has_failed(self) -> bool:

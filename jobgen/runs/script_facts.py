@@ -84,11 +84,12 @@ def script_facts(record: Record) -> ScriptFacts:
         return ScriptFacts(f"jobgen has not made {record.script_file}")
     made_by, _, program = header.command.partition(" -- ")
     lines = {name: _value(pattern, data) for name, pattern in _LINES.items()}
+    command = "".join(made_by.split()[1:2])
     lines["name"] = lines["name"] or PurePath(program.removeprefix("-m ").split(" ")[0]).stem
     return ScriptFacts(
         command=header.command,
         made_of=", ".join(f"{name} {value}" for name, value in header.parts.items()),
-        scheduler={command: name for name, command in COMMANDS.items()}.get(made_by.split()[1], ""),
+        scheduler={command: name for name, command in COMMANDS.items()}.get(command, ""),
         keeps_record=b"\nrecord() {" in data,
         is_chain=b"\nchain=" in data,
         **lines,

@@ -64,7 +64,7 @@ def as_lines(run: Run, state: str) -> list[tuple[str, str]]:
         "copy of the code": _place(run, run.code),
         "environment": _place(run, run.facts.environment),
         "script": run.facts.missing or str(record.script_file),
-        "logs": str(folder) if folder and folder.is_dir() else "",
+        "logs": str(folder) if folder and os.path.isdir(folder) else "",
     }
     return [(name.replace("_", " "), str(value)) for name, value in shown.items() if value]
 
@@ -72,7 +72,7 @@ def as_lines(run: Run, state: str) -> list[tuple[str, str]]:
 def _place(run: Run, path: str) -> str:
     """A path here, and whether it is gone."""
     place = run.place_of(path)
-    return f"{place}{'' if place.exists() else ' (gone)'}" if place else path
+    return f"{place}{'' if os.path.exists(place) else ' (gone)'}" if place else path
 
 
 def _date(seconds: float | None) -> str:

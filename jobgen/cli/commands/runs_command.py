@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -165,7 +166,7 @@ def _run_of(job: str, folder: str) -> Run:
 def _runs_in(folder: str, commands: Iterable[str] = ()) -> list[Run]:
     """The jobs of a folder. Raises JobgenError; `commands` may be meant by the word."""
     path = to_path(folder)
-    if not path.is_dir():
+    if not os.path.isdir(path):
         hint = "" if commands else "the last word is the folder of the records, and no other job"
         if commands and "/" not in folder:
             hint = nearest_hint(folder, commands)
@@ -204,7 +205,7 @@ def _verdict(run: Run) -> Verdict | None:
 
     folder = run.record.job_folder
     with suppress(JobgenError):
-        return diagnose_folder(str(folder)) if folder and folder.is_dir() else None
+        return diagnose_folder(str(folder)) if folder and os.path.isdir(folder) else None
     return None
 
 
