@@ -88,17 +88,17 @@ def test_check_keeps_nothing(repository: Path) -> None:
 
 
 def test_a_repository_reads_and_writes_nothing_outside(repository: Path, tmp_path: Path) -> None:
-    store = tmp_path / "elsewhere"
+    store = tmp_path / "else where"
     text = MANIFEST.replace("code: .", f"code: ., set: {{software.store: {store}}}")
     write(repository, **{"jobgen.yaml": text})
     answer = run(repository, "build", expected=2)
     assert f"{store} is no store yet, and is outside of" in answer
-    assert f"mkdir -p {store}/code, if jobgen may write there" in answer
+    assert f"mkdir -p '{store}/code', if jobgen may write there" in answer
     (store / "code").mkdir(parents=True)
     run(repository, "build")
     assert len(list((store / "code").glob("*.json"))) == 1
-    write(repository, **{"jobgen.yaml": MANIFEST.replace("code: .", "code: ../elsewhere")})
-    assert "../elsewhere is outside" in run(repository, "build", expected=2)
+    write(repository, **{"jobgen.yaml": MANIFEST.replace("code: .", "code: ../else where")})
+    assert "../else where is outside" in run(repository, "build", expected=2)
 
 
 def test_a_manifest_below_the_top_of_its_repository(repository: Path) -> None:

@@ -112,7 +112,7 @@ def test_a_copy_that_was_damaged_is_made_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize("mode", [0o777, 0o1777, 0o755])
 @pytest.mark.parametrize("place", ["store", "store/code", "."])
 def test_a_store_that_a_stranger_can_write(tmp_path: Path, place: str, mode: int) -> None:
-    code, top = write(tmp_path / "code", a="1"), tmp_path / "top"
+    code, top = write(tmp_path / "code", a="1"), tmp_path / "the top"
     (top / "store/code").mkdir(parents=True)
     (top / place).chmod(mode)
     if mode == 0o755 and place != ".":
@@ -126,6 +126,7 @@ def test_a_store_that_a_stranger_can_write(tmp_path: Path, place: str, mode: int
         return
     found = refusal(lambda: keep(read_code(code), top / "store"))
     assert f"another user can write in {top / place}, and change the code of your jobs" in found
+    assert (f"chmod o-w '{top / place}'" in found) == (mode != 0o1777)
     assert not list((top / "store/code").iterdir())
 
 

@@ -15,6 +15,7 @@ from jobgen.errors import JobgenError, problem
 from jobgen.paths import is_outside, outside_error, to_path, work_tree
 from jobgen.planning.job_options import Job
 from jobgen.profiles.model import Profile
+from jobgen.quoting import quote
 
 if TYPE_CHECKING:
     from jobgen.code_store.code import Code
@@ -106,5 +107,5 @@ class CodeCopies:
         is_new = not (store / "code").is_dir()
         if self._confined and is_new and is_outside(store, self._within):
             text = f"{store} is no store yet, and is outside of {self._within}"
-            hint = f"mkdir -p {store / 'code'}, if jobgen may write there"
+            hint = f"mkdir -p {quote(str(store / 'code'))}, if jobgen may write there"
             raise problem("software.store", text, "outside", hint)
