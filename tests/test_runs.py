@@ -382,6 +382,28 @@ def test_again_from_another_folder(tmp_path: Path, logs: str) -> None:
         assert done.stderr.decode() == (note if cwd != tmp_path else "")
 
 
+@pytest.mark.parametrize(
+    ("words", "chdir", "command", "place"),
+    [
+        (("sbatch", "--profile", "dgx-a100"), "runs/a", "sbatch", "{0}"),
+        (("sbatch", "--profile", "dgx-a100"), "{0}/runs/a", "sbatch", "{0}/runs/a"),
+        (("local", "--profile", "local"), "runs/a", "bash", "{0}"),
+        (("qsub", "--profile", "eap"), "{0}/runs/a", "qsub", "{0}/runs/a"),
+    ],
+)
+def test_again_from_the_folder_of_the_submission(
+    tmp_path: Path, words: tuple[str, ...], chdir: str, command: str, place: str
+) -> None:
+    """A working folder of the script is relative to it."""
+    within = f"request.chdir={chdir.format(tmp_path)}"
+    script = made(*words, "--set", within, "--", "python3", "x.py", cwd=tmp_path)
+    note_submission(tmp_path / "runs/a/jobgen-logs", "12", script)
+    done = jobgen("runs", "again", "12", "runs/a", cwd=tmp_path)
+    where = place.format(tmp_path)
+    note = f"jobgen: submit it where it ran: … | (cd {where} && {command})\n"
+    assert done.stderr.decode() == (note if where != str(tmp_path) else "")
+
+
 def test_the_copy_here_of_a_job_of_a_host(tmp_path: Path) -> None:
     """Wherever the store there is, what was sent is in the default store here."""
     (tmp_path / "train.py").write_text("")

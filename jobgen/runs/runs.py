@@ -44,7 +44,7 @@ class Run(NamedTuple):
 
     @property
     def folder(self) -> Path | None:
-        """The folder here that the job was submitted from; None if that is not known."""
+        """The working folder here of the job; None if that is not known."""
         logs = Path(os.path.abspath(self.record.folder))
         inner = Path(self.facts.logs or LOGS)
         if self.record.host:
@@ -52,10 +52,19 @@ class Run(NamedTuple):
         found = Path(str(logs).removesuffix(f"/{inner}") or "/")
         return found if found != logs else None
 
+    @property
+    def submission_folder(self) -> Path | None:
+        """A folder to submit its script from, so that it runs in the same one; None if unknown."""
+        chdir = os.path.normpath(self.facts.chdir or ".")
+        if self.folder is None or chdir == "." or chdir.startswith(("/", "$", "~")):
+            return self.folder
+        found = Path(str(self.folder).removesuffix(f"/{chdir}") or "/")
+        return found if found != self.folder else None
+
     def place_of(self, path: str) -> Path | None:
         """The path here of one with $NAME in its script; None if there is none, or none is known.
 
-        $PWD is the folder that the job was submitted from, or the working folder.
+        $PWD is the working folder of the job, or that of this process.
         """
         within = self.folder or Path()
         with suppress(JobgenError, ValueError):

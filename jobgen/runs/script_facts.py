@@ -20,6 +20,7 @@ from jobgen.scripts.header import read_header
 _LINES = {
     "name": rb"^#(?:SBATCH --job-name=|PBS -N )(.+)$",
     "output": rb"^#(?:SBATCH --output=|PBS -o )(.+)$",
+    "chdir": rb"^(?:#SBATCH --chdir=|cd (?!\"\$\{PBS_))(.+)$",
     "logs": rb"^logs=(?:\$PWD/)?(.+?)/\$job",
     "code": rb"^workspace=(.+)$",
     "environment": rb"^ +(?:export VIRTUAL_ENV|stage_from)=(.*/environments/.+)$",
@@ -38,6 +39,7 @@ class ScriptFacts(NamedTuple):
     is_chain: bool = False
     name: str = ""  # of the job
     output: str = ""  # its output file, with the scheduler's patterns; "" is the default
+    chdir: str = ""  # its working folder, from that of its submission; "" is the same one
     logs: str = ""  # the folder of its records, from its working folder or with $NAME
     code: str = ""  # the copy of the code that it runs, as a path with $NAME
     environment: str = ""  # that of its lock, as a path with $NAME

@@ -153,9 +153,9 @@ def _again(job: str, folder: str) -> int:
     write_to_stdout(script_again(run))
     if run.record.host:
         report(f"it ran on {run.record.host}: submit it there")
-    elif run.folder and not is_same_file(run.folder, Path.cwd()):
+    elif (place := run.submission_folder) and not is_same_file(place, Path.cwd()):
         command = {"pbs": "qsub", "local": "bash"}.get(run.facts.scheduler, "sbatch")
-        report(f"submit it where it ran: … | (cd {quote(str(run.folder))} && {command})")
+        report(f"submit it where it ran: … | (cd {quote(str(place))} && {command})")
     return 0
 
 
