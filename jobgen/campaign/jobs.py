@@ -101,7 +101,9 @@ class JobList:
         """The files of a job's code that have changed since an earlier one; "" if nobody knows."""
         plan, codes, _ = self.needs[job.path]
         workspace = plan.software.workspace
-        new = [code.list for _, code in codes.codes if workspace and code.name == workspace.commit]
+        new = [
+            code.listing for _, code in codes.codes if workspace and code.name == workspace.commit
+        ]
         return code_changes(record, new[0], self.folder / ".jobgen/store") if new else ""
 
 

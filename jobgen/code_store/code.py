@@ -33,12 +33,12 @@ class Code(NamedTuple):
 
     folder: Path
     files: dict[bytes, CodeFile]  # by their paths, sorted
-    list: bytes  # what `list_code` of templates/machinery/job/code.sh prints for it
+    listing: bytes  # what `list_code` of templates/machinery/job/code.sh prints for it
 
     @property
     def name(self) -> str:
         """The name of its copy."""
-        return hashlib.sha256(self.list).hexdigest()[:NAME_CHARACTERS]
+        return hashlib.sha256(self.listing).hexdigest()[:NAME_CHARACTERS]
 
     def placed(self, plan: Plan, within: Path) -> Plan:
         """The plan with the program's path in the copy, if it is a file of the code.

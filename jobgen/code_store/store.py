@@ -145,7 +145,7 @@ def note_of(copy: Path) -> Path:
 def _is_whole(code: Code, copy: Path) -> bool:
     """Whether nothing in a copy was changed, added or removed since its list was written."""
     try:
-        if (copy / LIST_FILE).read_bytes() != code.list:
+        if (copy / LIST_FILE).read_bytes() != code.listing:
             return False
         made = os.lstat(copy / LIST_FILE).st_ctime_ns
         if os.lstat(copy).st_mtime_ns > made:
@@ -165,7 +165,7 @@ def _write(code: Code, copy: Path) -> None:
         _copy_file(code, each, copy)
     for folder in [Path(folder) for folder, _, _ in os.walk(copy)][1:]:
         folder.chmod(_read_only((code.folder / folder.relative_to(copy)).stat().st_mode))
-    (copy / LIST_FILE).write_bytes(code.list)  # last: see _is_whole
+    (copy / LIST_FILE).write_bytes(code.listing)  # last: see _is_whole
     (copy / LIST_FILE).chmod(0o444)
 
 

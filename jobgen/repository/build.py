@@ -167,9 +167,8 @@ def build_all(
     _report_problems(build, path)
     check()
     if not dry_run:
-        report_lines(
-            build.generators[""].keep_codes()
-        )  # before scripts that need them, as are keepers
+        # Copies, as keepers, come before the scripts that need them.
+        report_lines(build.generators[""].keep_codes())
     changed = write_keepers(path.parent, build.keepers, dry_run)
     written = _write_changes(build)
     removed = _remove_obsolete(folders, build) if options.prune else 0

@@ -68,7 +68,7 @@ class JobQueue:
     id_pattern: str  # matches the line with the job's id, which may have the cluster, too
     unknown_job_pattern: str  # matches the error about a job that the scheduler has forgotten
     parse_status: Callable[[str], JobStatus | None]  # None if an answer has no status
-    own_jobs: str  # a line of bash that prints all jobs of the user
+    own_jobs_line: str  # a line of bash that prints all jobs of the user
     parse_own_jobs: Callable[[str], Iterator[QueuedJob]]  # raises ValueError
     ended: tuple[str, ...]  # prints the jobs whose ids follow, if these are kept after their ends
     parse_ended: Callable[[str], Iterator[QueuedJob]]

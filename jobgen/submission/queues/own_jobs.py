@@ -24,7 +24,7 @@ def schedulers_on(machine: Machine) -> list[str]:
 def own_jobs(scheduler: str, machine: Machine = HERE) -> list[QueuedJob]:
     """The user's jobs that the queue shows; some may have ended just now. Raises NoAnswer."""
     queue = get_queue(scheduler)
-    answer = machine.run(("bash", "-c", queue.own_jobs), seconds=QUERY_SECONDS)
+    answer = machine.run(("bash", "-c", queue.own_jobs_line), seconds=QUERY_SECONDS)
     if answer.status != 0:
         raise NoAnswer(answer.reason)
     try:

@@ -115,7 +115,7 @@ QUEUE = JobQueue(
     id_pattern=r"(?P<job>\d+)(?:;(?P<cluster>\S+))?",
     unknown_job_pattern="Invalid job id specified",
     parse_status=parse_status,
-    own_jobs=f'{_UNSET}; {_SQUEUE} --user="$(id -u)" --format="{_FORMAT}"',
+    own_jobs_line=f'{_UNSET}; {_SQUEUE} --user="$(id -u)" --format="{_FORMAT}"',
     parse_own_jobs=parse_own_jobs,
     ended=("sacct", "-X", "--noheader", "--parsable2", "--format=JobID,State", "--jobs"),
     parse_ended=parse_ended,
