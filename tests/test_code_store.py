@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -10,6 +11,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NoReturn
 
 import pytest
 
@@ -325,8 +327,15 @@ def test_a_program_that_is_here_and_in_the_code(
 
     assert "train of ../code runs; the file of this name here is another one" in advice("./train")
     assert "another one" not in advice("../code/train")
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "read_bytes", _refused)
+        assert "another one" not in advice("./train")
     write(tmp_path / "here", train="1")
     assert "another one" not in advice("./train")
+
+
+def _refused(path: Path) -> NoReturn:
+    raise PermissionError(errno.EACCES, "Permission denied", str(path))
 
 
 def test_a_file_with_the_name_of_a_module(tmp_path: Path) -> None:

@@ -77,7 +77,11 @@ class Code(NamedTuple):
         is_typed = path in map(os.path.normpath, job.program)
         if not (own and is_typed and is_file(here)) or is_same_file(here, self.folder / path):
             return
-        if hashlib.sha256(here.read_bytes()).hexdigest() != own.digits:
+        try:
+            is_other = hashlib.sha256(here.read_bytes()).hexdigest() != own.digits
+        except OSError:
+            return  # whether it is another one, is not known
+        if is_other:
             text = f"{path} of {self.folder} runs; the file of this name here is another one"
             hint = f"write {quote(str(self.folder / path))}, or copy the folder here: --code ."
             yield Problem(Mark("--"), text, "program", hint)
