@@ -71,7 +71,7 @@ def test_the_machinery_is_small() -> None:
     short = sum(text.count("\n") for text in short_parts().values())
     carried = keeper_text(with_lead=True).count("\n")
     assert len(FILES) <= 44
-    assert sum(lines) + short + carried <= 1129
+    assert sum(lines) + short + carried <= 1130
 
 
 def test_every_function_is_explained() -> None:

@@ -89,7 +89,7 @@ record() {  # [STATUS]: what jobgen runs reads of this job; mv puts the whole fi
   [[ ! ${1-} ]] || end=", \"end\": $(date +%s), \"status\": $1, \"outside\": \"${outside-}\""
   cat > "$file.new" << JSON && mv "$file.new" "$file"
 {"job": "${id-$job}", "script": "$sum", "nodes": "${hosts[*]-$host}", "logs": "${logs##*/}",
- "ready": "$(sed -n '/ is ready/ { s/["\\]//g; p; q }' "$logs/roll-call" 2> /dev/null)",
+ "ready": "$(sed -n '/ is ready/ { s/[[:cntrl:]"\\]//g; p; q }' "$logs/roll-call" 2> /dev/null)",
  "begin": $(($(date +%s) - SECONDS))${code-}$end}
 JSON
 }
