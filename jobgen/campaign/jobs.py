@@ -101,9 +101,8 @@ class JobList:
         """The files of a job's code that have changed since an earlier one; "" if nobody knows."""
         plan, codes, _ = self.needs[job.path]
         workspace = plan.software.workspace
-        new = [
-            code.listing for _, code in codes.codes if workspace and code.name == workspace.commit
-        ]
+        commit = workspace and workspace.commit
+        new = [code.listing for *_, code in codes.codes if code.name == commit]
         return code_changes(record, new[0], self.folder / ".jobgen/store") if new else ""
 
 

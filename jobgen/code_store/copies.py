@@ -31,6 +31,11 @@ class _Place(NamedTuple):
     chdir: str | None
     logs: str | None
 
+    @property
+    def working_folder(self) -> str:
+        """The folder that is $PWD in the store's name: the job's, which others need not have."""
+        return (self.chdir or ".") if "PWD" in self.store else "."
+
 
 class CodeCopies:
     """The code of jobs, each read once, and kept when their scripts are about to be used.
@@ -85,9 +90,12 @@ class CodeCopies:
         return folder_of_job(text, place.chdir, self._within, self._environ)
 
     @property
-    def codes(self) -> list[tuple[str, Code]]:
-        """All code that was read, each with its store, whose $NAME are those of the nodes."""
-        return [(place.store, code) for place, code in self._codes.items()]
+    def codes(self) -> list[tuple[str, str, Code]]:
+        """All code that was read, each with the folder that is $PWD and its store.
+
+        Other $NAME in them are those of the nodes.
+        """
+        return [(place.working_folder, place.store, code) for place, code in self._codes.items()]
 
     def keep(self) -> list[str]:
         """Make the copies of all code that was read; returns what was copied, in words.

@@ -22,18 +22,18 @@ _LISTING = bundled("templates") / "machinery/job/code.sh"
 _SECONDS = 120.0
 
 
-def send_codes(login: Login, codes: Iterable[tuple[str, Code]], here: Path = HERE) -> None:
+def send_codes(login: Login, codes: Iterable[tuple[str, str, Code]], here: Path = HERE) -> None:
     """Keep each code in its store there, unless it is there; `codes` are those of CodeCopies.
 
-    A store may have $NAME, which are the login node's. rsync reads the copies in the store `here`.
+    Folders may have $NAME, which are the login node's. rsync reads the copies in the store `here`.
     Raises JobgenError.
     """
-    for store, code in codes:
+    for within, store, code in codes:
         report_lines(filter(None, [keep(code, here)]))
-        _send(login, store, code.name, here)
+        _send(login, (within, store), code.name, here)
 
 
-def _send(login: Login, store: str, name: str, here: Path) -> None:
+def _send(login: Login, store: tuple[str, str], name: str, here: Path) -> None:
     answer = _receive(login, store, "begin", name)
     folder, *others = answer.output.splitlines()
     if folder == "there":
@@ -49,11 +49,12 @@ def _send(login: Login, store: str, name: str, here: Path) -> None:
     _receive(login, store, "end", name, temporary, data=note)
 
 
-def _receive(login: Login, store: str, *words: str, data: bytes = b"") -> Answer:
+def _receive(login: Login, store: tuple[str, str], *words: str, data: bytes = b"") -> Answer:
     """Run receive.sh in the store there. Raises JobgenError if it cannot write there."""
     functions = _LISTING.read_text(encoding="utf-8")
-    folder = f"{quote_path(store)}/code"
-    text = f"{names_set(store)}mkdir -p -- {folder} && cd -- {folder} || exit\n{functions}\n"
+    within, folder = quote_path(store[0]), f"{quote_path(store[1])}/code"
+    text = f"{names_set(*store)}cd -- {within} && mkdir -p -- {folder} && cd -- {folder} || exit\n"
+    text += f"{functions}\n"
     text += _RECEIVE.read_text(encoding="utf-8")
     answer = login.run_again(("bash", "-c", text, "receive", *words), data, _SECONDS)
     if answer.status is None:

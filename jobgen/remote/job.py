@@ -36,7 +36,7 @@ def submit_there(
     host: str,
     plan: Plan,
     script: str,
-    codes: Sequence[tuple[str, Code]],
+    codes: Sequence[tuple[str, str, Code]],
     follows: bool,
     mkdir: bool,
 ) -> JobStatus:

@@ -277,6 +277,21 @@ def test_a_store_that_others_can_write(host: SshHost, folder: Path) -> None:
     assert b"software.store: login1: another user can write in" in done.stderr
 
 
+def test_the_store_of_a_job_in_another_folder(host: SshHost, folder: Path) -> None:
+    """It is where the job looks for it, from its working folder."""
+    (host.home / "x/su b").mkdir(parents=True)
+    words = ("--set", "request.chdir=su b", "--code", ".")
+    where = ("--submit", "--host", "login1:x")
+    done = run(host, folder, "sbatch", *PROFILE, *where, *words, "--", "train.py")
+    assert done.returncode == 0, done.stderr
+    assert len(list((host.home / "x/su b/.jobgen/store/code").glob("*/train.py"))) == 1
+    assert not (host.home / "x/.jobgen/store").exists()
+    (host.home / "x/su b").rename(host.home / "x/other")
+    done = run(host, folder, "sbatch", *PROFILE, *where, *words, "--", "train.py")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"su b: No such file or directory" in done.stderr
+
+
 def test_a_store_whose_name_is_not_set_there(host: SshHost, folder: Path) -> None:
     host.here["NONE"] = str(folder)  # it is set here
     store = ("--set", "software.store=$NONE/store", "--code", ".", "--", "train.py")
