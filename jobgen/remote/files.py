@@ -12,7 +12,7 @@ from jobgen.errors import JobgenError, printable, problem, report
 from jobgen.paths import is_outside
 from jobgen.quoting import UNSET, names_set, quote_path
 from jobgen.remote.place import unreachable
-from jobgen.runs.records import LOGS, logs_of_host
+from jobgen.runs.records import LOGS, logs_of_host, note_place, read_records
 from jobgen.submission.login import SSH, Login
 from jobgen.submission.machine import Answer, run_here
 
@@ -103,7 +103,7 @@ def fetch_logs(
     """Copy the records and scripts in a folder of logs there to `here`, or to the host's folder.
 
     `only` are other patterns of names in that folder, which is not there before a job has begun.
-    Nothing here is removed. Raises JobgenError.
+    Nothing here is removed, and what the submissions of jobs have noted stays. Raises JobgenError.
     """
     here = here or logs_here(login, logs)
     words = ("bash", "-c", f"{names_set(logs)}cd -- {quote_path(logs)} && pwd -P")
@@ -118,7 +118,12 @@ def fetch_logs(
     here.mkdir(parents=True, exist_ok=True)
     source = address(login, answer.output.strip("\n"))
     options = ("-rt", "--exclude=.*", *filters, "--exclude=*")
-    answer = rsync(options, f"{source}/", f"{here.absolute()}/", login)
+    noted = [each for each in read_records(here) if each.logs_there]
+    try:
+        answer = rsync(options, f"{source}/", f"{here.absolute()}/", login)
+    finally:
+        for record in noted:
+            note_place(record)
     if answer.status not in _SOME_MISSING:
         raise failed(login, answer)
 
@@ -141,17 +146,13 @@ def existing_outputs(login: Login, names: Sequence[str]) -> list[str]:
     return [*dict.fromkeys(answer.output.splitlines())]
 
 
-def records_of(job: str) -> list[str]:
-    """The patterns of names of the records of a job, and of the jobs of an array."""
-    number, *_ = re.split(r"[.;\[_]", job)
-    return [*(f"{number}{mark}*json" for mark in (".", "_", "[[]")), f"chain-{number}", "scripts"]
-
-
-def left_by(job: str) -> list[str]:
-    """The patterns of names of what a job left in its folder of logs."""
+def left_by(job: str, records_only: bool = False) -> list[str]:
+    """The patterns of names of what a job, and the jobs of an array, left in the folder of logs."""
     number = re.split(r"[.;\[_]", job)[0]
-    own = (f"{number}{mark}*" for mark in (".", "_", "[[]"))
-    return [number, *own, f"chain-{number}", "scripts"]
+    own = [f"{number}.*json", f"{number}_*json"]
+    if not records_only:
+        own = [number, f"{number}.*", f"{number}_*"]
+    return [*own, f"chain-{number}", "scripts"]
 
 
 def failed(login: Login, answer: Answer) -> JobgenError:

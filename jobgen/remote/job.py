@@ -15,10 +15,9 @@ from jobgen.remote.files import (
     fetch_logs,
     left_by,
     logs_here,
-    records_of,
 )
 from jobgen.remote.place import login_of, place_there, reach
-from jobgen.runs.records import LOGS, note_place, read_records
+from jobgen.runs.records import LOGS, read_records
 from jobgen.schedulers import get_scheduler
 from jobgen.submission.login import Login
 from jobgen.submission.queues.job_queue import JobStatus, get_queue
@@ -113,8 +112,6 @@ def fetch_records(host: str) -> Login:
                 fetch_logs(login, place, here=here)
             except JobgenError as error:
                 report(str(error))
-    for record in records:
-        note_place(record)
     return login
 
 
@@ -128,7 +125,7 @@ def fetch_job(
     left = [pattern for name in names for pattern in left_by(name)]
     places = dict.fromkeys([login.folder, *(each.replace("$", "$$") for each in folders)])
     for folder in places:
-        fetch_logs(login, f"{folder}/{LOGS}", left)
+        fetch_logs(login, f"{folder}/{LOGS}", left, logs_here(login))  # the node names the folder
     return fetch_files(login._replace(folder=[*places][-1]), outputs)
 
 
@@ -141,9 +138,7 @@ def bring_back(login: Login, status: JobStatus, logs: str) -> JobStatus:
     came = list[str]()
     try:
         came = fetch_files(login, _outputs(login, status))
-        fetch_logs(
-            login, logs, left_by(status.job) if status.exit_status else records_of(status.job)
-        )
+        fetch_logs(login, logs, left_by(status.job, records_only=not status.exit_status))
     except (JobgenError, OSError) as error:
         report(str(error))
     if len(came) > 1:

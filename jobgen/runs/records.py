@@ -221,13 +221,20 @@ def note_end(record: Record, status: int) -> None:
 
 
 def note_place(record: Record) -> None:
-    """Note again where a job's own record is: the one that came from there does not say it."""
-    _add(record, {"logs_there": record.logs_there})
+    """Note again what its submission noted here: the job's own record, which came, does not say it.
+
+    That may be a stranger's: what is no record stays as it is.
+    """
+    values = {"submitted": record.submitted, "logs_there": record.logs_there}
+    with suppress(OSError, ValueError, TypeError, RecursionError):
+        _add(record, {name: value for name, value in values.items() if value})
 
 
 def _add(record: Record, values: dict[str, Any]) -> None:
     file = _file_of(record.folder, record.job)
-    write_private(file, _as_json(_values(file) | values))
+    old = _values(file)
+    if (new := old | values) != old:
+        write_private(file, _as_json(new))
 
 
 def _as_json(values: dict[str, Any]) -> bytes:

@@ -111,6 +111,19 @@ def test_their_ends_come_back(host: SshHost, second: SshHost, here: Path) -> Non
     ).stderr  # fmt: skip
 
 
+def test_what_a_submission_has_noted_stays(host: SshHost, second: SshHost, here: Path) -> None:
+    """The records of the jobs themselves, which come back, do not have it."""
+    assert build(host, here, "--submit", "--only", "vit").returncode == 0
+    end(second, here, "12", 0)
+    record = here / "jobgen-logs/hosts/login2/12.json"
+    noted = json.loads(record.read_text())
+    for words in (("build", "--submit", "--dry-run"), ("runs", "--host", "login2:else/where")):
+        assert jobgen(*words, cwd=here, env=host.here).returncode in (0, 1)
+        found = json.loads(record.read_text())
+        assert (found["end"], found["logs_there"]) == (2, f"{second.home}/else/where/jobgen-logs")
+        assert found["submitted"] == noted["submitted"]
+
+
 def test_a_result_here_submits_nothing_again_there(
     host: SshHost, second: SshHost, here: Path
 ) -> None:

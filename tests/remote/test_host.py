@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from jobgen.errors import JobgenError
-from jobgen.remote.files import existing_outputs, records_of
+from jobgen.remote.files import existing_outputs, left_by
 from jobgen.submission.login import Login, for_any_shell, parse_host
 from tests.helpers import jobgen
 from tests.remote.conftest import NAME
@@ -196,13 +196,9 @@ def test_the_outputs_of_an_array_of_pbs(host: SshHost, login: Login) -> None:
         (host.home / name).touch()
     found = existing_outputs(login, [f"{host.home}/a *.o12.^array_index^", "nowhere", "other"])
     assert found == [f"{host.home}/a *.o12.1", f"{host.home}/a *.o12.10", "other"]
-    assert records_of("12[].server") == [
-        "12.*json",
-        "12_*json",
-        "12[[]*json",
-        "chain-12",
-        "scripts",
-    ]
+    common = ["chain-12", "scripts"]
+    assert left_by("12[].server", records_only=True) == ["12.*json", "12_*json", *common]
+    assert left_by("12_3") == ["12", "12.*", "12_*", *common]
 
 
 def test_the_cause_of_a_job_there(host: SshHost, folder: Path) -> None:

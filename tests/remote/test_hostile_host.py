@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from jobgen.remote.files import fetch_files, fetch_logs, place_here
+from jobgen.remote.job import fetch_job
+from jobgen.runs.records import note_submission, read_records
 from jobgen.submission.login import Login
 from tests.remote.ssh_host import SshHost
 
@@ -102,3 +104,28 @@ def test_files_that_nobody_asked_for(host: SshHost, evil: Path, folder: Path) ->
     assert found.pop("train.py") == "print('trained')\n"
     assert all(name.startswith(f"{LOGS}/") for name in found)
     assert not any("/." in name for name in found)
+
+
+@pytest.mark.parametrize(
+    "sent", ["[]", "{", "3", "[" * 100_000, f'"{"x" * (1 << 21)}"', '{"job": "12", "end": 2}']
+)
+def test_records_that_are_none(
+    sent: str, host: SshHost, login: Login, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    note_submission(Path(LOGS), "12", b"", "/x")
+    (host.home / "jobgen-logs").mkdir()
+    (host.home / "jobgen-logs/12.json").write_text(sent)
+    fetch_logs(login)
+    found = read_records(Path(LOGS))
+    assert [(each.end, each.logs_there) for each in found] == [(2, "/x")] * ("end" in sent)
+
+
+def test_a_folder_that_the_node_names_is_none_here(
+    host: SshHost, login: Login, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    (host.home / "src/jobgen-logs/12").mkdir(parents=True)
+    (host.home / "src/jobgen-logs/12/log").touch()
+    fetch_job(login._replace(folder=str(host.home)), ["12"], folders=["src"])
+    assert not (folder / "src").exists()
