@@ -105,6 +105,8 @@ def fetch_logs(
     `only` are other patterns of names in that folder, which is not there before a job has begun.
     Nothing here is removed, and what the submissions of jobs have noted stays. Raises JobgenError.
     """
+    if login.lacks_folder and not logs.startswith(("/", "$", "~")):
+        return  # those in the home are another project's
     here = here or logs_here(login, logs)
     words = ("bash", "-c", f"{names_set(logs)}cd -- {quote_path(logs)} && pwd -P")
     answer = login.run_again(words, seconds=QUERY_SECONDS)

@@ -104,10 +104,10 @@ def fetch_records(host: str) -> Login:
     """
     login, _ = reach(login_of(host))
     fetch_logs(login)
-    here = logs_here(login)
+    here, own = logs_here(login), "" if login.lacks_folder else f"{login.folder}/{LOGS}"
     records = [each for each in read_records(here) if each.logs_there and each.end is None]
     for place in dict.fromkeys(each.logs_there for each in records):
-        if place != f"{login.folder}/{LOGS}":
+        if place != own:
             try:
                 fetch_logs(login, place, here=here)
             except JobgenError as error:

@@ -34,15 +34,15 @@ def reach(
 ) -> tuple[Login, list[str]]:
     """A login node, with the job's folder as a path from /, and the words that `then` prints there.
 
-    Without `makes_folder`, the home is taken if the folder is missing. Raises JobgenError if ssh
-    fails, and if the node lacks the folder or the command.
+    Without `makes_folder`, the home is taken if the folder is missing, and the result says so.
+    Raises JobgenError if ssh fails, and if the node lacks the folder or the command.
     """
     folder = quote_path(login.folder)
     text = _REACH.format(
         names=names_set(login.folder),
         folder=folder,
         make=f"mkdir -p -- {folder} && " if makes_folder else "",
-        else_home="" if makes_folder else "2> /dev/null || cd ",
+        else_home="" if makes_folder else "2> /dev/null || { echo missing; cd; } ",
         then=then,
     )
     words = ("bash", "-c", text, "reach", command)
@@ -54,7 +54,8 @@ def reach(
         hint = "name a login node of the cluster, and a folder there that you may write to"
         raise problem("--host", f"{login.name}: {answer.reason}", "host", hint)
     found, _, folder = f"\n{answer.output}".removesuffix("\n").partition("\n/")
-    return login._replace(folder=f"/{folder}".replace("$", "$$")), found.split()
+    login = login._replace(folder=f"/{folder}".replace("$", "$$"), lacks_folder="missing" in found)
+    return login, found.split()
 
 
 def place_there(login: Login, path: str) -> str:

@@ -37,6 +37,7 @@ class Login(NamedTuple):
     folder: str = ""  # the job's folder there, from the home or from /; it may have $NAME
     options: tuple[str, ...] = ()  # of ssh
     longest_pause: float = 30.0
+    lacks_folder: bool = False  # the job's folder is not there: `folder` is the home
 
     @property
     def destination(self) -> str:

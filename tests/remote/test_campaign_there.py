@@ -124,6 +124,20 @@ def test_what_a_submission_has_noted_stays(host: SshHost, second: SshHost, here:
         assert found["submitted"] == noted["submitted"]
 
 
+def test_the_home_there_is_no_folder_of_these_jobs(
+    host: SshHost, second: SshHost, here: Path
+) -> None:
+    for each in (host, second):
+        (each.home / "jobgen-logs/scripts").mkdir(parents=True)
+        (each.home / "jobgen-logs/7.json").write_text('{"job": "7", "script": "0"}')
+        (each.home / "taken").mkdir()
+    assert build(host, here, "--submit", "--dry-run").returncode == 1
+    assert jobgen("runs", "--host", "login1", cwd=here, env=host.here).stdout == b""
+    assert not (here / "jobgen-logs").exists()
+    done = jobgen("runs", "--host", "login1:.", cwd=here, env=host.here)
+    assert b"login1:7 " in done.stdout
+
+
 def test_a_result_here_submits_nothing_again_there(
     host: SshHost, second: SshHost, here: Path
 ) -> None:
