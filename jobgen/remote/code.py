@@ -53,8 +53,8 @@ def _receive(login: Login, store: tuple[str, str], *words: str, data: bytes = b"
     """Run receive.sh in the store there. Raises JobgenError if it cannot write there."""
     functions = _LISTING.read_text(encoding="utf-8")
     within, folder = quote_path(store[0]), f"{quote_path(store[1])}/code"
-    text = f"{names_set(*store)}cd -- {within} && mkdir -p -- {folder} && cd -- {folder} || exit\n"
-    text += f"{functions}\n"
+    text = f"{names_set(*store)}umask 022; cd -- {within} && mkdir -p -- {folder} || exit\n"
+    text += f"cd -P -- {folder} || exit\n{functions}\n"
     text += _RECEIVE.read_text(encoding="utf-8")
     answer = login.run_again(("bash", "-c", text, "receive", *words), data, _SECONDS)
     if answer.status is None:

@@ -16,11 +16,15 @@ refuse_others() {  # as code_store/store.py does: who could change a folder here
   [[ ! $others ]] || { echo "another user can write in ${others%%$'\n'*}" >&2 && exit 1; }
 }
 
-begin() {  # the copy is there, or rsync has to send it
-  refuse_others
+is_whole() {  # nothing in the copy was changed, added or removed
   # shellcheck disable=SC2034 # list_code reads it
   local workspace=$PWD/$name
-  if [[ -d $name && $(list_code 2> /dev/null | sha256sum) == "$name"* ]]; then
+  [[ -d $name && $(list_code 2> /dev/null | sha256sum) == "$name"* ]]
+}
+
+begin() {  # the copy is there, or rsync has to send it
+  refuse_others
+  if is_whole; then
     touch -c "$name.json"
     echo there
     exit
@@ -32,12 +36,15 @@ begin() {  # the copy is there, or rsync has to send it
 
 end() {  # the copy was sent; it takes the place of a damaged one
   [[ -e $name.json ]] || { cat > ".$name.json.$$" && mv ".$name.json.$$" "$name.json"; }
-  if [[ -d $temporary ]]; then # else the answer of an earlier call was lost
+  # Another run was faster, and jobs may run its copy; or the answer of an earlier call was lost.
+  if [[ -d $temporary ]] && ! is_whole; then
     [[ ! -d $name ]] || { chmod u+w "$name" && mv -T "$name" "$temporary.old"; }
     chmod u+w "$temporary" && mv -T "$temporary" "$name" && chmod a-w "$name" || exit
   fi
-  find . -maxdepth 1 -name ".$name.*" \( -name "$temporary.old" -o -mmin +1440 \) \
-    -exec chmod -R u+w {} + -exec rm -rf {} +
+  # Only folders are made writable: the files may be those of other copies, too (--link-dest).
+  local -a left
+  mapfile -t left < <(find . -maxdepth 1 -name ".$name.*" \( -name "$temporary*" -o -mmin +1440 \))
+  ((${#left[@]} == 0)) || { find "${left[@]}" -type d -exec chmod u+w {} + && rm -rf "${left[@]}"; }
 }
 
 "$1"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
+import stat
 import subprocess
 from pathlib import Path
 
@@ -134,12 +136,46 @@ def test_a_copy_that_was_damaged_is_sent_again(host: SshHost, folder: Path) -> N
     words = ("sbatch", *PROFILE, "--code", ".", "--host", "login1:x", "--submit", "--", "train.py")
     run(host, folder, *words)
     (copy,) = (each for each in (host.home / "x/.jobgen/store/code").iterdir() if each.is_dir())
-    (copy / "train.py").chmod(0o644)
+    (folder / "new").touch()
+    run(host, folder, *words)
+    (folder / "new").unlink()
+    copy.chmod(0o700)
+    (copy / "train.py").unlink()
     (copy / "train.py").write_text("print('painted')\n")
     done = run(host, folder, *words)
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"13\n", b"")
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"14\n", b"")
     assert (copy / "train.py").read_text() == "print('trained')\n"
-    assert len(list(copy.parent.iterdir())) == 2  # the copy and its note
+    assert len(list(copy.parent.iterdir())) == 4  # two copies and their notes
+    modes = [each.stat().st_mode for each in copy.parent.rglob("*/*") if each.is_file()]
+    assert not any(mode & stat.S_IWUSR for mode in modes)
+
+
+def test_another_run_was_faster(host: SshHost, folder: Path) -> None:
+    """Jobs may run its copy, which stays."""
+    shell = host.folder / "login_shell"
+    shell.write_text(shell.read_text().replace("cd\n", 'cd\nexport PATH="$HOME/bin:$PATH"\n'))
+    name = '"${part:1:32}"'
+    host.add(
+        "rsync",
+        f'{shutil.which("rsync")} "$@" && cd x/.jobgen/store/code && for part in .*.*; do\n'
+        f"cp -a $part {name} && chmod a-w {name} && stat -c %i {name} > ~/number; done",
+    )
+    words = ("sbatch", *PROFILE, "--code", ".", "--host", "login1:x", "--submit", "--", "train.py")
+    done = run(host, folder, *words)
+    assert (done.returncode, done.stdout) == (0, b"12\n"), done.stderr
+    copy, note = sorted((host.home / "x/.jobgen/store/code").iterdir())
+    assert copy.stat().st_ino == int((host.home / "number").read_text())
+    assert note.suffix == ".json"
+
+
+def test_a_store_behind_a_link_and_with_any_umask(host: SshHost, folder: Path) -> None:
+    host.set_shell("bash", "umask 000")
+    (host.home / "real").mkdir(mode=0o755)
+    (host.home / "link").symlink_to("real")
+    store = ("--set", "software.store=$HOME/link/store", "--code", ".", "--", "train.py")
+    done = run(host, folder, "sbatch", *PROFILE, "--submit", "--host", "login1", *store)
+    assert (done.returncode, done.stdout) == (0, b"12\n"), done.stderr
+    assert (host.home / "real/store").stat().st_mode & 0o777 == 0o755
 
 
 def test_output_record_and_status_come_back(host: SshHost, folder: Path) -> None:
