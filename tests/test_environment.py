@@ -323,7 +323,7 @@ def test_a_store_that_cannot_be_written(project: Path) -> None:
     (project / ".jobgen").write_text("")
     done = build()
     assert done.returncode == 2
-    assert b".jobgen/store: Not a directory; name another folder" in done.stderr
+    assert b".jobgen: File exists; name another folder" in done.stderr
 
 
 def test_a_store_that_a_stranger_can_write(project: Path, uv: Path) -> None:
