@@ -45,6 +45,9 @@ def test_where_a_copy_is_from(tmp_path: Path) -> None:
     plain = kept(write(tmp_path / "plain", a="1"), store)
     assert json.loads(note_of(plain).read_text()) == {"folder": str(tmp_path / "plain")}
     code = work_tree(tmp_path / "code", src__a="2", b="3")
+    note_of(plain).unlink()
+    kept(tmp_path / "plain", store)
+    assert note_of(plain).exists()
     commit = subprocess.run(
         ["git", "-C", code, "rev-parse", "HEAD"], capture_output=True, text=True
     )

@@ -166,6 +166,18 @@ def test_an_output_folder_of_pbs_and_a_restart() -> None:
     assert pbs_queue.parse_status(answer) == JobStatus("RUNNING", "", 2, "", "/o/7.login.OU")
 
 
+@pytest.mark.parametrize("text", ["x", "", "9" * 5000, "-", "1e3"])
+def test_an_answer_in_which_numbers_and_times_are_none(text: str) -> None:
+    """It may be a stranger's: that of a login node (--host)."""
+    for letter in "RF":
+        answer = qstat(letter, run_count=text, Exit_status=text, ctime=text)
+        assert pbs_queue.parse_status(answer)
+        assert [each.submitted for each in pbs_queue.parse_jobs(answer)] == [0]
+    assert slurm_queue.parse_status(scontrol("FAILED", f"{text}:{text}", restarts=text))
+    line = "\x1f".join(["12", "RUNNING", "0:00", "None", "n", "/x", text])
+    assert [each.submitted for each in slurm_queue.parse_own_jobs(line)] == [0]
+
+
 @pytest.mark.parametrize("queue", [slurm_queue.QUEUE, pbs_queue.QUEUE])
 def test_other_output_has_no_status_and_no_id(queue: JobQueue) -> None:
     assert queue.parse_status("") is None

@@ -126,11 +126,12 @@ def keep(code: Code, store: Path) -> str:
         if not _is_whole(code, copy):
             with part_of(copy) as part:
                 _write(code, part)
-                _note_origin(code, copy)
+                _note_origin(code, copy)  # before the copy is there
                 _move(code, part, copy)
             count, size = len(code.files), sum(each.size for each in code.files.values())
             made = f"code: {counted(count, 'file')}, {in_bytes(size)}, in {shortest(copy)}"
         with suppress(OSError):  # a store that is read-only has the copy
+            _note_origin(code, copy)  # the note may be gone
             os.utime(note_of(copy))
     except OSError as error:
         raise _not_writable(error, store) from None

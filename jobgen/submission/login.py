@@ -117,7 +117,7 @@ def _between(answer: Answer, mark: str) -> Answer:
     _, begun, rest = answer.output.partition(f"\n{mark}\n")
     output, _, status = rest.rpartition(f"\n{mark} ")
     errors = answer.errors.rpartition(f"\n{mark}\n")[2]
-    if begun and status.partition("\n")[0].isdecimal():
-        return Answer(int(status.partition("\n")[0]), output, errors)
+    if begun and (number := re.match(r"\d{1,3}(?=\n|$)", status)):
+        return Answer(int(number[0]), output, errors)
     lost = "the connection was lost" if begun else f"ssh ended with status {answer.status}"
     return Answer(None, "", errors if errors.strip() else f"{lost}\n")

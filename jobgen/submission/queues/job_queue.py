@@ -1,7 +1,9 @@
 """A scheduler's queue: the commands to submit, query and cancel a job, and its status."""
 
 import re
+import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import NamedTuple
@@ -12,6 +14,13 @@ _RUN = (
     *("RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED", "STOPPED", "SIGNALING", "STAGE_OUT"),
     *("RESIZING", "BEGUN", "EXITING"),
 )
+
+
+def seconds_of(text: str, form: str) -> float:
+    """The seconds since 1970 of a local time in an answer; 0 if it is none."""
+    with suppress(ValueError, OverflowError):
+        return time.mktime(time.strptime(text, form))
+    return 0
 
 
 class ArrayJob(NamedTuple):

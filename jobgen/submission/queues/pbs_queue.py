@@ -1,10 +1,9 @@
 """PBS's queue: qsub, qstat -f, qdel."""
 
 import re
-import time
 from collections.abc import Iterator
 
-from jobgen.submission.queues.job_queue import JobQueue, JobStatus, QueuedJob
+from jobgen.submission.queues.job_queue import JobQueue, JobStatus, QueuedJob, seconds_of
 
 _WORDS = "QUEUED HELD WAITING TRANSIT BEGUN RUNNING SUSPENDED EXITING FINISHED MOVED"
 _STATES = {word[0]: word for word in _WORDS.split()} | {"U": "SUSPENDED"}  # U: host in use
@@ -20,7 +19,7 @@ def parse_status(answer: str) -> JobStatus | None:
     return JobStatus(
         state=_STATES.get(letter, letter),
         note=_end(attributes) if letter == "F" else wait_reason,
-        restarts=max(int(attributes.get("run_count", "0")) - 1, 0),
+        restarts=max(_number(attributes.get("run_count"), 0) - 1, 0),
         elapsed=attributes.get("resources_used.walltime", ""),
         output=file_of(attributes, "Output_Path", "OU"),
         exit_status=_shell_status(attributes.get("Exit_status")) if letter in "FM" else None,
@@ -46,14 +45,19 @@ def file_of(attributes: dict[str, str], name: str, ending: str) -> str:
 
 def _shell_status(text: str | None) -> int:
     """Exit_status as a shell's: 256+N is signal N; PBS's own codes, such as -29, give 1."""
-    number = int(text or -1)
+    number = _number(text, -1)
     return 1 if number < 0 else number if number < 256 else 128 + number - 256
+
+
+def _number(text: str | None, other: int) -> int:
+    """A number in an answer, which may be a stranger's (--host); `other` if it is none."""
+    return int(text) if text and re.fullmatch(r"-?\d{1,9}", text) else other
 
 
 def _end(attributes: dict[str, str]) -> str:
     if "Exit_status" not in attributes:
         return "it never ran"
-    number = int(attributes["Exit_status"])
+    number = _number(attributes["Exit_status"], -1)
     if number == _WALLTIME:
         return "walltime exceeded"
     return f"signal {number - 256}" if number >= 256 else f"exit status {number}"
@@ -75,13 +79,12 @@ def parse_jobs(answer: str) -> Iterator[QueuedJob]:
         attributes, status = parse_attributes(record), parse_status(record)
         if "Job Id" in attributes and status and status.state != "X":
             folder = re.search(r"(?:^|,)PBS_O_WORKDIR=([^,]+)", attributes.get("Variable_List", ""))
-            submitted = attributes.get("ctime")
             yield QueuedJob(
                 attributes["Job Id"],
                 status,
                 attributes.get("Job_Name", ""),
                 folder[1] if folder else "",
-                time.mktime(time.strptime(submitted, _TIME)) if submitted else 0,
+                seconds_of(attributes.get("ctime", ""), _TIME),
             )
 
 

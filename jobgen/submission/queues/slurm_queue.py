@@ -1,11 +1,10 @@
 """Slurm's queue: sbatch, scontrol show job, scancel; for many jobs squeue and sacct."""
 
 import re
-import time
 from collections.abc import Iterator
 from functools import partial
 
-from jobgen.submission.queues.job_queue import ArrayJob, JobQueue, JobStatus, QueuedJob
+from jobgen.submission.queues.job_queue import ArrayJob, JobQueue, JobStatus, QueuedJob, seconds_of
 
 
 def parse_status(answer: str) -> JobStatus | None:
@@ -52,8 +51,8 @@ def split_records(answer: str) -> list[str]:
 def _record_status(record: str) -> JobStatus:
     field = partial(find_field, record)
     state, reason = field(r"JobState=(\w+)"), field(r"JobState=.*? Reason=(.*?)(?: Dependency=|$)")
-    code = int(field(r"Requeue=.*? ExitCode=(\d+):") or 0)
-    signal = int(field(r"Requeue=.*? ExitCode=\d+:(\d+)") or 0) if state == "FAILED" else 0
+    code = int(field(r"Requeue=.*? ExitCode=(\d{1,9}):") or 0)
+    signal = int(field(r"Requeue=.*? ExitCode=\d+:(\d{1,9})") or 0) if state == "FAILED" else 0
     end = f"exit code {code}" if code else f"signal {signal}" if signal else ""
     status = 0 if state == "COMPLETED" else code or (128 + signal if signal else 1)
     ids = re.search(r"JobId=(\d+)(?: ArrayJobId=\d+ ArrayTaskId=(\S+))?", record)
@@ -63,7 +62,7 @@ def _record_status(record: str) -> JobStatus:
     return JobStatus(
         state=state,
         note=end if state in _FINAL else wait_reason,
-        restarts=int(field(r"Requeue=.*? Restarts=(\d+)") or 0),
+        restarts=int(field(r"Requeue=.*? Restarts=(\d{1,9})") or 0),
         elapsed=field(r"RunTime=(\S+)") if state != "PENDING" else "",
         output=output,
         exit_status=exit_status,
@@ -91,7 +90,7 @@ def parse_own_jobs(answer: str) -> Iterator[QueuedJob]:
             job, state, elapsed, reason, name, folder, submitted = words
             reason = reason if state == "PENDING" and reason != "None" else ""
             status = _status(state, reason, "" if state == "PENDING" else elapsed)
-            yield QueuedJob(job, status, name, folder, time.mktime(time.strptime(submitted, _TIME)))
+            yield QueuedJob(job, status, name, folder, seconds_of(submitted, _TIME))
 
 
 def parse_ended(answer: str) -> Iterator[QueuedJob]:
