@@ -35,9 +35,11 @@ def send_codes(login: Login, codes: Iterable[tuple[str, str, Code]], here: Path 
 
 def _send(login: Login, store: tuple[str, str], name: str, here: Path) -> None:
     answer = _receive(login, store, "begin", name)
-    folder, *others = answer.output.splitlines()
+    folder, *others = answer.output.splitlines() or [""]
     if folder == "there":
         return
+    if not folder.startswith("/"):
+        raise problem("software.store", f"{login.name} does not say which folder it is", "code")
     temporary = f".{name}.{os.urandom(6).hex()}"
     links = [f"--link-dest=../{each}" for each in others]
     # By their checksums: the times of copies differ.

@@ -30,7 +30,8 @@ def share_connection(login: Login) -> Login:
     shown = run_here(("ssh", "-G", "--", login.destination), b"", _OPEN_SECONDS).output
     if re.search(r"^controlpath (?!none$)", shown, re.MULTILINE):
         return login
-    folder = Path(tempfile.mkdtemp(prefix="jobgen-"))  # its name is short, as a socket's must be
+    # A socket's name must be short, and that of TMPDIR may be long.
+    folder = Path(tempfile.mkdtemp(prefix="jobgen-", dir="/tmp"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     options = ("-o", f"ControlPath={folder}/%C")
     persist = f"ControlPersist={_IDLE_SECONDS}"

@@ -58,7 +58,7 @@ def prepare(login: Login, plans: Sequence[Plan], mkdir: bool = False) -> Login:
     program.
     """
     scheduler = get_scheduler(plans[0].scheduler)
-    names = ""
+    folders = list[str]()
     checks = dict[str, tuple[Plan, str]]()  # what each needs, by the test for it
     for plan in plans:
         if output := scheduler.output_folder(plan):
@@ -66,8 +66,9 @@ def prepare(login: Login, plans: Sequence[Plan], mkdir: bool = False) -> Login:
             checks[f"[[ -d {quote(output)} ]]{make}"] = plan, ""
         if program := _program_there(plan):
             chdir = plan.request.chdir or "."
-            names += names_set(chdir)
+            folders.append(chdir)
             checks[f"(cd -- {quote_path(chdir)} && [[ -f {quote(program)} ]])"] = plan, program
+    names = names_set(*folders)
     tests = "\n".join(f"{test} || echo {number}" for number, test in enumerate(checks))
     command = get_queue(plans[0].scheduler).submit[0]
     login, lacking = reach(login, command, makes_folder=True, then=names + _AWAIT + tests)

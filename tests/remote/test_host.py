@@ -120,6 +120,13 @@ def test_a_job_is_submitted_in_its_folder_there(host: SshHost, folder: Path) -> 
     assert copy.name.encode() in script
 
 
+def test_a_long_name_of_the_folder_for_what_is_temporary(host: SshHost, folder: Path) -> None:
+    host.here["TMPDIR"] = str(folder / ("x" * 100))  # no socket there has a name
+    Path(host.here["TMPDIR"]).mkdir()
+    done = run(host, folder, "sbatch", *PROFILE, "--host", "login1", "--submit", "--", "true")
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"12\n", b"")
+
+
 def test_what_is_there_is_not_sent_again(host: SshHost, folder: Path) -> None:
     words = ("sbatch", *PROFILE, "--code", ".", "--host", "login1:$HOME/x", "--submit")
     (folder / "large").write_bytes(os.urandom(100_000))

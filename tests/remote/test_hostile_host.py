@@ -8,10 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from jobgen.code_store.code import read_code
+from jobgen.errors import JobgenError
+from jobgen.planning.job_options import Job
+from jobgen.remote import code, job
 from jobgen.remote.files import fetch_files, fetch_logs, place_here
 from jobgen.remote.job import fetch_job
 from jobgen.runs.records import note_submission, read_records
 from jobgen.submission.login import Login
+from jobgen.submission.machine import Answer
+from tests.helpers import planned
 from tests.remote.ssh_host import SshHost
 
 LOGS = "jobgen-logs/hosts/login1"
@@ -129,3 +135,26 @@ def test_a_folder_that_the_node_names_is_none_here(
     (host.home / "src/jobgen-logs/12/log").touch()
     fetch_job(login._replace(folder=str(host.home)), ["12"], folders=["src"])
     assert not (folder / "src").exists()
+
+
+@pytest.mark.parametrize("output", ["", "\n", "x:y\n"])
+def test_a_store_that_is_nowhere(
+    output: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(Login, "run", lambda *_, **__: Answer(0, output, ""))
+    with pytest.raises(JobgenError, match="login1 does not say which folder it is"):
+        code.send_codes(Login("login1"), [(".", "/store", read_code(folder))])
+
+
+def test_a_name_is_tested_once_for_all_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
+    tests = list[str]()
+    plan = planned(Job("qsub", "eap", program=("x.py",), set_values=("request.chdir=$SCRATCH",)))
+
+    def reach(*_: object, then: str, **__: object) -> tuple[Login, list[str]]:
+        tests.append(then)
+        return Login("login1"), []
+
+    monkeypatch.setattr(job, "reach", reach)
+    job.prepare(Login("login1"), [plan] * 3)
+    assert tests[0].count("is not set in a login shell") == 1
