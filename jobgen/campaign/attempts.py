@@ -70,7 +70,7 @@ class Attempt:
             return
         for record in self.records:
             if record.job == self.id:
-                with suppress(OSError, ValueError):
+                with suppress(OSError, ValueError, TypeError):
                     note_end(record, status)
 
 
