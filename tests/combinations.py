@@ -61,17 +61,17 @@ STARTS: tuple[tuple[Values, ...], ...] = (
     ({}, {"launch.max_restarts": 2}),
     ({}, {"launch.requeue": True}),
 )
-# What a start may have as well, and what changes no more than a value or a word.
+# What a start may have as well; and what is tried with one program alone, to save time.
 DETAILS: tuple[tuple[Values, ...], ...] = (
     ({}, {"software.once_per_node": ("mkdir -p /tmp/cache",)}),
     ({}, {"network.interface": ("ib0",)}),
     ({}, {"node.gpu": "none"}),
-    ({}, {"workspace": WORKSPACE}, {"software.code": "."}),
-    ({}, {"array": "0-9"}),
-    ({}, {"launch.chain": 5}, {"launch.chain": 5, "software.code": "."}),
+    ({}, {"workspace": WORKSPACE}),
     ({}, {"launch.exclude_at_most": 0}),
 )
 VALUES: tuple[tuple[Values, ...], ...] = (
+    ({}, {"array": "0-9"}, {"launch.chain": 5}),
+    ({}, {"software.code": "."}, {"software.code": ".", "launch.chain": 5}),
     ({}, {"launch.rendezvous": "static"}),
     ({}, {"node.gpu": "amd"}, {"node.gpu": "intel"}),
     ({}, {"request.log_folder": "/scratch/logs"}),
