@@ -627,8 +627,6 @@ def test_a_job_of_an_unknown_folder_is_not_from_here(
     ("scheduler", "answer", "text"),
     [
         ("slurm", Answer(None, "", "Connection reset\n"), "Connection reset"),
-        ("pbs", Answer(0, "Job Id: 7\n    job_state = F\n    run_count = x\n", ""), "'x'"),
-        ("pbs", Answer(0, "Job Id: 7\n    job_state = F\n    ctime = today\n", ""), "'today'"),
         ("slurm", Answer(1, "", "Slurm accounting storage is disabled\n"), ""),
     ],
 )
