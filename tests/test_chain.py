@@ -31,9 +31,10 @@ from jobgen.diagnosis.report import as_line, as_text
 from jobgen.errors import JobgenError
 from jobgen.planner.amounts import CHAIN_PAUSE
 from jobgen.planning.job_options import Job
+from jobgen.runs.chains import last_event
 from jobgen.scripts.parts import PARTS
 from jobgen.scripts.render import part_text
-from jobgen.submission.chain import end_of_chain, last_event
+from jobgen.submission.chain import end_of_chain
 from jobgen.submission.queues.job_queue import JobStatus
 from tests.helpers import jobgen, planned, script
 
@@ -395,11 +396,15 @@ DONE_93 = "2026-11-27T20:58:09 job 2 is done: the program ended with 93"
 )
 def test_the_status_of_a_chain_is_not_that_of_its_worst_job(state: str, status: int) -> None:
     ended = JobStatus("1 FAILED, 3 CANCELLED", exit_status=1)
-    assert end_of_chain(ended, last_event(state)).exit_status == status
+    event = last_event(state)
+    assert event
+    assert end_of_chain(ended, event).exit_status == status
 
 
 def test_the_outputs_of_a_chain_of_pbs_are_known_by_their_pattern() -> None:
-    ended = end_of_chain(JobStatus("FINISHED", output="/x/n.o12.^array_index^"), DONE_93[20:])
+    event = last_event(DONE_93)
+    assert event
+    ended = end_of_chain(JobStatus("FINISHED", output="/x/n.o12.^array_index^"), event)
     assert ended.output == "/x/n.o12.2"
     assert [job.output for job in ended.array_jobs] == ["/x/n.o12.^array_index^"]
 

@@ -7,9 +7,9 @@ from operator import itemgetter
 
 from jobgen.campaign.forms import Form
 from jobgen.campaign.jobs import Job, array_size
-from jobgen.runs.chains import read_state
+from jobgen.runs.chains import read_chain
 from jobgen.runs.records import Record, note_end
-from jobgen.submission.chain import DONE_FOR_GOOD, chain_status, last_event
+from jobgen.submission.chain import DONE_FOR_GOOD, chain_status
 from jobgen.submission.queues.job_queue import JobStatus
 from jobgen.submission.queues.own_jobs import number_of
 
@@ -53,7 +53,8 @@ class Attempt:
     @property
     def _recorded(self) -> int | None:
         if self.job.is_chain:
-            status = chain_status(last_event(read_state(self.job.logs / f"chain-{self.number}")))
+            events = read_chain(self.job.logs, self.number)
+            status = chain_status(events[-1]) if events else None
             return 0 if status == DONE_FOR_GOOD else status
         ends = {each.job: _status(each) for each in self.records}
         own = ends.pop(self.id, None)

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from jobgen.diagnosis.classes import codes_with
 from jobgen.diagnosis.events import Verdict
-from jobgen.runs.chains import read_state
-from jobgen.submission.chain import all_events
+from jobgen.runs.chains import read_chain
 
 _CURE = (
     "two jobs in a row got no further: the program has to save when it is warned (--signal), or"
@@ -23,20 +22,20 @@ def in_chain(verdict: Verdict, logs: Path, job: str) -> Verdict:
     `logs` is the folder of its state; `job` is 12_3, 12[3].server or the name of a job's folder.
     """
     found = re.match(r"(\d+)(?:[_\[](\d+))?", job)
-    events = all_events(read_state(logs / f"chain-{found[1]}")) if found else []
+    events = read_chain(logs, found[1]) if found else []
     if not found or not events:
         return verdict
-    own = [event for event in events if not found[2] or event.split()[1] == found[2]]
-    end = own[-1] if own and " began on " not in own[-1] else ""
-    last = f"chain {found[1]}: its last event: {events[-1]}"
-    notes = [f"chain {found[1]}: {end}"] if end and end != events[-1] else []
+    own = [event for event in events if found[2] in (None, event.job)]
+    end = own[-1] if own and own[-1].state else None
+    last = f"chain {found[1]}: its last event: {events[-1].text}"
+    notes = [f"chain {found[1]}: {end.text}"] if end and end.text != events[-1].text else []
     verdict = verdict._replace(notes=(*verdict.notes, *notes, last))
     if not _is_expected(verdict):
         return verdict
-    if " stopped" in end:
+    if end and end.has_stopped:
         return verdict._replace(cure=_CURE)
     says = f"{verdict.says}, as a job of a chain may"
-    says += "; the next one goes on" if " goes on" in end else ""
+    says += "; the next one goes on" if end and end.state.startswith("goes on") else ""
     return Verdict(None, says=says, notes=verdict.notes, is_expected=True)
 
 

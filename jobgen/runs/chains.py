@@ -20,6 +20,16 @@ class ChainEvent(NamedTuple):
     state: str  # how it ended: "goes on", "done", "stopped", each perhaps without progress
     text: str  # the event and its reason
 
+    @property
+    def is_done(self) -> bool:
+        """Whether the training was done by it."""
+        return self.state == "done"
+
+    @property
+    def has_stopped(self) -> bool:
+        """Whether the chain stopped by it before the training was done."""
+        return self.state.startswith("stopped")
+
 
 def chain_events(text: str) -> list[ChainEvent]:
     """The events in the text of a chain's file; a line that a full disk has cut is none."""
@@ -31,6 +41,11 @@ def read_state(file: Path) -> str:
     with suppress(OSError):
         return read_plain(file, RECORD_BYTES).decode("utf-8", "replace")
     return ""
+
+
+def last_event(text: str) -> ChainEvent | None:
+    """The last event in the text of a chain's file; None if it has none."""
+    return next(reversed(chain_events(text)), None)
 
 
 def read_chain(logs: Path, number: str) -> list[ChainEvent]:

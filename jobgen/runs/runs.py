@@ -94,7 +94,7 @@ class Run(NamedTuple):
     @property
     def is_done(self) -> bool:
         """Whether it has ended a chain as it should: with a status that may be 93."""
-        return self.event is not None and self.event.state == "done"
+        return self.event is not None and self.event.is_done
 
     @property
     def may_be_queued(self) -> bool:

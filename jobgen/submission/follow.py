@@ -15,8 +15,9 @@ from time import sleep
 
 from jobgen.errors import INTERRUPTED, ClosedPipe, JobgenError, report
 from jobgen.quoting import names_set, quote_path
+from jobgen.runs.chains import ChainEvent, last_event
 from jobgen.scripts.write import write
-from jobgen.submission.chain import advice, end_of_chain, last_event
+from jobgen.submission.chain import advice, end_of_chain
 from jobgen.submission.queues.job_queue import ArrayJob, JobQueue, JobStatus
 from jobgen.submission.queues.own_jobs import number_of
 
@@ -101,7 +102,7 @@ class SubmittedJob:
         output = status.output.replace("^array_index^", "*")  # of all jobs of an array of PBS
         progress.finish(f"{status}; output: {output}" if output else str(status))
         if event:
-            report(f"chain {number_of(self.id)}: {event}{advice(event, number_of(self.id))}")
+            report(f"chain {number_of(self.id)}: {event.text}{advice(event, number_of(self.id))}")
         return status._replace(job=self.id)
 
     def _follow(self, progress: Progress) -> JobStatus:
@@ -144,16 +145,16 @@ class SubmittedJob:
     def _recorded_status(self) -> int | None:
         """The exit status in the record that the job left; None if there is none."""
         with suppress(ValueError, AttributeError, RecursionError):
-            status = json.loads(self._left(f"{self.id}.json")).get("status")
+            status = json.loads(self._text_of(f"{self.id}.json")).get("status")
             return status if isinstance(status, int) else None
         return None
 
-    def _event_of_chain(self, status: JobStatus) -> str:
-        """The last event of a chain; "" for a job that is none."""
+    def _event_of_chain(self, status: JobStatus) -> ChainEvent | None:
+        """The last event of a chain; None for a job that is none."""
         is_array = "[" in self.id or any(job.number for job in status.array_jobs)
-        return last_event(self._left(f"chain-{number_of(self.id)}")) if is_array else ""
+        return last_event(self._text_of(f"chain-{number_of(self.id)}")) if is_array else None
 
-    def _left(self, name: str) -> str:
+    def _text_of(self, name: str) -> str:
         """The text of a file that the job left in its folder of records; "" if there is none."""
         if not self.logs:
             return ""
