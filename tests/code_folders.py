@@ -52,7 +52,7 @@ def names(folder: Path) -> list[str]:
     return [os.fsdecode(each) for each in read_code(folder).files]
 
 
-def kept(code: Path, store: Path) -> Path:
+def copy_of(code: Path, store: Path) -> Path:
     """The copy of a folder's code."""
     found = read_code(code)
     keep(found, store)

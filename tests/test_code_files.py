@@ -12,7 +12,7 @@ import pytest
 from jobgen.code_store import code_files
 from jobgen.code_store.code import read_code
 from jobgen.code_store.store import note_of
-from tests.code_folders import checked, git, kept, names, refusal, work_tree, write
+from tests.code_folders import checked, copy_of, git, names, refusal, work_tree, write
 
 LFS = "version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 3\n"
 
@@ -25,7 +25,7 @@ def test_what_git_tracks_and_does_not_ignore(tmp_path: Path) -> None:
     (code / "sub/__pycache__").mkdir()
     (code / "sub/__pycache__/b.pyc").write_text("")
     assert names(code) == [".gitignore", "a", "ignored", "new", "sub/b", "sub/new", "train_12"]
-    assert (kept(code, tmp_path / "store") / "a").read_text() == "edited"
+    assert (copy_of(code, tmp_path / "store") / "a").read_text() == "edited"
 
 
 def test_what_jobs_write_is_no_code(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_a_link_in_the_place_of_a_tracked_folder(tmp_path: Path) -> None:
     shutil.rmtree(code / "a")
     (code / "a").symlink_to("b")
     assert names(code) == ["a", "b/x"]
-    assert checked(kept(code, tmp_path / "store")) == ""
+    assert checked(copy_of(code, tmp_path / "store")) == ""
 
 
 def test_a_sparse_checkout(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_a_hook_of_git_names_another_index(tmp_path: Path, monkeypatch: pytest.M
 def test_a_setting_of_the_repository_runs_no_program(tmp_path: Path) -> None:
     code = work_tree(tmp_path / "code", a="1")
     git(code, "config", "core.fsmonitor", f"touch {tmp_path / 'ran'}; false")
-    kept(code, tmp_path / "store")
+    copy_of(code, tmp_path / "store")
     assert not (tmp_path / "ran").exists()
 
 
@@ -152,7 +152,7 @@ def test_links(tmp_path: Path) -> None:
     code = write(tmp_path / "code", a="1", sub__b="2")
     for name, target in {"folder": "sub", "sub/up": "../a", "gone": "nothing", "me": "me"}.items():
         (code / name).symlink_to(target)
-    copy = kept(code, tmp_path / "store")
+    copy = copy_of(code, tmp_path / "store")
     assert [(copy / name).readlink() for name in ("folder", "gone")] == [
         Path("sub"),
         Path("nothing"),
@@ -176,7 +176,7 @@ def test_modes_and_names(tmp_path: Path) -> None:
     code = write(tmp_path / "code", sub__run="#!/bin/sh", **{"b c\\d": "2", " -x'\"$": "3"})
     (code / "sub/run").chmod(0o700)
     Path(os.fsdecode(bytes(code) + b"/caf\xe9")).write_text("4")
-    copy = kept(code, tmp_path / "store")
+    copy = copy_of(code, tmp_path / "store")
     assert Path(os.fsdecode(bytes(copy) + b"/caf\xe9")).read_text() == "4"
     assert checked(copy) == ""
 
@@ -191,7 +191,7 @@ def test_what_is_closed_to_others_stays_so(tmp_path: Path) -> None:
     for name, mode in {**MODES, "sub": 0o750}.items():
         (code / name).chmod(mode)
     umask = os.umask(0)
-    copy = kept(code, tmp_path / "store")
+    copy = copy_of(code, tmp_path / "store")
     os.umask(umask)
     assert {each.stat().st_mode & 0o777 for each in copy.parents[:2]} == {0o755}
     found = {name: (copy / name).stat().st_mode & 0o777 for name in (*OF_COPY, "sub", ".")}
@@ -199,7 +199,7 @@ def test_what_is_closed_to_others_stays_so(tmp_path: Path) -> None:
     assert note_of(copy).stat().st_mode & 0o777 == 0o600
     for name, mode in MODES.items():  # with another umask
         (code / name).chmod(mode & 0o700)
-    assert kept(code, tmp_path / "store") == copy
+    assert copy_of(code, tmp_path / "store") == copy
     assert checked(copy) == ""
 
 

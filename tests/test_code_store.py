@@ -20,7 +20,7 @@ from jobgen.code_store.code import read_code
 from jobgen.code_store.store import keep, note_of, store_folder
 from jobgen.generator import Generator
 from jobgen.planning.job_options import Job
-from tests.code_folders import checked, kept, names, refusal, work_tree, write
+from tests.code_folders import checked, copy_of, names, refusal, work_tree, write
 
 FILES = {
     f"{folder}f{number}": f"text {number}" for folder in ("", "a__", "a__b__") for number in (1, 2)
@@ -31,49 +31,49 @@ IN_MOUNTS = ["unshare", "--mount", "bash", "-euc"]  # with file systems of its o
 def test_the_same_files_have_the_same_copy(tmp_path: Path) -> None:
     first, second = (write(tmp_path / name, a="1", sub__b="2") for name in ("first", "second"))
     store = tmp_path / "store"
-    assert kept(first, store) == kept(second, store)
+    assert copy_of(first, store) == copy_of(second, store)
     name = read_code(first).name
     assert sorted(each.name for each in (store / "code").iterdir()) == [name, f"{name}.json"]
     (second / "sub/b").chmod(0o755)
-    assert kept(first, store) != kept(second, store)
-    copy = kept(first, store)
+    assert copy_of(first, store) != copy_of(second, store)
+    copy = copy_of(first, store)
     assert read_code(copy).name == copy.name  # a copy of a copy
 
 
 def test_where_a_copy_is_from(tmp_path: Path) -> None:
     store = tmp_path / "store"
-    plain = kept(write(tmp_path / "plain", a="1"), store)
+    plain = copy_of(write(tmp_path / "plain", a="1"), store)
     assert json.loads(note_of(plain).read_text()) == {"folder": str(tmp_path / "plain")}
     code = work_tree(tmp_path / "code", src__a="2", b="3")
     note_of(plain).unlink()
-    kept(tmp_path / "plain", store)
+    copy_of(tmp_path / "plain", store)
     assert note_of(plain).exists()
     commit = subprocess.run(
         ["git", "-C", code, "rev-parse", "HEAD"], capture_output=True, text=True
     )
-    note = json.loads(note_of(kept(code / "src", store)).read_text())
+    note = json.loads(note_of(copy_of(code / "src", store)).read_text())
     assert note == {"folder": f"{code}/src", "commit": commit.stdout.strip(), "differs": False}
     write(code, b="other")
-    assert not json.loads(note_of(kept(code / "src", store)).read_text())["differs"]
-    assert json.loads(note_of(kept(code, store)).read_text())["differs"]
+    assert not json.loads(note_of(copy_of(code / "src", store)).read_text())["differs"]
+    assert json.loads(note_of(copy_of(code, store)).read_text())["differs"]
 
 
 def test_git_does_not_see_the_default_store(tmp_path: Path) -> None:
     code = work_tree(tmp_path / "code", a="1")
-    kept(code, code / ".jobgen/store")
+    copy_of(code, code / ".jobgen/store")
     seen = subprocess.run(["git", "-C", code, "status", "-s"], capture_output=True, text=True)
     assert (seen.stdout, names(code)) == ("", ["a"])
     write(code, **{".jobgen__keeper-0.py": ""})  # a manifest's, which scripts read
     status = ["git", "-C", code, "status", "-s", "-uall"]
     seen = subprocess.run(status, capture_output=True, text=True)
     assert seen.stdout == "?? .jobgen/keeper-0.py\n"
-    kept(code, code / "own")
+    copy_of(code, code / "own")
     assert (names(code), (code / "own/.gitignore").read_text()) == (["a"], "*\n")
 
 
 def test_git_does_not_see_a_store_beside_keepers(tmp_path: Path) -> None:
     code = work_tree(tmp_path / "code", a="1", **{".jobgen__keeper-0.py": ""})
-    kept(code, code / ".jobgen/store")
+    copy_of(code, code / ".jobgen/store")
     seen = subprocess.run(["git", "-C", code, "status", "-s"], capture_output=True, text=True)
     assert seen.stdout == ""
 
@@ -82,7 +82,7 @@ def test_a_store_behind_a_link(tmp_path: Path) -> None:
     code = write(tmp_path / "code", a="1")
     (tmp_path / "disk").mkdir()
     (tmp_path / "scratch").symlink_to("disk")
-    assert note_of(kept(code, tmp_path / "scratch/jobgen")).is_file()
+    assert note_of(copy_of(code, tmp_path / "scratch/jobgen")).is_file()
 
 
 def test_a_script_that_jobgen_made_is_no_code(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_a_script_that_jobgen_made_is_no_code(tmp_path: Path) -> None:
 
 def test_a_copy_that_was_damaged_is_made_again(tmp_path: Path) -> None:
     code = write(tmp_path / "code", **FILES)
-    copy = kept(code, tmp_path / "store")
+    copy = copy_of(code, tmp_path / "store")
     for damage in (
         "rm a/b/f1",
         "touch f9",
@@ -109,7 +109,7 @@ def test_a_copy_that_was_damaged_is_made_again(tmp_path: Path) -> None:
     ):
         subprocess.run(["bash", "-c", f"chmod -R u+w . && {damage}"], cwd=copy, check=True)
         assert "is not what was submitted" in checked(copy)
-        assert kept(code, tmp_path / "store") == copy
+        assert copy_of(code, tmp_path / "store") == copy
         assert checked(copy) == ""
     assert len(os.listdir(copy.parent)) == 2
 
@@ -235,7 +235,7 @@ CHANGES = {
 @pytest.mark.parametrize("name", ["f1", "a/b/f2"])
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_any_change_of_a_copy_is_seen_and_named(tmp_path: Path, change: str, name: str) -> None:
-    copy = kept(write(tmp_path / "code", **FILES), tmp_path / "store")
+    copy = copy_of(write(tmp_path / "code", **FILES), tmp_path / "store")
     subprocess.run(["bash", "-c", f"chmod -R u+w .; f={name}; {change}"], cwd=copy, check=True)
     answer = checked(copy)
     assert answer.startswith("jobgen: n1: the copy of the code is not what was submitted"), answer
@@ -247,7 +247,7 @@ def test_any_change_of_a_copy_is_seen_and_named(tmp_path: Path, change: str, nam
 
 def test_a_copy_without_its_list_is_read_all_the_same(tmp_path: Path) -> None:
     """Where old files are removed, it is the first: no job reads it unless the copy is damaged."""
-    copy = kept(write(tmp_path / "code", **FILES), tmp_path / "store")
+    copy = copy_of(write(tmp_path / "code", **FILES), tmp_path / "store")
     subprocess.run(["bash", "-c", "chmod u+w . && rm .jobgen-files"], cwd=copy, check=True)
     assert checked(copy) == ""
     (copy / "new").touch()
@@ -258,7 +258,7 @@ def test_a_copy_without_its_list_is_read_all_the_same(tmp_path: Path) -> None:
 def test_a_copy_that_cannot_be_read(tmp_path: Path) -> None:
     with TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
-        copy = kept(write(tmp_path / "code", **FILES), Path(folder) / "store")
+        copy = copy_of(write(tmp_path / "code", **FILES), Path(folder) / "store")
         copy.chmod(0o555)
         (copy / "a/f1").chmod(0o000)
         (copy / "a/b").chmod(0o000)

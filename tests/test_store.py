@@ -13,7 +13,7 @@ import pytest
 
 from jobgen.code_store.store import note_of
 from jobgen.runs.records import note_submission
-from tests.code_folders import kept, write
+from tests.code_folders import copy_of, write
 
 WEEK = 7 * 24 * 3600
 NOW = time.time()
@@ -35,7 +35,7 @@ class Desk:
         """A copy that was last used `age` weeks ago."""
         self.copies += 1
         code = write(self.folder.parent / f"code{self.copies}", a=f"{self.copies}")
-        copy = kept(code, self.folder / ".jobgen/store")
+        copy = copy_of(code, self.folder / ".jobgen/store")
         for path in (copy, note_of(copy)):
             os.utime(path, (NOW - age * WEEK,) * 2)
         return copy
@@ -164,8 +164,8 @@ def test_other_things_in_a_store_stay(desk: Desk) -> None:
     for path in (environment, *environment.parent.iterdir()):
         os.utime(path, (NOW - 2 * WEEK,) * 2)
     assert sorted(desk.removed()) == sorted(relative(desk, copy, environment))
-    left = sorted(each.name for each in copy.parent.iterdir())
-    assert left == sorted([new.name, "0123456789abcdef", "notes"])
+    names = sorted(each.name for each in copy.parent.iterdir())
+    assert names == sorted([new.name, "0123456789abcdef", "notes"])
     assert not [*environment.parent.iterdir()]
     assert desk.folder.exists()
     assert (store / "mine/x").exists()
@@ -173,7 +173,7 @@ def test_other_things_in_a_store_stay(desk: Desk) -> None:
 
 def test_which_store(desk: Desk, tmp_path: Path) -> None:
     assert "is no store: it has neither a folder code nor" in desk.jobgen("list").stderr
-    copy = kept(write(tmp_path / "code", a="1"), tmp_path / "other")
+    copy = copy_of(write(tmp_path / "code", a="1"), tmp_path / "other")
     assert copy.name in desk.jobgen("list", str(tmp_path / "other")).stdout
     write(desk.folder, **{"p.yaml": f"extends: [mi210]\nsoftware: {{store: {tmp_path}/other}}\n"})
     assert copy.name in desk.jobgen("list", "--profile", "p.yaml").stdout

@@ -140,18 +140,18 @@ def _report_others(states: Sequence[State], submitted: int, due: int = 0) -> Non
 
 def _report_changes(states: Sequence[State], changed: bool, made: JobList) -> None:
     """Report jobs that are not submitted again although their scripts have changed."""
-    left = [state for state in states if state.changes and not state.is_due(changed)]
-    if not left:
+    outdated = [state for state in states if state.changes and not state.is_due(changed)]
+    if not outdated:
         return
-    parts = sorted({part for state in left for part in state.changes})
-    report(f"{len(left)} of them were submitted before a change of {', '.join(parts)}")
-    records = [(state.job, record) for state in left for record in state.attempts[-1].records]
+    parts = sorted({part for state in outdated for part in state.changes})
+    report(f"{len(outdated)} of them were submitted before a change of {', '.join(parts)}")
+    records = [(state.job, record) for state in outdated for record in state.attempts[-1].records]
     if files := next(filter(None, (made.code_changes(*each) for each in reversed(records))), ""):
         report(f"  {files}")
         report("  results and the like are no code: .gitignore or .jobgenignore leaves them out")
-    if any(state.succeeded for state in left):
+    if any(state.succeeded for state in outdated):
         report("  --changed submits those again that have succeeded")
-    if queued := [state for state in left if state.is_queued]:
+    if queued := [state for state in outdated if state.is_queued]:
         report("  those in the queue run as they were; this cancels them, to submit them anew:")
         for line in _cancel_commands(queued):
             report(f"    {line}")

@@ -106,8 +106,8 @@ def _verdict_line(state: State, may_ask: bool) -> str:
     job, attempt = state.job, state.attempts[-1]
     try:
         if isinstance(job.machine, Login):
-            left, may_ask = left_by(attempt.id), False
-            fetch_logs(job.machine, job.logs_there, left, here=job.logs)
+            patterns, may_ask = left_by(attempt.id), False
+            fetch_logs(job.machine, job.logs_there, patterns, here=job.logs)
         found = next((each for each in _verdicts(attempt, may_ask) if each.code), None)
     except (JobgenError, OSError):
         return ""

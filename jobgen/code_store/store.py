@@ -102,10 +102,9 @@ def _refuse_others(*folders: Path) -> None:
         is_sticky = status.st_mode & stat.S_ISVTX and each not in folders
         if not is_own or (status.st_mode & stat.S_IWOTH and not is_sticky):
             text = f"another user can write in {each}, and change the code of your jobs"
-            of_all = status.st_mode & stat.S_ISVTX  # as /tmp is
-            hint = "name a store in a folder of your own" + f", or chmod o-w {quote(str(each))}" * (
-                not of_all
-            )
+            hint = "name a store in a folder of your own"
+            if not status.st_mode & stat.S_ISVTX:  # else it is for all, as /tmp is
+                hint += f", or chmod o-w {quote(str(each))}"
             raise problem("software.store", text, "code", hint)
 
 

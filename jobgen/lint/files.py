@@ -50,8 +50,8 @@ def find_files(
 
 def _files_below(top: str, on_error: Callable[[OSError], None]) -> Iterator[str]:
     for folder, folders, names in walk(top, on_error):
-        left = left_by_jobs(folder, folders, names)
-        folders[:] = sorted(name for name in folders if not (name in left or _is_skipped(name)))
+        of_jobs = left_by_jobs(folder, folders, names)
+        folders[:] = sorted(name for name in folders if not (name in of_jobs or _is_skipped(name)))
         for name in sorted(names):
             file = os.path.join(folder, name)
             if not _is_skipped(name) and _is_candidate(file):

@@ -123,10 +123,11 @@ def fetch_job(
 
     `names` are its numbers; `folders` are those there that it may have been submitted from.
     """
-    left = [pattern for name in names for pattern in left_by(name)]
+    patterns = [pattern for name in names for pattern in left_by(name)]
     places = dict.fromkeys([login.folder, *(each.replace("$", "$$") for each in folders)])
+    here = logs_here(login)  # since the node names the folders
     for folder in places:
-        fetch_logs(login, f"{folder}/{LOGS}", left, logs_here(login))  # the node names the folder
+        fetch_logs(login, f"{folder}/{LOGS}", patterns, here)
     return fetch_files(login._replace(folder=[*places][-1]), outputs)
 
 
@@ -152,6 +153,6 @@ def _outputs(login: Login, status: JobStatus) -> list[str]:
     jobs = sorted(status.array_jobs, key=lambda job: not job.exit_status)
     names = dict.fromkeys([status.output, *(job.output for job in jobs)])
     found = existing_outputs(login, [name for name in names if name])
-    if left := found[MOST_OUTPUTS:]:
-        report(f"{len(left)} more output files are on {login.name}, such as {printable(left[0])}")
+    if more := found[MOST_OUTPUTS:]:
+        report(f"{len(more)} more output files are on {login.name}, such as {printable(more[0])}")
     return found[:MOST_OUTPUTS]

@@ -49,8 +49,9 @@ def files_below(
     What jobs have left is none, but `with_logs`: their scripts are copies of those that ran.
     """
     for folder, folders, names in walk(top, on_error):
-        left = set[str]() if with_logs else left_by_jobs(folder, folders, names)
-        folders[:] = sorted(name for name in folders if not (name in left or name.startswith(".")))
+        of_jobs = set[str]() if with_logs else left_by_jobs(folder, folders, names)
+        shown = (name for name in folders if not name.startswith("."))
+        folders[:] = sorted(name for name in shown if name not in of_jobs)
         real = os.path.realpath(folder)
         for name in sorted(names):
             path = Path(folder, name)

@@ -20,9 +20,9 @@ def test_the_profile_is_that_of_the_login_node(
     done = jobgen("detect", "--host", "login1", cwd=tmp_path, env=host.here)
     assert (done.returncode, done.stderr) == (0, b"")
     here = values(slurm_login.run().stdout)
-    there = values(done.stdout)
+    of_host = values(done.stdout)
     keys = ("scheduler", "partition", "request", "node", "limits", "account")
-    assert {key: there.get(key) for key in keys} == {key: here.get(key) for key in keys}
+    assert {key: of_host.get(key) for key in keys} == {key: here.get(key) for key in keys}
     assert not (host.home / "jobgen").exists()
 
 

@@ -109,11 +109,13 @@ def test_a_job_is_submitted_in_its_folder_there(host: SshHost, folder: Path) -> 
     done = run(host, folder, *words, "--host", "login1", "--submit", "--", "train.py")
     assert (done.returncode, done.stdout) == (0, b"12\n"), done.stderr
     assert re.fullmatch(rb"jobgen: code: 1 file, 1 kB, in .*\n", done.stderr)
-    there = host.home / f"jobgen/{NAME}"
-    assert (host.home / "taken/12/folder").read_text() == str(there)
+    job_folder = host.home / f"jobgen/{NAME}"
+    assert (host.home / "taken/12/folder").read_text() == str(job_folder)
     script = (host.home / "taken/12/script").read_bytes()
     assert script == jobgen(*words, "--", "train.py", cwd=folder).stdout
-    note, copy = sorted((there / ".jobgen/store/code").iterdir(), key=lambda each: -len(each.name))
+    note, copy = sorted(
+        (job_folder / ".jobgen/store/code").iterdir(), key=lambda each: -len(each.name)
+    )
     assert json.loads(note.read_text())["folder"] == str(folder)
     assert (copy / "train.py").read_text() == "print('trained')\n"
     assert copy.stat().st_mode & 0o777 == 0o500
@@ -217,13 +219,13 @@ done
 def test_the_outputs_and_records_of_an_array_come_back(host: SshHost, folder: Path) -> None:
     """Those of jobs that ran; the message names that of the job that failed."""
     host.add("scontrol", ARRAY)
-    there = host.home / "jobgen/x"
-    (there / "jobgen-logs/12_2").mkdir(parents=True)
+    job_folder = host.home / "jobgen/x"
+    (job_folder / "jobgen-logs/12_2").mkdir(parents=True)
     for index in (1, 2):
-        (there / f"x-12_{index}.out").write_text(f"of {index}\n")
-        (there / f"jobgen-logs/12_{index}.json").write_text("{}")
+        (job_folder / f"x-12_{index}.out").write_text(f"of {index}\n")
+        (job_folder / f"jobgen-logs/12_{index}.json").write_text("{}")
     words = ("sbatch", *PROFILE, "--host", "login1:jobgen/x", "--wait", "--array", "1-3")
-    (there / "train.py").touch()
+    (job_folder / "train.py").touch()
     done = run(host, folder, *words, "--", "train.py")
     assert done.returncode == 7
     lines = done.stderr.decode().splitlines()
@@ -245,12 +247,12 @@ def test_the_outputs_of_an_array_of_pbs(host: SshHost, login: Login) -> None:
 
 
 def test_the_cause_of_a_job_there(host: SshHost, folder: Path) -> None:
-    there = host.home / "elsewhere"
+    job_folder = host.home / "elsewhere"
     (host.home / "taken/12").mkdir(parents=True)
-    (host.home / "taken/12/folder").write_text(str(there))
+    (host.home / "taken/12/folder").write_text(str(job_folder))
     (host.home / "state").write_text("FAILED")
-    (there / "jobgen-logs/12").mkdir(parents=True)
-    (there / "slurm-12.out").write_text("torch.cuda.OutOfMemoryError: CUDA out of memory.\n")
+    (job_folder / "jobgen-logs/12").mkdir(parents=True)
+    (job_folder / "slurm-12.out").write_text("torch.cuda.OutOfMemoryError: CUDA out of memory.\n")
     done = run(host, folder, "why", "12", "--host", "login1")
     assert done.returncode == 0, done.stderr
     assert b"memory" in done.stdout
