@@ -106,6 +106,9 @@ LINT_NESTING = 4
 # characters that the values of variables add to a word; else eleven lines in which each variable is
 # ten times the one before are 10^8 characters
 LINT_VALUE_CHARACTERS = 4096
+# assignments of a variable that lint follows; else one that is assigned 3,000 times, in 15 kB,
+# takes minutes
+LINT_ASSIGNMENTS = 64
 
 # ---- what `why` reads: the folder of a job, dumps of torch's flight recorder ----
 # files and folders in a job's folder that are looked at; 1,000 nodes of 8 ranks have 28,000; else a

@@ -74,6 +74,7 @@ TESTS = {
     "LINT_TRUSTED_BYTES": "test_lint.py::test_only_a_long_script_is_tried_first",
     "LINT_NESTING": "test_lint_script.py::test_scripts_that_submit_scripts_are_read_to_a_bound",
     "LINT_VALUE_CHARACTERS": "test_lint_script.py::test_values_of_variables_are_bounded",
+    "LINT_ASSIGNMENTS": "test_lint_flow.py::test_variable_that_is_assigned_often_is_not_followed",
     "JOB_ENTRIES": "diagnosis/test_folders_hostile.py::test_a_folder_of_many_files_is_read_in_part",
     "JOB_FOLDER_BYTES": "diagnosis/test_folders_hostile.py::test_of_a_huge_file_the_end_is_read",
     "DUMP_BYTES": "diagnosis/test_flight_recorder.py::test_a_huge_dump_is_refused",

@@ -100,16 +100,16 @@ def test_heredoc_has_no_commands_and_no_directives() -> None:
     assert script.directives == []
 
 
-def test_variable_that_is_certainly_set_once_has_a_known_value() -> None:
+def test_variable_that_is_certainly_set_has_a_known_value() -> None:
     script = read(
         "A=1", "B=$A", "if x; then C=1; fi", "D=1", "D=2", "for E in 1; do :; done", "F+=1"
     )
-    assert script.resolved("$A ${B} $C $D $E $F") == "1 1 $C $D $E $F"
+    assert script.resolved("$A ${B} $C $D $E $F") == "1 1 $C 2 $E $F"
 
 
-def test_array_that_is_certainly_set_once_has_known_items() -> None:
+def test_array_that_is_certainly_set_has_known_items() -> None:
     script = read(
-        "HOSTS=(a b)", "OPTS=(--nnodes=2 --nproc-per-node $G)", "G=3", "READ=(x)", "read -a READ",
+        "HOSTS=(a b)", "G=3", "OPTS=(--nnodes=2 --nproc-per-node $G)", "READ=(x)", "read -a READ",
         'torchrun "${OPTS[@]}" --rdzv-endpoint=${HOSTS[0]}:1 x.py',
     )  # fmt: skip
     assert script.resolved("${HOSTS[1]} ${#HOSTS[@]} $HOSTS ${HOSTS[7]}") == "b 2 a ${HOSTS[7]}"

@@ -238,7 +238,11 @@ def fixed_ports(script: Script) -> list[tuple[Launcher, Word]]:
     found = []
     for launcher in launchers(script):
         words = [launcher.options.get(name) for name in ("rdzv-endpoint", "master-port")]
-        fixed = [word for word in words if word and _PORT.search(script.resolved(word.text))]
+        fixed = [
+            word
+            for word in words
+            if word and _PORT.search(script.resolved(word.text, launcher.command))
+        ]
         has_own_port = "standalone" in launcher.options or "is_host" in launcher.value("rdzv-conf")
         if fixed and not has_own_port:
             found.append((launcher, fixed[0]))

@@ -8,6 +8,8 @@ from typing import NamedTuple
 # A string for another shell is read as a script. In it, this character and a name stand for an
 # expansion of the outer shell whose value is not known.
 OUTER = "\ue000"
+# In the value of a variable, this character stands for a $ that begins no expansion.
+LITERAL = "\ue001"
 SHELLS = frozenset(("bash", "sh", "zsh", "dash"))
 # Commands that run their arguments on other nodes, or once for each task.
 STARTERS = frozenset(
@@ -16,6 +18,43 @@ STARTERS = frozenset(
     aprun jsrun flux deepspeed ibrun prterun torchrun_jsc horovodrun
     """.split()
 )
+
+
+class Syntax(NamedTuple):
+    """A piece of syntax around a place: its kind, as the parser names it, and where it begins.
+
+    Two kinds are not the parser's: `tested` is around a command whose status the shell looks at, as
+    in `if`, and `shell` or `eval` around a string that is a script, which begins with its command.
+    """
+
+    kind: str
+    start: int
+
+
+Path = tuple[Syntax, ...]  # from the outermost to the innermost
+_SCRIPTS = ("shell", "eval")
+# Syntax whose commands the shell may skip, or run more than once.
+UNCERTAIN = frozenset(
+    """
+    if_statement while_statement for_statement c_style_for_statement case_statement list subshell
+    function_definition command_substitution process_substitution elif_clause else_clause
+    """.split()
+)
+
+
+class Place(NamedTuple):
+    """A place of a script; in a string for another shell, `starter` is what starts that shell."""
+
+    offset: float
+    path: Path = ()
+    starter: str = ""
+
+
+def kinds_of(path: Path) -> frozenset[str]:
+    """The kinds of syntax around a place, up to the string that is the place's script."""
+    kinds = [each.kind for each in path]
+    last = max((index for index, kind in enumerate(kinds) if kind in _SCRIPTS), default=-1)
+    return frozenset(kinds[last + 1 :])
 
 
 class Word(NamedTuple):
@@ -27,6 +66,7 @@ class Word(NamedTuple):
     variables: tuple[str, ...] = ()  # the variables that it expands
     has_substitution: bool = False  # whether the word has a $(command)
     raw: str = ""  # the word as written, with its quotes
+    marked: str = ""  # `text` with LITERAL for each $ that begins no expansion
 
     @property
     def is_literal(self) -> bool:
@@ -44,26 +84,35 @@ class Assignment:
     column: int
     is_exported: bool = False
     is_for_command: bool = False
-    is_certain: bool = True  # every run of the script gets here exactly once
     is_appended: bool = False  # NAME+=VALUE
+    is_local: bool = False  # to its function
     offset: int = 0
+    path: Path = ()
     depth: int = 0
     items: tuple[Word, ...] | None = None  # the items of an array, NAME=(VALUE …)
+    setter: str = ""  # what else sets the variable: read, for_statement, …
+
+    @property
+    def place(self) -> Place:
+        """Where the assignment is."""
+        return Place(self.offset, self.path)
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether every run of the script gets here exactly once."""
+        return not kinds_of(self.path) & UNCERTAIN
 
 
 @dataclass(frozen=True)
 class Command:
-    """A simple command.
-
-    `enclosing` has the kinds of syntax around the command: function_definition, pipeline, ….
-    """
+    """A simple command."""
 
     words: tuple[Word, ...]
     line: int
     column: int
     offset: int
     assignments: tuple[Assignment, ...] = ()
-    enclosing: frozenset[str] = frozenset()
+    path: Path = ()
     piped_into: str = ""  # the name of the next command of its pipeline
     starter: str = ""  # for a command in a quoted script: what starts that script (srun, …)
     depth: int = 0  # how many quoted scripts this command is nested in
@@ -77,6 +126,16 @@ class Command:
     def arguments(self) -> list[str]:
         """The words after the command's name, without their quotes."""
         return [word.text for word in self.words[1:]]
+
+    @property
+    def place(self) -> Place:
+        """Where the command is."""
+        return Place(self.offset, self.path, self.starter)
+
+    @cached_property
+    def enclosing(self) -> frozenset[str]:
+        """The kinds of syntax around the command: function_definition, pipeline, …."""
+        return kinds_of(self.path)
 
     @cached_property
     def name(self) -> str:

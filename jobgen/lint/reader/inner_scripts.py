@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from jobgen.lint.reader.commands import OUTER, SHELLS, Command, base_name
+from jobgen.lint.reader.commands import OUTER, SHELLS, Command, Place, base_name
 from jobgen.lint.reader.directives import Directive, command_options
 from jobgen.lint.reader.script import Script, SubmittedScript
 from jobgen.lint.reader.source import Source, pieces, to_bytes
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _STRINGS = ("raw_string", "string", "concatenation")
 # Values that mean the same to the inner shell as a plain word.
-_PLAIN_VALUE = re.compile(r"[\w./:,=@% +-]*")
+_PLAIN_VALUE = re.compile(rf"[\w./:,=@% +{OUTER}${{}}-]*")
 # A line of only outer expansions: their values may be empty, a directive, or a command.
 _OUTER_LINE = re.compile(rf"^[ \t]*({OUTER}\w*[ \t]*)+$", re.MULTILINE)
 
@@ -55,7 +55,7 @@ def submitted_scripts(
                 options = [_placed(each, command) for each in command_options(command)]
                 is_quoted = re.search(r"""['"\\]""", source.raw(parts["heredoc_start"]))
                 body = parts["heredoc_body"]
-                text, places = inner_text(body, source, script, bool(is_quoted))
+                text, places = inner_text(body, source, script, command.place, bool(is_quoted))
                 first_line = body.start_point.row + 1
                 lines, column = _placed_lines(text, places, source, first_line, "<<-" in parts)
                 inner = "\n" * (first_line - 1) + "\n".join(lines)
@@ -87,11 +87,12 @@ def _placed_lines(
 
 
 def inner_text(
-    node: Node, source: Source, script: Script, is_quoted: bool = False
+    node: Node, source: Source, script: Script, at: Place, is_quoted: bool = False
 ) -> tuple[str, list[int]]:
     """The text of a string as the inner shell gets it, and the offset in the file of each byte.
 
-    A heredoc keeps its lines; in a quoted heredoc, the outer shell expands nothing.
+    `at` is the place of the command that has the string. A heredoc keeps its lines; in a quoted
+    heredoc, the outer shell expands nothing.
     """
     data, offsets = bytearray(), list[int]()
     whole = [range(node.start_byte, node.end_byte)]
@@ -100,7 +101,7 @@ def inner_text(
             data += source.data[piece.start : piece.stop]
             offsets += map(source.offset, piece)
         else:
-            value = _value(piece, source, script)
+            value = _value(piece, source, script, at)
             newlines = source.raw(piece).strip().count("\n") * (node.type == "heredoc_body")
             data += value + b"\n" * newlines
             offsets += [source.offset(piece.start_byte)] * len(value)
@@ -109,10 +110,10 @@ def inner_text(
     return data.decode("utf-8", "surrogatepass"), offsets
 
 
-def _value(node: Node, source: Source, script: Script) -> bytes:
+def _value(node: Node, source: Source, script: Script, at: Place) -> bytes:
     """The value of an expansion; OUTER and the expansion's letters if the value is not known."""
     raw = source.raw(node).strip()
-    value = script.resolved(raw, source.offset(node.start_byte))
-    if _PLAIN_VALUE.fullmatch(value):
+    value = script.flow.for_inner_shell(raw, at)
+    if value and _PLAIN_VALUE.fullmatch(value):
         return value.encode()
     return OUTER.encode() + re.sub(rb"\W", b"", to_bytes(raw))[:60]

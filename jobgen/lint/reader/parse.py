@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from jobgen.lint.reader.commands import Command
+from jobgen.lint.reader.commands import Command, Syntax
 from jobgen.lint.reader.directives import Directive, is_code, read_directives
 from jobgen.lint.reader.script import Script
 from jobgen.lint.reader.tree import read_tree
@@ -25,6 +25,10 @@ def parse(text: str, file: str, first_line: int = 1, options: Sequence[Directive
             read_tree(script)
         except RecursionError:
             script.parse_error = (1, 1)
+    definitions = [
+        (name, Syntax("function_definition", at)) for name, at, _ in script.function_ranges
+    ]
+    script.flow.add_calls(definitions, script.commands)
     _remove_unused_functions(script)
     script.commands.sort(key=lambda command: (command.line, command.column))
     _add_directives(script, options)

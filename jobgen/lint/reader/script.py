@@ -4,11 +4,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import inf
 
 from jobgen.lint.documents import is_document
-from jobgen.lint.reader.commands import Assignment, Command, Word
+from jobgen.lint.reader.commands import Assignment, Command, Place, Word
 from jobgen.lint.reader.directives import Directive, chunks, whole_number
-from jobgen.lint.reader.variables import Constants
+from jobgen.lint.reader.flow import Flow
 from jobgen.profiles.model import Profile
 from jobgen.profiles.request_keys import asks_for_whole_nodes
 
@@ -50,7 +51,7 @@ class Script:
     commands: list[Command] = field(default_factory=list)
     assignments: list[Assignment] = field(default_factory=list)
     exports: set[str] = field(default_factory=set)
-    dynamic_variables: set[str] = field(default_factory=set)  # set by loops, `read` and so on
+    flow: Flow = field(default_factory=Flow)
     functions: set[str] = field(default_factory=set)
     function_ranges: list[tuple[str, int, int]] = field(default_factory=list)  # name, start, end
     comments: list[Word] = field(default_factory=list)
@@ -176,18 +177,18 @@ class Script:
 
     # ---- what the shell does ----
 
-    @cached_property
-    def constants(self) -> Constants:
-        """The variables that have one known value."""
-        return Constants(self.assignments, self.dynamic_variables)
+    def resolved(self, text: str, at: Command | None = None) -> str:
+        """`text` with the variables whose values are known at a command, or at the end."""
+        return self.flow.resolved(text, at.place if at else Place(inf))
 
-    def resolved(self, text: str, before: int | None = None) -> str:
-        """`text` with the values of constants, or of constants set before the offset `before`."""
-        return self.constants.resolved(text, before) if "$" in text else text
+    def origin(self, text: str, at: Command) -> str:
+        """`text` with the values known at a command, also with commands that give a value."""
+        return self.flow.resolved(text, at.place, with_commands=True)
 
     def constant(self, name: str) -> Assignment | None:
-        """The assignment of a variable if it is a constant, else None."""
-        return self.constants.assignments.get(name)
+        """The assignment whose value a variable has at the end of the script, if it is certain."""
+        found = self.flow.certain(name, Place(inf))
+        return None if found and found.setter else found
 
     def assignments_of(self, name: str) -> list[Assignment]:
         """Every assignment of a variable."""
@@ -199,17 +200,17 @@ class Script:
         return [command for command in self.commands if command.depth == 0]
 
     def expanded_words(self, command: Command) -> list[Word]:
-        """A command's words after the shell has replaced constants and split their values."""
+        """A command's words after the shell has replaced known values and split them."""
         if not any(word.variables for word in command.words):
             return list(command.words)
-        return [each for word in command.words for each in self._expanded(word, command.offset)]
+        return [each for word in command.words for each in self._expanded(word, command)]
 
-    def _expanded(self, word: Word, before: int) -> Iterable[Word]:
+    def _expanded(self, word: Word, at: Command) -> Iterable[Word]:
         if not word.variables:
             return [word]
-        if items := self.constants.array(word.text, before):
-            return [item._replace(text=self.resolved(item.text, before)) for item in items]
-        text = self.resolved(word.text, before)
+        if items := self.flow.array(word.text, at.place):
+            return items
+        text = self.resolved(word.text, at)
         if text == word.text:
             return [word]
         if re.search("[\"']", word.raw):  # the shell splits no value in quotes

@@ -9,7 +9,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from jobgen.errors import problem
-from jobgen.lint.reader.commands import Word
+from jobgen.lint.reader.commands import LITERAL, Word
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -67,14 +67,19 @@ def read_word(node: Node, source: Source) -> Word:
     parts = list(pieces(node, source.data))
     replaced = [each for each in parts if not isinstance(each, range)]
     places = (each if isinstance(each, range) else _written(each, source.data) for each in parts)
-    text = b"".join(source.data[each.start : each.stop] for each in places)
+    texts = [source.data[each.start : each.stop] for each in places]
+    text = b"".join(texts).decode("utf-8", "replace")
+    for index, part in enumerate(parts):
+        if isinstance(part, range):
+            texts[index] = texts[index].replace(b"$", LITERAL.encode())
     return Word(
-        text.decode("utf-8", "replace"),
+        text,
         *source.place(node),
         tuple(name for each in replaced for name in variables(each, source)),
         node.type == "array"
         or any(each.type not in _VALUES or "$(" in source.raw(each) for each in replaced),
         source.raw(node),
+        b"".join(texts).decode("utf-8", "replace") if "$" in text else text,
     )
 
 

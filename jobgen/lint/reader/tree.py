@@ -9,7 +9,17 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from jobgen.bounds import LINT_NESTING
-from jobgen.lint.reader.commands import Assignment, Command, Word, base_name, starter_of
+from jobgen.lint.reader.commands import (
+    UNCERTAIN,
+    Assignment,
+    Command,
+    Path,
+    Place,
+    Syntax,
+    Word,
+    base_name,
+    starter_of,
+)
 from jobgen.lint.reader.inner_scripts import inner_text, script_strings, submitted_scripts
 from jobgen.lint.reader.script import Script
 from jobgen.lint.reader.source import EXPANSIONS, Source, parse_tree, read_word, to_bytes, variables
@@ -17,13 +27,7 @@ from jobgen.lint.reader.source import EXPANSIONS, Source, parse_tree, read_word,
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-# Syntax whose commands the shell may skip, or run more than once.
-_UNCERTAIN = frozenset(
-    """
-    if_statement while_statement for_statement c_style_for_statement case_statement list subshell
-    function_definition command_substitution process_substitution elif_clause else_clause
-    """.split()
-)
+_AROUND = UNCERTAIN | {"case_item", "pipeline"}  # what a path has
 # Nodes that have nothing to record; most nodes are of these kinds.
 _LEAVES = frozenset(
     """
@@ -33,7 +37,8 @@ _LEAVES = frozenset(
 )
 _NOTED = ("command", "declaration_command")  # recorded together with the assignments in them
 # Commands that set the variables that they name.
-_SETTERS = ("read", "mapfile", "readarray", "getopts", "printf", "let", "unset")
+_SETTERS = ("read", "mapfile", "readarray", "getopts", "printf", "let")
+_NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 def read_tree(script: Script) -> None:
@@ -50,25 +55,26 @@ class _TreeReader:
     source: Source
     depth: int = 0
     starter: str = ""
+    path: Path = ()
 
     def read(self) -> None:
         root = parse_tree(self.source.data)
         if root.has_error and self.depth == 0:
             self.script.parse_error = self.source.place(_first_error(root))
-        self._walk(root, frozenset(), "")
+        self._walk(root, self.path, "")
 
-    def _walk(self, node: Node, enclosing: frozenset[str], piped_into: str) -> None:
-        """Record a node and its children; `enclosing` has the kinds of syntax around the node."""
+    def _walk(self, node: Node, path: Path, piped_into: str) -> None:
+        """Record a node and its children; `path` has the syntax around the node."""
         kind = node.type
         match kind:
             case "command":
-                self._command(node, enclosing, piped_into)
+                self._command(node, path, piped_into)
             case "declaration_command":
-                self._declaration(node, enclosing)
+                self._declaration(node, path)
             case "variable_assignment":
-                self._assignment(node, enclosing)
+                self._assignment(node, path)
             case "simple_expansion" | "expansion":
-                self._expansion(node)
+                self._expansion(node, path)
             case "string" | "raw_string" | "heredoc_body":
                 self._quoted(node)
             case "comment":
@@ -76,42 +82,56 @@ class _TreeReader:
                 comments.append(Word(self.source.raw(node), *self.source.place(node)))
             case "for_statement":
                 if name := node.child_by_field_name("variable"):
-                    self.script.dynamic_variables.add(self.source.raw(name))
+                    self._set(self.source.raw(name), node, (*path, self._syntax(node)))
+            case "unset_command":
+                for name in node.named_children:
+                    self._set(self.source.raw(name), node, path)
             case "function_definition":
                 self._function(node)
         first_command = len(self.script.commands)
         if kind in ("heredoc_body", "ERROR"):
-            self._expansions(node)
+            self._expansions(node, path)
         elif kind == "pipeline":
-            self._pipeline(node, enclosing | {kind}, piped_into)
+            self._pipeline(node, (*path, self._syntax(node)), piped_into)
         else:
-            inner = enclosing | {kind} if kind in _UNCERTAIN else enclosing
-            self._children(node, inner, piped_into)
+            self._children(node, path, piped_into)
         if kind == "redirected_statement" and self.depth == 0:
             commands = self.script.commands[first_command:]
             found = submitted_scripts(node, commands, self.source, self.script)
             self.script.submitted_scripts.extend(found)
 
-    def _children(self, node: Node, enclosing: frozenset[str], piped_into: str) -> None:
-        children = node.children
-        for index, child in enumerate(children, 1):
+    def _syntax(self, node: Node, kind: str = "") -> Syntax:
+        return Syntax(kind or node.type, self.source.offset(node.start_byte))
+
+    def _path(self, node: Node, index: int, path: Path) -> Path:
+        """The syntax around a child of a node, which has the syntax `path` around it."""
+        is_condition = node.field_name_for_child(index) == "condition"
+        is_first = node.type == "list" and index == 0
+        if node.type in _AROUND and not (is_condition and node.type == "if_statement"):
+            path = (*path, self._syntax(node))
+        if is_condition or is_first or node.type == "negated_command":
+            path = (*path, self._syntax(node, "tested"))
+        if node.child_count > index + 1 and node.children[index + 1].type == "&":
+            path = (*path, self._syntax(node.children[index], "background"))
+        return path
+
+    def _children(self, node: Node, path: Path, piped_into: str) -> None:
+        for index, child in enumerate(node.children):
             if not child.is_named or child.type in _LEAVES:  # keywords such as `then` are unnamed
                 continue
             if node.type in _NOTED and child.type == "variable_assignment":
                 for value in child.named_children:
-                    self._walk(value, enclosing, piped_into)
-            elif index < len(children) and children[index].type == "&":
-                self._walk(child, enclosing | {"background"}, piped_into)
+                    self._walk(value, path, piped_into)
             else:
-                self._walk(child, enclosing, piped_into)
+                self._walk(child, self._path(node, index, path), piped_into)
 
-    def _pipeline(self, node: Node, enclosing: frozenset[str], piped_into: str) -> None:
+    def _pipeline(self, node: Node, path: Path, piped_into: str) -> None:
         parts = [child for child in node.children if child.is_named]
         for part, following in pairwise(parts):
             name = re.match(r"\s*([\w./-]+)", self.source.raw(following))
-            self._walk(part, enclosing, base_name(name[1]) if name else "?")
+            self._walk(part, path, base_name(name[1]) if name else "?")
         for last in parts[-1:]:
-            self._walk(last, enclosing, piped_into)
+            self._walk(last, path, piped_into)
 
     def _quoted(self, node: Node) -> None:
         first, last = node.start_point.row + 1, node.end_point.row + 1
@@ -126,34 +146,54 @@ class _TreeReader:
                 place = self.source.raw(name), node.start_byte, node.end_byte
                 self.script.function_ranges.append(place)
 
-    def _expansions(self, node: Node) -> None:
+    def _expansions(self, node: Node, path: Path) -> None:
         """Record the expansions in text that is not a command, such as a heredoc."""
         if node.type in EXPANSIONS:
-            self._expansion(node)
+            self._expansion(node, path)
         for child in node.children:
-            self._expansions(child)
+            self._expansions(child, path)
 
-    def _expansion(self, node: Node) -> None:
+    def _expansion(self, node: Node, path: Path) -> None:
         for name in variables(node, self.source)[:1]:
             self.script.variable_uses.append((name, self.source.place(node)[0]))
             if any(each.type.strip(":") == "=" for each in node.children):  # ${NAME:=value}
-                self.script.dynamic_variables.add(name)
+                self._set(name, node, (*path, self._syntax(node, "list")))
 
-    def _command(self, node: Node, enclosing: frozenset[str], piped_into: str) -> None:
+    def _command(self, node: Node, path: Path, piped_into: str) -> None:
         command = Command(
             tuple(self._words(node)),
             *self.source.place(node),
             self.source.offset(node.start_byte),
-            tuple(self._command_assignments(node, enclosing)),
-            enclosing,
+            tuple(self._command_assignments(node, path)),
+            path,
             piped_into,
             self.starter,
             self.depth,
         )
         self.script.commands.append(command)
-        if command.name in _SETTERS:
-            self.script.dynamic_variables.update(word.text for word in command.words[1:])
+        self._setter(node, command)
         self._strings(node, command)
+
+    def _setter(self, node: Node, command: Command) -> None:
+        """Record the variables that a command such as `read` sets."""
+        name = command.name
+        if name not in _SETTERS or (name == "printf" and command.arguments[:1] != ["-v"]):
+            return
+        strings = [each for each in node.children if each.type == "herestring_redirect"]
+        value = read_word(strings[0].children[-1], self.source) if strings else None
+        names = [_NAME.match(word.text) for word in command.words[1:]]
+        for found in filter(None, names[:2] if name == "printf" else names):
+            self._set(found[0], node, command.path, name, value)
+
+    def _set(
+        self, name: str, node: Node, path: Path, setter: str = "", value: Word | None = None
+    ) -> None:
+        """Record that something other than an assignment sets a variable."""
+        line, column = self.source.place(node)
+        offset = self.source.offset(node.start_byte)
+        value, setter = value or Word("", line, column), setter or node.type
+        assignment = Assignment(name, value, line, column, offset=offset, path=path, setter=setter)
+        self.script.flow.add(assignment)
 
     def _words(self, node: Node) -> Iterator[Word]:
         for child in node.children:
@@ -162,7 +202,7 @@ class _TreeReader:
                 word = child.children[0] if child.type == "command_name" else child
                 yield read_word(word, self.source)
 
-    def _command_assignments(self, node: Node, enclosing: frozenset[str]) -> Iterator[Assignment]:
+    def _command_assignments(self, node: Node, path: Path) -> Iterator[Assignment]:
         """Record the assignments before a command, and yield those for this command only."""
         name = node.child_by_field_name("name")
         for child in node.children:
@@ -172,34 +212,41 @@ class _TreeReader:
                 between = self.source.data[child.end_byte : name.start_byte] if name else b""
                 between += b"\n" * (name is not None and self.source.raw(name).startswith("\n"))
                 is_for_command = b"\n" not in between.replace(b"\\\n", b"")
-                assignment = self._assignment(child, enclosing, is_for_command=is_for_command)
+                assignment = self._assignment(child, path, is_for_command=is_for_command)
                 if is_for_command:
                     yield assignment
 
     def _strings(self, node: Node, command: Command) -> None:
         """Read the strings of a command that are scripts."""
         for string in script_strings(node, command):
-            text, offsets = inner_text(string, self.source, self.script)
+            text, offsets = inner_text(string, self.source, self.script, command.place)
             if self.depth < LINT_NESTING:
                 inner = Source(self.source.file, to_bytes(text), offsets)
-                _TreeReader(self.script, inner, self.depth + 1, starter_of(command)).read()
+                kind = "eval" if command.name == "eval" else "shell"
+                path = (*command.path, Syntax(kind, command.offset))
+                starter = starter_of(command)
+                _TreeReader(self.script, inner, self.depth + 1, starter, path).read()
 
-    def _declaration(self, node: Node, enclosing: frozenset[str]) -> None:
+    def _declaration(self, node: Node, path: Path) -> None:
+        is_local = node.children[0].type == "local"
         is_exported = node.children[0].type == "export" or any(
             re.fullmatch("-[a-zA-Z]*x[a-zA-Z]*", self.source.raw(child)) for child in node.children
         )
         for child in node.children[1:]:
             if child.type == "variable_assignment":
-                self._assignment(child, enclosing, is_exported=is_exported)
+                self._assignment(child, path, is_exported=is_exported, is_local=is_local)
             elif child.type == "variable_name" and is_exported:
                 self.script.exports.add(self.source.raw(child))
+                place = Place(self.source.offset(child.start_byte), path)
+                self.script.flow.export(self.source.raw(child), place)
 
     def _assignment(
         self,
         node: Node,
-        enclosing: frozenset[str],
+        path: Path,
         is_exported: bool = False,
         is_for_command: bool = False,
+        is_local: bool = False,
     ) -> Assignment:
         target, value = node.child_by_field_name("name"), node.child_by_field_name("value")
         name = self.source.raw(target).partition("[")[0] if target else ""
@@ -211,17 +258,18 @@ class _TreeReader:
             column,
             is_exported,
             is_for_command,
-            not enclosing & _UNCERTAIN,
             any(child.type == "+=" for child in node.children),
+            is_local,
             self.source.offset(node.start_byte),
+            path,
             self.depth,
             self._items(value),
+            "subscript" if target is not None and target.type == "subscript" else "",
         )
-        if target is not None and target.type == "subscript":
-            self.script.dynamic_variables.add(name)
         if is_exported:
             self.script.exports.add(name)
         self.script.assignments.append(assignment)
+        self.script.flow.add(assignment)
         return assignment
 
     def _items(self, value: Node | None) -> tuple[Word, ...] | None:

@@ -124,7 +124,7 @@ def _local_names(script: Script) -> Iterator[tuple[str, int]]:
     made: dict[str, int] = {}
     made_everywhere = ""
     for command in script.commands:
-        texts = [script.resolved(word.text) for word in command.words]
+        texts = [script.resolved(word.text, command) for word in command.words]
         found = _LOCAL.match(texts[-1]) if command.name in _MAKERS else None
         if found and not command.enclosing and not script.functions:
             made.setdefault(found[0].rstrip("/"), command.line)
@@ -137,7 +137,8 @@ def _arguments(script: Script, run: Command) -> str:
     """The program of a command and its arguments, with the values of constants."""
     words = outer_command(script, run).words
     start = next((n for n, word in enumerate(words) if _PROGRAM.search(word.text)), len(words))
-    return script.resolved(" ".join(word.text for word in words[start:])).replace("${", "$")
+    text = " ".join(word.text for word in words[start:])
+    return script.resolved(text, run).replace("${", "$")
 
 
 def jg602_privileged(script: Script) -> Findings:

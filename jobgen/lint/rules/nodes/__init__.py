@@ -65,7 +65,7 @@ def _may_be_right(script: Script, launcher: Launcher, is_more: bool) -> bool:
 
     If the node rank is an argument of the script, a separate job is submitted for each node.
     """
-    rank = script.resolved(launcher.value("node-rank"))
+    rank = script.resolved(launcher.value("node-rank"), launcher.command)
     if launcher.number("node-rank") is not None or re.match(r"\$\{?\d", rank):
         return True
     outer = outer_command(script, launcher.command)

@@ -137,6 +137,7 @@ def jg106_world_size(script: Script) -> Findings:
 
 
 _NUMBER = re.compile(r"\$\{?(SLURM_(?:NODEID|PROCID))\b")
+_OUTER_NUMBER = re.compile(rf"{OUTER}(SLURM_(?:NODEID|PROCID))\b")
 
 
 def jg113_same_node_rank(script: Script) -> Findings:
@@ -162,12 +163,11 @@ def _same_rank(script: Script, launcher: Launcher) -> str:
         return "" if may_be_hidden or may_be_set else "no node gets a rank: each takes rank 0"
     if launcher.number("node-rank") is not None and word.is_literal:
         return f"every node gets the rank {word.text}"
-    if launcher.command.depth and _NUMBER.search(word.raw):
-        return ""  # the shell on each node expands the variable
-    found = _NUMBER.search(script.resolved(re.sub(rf"{OUTER}(\w+)", r"$\1", word.text)))
-    if not found or f"\\${found[1]}" in script.text:
-        return ""
-    return f"every node gets the rank 0: ${found[1]} is expanded before srun starts it"
+    # In a string for the shell on each node, OUTER stands for what the batch script expands.
+    number = _OUTER_NUMBER if launcher.command.depth else _NUMBER
+    found = number.search(script.resolved(word.text, launcher.command))
+    text = "every node gets the rank 0: ${} is expanded before srun starts it"
+    return text.format(found[1]) if found else ""
 
 
 _OWN_NUMBER = re.compile(r"\$\{?(SLURM_(?:PROCID|LOCALID|NODEID))(?::?-0)?\}?")

@@ -24,9 +24,9 @@ def jg104_rendezvous_id_differs(script: Script) -> Findings:
         word = launcher.options.get("rdzv-id")
         if not word or not launcher.is_multi_node:
             continue
-        # In a quoted script, an id that the outer shell has expanded is the same on all nodes.
-        expanded_here = word.text if is_plain_job and not launcher.starter else ""
-        if _DIFFERS.search(word.raw if launcher.command.depth else expanded_here):
+        # An id that the batch script expands before a starter is the same on all nodes.
+        expanded_here = launcher.command.depth or (is_plain_job and not launcher.starter)
+        if expanded_here and _DIFFERS.search(script.origin(word.text, launcher.command)):
             job_id = "$PBS_JOBID" if script.scheduler == "pbs" else "$SLURM_JOB_ID"
             text = f"{word.text} is a different id on each node: the agents never meet"
             yield finding_at(word, text, f"use --rdzv-id={job_id}")
@@ -62,6 +62,7 @@ def jg112_restarts_fail(script: Script) -> Findings:
             yield finding_at(launcher.options["max-restarts"], text, cure)
 
 
+_ENDPOINTS = {"rdzv-endpoint", "master-addr"}
 _OWN_NAME = re.compile(r"\$\{?SLURMD_NODENAME\b\}?|(?:\$\(|`)\s*(?:hostname|uname -n)[^)`]*[)`]")
 
 
@@ -69,11 +70,11 @@ def jg118_endpoint_differs(script: Script) -> Findings:
     for launcher in launchers(script) if script.nodes != 1 else ():
         if not launcher.is_multi_node or not runs_on_all_nodes(script, launcher.command):
             continue
-        for option in launcher.options.keys() & {"rdzv-endpoint", "master-addr"}:
+        for option in launcher.options.keys() & _ENDPOINTS:
             word = launcher.options[option]
-            expanded_there = word.raw if launcher.command.depth else ""
-            loopback = LOOPBACK.match(word.text if word.is_literal else "")
-            if found := loopback or _OWN_NAME.search(expanded_there):
+            text = script.origin(word.text, launcher.command)
+            expanded_there = text if launcher.command.depth else ""
+            if found := LOOPBACK.match(text) or _OWN_NAME.search(expanded_there):
                 port = re.search(r":\d+$", word.text)
                 endpoint = "$HEAD" + (port[0] if port else "")
                 text = f"`{found[0]}` is each node's own name here: the nodes never meet"
@@ -148,15 +149,18 @@ def jg121_loopback(script: Script) -> Findings:
     is_one_world = all(launcher.is_multi_node for launcher in launchers(script))
     if nodes < 2 or script.runs_itself or not is_one_world:
         return
-    if not any(runs_on_all_nodes(script, command) for command in work_commands(script)):
-        return
-    for name, cure in _LOOPBACK_CURES.items():
-        assignment = script.constant(name) if name in script.exports else None
-        value = assignment.value.text if assignment else ""
-        is_loopback = LOOPBACK.match(value) if name == "MASTER_ADDR" else value in ("lo", "=lo")
-        if assignment and is_loopback:
+    runs = [each for each in work_commands(script) if runs_on_all_nodes(script, each)]
+    gets_address = any(launcher.options.keys() & _ENDPOINTS for launcher in launchers(script))
+    for name, cure in _LOOPBACK_CURES.items() if runs else ():
+        if name == "MASTER_ADDR" and gets_address:
+            continue  # JG118 looks at the option
+        held = script.flow.in_program(name, runs[0])
+        values = {assignment.value.text for assignment in held.assignments}
+        is_loopback = LOOPBACK.match if name == "MASTER_ADDR" else ("lo", "=lo").__contains__
+        if held.is_set and all(map(is_loopback, values)):
+            value = held.assignments[0].value.text
             text = f"{name}={value}: on each of the {nodes} nodes, {value} is that node alone"
-            yield finding_at(assignment, text, cure)
+            yield finding_at(held.assignments[0], text, cure)
 
 
 # An IP address, or a hostname that ends in a number: other names may be placeholders.
@@ -238,7 +242,7 @@ def jg705_fixed_port_on_shared_node(script: Script) -> Findings:
     shares_node = profile and gpus and 0 < gpus.count < profile.node.gpus
     if not shares_node or script.asks_for_whole_nodes:
         return
-    for _, word in fixed_ports(script):
-        port = script.resolved(word.text).rpartition(":")[2]
+    for launcher, word in fixed_ports(script):
+        port = script.resolved(word.text, launcher.command).rpartition(":")[2]
         text = f"port {port} may be another job's: this job has a part of the node"
         yield finding_at(word, text, "make it from the job's id")

@@ -49,9 +49,9 @@ def jg504_expanded_too_early(script: Script) -> Findings:
         used = {name for word in command.words for name in word.variables}
         for assignment in command.assignments:
             name, value = assignment.name, assignment.value.text
-            is_set_elsewhere = len(script.assignments_of(name)) > 1
+            is_set_elsewhere = script.flow.held(name, command.place).assignments
             extends_itself = re.search(rf"\$\{{?{re.escape(name)}\b", value)
-            if name in script.dynamic_variables or is_set_elsewhere or extends_itself:
+            if is_set_elsewhere or extends_itself:
                 continue
             if name in used:
                 text = f"${name} is expanded before it is set for this command"
@@ -61,8 +61,8 @@ def jg504_expanded_too_early(script: Script) -> Findings:
 def jg505_set_only_in_comment(script: Script) -> Findings:
     if not script.active_directives or _may_be_given(script):
         return
-    assigned = {assignment.name for assignment in script.assignments}
-    unset = _used_variables(script) - script.dynamic_variables - assigned - script.exports
+    used = _used_variables(script) - script.exports
+    unset = {name for name in used if not script.flow.sets(name)}
     for comment in script.comments if unset else ():
         # With a blank after the #, or text after the value, a comment is rather a note for people.
         found = re.fullmatch(r"#(?:export\s+)?([A-Za-z_]\w*)=[^\s$`<]+", comment.text)
@@ -110,7 +110,7 @@ def jg506_unset_by_slurm(script: Script) -> Findings:
         written = rf"--({option}{_OTHER_WAYS.get(option, '')})\b(?!-)"
         if script.directive(option) or re.search(written, script.text):
             continue
-        if script.assignments_of(name) or name in script.dynamic_variables:
+        if script.flow.sets(name):
             continue
         if word := _first_use(script, name):
             text = f"${name} is empty: Slurm sets it only if --{option} is given"
