@@ -107,8 +107,8 @@ NNODES = "torchrun --nnodes=8 --nproc-per-node=4"
         (
             "JG108",
             TWO_NODES,
-            "ip=$(hostname -I | cut -d' ' -f 2)\nother=$(hostname -I | awk '{print $3}')\n",
-            "ip=$(hostname -I | cut -d' ' -f 1)\n",
+            "ip=$(hostname -I | cut -d' ' -f 2)\nb=$(hostname -I | awk '{print $3}')\n./a $ip $b\n",
+            "ip=$(hostname -I | cut -d' ' -f 1)\n./a $ip\n",
         ),
         (
             "JG113",
@@ -157,6 +157,36 @@ NNODES = "torchrun --nnodes=8 --nproc-per-node=4"
             TWO_NODES,
             "#SBATCH option_name=argument\nsrun ./a\n",
             "#SBATCH partition=gpu\nsrun ./a\n",
+        ),
+        (
+            "JG304",
+            f"{TWO_NODES}set -e\n",
+            "srun python t.py > log\npython plot.py\n",
+            "srun python t.py | tee log\npython plot.py\n",
+        ),
+        (
+            "JG304",
+            f"{TWO_NODES}",
+            "make | grep -q done || exit 1\nls | head -n 1 || exit 1\n",
+            "make -j 8 | tail -n 5 || exit 1\n",
+        ),
+        (
+            "JG305",
+            f"{TWO_NODES}mkdir -p a || true\n[ -e b ] || exit 1\n",
+            "srun python t.py || exit 1\ndate\n",
+            "srun python t.py\ndate\n",
+        ),
+        (
+            "JG305",
+            f"{TWO_NODES}srun python t.py\n",
+            "status=$?\necho done\nexit $status\n",
+            "echo done, with the status $?\n",
+        ),
+        (
+            "JG305",
+            f"{TWO_NODES}srun -N 1 python t.py &\n",
+            "wait $!\n",
+            "wait\n",
         ),
         (
             "JG504",

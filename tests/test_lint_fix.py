@@ -415,7 +415,7 @@ def test_failed_write_leaves_the_file(tmp_path: Path, monkeypatch: pytest.Monkey
     ("script", "raw"),
     [
         (f'{HEAD}#SBATCH -J="my job" -t 5\nsrun a\n', '-J="my job"'),
-        (f'{HEAD}head=$(hostname -I | cut -d" " -f1)\n', "hostname"),
+        (f'{HEAD}export A=$(hostname -I | cut -d" " -f1)\n', "hostname"),
         (f"{HEAD}srun bash -c 'cd é && torchrun --nnodes=2 --rdzv-id=$$ --rdzv-backend=c10d a'\n",
          "--rdzv-id=$$"),
         (f'{HEAD}podman run \\\n  "--privileged" image:1\n', '"--privileged"'),

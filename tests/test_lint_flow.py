@@ -120,6 +120,42 @@ SHARED = "torchrun --nnodes=2 --rdzv-backend=c10d --rdzv-id=7"
             "export MASTER_ADDR=127.0.0.1\nMASTER_ADDR=$(hostname)\nsrun python t.py",
         ),
         (
+            "JG105",
+            f"#SBATCH --ntasks-per-node=4\nsrun bash -c '{SHARED} --nproc-per-node=4 t.py'",
+            "#SBATCH --ntasks-per-node=4\nsrun bash -c 'if [ $SLURM_LOCALID = 0 ]; then\n"
+            f"{SHARED} --nproc-per-node=4 t.py; fi'",
+        ),
+        (
+            "JG108",
+            "ips=($(hostname -I))\nexport MASTER_ADDR=${ips[0]}\nsrun python t.py",
+            "ips=($(hostname -I))\nexport MASTER_ADDR=${ips[1]}\nsrun python t.py",
+        ),
+        (
+            "JG108",
+            'read -ra ips <<< "$(hostname -I)"\nhead=$ips\npython t.py --address "$head"',
+            'read -ra ips <<< "$(hostname -I)"\nhead=$ips\necho "$head"',
+        ),
+        (
+            "JG108",
+            "a=$(hostname -I | awk '{print $1}')\nsrun python t.py --address=$a",
+            "a=$(hostname -I | awk '{print $1}')\necho here: $a\nsrun python t.py",
+        ),
+        (
+            "JG502",
+            "NCCL_DEBUG=INFO\necho NCCL_DEBUG: $NCCL_DEBUG\nsrun python t.py",
+            "NCCL_DEBUG=INFO\nsrun python t.py --nccl $NCCL_DEBUG",
+        ),
+        (
+            "JG505",
+            "srun python t.py --port $port\nport=29500",
+            "f() { srun python t.py --port $port; }\nport=29500\nf",
+        ),
+        (
+            "JG505",
+            "#steps=5\nif [ $steps -gt 0 ]; then srun python t.py; fi",
+            "#steps=5\nif [ ${steps:-5} -gt 0 ]; then srun python t.py; fi",
+        ),
+        (
             "JG121",
             "MASTER_ADDR=127.0.0.1 srun python t.py",
             "if [ $SLURM_NNODES = 1 ]; then export MASTER_ADDR=127.0.0.1\n"

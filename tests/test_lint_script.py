@@ -81,7 +81,7 @@ def test_command_in_a_substitution_is_no_arithmetic() -> None:
 def test_number_with_a_base_has_commands_and_variables() -> None:
     script = read("x=$((10#$(hostname -s) + 10#${A:-3}))")
     assert [command.name for command in script.commands] == ["hostname"]
-    assert script.variable_uses == [("A", 2)]
+    assert [(use.name, use.line) for use in script.variable_uses] == [("A", 2)]
 
 
 def test_other_script_begins_at_its_interpreter() -> None:
@@ -242,6 +242,7 @@ bash run.sh
     "the first address in a number": ("JG108", """
 #SBATCH --nodes=2
 x=$((10#$(hostname -I | awk '{print $1}')))
+./a $x
 """),
     "any placeholder in a directive": ("JG208", """
 #SBATCH --time=<HH:MM:SS>  # of <4 hours>
@@ -390,7 +391,7 @@ torchrun --nproc-per-node=2 --master-port=29501 b.py &
 wait
 torchrun --nnodes=2 --node-rank=0 --nproc-per-node=2 --master-addr=$H --master-port=29501 c.py &
 torchrun --nnodes=2 --node-rank=1 --nproc-per-node=2 --master-addr=$H --master-port=29501 c.py &
-wait
+wait $!
 """,
     "another program uses some of the GPUs": """
 #SBATCH --nodes=1

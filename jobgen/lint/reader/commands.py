@@ -50,6 +50,16 @@ class Place(NamedTuple):
     starter: str = ""
 
 
+class Use(NamedTuple):
+    """Where a variable is used; `is_plain` without a default or another change of its value."""
+
+    name: str
+    line: int
+    column: int
+    place: Place
+    is_plain: bool
+
+
 def kinds_of(path: Path) -> frozenset[str]:
     """The kinds of syntax around a place, up to the string that is the place's script."""
     kinds = [each.kind for each in path]

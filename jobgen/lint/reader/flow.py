@@ -82,6 +82,12 @@ class Flow:
             found = [each for each in commands if each.name == name and not each.depth]
             self._calls[definition] = [each for each in found if definition not in each.path]
 
+    def holder(self, command: Command) -> Assignment | None:
+        """What gets the output of a command in $(…): NAME=$(…), or read NAME <<< "$(…)"."""
+        around = [each for each in command.path if each.kind in ("variable_assignment", "redirect")]
+        every = (each for assignments in self._assignments.values() for each in assignments)
+        return next((each for each in every if around and each.offset == around[-1].start), None)
+
     def sets(self, name: str) -> bool:
         """Whether anything in the script may set a variable."""
         return name in self._assignments

@@ -7,7 +7,7 @@ from functools import cached_property
 from math import inf
 
 from jobgen.lint.documents import is_document
-from jobgen.lint.reader.commands import Assignment, Command, Place, Word
+from jobgen.lint.reader.commands import Assignment, Command, Place, Use, Word
 from jobgen.lint.reader.directives import Directive, chunks, whole_number
 from jobgen.lint.reader.flow import Flow
 from jobgen.profiles.model import Profile
@@ -56,7 +56,7 @@ class Script:
     function_ranges: list[tuple[str, int, int]] = field(default_factory=list)  # name, start, end
     comments: list[Word] = field(default_factory=list)
     inner_comments: list[Word] = field(default_factory=list)  # in quoted scripts
-    variable_uses: list[tuple[str, int]] = field(default_factory=list)  # name, line
+    variable_uses: list[Use] = field(default_factory=list)
     # Lines in heredocs, and all lines but the first of strings of several lines.
     quoted_lines: set[int] = field(default_factory=set)
     submitted_scripts: list[SubmittedScript] = field(default_factory=list)
@@ -97,7 +97,7 @@ class Script:
     @cached_property
     def scheduler(self) -> str:
         """`slurm` or `pbs`, by its directives or else by the variables it uses; "" if unknown."""
-        prefixes = {name.partition("_")[0] for name, _ in self.variable_uses if "_" in name}
+        prefixes = {use.name.partition("_")[0] for use in self.variable_uses if "_" in use.name}
         by_variables = {name.lower() for name in prefixes & {"SLURM", "PBS"}}
         found = {directive.scheduler for directive in self.directives} or by_variables
         return found.pop() if len(found) == 1 else ""

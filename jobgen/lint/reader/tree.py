@@ -16,6 +16,7 @@ from jobgen.lint.reader.commands import (
     Path,
     Place,
     Syntax,
+    Use,
     Word,
     base_name,
     starter_of,
@@ -27,7 +28,7 @@ from jobgen.lint.reader.source import EXPANSIONS, Source, parse_tree, read_word,
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_AROUND = UNCERTAIN | {"case_item", "pipeline"}  # what a path has
+_AROUND = UNCERTAIN | {"case_item", "pipeline", "test_command", "variable_assignment"}
 # Nodes that have nothing to record; most nodes are of these kinds.
 _LEAVES = frozenset(
     """
@@ -109,6 +110,8 @@ class _TreeReader:
         is_first = node.type == "list" and index == 0
         if node.type in _AROUND and not (is_condition and node.type == "if_statement"):
             path = (*path, self._syntax(node))
+        if node.field_name_for_child(index) == "redirect":  # read NAME <<< "$(command)"
+            path = (*path, self._syntax(node, "redirect"))
         if is_condition or is_first or node.type == "negated_command":
             path = (*path, self._syntax(node, "tested"))
         if node.child_count > index + 1 and node.children[index + 1].type == "&":
@@ -155,7 +158,10 @@ class _TreeReader:
 
     def _expansion(self, node: Node, path: Path) -> None:
         for name in variables(node, self.source)[:1]:
-            self.script.variable_uses.append((name, self.source.place(node)[0]))
+            place = Place(self.source.offset(node.start_byte), path, self.starter)
+            is_plain = self.source.raw(node).strip() in (f"${name}", f"${{{name}}}")
+            use = Use(name, *self.source.place(node), place, is_plain)
+            self.script.variable_uses.append(use)
             if any(each.type.strip(":") == "=" for each in node.children):  # ${NAME:=value}
                 self._set(name, node, (*path, self._syntax(node, "list")))
 

@@ -7,12 +7,13 @@ from jobgen.lint.launchers import (
     STEP_COUNTS,
     Launcher,
     launchers,
+    outer_command,
     runs_on_all_nodes,
     starter_option,
     torchruns,
     work_commands,
 )
-from jobgen.lint.reader.commands import OUTER, starter_of
+from jobgen.lint.reader.commands import OUTER, UNCERTAIN, starter_of
 from jobgen.lint.reader.directives import whole_number
 from jobgen.lint.rules import Findings, Script, finding_at, optional
 
@@ -37,11 +38,13 @@ def jg105_several_agents_per_node(script: Script) -> Findings:
         return
     for launcher in launchers(script):
         name, ranks = launcher.name, launcher.ranks_per_node
-        is_started_by_srun = launcher.starter == "srun" and launcher.command.name == "srun"
-        if not is_started_by_srun or name == "deepspeed" or (ranks and ranks.count <= 1):
+        outer = outer_command(script, launcher.command)
+        if outer.name != "srun" or name == "deepspeed" or (ranks and ranks.count <= 1):
             continue
+        if launcher.command.depth and launcher.command.enclosing & UNCERTAIN:
+            continue  # the shell of each task may start it in one task only
         place = launcher.word.line, launcher.word.column
-        before = [word for word in launcher.command.words if (word.line, word.column) < place]
+        before = [word for word in outer.words if (word.line, word.column) < place]
         if not starter_option(before, *STEP_COUNTS, "--tasks-per-node"):
             text = f"srun starts {count} {name}s on each node (see line {per_node.line})"
             cure = f"use --ntasks-per-node=1: {name} itself starts the ranks"

@@ -11,7 +11,7 @@ from jobgen.lint.launchers import (
     torchruns,
     work_commands,
 )
-from jobgen.lint.rules import Directive, Findings, Script, finding_at, optional
+from jobgen.lint.rules import Command, Directive, Findings, Script, finding_at, optional
 
 _DIFFERS = re.compile(r"\$\{?RANDOM|uuidgen|\$\(date|\$\$")
 
@@ -95,16 +95,47 @@ def jg123_escaped_dollar(script: Script) -> Findings:
                 yield finding_at(word, text, "remove the backslash")
 
 
+_OTHER_FIELD = r"-f ?[2-9]|\$[2-9]"
+_FIRST_FIELD = r"\$(?:{0}\b(?!\[)|\{{{0}(?:\[0\]|%% \*)?\}})"
+_PRINTERS = ("echo", "printf")
+
+
 def jg108_first_hostname_address(script: Script) -> Findings:
     for command in script.commands if script.nodes != 1 else ():
         lists_all = {"-I", "--all-ip-addresses"}.intersection(command.arguments)
-        reader = command.piped_into if command.name == "hostname" and lists_all else ""
-        if reader in ("awk", "cut", "head"):
-            after = (each for each in script.commands if each.offset > command.offset)
-            following = next((each.text for each in after if each.name == reader), "")
-            if not re.search(r"-f ?[2-9]|\$[2-9]", following):  # the reader takes the first address
-                text = "the first address of `hostname -I` may be on any network"
-                yield finding_at(command, text, "name the interface: ip -4 -o addr show NAME")
+        if command.name == "hostname" and lists_all and _first_is_used(script, command):
+            text = "the first address of `hostname -I` may be on any network"
+            yield finding_at(command, text, "name the interface: ip -4 -o addr show NAME")
+
+
+def _first_is_used(script: Script, command: Command) -> bool:
+    """Whether anything but a message gets the first address that a `hostname -I` prints."""
+    reader, holder = command.piped_into, script.flow.holder(command)
+    after = (each for each in script.commands if each.offset > command.offset)
+    following = next((each.text for each in after if each.name == reader), "")
+    if reader and (reader not in ("awk", "cut", "head") or re.search(_OTHER_FIELD, following)):
+        return False
+    if holder:
+        is_split = holder.setter or holder.items is not None
+        return _is_used(script, holder.name, bool(reader) and not is_split)
+    before = [each for each in script.own_commands if each.offset < command.offset]
+    is_message = any(each.name in _PRINTERS and "hostname" in each.text for each in before[-1:])
+    return bool(reader) and not is_message
+
+
+def _is_used(script: Script, name: str, is_first: bool, seen: tuple[str, ...] = ()) -> bool:
+    """Whether more than a message gets a variable; unless `is_first`, its first item counts."""
+    if name in script.exports and is_first:
+        return True
+    pattern = re.compile(rf"\${{?{name}\b" if is_first else _FIRST_FIELD.format(name))
+    users = [each for each in script.commands if each.name not in _PRINTERS]
+    if any(pattern.search(word.text) for each in users for word in each.words if word.variables):
+        return True
+    return any(
+        _is_used(script, each.name, True, (*seen, name))
+        for each in script.assignments
+        if each.name not in (*seen, name) and pattern.search(each.value.text)
+    )
 
 
 _ASKS_ADDRESS = re.compile(r"\bhostname\b|\bip\b.*addr|ifconfig")

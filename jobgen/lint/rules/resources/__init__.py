@@ -41,7 +41,7 @@ def _may_request_gpus(script: Script) -> bool:
         return True
     if any(re.search(r"\b(sbatch|qsub)\s+-", comment.text) for comment in script.comments):
         return True
-    used = {name for name, _ in script.variable_uses}
+    used = {use.name for use in script.variable_uses}
     has_counts = script.directive("nodes", "ntasks", "ntasks-per-node")
     if used & _GPU_VARIABLES or (not has_counts and used & _COUNT_VARIABLES):
         return True

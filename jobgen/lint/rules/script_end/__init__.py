@@ -1,26 +1,41 @@
 """Rules about the end of a job: its exit status, its signals, and what it waits for."""
 
 import re
+from collections.abc import Sequence
 
 from jobgen.lint.launchers import work_commands
+from jobgen.lint.reader.commands import starter_of
 from jobgen.lint.rules import Command, Findings, Script, finding_at
 
 # Commands after a run whose exit status matters to nobody.
 _UNIMPORTANT = {"tee", "echo", "date", "deactivate", "wait", "set"}
+_PASS_TEXT_ON = ("tee", "tail", "head", "cat", "ts")
+_IN_PIPE = {"pipeline", "list", "tested"}
 
 
 def jg304_pipe_hides_status(script: Script) -> Findings:
-    for command in work_commands(script) if "PIPESTATUS" not in script.text else ():
-        is_nested = command.starter or command.depth or command.enclosing - {"pipeline"}
-        if command.piped_into != "tee" or is_nested or script.has_set("pipefail", command):
+    runs = work_commands(script)
+    for command in script.own_commands if "PIPESTATUS" not in script.text else ():
+        last = command.piped_into
+        is_nested = starter_of(command) == "ssh" or command.enclosing - _IN_PIPE
+        if last not in _PASS_TEXT_ON or is_nested or script.has_set("pipefail", command):
+            continue
+        if "tested" in command.enclosing:
+            if command.name not in _PRINT_ONLY:
+                text = f"what tests this gets the status of {last}, even if {command.name} fails"
+                yield finding_at(command, text, "set -o pipefail")
             continue
         after = {each.name for each in script.own_commands if each.offset > command.offset}
-        if not after - _UNIMPORTANT:
+        is_hidden = last == "tee" and (
+            not after - _UNIMPORTANT or script.has_set("errexit", command)
+        )
+        if command in runs and is_hidden:
             text = f"the job counts as done even if {command.name} fails: the status is that of tee"
             yield finding_at(command, text, "set -o pipefail")
 
 
 # Commands whose status says nothing about the run.
+_PRINT_ONLY = ("echo", "printf", "cat", "ls", "grep", "sort", "find", "squeue", "sacct", "date")
 _SMALL_COMMANDS = frozenset(
     """
     echo date deactivate printf conda rm module ml set unset cd popd sacct sstat seff squeue dcgmi
@@ -30,14 +45,16 @@ _SMALL_COMMANDS = frozenset(
 
 
 def jg305_last_command_hides_status(script: Script) -> Findings:
-    if re.search(r"\$\?|PIPESTATUS|\btrap\b|\|\|", script.text) or not script.active_directives:
+    runs = [each for each in work_commands(script) if each.depth == 0]
+    in_front = [each for each in runs if "background" not in each.enclosing]
+    if not runs or not script.active_directives or _status_is_looked_at(script, runs[0]):
         return
-    own_runs = [each for each in work_commands(script) if each.depth == 0]
-    runs = [each for each in own_runs if "background" not in each.enclosing]
-    if len(runs) != 1 or runs[0].enclosing - {"pipeline"} or runs[0].piped_into:
+    if not in_front:
+        yield from _hidden_by_wait(script, runs)
+    if len(in_front) != 1 or in_front[0].enclosing - {"pipeline"} or in_front[0].piped_into:
         return
-    run, last = runs[0], max(script.own_commands, key=lambda command: command.offset)
-    exits = [command for command in script.commands if command.name == "exit"]
+    run, last = in_front[0], max(script.own_commands, key=lambda command: command.offset)
+    exits = [each for each in script.commands if each.name == "exit" and each.offset > run.offset]
     is_exit_0 = exits == [last] and last.arguments == ["0"]
     hides_status = is_exit_0 or (not exits and last.name in _SMALL_COMMANDS)
     if hides_status and not last.enclosing and not script.has_set("errexit", run):
@@ -45,6 +62,32 @@ def jg305_last_command_hides_status(script: Script) -> Findings:
         text = f"the job counts as done even if this fails: the status is that of `{name}`"
         cure = "remove it" if is_exit_0 else f"keep $? and exit with it after line {last.line}"
         yield finding_at(run, text, f"set -e, or {cure}")
+
+
+def _hidden_by_wait(script: Script, runs: Sequence[Command]) -> Findings:
+    """A finding on `wait` without a process, which ends with 0, as the last thing that is done."""
+    others = [each for each in script.own_commands if each.name not in _SMALL_COMMANDS]
+    last = max(others, key=lambda command: command.offset)
+    if last.name == "wait" and not last.arguments and not last.enclosing and runs:
+        text = f"the job counts as done even if {runs[0].name} fails: `wait` alone ends with 0"
+        yield finding_at(last, text, "wait for each process: wait $!")
+
+
+def _status_is_looked_at(script: Script, run: Command) -> bool:
+    """Whether a trap, or a command after the run that prints no message, looks at a status."""
+    traps = [each.arguments for each in script.commands if each.name == "trap"]
+    if any({"ERR", "EXIT", "0"}.intersection(arguments[1:]) for arguments in traps):
+        return True
+    if any(
+        definition.name == "exit" and "function_definition" in definition.enclosing
+        for definition in script.own_commands
+    ):
+        return True
+    messages = [each.text for each in script.commands if each.name in ("echo", "printf")]
+    code = "\n".join(script.lines[run.line - 1 :])
+    statuses = re.compile(r"\$\{?\?|PIPESTATUS")
+    count = len(statuses.findall(code)) - sum(len(statuses.findall(text)) for text in messages)
+    return count > 0
 
 
 _NUMBERS = {"1": "HUP", "2": "INT", "10": "USR1", "12": "USR2", "15": "TERM"}
@@ -59,14 +102,14 @@ def jg307_signal_never_handled(script: Script) -> Findings:
         return
     if "B" not in targets:
         text = f"only what srun starts gets {signal}: the trap on line {trap.line} never runs"
-        yield finding_at(directive, text, f"use --signal=B:{directive.value}, and srun … & wait")
+        yield finding_at(directive, text, f"use --signal=B:{directive.value}, and srun … & wait $!")
         return
     runs = [each for each in work_commands(script) if each.depth == 0]
     has_wait = any(command.name == "wait" for command in script.commands)
     is_foreground = len(runs) == 1 and not runs[0].enclosing & _ELSEWHERE
     if is_foreground and runs[0].offset > trap.offset and not has_wait:
         text = f"the trap on line {trap.line} runs only when this has ended"
-        yield finding_at(runs[0], text, "start it in the background, and wait: srun … & wait")
+        yield finding_at(runs[0], text, "start it in the background, and wait: srun … & wait $!")
 
 
 def _name(signal: str) -> str:

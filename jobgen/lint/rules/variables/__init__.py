@@ -1,19 +1,21 @@
 """Rules about variables that no program sees, or that have no value or a wrong one."""
 
 import re
+from collections import Counter
 
 from jobgen.lint.launchers import launchers, work_commands
-from jobgen.lint.reader.commands import base_name
-from jobgen.lint.rules import Finding, Findings, Script, Word, finding_at, optional
+from jobgen.lint.reader.commands import Use, base_name, kinds_of
+from jobgen.lint.rules import Assignment, Finding, Findings, Script, Word, finding_at, optional
 
 
 # Off by default: so far, Slurm sets the old variable everywhere.
 @optional
 def jg301_old_nodelist(script: Script) -> Findings:
-    if line := dict(script.variable_uses).get("SLURM_NODELIST"):
-        column = script.lines[line - 1].find("SLURM_NODELIST")
+    uses = [use for use in script.variable_uses if use.name == "SLURM_NODELIST"]
+    for use in uses[-1:]:
+        column = script.lines[use.line - 1].find("SLURM_NODELIST")
         text = "SLURM_NODELIST exists for old scripts only"
-        yield Finding(line, max(column, 0) + 1, text, "use $SLURM_JOB_NODELIST")
+        yield Finding(use.line, max(column, 0) + 1, text, "use $SLURM_JOB_NODELIST")
 
 
 _FOR_PROGRAMS = re.compile(r"(NCCL|FI_|GLOO|TORCH_|TORCHELASTIC_|UCX_|MIOPEN_|OMP_NUM_THREADS$)")
@@ -31,7 +33,7 @@ _EXPORTS_ALL = re.compile(r"set .*(-[a-z]*a|allexport)")
 def jg502_not_exported(script: Script) -> Findings:
     if not script.scheduler or any(_EXPORTS_ALL.match(each.text) for each in script.commands):
         return
-    known_names = script.exports | {name for name, _ in script.variable_uses}
+    known_names = script.exports | _used_names(script)
     for assignment in script.assignments:
         name, value = assignment.name, assignment.value.text
         is_for_script = _FOR_SCRIPTS.match(name) and name not in _READ_BY_PROGRAMS
@@ -42,6 +44,14 @@ def jg502_not_exported(script: Script) -> Findings:
         if not re.search(rf"--(env|export)\b.*\b{re.escape(name)}\b", script.text):
             text = f"{name} is not exported: no program sees it"
             yield finding_at(assignment, text, f"export {name}={value or '…'}")
+
+
+def _used_names(script: Script) -> set[str]:
+    """The variables that are used for more than a message."""
+    used = Counter(use.name for use in script.variable_uses)
+    messages = [each for each in script.commands if each.name in ("echo", "printf")]
+    used.subtract(name for each in messages for word in each.words for name in word.variables)
+    return {name for name, count in used.items() if count > 0}
 
 
 def jg504_expanded_too_early(script: Script) -> Findings:
@@ -58,21 +68,60 @@ def jg504_expanded_too_early(script: Script) -> Findings:
                 yield finding_at(assignment, text, f"export {name}={value} on a line before")
 
 
+_COMPARES_NUMBERS = re.compile(r"\s-(eq|ne|lt|le|gt|ge)\s")
+
+
 def jg505_set_only_in_comment(script: Script) -> Findings:
     if not script.active_directives or _may_be_given(script):
         return
-    used = _used_variables(script) - script.exports
-    unset = {name for name in used if not script.flow.sets(name)}
-    for comment in script.comments if unset else ():
-        # With a blank after the #, or text after the value, a comment is rather a note for people.
-        found = re.fullmatch(r"#(?:export\s+)?([A-Za-z_]\w*)=[^\s$`<]+", comment.text)
-        if not found or (name := found[1]) not in unset:
-            continue
-        others = "\n".join(each.text for each in script.comments if each is not comment)
-        is_tested = re.search(rf"-[nvz]\s+\"?\$?\{{?{name}\b", script.text)
-        if not is_tested and not re.search(rf"\b{name}\b", others):
+    for use in _uses_of_unset(script):
+        name = use.name
+        if later := _set_later(script, use):
+            text = f"${name} has no value yet: it is set on line {later.line}"
+            yield Finding(use.line, use.column, text, f"set it before line {use.line}", f"${name}")
+        elif comment := _only_comment(script, name):
             text = f"${name} is used, but set only in this comment"
             yield finding_at(comment, text, "remove the #")
+
+
+def _uses_of_unset(script: Script) -> list[Use]:
+    """The first use of each variable that certainly has no value from the script there."""
+    commands = {*work_commands(script), *(each.command for each in launchers(script))}
+    words = [word for command in commands for word in command.words]
+    needed = {(word.line, name) for word in words for name in word.variables}
+    found: dict[str, Use] = {}
+    for use in script.variable_uses:
+        is_test = "test_command" in kinds_of(use.place.path)
+        is_number = is_test and _COMPARES_NUMBERS.search(script.lines[use.line - 1])
+        is_needed = use.is_plain and (is_number or (use.line, use.name) in needed)
+        may_be_set = use.name in script.exports or script.flow.held(use.name, use.place).assignments
+        if is_needed and not may_be_set:
+            found.setdefault(use.name, use)
+    return list(found.values())
+
+
+def _set_later(script: Script, use: Use) -> Assignment | None:
+    """The only assignment of a variable, if it always runs, but only after the use."""
+    if use.place.path or script.runs_itself:
+        return None
+    return next(
+        (
+            each
+            for each in script.assignments_of(use.name)
+            if each.is_certain and use.name not in each.value.variables
+        ),
+        None,
+    )
+
+
+def _only_comment(script: Script, name: str) -> Word | None:
+    """The comment that sets a variable, if no other comment names it and no command tests it."""
+    if script.flow.sets(name) or re.search(rf"-[nvz]\s+\"?\$?\{{?{name}\b", script.text):
+        return None
+    # With a blank after the #, or text after the value, a comment is rather a note for people.
+    setting = re.compile(rf"#(?:export\s+)?{name}=[^\s$`<]+")
+    naming = [each for each in script.comments if re.search(rf"\b{name}\b", each.text)]
+    return naming[0] if len(naming) == 1 and setting.fullmatch(naming[0].text) else None
 
 
 def _may_be_given(script: Script) -> bool:
@@ -81,18 +130,6 @@ def _may_be_given(script: Script) -> bool:
         return True
     given = any(each.option in ("v", "V", "export") for each in script.active_directives)
     return given or any(re.search(r"sbatch|qsub|--export", each.text) for each in script.comments)
-
-
-def _used_variables(script: Script) -> set[str]:
-    """The variables without a default in the commands that do the job's work."""
-    commands = {*work_commands(script), *(each.command for each in launchers(script))}
-    return {
-        name
-        for command in commands
-        for word in command.words
-        for name in word.variables
-        if re.search(rf"\$(?:{name}\b|\{{{name}\}})", word.text)
-    }
 
 
 # Options for which Slurm sets the variable of the same name: SLURM_CPUS_PER_TASK.
