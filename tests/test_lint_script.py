@@ -632,3 +632,25 @@ def test_strings_that_run_strings_are_read_to_a_bound() -> None:
 def _quoted(command: str) -> str:
     escaped = command.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
+
+
+@pytest.mark.parametrize(
+    ("line", "finding"),
+    [
+        ("-j name", "sbatch has no option -j; did you mean -J, --job-name?"),
+        ("-z name", "sbatch has no option -z; remove it"),
+        (
+            "-N 1 // nodes",
+            "`//` is not an option: sbatch refuses the script; `//` begins no comment",
+        ),
+    ],
+)
+def test_message_says_what_a_stray_word_is(line: str, finding: str) -> None:
+    (problem,) = problems_in(f"#!/bin/bash\n#SBATCH {line}\nhostname\n", "job.sh", Settings())
+    assert f"{problem.text}; {problem.hint}".startswith(finding)
+
+
+def test_deepspeed_is_started_once_with_a_hostfile() -> None:
+    text = "#!/bin/bash\n#SBATCH --nodes=2\nsrun deepspeed --num_gpus=4 t.py\n"
+    (problem,) = problems_in(text, "job.sh", Settings(select=("JG119",)))
+    assert problem.hint == "start it once, without srun, with --hostfile"

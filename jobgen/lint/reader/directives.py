@@ -85,6 +85,13 @@ def command_options(command: Command) -> Iterator[Directive]:
     return _pbs_options(words) if command.name == "qsub" else _slurm_options(words, command.name)
 
 
+def program_of(command: Command) -> Word | None:
+    """The program that an srun starts, which is its first word that is no option."""
+    words = deque(command.words[1:])
+    list(_slurm_options(words, command.name))
+    return words[0] if words else None
+
+
 def _directives(scheduler: str, text: str, line: int, start: int) -> Iterator[Directive]:
     """The options of a directive line, and then the first word that is not an option."""
     is_slurm = scheduler == "slurm"

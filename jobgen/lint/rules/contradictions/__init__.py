@@ -69,6 +69,9 @@ def jg211_contradictory_directives(script: Script) -> Findings:
     for search in (_exclusive_options, _tasks, _gpus, _hosts):
         for first, second, reason in search(script):
             pair = sorted((first, second), key=lambda each: (-each.line, -each.column))
+            between = script.lines[pair[1].line : pair[0].line - 1]
+            if script.is_in_document and "" in map(str.strip, between):
+                continue  # a document may list alternatives in one block
             text = f"{reason} (see line {pair[1].line})"
             yield finding_at(pair[0], text, "keep one of the two")
 
@@ -105,6 +108,8 @@ def _gpus(script: Script) -> Iterator[_Contradiction]:
     if gres and per_node and gres.gpus != per_node.gpus:
         text = f"--gres requests {gres.gpus} GPUs per node, --gpus-per-node {per_node.gpus}"
         yield gres, per_node, text
+    elif gres and per_node:
+        yield gres, per_node, "--gres and --gpus-per-node: Slurm 26.05 refuses GPUs in both"
     node, nodes = gres or per_node, script.nodes
     if node and node.gpus and gpus and nodes and gpus.gpus != node.gpus * nodes:
         text = f"{gpus.gpus} GPUs in the job are not {node.gpus} on each of {nodes} nodes"

@@ -17,6 +17,7 @@ from jobgen.lint.rules import (
     replacement,
     without_line,
 )
+from jobgen.schedulers.slurm_directives import LONG_NAMES
 
 _QSUB_OPTIONS = frozenset("AaCcefhIJjklmMNopPqrRSuvVWXz")  # see qsub(1B)
 
@@ -169,13 +170,39 @@ _DASHES = re.compile("-?[\u2010-\u2015\u2212]{1,2}-?")
 
 def jg204_stray_word(script: Script) -> Findings:
     for word in script.stray_words:
-        if word.scheduler != "slurm" or word.is_late:
+        line = script.lines[word.line - 1]
+        if word.scheduler != "slurm" or word.is_late or (script.is_in_document and "(" in line):
+            continue  # in a document, parentheses stand for a value, or are a note
+        if letter := _unknown_letter(script, word):
+            yield finding_at(letter, f"sbatch has no option {letter.raw}", _instead_of(letter))
             continue
-        cure = "put quotes around a value with blanks, and no blanks around ="
-        if _DASHES.match(word.raw):
-            cure = "type its dashes again, as plain hyphens"
         text = f"`{word.raw}` is not an option: sbatch refuses the script"
-        yield finding_at(word, text, cure, _word_written_right(script, word))
+        yield finding_at(word, text, _cure(word), _word_written_right(script, word))
+
+
+def _cure(word: Directive) -> str:
+    if word.raw.startswith("//"):
+        return "`//` begins no comment here: write #"
+    if _DASHES.match(word.raw):
+        return "type its dashes again, as plain hyphens"
+    return "put quotes around a value with blanks, and no blanks around ="
+
+
+def _unknown_letter(script: Script, word: Directive) -> Directive | None:
+    """The option -X before a stray word, if sbatch does not have it."""
+    before = [each for each in script.directives if each.line == word.line]
+    last = before[-1] if before else None
+    return (
+        last
+        if last and re.fullmatch("-[A-Za-z]", last.raw) and last.option == last.raw[1]
+        else None
+    )
+
+
+def _instead_of(letter: Directive) -> str:
+    """The cure for an option -x: the same letter in the other case, if there is one."""
+    other = letter.option.swapcase()
+    return f"did you mean -{other}, --{LONG_NAMES[other]}?" if other in LONG_NAMES else "remove it"
 
 
 def _word_written_right(script: Script, word: Directive) -> list[Edit]:

@@ -18,10 +18,11 @@ _OTHER_BRANCHES = frozenset(("else_clause", "elif_clause"))
 def jg210_output_folder_made_late(script: Script) -> Findings:
     directives = [each for name in ("output", "error") if (each := script.directive(name))]
     made_by = {
-        word.text.removeprefix("./").rstrip("/"): command
+        folder: command
         for command in script.commands
         if command.name == "mkdir" and not _submits_then(script, command)
         for word in script.expanded_words(command)[1:]
+        for folder in _made(word.text)
     }
     for directive in directives:
         folder = directive.value.rpartition("/")[0].removeprefix("./")
@@ -29,6 +30,15 @@ def jg210_output_folder_made_late(script: Script) -> Findings:
             text = f"{folder} must exist before the job starts"
             text += f": the mkdir on line {mkdir.line} is too late"
             yield finding_at(directive, text, "make it before you submit")
+
+
+_WORKING_FOLDER = re.compile(r"(\$(PWD|SLURM_SUBMIT_DIR)|\$\{(PWD|SLURM_SUBMIT_DIR)\}|\.)/")
+
+
+def _made(path: str) -> list[str]:
+    """The folders that a `mkdir -p` makes, from that of the submission: `a/b` and `a`."""
+    folder = _WORKING_FOLDER.sub("", path, count=1).rstrip("/")
+    return [folder[: found.start()] for found in re.finditer("(?<=.)/", folder)] + [folder]
 
 
 def _submits_then(script: Script, mkdir: Command) -> bool:

@@ -1,8 +1,10 @@
 """Rules about the nodes of a job: nodes that do nothing, and nodes that a launcher waits for."""
 
 import re
+from itertools import pairwise
 
 from jobgen.lint.launchers import (
+    STEP_COUNTS,
     Launcher,
     launchers,
     outer_command,
@@ -11,7 +13,8 @@ from jobgen.lint.launchers import (
     starts_elsewhere,
     work_commands,
 )
-from jobgen.lint.rules import Findings, Script, finding_at, optional
+from jobgen.lint.reader.directives import program_of
+from jobgen.lint.rules import Command, Findings, Script, finding_at, optional
 
 _CURES = {
     "slurm": "start it on each node: `srun --ntasks-per-node=1 {} …`",
@@ -107,6 +110,8 @@ def jg119_world_per_node(script: Script) -> Findings:
             text = f"{nodes} worlds instead of one: each node starts a {launcher.name} for itself"
             option = launcher.option_name("nnodes")
             cure = f"use {option}=$SLURM_NNODES, and a rendezvous that all nodes share"
+            if launcher.name == "deepspeed":  # which itself starts the ranks of all nodes
+                cure = "start it once, without srun, with --hostfile"
             yield finding_at(launcher.options.get("nnodes", launcher.word), text, cure)
 
 
@@ -123,3 +128,49 @@ def jg125_other_nodes_idle(script: Script) -> Findings:
     if len(runs) == 1 and runs[0].depth == 0 and not _STARTS_ITSELF.search(script.code):
         text = f"python runs on the first of the {nodes} nodes only"
         yield finding_at(runs[0], text, "start it with srun, or request one node")
+
+
+# Builtins of the shell; a few systems have programs of the same names, which do nothing.
+_BUILTINS = frozenset("cd source . export module ml ulimit set eval alias pushd unset".split())
+
+
+def jg126_builtin_in_srun(script: Script) -> Findings:
+    for command in script.commands:
+        program = program_of(command) if command.name == "srun" else None
+        if program and program.text in _BUILTINS:
+            text = f"srun starts programs, and `{program.text}` is a builtin of the shell"
+            cure = f"use srun bash -c '{program.text} … && …'"
+            if program.text == "cd":
+                cure += ", or srun --chdir=FOLDER …"
+            yield finding_at(program, text, cure)
+
+
+# Options with which a step leaves a part of the job to other steps.
+_LEAVES_A_PART = (
+    *STEP_COUNTS, "-w", "--nodelist", "-r", "--relative", "-c", "--cpus-per-task", "--mem", "-G",
+    "--gpus", "--gres", "--gpus-per-task", "--gpus-per-node", "--het-group", "--jobid",
+)  # fmt: skip
+_SHARES = frozenset(("--overlap", "--exact", "--exclusive", "--pty"))
+
+
+def jg127_step_waits_for_other(script: Script) -> Findings:
+    if "OVERLAP" in script.text or "SLURM_EXACT" in script.text or script.scheduler != "slurm":
+        return
+    sruns = [each for each in script.own_commands if each.name == "srun"]
+    for first, second in pairwise(sruns):
+        kinds = {"background", "pipeline"}
+        is_pair = first.enclosing == {"background"} and not second.enclosing - kinds
+        between = [each for each in script.commands if first.offset < each.offset < second.offset]
+        has_wait = any(each.name == "wait" for each in between)
+        if is_pair and not has_wait and _holds_all(first) and not _shares(second):
+            text = f"this waits until the srun of line {first.line} ends, which holds the whole job"
+            cure = "give both --overlap, or to each a part: --exact with -N, -n, -c and --gpus"
+            yield finding_at(second, text, cure)
+
+
+def _shares(srun: Command) -> bool:
+    return any(word.text in _SHARES or not word.is_literal for word in srun.words)
+
+
+def _holds_all(srun: Command) -> bool:
+    return not _shares(srun) and not starter_option(srun.words, *_LEAVES_A_PART)

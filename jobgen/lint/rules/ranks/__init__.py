@@ -108,20 +108,42 @@ def jg306_gpu_per_task(script: Script) -> Findings:
 
 
 def jg406_too_many_threads(script: Script) -> Findings:
-    if "OMP_NUM_THREADS" in script.text or not script.chunk_requests:
-        return
-    _, chunks = script.chunk_requests[-1]
-    cores = max(whole_number(resources.get("ncpus", "")) or 1 for _, resources in chunks)
-    if cores < 2 or any("ompthreads" in resources for _, resources in chunks):
-        return
     for launcher in torchruns(script):
+        cores = _cores(script, launcher)
         ranks = launcher.number("nproc-per-node", "nproc") or 1
-        if ranks > 1 and not launcher.starter:
-            text = (
-                f"each of {ranks} ranks starts {cores} threads: PBS sets OMP_NUM_THREADS to ncpus"
-            )
+        threads = _threads(script, launcher, cores)
+        if ranks > 1 and threads * ranks > cores > 1:
+            is_default = "OMP_NUM_THREADS" not in script.text
+            text = f"each of {ranks} ranks starts {threads} threads, and all have {cores} cores"
+            text += ": PBS sets OMP_NUM_THREADS to ncpus" if is_default else ""
             cure = f"export OMP_NUM_THREADS={max(cores // ranks, 1)}"
             yield finding_at(launcher.word, text, cure)
+
+
+def _cores(script: Script, launcher: Launcher) -> int:
+    """The cores that the ranks of a launcher have; 0 if the directives do not say."""
+    if script.scheduler == "slurm":
+        tasks = script.number("ntasks-per-node") or script.number("ntasks") or 1
+        return (script.number("cpus-per-task") or 0) * (1 if launcher.starter else tasks)
+    chunks = script.chunk_requests[-1][1] if script.chunk_requests else []
+    if any("ompthreads" in resources for _, resources in chunks):
+        return 0
+    return max((whole_number(each.get("ncpus", "")) or 1 for _, each in chunks), default=0)
+
+
+_CORES = re.compile(r"\$(?:SLURM_CPUS_PER_TASK\b|\{SLURM_CPUS_PER_TASK(?::?-\d+)?\})")
+
+
+def _threads(script: Script, launcher: Launcher, cores: int) -> int:
+    """The value of OMP_NUM_THREADS for the ranks of a launcher; 0 if it is not known."""
+    if "OMP_NUM_THREADS" not in script.text:  # PBS sets it, and torchrun keeps what is set
+        return cores if script.scheduler == "pbs" and not launcher.starter else 0
+    held = script.flow.in_program("OMP_NUM_THREADS", launcher.command)
+    if not held.is_set or len(held.assignments) > 1:
+        return 0
+    value = script.flow.resolved(held.assignments[0].value.text, held.assignments[0].place)
+    of_task = script.number("cpus-per-task") or cores
+    return of_task if _CORES.fullmatch(value) else whole_number(value) or 0
 
 
 def jg106_world_size(script: Script) -> Findings:

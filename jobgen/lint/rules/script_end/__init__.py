@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from jobgen.lint.launchers import work_commands
-from jobgen.lint.reader.commands import starter_of
+from jobgen.lint.reader.commands import base_name, starter_of
 from jobgen.lint.rules import Command, Findings, Script, finding_at
 
 # Commands after a run whose exit status matters to nobody.
@@ -154,3 +154,17 @@ def jg607_ends_before_background(script: Script) -> Findings:
     if last and "background" in last.enclosing and not last.enclosing & _UNCERTAIN:
         text = f"the script ends here, and the job with it: nothing waits for `{last.name}`"
         yield finding_at(last, text, "add `wait` at the end")
+
+
+def jg308_wait_for_server(script: Script) -> Findings:
+    own = [each for each in script.own_commands if each.name not in _SMALL_COMMANDS]
+    last = max(own, key=lambda command: command.offset, default=None)
+    if not last or last.name != "wait" or last.arguments or last.enclosing:
+        return
+    ends = any("stop" in each.arguments or each.name in ("kill", "scancel") for each in own)
+    for command in own if not ends else ():
+        words = {base_name(word.text) for word in command.words}
+        if "background" in command.enclosing and {"ray", "start", "--block"} <= words:
+            text = f"this never ends: the ray of line {command.line} runs until it is stopped"
+            yield finding_at(last, text, "wait for the program, wait $!, and then `ray stop`")
+            return

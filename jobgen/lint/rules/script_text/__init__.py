@@ -63,6 +63,7 @@ _MESSAGE = re.compile(r"(?i)\b(echo|printf|sed|awk|grep|perl|usage|error)\b")
 def jg208_placeholder(script: Script) -> Findings:
     if script.is_in_document:  # readers of a document replace the placeholders
         return
+    yield from _names_to_replace(script)
     error = bash_error(script)
     for number, line in enumerate(script.lines, 1):
         if "<" not in line or number in script.quoted_lines:
@@ -76,6 +77,21 @@ def jg208_placeholder(script: Script) -> Findings:
         for each in found:
             text = f"the placeholder {each[0]} was not replaced"
             yield Finding(number, each.start() + 1, text, "replace it by a value")
+
+
+_NAMES = ("account", "partition", "qos", "reservation", "mail-user", "A", "q", "M")
+_PLACEHOLDER_NAME = re.compile(
+    r"(?i)\[[a-z][\w -]*\]|your[_.-].*|x{3,}|changeme|todo|(your|(my|insert|enter)[_.-])(account"
+    r"|group|project|allocation|partition|queue|qos|reservation|e?-?mail|user|name|address)\w*(@.*)?"
+)
+
+
+def _names_to_replace(script: Script) -> Findings:
+    """Findings on values such as [account] and your_account, where a cluster's own name belongs."""
+    for directive in script.active_directives:
+        if directive.option in _NAMES and _PLACEHOLDER_NAME.fullmatch(directive.value):
+            text = f"the placeholder {directive.value} was not replaced"
+            yield finding_at(directive, text, "replace it by a value")
 
 
 def _in_command(line: str) -> Iterator[re.Match[str]]:
@@ -214,3 +230,22 @@ def _in_bash(command: Command) -> str:
         value = " ".join(others[1:]).removeprefix("=").strip()
         return f"use {others[0]}={value}" if others[1].startswith("=") else ""
     return "use for NAME in …; do …; done" if first == "foreach" else ""
+
+
+_TOKENS = {
+    "Hugging Face": r"\bhf_\w{30,}",
+    "GitHub": r"\b(gh[oprsu]_\w{36,}|github_pat_\w{40,})",
+    "Weights & Biases": r"(?:WANDB_API_KEY=|wandb login )['\"]?[0-9a-f]{40}\b",
+    "OpenAI": r"\bsk-(?:proj-)?[\w-]{40,}",
+    "AWS": r"\bAKIA[A-Z0-9]{16}\b",
+}
+
+
+def jg609_token(script: Script) -> Findings:
+    for number, line in enumerate(script.lines, 1):
+        for owner, pattern in _TOKENS.items():
+            found = re.search(pattern, line)
+            if found and len(set(found[0])) > 12:  # else it is hf_xxxx…
+                text = f"a token of {owner}: all who can read the script can use it"
+                cure = "revoke it, and read the new one from a file that only you can read"
+                yield Finding(number, found.start() + 1, text, cure)

@@ -190,3 +190,12 @@ def jg507_launch_blocking(script: Script) -> Findings:
         if is_seen and assignment.value.text not in ("", "0") and not _REASON.search(beside):
             text = f"{name} makes the program wait for each kernel: it is for debugging"
             yield finding_at(assignment, text, "remove it")
+
+
+# Off by default: a cluster may have no InfiniBand, or a broken one.
+@optional
+def jg509_network_disabled(script: Script) -> Findings:
+    for assignment in script.assignments if (script.nodes or 1) > 1 else ():
+        if assignment.name == "NCCL_IB_DISABLE" and assignment.value.text == "1":
+            text = f"the {script.nodes} nodes use sockets, even if there is InfiniBand or RoCE"
+            yield finding_at(assignment, text, "remove it, or say in a comment why it is there")
