@@ -173,8 +173,8 @@ def test_scripts_in_a_document_are_found_on_its_lines(folder: Path) -> None:
     (folder / "b.md").write_text("no `script`\n")
     done = jobgen("lint", "a.md", "a.rst", "b.md", cwd=folder)
     places = [line.partition(": ")[0] for line in done.stdout.decode().splitlines()]
-    assert places == ["a.md:15:12", "a.rst:6:12"]
-    assert b"2 findings in 2 of 2 scripts; 1 file is no job script" in done.stderr
+    assert places == ["a.md:7:9", "a.md:15:12", "a.rst:6:12"]
+    assert b"3 findings in 2 of 2 scripts; 1 file is no job script" in done.stderr
 
 
 def test_partly_read_script_is_reported(folder: Path) -> None:

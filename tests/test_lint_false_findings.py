@@ -503,3 +503,49 @@ def test_words_are_those_of_the_script_however_it_is_parsed() -> None:
     words = [word.text for word in script.commands[0].words]
     assert words == ["echo", "${a[@]:$b:$c}", "é", "$((10#$d))", "${e%%[*}", "!(f)"]
     assert script.directives == []
+
+
+INNER = "#!/bin/bash\n#SBATCH -N 1 x\nhostname\n"
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        "Title\n~~~~~\n\nRun::\n\n" + INNER.replace("\n", "\n   ").join(["   ", ""]),
+        "~~~~~\nTitle\n~~~~~\n\n.. code-block:: bash\n\n   host> cat job.sh\n"
+        + INNER.replace("\n", "\n   ").join(["   ", "host> sbatch job.sh\n   #SBATCH x\n"]),
+        "Text\n\n" + INNER.replace("\n", "\n    ").join(["    ", "\n"]) + "\nMore text.\n",
+        "Text that is longer\n~~~\n" + INNER + "~~~\n",
+        "```\n$ cat job.sh\n" + INNER + "```\n",
+    ],
+)
+def test_document_shows_its_scripts(document: str) -> None:
+    assert document_codes(document) == [["JG204"]]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "#SBATCH -p (your partition)\nhostname",
+        "hostname\nsrun python {{ program }} <a",
+        "#SBATCH --mem=4G\n\n# or\n#SBATCH --mem-per-cpu=1G\nhostname",
+    ],
+)
+def test_document_may_have_placeholders_and_alternatives(lines: str) -> None:
+    assert document_codes(f"Run::\n\n  #!/bin/bash\n  {lines}\n".replace("\n#", "\n  #")) == [[]]
+
+
+def test_makefile_or_template_that_is_named_gets_a_note(tmp_path: Path) -> None:
+    (tmp_path / "fill.sh").write_text("#!/bin/bash\nsed s/'<name>'/$1/ head.sh > job.sh\n")
+    header = "#SBATCH --account=<name>\nsrun ./a\n"
+    for name, text, is_noted in (
+        ("Makefile", "all:\n\t@echo $(A\n", True),
+        ("head.sh", header, True),
+        ("other.sh", header, False),
+        ("job.sh.j2", "#!/bin/bash\n{{ software }}\nexit 0 )\n", True),
+        ("job.sh.example", "#!/bin/bash\n#SBATCH -N 1 x\n", False),
+    ):
+        (tmp_path / name).write_text(text)
+        outcome = lint([str(tmp_path / name)], Settings())
+        assert (len(outcome.notes), bool(outcome.problems)) == (is_noted, not is_noted), name
+        assert outcome.unread == []

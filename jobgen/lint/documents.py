@@ -15,15 +15,20 @@ _CODE = r"code|code-block|code-cell|code-tab|sourcecode|parsed-literal|prompt"
 _LITERAL = re.compile(rf"\s*\.\.\s+({_CODE})::|(?!\s*\.\.(\s|$))(?!\s*:{{3,}}\s*$).*::\s*$")
 _OPTION = re.compile(r"\s*:[\w-]+:")  # an option of a Sphinx directive, such as `:linenos:`
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})\s*(.*)")
+# reStructuredText: the line below, and perhaps above, a heading.
+_UNDERLINE = re.compile(r"~{3,}\s*")
+# The first line of a session that shows a script: host> cat job.sh
+_SHOWN = re.compile(r"(\S*[\w\])]?[>$#%])[ \t]+cat[ \t]+[\w./-]+[ \t]*")
 # Material for MkDocs: the number of an annotation, after a directive.
 _ANNOTATION = re.compile(
     r"^(#(?:SBATCH|PBS)[ \t].*?)[ \t]+(?:#[ \t]*)?\(\d+\)!?[ \t]*$", re.MULTILINE
 )
 
-# Placeholders in commands (<your file>), and [###], whose # begins a comment for sbatch. The rules
-# find other placeholders in directives.
+# Placeholders in commands (<your file>, {{ file }}), and [###]: for sbatch, # begins a comment.
+# The rules find other placeholders in directives.
 _PLACEHOLDER = re.compile(
     r"(?<!<)<(?=[^\s<>&|;$(=])[^<>\n]*(?<!\s)>(?!>)|<<[\w ./-]+>>|\[#+\w*\]|(?<==)#+(?=\s|$)"
+    r"|\{\{[^{}\n]*\}\}"
 )
 
 
@@ -41,8 +46,12 @@ def scripts_in(document: str) -> Iterator[tuple[str, int]]:
     """Each whole script, after empty lines that keep its line numbers, and its indentation."""
     lines = document.replace("\r\n", "\n").split("\n")
     for first, last in _blocks(lines):
-        while first < last and _OPTION.match(lines[first]):
+        while first < last and (not lines[first].strip() or _OPTION.match(lines[first])):
             first += 1
+        if shown := _SHOWN.fullmatch(lines[first].strip()) if first < last else None:
+            first += 1
+            prompts = (at for at in range(first, last) if lines[at].strip().startswith(shown[1]))
+            last = next(prompts, last)
         block = lines[first:last]
         indent = min((_indent(line) for line in block if line.strip()), default=0)
         script = "\n".join(line[indent:] for line in block)
@@ -60,6 +69,8 @@ def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
     while number < len(lines):
         line, first = lines[number], number + 1
         number = first
+        if _UNDERLINE.fullmatch(line) and _is_at_heading(lines, first - 1):
+            continue
         if fence := _FENCE.match(line):
             if containers and not fence[2] and fence[1] == containers[-1]:
                 containers.pop()
@@ -77,6 +88,20 @@ def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
             ):
                 number += 1
             yield first, number
+        elif line.startswith("    ") and line.lstrip().startswith(
+            "#!"
+        ):  # Markdown, without a fence
+            while number < len(lines) and (not lines[number].strip() or _indent(lines[number]) > 3):
+                number += 1
+            yield first - 1, number
+
+
+def _is_at_heading(lines: Sequence[str], number: int) -> bool:
+    """Whether a line of ~ is below the text of a heading, or the first of two around it."""
+    above, below = [*lines[max(0, number - 1) : number], ""][0], lines[number + 1 : number + 3]
+    length = len(lines[number].rstrip())
+    is_below = bool(above.strip()) and not above[0].isspace() and len(above.rstrip()) <= length
+    return is_below or (len(below) == 2 and below[1] == lines[number])
 
 
 def _indent(line: str) -> int:

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from jobgen.bounds import LINT_BYTES, PARSE_MEMORY, PARSE_SECONDS
-from jobgen.errors import JobgenError, problem
+from jobgen.errors import JobgenError, Mark, Problem, problem
 from jobgen.lint.documents import is_document
 from jobgen.paths import is_outside, repository, to_path, walk
 from jobgen.runs.records import left_by_jobs
@@ -126,11 +126,37 @@ _OTHER_FILES = {
 }
 
 
-def check_is_script(path: str, data: bytes) -> None:
-    """Raise JobgenError for a Python file, notebook or YAML, by its suffix, without directives."""
+# A text from which a script is made: for Jinja, autoconf and such, or for sed.
+_MADE_FROM = re.compile(rb"\{\{.*\}\}|\{%.*%\}|<%.*%>|@[A-Z][A-Z_]+@")
+_FOR_SED = re.compile(rb"(?!#!)(.*\n)*?#(SBATCH|PBS)[ \t].*<\w[\w -]*>")
+
+
+def check_is_script(path: str, data: bytes) -> Problem | None:
+    """A note on a Makefile, or on a text from which a script is made; None for any other file.
+
+    Raises JobgenError for a Python file, notebook or YAML, by its suffix, without directives.
+    """
+    name, suffix = os.path.basename(path).lower(), Path(path).suffix.lower()
+    if name in ("makefile", "gnumakefile") or suffix == ".mk":
+        return Problem(Mark(path), "a Makefile is no script", "skipped", "lint reads job scripts")
+    is_for_sed = _FOR_SED.match(data) and _is_filled_by_sed(Path(path))
+    if is_for_sed or (suffix in _TEMPLATES and _MADE_FROM.search(data)):
+        text = "a template, which something else makes a script of"
+        return Problem(Mark(path), text, "skipped", "lint that script")
     text, hint = _OTHER_FILES.get(Path(path).suffix.lower(), ("", ""))
     if text and not has_directives(data):
         raise unreadable(path, text, hint)
+    return None
+
+
+def _is_filled_by_sed(path: Path) -> bool:
+    """Whether a script beside a file gives the file to sed."""
+    try:
+        beside = [each for each in path.parent.iterdir() if each.suffix.lower() in SUFFIXES]
+        texts = [each.read_bytes() for each in beside if each.is_file() and each != path]
+    except OSError:
+        return False
+    return any(re.search(rb"\bsed\b", text) and path.name.encode() in text for text in texts)
 
 
 def unreadable(path: str, text: str, hint: str = "") -> JobgenError:

@@ -38,15 +38,17 @@ Linted = list[tuple[Script, list[Problem]]]  # the scripts of a file, each with 
 class Outcome:
     """The problems, and how many `files` have job scripts; the `skipped` files have none.
 
-    `partly_read` has the places after which only parts of a script were read; `unread` says which
-    files, folders and configurations could not be read, and why. `mended` has the new texts of
-    files; with `mended`, `problems` are those that are left in the new texts.
+    `notes` say what a named file is that is no script. `partly_read` has places after which only
+    parts of a script were read; `unread` says which files, folders and configurations could not be
+    read, and why. `mended` has the new texts of files; with `mended`, `problems` are those that are
+    left in the new texts.
     """
 
     problems: list[Problem] = field(default_factory=list)
     files: int = 0
     skipped: int = 0
     partly_read: list[Mark] = field(default_factory=list)
+    notes: list[Problem] = field(default_factory=list)
     unread: list[Problem] = field(default_factory=list)
     mended: list[Mended] = field(default_factory=list)
 
@@ -77,9 +79,11 @@ def lint(
         name = stdin_name if path == "-" else path
         try:
             data = read_file(path)
-            if is_named and not jobs_only:
-                check_is_script(path, data)
-            if (is_named and not jobs_only) or has_directives(data):
+            note = check_is_script(path, data) if is_named and not jobs_only else None
+            if note:
+                outcome.notes.append(note)
+                outcome.skipped += 1
+            elif (is_named and not jobs_only) or has_directives(data):
                 _lint_data(data, name, settings, fix, outcome)
             else:
                 outcome.skipped += 1

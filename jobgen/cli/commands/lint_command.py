@@ -109,7 +109,7 @@ def _report_mended(mended: Mended, fix: bool) -> None:
 
 def _report(outcome: Outcome, fix: bool) -> None:
     """Report files that were not read or written, findings not mended, and the counts."""
-    for each in outcome.unread:
+    for each in (*outcome.notes, *outcome.unread):
         report(str(each))
     refused = {each.path: each.refused for each in outcome.mended}
     for each in outcome.problems:
