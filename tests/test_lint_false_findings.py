@@ -178,6 +178,12 @@ NNODES = "torchrun --nnodes=8 --nproc-per-node=4"
         ),
         (
             "JG305",
+            TWO_NODES,
+            'srun python t.py\nexit "$(python check.py)"\n',
+            'srun python t.py\necho "ended at $(date)"\n',
+        ),
+        (
+            "JG305",
             f"{TWO_NODES}srun python t.py\n",
             "status=$?\necho done\nexit $status\n",
             "echo done, with the status $?\n",

@@ -105,6 +105,13 @@ SHARED = "torchrun --nnodes=2 --rdzv-backend=c10d --rdzv-id=7"
             f'L="{STATIC}"\nsrun bash -c "$L --node-rank=\\$SLURM_NODEID t.py"',
         ),
         (
+            "JG113",
+            "L=\"\n torchrun --nnodes=$(expr 1 + 1) --role 'a' --master-addr=$HEAD\"\n"
+            'srun bash -c "$L --node-rank=$SLURM_NODEID t.py"',
+            "L=\"\n torchrun --nnodes=$(expr 1 + 1) --role 'a' --master-addr=$HEAD\"\n"
+            'srun bash -c "$L --node-rank=\\$SLURM_NODEID t.py"',
+        ),
+        (
             "JG118",
             f"srun bash -c 'H=$(hostname)\n{SHARED} --rdzv-endpoint=$H:29500 t.py'",
             f"export H=$(hostname)\nsrun bash -c '{SHARED} --rdzv-endpoint=$H:29500 t.py'",

@@ -30,6 +30,7 @@ from jobgen.lint.reader.commands import (
 
 _EXPANSION = re.compile(r"\$(?:\{#?([A-Za-z_]\w*)(?:\[[\d@*]+\])?\}|([A-Za-z_]\w*))")
 _SIMPLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
+_COMMAND = re.compile(r"`[^`]*`|\$\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)")
 # Syntax with a shell of its own, whose variables the shell around it does not get.
 _OWN_SHELL = frozenset(
     "subshell command_substitution process_substitution pipeline background shell".split()
@@ -182,12 +183,16 @@ class Flow:
         )
 
     def for_inner_shell(self, text: str, at: Place) -> str:
-        """The text that another shell gets, with OUTER for the $ of a variable of unknown value.
+        """The text that another shell gets, with OUTER and a name for what is not known.
 
-        "" if it has any other expansion.
+        "" if this is not possible.
         """
-        value = _SIMPLE.sub(rf"{OUTER}\1\2", self._resolved(text, at))
-        return "" if "$" in value else value.replace(LITERAL, "$")
+        value = self._resolved(text, at, with_commands=True)
+        if _COMMAND.fullmatch(value):
+            value = text  # the name of the variable says more
+        value = _COMMAND.sub(lambda found: OUTER + re.sub(r"\W", "", found[0])[:60], value)
+        value = _SIMPLE.sub(rf"{OUTER}\1\2", value)
+        return "" if "$" in value or "`" in value else value.replace(LITERAL, "$")
 
     def _resolved(self, text: str, at: Place, with_commands: bool = False) -> str:
         """`text` with known values, which add at most LINT_VALUE_CHARACTERS."""

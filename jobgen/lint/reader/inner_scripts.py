@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _STRINGS = ("raw_string", "string", "concatenation")
-# Values that mean the same to the inner shell as a plain word.
-_PLAIN_VALUE = re.compile(rf"[\w./:,=@% +{OUTER}${{}}-]*")
+# Values that keep the lines and the quotes of a heredoc as they are.
+_PLAIN_VALUE = re.compile(rf"[\w./:,=@% +{OUTER}-]*")
 # A line of only outer expansions: their values may be empty, a directive, or a command.
 _OUTER_LINE = re.compile(rf"^[ \t]*({OUTER}\w*[ \t]*)+$", re.MULTILINE)
 
@@ -101,8 +101,9 @@ def inner_text(
             data += source.data[piece.start : piece.stop]
             offsets += map(source.offset, piece)
         else:
-            value = _value(piece, source, script, at)
-            newlines = source.raw(piece).strip().count("\n") * (node.type == "heredoc_body")
+            is_heredoc = node.type == "heredoc_body"
+            value = _value(piece, source, script, at, is_heredoc)
+            newlines = source.raw(piece).strip().count("\n") * is_heredoc
             data += value + b"\n" * newlines
             offsets += [source.offset(piece.start_byte)] * len(value)
             offsets += [source.offset(piece.end_byte)] * newlines
@@ -110,10 +111,10 @@ def inner_text(
     return data.decode("utf-8", "surrogatepass"), offsets
 
 
-def _value(node: Node, source: Source, script: Script, at: Place) -> bytes:
+def _value(node: Node, source: Source, script: Script, at: Place, is_heredoc: bool) -> bytes:
     """The value of an expansion; OUTER and the expansion's letters if the value is not known."""
     raw = source.raw(node).strip()
     value = script.flow.for_inner_shell(raw, at)
-    if value and _PLAIN_VALUE.fullmatch(value):
-        return value.encode()
+    if value and (not is_heredoc or _PLAIN_VALUE.fullmatch(value)):
+        return to_bytes(value)
     return OUTER.encode() + re.sub(rb"\W", b"", to_bytes(raw))[:60]

@@ -53,7 +53,7 @@ def jg305_last_command_hides_status(script: Script) -> Findings:
         yield from _hidden_by_wait(script, runs)
     if len(in_front) != 1 or in_front[0].enclosing - {"pipeline"} or in_front[0].piped_into:
         return
-    run, last = in_front[0], max(script.own_commands, key=lambda command: command.offset)
+    run, last = in_front[0], _last(script.own_commands)
     exits = [each for each in script.commands if each.name == "exit" and each.offset > run.offset]
     is_exit_0 = exits == [last] and last.arguments == ["0"]
     hides_status = is_exit_0 or (not exits and last.name in _SMALL_COMMANDS)
@@ -64,10 +64,15 @@ def jg305_last_command_hides_status(script: Script) -> Findings:
         yield finding_at(run, text, f"set -e, or {cure}")
 
 
+def _last(commands: Sequence[Command]) -> Command:
+    """The last command, without those that only give another command its words."""
+    own = [each for each in commands if "command_substitution" not in each.enclosing]
+    return max(own or commands, key=lambda command: command.offset)
+
+
 def _hidden_by_wait(script: Script, runs: Sequence[Command]) -> Findings:
     """A finding on `wait` without a process, which ends with 0, as the last thing that is done."""
-    others = [each for each in script.own_commands if each.name not in _SMALL_COMMANDS]
-    last = max(others, key=lambda command: command.offset)
+    last = _last([each for each in script.own_commands if each.name not in _SMALL_COMMANDS])
     if last.name == "wait" and not last.arguments and not last.enclosing and runs:
         text = f"the job counts as done even if {runs[0].name} fails: `wait` alone ends with 0"
         yield finding_at(last, text, "wait for each process: wait $!")
@@ -158,7 +163,7 @@ def jg607_ends_before_background(script: Script) -> Findings:
 
 def jg308_wait_for_server(script: Script) -> Findings:
     own = [each for each in script.own_commands if each.name not in _SMALL_COMMANDS]
-    last = max(own, key=lambda command: command.offset, default=None)
+    last = _last(own) if own else None
     if not last or last.name != "wait" or last.arguments or last.enclosing:
         return
     ends = any("stop" in each.arguments or each.name in ("kill", "scancel") for each in own)
