@@ -68,10 +68,14 @@ def read_word(node: Node, source: Source) -> Word:
     replaced = [each for each in parts if not isinstance(each, range)]
     places = (each if isinstance(each, range) else _written(each, source.data) for each in parts)
     texts = [source.data[each.start : each.stop] for each in places]
-    text = b"".join(texts).decode("utf-8", "replace")
-    for index, part in enumerate(parts):
-        if isinstance(part, range):
-            texts[index] = texts[index].replace(b"$", LITERAL.encode())
+    text = marked = b"".join(texts).decode("utf-8", "replace")
+    if text.count("$") > len(replaced):  # a $ is in the text, or in an expansion
+        pairs = zip(parts, texts, strict=True)
+        marks = (
+            each.replace(b"$", LITERAL.encode()) if isinstance(part, range) else each
+            for part, each in pairs
+        )
+        marked = b"".join(marks).decode("utf-8", "replace")
     return Word(
         text,
         *source.place(node),
@@ -79,7 +83,7 @@ def read_word(node: Node, source: Source) -> Word:
         node.type == "array"
         or any(each.type not in _VALUES or "$(" in source.raw(each) for each in replaced),
         source.raw(node),
-        b"".join(texts).decode("utf-8", "replace") if "$" in text else text,
+        marked,
     )
 
 

@@ -36,6 +36,8 @@ _LEAVES = frozenset(
     heredoc_content heredoc_end regex test_operator
     """.split()
 )
+# Syntax that looks at the status of a command in it.
+_TESTING = ("if_statement", "while_statement", "list", "negated_command")
 _NOTED = ("command", "declaration_command")  # recorded together with the assignments in them
 # Commands that set the variables that they name.
 _SETTERS = ("read", "mapfile", "readarray", "getopts", "printf", "let")
@@ -104,29 +106,27 @@ class _TreeReader:
     def _syntax(self, node: Node, kind: str = "") -> Syntax:
         return Syntax(kind or node.type, self.source.offset(node.start_byte))
 
-    def _path(self, node: Node, index: int, path: Path) -> Path:
-        """The syntax around a child of a node, which has the syntax `path` around it."""
-        is_condition = node.field_name_for_child(index) == "condition"
-        is_first = node.type == "list" and index == 0
-        if node.type in _AROUND and not (is_condition and node.type == "if_statement"):
-            path = (*path, self._syntax(node))
-        if node.field_name_for_child(index) == "redirect":  # read NAME <<< "$(command)"
-            path = (*path, self._syntax(node, "redirect"))
-        if is_condition or is_first or node.type == "negated_command":
-            path = (*path, self._syntax(node, "tested"))
-        if node.child_count > index + 1 and node.children[index + 1].type == "&":
-            path = (*path, self._syntax(node.children[index], "background"))
-        return path
-
     def _children(self, node: Node, path: Path, piped_into: str) -> None:
-        for index, child in enumerate(node.children):
+        kind, children = node.type, node.children
+        inner = (*path, self._syntax(node)) if kind in _AROUND else path
+        for index, child in enumerate(children):
             if not child.is_named or child.type in _LEAVES:  # keywords such as `then` are unnamed
                 continue
-            if node.type in _NOTED and child.type == "variable_assignment":
+            if kind in _NOTED and child.type == "variable_assignment":
                 for value in child.named_children:
                     self._walk(value, path, piped_into)
-            else:
-                self._walk(child, self._path(node, index, path), piped_into)
+                continue
+            around = inner
+            if kind in _TESTING and _is_tested(node, index):
+                around = (
+                    *(path if kind == "if_statement" else inner),
+                    self._syntax(node, "tested"),
+                )
+            elif child.type == "herestring_redirect":  # read NAME <<< "$(command)"
+                around = (*path, self._syntax(node, "redirect"))
+            if index + 1 < len(children) and children[index + 1].type == "&":
+                around = (*around, self._syntax(child, "background"))
+            self._walk(child, around, piped_into)
 
     def _pipeline(self, node: Node, path: Path, piped_into: str) -> None:
         parts = [child for child in node.children if child.is_named]
@@ -284,6 +284,13 @@ class _TreeReader:
             return None
         items = [child for child in value.children if child.is_named and child.type != "comment"]
         return tuple(read_word(child, self.source) for child in items)
+
+
+def _is_tested(node: Node, index: int) -> bool:
+    """Whether the shell looks at the status of a child of one of _TESTING."""
+    if node.type in ("list", "negated_command"):
+        return node.type == "negated_command" or index == 0
+    return node.field_name_for_child(index) == "condition"
 
 
 def _first_error(node: Node) -> Node:

@@ -94,8 +94,8 @@ def _uses_of_unset(script: Script) -> list[Use]:
         is_test = "test_command" in kinds_of(use.place.path)
         is_number = is_test and _COMPARES_NUMBERS.search(script.lines[use.line - 1])
         is_needed = use.is_plain and (is_number or (use.line, use.name) in needed)
-        may_be_set = use.name in script.exports or script.flow.held(use.name, use.place).assignments
-        if is_needed and not may_be_set:
+        is_given = use.name in script.exports or use.name.startswith(("SLURM_", "PBS_"))
+        if is_needed and not is_given and not script.flow.held(use.name, use.place).assignments:
             found.setdefault(use.name, use)
     return list(found.values())
 
@@ -104,14 +104,8 @@ def _set_later(script: Script, use: Use) -> Assignment | None:
     """The only assignment of a variable, if it always runs, but only after the use."""
     if use.place.path or script.runs_itself:
         return None
-    return next(
-        (
-            each
-            for each in script.assignments_of(use.name)
-            if each.is_certain and use.name not in each.value.variables
-        ),
-        None,
-    )
+    later = [each for each in script.assignments_of(use.name) if each.is_certain]
+    return next((each for each in later if use.name not in each.value.variables), None)
 
 
 def _only_comment(script: Script, name: str) -> Word | None:
