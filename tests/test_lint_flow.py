@@ -122,6 +122,11 @@ SHARED = "torchrun --nnodes=2 --rdzv-backend=c10d --rdzv-id=7"
             f"head=localhost\nhead=$(hostname)\nsrun {SHARED} --rdzv-endpoint=$head:29500 t.py",
         ),
         (
+            "JG118",
+            "srun torchrun --nnodes=2 --rdzv-backend=c10d --master-addr=$HEAD t.py",
+            "srun torchrun --nnodes=2 --rdzv-backend=c10d --rdzv-endpoint=$HEAD t.py",
+        ),
+        (
             "JG121",
             "export MASTER_ADDR\nMASTER_ADDR=$(hostname)\nMASTER_ADDR=127.0.0.1\nsrun python t.py",
             "export MASTER_ADDR=127.0.0.1\nMASTER_ADDR=$(hostname)\nsrun python t.py",

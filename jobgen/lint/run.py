@@ -80,10 +80,8 @@ def lint(
         try:
             data = read_file(path)
             note = check_is_script(path, data) if is_named and not jobs_only else None
-            if note:
-                outcome.notes.append(note)
-                outcome.skipped += 1
-            elif (is_named and not jobs_only) or has_directives(data):
+            outcome.notes += [note] if note else []
+            if not note and ((is_named and not jobs_only) or has_directives(data)):
                 _lint_data(data, name, settings, fix, outcome)
             else:
                 outcome.skipped += 1

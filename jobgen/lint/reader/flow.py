@@ -59,7 +59,7 @@ class Flow:
     def __init__(self) -> None:
         self._assignments: dict[str, list[Assignment]] = {}
         self._values: dict[int, str] = {}  # by the id of an assignment whose value is known
-        self._exports: dict[str, list[Place]] = {}
+        self.exports: dict[str, int] = {}  # by the variable's name: the offset of the first export
         self._calls: dict[Syntax, list[Command]] = {}  # by the definition of a function
 
     def add(self, assignment: Assignment) -> None:
@@ -69,11 +69,11 @@ class Flow:
             self._values[id(assignment)] = value
         self._assignments.setdefault(assignment.name, []).append(assignment)
         if assignment.is_exported:
-            self.export(assignment.name, assignment.place)
+            self.export(assignment.name, assignment.offset)
 
-    def export(self, name: str, place: Place) -> None:
-        """Note that a variable is exported at a place."""
-        self._exports.setdefault(name, []).append(place)
+    def export(self, name: str, offset: int) -> None:
+        """Note that a variable is exported at an offset."""
+        self.exports.setdefault(name, offset)
 
     def add_calls(
         self, functions: Iterable[tuple[str, Syntax]], commands: Sequence[Command]
@@ -140,9 +140,7 @@ class Flow:
         return not shells or self._is_inherited(assignment, at)
 
     def _is_inherited(self, assignment: Assignment, at: Place) -> bool:
-        is_exported = any(
-            each.offset <= at.offset for each in self._exports.get(assignment.name, ())
-        )
+        is_exported = self.exports.get(assignment.name, inf) <= at.offset
         is_lost = at.starter in _WITHOUT_ENVIRONMENT or _OF_TASK.fullmatch(assignment.name)
         return is_exported and not is_lost
 

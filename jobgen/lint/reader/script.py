@@ -1,7 +1,7 @@
 """A job script as the rules see it: its directives, and its commands with their places."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf
@@ -50,7 +50,6 @@ class Script:
     stray_words: list[Directive] = field(default_factory=list)  # words that are no options
     commands: list[Command] = field(default_factory=list)
     assignments: list[Assignment] = field(default_factory=list)
-    exports: set[str] = field(default_factory=set)
     flow: Flow = field(default_factory=Flow)
     functions: set[str] = field(default_factory=set)
     function_ranges: list[tuple[str, int, int]] = field(default_factory=list)  # name, start, end
@@ -184,6 +183,11 @@ class Script:
     def origin(self, text: str, at: Command) -> str:
         """`text` with the values known at a command, also with commands that give a value."""
         return self.flow.resolved(text, at.place, with_commands=True)
+
+    @property
+    def exports(self) -> Set[str]:
+        """The variables that the script exports anywhere."""
+        return self.flow.exports.keys()
 
     def constant(self, name: str) -> Assignment | None:
         """The assignment whose value a variable has at the end of the script, if it is certain."""

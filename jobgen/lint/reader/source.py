@@ -154,6 +154,14 @@ def parse_tree(data: bytes) -> Node:
     return root
 
 
+def first_error(node: Node) -> Node:
+    """The first node that is an error."""
+    for child in node.children:
+        if child.has_error or child.is_missing:
+            return child if child.type == "ERROR" else first_error(child)
+    return node
+
+
 @cache
 def _parser() -> Parser:
     try:

@@ -23,7 +23,15 @@ from jobgen.lint.reader.commands import (
 )
 from jobgen.lint.reader.inner_scripts import inner_text, script_strings, submitted_scripts
 from jobgen.lint.reader.script import Script
-from jobgen.lint.reader.source import EXPANSIONS, Source, parse_tree, read_word, to_bytes, variables
+from jobgen.lint.reader.source import (
+    EXPANSIONS,
+    Source,
+    first_error,
+    parse_tree,
+    read_word,
+    to_bytes,
+    variables,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -63,7 +71,7 @@ class _TreeReader:
     def read(self) -> None:
         root = parse_tree(self.source.data)
         if root.has_error and self.depth == 0:
-            self.script.parse_error = self.source.place(_first_error(root))
+            self.script.parse_error = self.source.place(first_error(root))
         self._walk(root, self.path, "")
 
     def _walk(self, node: Node, path: Path, piped_into: str) -> None:
@@ -118,10 +126,8 @@ class _TreeReader:
                 continue
             around = inner
             if kind in _TESTING and _is_tested(node, index):
-                around = (
-                    *(path if kind == "if_statement" else inner),
-                    self._syntax(node, "tested"),
-                )
+                around = path if kind == "if_statement" else inner
+                around = (*around, self._syntax(node, "tested"))
             elif child.type == "herestring_redirect":  # read NAME <<< "$(command)"
                 around = (*path, self._syntax(node, "redirect"))
             if index + 1 < len(children) and children[index + 1].type == "&":
@@ -143,11 +149,11 @@ class _TreeReader:
             self.script.quoted_lines.update(range(first if is_heredoc else first + 1, last + 1))
 
     def _function(self, node: Node) -> None:
-        if name := node.child_by_field_name("name"):
-            self.script.functions.add(self.source.raw(name))
+        if child := node.child_by_field_name("name"):
+            name = self.source.raw(child)
+            self.script.functions.add(name)
             if self.depth == 0:
-                place = self.source.raw(name), node.start_byte, node.end_byte
-                self.script.function_ranges.append(place)
+                self.script.function_ranges.append((name, node.start_byte, node.end_byte))
 
     def _expansions(self, node: Node, path: Path) -> None:
         """Record the expansions in text that is not a command, such as a heredoc."""
@@ -242,9 +248,8 @@ class _TreeReader:
             if child.type == "variable_assignment":
                 self._assignment(child, path, is_exported=is_exported, is_local=is_local)
             elif child.type == "variable_name" and is_exported:
-                self.script.exports.add(self.source.raw(child))
-                place = Place(self.source.offset(child.start_byte), path)
-                self.script.flow.export(self.source.raw(child), place)
+                offset = self.source.offset(child.start_byte)
+                self.script.flow.export(self.source.raw(child), offset)
 
     def _assignment(
         self,
@@ -272,8 +277,6 @@ class _TreeReader:
             self._items(value),
             "subscript" if target is not None and target.type == "subscript" else "",
         )
-        if is_exported:
-            self.script.exports.add(name)
         self.script.assignments.append(assignment)
         self.script.flow.add(assignment)
         return assignment
@@ -288,14 +291,5 @@ class _TreeReader:
 
 def _is_tested(node: Node, index: int) -> bool:
     """Whether the shell looks at the status of a child of one of _TESTING."""
-    if node.type in ("list", "negated_command"):
-        return node.type == "negated_command" or index == 0
-    return node.field_name_for_child(index) == "condition"
-
-
-def _first_error(node: Node) -> Node:
-    """The first node that is an error."""
-    for child in node.children:
-        if child.has_error or child.is_missing:
-            return child if child.type == "ERROR" else _first_error(child)
-    return node
+    is_condition = node.field_name_for_child(index) == "condition"
+    return is_condition or node.type == "negated_command" or (node.type == "list" and index == 0)

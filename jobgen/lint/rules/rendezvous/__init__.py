@@ -70,6 +70,12 @@ def jg118_endpoint_differs(script: Script) -> Findings:
     for launcher in launchers(script) if script.nodes != 1 else ():
         if not launcher.is_multi_node or not runs_on_all_nodes(script, launcher.command):
             continue
+        if _has_no_endpoint(script, launcher):
+            text = "without --rdzv-endpoint, c10d looks for the others on each node itself"
+            cure = (
+                "export HEAD=$(hostname) before this command, and use --rdzv-endpoint=$HEAD:29500"
+            )
+            yield finding_at(launcher.options["rdzv-backend"], text, cure)
         for option in launcher.options.keys() & _ENDPOINTS:
             word = launcher.options[option]
             text = script.origin(word.text, launcher.command)
@@ -81,6 +87,13 @@ def jg118_endpoint_differs(script: Script) -> Findings:
                 cure = "export HEAD=$(hostname) before this command, and use "
                 cure += f"{launcher.option_name(option)}={endpoint}"
                 yield finding_at(word, text, cure)
+
+
+def _has_no_endpoint(script: Script, launcher: Launcher) -> bool:
+    """Whether the endpoint is the default, localhost: c10d does not read --master-addr."""
+    is_given = not launcher.has_all_options or "rdzv-endpoint" in launcher.options
+    is_c10d = launcher.name == "torchrun" and launcher.value("rdzv-backend") == "c10d"
+    return is_c10d and not is_given and "PET_RDZV_ENDPOINT" not in script.text
 
 
 _ESCAPED = re.compile(r"(?<!\\)\\\$\{?([A-Za-z_]\w*)")
