@@ -654,3 +654,9 @@ def test_deepspeed_is_started_once_with_a_hostfile() -> None:
     text = "#!/bin/bash\n#SBATCH --nodes=2\nsrun deepspeed --num_gpus=4 t.py\n"
     (problem,) = problems_in(text, "job.sh", Settings(select=("JG119",)))
     assert problem.hint == "start it once, without srun, with --hostfile"
+
+
+def test_misspelt_option_in_quotes_has_no_mend() -> None:
+    text = '#!/bin/bash\n#SBATCH "--partitionnn=gpu"\nhostname\n'
+    (problem,) = problems_in(text, "job.sh", Settings())
+    assert (problem.code, problem.edits) == ("JG203", ())

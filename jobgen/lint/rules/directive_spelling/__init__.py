@@ -152,7 +152,8 @@ def _option_written_right(script: Script, directive: Directive) -> list[Edit]:
     meant = [plain] if plain in OPTIONS else [] if is_beginning else near
     column = directive.column + 2
     is_there = script.lines[directive.line - 1].startswith(name, column - 1)
-    return [replacement(directive.line, column, name, meant[0])] if len(meant) == is_there else []
+    is_certain = len(meant) == 1 and is_there
+    return [replacement(directive.line, column, name, meant[0])] if is_certain else []
 
 
 def _differs_by_one_letter(word: str, other: str) -> bool:
