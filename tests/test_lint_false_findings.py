@@ -269,7 +269,8 @@ NNODES = "torchrun --nnodes=8 --nproc-per-node=4"
         (
             "JG609",
             "#!/bin/bash\n",
-            "export HF_TOKEN=hf_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx WANDB_API_KEY=$KEY\n",
+            "export HF_TOKEN=hf_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx WANDB_API_KEY=$KEY\n"
+            "cd /data/run-sk-proj-with-a-long-name-of-many-words-and-a-number-0123456789\n",
             "export WANDB_API_KEY=0123456789abcdef0123456789abcdef01234567\n",
         ),
         (

@@ -236,7 +236,7 @@ _TOKENS = {
     "Hugging Face": r"\bhf_\w{30,}",
     "GitHub": r"\b(gh[oprsu]_\w{36,}|github_pat_\w{40,})",
     "Weights & Biases": r"(?:WANDB_API_KEY=|wandb login )['\"]?[0-9a-f]{40}\b",
-    "OpenAI": r"\bsk-(?:proj-)?[\w-]{40,}",
+    "OpenAI": r"(?<![\w/-])sk-(?:[A-Za-z0-9]{40,}|proj-[\w-]{40,})",
     "AWS": r"\bAKIA[A-Z0-9]{16}\b",
 }
 
