@@ -136,19 +136,21 @@ def _first_is_used(script: Script, command: Command) -> bool:
     return bool(reader) and not is_message
 
 
-def _is_used(script: Script, name: str, is_first: bool, seen: tuple[str, ...] = ()) -> bool:
+def _is_used(script: Script, name: str, is_first: bool) -> bool:
     """Whether more than a message gets a variable; unless `is_first`, its first item counts."""
-    if name in script.exports and is_first:
-        return True
-    pattern = re.compile(rf"\${{?{name}\b" if is_first else _FIRST_FIELD.format(name))
     users = [each for each in script.commands if each.name not in _PRINTERS]
-    if any(pattern.search(word.text) for each in users for word in each.words if word.variables):
-        return True
-    return any(
-        _is_used(script, each.name, True, (*seen, name))
-        for each in script.assignments
-        if each.name not in (*seen, name) and pattern.search(each.value.text)
-    )
+    words = [word for each in users for word in each.words if word.variables]
+    waiting, seen = [name], {name}  # the variables that get the value
+    while waiting:
+        own = waiting.pop()
+        is_whole = is_first or own != name
+        pattern = re.compile(rf"\${{?{own}\b" if is_whole else _FIRST_FIELD.format(own))
+        if (is_whole and own in script.exports) or any(pattern.search(each.text) for each in words):
+            return True
+        found = {each.name for each in script.assignments if pattern.search(each.value.text)} - seen
+        seen |= found
+        waiting += found
+    return False
 
 
 _ASKS_ADDRESS = re.compile(r"\bhostname\b|\bip\b.*addr|ifconfig")
