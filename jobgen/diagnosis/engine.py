@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import BinaryIO, NamedTuple
 
-from jobgen.diagnosis.events import Verdict
+from jobgen.diagnosis.events import SCHEDULER, Verdict
 from jobgen.diagnosis.judging.case import Case
 from jobgen.diagnosis.judging.verdict import judge
 from jobgen.diagnosis.lines.file_events import File
@@ -48,6 +48,7 @@ def collect(sources: Iterable[Source]) -> Case:
         case.events += file.events
         case.lines[file.name] = reader.count
         case.stacks += file.stacks.stacks
+        case.has_ended_well |= file.ends_well and file.name == SCHEDULER
         case.stacks_are_ordered |= file.stacks.are_ordered
     if dumps:
         from jobgen.diagnosis.flight_recorder.missing_ranks import read_dumps  # few jobs have dumps

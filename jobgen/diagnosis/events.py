@@ -9,6 +9,7 @@ from enum import Enum
 from typing import NamedTuple
 
 _PID = r"\b(?:pid: |PID )(\d{1,9})\b"
+SCHEDULER = "scheduler"  # the name of the source that has the scheduler's facts on a job
 CERTAINTIES = ("sure", "likely", "possible")
 
 
@@ -51,6 +52,8 @@ class Event(NamedTuple):
     reporter: bool = False  # its rank only reports what another rank did
     where: str = ""  # of a traceback: the deepest line of the user's own program
     context: int = 0  # the number of a traceback's first line; 0 for other events
+    survived: bool = False  # what follows it shows that the job went on
+    survived_if_last: bool = False  # the same, unless another failure follows
 
     @property
     def pid(self) -> str:

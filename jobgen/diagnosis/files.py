@@ -15,7 +15,6 @@ from jobgen.diagnosis.lines.labels import Label
 from jobgen.errors import problem
 from jobgen.paths import to_path, walk
 
-SCHEDULER = "scheduler"  # the name of the source that has the scheduler's facts on a job
 PEEKED = 4096  # bytes at a file's beginning that show what kind of file it is
 # The suffixes of logs; the job's number follows the suffixes that the scheduler gives.
 _LOG = (

@@ -23,7 +23,8 @@ class LineReader:
 
     `shown` removes text that must not be read. `count` is how many lines were read; `on_block` gets
     each block and the number of lines before it; `may_matter` says whether lines of a shape are
-    wanted. An endless line comes in pieces with the same number.
+    wanted. While `watches_others`, the other lines and their shapes go to `on_other`, which says
+    whether it wants more of them. An endless line comes in pieces with the same number.
     """
 
     def __init__(self, stream: BinaryIO, shown: Callable[[bytes], bytes] = bytes) -> None:
@@ -34,6 +35,8 @@ class LineReader:
         self._plain: set[bytes] = set()
         self.on_block: Callable[[bytes, int], None] = lambda block, lines: None
         self.may_matter: Callable[[bytes], bool] = lambda shape: True
+        self.on_other: Callable[[bytes, bytes], bool] = lambda shape, line: False
+        self.watches_others = False
         self.count = 0
         self._number = 0
 
@@ -67,17 +70,19 @@ class LineReader:
         """The wanted lines of a block that starts at the beginning of a line."""
         block = self._shown(block.replace(b"\r\n", b"\n"))
         self.on_block(block, self.count)
-        hits = self._hits(block)
-        if not hits and self.count >= self._wanted:
+        shapes = shape_of(block).split(b"\n")
+        hits = self._hits(shapes)
+        if not hits and self.count >= self._wanted and not self.watches_others:
             return
         for index, line in enumerate(block.split(b"\n")):
             self._number = self.count + index + 1
             if index in hits or self._number <= self._wanted:
                 yield self._number, self._visible(line)
+            elif self.watches_others:
+                self.watches_others = self.on_other(shapes[index], line)
 
-    def _hits(self, block: bytes) -> set[int]:
-        """The indexes of the lines of a block that may matter."""
-        shapes = shape_of(block).split(b"\n")
+    def _hits(self, shapes: list[bytes]) -> set[int]:
+        """The indexes of the lines that may matter, by the lines' shapes."""
         fresh = set(shapes) - self._plain
         found = {shape for shape in fresh if self._is_wanted(shape)}
         if len(self._plain) < SHAPES:

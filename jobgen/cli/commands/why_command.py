@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from jobgen.cli.app import argument, columns, main, option
 from jobgen.diagnosis.classes import classes, codes
 from jobgen.diagnosis.engine import Source, diagnose
-from jobgen.diagnosis.events import Verdict
-from jobgen.diagnosis.files import SCHEDULER, is_job_folder, sources, text_source
+from jobgen.diagnosis.events import SCHEDULER, Verdict
+from jobgen.diagnosis.files import is_job_folder, sources, text_source
 from jobgen.diagnosis.report import as_json, as_line, as_text, no_cause
 from jobgen.errors import JobgenError, problem, report
 from jobgen.paths import to_path

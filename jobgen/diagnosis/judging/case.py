@@ -1,5 +1,6 @@
 """The events and facts in the files of a job, and which events belong to its failure."""
 
+from collections.abc import Iterable
 from itertools import groupby
 
 from jobgen.diagnosis.classes import codes_with
@@ -11,6 +12,7 @@ CAUSES = (Role.CAUSE, Role.CONFIRMATION)
 # After so many lines without an event at the end, the job went on well; between two failures, so
 # many lines show that the job got over the first failure.
 WENT_ON = 60
+AT_THE_END = 2  # lines that a message may have behind its first line
 GOT_OVER = 1500
 CAUGHT = 300  # lines after an exception, which may have been caught
 LONG_AGO = 3 * 3600.0  # seconds; a collective's timeout is shorter
@@ -27,20 +29,13 @@ class Case(Census):
         self.seen: set[int] = set()  # the ranks of all events
         self.stacks: list[Stack] = []
         self.stacks_are_ordered = False
+        self.has_ended_well = False  # the scheduler says so
+        self.survived: list[Event] = []  # what the job got over
 
     @property
     def everybody(self) -> set[int]:
         """All ranks, as far as the log shows them."""
         return set(range(self.world)) or self.ranks | self.seen
-
-    @property
-    def has_failed(self) -> bool:
-        """Whether something shows that a process or the job ended badly."""
-        ended = (Role.CONFIRMATION, Role.TEARDOWN)
-        return any(
-            event.role in ended and not event.needs_failure if event.code else event.status != 0
-            for event in self.events
-        )
 
     def node_of(self, rank: int | None) -> str | None:
         """The node of a rank, if it is known."""
@@ -49,19 +44,57 @@ class Case(Census):
 
 def of_the_failure(case: Case) -> list[Event]:
     """The events that belong to the failure with which the job ended."""
-    failed = case.has_failed
     places = {file: index for index, file in enumerate(case.lines)}
     events = [event for event in case.events if event.role is not Role.NOISE]
     events.sort(key=lambda event: (places.get(event.file, len(places)), event.line))
+    files = {file: [*own] for file, own in groupby(events, key=lambda event: event.file)}
+    files = {file: left for file, own in files.items() if (left := _without_survived(own, case))}
+    failed = _shows_failure(event for own in files.values() for event in own)
+    if case.has_ended_well and not any(e.status for own in files.values() for e in own):
+        return []
     rest: list[Event] = []
-    for file, own in groupby(events, key=lambda event: event.file):
-        rest += _of_file([*own], case.lines.get(file, 0), failed)
+    for file, own in files.items():
+        rest += _of_file(own, case.lines.get(file, 0), failed)
     if not failed and not any(event.context for event in rest):
         sure = [event for event in rest if not event.needs_failure]
-        # If there is only one log, nothing shows that the job got over an event on its last line.
-        last = [e for e in rest if e.role is Role.CAUSE and e.line == case.lines.get(e.file)]
-        rest = sure or [e._replace(certainty="possible") for e in last if len(case.lines) == 1]
+        # If there is only one log, nothing shows that the job got over an event at its end.
+        last = _at_the_end(rest, case) if len(case.lines) == 1 else []
+        rest = sure or [e._replace(certainty="possible") for e in last if e.role is Role.CAUSE]
     return _without_repeats(_numbered(rest, case))
+
+
+def _shows_failure(events: Iterable[Event]) -> bool:
+    """Whether something shows that a process or the job ended badly."""
+    ended = (Role.CONFIRMATION, Role.CONSEQUENCE, Role.TEARDOWN)
+    return any(
+        event.role in ended and not event.needs_failure if event.code else event.status != 0
+        for event in events
+    )
+
+
+def _without_survived(events: list[Event], case: Case) -> list[Event]:
+    """The events of a file behind the last that the job got over, which `case` remembers."""
+    last = len(events) - 1
+    begin = next(
+        (i + 1 for i in range(last, -1, -1) if _is_survived(events[i], is_last=i == last)), 0
+    )
+    case.survived += [event for event in events[:begin] if event.code and event.role in CAUSES]
+    return events[begin:]
+
+
+def _is_survived(event: Event, *, is_last: bool) -> bool:
+    return event.survived_if_last if is_last else event.survived
+
+
+def _at_the_end(events: list[Event], case: Case) -> list[Event]:
+    """The events at the end of their file, behind which the job wrote nothing else."""
+    last: list[Event] = []
+    for event in reversed(events):
+        end = last[0].line if last else case.lines.get(event.file, 0)
+        if end - event.line > AT_THE_END:
+            break
+        last.insert(0, event)
+    return last
 
 
 def _of_file(events: list[Event], lines: int, failed: bool) -> list[Event]:

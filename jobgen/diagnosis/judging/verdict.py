@@ -12,6 +12,7 @@ from jobgen.diagnosis.judging.places import Place
 from jobgen.diagnosis.lines.matching import filled
 
 MOST_EVIDENCE = 3
+MOST_NOTES = 2  # on what the job survived
 # Statuses with which ranks end when another rank is gone: errors, and ends by a launcher.
 NOT_TELLING = (0, 1, -15, 143, -2, 130)
 _ABORTED = (-6, 134)  # also by a watchdog
@@ -22,6 +23,14 @@ _IS_SILENT = "it alone does not complain that another one is gone"
 
 def judge(case: Case) -> Verdict:
     """The verdict on a job: what failed first in it, by the events of its files."""
+    verdict = _judged(case)
+    found = {e.code: e for e in reversed(case.survived) if e.code not in codes_with("plain")}
+    survived = list(found.values())[: -MOST_NOTES - 1 : -1] or case.survived[:1]
+    notes = (f"recovered from: {each.says}, {each.file}:{each.line}" for each in survived)
+    return verdict._replace(notes=(*verdict.notes, *notes))
+
+
+def _judged(case: Case) -> Verdict:
     events = _without_launchers_kills(_first_attempt(of_the_failure(case)))
     groups = by_class(events)
     causes = {
@@ -136,9 +145,10 @@ def _from_consequences(case: Case, events: list[Event]) -> Verdict:
     seen = [event for event in consequences if event.code not in codes_with("plain")]
     failed = _bad_ends(events) or [e for e in consequences if e.code in codes_with("plain")]
     if not seen and not failed:  # somebody ended the job, and nothing says why
-        if any(event.status not in (None, 0) for event in events):
-            seen = [e for e in events if e.role is Role.TEARDOWN and e.code == "cancelled"]
-        if not seen:
+        seen = [e for e in events if e.role is Role.TEARDOWN and e.code == "cancelled"]
+        if ended := [event for event in seen if event.certainty == "possible"]:
+            return _ended(ended, events)
+        if not seen or all(event.status in (None, 0) for event in events):
             return Verdict(None, chain=tuple(events))
     if telling := _telling(case, events):
         return telling
@@ -152,6 +162,15 @@ def _from_consequences(case: Case, events: list[Event]) -> Verdict:
         return _made(places.place_of_ranks(case, ranks), seen, events, _IS_SILENT)
     place = places.place_of(failed, case, events) if failed and not seen else Place()
     return _made(place, [*seen[:2], *failed], events)
+
+
+def _ended(ended: list[Event], events: list[Event]) -> Verdict:
+    """The verdict if processes got SIGTERM, and nothing says why."""
+    found = classes()["cancelled"]
+    verdict = _made(Place(), ended, events)
+    return verdict._replace(
+        code=found.code, certainty="possible", cure=found.cure, misleads=found.misleads
+    )
 
 
 def _telling(case: Case, events: list[Event]) -> Verdict | None:

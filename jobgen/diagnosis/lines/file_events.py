@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from jobgen.diagnosis.events import Event
+from jobgen.diagnosis.events import Event, Role
+from jobgen.diagnosis.lines.aftermath import AftermathReader
 from jobgen.diagnosis.lines.census import Census
 from jobgen.diagnosis.lines.labels import Label, Labeller, line_time, plain
 from jobgen.diagnosis.lines.matching import matches, may_matter
@@ -17,9 +18,10 @@ from jobgen.diagnosis.lines.reports import (
     FinalReport,
     Stream,
     Traceback,
+    bare_exception,
     exit_status,
 )
-from jobgen.diagnosis.reader import LineReader
+from jobgen.diagnosis.reader import LineReader, shape_of
 from jobgen.diagnosis.stacks import LINES_FOLLOWED as STACK_LINES
 from jobgen.diagnosis.stacks import StackReader
 
@@ -40,6 +42,8 @@ class File:
         self._reader = reader
         reader.on_block = partial(census.take, is_one_rank=base.rank is not None)
         reader.may_matter = may_matter
+        self._after = AftermathReader()
+        reader.on_other, reader.watches_others = self._after.take, True
         self._labeller = Labeller(map(plain, reader.sample), base)
         self._streams: dict[object, Stream] = {}
         self._report = FinalReport()
@@ -47,11 +51,30 @@ class File:
         self._attempt = 0
         self.events: list[Event] = []
         self.stacks = StackReader(name)
+        self.ends_well = False
 
     def read(self) -> None:
         """Read all lines."""
         for number, line in self._reader:
             self._take(number, plain(line))
+            self._after.take(shape_of(line), line)
+        self.ends_well = self._after.found.ended_well
+        self._end_segment()
+
+    def _end_segment(self) -> None:
+        """Tell the last event what followed it."""
+        after = self._after.begin()
+        self._reader.watches_others = True
+        index = next(
+            (i for i in range(len(self.events) - 1, -1, -1) if _counts(self.events[i])), -1
+        )
+        if index >= 0:
+            last = self.events[index]
+            is_hard = bool(last.context or last.status)
+            self.events[index] = last._replace(
+                survived=after.shows_survival(is_last=False, is_hard=is_hard),
+                survived_if_last=after.shows_survival(is_last=True, is_hard=is_hard),
+            )
 
     def _take(self, number: int, line: str) -> None:
         label, text = self._labeller.split(line)
@@ -72,13 +95,22 @@ class File:
         if self._report.feed(text):
             self._reader.follow(LINES_FOLLOWED)
             label = self._report.label.over(label)
-        events = list(_events(matches(text), exit_status(text), ended))
-        if not events:
-            return
+        signs = matches(text, ended.source if ended else "")
+        events = list(_events(signs, exit_status(text), ended))
+        if not (events or ended or (stream and stream.open)):
+            events = list(filter(None, [bare_exception(text)]))
+        if any(map(_counts, events)):
+            self._end_segment()
+        if events:
+            place = {"file": self.name, "line": number, "text": text[:MOST_TEXT]}
+            self._add_all(events, place, label, line_time(line))
+
+    def _add_all(
+        self, events: list[Event], place: dict[str, Any], label: Label, time: float | None
+    ) -> None:
+        """Add the events of a line at its place."""
         attempt = self._attempt if label.attempt is None else label.attempt
-        place = label._replace(attempt=attempt)._asdict()
-        place |= {"file": self.name, "line": number, "text": text[:MOST_TEXT]}
-        time = line_time(line)
+        place |= label._replace(attempt=attempt)._asdict()
         for event in events:
             place["time"] = label.time if time is None and event.code else time
             self._add(event._replace(**place | _named(event.groups)))
@@ -105,6 +137,10 @@ def _events(found: list[Event], status: Event | None, ended: Traceback | None) -
         yield status
     elif ended and (ended.is_launcher_s_own or not found):
         yield ended.event()
+
+
+def _counts(event: Event) -> bool:
+    return event.role is not Role.NOISE
 
 
 def _named(groups: Mapping[str, str]) -> dict[str, Any]:

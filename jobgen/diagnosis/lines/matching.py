@@ -17,7 +17,16 @@ _OWN = (
     *("traceback (most recent", "exception ignored in", "logging error", "exception in thread"),
     *("(first observed", "failures:", "worker group", "restart_count", "fatal python error"),
     *("timeout (", "prints its stack", "exit", "return code", "srun: error", "slurmstepd: error"),
-    *("ended with status", "failed first", "childfailed", "process name", "primary job", "mpirun"),
+    *(
+        "error: ",
+        "exception: ",
+        "ended with status",
+        "failed first",
+        "childfailed",
+        "process name",
+        "primary job",
+        "mpirun",
+    ),
 )
 _COMMENT = re.compile(r"\s*(?:#|//) ")  # of a program or a script that quotes a tool
 _QUOTED_VALUE = re.compile(r"\s+(?:- )?[a-z_]+: ([\"']).*\1$")  # of YAML: a text about a failure
@@ -29,14 +38,19 @@ _GROUP = re.compile(
 )
 
 
-def matches(text: str) -> list[Event]:
-    """The events of the first sign of each class that a line matches; none if it is harmless."""
+def matches(text: str, source: str = "") -> list[Event]:
+    """The events of the first sign of each class that a line matches; none if it is harmless.
+
+    A pattern may go on behind the line's end in the innermost `source` of the traceback above it.
+    """
     text = text[:LONGEST_TEXT]
     if _QUOTED_VALUE.match(text) or _COMMENT.match(text):
         return []
     found = list(_matching(text))
     if text[:1] == " ":  # an indented line may match as it is, or without its indent
         found += _matching(text.lstrip())
+    if source:
+        found += _matching(f"{text}\n{source[:LONGEST_TEXT]}", with_source=True)
     if any(each.role is Role.NOISE for each in found):
         return []
     return list({each.code: each for each in reversed(found)}.values())[::-1]
@@ -49,8 +63,10 @@ def filled(text: str, groups: Mapping[str, str]) -> str:
     return text
 
 
-def _matching(text: str) -> Iterator[Event]:
+def _matching(text: str, *, with_source: bool = False) -> Iterator[Event]:
     for code, sign in _candidates(_shape(text)):
+        if with_source and r"\n" not in sign.pattern:
+            continue
         if found := compiled(sign.pattern).search(text):
             groups = found.groupdict("")
             says = filled(sign.event.says, groups).replace(" ()", "").rstrip(": ")

@@ -112,6 +112,7 @@ _LIBRARY = r"/(?:site|dist)-packages/|/lib(?:64)?/python\d|^<frozen |^<string>"
 _CHAINED = r"During handling of the above exception|The above exception was the direct cause"
 MOST_TEXT = 400  # characters of a line
 _BLANK = " \t|+-"  # also the frame of a group of exceptions
+_MARKS = " \t^~"  # below a line of source
 PATIENCE = 60  # lines of other processes, after which a traceback counts as cut off
 
 # Exceptions that end a launcher whose ranks failed, or a process that somebody ended: no cause.
@@ -132,6 +133,7 @@ class Traceback:
         self.is_ignored = is_ignored
         self.frames = 0
         self.where = self.type = self.text = ""
+        self.source = ""  # the innermost line of source that it shows
 
     @property
     def is_launcher_s_own(self) -> bool:
@@ -148,6 +150,24 @@ class Traceback:
             return Event("peer-lost", Role.CONSEQUENCE, says, reporter=True)
         event = Event("python-exception", Role.CAUSE, self.text[:MOST_TEXT])
         return event._replace(where=self.where, context=self.begin)
+
+
+# An exception that stands without a traceback, as a library logs it.
+_BARE = (
+    r"^(?:(?:\w+ )?(?:ERROR|CRITICAL|FATAL)\b[^A-Za-z]*(?:\w+:)?\s*)?"
+    r"(?P<type>(?:[A-Za-z_]\w*\.)*[A-Z]\w+(?:Error|Exception)): \S"
+)
+
+
+def bare_exception(text: str) -> Event | None:
+    """The event of an exception that a line names, without a traceback above it."""
+    found = compiled(_BARE).match(text)
+    if not found:
+        return None
+    ended = Traceback(0, 0, False)
+    ended.type, ended.text = found["type"], text[found.start("type") :].strip()
+    event = ended.event()
+    return event._replace(certainty="possible", needs_failure=True) if event.code else None
 
 
 class Stream:
@@ -188,6 +208,8 @@ class Stream:
         elif not body.strip() or body[0] in " \t|+":
             self.in_body = each.frames > 0 and number - each.last_seen <= 2
             each.last_seen = number
+            if self.in_body and body.strip(_MARKS):
+                each.source = body.strip()
         elif each.frames and (last := re.match(_LAST, body)) and _is_exception(last["type"]):
             self.open.pop(0)
             self.ignored_end = number if each.is_ignored else self.ignored_end

@@ -1,0 +1,90 @@
+"""What a job wrote after an event: whether it went on, so that it survived what the event says."""
+
+import os
+import re
+from functools import cache
+from typing import NamedTuple
+
+from jobgen.diagnosis.reader import SHAPES
+from jobgen.explanation import read_patterns
+
+ENOUGH = 3  # lines of progress with different numbers: the other ranks end at their next collective
+_FOLLOWED = 2000  # lines after an event that are looked at
+_LONGEST = 400  # bytes of a line
+_FILE = os.path.join(os.path.dirname(__file__), "aftermath.txt")
+
+
+class Aftermath(NamedTuple):
+    """What the lines between an event and the next event show."""
+
+    progress: int = 0  # lines of progress with different numbers, at most ENOUGH
+    handled: bool = False  # a line says what the program did about it
+    restarted: bool = False
+    ended_well: bool = False
+
+    def shows_survival(self, *, is_last: bool, is_hard: bool) -> bool:
+        """Whether the job got over the event; `is_hard` if the event ended a process.
+
+        If another failure follows, `is_last` is false: other ranks may have gone on for a while.
+        """
+        if not is_last:
+            return self.handled and self.progress >= ENOUGH - 1
+        if self.ended_well and not is_hard:
+            return True
+        helped = self.handled or self.restarted or self.ended_well
+        return self.progress >= (1 if helped else ENOUGH)
+
+
+class AftermathReader:
+    """Collects the aftermath of the last event; each line is given with its shape."""
+
+    def __init__(self) -> None:
+        self.found = Aftermath()
+        self._kinds: dict[bytes, str] = {}
+        self._number = b""
+        self._rest = _FOLLOWED
+
+    def begin(self) -> Aftermath:
+        """Begin anew, behind an event. Returns what followed the event before."""
+        found, self.found, self._rest = self.found, Aftermath(), _FOLLOWED
+        return found
+
+    def take(self, shape: bytes, line: bytes) -> bool:
+        """Take a line. Returns whether more lines may change what is found."""
+        self._rest -= 1
+        kind = self._kinds.get(shape)
+        if kind is None:
+            kind = _kind(line[:_LONGEST])
+            if len(self._kinds) < SHAPES:
+                self._kinds[shape] = kind
+        if kind == "progress":
+            self._count(line[:_LONGEST])
+        elif kind:
+            self.found = self.found._replace(**{kind: True})
+        return self._rest > 0 and self.found.progress < ENOUGH
+
+    def _count(self, line: bytes) -> None:
+        found = _patterns()["progress"].search(line)
+        number = next(filter(None, found.groups()), b"") if found else b""
+        if number != self._number or not number:
+            self._number = number
+            self.found = self.found._replace(progress=self.found.progress + 1)
+
+
+def _kind(line: bytes) -> str:
+    """What a line shows: a name of a field of Aftermath; "" if it shows nothing."""
+    found = (kind for kind, pattern in _patterns().items() if pattern.search(line))
+    kind = next(found, "nothing")
+    return "" if kind == "nothing" else kind
+
+
+@cache
+def _patterns() -> dict[str, re.Pattern[bytes]]:
+    with open(_FILE, encoding="utf-8") as stream:
+        text = stream.read().partition("\n\n")[2]
+    parts: dict[str, list[str]] = {}
+    for heading, pattern in read_patterns(text, {}):
+        parts.setdefault(heading.rstrip(":").replace(" ", "_"), []).append(pattern)
+    return {
+        kind: re.compile("|".join(each).encode(), re.IGNORECASE) for kind, each in parts.items()
+    }
