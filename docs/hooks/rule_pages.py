@@ -123,7 +123,7 @@ def _class_page(each: FailureClass) -> str:
         f"{each.title}",
         f"`{each.code}` is the class of failure in the first line of `jobgen why` "
         "([When a job fails](../failures.md#ask-for-the-cause)).",
-        f"**What to do:** {inline(each.cure)}.",
+        f"**What to do:** {inline(each.cure_for_everybody)}.",
         f"**Not the cause:** {inline(each.misleads)}.",
         "## What happens",
         prose(each.page),

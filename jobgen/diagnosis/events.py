@@ -77,6 +77,7 @@ class Verdict(NamedTuple):
     evidence: tuple[Event, ...] = ()  # the main event comes first
     chain: tuple[Event, ...] = ()  # all events of the failure, in their order
     cure: str = ""
+    send: str = ""  # what the site's administrators need, if only they can mend it
     misleads: str = ""
     notes: tuple[str, ...] = ()
     node_notes: tuple[str, ...] = ()  # what the kernel and the GPUs of `node` noted

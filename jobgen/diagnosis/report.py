@@ -27,6 +27,9 @@ def as_text(verdict: Verdict, everything: bool = False) -> str:
         lines.append(f"  {shortened(_event_line(event), WIDTH * 2)}")
         lines += [f"    in {shortened(event.where, WIDTH)}"] * bool(event.where)
     lines += [f"cure: {verdict.cure}"] * bool(verdict.cure)
+    if verdict.send:
+        report = "`jobgen why … --report` writes the mail"
+        lines.append(f"for the site's administrators: {verdict.send}; {report}")
     lines += [f"not this: {verdict.misleads}"] * bool(verdict.misleads)
     if verdict.node_notes:
         lines.append(f"note: on {verdict.node}: {', '.join(verdict.node_notes)}")
@@ -87,6 +90,7 @@ def as_json(verdict: Verdict, everything: bool = False) -> str:
         "attempt": verdict.attempt,
         "evidence": [_event(event) for event in verdict.evidence],
         "cure": verdict.cure or None,
+        "send": verdict.send or None,
         "misleads": verdict.misleads or None,
         "notes": list(verdict.notes),
         "node_notes": list(verdict.node_notes),

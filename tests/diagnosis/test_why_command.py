@@ -207,3 +207,38 @@ def test_a_mistake_of_jobgen_itself_is_no_traceback(
     assert run_words(["why", "--line", str(tmp_path)]) == 2
     wanted = "jobgen: no cause found: jobgen why failed: RecursionError: so deep as that\n"
     assert capsys.readouterr().out == wanted
+
+
+XID = """\
+[  812.1] NVRM: Xid (PCI:0000:4e:00): 79, pid=2120, name=python3, GPU has fallen off the bus.
+[rank5]: RuntimeError: CUDA error: uncorrectable ECC error encountered at /home/mary/net/train.py:8
+[rank5]: the weights are in /scratch/mary/secret, as mary@example.org knows
+"""
+
+
+def test_the_mail_to_the_administrators_has_no_data_of_the_user(tmp_path: Path) -> None:
+    path = tmp_path / "slurm-7.out"
+    path.write_text(XID)
+    result = jobgen("why", "--report", str(path))
+    text = result.stdout.decode()
+    assert result.returncode == 0
+    assert "Class: gpu-hardware (" in text
+    assert "fallen off the bus" in text
+    assert "mary" not in text
+
+
+def test_no_mail_is_written_for_what_the_user_can_mend(log: Path) -> None:
+    result = jobgen("why", "--report", str(log))
+    assert (result.returncode, result.stdout) == (1, b"")
+    assert b"python-exception is no matter of the administrators" in result.stderr
+
+
+def test_the_cure_is_in_the_words_of_the_scheduler_where_jobgen_did_not_make_the_script(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "slurm-7.out"
+    path.write_text("slurmstepd: error: Detected 1 oom_kill event in StepId=7.0. Some died.\n")
+    assert "(sbatch --mem=SIZE" in jobgen("why", str(path)).stdout.decode()
+    assert "; with jobgen: --set request.memory=all" in jobgen("why", str(path)).stdout.decode()
+    path.write_text(f"jobgen: n1 is ready, 10.0.0.1 on ib0\n{path.read_text()}")
+    assert "more memory (--set request.memory=all" in jobgen("why", str(path)).stdout.decode()

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 @option("--format text|json", "The format of the verdict.", default="text")
 @option("--line", "The verdict in one line, as a job's last line.")
 @option("--all", "Also all that follows from the failure.", "everything")
+@option("--report", "A mail to the site's administrators, if only they can mend it.", "mail")
 @option("--host HOST[:FOLDER]", "Ask the scheduler there, by ssh, and fetch the job's files.")
 @option("--list", "The classes of failure that it knows.", "listing")
 def why(
@@ -37,6 +38,7 @@ def why(
     format: str,
     line: bool,
     everything: bool,
+    mail: bool,
     host: str | None,
     listing: bool,
 ) -> int:
@@ -59,11 +61,25 @@ def why(
         write(_class_page(words[0]))
         return 0
     verdict = _verdict(words, host)
+    if mail:
+        return _show_mail(verdict)
     write((as_json if format == "json" else as_text)(verdict, everything))
     if not verdict.code:
         _report_scripts(words)
     _report_chains(words)
     return 0 if verdict.code else 1
+
+
+def _show_mail(verdict: Verdict) -> int:
+    """Write the mail to the administrators; it is no matter of theirs without `send`."""
+    from jobgen.diagnosis.mail import as_mail
+
+    if verdict.send:
+        write(as_mail(verdict))
+        return 0
+    cause = f"{verdict.code} is no matter of the administrators" if verdict.code else "no cause"
+    report(f"no mail: {cause}; jobgen why without --report says what to do")
+    return 1
 
 
 def _report_scripts(words: Sequence[str]) -> None:
@@ -226,5 +242,5 @@ def _of_job(found: JobFiles) -> Iterator[Source]:
 
 def _class_page(code: str) -> str:
     each = classes()[code]
-    advice = f"Cure: {each.cure}\nNot this: {each.misleads}\n"
+    advice = f"Cure: {each.cure_for_everybody}\nNot this: {each.misleads}\n"
     return f"{each.code}: {each.title}\n\n{advice}\n{each.page}\n"

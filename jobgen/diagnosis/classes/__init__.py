@@ -3,7 +3,8 @@
 jobgen/explanation.py explains the format of a text. The page says what happens, how logs show the
 failure, and has the sources; the last part has the signs (jobgen/diagnosis/signs.py). The fields:
 
-    Cure: what to do
+    Cure: what to do; of <words|words>, the second are for scripts of jobgen
+    Send: what the site's administrators need, if only they can mend it
     Not this: what looks like the cause, and is not
     Explains: the codes of the classes that follow from this class, where both are seen
     Traits: names from TRAITS, which the judge uses besides the signs
@@ -15,6 +16,7 @@ found.
 from __future__ import annotations
 
 import os
+import re
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -33,6 +35,8 @@ TRAITS = {
     "plain": "it only says that a process failed: a line of its message may be another class's",
 }
 _FOLDER = os.path.dirname(__file__)
+_FIELDS = ("Cure", "Send", "Not this", "Explains", "Traits")
+_EITHER = re.compile(r"<([^<>|]*)\|([^<>|]*)>")
 
 
 class FailureClass(NamedTuple):
@@ -42,10 +46,23 @@ class FailureClass(NamedTuple):
     title: str
     page: str
     signs: tuple[Sign, ...]
-    cure: str  # in one line; names of a pattern's groups are in braces
+    cures: str  # in one line, with words for scripts of jobgen; groups of patterns are in braces
+    send: str
     misleads: str
     explains: frozenset[str]
     traits: frozenset[str]
+
+    @property
+    def cure(self) -> str:
+        """What to do, for a script that jobgen made."""
+        return _EITHER.sub(r"\2", self.cures)
+
+    @property
+    def cure_for_everybody(self) -> str:
+        """What to do with any script, and after it jobgen's options."""
+        options = [found[2].strip(" ;:,()") for found in _EITHER.finditer(self.cures)]
+        jobgens = "; ".join(dict.fromkeys(filter(None, options)))
+        return _EITHER.sub(r"\1", self.cures) + (f"; with jobgen: {jobgens}" if jobgens else "")
 
 
 def codes() -> list[str]:
@@ -71,8 +88,8 @@ def _read(code: str) -> FailureClass:
     from jobgen.explanation import read_explanation
 
     file = os.path.join(_FOLDER, f"{code}.txt")
-    text = read_explanation(file, ("Cure", "Not this", "Explains", "Traits"), "Signs")
-    cure, misleads, *lists = text.fields.values()
+    text = read_explanation(file, _FIELDS, "Signs")
+    cures, send, misleads, *lists = text.fields.values()
     explains, traits = (frozenset(words.split()) for words in lists)
     signs = tuple(read_signs(text.last))
-    return FailureClass(code, text.title, text.page, signs, cure, misleads, explains, traits)
+    return FailureClass(code, text.title, text.page, signs, cures, send, misleads, explains, traits)

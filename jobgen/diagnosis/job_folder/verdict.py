@@ -46,6 +46,7 @@ def _diagnose(path: str, others: Iterable[Source]) -> Verdict:
     logs = [without_ranks(source, folder) for source in others]
     case = collect([*folder_sources(folder), *logs])
     _complete(case, folder)
+    case.is_jobgens = True
     if folder.end[0] == "0":
         return Verdict(None, says="the job ended with status 0")
     if folder.is_ended_from_outside:

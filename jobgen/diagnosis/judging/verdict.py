@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from jobgen.diagnosis.classes import classes, codes_with
+from jobgen.diagnosis.classes import FailureClass, classes, codes_with
 from jobgen.diagnosis.events import CERTAINTIES, Event, Role, Verdict
 from jobgen.diagnosis.judging import places
 from jobgen.diagnosis.judging.case import CAUSES, Case, of_the_failure
@@ -108,9 +108,14 @@ def _verdict(case: Case, events: list[Event], rest: Groups, order: list[str]) ->
         code=found.code,
         certainty=_certainty(main, rest, order),
         alike=place.alike,
-        cure=filled(found.cure, groups),
+        cure=filled(_cure(case, found), groups),
+        send=found.send,
         misleads=filled(found.misleads, groups),
     )
+
+
+def _cure(case: Case, found: FailureClass) -> str:
+    return found.cure if case.is_jobgens else found.cure_for_everybody
 
 
 def _made(place: Place, evidence: Sequence[Event], events: list[Event], says: str = "") -> Verdict:
@@ -147,7 +152,7 @@ def _from_consequences(case: Case, events: list[Event]) -> Verdict:
     if not seen and not failed:  # somebody ended the job, and nothing says why
         seen = [e for e in events if e.role is Role.TEARDOWN and e.code == "cancelled"]
         if ended := [event for event in seen if event.certainty == "possible"]:
-            return _ended(ended, events)
+            return _ended(ended, case, events)
         if not seen or all(event.status in (None, 0) for event in events):
             return Verdict(None, chain=tuple(events))
     if telling := _telling(case, events):
@@ -157,19 +162,19 @@ def _from_consequences(case: Case, events: list[Event]) -> Verdict:
     if len(complaining) > 1 and len({event.rank for event in silent}) == 1:
         return _made(places.place_of(silent, case, events), [*silent, *seen], events)
     if node := places.blamed(case, seen):
-        return _lost(node, seen, events)
+        return _lost(node, seen, case, events)
     if ranks := places.silent_ranks(case, seen):
         return _made(places.place_of_ranks(case, ranks), seen, events, _IS_SILENT)
     place = places.place_of(failed, case, events) if failed and not seen else Place()
     return _made(place, [*seen[:2], *failed], events)
 
 
-def _ended(ended: list[Event], events: list[Event]) -> Verdict:
+def _ended(ended: list[Event], case: Case, events: list[Event]) -> Verdict:
     """The verdict if processes got SIGTERM, and nothing says why."""
     found = classes()["cancelled"]
     verdict = _made(Place(), ended, events)
     return verdict._replace(
-        code=found.code, certainty="possible", cure=found.cure, misleads=found.misleads
+        code=found.code, certainty="possible", cure=_cure(case, found), misleads=found.misleads
     )
 
 
@@ -189,14 +194,14 @@ def _telling(case: Case, events: list[Event]) -> Verdict | None:
     status = 128 - status if 128 < status < 160 else status  # a shell's status for a signal
     says = f"killed by signal {-status}" if status < 0 else f"ended with status {status}"
     verdict = _made(Place(place.node, place.rank), ends[:1], events, says)
-    return verdict._replace(code=found.code, certainty="likely", cure=found.cure)
+    return verdict._replace(code=found.code, certainty="likely", cure=_cure(case, found))
 
 
-def _lost(node: str, seen: list[Event], events: list[Event]) -> Verdict:
+def _lost(node: str, seen: list[Event], case: Case, events: list[Event]) -> Verdict:
     """The verdict on a lost node, without a time: the others noticed the loss later."""
     found = classes()[seen[0].code]
     verdict = _made(Place(node), [event for event in seen if event.peer], events)
     return verdict._replace(
         code=found.code, certainty="possible", time=None, attempt=None,
-        cure=found.cure, misleads=found.misleads,
+        cure=_cure(case, found), misleads=found.misleads,
     )  # fmt: skip

@@ -41,6 +41,7 @@ class Census:
         self.addresses: dict[str, str] = {}  # the node of each address
         self.world = 0  # the number of ranks; 0 if it is unknown
         self.is_torchrun = False
+        self.is_jobgens = False  # a script of jobgen made the log
 
     def take(self, block: bytes, lines_before: int, *, is_one_rank: bool) -> None:
         """Take a block that begins and ends with whole lines."""
@@ -63,6 +64,7 @@ class Census:
         if b" is ready, " in block:
             for ready in re.finditer(_READY, block):
                 self.addresses[_text(ready["address"])] = _text(ready["node"])
+        self.is_jobgens |= block.startswith(b"jobgen: ") or b"\njobgen: " in block
         self.is_torchrun = self.is_torchrun or any(word in block for word in _TORCHRUN)
         if self.world == 0 and any(word in block for word in _WORLDS):
             self.world = max(map(int, re.findall(_WORLD, block)), default=0)
