@@ -15,7 +15,9 @@ SAMPLE = 1 << 16
 LONGEST_SHAPE = 2000
 SHAPES = 20_000  # how many shapes of lines that do not matter are remembered
 _LOWER = bytes(range(256)).lower()
-_DROPPED = b"0123456789.+-%#|=<>" + bytes(range(128, 256))
+GRAM = 4  # letters that each fixed text has at least
+# Of letters in UTF-8 that ASCII does not have, the first byte stays; of bars and dots, nothing.
+_DROPPED = b"0123456789.+-%#|=<>\xe2" + bytes(range(128, 195))
 
 
 class LineReader:
@@ -102,6 +104,11 @@ class LineReader:
         if len(line) > LONGEST_LINE:
             line = line[: LONGEST_LINE // 2] + b" ... " + line[-LONGEST_LINE // 2 :]
         return line
+
+
+def grams(shape: str) -> set[str]:
+    """All parts of a shape that have GRAM letters."""
+    return {shape[i : i + GRAM] for i in range(len(shape) - GRAM + 1)}
 
 
 def shape_of(text: bytes) -> bytes:

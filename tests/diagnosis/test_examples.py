@@ -13,8 +13,8 @@ from jobgen.diagnosis.classes import TRAITS, FailureClass, classes, codes
 from jobgen.diagnosis.engine import diagnose
 from jobgen.diagnosis.events import Event, Role, Verdict
 from jobgen.diagnosis.files import sources
-from jobgen.diagnosis.lines.matching import GRAM, literals, may_matter
-from jobgen.diagnosis.reader import shape_of
+from jobgen.diagnosis.lines.matching import literals, may_matter
+from jobgen.diagnosis.reader import GRAM, shape_of
 from jobgen.diagnosis.signs import Sign, read_signs
 
 LOGS = Path(__file__).parent / "logs"

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from jobgen.diagnosis.lines.matching import compiled
+from jobgen.diagnosis.lines.translated import in_english
 
 HOST = r"[A-Za-z0-9][\w.-]*"
 # Also colours whose escape character was lost when somebody copied the text.
@@ -101,9 +102,10 @@ class Labeller:
 
 
 def plain(line: bytes) -> str:
-    """A line as text, without escape sequences for a terminal."""
+    """A line as text, in English, without escape sequences for a terminal."""
     text = line.decode("utf-8", "replace")
-    return (re.sub(_ESCAPES, "", text) if "\x1b" in text or "[" in text else text).rstrip()
+    text = (re.sub(_ESCAPES, "", text) if "\x1b" in text or "[" in text else text).rstrip()
+    return in_english(text)
 
 
 def _mostly(prefix: str, lines: list[str]) -> bool:

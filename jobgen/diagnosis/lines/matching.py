@@ -6,12 +6,12 @@ from functools import cache, lru_cache
 
 from jobgen.diagnosis.classes import classes
 from jobgen.diagnosis.events import Event, Role
-from jobgen.diagnosis.reader import shape_of
+from jobgen.diagnosis.lines.translated import is_foreign
+from jobgen.diagnosis.reader import GRAM, grams, shape_of
 from jobgen.diagnosis.signs import Sign
 
 LONGEST_TEXT = 4000  # characters of a line in which patterns are searched for
 SHAPES = 20_000  # how many shapes of lines are remembered, with the signs to search for
-GRAM = 4  # letters that each fixed text has at least
 # Texts that the engine itself searches for in the shapes of lines, besides the signs.
 _OWN = (
     *("traceback (most recent", "exception ignored in", "logging error", "exception in thread"),
@@ -76,26 +76,28 @@ def _matching(text: str, *, with_source: bool = False) -> Iterator[Event]:
 def may_matter(shape: bytes) -> bool:
     """Whether a line of this shape may match a sign, or has a text that the engine looks for."""
     text = shape[:LONGEST_TEXT].decode("latin-1")
-    return any(own in text for own in _OWN) or bool(_candidates(text))
+    return (
+        any(own in text for own in _OWN) or bool(_candidates(text)) or is_foreign(text, grams(text))
+    )
 
 
 @lru_cache(SHAPES)
 def _candidates(shape: str) -> list[tuple[str, Sign]]:
     """The signs that a line of this shape can match, in the order of the classes."""
     signs, texts = _index()
-    ends = texts.keys() & zip(*(shape[i:] for i in range(GRAM)), strict=False)
+    ends = texts.keys() & grams(shape)
     numbers = {number for end in ends for text, number in texts[end] if text in shape}
     return [signs[number] for number in sorted(numbers)]
 
 
 @cache
-def _index() -> tuple[list[tuple[str, Sign]], dict[tuple[str, ...], list[tuple[str, int]]]]:
+def _index() -> tuple[list[tuple[str, Sign]], dict[str, list[tuple[str, int]]]]:
     """All signs with their classes' codes, and the signs' fixed texts by their last letters."""
     signs = [(code, sign) for code, each in classes().items() for sign in each.signs]
-    texts: dict[tuple[str, ...], list[tuple[str, int]]] = {}
+    texts: dict[str, list[tuple[str, int]]] = {}
     for number, (_, sign) in enumerate(signs):
         for text in map(_shape, literals(sign.pattern)):
-            texts.setdefault(tuple(text[-GRAM:]), []).append((text, number))
+            texts.setdefault(text[-GRAM:], []).append((text, number))
     return signs, texts
 
 

@@ -1,0 +1,76 @@
+"""What bash and the C library say in other languages, in English: patterns are in English.
+
+translations.txt has an English message in a line, and below it its translations, each behind the
+name of its language.
+"""
+
+import os
+import re
+from functools import cache
+
+from jobgen.diagnosis.reader import GRAM, grams, shape_of
+
+_FILE = os.path.join(os.path.dirname(__file__), "translations.txt")
+_LINE = "line"  # bash: `FILE: line N: …`
+_BLANK = r"[\s\u00a0]*"
+_COLON = rf"{_BLANK}[:：]{_BLANK}"
+
+
+def is_foreign(shape: str, ends: set[str]) -> bool:
+    """Whether a line of this shape may have a translation; `ends` are the grams of the shape."""
+    index = _index()
+    return any(text in shape for end in index.keys() & ends for text in index[end])
+
+
+def in_english(text: str) -> str:
+    """A line with the translated messages in English; another line as it is."""
+    if not is_foreign(shape := _shape(text), grams(shape)):
+        return text
+    text = re.sub(rf"^(\S+?){_COLON}(?:{_words()}) ?(\d+){_COLON}", rf"\1: {_LINE} \2: ", text)
+    for english, translations in _messages().items():
+        for each in translations if english != _LINE else ():
+            found = text.find(each)
+            if found >= 0 and _is_apart(text, found, found + len(each)):
+                before = re.sub(rf"{_COLON}$", ": ", text[:found])
+                return f"{before}{english}{text[found + len(each) :]}"
+    return text
+
+
+def _is_apart(text: str, begin: int, end: int) -> bool:
+    """Whether the part of a text is no part of longer words; some languages have no blanks."""
+    around = f"{text[begin - 1 : begin] if begin else ''}{text[end : end + 1]}"
+    return not any(letter.isalpha() and ord(letter) < 0x3000 for letter in around)
+
+
+@cache
+def _messages() -> dict[str, list[str]]:
+    """The translations of each English message."""
+    messages: dict[str, list[str]] = {}
+    with open(_FILE, encoding="utf-8") as stream:
+        lines = stream.read().partition("\n\n")[2].splitlines()
+    english = ""
+    for line in lines:
+        if line.startswith(" "):
+            messages[english].append(line.split(maxsplit=1)[1])
+        else:
+            english = line
+            messages[english] = []
+    return messages
+
+
+@cache
+def _index() -> dict[str, list[str]]:
+    """The shapes of all translations by their last letters, and of the word for a line."""
+    shapes = [_shape(each) for own in _messages().values() for each in own]
+    index: dict[str, list[str]] = {}
+    for shape in filter(lambda shape: len(shape) >= GRAM, shapes):
+        index.setdefault(shape[-GRAM:], []).append(shape)
+    return index
+
+
+def _words() -> str:
+    return "|".join(map(re.escape, _messages()[_LINE]))
+
+
+def _shape(text: str) -> str:
+    return shape_of(text.encode("utf-8", "replace")).decode("latin-1")
