@@ -687,3 +687,15 @@ def test_the_output_of_a_failed_job_may_be_on_another_machine(
 ) -> None:
     report_cause(str(tmp_path / "nothere"))
     assert capsys.readouterr().err == ""
+
+
+def test_the_end_of_a_failed_job_without_a_known_cause_is_its_last_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "train-7.out"
+    output.write_text(
+        "usage: no config given\n\njobgen: the job failed, with status 2: see above\n"
+    )
+    report_cause(str(output))
+    last = f"jobgen: no cause is known; the last line of {output}: usage: no config given\n"
+    assert capsys.readouterr().err == last

@@ -226,15 +226,18 @@ def _log_folder(plan: Plan) -> Path | None:
 
 
 def report_cause(output: str) -> None:
-    """Report the verdict of `jobgen why` on a job's output file, if there is a known cause."""
+    """Report the verdict of `jobgen why` on a job's output file; without one, its last line."""
     from jobgen.diagnosis.engine import diagnose  # most jobs end well
     from jobgen.diagnosis.files import sources
+    from jobgen.diagnosis.job_folder.silence import last_words
     from jobgen.diagnosis.report import as_text
 
     with suppress(JobgenError):  # the output may be on another machine
         verdict = diagnose(sources([output]))
         if verdict.code:
             report(as_text(verdict, False).rstrip())
+        elif words := last_words(output):
+            report(f"no cause is known; the last line of {output}: {words}")
 
 
 def _checked(job: Job, output: dict[str, Any]) -> Job:

@@ -18,6 +18,7 @@ from jobgen.diagnosis.report import shortened
 _LAST = 50_000  # bytes read at the end of a file
 _SHOWN = 160  # characters shown of a line
 _STALL = re.compile(r"^stall=(\d{1,9})\b", re.MULTILINE)
+_OWN = re.compile(r"(?:jobgen|srun|slurmstepd|sbatch): ")
 _PARTS = (("day", 86400), ("hour", 3600), ("minute", 60), ("second", 1))
 
 
@@ -37,6 +38,13 @@ def silence_notes(folder: str, logs: Iterable[str]) -> list[str]:
     who = name_of(label.node, label.rank, label.local_rank)
     silence = f"no rank has written for {in_words(age)}; the last {f'was {who}' if who else 'line'}"
     return [f"{silence}: {shortened(text, _SHOWN)}", *_stall_note(folder, int(age // 60))]
+
+
+def last_words(path: str) -> str:
+    """The last line of a job's output that is neither the script's own nor srun's; or ""."""
+    lines = re.split(rb"[\r\n]+", read_plain(path, _LAST, at_end=True))
+    texts = (plain(line) for line in reversed(lines) if line.strip())
+    return shortened(next((t.strip() for t in texts if not _OWN.match(t)), ""), _SHOWN)
 
 
 def in_words(seconds: float) -> str:
