@@ -5,6 +5,7 @@ the shapes of its lines, without digits and punctuation, and asks only once for 
 lines of this shape may matter.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import BinaryIO
@@ -15,6 +16,9 @@ SAMPLE = 1 << 16
 LONGEST_SHAPE = 2000
 SHAPES = 20_000  # how many shapes of lines that do not matter are remembered
 _LOWER = bytes(range(256)).lower()
+_FEW = 64  # skipped lines, of which even the last is skipped
+_LABEL = 120  # bytes at a line's beginning, in which its node and rank are
+_NUMBERS = re.compile(rb"[Rr]ank ?\d+|^[A-Za-z][\w-]*\d")
 GRAM = 4  # letters that each fixed text has at least
 # Of letters in UTF-8 that ASCII does not have, the first byte stays; of bars and dots, nothing.
 _DROPPED = b"0123456789.+-%#|=<>\xe2" + bytes(range(128, 195))
@@ -40,6 +44,8 @@ class LineReader:
         self.on_other: Callable[[bytes, bytes], bool] = lambda shape, line: False
         self.watches_others = False
         self.count = 0
+        self._skipped: set[object] = set()  # lines whose like were read often enough
+        self._current: object = None
         self._number = 0
 
     def follow(self, lines: int) -> None:
@@ -76,12 +82,37 @@ class LineReader:
         hits = self._hits(shapes)
         if not hits and self.count >= self._wanted and not self.watches_others:
             return
+        skipped: list[tuple[int, bytes]] = []
         for index, line in enumerate(block.split(b"\n")):
             self._number = self.count + index + 1
-            if index in hits or self._number <= self._wanted:
+            if self._number <= self._wanted:
+                yield self._number, self._visible(line)
+            elif index in hits:
+                self._current = (shapes[index], *_NUMBERS.findall(line, 0, _LABEL))
+                if self._current in self._skipped:
+                    skipped.append((self._number, line))
+                    continue
+                if len(skipped) >= _FEW:
+                    yield from self._last(skipped)
                 yield self._number, self._visible(line)
             elif self.watches_others:
                 self.watches_others = self.on_other(shapes[index], line)
+        yield from self._last(skipped)
+
+    def _last(self, skipped: list[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
+        """The last of the lines that were skipped, which shows where a failure ends."""
+        for number, line in skipped[-1:]:
+            yield number, self._visible(line)
+        skipped.clear()
+
+    def skip_alike(self) -> None:
+        """Skip lines of the current line's shape and label, but for the last of many."""
+        if len(self._skipped) < SHAPES:
+            self._skipped.add(self._current)
+
+    def skip_nothing(self) -> None:
+        """Skip no lines any more."""
+        self._skipped.clear()
 
     def _hits(self, shapes: list[bytes]) -> set[int]:
         """The indexes of the lines that may matter, by the lines' shapes."""

@@ -24,6 +24,7 @@ blank at a line's end is written [ ]. If several signs of a class match a line, 
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import NamedTuple
 
 from jobgen.diagnosis.events import CERTAINTIES, Event, Role
@@ -75,6 +76,7 @@ def read_signs(text: str) -> Iterator[Sign]:
         yield Sign(pattern, _event(line))
 
 
+@cache
 def _event(line: str) -> Event:
     """The event of the signs below a line such as `sure cause if failed: what failed`."""
     found = re.fullmatch(_KIND, line)

@@ -92,12 +92,12 @@ def _report_scripts(words: Sequence[str]) -> None:
 
 def _report_chains(words: Sequence[str]) -> None:
     """Report the last event of the chains whose states are named."""
-    from jobgen.runs.chains import last_event, read_state
-
     for word in words:
-        found = re.fullmatch(r"(.*/)?chain-(\d+)", word)
-        if found and (event := last_event(read_state(to_path(word)))):
-            report(f"chain {found[2]}: its last event: {event.text}")
+        if found := re.fullmatch(r"(.*/)?chain-(\d+)", word):
+            from jobgen.runs.chains import last_event, read_state  # few words need it
+
+            if event := last_event(read_state(to_path(word))):
+                report(f"chain {found[2]}: its last event: {event.text}")
 
 
 def _show_line(words: Sequence[str]) -> int:

@@ -64,7 +64,7 @@ class AftermathReader:
         return self._rest > 0 and self.found.progress < ENOUGH
 
     def _count(self, line: bytes) -> None:
-        found = _patterns()["progress"].search(line)
+        found = _compiled("progress").search(line)
         number = next(filter(None, found.groups()), b"") if found else b""
         if number != self._number or not number:
             self._number = number
@@ -73,18 +73,22 @@ class AftermathReader:
 
 def _kind(line: bytes) -> str:
     """What a line shows: a name of a field of Aftermath; "" if it shows nothing."""
-    found = (kind for kind, pattern in _patterns().items() if pattern.search(line))
+    found = (kind for kind in _patterns() if _compiled(kind).search(line))
     kind = next(found, "nothing")
     return "" if kind == "nothing" else kind
 
 
 @cache
-def _patterns() -> dict[str, re.Pattern[bytes]]:
+def _compiled(kind: str) -> re.Pattern[bytes]:
+    return re.compile("|".join(_patterns()[kind]).encode(), re.IGNORECASE)
+
+
+@cache
+def _patterns() -> dict[str, list[str]]:
+    """The patterns of each kind, in the order of the file."""
     with open(_FILE, encoding="utf-8") as stream:
         text = stream.read().partition("\n\n")[2]
-    parts: dict[str, list[str]] = {}
+    kinds: dict[str, list[str]] = {}
     for heading, pattern in read_patterns(text, {}):
-        parts.setdefault(heading.rstrip(":").replace(" ", "_"), []).append(pattern)
-    return {
-        kind: re.compile("|".join(each).encode(), re.IGNORECASE) for kind, each in parts.items()
-    }
+        kinds.setdefault(heading.rstrip(":").replace(" ", "_"), []).append(pattern)
+    return kinds

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from jobgen.diagnosis.events import Event, Role
+from jobgen.diagnosis.events import SCHEDULER, Event, Role
 from jobgen.diagnosis.lines.aftermath import AftermathReader
 from jobgen.diagnosis.lines.census import Census
 from jobgen.diagnosis.lines.labels import Label, Labeller, line_time, plain
-from jobgen.diagnosis.lines.matching import matches, may_matter
+from jobgen.diagnosis.lines.matching import is_foreign, matches, may_matter
 from jobgen.diagnosis.lines.reports import (
     HEAD,
     IGNORED,
@@ -20,7 +20,9 @@ from jobgen.diagnosis.lines.reports import (
     Traceback,
     bare_exception,
     exit_status,
+    may_be_bare,
 )
+from jobgen.diagnosis.lines.translated import in_english
 from jobgen.diagnosis.reader import LineReader, shape_of
 from jobgen.diagnosis.stacks import LINES_FOLLOWED as STACK_LINES
 from jobgen.diagnosis.stacks import StackReader
@@ -29,6 +31,7 @@ EVENTS = 5000  # of a file; beyond this number, only new kinds are taken
 EVENTS_OF_A_KIND = 40  # events of the same sign on the same rank
 TRACEBACK_LINES = 80
 STREAMS = 10_000
+MOST_BARE = 500
 _RESTART = r"will restart worker group|(?:^|\s)restart_count=(?P<count>[1-9]\d*)\b"
 _NUMBERS = ("rank", "local_rank", "task", "peer_rank", "status")
 _NUMBER = r"-?\d{1,9}"
@@ -41,9 +44,10 @@ class File:
         self.name = name
         self._reader = reader
         reader.on_block = partial(census.take, is_one_rank=base.rank is not None)
-        reader.may_matter = may_matter
+        reader.may_matter = self._may_matter
+        self._bare = MOST_BARE  # how many more exceptions without tracebacks are wanted
         self._after = AftermathReader()
-        reader.on_other, reader.watches_others = self._after.take, True
+        reader.on_other, reader.watches_others = self._after.take, name == SCHEDULER
         self._labeller = Labeller(map(plain, reader.sample), base)
         self._streams: dict[object, Stream] = {}
         self._report = FinalReport()
@@ -56,15 +60,20 @@ class File:
     def read(self) -> None:
         """Read all lines."""
         for number, line in self._reader:
-            self._take(number, plain(line))
-            self._after.take(shape_of(line), line)
+            text = plain(line)
+            self._take(number, in_english(text) if is_foreign(line) else text)
+            if self._reader.watches_others:
+                self._after.take(shape_of(line), line)
         self.ends_well = self._after.found.ended_well
         self._end_segment()
 
+    def _may_matter(self, shape: bytes) -> bool:
+        return may_matter(shape) or (self._bare > 0 and may_be_bare(shape))
+
     def _end_segment(self) -> None:
         """Tell the last event what followed it."""
-        after = self._after.begin()
         self._reader.watches_others = True
+        after = self._after.begin()
         index = next(
             (i for i in range(len(self.events) - 1, -1, -1) if _counts(self.events[i])), -1
         )
@@ -80,6 +89,7 @@ class File:
         label, text = self._labeller.split(line)
         if "restart" in text and (found := re.search(_RESTART, text)):
             self._attempt = max(self._attempt + (not found["count"]), int(found["count"] or 0))
+            self._reader.skip_nothing()
         if self.stacks.take(number, label.node, label.rank, text):
             self._reader.follow(STACK_LINES)
         process = label[:4]  # lines of several processes may be interleaved
@@ -99,6 +109,7 @@ class File:
         events = list(_events(signs, exit_status(text), ended))
         if not (events or ended or (stream and stream.open)):
             events = list(filter(None, [bare_exception(text)]))
+            self._bare -= len(events)
         if any(map(_counts, events)):
             self._end_segment()
         if events:
@@ -111,11 +122,15 @@ class File:
         """Add the events of a line at its place."""
         attempt = self._attempt if label.attempt is None else label.attempt
         place |= label._replace(attempt=attempt)._asdict()
+        is_new = False
         for event in events:
             place["time"] = label.time if time is None and event.code else time
-            self._add(event._replace(**place | _named(event.groups)))
+            is_new |= self._add(event._replace(**place | _named(event.groups)))
+        if not is_new:
+            self._reader.skip_alike()
 
-    def _add(self, event: Event) -> None:
+    def _add(self, event: Event) -> bool:
+        """Add an event. Returns whether it is none of too many."""
         kind = (event.code, event.role, event.says, event.node, event.rank, event.attempt)
         short = (event.code, event.role)
         self._counts[kind] = self._counts.get(kind, 0) + 1 if len(self._counts) < EVENTS else EVENTS
@@ -123,8 +138,10 @@ class File:
         if few or self._counts.setdefault(short, 0) < EVENTS_OF_A_KIND:
             self._counts[short] = self._counts.get(short, 0) + 1
             self.events.append(event)
-        elif self.events and self.events[-1].code == event.code:
+            return True
+        if self.events and self.events[-1].code == event.code:
             self.events[-1] = event  # the last of too many shows where the failure ends
+        return False
 
 
 def _events(found: list[Event], status: Event | None, ended: Traceback | None) -> Iterator[Event]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any, NamedTuple
 
 from jobgen.diagnosis.lines.matching import compiled
-from jobgen.diagnosis.lines.translated import in_english
 
 HOST = r"[A-Za-z0-9][\w.-]*"
 # Also colours whose escape character was lost when somebody copied the text.
@@ -85,27 +84,38 @@ class Labeller:
         lines = list(islice((line for line in sample if line.strip()), _SAMPLE))
         self._base = base
         own = [prefix for prefix in (_TASK, _HOST_NAME) if _mostly(prefix, lines)]
-        self._prefixes = [*_PREFIXES, *own]
+        self._prefixes = _by_beginning([*_PREFIXES, *own])
+        self._hints = _by_beginning(_HINTS)
 
     def split(self, line: str) -> tuple[Label, str]:
         """The label of a line, and the rest of it."""
         label, text = Label(), line
         for _ in range(_MOST_PREFIXES):
-            found = next((m for p in self._prefixes if (m := compiled(p).match(text))), None)
+            prefixes = self._prefixes.get(text[:1], self._prefixes[""])
+            found = next((m for p in prefixes if (m := compiled(p).match(text))), None)
             if not found:
                 break
             label, text = _with(label, found), text[found.end() :]
-        for hint in _HINTS:
+        for hint in self._hints.get(text[:1], self._hints[""]):
             if found := compiled(hint).match(text):
                 label = _with(label, found)
         return label.over(self._base), text
 
 
+def _by_beginning(patterns: Sequence[str]) -> dict[str, list[str]]:
+    """The patterns that a text can match, by its first letter; by "" those of other texts.
+
+    Each line is compared with all of them, and most patterns begin with a bracket.
+    """
+    begins = [re.match(r"\^?\\([\[(])(?!\?)", pattern) for pattern in patterns]
+    pairs = [(begin[1] if begin else "", p) for begin, p in zip(begins, patterns, strict=True)]
+    return {each: [p for begin, p in pairs if begin in ("", each)] for each in ("", "[", "(")}
+
+
 def plain(line: bytes) -> str:
-    """A line as text, in English, without escape sequences for a terminal."""
+    """A line as text, without escape sequences for a terminal."""
     text = line.decode("utf-8", "replace")
-    text = (re.sub(_ESCAPES, "", text) if "\x1b" in text or "[" in text else text).rstrip()
-    return in_english(text)
+    return (re.sub(_ESCAPES, "", text) if "\x1b" in text or "[" in text else text).rstrip()
 
 
 def _mostly(prefix: str, lines: list[str]) -> bool:

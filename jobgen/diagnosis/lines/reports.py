@@ -5,10 +5,11 @@ cause. A report says which of the agent's ranks failed, and with which status.
 """
 
 import re
+from functools import cache
 
 from jobgen.diagnosis.events import Event, Role
 from jobgen.diagnosis.lines.labels import Label
-from jobgen.diagnosis.lines.matching import compiled
+from jobgen.diagnosis.lines.matching import compiled, literals
 
 BEGIN = re.compile(r"Root Cause \(first observed failure\):|^\s*(?:Other )?Failures:\s*$")
 LINES_FOLLOWED = 40  # an entry has seven lines, and a message may have many
@@ -86,10 +87,17 @@ _SIGNALS = {
 }
 
 
+@cache
+def _statuses() -> list[tuple[str, list[str]]]:
+    """The patterns, with texts of which a line has one if it matches."""
+    return list(zip(_STATUS, literals(_STATUS), strict=True))
+
+
 def exit_status(text: str) -> Event | None:
     """The event of a line that says that a process ended: its status, if given, and its place."""
-    for pattern in _STATUS:
-        if found := compiled(pattern).search(text):
+    lower = text.lower()
+    for pattern, parts in _statuses():
+        if any(part in lower for part in parts) and (found := compiled(pattern).search(text)):
             groups = {name: value for name, value in found.groupdict().items() if value}
             number = int(groups.pop("status")) if "status" in groups else None
             if signal := groups.pop("signal", ""):
@@ -157,6 +165,11 @@ _BARE = (
     r"^(?:(?:\w+ )?(?:ERROR|CRITICAL|FATAL)\b[^A-Za-z]*(?:\w+:)?\s*)?"
     r"(?P<type>(?:[A-Za-z_]\w*\.)*[A-Z]\w+(?:Error|Exception)): \S"
 )
+
+
+def may_be_bare(shape: bytes) -> bool:
+    """Whether a line of this shape may name an exception."""
+    return b"error: " in shape or b"exception: " in shape
 
 
 def bare_exception(text: str) -> Event | None:

@@ -8,7 +8,7 @@ import os
 import re
 from functools import cache
 
-from jobgen.diagnosis.reader import GRAM, grams, shape_of
+from jobgen.diagnosis.reader import GRAM, shape_of
 
 _FILE = os.path.join(os.path.dirname(__file__), "translations.txt")
 _LINE = "line"  # bash: `FILE: line N: …`
@@ -16,16 +16,8 @@ _BLANK = r"[\s\u00a0]*"
 _COLON = rf"{_BLANK}[:：]{_BLANK}"
 
 
-def is_foreign(shape: str, ends: set[str]) -> bool:
-    """Whether a line of this shape may have a translation; `ends` are the grams of the shape."""
-    index = _index()
-    return any(text in shape for end in index.keys() & ends for text in index[end])
-
-
 def in_english(text: str) -> str:
     """A line with the translated messages in English; another line as it is."""
-    if not is_foreign(shape := _shape(text), grams(shape)):
-        return text
     text = re.sub(rf"^(\S+?){_COLON}(?:{_words()}) ?(\d+){_COLON}", rf"\1: {_LINE} \2: ", text)
     for english, translations in _messages().items():
         for each in translations if english != _LINE else ():
@@ -58,19 +50,13 @@ def _messages() -> dict[str, list[str]]:
     return messages
 
 
-@cache
-def _index() -> dict[str, list[str]]:
-    """The shapes of all translations by their last letters, and of the word for a line."""
-    shapes = [_shape(each) for own in _messages().values() for each in own]
-    index: dict[str, list[str]] = {}
-    for shape in filter(lambda shape: len(shape) >= GRAM, shapes):
-        index.setdefault(shape[-GRAM:], []).append(shape)
-    return index
+def shapes_of_translations() -> list[str]:
+    """The shapes of all translations but of `line`; short shapes are in too many lines."""
+    messages = _messages()
+    texts = "\n".join(each for key in messages if key != _LINE for each in messages[key])
+    shapes = shape_of(texts.encode()).decode("latin-1").split("\n")
+    return [shape for shape in shapes if len(shape) >= GRAM]
 
 
 def _words() -> str:
     return "|".join(map(re.escape, _messages()[_LINE]))
-
-
-def _shape(text: str) -> str:
-    return shape_of(text.encode("utf-8", "replace")).decode("latin-1")
