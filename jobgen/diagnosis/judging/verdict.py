@@ -200,7 +200,8 @@ def _telling(case: Case, events: list[Event]) -> Verdict | None:
 def _lost(node: str, seen: list[Event], case: Case, events: list[Event]) -> Verdict:
     """The verdict on a lost node, without a time: the others noticed the loss later."""
     found = classes()[seen[0].code]
-    verdict = _made(Place(node), [event for event in seen if event.peer], events)
+    blaming = [event for event in seen if event.peer]
+    verdict = _made(Place(node), blaming, events, "the others lost their connections to it")
     return verdict._replace(
         code=found.code, certainty="possible", time=None, attempt=None,
         cure=_cure(case, found), misleads=found.misleads,

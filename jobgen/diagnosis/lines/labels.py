@@ -30,13 +30,17 @@ _PREFIXES = (
     r"\[\S+ \(pid \d+\)\] ",  # Metaflow's, and its run
     r"\[[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\] ",
     r"\[kubeflow\]\[[\w-]+\] ",
+    r"(?:INFO|WARNING|ERROR|CRITICAL) \d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? \[\S+\] ?",  # vLLM's
+    r"\| (?:ERROR|CRITICAL) +\| \S+ - ",  # loguru's, behind its time
+    r"Stderr: ",  # of a command that ssh ran
+    rf"(?P<node>(?=[A-Za-z]){HOST}): (?=ModuleNotFoundError|ImportError|Traceback \(most recent)",  # pdsh's
     r"\((?:head|worker\d*), rank=\d+, pid=\d+(?:, ip=(?P<node>[\d.]+))?\) ?",  # SkyPilot's
     r"\(\w[\w.:-]* (?:rank=(?P<rank>\d+), )?pid=\d+(?:, ip=(?P<node>[\d.]+))?\) ?",  # Ray
     r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?:? ",
 )
 _TASK = r" *(?P<task>\d{1,5}): ?"  # srun --label
 _HOST_NAME = (  # pdsh's
-    r"(?!slurmstepd-)(?P<node>(?=[A-Za-z][\w-]*\d)[\w.-]+|\d{1,3}(?:\.\d{1,3}){3}): ?"
+    r"(?!slurmstepd-)(?P<node>(?=[A-Za-z][\w-]*\d)[\w.-]+|\d{1,3}(?:\.\d{1,3}){3}):(?: |$)"
 )
 
 # Beginnings of lines that name the node or the rank, but are not cut off.

@@ -76,7 +76,9 @@ def _matching(text: str, *, with_source: bool = False) -> Iterator[Event]:
             continue
         if found := compiled(sign.pattern).search(text):
             groups = found.groupdict("")
-            says = filled(sign.event.says, groups).replace(" ()", "").rstrip(": ")
+            says = (
+                filled(sign.event.says, groups).replace(" ()", "").replace("  ", " ").rstrip(": ")
+            )
             yield sign.event._replace(code=code, says=says, groups=groups)
 
 

@@ -128,6 +128,8 @@ _LAUNCHERS_OWN = (
     r"^(?:[\w.]*\.)?(?:ChildFailedError|SignalException|CalledProcessError|ProcessExitedException"
     r"|ProcessRaisedException|KeyboardInterrupt|SystemExit|GeneratorExit|CancelledError)\b"
 )
+# Of an old torch.multiprocessing.
+_OLD_SPAWN = r"^Exception:\s*(?:$|process \d+ terminated with exit code)"
 # torch's exceptions for any failure of a collective or of the store; they do not say why.
 _COLLECTIVE = r"^(?:[\w.]*\.)?(?:DistBackendError|DistNetworkError|DistStoreError)\b"
 
@@ -146,8 +148,8 @@ class Traceback:
     @property
     def is_launcher_s_own(self) -> bool:
         """Whether the exception only reports that a process failed; the cause stands elsewhere."""
-        of_spawn = self.text.rstrip() == "Exception:"  # of an old torch.multiprocessing
-        return of_spawn or bool(re.search(_LAUNCHERS_OWN, self.type))
+        of_spawn = re.match(_OLD_SPAWN, self.text)
+        return bool(of_spawn) or bool(re.search(_LAUNCHERS_OWN, self.type))
 
     def event(self) -> Event:
         """The event of the last line, if this line is no sign of a class."""
