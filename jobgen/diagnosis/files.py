@@ -69,7 +69,7 @@ def _folder(top: str) -> Iterator[Source]:
         for name in names
         if re.search(_LOG, name) or re.search(DUMP, name)
     ]
-    found.sort(key=_natural)
+    found.sort(key=natural)
     logs = [file for file in found if re.search(_LOG, os.path.basename(file))]
     # jobgen's `stderr` of all ranks, with labels, repeats the lines of torchrun's files.
     labelled = tuple(f"{os.path.dirname(f)}/" for f in logs if os.path.basename(f) == "stderr")
@@ -105,7 +105,7 @@ def path_label(path: str) -> Label:
     return Label(node, None, int(found["local_rank"]), None, int(found["attempt"]))
 
 
-def _natural(path: str) -> list[tuple[int, str]]:
+def natural(path: str) -> list[tuple[int, str]]:
     """A sort key that compares the numbers in names as numbers."""
     return [(int(p), "") if p.isdigit() else (-1, p) for p in re.split(r"(\d{1,18})", path)]
 

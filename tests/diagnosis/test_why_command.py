@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -242,3 +243,33 @@ def test_the_cure_is_in_the_words_of_the_scheduler_where_jobgen_did_not_make_the
     assert "; with jobgen: --set request.memory=all" in jobgen("why", str(path)).stdout.decode()
     path.write_text(f"jobgen: n1 is ready, 10.0.0.1 on ib0\n{path.read_text()}")
     assert "more memory (--set request.memory=all" in jobgen("why", str(path)).stdout.decode()
+
+
+def test_a_folder_of_several_jobs_is_a_table(tmp_path: Path) -> None:
+    xid = "[  8.1] NVRM: Xid (PCI:0000:4e:00): 79, pid=2, GPU has fallen off the bus.\n"
+    for job in (9, 10):
+        lines = [f"gpu08: {line}\n" for line in ("a 1", "b 2", "c 3", xid.strip())]
+        (tmp_path / f"slurm-{job}.out").write_text("".join(lines))
+    (tmp_path / "train.o11").write_text("step 1\ntraining completed\n")
+    (tmp_path / "train.e11").write_text("a warning\n")
+    result = jobgen("why", str(tmp_path))
+    lines = result.stdout.decode().splitlines()
+    assert result.returncode == 0
+    assert lines[0].startswith(
+        "3 jobs: 2 with a cause, 0 that failed without one, 1 without a fail"
+    )
+    assert lines[2].startswith("   2 gpu-hardware  A GPU or its link is broken")
+    assert lines[2].endswith("  on gpu08 (2)")
+    assert lines[4].startswith("leave out: gpu08 (sbatch --exclude=")
+    assert [line.split()[0] for line in lines[5:]] == ["9", "10", "11"]
+    value = json.loads(jobgen("why", "--format", "json", str(tmp_path)).stdout)
+    assert value["leave_out"] == ["gpu08"]
+    assert value["jobs"]["11"]["code"] is None
+
+
+def test_a_folder_of_job_folders_is_a_table(tmp_path: Path) -> None:
+    folder = write_folder(tmp_path, FAILED)
+    shutil.copytree(folder, folder.with_name("8"))
+    lines = jobgen("why", str(folder.parent)).stdout.decode().splitlines()
+    assert lines[2].split()[:2] == ["2", "python-exception"]
+    assert lines[-1].startswith("8  rank 3 on nB failed first: ValueError: x")

@@ -23,6 +23,7 @@ from jobgen.scripts.write import write
 
 if TYPE_CHECKING:
     from jobgen.diagnosis.job_files import JobFiles
+    from jobgen.diagnosis.many_jobs import Jobs
 
 
 @main.command()
@@ -60,6 +61,8 @@ def why(
     if len(words) == 1 and words[0] in codes() and not os.path.lexists(to_path(words[0])):
         write(_class_page(words[0]))
         return 0
+    if not (mail or everything) and (jobs := _several_jobs(words)):
+        return _show_table(jobs, format)
     verdict = _verdict(words, host)
     if mail:
         return _show_mail(verdict)
@@ -68,6 +71,24 @@ def why(
         _report_scripts(words)
     _report_chains(words)
     return 0 if verdict.code else 1
+
+
+def _several_jobs(words: Sequence[str]) -> Jobs:
+    """The jobs in a folder that has the output of several."""
+    if len(words) != 1 or not os.path.isdir(to_path(words[0])):
+        return {}
+    from jobgen.diagnosis.many_jobs import jobs_in  # most words name files
+
+    return jobs_in(words[0])
+
+
+def _show_table(jobs: Jobs, format: str) -> int:
+    """Write the verdicts on the jobs of a folder."""
+    from jobgen.diagnosis.many_jobs import all_as_json, as_table, verdicts_on
+
+    verdicts = verdicts_on(jobs)
+    write((all_as_json if format == "json" else as_table)(verdicts))
+    return 0 if any(verdict.code for verdict in verdicts.values()) else 1
 
 
 def _show_mail(verdict: Verdict) -> int:

@@ -32,6 +32,7 @@ TRAITS = {
     "peers": "ranks waited for others, or lost them: if a GPU of a node is broken, it is the cause",
     "gpu": "a broken GPU of its node can be behind it",
     "process": "a process ended so: on a node that names no rank, it was the node's launcher",
+    "repair": "the node that it names needs repair: other jobs should leave it out",
     "plain": "it only says that a process failed: a line of its message may be another class's",
 }
 _FOLDER = os.path.dirname(__file__)

@@ -53,6 +53,7 @@ class Census:
                     self.ranks.add(int(labelled or own))
                 if node and len(self.rank_nodes) < MOST:
                     self.rank_nodes[int(labelled)] = _text(node)
+                self.is_jobgens |= bool(node)
         if b"NCCL INFO" in block:
             for info in re.finditer(_ADDRESS, block):
                 if len(self.addresses) < MOST:
