@@ -44,6 +44,7 @@ class LineReader:
         self.on_other: Callable[[bytes, bytes], bool] = lambda shape, line: False
         self.watches_others = False
         self.count = 0
+        self.before = b""  # the line before the current one, in the same block
         self._skipped: set[object] = set()  # lines whose like were read often enough
         self._current: object = None
         self._number = 0
@@ -83,8 +84,10 @@ class LineReader:
         if not hits and self.count >= self._wanted and not self.watches_others:
             return
         skipped: list[tuple[int, bytes]] = []
-        for index, line in enumerate(block.split(b"\n")):
+        lines = block.split(b"\n")
+        for index, line in enumerate(lines):
             self._number = self.count + index + 1
+            self.before = lines[index - 1] if index else b""
             if self._number <= self._wanted:
                 yield self._number, self._visible(line)
             elif index in hits:

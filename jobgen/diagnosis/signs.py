@@ -18,6 +18,8 @@ if the log shows elsewhere that the job failed: an exit status, a traceback at i
 error of the scheduler. After the colon is what failed, as a text that follows "rank 5 on nodeA
 failed first: ".
 
+A pattern with \n is for two lines: behind \n is the line above, or what a traceback shows there.
+
 A name in capitals stands for a part of patterns; PARTS has the parts that several classes use. A
 blank at a line's end is written [ ]. If several signs of a class match a line, the first counts.
 """

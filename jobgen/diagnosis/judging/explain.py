@@ -85,7 +85,7 @@ def _consequences(code: str) -> set[str]:
         found |= new
         if code in codes_with("scheduler"):  # ranks that it ended cause no timeouts of others
             return found
-        todo += new
+        todo += new - codes_with("scheduler")
     return found
 
 

@@ -105,7 +105,8 @@ class File:
         if self._report.feed(text):
             self._reader.follow(LINES_FOLLOWED)
             label = self._report.label.over(label)
-        signs = matches(text, ended.source if ended else "")
+        above = ended.source if ended else plain(self._reader.before[:MOST_TEXT])
+        signs = matches(text, above)
         events = list(_events(signs, exit_status(text), ended))
         if not (events or ended or (stream and stream.open)):
             events = list(filter(None, [bare_exception(text)]))

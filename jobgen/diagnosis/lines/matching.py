@@ -45,10 +45,11 @@ _GROUP = re.compile(
 )
 
 
-def matches(text: str, source: str = "") -> list[Event]:
+def matches(text: str, above: str = "") -> list[Event]:
     """The events of the first sign of each class that a line matches; none if it is harmless.
 
-    A pattern may go on behind the line's end in the innermost `source` of the traceback above it.
+    A pattern with a line's end goes on in the line above, which is shown behind the line; after a
+    traceback, that is the source of its innermost frame.
     """
     text = text[:LONGEST_TEXT]
     if _QUOTED_VALUE.match(text) or _COMMENT.match(text):
@@ -56,8 +57,8 @@ def matches(text: str, source: str = "") -> list[Event]:
     found = list(_matching(text))
     if text[:1] == " ":  # an indented line may match as it is, or without its indent
         found += _matching(text.lstrip())
-    if source:
-        found += _matching(f"{text}\n{source[:LONGEST_TEXT]}", with_source=True)
+    if above:
+        found += _matching(f"{text}\n{above[:LONGEST_TEXT]}", of_two_lines=True)
     if any(each.role is Role.NOISE for each in found):
         return []
     return list({each.code: each for each in reversed(found)}.values())[::-1]
@@ -70,9 +71,9 @@ def filled(text: str, groups: Mapping[str, str]) -> str:
     return text
 
 
-def _matching(text: str, *, with_source: bool = False) -> Iterator[Event]:
+def _matching(text: str, *, of_two_lines: bool = False) -> Iterator[Event]:
     for code, sign in _candidates(_shape(text)):
-        if with_source and r"\n" not in sign.pattern:
+        if of_two_lines and r"\n" not in sign.pattern:
             continue
         if found := compiled(sign.pattern).search(text):
             groups = found.groupdict("")
