@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from jobgen.diagnosis.engine import Source, diagnose
-from jobgen.diagnosis.events import Verdict
-from jobgen.diagnosis.files import path_label, sources
+from jobgen.diagnosis.events import SCHEDULER, Verdict
+from jobgen.diagnosis.files import path_label, sources, text_source
 from jobgen.diagnosis.lines.labels import Label, Labeller, clock, line_time, plain
 from jobgen.diagnosis.lines.matching import literals
 from jobgen.diagnosis.lines.reports import exit_status
@@ -359,3 +359,13 @@ def test_lines_alike_are_read_only_until_they_tell_nothing_new() -> None:
     verdict = diagnose_text(log + "[rank7]: MemoryError\nsrun: error: n1: task 1: Aborted\n")
     assert verdict.code == "device-assert"
     assert len(verdict.chain) < 1000
+
+
+def test_a_job_that_its_scheduler_calls_completed_has_no_failure() -> None:
+    def code(log: str) -> str | None:
+        facts = text_source(SCHEDULER, ["sacct: State=COMPLETED JobID=12 ExitCode=0:0"])
+        return diagnose([facts, Source("a.log", io.BytesIO(log.encode()))]).code
+
+    log = 'Traceback (most recent call last):\n  File "/a.py", line 3, in f\nKeyError: 1\n'
+    assert code(log) is None
+    assert code(f"{log}srun: error: n1: task 0: Exited with exit code 1\n") == "python-exception"

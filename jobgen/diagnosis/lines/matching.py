@@ -38,7 +38,9 @@ _FOREIGN = -1  # in place of a sign's number
 _BRACKETS = {r"\[": "\2", r"\]": "\3", r"\(": "\4", r"\)": "\5", "[ ]": " "}
 _BRACKETS_AGAIN = str.maketrans("\2\3\4\5", "[]()")
 _ANYTHING = str.maketrans(dict.fromkeys(".+^$", _GAP))
-_ATOM = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]")  # an escape, a class in brackets
+_ATOM = re.compile(
+    r"\(\?P=\w+\)|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]"
+)  # a back reference, an escape, a class in brackets
 _OPTIONAL = re.compile(r"[^()|](?:[?*]|\{[\d,]*\})")
 _GROUP = re.compile(
     r"\((?P<look>\?<?[!=])?(?:\?(?:p<\w+>|\w*:?))?(?P<body>[^()]*)\)(?P<optional>[?*]|\{[\d,]*\})?"
