@@ -31,8 +31,10 @@ class Aftermath(NamedTuple):
             return self.handled and self.progress >= ENOUGH - 1
         if self.ended_well and not is_hard:
             return True
-        helped = self.handled or self.restarted or self.ended_well
-        return self.progress >= (1 if helped else ENOUGH)
+        if self.handled or self.restarted or self.ended_well:
+            return self.progress > 0
+        # What a process had printed before may reach the log after its traceback.
+        return self.progress >= ENOUGH and not is_hard
 
 
 class AftermathReader:

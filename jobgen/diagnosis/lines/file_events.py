@@ -33,6 +33,7 @@ TRACEBACK_LINES = 80
 STREAMS = 10_000
 MOST_BARE = 500
 _RESTART = r"will restart worker group|(?:^|\s)restart_count=(?P<count>[1-9]\d*)\b"
+_LOGGED = re.compile(rb"\b(?:WARN(?:ING)?|ERROR)\b")
 _NUMBERS = ("rank", "local_rank", "task", "peer_rank", "status")
 _NUMBER = r"-?\d{1,9}"
 
@@ -51,6 +52,7 @@ class File:
         self._labeller = Labeller(map(plain, reader.sample), base)
         self._streams: dict[object, Stream] = {}
         self._report = FinalReport()
+        self._logged: set[int] = set()  # tracebacks that the program logged: it went on
         self._counts: dict[object, int] = {}
         self._attempt = 0
         self.events: list[Event] = []
@@ -79,7 +81,7 @@ class File:
         )
         if index >= 0:
             last = self.events[index]
-            is_hard = bool(last.context or last.status)
+            is_hard = bool(last.status or last.context) and last.context not in self._logged
             self.events[index] = last._replace(
                 survived=after.shows_survival(is_last=False, is_hard=is_hard),
                 survived_if_last=after.shows_survival(is_last=True, is_hard=is_hard),
@@ -95,6 +97,8 @@ class File:
         process = label[:4]  # lines of several processes may be interleaved
         stream = self._streams.get(process)
         begins = stream is None and (HEAD.match(text) or IGNORED.search(text))
+        if HEAD.match(text) and _LOGGED.search(self._reader.before):
+            self._logged.add(number)
         if begins and len(self._streams) < STREAMS:
             stream = self._streams[process] = Stream()
         ended = stream.feed(number, text) if stream else None
