@@ -23,7 +23,7 @@ from jobgen.scripts.write import write
 
 if TYPE_CHECKING:
     from jobgen.diagnosis.job_files import JobFiles
-    from jobgen.diagnosis.many_jobs import Jobs
+    from jobgen.diagnosis.nodes.many_jobs import Jobs
 
 
 @main.command()
@@ -77,14 +77,14 @@ def _several_jobs(words: Sequence[str]) -> Jobs:
     """The jobs in a folder that has the output of several."""
     if len(words) != 1 or not os.path.isdir(to_path(words[0])):
         return {}
-    from jobgen.diagnosis.many_jobs import jobs_in  # most words name files
+    from jobgen.diagnosis.nodes.many_jobs import jobs_in  # most words name files
 
     return jobs_in(words[0])
 
 
 def _show_table(jobs: Jobs, format: str) -> int:
     """Write the verdicts on the jobs of a folder."""
-    from jobgen.diagnosis.many_jobs import all_as_json, as_table, verdicts_on
+    from jobgen.diagnosis.nodes.many_jobs import all_as_json, as_table, verdicts_on
 
     verdicts = verdicts_on(jobs)
     write((all_as_json if format == "json" else as_table)(verdicts))
@@ -93,7 +93,7 @@ def _show_table(jobs: Jobs, format: str) -> int:
 
 def _show_mail(verdict: Verdict) -> int:
     """Write the mail to the administrators; it is no matter of theirs without `send`."""
-    from jobgen.diagnosis.mail import as_mail
+    from jobgen.diagnosis.nodes.mail import as_mail
 
     if verdict.send:
         write(as_mail(verdict))
