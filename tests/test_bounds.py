@@ -19,6 +19,7 @@ PACKAGE = FOLDER.parent / "jobgen"
 OTHER_MEANINGS = {
     ("diagnosis/files.py", 4096): "bytes that show what a file is",
     ("diagnosis/lines/census.py", 1 << 17): "bytes at the end of a block that are searched",
+    ("diagnosis/lines/aftermath.py", 2000): "lines after an error in which a job goes on",
     ("diagnosis/lines/file_events.py", 10_000): "streams of lines that are followed",
     ("diagnosis/lines/labels.py", 2000): "a leap year",
     ("diagnosis/reader.py", 1 << 20): "bytes that are read at once",
