@@ -26,7 +26,7 @@ class Explanation(NamedTuple):
 
 
 def read_explanation(file: str, names: Sequence[str], last: str) -> Explanation:
-    """Reads the text in a file; its fields, if it has any, begin with the first of the `names`.
+    """Reads the text in a file; its fields, if it has any, begin with one of the `names`.
 
     Raises ValueError for a field with another name.
     """
@@ -34,7 +34,7 @@ def read_explanation(file: str, names: Sequence[str], last: str) -> Explanation:
         text, _, last_part = stream.read().partition(f"\n\n{last}:\n")
     title, *parts = text.split("\n\n")
     fields = dict.fromkeys(names, "")
-    apart = [part for part in parts if part.startswith(f"{names[0]}: ")]
+    apart = [part for part in parts if part.partition(": ")[0] in names]
     for line in "\n".join(apart).replace("\n    ", " ").splitlines():
         name, _, value = line.partition(": ")
         if name not in fields:

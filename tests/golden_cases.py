@@ -432,7 +432,7 @@ CASES = {
         array="0-9",
         max_restarts="2",
         signal="300",
-        program=("-m", "accelerate.commands.launch", *PLACES, "train.py"),
+        program=("-m", "accelerate.commands.launch", "train.py", *PLACES),
     ),
     "dgx-a100-plain-node": Job(
         "sbatch", profile="dgx-a100", plain="true", launcher="node", program=("train.py", *PLACES)

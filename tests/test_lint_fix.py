@@ -53,7 +53,7 @@ def test_bad_example_is_mended(code: str) -> None:
 @pytest.mark.parametrize("code", sorted(set(rules()) - set(MENDED)))
 def test_other_rules_have_no_edits(code: str) -> None:
     rule = rules()[code]
-    settings = Settings((code,), (), rule.profile)
+    settings = Settings((code,), (), rule.profile, (), rule.versions)
     found = problems_in(rule.bad, "job.sh", settings)
     assert found
     assert not any(problem.edits for problem in found)

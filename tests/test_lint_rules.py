@@ -24,7 +24,7 @@ RULES = list(rules().values())
 
 def found_codes(script: str, rule: Rule) -> set[str]:
     select = (rule.code,) if rule.optional else ()
-    settings = Settings(select, (), rule.profile)
+    settings = Settings(select, (), rule.profile, (), rule.versions)
     return {problem.code for problem in problems_in(script, "job.sh", settings)}
 
 

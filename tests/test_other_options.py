@@ -16,7 +16,7 @@ from jobgen.cli.commands import job_commands
 from jobgen.cli.mistakes.other_options import own_words
 from jobgen.errors import JobgenError
 from jobgen.generator import Generator
-from jobgen.lint.reader.sbatch_options import OPTIONS
+from jobgen.lint.options import known_options
 from jobgen.other_words.search import words
 from jobgen.planning.job_options import FIELD_OF_FLAG
 from jobgen.planning.option_row import REQUEST
@@ -155,7 +155,7 @@ def _known_flags(command: str) -> set[str]:
     if command == "qsub":
         flags |= {f"-{letter}" for letter in "ajklmMPpruWVIX"}
     if command in ("sbatch", "interactive"):
-        flags |= {f"--{name}" for name in OPTIONS}
+        flags |= {f"--{name}" for name in known_options("sbatch").newest}
     return flags
 
 

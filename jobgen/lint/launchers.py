@@ -5,21 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from jobgen.lint.options import Options, known_options
 from jobgen.lint.reader.commands import SHELLS, Command, Word, base_name, starter_of
 from jobgen.lint.reader.directives import whole_number
 from jobgen.lint.reader.script import Script
 
-# Options that take no value: torch/distributed/run.py, accelerate/commands/launch.py,
-# deepspeed/launcher/runner.py.
-_WITHOUT_VALUE = frozenset(
-    """
-    standalone module no-python run-path use-env help
-    quiet q cpu multi-gpu tpu ipex enable-cpu-affinity dynamo-use-fullgraph dynamo-use-dynamic
-    use-deepspeed use-fsdp use-megatron-lm use-xpu same-network tpu-cluster no-tpu-cluster
-    tpu-use-sudo downcast-bf16 debug
-    no-local-rank no-ssh no-ssh-check force-multi save-pid elastic-training bind-cores-to-rank
-    """.split()
-)
 # The names that other launchers have for torchrun's options.
 _OPTION_NAMES = {
     "torchrun": {},
@@ -38,6 +28,7 @@ _MODULES = {
 _ANY_LAUNCHER = re.compile("torchrun|torch.distributed|accelerate|deepspeed")
 # An address that means the node itself on every node; a port may follow.
 LOOPBACK = re.compile(r"(?:localhost|127(?:\.\d+){3}|\[?::1\]?)(?=:\d+$|$)")
+_OPTION = re.compile(r"--?[A-Za-z][\w-]*")
 _PORT = re.compile(r"^\d{4,5}$|:\d{4,5}$")
 _STARTERS_ON_ALL_NODES = ("srun", "mpiexec", "mpirun", "pbsdsh", "pdsh", "clush")
 # Options of srun that say how many tasks or nodes a step has.
@@ -68,6 +59,7 @@ class Launcher:
     options: Mapping[str, Word]
     starter: str
     has_all_options: bool  # no option is in a variable whose value is not known
+    option_words: Sequence[Word] = ()  # the words that certainly begin options of the launcher
 
     def value(self, *names: str) -> str:
         """The value of an option by any of its names; "" if the option is not given."""
@@ -120,12 +112,12 @@ def _launcher(script: Script, command: Command) -> Launcher | None:
     for index, word in enumerate(words):
         if name := _launcher_name(words, index):
             following = words[index + 1 + (word.text == "accelerate") :]
-            options, has_all = _options(following)
+            options, has_all, option_words = _options(following, known_options(name))
             for option, own_name in _OPTION_NAMES[name].items():
                 if value := options.pop(own_name.replace("_", "-"), None):
                     options[option] = value
             starter = starter_of(command, words[:index])
-            return Launcher(name, command, word, options, starter, has_all)
+            return Launcher(name, command, word, options, starter, has_all, option_words)
     return None
 
 
@@ -143,29 +135,36 @@ def _launcher_name(words: Sequence[Word], index: int) -> str:
     return name if name == "torchrun" else ""
 
 
-def _options(words: Sequence[Word]) -> tuple[dict[str, Word], bool]:
+def _options(words: Sequence[Word], own: Options) -> tuple[dict[str, Word], bool, Sequence[Word]]:
     """The options by name, with hyphens in the names, and whether these are certainly all options.
 
-    The options after the program are the program's own.
+    The options after the program are the program's own. The words of options end at the first
+    that is not its `own`, since it may or may not take a value.
     """
     options: dict[str, Word] = {}
-    has_all = True
+    option_words: list[Word] = []
+    has_all = is_certain = True
     remaining = iter(words)
     for word in remaining:
         if word.text in ("-m", "--module") or word.text.endswith(".py"):
             break
         if not word.text.startswith("-"):
             if not word.is_literal:
-                has_all = False
+                has_all = is_certain = False
                 continue
             break
-        name, equals, value = word.text.lstrip("-").partition("=")
+        spelling, equals, value = word.text.partition("=")
+        name = spelling.lstrip("-")
+        option = own.find(name) if spelling.startswith("--") else own.letters.get(name)
+        option_words += [word] if is_certain and _OPTION.fullmatch(spelling) else []
+        is_certain = is_certain and bool(option)
         name = "hostfile" if name == "H" else name.replace("_", "-")
-        if equals or name in _WITHOUT_VALUE:
+        option = option or own.find(name.replace("-", "_"))
+        if equals or (option and not option.argument):
             options[name] = word._replace(text=value)
         elif (following := next(remaining, None)) is not None:
             options[name] = following
-    return options, has_all
+    return options, has_all, option_words
 
 
 def starter_option(words: Sequence[Word], *names: str) -> Word | None:

@@ -16,9 +16,10 @@ from jobgen.lint.files import (
     unreadable,
 )
 from jobgen.lint.fix import Mended, end_of, mended
+from jobgen.lint.options import read_versions
 from jobgen.lint.reader.parse import parse
 from jobgen.lint.reader.script import Script, SubmittedScript
-from jobgen.lint.rules import NEEDS_PROFILE, Finding
+from jobgen.lint.rules import NEEDS_PROFILE, NEEDS_VERSION, Finding
 from jobgen.lint.rules.ignore_comments import ignore_comments, unused_comments
 from jobgen.lint.settings import Settings, chosen_checks, codes_of, load_profile, settings_for
 from jobgen.untrusted_input import ends_within_bounds
@@ -65,10 +66,7 @@ def lint(
     With `fix`, mend findings that have one right mend; no file is written. "-" is stdin, whose
     findings name the file `stdin_name`. Raises JobgenError if the settings are wrong.
     """
-    for option in ("select", "ignore", "also"):
-        codes_of(f"--{option}", getattr(settings, option))
-    if settings.profile:
-        load_profile(settings.profile)
+    _check(settings)
     outcome = Outcome()
 
     def on_error(error: OSError) -> None:
@@ -92,6 +90,15 @@ def lint(
             outcome.unread += error.problems
     outcome.unread = sorted(set(outcome.unread))
     return outcome
+
+
+def _check(settings: Settings) -> None:
+    """Raise JobgenError if the settings of the command line are wrong."""
+    for option in ("select", "ignore", "also"):
+        codes_of(f"--{option}", getattr(settings, option))
+    if settings.profile:
+        load_profile(settings.profile)
+    read_versions("--for", settings.versions)
 
 
 def _lint_data(data: bytes, path: str, settings: Settings, fix: bool, outcome: Outcome) -> None:
@@ -203,10 +210,14 @@ def _problem(
 def _findings(script: Script, settings: Settings) -> Iterable[tuple[Finding, str]]:
     """The findings of the chosen rules, with their codes, before ignore comments suppress any."""
     script.profile = load_profile(settings.profile) if settings.profile else None
+    script.versions = read_versions("--for", settings.versions)
     checks = chosen_checks(settings)
     found = [(finding, code) for code, check in checks.items() for finding in check(script)]
     if IGNORE_COMMENT in checks and not script.parse_error:
-        searched = {code for code in checks if script.profile or code[:3] != NEEDS_PROFILE}
+        unsearched = [NEEDS_PROFILE] * (not script.profile) + [NEEDS_VERSION] * (
+            not script.versions
+        )
+        searched = {code for code in checks if not code.startswith(tuple(unsearched))}
         places = {(finding.line, code) for finding, code in found}
         unused = unused_comments(script, searched - {IGNORE_COMMENT}, places)
         found += [(finding, IGNORE_COMMENT) for finding in unused]

@@ -17,26 +17,29 @@ from typing import Any
 from jobgen.bounds import LINT_TRUSTED_BYTES
 from jobgen.errors import JobgenError, Mark, problem
 from jobgen.lint.files import out_of_bounds, read_bounded, unreadable
+from jobgen.lint.options import read_versions
 from jobgen.lint.rules import Check, checks, off_by_default
 from jobgen.paths import WORKING_FOLDER, is_outside, project_folder, repository_or_folder, to_path
 from jobgen.profiles.model import Profile
 from jobgen.untrusted_input import ends_within_bounds
 
 _TABLE = ("tool", "jobgen", "lint")
-_LISTS = ("select", "ignore", "also")
+_LISTS = ("select", "ignore", "also", "for")
 
 
 @dataclass(frozen=True)
 class Settings:
     """The options of the command line, or the values of a configuration.
 
-    `select`, `ignore` and `also` have codes, or beginnings of codes.
+    `select`, `ignore` and `also` have codes, or beginnings of codes; `versions` has texts such as
+    slurm=23.11.
     """
 
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     profile: str | None = None
     also: tuple[str, ...] = ()
+    versions: tuple[str, ...] = ()  # `for` in a configuration
     file: str = ""  # the configuration, if the settings come from a file
 
 
@@ -92,6 +95,7 @@ def settings_for(path: str, settings: Settings) -> Settings:
         settings.ignore or configured.ignore,
         settings.profile or configured.profile,
         settings.also or configured.also,
+        settings.versions or configured.versions,
     )
 
 
@@ -108,20 +112,23 @@ def configured_settings(folder: str) -> Settings:
         text = "tool.jobgen.lint.select names no rule"
         raise problem(file, text, "usage", "leave it out to search for all rules")
     lists = {key: tuple(table.get(key, ())) for key in _LISTS}
+    versions = lists.pop("for")
+    read_versions(f"{file}: for", versions)
     for key, beginnings in lists.items():
         codes_of(f"{file}: {key}", beginnings)
-    return Settings(**lists, profile=table.get("profile"), file=file)
+    return Settings(**lists, versions=versions, profile=table.get("profile"), file=file)
 
 
 def _check_type(file: str, key: str, value: Any) -> None:
     if key not in (*_LISTS, "profile"):
-        hint = "the keys are select, ignore, also and profile"
+        hint = "the keys are select, ignore, also, for and profile"
         raise problem(file, f"unknown key tool.jobgen.lint.{key}", "usage", hint)
     if key == "profile" and not isinstance(value, str):
         raise problem(file, "tool.jobgen.lint.profile must be a string", "usage")
     is_list = isinstance(value, list) and all(isinstance(item, str) for item in value)
     if key != "profile" and not is_list:
-        raise problem(file, f"tool.jobgen.lint.{key} is not a list of codes", "usage")
+        items = "versions such as slurm=23.11" if key == "for" else "codes"
+        raise problem(file, f"tool.jobgen.lint.{key} is not a list of {items}", "usage")
 
 
 def _table(file: str) -> dict[str, Any] | None:

@@ -23,6 +23,7 @@ from jobgen.scripts.write import write, write_to_stdout
 @option("--also CODE...", "These rules, too, which are off by default.")
 @option("--jobs-only", "Skip files without #SBATCH or #PBS lines, also if they are named.")
 @option("--profile PROFILE|FILE", "The cluster of the scripts; its limits are checked, too.")
+@option("--for NAME=VERSION...", "The version of a tool: slurm=23.11, torch=2.4.", "versions")
 @option("--fix", "Mend what has only one right mend, show the changes, and report what is left.")
 @option("--diff", "Only show what --fix would change.")
 @option("--stdin-filename FILE", "What file - stands for: its name and its pyproject.toml count.")
@@ -34,6 +35,7 @@ def lint_files(
     also: Sequence[str],
     jobs_only: bool,
     profile: str | None,
+    versions: Sequence[str],
     fix: bool,
     diff: bool,
     stdin_filename: str | None,
@@ -42,15 +44,14 @@ def lint_files(
 
     Reads any sbatch or PBS script, generated or not; in a folder, the files with #SBATCH or #PBS
     lines; in a .md or .rst file, the scripts that it shows; - is stdin; without a FILE, the working
-    folder. The exit code is 1 if there is a finding, and 2 if a file cannot be read or written.
-    A comment `# jobgen: ignore=CODE reason`, on a line or above it, turns a rule off there;
-    [tool.jobgen.lint] in pyproject.toml may have `select`, `ignore`, `also` and `profile`.
-    --fix changes no command of a script. With -, it writes the script to stdout and the findings to
-    stderr.
+    folder. The exit code is 1 if there is a finding, and 2 if a file cannot be read or written. A
+    comment `# jobgen: ignore=CODE reason`, on a line or above it, turns a rule off there;
+    [tool.jobgen.lint] in pyproject.toml may have `select`, `ignore`, `also`, `for` and `profile`.
+    --fix changes no command. With -, it writes the script to stdout and the findings to stderr.
     """
     files = files or ["."]
     _check_usage(files, format, fix, diff, stdin_filename)
-    settings = Settings(tuple(select), tuple(ignore), profile, tuple(also))
+    settings = Settings(tuple(select), tuple(ignore), profile, tuple(also), tuple(versions))
     outcome = lint(files, settings, jobs_only, fix or diff, stdin_filename or "-")
     found = FORMATS[format](outcome.problems)
     if fix and "-" in files:

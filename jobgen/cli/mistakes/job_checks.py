@@ -251,10 +251,11 @@ def _directive_advice(job: Job) -> Iterator[Problem]:
     if not texts or job.command != "sbatch":
         return
     from jobgen.lint.option_values import grammar_of
-    from jobgen.lint.reader.sbatch_options import nearest_option
+    from jobgen.lint.options import known_options
 
     for name, _, value in (text[2:].partition("=") for text in texts):
-        near = nearest_option(name)
+        options = known_options("sbatch")
+        near = "" if options.find(name) else options.nearest(name)
         grammar = grammar_of("slurm", name)
         mark = Mark("--directive")
         if near:

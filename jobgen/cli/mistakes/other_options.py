@@ -12,8 +12,7 @@ from functools import partial
 from click import Command, Context, Group, get_current_context
 
 from jobgen.errors import JobgenError
-from jobgen.lint.reader.sbatch_options import OPTIONS as OPTIONS_OF_SBATCH
-from jobgen.lint.reader.sbatch_options import SRUN_OPTIONS, WITHOUT_VALUE
+from jobgen.lint.options import known_options
 from jobgen.other_words.search import answers, form_words, path_of, places, plain
 from jobgen.planning.job_options import FIELD_OF_FLAG, OPTIONS
 from jobgen.planning.job_size import size_words
@@ -32,7 +31,7 @@ from jobgen.profiles.resolve import Profiles
 from jobgen.quoting import options_of, quote, split_words
 from jobgen.schedulers import absent_keys, pbs_user_options, slurm_directives
 
-_SBATCHS = OPTIONS_OF_SBATCH - {flag.lstrip("-") for flag in FIELD_OF_FLAG}
+_SBATCHS = known_options("sbatch").newest.keys() - {flag.lstrip("-") for flag in FIELD_OF_FLAG}
 _SCHEDULERS = {"sbatch": "slurm", "qsub": "pbs", "interactive": "slurm", "local": "local"}
 _CLOSE = 0.75  # the ratio of difflib from which a name is taken for a misspelt option
 
@@ -207,12 +206,13 @@ def _of_name(flag: str, command: str, value: str) -> str:
         return sentence
     if (
         command in ("sbatch", "interactive")
-        and name in (SRUN_OPTIONS | {"uenv", "view"}) - _SBATCHS
+        and name in (known_options("srun").newest.keys() | {"uenv", "view"}) - _SBATCHS
     ):
         word = f"--{name}={value}" if value else f"--{name}"
         return f"--set {quote(f'launch.srun_options=[{word}]')}"
     if command in ("sbatch", "interactive") and name in _SBATCHS:
-        has_value = name not in WITHOUT_VALUE or (value and name in ("nice", "propagate", "x11"))
+        argument = known_options("sbatch").newest[name].argument
+        has_value = argument == "=" or (value and name in ("nice", "propagate"))
         given = f"={value or 'VALUE'}" if has_value else ""
         return slurm_directives.ON_COMMAND_LINE.get(
             name, f"--directive={quote(f'--{name}{given}')}"

@@ -6,21 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
+from jobgen.lint.options import known_options
 from jobgen.lint.reader.commands import OUTER, Command, Word
-from jobgen.lint.reader.sbatch_options import (
-    OPTIONS,
-    SHORT_WITH_VALUE,
-    SRUN_LETTERS,
-    SRUN_OPTIONS,
-    WITH_VALUE,
-    full_name,
-)
-from jobgen.schedulers.slurm_directives import LONG_NAMES
 
 # qsub(1B) allows blanks before #PBS, sbatch does not.
 _PREFIX = re.compile(r"(#SBATCH)(?=\s|-)|\s*(#PBS)(?=\s)")
-# GETOPT_ARGS in src/cmds/qsub_sup.c of OpenPBS, and in qsub_functions.c of Torque (E, n, x).
-QSUB_WITHOUT_VALUE = "EIVXfhnxz"
+# Several names of one option of Slurm.
+_SYNONYMS = {
+    "tasks-per-node": "ntasks-per-node",
+    "share": "oversubscribe",
+    "workdir": "chdir",
+    "cluster": "clusters",
+}
 # After one of these words, the directives are for the next part of a heterogeneous job.
 _SEPARATORS = ("hetjob", "packjob")
 
@@ -117,23 +114,29 @@ def _slurm_option(word: str, following: _Words, command: str = "") -> tuple[str,
 
     The option is on the command line of `command`; if that is "", the option is in a directive.
     """
-    own_options = SRUN_OPTIONS if command == "srun" else frozenset()
-    own_letters = SRUN_LETTERS if command else {}
+    options = known_options(command or "sbatch")
     if not word.startswith("--"):
         letter, value = word[1], word[2:]
-        if not value and (letter in SHORT_WITH_VALUE or letter in own_letters):
+        option = options.letters.get(letter)
+        if not value and option and option.argument == "=":
             value = _take(following)
-        return own_letters.get(letter) or LONG_NAMES.get(letter, letter), value
+        return full_name(option.name) if option else letter, value
     name, equals, value = word[2:].partition("=")
-    name = name if name in own_options else full_name(name)
+    option = options.find(name)
+    name = full_name(option.name if option else name)
     if equals:
         return name, value
-    if name in own_options or name in WITH_VALUE:
+    if option and option.argument == "=":
         return name, _take(following)
-    is_of_site = not command and name not in OPTIONS  # it may or may not take a value
+    is_of_site = not command and not option  # it may or may not take a value
     if is_of_site and following and not following[0].text.startswith("-"):
         following.popleft()
     return name, ""
+
+
+def full_name(name: str) -> str:
+    """The name that stands for all synonyms of an option of Slurm."""
+    return _SYNONYMS.get(name, name)
 
 
 def _pbs_options(words: _Words) -> Iterator[Directive]:
@@ -141,7 +144,8 @@ def _pbs_options(words: _Words) -> Iterator[Directive]:
     while words and re.match("-[A-Za-z]", words[0].text):
         word = words.popleft()
         letter, value = word.text[1], word.text[2:]
-        if letter not in QSUB_WITHOUT_VALUE and not value:
+        option = known_options("qsub").by_name.get(letter)
+        if not value and (not option or option.argument):
             value = _take(words)
         yield Directive("pbs", letter, value, word.line, word.column, word.text)
 

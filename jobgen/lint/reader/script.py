@@ -7,6 +7,7 @@ from functools import cached_property
 from math import inf
 
 from jobgen.lint.documents import is_document
+from jobgen.lint.options import Versions
 from jobgen.lint.reader.commands import Assignment, Command, Place, Use, Word
 from jobgen.lint.reader.directives import Directive, chunks, whole_number
 from jobgen.lint.reader.flow import Flow
@@ -61,6 +62,7 @@ class Script:
     submitted_scripts: list[SubmittedScript] = field(default_factory=list)
     parse_error: tuple[int, int] | None = None  # the first place that cannot be parsed
     profile: Profile | None = None  # of the script's cluster, if the user has named a profile
+    versions: Versions = ()  # of Slurm and other tools, if the user asks for some
 
     @cached_property
     def lines(self) -> list[str]:

@@ -3,8 +3,8 @@
 jobgen/explanation.py explains the format of a text, jg101_….txt. The page of a rule says why the
 job fails, with the evidence and the cure. The last part is an example, which the tests lint: lines
 of a script with the mistake (-), lines of the same script without it (+), and lines of both. Both
-scripts begin with #!/bin/bash if no line names an interpreter; ␍ is a carriage return. The only
-field, Profile, names the profile for the example.
+scripts begin with #!/bin/bash if no line names an interpreter; ␍ is a carriage return. A
+field names the Profile for the example, or the versions that it is For.
 
 The check of a rule is the function with the name of the rule's text. It yields findings. A finding
 has edits, which `--fix` makes, if it has one right mend that changes no command. Not here: how a
@@ -73,6 +73,7 @@ def without_line(script: Script, line: int) -> Edit:
 
 Check = Callable[[Script], Findings]
 NEEDS_PROFILE = "JG7"  # the codes of rules that compare a script with its cluster begin so
+NEEDS_VERSION = "JG222"  # the rule that compares a script with the versions of --for
 off_by_default: set[Check] = set()
 
 
@@ -92,6 +93,7 @@ class Rule(NamedTuple):
     good: str  # the same script without the mistake
     optional: bool
     profile: str | None  # for the two scripts, if they need one
+    versions: tuple[str, ...]  # likewise: slurm=23.11
 
 
 @cache
@@ -116,9 +118,10 @@ def rules() -> dict[str, Rule]:
 def _rule(code: str, check: Check) -> Rule:
     folder, name = check.__module__.rpartition(".")[2], check.__name__
     file = os.path.join(os.path.dirname(__file__), folder, f"{name}.txt")
-    title, page, fields, example = read_explanation(file, ("Profile",), "Example")
+    title, page, fields, example = read_explanation(file, ("Profile", "For"), "Example")
     bad, good = (_script(example.splitlines(), mark) for mark in "-+")
-    return Rule(code, title, page, bad, good, check in off_by_default, fields["Profile"] or None)
+    profile, versions = fields["Profile"] or None, tuple(fields["For"].split())
+    return Rule(code, title, page, bad, good, check in off_by_default, profile, versions)
 
 
 def _script(example: Sequence[str], mark: str) -> str:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from jobgen.errors import JobgenError
-from jobgen.lint.reader.sbatch_options import OPTIONS
+from jobgen.lint.options import known_options
 from jobgen.lint.rules import Directive, Findings, Script, finding_at
 from jobgen.planning.host_list import expand
 
@@ -18,7 +18,7 @@ def jg206_repeated_option(script: Script) -> Findings:
             seen.clear()
         if directive.option in ("mail-type", "hint"):  # several values add up
             continue
-        if directive.scheduler == "slurm" and directive.option not in OPTIONS:
+        if directive.scheduler == "slurm" and not known_options("sbatch").find(directive.option):
             continue  # an option of a plug-in (SPANK), whose values may add up
         for name, value in _values(directive, bool(script.chunk_requests)):
             key = directive.scheduler, name

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, groupby
 
-from jobgen.lint.reader.directives import is_code, read_directives
-from jobgen.lint.reader.sbatch_options import OPTIONS, SHORT_WITH_VALUE, nearest_option
+from jobgen.lint.options import known_options
+from jobgen.lint.reader.directives import full_name, is_code, read_directives
 from jobgen.lint.reader.source import parse_tree, to_bytes
 from jobgen.lint.rules import (
     Directive,
@@ -17,9 +17,7 @@ from jobgen.lint.rules import (
     replacement,
     without_line,
 )
-from jobgen.schedulers.slurm_directives import LONG_NAMES
-
-_QSUB_OPTIONS = frozenset("AaCcefhIJjklmMNopPqrRSuvVWXz")  # see qsub(1B)
+from jobgen.lint.rules.option_names import instead_of
 
 
 def jg201_late_directive(script: Script) -> Findings:
@@ -89,7 +87,8 @@ def can_be_added(script: Script, added: Sequence[Directive], lines: Sequence[int
     names = [name for each in added for name in _names(each)]
     other_names = {name for each in others for name in _names(each)}
     is_new = len(set(names)) == len(names) and not other_names.intersection(names)
-    options = OPTIONS if added[0].scheduler == "slurm" else _QSUB_OPTIONS
+    command = "sbatch" if added[0].scheduler == "slurm" else "qsub"
+    options = {full_name(name) for name in known_options(command).by_name}
     schedulers = {each.scheduler for each in [*added, *others]}
     has_stray_word = any(word.line in lines for word in script.stray_words)
     is_read = options.issuperset(each.option for each in added) and not has_stray_word
@@ -132,39 +131,6 @@ def _directive_written_right(script: Script, comment: Word, length: int) -> list
     return [Edit(comment.line, 1, comment.line, comment.column + length, "#SBATCH")]
 
 
-def jg203_unknown_option(script: Script) -> Findings:
-    for directive in script.active_directives:
-        option = directive.option
-        if directive.scheduler != "slurm" or len(option) == 1:
-            continue
-        if near := nearest_option(option):
-            text = f"sbatch has no option --{option}"
-            edits = _option_written_right(script, directive)
-            yield finding_at(directive, text, f"did you mean --{near}?", edits)
-
-
-def _option_written_right(script: Script, directive: Directive) -> list[Edit]:
-    """The edit that corrects the spelling of an option, if only one option can be meant."""
-    name = directive.raw[2:].partition("=")[0]
-    plain = name.replace("_", "-").lower()
-    is_beginning = any(option.startswith(plain) for option in OPTIONS)
-    near = [option for option in OPTIONS if _differs_by_one_letter(plain, option)]
-    meant = [plain] if plain in OPTIONS else [] if is_beginning else near
-    column = directive.column + 2
-    is_there = script.lines[directive.line - 1].startswith(name, column - 1)
-    is_certain = len(meant) == 1 and is_there
-    return [replacement(directive.line, column, name, meant[0])] if is_certain else []
-
-
-def _differs_by_one_letter(word: str, other: str) -> bool:
-    """Whether two words differ by one added, missing or changed letter, or two swapped letters."""
-    while word and other and word[0] == other[0]:
-        word, other = word[1:], other[1:]
-    while word and other and word[-1] == other[-1]:
-        word, other = word[:-1], other[:-1]
-    return max(len(word), len(other)) <= 1 or (len(word) == 2 and word == other[::-1])
-
-
 # Typographic dashes, with a hyphen before or after them.
 _DASHES = re.compile("-?[\u2010-\u2015\u2212]{1,2}-?")
 
@@ -175,7 +141,8 @@ def jg204_stray_word(script: Script) -> Findings:
         if word.scheduler != "slurm" or word.is_late or (script.is_in_document and "(" in line):
             continue  # in a document, parentheses stand for a value, or are a note
         if letter := _unknown_letter(script, word):
-            yield finding_at(letter, f"sbatch has no option {letter.raw}", _instead_of(letter))
+            text = f"sbatch has no option {letter.raw}"
+            yield finding_at(letter, text, instead_of("sbatch", letter.option))
             continue
         text = f"`{word.raw}` is not an option: sbatch refuses the script"
         yield finding_at(word, text, _cure(word), _word_written_right(script, word))
@@ -200,12 +167,6 @@ def _unknown_letter(script: Script, word: Directive) -> Directive | None:
     )
 
 
-def _instead_of(letter: Directive) -> str:
-    """The cure for an option -x: the same letter in the other case, if there is one."""
-    other = letter.option.swapcase()
-    return f"did you mean -{other}, --{LONG_NAMES[other]}?" if other in LONG_NAMES else "remove it"
-
-
 def _word_written_right(script: Script, word: Directive) -> list[Edit]:
     """The edit of a stray word after which sbatch reads the whole line; empty if none is likely."""
     line, start = script.lines[word.line - 1], word.column - 1
@@ -221,13 +182,14 @@ def _likely_edit(line: str, start: int, word: Directive) -> Edit | None:
     dashes = _DASHES.match(line, start)
     name = re.compile(r"[\w-]+").match(line, dashes.end() if dashes else start)
     blanks = re.search(r"(?<=--)([a-z-]+)(\s*=\s*)$", line[:start])
-    if dashes and name and (name[0] in OPTIONS or re.fullmatch(r"[A-Za-z]\d*", name[0])):
-        new = "--" if name[0] in OPTIONS else "-"
+    options = known_options("sbatch").by_name
+    if dashes and name and (name[0] in options or re.fullmatch(r"[A-Za-z]\d*", name[0])):
+        new = "--" if name[0] in options else "-"
         return replacement(word.line, word.column, dashes[0], new)
-    if name and name[0] in OPTIONS and line[:start].strip() == "#SBATCH":
+    if name and name[0] in options and line[:start].strip() == "#SBATCH":
         has_value = line.startswith("=", name.end())
         return replacement(word.line, word.column, "", "--") if has_value else None
-    if blanks and blanks[1] in OPTIONS:
+    if blanks and blanks[1] in options:
         return replacement(word.line, blanks.start(2) + 1, blanks[2], "=")
     return None
 
@@ -241,7 +203,9 @@ def jg215_short_option_with_equals(script: Script) -> Findings:
         if len(directive.option) > 1:
             cure += f", or --{directive.option}={value}"
         line, column = script.lines[directive.line - 1], directive.column + 2
-        takes_value = flag[1] in SHORT_WITH_VALUE and re.match("=[^\\s=]", line[column - 1 :])
+        option = known_options("sbatch").letters.get(flag[1])
+        has_value = option and option.argument == "="
+        takes_value = has_value and re.match("=[^\\s=]", line[column - 1 :])
         edits = [replacement(directive.line, column, "=", " ")] if takes_value and value else []
         text = f"the value of {flag} is `{directive.value}`, with the ="
         yield finding_at(directive, text, cure, edits)

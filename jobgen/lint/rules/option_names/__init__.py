@@ -1,0 +1,163 @@
+"""Rules about options that a command, or the version that the user asks for, does not have."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from jobgen.lint.launchers import launchers
+from jobgen.lint.options import Option, Options, asked_for, known_options
+from jobgen.lint.reader.directives import command_options
+from jobgen.lint.rules import Directive, Edit, Findings, Script, Word, finding_at, replacement
+
+_SLURM = ("sbatch", "salloc", "srun")
+# Resources that PBS makes when it is installed, or by its hooks.
+_MADE_RESOURCES = {"ngpus", "mpiprocs", "ompthreads"}
+_LEAST_LETTERS = 6  # shorter names of resources are too like those that sites make
+# NEC's qsub reads #PBS, too, but it has other options.
+_OTHER_QSUB = re.compile("NQS|elapstim_req")
+
+
+class _Given(NamedTuple):
+    """An option that a script gives to a command, as written, up to its value."""
+
+    command: str
+    spelling: str
+    place: Directive | Word
+
+    @property
+    def kind(self) -> str:
+        """What it is, for messages."""
+        return "resource" if self.command == "qsub -l" else "option"
+
+    @property
+    def name(self) -> str:
+        """The option's name or letter, without hyphens."""
+        return self.spelling.lstrip("-")
+
+    def found_in(self, options: Options) -> Option | None:
+        """The option that it is, if the command has these options."""
+        is_name = self.spelling.startswith("--") or self.command.startswith("qsub")
+        return options.find(self.name) if is_name else options.letters.get(self.name)
+
+
+def jg203_unknown_option(script: Script) -> Findings:
+    for given in _given_options(script):
+        options = known_options(given.command)
+        wanted = asked_for(given.command, script.versions)
+        if given.found_in(options) or any(given.found_in(each) for _, _, each in wanted):
+            continue
+        if cure := _cure(script, given, options):
+            text = f"{given.command.removesuffix(' -l')} has no {given.kind} {given.spelling}"
+            place = given.place if given.spelling.startswith("--") else None
+            edits = _written_right(script, place) if isinstance(place, Directive) else ()
+            yield finding_at(given.place, text, cure, edits)
+
+
+def jg222_other_version(script: Script) -> Findings:
+    for given in _given_options(script) if script.versions else ():
+        wanted = asked_for(given.command, script.versions)
+        if not wanted or any(given.found_in(options) for _, _, options in wanted):
+            continue
+        tool, all_options, options = wanted[0]
+        option = given.found_in(all_options)
+        if option or given.found_in(known_options(given.command)):
+            text = f"{tool} has no {given.kind} {given.spelling}"
+            why = f": {_bound(option, options, tool.split()[-1])}" if option else ""
+            yield finding_at(given.place, text + why, _instead(given, option, options))
+
+
+def _bound(option: Option, options: Options, version: str) -> str:
+    """When an option that a version lacks came or went."""
+    place = options.versions.index
+    if option.since and place(option.since) > place(version):
+        return f"it came in {option.since}"
+    return f"{option.until} was the last to have it"
+
+
+def _instead(given: _Given, option: Option | None, options: Options) -> str:
+    """What to write for an option in a version that does not have it.
+
+    What stands for it has the same words or the same letter there.
+    """
+    same_words = {name.replace("_", "-"): name for name in options.by_name}.get(given.name)
+    same_letter = (
+        options.letters.get(option.letter) if option and given.name != option.letter else None
+    )
+    name = same_words or (same_letter.name if same_letter else "")
+    return f"write --{name}" if name else "leave it out"
+
+
+def _given_options(script: Script) -> Iterator[_Given]:
+    """The options of the directives, of Slurm's commands and qsub, and of launchers."""
+    for directive in script.active_directives:
+        if directive.line >= script.first_line and directive.option != "hetjob":
+            yield from _of_directive(
+                "sbatch" if directive.scheduler == "slurm" else "qsub", directive
+            )
+    for command in script.commands:
+        is_pbs = command.name == "qsub" and script.scheduler == "pbs"  # else it is Grid Engine's
+        if command.name not in script.functions and (command.name in _SLURM or is_pbs):
+            for option in command_options(command):
+                yield from _of_directive(command.name, option)
+    for launcher in launchers(script):
+        for word in launcher.option_words:
+            yield _Given(launcher.name, word.text.partition("=")[0], word)
+
+
+def _of_directive(command: str, directive: Directive) -> Iterator[_Given]:
+    long_name = re.match(r"--[A-Za-z][\w-]*(?==|$)", directive.raw)
+    if long_name or not directive.raw.startswith("--"):
+        yield _Given(command, long_name[0] if long_name else directive.raw[:2], directive)
+    for name, _ in directive.resources if "+" not in directive.value else ():
+        yield _Given("qsub -l", name, directive)
+
+
+def _cure(script: Script, given: _Given, options: Options) -> str:
+    """What to write instead; "" if a site or a placeholder may have such an option."""
+    if given.command not in (*_SLURM, "qsub", "qsub -l"):
+        near = options.nearest(given.name, 0.6)
+        return f"did you mean --{near}?" if near else f"see `{given.command} --help`"
+    if given.command == "qsub -l":
+        names = [name for name in options.newest if len(name) >= _LEAST_LETTERS]
+        near = next((name for name in names if _differs_by_one_letter(given.name, name)), "")
+        return f"did you mean {near}?" if near and given.name not in _MADE_RESOURCES else ""
+    if given.spelling.startswith("--"):  # a plug-in (SPANK) may have others
+        near = options.nearest(given.name.replace("_", "-"))
+        return f"did you mean --{near}?" if near else ""
+    if given.command == "qsub" and _OTHER_QSUB.search(script.text):
+        return ""
+    if any(word.line == given.place.line for word in script.stray_words):
+        return ""  # JG204 reports both
+    return instead_of(given.command, given.name)
+
+
+def instead_of(command: str, letter: str) -> str:
+    """The cure for an option -x: the same letter in the other case, if there is one."""
+    options, other = known_options(command), letter.swapcase()
+    if command == "qsub":
+        return f"did you mean -{other}?" if other in options.by_name else "remove it"
+    option = options.letters.get(other)
+    return f"did you mean -{other}, --{option.name}?" if option else "remove it"
+
+
+def _written_right(script: Script, directive: Directive) -> list[Edit]:
+    """The edit that corrects the spelling of an option, if only one option can be meant."""
+    name = directive.raw[2:].partition("=")[0]
+    plain = name.replace("_", "-").lower()
+    options = known_options("sbatch").newest
+    is_beginning = any(option.startswith(plain) for option in options)
+    near = [option for option in options if _differs_by_one_letter(plain, option)]
+    meant = [plain] if plain in options else [] if is_beginning else near
+    column = directive.column + 2
+    is_there = script.lines[directive.line - 1].startswith(name, column - 1)
+    is_certain = len(meant) == 1 and is_there
+    return [replacement(directive.line, column, name, meant[0])] if is_certain else []
+
+
+def _differs_by_one_letter(word: str, other: str) -> bool:
+    """Whether two words differ by one added, missing or changed letter, or two swapped letters."""
+    while word and other and word[0] == other[0]:
+        word, other = word[1:], other[1:]
+    while word and other and word[-1] == other[-1]:
+        word, other = word[:-1], other[:-1]
+    return max(len(word), len(other)) <= 1 or (len(word) == 2 and word == other[::-1])

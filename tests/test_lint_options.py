@@ -1,0 +1,209 @@
+"""Which options lint knows, in which versions, and what it says of others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("tree_sitter_bash")
+
+from jobgen.lint.options import TOOLS, known_options, read_versions
+from jobgen.lint.run import problems_in
+from jobgen.lint.settings import Settings
+from tests.helpers import jobgen
+
+NODES = "#SBATCH --nodes=2\n"
+
+
+def found(lines: str, *versions: str, file: str = "job.sh") -> list[str]:
+    """The findings of JG203 and JG222."""
+    settings = Settings(("JG203", "JG222"), versions=versions)
+    return [
+        f"{each.text}; {each.hint}" for each in problems_in(f"#!/bin/bash\n{lines}", file, settings)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (
+            "#SBATCH --gpu-per-node=4",
+            "sbatch has no option --gpu-per-node; did you mean --gpus-per-node?",
+        ),
+        ("#SBATCH -jname", "sbatch has no option -j; did you mean -J, --job-name?"),
+        ("#SBATCH -y", "sbatch has no option -y; remove it"),
+        (
+            f"{NODES}srun --ntask_per_node=4 ./a",
+            "srun has no option --ntask_per_node; did you mean --ntasks-per-node?",
+        ),
+        (
+            f"{NODES}salloc --job-nam3=a ./a",
+            "salloc has no option --job-nam3; did you mean --job-name?",
+        ),
+        ("#PBS -Q all", "qsub has no option -Q; did you mean -q?"),
+        ("#PBS -l waltime=1:00:00", "qsub has no resource waltime; did you mean walltime?"),
+        (
+            f"{NODES}torchrun --nprocs-per-node=8 a.py",
+            "torchrun has no option --nprocs-per-node; did you mean --nproc-per-node?",
+        ),
+        (
+            f"{NODES}python -m torch.distributed.run -c 'import a'",
+            "torchrun has no option -c; see `torchrun --help`",
+        ),
+        (
+            f"{NODES}srun deepspeed --num-gpus 8 a.py",
+            "deepspeed has no option --num-gpus; did you mean --num_gpus?",
+        ),
+        (
+            f"{NODES}accelerate launch --num_proceses=8 a.py",
+            "accelerate launch has no option --num_proceses; did you mean --num_processes?",
+        ),
+    ],
+)
+def test_an_option_that_no_version_has_names_the_nearest(lines: str, message: str) -> None:
+    assert found(f"{lines}\n") == [message]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "#SBATCH --gpus-per-n=4 --ntasks-per-nod=1",  # getopt_long takes an unambiguous beginning
+        "#SBATCH --workdir=a --share --geometry=1x1",  # options of old versions
+        "#SBATCH --container-image=a --my-plugin",  # options of plug-ins
+        "#SBATCH hetjob",
+        f"{NODES}srun -r 1 -T 4 --mpi=pmix --container-image=a ./a --gpu-per-node=4",
+        f"{NODES}srun() {{ echo; }}\nsrun --ntask-per-node=4 ./a",
+        "#PBS -l ngpus=4,nodes=2:ppn=8,storage=scratch/a",
+        "#PBS -t 1-4\n#PBS -J 1-4\n#PBS -n",  # of Torque, and of OpenPBS
+        "#PBS -Q all\n#PBS -l elapstim_req=1:00:00",  # NEC's
+        f"{NODES}torchrun --nproc-per-n 8 --nnodes 2 -m pkg.train --epoch 3",
+        f"{NODES}torchrun --nproc_per_node 8 $SCRIPT --epoch 3",
+        f"{NODES}torchrun $OPTIONS --epochs 3 a.py",
+        f"{NODES}torchrun --nproc-per-node=8 a.py --nprocs 4",
+        f"{NODES}python -m torch.distributed.launch --use_env --nproc_per_node=8 a.py",
+        f"{NODES}accelerate launch --num-machines 2 --num_processes 8 a.py",
+        f"{NODES}deepspeed -H hosts --num_gpus 8 --no_ssh --node_rank=0 a.py --deepspeed",
+    ],
+)
+def test_what_a_command_may_have_has_no_finding(lines: str) -> None:
+    assert found(f"{lines}\n") == []
+
+
+def test_a_placeholder_in_a_document_is_no_option() -> None:
+    assert found(f"{NODES}torchrun --<option> --nnodes=2 a.py\n", file="guide.md") == []
+
+
+@pytest.mark.parametrize(
+    ("version", "lines", "message"),
+    [
+        (
+            "slurm=23.11",
+            "#SBATCH --segment=2",
+            "Slurm 23.11 has no option --segment: it came in 24.05; leave it out",
+        ),
+        (
+            "slurm=20.11.9",
+            f"{NODES}srun --container=a ./a",
+            "Slurm 20.11 has no option --container: it came in 21.08; leave it out",
+        ),
+        (
+            "slurm",
+            "#SBATCH --workdir=a",
+            "Slurm 26.05 has no option --workdir: 18.08 was the last to have it; write --chdir",
+        ),
+        (
+            "torch=1.13",
+            f"{NODES}torchrun --nproc-per-node=8 a.py",
+            "torch 1.13 has no option --nproc-per-node: it came in 2.0; write --nproc_per_node",
+        ),
+        (
+            "accelerate=0.20",
+            f"{NODES}accelerate launch --num-machines=2 a.py",
+            "accelerate 0.20 has no option --num-machines: it came in 0.28; write --num_machines",
+        ),
+        (
+            "deepspeed=0.13",
+            f"{NODES}deepspeed --node_rank=0 a.py",
+            "deepspeed 0.13 has no option --node_rank: it came in 0.14; leave it out",
+        ),
+        ("openpbs=23.06", "#PBS -t 1-4", "OpenPBS 23.06 has no option -t; leave it out"),
+        ("torque=6.1", "#PBS -R e", "Torque 6.1 has no option -R; leave it out"),
+        (
+            "pbspro=14.1",
+            "#PBS -R e",
+            "PBS Pro 14.1 has no option -R: it came in 18.1; leave it out",
+        ),
+    ],
+)
+def test_an_option_is_compared_with_the_version_asked_for(
+    version: str, lines: str, message: str
+) -> None:
+    assert found(f"{lines}\n", version) == [message]
+    assert found(f"{lines}\n") == []
+
+
+@pytest.mark.parametrize(
+    ("versions", "lines"),
+    [
+        (("slurm=24.05",), "#SBATCH --segment=2"),
+        (("slurm=17.11",), "#SBATCH --workdir=a -g 1x1"),
+        (("torch=2.0", "slurm=23.11"), f"{NODES}torchrun --nproc-per-node=8 a.py"),
+        (("openpbs", "torque"), "#PBS -t 1-4\n#PBS -J 1-4"),
+        (("torch=1.13",), "#SBATCH --segment=2"),
+    ],
+)
+def test_what_the_version_asked_for_has_is_no_finding(
+    versions: tuple[str, ...], lines: str
+) -> None:
+    assert found(f"{lines}\n", *versions) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("slurm=23.10", "--for: no Slurm '23.10' is known; did you mean `23.11`?"),
+        ("slrum=23.11", "--for: 'slrum=23.11' names no tool; did you mean `slurm`?"),
+        ("pytorch", "--for: 'pytorch' names no tool; did you mean `torch`?"),
+        ("", "--for: '' names no tool; one of: accelerate, deepspeed, openpbs"),
+    ],
+)
+def test_a_version_that_is_none_is_exit_code_2(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "job.sh").write_text(f"#!/bin/bash\n{NODES}srun ./a\n")
+    done = jobgen("lint", "--for", text, "job.sh", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert message in done.stderr.decode()
+    (tmp_path / "pyproject.toml").write_text(f'[tool.jobgen.lint]\nfor = ["{text}"]\n')
+    done = jobgen("lint", "job.sh", cwd=tmp_path)
+    assert done.returncode == 2
+    assert message.replace("--for", "pyproject.toml: for") in done.stderr.decode()
+
+
+def test_a_configuration_may_ask_for_versions_and_the_command_line_for_others(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "job.sh").write_text(f"#!/bin/bash\n{NODES}#SBATCH --segment=2\nsrun ./a\n")
+    (tmp_path / "pyproject.toml").write_text('[tool.jobgen.lint]\nfor = ["slurm=23.11"]\n')
+    done = jobgen("lint", "job.sh", cwd=tmp_path)
+    assert (done.returncode, done.stdout.decode().count("JG222")) == (1, 1)
+    done = jobgen("lint", "--for", "slurm=24.05", "job.sh", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, b"")
+    (tmp_path / "pyproject.toml").write_text('[tool.jobgen.lint]\nfor = "slurm"\n')
+    done = jobgen("lint", "job.sh", cwd=tmp_path)
+    assert "for is not a list of versions such as slurm=23.11" in done.stderr.decode()
+
+
+def test_every_tool_has_a_newest_version() -> None:
+    newest = dict(read_versions("--for", TOOLS))
+    assert newest["slurm"] >= "26.05"
+    assert newest["openpbs"] >= "23.06"
+
+
+def test_the_newest_meaning_of_a_name_counts() -> None:
+    options = known_options("sbatch")
+    found = options.find("tasks")
+    assert found
+    assert found.name == "tasks-per-node"  # 18.08 was the last version with --tasks
+    assert options.letters["D"].name == "chdir"
+    assert options.find("ntasks-per") is None  # the beginning of several
+    assert options.of("18.08").find("tasks") == options.by_name["tasks"]._replace(until="")
