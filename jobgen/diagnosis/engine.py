@@ -27,7 +27,11 @@ class Source(NamedTuple):
 
 def diagnose(sources: Iterable[Source]) -> Verdict:
     """The verdict on the job whose output is in `sources`."""
-    case = collect(sources)
+    return verdict_on(collect(sources))
+
+
+def verdict_on(case: Case) -> Verdict:
+    """The verdict on a job, from the events and the Python stacks of its files."""
     case.events += stalled_ranks(case.stacks, case.world, on_request=case.stacks_are_ordered)
     return judge(case)
 
@@ -42,16 +46,20 @@ def collect(sources: Iterable[Source]) -> Case:
             case.lines[source.name] = 0
             continue
         with source.stream:
-            reader = LineReader(source.stream, source.shown)
-            file = File(source.name, reader, source.label, case)
+            file = File(source.name, LineReader(source.stream, source.shown), source.label, case)
             file.read()
-        case.events += file.events
-        case.lines[file.name] = reader.count
-        case.stacks += file.stacks.stacks
-        case.has_ended_well |= file.ends_well and file.name == SCHEDULER
-        case.stacks_are_ordered |= file.stacks.are_ordered
+        add_file(case, file)
     if dumps:
         from jobgen.diagnosis.flight_recorder.missing_ranks import read_dumps  # few jobs have dumps
 
         case.events += read_dumps(dumps)
     return case
+
+
+def add_file(case: Case, file: File) -> None:
+    """Add what was read of a file to the events and facts of its job."""
+    case.events += file.events
+    case.lines[file.name] = file.count
+    case.stacks += file.stacks.stacks
+    case.has_ended_well |= file.ends_well and file.name == SCHEDULER
+    case.stacks_are_ordered |= file.stacks.are_ordered

@@ -7,8 +7,7 @@ lines of this shape may matter.
 
 import re
 from collections.abc import Callable, Iterator
-from itertools import chain
-from typing import BinaryIO
+from typing import Protocol
 
 BLOCK = 1 << 20
 LONGEST_LINE = 1 << 16  # bytes; a longer line is read in pieces
@@ -24,6 +23,13 @@ GRAM = 4  # letters that each fixed text has at least
 _DROPPED = b"0123456789.+-%#|=<>\xe2" + bytes(range(128, 195))
 
 
+class Readable(Protocol):
+    """A stream of bytes; at its end, it returns none."""
+
+    def read(self, size: int, /) -> bytes:
+        """The next bytes, at most so many."""
+
+
 class LineReader:
     """The lines of a stream that may matter, with their numbers, and the lines that `follow` wants.
 
@@ -33,7 +39,7 @@ class LineReader:
     whether it wants more of them. An endless line comes in pieces with the same number.
     """
 
-    def __init__(self, stream: BinaryIO, shown: Callable[[bytes], bytes] = bytes) -> None:
+    def __init__(self, stream: Readable, shown: Callable[[bytes], bytes] = bytes) -> None:
         self._stream = stream
         self._shown = shown
         self._first = stream.read(BLOCK)
@@ -44,7 +50,10 @@ class LineReader:
         self.on_other: Callable[[bytes, bytes], bool] = lambda shape, line: False
         self.watches_others = False
         self.count = 0
-        self.before = b""  # the line before the current one, in the same block
+        self.before = b""  # the line before the current one
+        self._begun = b""  # the beginning of a line whose end was not read yet
+        self._last_line = b""  # of the block before
+        self._is_begun = False
         self._skipped: set[object] = set()  # lines whose like were read often enough
         self._current: object = None
         self._number = 0
@@ -54,21 +63,30 @@ class LineReader:
         self._wanted = max(self._wanted, self._number + lines)
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
-        begun = b""  # the beginning of a line whose end was not read yet
-        for data in chain((self._first,), iter(lambda: self._stream.read(BLOCK), b"")):
+        yield from self.whole_lines()
+        if self._begun:
+            yield from self._lines(self._begun)
+            self.count += 1
+
+    def whole_lines(self) -> Iterator[tuple[int, bytes]]:
+        """The lines without one that has no end yet; when the stream has grown, those behind it."""
+        for data in self._blocks():
             complete, newline, rest = data.rpartition(b"\n")
             if newline:
-                yield from self._lines(begun + complete)
+                yield from self._lines(self._begun + complete)
                 self.count += complete.count(b"\n") + 1
-                begun = rest
+                self._begun = rest
             else:
-                begun += rest
-            if len(begun) > LONGEST_LINE:
-                yield from self._lines(begun)
-                begun = b""
-        if begun:
-            yield from self._lines(begun)
-            self.count += 1
+                self._begun += rest
+            if len(self._begun) > LONGEST_LINE:
+                yield from self._lines(self._begun)
+                self._begun = b""
+
+    def _blocks(self) -> Iterator[bytes]:
+        if not self._is_begun:
+            self._is_begun = True
+            yield self._first
+        yield from iter(lambda: self._stream.read(BLOCK), b"")
 
     @property
     def sample(self) -> list[bytes]:
@@ -79,6 +97,7 @@ class LineReader:
         """The wanted lines of a block that starts at the beginning of a line."""
         block = self._shown(block.replace(b"\r\n", b"\n"))
         self.on_block(block, self.count)
+        last, self._last_line = self._last_line, block.rpartition(b"\n")[2]
         shapes = shape_of(block).split(b"\n")
         hits = self._hits(shapes)
         if not hits and self.count >= self._wanted and not self.watches_others:
@@ -87,7 +106,7 @@ class LineReader:
         lines = block.split(b"\n")
         for index, line in enumerate(lines):
             self._number = self.count + index + 1
-            self.before = lines[index - 1] if index else b""
+            self.before = lines[index - 1] if index else last
             if self._number <= self._wanted:
                 yield self._number, self._visible(line)
             elif index in hits:

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from jobgen.diagnosis.events import SCHEDULER, Event, Role
-from jobgen.diagnosis.lines.aftermath import AftermathReader
+from jobgen.diagnosis.lines.aftermath import Aftermath, AftermathReader
 from jobgen.diagnosis.lines.census import Census
 from jobgen.diagnosis.lines.labels import Label, Labeller, line_time, plain
 from jobgen.diagnosis.lines.matching import is_foreign, matches, may_matter
@@ -49,46 +49,60 @@ class File:
         self._bare = MOST_BARE  # how many more exceptions without tracebacks are wanted
         self._after = AftermathReader()
         reader.on_other, reader.watches_others = self._after.take, name == SCHEDULER
-        self._labeller = Labeller(map(plain, reader.sample), base)
+        self.labeller = Labeller(map(plain, reader.sample), base)
         self._streams: dict[object, Stream] = {}
         self._report = FinalReport()
         self._logged: set[int] = set()  # tracebacks that the program logged: it went on
         self._counts: dict[object, int] = {}
         self._attempt = 0
-        self.events: list[Event] = []
+        self._events: list[Event] = []
         self.stacks = StackReader(name)
-        self.ends_well = False
 
-    def read(self) -> None:
-        """Read all lines."""
-        for number, line in self._reader:
+    def read(self, *, grows: bool = False) -> None:
+        """Read all lines; of a file that `grows`, those that are new and have an end."""
+        for number, line in self._reader.whole_lines() if grows else self._reader:
             text = plain(line)
             self._take(number, in_english(text) if is_foreign(line) else text)
             if self._reader.watches_others:
                 self._after.take(shape_of(line), line)
-        self.ends_well = self._after.found.ended_well
-        self._end_segment()
 
     def _may_matter(self, shape: bytes) -> bool:
         return may_matter(shape) or (self._bare > 0 and may_be_bare(shape))
 
+    @property
+    def ends_well(self) -> bool:
+        """Whether the job ended well, by the lines behind the last event."""
+        return self._after.found.ended_well
+
+    @property
+    def count(self) -> int:
+        """How many lines were read."""
+        return self._reader.count
+
+    @property
+    def events(self) -> list[Event]:
+        """The events; the last of them knows what has followed it."""
+        events = [*self._events]
+        self._tell_last(events, self._after.found)
+        return events
+
     def _end_segment(self) -> None:
-        """Tell the last event what followed it."""
         self._reader.watches_others = True
-        after = self._after.begin()
-        index = next(
-            (i for i in range(len(self.events) - 1, -1, -1) if _counts(self.events[i])), -1
-        )
+        self._tell_last(self._events, self._after.begin())
+
+    def _tell_last(self, events: list[Event], after: Aftermath) -> None:
+        """Tell the last event what followed it."""
+        index = next((i for i in range(len(events) - 1, -1, -1) if _counts(events[i])), -1)
         if index >= 0:
-            last = self.events[index]
+            last = events[index]
             is_hard = bool(last.status or last.context) and last.context not in self._logged
-            self.events[index] = last._replace(
+            events[index] = last._replace(
                 survived=after.shows_survival(is_last=False, is_hard=is_hard),
                 survived_if_last=after.shows_survival(is_last=True, is_hard=is_hard),
             )
 
     def _take(self, number: int, line: str) -> None:
-        label, text = self._labeller.split(line)
+        label, text = self.labeller.split(line)
         if "restart" in text and (found := re.search(_RESTART, text)):
             self._attempt = max(self._attempt + (not found["count"]), int(found["count"] or 0))
             self._reader.skip_nothing()
@@ -139,13 +153,13 @@ class File:
         kind = (event.code, event.role, event.says, event.node, event.rank, event.attempt)
         short = (event.code, event.role)
         self._counts[kind] = self._counts.get(kind, 0) + 1 if len(self._counts) < EVENTS else EVENTS
-        few = self._counts[kind] <= EVENTS_OF_A_KIND and len(self.events) < EVENTS
+        few = self._counts[kind] <= EVENTS_OF_A_KIND and len(self._events) < EVENTS
         if few or self._counts.setdefault(short, 0) < EVENTS_OF_A_KIND:
             self._counts[short] = self._counts.get(short, 0) + 1
-            self.events.append(event)
+            self._events.append(event)
             return True
-        if self.events and self.events[-1].code == event.code:
-            self.events[-1] = event  # the last of too many shows where the failure ends
+        if self._events and self._events[-1].code == event.code:
+            self._events[-1] = event  # the last of too many shows where the failure ends
         return False
 
 
