@@ -17,7 +17,7 @@ from jobgen.paths import to_path, walk
 
 PEEKED = 4096  # bytes at a file's beginning that show what kind of file it is
 # The suffixes of logs; the job's number follows the suffixes that the scheduler gives.
-_LOG = (
+LOG = (
     r"(\.(log|txt|out|err|output|error|stdout|stderr)|\.[oe]\d+)([.\-_]?\d+)?$"
     r"|^(stdout|stderr)([.\-_]?\d+|\.[\w.-]+)?$"
 )
@@ -67,10 +67,10 @@ def _folder(top: str) -> Iterator[Source]:
         os.path.join(folder, name)
         for folder, _, names in walk(to_path(top), refuse)
         for name in names
-        if re.search(_LOG, name) or re.search(DUMP, name)
+        if re.search(LOG, name) or re.search(DUMP, name)
     ]
     found.sort(key=natural)
-    logs = [file for file in found if re.search(_LOG, os.path.basename(file))]
+    logs = [file for file in found if re.search(LOG, os.path.basename(file))]
     # jobgen's `stderr` of all ranks, with labels, repeats the lines of torchrun's files.
     labelled = tuple(f"{os.path.dirname(f)}/" for f in logs if os.path.basename(f) == "stderr")
     logs = [file for file in logs if not (_ATTEMPT.search(file) and file.startswith(labelled))]

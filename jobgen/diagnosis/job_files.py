@@ -19,7 +19,7 @@ from jobgen.errors import problem
 from jobgen.runs.records import LOGS, read_records
 from jobgen.submission.machine import HERE, Machine
 from jobgen.submission.queues import pbs_queue, slurm_queue
-from jobgen.submission.queues.job_queue import JobStatus
+from jobgen.submission.queues.job_queue import JobQueue, JobStatus
 from jobgen.submission.queues.slurm_accounting import (
     Query,
     expand_pattern,
@@ -79,6 +79,16 @@ def find_job_files(job_id: str, machine: Machine = HERE) -> JobFiles:
     here = sorted(Path().glob(f"*[-.]*{job_id}.*"))[:1] if job_id.isdigit() else []
     hint = f"{_HINT}, such as {here[0]}" if here else _HINT
     raise problem(job_id, f"no scheduler knows this job: {reasons}", "job", hint)
+
+
+def queue_of(job_id: str) -> tuple[JobQueue, str, str] | None:
+    """The queue that is here for a job, the job's id in it, and the cluster; None without one."""
+    slurm = _SLURM_ID.fullmatch(job_id)
+    for queue, found in ((slurm_queue.QUEUE, slurm), (pbs_queue.QUEUE, _PBS_ID.fullmatch(job_id))):
+        if found and shutil.which(queue.cancel[0]):
+            names = found.groupdict()
+            return queue, names.get("job") or job_id, names.get("cluster") or ""
+    return None
 
 
 def find_job_folder(job_id: str, logs: Sequence[str] = (LOGS,)) -> str:

@@ -22,9 +22,9 @@ _NO_CAUSE = "no cause found"  # for `as_line`
 
 def as_text(verdict: Verdict, everything: bool = False) -> str:
     """The verdict as text: failure, evidence, cure, false leads; with `everything`, the chain."""
-    lines = [_head(verdict)]
+    lines = [head(verdict)]
     for event in verdict.evidence:
-        lines.append(f"  {shortened(_event_line(event), WIDTH * 2)}")
+        lines.append(f"  {shortened(event_line(event), WIDTH * 2)}")
         lines += [f"    in {shortened(event.where, WIDTH)}"] * bool(event.where)
     lines += [f"cure: {verdict.cure}"] * bool(verdict.cure)
     if verdict.send:
@@ -36,13 +36,14 @@ def as_text(verdict: Verdict, everything: bool = False) -> str:
     lines += [f"note: {note}" for note in verdict.notes]
     if everything and verdict.chain:
         lines += ["", "all that belongs to it, in the order of the files:"]
-        lines += [f"  {_event_line(event)}" for event in verdict.chain]
+        lines += [f"  {event_line(event)}" for event in verdict.chain]
     else:
         lines = lines[:LINES]
     return "".join(f"{printable(line)}\n" for line in lines)
 
 
-def _head(verdict: Verdict) -> str:
+def head(verdict: Verdict) -> str:
+    """What failed first and where, with the class of the failure and how sure that is."""
     who, says = name_of(verdict.node, verdict.rank), shortened(verdict.says, CHARACTERS)
     if verdict.one_of:
         who = _one_of(verdict, MOST_NAMED)
@@ -63,7 +64,7 @@ def _one_of(verdict: Verdict, most: int) -> str:
     return f"one of {', '.join(verdict.one_of[:most])}" + f" and {more} more" * (more > 0)
 
 
-def _event_line(event: Event) -> str:
+def event_line(event: Event) -> str:
     """An event as `file:line: text`."""
     place = f"{event.file}:{event.line}" if event.line else event.file
     return f"{place}: {event.text.strip() or event.says}"

@@ -30,37 +30,41 @@ _ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 
 
 class Progress:
-    """Shows the status of one job on stderr."""
+    """Shows the status of one job, or of what else `subject` names, on stderr."""
 
-    def __init__(self, job: str) -> None:
-        self.job = job
+    def __init__(self, subject: str) -> None:
+        self.subject = subject
         self.shown: object = None
         self.is_terminal = can_rewrite()
 
     def show(self, status: JobStatus) -> None:
         """Show the status of a job that has not ended, on a terminal with its last output line."""
         text, output = str(status), last_line(status.output)
-        self._show((status.state, status.restarts), text, f"{text}  {output}")
+        self.rewrite((status.state, status.restarts), text, f"{text}  {output}")
 
     def show_failure(self, error: str) -> None:
         """Show the error of a query that failed."""
         text = f"the query failed, retrying: {' '.join(error.split())}"
-        self._show("failure", text, text)
+        self.rewrite("failure", text, text)
 
-    def _show(self, state: object, line: str, rewritten: str) -> None:
+    def rewrite(self, state: object, line: str, rewritten: str) -> None:
         """Rewrite the line on a terminal; elsewhere, write a new line if the state has changed."""
         if self.is_terminal:
-            sys.stderr.write(f"\r{fitting(f'job {self.job}: {rewritten}')}\x1b[K")
+            sys.stderr.write(f"\r{fitting(f'{self.subject}: {rewritten}')}\x1b[K")
             sys.stderr.flush()
         elif state != self.shown:
-            report(f"job {self.job}: {line}")
+            report(f"{self.subject}: {line}")
         self.shown = state
 
-    def finish(self, text: str) -> None:
-        """Write the last line about the job."""
+    def clear(self) -> None:
+        """Remove what a terminal shows of the status."""
         if self.is_terminal:
             sys.stderr.write("\r\x1b[K")
-        report(f"job {self.job}: {text}")
+
+    def add_line(self, text: str) -> None:
+        """Write a line that stays."""
+        self.clear()
+        report(f"{self.subject}: {text}")
 
 
 def shell_status(status: int) -> int:
@@ -89,18 +93,18 @@ class SubmittedJob:
             report(f"the job is submitted: {self.id}")
             raise
 
-    def follow(self) -> JobStatus:
+    def follow(self, progress: Progress | None = None) -> JobStatus:
         """Show the job's status until the job has ended; returns the last status."""
-        progress = Progress(self.id)
+        progress = progress or Progress(f"job {self.id}")
         try:
             status = self._follow(progress)
         except KeyboardInterrupt:
-            progress.finish(f"it continues; to cancel it: {self._cancel_command()}")
+            progress.add_line(f"it continues; to cancel it: {self._cancel_command()}")
             return JobStatus("", exit_status=INTERRUPTED)
         event = self._event_of_chain(status)
         status = end_of_chain(status, event) if event else _of_failed_job(status)
         output = status.output.replace("^array_index^", "*")  # of all jobs of an array of PBS
-        progress.finish(f"{status}; output: {output}" if output else str(status))
+        progress.add_line(f"{status}; output: {output}" if output else str(status))
         if event:
             report(f"chain {number_of(self.id)}: {event.text}{advice(event, number_of(self.id))}")
         return status._replace(job=self.id)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 @main.command()
 @argument("words", nargs=-1, metavar="FILE|FOLDER|JOBID|-|CLASS...")
 @option("--format text|json", "The format of the verdict.", default="text")
+@option("--follow", "Watch a job until it ends, and say at once what goes wrong.", "follows")
 @option("--line", "The verdict in one line, as a job's last line.")
 @option("--all", "Also all that follows from the failure.", "everything")
 @option("--report", "A mail to the site's administrators, if only they can mend it.", "mail")
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 def why(
     words: tuple[str, ...],
     format: str,
+    follows: bool,
     line: bool,
     everything: bool,
     mail: bool,
@@ -56,6 +58,8 @@ def why(
     if listing:
         write(columns([(code, each.title) for code, each in classes().items()]))
         return 0
+    if follows and not _follow(words, host):
+        return 1  # the job ended well
     if line:
         return _show_line(words)
     if len(words) == 1 and words[0] in codes() and not os.path.lexists(to_path(words[0])):
@@ -67,10 +71,14 @@ def why(
     if mail:
         return _show_mail(verdict)
     write((as_json if format == "json" else as_text)(verdict, everything))
-    if not verdict.code:
-        _report_scripts(words)
-    _report_chains(words)
+    _report_more(verdict, words)
     return 0 if verdict.code else 1
+
+
+def _follow(words: Sequence[str], host: str | None) -> bool:
+    from jobgen.diagnosis.live.follow import follow  # seldom needed
+
+    return follow(words, host)
 
 
 def _several_jobs(words: Sequence[str]) -> Jobs:
@@ -101,6 +109,13 @@ def _show_mail(verdict: Verdict) -> int:
     cause = f"{verdict.code} is no matter of the administrators" if verdict.code else "no cause"
     report(f"no mail: {cause}; jobgen why without --report says what to do")
     return 1
+
+
+def _report_more(verdict: Verdict, words: Sequence[str]) -> None:
+    """Report batch scripts that are no output, and the last events of chains."""
+    if not verdict.code:
+        _report_scripts(words)
+    _report_chains(words)
 
 
 def _report_scripts(words: Sequence[str]) -> None:

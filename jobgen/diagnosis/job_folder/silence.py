@@ -27,7 +27,7 @@ def silence_notes(folder: str, logs: Iterable[str]) -> list[str]:
 
     `folder` is the job's folder, or ""; `logs` is its output, used if no rank has a file.
     """
-    lines = [line for path, label in _rank_files(folder) if (line := _last_line(path, label))]
+    lines = [line for path, label in rank_files(folder) if (line := _last_line(path, label))]
     if not lines:
         paths = [*logs, *[os.path.join(folder, "stderr")] * bool(folder)]
         lines = [line for path in paths if (line := _last_line(path, Label()))]
@@ -56,7 +56,7 @@ def in_words(seconds: float) -> str:
     return "less than a second"
 
 
-def _rank_files(folder: str) -> Iterator[tuple[str, Label]]:
+def rank_files(folder: str) -> Iterator[tuple[str, Label]]:
     """The log files of each rank's last start, each with the rank's label."""
     if not folder:
         return
