@@ -50,6 +50,7 @@ class Event(NamedTuple):
     certainty: str = "sure"
     needs_failure: bool = False
     reporter: bool = False  # its rank only reports what another rank did
+    cures: str = ""  # of the sign, in place of the class's
     where: str = ""  # of a traceback: the deepest line of the user's own program
     context: int = 0  # the number of a traceback's first line; 0 for other events
     survived: bool = False  # what follows it shows that the job went on

@@ -6,6 +6,7 @@ The text of a class has its signs: the meaning of lines, and below it the patter
     likely cause: the adapter {device} failed
         NET/IB : <DEVICE> failed
     sure confirmation if failed: the link was down
+            Cure: what to do about it, in place of the class's cure
         # A comment.
         port error of a pattern that
             goes on in this line
@@ -16,7 +17,7 @@ Before the colon are how sure the class is without other signs (sure, likely or 
 line's role (a name of Role, `report` or `late report`), and `if failed` where the line counts only
 if the log shows elsewhere that the job failed: an exit status, a traceback at its end, a signal, an
 error of the scheduler. After the colon is what failed, as a text that follows "rank 5 on nodeA
-failed first: ".
+failed first: "; and a cure, where the class's is not the best.
 
 A pattern with \n is for two lines: behind \n is the line above, or what a traceback shows there.
 
@@ -69,13 +70,18 @@ class Sign(NamedTuple):
     """
 
     pattern: str
-    event: Event
+    meaning: str  # a line such as `sure cause if failed: what failed`
+
+    @property
+    def event(self) -> Event:
+        """The event of a line that matches. Raises ValueError if the meaning is none."""
+        return _event(self.meaning)
 
 
 def read_signs(text: str) -> Iterator[Sign]:
-    """The signs in a class's text. Raises ValueError for a line that is no sign."""
+    """The signs in a class's text."""
     for line, pattern in read_patterns(text, PARTS):
-        yield Sign(pattern, _event(line))
+        yield Sign(pattern, line)
 
 
 @cache
@@ -84,7 +90,8 @@ def _event(line: str) -> Event:
     found = re.fullmatch(_KIND, line)
     if not found:
         raise ValueError(f"no kind of sign: {line}")
-    certainty, name, condition, says = found.groups("")
+    certainty, name, condition, text = found.groups("")
+    says, _, cures = text.partition(" Cure: ")
     role, reporter = _ROLES[name]
     event = Event("", role, says.strip(), certainty=certainty or "sure", reporter=reporter)
-    return event._replace(needs_failure=bool(condition))
+    return event._replace(needs_failure=bool(condition), cures=cures)

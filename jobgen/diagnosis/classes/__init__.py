@@ -38,6 +38,7 @@ TRAITS = {
 _FOLDER = os.path.dirname(__file__)
 _FIELDS = ("Cure", "Send", "Not this", "Explains", "Traits")
 _EITHER = re.compile(r"<([^<>|]*)\|([^<>|]*)>")
+_ALL_IN_BRACKETS = re.compile(r"^\((.*)\)$")
 
 
 class FailureClass(NamedTuple):
@@ -54,16 +55,18 @@ class FailureClass(NamedTuple):
     traits: frozenset[str]
 
     @property
-    def cure(self) -> str:
-        """What to do, for a script that jobgen made."""
-        return _EITHER.sub(r"\2", self.cures)
-
-    @property
     def cure_for_everybody(self) -> str:
         """What to do with any script, and after it jobgen's options."""
-        options = [found[2].strip(" ;:,()") for found in _EITHER.finditer(self.cures)]
-        jobgens = "; ".join(dict.fromkeys(filter(None, options)))
-        return _EITHER.sub(r"\1", self.cures) + (f"; with jobgen: {jobgens}" if jobgens else "")
+        return cure(self.cures, is_jobgens=False)
+
+
+def cure(cures: str, *, is_jobgens: bool) -> str:
+    """What to do, as a script of jobgen needs it, or in words for any script, then for jobgen's."""
+    if is_jobgens:
+        return _EITHER.sub(r"\2", cures)
+    options = [_ALL_IN_BRACKETS.sub(r"\1", m[2].strip(" ;:,")) for m in _EITHER.finditer(cures)]
+    jobgens = "; ".join(dict.fromkeys(filter(None, options)))
+    return _EITHER.sub(r"\1", cures) + (f"; with jobgen: {jobgens}" if jobgens else "")
 
 
 def codes() -> list[str]:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from jobgen.diagnosis.classes import FailureClass, classes, codes_with
+from jobgen.diagnosis.classes import classes, codes_with, cure
 from jobgen.diagnosis.events import CERTAINTIES, Event, Role, Verdict
 from jobgen.diagnosis.judging import places
 from jobgen.diagnosis.judging.case import CAUSES, Case, of_the_failure
@@ -108,14 +108,16 @@ def _verdict(case: Case, events: list[Event], rest: Groups, order: list[str]) ->
         code=found.code,
         certainty=_certainty(main, rest, order),
         alike=place.alike,
-        cure=filled(_cure(case, found), groups),
+        cure=filled(_cure(case, main, found.code), groups),
         send=found.send,
         misleads=filled(found.misleads, groups),
     )
 
 
-def _cure(case: Case, found: FailureClass) -> str:
-    return found.cure if case.is_jobgens else found.cure_for_everybody
+def _cure(case: Case, main: Event, code: str) -> str:
+    """The cure of the main event's sign, or of the class."""
+    cures = filled(main.cures, main.groups) or classes()[code].cures
+    return cure(cures, is_jobgens=case.is_jobgens)
 
 
 def _made(place: Place, evidence: Sequence[Event], events: list[Event], says: str = "") -> Verdict:
@@ -166,7 +168,11 @@ def _from_consequences(case: Case, events: list[Event]) -> Verdict:
     if ranks := places.silent_ranks(case, seen):
         return _made(places.place_of_ranks(case, ranks), seen, events, _IS_SILENT)
     place = places.place_of(failed, case, events) if failed and not seen else Place()
-    return _made(place, [*seen[:2], *failed], events)
+    begin = min((event.line for event in seen), default=0)
+    early = [e for e in failed if e.status not in NOT_TELLING and e.line < begin]
+    evidence = [*early, *seen[:2], *failed]
+    advice = _cure(case, evidence[0], evidence[0].code) if evidence[0].code else ""
+    return _made(place, evidence, events)._replace(cure=advice)
 
 
 def _ended(ended: list[Event], case: Case, events: list[Event]) -> Verdict:
@@ -174,7 +180,10 @@ def _ended(ended: list[Event], case: Case, events: list[Event]) -> Verdict:
     found = classes()["cancelled"]
     verdict = _made(Place(), ended, events)
     return verdict._replace(
-        code=found.code, certainty="possible", cure=_cure(case, found), misleads=found.misleads
+        code=found.code,
+        certainty="possible",
+        cure=_cure(case, ended[0], found.code),
+        misleads=found.misleads,
     )
 
 
@@ -194,7 +203,7 @@ def _telling(case: Case, events: list[Event]) -> Verdict | None:
     status = 128 - status if 128 < status < 160 else status  # a shell's status for a signal
     says = f"killed by signal {-status}" if status < 0 else f"ended with status {status}"
     verdict = _made(Place(place.node, place.rank), ends[:1], events, says)
-    return verdict._replace(code=found.code, certainty="likely", cure=_cure(case, found))
+    return verdict._replace(code=found.code, certainty="likely", cure=_cure(case, main, found.code))
 
 
 def _lost(node: str, seen: list[Event], case: Case, events: list[Event]) -> Verdict:
@@ -204,5 +213,5 @@ def _lost(node: str, seen: list[Event], case: Case, events: list[Event]) -> Verd
     verdict = _made(Place(node), blaming, events, "the others lost their connections to it")
     return verdict._replace(
         code=found.code, certainty="possible", time=None, attempt=None,
-        cure=_cure(case, found), misleads=found.misleads,
+        cure=_cure(case, seen[0], found.code), misleads=found.misleads,
     )  # fmt: skip

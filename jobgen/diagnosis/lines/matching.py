@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
+from itertools import islice
 
 from jobgen.diagnosis.classes import classes
 from jobgen.diagnosis.events import Event, Role
@@ -36,15 +37,16 @@ _COMMON = {
 _GAP, _OR = "\0", "\1"  # stands for any text; separates texts of which a match has one
 _FOREIGN = -1  # in place of a sign's number
 _BRACKETS = {r"\[": "\2", r"\]": "\3", r"\(": "\4", r"\)": "\5", "[ ]": " "}
-_BRACKETS_AGAIN = str.maketrans("\2\3\4\5", "[]()")
+_BRACKETS_AGAIN = str.maketrans("\2\3\4\5*", "[]()" + _GAP)
 _ANYTHING = str.maketrans(dict.fromkeys(".+^$", _GAP))
-_ATOM = re.compile(
-    r"\(\?P=\w+\)|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]"
-)  # a back reference, an escape, a class in brackets
-_OPTIONAL = re.compile(r"[^()|](?:[?*]|\{[\d,]*\})")
-_GROUP = re.compile(
-    r"\((?P<look>\?<?[!=])?(?:\?(?:p<\w+>|\w*:?))?(?P<body>[^()]*)\)(?P<optional>[?*]|\{[\d,]*\})?"
-)
+_LOOK = "\6"  # begins a group that only looks ahead or back
+# An escape, a class in brackets, a back reference.
+_ATOM = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?P=\w+\)")
+_NAME = re.compile(r"\(\?(?:p<\w+>|\w*:)")
+_LOOKS = re.compile(r"\(\?<?[!=]")
+_TIMES = re.compile(r"\{[\d,]*\}")
+_PLAIN = re.compile(r"\(([^()|\6]*)\)(?!\*)")
+_GROUP = re.compile(r"\(([^()]*)\)(\*?)")
 
 
 def matches(text: str, above: str = "") -> list[Event]:
@@ -56,11 +58,10 @@ def matches(text: str, above: str = "") -> list[Event]:
     text = text[:LONGEST_TEXT]
     if _QUOTED_VALUE.match(text) or _COMMENT.match(text):
         return []
-    found = list(_matching(text))
+    found = list(_matching(f"{text}\n{above[:LONGEST_TEXT]}", of_two_lines=True) if above else ())
+    found += _matching(text)
     if text[:1] == " ":  # an indented line may match as it is, or without its indent
         found += _matching(text.lstrip())
-    if above:
-        found += _matching(f"{text}\n{above[:LONGEST_TEXT]}", of_two_lines=True)
     if any(each.role is Role.NOISE for each in found):
         return []
     return list({each.code: each for each in reversed(found)}.values())[::-1]
@@ -116,8 +117,10 @@ def _index() -> tuple[list[tuple[str, Sign]], dict[str, list[tuple[str, int]]]]:
     """All signs with their classes' codes, and the signs' fixed texts by their last letters."""
     signs = [(code, sign) for code, each in classes().items() for sign in each.signs]
     texts: dict[str, list[tuple[str, int]]] = {}
-    for number, parts in enumerate(literals([sign.pattern for _, sign in signs])):
-        for text in map(_shape, parts):
+    parts = literals([sign.pattern for _, sign in signs])
+    shapes = iter(_shape("\n".join("\n".join(each) for each in parts)).split("\n"))
+    for number, each in enumerate(parts):
+        for text in islice(shapes, len(each)):
             texts.setdefault(text[-GRAM:], []).append((text, number))
     for text in shapes_of_translations():
         texts.setdefault(text[-GRAM:], []).append((text, _FOREIGN))
@@ -139,16 +142,19 @@ def literals(patterns: Sequence[str]) -> list[list[str]]:
     rest = "\n".join(patterns)  # all at once, which takes a third of the time
     for written, meant in _BRACKETS.items():
         rest = rest.replace(written, meant)
-    rest = _OPTIONAL.sub(_GAP, _ATOM.sub(_GAP, rest)).translate(_ANYTHING).lower()
+    rest = _ATOM.sub(_GAP, rest).translate(_ANYTHING).lower()
+    rest = _TIMES.sub("*", _LOOKS.sub(f"({_LOOK}", _NAME.sub("(", rest))).replace("?", "*")
+    *parts, last = rest.split("*")  # each but the last may be left out, or repeated
+    rest = "".join([f"{p}*" if p[-1:] in ")(|" else p[:-1] + _GAP for p in parts]) + last
     while "(" in rest:  # the innermost groups first
-        rest = _GROUP.sub(_without_parentheses, rest)
+        rest = _GROUP.sub(_without_parentheses, _PLAIN.sub(r"\1", rest))
     rest = rest.translate(_BRACKETS_AGAIN)
     return [list(dict.fromkeys(_best(one).split(_OR))) for one in rest.split("\n")]
 
 
 def _without_parentheses(group: re.Match[str]) -> str:
-    look, body, optional = group.groups()
-    if look or optional:
+    body, repeated = group.groups()
+    if repeated or body[:1] == _LOOK:
         return _GAP
     return f"{_GAP}{_best(body)}{_GAP}" if "|" in body else body
 
@@ -156,8 +162,16 @@ def _without_parentheses(group: re.Match[str]) -> str:
 def _best(alternatives: str) -> str:
     """The longest fixed text of each alternative; for a group, the shortest of its texts counts."""
     if "|" not in alternatives and _OR not in alternatives:
-        return max(alternatives.split(_GAP), key=_size)
-    return _OR.join([max(one.split(_GAP), key=_size) for one in alternatives.split("|")])
+        return _longest(alternatives)
+    return _OR.join([_longest(one) for one in alternatives.split("|")])
+
+
+def _longest(alternative: str) -> str:
+    texts = alternative.split(_GAP)
+    longest = max(texts, key=len)
+    if _OR in alternative or longest in _COMMON:
+        return max(texts, key=_size)
+    return longest
 
 
 def _size(texts: str) -> int:
