@@ -49,7 +49,7 @@ def found(lines: str, *versions: str, file: str = "job.sh") -> list[str]:
         ),
         (
             f"{NODES}python -m torch.distributed.run -c 'import a'",
-            "torchrun has no option -c; see `torchrun --help`",
+            "torchrun has no option -c; see `torchrun --help`; lint knows the options up to 2.14",
         ),
         (
             f"{NODES}srun deepspeed --num-gpus 8 a.py",
@@ -127,7 +127,7 @@ def test_a_placeholder_in_a_document_is_no_option() -> None:
             f"{NODES}deepspeed --node_rank=0 a.py",
             "deepspeed 0.13 has no option --node_rank: it came in 0.14; leave it out",
         ),
-        ("openpbs=23.06", "#PBS -t 1-4", "OpenPBS 23.06 has no option -t; leave it out"),
+        ("openpbs=23.06", "#PBS -t 1-4", "OpenPBS 23.06 has no option -t; write -J"),
         ("torque=6.1", "#PBS -R e", "Torque 6.1 has no option -R; leave it out"),
         (
             "pbspro=14.1",
@@ -207,3 +207,89 @@ def test_the_newest_meaning_of_a_name_counts() -> None:
     assert options.letters["D"].name == "chdir"
     assert options.find("ntasks-per") is None  # the beginning of several
     assert options.of("18.08").find("tasks") == options.by_name["tasks"]._replace(until="")
+
+
+# ---- cores ----
+
+
+TORCHRUN = "torchrun --standalone --nproc-per-node=4 a.py\n"
+ONE_TASK = "#SBATCH --nodes=1 --ntasks-per-node=1 --gres=gpu:4\n"
+FOUR_TASKS = "#SBATCH --nodes=1 --ntasks-per-node=4 --gres=gpu:4\n"
+
+
+def cores_found(lines: str) -> list[str]:
+    problems = problems_in(f"#!/bin/bash\n{lines}", "job.sh", Settings(("JG309",)))
+    return [each.text for each in problems]
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (f"{ONE_TASK}#SBATCH -c 1\nsrun {TORCHRUN}", "4 ranks share one core: see line 3"),
+        (f"{ONE_TASK}#SBATCH -c 1\n{TORCHRUN}", "4 ranks share one core: see line 3"),
+        (
+            f"{ONE_TASK}#SBATCH -c 8\nsrun -c1 bash -c '{TORCHRUN}'\n",
+            "4 ranks share one core: srun's own --cpus-per-task is 1",
+        ),
+        (
+            f"{ONE_TASK}#SBATCH --mem=100G\nsrun {TORCHRUN}",
+            "4 ranks share one core: no --cpus-per-task asks for more",
+        ),
+        (
+            f"#PBS -l select=1:ncpus=1:ngpus=4\n{TORCHRUN}",
+            "4 ranks share one core: see line 2",
+        ),
+        (
+            f"{FOUR_TASKS}srun -n4 --cpu-bind=cores python a.py\n",
+            "--cpu-bind=cores without --cpus-per-task gives each rank one core",
+        ),
+        (
+            f"{FOUR_TASKS}srun --cpu-bind=verbose,threads python -m a\n",
+            "--cpu-bind=verbose,threads without --cpus-per-task gives each rank one core",
+        ),
+    ],
+)
+def test_ranks_with_one_core_are_found(lines: str, message: str) -> None:
+    assert cores_found(lines) == [message]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        f"{ONE_TASK}#SBATCH -c 32\nsrun {TORCHRUN}",
+        f"{ONE_TASK}srun {TORCHRUN}",  # a site may give cores with GPUs, or whole nodes
+        f"{ONE_TASK}#SBATCH -c 1 --exclusive\nsrun {TORCHRUN}",
+        f"{ONE_TASK}#SBATCH --mem=0\nsrun {TORCHRUN}",
+        f"{ONE_TASK}#SBATCH --mem=100G --cpus-per-gpu=8\nsrun {TORCHRUN}",
+        f"{ONE_TASK}#SBATCH --mem=100G\nsrun -c 32 {TORCHRUN}",
+        f"{ONE_TASK}#SBATCH -c 1\nsrun torchrun --standalone --nproc-per-node=1 a.py\n",
+        f"{FOUR_TASKS}#SBATCH -c 1\n{TORCHRUN}",  # on the cores of four tasks
+        f"{FOUR_TASKS}#SBATCH --mem=100G\n{TORCHRUN}",
+        f"#PBS -l select=1:ncpus=1:ngpus=4\n#PBS -l place=scatter:excl\n{TORCHRUN}",
+        f"{FOUR_TASKS}srun -n4 -c 8 --cpu-bind=cores python a.py\n",
+        f"{FOUR_TASKS}#SBATCH -c 8\nsrun --cpu-bind=cores python a.py\n",
+        f"{FOUR_TASKS}export SRUN_CPUS_PER_TASK=8\nsrun --cpu-bind=cores python a.py\n",
+        f"{FOUR_TASKS}srun --cpu-bind=none python a.py\n",
+        f"{FOUR_TASKS}srun --cpu-bind=sockets python a.py\n",
+        f"{FOUR_TASKS}srun --cpu-bind=cores all_reduce_perf\n",
+        f"{FOUR_TASKS}srun $OPTIONS --cpu-bind=cores python a.py\n",
+        "#SBATCH --nodes=1 --ntasks=64\nsrun --cpu-bind=cores python a.py\n",
+    ],
+)
+def test_ranks_that_may_have_more_cores_have_no_finding(lines: str) -> None:
+    assert cores_found(lines) == []
+
+
+# ---- GPUs asked for twice ----
+
+
+@pytest.mark.parametrize(
+    ("version", "codes"),
+    [((), ["JG211"]), (("slurm=26.05",), ["JG211"]), (("slurm=25.11",), []), (("slurm=2.6",), [])],
+)
+def test_gres_with_gpus_per_node_is_refused_since_26_05(
+    version: tuple[str, ...], codes: list[str]
+) -> None:
+    lines = f"#!/bin/bash\n{NODES}#SBATCH --gres=gpu:4 --gpus-per-node=4\nsrun ./a\n"
+    found = problems_in(lines, "job.sh", Settings(("JG211",), versions=version))
+    assert [each.code for each in found] == codes

@@ -57,6 +57,8 @@ _EXCLUSIVE_OPTIONS = {
     ("mem", "mem-per-cpu", "mem-per-gpu"): "sbatch refuses them",
     ("cpus-per-gpu", "cpus-per-task"): "sbatch refuses them",
     ("gpus-per-task", "ntasks-per-gpu"): "sbatch refuses them",
+    ("gpus-per-socket", "ntasks-per-gpu"): "sbatch refuses them",
+    ("ntasks-per-node", "ntasks-per-gpu"): "sbatch refuses them",
     ("exclusive", "oversubscribe"): "the last one counts",
     ("requeue", "no-requeue"): "the last one counts",
 }
@@ -108,7 +110,7 @@ def _gpus(script: Script) -> Iterator[_Contradiction]:
     if gres and per_node and gres.gpus != per_node.gpus:
         text = f"--gres requests {gres.gpus} GPUs per node, --gpus-per-node {per_node.gpus}"
         yield gres, per_node, text
-    elif gres and per_node:
+    elif gres and per_node and dict(script.versions).get("slurm", "26.05") >= "26.05":
         yield gres, per_node, "--gres and --gpus-per-node: Slurm 26.05 refuses GPUs in both"
     node, nodes = gres or per_node, script.nodes
     if node and node.gpus and gpus and nodes and gpus.gpus != node.gpus * nodes:

@@ -79,6 +79,8 @@ def _instead(given: _Given, option: Option | None, options: Options) -> str:
 
     What stands for it has the same words or the same letter there.
     """
+    if given.command == "qsub" and given.name == "t":  # Torque's, for an array of jobs
+        return "write -J"
     same_words = {name.replace("_", "-"): name for name in options.by_name}.get(given.name)
     same_letter = (
         options.letters.get(option.letter) if option and given.name != option.letter else None
@@ -116,7 +118,8 @@ def _cure(script: Script, given: _Given, options: Options) -> str:
     """What to write instead; "" if a site or a placeholder may have such an option."""
     if given.command not in (*_SLURM, "qsub", "qsub -l"):
         near = options.nearest(given.name, 0.6)
-        return f"did you mean --{near}?" if near else f"see `{given.command} --help`"
+        newest = f"lint knows the options up to {options.versions[-1]}"
+        return f"did you mean --{near}?" if near else f"see `{given.command} --help`; {newest}"
     if given.command == "qsub -l":
         names = [name for name in options.newest if len(name) >= _LEAST_LETTERS]
         near = next((name for name in names if _differs_by_one_letter(given.name, name)), "")
