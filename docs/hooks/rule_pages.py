@@ -68,12 +68,14 @@ def _condition(rule: Rule) -> str:
         return f"This rule is off by default: `--also {rule.code}` turns it on."
     if rule.profile:
         return f"This rule needs a profile: here, `--profile {rule.profile}`."
+    if rule.versions:
+        return f"This rule needs a version: here, `--for {' '.join(rule.versions)}`."
     return ""
 
 
 def _findings(rule: Rule) -> str:
     select = (rule.code,) if rule.optional else ()
-    settings = Settings(select, (), rule.profile)
+    settings = Settings(select, (), rule.profile, (), rule.versions)
     found = problems_in(rule.bad, "job.sh", settings)
     return "\n".join(str(problem) for problem in found if problem.code == rule.code)
 
