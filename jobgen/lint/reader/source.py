@@ -40,6 +40,7 @@ class Source:
         self.file = file
         self.data = data
         self.offsets = offsets
+        self.is_ascii = file.isascii()
         self.line_starts = [0, *(found.end() for found in re.finditer(b"\n", file))]
 
     def offset(self, position: int) -> int:
@@ -54,16 +55,24 @@ class Source:
 
     def column(self, line: int, offset: int) -> int:
         """The column of an offset in the file; `line` is the line of that offset."""
-        before = self.file[self.line_starts[line - 1] : offset]
-        return len(before.decode("utf-8", "replace")) + 1
+        start = self.line_starts[line - 1]
+        if self.is_ascii:
+            return offset - start + 1
+        return len(self.file[start:offset].decode("utf-8", "replace")) + 1
 
     def raw(self, node: Node) -> str:
         """The text of a node, as written in the script."""
         return self.data[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
 
+_PLAIN = re.compile(rb"[\w./:=,+@%-]+")  # without quotes, escapes and expansions
+
+
 def read_word(node: Node, source: Source) -> Word:
     """The record of a node that is a word."""
+    if _PLAIN.fullmatch(source.data, node.start_byte, node.end_byte):  # most words
+        text = source.raw(node)
+        return Word(text, *source.place(node), raw=text, marked=text)
     parts = list(pieces(node, source.data))
     replaced = [each for each in parts if not isinstance(each, range)]
     places = (each if isinstance(each, range) else _written(each, source.data) for each in parts)
