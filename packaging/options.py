@@ -79,6 +79,8 @@ def resources(text: str, command: str) -> Iterator[Option]:
 def argparse_options(text: str, command: str) -> Iterator[Option]:
     """The options that a program adds to a parser of argparse."""
     has_hyphens = "CustomArgumentParser" in text  # accelerate's takes --num-machines, too
+    if text and "add_help=False" not in text:
+        yield Option("--help", "", "h")
     for node in ast.walk(ast.parse(text)):
         if not isinstance(node, ast.Call) or getattr(node.func, "attr", "") != "add_argument":
             continue

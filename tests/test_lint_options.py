@@ -80,6 +80,7 @@ def test_an_option_that_no_version_has_names_the_nearest(lines: str, message: st
         f"{NODES}torchrun --nproc-per-n 8 --nnodes 2 -m pkg.train --epoch 3",
         f"{NODES}torchrun --nproc_per_node 8 $SCRIPT --epoch 3",
         f"{NODES}torchrun $OPTIONS --epochs 3 a.py",
+        f"{NODES}torchrun --help\ndeepspeed --help\naccelerate launch -h",
         f"{NODES}torchrun --nproc-per-node=8 a.py --nprocs 4",
         f"{NODES}python -m torch.distributed.launch --use_env --nproc_per_node=8 a.py",
         f"{NODES}accelerate launch --num-machines 2 --num_processes 8 a.py",

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import shutil
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+from jobgen.lint.options import known_options
 
 ROOT = Path(__file__).parent.parent
 TABLES = sorted((ROOT / "jobgen/lint/options").glob("*.txt"))
@@ -95,11 +99,12 @@ parser.add_argument("rest", nargs=REMAINDER)
             "argparse_options",
             PARSER,
             "torchrun",
-            ["--nnodes=", "--log-dir=", "--log_dir=", "--module -m", "--quiet -q"],
+            ["--help -h", "--nnodes=", "--log-dir=", "--log_dir=", "--module -m", "--quiet -q"],
         ),
         (
             "argparse_options",
-            'parser = CustomArgumentParser()\nparser.add_argument("--num_machines", type=int)\n',
+            "parser = CustomArgumentParser(add_help=False)\n"
+            'parser.add_argument("--num_machines", type=int)\n',
             "accelerate launch",
             ["--num_machines=", "--num-machines="],
         ),
@@ -147,7 +152,7 @@ def test_a_clone_with_tags_gives_the_versions_of_each_option(tmp_path: Path) -> 
     assert len(texts) == 1
     _, versions, options = texts.pop().decode().split("\n\n")
     assert versions == "versions 0.9 0.10 0.11"
-    assert options == "deepspeed\n--a= until 0.10\n--c= since 0.10\n"
+    assert options == "deepspeed\n--a= until 0.10\n--c= since 0.10\n--help -h\n"
 
 
 def test_wrong_words_are_answered_with_the_usage() -> None:
@@ -171,3 +176,37 @@ def test_a_table_is_sorted_and_has_known_versions(file: Path) -> None:
             found = re.fullmatch(option, line)
             assert found, line
             assert {found[5], found[7]} - {None} <= set(numbers), line
+
+
+@pytest.mark.skipif(not shutil.which("sbatch"), reason="Slurm is not installed")
+@pytest.mark.parametrize("command", ["sbatch", "salloc", "srun"])
+def test_the_slurm_that_is_installed_has_the_options_of_its_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    (tmp_path / "slurm.conf").write_text("ClusterName=a\nSlurmctldHost=localhost\nNodeName=b\n")
+    monkeypatch.setenv("SLURM_CONF", str(tmp_path / "slurm.conf"))
+    answer = subprocess.run(
+        ["sbatch", "--version"], capture_output=True, check=True
+    ).stdout.decode()
+    version = ".".join(answer.split()[-1].split(".")[:2])
+    options = known_options(command)
+    if version not in options.versions:
+        pytest.skip(f"Slurm {version} is newer than the table")
+    for name, option in options.by_name.items():
+        words = [command, f"--{name}" + "=1" * (option.argument == "="), "--no-such-option"]
+        done = subprocess.run(words, capture_output=True, stdin=subprocess.DEVNULL, check=False)
+        message = done.stderr.decode()
+        refused = f"unrecognized option '--{name}" in message or "ambiguous" in message
+        assert refused != bool(options.of(version).find(name)), message
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("torch"), reason="torch is not installed")
+def test_the_torchrun_that_is_installed_has_the_options_of_its_version() -> None:
+    version = ".".join(metadata.version("torch").split(".")[:2])
+    options = known_options("torchrun")
+    if version not in options.versions:
+        pytest.skip(f"torch {version} is newer than the table")
+    words = [sys.executable, "-m", "torch.distributed.run", "--help"]
+    usage = subprocess.run(words, capture_output=True, check=True).stdout.decode()
+    names = set(re.findall(r"^  (?:-\w(?: \w+)?, )?--([\w-]+)", usage, re.MULTILINE))
+    assert names <= options.of(version).by_name.keys()
