@@ -111,7 +111,7 @@ def test_a_placeholder_in_a_document_is_no_option() -> None:
         (
             "slurm",
             "#SBATCH --workdir=a",
-            "Slurm 26.05 has no option --workdir: 18.08 was the last to have it; write --chdir",
+            "Slurm 26.05 has no option --workdir: it went after 18.08; write --chdir",
         ),
         (
             "torch=1.13",

@@ -21,7 +21,7 @@ from jobgen.lint.reader.parse import parse
 from jobgen.lint.reader.script import Script, SubmittedScript
 from jobgen.lint.rules import NEEDS_PROFILE, NEEDS_VERSION, Finding
 from jobgen.lint.rules.ignore_comments import ignore_comments, unused_comments
-from jobgen.lint.settings import Settings, chosen_checks, codes_of, load_profile, settings_for
+from jobgen.lint.settings import Settings, check, chosen_checks, load_profile, settings_for
 from jobgen.untrusted_input import ends_within_bounds
 
 # A template of Jinja, of R's brew, of Python, or with @NAMES@ or <<<names>>>: a script is made from
@@ -66,7 +66,7 @@ def lint(
     With `fix`, mend findings that have one right mend; no file is written. "-" is stdin, whose
     findings name the file `stdin_name`. Raises JobgenError if the settings are wrong.
     """
-    _check(settings)
+    check(settings)
     outcome = Outcome()
 
     def on_error(error: OSError) -> None:
@@ -90,15 +90,6 @@ def lint(
             outcome.unread += error.problems
     outcome.unread = sorted(set(outcome.unread))
     return outcome
-
-
-def _check(settings: Settings) -> None:
-    """Raise JobgenError if the settings of the command line are wrong."""
-    for option in ("select", "ignore", "also"):
-        codes_of(f"--{option}", getattr(settings, option))
-    if settings.profile:
-        load_profile(settings.profile)
-    read_versions("--for", settings.versions)
 
 
 def _lint_data(data: bytes, path: str, settings: Settings, fix: bool, outcome: Outcome) -> None:

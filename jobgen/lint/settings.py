@@ -57,6 +57,15 @@ def chosen_checks(settings: Settings) -> dict[str, Check]:
     }
 
 
+def check(settings: Settings) -> None:
+    """Raise JobgenError if the settings of the command line are wrong."""
+    for option in ("select", "ignore", "also"):
+        codes_of(f"--{option}", getattr(settings, option))
+    read_versions("--for", settings.versions)
+    if settings.profile:
+        load_profile(settings.profile)
+
+
 def codes_of(place: str, beginnings: Iterable[str]) -> set[str]:
     """The codes that begin with one of `beginnings`, which may be separated by commas.
 

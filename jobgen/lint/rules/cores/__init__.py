@@ -7,6 +7,8 @@ from jobgen.lint.launchers import Launcher, launchers, outer_command, starter_op
 from jobgen.lint.rules import Command, Findings, Script, finding_at
 
 _CORES = ("-c", "--cpus-per-task")
+_OF_CORES = ("cpus-per-task", "sockets-per-node", "cores-per-socket")
+_PYTHON = re.compile(r".*\bpython[\d.]*$|.*\.py$")
 
 
 def jg309_one_core(script: Script) -> Findings:
@@ -25,10 +27,9 @@ def jg309_one_core(script: Script) -> Findings:
 def _one_core(script: Script, launcher: Launcher) -> str:
     """Where a script says that the ranks of a launcher have one core; "" if it does not."""
     outer = outer_command(script, launcher.command)
-    own = starter_option(outer.words, *_CORES) if outer.name == "srun" else None
-    if own:
+    if outer.name == "srun" and (own := starter_option(outer.words, *_CORES)):
         return "srun's own --cpus-per-task is 1" if own.text == "1" else ""
-    if script.asks_for_whole_nodes or _has_other_cores(script):
+    if script.asks_for_whole_nodes or _may_have_more(script):
         return ""
     cores, memory = script.directive("cpus-per-task"), script.directive("mem", "mem-per-gpu")
     tasks = script.number("ntasks-per-node") or script.number("ntasks")
@@ -36,35 +37,28 @@ def _one_core(script: Script, launcher: Launcher) -> str:
         return f"see line {cores.line}"
     if not cores and memory and tasks == 1:  # who requests memory gets a part of a node
         return "no --cpus-per-task asks for more"
-    requests = script.chunk_requests[-1:]
-    if requests and all(each.get("ncpus") == "1" for _, each in requests[0][1]):
-        return f"see line {requests[0][0].line}"
+    for request, chunks in script.chunk_requests[-1:]:
+        if all(each.get("ncpus") == "1" for _, each in chunks):
+            return f"see line {request.line}"
     return ""
 
 
-def _has_other_cores(script: Script) -> bool:
+def _may_have_more(script: Script) -> bool:
     """Whether a script may get its cores in another way than by --cpus-per-task."""
     memory = script.directive("mem")
-    return bool(
-        script.directive("cpus-per-gpu", "core-spec", "tres-per-task")
-        or (memory and memory.value == "0")  # mostly with whole nodes
-        or "SRUN_CPUS_PER_TASK" in script.text
-    )
+    gets_nodes = memory and memory.value == "0"  # which mostly is with whole nodes
+    options = script.directive("cpus-per-gpu", "core-spec", "tres-per-task")
+    return bool(gets_nodes or options or "SRUN_CPUS_PER_TASK" in script.text)
 
 
 def _is_rank(script: Script, command: Command) -> bool:
     """Whether an srun starts ranks with GPUs, and nothing says how many cores they have."""
-    has_gpus = script.gpus_per_node or script.directive("gpus", "gpus-per-task")
-    python = re.compile(r".*\bpython[\d.]*$|.*\.py$")
-    before = list(takewhile(lambda word: not python.match(word.text), command.words))
-    is_python = len(before) < len(command.words)
+    if not (script.gpus_per_node or script.directive("gpus", "gpus-per-task")):
+        return False
+    if script.directive(*_OF_CORES) or _may_have_more(script):
+        return False
+    before = list(takewhile(lambda word: not _PYTHON.match(word.text), command.words))
     is_literal = all(word.is_literal for word in before)
-    has_cores = starter_option(before, *_CORES, "--cpus-per-gpu", "--cores-per-socket")
-    return bool(
-        has_gpus
-        and is_python
-        and is_literal
-        and not has_cores
-        and not script.directive("cpus-per-task", "sockets-per-node", "cores-per-socket")
-        and not _has_other_cores(script)
-    )
+    has_python = len(before) < len(command.words)
+    names = (f"--{option}" for option in _OF_CORES)
+    return has_python and is_literal and not starter_option(before, "-c", "--cpus-per-gpu", *names)

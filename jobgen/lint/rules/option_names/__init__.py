@@ -59,33 +59,22 @@ def jg222_other_version(script: Script) -> Findings:
         if not wanted or any(given.found_in(options) for _, _, options in wanted):
             continue
         tool, all_options, options = wanted[0]
-        option = given.found_in(all_options)
+        text = f"{tool} has no {given.kind} {given.spelling}"
+        if option := given.found_in(all_options):
+            version, place = tool.split()[-1], options.versions.index
+            is_new = option.since and place(option.since) > place(version)
+            text += f": it came in {option.since}" if is_new else f": it went after {option.until}"
         if option or given.found_in(known_options(given.command)):
-            text = f"{tool} has no {given.kind} {given.spelling}"
-            why = f": {_bound(option, options, tool.split()[-1])}" if option else ""
-            yield finding_at(given.place, text + why, _instead(given, option, options))
-
-
-def _bound(option: Option, options: Options, version: str) -> str:
-    """When an option that a version lacks came or went."""
-    place = options.versions.index
-    if option.since and place(option.since) > place(version):
-        return f"it came in {option.since}"
-    return f"{option.until} was the last to have it"
+            yield finding_at(given.place, text, _instead(given, option, options))
 
 
 def _instead(given: _Given, option: Option | None, options: Options) -> str:
-    """What to write for an option in a version that does not have it.
-
-    What stands for it has the same words or the same letter there.
-    """
+    """What to write in a version without an option: its words or its letter name another there."""
     if given.command == "qsub" and given.name == "t":  # Torque's, for an array of jobs
         return "write -J"
-    same_words = {name.replace("_", "-"): name for name in options.by_name}.get(given.name)
-    same_letter = (
-        options.letters.get(option.letter) if option and given.name != option.letter else None
-    )
-    name = same_words or (same_letter.name if same_letter else "")
+    words = {name.replace("_", "-"): name for name in options.by_name}
+    same = options.letters.get(option.letter) if option and option.name == given.name else None
+    name = words.get(given.name) or (same.name if same else "")
     return f"write --{name}" if name else "leave it out"
 
 
@@ -93,14 +82,13 @@ def _given_options(script: Script) -> Iterator[_Given]:
     """The options of the directives, of Slurm's commands and qsub, and of launchers."""
     for directive in script.active_directives:
         if directive.line >= script.first_line and directive.option != "hetjob":
-            yield from _of_directive(
-                "sbatch" if directive.scheduler == "slurm" else "qsub", directive
-            )
-    for command in script.commands:
-        is_pbs = command.name == "qsub" and script.scheduler == "pbs"  # else it is Grid Engine's
-        if command.name not in script.functions and (command.name in _SLURM or is_pbs):
-            for option in command_options(command):
-                yield from _of_directive(command.name, option)
+            command = "sbatch" if directive.scheduler == "slurm" else "qsub"
+            yield from _of_directive(command, directive)
+    for each in script.commands:
+        is_pbs = each.name == "qsub" and script.scheduler == "pbs"  # else it is Grid Engine's
+        if each.name not in script.functions and (each.name in _SLURM or is_pbs):
+            for option in command_options(each):
+                yield from _of_directive(each.name, option)
     for launcher in launchers(script):
         for word in launcher.option_words:
             yield _Given(launcher.name, word.text.partition("=")[0], word)
